@@ -1,0 +1,47 @@
+"""The nouns as immutable data, their document format and its files (standard library only)."""
+
+from jupyter_serprof.model.document import from_document, to_document
+from jupyter_serprof.model.errors import DocumentError, ProbeUnavailable, SerprofError, UsageError
+from jupyter_serprof.model.files import load, save_document
+from jupyter_serprof.model.stages import STAGES, Stage, stage
+from jupyter_serprof.model.sweep import Point, Sweep, SweepTrace, Variant
+from jupyter_serprof.model.trace import (
+    Finding,
+    Lane,
+    Limits,
+    ProbeReport,
+    Quality,
+    Row,
+    Span,
+    Summary,
+    Trace,
+    Waterfall,
+)
+
+__all__ = [
+    "STAGES",
+    "DocumentError",
+    "Finding",
+    "Lane",
+    "Limits",
+    "Point",
+    "ProbeReport",
+    "ProbeUnavailable",
+    "Quality",
+    "Row",
+    "SerprofError",
+    "Span",
+    "Stage",
+    "Summary",
+    "Sweep",
+    "SweepTrace",
+    "Trace",
+    "UsageError",
+    "Variant",
+    "Waterfall",
+    "from_document",
+    "load",
+    "save_document",
+    "stage",
+    "to_document",
+]

@@ -1,0 +1,230 @@
+"""Documents: a Trace or a Sweep as plain JSON data, and back.
+
+Spans travel as columns with a string table (23 bytes a span instead of 133); stages and lanes are
+named once and pointed at by index. The shape is fixed by ``trace.v1.json`` and ``sweep.v1.json``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, cast
+
+from jupyter_serprof.model.codec import decode, encode, field_names
+from jupyter_serprof.model.columns import pack, unpack
+from jupyter_serprof.model.errors import DocumentError
+from jupyter_serprof.model.schema import validate
+from jupyter_serprof.model.stages import Stage, stage
+from jupyter_serprof.model.sweep import Sweep, SweepTrace
+from jupyter_serprof.model.trace import Row, Span, Trace, Waterfall
+
+MIME_TYPE = "application/vnd.jupyter-serprof.v1+json"
+VERSION = 1
+
+
+def to_document(doc: Trace | Sweep) -> dict[str, object]:
+    """Return the JSON data of a trace or sweep."""
+    if isinstance(doc, Sweep):
+        return _sweep_document(doc)
+    return _trace_document(doc)
+
+
+def from_document(data: object) -> Trace | Sweep:
+    """Return the trace or sweep that JSON data describes.
+
+    Raises
+    ------
+    DocumentError
+        If the data is not a document of this package, is damaged, or is newer than this version.
+    """
+    checked = _checked(data)
+    if checked["format"] == "serprof.sweep":
+        return _sweep(checked)
+    return _trace(checked)
+
+
+def _checked(data: object) -> Mapping[str, Any]:
+    kind = data.get("format") if isinstance(data, Mapping) else None
+    if kind not in ("serprof.trace", "serprof.sweep"):
+        message = (
+            f"not a jupyter_serprof document: format is {kind!r}, expected 'serprof.trace' or "
+            "'serprof.sweep'. Open a file that was written with --save or sp.save(doc, path)"
+        )
+        raise DocumentError(message)
+    document = cast("Mapping[str, Any]", data)
+    _check_version(document.get("version"))
+    validate(document, "sweep.v1.json" if kind == "serprof.sweep" else "trace.v1.json")
+    return document
+
+
+def _check_version(version: object) -> None:
+    if isinstance(version, int) and not isinstance(version, bool) and version > VERSION:
+        message = (
+            f"the document has version {version}; this jupyter_serprof reads up to {VERSION}. "
+            "Run: pip install --upgrade jupyter_serprof"
+        )
+        raise DocumentError(message)
+
+
+class _Table:
+    """Numbers things in the order in which they are first met."""
+
+    def __init__(self, first: Iterable[str] = ()) -> None:
+        self.index = {key: position for position, key in enumerate(first)}
+
+    def __getitem__(self, key: str) -> int:
+        return self.index.setdefault(key, len(self.index))
+
+
+def _trace_document(trace: Trace) -> dict[str, object]:
+    stages = _Table(entry.key for entry in trace.stages)
+    lanes = _Table(lane.key for lane in trace.lanes)
+    strings = _Table()
+    spans = _columns(trace.spans, stages, lanes, strings)
+    waterfall = _waterfall_data(trace.waterfall, stages, lanes) if trace.waterfall else None
+    special = {"stages", "spans", "waterfall"}
+    plain = {
+        name: encode(getattr(trace, name)) for name in field_names(Trace) if name not in special
+    }
+    details = {str(i): encode(span.details) for i, span in enumerate(trace.spans) if span.details}
+    return {
+        "format": "serprof.trace",
+        "version": VERSION,
+        **plain,
+        "stages": [encode(entry) for entry in _described(stages, trace.stages)],
+        "lanes": _lanes_data(lanes, plain["lanes"]),
+        "strings": list(strings.index),
+        "spans": spans,
+        "details": details,
+        "waterfall": waterfall,
+    }
+
+
+def _described(table: _Table, known: Sequence[Stage]) -> list[Stage]:
+    by_key = {entry.key: entry for entry in known}
+    return [by_key.get(key) or stage(key) for key in table.index]
+
+
+def _lanes_data(table: _Table, known: object) -> list[object]:
+    by_key = {lane["key"]: lane for lane in cast("list[dict[str, object]]", known)}
+    return [by_key.get(key, {"key": key, "kind": "client"}) for key in table.index]
+
+
+def _columns(
+    spans: Sequence[Span], stages: _Table, lanes: _Table, strings: _Table
+) -> dict[str, object]:
+    return {
+        "parent": pack([span.parent for span in spans]),
+        "stage": pack([stages[span.stage] for span in spans]),
+        "lane": pack([lanes[span.lane] for span in spans]),
+        "name": pack([strings[span.name] for span in spans]),
+        "start_ns": pack([span.start_ns for span in spans]),
+        "duration_ns": pack([span.duration_ns for span in spans]),
+        "size_bytes": pack([span.size_bytes for span in spans]),
+    }
+
+
+def _waterfall_data(waterfall: Waterfall, stages: _Table, lanes: _Table) -> dict[str, object]:
+    rows = [
+        {**cast("dict[str, object]", encode(row)), "stage": stages[row.stage], "lane": lanes[row.lane]}
+        for row in waterfall.rows
+    ]
+    return {"rows": rows, "unaccounted_ns": waterfall.unaccounted_ns}
+
+
+def _trace(data: Mapping[str, Any]) -> Trace:
+    stages = [entry["key"] for entry in data["stages"]]
+    lanes = [entry["key"] for entry in data["lanes"]]
+    spans = _spans(data, stages, lanes)
+    rows = data.get("waterfall")
+    waterfall = _waterfall(rows, stages, lanes) if rows else None
+    plain = {key: value for key, value in data.items() if key not in ("spans", "waterfall")}
+    trace = replace(decode(Trace, plain), spans=spans, waterfall=waterfall)
+    _check_sum(trace)
+    return trace
+
+
+def _check_sum(trace: Trace) -> None:
+    if trace.waterfall is None:
+        return
+    total = sum(row.self_ns for row in trace.waterfall.rows) + trace.waterfall.unaccounted_ns
+    if total != trace.wall_ns:
+        message = f"the document is damaged: its rows add up to {total} ns, not {trace.wall_ns} ns"
+        raise DocumentError(message)
+
+
+def _waterfall(data: Mapping[str, Any], stages: list[str], lanes: list[str]) -> Waterfall:
+    rows = (
+        {**row, "stage": _at(stages, row["stage"]), "lane": _at(lanes, row["lane"])}
+        for row in data["rows"]
+    )
+    return Waterfall(tuple(decode(Row, row) for row in rows), data["unaccounted_ns"])
+
+
+def _at(table: Sequence[str], index: int | None) -> str:
+    if not isinstance(index, int) or not 0 <= index < len(table):
+        message = f"the document is damaged: index {index!r} points outside a table of {len(table)}"
+        raise DocumentError(message)
+    return table[index]
+
+
+def _spans(data: Mapping[str, Any], stages: list[str], lanes: list[str]) -> tuple[Span, ...]:
+    columns = {name: unpack(column) for name, column in data["spans"].items()}
+    lengths = {len(column) for column in columns.values()}
+    if len(lengths) > 1:
+        message = f"the document is damaged: its span columns have lengths {sorted(lengths)}"
+        raise DocumentError(message)
+    count = lengths.pop() if lengths else 0
+    details = data.get("details") or {}
+    return tuple(
+        Span(
+            stage=_at(stages, columns["stage"][i]),
+            name=_at(data["strings"], columns["name"][i]),
+            lane=_at(lanes, columns["lane"][i]),
+            start_ns=_whole(columns["start_ns"][i]),
+            duration_ns=_whole(columns["duration_ns"][i]),
+            size_bytes=columns["size_bytes"][i],
+            parent=_parent(columns["parent"][i], count),
+            details=details.get(str(i)),
+        )
+        for i in range(count)
+    )
+
+
+def _whole(value: int | None) -> int:
+    if value is None:
+        message = "the document is damaged: a span has no time"
+        raise DocumentError(message)
+    return value
+
+
+def _parent(index: int | None, count: int) -> int:
+    if index is None or not -1 <= index < count:
+        message = f"the document is damaged: a span has parent {index!r} of {count} spans"
+        raise DocumentError(message)
+    return index
+
+
+def _sweep_document(sweep: Sweep) -> dict[str, object]:
+    plain = {
+        name: encode(getattr(sweep, name)) for name in field_names(Sweep) if name != "traces"
+    }
+    traces = [
+        {
+            "variant": entry.variant,
+            "size_bytes": entry.size_bytes,
+            "cold": entry.cold,
+            "trace": _trace_document(entry.trace),
+        }
+        for entry in sweep.traces
+    ]
+    return {"format": "serprof.sweep", "version": VERSION, **plain, "traces": traces}
+
+
+def _sweep(data: Mapping[str, Any]) -> Sweep:
+    traces = tuple(
+        SweepTrace(entry["variant"], entry["size_bytes"], entry["cold"], _trace(entry["trace"]))
+        for entry in data["traces"]
+    )
+    plain = {key: value for key, value in data.items() if key != "traces"}
+    return replace(decode(Sweep, plain), traces=traces)

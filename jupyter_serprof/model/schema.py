@@ -1,0 +1,127 @@
+"""Validation against the JSON Schemas beside this file.
+
+The schemas are the one description of a document (the TypeScript types are generated from them). This
+reads the few keywords that they use; ``tests/unit/test_schema.py`` holds it to the verdicts of the
+``jsonschema`` library on the same documents, so that the run-time package needs no validator.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from jupyter_serprof.model.errors import DocumentError
+
+_TYPES: dict[str, tuple[type, ...]] = {
+    "object": (Mapping,),
+    "array": (list,),
+    "string": (str,),
+    "integer": (int,),
+    "number": (int, float),
+    "boolean": (bool,),
+    "null": (type(None),),
+}
+Schema = Mapping[str, Any]
+
+
+def validate(document: object, schema_name: str) -> None:
+    """Check a document against a schema of this package.
+
+    Raises
+    ------
+    DocumentError
+        With the path of the first value that does not fit, and what was expected there.
+    """
+    problem = _problem(document, read_schema(schema_name), schema_name, "document")
+    if problem:
+        message = f"the document is damaged: {problem}"
+        raise DocumentError(message)
+
+
+@cache
+def read_schema(schema_name: str) -> dict[str, Any]:
+    """Return a schema of this package by its file name."""
+    text = files("jupyter_serprof.model").joinpath(schema_name).read_text("utf-8")
+    schema: dict[str, Any] = json.loads(text)
+    return schema
+
+
+def _problem(value: object, schema: Schema, home: str, path: str) -> str | None:
+    if "$ref" in schema:
+        target, target_home = _resolve(schema["$ref"], home)
+        return _problem(value, target, target_home, path)
+    if "anyOf" in schema:
+        problems = [_problem(value, choice, home, path) for choice in schema["anyOf"]]
+        return None if None in problems else problems[0]
+    return _wrong_value(value, schema, path) or _wrong_inside(value, schema, home, path)
+
+
+def _resolve(reference: str, home: str) -> tuple[Schema, str]:
+    name, _, pointer = reference.partition("#")
+    target: Any = read_schema(name or home)
+    for step in pointer.strip("/").split("/") if pointer else ():
+        target = target[step]
+    return target, name or home
+
+
+def _wrong_value(value: object, schema: Schema, path: str) -> str | None:
+    wanted = schema.get("type")
+    names = [wanted] if isinstance(wanted, str) else wanted
+    if names and not any(_is(value, name) for name in names):
+        return f"{path} should be {' or '.join(names)}, it is {_shown(value)}"
+    if "const" in schema and value != schema["const"]:
+        return f"{path} should be {schema['const']!r}, it is {_shown(value)}"
+    if "enum" in schema and value not in schema["enum"]:
+        return f"{path} should be one of {schema['enum']}, it is {_shown(value)}"
+    minimum = schema.get("minimum")
+    if minimum is not None and isinstance(value, int | float) and value < minimum:
+        return f"{path} should be at least {minimum}, it is {value}"
+    return None
+
+
+def _is(value: object, name: str) -> bool:
+    if isinstance(value, bool):
+        return name == "boolean"
+    if name == "integer" and isinstance(value, float):
+        return value.is_integer()
+    return isinstance(value, _TYPES[name])
+
+
+def _shown(value: object) -> str:
+    text = repr(value) if isinstance(value, str | int | float | None) else type(value).__name__
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _wrong_inside(value: object, schema: Schema, home: str, path: str) -> str | None:
+    if isinstance(value, Mapping):
+        return _wrong_object(value, schema, home, path)
+    if isinstance(value, list):
+        return _wrong_array(value, schema, home, path)
+    return None
+
+
+def _wrong_object(value: Mapping[str, object], schema: Schema, home: str, path: str) -> str | None:
+    missing = [key for key in schema.get("required", ()) if key not in value]
+    if missing:
+        return f"{path} has no {missing[0]!r}"
+    properties = schema.get("properties", {})
+    extra = schema.get("additionalProperties")
+    for key, item in value.items():
+        inner = properties.get(key, extra if isinstance(extra, Mapping) else None)
+        problem = _problem(item, inner, home, f"{path}.{key}") if inner is not None else None
+        if problem:
+            return problem
+    return None
+
+
+def _wrong_array(value: list[object], schema: Schema, home: str, path: str) -> str | None:
+    if not schema.get("minItems", 0) <= len(value) <= schema.get("maxItems", len(value)):
+        return f"{path} has {len(value)} items"
+    inner = schema.get("items")
+    if inner is None:
+        return None
+    problems = (_problem(item, inner, home, f"{path}[{i}]") for i, item in enumerate(value))
+    return next((problem for problem in problems if problem), None)

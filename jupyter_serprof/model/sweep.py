@@ -1,0 +1,86 @@
+"""A Sweep: traces over variant x size x repeat. A round trip is a sweep with one size."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from jupyter_serprof.model.trace import Finding, Limits, Quality, Scalar, Summary, Trace
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """One way of doing the same thing: for a round trip, one transport.
+
+    Attributes
+    ----------
+    state
+        ``ok``, ``failed``, ``not installed``, ``not running`` or ``skipped``.
+    reason
+        Why it is not ``ok``, one sentence with a remedy; empty otherwise.
+    result
+        What came back: ``zero-copy, read-only``, ``a copy, writeable``, ``aliases the original`` ...
+    facts
+        ``in_band_bytes``, ``out_of_band_bytes``, ``buffers``, ``minor_faults``, ``equal`` ...
+    buffers
+        (size_bytes, place) of each large payload; place is ``in-band`` or ``out-of-band``.
+    notes
+        Sentences for the reader: a changed type, an unstable result.
+    """
+
+    key: str
+    title: str
+    state: str = "ok"
+    reason: str = ""
+    result: str = ""
+    facts: Mapping[str, Scalar] = field(default_factory=dict)
+    buffers: tuple[tuple[int, str], ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One run of one variant at one size.
+
+    ``size_bytes`` is the size of the value; ``moved_bytes`` what was written on its road.
+    ``stages`` gives the wall time owned by each stage (ns); what is missing is unaccounted.
+    """
+
+    variant: str
+    size_bytes: int | None
+    repeat: int
+    cold: bool
+    wall_ns: int
+    moved_bytes: int | None
+    stages: Mapping[str, int]
+    minor_faults: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SweepTrace:
+    """The representative trace of one variant and size: the cold run, or the median warm one."""
+
+    variant: str
+    size_bytes: int | None
+    cold: bool
+    trace: Trace
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sweep:
+    """Points over variant x size x repeat, and one representative trace for each variant and size."""
+
+    name: str
+    started: str
+    kind: str = "roundtrip"
+    producer: str = ""
+    variants: tuple[Variant, ...] = ()
+    points: tuple[Point, ...] = ()
+    traces: tuple[SweepTrace, ...] = ()
+    fits: tuple[Mapping[str, Scalar], ...] = ()
+    crossovers: tuple[Mapping[str, Scalar], ...] = ()
+    summary: Summary | None = None
+    findings: tuple[Finding, ...] = ()
+    limits: Limits = field(default_factory=Limits)
+    quality: Quality = field(default_factory=Quality)
+    environment: Mapping[str, Scalar] = field(default_factory=dict)

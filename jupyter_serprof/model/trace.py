@@ -1,0 +1,175 @@
+"""A Trace: all spans of one run and the facts about the run, as immutable data.
+
+Times are integer nanoseconds from ``Trace.started``; sizes are integer bytes; unknown is None.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from jupyter_serprof.model.stages import Stage
+
+Scalar = str | int | float | bool | None
+Details = Mapping[str, object]
+
+
+class Span(NamedTuple):
+    """One timed interval.
+
+    ``parent`` is the index of the enclosing span in ``Trace.spans`` (-1: none). ``details`` holds
+    what only some stages know (``in_band_bytes``, ``out_of_band_bytes``, ``buffers``,
+    ``minor_faults``, ``error`` ...).
+    """
+
+    stage: str
+    name: str
+    lane: str
+    start_ns: int
+    duration_ns: int
+    size_bytes: int | None = None
+    parent: int = -1
+    details: Details | None = None
+
+    @property
+    def end_ns(self) -> int:
+        """End of the interval, ns from the start of the trace."""
+        return self.start_ns + self.duration_ns
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """Who did it: a client thread, a scheduler, a worker thread, a raylet; and how good its clock is.
+
+    ``clock_offset_ns`` was already subtracted from the spans; ``clock_error_ns`` is half the width
+    of what remains unknown.
+    """
+
+    key: str
+    kind: str = "client"
+    process: int = 0
+    clock_offset_ns: int = 0
+    clock_error_ns: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row of a waterfall: what a stage owned of the wall time, and the work it did in parallel.
+
+    Attributes
+    ----------
+    self_ns
+        Wall time owned by the stage; the rows and the unaccounted time add up to the wall time.
+    busy_ns
+        Length of its spans without their children, over all lanes; never added to ``self_ns``.
+    size_bytes
+        Bytes that passed through; None when the stage carries none or nobody saw them.
+    copied_bytes
+        The part of them that was copied (a zero-copy stage has 0); rates use only these.
+    minor_faults
+        Pages touched for the first time; None when not counted.
+    pieces
+        (start_ns, duration_ns) of what it owned, in order, merged to at most 64.
+    """
+
+    stage: str
+    lane: str
+    start_ns: int
+    self_ns: int
+    busy_ns: int
+    size_bytes: int | None
+    count: int
+    copied_bytes: int | None = None
+    minor_faults: int | None = None
+    pieces: tuple[tuple[int, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Waterfall:
+    """The rows that a picture is drawn from, in the order of the road.
+
+    ``sum(row.self_ns for row in rows) + unaccounted_ns`` is the wall time, to the nanosecond.
+    """
+
+    rows: tuple[Row, ...]
+    unaccounted_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A cause with its evidence and a remedy that can be pasted; ``gain`` only if it was measured."""
+
+    rule: str
+    severity: str
+    title: str
+    evidence: Mapping[str, Scalar]
+    remedy: str
+    gain: float | None = None
+    spans: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What this machine can do: one thread copying memory, pages known and pages new (bytes/s)."""
+
+    memcpy_bytes_per_s: float | None = None
+    first_touch_bytes_per_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeReport:
+    """What a probe says about itself: version seen, how far it got, and what it could not see."""
+
+    name: str
+    version: str | None = None
+    state: str = "armed"
+    level: str = ""
+    unseen: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Quality:
+    """How good the numbers are."""
+
+    spans_dropped: int = 0
+    span_cost_ns: int | None = None
+    clock_error_ns: int = 0
+    probes: tuple[ProbeReport, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """The sentence above the picture, the line of facts below it, and how much is explained.
+
+    ``strict_share`` counts stages that work; ``total_share`` also those that only wait (0..1).
+    """
+
+    headline: str
+    facts: tuple[str, ...] = ()
+    strict_share: float | None = None
+    total_share: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trace:
+    """All spans of one run and the facts about the run.
+
+    The waterfall, the summary and the findings are computed once (``analysis``) and stored here.
+    """
+
+    name: str
+    started: str
+    wall_ns: int
+    outcome: str = "ok"
+    producer: str = ""
+    stages: tuple[Stage, ...] = ()
+    lanes: tuple[Lane, ...] = ()
+    spans: tuple[Span, ...] = ()
+    waterfall: Waterfall | None = None
+    summary: Summary | None = None
+    findings: tuple[Finding, ...] = ()
+    limits: Limits = field(default_factory=Limits)
+    quality: Quality = field(default_factory=Quality)
+    environment: Mapping[str, Scalar] = field(default_factory=dict)
