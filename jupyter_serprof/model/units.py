@@ -1,0 +1,200 @@
+"""Numbers as people read them: the only place in Python where ns and bytes become text.
+
+Three significant digits at most, decimal units (1 MB = 1,000,000 B, because rates and ``nbytes``
+are decimal), thousands with a comma, a real minus, a space between digits and unit. A column that
+adds up has one unit and fixed decimals instead: see `column_unit` and `column`.
+``labextension/src/core/format.ts`` is the twin of this file.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+#: Does not apply: this stage carries no bytes, this run has no rate.
+NOT_APPLICABLE = "–"  # noqa: RUF001  (an en dash is meant)
+#: Applies, and nobody saw it.
+NOT_SEEN = "n/a"
+#: Below this many bytes a rate is mostly fixed cost and says nothing about the bytes.
+RATE_FLOOR_BYTES = 64_000
+
+_MINUS = "\u2212"
+_TIMES = "\u00d7"
+_DIGITS = 3
+_PER_S = 1_000_000_000
+_Units = tuple[tuple[str, int], ...]
+_TIME_UNITS: _Units = (("ns", 1), ("µs", 1_000), ("ms", 1_000_000), ("s", _PER_S))
+_BYTE_UNITS: _Units = (("B", 1), ("kB", 10**3), ("MB", 10**6), ("GB", 10**9), ("TB", 10**12))
+
+
+def format_ns(duration_ns: float | None) -> str:
+    """Return a duration in the largest unit that fits; None gives ``n/a``.
+
+    >>> format_ns(1_840_000_000), format_ns(52_100_000), format_ns(33_000), format_ns(250)
+    ('1.84 s', '52.1 ms', '33.0 µs', '250 ns')
+    """
+    return NOT_SEEN if duration_ns is None else _with_unit(duration_ns, _TIME_UNITS)
+
+
+def format_bytes(size_bytes: float | None) -> str:
+    """Return a size in decimal units; None gives ``n/a``.
+
+    >>> format_bytes(800_000_000), format_bytes(12_400), format_bytes(124)
+    ('800 MB', '12.4 kB', '124 B')
+    """
+    return NOT_SEEN if size_bytes is None else _with_unit(size_bytes, _BYTE_UNITS)
+
+
+def format_rate(bytes_per_s: float | None) -> str:
+    """Return a rate in decimal units per second; None gives ``n/a``.
+
+    >>> format_rate(12.9e9)
+    '12.9 GB/s'
+    """
+    return NOT_SEEN if bytes_per_s is None else f"{_with_unit(bytes_per_s, _BYTE_UNITS)}/s"
+
+
+def format_share(share: float | None, decimals: int = 1) -> str:
+    """Return a share (0..1) in percent; in sentences use no decimals. None gives ``n/a``.
+
+    >>> format_share(0.185), format_share(0.61, decimals=0)
+    ('18.5 %', '61 %')
+    """
+    return NOT_SEEN if share is None else f"{format_fixed(share * 100, decimals)} %"
+
+
+def format_ratio(ratio: float | None) -> str:
+    """Return a ratio with one decimal below 100; None gives ``n/a``.
+
+    >>> format_ratio(14.62), format_ratio(59_375)
+    ('14.6×', '59,375×')
+    """  # noqa: RUF002
+    if ratio is None:
+        return NOT_SEEN
+    return f"{format_fixed(ratio, 1 if abs(ratio) < 99.95 else 0)}{_TIMES}"  # noqa: PLR2004
+
+
+def format_count(count: int | None) -> str:
+    """Return an exact count with thousands; None gives ``n/a``.
+
+    >>> format_count(390_629)
+    '390,629'
+    """
+    return NOT_SEEN if count is None else format_fixed(count, 0)
+
+
+def format_fixed(number: float, decimals: int) -> str:
+    """Return a number with exactly this many decimals, thousands and a real minus.
+
+    >>> format_fixed(-1840, 1), format_fixed(-0.04, 1)
+    ('−1,840.0', '0.0')
+    """  # noqa: RUF002
+    digits = f"{abs(number):,.{decimals}f}"
+    return f"{_MINUS}{digits}" if number < 0 and digits.strip("0.,") else digits
+
+
+def bytes_per_s(copied_bytes: int | None, busy_ns: int) -> float | None:
+    """Return bytes over busy time; None where a rate would say nothing (below 64 kB, no time).
+
+    >>> bytes_per_s(800_000_000, 62_500_000)
+    12800000000.0
+    """
+    if copied_bytes is None or copied_bytes < RATE_FLOOR_BYTES or busy_ns <= 0:
+        return None
+    return copied_bytes / busy_ns * _PER_S
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnUnit:
+    """The one unit and the fixed decimals of a column that adds up.
+
+    Attributes
+    ----------
+    name
+        ``ns``, ``µs``, ``ms`` or ``s``.
+    unit_ns
+        How many ns one of it is.
+    decimals
+        Digits after the point, the same in every row.
+    """
+
+    name: str
+    unit_ns: int
+    decimals: int
+
+    def text(self, duration_ns: float) -> str:
+        """Return a duration in this unit, without its name."""
+        return format_fixed(duration_ns / self.unit_ns, self.decimals)
+
+
+def column_unit(wall_ns: int) -> ColumnUnit:
+    """Choose the unit of the columns of a table from its wall time.
+
+    A unit is used from ten of it on: 1,840.0 ms tells more about small rows than 1.84 s.
+
+    >>> column_unit(1_840_000_000)
+    ColumnUnit(name='ms', unit_ns=1000000, decimals=1)
+    """
+    name, unit_ns = _unit(wall_ns / 10, _TIME_UNITS)
+    if unit_ns == 1:
+        return ColumnUnit(name, unit_ns, 0)
+    return ColumnUnit(name, unit_ns, 1 if wall_ns >= 100 * unit_ns else 2)
+
+
+def column(values: Sequence[int], total: int, decimals: int, unit: float) -> list[str]:
+    """Print a column so that the printed numbers add up to the printed total.
+
+    Every number is rounded down to the last digit; what is then missing from the total goes to the
+    largest remainders (Hare's method), so that no number moves by a whole unit of its last digit.
+    A measured zero stays ``0``, without decimals, and is thereby told from a small number.
+
+    Parameters
+    ----------
+    values
+        (n,) whole numbers, at least 0 each (ns).
+    total
+        Their sum.
+    decimals
+        Digits after the point.
+    unit
+        What one of the printed unit is: ``ColumnUnit.unit_ns``, or ``total / 100`` for percent.
+
+    Returns
+    -------
+    list of str
+        (n,) texts, in the order of ``values``.
+    """
+    last_digit = 10**decimals
+    scaled = [value * last_digit / unit if unit else 0.0 for value in values]
+    parts = [math.floor(number) for number in scaled]
+    missing = math.floor(total * last_digit / unit + 0.5) - sum(parts) if unit else 0
+    by_remainder = sorted(range(len(parts)), key=lambda i: parts[i] - scaled[i])
+    for index in by_remainder[: max(0, missing)]:
+        parts[index] += 1
+    return [
+        format_fixed(part / last_digit, decimals) if value else "0"
+        for part, value in zip(parts, values, strict=True)
+    ]
+
+
+def _with_unit(number: float, units: _Units) -> str:
+    name, size = _unit(number, units)
+    scaled = number / size
+    if size == 1:
+        return f"{format_fixed(scaled, 0)} {name}"
+    whole_digits = len(str(int(abs(_significant(scaled)))))
+    return f"{format_fixed(scaled, max(0, _DIGITS - whole_digits))} {name}"
+
+
+def _unit(number: float, units: _Units) -> tuple[str, int]:
+    """Return the largest unit in which the number, once rounded to three digits, is at least 1."""
+    rounded = _significant(abs(number))
+    return next((unit for unit in reversed(units) if rounded >= unit[1]), units[0])
+
+
+def _significant(number: float) -> float:
+    return float(f"{number:.{_DIGITS - 1}e}")

@@ -1,0 +1,1 @@
+"""Views: a document as text, as a picture and as the output of a notebook cell."""
