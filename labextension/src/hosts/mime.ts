@@ -1,23 +1,61 @@
+/** JupyterLab and Notebook 7 draw our documents with this renderer: live or saved, trusted or not. */
+
 import type { IRenderMime } from "@jupyterlab/rendermime-interfaces";
 import { Widget } from "@lumino/widgets";
 
-const MIME_TYPE = "application/vnd.jupyter-serprof.v1+json";
+import { MIME_TYPE } from "../core/document";
+import { type Host, mount, type View } from "../mount";
 
-class DocumentView extends Widget implements IRenderMime.IRenderer {
+const HOST: Host = {
+  name: "mime",
+  copyText: (text) => navigator.clipboard.writeText(text),
+};
+
+class DocumentWidget extends Widget implements IRenderMime.IRenderer {
+  #view: View | null = null;
+
   async renderModel(model: IRenderMime.IMimeModel): Promise<void> {
-    this.node.textContent = JSON.stringify(model.data[MIME_TYPE] ?? null);
+    const value: unknown = model.data[MIME_TYPE];
+    if (this.#view === null) {
+      this.#view = mount(this.node, value, HOST);
+    } else {
+      this.#view.update(value);
+    }
+  }
+
+  override dispose(): void {
+    this.#view?.destroy();
+    this.#view = null;
+    super.dispose();
   }
 }
 
 const extension: IRenderMime.IExtension = {
   id: "jupyter-serprof:mime",
   rendererFactory: {
+    // Text of a document only ever enters the page as text nodes, so untrusted ones may be drawn.
     safe: true,
     mimeTypes: [MIME_TYPE],
+    // Before the widget view (-10), which is blank without its kernel.
     defaultRank: -20,
-    createRenderer: () => new DocumentView(),
+    createRenderer: () => new DocumentWidget(),
   },
   dataType: "json",
+  fileTypes: [
+    {
+      name: "serprof",
+      displayName: "serprof document",
+      extensions: [".serprof.json"],
+      mimeTypes: [MIME_TYPE],
+      fileFormat: "text",
+    },
+  ],
+  documentWidgetFactoryOptions: {
+    name: "serprof",
+    primaryFileType: "serprof",
+    fileTypes: ["serprof", "json"],
+    defaultFor: ["serprof"],
+  },
 };
 
 export default extension;

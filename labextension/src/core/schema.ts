@@ -1,0 +1,191 @@
+/**
+ * Generated from jupyter_serprof/model/sweep.v1.json and trace.v1.json. Do not edit:
+ * change the schema, then run `npm run generate`.
+ */
+
+/**
+ * Points over variant x size x repeat, and one representative trace for each variant and size. A round trip is a sweep with one size.
+ */
+export interface SweepDocument {
+  format: "serprof.sweep";
+  version: number;
+  producer?: string;
+  name: string;
+  /**
+   * ISO 8601, UTC.
+   */
+  started: string;
+  kind: "roundtrip" | "sweep";
+  variants: Variant[];
+  points: Point[];
+  traces: SweepTrace[];
+  fits?: Scalars[];
+  crossovers?: Scalars[];
+  summary?: Summary | null;
+  findings?: Finding[];
+  limits?: Limits;
+  quality?: Quality;
+  environment?: Scalars;
+}
+export interface Variant {
+  key: string;
+  title: string;
+  state: "ok" | "failed" | "not installed" | "not running" | "skipped";
+  reason?: string;
+  result?: string;
+  facts?: Scalars;
+  /**
+   * [size_bytes, place]; place is in-band or out-of-band.
+   */
+  buffers?: [number | string, number | string][];
+  notes?: string[];
+}
+export interface Scalars {
+  [k: string]: string | number | boolean | null;
+}
+export interface Point {
+  variant: string;
+  size_bytes: number | null;
+  repeat: number;
+  cold: boolean;
+  wall_ns: number;
+  moved_bytes: number | null;
+  minor_faults?: number | null;
+  /**
+   * self_ns by stage key.
+   */
+  stages: {
+    [k: string]: number;
+  };
+}
+export interface SweepTrace {
+  variant: string;
+  size_bytes: number | null;
+  cold: boolean;
+  trace: TraceDocument;
+}
+/**
+ * All spans of one run and the facts about the run. Times are ns from `started`, sizes are bytes, unknown is null. Readers ignore what they do not know.
+ */
+export interface TraceDocument {
+  format: "serprof.trace";
+  version: number;
+  producer?: string;
+  /**
+   * What was run, as typed by the user or given by --name.
+   */
+  name: string;
+  /**
+   * ISO 8601, UTC.
+   */
+  started: string;
+  wall_ns: number;
+  outcome: "ok" | "error" | "interrupted";
+  stages: Stage[];
+  lanes: Lane[];
+  strings: string[];
+  spans: Spans;
+  /**
+   * By index of the span.
+   */
+  details?: {
+    [k: string]: {};
+  };
+  waterfall?: Waterfall | null;
+  summary?: Summary | null;
+  findings?: Finding[];
+  limits?: Limits;
+  quality?: Quality;
+  environment?: Scalars;
+}
+export interface Stage {
+  key: string;
+  title: string;
+  order: number;
+  family?: string;
+  waits?: boolean;
+  note?: string;
+}
+export interface Lane {
+  key: string;
+  kind?: string;
+  process?: number;
+  clock_offset_ns?: number;
+  clock_error_ns?: number;
+}
+/**
+ * Columns of one length; stage, lane and name are indices, parent is -1 at a root.
+ */
+export interface Spans {
+  parent: (number | null)[] | Packed;
+  stage: (number | null)[] | Packed;
+  lane: (number | null)[] | Packed;
+  name: (number | null)[] | Packed;
+  start_ns: (number | null)[] | Packed;
+  duration_ns: (number | null)[] | Packed;
+  size_bytes: (number | null)[] | Packed;
+}
+/**
+ * Little-endian int64, deflate (zlib) then base64; the smallest int64 is null.
+ */
+export interface Packed {
+  enc: "deflate+b64";
+  dtype: "int64";
+  n: number;
+  data: string;
+}
+/**
+ * sum of self_ns plus unaccounted_ns is wall_ns.
+ */
+export interface Waterfall {
+  rows: Row[];
+  unaccounted_ns: number;
+}
+export interface Row {
+  stage: number;
+  lane: number;
+  start_ns: number;
+  self_ns: number;
+  busy_ns: number;
+  size_bytes: number | null;
+  copied_bytes?: number | null;
+  minor_faults?: number | null;
+  count: number;
+  /**
+   * [start_ns, duration_ns] of what the row owned, in order.
+   */
+  pieces?: [number, number][];
+}
+export interface Summary {
+  headline: string;
+  facts?: string[];
+  strict_share?: number | null;
+  total_share?: number | null;
+}
+export interface Finding {
+  rule: string;
+  severity: "info" | "warn";
+  title: string;
+  evidence: Scalars;
+  remedy: string;
+  gain?: number | null;
+  spans?: number[];
+}
+export interface Limits {
+  memcpy_bytes_per_s?: number | null;
+  first_touch_bytes_per_s?: number | null;
+}
+export interface Quality {
+  spans_dropped?: number;
+  span_cost_ns?: number | null;
+  clock_error_ns?: number;
+  notes?: string[];
+  probes?: Probe[];
+}
+export interface Probe {
+  name: string;
+  version?: string | null;
+  state: string;
+  level?: string;
+  unseen?: string[];
+}

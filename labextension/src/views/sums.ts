@@ -1,0 +1,89 @@
+/** One click away from a sweep: the stages of each run as a sum, and its waterfall. */
+
+import type { Stage, Variant } from "../core/document";
+import { element } from "../core/dom";
+import * as format from "../core/format";
+import { inOrder, type Run } from "../core/runs";
+import { familyOf } from "../core/theme";
+import { swatch } from "./marks";
+import { waterfall } from "./waterfall";
+
+/** "Ray, warm: msgpack walk 0.12 + Pickle 5 0.16 + ... = 65.00 ms". */
+export function stageSums(
+  variant: Variant,
+  runs: readonly Run[],
+  stages: ReadonlyMap<string, Stage>,
+): HTMLElement[] {
+  return runs.map((run) => {
+    const scale = format.columnScale(run.point.wall_ns);
+    const parts = inOrder(run, stages);
+    const rest = run.point.wall_ns - parts.reduce((sum, [, ns]) => sum + ns, 0);
+    const values = format.roundToSum(
+      [...parts.map(([, ns]) => ns), rest].map((ns) => ns / scale.unitNs),
+      scale.decimals,
+    );
+    const terms = parts.map(([key], index) => {
+      const stage = stages.get(key);
+      return term(
+        familyOf(stage?.family),
+        stage?.title ?? key,
+        values[index] as number,
+        scale.decimals,
+      );
+    });
+    terms.push(term("unaccounted", "Unaccounted", values.at(-1) as number, scale.decimals));
+    const wall = `${format.fixed(run.point.wall_ns / scale.unitNs, scale.decimals)}\u00a0${scale.unit}`;
+    const label = `${variant.title ?? variant.key}, ${run.cold ? "cold" : "warm"}`;
+    return element(
+      "p",
+      "jsp-sum",
+      element("span", "jsp-sum-label", label),
+      ...terms,
+      element("strong", "jsp-sum-total", `= ${wall}`),
+    );
+  });
+}
+
+function term(
+  family: Parameters<typeof swatch>[0],
+  title: string,
+  value: number,
+  decimals: number,
+): HTMLElement {
+  const amount = element("strong", "", format.fixed(value, decimals));
+  return element("span", "jsp-term", swatch(family), title, " ", amount);
+}
+
+/** The waterfalls are built when first opened: a long sweep holds many. */
+export function expandable(
+  variant: Variant,
+  sums: readonly HTMLElement[],
+  runs: readonly Run[],
+): HTMLElement {
+  const title = `Stages of ${variant.title ?? variant.key}`;
+  const node = element("details", "jsp-more", element("summary", "", title), ...sums);
+  node.append(...(buffers(variant) ?? []));
+  node.addEventListener(
+    "toggle",
+    () => {
+      for (const run of runs) {
+        if (run.trace !== null) {
+          const size = format.bytes(run.point.size_bytes);
+          const caption = `${run.cold ? "cold" : "median warm"} run, ${size}`;
+          node.append(element("p", "jsp-note", caption), waterfall(run.trace));
+        }
+      }
+    },
+    { once: true },
+  );
+  return node;
+}
+
+function buffers(variant: Variant): HTMLElement[] | null {
+  const entries = (variant.buffers ?? []).map(([size, place]) =>
+    element("li", "", `${format.bytes(Number(size))} ${place}`),
+  );
+  return entries.length === 0
+    ? null
+    : [element("p", "jsp-note", "Buffers"), element("ul", "jsp-buffers", ...entries)];
+}

@@ -1,0 +1,178 @@
+/** A sweep: every variant cold and warm on one time axis, and what each moved. */
+
+import type { Scalar, Stage, SweepDocument, Variant } from "../core/document";
+import { element, place, titled } from "../core/dom";
+import * as format from "../core/format";
+import { copyRateOf, inOrder, quartiles, type Run, runsOf, stagesOf } from "../core/runs";
+import { familyOf } from "../core/theme";
+import { bar, chip } from "./marks";
+import { axis } from "./plot";
+import { expandable, stageSums } from "./sums";
+
+/** What every line of one sweep shares. */
+interface Scene {
+  readonly sweep: SweepDocument;
+  readonly stages: ReadonlyMap<string, Stage>;
+  readonly end_ns: number;
+  readonly hasSizes: boolean;
+  readonly memcpy_ns: number | null;
+}
+
+export function sweep(doc: SweepDocument): HTMLElement {
+  const groups = doc.variants.map((variant) => ({ variant, runs: runsOf(doc, variant.key) }));
+  const scene = sceneOf(
+    doc,
+    groups.flatMap((group) => group.runs),
+  );
+  return element(
+    "section",
+    "jsp-sweep",
+    element(
+      "table",
+      "jsp-table",
+      element("caption", "jsp-hidden", `Runs of ${doc.name}`),
+      headRow(scene),
+      ...groups.map(({ variant, runs }) => variantRows(scene, variant, runs)),
+    ),
+    legend(scene),
+    ...groups.flatMap(({ variant, runs }) =>
+      runs.length === 0 ? [] : [expandable(variant, stageSums(variant, runs, scene.stages), runs)],
+    ),
+  );
+}
+
+function sceneOf(doc: SweepDocument, runs: readonly Run[]): Scene {
+  const sizes = new Set(runs.map((run) => run.point.size_bytes));
+  const memcpy = doc.limits?.memcpy_bytes_per_s;
+  const [size] = sizes;
+  return {
+    sweep: doc,
+    stages: stagesOf(doc),
+    end_ns: Math.max(1, ...runs.map((run) => run.point.wall_ns)),
+    hasSizes: sizes.size > 1,
+    memcpy_ns: sizes.size === 1 && size && memcpy ? (size / memcpy) * 1e9 : null,
+  };
+}
+
+const NUMBERS = ["total", "quartiles", "in-band", "out-of-band", "page faults", "of memcpy"];
+const NARROWABLE = ["", "jsp-column-busy", "", "", "jsp-column-bytes", "jsp-column-rate"];
+
+function headRow(scene: Scene): HTMLElement {
+  const plot = element("th", "jsp-plot-head", axis(scene.end_ns, format.columnScale(scene.end_ns)));
+  if (scene.memcpy_ns !== null && scene.memcpy_ns <= scene.end_ns) {
+    const text = `one memcpy ${format.duration(scene.memcpy_ns)}`;
+    plot.append(place(element("span", "jsp-guide-label", text), scene.memcpy_ns / scene.end_ns, 0));
+  }
+  const numbers = NUMBERS.map((title, index) =>
+    element("th", `jsp-number ${NARROWABLE[index]}`, title),
+  );
+  return element(
+    "thead",
+    "",
+    element("tr", "", element("th", "jsp-variant", "Variant"), element("th", ""), plot, ...numbers),
+  );
+}
+
+function variantRows(scene: Scene, variant: Variant, runs: readonly Run[]): HTMLElement {
+  const name = element(
+    "th",
+    "jsp-variant",
+    element("strong", "", variant.title ?? variant.key),
+    variant.result ? chip(variant.result, "jsp-badge") : null,
+    variant.facts?.equal === false ? chip("came back different", "jsp-badge jsp-bad") : null,
+    ...(variant.notes ?? []).map((note) => element("span", "jsp-variant-note", note)),
+  );
+  name.scope = "rowgroup";
+  name.rowSpan = Math.max(1, runs.length);
+  if (runs.length === 0) {
+    const state = [variant.state, variant.reason].filter(Boolean).join(": ");
+    const cell = element("td", "jsp-state", state);
+    cell.colSpan = 2 + NUMBERS.length;
+    return element("tbody", "", element("tr", "", name, cell));
+  }
+  const lines = runs.map((run) => runRow(scene, variant, run));
+  lines[0]?.prepend(name);
+  return element("tbody", "", ...lines);
+}
+
+function runRow(scene: Scene, variant: Variant, run: Run): HTMLElement {
+  const size = scene.hasSizes ? `${format.bytes(run.point.size_bytes)} ` : "";
+  const repeats = run.walls_ns.length;
+  const temperature = run.cold ? "cold" : repeats > 1 ? `warm ×${repeats}` : "warm";
+  const memcpy = scene.sweep.limits?.memcpy_bytes_per_s;
+  const rate = copyRateOf(run);
+  const faults = run.point.minor_faults;
+  const all = run.walls_ns.map((wall) => format.duration(wall)).join(", ");
+  return element(
+    "tr",
+    run.cold ? "" : "jsp-warm",
+    element("td", "jsp-run", size + temperature),
+    element("td", "jsp-plot-cell", runPlot(scene, run)),
+    titled(number(0, format.duration(run.point.wall_ns)), `all runs: ${all}`),
+    number(1, spread(run)),
+    number(2, bytesFact(variant, "in_band_bytes")),
+    number(3, bytesFact(variant, "out_of_band_bytes")),
+    number(4, faults == null ? format.NOT_SEEN : format.count(faults)),
+    number(5, rate === null || !memcpy ? format.NOT_APPLICABLE : format.percent(rate / memcpy, 0)),
+  );
+}
+
+function number(index: number, text: string): HTMLElement {
+  return element("td", `jsp-number ${NARROWABLE[index]}`, text);
+}
+
+function spread(run: Run): string {
+  const range = quartiles(run.walls_ns);
+  return range === null
+    ? format.NOT_APPLICABLE
+    : `${format.duration(range[0])} … ${format.duration(range[1])}`;
+}
+
+function bytesFact(variant: Variant, key: string): string {
+  const value: Scalar = variant.facts?.[key] ?? null;
+  return typeof value === "number" ? format.bytes(value) : format.NOT_SEEN;
+}
+
+/** The stages of one run side by side from 0; what they leave of its wall time is hatched. */
+function runPlot(scene: Scene, run: Run): HTMLElement {
+  let at = 0;
+  const bars: HTMLElement[] = [];
+  const add = (kind: string, title: string, ns: number): void => {
+    if (ns > 0) {
+      const tooltip = `${title}: ${format.duration(ns)}`;
+      bars.push(bar(`jsp-stacked ${kind}`, at / scene.end_ns, ns / scene.end_ns, tooltip));
+      at += ns;
+    }
+  };
+  for (const [key, ns] of inOrder(run, scene.stages)) {
+    const stage = scene.stages.get(key);
+    add(`jsp-${familyOf(stage?.family)}`, stage?.title ?? key, ns);
+  }
+  add("jsp-unaccounted", "Unaccounted", run.point.wall_ns - at);
+  const guide =
+    scene.memcpy_ns !== null && scene.memcpy_ns <= scene.end_ns
+      ? place(element("div", "jsp-guide"), scene.memcpy_ns / scene.end_ns, 0)
+      : null;
+  return element("div", "jsp-plot", ...bars, guide);
+}
+
+function legend(scene: Scene): HTMLElement {
+  const seen = new Map<string, string[]>();
+  for (const point of scene.sweep.points) {
+    for (const [key, ns] of Object.entries(point.stages)) {
+      const stage = scene.stages.get(key);
+      const titles = seen.get(familyOf(stage?.family)) ?? [];
+      const title = stage?.title ?? key;
+      if (ns > 0 && !titles.includes(title)) {
+        seen.set(familyOf(stage?.family), [...titles, title]);
+      }
+    }
+  }
+  const entries = [...seen, ["unaccounted", ["unaccounted"]] as const].map(([family, titles]) => {
+    const sample = element("span", `jsp-sample jsp-${family}`);
+    sample.setAttribute("aria-hidden", "true");
+    return element("span", "", sample, titles.join(", "));
+  });
+  const end = "total: the cold run, or the median of the warm ones";
+  return element("p", "jsp-legend", ...entries, element("span", "jsp-legend-end", end));
+}

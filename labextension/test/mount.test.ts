@@ -1,0 +1,148 @@
+import { afterEach, describe, expect, it, vi } from "vitest";
+
+import { mount, type View } from "../src/mount";
+import { gapsOf } from "../src/views/plot";
+import { HOSTILE, sampleSweep, sampleTrace, silentHost } from "./sample";
+
+let view: View | null = null;
+
+afterEach(() => {
+  view?.destroy();
+  view = null;
+  document.body.replaceChildren();
+});
+
+function draw(doc: unknown, host = silentHost): HTMLElement {
+  view = mount(document.body, doc, host);
+  return document.body.querySelector(".jsp-root") as HTMLElement;
+}
+
+function columnOf(root: HTMLElement, position: number): number[] {
+  const rows = [...root.querySelectorAll("tbody tr")];
+  return rows.map((row) => Number(row.children[position]?.textContent?.replace(",", "")));
+}
+
+describe("a trace", () => {
+  it("is led by its sentence and its facts", () => {
+    const root = draw(sampleTrace());
+    expect(root.querySelector(".jsp-headline")?.textContent).toContain("90 % is Store");
+    expect(root.querySelector(".jsp-facts")?.textContent).toContain("ray 2.60.0");
+  });
+
+  it("shows a row for each stage and for what nobody explains", () => {
+    const names = [...draw(sampleTrace()).querySelectorAll("tbody th")].map((th) => th.textContent);
+    expect(names).toEqual([
+      "msgpack walk",
+      "Pickle 5",
+      "Store",
+      "Wait + pull + map",
+      "Unpickle in get×1,234",
+      "Unaccounted",
+    ]);
+  });
+
+  it("prints self and share columns that add up", () => {
+    const root = draw(sampleTrace());
+    const sum = (values: number[]) => values.reduce((total, value) => total + value, 0);
+    expect(sum(columnOf(root, 3))).toBeCloseTo(71.3, 9);
+    expect(sum(columnOf(root, 4))).toBeCloseTo(100, 9);
+  });
+
+  it("stands each bar at its true time", () => {
+    const bars = [...draw(sampleTrace()).querySelectorAll<HTMLElement>("tbody .jsp-bar.jsp-store")];
+    expect(bars).toHaveLength(1);
+    expect(Number.parseFloat(bars[0]?.style.left ?? "")).toBeCloseTo(100 * (0.6 / 71.3), 2);
+    expect(Number.parseFloat(bars[0]?.style.width ?? "")).toBeCloseTo(100 * (64 / 71.3), 2);
+  });
+
+  it("gives rates only to bytes that were copied", () => {
+    const cells = (title: string) => {
+      const row = [...draw(sampleTrace()).querySelectorAll("tbody tr")].find(
+        (tr) => tr.querySelector("th")?.textContent === title,
+      );
+      return [...(row?.children ?? [])].slice(6).map((td) => td.textContent);
+    };
+    expect(cells("Store")).toEqual(["800\u00a0MB", "12.5\u00a0GB/s", "97\u00a0%"]);
+    view?.destroy();
+    expect(cells("Wait + pull + map")).toEqual(["800\u00a0MB", "no copy", "–"]);
+  });
+
+  it("hatches exactly the time that no row owns", () => {
+    const gaps = gapsOf(sampleTrace());
+    expect(gaps).toEqual([
+      [0, 200_000],
+      [64_600_000, 100_000],
+      [71_000_000, 300_000],
+    ]);
+  });
+
+  it("says so when it was interrupted", () => {
+    const root = draw({ ...sampleTrace(), outcome: "interrupted" });
+    expect(root.querySelector(".jsp-outcome")?.textContent).toContain("interrupted");
+  });
+});
+
+describe("findings", () => {
+  it("show one in full and the others one click away", () => {
+    const root = draw(sampleTrace());
+    expect(root.querySelectorAll(".jsp-finding")).toHaveLength(1);
+    expect(root.querySelectorAll("details.jsp-more")).toHaveLength(1);
+    expect(root.querySelector(".jsp-evidence")?.textContent).toContain("2.40\u00a0GB");
+    expect(root.querySelector(".jsp-evidence")?.textContent).toContain("n/a");
+  });
+
+  it("hand the remedy to the host when Copy is pressed", () => {
+    const copyText = vi.fn(() => Promise.resolve());
+    const root = draw(sampleTrace(), { name: "page", copyText });
+    root.querySelector("button")?.click();
+    expect(copyText).toHaveBeenCalledWith("ref = ray.put(a)    # once, then pass ref");
+  });
+
+  it("never turn their text into elements", () => {
+    const root = draw(sampleTrace());
+    expect(root.querySelector("img")).toBeNull();
+    expect(root.textContent).toContain(HOSTILE);
+  });
+});
+
+describe("a sweep", () => {
+  it("keeps the cold run apart and shows the median of the warm ones", () => {
+    const rows = [...draw(sampleSweep()).querySelectorAll(".jsp-sweep tbody")][0];
+    const text = [...(rows?.querySelectorAll("tr") ?? [])].map((tr) => tr.textContent);
+    expect(text).toHaveLength(2);
+    expect(text[0]).toContain("1.21\u00a0s");
+    expect(text[1]).toContain("warm ×5");
+    expect(text[1]).toContain("71.3\u00a0ms");
+  });
+
+  it("says why a variant has no runs", () => {
+    expect(draw(sampleSweep()).textContent).toContain("not running: start a dask client");
+  });
+});
+
+describe("documents that cannot be drawn", () => {
+  it.each([
+    ["nothing", null],
+    ["a foreign format", { format: "other", version: 1 }],
+    ["a newer version", { ...sampleTrace(), version: 2 }],
+    ["no rows", { ...sampleTrace(), waterfall: null }],
+    ["a row without its stage", { ...sampleTrace(), stages: [] }],
+    ["a time that is no number", { ...sampleTrace(), wall_ns: "long" }],
+    ["a damaged sweep", { ...sampleSweep(), points: [{ variant: "ray" }] }],
+  ])("get a sentence with a remedy: %s", (_name, doc) => {
+    const alert = draw(doc).querySelector("[role=alert]");
+    expect(alert?.textContent).toMatch(/Run/);
+  });
+});
+
+describe("the view", () => {
+  it("is ready after it was painted, draws anew and leaves nothing behind", async () => {
+    const root = draw(sampleTrace());
+    await vi.waitFor(() => expect(root.dataset.ready).toBe("1"));
+    view?.update(sampleSweep());
+    expect(root.dataset.ready).toBeUndefined();
+    expect(root.querySelector(".jsp-sweep")).not.toBeNull();
+    view?.destroy();
+    expect(document.body.childElementCount).toBe(0);
+  });
+});
