@@ -1,0 +1,117 @@
+"""Text in terminal columns: cleaned, cut, padded, wrapped and set side by side."""
+
+from __future__ import annotations
+
+import unicodedata
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_GAP = "  "
+_MORE = "…"
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a table: its head (maybe of two lines), its cells, and the side it leans on."""
+
+    head: str
+    cells: tuple[str, ...]
+    leans_right: bool = True
+
+    @property
+    def width(self) -> int:
+        """Columns of the terminal that the widest cell takes."""
+        return max(map(width, (*self.head.split("\n"), *self.cells)))
+
+
+def clean(text: str) -> str:
+    r"""Return text on one line without control characters: a name may hold anything.
+
+    >>> clean("a\nb\x1b[31m")
+    'a b[31m'
+    """
+    spaced = "".join(" " if character.isspace() else character for character in text)
+    return "".join(character for character in spaced if character.isprintable())
+
+
+def width(text: str) -> int:
+    """Return how many columns of a terminal the text takes (wide characters take two)."""
+    return len(text) if text.isascii() else sum(map(_character_width, text))
+
+
+def _character_width(character: str) -> int:
+    if unicodedata.category(character) in ("Mn", "Me"):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in ("W", "F") else 1
+
+
+def clip(text: str, columns: int) -> str:
+    """Return the text, or its beginning and an ellipsis where it is wider than asked.
+
+    >>> clip("Graph optimization", 8)
+    'Graph o…'
+    """
+    return text if width(text) <= columns else _head(text, columns - 1) + _MORE * (columns > 0)
+
+
+def _head(text: str, columns: int) -> str:
+    taken = 0
+    for index, character in enumerate(text):
+        taken += _character_width(character)
+        if taken > columns:
+            return text[:index]
+    return text
+
+
+def wrap(text: str, columns: int) -> list[str]:
+    """Return the text in lines that are not wider than asked; spaces inside a line are kept."""
+    lines: list[str] = []
+    line: str | None = None
+    for word in text.split(" "):
+        longer = word if line is None else f"{line} {word}"
+        if line is not None and width(longer) > columns:
+            lines.append(line)
+            longer = word
+        *full, line = _pieces(longer, columns)
+        lines += full
+    return [*lines, line or ""]
+
+
+def _pieces(word: str, columns: int) -> list[str]:
+    pieces = []
+    while width(word) > columns:
+        piece = _head(word, columns) or word[0]
+        pieces.append(piece)
+        word = word[len(piece) :]
+    return [*pieces, word]
+
+
+def hang(label: str, text: str, columns: int, indent: int = 6) -> list[str]:
+    """Return a label and its text, whose further lines stand under the first one."""
+    label = clip(label, indent - 1)
+    room = columns - indent
+    lines = [part for line in text.splitlines() or [""] for part in wrap(clean(line), room)]
+    first = label + " " * (indent - width(label))
+    return [((first if i == 0 else " " * indent) + line).rstrip() for i, line in enumerate(lines)]
+
+
+def side_by_side(columns: Sequence[Column]) -> list[str]:
+    """Return the lines of a table: heads first, every column as wide as its widest cell."""
+    head_lines = max(column.head.count("\n") for column in columns)
+    padded = [_padded(column, head_lines) for column in columns]
+    return [_GAP.join(cells).rstrip() for cells in zip(*padded, strict=True)]
+
+
+def table_width(columns: Sequence[Column]) -> int:
+    """Return the width that `side_by_side` needs."""
+    return sum(column.width for column in columns) + len(_GAP) * (len(columns) - 1)
+
+
+def _padded(column: Column, head_lines: int) -> list[str]:
+    wide = column.width
+    head = [""] * (head_lines - column.head.count("\n")) + column.head.split("\n")
+    fill = ((cell, " " * (wide - width(cell))) for cell in (*head, *column.cells))
+    return [space + cell if column.leans_right else cell + space for cell, space in fill]

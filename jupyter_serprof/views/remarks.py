@@ -1,0 +1,76 @@
+"""What stands below a picture: findings with their remedies, and how good the numbers are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from jupyter_serprof.model import Trace
+from jupyter_serprof.model.units import format_count, format_ns, format_ratio
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from jupyter_serprof.model import Finding, ProbeReport, Quality, Sweep
+
+_FINDINGS_SHOWN = 4
+Remark = tuple[str, str]
+
+
+def headline_of(doc: Trace | Sweep) -> str:
+    """Return the sentence above the picture; a document without a summary gives name and wall."""
+    if doc.summary is not None:
+        return doc.summary.headline
+    name = doc.name or "unnamed"
+    return f"{name}: {format_ns(doc.wall_ns)}" if isinstance(doc, Trace) else name
+
+
+def outcome_of(doc: Trace | Sweep) -> str | None:
+    """Return how a run ended early, or None where it went through or the headline says so."""
+    if not isinstance(doc, Trace) or doc.outcome == "ok":
+        return None
+    word = "interrupted" if doc.outcome == "interrupted" else "raised"
+    if word in headline_of(doc):
+        return None
+    return f"{word} after {format_ns(doc.wall_ns)}: what was measured until then"
+
+
+def remarks_of(doc: Trace | Sweep) -> list[Remark]:
+    """Return (label, sentence) pairs: ``warn``/``info`` and ``try``, then ``note``."""
+    findings = [
+        remark for finding in doc.findings[:_FINDINGS_SHOWN] for remark in finding_remarks(finding)
+    ]
+    more = len(doc.findings) - _FINDINGS_SHOWN
+    if more > 0:
+        findings.append(("note", f"{more} more findings are in the document"))
+    return findings + [("note", sentence) for sentence in quality_sentences(doc.quality)]
+
+
+def finding_remarks(finding: Finding) -> Iterator[Remark]:
+    """Yield the title of a finding and its remedy, with the gain if it was measured."""
+    yield finding.severity, finding.title
+    gain = "" if finding.gain is None else f"   measured {format_ratio(finding.gain)} faster"
+    if finding.remedy or gain:
+        yield "try", f"{finding.remedy}{gain}"
+
+
+def quality_sentences(quality: Quality) -> Iterator[str]:
+    """Yield one short sentence for each thing that makes the numbers less than complete."""
+    if quality.spans_dropped:
+        dropped = format_count(quality.spans_dropped)
+        yield f"{dropped} spans were dropped; their time went to what encloses them"
+    for probe in quality.probes:
+        yield from _probe_sentences(probe)
+    yield from quality.notes
+
+
+def _probe_sentences(probe: ProbeReport) -> Iterator[str]:
+    if probe.state == "not installed":
+        return
+    name = f"{probe.name} {probe.version}" if probe.version else probe.name
+    level = f" ({probe.level})" if probe.level else ""
+    missed = ", ".join(probe.unseen)
+    if probe.state != "armed":
+        reason = f": {missed}" if missed else ""
+        yield f"{name} was not watched, {probe.state}{level}{reason}"
+    elif missed:
+        yield f"{name}{level} did not see: {missed}"

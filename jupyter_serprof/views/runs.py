@@ -1,0 +1,174 @@
+"""The lines of a sweep: for each variant and size the cold run and the median warm one.
+
+Cold runs are never mixed with warm ones. The median is a run that happened (the lower one of the
+two in the middle), so that its stages add up to the printed total.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from jupyter_serprof.model import stage
+from jupyter_serprof.model.units import (
+    NOT_APPLICABLE,
+    NOT_SEEN,
+    column,
+    column_unit,
+    format_bytes,
+    format_count,
+    format_ns,
+    format_ratio,
+)
+from jupyter_serprof.views.cells import clean
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from jupyter_serprof.model import Point, Stage, Sweep, Trace, Variant
+
+_QUARTILES_FROM = 4
+_SMALLEST_RATIO = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One line: a variant at one size, cold or warm.
+
+    Attributes
+    ----------
+    point
+        The point in the middle when sorted by wall time.
+    walls_ns
+        (n,) wall times of all its points, ascending.
+    trace
+        The representative trace, where one is stored.
+    """
+
+    variant: Variant
+    cold: bool
+    point: Point
+    walls_ns: tuple[int, ...]
+    trace: Trace | None
+
+    @property
+    def label(self) -> str:
+        """``cold`` or ``warm``."""
+        return "cold" if self.cold else "warm"
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A stage of a run: how long it owned the wall time, as a number and as text."""
+
+    title: str
+    family: str
+    self_ns: int
+    self_text: str
+
+
+def runs_of(sweep: Sweep, variant: Variant) -> list[Run]:
+    """Return the runs of a variant: sizes ascending, cold before warm."""
+    groups: dict[tuple[int, bool], list[Point]] = {}
+    for point in sweep.points:
+        if point.variant == variant.key:
+            groups.setdefault((point.size_bytes or 0, not point.cold), []).append(point)
+    return [_run(sweep, variant, groups[key]) for key in sorted(groups)]
+
+
+def _run(sweep: Sweep, variant: Variant, points: list[Point]) -> Run:
+    ordered = sorted(points, key=lambda point: point.wall_ns)
+    middle = ordered[(len(ordered) - 1) // 2]
+    wanted = (variant.key, middle.size_bytes, middle.cold)
+    traces = (
+        entry.trace
+        for entry in sweep.traces
+        if (entry.variant, entry.size_bytes, entry.cold) == wanted
+    )
+    walls = tuple(point.wall_ns for point in ordered)
+    return Run(variant, middle.cold, middle, walls, next(traces, None))
+
+
+def parts_of(run: Run) -> list[Part]:
+    """Return the stages of a run in the order of the road, then what is unaccounted.
+
+    Their texts add up to the wall time in the unit of ``column_unit(wall_ns)``.
+    """
+    stages = _stages(run)
+    known = [(stages.get(key) or stage(key), ns) for key, ns in run.point.stages.items()]
+    known.sort(key=lambda pair: pair[0].order)
+    rest_ns = max(0, run.point.wall_ns - sum(ns for _, ns in known))
+    values = [*(ns for _, ns in known), rest_ns]
+    unit = column_unit(run.point.wall_ns)
+    texts = column(values, sum(values), unit.decimals, unit.unit_ns)
+    parts = [
+        Part(clean(entry.title), entry.family, ns, text)
+        for (entry, ns), text in zip(known, texts, strict=False)
+    ]
+    return [*parts, Part("unaccounted", "", rest_ns, texts[-1])]
+
+
+def _stages(run: Run) -> dict[str, Stage]:
+    return {entry.key: entry for entry in run.trace.stages} if run.trace else {}
+
+
+def quartiles(walls_ns: Sequence[int]) -> tuple[float, float] | None:
+    """Return the first and third quartile of ascending values; None for fewer than four."""
+    if len(walls_ns) < _QUARTILES_FROM:
+        return None
+    return _at(walls_ns, 0.25), _at(walls_ns, 0.75)
+
+
+def _at(ordered: Sequence[int], share: float) -> float:
+    position = share * (len(ordered) - 1)
+    low = int(position)
+    high = min(low + 1, len(ordered) - 1)
+    return ordered[low] + (ordered[high] - ordered[low]) * (position - low)
+
+
+def spread_text(run: Run) -> str:
+    """Return how many runs there were and how far apart they lie; nothing for one run."""
+    count = len(run.walls_ns)
+    if count == 1:
+        return ""
+    middle = quartiles(run.walls_ns)
+    low, high = middle or (run.walls_ns[0], run.walls_ns[-1])
+    word = "quartiles" if middle else "range"
+    return f"median of {count} ({word} {format_ns(low)} to {format_ns(high)})"
+
+
+def fastest_text(run: Run, runs: Sequence[Run]) -> str:
+    """Return the wall time over that of the fastest run of its size, cold or warm like itself."""
+    rivals = [
+        other.point.wall_ns
+        for other in runs
+        if (other.point.size_bytes, other.cold) == (run.point.size_bytes, run.cold)
+    ]
+    best = min(rivals)
+    return format_ratio(run.point.wall_ns / best) if best else NOT_APPLICABLE
+
+
+def memcpy_ns(sweep: Sweep, size_bytes: int | None) -> float | None:
+    """Return how long this machine takes to copy so many bytes once; None if nobody knows."""
+    rate = sweep.limits.memcpy_bytes_per_s
+    return size_bytes / rate * 1e9 if size_bytes and rate else None
+
+
+def memcpy_text(sweep: Sweep, run: Run) -> str:
+    """Return the wall time in copies: how often the data could have been copied meanwhile."""
+    once_ns = memcpy_ns(sweep, run.point.size_bytes)
+    if not once_ns:
+        return NOT_SEEN
+    ratio = run.point.wall_ns / once_ns
+    return format_ratio(ratio) if ratio >= _SMALLEST_RATIO else "< 0.1×"  # noqa: RUF001
+
+
+def fact_bytes_text(run: Run, fact: str) -> str:
+    """Return a fact of the variant that counts bytes."""
+    value = run.variant.facts.get(fact)
+    return format_bytes(value) if isinstance(value, int) else NOT_SEEN
+
+
+def faults_text(run: Run) -> str:
+    """Return the pages that a run touched for the first time."""
+    return format_count(run.point.minor_faults)
