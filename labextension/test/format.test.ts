@@ -11,6 +11,7 @@ describe("durations and sizes", () => {
     [250, "250 ns"],
     [3_200, "3.20 µs"],
     [52_100_000, "52.1 ms"],
+    [9_996_000, "10.0 ms"],
     [999_600_000, "1.00 s"],
     [1_840_000_000, "1.84 s"],
     [1_234_000_000_000, "1,234 s"],
@@ -56,7 +57,10 @@ describe("signs and ratios", () => {
 
   it("have one decimal", () => {
     expect(format.ratio(3.24)).toBe("3.2×");
+    expect(format.ratio(99.96)).toBe("100×");
     expect(plain(format.percent(0.185))).toBe("18.5 %");
+    expect(plain(format.ofMemcpy(0.97))).toBe("97 %");
+    expect(plain(format.ofMemcpy(0.0023))).toBe("0.2 %");
   });
 });
 
@@ -68,20 +72,24 @@ describe("a column that adds up", () => {
   });
 
   it("prints numbers whose sum is the printed total", () => {
-    const rounded = format.roundToSum([33.333, 33.333, 33.334], 1);
-    expect(rounded).toEqual([33.3, 33.3, 33.4]);
-    const thirds = format.roundToSum([1 / 3, 1 / 3, 1 / 3], 1);
-    expect(thirds.reduce((sum, value) => sum + value, 0)).toBeCloseTo(1, 9);
+    expect(format.column([333, 333, 334], 1000, 1, 10)).toEqual(["33.3", "33.3", "33.4"]);
+    expect(format.column([1, 1, 1], 3, 1, 3 / 100)).toEqual(["33.4", "33.3", "33.3"]);
   });
 
   it("moves no number by more than the last digit", () => {
-    const values = Array.from({ length: 60 }, (_, index) => ((index * 7919) % 997) / 13);
-    const rounded = format.roundToSum(values, 1);
+    const values = Array.from({ length: 60 }, (_, index) => (index * 7919) % 997);
     const total = values.reduce((sum, value) => sum + value, 0);
-    expect(rounded.reduce((sum, value) => sum + value, 0)).toBeCloseTo(total, 1);
+    const printed = format.column(values, total, 1, 13).map(Number);
+    expect(printed.reduce((sum, value) => sum + value, 0)).toBeCloseTo(total / 13, 1);
     for (const [index, value] of values.entries()) {
-      expect(Math.abs((rounded[index] as number) - value)).toBeLessThan(0.1);
+      expect(Math.abs((printed[index] as number) - value / 13)).toBeLessThan(0.1);
     }
+  });
+});
+
+describe("a measured zero", () => {
+  it("is told from a small number", () => {
+    expect(format.column([0, 1, 9_999], 10_000, 1, 100)).toEqual(["0", "0.0", "100.0"]);
   });
 });
 

@@ -1,4 +1,7 @@
-/** Numbers as people read them. Inside are ns and bytes; only this file turns them into text. */
+/**
+ * Numbers as people read them: the only place in TypeScript where ns and bytes become text.
+ * jupyter_serprof/model/units.py is the twin of this file.
+ */
 
 export const NOT_APPLICABLE = "–";
 export const NOT_SEEN = "n/a";
@@ -29,10 +32,9 @@ const BYTE_UNITS: readonly Unit[] = [
 ];
 
 /** Three significant digits at most, thousands with a comma, a real minus. */
-function significant(value: number, digits = 3): string {
-  const magnitude = Math.abs(value);
-  const integerDigits = magnitude < 1 ? 1 : Math.floor(Math.log10(magnitude)) + 1;
-  return fixed(value, Math.max(0, digits - integerDigits));
+function significant(value: number): string {
+  const wholeDigits = String(Math.trunc(Math.abs(Number(value.toPrecision(3))))).length;
+  return fixed(value, Math.max(0, 3 - wholeDigits));
 }
 
 /** A number with exactly this many decimals: "1,840.0". */
@@ -58,8 +60,7 @@ function unitFor(value: number, units: readonly Unit[]): Unit {
 
 function withUnit(value: number, units: readonly Unit[]): string {
   const unit = unitFor(value, units);
-  const isWhole = unit.size === 1 || value === 0;
-  return (isWhole ? fixed(value, 0) : significant(value / unit.size)) + GAP + unit.name;
+  return (unit.size === 1 ? fixed(value, 0) : significant(value / unit.size)) + GAP + unit.name;
 }
 
 /** "1.84 s", "52.1 ms", "33.0 µs", "250 ns". */
@@ -94,7 +95,7 @@ export function percent(share: number | null | undefined, decimals = 1): string 
 
 /** "3.2×", with one decimal below 100. */
 export function ratio(value: number): string {
-  return `${fixed(value, Math.abs(value) < 100 ? 1 : 0)}×`;
+  return `${fixed(value, Math.abs(value) < 99.95 ? 1 : 0)}×`;
 }
 
 /** "21 Nov 2026 08:00 UTC"; the text itself when it is no date. */
@@ -128,20 +129,33 @@ export function columnScale(totalNs: number): ColumnScale {
 }
 
 /**
- * Round a column so that what is printed adds up to the printed total (largest remainders first).
- * No entry moves by more than one unit of the last digit.
+ * Print a column so that the printed numbers add up to the printed total (largest remainders
+ * first); none moves by a whole unit of its last digit. A measured zero stays "0".
+ *
+ * `unit` is what one of the printed unit is: `ColumnScale.unitNs`, or a hundredth for percent.
  */
-export function roundToSum(values: readonly number[], decimals: number): number[] {
-  const factor = 10 ** decimals;
-  const scaled = values.map((value) => value * factor);
-  const total = Math.round(scaled.reduce((sum, value) => sum + value, 0));
-  const floors = scaled.map(Math.floor);
-  const missing = total - floors.reduce((sum, value) => sum + value, 0);
-  const byRemainder = scaled
-    .map((value, index) => ({ index, remainder: value - Math.floor(value) }))
-    .sort((a, b) => b.remainder - a.remainder || a.index - b.index);
-  for (const { index } of byRemainder.slice(0, missing)) {
-    floors[index] = (floors[index] as number) + 1;
+export function column(
+  values: readonly number[],
+  total: number,
+  decimals: number,
+  unit: number,
+): string[] {
+  const lastDigit = 10 ** decimals;
+  const scaled = values.map((value) => (unit > 0 ? (value * lastDigit) / unit : 0));
+  const parts = scaled.map(Math.floor);
+  const whole = unit > 0 ? Math.floor((total * lastDigit) / unit + 0.5) : 0;
+  const missing = whole - parts.reduce((sum, part) => sum + part, 0);
+  const remainder = (index: number): number => (scaled[index] as number) - (parts[index] as number);
+  const byRemainder = [...parts.keys()].sort((a, b) => remainder(b) - remainder(a));
+  for (const index of byRemainder.slice(0, Math.max(0, missing))) {
+    parts[index] = (parts[index] as number) + 1;
   }
-  return floors.map((value) => value / factor);
+  return parts.map((part, index) =>
+    values[index] === 0 ? "0" : fixed(part / lastDigit, decimals),
+  );
+}
+
+/** "97 %"; below one percent with a decimal, so that little is not printed as nothing. */
+export function ofMemcpy(share: number): string {
+  return percent(share, share < 0.00995 ? 1 : 0);
 }

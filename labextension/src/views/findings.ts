@@ -82,7 +82,7 @@ export function evidence(key: string, value: Scalar): string {
   return ending === undefined ? format.count(value) : ending[1](value);
 }
 
-function labelOf(key: string): string {
+export function labelOf(key: string): string {
   const ending = UNIT_ENDINGS.find(([end]) => key.endsWith(end));
   const words = ending === undefined ? key : key.slice(0, key.length - ending[0].length);
   return words.replaceAll("_", " ");

@@ -18,17 +18,22 @@ export function bar(className: string, left: number, width: number, tooltip: str
   return titled(place(element("div", `jsp-bar ${className}`), left, width), tooltip);
 }
 
-/** One part of a stacked bar, with its label if it is wide enough to hold one. */
+/** One part of a stacked bar; CSS shows title and number as far as they fit, never clipped. */
 export function segment(
   className: string,
   share: number,
-  label: string,
-  tooltip: string,
+  title: string,
+  amount: string,
+  hasLabel = true,
 ): HTMLElement {
-  const node = titled(element("div", `jsp-segment ${className}`), tooltip);
+  const node = titled(element("div", `jsp-segment ${className}`), `${title}: ${amount}`);
   node.style.flexGrow = String(share);
-  if (share * 100 > label.length * 1.1) {
-    node.append(element("span", "", label));
+  if (hasLabel) {
+    node.append(...labelParts(title, amount));
   }
   return node;
+}
+
+export function labelParts(title: string, amount: string): HTMLElement[] {
+  return [element("span", "", title), element("span", "", amount)];
 }

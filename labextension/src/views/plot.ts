@@ -12,7 +12,8 @@ type Piece = readonly [startNs: number, durationNs: number];
 /** Room a label needs, as a share of a plot about 400 px wide. */
 const LABEL_SHARE = 0.2;
 
-export function axis(wallNs: number, scale: format.ColumnScale): HTMLElement {
+export function axis(wallNs: number): HTMLElement {
+  const scale = format.columnScale(wallNs);
   const end = wallNs / scale.unitNs;
   const labels = ticks(end).map((value) => {
     const node = place(element("span", "jsp-tick", format.count(value)), value / (end || 1), 0);
@@ -89,8 +90,14 @@ function grid(trace: DrawnTrace): HTMLElement {
   return node;
 }
 
-/** Inside a wide bar; else to its right; else to its left. */
-function labelFor(row: Row, first: Piece, last: Piece, wall: number, kind: string): HTMLElement {
+/** Inside a wide bar; else to its right; else to its left; else the number is in the table only. */
+function labelFor(
+  row: Row,
+  first: Piece,
+  last: Piece,
+  wall: number,
+  kind: string,
+): HTMLElement | null {
   const left = first[0] / wall;
   const right = Math.min(1, (last[0] + last[1]) / wall);
   const isOneBar = first === last && kind !== "jsp-waits";
@@ -101,8 +108,10 @@ function labelFor(row: Row, first: Piece, last: Piece, wall: number, kind: strin
     node.style.left = `${left * 100}%`;
   } else if (right < 1 - LABEL_SHARE) {
     node.style.left = `${right * 100}%`;
-  } else {
+  } else if (left > LABEL_SHARE) {
     node.style.right = `${(1 - left) * 100}%`;
+  } else {
+    return null;
   }
   return node;
 }

@@ -18,20 +18,13 @@ export function stageSums(
     const scale = format.columnScale(run.point.wall_ns);
     const parts = inOrder(run, stages);
     const rest = run.point.wall_ns - parts.reduce((sum, [, ns]) => sum + ns, 0);
-    const values = format.roundToSum(
-      [...parts.map(([, ns]) => ns), rest].map((ns) => ns / scale.unitNs),
-      scale.decimals,
-    );
+    const owned = [...parts.map(([, ns]) => ns), rest];
+    const texts = format.column(owned, run.point.wall_ns, scale.decimals, scale.unitNs);
     const terms = parts.map(([key], index) => {
       const stage = stages.get(key);
-      return term(
-        familyOf(stage?.family),
-        stage?.title ?? key,
-        values[index] as number,
-        scale.decimals,
-      );
+      return term(familyOf(stage?.family), stage?.title ?? key, texts[index] as string);
     });
-    terms.push(term("unaccounted", "Unaccounted", values.at(-1) as number, scale.decimals));
+    terms.push(term("unaccounted", "Unaccounted", texts.at(-1) as string));
     const wall = `${format.fixed(run.point.wall_ns / scale.unitNs, scale.decimals)}\u00a0${scale.unit}`;
     const label = `${variant.title ?? variant.key}, ${run.cold ? "cold" : "warm"}`;
     return element(
@@ -44,14 +37,8 @@ export function stageSums(
   });
 }
 
-function term(
-  family: Parameters<typeof swatch>[0],
-  title: string,
-  value: number,
-  decimals: number,
-): HTMLElement {
-  const amount = element("strong", "", format.fixed(value, decimals));
-  return element("span", "jsp-term", swatch(family), title, " ", amount);
+function term(family: Parameters<typeof swatch>[0], title: string, amount: string): HTMLElement {
+  return element("span", "jsp-term", swatch(family), title, " ", element("strong", "", amount));
 }
 
 /** The waterfalls are built when first opened: a long sweep holds many. */

@@ -5,7 +5,7 @@ import { element, place, titled } from "../core/dom";
 import * as format from "../core/format";
 import { copyRateOf, inOrder, quartiles, type Run, runsOf, stagesOf } from "../core/runs";
 import { familyOf } from "../core/theme";
-import { bar, chip } from "./marks";
+import { bar, chip, labelParts } from "./marks";
 import { axis } from "./plot";
 import { expandable, stageSums } from "./sums";
 
@@ -55,10 +55,17 @@ function sceneOf(doc: SweepDocument, runs: readonly Run[]): Scene {
 }
 
 const NUMBERS = ["total", "quartiles", "in-band", "out-of-band", "page faults", "of memcpy"];
-const NARROWABLE = ["", "jsp-column-busy", "", "", "jsp-column-bytes", "jsp-column-rate"];
+const NARROWABLE = [
+  "",
+  "jsp-column-rate",
+  "jsp-column-bytes",
+  "jsp-column-bytes",
+  "jsp-column-rate",
+  "",
+];
 
 function headRow(scene: Scene): HTMLElement {
-  const plot = element("th", "jsp-plot-head", axis(scene.end_ns, format.columnScale(scene.end_ns)));
+  const plot = element("th", "jsp-plot-head", axis(scene.end_ns));
   if (scene.memcpy_ns !== null && scene.memcpy_ns <= scene.end_ns) {
     const text = `one memcpy ${format.duration(scene.memcpy_ns)}`;
     plot.append(place(element("span", "jsp-guide-label", text), scene.memcpy_ns / scene.end_ns, 0));
@@ -80,19 +87,23 @@ function variantRows(scene: Scene, variant: Variant, runs: readonly Run[]): HTML
     element("strong", "", variant.title ?? variant.key),
     variant.result ? chip(variant.result, "jsp-badge") : null,
     variant.facts?.equal === false ? chip("came back different", "jsp-badge jsp-bad") : null,
-    ...(variant.notes ?? []).map((note) => element("span", "jsp-variant-note", note)),
   );
   name.scope = "rowgroup";
-  name.rowSpan = Math.max(1, runs.length);
+  const notes = (variant.notes ?? []).map((note) => {
+    const cell = element("td", "jsp-state", note);
+    cell.colSpan = 2 + NUMBERS.length;
+    return element("tr", "jsp-variant-note", cell);
+  });
+  name.rowSpan = Math.max(1, runs.length) + notes.length;
   if (runs.length === 0) {
     const state = [variant.state, variant.reason].filter(Boolean).join(": ");
     const cell = element("td", "jsp-state", state);
     cell.colSpan = 2 + NUMBERS.length;
-    return element("tbody", "", element("tr", "", name, cell));
+    return element("tbody", "", element("tr", "", name, cell), ...notes);
   }
   const lines = runs.map((run) => runRow(scene, variant, run));
   lines[0]?.prepend(name);
-  return element("tbody", "", ...lines);
+  return element("tbody", "", ...lines, ...notes);
 }
 
 function runRow(scene: Scene, variant: Variant, run: Run): HTMLElement {
@@ -113,7 +124,7 @@ function runRow(scene: Scene, variant: Variant, run: Run): HTMLElement {
     number(2, bytesFact(variant, "in_band_bytes")),
     number(3, bytesFact(variant, "out_of_band_bytes")),
     number(4, faults == null ? format.NOT_SEEN : format.count(faults)),
-    number(5, rate === null || !memcpy ? format.NOT_APPLICABLE : format.percent(rate / memcpy, 0)),
+    number(5, rate === null || !memcpy ? format.NOT_APPLICABLE : format.ofMemcpy(rate / memcpy)),
   );
 }
 
@@ -139,8 +150,14 @@ function runPlot(scene: Scene, run: Run): HTMLElement {
   const bars: HTMLElement[] = [];
   const add = (kind: string, title: string, ns: number): void => {
     if (ns > 0) {
-      const tooltip = `${title}: ${format.duration(ns)}`;
-      bars.push(bar(`jsp-stacked ${kind}`, at / scene.end_ns, ns / scene.end_ns, tooltip));
+      const amount = format.duration(ns);
+      const left = at / scene.end_ns;
+      const node = bar(`jsp-stacked ${kind}`, left, ns / scene.end_ns, `${title}: ${amount}`);
+      if (kind !== "jsp-unaccounted") {
+        node.classList.add("jsp-segment");
+        node.append(...labelParts(title, amount));
+      }
+      bars.push(node);
       at += ns;
     }
   };

@@ -1,0 +1,98 @@
+/** The numbers of a waterfall: one entry for each column, with its text for every kind of row. */
+
+import type { DrawnTrace, Row } from "../core/document";
+import * as format from "../core/format";
+import { carriesBytes, familyOf } from "../core/theme";
+
+export interface Column {
+  readonly title: string;
+  /** Below the title; empty where each number carries its own unit. */
+  readonly unit: string;
+  /** Narrow outputs drop columns by this name; those without it always stay. */
+  readonly name: string;
+  text(row: Row, position: number): string;
+  readonly rest: string;
+  readonly total: string;
+}
+
+const { NOT_APPLICABLE, NOT_SEEN } = format;
+
+export function columnsOf(trace: DrawnTrace): Column[] {
+  const scale = format.columnScale(trace.wall_ns);
+  const inUnit = (ns: number): string =>
+    ns === 0 ? "0" : format.fixed(ns / scale.unitNs, scale.decimals);
+  const rate = (row: Row): string => rateText(trace, row);
+  const perRow = { unit: "", rest: NOT_APPLICABLE, total: "" };
+  const columns: Column[] = [
+    adding(trace, { title: "self", unit: scale.unit }, scale.decimals, scale.unitNs),
+    adding(trace, { title: "share", unit: "%" }, 1, trace.wall_ns / 100),
+    {
+      ...perRow,
+      title: "busy",
+      unit: scale.unit,
+      name: "busy",
+      text: (row) => inUnit(row.busy_ns),
+    },
+    { ...perRow, title: "bytes", name: "bytes", text: (row) => sizeText(trace, row) },
+    { ...perRow, title: "rate", name: "rate", text: rate },
+    { ...perRow, title: "of memcpy", name: "memcpy", text: (row) => memcpyText(trace, row) },
+  ];
+  if (trace.waterfall.rows.some((row) => row.minor_faults != null)) {
+    const text = (row: Row): string => format.count(row.minor_faults);
+    columns.push({ ...perRow, title: "page faults", name: "faults", text });
+  }
+  return columns;
+}
+
+/** A column whose printed numbers, the unaccounted one included, add up to the printed total. */
+function adding(
+  trace: DrawnTrace,
+  head: { title: string; unit: string },
+  decimals: number,
+  unit: number,
+): Column {
+  const { rows, unaccounted_ns } = trace.waterfall;
+  const owned = [...rows.map((row) => row.self_ns), unaccounted_ns];
+  const texts = format.column(owned, trace.wall_ns, decimals, unit);
+  return {
+    ...head,
+    name: "",
+    text: (_row, position) => texts[position] as string,
+    rest: texts.at(-1) as string,
+    total: unit > 0 ? format.fixed(trace.wall_ns / unit, decimals) : "0",
+  };
+}
+
+/** What an unknown size means: not seen where bytes pass, else it does not apply. */
+function unknownIn(trace: DrawnTrace, row: Row): string {
+  return carriesBytes(familyOf(trace.stages[row.stage]?.family)) ? NOT_SEEN : NOT_APPLICABLE;
+}
+
+function sizeText(trace: DrawnTrace, row: Row): string {
+  return row.size_bytes === null ? unknownIn(trace, row) : format.bytes(row.size_bytes);
+}
+
+function rateOf(row: Row): number | null {
+  return row.copied_bytes == null ? null : format.rateOf(row.copied_bytes, row.busy_ns);
+}
+
+function rateText(trace: DrawnTrace, row: Row): string {
+  const rate = rateOf(row);
+  if (rate !== null) {
+    return format.bytesPerSecond(rate);
+  }
+  if (row.size_bytes === null || row.size_bytes === 0) {
+    return NOT_APPLICABLE;
+  }
+  return row.copied_bytes == null
+    ? unknownIn(trace, row)
+    : row.copied_bytes === 0
+      ? "no copy"
+      : NOT_APPLICABLE;
+}
+
+function memcpyText(trace: DrawnTrace, row: Row): string {
+  const rate = rateOf(row);
+  const memcpy = trace.limits?.memcpy_bytes_per_s;
+  return rate === null || !memcpy ? NOT_APPLICABLE : format.ofMemcpy(rate / memcpy);
+}
