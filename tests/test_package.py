@@ -1,0 +1,163 @@
+"""The package as it is shipped and installed: wheel, lock file, labextension, versions."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+from collections import Counter
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import jupyter_serprof
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOT = Path(__file__).resolve().parents[1]
+LABEXTENSION = "share/jupyter/labextensions/jupyter-serprof"
+
+
+def run(*command: str, timeout_s: float = 60) -> subprocess.CompletedProcess[str]:
+    """Run a command in the source tree; its output is text."""
+    return subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, timeout=timeout_s, check=False
+    )
+
+
+@pytest.fixture(scope="module")
+def wheel_names(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """Build the wheel and list its files."""
+    uv = os.environ.get("UV") or shutil.which("uv")
+    if uv is None:
+        pytest.skip("uv is not on PATH; it builds the wheel")
+    folder = tmp_path_factory.mktemp("wheel")
+    built = run(uv, "build", "--wheel", "--out-dir", str(folder), timeout_s=300)
+    assert built.returncode == 0, built.stderr
+    (wheel,) = folder.glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        return archive.namelist()
+
+
+@pytest.fixture
+def git() -> str:
+    """Path of git, in a source tree that git manages."""
+    program = shutil.which("git")
+    if program is None or not (ROOT / ".git").exists():
+        pytest.skip("not a git checkout")
+    return program
+
+
+def package_json() -> dict[str, object]:
+    """Return what the front end says about itself."""
+    content: dict[str, object] = json.loads((ROOT / "labextension/package.json").read_text())
+    return content
+
+
+def urls_in(value: object, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Give every text with a host in it, with the keys that lead there."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from urls_in(inner, (*path, key))
+    elif isinstance(value, list):
+        for inner in value:
+            yield from urls_in(inner, path)
+    elif isinstance(value, str) and "://" in value:
+        yield path, value
+
+
+def test_wheel_holds_every_file_once(wheel_names: list[str]) -> None:
+    """The labextension is not shipped a second time inside the Python package."""
+    repeated = [name for name, count in Counter(wheel_names).items() if count > 1]
+
+    assert repeated == []
+    assert [name for name in wheel_names if name.startswith("jupyter_serprof/labextension")] == []
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "jupyter_serprof/__init__.py",
+        "jupyter_serprof/py.typed",
+        "jupyter_serprof/model/trace.v1.json",
+        "jupyter_serprof/model/sweep.v1.json",
+        f"jupyter_serprof-0.1.0.data/data/{LABEXTENSION}/package.json",
+        f"jupyter_serprof-0.1.0.data/data/{LABEXTENSION}/install.json",
+        "jupyter_serprof-0.1.0.dist-info/licenses/LICENSE",
+        "jupyter_serprof-0.1.0.dist-info/entry_points.txt",
+    ],
+)
+def test_wheel_contains(wheel_names: list[str], name: str) -> None:
+    """An installation from the wheel needs neither Node nor the source tree."""
+    assert wheel_names.count(name) == 1
+
+
+def test_wheel_contains_the_built_front_end(wheel_names: list[str]) -> None:
+    """One entry point for JupyterLab, and nothing of the tools that built it."""
+    static = [name for name in wheel_names if f"{LABEXTENSION}/static/" in name]
+
+    assert sum("/remoteEntry." in name and name.endswith(".js") for name in static) == 1
+    assert [name for name in wheel_names if "node_modules" in name or name.endswith(".ts")] == []
+
+
+def test_lock_file_names_no_host() -> None:
+    """Everybody installs from the registry that they use; only sponsors' pages are named."""
+    text = (ROOT / "labextension/package-lock.json").read_text()
+
+    hosts = [(path, url) for path, url in urls_in(json.loads(text)) if "funding" not in path]
+
+    assert '"resolved"' not in text
+    assert '"integrity"' in text
+    assert hosts == []
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "uv.lock",
+        ".venv/pyvenv.cfg",
+        "jupyter_serprof/labextension/package.json",
+        "jupyter_serprof/static/widget.js",
+        "labextension/lib/mount.js",
+        "labextension/node_modules/.package-lock.json",
+        "labextension/tsconfig.tsbuildinfo",
+    ],
+)
+def test_built_files_stay_out_of_git(git: str, path: str) -> None:
+    """A commit holds sources only; whatever was built is made again in seconds."""
+    assert run(git, "check-ignore", "--quiet", "--no-index", path).returncode == 0
+    assert run(git, "ls-files", "--", path).stdout == ""
+
+
+def test_labextension_is_registered_in_this_environment() -> None:
+    """JupyterLab started from this environment finds the renderer without another command."""
+    folder = Path(sys.prefix, LABEXTENSION)
+
+    installed = json.loads((folder / "package.json").read_text())
+    entrance = folder / installed["jupyterlab"]["_build"]["load"]
+
+    assert installed["name"] == "jupyter-serprof"
+    assert installed["jupyterlab"]["_build"]["mimeExtension"] == "./mimeExtension"
+    assert entrance.exists()
+
+
+def test_versions_agree() -> None:
+    """Python, the installed metadata and the front end are one release."""
+    assert metadata.version("jupyter_serprof") == jupyter_serprof.__version__
+    assert package_json()["version"] == jupyter_serprof.__version__
+
+
+def test_labextension_paths_name_the_front_end() -> None:
+    """`jupyter-builder develop` links the folder that the build writes to."""
+    (paths,) = jupyter_serprof._jupyter_labextension_paths()
+
+    built = ROOT / "labextension" / "../jupyter_serprof" / paths["src"]
+
+    assert paths["dest"] == package_json()["name"]
+    assert built.resolve() == ROOT / "jupyter_serprof/labextension"
