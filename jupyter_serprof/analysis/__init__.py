@@ -1,0 +1,32 @@
+"""From spans to answers: pure functions from a trace to rows, findings and sentences."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from jupyter_serprof.analysis.findings import find
+from jupyter_serprof.analysis.summary import summarize
+from jupyter_serprof.analysis.waterfall import partition
+from jupyter_serprof.model import Limits, Trace, stage
+
+__all__ = ["analyse"]
+
+
+def analyse(trace: Trace, limits: Limits | None = None) -> Trace:
+    """Return the trace with its waterfall, findings and summary.
+
+    Parameters
+    ----------
+    trace
+        As frozen by a recorder.
+    limits
+        What this machine's memory can do; None if it was not measured.
+    """
+    waterfall = partition(trace)
+    keys = {span.stage: None for span in trace.spans}
+    described = tuple(sorted((stage(key) for key in keys), key=lambda entry: entry.order))
+    full = replace(
+        trace, stages=described, waterfall=waterfall, limits=limits or trace.limits
+    )
+    full = replace(full, findings=find(full))
+    return replace(full, summary=summarize(full))

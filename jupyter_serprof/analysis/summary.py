@@ -1,0 +1,93 @@
+"""The sentence above the picture and the line of facts below it."""
+
+from __future__ import annotations
+
+from jupyter_serprof.analysis.spans import number
+from jupyter_serprof.model import Row, Summary, Trace, Waterfall, stage
+from jupyter_serprof.model.units import (
+    bytes_per_s,
+    format_bytes,
+    format_ns,
+    format_rate,
+    format_share,
+)
+
+#: A cause that owns less than this is not the cause.
+_CAUSE_SHARE = 0.3
+_OUTCOMES = {"error": "raised after", "interrupted": "interrupted after", "ok": "took"}
+
+
+def summarize(trace: Trace) -> Summary:
+    """Return headline, facts and coverage of a trace whose waterfall is known."""
+    waterfall = trace.waterfall or Waterfall((), trace.wall_ns)
+    strict = sum(row.self_ns for row in waterfall.rows if not stage(row.stage).waits)
+    total = trace.wall_ns - waterfall.unaccounted_ns
+    return Summary(
+        _headline(trace, waterfall),
+        tuple(_facts(trace, waterfall)),
+        strict / trace.wall_ns if trace.wall_ns else None,
+        total / trace.wall_ns if trace.wall_ns else None,
+    )
+
+
+def _headline(trace: Trace, waterfall: Waterfall) -> str:
+    taken = f"{trace.name} {_OUTCOMES[trace.outcome]} {format_ns(trace.wall_ns)}"
+    biggest = max(waterfall.rows, key=lambda row: row.self_ns, default=None)
+    if biggest is None:
+        return f"{taken}; nothing was serialized in it."
+    if waterfall.unaccounted_ns > max(biggest.self_ns, _CAUSE_SHARE * trace.wall_ns):
+        share = format_share(waterfall.unaccounted_ns / trace.wall_ns, decimals=0)
+        return f"{taken}: {share} outside the stages seen (your own code); next, {_cause(trace, biggest)}."
+    return f"{taken}: {_cause(trace, biggest)}."
+
+
+def _cause(trace: Trace, row: Row) -> str:
+    share = format_share(row.self_ns / trace.wall_ns if trace.wall_ns else None, decimals=0)
+    title = stage(row.stage).title
+    carried = f" of {format_bytes(row.size_bytes)}" if row.size_bytes else ""
+    return f"{share} {title}{carried} ({format_ns(row.self_ns)}{_pace(row)})"
+
+
+def _pace(row: Row) -> str:
+    rate = bytes_per_s(row.copied_bytes, row.busy_ns)
+    return f" at {format_rate(rate)}" if rate is not None else ""
+
+
+def _facts(trace: Trace, waterfall: Waterfall) -> list[str]:
+    total = trace.wall_ns - waterfall.unaccounted_ns
+    facts = []
+    if waterfall.rows and trace.wall_ns:
+        facts.append(f"{format_share(total / trace.wall_ns)} of the wall time in named stages")
+    facts += _buffer_facts(trace)
+    facts += _parallel_facts(trace, waterfall)
+    if trace.limits.memcpy_bytes_per_s:
+        warm, new = trace.limits.memcpy_bytes_per_s, trace.limits.first_touch_bytes_per_s
+        facts.append(f"memcpy here {format_rate(warm)}, {format_rate(new)} into new pages")
+    return facts
+
+
+def _buffer_facts(trace: Trace) -> list[str]:
+    dumps = [span for span in trace.spans if number(span, "in_band_bytes") is not None]
+    written = [span for span in dumps if span.stage in ("pickle.dumps", "ray.pickle")]
+    if not written:
+        return []
+    in_band = sum(number(span, "in_band_bytes") or 0 for span in written)
+    out_of_band = sum(number(span, "out_of_band_bytes") or 0 for span in written)
+    count = sum(number(span, "buffers") or 0 for span in written)
+    plural = "buffer" if count == 1 else "buffers"
+    facts = [f"{format_bytes(in_band)} in-band, {format_bytes(out_of_band)} out-of-band in {count} {plural}"]
+    zero_copy = [s.details["zero_copy"] for s in trace.spans if s.details and "zero_copy" in s.details]
+    known = [s.details.get("result_bytes") for s in trace.spans if s.details and "zero_copy" in s.details]
+    if any(known):
+        facts.append("results zero-copy (by address)" if all(zero_copy) else "results copied to the heap")
+    return facts
+
+
+def _parallel_facts(trace: Trace, waterfall: Waterfall) -> list[str]:
+    caller = trace.lanes[0].key if trace.lanes else ""
+    lanes = {span.lane for span in trace.spans if span.lane != caller and span.lane != "raylet"}
+    if not lanes or not trace.wall_ns:
+        return []
+    working = [row for row in waterfall.rows if not stage(row.stage).waits]
+    busy = sum(row.busy_ns for row in working) / trace.wall_ns
+    return [f"{len(lanes)} other lanes; all lanes together busy {busy:.1f} times the wall time"]

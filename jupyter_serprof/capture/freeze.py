@@ -1,0 +1,145 @@
+"""Freezing: from the page of a recorder to an immutable trace."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from jupyter_serprof.capture.calibration import span_cost_ns
+from jupyter_serprof.capture.draft import MAIN_LANE, Draft, Run
+from jupyter_serprof.capture.environment import describe_environment, producer
+from jupyter_serprof.capture.point import Record
+from jupyter_serprof.capture.recorder import Recorder
+from jupyter_serprof.model import Lane, ProbeReport, Quality, Span, Trace
+
+
+def freeze(recorder: Recorder, *, name: str, outcome: str = "ok") -> Trace:
+    """Return the trace of a stopped recorder, without waterfall, findings and summary.
+
+    Parameters
+    ----------
+    recorder
+        Stopped; it is not changed.
+    name
+        What was run, for people.
+    outcome
+        ``ok``, ``error`` or ``interrupted``.
+    """
+    run = _run(recorder)
+    for probe in recorder.probes:
+        _refine(probe, run)
+    kept = [draft for draft in run.drafts if not draft.is_dropped and _overlaps(draft, run)]
+    kept.sort(key=lambda draft: (draft.start, -draft.end))
+    return Trace(
+        name=name,
+        started=recorder.started,
+        wall_ns=run.end - run.start,
+        outcome=outcome,
+        producer=producer(),
+        lanes=_used_lanes(kept, run),
+        spans=_spans(kept, run),
+        quality=_quality(recorder, run),
+        environment=describe_environment(),
+    )
+
+
+def _refine(probe: object, run: Run) -> None:
+    try:
+        probe.refine(run)  # type: ignore[attr-defined]  # a Watcher; typed loosely for the guard
+    except Exception as error:  # noqa: BLE001  (what was measured must survive a failing probe)
+        run.notes.append(f"{getattr(probe, 'name', probe)}: {type(error).__name__}: {error}")
+
+
+def _run(recorder: Recorder) -> Run:
+    end = recorder.end_ns if recorder.end_ns is not None else recorder.now()
+    lanes = {MAIN_LANE: Lane(MAIN_LANE)}
+    by_thread: dict[int, list[tuple[int, Record]]] = {}
+    for position, record in enumerate(recorder.page):
+        by_thread.setdefault(record[1], []).append((position, record))
+    drafts: list[Draft] = []
+    for ident, records in by_thread.items():
+        key = _lane_key(ident, recorder.thread, lanes)
+        lanes.setdefault(key, Lane(key))
+        drafts += _nested(records, key)
+    offset_start = recorder.wall_start_ns - recorder.start_ns
+    offset_end = recorder.wall_end_ns - end
+    return Run(
+        start=recorder.start_ns,
+        end=end,
+        wall_offset=offset_start,
+        drafts=drafts,
+        lanes=lanes,
+        clock_error_ns=abs(offset_end - offset_start) if recorder.wall_end_ns else 0,
+    )
+
+
+def _lane_key(ident: int, main: int, lanes: dict[str, Lane]) -> str:
+    if ident == main:
+        return MAIN_LANE
+    # Numbers instead of the threads' own names, which may say more than the user wants to share.
+    return f"client/{'task' if ident < 0 else 'thread'} {len(lanes)}"
+
+
+def _nested(records: list[tuple[int, Record]], lane: str) -> list[Draft]:
+    """Find the parents: on one thread, calls nest as their intervals do."""
+    # A child is written before its parent, so of two equal intervals the later one is outside.
+    ordered = sorted(records, key=lambda entry: (entry[1][2], -entry[1][3], -entry[0]))
+    open_drafts: list[Draft] = []
+    drafts = []
+    for _, record in ordered:
+        while open_drafts and open_drafts[-1].end < record[3]:
+            open_drafts.pop()
+        draft = _draft(record, lane, open_drafts[-1] if open_drafts else None)
+        drafts.append(draft)
+        open_drafts.append(draft)
+    return drafts
+
+
+def _draft(record: Record, lane: str, parent: Draft | None) -> Draft:
+    point, _, start, end, faults, extra, error = record
+    draft = Draft(point.stage, point.name, lane, start, end, point.role, parent, extra=extra)
+    if point.inside:
+        roles = (above.role for above in draft.ancestors() if above.role in point.inside)
+        draft.stage = point.inside.get(next(roles, ""), point.stage)
+    if faults is not None:
+        draft.details["minor_faults"] = faults
+    if error is not None:
+        draft.details["error"] = error
+    return draft
+
+
+def _overlaps(draft: Draft, run: Run) -> bool:
+    return draft.start <= run.end and draft.end >= run.start
+
+
+def _used_lanes(drafts: Sequence[Draft], run: Run) -> tuple[Lane, ...]:
+    used = {draft.lane for draft in drafts} | {MAIN_LANE}
+    return tuple(lane for key, lane in run.lanes.items() if key in used)
+
+
+def _spans(drafts: Sequence[Draft], run: Run) -> tuple[Span, ...]:
+    index = {id(draft): position for position, draft in enumerate(drafts)}
+    return tuple(
+        Span(
+            stage=draft.stage,
+            name=draft.name,
+            lane=draft.lane,
+            start_ns=draft.start - run.start,
+            duration_ns=draft.end - draft.start,
+            size_bytes=draft.size_bytes,
+            parent=next((index[id(a)] for a in draft.ancestors() if id(a) in index), -1),
+            details=draft.details or None,
+        )
+        for draft in drafts
+    )
+
+
+def _quality(recorder: Recorder, run: Run) -> Quality:
+    failures = (f"a hook failed at {place}: {why}" for place, why in recorder.failures.items())
+    reports: tuple[ProbeReport, ...] = tuple(probe.report() for probe in recorder.probes)
+    return Quality(
+        spans_dropped=recorder.dropped_count,
+        span_cost_ns=span_cost_ns(),
+        clock_error_ns=run.clock_error_ns,
+        probes=reports,
+        notes=(*run.notes, *failures),
+    )

@@ -1,0 +1,156 @@
+"""Hooks: what stands in the place of a watched callable.
+
+A hook behaves like what it stands for: same result, same exception, same signature, same pickle. It
+pickles as a reference to its place, so that a function captured while it was armed still travels to
+workers that do not have this package, and resolves to the original there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import inspect
+import pkgutil
+from collections.abc import Callable
+from resource import RUSAGE_SELF, RUSAGE_THREAD, getrusage
+from threading import get_ident
+from types import MethodType
+from typing import Any
+
+from jupyter_serprof.capture.point import Point, Record, Sink
+
+_WHOSE = {"": None, "thread": RUSAGE_THREAD, "process": RUSAGE_SELF}
+_FUNCTION_FACE = ("__code__", "__defaults__", "__kwdefaults__", "__globals__")
+
+
+class Hook:
+    """A callable that notes each call while somebody listens, and passes it on untouched.
+
+    Parameters
+    ----------
+    original
+        The callable that is watched.
+    point
+        Where it lives and what to note.
+    """
+
+    # Slots beside the dict: reading these three is most of what an idle hook costs.
+    __slots__ = ("__dict__", "__weakref__", "original", "point", "sinks")
+
+    def __init__(self, original: Callable[..., Any], point: Point) -> None:
+        functools.update_wrapper(self, original)
+        self.original = original
+        self.point = point
+        self.sinks: tuple[Sink, ...] = ()
+        if inspect.isfunction(original):
+            # inspect duck-types functions by these (signature, iscoroutinefunction).
+            vars(self).update({name: getattr(original, name) for name in _FUNCTION_FACE})
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401  (any callable's)
+        """Call the original; note when, how long and what if somebody listens."""
+        sinks = self.sinks
+        if not sinks:
+            return self.original(*args, **kwargs)
+        point = self.point
+        token = faults = extra = None
+        if point.before is not None:
+            args, kwargs, token = _before(point, sinks, args, kwargs)
+        whose = _WHOSE[point.faults]
+        if whose is not None:
+            faults = getrusage(whose).ru_minflt
+        now = sinks[0].now
+        start = now()
+        try:
+            result = self.original(*args, **kwargs)
+        except BaseException as error:
+            _note(sinks, (point, get_ident(), start, now(), None, None, type(error).__name__))
+            raise
+        end = now()
+        if faults is not None:
+            faults = getrusage(whose).ru_minflt - faults
+        if point.after is not None:
+            extra = _after(point, sinks, token, args, kwargs, result)
+        record = (point, get_ident(), start, end, faults, extra, None)
+        for sink in sinks:
+            sink.add(record)
+        return result
+
+    def __reduce__(self) -> tuple[Callable[[str], Any], tuple[str]]:
+        """Pickle as a reference to the place."""
+        return pkgutil.resolve_name, (self.point.place,)
+
+
+class MethodHook(Hook):
+    """A hook for a Python function: binds to an instance as the function would."""
+
+    __slots__ = ()
+
+    def __get__(self, instance: object, owner: type | None = None) -> Any:  # noqa: ANN401
+        """Bind like a function."""
+        return self if instance is None else MethodType(self, instance)
+
+
+class CoroutineHook(MethodHook):
+    """A hook for a coroutine function: the span lasts until the coroutine is done."""
+
+    __slots__ = ()
+
+    #: asyncio.iscoroutinefunction of Python 3.11 looks for this marker.
+    _is_coroutine = getattr(asyncio.coroutines, "_is_coroutine", None)
+
+    async def __call__(self, /, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
+        """Await the original; its span lies on the lane of its asyncio task, not of the thread."""
+        sinks = self.sinks
+        if not sinks:
+            return await self.original(*args, **kwargs)
+        now, ident, error_name = sinks[0].now, -id(asyncio.current_task()), None
+        start = now()
+        try:
+            return await self.original(*args, **kwargs)
+        except BaseException as error:
+            error_name = type(error).__name__
+            raise
+        finally:
+            _note(sinks, (self.point, ident, start, now(), None, None, error_name))
+
+
+def hook_for(original: Callable[..., Any], point: Point) -> Hook:
+    """Return the hook that fits a callable: C functions do not bind, Python functions do."""
+    if inspect.iscoroutinefunction(original):
+        return CoroutineHook(original, point)
+    return MethodHook(original, point) if hasattr(type(original), "__get__") else Hook(original, point)
+
+
+def _note(sinks: tuple[Sink, ...], record: Record) -> None:
+    for sink in sinks:
+        sink.add(record)
+
+
+def _before(
+    point: Point, sinks: tuple[Sink, ...], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any], object]:
+    try:
+        return point.before(args, kwargs)  # type: ignore[misc]  # the caller checked it
+    except Exception as error:  # noqa: BLE001  (the guard around hooks: ours fails, theirs runs)
+        _report(point, sinks, error)
+        return args, kwargs, None
+
+
+def _after(
+    point: Point,
+    sinks: tuple[Sink, ...],
+    token: object,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    result: object,
+) -> object:
+    try:
+        return point.after(token, args, kwargs, result)  # type: ignore[misc]  # checked by the caller
+    except Exception as error:  # noqa: BLE001  (the guard around hooks)
+        _report(point, sinks, error)
+        return None
+
+
+def _report(point: Point, sinks: tuple[Sink, ...], error: Exception) -> None:
+    for sink in sinks:
+        sink.failed(point, error)

@@ -1,0 +1,49 @@
+"""The user's own marks: ``with sp.span("load model")`` shows up as a stage of its own."""
+
+from __future__ import annotations
+
+from threading import get_ident
+from types import TracebackType
+
+from jupyter_serprof.capture.point import Point
+from jupyter_serprof.capture.recorder import active_recorders
+
+
+class span:  # noqa: N801  (used like a keyword: with sp.span(...))
+    """Mark a part of your own code; free when nothing records.
+
+    Parameters
+    ----------
+    name
+        What the picture calls it. It is saved with the document, so keep secrets out of it.
+
+    Examples
+    --------
+    >>> with span("load model"):
+    ...     pass
+    """
+
+    __slots__ = ("_name", "_recorders", "_start")
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __enter__(self) -> None:
+        """Start the mark if somebody records."""
+        self._recorders = active_recorders()
+        self._start = self._recorders[0].now() if self._recorders else 0
+
+    def __exit__(
+        self,
+        error_type: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """End the mark; an exception passes through."""
+        if not self._recorders:
+            return
+        end = self._recorders[0].now()
+        point = Point(f"user:{self._name}", "user", role="user")
+        error_name = error_type.__name__ if error_type else None
+        for recorder in self._recorders:
+            recorder.add((point, get_ident(), self._start, end, None, None, error_name))

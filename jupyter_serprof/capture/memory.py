@@ -1,0 +1,95 @@
+"""Where buffers lie in memory: addresses of results, and whether they are in Ray's shared memory.
+
+Flags lie: a small Ray result on the heap is read-only and has a base, as a zero-copy one. The address
+decides: it is zero-copy if it falls into a mapping of the object store (/proc/self/maps).
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+from itertools import islice
+from pathlib import Path
+
+#: Mappings of Ray's object store: shared memory, and files when it fell back to disk.
+_STORE_MARKS = ("/plasma", "/dev/shm/plasma")  # noqa: S108  (a path to look for, not to write)
+_LEAVES = 16
+
+Buffer = tuple[int, int]
+
+
+def buffers_of(value: object, limit: int = _LEAVES) -> list[Buffer]:
+    """Return (address, size in bytes) of the first buffers of arrays, frames, tables and containers.
+
+    Values without buffers, or of libraries that are not imported, give nothing.
+    """
+    if isinstance(value, list | tuple):
+        parts: Iterable[object] = islice(value, limit)
+    elif isinstance(value, dict):
+        parts = islice(value.values(), limit)
+    else:
+        return _leaf_buffers(value)[:limit]
+    return [buffer for part in parts for buffer in _leaf_buffers(part)][:limit]
+
+
+def _leaf_buffers(value: object) -> list[Buffer]:
+    face = getattr(type(value), "__array_interface__", None)
+    if face is not None and hasattr(value, "nbytes"):
+        return [(int(value.__array_interface__["data"][0]), int(value.nbytes))]  # type: ignore[attr-defined]
+    pandas = sys.modules.get("pandas")
+    if pandas is not None and isinstance(value, pandas.DataFrame | pandas.Series):
+        return _pandas_buffers(value)
+    return _arrow_buffers(value)
+
+
+def _pandas_buffers(value: object) -> list[Buffer]:
+    blocks = getattr(getattr(value, "_mgr", None), "blocks", ())
+    found: list[Buffer] = []
+    for block in islice(blocks, _LEAVES):
+        values = block.values  # noqa: PD011  (a block of pandas' manager, not a frame)
+        found += _leaf_buffers(getattr(values, "_pa_array", values))
+    return found
+
+
+def _arrow_buffers(value: object) -> list[Buffer]:
+    arrow = sys.modules.get("pyarrow")
+    if arrow is None or not hasattr(arrow, "Table"):
+        return []
+    if isinstance(value, arrow.Table):
+        chunks = [chunk for column in value.columns for chunk in column.chunks]
+    elif isinstance(value, arrow.ChunkedArray):
+        chunks = value.chunks
+    else:
+        chunks = [value] if isinstance(value, arrow.Array) else []
+    every = (buffer for chunk in chunks for buffer in chunk.buffers() if buffer is not None)
+    return [(buffer.address, buffer.size) for buffer in islice(every, _LEAVES)]
+
+
+def store_ranges() -> list[tuple[int, int]] | None:
+    """Return the address ranges of Ray's object store in this process; None where unknown.
+
+    Source: /proc/self/maps of Linux; other systems have none.
+    """
+    maps = Path("/proc/self/maps")
+    if not maps.exists():
+        return None
+    ranges = []
+    for line in maps.read_text("utf-8", "replace").splitlines():
+        fields = line.split(maxsplit=5)
+        if len(fields) == 6 and any(mark in fields[5] for mark in _STORE_MARKS):
+            low, _, high = fields[0].partition("-")
+            ranges.append((int(low, 16), int(high, 16)))
+    return ranges
+
+
+def lies_inside(buffers: Sequence[Buffer], ranges: Sequence[tuple[int, int]]) -> bool:
+    """Tell whether all buffers lie in one of the ranges; no buffers lie nowhere."""
+    return bool(buffers) and all(
+        any(low <= address and address + size <= high for low, high in ranges)
+        for address, size in buffers
+    )
+
+
+def overlaps(left: Sequence[Buffer], right: Sequence[Buffer]) -> bool:
+    """Tell whether two sets of buffers share memory."""
+    return any(a < b + m and b < a + n for a, n in left if n for b, m in right if m)

@@ -1,0 +1,141 @@
+"""Arming and removing hooks: the one place that assigns into other libraries.
+
+Each place holds at most one hook, shared by all recordings that listen to it; the last one that leaves
+puts the identical original back. If another tool wrapped the place in between, its wrapper stays and
+our hook below it falls idle; should that tool put our idle hook back, the next sweep replaces it by the
+original.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from threading import RLock
+from typing import Any
+
+from jupyter_serprof.capture.hook import Hook, hook_for
+from jupyter_serprof.capture.point import Point, Sink
+
+_MISSING = object()
+_LOCK = RLock()
+
+
+@dataclass(eq=False)
+class Patch:
+    """One hook in its place, and everything that is needed to undo it."""
+
+    owner: Any
+    attribute: str
+    hook: Hook
+    installed: object
+    previous: object
+
+    def stands(self) -> bool:
+        """Tell whether our hook is still what the place holds."""
+        return vars(self.owner).get(self.attribute, _MISSING) is self.installed
+
+    def undo(self) -> bool:
+        """Put the original back if the place still holds our hook; tell whether it did."""
+        if not self.stands():
+            return False
+        if self.previous is _MISSING:
+            delattr(self.owner, self.attribute)
+        else:
+            setattr(self.owner, self.attribute, self.previous)
+        return True
+
+
+_PATCHES: list[Patch] = []
+
+
+@dataclass(eq=False)
+class Subscription:
+    """A recording that listens to one place; ``remove`` may be called more than once."""
+
+    patch: Patch
+    sink: Sink
+    is_armed: bool = True
+
+    def remove(self) -> None:
+        """Stop listening, and clear the place if nobody else listens."""
+        with _LOCK:
+            if not self.is_armed:
+                return
+            self.is_armed = False
+            sinks = list(self.patch.hook.sinks)
+            sinks.remove(self.sink)
+            self.patch.hook.sinks = tuple(sinks)
+            sweep()
+
+
+def arm(point: Point, sink: Sink, *, owner: object = None, attribute: str = "") -> Subscription:
+    """Listen to a place; the caller keeps the subscription and removes it.
+
+    Parameters
+    ----------
+    point
+        The place and what to note there.
+    sink
+        Who takes the records.
+    owner, attribute
+        Where to put the hook instead of the point's own place: another name for the same callable.
+
+    Raises
+    ------
+    AttributeError, ImportError, TypeError
+        If there is no such callable; nothing was changed.
+    """
+    with _LOCK:
+        sweep()
+        if owner is None:
+            owner, attribute = point.owner()
+        patch = _standing(owner, attribute) or _install(point, owner, attribute)
+        patch.hook.sinks = (*patch.hook.sinks, sink)
+        return Subscription(patch, sink)
+
+
+def remove_all(subscriptions: Iterable[Subscription]) -> None:
+    """Remove subscriptions, the newest first."""
+    for subscription in reversed(list(subscriptions)):
+        subscription.remove()
+
+
+def sweep() -> None:
+    """Take idle hooks out of the places that still hold them."""
+    with _LOCK:
+        for patch in [patch for patch in _PATCHES if not patch.hook.sinks]:
+            # A hook buried under another tool's wrapper is kept on the list: it may surface again.
+            if patch.undo():
+                _PATCHES.remove(patch)
+
+
+def armed_places() -> list[str]:
+    """Return the places that somebody listens to now."""
+    with _LOCK:
+        return [patch.hook.point.place for patch in _PATCHES if patch.hook.sinks]
+
+
+def _standing(owner: object, attribute: str) -> Patch | None:
+    matching = (p for p in _PATCHES if p.owner is owner and p.attribute == attribute)
+    return next((patch for patch in matching if patch.stands()), None)
+
+
+def _install(point: Point, owner: object, attribute: str) -> Patch:
+    raw = inspect.getattr_static(owner, attribute)
+    wrap, function = _unwrapped(raw)
+    if not callable(function):
+        message = f"{point.place} is not callable: {type(function).__name__}"
+        raise TypeError(message)
+    hook = hook_for(function, point)
+    installed = wrap(hook)
+    patch = Patch(owner, attribute, hook, installed, vars(owner).get(attribute, _MISSING))
+    setattr(owner, attribute, installed)
+    _PATCHES.append(patch)
+    return patch
+
+
+def _unwrapped(raw: Any) -> tuple[Callable[[Hook], object], Callable[..., Any]]:  # noqa: ANN401
+    if isinstance(raw, staticmethod | classmethod):
+        return type(raw), raw.__func__
+    return lambda hook: hook, raw

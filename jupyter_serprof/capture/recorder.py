@@ -1,0 +1,140 @@
+"""The Recorder: the page that records are written on while probes are armed."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from threading import get_ident
+from typing import TYPE_CHECKING, Protocol
+
+from jupyter_serprof.capture.point import Point, Record
+from jupyter_serprof.model import ProbeReport
+
+if TYPE_CHECKING:
+    from jupyter_serprof.capture.draft import Run
+
+#: 1,000,000 records are about 200 MB; what comes after is counted, not kept.
+LIMIT = 1_000_000
+_ACTIVE: list[Recorder] = []
+
+
+class Watcher(Protocol):
+    """What a recorder needs of a probe."""
+
+    library: str
+
+    def arm(self, recorder: Recorder) -> None:
+        """Begin to listen."""
+
+    def remove(self) -> None:
+        """Stop listening; called again it does nothing."""
+
+    def refine(self, run: Run) -> None:
+        """Complete the drafts of a run: sizes, stages, remote lanes."""
+
+    def report(self) -> ProbeReport:
+        """Say what was seen and what was not."""
+
+
+class Recorder:
+    """Takes records from the start to the stop of one run.
+
+    Parameters
+    ----------
+    probes
+        What to listen with. A probe whose library is not imported yet is armed when it gets imported.
+    clock
+        Monotonic clock, ns.
+    limit
+        Records kept; the others are counted in ``dropped_count``.
+    """
+
+    def __init__(
+        self,
+        probes: Sequence[Watcher],
+        *,
+        clock: Callable[[], int] = time.perf_counter_ns,
+        limit: int = LIMIT,
+    ) -> None:
+        self.probes = tuple(probes)
+        self.now = clock
+        self.limit = limit
+        self.page: list[Record] = []
+        self.dropped_count = 0
+        self.failures: dict[str, str] = {}
+        self.thread = 0
+        self.start_ns = 0
+        self.end_ns: int | None = None
+        self.wall_start_ns = 0
+        self.wall_end_ns = 0
+        self.started = ""
+        self._waiting: list[Watcher] = []
+
+    def add(self, record: Record) -> None:
+        """Take one record; called by hooks from any thread (list.append is atomic)."""
+        page = self.page
+        if len(page) < self.limit:
+            page.append(record)
+        else:
+            self.dropped_count += 1
+
+    def failed(self, point: Point, error: Exception) -> None:
+        """Note that our own part of a hook failed; the user's call went on."""
+        self.failures[point.place] = f"{type(error).__name__}: {error}"
+
+    def start(self) -> None:
+        """Arm the probes, then start the clock.
+
+        If arming is interrupted, everything that was armed is removed again.
+        """
+        try:
+            for probe in self.probes:
+                self._arm_or_wait(probe)
+        except BaseException:
+            self.stop()
+            raise
+        _ACTIVE.append(self)
+        self.thread = get_ident()
+        self.started = _iso_now()
+        self.wall_start_ns = time.time_ns()
+        self.start_ns = self.now()
+
+    def stop(self) -> None:
+        """Stop the clock, then remove everything; called again it does nothing."""
+        if self.end_ns is None:
+            self.end_ns = max(self.now(), self.start_ns)
+            self.wall_end_ns = time.time_ns()
+        if self in _ACTIVE:
+            _ACTIVE.remove(self)
+        for probe in reversed(self.probes):
+            probe.remove()
+
+    def _arm_or_wait(self, probe: Watcher) -> None:
+        if _is_imported(probe.library):
+            probe.arm(self)
+        else:
+            self._waiting.append(probe)
+
+    def arm_waiting(self) -> None:
+        """Arm the probes whose library got imported meanwhile."""
+        ready = [probe for probe in self._waiting if _is_imported(probe.library)]
+        for probe in ready:
+            self._waiting.remove(probe)
+            probe.arm(self)
+
+
+def active_recorders() -> tuple[Recorder, ...]:
+    """Return the recorders that run now, the oldest first."""
+    return tuple(_ACTIVE)
+
+
+def _is_imported(library: str) -> bool:
+    """Tell whether a module is there and complete: while it is being imported its names are not."""
+    spec = getattr(sys.modules.get(library), "__spec__", None)
+    return spec is not None and not getattr(spec, "_initializing", False)
+
+
+def _iso_now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

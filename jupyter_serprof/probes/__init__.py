@@ -1,0 +1,98 @@
+"""Probes: each knows how to see one library. Found through the entry points ``jupyter_serprof.probes``."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+from importlib.metadata import entry_points
+from importlib.util import find_spec
+from typing import ClassVar, cast
+
+from jupyter_serprof.capture.draft import Run
+from jupyter_serprof.capture.environment import installed_version
+from jupyter_serprof.capture.patching import Subscription, arm, remove_all
+from jupyter_serprof.capture.point import Point
+from jupyter_serprof.capture.recorder import Recorder
+from jupyter_serprof.model import ProbeReport
+
+__all__ = ["Probe", "available_probes"]
+
+
+class Probe:
+    """Knows how to see one library; lives for one recording.
+
+    A subclass names its places in ``points`` and completes the spans in ``refine``. A place that the
+    installed version does not have is noted in ``missing``; the others still work.
+
+    Parameters
+    ----------
+    detail
+        Look closer at a price (``--detail``).
+    """
+
+    name: ClassVar[str] = ""
+    library: ClassVar[str] = ""
+    requires: ClassVar[str] = ""
+
+    def __init__(self, *, detail: bool = False) -> None:
+        self.detail = detail
+        self.was_armed = False
+        self.missing: list[str] = []
+        self._subscriptions: list[Subscription] = []
+
+    def points(self) -> Iterable[Point]:
+        """Return the places to watch; called when the library is imported."""
+        return ()
+
+    def arm(self, recorder: Recorder) -> None:
+        """Begin to listen at every point that exists."""
+        self.was_armed = True
+        for point in self.points():
+            self.arm_point(point, recorder)
+
+    def arm_point(
+        self, point: Point, recorder: Recorder, *, owner: object = None, attribute: str = ""
+    ) -> None:
+        """Listen at one place; note it in ``missing`` if it does not exist."""
+        try:
+            armed = arm(point, recorder, owner=owner, attribute=attribute)
+        except (AttributeError, ImportError, TypeError):
+            self.missing.append(point.name)
+        else:
+            self._subscriptions.append(armed)
+
+    def remove(self) -> None:
+        """Stop listening; called again it does nothing."""
+        remove_all(self._subscriptions)
+        self._subscriptions.clear()
+
+    def refine(self, run: Run) -> None:
+        """Complete the drafts of this probe: sizes, details, stages, remote lanes."""
+
+    def level(self) -> str:
+        """Return the rung that was reached, for ``quality``."""
+        return ""
+
+    def unseen(self) -> Sequence[str]:
+        """Return what this probe could not see, one short phrase each."""
+        return [f"{place} (not in this version)" for place in self.missing]
+
+    def report(self) -> ProbeReport:
+        """Say what was seen and what was not."""
+        if not self.was_armed:
+            state = "not imported" if find_spec(self.library) else "not installed"
+            return ProbeReport(self.name, None, state)
+        version = installed_version(self.library)
+        return ProbeReport(self.name, version, "armed", self.level(), tuple(self.unseen()))
+
+
+def available_probes(*, detail: bool = False) -> list[Probe]:
+    """Return one new probe of each kind; a broken additional one is left out, not raised."""
+    made: list[Probe] = []
+    for entry in sorted(entry_points(group="jupyter_serprof.probes"), key=lambda e: e.name):
+        try:
+            kind = cast("type[Probe]", entry.load())
+            made.append(kind(detail=detail))
+        except Exception as error:  # noqa: BLE001  (somebody else's plug-in must not stop ours)
+            print(f"jupyter_serprof: the probe {entry.name} is left out: {error}", file=sys.stderr)  # noqa: T201
+    return made

@@ -1,0 +1,219 @@
+"""Probe of Ray in the driver: put, get, submission and export, by wrapping attributes of classes.
+
+The names below exist unchanged from Ray 2.9 to 2.60, their signatures do not: calls are passed on as
+they come. A name that is missing merges its time into the stage around it and is listed in
+``quality``. Source: Ray 2.60.0, ray/_private/worker.py, ray/_private/serialization.py,
+ray/remote_function.py, ray/actor.py, ray/_private/function_manager.py.
+"""
+
+from __future__ import annotations
+
+import sys
+import weakref
+from collections.abc import Sequence
+from typing import Any
+
+from jupyter_serprof.capture.draft import Draft, Run
+from jupyter_serprof.capture.memory import buffers_of, lies_inside, store_ranges
+from jupyter_serprof.capture.point import Point
+from jupyter_serprof.capture.recorder import Recorder
+from jupyter_serprof.probes import Probe
+from jupyter_serprof.probes.cloudpickle import complete_pickles, pickle_points
+from jupyter_serprof.probes.ray_captures import captured_variables
+from jupyter_serprof.probes.ray_detail import split_get
+from jupyter_serprof.probes.ray_selftest import self_test
+from jupyter_serprof.probes.ray_tasks import add_task_spans
+
+_WORKER = "ray._private.worker:Worker"
+_CONTEXT = "ray._private.serialization:SerializationContext"
+_MANAGER = "ray._private.function_manager:FunctionActorManager"
+#: A task argument adds a RAW marker of 13 bytes, which says nothing about the user's data.
+_MARKER_BYTES = 64
+_SEEN_VALUES = 8
+#: Ray's max_direct_call_object_size.
+_INLINE_BYTES = 100 * 1024
+
+
+def _note_serialized(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa: ANN401, ARG001
+    value = args[1] if len(args) > 1 else None
+    try:
+        identity: object = weakref.ref(value)
+    except TypeError:
+        identity = None
+    return result.total_bytes, type(result).__name__, identity, type(value).__name__, _array_form(value)
+
+
+def _array_form(value: Any) -> str:  # noqa: ANN401
+    """Tell why an array cannot be handed over without a copy; empty if it can."""
+    flags, dtype = getattr(value, "flags", None), getattr(value, "dtype", None)
+    if flags is None or dtype is None:
+        return ""
+    if getattr(dtype, "hasobject", False):
+        return "object"
+    return "" if getattr(flags, "forc", True) else "strided"
+
+
+def _note_elements(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa: ANN401, ARG001
+    return len(args[2]), type(args[2][0]).__name__
+
+
+def _note_object(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa: ANN401, ARG001
+    data = args[1]
+    return (0 if data is None else data.size), args[2] == b"RAW"
+
+
+def _note_values(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa: ANN401, ARG001
+    return [buffer for value in result[:_SEEN_VALUES] for buffer in buffers_of(value)]
+
+
+def _note_function(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa: ANN401, ARG001
+    return weakref.ref(args[1])
+
+
+def driver_points(*, detail: bool) -> list[Point]:
+    """Return the places of the driver; stages own the time that their inner places do not."""
+    fetch = "ray.map" if detail else "ray.fetch"
+    return [
+        Point(f"{_WORKER}.put_object", "ray.store", "ray.put", faults="process"),
+        Point(f"{_CONTEXT}.serialize", "ray.msgpack", "ray.serialize", after=_note_serialized),
+        Point(f"{_CONTEXT}._serialize_to_msgpack", "ray.msgpack", "ray.serialize"),
+        Point(f"{_CONTEXT}._serialize_to_pickle5", "ray.pickle", "ray.serialize", after=_note_elements),
+        Point(f"{_WORKER}.get_objects", fetch, "ray.get", before=split_get if detail else None),
+        Point(f"{_WORKER}.deserialize_objects", "ray.unpack", "ray.deserialize", after=_note_values),
+        Point(f"{_CONTEXT}._deserialize_object", "ray.unpack", "ray.object", after=_note_object),
+        Point(f"{_CONTEXT}._deserialize_pickle5_data", "ray.unpickle", "ray.deserialize"),
+        Point("ray.remote_function:RemoteFunction._remote", "ray.submit", "ray.submit"),
+        Point("ray.actor:ActorClass._remote", "ray.submit", "ray.submit"),
+        Point("ray.actor:ActorMethod._remote", "ray.submit", "ray.submit"),
+        Point(f"{_MANAGER}.export", "ray.export", "ray.export", after=_note_function),
+        Point(f"{_MANAGER}.export_actor_class", "ray.export", "ray.export", after=_note_function),
+        *pickle_points("ray.cloudpickle"),
+    ]
+
+
+#: The lowest rung: public names only, for a Ray whose inner names moved away or a Ray Client.
+_OUTER = (Point("ray:put", "ray.store", "ray.put"), Point("ray:get", "ray.fetch", "ray.get"))
+_CLIENT_WHY = (
+    "Ray Client (ray://): this process is not part of the cluster, so put and get have outer timings "
+    "only. Run the notebook on a node of the cluster to see their stages"
+)
+
+
+class RayDriverProbe(Probe):
+    """Sees ray.put, ray.get, task and actor submission and function export in this process.
+
+    What it cannot see: create, copy and seal inside Store (one call of compiled code); what happens
+    inside workers beyond Ray's own task events; ``await`` of a reference before its value arrives.
+    """
+
+    name = "ray"
+    library = "ray"
+    requires = "ray>=2.9"
+
+    def arm(self, recorder: Recorder) -> None:
+        """Listen at the highest rung that this Ray allows."""
+        self._task_note = ""
+        self._is_client = _is_ray_client()
+        if self._is_client:
+            self.was_armed = True
+        else:
+            super().arm(recorder)
+        if self._is_client or self._is_blind():
+            for point in _OUTER:
+                self.arm_point(point, recorder)
+
+    def points(self) -> list[Point]:
+        """Return the places of the driver."""
+        return driver_points(detail=self.detail)
+
+    def _is_blind(self) -> bool:
+        return "Worker.put_object" in self.missing or "Worker.get_objects" in self.missing
+
+    def refine(self, run: Run) -> None:
+        """Give sizes and details; add the lanes of the workers from Ray's task events."""
+        complete_pickles(run.drafts)
+        ranges = store_ranges()
+        for draft in list(run.drafts):
+            if draft.role.startswith("ray."):
+                _complete(draft, ranges)
+        _pass_sizes_up(run.drafts)
+        submitted = [d for d in run.drafts if d.role == "ray.submit" and not d.is_inside("ray.submit")]
+        if submitted and not self._is_client:
+            self._task_note = add_task_spans(run, len(submitted))
+
+    def level(self) -> str:
+        """Return the rung: outer, wrappers or pickle."""
+        if self._is_client or self._is_blind():
+            return "outer"
+        inner = {"SerializationContext._serialize_to_pickle5", "dumps"} & set(self.missing)
+        rung = "wrappers" if inner else "pickle"
+        return "outer" if not self_test() else rung
+
+    def unseen(self) -> Sequence[str]:
+        """Return what this Ray or this connection hides."""
+        why = [_CLIENT_WHY] if self._is_client else []
+        return [*super().unseen(), *why, *([self._task_note] if self._task_note else [])]
+
+
+def _is_ray_client() -> bool:
+    client = sys.modules.get("ray.util.client")
+    return client is not None and bool(client.ray.is_connected())
+
+
+def _complete(draft: Draft, ranges: list[tuple[int, int]] | None) -> None:
+    extra, draft.extra = draft.extra, None
+    if draft.name.endswith(".serialize") and extra:
+        _complete_serialized(draft, *extra)
+    elif draft.name.endswith("_serialize_to_pickle5") and extra:
+        draft.details |= {"elements": extra[0], "element_type": extra[1]}
+    elif draft.role == "ray.object" and extra:
+        draft.size_bytes = extra[0]
+        draft.details["copied_bytes"] = extra[0] if extra[1] else 0
+    elif draft.name.endswith(".deserialize_objects") and extra and ranges is not None:
+        draft.details["zero_copy"] = lies_inside(extra, ranges)
+        draft.details["result_bytes"] = sum(size for _, size in extra)
+    elif draft.role == "ray.export" and extra:
+        draft.details["captured"] = captured_variables(extra())
+
+
+def _complete_serialized(  # noqa: PLR0913  (the five things that the hook noted)
+    draft: Draft,
+    total: int,
+    kind: str,
+    identity: object,
+    type_name: str,
+    form: str,
+) -> None:
+    is_marker = kind == "RawSerializedObject" and total < _MARKER_BYTES
+    draft.is_dropped = is_marker and draft.is_inside("ray.submit")
+    draft.details |= {"total_bytes": total, "value_type": type_name, "array_form": form}
+    if identity is not None:
+        # The same weak reference means the same living object; a reused address does not.
+        draft.details["value_key"] = id(identity)
+        draft.extra = identity
+
+
+def _pass_sizes_up(drafts: Sequence[Draft]) -> None:
+    """A store carries what was serialized in it, a get what was deserialized in it."""
+    for draft in drafts:
+        if draft.parent is None or draft.is_dropped:
+            continue
+        if draft.name.endswith(".serialize") and draft.parent.role in ("ray.put", "ray.submit"):
+            _add_to_store(draft.parent, draft.details.get("total_bytes", 0))
+        elif draft.role == "ray.object":
+            _add_to_get(draft)
+
+
+def _add_to_store(store: Draft, total_bytes: int) -> None:
+    # Arguments below the limit travel inside the task; only larger ones are copied into the store.
+    if store.role == "ray.put" or total_bytes > _INLINE_BYTES:
+        store.size_bytes = store.details["copied_bytes"] = (store.size_bytes or 0) + total_bytes
+
+
+def _add_to_get(draft: Draft) -> None:
+    get = next((above for above in draft.ancestors() if above.role == "ray.get"), None)
+    if get is not None and draft.size_bytes is not None:
+        get.size_bytes = (get.size_bytes or 0) + draft.size_bytes
+        get.details["copied_bytes"] = 0
+
+

@@ -1,0 +1,84 @@
+"""One recording: every probe armed from the start to the end of a block of code."""
+
+from __future__ import annotations
+
+from types import TracebackType
+
+from jupyter_serprof.analysis import analyse
+from jupyter_serprof.analysis.limits import measure_limits
+from jupyter_serprof.capture.freeze import freeze
+from jupyter_serprof.capture.recorder import Recorder
+from jupyter_serprof.model import SerprofError, Trace
+from jupyter_serprof.probes import available_probes
+
+
+class Recording:
+    """A context manager that records its block; made by `record`.
+
+    Attributes
+    ----------
+    trace
+        The document, made when it is first asked for after the block ended.
+    """
+
+    def __init__(self, name: str, *, detail: bool) -> None:
+        self.name = name
+        self._recorder = Recorder(available_probes(detail=detail))
+        self._outcome = "ok"
+        self._trace: Trace | None = None
+
+    def __enter__(self) -> Recording:
+        """Arm every probe and start the clock."""
+        self.start()
+        return self
+
+    def __exit__(
+        self,
+        error_type: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Stop the clock and remove everything; an exception passes through."""
+        self.stop(error_type)
+
+    def start(self) -> None:
+        """Arm every probe and start the clock."""
+        self._recorder.start()
+
+    def stop(self, error_type: type[BaseException] | None = None) -> None:
+        """Stop the clock and remove everything; called again it does nothing.
+
+        Parameters
+        ----------
+        error_type
+            What the code raised, if it did.
+        """
+        if self._recorder.end_ns is None and error_type is not None:
+            is_interrupt = issubclass(error_type, KeyboardInterrupt)
+            self._outcome = "interrupted" if is_interrupt else "error"
+        self._recorder.stop()
+
+    @property
+    def has_spans(self) -> bool:
+        """Tell whether anything but imports and garbage collection was seen."""
+        background = ("import", "gc")
+        return any(record[0].stage not in background for record in list(self._recorder.page))
+
+    @property
+    def trace(self) -> Trace:
+        """The trace of the block.
+
+        Raises
+        ------
+        SerprofError
+            If the block has not ended yet.
+        """
+        if self._trace is None:
+            if self._recorder.end_ns is None:
+                message = "the recording still runs. Read recording.trace after its with block"
+                raise SerprofError(message)
+            trace = freeze(self._recorder, name=self.name, outcome=self._outcome)
+            self._trace = analyse(trace, measure_limits())
+            # The page may hold the last references to values of the user.
+            self._recorder.page.clear()
+        return self._trace
