@@ -182,6 +182,8 @@ def column(values: Sequence[int], total: int, decimals: int, unit: float) -> lis
 
 
 def _with_unit(number: float, units: _Units) -> str:
+    if not math.isfinite(number):
+        return NOT_SEEN
     name, size = _unit(number, units)
     scaled = number / size
     if size == 1:

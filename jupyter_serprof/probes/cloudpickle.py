@@ -151,7 +151,7 @@ class _PickleFamily(Probe):
         return [*super().unseen(), *named]
 
     def _holders(self) -> Iterable[str]:
-        own = {self.library, f"_{self.library}", "__main__", "cloudpickle", "ray", "jupyter_serprof"}
+        own = {"pickle", "_pickle", "__main__", "cloudpickle", "ray", "jupyter_serprof"}
         for module_name, module in list(sys.modules.items()):
             names = getattr(module, "__dict__", {})
             held = any(id(names.get(n)) in self._originals for n in ("dumps", "loads", "dump", "load"))
