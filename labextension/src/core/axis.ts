@@ -8,14 +8,17 @@ export function roundStep(end: number, most: number): number {
   return factor * power;
 }
 
-/** Ticks from 0; those too near the end are left out, because the end has its own label. */
+/** Labels stop here (share of the axis), because its end has a label of its own. */
+export const LAST_LABEL_SHARE = 0.78;
+
+/** Round values from 0 up to the end. */
 export function ticks(end: number, most = 4): number[] {
   if (!(end > 0)) {
     return [0];
   }
   const step = roundStep(end, most);
   const values: number[] = [];
-  for (let index = 0; index * step <= end * 0.86; index += 1) {
+  for (let index = 0; index * step <= end; index += 1) {
     values.push(index * step);
   }
   return values;

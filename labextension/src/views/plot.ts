@@ -1,6 +1,6 @@
 /** The time column of the waterfall: axis, bars at their true time, gaps nobody explains. */
 
-import { ticks } from "../core/axis";
+import { LAST_LABEL_SHARE, ticks } from "../core/axis";
 import type { DrawnTrace, Row, Stage } from "../core/document";
 import { element, place } from "../core/dom";
 import * as format from "../core/format";
@@ -15,7 +15,8 @@ const LABEL_SHARE = 0.2;
 export function axis(wallNs: number): HTMLElement {
   const scale = format.columnScale(wallNs);
   const end = wallNs / scale.unitNs;
-  const labels = ticks(end).map((value) => {
+  const shown = ticks(end).filter((value) => value <= end * LAST_LABEL_SHARE);
+  const labels = shown.map((value) => {
     const node = place(element("span", "jsp-tick", format.count(value)), value / (end || 1), 0);
     node.classList.toggle("jsp-tick-first", value === 0);
     return node;
