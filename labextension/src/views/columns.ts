@@ -38,7 +38,8 @@ export function columnsOf(trace: DrawnTrace): Column[] {
     { ...perRow, title: "of memcpy", name: "memcpy", text: (row) => memcpyText(trace, row) },
   ];
   if (trace.waterfall.rows.some((row) => row.minor_faults != null)) {
-    const text = (row: Row): string => format.count(row.minor_faults);
+    const text = (row: Row): string =>
+      row.minor_faults == null ? unknownIn(trace, row) : format.count(row.minor_faults);
     columns.push({ ...perRow, title: "page faults", name: "faults", text });
   }
   return columns;
