@@ -42,7 +42,7 @@ def remarks_of(doc: Trace | Sweep) -> list[Remark]:
     more = len(doc.findings) - _FINDINGS_SHOWN
     if more > 0:
         findings.append(("note", f"{more} more findings are in the document"))
-    return findings + [("note", sentence) for sentence in quality_sentences(doc.quality)]
+    return findings + [("note", sentence) for sentence in note_sentences(doc)]
 
 
 def finding_remarks(finding: Finding) -> Iterator[Remark]:
@@ -53,7 +53,14 @@ def finding_remarks(finding: Finding) -> Iterator[Remark]:
         yield "try", f"{finding.remedy}{gain}"
 
 
-def quality_sentences(quality: Quality) -> Iterator[str]:
+def note_sentences(doc: Trace | Sweep) -> Iterator[str]:
+    """Yield what a reader of the numbers should know about them."""
+    if isinstance(doc, Trace) and not (doc.waterfall and doc.waterfall.rows):
+        yield "no stage was seen: nothing was serialized, or no probe could watch it"
+    yield from _quality_sentences(doc.quality)
+
+
+def _quality_sentences(quality: Quality) -> Iterator[str]:
     """Yield one short sentence for each thing that makes the numbers less than complete."""
     if quality.spans_dropped:
         dropped = format_count(quality.spans_dropped)

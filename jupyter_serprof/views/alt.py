@@ -1,0 +1,57 @@
+"""What a picture says, in one or two sentences, for those who do not see it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from jupyter_serprof.model import Trace
+from jupyter_serprof.model.units import format_ns, format_share
+from jupyter_serprof.views.cells import clean
+from jupyter_serprof.views.remarks import headline_of, outcome_of
+from jupyter_serprof.views.rows import table_of
+from jupyter_serprof.views.runs import runs_of
+
+if TYPE_CHECKING:
+    from jupyter_serprof.model import Sweep
+
+_NAMED = 3
+_LONGEST = 400
+
+
+def alt_text(doc: Trace | Sweep) -> str:
+    """Return what the picture of a document says, in one or two sentences (at most 400 characters).
+
+    It names the headline and the largest stages of a trace, or the time of each variant of a sweep.
+    """
+    outcome = outcome_of(doc)
+    headline = clean(headline_of(doc)).strip().rstrip(".")
+    headline = f"{headline} ({outcome})" if outcome else headline
+    said = _trace_sentence(doc) if isinstance(doc, Trace) else _sweep_sentence(doc)
+    sentences = f"{headline}. {said}"
+    return sentences if len(sentences) <= _LONGEST else f"{sentences[: _LONGEST - 1]}…"
+
+
+def _trace_sentence(trace: Trace) -> str:
+    if not trace.wall_ns:
+        return "Waterfall without time."
+    lines = table_of(trace).lines
+    shares = [(line.row.self_ns if line.row else _rest_ns(trace), line.title) for line in lines]
+    largest = sorted(shares, key=lambda pair: -pair[0])[:_NAMED]
+    named = ", ".join(
+        f"{title} {format_share(ns / trace.wall_ns, decimals=0)}" for ns, title in largest if ns
+    )
+    return f"Waterfall of {len(lines) - 1} stages over {format_ns(trace.wall_ns)}: {named}."
+
+
+def _rest_ns(trace: Trace) -> int:
+    return trace.waterfall.unaccounted_ns if trace.waterfall else trace.wall_ns
+
+
+def _sweep_sentence(sweep: Sweep) -> str:
+    named = []
+    for variant in sweep.variants:
+        runs = runs_of(sweep, variant)
+        title = clean(variant.title)
+        times = " and ".join(f"{format_ns(run.point.wall_ns)} {run.label}" for run in runs[-2:])
+        named.append(f"{title} {times}" if runs else f"{title} {variant.state}")
+    return f"Bars of {len(named)} variants: {', '.join(named)}."

@@ -1,0 +1,99 @@
+"""A document cut to what a notebook should carry; every total stays exact.
+
+Waterfall rows, findings and summary are stored results, so spans can go without changing a number.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from jupyter_serprof.model import Trace
+from jupyter_serprof.model.units import format_count
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from jupyter_serprof.model import Finding, Row, Span, Sweep
+
+    Piece = tuple[int, int]
+
+#: So many spans are 140-210 kB in a notebook.
+MOST_SPANS = 20_000
+#: Over all rows of a waterfall; a piece takes some 20 bytes.
+MOST_PIECES = 300
+_FEWEST_PIECES = 4
+
+
+def embedded(doc: Trace | Sweep) -> Trace | Sweep:
+    """Return the document as it goes into a notebook.
+
+    Of more than 20,000 spans the longest stay (and those that findings point at), and
+    ``quality.notes`` says so. Pieces of rows that lie close together are merged.
+    """
+    if isinstance(doc, Trace):
+        return _smaller(doc, MOST_SPANS)
+    share = MOST_SPANS // max(1, len(doc.traces))
+    traces = tuple(replace(entry, trace=_smaller(entry.trace, share)) for entry in doc.traces)
+    return replace(doc, traces=traces)
+
+
+def _smaller(trace: Trace, most_spans: int) -> Trace:
+    waterfall = trace.waterfall
+    if waterfall and sum(len(row.pieces) for row in waterfall.rows) > MOST_PIECES:
+        most = max(_FEWEST_PIECES, MOST_PIECES // len(waterfall.rows))
+        rows = tuple(_coarser(row, most) for row in waterfall.rows)
+        trace = replace(trace, waterfall=replace(waterfall, rows=rows))
+    return trace if len(trace.spans) <= most_spans else _cut(trace, most_spans)
+
+
+def _coarser(row: Row, most: int) -> Row:
+    return replace(row, pieces=merged(row.pieces, most)) if len(row.pieces) > most else row
+
+
+def merged(pieces: Sequence[Piece], most: int) -> tuple[Piece, ...]:
+    """Return at most so many pieces (start_ns, duration_ns): the smallest gaps are closed."""
+    gaps = [after[0] - sum(before) for before, after in pairwise(pieces)]
+    kept = sorted(range(len(gaps)), key=lambda i: -gaps[i])[: most - 1]
+    cuts = [0, *(i + 1 for i in sorted(kept)), len(pieces)]
+    groups = (pieces[low:high] for low, high in pairwise(cuts))
+    return tuple(
+        (group[0][0], max(sum(piece) for piece in group) - group[0][0]) for group in groups
+    )
+
+
+def _cut(trace: Trace, most: int) -> Trace:
+    spans = trace.spans
+    by_length = sorted(range(len(spans)), key=lambda i: -spans[i].duration_ns)
+    pointed = [i for finding in trace.findings for i in finding.spans if i < len(spans)]
+    kept = sorted(list(dict.fromkeys([*pointed, *by_length]))[:most])
+    places = {old: new for new, old in enumerate(kept)}
+    note = (
+        f"{format_count(len(spans))} spans were measured; the {format_count(len(kept))} longest "
+        "are in this output, all totals are exact. Save the whole with --save FILE"
+    )
+    return replace(
+        trace,
+        spans=tuple(_moved(spans, spans[i], places) for i in kept),
+        findings=tuple(_repointed(finding, places) for finding in trace.findings),
+        quality=replace(trace.quality, notes=(*trace.quality.notes, note)),
+    )
+
+
+def _moved(spans: Sequence[Span], span: Span, places: dict[int, int]) -> Span:
+    """Return a span that points at the nearest enclosing span that is still there."""
+    parent = span.parent
+    seen: set[int] = set()
+    while parent >= 0 and parent not in places and parent not in seen:
+        seen.add(parent)
+        parent = spans[parent].parent
+    return span._replace(parent=places.get(parent, -1))
+
+
+def _repointed(finding: Finding, places: dict[int, int]) -> Finding:
+    return replace(finding, spans=tuple(_known(finding.spans, places)))
+
+
+def _known(spans: Iterable[int], places: dict[int, int]) -> Iterable[int]:
+    return (places[span] for span in spans if span in places)

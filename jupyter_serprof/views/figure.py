@@ -1,0 +1,229 @@
+"""A document as a picture: a matplotlib figure, a small PNG, an SVG, and what they say in words.
+
+matplotlib is loaded by the first picture, without pyplot: the figures, the backend and the settings
+of the user stay as they are.
+"""
+
+from __future__ import annotations
+
+import io
+from contextlib import contextmanager
+from functools import cache
+from typing import TYPE_CHECKING
+
+from jupyter_serprof.model import Trace
+from jupyter_serprof.views.alt import alt_text
+from jupyter_serprof.views.fold import folded
+from jupyter_serprof.views.raster import measure, png_of
+from jupyter_serprof.views.sheet import WIDTH, Box, Label, Rule, Sheet
+from jupyter_serprof.views.sheet_roundtrip import put_sweep
+from jupyter_serprof.views.sheet_waterfall import put_trace
+from jupyter_serprof.views.text import check_view
+from jupyter_serprof.views.theme import DARK, LIGHT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.font_manager import FontProperties
+
+    from jupyter_serprof.model import Sweep
+
+__all__ = ["alt_text", "figure", "png", "svg"]
+
+DPI = 100
+#: A waterfall with more rows than this shows the others as one row.
+MOST_ROWS = 60
+_LINE = 72 / DPI
+#: matplotlib brings this one along, so that every machine draws the same picture.
+_FONT = "DejaVu Sans"
+_MISSING = "\u25a1"
+#: Settings of matplotlib that reach this picture.
+_DRAWING = frozenset({"font", "hatch", "lines", "patch", "path", "savefig", "svg", "text"})
+_HATCH = {"": None, "/": "////", "\\": "\\\\\\\\"}
+
+
+def figure(doc: Trace | Sweep, *, view: str | None = None, dark: bool = False) -> Figure:
+    """Draw a document with matplotlib.
+
+    Parameters
+    ----------
+    doc
+        A trace (its waterfall) or a sweep (its round trips, cold and warm).
+    view
+        A name of ``text.VIEWS``. The picture is the same for all views of a kind of document.
+    dark
+        Draw on near black instead of white.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        960 pixels wide at 100 dpi, with an Agg canvas; pyplot does not know it.
+
+    Raises
+    ------
+    UsageError
+        If there is no view of that name.
+    """
+    check_view(view)
+    with _own_settings():
+        return _drawn(_sheet(doc, dark=dark))
+
+
+def png(
+    doc: Trace | Sweep,
+    *,
+    view: str | None = None,
+    dark: bool = False,
+    most_rows: int = MOST_ROWS,
+    is_brief: bool = False,
+) -> bytes:
+    """Return the picture of a document as a small PNG, the same bytes every time.
+
+    Parameters
+    ----------
+    doc, view, dark
+        As for `figure`.
+    most_rows
+        Further stages of a trace are drawn as one row; at least 2.
+    is_brief
+        Leave out what is said in words elsewhere: legend, findings, rates.
+
+    Returns
+    -------
+    bytes
+        A PNG, 960 pixels wide, that contains its own description (`alt_text`).
+    """
+    check_view(view)
+    shown = folded(doc, most_rows) if isinstance(doc, Trace) else doc
+    return png_of(_sheet(shown, dark=dark, is_brief=is_brief), alt_text(doc))
+
+
+def svg(doc: Trace | Sweep, *, view: str | None = None, dark: bool = False) -> bytes:
+    """Return the picture of a document as an SVG, the same bytes every time."""
+    check_view(view)
+    content = io.BytesIO()
+    with _own_settings(svg_hashsalt="jupyter_serprof", svg_fonttype="path"):
+        drawn = _drawn(_sheet(doc, dark=dark))
+        about = {"Date": None, "Creator": None, "Description": alt_text(doc)}
+        drawn.savefig(content, format="svg", metadata=about)
+    return content.getvalue()
+
+
+@contextmanager
+def _own_settings(**more: str) -> Iterator[None]:
+    """Draw with matplotlib's defaults; afterwards the user's settings are as they were."""
+    import matplotlib as mpl
+
+    own = {
+        key: value
+        for key, value in mpl.rcParamsDefault.items()
+        if key.partition(".")[0] in _DRAWING
+    }
+    changed = {key.replace("_", "."): value for key, value in more.items()}
+    with mpl.rc_context(own | changed):  # type: ignore[arg-type]  # keys are checked at run time
+        yield
+
+
+def _sheet(doc: Trace | Sweep, *, dark: bool, is_brief: bool = False) -> Sheet:
+    sheet = Sheet(DARK if dark else LIGHT, measure, is_brief=is_brief)
+    if isinstance(doc, Trace):
+        put_trace(sheet, folded(doc, MOST_ROWS))
+    else:
+        put_sweep(sheet, doc)
+    return sheet
+
+
+def _drawn(sheet: Sheet) -> Figure:
+    """Return a figure whose data coordinates are the pixels of the sheet."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    size = (WIDTH / DPI, sheet.height / DPI)
+    drawn = Figure(figsize=size, dpi=DPI, facecolor=sheet.theme.background)
+    FigureCanvasAgg(drawn)
+    axes = drawn.add_axes((0, 0, 1, 1), xlim=(0, WIDTH), ylim=(sheet.height, 0))
+    axes.set_axis_off()
+    for order, mark in enumerate(sheet.marks):
+        _draw(axes, mark, order)
+    return drawn
+
+
+def _draw(axes: Axes, mark: Box | Label | Rule, order: int) -> None:
+    if isinstance(mark, Box):
+        _draw_box(axes, mark, order)
+    elif isinstance(mark, Rule):
+        _draw_rule(axes, mark, order)
+    else:
+        _draw_label(axes, mark, order)
+
+
+def _draw_box(axes: Axes, box: Box, order: int) -> None:
+    """Draw on whole pixels: edges are crisp, and nothing that is there disappears."""
+    from matplotlib.patches import Rectangle
+
+    x0, y0, x1, y1 = box.pixels
+    place = ((x0, y0), x1 - x0, y1 - y0)
+    axes.add_patch(
+        Rectangle(
+            *place,
+            facecolor=box.color,
+            edgecolor=box.hatch_color or None,
+            hatch=_HATCH[box.hatch],
+            linewidth=_LINE if box.outline else 0,
+            antialiased=False,
+            zorder=order,
+        )
+    )
+
+
+def _draw_rule(axes: Axes, rule: Rule, order: int) -> None:
+    from matplotlib.lines import Line2D
+
+    ends = ((rule.x0, rule.x1), (rule.y0, rule.y1))
+    places = [[round(end) + 0.5 for end in pair] for pair in ends]
+    line = Line2D(
+        *places,
+        color=rule.color,
+        linewidth=_LINE,
+        linestyle=":" if rule.is_dotted else "-",
+        zorder=order,
+    )
+    line.set_antialiased(False)
+    axes.add_line(line)
+
+
+def _draw_label(axes: Axes, label: Label, order: int) -> None:
+    axes.text(
+        round(label.x),
+        round(label.y),
+        _drawable(label.text, label.is_bold),
+        color=label.color,
+        fontproperties=_font(label.size, label.is_bold),
+        ha=label.side,
+        va="center_baseline",
+        parse_math=False,
+        zorder=order,
+    )
+
+
+@cache
+def _font(size: float, is_bold: bool) -> FontProperties:
+    from matplotlib.font_manager import FontProperties
+
+    weight = "bold" if is_bold else "normal"
+    return FontProperties(family=[_FONT], size=size * 72 / DPI, weight=weight)
+
+
+@cache
+def _characters(is_bold: bool) -> frozenset[int]:
+    """Return the characters that the font can draw."""
+    from matplotlib.font_manager import findfont, get_font
+
+    return frozenset(get_font(findfont(_font(10, is_bold))).get_charmap())
+
+
+def _drawable(text: str, is_bold: bool) -> str:
+    known = _characters(is_bold)
+    return "".join(letter if ord(letter) in known else _MISSING for letter in text)

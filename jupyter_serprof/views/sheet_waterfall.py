@@ -1,0 +1,196 @@
+"""The waterfall of a trace as a sheet: rows in the order of the road, bars at their true time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from jupyter_serprof.views.marks import Area, hatched, rest_boxes, row_boxes, wait_boxes
+from jupyter_serprof.views.rows import table_of, waterfall_of
+from jupyter_serprof.views.sheet import MARGIN, SMALL, TEXT, WIDTH, Box, Label
+from jupyter_serprof.views.sheet_parts import (
+    put_axis,
+    put_grid,
+    put_head,
+    put_legend,
+    put_remarks,
+)
+from jupyter_serprof.views.theme import family_color
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from jupyter_serprof.model import Trace
+    from jupyter_serprof.views.rows import Line, Table
+    from jupyter_serprof.views.sheet import Sheet
+
+_GAP = 16
+_SWATCH = 18
+_WIDEST_NAME, _WIDEST_LANE = 230, 90
+#: (up to so many rows, height of a row, size of its text), pixels.
+_PITCHES = ((24, 24, TEXT), (40, 20, 12.0))
+_SMALLEST_PITCH = (17, 11.0)
+
+
+@dataclass(frozen=True, slots=True)
+class _Number:
+    """A column of numbers: its head, what it shows of a line, and its right edge in pixels."""
+
+    head: str
+    unit: str
+    cell: Callable[[Line], str]
+    right: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Frame:
+    """Where things stand from left to right, and how high a row is; pixels."""
+
+    names: float
+    lane_x: float
+    plot_x: float
+    plot_width: float
+    numbers: tuple[_Number, ...]
+    pitch: int
+    size: float
+
+
+def put_trace(sheet: Sheet, trace: Trace) -> None:
+    """Put the picture of a trace on an empty sheet."""
+    table = table_of(trace)
+    frame = _frame(sheet, table)
+    put_head(sheet, trace)
+    places = _put_heads(sheet, frame, trace)
+    bottom = sheet.y + frame.pitch * len(table.lines)
+    put_grid(sheet, places, sheet.y, bottom)
+    for line in table.lines:
+        _put_line(sheet, frame, trace, line)
+    _put_total(sheet, frame, table)
+    put_legend(sheet, _legend(sheet, table))
+    put_remarks(sheet, trace)
+
+
+def _frame(sheet: Sheet, table: Table) -> _Frame:
+    count = len(table.lines)
+    pitch, size = next(((p, s) for most, p, s in _PITCHES if count <= most), _SMALLEST_PITCH)
+    names = max(sheet.measure(_name(line), size, False) for line in table.lines)  # noqa: FBT003
+    names = min(_WIDEST_NAME, max(names, sheet.measure("Wall time", size, True)))  # noqa: FBT003
+    lanes = max(sheet.measure(line.lane, SMALL, False) for line in table.lines)  # noqa: FBT003
+    numbers, left = _numbers(sheet, table, size)
+    lane_x = MARGIN + _SWATCH + names + _GAP
+    plot_x = lane_x + min(_WIDEST_LANE, lanes) + _GAP
+    return _Frame(names, lane_x, plot_x, left - _GAP - plot_x, numbers, pitch, size)
+
+
+def _name(line: Line) -> str:
+    return f"{line.title}  {line.count}" if line.count else line.title
+
+
+def _numbers(sheet: Sheet, table: Table, size: float) -> tuple[tuple[_Number, ...], float]:
+    """Return the columns of numbers, set from the right edge, and where they begin."""
+    columns = [
+        _Number("self", table.unit, lambda line: line.self_text),
+        _Number("share", "%", lambda line: line.share_text),
+        _Number("bytes", "", lambda line: line.size_text),
+        _Number("rate", "", lambda line: line.rate_text),
+        _Number("of", "memcpy", lambda line: line.memcpy_text),
+    ]
+    if sheet.is_brief:
+        columns = columns[:3]
+    elif not any(line.memcpy_text.endswith("%") for line in table.lines):
+        columns.pop()
+    right = float(WIDTH - MARGIN)
+    placed = []
+    for column in reversed(columns):
+        cells = [column.cell(line) for line in table.lines] + [column.head, column.unit]
+        # Bold is the widest that a cell of these columns gets.
+        widest = max(sheet.measure(cell, size, column.head == "self") for cell in cells)
+        if column.head == "self":
+            widest = max(widest, sheet.measure(table.wall_text, size, True))  # noqa: FBT003
+        placed.append(_Number(column.head, column.unit, column.cell, right))
+        right -= max(widest, 34) + _GAP
+    return tuple(reversed(placed)), right + _GAP
+
+
+def _put_heads(sheet: Sheet, frame: _Frame, trace: Trace) -> list[float]:
+    muted = sheet.theme.muted
+    for number in frame.numbers:
+        for text, y in ((number.head, 8), (number.unit, 22)):
+            sheet.add(Label(number.right, sheet.y + y, text, muted, SMALL, side="right"))
+    sheet.add(Label(MARGIN, sheet.y + 22, "Stage", muted, SMALL))
+    sheet.y += 31
+    places = put_axis(sheet, frame.plot_x, frame.plot_width, trace.wall_ns)
+    sheet.line()
+    sheet.y += 2
+    return places
+
+
+def _put_line(sheet: Sheet, frame: _Frame, trace: Trace, line: Line) -> None:
+    theme, middle = sheet.theme, sheet.y + frame.pitch / 2
+    area = Area(frame.plot_x, sheet.y + 3, frame.plot_width, frame.pitch - 6)
+    if line.row is None:
+        sheet.add(hatched(MARGIN, middle - 5, 10, 10, theme))
+        sheet.add(*rest_boxes(waterfall_of(trace), trace.wall_ns, area, theme))
+    else:
+        color = family_color(line.family)
+        sheet.add(Box(MARGIN, middle - 5, 10, 10, color))
+        boxes = (
+            wait_boxes(line.row, trace.wall_ns, area, theme.wait)
+            if line.waits
+            else row_boxes(line.row, trace.wall_ns, area, color, theme.tint(color))
+        )
+        sheet.add(*boxes)
+    _put_name(sheet, frame, line, middle)
+    _put_numbers(sheet, frame, line, middle, is_bold=_is_largest(trace, line))
+    sheet.y += frame.pitch
+
+
+def _is_largest(trace: Trace, line: Line) -> bool:
+    owned = [row.self_ns for row in waterfall_of(trace).rows]
+    return line.row is not None and line.row.self_ns == max(owned) > 0
+
+
+def _put_name(sheet: Sheet, frame: _Frame, line: Line, middle: float) -> None:
+    theme, x = sheet.theme, MARGIN + _SWATCH
+    count_wide = sheet.measure(f"  {line.count}", frame.size, False) if line.count else 0  # noqa: FBT003
+    title = sheet.fit(line.title, frame.names - count_wide, frame.size)
+    sheet.add(Label(x, middle, title, theme.ink, frame.size))
+    if line.count:
+        at = x + sheet.measure(f"{title}  ", frame.size, False)  # noqa: FBT003
+        sheet.add(Label(at, middle, line.count, theme.muted, SMALL))
+    if line.lane:
+        lane = sheet.fit(line.lane, _WIDEST_LANE, SMALL)
+        sheet.add(Label(frame.lane_x, middle, lane, theme.muted, SMALL))
+
+
+def _put_numbers(sheet: Sheet, frame: _Frame, line: Line, middle: float, *, is_bold: bool) -> None:
+    theme = sheet.theme
+    for number in frame.numbers:
+        text = number.cell(line)
+        color = theme.ink if text[0].isdigit() or text[0] == "<" else theme.muted
+        bold = is_bold and number.head in ("self", "share")
+        sheet.add(Label(number.right, middle, text, color, frame.size, bold, "right"))
+
+
+def _put_total(sheet: Sheet, frame: _Frame, table: Table) -> None:
+    sheet.y += 2
+    sheet.line()
+    middle, ink = sheet.y + 14, sheet.theme.ink
+    sheet.add(Label(MARGIN + _SWATCH, middle, "Wall time", ink, frame.size, is_bold=True))
+    for number, text in zip(frame.numbers, (table.wall_text, table.wall_share_text), strict=False):
+        sheet.add(Label(number.right, middle, text, ink, frame.size, True, "right"))  # noqa: FBT003
+    sheet.y += 26
+
+
+def _legend(sheet: Sheet, table: Table) -> list[tuple[Box | None, str]]:
+    theme = sheet.theme
+    entries: list[tuple[Box | None, str]] = [(None, "bars stand at their true time")]
+    if any(line.waits for line in table.lines):
+        entries.append((Box(0, 0, 0, 3, theme.wait), "wait"))
+    entries.append((hatched(0, 0, 0, 0, theme), "unaccounted: drawn, never spread"))
+    texts = {number for line in table.lines for number in (line.size_text, line.rate_text)}
+    if "–" in texts:  # noqa: RUF001
+        entries.append((None, "– does not apply"))  # noqa: RUF001
+    if "n/a" in texts:
+        entries.append((None, "n/a not seen"))
+    return entries
