@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+_LONGEST_SHOWN = 60
+_LONGEST_PROBLEM = 300
+_LARGEST_SHOWN_BITS = 200
+
 
 class SerprofError(Exception):
     """What every error of this package derives from."""
@@ -17,3 +21,20 @@ class ProbeUnavailable(SerprofError):
 
 class DocumentError(SerprofError):
     """A document is damaged, foreign, or newer than this version can read."""
+
+
+def damaged(problem: str) -> DocumentError:
+    """Return the error for a document of this package whose content cannot be right."""
+    place = problem if len(problem) <= _LONGEST_PROBLEM else problem[:_LONGEST_PROBLEM] + "..."
+    return DocumentError(
+        f"the document is damaged: {place}. "
+        "Take an undamaged copy, or save it again with sp.save(doc, path)"
+    )
+
+
+def shown(value: object) -> str:
+    """Return a value as a message shows it: short, and of containers the type only."""
+    if isinstance(value, int) and value.bit_length() > _LARGEST_SHOWN_BITS:
+        return f"an integer of {value.bit_length()} bits"
+    text = repr(value) if isinstance(value, str | int | float | None) else type(value).__name__
+    return text if len(text) <= _LONGEST_SHOWN else text[: _LONGEST_SHOWN - 3] + "..."
