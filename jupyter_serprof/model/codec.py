@@ -3,29 +3,84 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import types
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from functools import cache
-from typing import TypeVar, Union, get_args, get_origin, get_type_hints
+from numbers import Integral, Real
+from typing import TypeVar, Union, cast, get_args, get_origin, get_type_hints
+
+from jupyter_serprof.model.errors import damaged, shown
 
 Made = TypeVar("Made")
+#: Bounds every whole number, because columns pack int64 (its smallest value is "unknown").
+_LARGEST = 2**63 - 1
+#: No detail of ours is deeper; a document without bottom would take the stack of its readers.
+_DEEPEST = 32
+_JSON_NAMES = {int: "integer", str: "string"}
 
 
-def encode(value: object) -> object:
-    """Return dataclasses as dicts, tuples as lists and mappings as dicts, all the way down."""
+def encode(value: object, depth: int = 0) -> object:
+    """Return dataclasses as dicts, tuples as lists and mappings as dicts, all the way down.
+
+    What JSON cannot hold (NaN, an integer beyond int64, an object of some library, endless nesting)
+    becomes None, which is unknown: one odd detail must not cost the whole document.
+    """
+    if isinstance(value, str | bool):
+        return value
+    if isinstance(value, Real):  # numpy's numbers too
+        return _number(value)
+    return _encode_inside(value, depth + 1) if depth < _DEEPEST else None
+
+
+def _number(value: Real) -> int | float | None:
+    if isinstance(value, Integral):
+        whole = int(value)
+        return whole if -_LARGEST <= whole <= _LARGEST else None
+    number = float(value)
+    return number if math.isfinite(number) else None
+
+
+def _encode_inside(value: object, depth: int) -> object:
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {name: encode(getattr(value, name)) for name in field_names(type(value))}
+        return {name: encode(getattr(value, name), depth) for name in field_names(type(value))}
     if isinstance(value, Mapping):
-        return {str(key): encode(item) for key, item in value.items()}
+        return {str(key): encode(item, depth) for key, item in value.items()}
     if isinstance(value, tuple | list):
-        return [encode(item) for item in value]
-    return value
+        return [encode(item, depth) for item in value]
+    return None
+
+
+def unfit(value: object, depth: int = 0) -> str | None:
+    """Return what no document of ours holds, as ``.path is it``; None if all of it is plain."""
+    if isinstance(value, dict | list):
+        return _unfit_inside(value, depth + 1)
+    if isinstance(value, int):
+        return None if -_LARGEST <= value <= _LARGEST else f" is {shown(value)}, beyond int64"
+    if isinstance(value, float):
+        return None if math.isfinite(value) else f" is {value}, which is no number"
+    known = value is None or isinstance(value, str)
+    return None if known else f" is {shown(value)}, which JSON does not know"
+
+
+def _unfit_inside(value: dict[object, object] | list[object], depth: int) -> str | None:
+    if depth > 2 * _DEEPEST:  # room for the levels around what encode wrote
+        return f" is deeper than {2 * _DEEPEST} levels"
+    items = value.items() if isinstance(value, dict) else enumerate(value)
+    for key, item in items:
+        if isinstance(value, dict) and not isinstance(key, str):
+            return f" has the key {shown(key)}, which is no text"
+        problem = unfit(item, depth)
+        if problem:
+            return f"{f'.{key}' if isinstance(value, dict) else f'[{key}]'}{problem}"
+    return None
 
 
 def decode(made: type[Made], data: Mapping[str, object]) -> Made:
     """Build a dataclass from a validated dict; keys that it does not know are ignored."""
-    hints = _hints(made)
-    known = {name: _build(hints[name], data[name]) for name in field_names(made) if name in data}
+    hints = _hints(cast("Hashable", made))
+    names = field_names(cast("Hashable", made))
+    known = {name: _build(hints[name], data[name], name) for name in names if name in data}
     return made(**known)
 
 
@@ -40,25 +95,36 @@ def _hints(made: type) -> dict[str, object]:
     return get_type_hints(made)
 
 
-def _build(hint: object, value: object) -> object:
+def _build(hint: object, value: object, path: str) -> object:
     origin = get_origin(hint)
     if origin in (Union, types.UnionType):
-        return _build_optional(get_args(hint), value)
+        return _build_optional(get_args(hint), value, path)
     if origin is tuple and isinstance(value, list):
-        return _build_tuple(get_args(hint), value)
+        return _build_tuple(get_args(hint), value, path)
+    if origin is Mapping and isinstance(value, Mapping):
+        inner = get_args(hint)[1]
+        return {key: _build(inner, item, f"{path}.{key}") for key, item in value.items()}
     if isinstance(hint, type) and dataclasses.is_dataclass(hint) and isinstance(value, Mapping):
         return decode(hint, value)
+    return _build_leaf(hint, value, path)
+
+
+def _build_leaf(hint: object, value: object, path: str) -> object:
+    if hint is int and isinstance(value, float) and value.is_integer():
+        return int(value)  # JSON has one kind of number
+    if isinstance(hint, type) and hint in _JSON_NAMES and not isinstance(value, hint):
+        problem = f"{path} should be {_JSON_NAMES[hint]}, it is {shown(value)}"
+        raise damaged(problem)
     return value
 
 
-def _build_optional(choices: tuple[object, ...], value: object) -> object:
-    if value is None:
-        return None
-    made = [choice for choice in choices if dataclasses.is_dataclass(choice)]
-    return _build(made[0], value) if made else value
+def _build_optional(choices: tuple[object, ...], value: object, path: str) -> object:
+    """Build the one thing that the value can be; of several scalars it stays what it is."""
+    made = [choice for choice in choices if choice is not types.NoneType]
+    return _build(made[0], value, path) if value is not None and len(made) == 1 else value
 
 
-def _build_tuple(items: tuple[object, ...], value: list[object]) -> tuple[object, ...]:
-    if len(items) == 2 and items[1] is Ellipsis:
-        return tuple(_build(items[0], item) for item in value)
-    return tuple(_build(hint, item) for hint, item in zip(items, value, strict=True))
+def _build_tuple(items: tuple[object, ...], value: list[object], path: str) -> tuple[object, ...]:
+    hints = [items[0]] * len(value) if items[-1] is Ellipsis else items
+    pairs = enumerate(zip(hints, value, strict=True))
+    return tuple(_build(hint, item, f"{path}[{i}]") for i, (hint, item) in pairs)

@@ -10,16 +10,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
-from jupyter_serprof.model.codec import decode, encode, field_names
+from jupyter_serprof.model.codec import decode, encode, field_names, unfit
 from jupyter_serprof.model.columns import pack, unpack
-from jupyter_serprof.model.errors import DocumentError
+from jupyter_serprof.model.errors import DocumentError, damaged, shown
+from jupyter_serprof.model.integrity import check_details, check_sweep, check_trace
 from jupyter_serprof.model.schema import validate
 from jupyter_serprof.model.stages import Stage, stage
 from jupyter_serprof.model.sweep import Sweep, SweepTrace
-from jupyter_serprof.model.trace import Row, Span, Trace, Waterfall
+from jupyter_serprof.model.trace import Lane, Row, Span, Trace, Waterfall
 
 MIME_TYPE = "application/vnd.jupyter-serprof.v1+json"
 VERSION = 1
+_COLUMNS = ("parent", "stage", "lane", "name", "start_ns", "duration_ns", "size_bytes")
 
 
 def to_document(doc: Trace | Sweep) -> dict[str, object]:
@@ -47,21 +49,29 @@ def _checked(data: object) -> Mapping[str, Any]:
     kind = data.get("format") if isinstance(data, Mapping) else None
     if kind not in ("serprof.trace", "serprof.sweep"):
         message = (
-            f"not a jupyter_serprof document: format is {kind!r}, expected 'serprof.trace' or "
+            f"not a jupyter_serprof document: format is {shown(kind)}, expected 'serprof.trace' or "
             "'serprof.sweep'. Open a file that was written with --save or sp.save(doc, path)"
         )
         raise DocumentError(message)
     document = cast("Mapping[str, Any]", data)
     _check_version(document.get("version"))
+    _check_plain(document)
     validate(document, "sweep.v1.json" if kind == "serprof.sweep" else "trace.v1.json")
     return document
 
 
+def _check_plain(document: Mapping[str, Any]) -> None:
+    place = unfit(document)
+    if place:
+        problem = f"document{place}"
+        raise damaged(problem)
+
+
 def _check_version(version: object) -> None:
-    if isinstance(version, int) and not isinstance(version, bool) and version > VERSION:
+    if isinstance(version, int | float) and not isinstance(version, bool) and version > VERSION:
         message = (
-            f"the document has version {version}; this jupyter_serprof reads up to {VERSION}. "
-            "Run: pip install --upgrade jupyter_serprof"
+            f"the document has version {shown(version)}; this jupyter_serprof reads up to "
+            f"{VERSION}. Run: pip install --upgrade jupyter_serprof"
         )
         raise DocumentError(message)
 
@@ -70,7 +80,9 @@ class _Table:
     """Numbers things in the order in which they are first met."""
 
     def __init__(self, first: Iterable[str] = ()) -> None:
-        self.index = {key: position for position, key in enumerate(first)}
+        self.index: dict[str, int] = {}
+        for key in first:
+            self[key]  # a key given twice takes one place
 
     def __getitem__(self, key: str) -> int:
         return self.index.setdefault(key, len(self.index))
@@ -82,7 +94,7 @@ def _trace_document(trace: Trace) -> dict[str, object]:
     strings = _Table()
     spans = _columns(trace.spans, stages, lanes, strings)
     waterfall = _waterfall_data(trace.waterfall, stages, lanes) if trace.waterfall else None
-    special = {"stages", "spans", "waterfall"}
+    special = {"stages", "lanes", "spans", "waterfall"}
     plain = {
         name: encode(getattr(trace, name)) for name in field_names(Trace) if name not in special
     }
@@ -92,7 +104,7 @@ def _trace_document(trace: Trace) -> dict[str, object]:
         "version": VERSION,
         **plain,
         "stages": [encode(entry) for entry in _described(stages, trace.stages)],
-        "lanes": _lanes_data(lanes, plain["lanes"]),
+        "lanes": [encode(lane) for lane in _placed(lanes, trace.lanes)],
         "strings": list(strings.index),
         "spans": spans,
         "details": details,
@@ -101,13 +113,13 @@ def _trace_document(trace: Trace) -> dict[str, object]:
 
 
 def _described(table: _Table, known: Sequence[Stage]) -> list[Stage]:
-    by_key = {entry.key: entry for entry in known}
+    by_key = {entry.key: entry for entry in reversed(known)}
     return [by_key.get(key) or stage(key) for key in table.index]
 
 
-def _lanes_data(table: _Table, known: object) -> list[object]:
-    by_key = {lane["key"]: lane for lane in cast("list[dict[str, object]]", known)}
-    return [by_key.get(key, {"key": key, "kind": "client"}) for key in table.index]
+def _placed(table: _Table, known: Sequence[Lane]) -> list[Lane]:
+    by_key = {lane.key: lane for lane in reversed(known)}
+    return [by_key.get(key) or Lane(key) for key in table.index]
 
 
 def _columns(
@@ -126,13 +138,18 @@ def _columns(
 
 def _waterfall_data(waterfall: Waterfall, stages: _Table, lanes: _Table) -> dict[str, object]:
     rows = [
-        {**cast("dict[str, object]", encode(row)), "stage": stages[row.stage], "lane": lanes[row.lane]}
+        {**_plain(row), "stage": stages[row.stage], "lane": lanes[row.lane]}
         for row in waterfall.rows
     ]
     return {"rows": rows, "unaccounted_ns": waterfall.unaccounted_ns}
 
 
+def _plain(row: Row) -> dict[str, object]:
+    return cast("dict[str, object]", encode(row))
+
+
 def _trace(data: Mapping[str, Any]) -> Trace:
+    _check_version(data["version"])  # a trace inside a sweep has its own
     stages = [entry["key"] for entry in data["stages"]]
     lanes = [entry["key"] for entry in data["lanes"]]
     spans = _spans(data, stages, lanes)
@@ -140,17 +157,8 @@ def _trace(data: Mapping[str, Any]) -> Trace:
     waterfall = _waterfall(rows, stages, lanes) if rows else None
     plain = {key: value for key, value in data.items() if key not in ("spans", "waterfall")}
     trace = replace(decode(Trace, plain), spans=spans, waterfall=waterfall)
-    _check_sum(trace)
+    check_trace(trace)
     return trace
-
-
-def _check_sum(trace: Trace) -> None:
-    if trace.waterfall is None:
-        return
-    total = sum(row.self_ns for row in trace.waterfall.rows) + trace.waterfall.unaccounted_ns
-    if total != trace.wall_ns:
-        message = f"the document is damaged: its rows add up to {total} ns, not {trace.wall_ns} ns"
-        raise DocumentError(message)
 
 
 def _waterfall(data: Mapping[str, Any], stages: list[str], lanes: list[str]) -> Waterfall:
@@ -163,19 +171,20 @@ def _waterfall(data: Mapping[str, Any], stages: list[str], lanes: list[str]) -> 
 
 def _at(table: Sequence[str], index: int | None) -> str:
     if not isinstance(index, int) or not 0 <= index < len(table):
-        message = f"the document is damaged: index {index!r} points outside a table of {len(table)}"
-        raise DocumentError(message)
+        problem = f"index {shown(index)} points outside a table of {len(table)}"
+        raise damaged(problem)
     return table[index]
 
 
 def _spans(data: Mapping[str, Any], stages: list[str], lanes: list[str]) -> tuple[Span, ...]:
-    columns = {name: unpack(column) for name, column in data["spans"].items()}
+    columns = {name: unpack(data["spans"][name]) for name in _COLUMNS}
     lengths = {len(column) for column in columns.values()}
     if len(lengths) > 1:
-        message = f"the document is damaged: its span columns have lengths {sorted(lengths)}"
-        raise DocumentError(message)
-    count = lengths.pop() if lengths else 0
-    details = data.get("details") or {}
+        problem = f"its span columns have lengths {sorted(lengths)}"
+        raise damaged(problem)
+    count = lengths.pop()
+    details = data.get("details", {})
+    check_details(details, count)
     return tuple(
         Span(
             stage=_at(stages, columns["stage"][i]),
@@ -185,7 +194,7 @@ def _spans(data: Mapping[str, Any], stages: list[str], lanes: list[str]) -> tupl
             duration_ns=_whole(columns["duration_ns"][i]),
             size_bytes=columns["size_bytes"][i],
             parent=_parent(columns["parent"][i], count),
-            details=details.get(str(i)),
+            details=details.get(str(i)) or None,
         )
         for i in range(count)
     )
@@ -193,22 +202,20 @@ def _spans(data: Mapping[str, Any], stages: list[str], lanes: list[str]) -> tupl
 
 def _whole(value: int | None) -> int:
     if value is None:
-        message = "the document is damaged: a span has no time"
-        raise DocumentError(message)
+        problem = "a span has no time"
+        raise damaged(problem)
     return value
 
 
 def _parent(index: int | None, count: int) -> int:
     if index is None or not -1 <= index < count:
-        message = f"the document is damaged: a span has parent {index!r} of {count} spans"
-        raise DocumentError(message)
+        problem = f"a span has parent {index!r} of {count} spans"
+        raise damaged(problem)
     return index
 
 
 def _sweep_document(sweep: Sweep) -> dict[str, object]:
-    plain = {
-        name: encode(getattr(sweep, name)) for name in field_names(Sweep) if name != "traces"
-    }
+    plain = {name: encode(getattr(sweep, name)) for name in field_names(Sweep) if name != "traces"}
     traces = [
         {
             "variant": entry.variant,
@@ -227,4 +234,6 @@ def _sweep(data: Mapping[str, Any]) -> Sweep:
         for entry in data["traces"]
     )
     plain = {key: value for key, value in data.items() if key != "traces"}
-    return replace(decode(Sweep, plain), traces=traces)
+    sweep = replace(decode(Sweep, plain), traces=traces)
+    check_sweep(sweep)
+    return sweep

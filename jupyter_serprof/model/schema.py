@@ -1,8 +1,8 @@
 """Validation against the JSON Schemas beside this file.
 
-The schemas are the one description of a document (the TypeScript types are generated from them). This
-reads the few keywords that they use; ``tests/unit/test_schema.py`` holds it to the verdicts of the
-``jsonschema`` library on the same documents, so that the run-time package needs no validator.
+The schemas are the one description of a document (the TypeScript types are generated from them).
+This reads the few keywords that they use; ``tests/unit/test_schema.py`` holds it to the verdicts of
+the ``jsonschema`` library on the same documents, so that the run-time package needs no validator.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from jupyter_serprof.model.errors import DocumentError
+from jupyter_serprof.model.errors import damaged, shown
 
 _TYPES: dict[str, tuple[type, ...]] = {
     "object": (Mapping,),
@@ -37,8 +37,7 @@ def validate(document: object, schema_name: str) -> None:
     """
     problem = _problem(document, read_schema(schema_name), schema_name, "document")
     if problem:
-        message = f"the document is damaged: {problem}"
-        raise DocumentError(message)
+        raise damaged(problem)
 
 
 @cache
@@ -71,14 +70,14 @@ def _wrong_value(value: object, schema: Schema, path: str) -> str | None:
     wanted = schema.get("type")
     names = [wanted] if isinstance(wanted, str) else wanted
     if names and not any(_is(value, name) for name in names):
-        return f"{path} should be {' or '.join(names)}, it is {_shown(value)}"
+        return f"{path} should be {' or '.join(names)}, it is {shown(value)}"
     if "const" in schema and value != schema["const"]:
-        return f"{path} should be {schema['const']!r}, it is {_shown(value)}"
+        return f"{path} should be {schema['const']!r}, it is {shown(value)}"
     if "enum" in schema and value not in schema["enum"]:
-        return f"{path} should be one of {schema['enum']}, it is {_shown(value)}"
+        return f"{path} should be one of {schema['enum']}, it is {shown(value)}"
     minimum = schema.get("minimum")
     if minimum is not None and isinstance(value, int | float) and value < minimum:
-        return f"{path} should be at least {minimum}, it is {value}"
+        return f"{path} should be at least {minimum}, it is {shown(value)}"
     return None
 
 
@@ -88,11 +87,6 @@ def _is(value: object, name: str) -> bool:
     if name == "integer" and isinstance(value, float):
         return value.is_integer()
     return isinstance(value, _TYPES[name])
-
-
-def _shown(value: object) -> str:
-    text = repr(value) if isinstance(value, str | int | float | None) else type(value).__name__
-    return text if len(text) <= 60 else text[:57] + "..."
 
 
 def _wrong_inside(value: object, schema: Schema, home: str, path: str) -> str | None:

@@ -1,7 +1,7 @@
 """Stages: the named steps on the road of a value, in the terms of the libraries' own documentation.
 
-Keys are stable for ever; titles may change. The order is the order of the road: it sorts the rows of
-a waterfall, and decides which remote stage owns an instant of waiting (the one furthest along).
+Keys are stable for ever; titles may change. The order is the order of the road: it sorts the rows
+of a waterfall, and decides which remote stage owns an instant of waiting (the one furthest along).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Stage:
     key: str
     title: str
     order: int
-    family: str
+    family: str = "other"
     waits: bool = False
     note: str = ""
 

@@ -19,7 +19,7 @@ class Variant:
     reason
         Why it is not ``ok``, one sentence with a remedy; empty otherwise.
     result
-        What came back: ``zero-copy, read-only``, ``a copy, writeable``, ``aliases the original`` ...
+        What came back: ``zero-copy, read-only``, ``a copy, writeable``, ``aliases the original``.
     facts
         ``in_band_bytes``, ``out_of_band_bytes``, ``buffers``, ``minor_faults``, ``equal`` ...
     buffers
@@ -68,7 +68,7 @@ class SweepTrace:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sweep:
-    """Points over variant x size x repeat, and one representative trace for each variant and size."""
+    """Points over variant x size x repeat, and a representative trace for each variant and size."""
 
     name: str
     started: str

@@ -40,7 +40,7 @@ class Span(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """Who did it: a client thread, a scheduler, a worker thread, a raylet; and how good its clock is.
+    """Who did it: a client thread, a scheduler, a worker thread, a raylet; and how good its clock.
 
     ``clock_offset_ns`` was already subtracted from the spans; ``clock_error_ns`` is half the width
     of what remains unknown.
@@ -98,7 +98,7 @@ class Waterfall:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A cause with its evidence and a remedy that can be pasted; ``gain`` only if it was measured."""
+    """A cause with its evidence and a remedy that can be pasted; ``gain`` only if measured."""
 
     rule: str
     severity: str

@@ -1,0 +1,750 @@
+"""Documents: what is written comes back, for ever; whatever is damaged is named with a remedy."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from decimal import Decimal
+from fractions import Fraction
+from functools import reduce
+from operator import getitem
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import pytest
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+from strategies import (
+    FOREIGN_VALUES,
+    changed,
+    described,
+    described_sweep,
+    json_values,
+    mutated,
+    positions,
+    sweeps,
+    traces,
+    without,
+)
+
+from jupyter_serprof.model import (
+    DocumentError,
+    Finding,
+    Lane,
+    Limits,
+    Span,
+    Sweep,
+    SweepTrace,
+    Trace,
+    Variant,
+    Waterfall,
+    from_document,
+    stage,
+    to_document,
+)
+from jupyter_serprof.model.columns import PLAIN_LIMIT
+
+DATA = Path(__file__).parents[1] / "data"
+REMEDIES = ("Take an undamaged copy", "Open a file", "Run: pip install")
+
+
+def golden(name: str) -> dict[str, Any]:
+    """Return the JSON data of a golden file."""
+    data: dict[str, Any] = json.loads((DATA / f"{name}.serprof.json").read_bytes())
+    return data
+
+
+TRACE = golden("trace.v1")
+SWEEP = golden("sweep.v1")
+
+
+def small(**parts: Any) -> Trace:  # noqa: ANN401  (fields of many types)
+    """Return a trace of 9 ns with the given parts."""
+    return Trace(name="x", started="2026-11-21T08:00:00.000Z", wall_ns=9, **parts)
+
+
+def travelled(doc: Trace | Sweep) -> dict[str, Any]:
+    """Return the document of a trace or sweep after its journey through strict JSON."""
+    data: dict[str, Any] = json.loads(json.dumps(to_document(doc), allow_nan=False))
+    return data
+
+
+def complaint(document: object) -> str:
+    """Return the message with which a document is refused; it must carry a remedy."""
+    with pytest.raises(DocumentError) as caught:
+        from_document(document)
+    message = str(caught.value)
+    assert any(remedy in message for remedy in REMEDIES), message
+    assert len(message) < 500
+    return message
+
+
+# Round trips
+
+
+@given(traces())
+def test_a_trace_comes_back_with_its_stages_and_lanes_described(trace: Trace) -> None:
+    """Every field is equal after saving, and each stage and lane in use is in its table."""
+    # given
+    document = travelled(trace)
+
+    # when
+    read = from_document(document)
+
+    # then
+    assert read == described(trace)
+    assert travelled(read) == document
+
+
+@given(sweeps())
+@settings(max_examples=50, phases=[Phase.generate])  # to shrink traces within sweeps takes minutes
+def test_a_sweep_comes_back_with_its_traces(sweep: Sweep) -> None:
+    """Variants, points, fits and representative traces are equal after saving."""
+    # given
+    document = travelled(sweep)
+
+    # when
+    read = from_document(document)
+
+    # then
+    assert read == described_sweep(sweep)
+    assert travelled(read) == document
+
+
+@given(traces().filter(lambda trace: trace.spans))
+@settings(max_examples=10, phases=[Phase.generate])  # to shrink thousands of spans takes minutes
+def test_a_trace_above_the_packing_limit_comes_back(trace: Trace) -> None:
+    """Large traces travel packed; no value changes, unknown sizes stay unknown."""
+    # given
+    many = replace(trace, spans=trace.spans * (PLAIN_LIMIT // len(trace.spans) + 1))
+    document = travelled(many)
+
+    # when
+    read = from_document(document)
+
+    # then
+    assert {type(column) for column in document["spans"].values()} == {dict}
+    assert read == described(many)
+    assert travelled(read) == document
+
+
+def test_what_is_used_but_not_described_is_described_from_the_known_stages() -> None:
+    """A probe names a stage by its key alone; the reader gets title, order and family."""
+    # given
+    spans = (Span("ray.store", "put", "client/main", 0, 5), Span("new.step", "n", "worker/1", 0, 5))
+
+    # when
+    read = from_document(travelled(small(spans=spans)))
+
+    # then
+    assert isinstance(read, Trace)
+    assert read.stages == (stage("ray.store"), stage("new.step"))
+    assert read.stages[0].title == "Store"
+    assert read.lanes == (Lane("client/main"), Lane("worker/1"))
+
+
+def test_a_lane_or_stage_given_twice_does_not_move_the_others() -> None:
+    """Tables are keyed; the first of two equal keys counts, and every index still fits."""
+    # given
+    twice = small(
+        stages=(stage("ray.store"), stage("ray.store"), stage("gc")),
+        lanes=(Lane("a"), Lane("a"), Lane("b")),
+        spans=(Span("gc", "collect", "b", 0, 5), Span("import", "numpy", "c", 0, 5)),
+    )
+
+    # when
+    read = from_document(travelled(twice))
+
+    # then
+    assert isinstance(read, Trace)
+    assert read.spans == twice.spans
+    assert [lane.key for lane in read.lanes] == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize(
+    ("odd", "written"),
+    [
+        (float("nan"), None),
+        (float("-inf"), None),
+        (2**63, None),
+        (np.int64(3), 3),
+        (np.float32(0.5), 0.5),
+        (Fraction(1, 2), 0.5),
+        (Decimal(1), None),
+        (b"bytes", None),
+        ({1, 2}, None),
+        (object(), None),
+        ((1, 2), [1, 2]),
+        ({1: "a"}, {"1": "a"}),
+        (np.zeros(3), None),
+    ],
+)
+def test_a_detail_that_json_cannot_hold_is_unknown_and_loses_nothing_else(
+    odd: object,
+    written: object,
+) -> None:
+    """One odd value from a probe costs that value, not the measurement."""
+    # given
+    span = Span("user", "mine", "client/main", 0, 5, details={"odd": odd, "good": [1, "a"]})
+
+    # when
+    document = travelled(small(spans=(span,)))
+
+    # then
+    assert document["details"] == {"0": {"odd": written, "good": [1, "a"]}}
+    assert isinstance(from_document(document), Trace)
+
+
+def test_a_rate_that_is_no_number_is_written_as_unknown() -> None:
+    """Unknown is null in a document; NaN and infinity are not JSON."""
+    # given
+    trace = small(limits=Limits(float("nan"), float("inf")))
+
+    # when
+    read = from_document(travelled(trace))
+
+    # then
+    assert isinstance(read, Trace)
+    assert read.limits == Limits(None, None)
+
+
+@pytest.mark.parametrize("circular", [True, False])
+def test_details_without_bottom_are_cut(circular: bool) -> None:
+    """A detail that contains itself, or is nested without end, does not take the stack."""
+    # given
+    deep: dict[str, object] = {}
+    inner = deep
+    for _ in range(1 if circular else 100_000):
+        inner["deeper"] = deep if circular else {}
+        inner = cast("dict[str, object]", inner["deeper"])
+    span = Span("user", "mine", "client/main", 0, 5, details={"deep": deep})
+
+    # when
+    read = from_document(travelled(small(spans=(span,))))
+
+    # then
+    assert isinstance(read, Trace)
+    assert str(read.spans[0].details).count("deeper") < 50
+    while not circular and deep:  # taken apart by hand: the interpreter frees it recursively
+        deep = cast("dict[str, object]", deep.pop("deeper", None))
+
+
+# Golden files
+
+
+@pytest.mark.parametrize("name", ["trace.v1", "trace.v1.packed"])
+def test_version_1_traces_load_for_ever(name: str) -> None:
+    """A trace saved by the first version says the same to every later one, packed or plain."""
+    # given
+    document = golden(name)
+
+    # when
+    trace = from_document(document)
+
+    # then
+    assert isinstance(trace, Trace)
+    assert (trace.name, trace.wall_ns, trace.outcome) == ("ray.get(ray.put(a))", 6_412_300, "ok")
+    assert trace.started == "2026-11-21T08:00:00.000Z"
+    assert trace.producer == "jupyter_serprof 0.1.0"
+    assert trace.spans == (
+        Span("ray.store", "Worker.put_object", "client/main", 20_000, 5_600_000, 8_000_136),
+        Span(
+            stage="ray.msgpack",
+            name="SerializationContext.serialize",
+            lane="client/main",
+            start_ns=30_000,
+            duration_ns=210_000,
+            size_bytes=None,
+            parent=0,
+        ),
+        Span(
+            stage="ray.pickle",
+            name="pickle.dumps",
+            lane="client/main",
+            start_ns=60_000,
+            duration_ns=120_000,
+            size_bytes=8_000_136,
+            parent=1,
+            details={
+                "protocol": 5,
+                "buffers": 1,
+                "in_band_bytes": 136,
+                "out_of_band_bytes": 8_000_000,
+                "minor_faults": 0,
+            },
+        ),
+        Span("ray.fetch", "Worker.get_objects", "client/main", 5_700_000, 600_000),
+        Span(
+            stage="ray.unpickle",
+            name="pickle.loads",
+            lane="client/main",
+            start_ns=6_150_000,
+            duration_ns=100_000,
+            size_bytes=8_000_136,
+            parent=3,
+            details={"zero_copy": True},
+        ),
+    )
+    assert trace.lanes == (Lane("client/main"),)
+    assert trace.environment == {"python": "3.11.7", "cores": 2, "platform": "linux"}
+
+
+def test_the_facts_of_a_version_1_trace_load_for_ever() -> None:
+    """Stages, rows, summary, findings, limits and quality mean the same in every version."""
+    # given
+    document = golden("trace.v1")
+
+    # when
+    trace = from_document(document)
+
+    # then
+    assert isinstance(trace, Trace)
+    assert [(s.key, s.title, s.order, s.family, s.waits) for s in trace.stages] == [
+        ("ray.msgpack", "msgpack walk", 24, "pickle", False),
+        ("ray.pickle", "Pickle 5", 26, "pickle", False),
+        ("ray.store", "Store", 28, "store", False),
+        ("ray.fetch", "Wait + pull + map", 51, "move", True),
+        ("ray.unpickle", "Unpickle in get", 58, "pickle", False),
+    ]
+    assert trace.waterfall is not None
+    assert trace.waterfall.rows[4].pieces == ((6_150_000, 100_000),)
+    assert [(row.copied_bytes, row.minor_faults) for row in trace.waterfall.rows] == [
+        *((None, None), (136, 0), (8_000_136, None), (None, None), (0, 2)),
+    ]
+    assert trace.summary is not None
+    assert trace.summary.headline == "84 % of 6.4 ms is Store: 8.0 MB copied into the object store"
+    assert (trace.summary.strict_share, trace.summary.total_share) == (0.889, 0.967)
+    assert trace.findings == (
+        Finding(
+            rule="cold-first-touch",
+            severity="info",
+            title="The store touched new pages",
+            evidence={
+                "size_bytes": 8_000_136,
+                "bytes_per_s": 1_484_255_287.6,
+                "cold": True,
+                "lane": None,
+            },
+            remedy="Run it once more: the second run reuses the pages",
+            spans=(0,),
+        ),
+    )
+    assert trace.limits == Limits(12.9e9, 0.9e9)
+    assert trace.quality.span_cost_ns == 1260
+    assert trace.quality.notes == ("First use in this kernel",)
+    assert [(p.name, p.version, p.state, p.level, p.unseen) for p in trace.quality.probes] == [
+        ("ray", "2.60.0", "armed", "pickle", ("spill",)),
+        ("dask", None, "not installed", "", ()),
+    ]
+
+
+def test_the_rows_of_the_golden_trace_are_its_spans_without_their_children() -> None:
+    """The golden numbers are right by themselves: recomputed here from the spans alone."""
+    # given
+    trace = cast("Trace", from_document(TRACE))
+    waterfall = cast("Waterfall", trace.waterfall)
+
+    # when
+    own_ns = {
+        span.stage: span.duration_ns
+        - sum(child.duration_ns for child in trace.spans if child.parent == index)
+        for index, span in enumerate(trace.spans)
+    }
+
+    # then
+    assert {row.stage: row.self_ns for row in waterfall.rows} == own_ns
+    assert all(sum(ns for _, ns in row.pieces) == row.self_ns for row in waterfall.rows)
+    assert sum(own_ns.values()) + waterfall.unaccounted_ns == trace.wall_ns
+
+
+def test_version_1_sweeps_load_for_ever() -> None:
+    """A sweep saved by the first version says the same to every later one."""
+    # given
+    document = golden("sweep.v1")
+
+    # when
+    sweep = from_document(document)
+
+    # then
+    assert isinstance(sweep, Sweep)
+    assert (sweep.name, sweep.kind) == ("a", "roundtrip")
+    assert [(v.key, v.state, v.result, v.buffers) for v in sweep.variants] == [
+        ("pickle", "ok", "a copy, writeable", ((8_000_000, "in-band"),)),
+        ("ray", "ok", "zero-copy, read-only", ((8_000_000, "out-of-band"),)),
+        ("dask", "not installed", "", ()),
+    ]
+    assert sweep.variants[2].reason == 'Run: pip install "jupyter_serprof[dask]"'
+    assert sweep.variants[1].facts["out_of_band_bytes"] == 8_000_000
+    assert [(p.variant, p.repeat, p.cold, p.wall_ns, p.minor_faults) for p in sweep.points] == [
+        ("pickle", 0, True, 9_000_000, 3910),
+        ("pickle", 1, False, 4_000_000, 0),
+        ("ray", 0, True, 6_412_300, None),
+    ]
+    assert sweep.points[1].stages == {"pickle.dumps": 2_200_000, "pickle.loads": 1_750_000}
+    assert isinstance(sweep.traces[0], SweepTrace)
+    assert sweep.traces[0].trace.spans[1].start_ns == 2_230_000
+    assert sweep.fits == ({"variant": "pickle", "fixed_ns": 12_000, "bytes_per_s": 2e9},)
+    assert sweep.crossovers == ({"from": "pickle", "to": "ray", "size_bytes": 1_200_000},)
+
+
+@pytest.mark.parametrize("document", [TRACE, SWEEP], ids=["trace", "sweep"])
+def test_golden_documents_are_written_as_they_were_read(document: dict[str, Any]) -> None:
+    """This version still writes what version 1 is, key for key."""
+    # given
+    read = from_document(document)
+
+    # when
+    written = travelled(read)
+
+    # then
+    assert written == document
+
+
+@pytest.mark.parametrize("file", sorted(DATA.glob("*.json")), ids=lambda file: file.name)
+def test_golden_files_name_no_person_host_or_path(file: Path) -> None:
+    """Documents are private by default, and so are the examples of them."""
+    # given
+    text = re.sub(r'"data": "[^"]*"', "", file.read_text("utf-8"))
+
+    # when
+    found = re.findall(r"/home|/root|/tmp|/Users|\w:\\|://|\w@\w|localhost|(?:\d+\.){3}\d+", text)
+
+    # then
+    assert found == []
+
+
+# Other versions
+
+
+DATA_KEYS = {"details", "evidence", "environment", "facts", "fits", "crossovers", "stages"}
+
+
+def with_unknown_keys(value: object, name: str = "") -> object:
+    """Return JSON data with an additional key in every object whose keys are not data."""
+    if isinstance(value, list):
+        return [with_unknown_keys(item, name) for item in value]
+    if not isinstance(value, dict):
+        return value
+    inner = {key: with_unknown_keys(item, key) for key, item in value.items()}
+    is_data = name in DATA_KEYS and "key" not in value
+    return value if is_data else {**inner, "from_the_future": {"text": [1, None]}}
+
+
+@pytest.mark.parametrize("document", [TRACE, SWEEP], ids=["trace", "sweep"])
+def test_unknown_keys_are_ignored_everywhere(document: dict[str, Any]) -> None:
+    """Additive keys do not change the version: an older reader still reads the rest."""
+    # given
+    extended = with_unknown_keys(document)
+
+    # when
+    read = from_document(extended)
+
+    # then
+    assert json.dumps(extended).count("from_the_future") >= 20
+    assert read == from_document(document)
+
+
+def optional_keys(document: dict[str, Any]) -> list[tuple[str | int, ...]]:
+    """Return the paths whose removal the schema allows."""
+    from jupyter_serprof.model.schema import validate
+
+    def is_optional(path: tuple[str | int, ...]) -> bool:
+        try:
+            validate(without(document, path), f"{document['format'][8:]}.v1.json")
+        except DocumentError:
+            return False
+        return isinstance(path[-1], str)
+
+    return [path for path in positions(document) if is_optional(path)]
+
+
+@pytest.mark.parametrize("document", [TRACE, SWEEP], ids=["trace", "sweep"])
+def test_whatever_the_schema_calls_optional_may_be_missing(document: dict[str, Any]) -> None:
+    """A writer that fills only the required keys makes documents that load."""
+    # given
+    paths = optional_keys(document)
+
+    # when
+    read = [from_document(without(document, path)) for path in paths]
+
+    # then
+    assert len(paths) > 40
+    assert all(isinstance(doc, Trace | Sweep) for doc in read)
+
+
+@pytest.mark.parametrize(
+    ("document", "path"),
+    [
+        (TRACE, ("version",)),
+        (SWEEP, ("version",)),
+        (SWEEP, ("traces", 0, "trace", "version")),
+    ],
+    ids=["trace", "sweep", "trace-inside-a-sweep"],
+)
+@pytest.mark.parametrize("version", [2, 2.0, 17])
+def test_a_newer_version_asks_for_an_upgrade(
+    document: dict[str, Any],
+    path: tuple[str | int, ...],
+    version: float,
+) -> None:
+    """The message names both versions and the line to paste."""
+    # given
+    newer = changed(document, path, version)
+
+    # when
+    message = complaint(newer)
+
+    # then
+    assert f"version {version}" in message
+    assert "reads up to 1" in message
+    assert "Run: pip install --upgrade jupyter_serprof" in message
+
+
+def test_a_newer_version_is_named_even_if_nothing_else_fits() -> None:
+    """A future format is newer first of all, not damaged."""
+    # given
+    future = {"format": "serprof.trace", "version": 2, "chapters": []}
+
+    # when
+    message = complaint(future)
+
+    # then
+    assert "version 2" in message
+
+
+# Foreign and damaged data
+
+
+def nested(levels: int, inside: object = None) -> object:
+    """Return lists within lists."""
+    for _ in range(levels):
+        inside = [inside]
+    return inside
+
+
+@pytest.mark.parametrize(
+    ("data", "shown"),
+    [
+        pytest.param({}, "None", id="empty"),
+        pytest.param([], "None", id="list"),
+        pytest.param(None, "None", id="null"),
+        pytest.param(5, "None", id="number"),
+        pytest.param("serprof.trace", "None", id="text"),
+        pytest.param({"traceEvents": [], "displayTimeUnit": "ms"}, "None", id="chrome-trace"),
+        pytest.param({"cells": [], "nbformat": 4}, "None", id="notebook"),
+        pytest.param({"format": "speedscope"}, "'speedscope'", id="another-format"),
+        pytest.param({"format": ["serprof.trace"]}, "list", id="format-in-a-list"),
+        pytest.param({"format": "x" * 10_000}, "...", id="endless-format"),
+        pytest.param({"format": 10**5000}, "integer", id="huge-format"),
+        pytest.param({"format": nested(5000)}, "list", id="nested-format"),
+    ],
+)
+def test_foreign_data_is_not_a_document(data: object, shown: str) -> None:
+    """JSON of another program is called foreign, with the format that was seen."""
+    # given
+    foreign = data
+
+    # when
+    message = complaint(foreign)
+
+    # then
+    assert "not a jupyter_serprof document" in message
+    assert shown in message
+
+
+ROW = ("waterfall", "rows", 0)
+DAMAGED_TRACES = [
+    (("wall_ns",), "fast", "document.wall_ns should be integer, it is 'fast'"),
+    (("wall_ns",), -5, "document.wall_ns should be at least 0, it is -5"),
+    (("wall_ns",), True, "document.wall_ns should be integer, it is True"),
+    (("wall_ns",), 1, "add up to 6412300 ns, not 1 ns"),
+    (("wall_ns",), 10**30, "document.wall_ns"),
+    (("version",), 0, "document.version should be at least 1, it is 0"),
+    (("version",), "1", "document.version should be integer, it is '1'"),
+    (("name",), None, "document.name should be string, it is None"),
+    (("outcome",), "maybe", "document.outcome should be one of"),
+    (("stages",), {}, "document.stages should be array, it is dict"),
+    (("stages", 1), "ray.put", "document.stages[1] should be object, it is 'ray.put'"),
+    (("stages", 1, "order"), 1.5, "document.stages[1].order should be integer, it is 1.5"),
+    (("strings", 0), 7, "document.strings[0] should be string, it is 7"),
+    (("strings",), [], "index 0 points outside a table of 0"),
+    (("stages",), [], "index 2 points outside a table of 0"),
+    (("spans", "stage"), [2, 0, 9, 3, 4], "index 9 points outside a table of 5"),
+    (("spans", "stage"), [2, 0, -1, 3, 4], "index -1 points outside a table of 5"),
+    (("spans", "stage"), [2, 0, None, 3, 4], "index None points outside a table of 5"),
+    (("spans", "lane"), [0, 0, 1, 0, 0], "index 1 points outside a table of 1"),
+    (("spans", "name"), [0, 1, 2, 3, 5], "index 5 points outside a table of 5"),
+    (("spans", "parent"), [-1, 0, 1, -1, 5], "parent 5 of 5 spans"),
+    (("spans", "parent"), [-2, 0, 1, -1, 3], "parent -2 of 5 spans"),
+    (("spans", "parent"), [None, 0, 1, -1, 3], "parent None of 5 spans"),
+    (("spans", "parent"), [0, 0, 1, -1, 3], "span 0 is inside itself"),
+    (("spans", "parent"), [-1, 2, 1, -1, 3], "is inside itself"),
+    (("spans", "start_ns"), [None] * 5, "a span has no time"),
+    (("spans", "duration_ns"), [1, 2], "span columns have lengths [2, 5]"),
+    (("spans", "size_bytes"), [1, 2, 3, 4, 10**30], "int64"),
+    (("spans", "size_bytes"), ["a"] * 5, "document.spans.size_bytes"),
+    (("spans", "size_bytes"), {"enc": "zip"}, "document.spans.size_bytes"),
+    (("details",), [], "document.details should be object, it is list"),
+    (("details", "5"), {"a": 1}, "details of span '5', there are 5 spans"),
+    (("details", "-1"), {"a": 1}, "details of span '-1', there are 5 spans"),
+    (("details", "02"), {"a": 1}, "details of span '02', there are 5 spans"),
+    (("details", "2"), {"a": nested(200)}, "deep"),
+    (("details", "2"), {"a": float("nan")}, "document.details.2.a"),
+    (("details", "2"), {"a": {1: 2}}, "document.details.2.a"),
+    (("details", "2"), {"a": {1}}, "set"),
+    ((*ROW, "self_ns"), 90_001, "add up to 6412301 ns, not 6412300 ns"),
+    (("waterfall", "unaccounted_ns"), 0, "add up to 6200000 ns"),
+    ((*ROW, "stage"), 5, "index 5 points outside a table of 5"),
+    ((*ROW, "lane"), 1, "index 1 points outside a table of 1"),
+    ((*ROW, "pieces"), [[1]], "document.waterfall.rows[0].pieces[0] has 1 items"),
+    (("findings", 0, "spans"), [5], "a finding points at span 5 of 5"),
+    (("findings", 0, "severity"), "loud", "document.findings[0].severity"),
+    (("findings", 0, "gain"), float("inf"), "document.findings[0].gain is inf"),
+    (("findings", 0, "evidence", "x"), [], "document.findings[0].evidence.x"),
+    (("limits", "memcpy_bytes_per_s"), float("nan"), "document.limits.memcpy_bytes_per_s is nan"),
+    (("environment", "cores"), 10**5000, "document.environment.cores"),
+    (("quality", "probes", 0, "unseen"), [None], "document.quality.probes[0].unseen[0]"),
+]
+DAMAGED_SWEEPS = [
+    (("variants", 0, "buffers"), [["in-band", 8]], "buffers[0][0] should be integer"),
+    (("variants", 0, "buffers"), [[8, 8]], "buffers[0][1] should be string"),
+    (("variants", 0, "state"), "great", "document.variants[0].state should be one of"),
+    (("points", 0, "variant"), "spark", "'spark'"),
+    (("points", 0, "stages", "gc"), -1, "document.points[0].stages.gc should be at least 0"),
+    (("traces", 0, "variant"), "spark", "'spark'"),
+    (("traces", 0, "trace"), TRACE | {"wall_ns": 5}, "not 5 ns"),
+    (("traces", 0, "trace"), SWEEP, "document.traces[0].trace"),
+    (("fits", 0, "fixed_ns"), {}, "document.fits[0].fixed_ns"),
+    (("kind",), "walk", "document.kind should be one of"),
+]
+
+
+@pytest.mark.parametrize(
+    ("document", "path", "value", "words"),
+    [
+        pytest.param(document, *case, id=f"{'.'.join(map(str, case[0]))}: {case[2]}")
+        for document, cases in ((TRACE, DAMAGED_TRACES), (SWEEP, DAMAGED_SWEEPS))
+        for case in cases
+    ],
+)
+def test_a_damaged_value_is_named_with_its_place(
+    document: dict[str, Any],
+    path: tuple[str | int, ...],
+    value: object,
+    words: str,
+) -> None:
+    """The message says where, what is there, and what to do."""
+    # given
+    damaged = changed(document, path, value)
+
+    # when
+    message = complaint(damaged)
+
+    # then
+    assert "the document is damaged" in message
+    assert words in message
+
+
+@pytest.mark.parametrize("key", ["format", "wall_ns", "strings", "spans", "lanes"])
+def test_a_missing_required_key_is_named(key: str) -> None:
+    """A document without one of its parts is refused with the name of the part."""
+    # given
+    cut = without(TRACE, (key,))
+
+    # when
+    message = complaint(cut)
+
+    # then
+    assert key in message
+
+
+def survives(document: object) -> bool:
+    """Return whether a document loads (then it can be written again) or is complained of."""
+    try:
+        doc = from_document(document)
+    except DocumentError as error:
+        message = str(error)
+    else:
+        assert from_document(travelled(doc)) == doc
+        return True
+    assert any(remedy in message for remedy in REMEDIES), message
+    return False
+
+
+def verdicts(document: Any, path: tuple[str | int, ...]) -> set[bool]:  # noqa: ANN401  (any JSON)
+    """Return what becomes of a document with each foreign value, and with none, at a place."""
+    holder = reduce(getitem, path[:-1], document)
+    kept = dict(holder) if isinstance(holder, dict) else list(holder)
+    found = set()
+    for value in FOREIGN_VALUES:
+        holder[path[-1]] = value
+        found.add(survives(document))
+    del holder[path[-1]]
+    found.add(survives(document))
+    if isinstance(holder, dict):
+        holder.update(kept)
+    else:
+        holder[:] = kept
+    return found
+
+
+@pytest.mark.parametrize("name", ["trace.v1", "trace.v1.packed", "sweep.v1"])
+def test_any_single_wrong_value_loads_or_is_complained_of(name: str) -> None:
+    """No value at any place makes another exception, or a document that cannot be saved again."""
+    # given
+    document = golden(name)
+
+    # when
+    found = {path: verdicts(document, path) for path in positions(document)}
+
+    # then
+    assert document == golden(name)
+    assert set().union(*found.values()) == {True, False}
+    assert found["format",] == {False}
+
+
+@given(
+    st.sampled_from([TRACE, golden("trace.v1.packed"), SWEEP]).flatmap(
+        lambda document: mutated(document, st.sampled_from(FOREIGN_VALUES) | json_values)
+    )
+)
+@settings(max_examples=200)
+def test_several_wrong_values_load_or_are_complained_of(document: object) -> None:
+    """Also where two damages meet."""
+    # given
+    damaged = document
+
+    # when
+    verdict = survives(damaged)
+
+    # then
+    assert verdict in (True, False)
+
+
+def test_whole_floats_load_as_integers() -> None:
+    """JSON has one kind of number: 6412300.0 ns are 6412300 ns, and stay countable."""
+    # given
+    document = changed(TRACE, ("wall_ns",), 6_412_300.0)
+    document = changed(document, ("spans", "start_ns"), [20_000.0, 30_000, 60_000, 5_700_000, 0])
+
+    # when
+    trace = from_document(document)
+
+    # then
+    assert isinstance(trace, Trace)
+    assert type(trace.wall_ns) is int
+    assert type(trace.spans[0].start_ns) is int
+
+
+def test_a_variant_without_points_is_fine() -> None:
+    """What is not installed has a row and nothing else."""
+    # given
+    lonely = Sweep(name="x", started="", variants=(Variant("dask", "Dask", "not installed"),))
+
+    # when
+    read = from_document(travelled(lonely))
+
+    # then
+    assert read == lonely

@@ -1,0 +1,340 @@
+"""Files: a document comes back from disk, an old file survives, and no bad file is a traceback."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import stat
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strategies import described, described_sweep, sweeps, traces
+
+from jupyter_serprof.model import DocumentError, SerprofError, Sweep, Trace, load, save_document
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+DATA = Path(__file__).parents[1] / "data"
+GOLDEN = DATA / "trace.v1.serprof.json"
+REMEDIES = ("Take an undamaged copy", "Open a file", "Run: pip install", "Check the path")
+SMALL = Trace(name="x", started="2026-11-21T08:00:00.000Z", wall_ns=5)
+LARGE = Trace(name="x" * 100_000, started="2026-11-21T08:00:00.000Z", wall_ns=5)
+
+
+def complaint(file: Path) -> str:
+    """Return the message with which a file is refused; it must name the file and a remedy."""
+    with pytest.raises(DocumentError) as caught:
+        load(file)
+    assert isinstance(caught.value, SerprofError)
+    message = str(caught.value)
+    assert file.name in message, message
+    assert any(remedy in message for remedy in REMEDIES), message
+    assert len(message) < 600
+    return message
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """A path for a document in an empty folder."""
+    return tmp_path / "x.serprof.json"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One folder for the examples of a property, which overwrite each other's file."""
+    return tmp_path_factory.mktemp("examples")
+
+
+@given(doc=traces() | sweeps())
+@settings(max_examples=30)
+def test_a_saved_document_loads_as_it_was(folder: Path, doc: Trace | Sweep) -> None:
+    """Whatever its names contain, a file gives back the trace or sweep, over any older file."""
+    # given
+    path = folder / "x.serprof.json"
+
+    # when
+    save_document(doc, path)
+
+    # then
+    expected = described_sweep(doc) if isinstance(doc, Sweep) else described(doc)
+    assert load(path) == expected
+    assert os.listdir(folder) == [path.name]  # noqa: PTH208  (names are enough)
+
+
+def test_a_path_may_be_a_text(file: Path) -> None:
+    """sp.save(doc, "x.serprof.json") and sp.load work with plain strings."""
+    # given
+    path = str(file)
+
+    # when
+    save_document(SMALL, path)
+
+    # then
+    assert load(path) == SMALL
+
+
+def test_a_saved_file_is_strict_json_and_readable_by_others(file: Path) -> None:
+    """Any JSON reader opens it, with the permissions of an ordinary file."""
+    # given
+    before = os.umask(0o022)
+
+    # when
+    save_document(SMALL, file)
+    os.umask(before)
+
+    # then
+    assert json.loads(file.read_text("utf-8"))["format"] == "serprof.trace"
+    assert stat.S_IMODE(file.stat().st_mode) == 0o644
+
+
+def test_a_byte_order_mark_does_no_harm(file: Path) -> None:
+    """Editors on Windows put one in front."""
+    # given
+    file.write_bytes(b"\xef\xbb\xbf" + GOLDEN.read_bytes())
+
+    # when
+    doc = load(file)
+
+    # then
+    assert doc == load(GOLDEN)
+
+
+# Bad files
+
+
+@pytest.mark.parametrize("name", ["trace.v1", "trace.v1.packed", "sweep.v1"])
+def test_a_file_that_is_cut_off_anywhere_is_complained_of(name: str, file: Path) -> None:
+    """A download that stopped, a full disk: never a part of a document, never a traceback."""
+    # given
+    whole = (DATA / f"{name}.serprof.json").read_bytes().rstrip()
+    ends = [*range(0, len(whole), 13), *range(len(whole) - 20, len(whole))]
+
+    # when
+    messages = []
+    for end in ends:
+        file.write_bytes(whole[:end])
+        messages.append(complaint(file))
+
+    # then
+    assert all("cut off" in message for message in messages)
+
+
+@given(position=st.integers(0, GOLDEN.stat().st_size - 1), byte=st.integers(0, 255))
+def test_a_changed_byte_loads_or_is_complained_of(folder: Path, position: int, byte: int) -> None:
+    """A flipped bit on a disk is a changed letter or a DocumentError."""
+    # given
+    path = folder / "x.serprof.json"
+    content = bytearray(GOLDEN.read_bytes())
+    content[position] = byte
+    path.write_bytes(content)
+
+    # when
+    try:
+        doc: object = load(path)
+    except DocumentError as error:
+        doc = error
+
+    # then
+    assert isinstance(doc, Trace | DocumentError)
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        pytest.param(b"", "cut off", id="empty"),
+        pytest.param(b" \n", "cut off", id="blank"),
+        pytest.param(b"\x80\x05\x95\x00\x00N.", "not a jupyter_serprof document", id="pickle"),
+        pytest.param(b"\x89PNG\r\n\x1a\n\x00\x00", "not a jupyter_serprof document", id="png"),
+        pytest.param(bytes(range(256)), "not a jupyter_serprof document", id="every-byte"),
+        pytest.param(b"\xff\xfe" * 9, "not a jupyter_serprof document", id="utf-16-noise"),
+        pytest.param(b"plain text", "not a jupyter_serprof document", id="text"),
+        pytest.param(b"[1, 2]", "not a jupyter_serprof document", id="a-list"),
+        pytest.param(b'{"cells": []}', "not a jupyter_serprof document", id="a-notebook"),
+        pytest.param(b"[" * 100_000, "not a jupyter_serprof document", id="deep-and-open"),
+        pytest.param(b"[" * 5000 + b"]" * 5000, "not a jupyter_serprof", id="deep-and-closed"),
+        pytest.param(b'{"a":' * 500 + b"1" + b"}" * 500, "not a jupyter", id="deep-objects"),
+        pytest.param(b"1" * 5000, "not a jupyter_serprof document", id="a-huge-number"),
+        pytest.param(b'{"format": "a", "format": "b"}', "'format' twice", id="a-key-twice"),
+    ],
+)
+def test_a_foreign_file_is_complained_of(content: bytes, words: str, file: Path) -> None:
+    """A file of another program, or no file for a program at all, gets one clear sentence."""
+    # given
+    file.write_bytes(content)
+
+    # when
+    message = complaint(file)
+
+    # then
+    assert words in message
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ('"wall_ns": 6412300', '"wall_ns": NaN', "wall_ns"),
+        ('"wall_ns": 6412300', '"wall_ns": Infinity', "wall_ns"),
+        ('"wall_ns": 6412300', '"wall_ns": 1e999', "wall_ns"),
+        ('"wall_ns": 6412300', '"wall_ns": ' + "9" * 400, "wall_ns"),
+        ('"wall_ns": 6412300', '"wall_ns": ' + "9" * 5000, "cut off"),
+        ('"wall_ns": 6412300', '"wall_ns": 6412300, "wall_ns": 6412300', "'wall_ns' twice"),
+        ('"cores": 2', '"cores": NaN', "document.environment.cores is nan"),
+        ('"cores": 2', '"cores": -Infinity', "document.environment.cores is -inf"),
+        ('"cores": 2', '"cores": 1e999', "document.environment.cores is inf"),
+        ('"zero_copy": true', '"zero_copy": ' + "[" * 300 + "]" * 300, "document.details"),
+        ('"cores": 2', '"cores": 2, "cores": 2', "'cores' twice"),
+        ('"version": 1,', '"version": 2,', "version 2"),
+    ],
+)
+def test_tokens_that_json_or_readers_disagree_about_are_complained_of(
+    old: str,
+    new: str,
+    words: str,
+    file: Path,
+) -> None:
+    """NaN, infinities, huge numbers and repeated keys mean something else to each reader."""
+    # given
+    text = GOLDEN.read_text("utf-8")
+    assert text.count(old) == 1
+    file.write_text(text.replace(old, new), "utf-8")
+
+    # when
+    message = complaint(file)
+
+    # then
+    assert words in message
+
+
+def test_a_missing_file_is_complained_of(file: Path) -> None:
+    """A wrong name gets the name and the advice to check it."""
+    # given
+    missing = file
+
+    # when
+    message = complaint(missing)
+
+    # then
+    assert "No such file" in message
+    assert "Check the path" in message
+
+
+def test_a_folder_is_complained_of(tmp_path: Path) -> None:
+    """A folder in the place of a file gets its name and the advice to check it."""
+    # given
+    folder = tmp_path / "x.serprof.json"
+    folder.mkdir()
+
+    # when
+    message = complaint(folder)
+
+    # then
+    assert "Is a directory" in message
+
+
+def test_an_impossible_path_is_complained_of() -> None:
+    """A path that no system can hold is a wrong path, not a damaged document."""
+    # given
+    path = "a\0b.serprof.json"
+
+    # when
+    with pytest.raises(DocumentError) as read:
+        load(path)
+    with pytest.raises(DocumentError) as written:
+        save_document(SMALL, path)
+
+    # then
+    assert "Check the path" in str(read.value)
+    assert "cannot write" in str(written.value)
+
+
+# Writing
+
+
+@pytest.mark.parametrize("place", ["missing/x.serprof.json", "a-file/x.serprof.json", "a-folder"])
+def test_an_unwritable_place_is_complained_of(place: str, tmp_path: Path) -> None:
+    """The message says why and to choose another folder; nothing is left behind."""
+    # given
+    (tmp_path / "a-file").write_text("kept")
+    (tmp_path / "a-folder").mkdir()
+
+    # when
+    with pytest.raises(DocumentError) as caught:
+        save_document(SMALL, tmp_path / place)
+
+    # then
+    assert "cannot write" in str(caught.value)
+    assert "Choose a folder you can write to" in str(caught.value)
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["a-file", "a-folder"]
+
+
+@pytest.fixture
+def small_disk() -> Iterator[None]:
+    """A system on which no file grows beyond 1000 bytes, as on a full disk."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, hard))
+    yield
+    resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+@pytest.mark.usefixtures("small_disk")
+def test_a_full_disk_keeps_the_old_file(file: Path) -> None:
+    """A write that fails half-way, really: the old document is whole, no part of the new one."""
+    # given
+    save_document(SMALL, file)
+
+    # when
+    with pytest.raises(DocumentError) as caught:
+        save_document(LARGE, file)
+
+    # then
+    assert "cannot write x.serprof.json" in str(caught.value)
+    assert load(file) == SMALL
+    assert list(file.parent.iterdir()) == [file]
+
+
+@pytest.mark.parametrize("step", ["chmod", "replace"])
+@pytest.mark.parametrize(
+    ("failure", "expected"),
+    [(PermissionError(13, "Permission denied"), DocumentError), (KeyboardInterrupt(), None)],
+    ids=["refused", "interrupted"],
+)
+def test_a_write_that_stops_keeps_the_old_file(
+    step: str,
+    failure: BaseException,
+    expected: type[BaseException] | None,
+    file: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Refused or interrupted at any step: the old document is whole and nothing lies beside it."""
+    # given
+    save_document(SMALL, file)
+
+    def stop(*_: Any) -> None:  # noqa: ANN401  (any arguments)
+        raise failure
+
+    # when
+    with monkeypatch.context() as broken:
+        broken.setattr(f"jupyter_serprof.model.files.os.{step}", stop)
+        with pytest.raises(expected or type(failure)):
+            save_document(LARGE, file)
+
+    # then
+    assert load(file) == SMALL
+    assert list(file.parent.iterdir()) == [file]
+
+
+def test_a_longest_name_can_be_written(tmp_path: Path) -> None:
+    """The temporary file beside it needs no longer name than the file."""
+    # given
+    longest = tmp_path / ("x" * (255 - len(".serprof.json")) + ".serprof.json")
+
+    # when
+    save_document(SMALL, longest)
+
+    # then
+    assert load(longest) == SMALL
