@@ -1,8 +1,67 @@
-"""See where serialization time goes: in pickle, cloudpickle, Ray and Dask, from one line typed."""
+"""See where serialization time goes: in pickle, cloudpickle, Ray and Dask, from one line typed.
+
+In a notebook: ``%load_ext jupyter_serprof``, then ``%serprof ray.get(ray.put(a))``. In a program:
+``import jupyter_serprof as sp`` and ``with sp.record() as recording: ...``.
+"""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from IPython.core.interactiveshell import InteractiveShell
+
+    from jupyter_serprof.api import load, profile, record, roundtrip, save, show, span
+    from jupyter_serprof.model import SerprofError, Sweep, Trace
+
 __version__ = "0.1.0"
+
+__all__ = [
+    "SerprofError",
+    "Sweep",
+    "Trace",
+    "load",
+    "profile",
+    "record",
+    "roundtrip",
+    "save",
+    "show",
+    "span",
+]
+
+_MODEL_NAMES = ("SerprofError", "Sweep", "Trace")
+
+
+def __getattr__(name: str) -> object:
+    """Import the public names when they are first used: importing the package stays cheap."""
+    if name not in __all__:
+        message = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(message)
+    from importlib import import_module
+
+    home = "jupyter_serprof.model" if name in _MODEL_NAMES else "jupyter_serprof.api"
+    value: object = getattr(import_module(home), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """List the public names, for completion."""
+    return sorted({*globals(), *__all__})
+
+
+def load_ipython_extension(ipython: InteractiveShell) -> None:
+    """Load ``%serprof`` into a shell (``%load_ext jupyter_serprof``)."""
+    from jupyter_serprof.magics import load as load_into
+
+    load_into(ipython)
+
+
+def unload_ipython_extension(ipython: InteractiveShell) -> None:
+    """Take everything away that loading gave (``%unload_ext jupyter_serprof``)."""
+    from jupyter_serprof.magics import unload
+
+    unload(ipython)
 
 
 def _jupyter_labextension_paths() -> list[dict[str, str]]:

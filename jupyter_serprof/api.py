@@ -2,11 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import ParamSpec, TypeVar
 
-from jupyter_serprof.model import Trace
-from jupyter_serprof.recording import Recording
+from jupyter_serprof.capture.marks import span
+from jupyter_serprof.experiments.recording import Recording
+from jupyter_serprof.experiments.repeat import Repeats
+from jupyter_serprof.experiments.roundtrip import RoundTrip
+from jupyter_serprof.model import Sweep, Trace, UsageError, load, save_document
+from jupyter_serprof.model.files import write_whole
+from jupyter_serprof.views.bundle import bundle
+from jupyter_serprof.views.figure import png, svg
+from jupyter_serprof.views.text import text
+
+__all__ = [
+    "Recording",
+    "Repeats",
+    "RoundTrip",
+    "load",
+    "profile",
+    "record",
+    "roundtrip",
+    "save",
+    "show",
+    "span",
+]
 
 Given = ParamSpec("Given")
 Result = TypeVar("Result")
@@ -52,3 +75,91 @@ def profile(
     with record(getattr(function, "__name__", type(function).__name__)) as recording:
         result = function(*args, **kwargs)
     return result, recording.trace
+
+
+def roundtrip(
+    value: object,
+    transports: Sequence[str] | None = None,
+    repeat: int | None = None,
+    *,
+    name: str = "value",
+    detail: bool = False,
+) -> Sweep:
+    """Send a value through every transport and back, cold and warm, side by side.
+
+    Parameters
+    ----------
+    value
+        Anything; it is not changed.
+    transports
+        Keys of transports, in order: ``pickle``, ``pickle-oob``, ``cloudpickle``, ``ray``. None takes
+        all; one that is not available keeps a row that says why. A named one is started if need be.
+    repeat
+        Warm runs of each, 1 to 1000; None runs at least 3, and more while 2 s last.
+    name
+        What the document calls the value.
+    detail
+        Tell waiting, pulling and mapping of ``ray.get`` apart.
+
+    Returns
+    -------
+    Sweep
+        One point for each run; the cold one is never averaged with the warm ones.
+
+    Raises
+    ------
+    UsageError
+        For an unknown transport or a bad number of runs.
+    ProbeUnavailable
+        If a transport that was asked for by name cannot be started.
+
+    Notes
+    -----
+    At the peak the value is held three times for an in-band transport (value, pickle, result), twice
+    for Ray (value, store) and once for out-of-band pickle, whose result aliases the value.
+    """
+    trip = RoundTrip(value, name=name, transports=transports, repeat=repeat, detail=detail)
+    return trip.run()
+
+
+def show(document: Trace | Sweep, view: str | None = None) -> None:
+    """Display a document: drawn in a notebook, as text in a terminal.
+
+    Parameters
+    ----------
+    document
+        A trace or a sweep, fresh or loaded.
+    view
+        Name of a view; None chooses the one that fits.
+    """
+    ipython = sys.modules.get("IPython")
+    if ipython is None or ipython.get_ipython() is None:
+        print(text(document, view=view))  # noqa: T201  (there is nothing else to show it with)
+        return
+    data, metadata = bundle(document, view=view)
+    ipython.display.display(data, metadata=metadata, raw=True)
+
+
+def save(document: Trace | Sweep, path: str | os.PathLike[str]) -> None:
+    """Write a document: ``.serprof.json`` whole, ``.png`` or ``.svg`` as a picture.
+
+    Raises
+    ------
+    UsageError
+        If the file has another ending.
+    DocumentError
+        If the file cannot be written; what was there before is still there.
+    """
+    ending = os.fspath(path).lower()
+    if ending.endswith(".json"):
+        save_document(document, path)
+    elif ending.endswith(".png"):
+        write_whole(Path(path), png(document))
+    elif ending.endswith(".svg"):
+        write_whole(Path(path), svg(document))
+    else:
+        message = (
+            f"cannot tell how to save {Path(path).name!r}; end the name with .serprof.json, .png or "
+            ".svg, e.g. --save run.serprof.json"
+        )
+        raise UsageError(message)

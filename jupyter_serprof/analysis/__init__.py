@@ -25,8 +25,6 @@ def analyse(trace: Trace, limits: Limits | None = None) -> Trace:
     waterfall = partition(trace)
     keys = {span.stage: None for span in trace.spans}
     described = tuple(sorted((stage(key) for key in keys), key=lambda entry: entry.order))
-    full = replace(
-        trace, stages=described, waterfall=waterfall, limits=limits or trace.limits
-    )
+    full = replace(trace, stages=described, waterfall=waterfall, limits=limits or trace.limits)
     full = replace(full, findings=find(full))
     return replace(full, summary=summarize(full))

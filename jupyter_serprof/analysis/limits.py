@@ -1,7 +1,7 @@
 """What this machine's memory can do: the speed of copying, measured once in a process.
 
-Method: ``memmove`` through ctypes (one thread, as pickle copies) between two blocks of 32 MiB. First
-touch is the first write into new pages; warm is the best of the copies after it. About 100 ms. The
+Method: ``memmove`` through ctypes (one thread, as pickle copies) between blocks of 16 MiB. First touch is
+the copy into a new block, median of three; warm is the best of the copies after it. About 100 ms. The
 blocks are larger than usual second-level caches, but this is "memcpy on this machine", not DRAM.
 """
 
@@ -9,27 +9,40 @@ from __future__ import annotations
 
 import ctypes
 import mmap
+import statistics
 import time
 from functools import cache
 
 from jupyter_serprof.model import Limits
 
-_BLOCK_BYTES = 32 * 2**20
-_WARM_COPIES = 7
+_BLOCK_BYTES = 16 * 2**20
+_NEW_BLOCKS = 3
+_WARM_COPIES = 4
 
 
 @cache
 def measure_limits() -> Limits:
     """Return the memory limits of this machine (bytes per second), measured at the first call."""
-    with mmap.mmap(-1, _BLOCK_BYTES) as source, mmap.mmap(-1, _BLOCK_BYTES) as target:
-        for block in (source, target):
-            # Small pages, as plasma and most buffers of pickle have: no transparent huge pages.
-            if hasattr(mmap, "MADV_NOHUGEPAGE"):
-                block.madvise(mmap.MADV_NOHUGEPAGE)
+    with _block() as source:
         _touch(source)
-        first_ns = _copy_ns(source, target)
-        warm_ns = min(_copy_ns(source, target) for _ in range(_WARM_COPIES))
+        rounds = [_round_ns(source) for _ in range(_NEW_BLOCKS)]
+    first_ns = statistics.median(first for first, _ in rounds)
+    warm_ns = min(warm for _, warm in rounds)
     return Limits(_BLOCK_BYTES / warm_ns * 1e9, _BLOCK_BYTES / first_ns * 1e9)
+
+
+def _block() -> mmap.mmap:
+    block = mmap.mmap(-1, _BLOCK_BYTES)
+    # Small pages, as the object store and most buffers of pickle have: no transparent huge pages.
+    if hasattr(mmap, "MADV_NOHUGEPAGE"):
+        block.madvise(mmap.MADV_NOHUGEPAGE)
+    return block
+
+
+def _round_ns(source: mmap.mmap) -> tuple[int, int]:
+    """Return the time of the first copy into a new block, and the best of the later ones."""
+    with _block() as target:
+        return _copy_ns(source, target), min(_copy_ns(source, target) for _ in range(_WARM_COPIES))
 
 
 def _touch(block: mmap.mmap) -> None:

@@ -14,6 +14,8 @@ from jupyter_serprof.model.units import (
 
 #: A cause that owns less than this is not the cause.
 _CAUSE_SHARE = 0.3
+#: What the interpreter does by itself.
+_BACKGROUND = ("import", "gc")
 _OUTCOMES = {"error": "raised after", "interrupted": "interrupted after", "ok": "took"}
 
 
@@ -33,7 +35,7 @@ def summarize(trace: Trace) -> Summary:
 def _headline(trace: Trace, waterfall: Waterfall) -> str:
     taken = f"{trace.name} {_OUTCOMES[trace.outcome]} {format_ns(trace.wall_ns)}"
     biggest = max(waterfall.rows, key=lambda row: row.self_ns, default=None)
-    if biggest is None:
+    if biggest is None or all(row.stage in _BACKGROUND for row in waterfall.rows):
         return f"{taken}; nothing was serialized in it."
     if waterfall.unaccounted_ns > max(biggest.self_ns, _CAUSE_SHARE * trace.wall_ns):
         share = format_share(waterfall.unaccounted_ns / trace.wall_ns, decimals=0)
@@ -75,11 +77,19 @@ def _buffer_facts(trace: Trace) -> list[str]:
     out_of_band = sum(number(span, "out_of_band_bytes") or 0 for span in written)
     count = sum(number(span, "buffers") or 0 for span in written)
     plural = "buffer" if count == 1 else "buffers"
-    facts = [f"{format_bytes(in_band)} in-band, {format_bytes(out_of_band)} out-of-band in {count} {plural}"]
-    zero_copy = [s.details["zero_copy"] for s in trace.spans if s.details and "zero_copy" in s.details]
-    known = [s.details.get("result_bytes") for s in trace.spans if s.details and "zero_copy" in s.details]
+    facts = [
+        f"{format_bytes(in_band)} in-band, {format_bytes(out_of_band)} out-of-band in {count} {plural}"
+    ]
+    zero_copy = [
+        s.details["zero_copy"] for s in trace.spans if s.details and "zero_copy" in s.details
+    ]
+    known = [
+        s.details.get("result_bytes") for s in trace.spans if s.details and "zero_copy" in s.details
+    ]
     if any(known):
-        facts.append("results zero-copy (by address)" if all(zero_copy) else "results copied to the heap")
+        facts.append(
+            "results zero-copy (by address)" if all(zero_copy) else "results copied to the heap"
+        )
     return facts
 
 

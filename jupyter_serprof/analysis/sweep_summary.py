@@ -1,0 +1,102 @@
+"""The sentence above a round trip, and the findings of its traces."""
+
+from __future__ import annotations
+
+import statistics
+
+from jupyter_serprof.model import Finding, Summary, Sweep, Variant
+from jupyter_serprof.model.units import format_bytes, format_ns, format_rate, format_ratio
+
+_ALIASES = "aliases the original"
+_BASELINE = "pickle"
+#: A smaller ratio is within the noise of one run.
+_FASTER = 1.1
+#: Cold only by nature: in a sweep they are shown by the cold bars themselves.
+_COLD_RULES = ("python.first-use-imports", "memory.first-touch")
+
+
+def warm_median_ns(sweep: Sweep, key: str) -> float | None:
+    """Return the median warm wall time of a variant; None without warm runs."""
+    walls = [point.wall_ns for point in sweep.points if point.variant == key and not point.cold]
+    return statistics.median(walls) if walls else None
+
+
+def summarize_sweep(sweep: Sweep) -> Summary:
+    """Return headline and facts of a round trip."""
+    return Summary(_headline(sweep), tuple(_facts(sweep)))
+
+
+def summarize_repeats(sweep: Sweep) -> Summary:
+    """Return headline and facts of one piece of code that was run again."""
+    cold = next((point.wall_ns for point in sweep.points if point.cold), None)
+    warm = warm_median_ns(sweep, sweep.variants[0].key)
+    first = f"{sweep.name} took {format_ns(cold)} the first time"
+    again = "" if warm is None else f" and {format_ns(warm)} again"
+    return Summary(f"{first}{again}.", tuple(_facts(sweep)))
+
+
+def _headline(sweep: Sweep) -> str:
+    medians = {
+        variant.key: median
+        for variant in sweep.variants
+        if variant.state == "ok" and (median := warm_median_ns(sweep, variant.key)) is not None
+    }
+    what = _what(sweep)
+    if not medians:
+        return f"{what}: no transport could move it."
+    moving = [v for v in sweep.variants if v.key in medians and _ALIASES not in v.result]
+    best = min(moving or _used(sweep, medians), key=lambda variant: medians[variant.key])
+    sentence = f"{what}: {best.title} moves it in {format_ns(medians[best.key])}"
+    return f"{sentence}{_against(best, medians)}{_cold(sweep, best, medians[best.key])}."
+
+
+def _used(sweep: Sweep, medians: dict[str, float]) -> list[Variant]:
+    return [variant for variant in sweep.variants if variant.key in medians]
+
+
+def _what(sweep: Sweep) -> str:
+    sizes = [point.size_bytes or point.moved_bytes for point in sweep.points]
+    size = next((size for size in sizes if size), None)
+    return f"{sweep.name} ({format_bytes(size)})" if size else sweep.name
+
+
+def _against(best: Variant, medians: dict[str, float]) -> str:
+    if best.key == _BASELINE or _BASELINE not in medians:
+        return ""
+    ratio = medians[_BASELINE] / medians[best.key]
+    return f", {format_ratio(ratio)} faster than pickle in-band" if ratio >= _FASTER else ""
+
+
+def _cold(sweep: Sweep, best: Variant, warm_ns: float) -> str:
+    cold = next((p.wall_ns for p in sweep.points if p.variant == best.key and p.cold), None)
+    if cold is None or cold < 1.5 * warm_ns:
+        return ""
+    return f"; the first time took {format_ns(cold)}"
+
+
+def _facts(sweep: Sweep) -> list[str]:
+    counts = {
+        sum(1 for p in sweep.points if p.variant == v.key and not p.cold) for v in sweep.variants
+    }
+    counts.discard(0)
+    facts = []
+    if counts:
+        low, high = min(counts), max(counts)
+        runs = str(low) if low == high else f"{low} to {high}"
+        facts.append(f"median of {runs} warm runs; the first run is shown apart")
+    if sweep.limits.memcpy_bytes_per_s:
+        facts.append(
+            f"memcpy here {format_rate(sweep.limits.memcpy_bytes_per_s)}, "
+            f"{format_rate(sweep.limits.first_touch_bytes_per_s)} into new pages"
+        )
+    return facts
+
+
+def sweep_findings(sweep: Sweep) -> tuple[Finding, ...]:
+    """Return the findings of the warm traces, one of each rule; its spans are not pointed at."""
+    found: dict[str, Finding] = {}
+    for entry in sweep.traces:
+        for finding in () if entry.cold else entry.trace.findings:
+            if finding.rule not in _COLD_RULES:
+                found.setdefault(finding.rule, finding)
+    return tuple(found.values())

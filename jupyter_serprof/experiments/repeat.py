@@ -1,0 +1,65 @@
+"""Running the same code again: one variant, the first run cold, the others warm."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from jupyter_serprof.analysis.sweep_summary import summarize_repeats, sweep_findings
+from jupyter_serprof.experiments.points import lean, median_trace, point_of
+from jupyter_serprof.experiments.recording import Recording
+from jupyter_serprof.model import Sweep, SweepTrace, Trace, Variant
+
+_KEY = "code"
+
+
+@dataclass(slots=True)
+class Repeats:
+    """Runs of one piece of code; `sweep` is whatever was measured until now.
+
+    Parameters
+    ----------
+    call
+        What is run each time.
+    name
+        What the document calls it.
+    detail
+        Record with ``--detail``.
+    traces
+        The runs so far; the first one is the cold one.
+    """
+
+    call: Callable[[], object]
+    name: str
+    detail: bool = False
+    traces: list[Trace] = field(default_factory=list)
+
+    def run_again(self, repeat: int) -> Sweep:
+        """Run `repeat` times; an exception of the code passes through."""
+        for _ in range(repeat):
+            recording = Recording(self.name, detail=self.detail)
+            try:
+                with recording:
+                    self.call()
+            finally:
+                self.traces.append(recording.trace)
+        return self.sweep
+
+    @property
+    def sweep(self) -> Sweep:
+        """The document of the runs so far; at least one run must have begun."""
+        last, warm = self.traces[-1], median_trace(self.traces[1:])
+        shown = [(True, self.traces[0])] + ([(False, warm)] if warm else [])
+        sweep = Sweep(
+            name=self.name,
+            started=self.traces[0].started,
+            producer=last.producer,
+            variants=(Variant(_KEY, self.name),),
+            points=tuple(point_of(_KEY, None, i, trace) for i, trace in enumerate(self.traces)),
+            traces=tuple(SweepTrace(_KEY, None, is_cold, lean(trace)) for is_cold, trace in shown),
+            limits=last.limits,
+            quality=last.quality,
+            environment=last.environment,
+        )
+        found = replace(sweep, findings=sweep_findings(sweep))
+        return replace(found, summary=summarize_repeats(found))

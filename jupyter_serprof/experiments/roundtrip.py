@@ -1,0 +1,242 @@
+"""The round trip: one value through every transport and back, cold and warm, side by side."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from jupyter_serprof.analysis.limits import measure_limits
+from jupyter_serprof.analysis.suggest import closest
+from jupyter_serprof.analysis.sweep_summary import summarize_sweep, sweep_findings
+from jupyter_serprof.capture.memory import Buffer, buffers_of, lies_inside, overlaps, store_ranges
+from jupyter_serprof.experiments.culprits import find_culprits
+from jupyter_serprof.experiments.equality import same_value
+from jupyter_serprof.experiments.payload import buffer_places
+from jupyter_serprof.experiments.points import lean, median_trace, point_of, written
+from jupyter_serprof.experiments.recording import Recording
+from jupyter_serprof.experiments.transports import TRANSPORTS, Transport
+from jupyter_serprof.model import (
+    Point,
+    Quality,
+    Sweep,
+    SweepTrace,
+    Trace,
+    UsageError,
+    Variant,
+)
+from jupyter_serprof.model.sizes import size_bytes
+
+#: At least this many warm runs, and more while the time budget of a transport lasts.
+WARM_RUNS = 3
+MOST_WARM_RUNS = 20
+BUDGET_S = 2.0
+#: Spread (interquartile range over median) above which a number is called unstable.
+UNSTABLE_SHARE = 0.1
+
+
+@dataclass(slots=True)
+class _Runs:
+    """What the runs of one transport gave so far."""
+
+    points: list[Point] = field(default_factory=list)
+    traces: list[Trace] = field(default_factory=list)
+    checked: dict[str, object] = field(default_factory=dict)
+
+
+class RoundTrip:
+    """A round trip that can be interrupted: `sweep` is whatever was measured until then.
+
+    Parameters
+    ----------
+    value
+        What travels. It is held once by the caller; at the peak of an in-band transport there are two
+        more copies (the pickle and the result), with Ray one (the store).
+    name
+        What the document calls it.
+    transports
+        Keys, in order; None takes all and leaves out, with a reason, what is not available.
+    repeat
+        Warm runs of each transport; None runs at least 3 and as many as 2 s allow.
+    detail
+        Record with ``--detail``.
+    """
+
+    def __init__(
+        self,
+        value: object,
+        *,
+        name: str = "value",
+        transports: Sequence[str] | None = None,
+        repeat: int | None = None,
+        detail: bool = False,
+    ) -> None:
+        self._value = value
+        self._name = name
+        self._repeat = _checked_repeat(repeat)
+        self._detail = detail
+        self._asked = transports is not None
+        self._transports = _chosen(transports)
+        self._size = size_bytes(value)
+        self._variants: list[Variant] = []
+        self._points: list[Point] = []
+        self._traces: list[SweepTrace] = []
+        self._latest: Trace | None = None
+
+    def run(self) -> Sweep:
+        """Run every transport and return the sweep; Ctrl-C passes through, `sweep` keeps the rest."""
+        for transport in self._transports:
+            self._variants.append(self._variant(transport))
+        return self.sweep
+
+    @property
+    def sweep(self) -> Sweep:
+        """The document of what was measured so far."""
+        # The latest knows every library that was imported on the way.
+        latest = self._latest
+        sweep = Sweep(
+            name=self._name,
+            started=latest.started if latest else "",
+            producer=latest.producer if latest else "",
+            variants=tuple(self._variants),
+            points=tuple(self._points),
+            traces=tuple(self._traces),
+            limits=measure_limits(),
+            environment=latest.environment if latest else {},
+            quality=latest.quality if latest else Quality(),
+        )
+        found = replace(sweep, findings=sweep_findings(sweep))
+        return replace(found, summary=summarize_sweep(found))
+
+    def _variant(self, transport: Transport) -> Variant:
+        note = transport.start() if self._asked else ""
+        state, reason = transport.state()
+        if state != "ok":
+            return Variant(transport.key, transport.title, state, reason)
+        runs = _Runs()
+        try:
+            self._run_all(transport, runs)
+        except Exception as error:  # noqa: BLE001  (one transport fails in its row, others go on)
+            return Variant(transport.key, transport.title, "failed", self._why(error))
+        finally:
+            self._keep(transport, runs)
+        return self._described(transport, runs, note)
+
+    def _run_all(self, transport: Transport, runs: _Runs) -> None:
+        deadline = time.monotonic() + BUDGET_S
+        for number in range(1 + (self._repeat or MOST_WARM_RUNS)):
+            is_enough = self._repeat is None and number > WARM_RUNS
+            if is_enough and time.monotonic() > deadline:
+                return
+            self._run_once(transport, runs, number)
+
+    def _run_once(self, transport: Transport, runs: _Runs, number: int) -> None:
+        recording = Recording(transport.title, detail=self._detail)
+        with recording:
+            result = transport.round_trip(self._value)
+        trace = recording.trace
+        runs.traces.append(trace)
+        runs.points.append(point_of(transport.key, self._size, number, trace))
+        self._latest = trace
+        if number == 0:
+            runs.checked = _checked(self._value, result)
+
+    def _keep(self, transport: Transport, runs: _Runs) -> None:
+        self._points += runs.points
+        if runs.traces:
+            cold, warm = runs.traces[0], median_trace(runs.traces[1:])
+            shown = [(True, cold)] + ([(False, warm)] if warm is not None else [])
+            self._traces += [
+                SweepTrace(transport.key, self._size, is_cold, lean(trace))
+                for is_cold, trace in shown
+            ]
+
+    def _why(self, error: Exception) -> str:
+        said = f"{type(error).__name__}: {str(error).strip().splitlines()[0] if str(error) else ''}"
+        culprits = find_culprits(self._value, self._name)
+        if not culprits:
+            return said
+        named = "; ".join(f"{c.path} ({c.type_name})" for c in culprits)
+        return f"cannot be pickled because of {named}. Remove it, or recreate it in __setstate__"
+
+    def _described(self, transport: Transport, runs: _Runs, note: str) -> Variant:
+        totals = written(runs.traces[0])
+        notes = [note, *_notes(self._value, runs)]
+        facts = {**totals, "equal": runs.checked["equal"], "type": runs.checked["type"]}
+        return Variant(
+            transport.key,
+            transport.title,
+            result=str(runs.checked["result"]),
+            facts=facts,  # type: ignore[arg-type]  # scalars only
+            buffers=_places(self._value, hands_over=transport.hands_over_buffers),
+            notes=tuple(entry for entry in notes if entry),
+        )
+
+
+def _checked_repeat(repeat: int | None) -> int | None:
+    if repeat is not None and (isinstance(repeat, bool) or not 1 <= repeat <= 1000):
+        message = (
+            f"repeat is {repeat!r}; it is a number of warm runs from 1 to 1000, e.g. --repeat 5"
+        )
+        raise UsageError(message)
+    return repeat
+
+
+def _chosen(keys: Sequence[str] | None) -> list[Transport]:
+    if keys is None:
+        return [kind() for kind in TRANSPORTS.values()]
+    unknown = [key for key in keys if key not in TRANSPORTS]
+    if unknown or not keys:
+        shown = ", ".join(TRANSPORTS)
+        hint = closest(unknown[0], TRANSPORTS) if unknown else ""
+        message = f"unknown transport {(unknown or [''])[0]!r}; {hint}there are: {shown}"
+        raise UsageError(message)
+    return [TRANSPORTS[key]() for key in dict.fromkeys(keys)]
+
+
+def _checked(before: object, after: object) -> dict[str, object]:
+    return {
+        "equal": same_value(before, after),
+        "type": type(after).__name__,
+        "result": _result_kind(buffers_of(before), buffers_of(after), after),
+    }
+
+
+def _result_kind(before: list[Buffer], after: list[Buffer], result: object) -> str:
+    if not after:
+        return "a new object"
+    if overlaps(before, after):
+        return "zero-copy, aliases the original"
+    ranges = store_ranges()
+    flags = getattr(result, "flags", None)
+    writeable = getattr(flags, "writeable", None)
+    access = {True: ", writeable", False: ", read-only"}.get(writeable, "")  # type: ignore[call-overload]
+    if ranges and lies_inside(after, ranges):
+        return f"zero-copy{access}"
+    return f"a copy{access}"
+
+
+def _places(value: object, *, hands_over: bool) -> tuple[tuple[int, str], ...]:
+    if isinstance(value, bytes | bytearray | str):
+        return ((len(value), "in-band"),)
+    try:
+        return buffer_places(value, hands_over=hands_over)
+    except Exception:  # noqa: BLE001  (it was pickled a moment ago; a list of buffers is extra)
+        return ()
+
+
+def _notes(value: object, runs: _Runs) -> list[str]:
+    notes = []
+    if runs.checked["type"] != type(value).__name__:
+        notes.append(f"a {type(value).__name__} comes back as {runs.checked['type']}")
+    if runs.checked["equal"] is False:
+        notes.append("what comes back is not equal to what was sent")
+    warm = [point.wall_ns for point in runs.points if not point.cold]
+    if len(warm) > WARM_RUNS:
+        low, middle, high = statistics.quantiles(warm, n=4)
+        if high - low > UNSTABLE_SHARE * middle:
+            notes.append(
+                f"unstable: the middle half of {len(warm)} warm runs spreads {(high - low) / middle:.0%}"
+            )
+    return notes

@@ -1,0 +1,136 @@
+"""The options of the magics: the same words as the keywords of the functions."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass
+
+from jupyter_serprof.model import UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What was typed after the name of the magic."""
+
+    out: str | None = None
+    name: str | None = None
+    repeat: int | None = None
+    transports: tuple[str, ...] | None = None
+    detail: bool = False
+    save: str | None = None
+    quiet: bool = False
+    help: bool = False
+    code: str = ""
+
+
+#: flag -> (field, name of the value or "", help)
+FLAGS: dict[str, tuple[str, str, str]] = {
+    "-o": ("out", "NAME", "store the document in the variable NAME"),
+    "--name": ("name", "TEXT", "what the document calls the run; the code itself is not saved"),
+    "--repeat": ("repeat", "N", "run once cold and N times warm"),
+    "--transports": ("transports", "LIST", "round trip of the value through: pickle, pickle-oob, "
+                     "cloudpickle, ray (a comma between them)"),
+    "--detail": ("detail", "", "tell wait, pull and map of ray.get apart (two more calls each)"),
+    "--save": ("save", "FILE", "write x.serprof.json, x.png or x.svg"),
+    "-q": ("quiet", "", "show nothing (for use with -o or --save)"),
+    "-h": ("help", "", "show this"),
+    "--help": ("help", "", "show this"),
+}  # fmt: skip
+
+_INTRODUCTION = """\
+See where serialization time goes.
+
+    %serprof ray.get(ray.put(a))    run the code, show where its serialization time went
+    %serprof a                      a value: its round trip through pickle, cloudpickle and Ray
+    %%serprof                       the same for a whole cell
+
+The value of the code is not returned; write %serprof y = f(x) to keep it.
+
+Options, before the code:
+"""
+
+
+def help_text() -> str:
+    """Return the help of the magic."""
+    lines = [
+        f"    {f'{flag} {value}'.strip():<18} {text}" for flag, (_, value, text) in FLAGS.items()
+    ]
+    return _INTRODUCTION + "\n".join(
+        line for line in lines if not line.strip().startswith("--help")
+    )
+
+
+def parse(line: str) -> Options:
+    """Split what was typed into options and code.
+
+    Options come first; the rest of the line, as typed, is the code. ``--`` ends the options.
+
+    Raises
+    ------
+    UsageError
+        For an unknown option (with the closest known one), a missing or a bad value.
+    """
+    given: dict[str, object] = {}
+    rest = line.strip()
+    while rest.startswith("-") and not _is_code(rest):
+        word, rest = _word(rest)
+        if word == "--":
+            break
+        flag, joined, value = word.partition("=")
+        field, wants, _ = _known(flag)
+        if wants and not joined:
+            value, rest = _word(rest)
+        given[field] = _converted(flag, wants, value) if wants else True
+    return Options(**given, code=rest)  # type: ignore[arg-type]  # _converted made the types fit
+
+
+def _is_code(rest: str) -> bool:
+    """A minus that is followed by a digit, a bracket or a space begins an expression."""
+    return len(rest) > 1 and not (rest[1].isalpha() or rest[1] == "-")
+
+
+def _known(flag: str) -> tuple[str, str, str]:
+    if flag in FLAGS:
+        return FLAGS[flag]
+    from jupyter_serprof.analysis.suggest import closest
+
+    hint = closest(flag, FLAGS)
+    message = (
+        f"unknown option {flag}; {hint}%serprof -h lists them. "
+        "To run code that begins with a minus, put it in parentheses"
+    )
+    raise UsageError(message)
+
+
+def _word(text: str) -> tuple[str, str]:
+    """Cut the first word off; quotes hold a word with spaces together."""
+    lexer = shlex.shlex(text, posix=True, punctuation_chars=False)
+    lexer.whitespace_split, lexer.commenters = True, ""
+    try:
+        word = lexer.get_token() or ""
+    except ValueError as error:
+        message = f"a quote is not closed: {text}"
+        raise UsageError(message) from error
+    rest = lexer.instream.read()
+    return word, rest.strip()
+
+
+def _converted(flag: str, wants: str, value: str) -> object:
+    if not value or (value.startswith("-") and wants != "TEXT"):
+        message = f"{flag} needs a value: {flag} {wants}"
+        raise UsageError(message)
+    if wants == "N":
+        return _number(flag, value)
+    if wants == "LIST":
+        return tuple(part.strip() for part in value.split(",") if part.strip())
+    if wants == "NAME" and not value.isidentifier():
+        message = f"{flag} needs the name of a variable, not {value!r}: {flag} trace"
+        raise UsageError(message)
+    return value
+
+
+def _number(flag: str, value: str) -> int:
+    if not value.isdecimal() or not 1 <= int(value) <= 1000:
+        message = f"{flag} needs a number of warm runs from 1 to 1000, not {value!r}: {flag} 5"
+        raise UsageError(message)
+    return int(value)

@@ -1,0 +1,67 @@
+"""What happens with a document in a shell: stored, saved, displayed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from jupyter_serprof.magics.options import Options
+from jupyter_serprof.model import SerprofError, UsageError
+
+if TYPE_CHECKING:
+    from IPython.core.interactiveshell import InteractiveShell
+
+    from jupyter_serprof.model import Sweep, Trace
+
+_KINDS = (("jupyter_serprof.model.trace", "Trace"), ("jupyter_serprof.model.sweep", "Sweep"))
+
+
+def finish(shell: InteractiveShell, options: Options, document: Trace | Sweep) -> None:
+    """Store, display and save a document, in this order: a failing save loses nothing."""
+    from jupyter_serprof import api
+
+    if options.out:
+        shell.user_ns[options.out] = document
+    if not options.quiet:
+        api.show(document)
+    if options.save:
+        with usage_errors():
+            api.save(document, options.save)
+
+
+@contextmanager
+def usage_errors() -> Iterator[None]:
+    """Show our own errors as one line, as IPython does for a wrong use of a magic."""
+    try:
+        yield
+    except SerprofError as error:
+        from IPython.core.error import UsageError as ShellUsageError
+
+        is_usage = isinstance(error, UsageError)
+        message = str(error) if is_usage else f"{type(error).__name__}: {error}"
+        raise ShellUsageError(message) from error
+
+
+def _bundle(document: Trace | Sweep, include: object = None, exclude: object = None) -> object:  # noqa: ARG001
+    from jupyter_serprof.views.bundle import bundle
+
+    return bundle(document)
+
+
+def add_formatters(shell: InteractiveShell) -> None:
+    """Draw a document that is the last value of a cell."""
+    formatter = _formatter(shell)
+    for module, name in _KINDS if formatter else ():
+        formatter.for_type_by_name(module, name, _bundle)  # type: ignore[attr-defined]
+
+
+def remove_formatters(shell: InteractiveShell) -> None:
+    """Take the formatters away."""
+    formatter = _formatter(shell)
+    for module, name in _KINDS if formatter else ():
+        formatter.pop(f"{module}.{name}", None)  # type: ignore[attr-defined]
+
+
+def _formatter(shell: InteractiveShell) -> object:
+    return getattr(shell.display_formatter, "mimebundle_formatter", None)
