@@ -92,8 +92,9 @@ def roundtrip(
     value
         Anything; it is not changed.
     transports
-        Keys of transports, in order: ``pickle``, ``pickle-oob``, ``cloudpickle``, ``ray``. None takes
-        all; one that is not available keeps a row that says why. A named one is started if need be.
+        Keys of transports, in order: ``pickle``, ``pickle-oob``, ``cloudpickle``, ``ray``. None
+        takes all; one that is not available keeps a row that says why. A named one is started if
+        need be.
     repeat
         Warm runs of each, 1 to 1000; None runs at least 3, and more while 2 s last.
     name
@@ -115,8 +116,8 @@ def roundtrip(
 
     Notes
     -----
-    At the peak the value is held three times for an in-band transport (value, pickle, result), twice
-    for Ray (value, store) and once for out-of-band pickle, whose result aliases the value.
+    At the peak the value is held three times for an in-band transport (value, pickle, result),
+    twice for Ray (value, store) and once for out-of-band pickle, whose result aliases the value.
     """
     trip = RoundTrip(value, name=name, transports=transports, repeat=repeat, detail=detail)
     return trip.run()
@@ -159,7 +160,7 @@ def save(document: Trace | Sweep, path: str | os.PathLike[str]) -> None:
         write_whole(Path(path), svg(document))
     else:
         message = (
-            f"cannot tell how to save {Path(path).name!r}; end the name with .serprof.json, .png or "
-            ".svg, e.g. --save run.serprof.json"
+            f"cannot tell how to save {Path(path).name!r}; end the name with .serprof.json, "
+            ".png or .svg, e.g. --save run.serprof.json"
         )
         raise UsageError(message)

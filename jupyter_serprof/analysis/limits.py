@@ -1,8 +1,9 @@
 """What this machine's memory can do: the speed of copying, measured once in a process.
 
-Method: ``memmove`` through ctypes (one thread, as pickle copies) between blocks of 16 MiB. First touch is
-the copy into a new block, median of three; warm is the best of the copies after it. About 100 ms. The
-blocks are larger than usual second-level caches, but this is "memcpy on this machine", not DRAM.
+Method: ``memmove`` through ctypes (one thread, as pickle copies) between blocks of 16 MiB. First
+touch is the copy into a new block, median of three; warm is the best of the copies after it. About
+100 ms. The blocks are larger than usual second-level caches, but this is "memcpy on this machine",
+not DRAM.
 """
 
 from __future__ import annotations

@@ -39,7 +39,8 @@ def _headline(trace: Trace, waterfall: Waterfall) -> str:
         return f"{taken}; nothing was serialized in it."
     if waterfall.unaccounted_ns > max(biggest.self_ns, _CAUSE_SHARE * trace.wall_ns):
         share = format_share(waterfall.unaccounted_ns / trace.wall_ns, decimals=0)
-        return f"{taken}: {share} outside the stages seen (your own code); next, {_cause(trace, biggest)}."
+        cause = _cause(trace, biggest)
+        return f"{taken}: {share} outside the stages seen (your own code); next, {cause}."
     return f"{taken}: {_cause(trace, biggest)}."
 
 
@@ -76,10 +77,8 @@ def _buffer_facts(trace: Trace) -> list[str]:
     in_band = sum(number(span, "in_band_bytes") or 0 for span in written)
     out_of_band = sum(number(span, "out_of_band_bytes") or 0 for span in written)
     count = sum(number(span, "buffers") or 0 for span in written)
-    plural = "buffer" if count == 1 else "buffers"
-    facts = [
-        f"{format_bytes(in_band)} in-band, {format_bytes(out_of_band)} out-of-band in {count} {plural}"
-    ]
+    beside = f"{format_bytes(out_of_band)} out-of-band in {count} buffer{'' if count == 1 else 's'}"
+    facts = [f"{format_bytes(in_band)} in-band, {beside}"]
     zero_copy = [
         s.details["zero_copy"] for s in trace.spans if s.details and "zero_copy" in s.details
     ]
@@ -95,9 +94,10 @@ def _buffer_facts(trace: Trace) -> list[str]:
 
 def _parallel_facts(trace: Trace, waterfall: Waterfall) -> list[str]:
     caller = trace.lanes[0].key if trace.lanes else ""
-    lanes = {span.lane for span in trace.spans if span.lane != caller and span.lane != "raylet"}
+    lanes = {span.lane for span in trace.spans} - {caller, "raylet"}
     if not lanes or not trace.wall_ns:
         return []
     working = [row for row in waterfall.rows if not stage(row.stage).waits]
     busy = sum(row.busy_ns for row in working) / trace.wall_ns
-    return [f"{len(lanes)} other lanes; all lanes together busy {busy:.1f} times the wall time"]
+    others = f"{len(lanes)} other lane{'' if len(lanes) == 1 else 's'}"
+    return [f"{others}; all lanes together busy {busy:.1f} times the wall time"]

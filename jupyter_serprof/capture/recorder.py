@@ -23,7 +23,9 @@ _ACTIVE: list[Recorder] = []
 class Watcher(Protocol):
     """What a recorder needs of a probe."""
 
-    library: str
+    @property
+    def library(self) -> str:
+        """Name of the module that it watches."""
 
     def arm(self, recorder: Recorder) -> None:
         """Begin to listen."""

@@ -1,1 +1,1 @@
-"""Running things, once or many times: a recording gives a Trace, a round trip and a sweep a Sweep."""
+"""Running things: a recording gives a Trace, a round trip and repeated runs give a Sweep."""

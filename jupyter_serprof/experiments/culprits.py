@@ -1,7 +1,7 @@
 """Why a value cannot be pickled: the path to each culprit, bounded in time and in steps.
 
-Method: descend by parts that the pickler would visit (items, attributes, closures, named globals), and
-stop at a part that fails while none of its own parts does. A part that pickles is not opened.
+Method: descend by parts that the pickler would visit (items, attributes, closures, named globals),
+and stop at a part that fails while none of its own parts does. A part that pickles is not opened.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ _SECONDS = 1.0
 _CHILDREN = 10_000
 _DEPTH = 50
 _CULPRITS = 10
+_KEY_LENGTH = 40
 
 
 class Culprit(NamedTuple):
@@ -36,8 +37,8 @@ def find_culprits(value: object, name: str = "value", seconds: float = _SECONDS)
     name
         What the paths begin with.
     seconds
-        Time after which the search stops and returns what it has. One single part that takes longer to
-        pickle can exceed it.
+        Time after which the search stops and returns what it has. One single part that takes longer
+        to pickle can exceed it.
 
     Returns
     -------
@@ -106,7 +107,7 @@ def _parts(value: object) -> Iterator[tuple[str, object]]:
 
 def _key(key: object) -> str:
     text = repr(key) if isinstance(key, str | int | float | bool | None) else type(key).__name__
-    return text if len(text) <= 40 else f"{text[:37]}..."
+    return text if len(text) <= _KEY_LENGTH else f"{text[: _KEY_LENGTH - 3]}..."
 
 
 def _function_parts(function: types.FunctionType) -> Iterator[tuple[str, object]]:

@@ -23,7 +23,7 @@ def same_value(before: object, after: object, depth: int = 8) -> bool | None:
         return None
 
 
-def _same(before: Any, after: Any, depth: int) -> bool | None:  # noqa: ANN401
+def _same(before: Any, after: Any, depth: int) -> bool | None:  # noqa: ANN401, PLR0911  (by kind)
     if _is_array(before) and _is_array(after):
         return _same_array(before, after)
     if hasattr(type(before), "equals") and type(before) is type(after):
@@ -34,7 +34,7 @@ def _same(before: Any, after: Any, depth: int) -> bool | None:  # noqa: ANN401
         return _same_mapping(before, after, depth)
     if depth > 0 and isinstance(before, list | tuple) and isinstance(after, list | tuple):
         return _same_sequence(before, after, depth)
-    if type(before).__eq__ is object.__eq__:
+    if type(before).__eq__ is object.__eq__:  # type: ignore[comparison-overlap]  # it is inherited
         return None if before is not after else True
     return bool(before == after) or (before != before and after != after)  # noqa: PLR0124  (NaN)
 

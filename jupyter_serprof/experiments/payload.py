@@ -34,9 +34,9 @@ def buffer_places(value: object, *, hands_over: bool) -> tuple[tuple[int, str], 
 
     Notes
     -----
-    Runs the pickler once into a sink that keeps nothing, so large arrays cost no copy. Payloads up to
-    128 KiB inside the pickle are not listed: many small objects reach the sink in frames of about
-    64 KiB, which are not buffers.
+    Runs the pickler once into a sink that keeps nothing, so large arrays cost no copy. Payloads up
+    to 128 KiB inside the pickle are not listed: many small objects reach the sink in frames of
+    about 64 KiB, which are not buffers.
     """
     import cloudpickle
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from types import TracebackType
+from typing import Self
 
 from jupyter_serprof.analysis import analyse
 from jupyter_serprof.analysis.limits import measure_limits
@@ -27,7 +28,7 @@ class Recording:
         self._outcome = "ok"
         self._trace: Trace | None = None
 
-    def __enter__(self) -> Recording:
+    def __enter__(self) -> Self:
         """Arm every probe and start the clock."""
         self.start()
         return self

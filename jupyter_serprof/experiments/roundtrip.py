@@ -27,11 +27,13 @@ from jupyter_serprof.model import (
     Variant,
 )
 from jupyter_serprof.model.sizes import size_bytes
+from jupyter_serprof.model.units import format_share
 
 #: At least this many warm runs, and more while the time budget of a transport lasts.
 WARM_RUNS = 3
 MOST_WARM_RUNS = 20
 BUDGET_S = 2.0
+MOST_REPEATS = 1000
 #: Spread (interquartile range over median) above which a number is called unstable.
 UNSTABLE_SHARE = 0.1
 
@@ -51,8 +53,8 @@ class RoundTrip:
     Parameters
     ----------
     value
-        What travels. It is held once by the caller; at the peak of an in-band transport there are two
-        more copies (the pickle and the result), with Ray one (the store).
+        What travels. It is held once by the caller; at the peak of an in-band transport there are
+        two more copies (the pickle and the result), with Ray one (the store).
     name
         What the document calls it.
     transports
@@ -85,7 +87,7 @@ class RoundTrip:
         self._latest: Trace | None = None
 
     def run(self) -> Sweep:
-        """Run every transport and return the sweep; Ctrl-C passes through, `sweep` keeps the rest."""
+        """Run every transport and return the sweep; after Ctrl-C `sweep` has what there is."""
         for transport in self._transports:
             self._variants.append(self._variant(transport))
         return self.sweep
@@ -175,7 +177,7 @@ class RoundTrip:
 
 
 def _checked_repeat(repeat: int | None) -> int | None:
-    if repeat is not None and (isinstance(repeat, bool) or not 1 <= repeat <= 1000):
+    if repeat is not None and (isinstance(repeat, bool) or not 1 <= repeat <= MOST_REPEATS):
         message = (
             f"repeat is {repeat!r}; it is a number of warm runs from 1 to 1000, e.g. --repeat 5"
         )
@@ -211,7 +213,7 @@ def _result_kind(before: list[Buffer], after: list[Buffer], result: object) -> s
     ranges = store_ranges()
     flags = getattr(result, "flags", None)
     writeable = getattr(flags, "writeable", None)
-    access = {True: ", writeable", False: ", read-only"}.get(writeable, "")  # type: ignore[call-overload]
+    access = "" if writeable is None else ", writeable" if writeable else ", read-only"
     if ranges and lies_inside(after, ranges):
         return f"zero-copy{access}"
     return f"a copy{access}"
@@ -236,7 +238,6 @@ def _notes(value: object, runs: _Runs) -> list[str]:
     if len(warm) > WARM_RUNS:
         low, middle, high = statistics.quantiles(warm, n=4)
         if high - low > UNSTABLE_SHARE * middle:
-            notes.append(
-                f"unstable: the middle half of {len(warm)} warm runs spreads {(high - low) / middle:.0%}"
-            )
+            spread = format_share((high - low) / middle, decimals=0)
+            notes.append(f"unstable: the middle half of {len(warm)} warm runs spreads {spread}")
     return notes

@@ -1,4 +1,4 @@
-"""IPython's side: parse, call the API, display. Loading adds things to a shell; unloading takes all away."""
+"""IPython's side: parse, call the API, display; what loading gives, unloading takes away."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """``%%serprof``: the cell runs as it always does, with a recording around it.
 
-The first line becomes a comment, so that top-level await, magics, the last value and the line numbers
-of tracebacks stay what they are; events around the cell start and stop the recording. Running the
-body inside a cell magic instead would break top-level await in a kernel.
+The first line becomes a comment, so that top-level await, magics, the last value and the line
+numbers of tracebacks stay what they are; events around the cell start and stop the recording.
+Running the body inside a cell magic instead would break top-level await in a kernel.
 """
 
 from __future__ import annotations
@@ -37,15 +37,17 @@ class CellRecorder:
 
     def __init__(self, shell: InteractiveShell) -> None:
         self._shell = shell
-        #: One entry for each cell that runs (cells can run cells); None for those without the magic.
+        #: One entry for each cell that runs (cells can run cells); None for those without the
+        #: magic.
         self._open: list[tuple[Options, Any] | None] = []
 
     def as_comment(self, lines: list[str]) -> list[str]:
         """Turn a first line of ``%%serprof`` with good options into a comment.
 
-        With bad options or ``-h`` the line stays, and the registered cell magic says what is wrong; so
-        it does inside a running cell (below ``%%time``, in ``run_cell``), where no event will follow.
-        Cheap and without effects: IPython also calls it to see whether an input is complete.
+        With bad options or ``-h`` the line stays, and the registered cell magic says what is wrong;
+        so it does inside a running cell (below ``%%time``, in ``run_cell``), where no event will
+        follow. Cheap and without effects: IPython also calls it to see whether an input is
+        complete.
         """
         if self._open or not lines or _options("".join(lines)) is None:
             return lines
@@ -100,7 +102,7 @@ def _run_inside(shell: InteractiveShell, options: Options, cell: str) -> None:
 
     recording = api.record(options.name or "cell", detail=options.detail)
     with recording:
-        result = shell.run_cell(cell)
+        result = shell.run_cell(cell)  # type: ignore[no-untyped-call]  # IPython
         failure = result.error_in_exec
         recording.stop(type(failure) if failure is not None else None)
     if result.error_before_exec is None:

@@ -12,6 +12,7 @@ from jupyter_serprof.magics.show import finish, usage_errors
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
+    from jupyter_serprof.api import Recording
     from jupyter_serprof.model import Sweep, Trace
 
 
@@ -47,7 +48,7 @@ def _run(shell: InteractiveShell, options: Options, local_ns: dict[str, object] 
 def _recorded(
     shell: InteractiveShell,
     options: Options,
-    recording: Any,
+    recording: Recording,
     call: Callable[[], object],
 ) -> object:
     __tracebackhide__ = True
@@ -111,16 +112,15 @@ def _compiled(
     shell: InteractiveShell, code: str, local_ns: dict[str, object] | None
 ) -> tuple[Callable[[], object], bool]:
     """Compile as IPython would; return a callable and whether it gives a value."""
-    source = shell.transform_cell(code).rstrip("\n")
+    source = str(shell.transform_cell(code)).rstrip("\n")  # type: ignore[no-untyped-call]  # IPython
     file_name = shell.compile.cache(source)
     tree = ast.parse(source, file_name)
-    is_expression = len(tree.body) == 1 and isinstance(tree.body[0], ast.Expr)
-    if is_expression:
-        body = ast.Expression(tree.body[0].value)  # type: ignore[attr-defined]  # it is an Expr
-        compiled = shell.compile(body, file_name, "eval")
+    only = tree.body[0] if len(tree.body) == 1 else None
+    compiler: Any = shell.compile  # it takes trees, its annotation says str
+    if isinstance(only, ast.Expr):
+        compiled = compiler(ast.Expression(only.value), file_name, "eval")
         return _caller(eval, compiled, shell, local_ns), True
-    compiled = shell.compile(tree, file_name, "exec")
-    return _caller(exec, compiled, shell, local_ns), False
+    return _caller(exec, compiler(tree, file_name, "exec"), shell, local_ns), False
 
 
 def _caller(

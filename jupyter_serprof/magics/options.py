@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from dataclasses import dataclass
+from io import StringIO
 
 from jupyter_serprof.model import UsageError
 
@@ -28,8 +29,7 @@ FLAGS: dict[str, tuple[str, str, str]] = {
     "-o": ("out", "NAME", "store the document in the variable NAME"),
     "--name": ("name", "TEXT", "what the document calls the run; the code itself is not saved"),
     "--repeat": ("repeat", "N", "run once cold and N times warm"),
-    "--transports": ("transports", "LIST", "round trip of the value through: pickle, pickle-oob, "
-                     "cloudpickle, ray (a comma between them)"),
+    "--transports": ("transports", "LIST", "round trip through pickle,pickle-oob,cloudpickle,ray"),
     "--detail": ("detail", "", "tell wait, pull and map of ray.get apart (two more calls each)"),
     "--save": ("save", "FILE", "write x.serprof.json, x.png or x.svg"),
     "-q": ("quiet", "", "show nothing (for use with -o or --save)"),
@@ -37,6 +37,7 @@ FLAGS: dict[str, tuple[str, str, str]] = {
     "--help": ("help", "", "show this"),
 }  # fmt: skip
 
+_MOST_REPEATS = 1000
 _INTRODUCTION = """\
 See where serialization time goes.
 
@@ -85,7 +86,7 @@ def parse(line: str) -> Options:
 
 
 def _is_code(rest: str) -> bool:
-    """A minus that is followed by a digit, a bracket or a space begins an expression."""
+    """Tell code from an option: a minus that is followed by a digit, a bracket or a space."""
     return len(rest) > 1 and not (rest[1].isalpha() or rest[1] == "-")
 
 
@@ -104,14 +105,15 @@ def _known(flag: str) -> tuple[str, str, str]:
 
 def _word(text: str) -> tuple[str, str]:
     """Cut the first word off; quotes hold a word with spaces together."""
-    lexer = shlex.shlex(text, posix=True, punctuation_chars=False)
+    stream = StringIO(text)
+    lexer = shlex.shlex(stream, posix=True, punctuation_chars=False)
     lexer.whitespace_split, lexer.commenters = True, ""
     try:
         word = lexer.get_token() or ""
     except ValueError as error:
         message = f"a quote is not closed: {text}"
         raise UsageError(message) from error
-    rest = lexer.instream.read()
+    rest = text[stream.tell() :]
     return word, rest.strip()
 
 
@@ -130,7 +132,7 @@ def _converted(flag: str, wants: str, value: str) -> object:
 
 
 def _number(flag: str, value: str) -> int:
-    if not value.isdecimal() or not 1 <= int(value) <= 1000:
+    if not value.isdecimal() or not 1 <= int(value) <= _MOST_REPEATS:
         message = f"{flag} needs a number of warm runs from 1 to 1000, not {value!r}: {flag} 5"
         raise UsageError(message)
     return int(value)
