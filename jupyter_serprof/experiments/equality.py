@@ -34,7 +34,8 @@ def _same(before: Any, after: Any, depth: int) -> bool | None:  # noqa: ANN401, 
         return _same_mapping(before, after, depth)
     if depth > 0 and isinstance(before, list | tuple) and isinstance(after, list | tuple):
         return _same_sequence(before, after, depth)
-    if type(before).__eq__ is object.__eq__:  # type: ignore[comparison-overlap]  # it is inherited
+    defined: object = type(before).__eq__
+    if defined is object.__eq__:
         return None if before is not after else True
     return bool(before == after) or (before != before and after != after)  # noqa: PLR0124  (NaN)
 
