@@ -55,7 +55,6 @@ def _innermost(intervals: Sequence[Interval], spans: Sequence[Span]) -> list[Seg
     return owned(intervals, lambda i: (spans[i.owner].start_ns, depth[i.owner], i.owner))
 
 
-
 class _Depths:
     """Depth of a span in its tree, on demand."""
 

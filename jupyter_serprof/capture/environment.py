@@ -49,6 +49,6 @@ def usable_cores() -> int | None:
 
 def producer() -> str:
     """Return the name and version of this package, as documents carry it."""
-    from jupyter_serprof import __version__  # noqa: PLC0415  (the package imports this module)
+    from jupyter_serprof import __version__
 
     return f"jupyter_serprof {__version__}"

@@ -63,6 +63,7 @@ class Hook:
         try:
             result = self.original(*args, **kwargs)
         except BaseException as error:
+            __tracebackhide__ = True  # IPython leaves this frame out of the user's traceback
             _note(sinks, (point, get_ident(), start, now(), None, None, type(error).__name__))
             raise
         end = now()
@@ -118,7 +119,9 @@ def hook_for(original: Callable[..., Any], point: Point) -> Hook:
     """Return the hook that fits a callable: C functions do not bind, Python functions do."""
     if inspect.iscoroutinefunction(original):
         return CoroutineHook(original, point)
-    return MethodHook(original, point) if hasattr(type(original), "__get__") else Hook(original, point)
+    return (
+        MethodHook(original, point) if hasattr(type(original), "__get__") else Hook(original, point)
+    )
 
 
 def _note(sinks: tuple[Sink, ...], record: Record) -> None:

@@ -46,7 +46,7 @@ def _pandas_buffers(value: object) -> list[Buffer]:
     blocks = getattr(getattr(value, "_mgr", None), "blocks", ())
     found: list[Buffer] = []
     for block in islice(blocks, _LEAVES):
-        values = block.values  # noqa: PD011  (a block of pandas' manager, not a frame)
+        values = block.values
         found += _leaf_buffers(getattr(values, "_pa_array", values))
     return found
 
