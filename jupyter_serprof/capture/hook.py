@@ -12,14 +12,24 @@ import functools
 import inspect
 import pkgutil
 from collections.abc import Callable
-from resource import RUSAGE_SELF, RUSAGE_THREAD, getrusage
 from threading import get_ident
 from types import MethodType
 from typing import Any
 
 from jupyter_serprof.capture.point import Point, Record, Sink
 
-_WHOSE = {"": None, "thread": RUSAGE_THREAD, "process": RUSAGE_SELF}
+try:
+    import resource as _resource
+except ImportError:  # Windows counts no page faults
+    _resource = None  # type: ignore[assignment]  # the module is not there
+
+getrusage: Any = getattr(_resource, "getrusage", None)
+#: macOS counts those of the process only; what cannot be counted stays unknown.
+_WHOSE: dict[str, int | None] = {
+    "": None,
+    "thread": getattr(_resource, "RUSAGE_THREAD", None),
+    "process": getattr(_resource, "RUSAGE_SELF", None),
+}
 _FUNCTION_FACE = ("__code__", "__defaults__", "__kwdefaults__", "__globals__")
 
 
