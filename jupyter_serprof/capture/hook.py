@@ -30,7 +30,15 @@ _WHOSE: dict[str, int | None] = {
     "thread": getattr(_resource, "RUSAGE_THREAD", None),
     "process": getattr(_resource, "RUSAGE_SELF", None),
 }
-_FUNCTION_FACE = ("__code__", "__defaults__", "__kwdefaults__", "__globals__")
+
+
+def _of_original(name: str) -> property:
+    """Return an attribute that is read from the original each time, and absent where it has none.
+
+    Not copied into the hook's ``__dict__``: ``functools.wraps`` would copy the globals of a library
+    into a function of the user, and cloudpickle would ship them.
+    """
+    return property(lambda hook: getattr(hook.original, name))
 
 
 class Hook:
@@ -52,9 +60,16 @@ class Hook:
         self.original = original
         self.point = point
         self.sinks: tuple[Sink, ...] = ()
-        if inspect.isfunction(original):
-            # inspect duck-types functions by these (signature, iscoroutinefunction).
-            vars(self).update({name: getattr(original, name) for name in _FUNCTION_FACE})
+
+    # inspect duck-types functions by these (signature, iscoroutinefunction).
+    __code__ = _of_original("__code__")
+    __defaults__ = _of_original("__defaults__")
+    __kwdefaults__ = _of_original("__kwdefaults__")
+    __globals__ = _of_original("__globals__")
+    __closure__ = _of_original("__closure__")
+    # functools.lru_cache
+    cache_info = _of_original("cache_info")
+    cache_clear = _of_original("cache_clear")
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401  (any callable's)
         """Call the original; note when, how long and what if somebody listens."""
