@@ -158,10 +158,12 @@ def _before(
     point: Point, sinks: tuple[Sink, ...], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any], object]:
     try:
-        return point.before(args, kwargs)  # type: ignore[misc]  # the caller checked it
+        args_now, kwargs_now, token = point.before(args, kwargs)  # type: ignore[misc]  # checked
     except Exception as error:  # noqa: BLE001  (the guard around hooks: ours fails, theirs runs)
         _report(point, sinks, error)
         return args, kwargs, None
+    else:
+        return args_now, kwargs_now, token
 
 
 def _after(
