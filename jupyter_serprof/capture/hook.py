@@ -129,7 +129,7 @@ class CoroutineHook(MethodHook):
         sinks = self.sinks
         if not sinks:
             return await self.original(*args, **kwargs)
-        now, ident, error_name = sinks[0].now, -id(asyncio.current_task()), None
+        now, ident, error_name = sinks[0].now, _task_ident(), None
         start = now()
         try:
             return await self.original(*args, **kwargs)
@@ -147,6 +147,15 @@ def hook_for(original: Callable[..., Any], point: Point) -> Hook:
     return (
         MethodHook(original, point) if hasattr(type(original), "__get__") else Hook(original, point)
     )
+
+
+def _task_ident() -> int:
+    """Return what tells asyncio's tasks apart; the thread where a coroutine runs without asyncio."""
+    try:
+        task = asyncio.current_task()
+    except RuntimeError:  # driven by IPython for a cell that does not wait, by trio ...
+        task = None
+    return get_ident() if task is None else -id(task)
 
 
 def _note(sinks: tuple[Sink, ...], record: Record) -> None:
