@@ -125,19 +125,29 @@ class CoroutineHook(MethodHook):
     _is_coroutine = getattr(asyncio.coroutines, "_is_coroutine", None)
 
     async def __call__(self, /, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
-        """Await the original; its span lies on the lane of its asyncio task, not of the thread."""
+        """Await the original; its span lies on the lane of its asyncio task, not of the thread.
+
+        Page faults are not noted: those of other tasks would be among them.
+        """
         sinks = self.sinks
         if not sinks:
             return await self.original(*args, **kwargs)
-        now, ident, error_name = sinks[0].now, _task_ident(), None
+        point, ident, now = self.point, _task_ident(), sinks[0].now
+        token = extra = None
+        if point.before is not None:
+            args, kwargs, token = _before(point, sinks, args, kwargs)
         start = now()
         try:
-            return await self.original(*args, **kwargs)
+            result = await self.original(*args, **kwargs)
         except BaseException as error:
-            error_name = type(error).__name__
+            __tracebackhide__ = True
+            _note(sinks, (point, ident, start, now(), None, None, type(error).__name__))
             raise
-        finally:
-            _note(sinks, (self.point, ident, start, now(), None, None, error_name))
+        end = now()
+        if point.after is not None:
+            extra = _after(point, sinks, token, args, kwargs, result)
+        _note(sinks, (point, ident, start, end, None, extra, None))
+        return result
 
 
 def hook_for(original: Callable[..., Any], point: Point) -> Hook:
