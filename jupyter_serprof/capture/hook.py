@@ -116,7 +116,7 @@ class MethodHook(Hook):
         return self if instance is None else MethodType(self, instance)
 
 
-class CoroutineHook(MethodHook):
+class CoroutineHook(Hook):
     """A hook for a coroutine function: the span lasts until the coroutine is done."""
 
     __slots__ = ()
@@ -150,13 +150,19 @@ class CoroutineHook(MethodHook):
         return result
 
 
+class CoroutineMethodHook(CoroutineHook, MethodHook):
+    """A hook for a coroutine function that binds to an instance."""
+
+    __slots__ = ()
+
+
 def hook_for(original: Callable[..., Any], point: Point) -> Hook:
     """Return the hook that fits a callable: C functions do not bind, Python functions do."""
+    # Python 3.10 and 3.13 show a __get__ of bound methods; it binds nothing.
+    binds = hasattr(type(original), "__get__") and not isinstance(original, MethodType)
     if inspect.iscoroutinefunction(original):
-        return CoroutineHook(original, point)
-    return (
-        MethodHook(original, point) if hasattr(type(original), "__get__") else Hook(original, point)
-    )
+        return (CoroutineMethodHook if binds else CoroutineHook)(original, point)
+    return (MethodHook if binds else Hook)(original, point)
 
 
 def _task_ident() -> int:
