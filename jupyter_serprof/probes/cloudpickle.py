@@ -146,7 +146,9 @@ class _PickleFamily(Probe):
     def unseen(self) -> Sequence[str]:
         """Name the loaded libraries that hold a C function by name, where no hook can stand."""
         holders = sorted(set(self._holders()))
-        shown = ", ".join(holders[:4]) + (f" and {len(holders) - 4} more" if len(holders) > 4 else "")
+        shown = ", ".join(holders[:4]) + (
+            f" and {len(holders) - 4} more" if len(holders) > 4 else ""
+        )
         named = [f"{self.library} functions imported by name in {shown}"] if holders else []
         return [*super().unseen(), *named]
 
@@ -154,7 +156,9 @@ class _PickleFamily(Probe):
         own = {"pickle", "_pickle", "__main__", "cloudpickle", "ray", "jupyter_serprof"}
         for module_name, module in list(sys.modules.items()):
             names = getattr(module, "__dict__", {})
-            held = any(id(names.get(n)) in self._originals for n in ("dumps", "loads", "dump", "load"))
+            held = any(
+                id(names.get(n)) in self._originals for n in ("dumps", "loads", "dump", "load")
+            )
             if held and module_name.partition(".")[0] not in own:
                 yield module_name.partition(".")[0]
 

@@ -48,7 +48,10 @@ class InterpreterProbe(Probe):
             "importlib._bootstrap:_find_and_load", "import", "import", after=_arm_late_probes
         )
         waits = [Point(place, "python.wait", "python.wait") for place in _WAITS]
-        return [imports, *[point for point in waits if point.place.partition(":")[0] in sys.modules]]
+        return [
+            imports,
+            *[point for point in waits if point.place.partition(":")[0] in sys.modules],
+        ]
 
     def arm(self, recorder: Recorder) -> None:
         """Listen at the seams and to the collector."""
@@ -75,10 +78,11 @@ class InterpreterProbe(Probe):
         for draft in run.drafts:
             if draft.role == "import":
                 draft.is_dropped = draft.is_inside("import")
-                draft.name = f"import {str(draft.extra).partition('.')[0]}" if draft.extra else "import"
+                draft.name = (
+                    f"import {str(draft.extra).partition('.')[0]}" if draft.extra else "import"
+                )
                 draft.extra = None
 
     def unseen(self) -> Sequence[str]:
         """Return what the seams miss."""
         return [f"{place} (not in this Python)" for place in self.missing]
-

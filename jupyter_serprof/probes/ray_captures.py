@@ -29,7 +29,12 @@ def captured_variables(remote: object) -> list[dict[str, object]]:
         for name, kind, value in _variables(function):
             size = size_bytes(value)
             if size is not None and not isinstance(value, types.ModuleType):
-                entry = {"name": name, "kind": kind, "type": type(value).__name__, "size_bytes": size}
+                entry = {
+                    "name": name,
+                    "kind": kind,
+                    "type": type(value).__name__,
+                    "size_bytes": size,
+                }
                 found.setdefault(name, entry)
     return sorted(found.values(), key=lambda entry: -_size(entry))[:_SHOWN]
 

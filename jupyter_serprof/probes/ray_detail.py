@@ -29,7 +29,7 @@ def split_get(args: Any, kwargs: Any) -> tuple[Any, Any, Any]:  # noqa: ANN401
 
 
 def _timed_wait(references: list[Any], point: Point, *, fetch_local: bool) -> None:
-    import ray  # noqa: PLC0415  (this file is about it, and it is imported when this runs)
+    import ray
 
     recorders = active_recorders()
     start = recorders[0].now() if recorders else 0

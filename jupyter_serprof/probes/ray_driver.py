@@ -40,7 +40,13 @@ def _note_serialized(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  #
         identity: object = weakref.ref(value)
     except TypeError:
         identity = None
-    return result.total_bytes, type(result).__name__, identity, type(value).__name__, _array_form(value)
+    return (
+        result.total_bytes,
+        type(result).__name__,
+        identity,
+        type(value).__name__,
+        _array_form(value),
+    )
 
 
 def _array_form(value: Any) -> str:  # noqa: ANN401
@@ -77,9 +83,13 @@ def driver_points(*, detail: bool) -> list[Point]:
         Point(f"{_WORKER}.put_object", "ray.store", "ray.put", faults="process"),
         Point(f"{_CONTEXT}.serialize", "ray.msgpack", "ray.serialize", after=_note_serialized),
         Point(f"{_CONTEXT}._serialize_to_msgpack", "ray.msgpack", "ray.serialize"),
-        Point(f"{_CONTEXT}._serialize_to_pickle5", "ray.pickle", "ray.serialize", after=_note_elements),
+        Point(
+            f"{_CONTEXT}._serialize_to_pickle5", "ray.pickle", "ray.serialize", after=_note_elements
+        ),
         Point(f"{_WORKER}.get_objects", fetch, "ray.get", before=split_get if detail else None),
-        Point(f"{_WORKER}.deserialize_objects", "ray.unpack", "ray.deserialize", after=_note_values),
+        Point(
+            f"{_WORKER}.deserialize_objects", "ray.unpack", "ray.deserialize", after=_note_values
+        ),
         Point(f"{_CONTEXT}._deserialize_object", "ray.unpack", "ray.object", after=_note_object),
         Point(f"{_CONTEXT}._deserialize_pickle5_data", "ray.unpickle", "ray.deserialize"),
         Point("ray.remote_function:RemoteFunction._remote", "ray.submit", "ray.submit"),
@@ -137,7 +147,9 @@ class RayDriverProbe(Probe):
             if draft.role.startswith("ray."):
                 _complete(draft, ranges)
         _pass_sizes_up(run.drafts)
-        submitted = [d for d in run.drafts if d.role == "ray.submit" and not d.is_inside("ray.submit")]
+        submitted = [
+            d for d in run.drafts if d.role == "ray.submit" and not d.is_inside("ray.submit")
+        ]
         if submitted and not self._is_client:
             self._task_note = add_task_spans(run, len(submitted))
 
@@ -215,5 +227,3 @@ def _add_to_get(draft: Draft) -> None:
     if get is not None and draft.size_bytes is not None:
         get.size_bytes = (get.size_bytes or 0) + draft.size_bytes
         get.details["copied_bytes"] = 0
-
-

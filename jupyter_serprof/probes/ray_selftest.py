@@ -39,8 +39,8 @@ class _DriverOnly:
     library = "ray"
 
     def arm(self, recorder: Recorder) -> None:
-        from jupyter_serprof.probes import Probe  # noqa: PLC0415
-        from jupyter_serprof.probes.ray_driver import driver_points  # noqa: PLC0415  (it imports us)
+        from jupyter_serprof.probes import Probe
+        from jupyter_serprof.probes.ray_driver import driver_points
 
         self._probe = Probe()
         for point in driver_points(detail=False):
@@ -57,7 +57,7 @@ class _DriverOnly:
 
 
 def _seen_share() -> float:
-    import ray  # noqa: PLC0415  (this file is about it)
+    import ray
 
     recorder = Recorder([_DriverOnly()])
     recorder.start()

@@ -81,7 +81,7 @@ def _submitted_ns(task: Any) -> int | None:  # noqa: ANN401
 
 
 def _is_ours(task: Any, run: Run) -> bool:  # noqa: ANN401
-    from ray.core.generated import common_pb2  # noqa: PLC0415  (only with Ray running)
+    from ray.core.generated import common_pb2
 
     if task.task_info.type == common_pb2.TaskType.DRIVER_TASK:
         return False
@@ -97,7 +97,9 @@ def _is_complete(task: Any) -> bool:  # noqa: ANN401
 def _add_task(run: Run, task: Any, workers: dict[bytes, str]) -> None:  # noqa: ANN401
     name = task.task_info.func_or_class_name or task.task_info.name or "task"
     name = name.rpartition(".")[2]
-    worker = workers.setdefault(bytes(task.profile_events.component_id), f"worker {len(workers) + 1}")
+    worker = workers.setdefault(
+        bytes(task.profile_events.component_id), f"worker {len(workers) + 1}"
+    )
     spans = [
         _draft(run, _STAGES[event.event_name], name, worker, event.start_time, event.end_time)
         for event in task.profile_events.events
