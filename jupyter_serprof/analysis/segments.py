@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 
@@ -33,7 +34,7 @@ def owned(intervals: Sequence[Interval], rank: Callable[[Interval], object]) -> 
     segments: list[Segment] = []
     active: list[tuple[object, int, Interval]] = []
     position = 0
-    for low, high in zip(edges, edges[1:], strict=False):
+    for low, high in pairwise(edges):
         while position < len(ordered) and ordered[position].start <= low:
             interval = ordered[position]
             heapq.heappush(active, (_Reversed(rank(interval)), position, interval))
@@ -89,10 +90,15 @@ def overlay(segment: Segment, above: Sequence[Segment], first: int) -> Iterator[
 
 
 def merged(segments: Iterable[Segment], limit: int) -> tuple[tuple[int, int], ...]:
-    """Return (start, length) of segments in order, the smallest gaps closed until `limit` remain."""
-    spans = [[segment.start, segment.end] for segment in segments]
+    """Return (start, length) in order, touching ones as one, at most `limit` (small gaps close)."""
+    spans: list[list[int]] = []
+    for segment in segments:
+        if spans and spans[-1][1] == segment.start:
+            spans[-1][1] = segment.end
+        else:
+            spans.append([segment.start, segment.end])
     if len(spans) > limit:
-        gaps = sorted(after[0] - before[1] for before, after in zip(spans, spans[1:], strict=False))
+        gaps = sorted(after[0] - before[1] for before, after in pairwise(spans))
         spans = _closed(spans, gaps[len(spans) - limit - 1], limit)
     return tuple((start, end - start) for start, end in spans)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from jupyter_serprof.analysis.spans import number
 from jupyter_serprof.model import Row, Summary, Trace, Waterfall, stage
+from jupyter_serprof.model.stages import MARK
 from jupyter_serprof.model.units import (
     bytes_per_s,
     format_bytes,
@@ -61,12 +62,23 @@ def _facts(trace: Trace, waterfall: Waterfall) -> list[str]:
     facts = []
     if waterfall.rows and trace.wall_ns:
         facts.append(f"{format_share(total / trace.wall_ns)} of the wall time in named stages")
+    facts += _mark_facts(trace)
     facts += _buffer_facts(trace)
     facts += _parallel_facts(trace, waterfall)
     if trace.limits.memcpy_bytes_per_s:
         warm, new = trace.limits.memcpy_bytes_per_s, trace.limits.first_touch_bytes_per_s
         facts.append(f"memcpy here {format_rate(warm)}, {format_rate(new)} into new pages")
     return facts
+
+
+def _mark_facts(trace: Trace) -> list[str]:
+    """How long each mark of the user took, with everything inside; its row has only the rest."""
+    totals: dict[str, int] = {}
+    for span in trace.spans:
+        if span.stage.startswith(MARK):
+            title = span.stage.removeprefix(MARK)
+            totals[title] = totals.get(title, 0) + span.duration_ns
+    return [f"{title} {format_ns(total)}" for title, total in totals.items()]
 
 
 def _buffer_facts(trace: Trace) -> list[str]:

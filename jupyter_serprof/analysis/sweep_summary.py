@@ -45,9 +45,16 @@ def _headline(sweep: Sweep) -> str:
     if not medians:
         return f"{what}: no transport could move it."
     moving = [v for v in sweep.variants if v.key in medians and _ALIASES not in v.result]
-    best = min(moving or _used(sweep, medians), key=lambda variant: medians[variant.key])
+    best = _best(moving or _used(sweep, medians), medians)
     sentence = f"{what}: {best.title} moves it in {format_ns(medians[best.key])}"
     return f"{sentence}{_against(best, medians)}{_cold(sweep, best, medians[best.key])}."
+
+
+def _best(variants: list[Variant], medians: dict[str, float]) -> Variant:
+    """Return the fastest; plain pickle if it is as fast within the noise."""
+    fastest = min(variants, key=lambda variant: medians[variant.key])
+    plain = next((variant for variant in variants if variant.key == _BASELINE), fastest)
+    return plain if medians[plain.key] < _FASTER * medians[fastest.key] else fastest
 
 
 def _used(sweep: Sweep, medians: dict[str, float]) -> list[Variant]:

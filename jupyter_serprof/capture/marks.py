@@ -7,6 +7,7 @@ from types import TracebackType
 
 from jupyter_serprof.capture.point import Point
 from jupyter_serprof.capture.recorder import active_recorders
+from jupyter_serprof.model.stages import MARK
 
 
 class span:  # noqa: N801  (used like a keyword: with sp.span(...))
@@ -43,7 +44,7 @@ class span:  # noqa: N801  (used like a keyword: with sp.span(...))
         if not self._recorders:
             return
         end = self._recorders[0].now()
-        point = Point(f"user:{self._name}", "user", role="user")
+        point = Point(f"{MARK}{self._name}", f"{MARK}{self._name}", role="user")
         error_name = error_type.__name__ if error_type else None
         for recorder in self._recorders:
             recorder.add((point, get_ident(), self._start, end, None, None, error_name))

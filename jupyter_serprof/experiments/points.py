@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from jupyter_serprof.model import Limits, Point, Quality, Trace
+from jupyter_serprof.analysis.sweep_summary import sweep_findings
+from jupyter_serprof.model import Limits, Point, Quality, Summary, Sweep, Trace
 
 
 def point_of(key: str, size: int | None, number: int, trace: Trace) -> Point:
@@ -52,10 +53,26 @@ def _total(details: Sequence[object], key: str) -> int | None:
     return sum(values) if values else None
 
 
-def lean(trace: Trace) -> Trace:
+def finished(sweep: Sweep, summarize: Callable[[Sweep], Summary]) -> Sweep:
+    """Add findings and summary; leave out of the traces what the sweep says for all."""
+    found = replace(sweep, findings=sweep_findings(sweep))
+    traces = tuple(replace(entry, trace=_lean(entry.trace)) for entry in found.traces)
+    return replace(found, summary=summarize(found), traces=traces)
+
+
+def _lean(trace: Trace) -> Trace:
     """Leave out what the sweep says once for all of its traces."""
     plain = tuple(replace(entry, note="") for entry in trace.stages)
-    return replace(trace, stages=plain, environment={}, limits=Limits(), quality=Quality())
+    brief = replace(trace.summary, facts=()) if trace.summary else None
+    return replace(
+        trace,
+        stages=plain,
+        summary=brief,
+        findings=(),
+        environment={},
+        limits=Limits(),
+        quality=Quality(),
+    )
 
 
 def median_trace(traces: Sequence[Trace]) -> Trace | None:

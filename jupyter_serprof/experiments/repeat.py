@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
-from jupyter_serprof.analysis.sweep_summary import summarize_repeats, sweep_findings
-from jupyter_serprof.experiments.points import lean, median_trace, point_of
+from jupyter_serprof.analysis.sweep_summary import summarize_repeats
+from jupyter_serprof.experiments.points import finished, median_trace, point_of
 from jupyter_serprof.experiments.recording import Recording
 from jupyter_serprof.model import Sweep, SweepTrace, Trace, Variant
 
@@ -56,10 +56,9 @@ class Repeats:
             producer=last.producer,
             variants=(Variant(_KEY, self.name),),
             points=tuple(point_of(_KEY, None, i, trace) for i, trace in enumerate(self.traces)),
-            traces=tuple(SweepTrace(_KEY, None, is_cold, lean(trace)) for is_cold, trace in shown),
+            traces=tuple(SweepTrace(_KEY, None, is_cold, trace) for is_cold, trace in shown),
             limits=last.limits,
             quality=last.quality,
             environment=last.environment,
         )
-        found = replace(sweep, findings=sweep_findings(sweep))
-        return replace(found, summary=summarize_repeats(found))
+        return finished(sweep, summarize_repeats)

@@ -5,16 +5,16 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from jupyter_serprof.analysis.limits import measure_limits
 from jupyter_serprof.analysis.suggest import closest
-from jupyter_serprof.analysis.sweep_summary import summarize_sweep, sweep_findings
+from jupyter_serprof.analysis.sweep_summary import summarize_sweep
 from jupyter_serprof.capture.memory import Buffer, buffers_of, lies_inside, overlaps, store_ranges
 from jupyter_serprof.experiments.culprits import find_culprits
 from jupyter_serprof.experiments.equality import same_value
 from jupyter_serprof.experiments.payload import buffer_places
-from jupyter_serprof.experiments.points import lean, median_trace, point_of, written
+from jupyter_serprof.experiments.points import finished, median_trace, point_of, written
 from jupyter_serprof.experiments.recording import Recording
 from jupyter_serprof.experiments.transports import TRANSPORTS, Transport
 from jupyter_serprof.model import (
@@ -31,7 +31,7 @@ from jupyter_serprof.model.units import format_share
 
 #: At least this many warm runs, and more while the time budget of a transport lasts.
 WARM_RUNS = 3
-MOST_WARM_RUNS = 20
+MOST_WARM_RUNS = 9
 BUDGET_S = 2.0
 MOST_REPEATS = 1000
 #: Spread (interquartile range over median) above which a number is called unstable.
@@ -108,8 +108,7 @@ class RoundTrip:
             environment=latest.environment if latest else {},
             quality=latest.quality if latest else Quality(),
         )
-        found = replace(sweep, findings=sweep_findings(sweep))
-        return replace(found, summary=summarize_sweep(found))
+        return finished(sweep, summarize_sweep)
 
     def _variant(self, transport: Transport) -> Variant:
         note = transport.start() if self._asked else ""
@@ -150,8 +149,7 @@ class RoundTrip:
             cold, warm = runs.traces[0], median_trace(runs.traces[1:])
             shown = [(True, cold)] + ([(False, warm)] if warm is not None else [])
             self._traces += [
-                SweepTrace(transport.key, self._size, is_cold, lean(trace))
-                for is_cold, trace in shown
+                SweepTrace(transport.key, self._size, is_cold, trace) for is_cold, trace in shown
             ]
 
     def _why(self, error: Exception) -> str:

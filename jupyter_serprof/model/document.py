@@ -17,10 +17,19 @@ from jupyter_serprof.model.integrity import check_details, check_sweep, check_tr
 from jupyter_serprof.model.schema import validate
 from jupyter_serprof.model.stages import Stage, stage
 from jupyter_serprof.model.sweep import Sweep, SweepTrace
-from jupyter_serprof.model.trace import Lane, Row, Span, Trace, Waterfall
+from jupyter_serprof.model.trace import Lane, Limits, Quality, Row, Span, Trace, Waterfall
 
 MIME_TYPE = "application/vnd.jupyter-serprof.v1+json"
 VERSION = 1
+_NO_DEFAULT = object()
+#: What a reader assumes where a document says nothing; the traces inside a sweep say little.
+_ABSENT = {
+    "findings": (),
+    "limits": Limits(),
+    "quality": Quality(),
+    "environment": {},
+    "summary": None,
+}
 _COLUMNS = ("parent", "stage", "lane", "name", "start_ns", "duration_ns", "size_bytes")
 
 
@@ -96,7 +105,9 @@ def _trace_document(trace: Trace) -> dict[str, object]:
     waterfall = _waterfall_data(trace.waterfall, stages, lanes) if trace.waterfall else None
     special = {"stages", "lanes", "spans", "waterfall"}
     plain = {
-        name: encode(getattr(trace, name)) for name in field_names(Trace) if name not in special
+        name: encode(getattr(trace, name))
+        for name in field_names(Trace)
+        if name not in special and getattr(trace, name) != _ABSENT.get(name, _NO_DEFAULT)
     }
     details = {str(i): encode(span.details) for i, span in enumerate(trace.spans) if span.details}
     return {

@@ -6,7 +6,7 @@ of a waterfall, and decides which remote stage owns an instant of waiting (the o
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +157,8 @@ _ALL = (
     Stage("user", "Marked by you", 98, "execute", note="with sp.span(...)"),
 )
 
+#: Begins the keys of the user's own marks, which are titled by their names.
+MARK = "user:"
 STAGES: dict[str, Stage] = {entry.key: entry for entry in _ALL}
 
 
@@ -166,4 +168,6 @@ def stage(key: str) -> Stage:
     >>> stage("ray.store").title
     'Store'
     """
+    if key.startswith(MARK):
+        return replace(STAGES["user"], key=key, title=key.removeprefix(MARK))
     return STAGES.get(key) or Stage(key, key, 80, "other")
