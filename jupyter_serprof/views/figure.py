@@ -11,15 +11,11 @@ from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING
 
-from jupyter_serprof.model import Trace
 from jupyter_serprof.views.alt import alt_text
-from jupyter_serprof.views.fold import folded
-from jupyter_serprof.views.raster import measure, png_of
+from jupyter_serprof.views.layout import MOST_ROWS, sheet_of
+from jupyter_serprof.views.raster import png_of
 from jupyter_serprof.views.sheet import WIDTH, Box, Label, Rule, Sheet
-from jupyter_serprof.views.sheet_roundtrip import put_sweep
-from jupyter_serprof.views.sheet_waterfall import put_trace
 from jupyter_serprof.views.text import check_view
-from jupyter_serprof.views.theme import DARK, LIGHT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,13 +24,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.font_manager import FontProperties
 
-    from jupyter_serprof.model import Sweep
+    from jupyter_serprof.model import Sweep, Trace
 
 __all__ = ["alt_text", "figure", "png", "svg"]
 
 DPI = 100
-#: A waterfall with more rows than this shows the others as one row.
-MOST_ROWS = 60
 _LINE = 72 / DPI
 #: matplotlib brings this one along, so that every machine draws the same picture.
 _FONT = "DejaVu Sans"
@@ -68,7 +62,7 @@ def figure(doc: Trace | Sweep, *, view: str | None = None, dark: bool = False) -
     """
     check_view(view)
     with _own_settings():
-        return _drawn(_sheet(doc, dark=dark))
+        return _drawn(sheet_of(doc, dark=dark))
 
 
 def png(
@@ -96,8 +90,8 @@ def png(
         A PNG, 960 pixels wide, that contains its own description (`alt_text`).
     """
     check_view(view)
-    shown = folded(doc, most_rows) if isinstance(doc, Trace) else doc
-    return png_of(_sheet(shown, dark=dark, is_brief=is_brief), alt_text(doc))
+    sheet = sheet_of(doc, dark=dark, most_rows=most_rows, is_brief=is_brief)
+    return png_of(sheet, alt_text(doc))
 
 
 def svg(doc: Trace | Sweep, *, view: str | None = None, dark: bool = False) -> bytes:
@@ -105,7 +99,7 @@ def svg(doc: Trace | Sweep, *, view: str | None = None, dark: bool = False) -> b
     check_view(view)
     content = io.BytesIO()
     with _own_settings(svg_hashsalt="jupyter_serprof", svg_fonttype="path"):
-        drawn = _drawn(_sheet(doc, dark=dark))
+        drawn = _drawn(sheet_of(doc, dark=dark))
         about = {"Date": None, "Creator": None, "Description": alt_text(doc)}
         drawn.savefig(content, format="svg", metadata=about)
     return content.getvalue()
@@ -124,15 +118,6 @@ def _own_settings(**more: str) -> Iterator[None]:
     changed = {key.replace("_", "."): value for key, value in more.items()}
     with mpl.rc_context(own | changed):  # type: ignore[arg-type]  # keys are checked at run time
         yield
-
-
-def _sheet(doc: Trace | Sweep, *, dark: bool, is_brief: bool = False) -> Sheet:
-    sheet = Sheet(DARK if dark else LIGHT, measure, is_brief=is_brief)
-    if isinstance(doc, Trace):
-        put_trace(sheet, folded(doc, MOST_ROWS))
-    else:
-        put_sweep(sheet, doc)
-    return sheet
 
 
 def _drawn(sheet: Sheet) -> Figure:

@@ -48,9 +48,10 @@ def remarks_of(doc: Trace | Sweep) -> list[Remark]:
 def finding_remarks(finding: Finding) -> Iterator[Remark]:
     """Yield the title of a finding and its remedy, with the gain if it was measured."""
     yield finding.severity, finding.title
-    gain = "" if finding.gain is None else f"   measured {format_ratio(finding.gain)} faster"
-    if finding.remedy or gain:
-        yield "try", f"{finding.remedy}{gain}"
+    if finding.remedy:
+        yield "try", finding.remedy
+    if finding.gain is not None:
+        yield "", f"measured: {format_ratio(finding.gain)} faster"
 
 
 def note_sentences(doc: Trace | Sweep) -> Iterator[str]:

@@ -119,7 +119,7 @@ def _rate_text(row: Row, rate: float | None, unknown: str) -> str:
 def _memcpy_text(rate: float | None, memcpy_bytes_per_s: float | None) -> str:
     if rate is None:
         return NOT_APPLICABLE
-    if not memcpy_bytes_per_s:
+    if not memcpy_bytes_per_s or memcpy_bytes_per_s < 0:
         return NOT_SEEN
     share = rate / memcpy_bytes_per_s
     return "< 1 %" if share < 0.005 else format_share(share, decimals=0)  # noqa: PLR2004

@@ -151,7 +151,7 @@ def fastest_text(run: Run, runs: Sequence[Run]) -> str:
 def memcpy_ns(sweep: Sweep, size_bytes: int | None) -> float | None:
     """Return how long this machine takes to copy so many bytes once; None if nobody knows."""
     rate = sweep.limits.memcpy_bytes_per_s
-    return size_bytes / rate * 1e9 if size_bytes and rate else None
+    return size_bytes / rate * 1e9 if size_bytes and rate and rate > 0 else None
 
 
 def memcpy_text(sweep: Sweep, run: Run) -> str:

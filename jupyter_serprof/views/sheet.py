@@ -147,6 +147,6 @@ class Sheet:
     ) -> None:
         """Put text across the sheet at ``y``, in at most so many lines."""
         x = MARGIN + indent
-        for line in self.wrap(text, WIDTH - MARGIN - x, size, is_bold=is_bold, most=most):
+        for line in self.wrap(text, WIDTH - MARGIN - x, size, is_bold=is_bold, most=most) or [""]:
             self.add(Label(x, self.y + size * 0.65, line, color, size, is_bold))
             self.y += round(size * 1.4)

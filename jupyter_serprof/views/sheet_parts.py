@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 _TICK_GAP = 18
 _SENTENCES_SHOWN = 3
+_REMEDY_LINES = 6
 
 
 def put_head(sheet: Sheet, doc: Trace | Sweep) -> None:
@@ -123,7 +124,8 @@ def _put_finding(sheet: Sheet, finding: Finding) -> None:
     for label, said, is_bold in [(finding.severity, title, True), *((*r, False) for r in remedy)]:
         tag = Label(MARGIN + 12, sheet.y + TEXT * 0.65, label, color, TEXT, is_bold=True)
         sheet.add(tag)
-        sheet.paragraph(said, theme.ink, is_bold=is_bold, indent=60, most=4)
+        for line in said.splitlines()[:_REMEDY_LINES] or [""]:
+            sheet.paragraph(line, theme.ink, is_bold=is_bold, indent=60, most=4)
     sheet.y += 5
     sheet.add(Box(MARGIN, top, 3, sheet.y - top, color))
     sheet.y += 6

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from jupyter_serprof.views.sheet import Sheet
 
 _NAMES = 178
+_WIDEST_NUMBER, _WIDEST_LABEL = 84, 110
 _GAP = 12
 _LABELS_X = MARGIN + _NAMES + _GAP
 _PITCH = 26
@@ -80,7 +81,7 @@ def _scene(sheet: Sheet, sweep: Sweep) -> _Scene:
     end_ns = max([1, *(run.point.wall_ns for run in runs)])
     labels = [sheet.measure(_label(run, len(sizes) > 1), SMALL, False) for run in runs]  # noqa: FBT003
     rights, left = _rights(sheet, sweep, runs)
-    x = _LABELS_X + max([*labels, 0]) + _GAP
+    x = _LABELS_X + min(_WIDEST_LABEL, max([*labels, 0])) + _GAP
     width = left - _GAP - x
     is_inside = once_ns is not None and once_ns <= end_ns
     guide = x + width * once_ns / end_ns if is_inside and once_ns else None
@@ -108,7 +109,8 @@ def _rights(sheet: Sheet, sweep: Sweep, runs: Sequence[Run]) -> tuple[tuple[floa
     for i in reversed(range(len(_HEADS))):
         texts = [*(row[i] for row in rows), *_HEADS[i]]
         rights.append(right)
-        right -= max(sheet.measure(text, TEXT, i == 0) for text in texts) + _GAP
+        widest = max(sheet.measure(text, TEXT, i == 0) for text in texts)
+        right -= min(_WIDEST_NUMBER, widest) + _GAP
     return tuple(reversed(rights)), right + _GAP
 
 
@@ -176,7 +178,8 @@ def _state(variant: Variant) -> str:
 
 def _put_run(sheet: Sheet, scene: _Scene, run: Run) -> None:
     theme, middle = sheet.theme, sheet.y + _PITCH / 2
-    sheet.add(Label(_LABELS_X, middle, _label(run, scene.has_sizes), theme.muted, SMALL))
+    label = sheet.fit(_label(run, scene.has_sizes), _WIDEST_LABEL, SMALL)
+    sheet.add(Label(_LABELS_X, middle, label, theme.muted, SMALL))
     put_stack(sheet, scene.axis, run, middle)
     if scene.axis.guide_x is not None:
         x, y = scene.axis.guide_x, sheet.y
@@ -185,7 +188,8 @@ def _put_run(sheet: Sheet, scene: _Scene, run: Run) -> None:
     for i, (right, text) in enumerate(zip(scene.rights, cells, strict=True)):
         color = theme.muted if text == "n/a" else theme.ink
         is_bold = i == 0 and not run.cold
-        sheet.add(Label(right, middle, text, color, TEXT, is_bold, "right"))
+        shown = sheet.fit(text, _WIDEST_NUMBER, TEXT, is_bold=is_bold)
+        sheet.add(Label(right, middle, shown, color, TEXT, is_bold, "right"))
     sheet.y += _PITCH
 
 

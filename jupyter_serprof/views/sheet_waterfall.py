@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _GAP = 16
 _SWATCH = 18
-_WIDEST_NAME, _WIDEST_LANE = 230, 90
+_WIDEST_NAME, _WIDEST_LANE, _WIDEST_NUMBER = 230, 90, 84
 #: (up to so many rows, height of a row, size of its text), pixels.
 _PITCHES = ((24, 24, TEXT), (40, 20, 12.0))
 _SMALLEST_PITCH = (17, 11.0)
@@ -108,7 +108,7 @@ def _numbers(sheet: Sheet, table: Table, size: float) -> tuple[tuple[_Number, ..
         if column.head == "self":
             widest = max(widest, sheet.measure(table.wall_text, size, True))  # noqa: FBT003
         placed.append(_Number(column.head, column.unit, column.cell, right))
-        right -= max(widest, 34) + _GAP
+        right -= min(_WIDEST_NUMBER, max(widest, 34)) + _GAP
     return tuple(reversed(placed)), right + _GAP
 
 
@@ -169,6 +169,7 @@ def _put_numbers(sheet: Sheet, frame: _Frame, line: Line, middle: float, *, is_b
         text = number.cell(line)
         color = theme.ink if text[0].isdigit() or text[0] == "<" else theme.muted
         bold = is_bold and number.head in ("self", "share")
+        text = sheet.fit(text, _WIDEST_NUMBER, frame.size, is_bold=bold)
         sheet.add(Label(number.right, middle, text, color, frame.size, bold, "right"))
 
 
@@ -178,7 +179,8 @@ def _put_total(sheet: Sheet, frame: _Frame, table: Table) -> None:
     middle, ink = sheet.y + 14, sheet.theme.ink
     sheet.add(Label(MARGIN + _SWATCH, middle, "Wall time", ink, frame.size, is_bold=True))
     for number, text in zip(frame.numbers, (table.wall_text, table.wall_share_text), strict=False):
-        sheet.add(Label(number.right, middle, text, ink, frame.size, True, "right"))  # noqa: FBT003
+        shown = sheet.fit(text, _WIDEST_NUMBER, frame.size, is_bold=True)
+        sheet.add(Label(number.right, middle, shown, ink, frame.size, True, "right"))  # noqa: FBT003
     sheet.y += 26
 
 

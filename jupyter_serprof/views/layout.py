@@ -1,0 +1,31 @@
+"""The layout of a document: a sheet that figures, PNG and SVG are painted from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from jupyter_serprof.model import Trace
+from jupyter_serprof.views.fold import folded
+from jupyter_serprof.views.raster import measure
+from jupyter_serprof.views.sheet import Sheet
+from jupyter_serprof.views.sheet_roundtrip import put_sweep
+from jupyter_serprof.views.sheet_waterfall import put_trace
+from jupyter_serprof.views.theme import DARK, LIGHT
+
+if TYPE_CHECKING:
+    from jupyter_serprof.model import Sweep
+
+#: A waterfall with more rows than this shows the others as one row.
+MOST_ROWS = 60
+
+
+def sheet_of(
+    doc: Trace | Sweep, *, dark: bool = False, most_rows: int = MOST_ROWS, is_brief: bool = False
+) -> Sheet:
+    """Return everything that the picture of a document consists of, with its place in pixels."""
+    sheet = Sheet(DARK if dark else LIGHT, measure, is_brief=is_brief)
+    if isinstance(doc, Trace):
+        put_trace(sheet, folded(doc, most_rows))
+    else:
+        put_sweep(sheet, doc)
+    return sheet
