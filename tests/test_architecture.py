@@ -1,0 +1,454 @@
+"""The law of imports: they point one way, third-party libraries are loaded late, nothing is lost.
+
+Each rule is a table here. A red test is answered by moving the code, not by another row.
+"""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+import tomllib
+from fnmatch import fnmatch
+from functools import cache
+from graphlib import TopologicalSorter
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = "jupyter_serprof"
+BUILT = ("labextension", "static")
+LONGEST_FILE = 400
+
+#: What each layer may import besides itself and the standard library.
+LAYERS = {
+    "model": set[str](),
+    "capture": {"model"},
+    "probes": {"model", "capture"},
+    "analysis": {"model"},
+    "views": {"model", "analysis"},
+    "experiments": {"model", "capture", "probes", "analysis"},
+    "export": {"model", "analysis"},
+    "testing": {"model", "capture"},
+    "api": {"model", "capture", "probes", "analysis", "views", "experiments", "export"},
+    "magics": {"model", "api"},
+    "__init__": {"model", "api", "magics"},
+}
+#: The files that are about a third-party library; no other file imports it.
+OWNERS = {
+    "IPython": ("__init__", "magics", "magics.*"),
+    "PIL": ("views.raster",),
+    "anywidget": ("views.widget",),
+    "cloudpickle": (
+        *("probes.cloudpickle", "experiments.transports"),
+        *("experiments.culprits", "experiments.payload"),
+    ),
+    "dask": ("probes.dask_*", "experiments.transports"),
+    "distributed": ("probes.dask_*", "experiments.transports"),
+    "ipywidgets": ("views.widget", "views.panel"),
+    "matplotlib": ("views.figure",),
+    "numpy": ("analysis.fit", "analysis.compare", "experiments.equality"),
+    "pandas": ("export",),
+    "psutil": ("capture.environment",),
+    "pyarrow": ("export",),
+    "ray": ("probes.ray_*", "experiments.transports"),
+    "scipy": ("analysis.fit", "analysis.compare"),
+}
+GUARDS = ("TYPE_CHECKING", "typing.TYPE_CHECKING")
+#: Where users and other packages start; probes start at their entry points in pyproject.toml.
+STARTS = ("__init__", "testing")
+#: Slow to load, so that loading this package must not load them.
+HEAVY = {
+    *("ray", "dask", "distributed", "matplotlib", "pandas", "pyarrow", "scipy"),
+    *("ipywidgets", "anywidget", "numpy"),
+}
+
+
+class Import(NamedTuple):
+    """One import: what (absolute), on which line, inside a function, for type checkers only."""
+
+    target: str
+    line: int
+    is_late: bool
+    is_typing: bool
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether it stays inside the package."""
+        return self.target.split(".")[0] == PACKAGE
+
+    @property
+    def library(self) -> str | None:
+        """The third-party library, None for the package itself and the standard library."""
+        top = self.target.split(".")[0]
+        return None if self.is_ours or top in sys.stdlib_module_names else top
+
+
+# Reading files. A module is named without the package: "model.trace", "model.__init__", "api".
+
+
+@cache
+def package_files() -> dict[str, str]:
+    """Return the source of every module of the package by its name."""
+    home = ROOT / PACKAGE
+    paths = (path.relative_to(home) for path in sorted(home.rglob("*.py")))
+    return {
+        ".".join(path.with_suffix("").parts): (home / path).read_text("utf-8")
+        for path in paths
+        if path.parts[0] not in BUILT
+    }
+
+
+def imports(module: str, source: str) -> list[Import]:
+    """Return the imports of a module, ``import_module("x")`` and ``__import__("x")`` included."""
+    walked = _walk(ast.parse(source), is_late=False, is_typing=False)
+    return [
+        Import(target, line, is_late, is_typing)
+        for node, is_late, is_typing in walked
+        for target, line in _targets(node, module)
+    ]
+
+
+def _walk(node: ast.AST, *, is_late: bool, is_typing: bool) -> Iterator[tuple[ast.AST, bool, bool]]:
+    for child in ast.iter_child_nodes(node):
+        late = is_late or isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+        typing = is_typing or child in _typing_only(node)
+        yield child, late, typing
+        yield from _walk(child, is_late=late, is_typing=typing)
+
+
+def _typing_only(node: ast.AST) -> list[ast.stmt]:
+    is_guard = isinstance(node, ast.If) and ast.unparse(node.test) in GUARDS
+    return node.body if is_guard and isinstance(node, ast.If) else []
+
+
+def _targets(node: ast.AST, module: str) -> list[tuple[str, int]]:
+    if isinstance(node, ast.Import):
+        return [(alias.name, node.lineno) for alias in node.names]
+    if isinstance(node, ast.ImportFrom):
+        parents = [PACKAGE, *module.split(".")][: -node.level] if node.level else []
+        home = ".".join([*parents, *([node.module] if node.module else [])])
+        return [(f"{home}.{alias.name}", node.lineno) for alias in node.names]
+    if isinstance(node, ast.Call) and ast.unparse(node.func).endswith(
+        ("import_module", "__import__")
+    ):
+        named = [arg.value for arg in node.args[:1] if isinstance(arg, ast.Constant)]
+        return [(str(name), node.lineno) for name in named]
+    return []
+
+
+def resolved(target: str, modules: Mapping[str, str]) -> str:
+    """Return the module of the package in which an imported name lives."""
+    steps = target.split(".")[1:]
+    while steps and ".".join(steps) not in modules:
+        if ".".join([*steps, "__init__"]) in modules:
+            return ".".join([*steps, "__init__"])
+        steps.pop()
+    return ".".join(steps) or "__init__"
+
+
+# The rules, as functions of sources, so that the tests below can also show them bad ones.
+
+
+def breaches(files: Mapping[str, str]) -> list[str]:
+    """Return every import that breaks a rule, as ``module:line what``."""
+    found = []
+    for module, source in files.items():
+        layer = module.split(".")[0]
+        if layer not in LAYERS:
+            found.append(f"{module}:1 stands in no layer")
+            continue
+        for entry in imports(module, source):
+            problem = _misdirected(entry, layer, files) or _unowned(entry, module)
+            found += [f"{module}:{entry.line} {problem}"] if problem else []
+    return found
+
+
+def _misdirected(entry: Import, layer: str, files: Mapping[str, str]) -> str | None:
+    if not entry.is_ours or entry.target == f"{PACKAGE}.__version__":
+        return None
+    other = resolved(entry.target, files).split(".")[0]
+    return None if other in LAYERS[layer] | {layer} else f"{layer} imports {other}"
+
+
+def _unowned(entry: Import, module: str) -> str | None:
+    library = entry.library
+    if library is None or entry.is_typing:
+        return None
+    if not entry.is_late:
+        return f"imports {library} while it is loaded"
+    owners = OWNERS.get(library, ())
+    name = module.removesuffix(".__init__")
+    is_owner = any(fnmatch(name, owner) for owner in owners)
+    return None if is_owner else f"imports {library}, which it is not about"
+
+
+def orphans(files: Mapping[str, str], starts: set[str]) -> set[str]:
+    """Return the modules that no start reaches, by imports or by their full name in a text."""
+    reached: set[str] = set()
+    waiting = [start for start in starts if start in files]
+    while waiting:
+        module = waiting.pop()
+        if module not in reached:
+            reached.add(module)
+            waiting += _used(module, files)
+    return set(files) - reached
+
+
+def _used(module: str, files: Mapping[str, str]) -> set[str]:
+    named = {name for name in _texts(files[module]) if name.startswith(f"{PACKAGE}.")}
+    run = {entry.target for entry in imports(module, files[module]) if not entry.is_typing}
+    used = {resolved(target, files) for target in run | named if target.startswith(PACKAGE)}
+    steps = [name.split(".") for name in used | {module}]
+    parents = {".".join([*step[:i], "__init__"]) for step in steps for i in range(len(step))}
+    return used | (parents & set(files))
+
+
+def _texts(source: str) -> set[str]:
+    nodes = ast.walk(ast.parse(source))
+    return {n.value for n in nodes if isinstance(n, ast.Constant) and isinstance(n.value, str)}
+
+
+def unread_files(names: list[str], files: Mapping[str, str]) -> list[str]:
+    """Return the data files that no module names."""
+    texts = {text for source in files.values() for text in _texts(source)}
+    return [name for name in names if not any(name in text for text in texts)]
+
+
+def too_long(files: Mapping[str, str]) -> list[str]:
+    """Return the modules that have outgrown a page."""
+    return [name for name, text in files.items() if len(text.splitlines()) > LONGEST_FILE]
+
+
+# The package keeps the rules
+
+
+def test_imports_keep_the_direction_and_the_owners() -> None:
+    """A reader of one layer needs no other than those below; a library has its few files."""
+    # given
+    files = package_files()
+
+    # when
+    found = breaches(files)
+
+    # then
+    assert "model.trace" in files
+    assert found == []
+
+
+def test_the_layers_have_no_circle_and_probes_and_views_never_meet() -> None:
+    """Through whatever is between them: a view works on any document, a probe without a screen."""
+    # given
+    order = list(TopologicalSorter(LAYERS).static_order())
+
+    # when
+    seen: dict[str, set[str]] = {}
+    for layer in order:
+        seen[layer] = LAYERS[layer].union(*(seen[below] for below in LAYERS[layer]))
+
+    # then
+    assert "views" not in seen["probes"]
+    assert "probes" not in seen["views"]
+    assert seen["model"] == set()
+    assert seen["capture"] == {"model"}
+
+
+def test_no_file_is_longer_than_400_lines() -> None:
+    """A file is about one noun or one verb; longer ones are split."""
+    # given
+    files = package_files()
+
+    # when
+    found = too_long(files)
+
+    # then
+    assert found == []
+
+
+def entry_points() -> set[str]:
+    """Return the modules that pyproject.toml names."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    groups = [project.get("scripts", {}), *project.get("entry-points", {}).values()]
+    targets = [target.partition(":")[0] for group in groups for target in group.values()]
+    return {resolved(target, package_files()) for target in targets}
+
+
+def test_no_file_is_an_orphan() -> None:
+    """Whatever is shipped is used: reached from the public names or from an entry point."""
+    # given
+    files = package_files()
+
+    # when
+    found = orphans(files, {*STARTS, *entry_points()})
+
+    # then
+    assert found == set()
+
+
+def test_no_data_file_is_an_orphan() -> None:
+    """Schemas and other data that are shipped are read by some module."""
+    # given
+    home = ROOT / PACKAGE
+    paths = (path.relative_to(home) for path in home.rglob("*") if path.is_file())
+    kept = (path for path in paths if path.parts[0] not in BUILT and path.name != "py.typed")
+    data = [path.name for path in kept if path.suffix not in {".py", ".pyc"}]
+
+    # when
+    found = unread_files(data, package_files())
+
+    # then
+    assert "trace.v1.json" in data
+    assert found == []
+
+
+@pytest.mark.parametrize("module", ["", ".model", ".api", ".magics", ".testing"])
+def test_importing_the_package_loads_no_heavy_library(module: str) -> None:
+    """``import jupyter_serprof`` and ``%load_ext`` cost milliseconds, whatever is installed."""
+    # given
+    name = f"{PACKAGE}{module}"
+    if resolved(f"{name}.x", package_files()) == "__init__" and module:
+        pytest.skip(f"{name} is not written yet")
+
+    # when
+    program = f"import sys, {name}; print(*sys.modules)"
+    printed = subprocess.check_output([sys.executable, "-c", program], text=True)
+
+    # then
+    loaded = set(printed.split())
+    assert name in loaded
+    assert loaded & HEAVY == set()
+
+
+# The rules see what they forbid
+
+
+@pytest.mark.parametrize(
+    ("module", "source", "found"),
+    [
+        # Direction, in every way of writing an import.
+        ("model.bad", "import jupyter_serprof.capture.clock", "1 model imports capture"),
+        ("model.bad", "from jupyter_serprof import capture", "1 model imports capture"),
+        ("model.bad", "from ..capture import clock", "1 model imports capture"),
+        ("model.bad", "from ..capture.clock import now", "1 model imports capture"),
+        ("model.bad", "from jupyter_serprof import record", "1 model imports __init__"),
+        ("model.bad", "def f():\n from jupyter_serprof.api import record", "2 model imports api"),
+        ("model.bad", "if TYPE_CHECKING:\n import jupyter_serprof.api", "2 model imports api"),
+        ("model.bad", "import_module('jupyter_serprof.api')", "1 model imports api"),
+        ("capture.bad", "import jupyter_serprof.probes", "1 capture imports probes"),
+        ("capture.bad", "import jupyter_serprof.analysis", "1 capture imports analysis"),
+        ("probes.bad", "import jupyter_serprof.views.text", "1 probes imports views"),
+        ("probes.bad", "import jupyter_serprof.analysis", "1 probes imports analysis"),
+        ("views.bad", "import jupyter_serprof.probes", "1 views imports probes"),
+        ("views.bad", "import jupyter_serprof.capture", "1 views imports capture"),
+        ("analysis.bad", "import jupyter_serprof.views.text", "1 analysis imports views"),
+        ("analysis.bad", "import jupyter_serprof.capture", "1 analysis imports capture"),
+        ("experiments.bad", "import jupyter_serprof.views.text", "1 experiments imports views"),
+        ("experiments.bad", "import jupyter_serprof.api", "1 experiments imports api"),
+        ("api", "import jupyter_serprof.magics", "1 api imports magics"),
+        ("magics.bad", "from jupyter_serprof.views.text import text", "1 magics imports views"),
+        ("testing", "import jupyter_serprof.probes", "1 testing imports probes"),
+        ("helpers", "", "1 stands in no layer"),
+        # Third-party libraries.
+        ("model.bad", "import numpy", "1 imports numpy while it is loaded"),
+        ("model.bad", "def f():\n import numpy", "2 imports numpy, which it is not about"),
+        ("views.figure", "from matplotlib.figure import F", "1 imports matplotlib while it is"),
+        ("views.figure", "try:\n import matplotlib\nexcept E: ...", "2 imports matplotlib while"),
+        ("views.figure", "class A:\n import matplotlib", "2 imports matplotlib while it is loaded"),
+        ("views.figure", "if not TYPE_CHECKING:\n import matplotlib", "2 imports matplotlib while"),
+        ("views.text", "def f():\n import matplotlib", "2 imports matplotlib, which it is not"),
+        (
+            "views.figure",
+            "if TYPE_CHECKING: ...\nelse:\n import matplotlib",
+            "3 imports matplotlib",
+        ),
+        ("magics.bad", "import IPython", "1 imports IPython while it is loaded"),
+        ("api", "def f():\n import IPython", "2 imports IPython, which it is not about"),
+        ("probes.bad", "def f():\n import ray", "2 imports ray, which it is not about"),
+        ("probes.bad", "def f():\n import_module('ray')", "2 imports ray, which it is not about"),
+        ("probes.bad", "def f():\n __import__('ray')", "2 imports ray, which it is not about"),
+        ("api", "def f():\n import brand_new", "2 imports brand_new, which it is not about"),
+    ],
+)
+def test_a_bad_import_is_found(module: str, source: str, found: str) -> None:
+    """However it is written, an import against the rules is named with its line."""
+    # given
+    good = dict.fromkeys(
+        ("__init__", "api", "magics.__init__", "model.__init__", "probes.__init__", "views.text"),
+        "",
+    )
+    more = dict.fromkeys(("capture.clock", "capture.__init__", "analysis.__init__"), "")
+
+    # when
+    seen = breaches({**good, **more, module: source})
+
+    # then
+    assert len(seen) == 1
+    assert seen[0].startswith(f"{module}:{found}")
+
+
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        ("model.good", "import json, zlib\nfrom jupyter_serprof.model import Trace"),
+        ("model.good", "from . import trace\nfrom .trace import Trace"),
+        ("model.good", "if TYPE_CHECKING:\n import numpy"),
+        ("capture.environment", "def f():\n from jupyter_serprof import __version__"),
+        ("capture.environment", "def f():\n import psutil"),
+        ("probes.ray_driver", "async def f():\n from ray.util import state"),
+        ("views.figure", "class A:\n def f(self):\n  from matplotlib.figure import Figure"),
+        ("magics.__init__", "def f():\n from IPython import get_ipython"),
+        ("__init__", "def load_ipython_extension(s):\n from jupyter_serprof.magics import load"),
+        ("views.text", "matplotlib = sys.modules.get('matplotlib')"),
+    ],
+)
+def test_a_good_import_is_left_alone(module: str, source: str) -> None:
+    """Late, in the file that is about it, or for type checkers only: as the rules want it."""
+    # given
+    files = {"model.__init__": "", "model.trace": "", "magics.__init__": "", "__init__": ""}
+
+    # when
+    seen = breaches({**files, module: source})
+
+    # then
+    assert seen == []
+
+
+def test_an_orphan_is_found() -> None:
+    """Imported by nobody, by orphans only, by itself only, or for type checkers only: unused."""
+    # given
+    files = {
+        "__init__": "HOME = 'jupyter_serprof.api'\nif TYPE_CHECKING:\n import jupyter_serprof.d",
+        "api": "from jupyter_serprof.views.text import text",
+        "views.__init__": "",
+        "views.text": "",
+        "probes.ray_driver": "from jupyter_serprof.probes import ladder",
+        "probes.ladder": "",
+        "a": "import jupyter_serprof.b",
+        "b": "import jupyter_serprof.a",
+        "c": "import jupyter_serprof.c",
+        "d": "",
+    }
+
+    # when
+    found = orphans(files, {"__init__", "probes.ray_driver"})
+
+    # then
+    assert found == {"a", "b", "c", "d"}
+
+
+def test_unread_data_and_long_files_are_found() -> None:
+    """A schema that nobody reads, a file of 401 lines."""
+    # given
+    files = {"model.schema": "NAME = 'trace.v1.json'", "long": "\n" * 401, "page": "\n" * 400}
+
+    # when
+    unread = unread_files(["trace.v1.json", "old.v0.json"], files)
+
+    # then
+    assert unread == ["old.v0.json"]
+    assert too_long(files) == ["long"]
