@@ -1,0 +1,91 @@
+"""The tutorials: they run from top to bottom, and what is saved in them can be read by a stranger."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+
+from jupyter_serprof.model import from_document
+from jupyter_serprof.model.document import MIME_TYPE
+
+FOLDER = Path(__file__).parents[2] / "notebooks"
+TUTORIALS = sorted(FOLDER.glob("*.ipynb"))
+#: What a saved notebook must not tell about the machine that it ran on.
+PRIVATE = re.compile(r"/(home|root|work|Users|tmp)/|(?<!\d)192\.0\.|auth_token")
+SMALL_ROWS = "ROWS = 1_000"
+
+
+def outputs(notebook: Any) -> list[Any]:
+    """Return all outputs of the code cells of a notebook."""
+    return [output for cell in notebook.cells for output in cell.get("outputs", ())]
+
+
+def documents(notebook: Any) -> list[Any]:
+    """Return the documents of this package in the outputs of a notebook."""
+    found = (output.get("data", {}).get(MIME_TYPE) for output in outputs(notebook))
+    return [document for document in found if document is not None]
+
+
+def test_there_is_a_tutorial() -> None:
+    """The parametrized tests below look at something."""
+    assert TUTORIALS
+
+
+@pytest.mark.ray
+@pytest.mark.notebook
+@pytest.mark.parametrize("path", TUTORIALS, ids=lambda path: path.stem)
+def test_a_tutorial_runs_from_top_to_bottom_at_a_small_size(path: Path) -> None:
+    """Every cell of a tutorial works in a fresh kernel, including the assertions in its verdicts."""
+    # given
+    notebook = nbformat.read(path, as_version=4)
+    parameters = [c for c in notebook.cells if "parameters" in c.metadata.get("tags", ())]
+    parameters[0].source = SMALL_ROWS
+
+    # when
+    NotebookClient(notebook, timeout=300, store_widget_state=False).execute()
+
+    # then
+    assert [output for output in outputs(notebook) if output.get("name") == "stderr"] == []
+    assert len(documents(notebook)) == len(documents(nbformat.read(path, as_version=4)))
+
+
+@pytest.mark.parametrize("path", TUTORIALS, ids=lambda path: path.stem)
+def test_a_saved_tutorial_has_readable_outputs(path: Path) -> None:
+    """The saved outputs carry text, picture and document; no errors, nothing private, under 1 MB."""
+    # given
+    notebook = nbformat.read(path, as_version=4)
+
+    # when
+    shown = [output for output in outputs(notebook) if MIME_TYPE in output.get("data", {})]
+
+    # then
+    assert shown
+    assert all({"text/plain", "image/png"} <= output["data"].keys() for output in shown)
+    assert all(from_document(document) for document in documents(notebook))
+    assert not any(output.output_type == "error" for output in outputs(notebook))
+    assert PRIVATE.search(path.read_text("utf-8")) is None
+    assert path.stat().st_size < 1_000_000
+    assert "widgets" not in notebook.metadata
+
+
+@pytest.mark.parametrize("path", TUTORIALS, ids=lambda path: path.stem)
+def test_an_output_of_a_saved_tutorial_takes_at_most_40_kb(path: Path) -> None:
+    """Sharing a notebook stays cheap: text, picture and document of one output together."""
+    # given
+    notebook = nbformat.read(path, as_version=4)
+
+    # when
+    sizes = [
+        len(json.dumps(output["data"], separators=(",", ":"), ensure_ascii=False).encode())
+        for output in outputs(notebook)
+        if MIME_TYPE in output.get("data", {})
+    ]
+
+    # then
+    assert max(sizes) <= 40_000, sizes
