@@ -1,9 +1,9 @@
 """Arming and removing hooks: the one place that assigns into other libraries.
 
-Each place holds at most one hook, shared by all recordings that listen to it; the last one that leaves
-puts the identical original back. If another tool wrapped the place in between, its wrapper stays and
-our hook below it falls idle; should that tool put our idle hook back, the next sweep replaces it by the
-original.
+Each place holds at most one hook, shared by all recordings that listen to it; the last one that
+leaves puts the identical original back. If another tool wrapped the place in between, its wrapper
+stays and our hook below it falls idle; should that tool put our idle hook back, the next sweep
+replaces it by the original.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Subscription:
             sweep()
 
 
-def arm(point: Point, sink: Sink, *, owner: object = None, attribute: str = "") -> Subscription:
+def arm(point: Point, sink: Sink, *, owner: object | None = None, attribute: str = "") -> Subscription:
     """Listen to a place; the caller keeps the subscription and removes it.
 
     Parameters
@@ -86,10 +86,11 @@ def arm(point: Point, sink: Sink, *, owner: object = None, attribute: str = "") 
     AttributeError, ImportError, TypeError
         If there is no such callable; nothing was changed.
     """
+    if owner is None:
+        # Outside the lock: it may wait for an import of another thread, which may wait for the lock.
+        owner, attribute = point.owner()
     with _LOCK:
         sweep()
-        if owner is None:
-            owner, attribute = point.owner()
         patch = _standing(owner, attribute) or _install(point, owner, attribute)
         patch.hook.sinks = (*patch.hook.sinks, sink)
         return Subscription(patch, sink)

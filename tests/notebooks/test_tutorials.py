@@ -1,4 +1,4 @@
-"""The tutorials: they run from top to bottom, and what is saved in them can be read by a stranger."""
+"""The tutorials: they run, and what is saved in them can be read by a stranger."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ PRIVATE = re.compile(r"/(home|root|work|Users|tmp)/|(?<!\d)192\.0\.|auth_token")
 SMALL_ROWS = "ROWS = 1_000"
 
 
-def outputs(notebook: Any) -> list[Any]:
+def outputs(notebook: nbformat.NotebookNode) -> list[Any]:
     """Return all outputs of the code cells of a notebook."""
     return [output for cell in notebook.cells for output in cell.get("outputs", ())]
 
 
-def documents(notebook: Any) -> list[Any]:
+def documents(notebook: nbformat.NotebookNode) -> list[Any]:
     """Return the documents of this package in the outputs of a notebook."""
     found = (output.get("data", {}).get(MIME_TYPE) for output in outputs(notebook))
     return [document for document in found if document is not None]
@@ -41,7 +41,7 @@ def test_there_is_a_tutorial() -> None:
 @pytest.mark.notebook
 @pytest.mark.parametrize("path", TUTORIALS, ids=lambda path: path.stem)
 def test_a_tutorial_runs_from_top_to_bottom_at_a_small_size(path: Path) -> None:
-    """Every cell of a tutorial works in a fresh kernel, including the assertions in its verdicts."""
+    """Every cell works in a fresh kernel, including the assertions in the verdicts."""
     # given
     notebook = nbformat.read(path, as_version=4)
     parameters = [c for c in notebook.cells if "parameters" in c.metadata.get("tags", ())]
@@ -57,7 +57,7 @@ def test_a_tutorial_runs_from_top_to_bottom_at_a_small_size(path: Path) -> None:
 
 @pytest.mark.parametrize("path", TUTORIALS, ids=lambda path: path.stem)
 def test_a_saved_tutorial_has_readable_outputs(path: Path) -> None:
-    """The saved outputs carry text, picture and document; no errors, nothing private, under 1 MB."""
+    """Saved outputs carry text, picture and document: no errors, nothing private, under 1 MB."""
     # given
     notebook = nbformat.read(path, as_version=4)
 
