@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from jupyter_serprof.model import Finding, ProbeReport, Quality, Sweep
 
 _FINDINGS_SHOWN = 4
+#: A library that was not there took no time, so nothing was missed.
+_SILENT_STATES = frozenset({"not installed", "not imported"})
 Remark = tuple[str, str]
 
 
@@ -72,7 +74,7 @@ def _quality_sentences(quality: Quality) -> Iterator[str]:
 
 
 def _probe_sentences(probe: ProbeReport) -> Iterator[str]:
-    if probe.state == "not installed":
+    if probe.state in _SILENT_STATES:
         return
     name = f"{probe.name} {probe.version}" if probe.version else probe.name
     level = f" ({probe.level})" if probe.level else ""

@@ -172,3 +172,11 @@ def fact_bytes_text(run: Run, fact: str) -> str:
 def faults_text(run: Run) -> str:
     """Return the pages that a run touched for the first time."""
     return format_count(run.point.minor_faults)
+
+
+def state_text(variant: Variant) -> str:
+    """Return why a variant has no complete runs: its state and the reason, once each."""
+    state = "no runs" if variant.state == "ok" else variant.state
+    if state in variant.reason:
+        return variant.reason
+    return f"{state}: {variant.reason}" if variant.reason else state

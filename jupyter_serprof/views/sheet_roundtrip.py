@@ -16,6 +16,7 @@ from jupyter_serprof.views.runs import (
     memcpy_text,
     parts_of,
     runs_of,
+    state_text,
 )
 from jupyter_serprof.views.sheet import MARGIN, SMALL, TEXT, WIDTH, Box, Label, Rule
 from jupyter_serprof.views.sheet_parts import (
@@ -49,6 +50,9 @@ _HEADS = (
     ("page", "faults"),
     ("times", "memcpy"),
 )
+
+#: So many of them, from the left, are in a brief picture.
+_BRIEF = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +110,7 @@ def _rights(sheet: Sheet, sweep: Sweep, runs: Sequence[Run]) -> tuple[tuple[floa
     right = float(WIDTH - MARGIN)
     rights = []
     rows = [_cells(sweep, runs, run) for run in runs]
-    for i in reversed(range(len(_HEADS))):
+    for i in reversed(range(_BRIEF if sheet.is_brief else len(_HEADS))):
         texts = [*(row[i] for row in rows), *_HEADS[i]]
         rights.append(right)
         widest = max(sheet.measure(text, TEXT, i == 0) for text in texts)
@@ -123,7 +127,7 @@ def _label(run: Run, has_sizes: bool) -> str:
 def _put_heads(sheet: Sheet, scene: _Scene) -> list[float]:
     """Put the heads of the columns and the axis; return where the grid lines go."""
     muted = sheet.theme.muted
-    for right, head in zip(scene.rights, _HEADS, strict=True):
+    for right, head in zip(scene.rights, _HEADS, strict=False):
         for text, y in zip(head, (8, 22), strict=True):
             sheet.add(Label(right, sheet.y + y, text, muted, SMALL, side="right"))
     _put_guide_name(sheet, scene)
@@ -164,16 +168,11 @@ def _put_variant(sheet: Sheet, scene: _Scene, variant: Variant, places: list[flo
 
 
 def _put_reason(sheet: Sheet, variant: Variant) -> None:
-    said = ": ".join(part for part in (_state(variant), variant.reason) if part)
     room = WIDTH - MARGIN - _LABELS_X
     sheet.y += 5
-    for line in sheet.wrap(said, room, TEXT, most=3):
+    for line in sheet.wrap(state_text(variant), room, TEXT, most=3):
         sheet.add(Label(_LABELS_X, sheet.y + 8, line, sheet.theme.ink, TEXT))
         sheet.y += 18
-
-
-def _state(variant: Variant) -> str:
-    return "no runs" if variant.state == "ok" else variant.state
 
 
 def _put_run(sheet: Sheet, scene: _Scene, run: Run) -> None:
@@ -185,7 +184,7 @@ def _put_run(sheet: Sheet, scene: _Scene, run: Run) -> None:
         x, y = scene.axis.guide_x, sheet.y
         sheet.add(Rule(x, y, x, y + _PITCH, theme.ink, is_dotted=True))
     cells = _cells(scene.sweep, scene.runs, run)
-    for i, (right, text) in enumerate(zip(scene.rights, cells, strict=True)):
+    for i, (right, text) in enumerate(zip(scene.rights, cells, strict=False)):
         color = theme.muted if text == "n/a" else theme.ink
         is_bold = i == 0 and not run.cold
         shown = sheet.fit(text, _WIDEST_NUMBER, TEXT, is_bold=is_bold)

@@ -16,6 +16,7 @@ from jupyter_serprof.views.runs import (
     parts_of,
     runs_of,
     spread_text,
+    state_text,
 )
 
 if TYPE_CHECKING:
@@ -120,9 +121,7 @@ def _missing(variant: Variant, runs: Sequence[Run], columns: int) -> list[str]:
     has_runs = any(run.variant.key == variant.key for run in runs)
     if variant.state == "ok" and has_runs:
         return []
-    state = "no runs" if variant.state == "ok" else variant.state
-    said = f"{state}: {variant.reason}" if variant.reason else state
-    return hang(clean(variant.title), said, columns, indent=_NAMES[1] + 2)
+    return hang(clean(variant.title), state_text(variant), columns, indent=_NAMES[1] + 2)
 
 
 def _stage_lines(runs: Sequence[Run], columns: int) -> Iterator[str]:

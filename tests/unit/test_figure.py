@@ -52,6 +52,7 @@ documents = pytest.mark.parametrize("doc", DOCUMENTS.values(), ids=DOCUMENTS.key
 def test_labels_neither_overlap_nor_leave_the_picture(doc: Trace | Sweep) -> None:
     """Every word of the picture can be read, whatever the names and however many the rows."""
     _check_labels(sheet_of(doc))
+    _check_labels(sheet_of(doc, is_brief=True))
 
 
 @settings(max_examples=40)
@@ -105,6 +106,15 @@ def test_further_stages_are_drawn_as_one_row_that_keeps_the_sum() -> None:
     assert sum(float(line.self_text) for line in table.lines) == pytest.approx(
         float(table.wall_text)
     )
+
+
+@documents
+def test_a_brief_picture_is_smaller_and_keeps_the_times(doc: Trace | Sweep) -> None:
+    """What is left out for size is said in the text beside it; the headline and bars stay."""
+    full, brief = png(doc), png(doc, is_brief=True)
+
+    assert len(brief) < len(full)
+    assert next(_labels(sheet_of(doc, is_brief=True))) == next(_labels(sheet_of(doc)))
 
 
 def test_the_guide_line_of_one_memcpy_crosses_no_label() -> None:
