@@ -2,25 +2,16 @@
 
 import { readDocument, type SerprofDocument, UnreadableDocument } from "./core/document";
 import { element } from "./core/dom";
+import type { CompareView, Host, View } from "./core/host";
 import { findings } from "./views/findings";
 import { head } from "./views/head";
 import { sweep } from "./views/sweep";
 import { waterfall } from "./views/waterfall";
 
-/** What the views may ask of the page around them. */
-export interface Host {
-  readonly name: "mime" | "anywidget" | "page";
-  copyText(text: string): Promise<void>;
-}
+export type { CompareView, Host, View } from "./core/host";
 
-export interface View {
-  update(document: unknown): void;
-  destroy(): void;
-}
-
-export function mount(container: HTMLElement, document: unknown, host: Host): View {
+export function mount(container: HTMLElement, document: unknown, host: Host = {}): View {
   const root = element("div", "jsp-root");
-  root.dataset.host = host.name;
   container.append(root);
   let frame = 0;
 
@@ -63,4 +54,22 @@ function render(value: unknown, host: Host): HTMLElement[] {
 
 function picture(doc: SerprofDocument): HTMLElement {
   return doc.format === "serprof.trace" ? waterfall(doc) : sweep(doc);
+}
+
+/** Draw two documents side by side, stage by stage. */
+export function mountCompare(
+  container: HTMLElement,
+  before: unknown,
+  after: unknown,
+  host: Host = {},
+): CompareView {
+  const view = mount(container, after, host);
+  let shown = before;
+  return {
+    update(nextBefore: unknown, nextAfter: unknown): void {
+      shown = nextBefore ?? shown;
+      view.update(nextAfter);
+    },
+    destroy: view.destroy,
+  };
 }

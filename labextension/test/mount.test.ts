@@ -92,10 +92,10 @@ describe("findings", () => {
   });
 
   it("hand the remedy to the host when Copy is pressed", () => {
-    const copyText = vi.fn(() => Promise.resolve());
-    const root = draw(sampleTrace(), { name: "page", copyText });
+    const copy = vi.fn(() => Promise.resolve());
+    const root = draw(sampleTrace(), { copy });
     root.querySelector("button")?.click();
-    expect(copyText).toHaveBeenCalledWith("ref = ray.put(a)    # once, then pass ref");
+    expect(copy).toHaveBeenCalledWith("ref = ray.put(a)    # once, then pass ref");
   });
 
   it("never turn their text into elements", () => {

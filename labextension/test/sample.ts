@@ -126,4 +126,4 @@ export function sampleSweep(): SweepDocument {
   };
 }
 
-export const silentHost: Host = { name: "page", copyText: () => Promise.resolve() };
+export const silentHost: Host = { copy: () => Promise.resolve() };

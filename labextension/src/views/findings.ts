@@ -3,7 +3,7 @@
 import type { Finding, Scalar } from "../core/document";
 import { element } from "../core/dom";
 import * as format from "../core/format";
-import type { Host } from "../mount";
+import type { Host } from "../core/host";
 
 export function findings(list: readonly Finding[], host: Host): HTMLElement | null {
   const [first, ...others] = list;
@@ -54,12 +54,16 @@ function remedy(text: string, host: Host): HTMLElement {
   const button = element("button", "jsp-button", "Copy");
   button.type = "button";
   button.addEventListener("click", () => {
-    host.copyText(text).then(
+    Promise.resolve((host.copy ?? writeText)(text)).then(
       () => button.replaceChildren("Copied"),
       () => button.replaceChildren("Cannot copy here"),
     );
   });
   return element("div", "jsp-remedy", element("pre", "", text), button);
+}
+
+function writeText(text: string): Promise<void> {
+  return navigator.clipboard.writeText(text);
 }
 
 const UNIT_ENDINGS: readonly [string, (value: number) => string][] = [

@@ -1,0 +1,25 @@
+/** What the views may ask of the page around them; everything is optional and has a fall-back. */
+
+export interface Host {
+  /** The view to show first: "waterfall", "lanes", "table", "findings", "roundtrip", "sweep". */
+  readonly view?: string;
+  /** Offer a file to the reader; without it the browser's own download is used. */
+  save?(name: string, blob: Blob): void;
+  /** Put text on the clipboard; without it the browser's own clipboard is used. */
+  copy?(text: string): Promise<void> | void;
+  /** Former names, read by nobody; they go when no host gives them any more. */
+  readonly name?: string;
+  copyText?(text: string): Promise<void>;
+}
+
+/** A picture that is on the page. */
+export interface View {
+  update(document: unknown): void;
+  destroy(): void;
+}
+
+/** Two documents side by side. */
+export interface CompareView {
+  update(before: unknown, after: unknown): void;
+  destroy(): void;
+}
