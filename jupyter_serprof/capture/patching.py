@@ -69,7 +69,9 @@ class Subscription:
             sweep()
 
 
-def arm(point: Point, sink: Sink, *, owner: object | None = None, attribute: str = "") -> Subscription:
+def arm(
+    point: Point, sink: Sink, *, owner: object | None = None, attribute: str = ""
+) -> Subscription:
     """Listen to a place; the caller keeps the subscription and removes it.
 
     Parameters
