@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from threading import RLock
 from typing import Any
 
@@ -30,6 +30,13 @@ class Patch:
     hook: Hook
     installed: object
     previous: object
+    #: One entry for each subscription; a sink that listens twice still takes each record once.
+    listeners: list[Sink] = field(default_factory=list)
+
+    def listen(self, listeners: Iterable[Sink]) -> None:
+        """Change who listens."""
+        self.listeners = list(listeners)
+        self.hook.sinks = tuple(dict.fromkeys(self.listeners))
 
     def stands(self) -> bool:
         """Tell whether our hook is still what the place holds."""
@@ -63,9 +70,10 @@ class Subscription:
             if not self.is_armed:
                 return
             self.is_armed = False
-            sinks = list(self.patch.hook.sinks)
-            sinks.remove(self.sink)
-            self.patch.hook.sinks = tuple(sinks)
+            left = list(self.patch.listeners)
+            if self.sink in left:
+                left.remove(self.sink)
+            self.patch.listen(left)
             sweep()
 
 
@@ -94,7 +102,7 @@ def arm(
     with _LOCK:
         sweep()
         patch = _standing(owner, attribute) or _install(point, owner, attribute)
-        patch.hook.sinks = (*patch.hook.sinks, sink)
+        patch.listen([*patch.listeners, sink])
         return Subscription(patch, sink)
 
 
