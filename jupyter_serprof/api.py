@@ -16,9 +16,12 @@ from jupyter_serprof.model import Sweep, Trace, UsageError, load, save_document
 from jupyter_serprof.model.files import write_whole
 from jupyter_serprof.views.bundle import bundle
 from jupyter_serprof.views.figure import png, svg
+from jupyter_serprof.views.html import html
+from jupyter_serprof.views.live import Live
 from jupyter_serprof.views.text import text
 
 __all__ = [
+    "Live",
     "Recording",
     "Repeats",
     "RoundTrip",
@@ -142,7 +145,9 @@ def show(document: Trace | Sweep, view: str | None = None) -> None:
 
 
 def save(document: Trace | Sweep, path: str | os.PathLike[str]) -> None:
-    """Write a document: ``.serprof.json`` whole, ``.png`` or ``.svg`` as a picture.
+    """Write a document: ``.serprof.json``, ``.png`` or ``.svg`` as a picture, ``.html`` as a page.
+
+    The page is complete in itself: it opens offline and asks for nothing.
 
     Raises
     ------
@@ -158,9 +163,11 @@ def save(document: Trace | Sweep, path: str | os.PathLike[str]) -> None:
         write_whole(Path(path), png(document))
     elif ending.endswith(".svg"):
         write_whole(Path(path), svg(document))
+    elif ending.endswith((".html", ".htm")):
+        write_whole(Path(path), html(document).encode("utf-8"))
     else:
         message = (
             f"cannot tell how to save {Path(path).name!r}; end the name with .serprof.json, "
-            ".png or .svg, e.g. --save run.serprof.json"
+            ".html, .png or .svg, e.g. --save run.serprof.json"
         )
         raise UsageError(message)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import shutil
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parents[1]
 LABEXTENSION = "share/jupyter/labextensions/jupyter-serprof"
+#: It travels in every widget and lies in every exported page.
+MOST_BUNDLE_BYTES = 40_000
 
 
 def run(*command: str, timeout_s: float = 60) -> subprocess.CompletedProcess[str]:
@@ -87,8 +90,12 @@ def test_wheel_holds_every_file_once(wheel_names: list[str]) -> None:
         "jupyter_serprof/py.typed",
         "jupyter_serprof/model/trace.v1.json",
         "jupyter_serprof/model/sweep.v1.json",
+        "jupyter_serprof/static/page.html",
+        "jupyter_serprof/static/widget.css",
+        "jupyter_serprof/static/widget.js",
         f"jupyter_serprof-0.1.0.data/data/{LABEXTENSION}/package.json",
         f"jupyter_serprof-0.1.0.data/data/{LABEXTENSION}/install.json",
+        f"jupyter_serprof-0.1.0.data/data/{LABEXTENSION}/schemas/jupyter-serprof/plugin.json",
         "jupyter_serprof-0.1.0.dist-info/licenses/LICENSE",
         "jupyter_serprof-0.1.0.dist-info/entry_points.txt",
     ],
@@ -125,6 +132,7 @@ def test_lock_file_names_no_host() -> None:
         "uv.lock",
         ".venv/pyvenv.cfg",
         "jupyter_serprof/labextension/package.json",
+        "jupyter_serprof/static/page.html",
         "jupyter_serprof/static/widget.js",
         "labextension/lib/mount.js",
         "labextension/node_modules/.package-lock.json",
@@ -146,7 +154,16 @@ def test_labextension_is_registered_in_this_environment() -> None:
 
     assert installed["name"] == "jupyter-serprof"
     assert installed["jupyterlab"]["_build"]["mimeExtension"] == "./mimeExtension"
+    assert installed["jupyterlab"]["_build"]["extension"] == "./extension"
     assert entrance.exists()
+
+
+@pytest.mark.parametrize("name", ["widget.js", "page.html"])
+def test_a_bundle_stays_small(name: str) -> None:
+    """A widget or a page costs at most 40 kB as it is sent, drawing included."""
+    content = (ROOT / "jupyter_serprof/static" / name).read_bytes()
+
+    assert 1000 < len(gzip.compress(content)) <= MOST_BUNDLE_BYTES
 
 
 def test_versions_agree() -> None:

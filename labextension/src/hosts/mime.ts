@@ -4,12 +4,9 @@ import type { IRenderMime } from "@jupyterlab/rendermime-interfaces";
 import { Widget } from "@lumino/widgets";
 
 import { MIME_TYPE } from "../core/document";
-import { type Host, mount, type View } from "../mount";
-
-const HOST: Host = {
-  name: "mime",
-  copyText: (text) => navigator.clipboard.writeText(text),
-};
+import type { Host, View } from "../core/host";
+import { mount } from "../mount";
+import { preferences } from "./preferences";
 
 class DocumentWidget extends Widget implements IRenderMime.IRenderer {
   #view: View | null = null;
@@ -17,7 +14,7 @@ class DocumentWidget extends Widget implements IRenderMime.IRenderer {
   async renderModel(model: IRenderMime.IMimeModel): Promise<void> {
     const value: unknown = model.data[MIME_TYPE];
     if (this.#view === null) {
-      this.#view = mount(this.node, value, HOST);
+      this.#view = mount(this.node, value, hostFor(model.metadata[MIME_TYPE]));
     } else {
       this.#view.update(value);
     }
@@ -28,6 +25,14 @@ class DocumentWidget extends Widget implements IRenderMime.IRenderer {
     this.#view = null;
     super.dispose();
   }
+}
+
+/** The view that the cell asked for, else the one of the settings, else what fits the document. */
+function hostFor(metadata: unknown): Host {
+  const asked =
+    typeof metadata === "object" && metadata !== null && "view" in metadata ? metadata.view : "";
+  const view = typeof asked === "string" && asked !== "" ? asked : preferences.view;
+  return view === "" ? {} : { view };
 }
 
 const extension: IRenderMime.IExtension = {

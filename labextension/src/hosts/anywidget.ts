@@ -1,0 +1,101 @@
+/**
+ * Draws a document through anywidget: in VS Code, Colab and marimo, and while something runs.
+ *
+ * The whole document is a trait of bytes (UTF-8 JSON); what is measured meanwhile arrives as
+ * messages that extend its lists, so that a long sweep is not sent again for each point.
+ */
+
+import { mount } from "../mount";
+
+/** What anywidget gives a module; only what is used here. */
+interface Model {
+  get(name: string): unknown;
+  on(event: string, handler: (...values: unknown[]) => void): void;
+  off(event: string, handler: (...values: unknown[]) => void): void;
+}
+
+interface Place {
+  readonly model: Model;
+  readonly el: HTMLElement;
+}
+
+/** The document of one model as far as it is known, and the views that follow it. */
+interface Feed {
+  document: unknown;
+  readonly followers: Set<(document: unknown) => void>;
+}
+
+/** From the first message on, views or not: a busy kernel cannot be asked later. */
+const feeds = new WeakMap<Model, Feed>();
+
+function initialize({ model }: { readonly model: Model }): void {
+  feedOf(model);
+}
+
+function render({ model, el }: Place): () => void {
+  const feed = feedOf(model);
+  const view = String(model.get("view") ?? "");
+  const picture = mount(el, feed.document, view === "" ? {} : { view });
+  const follow = (document: unknown): void => picture.update(document);
+  feed.followers.add(follow);
+  return () => {
+    feed.followers.delete(follow);
+    picture.destroy();
+  };
+}
+
+function feedOf(model: Model): Feed {
+  const known = feeds.get(model);
+  if (known !== undefined) {
+    return known;
+  }
+  const feed: Feed = { document: documentOf(model), followers: new Set() };
+  const tell = (): void => {
+    for (const follow of feed.followers) {
+      follow(feed.document);
+    }
+  };
+  model.on("change:document", () => {
+    feed.document = documentOf(model);
+    tell();
+  });
+  model.on("msg:custom", (message) => {
+    feed.document = extended(feed.document, message);
+    tell();
+  });
+  feeds.set(model, feed);
+  return feed;
+}
+
+/** `{"append": {"points": [...]}}` lengthens lists, `{"set": {"wall_ns": 5}}` replaces values. */
+export function extended(document: unknown, message: unknown): unknown {
+  if (!isObject(document) || !isObject(message)) {
+    return document;
+  }
+  const longer = { ...document, ...(isObject(message.set) ? message.set : {}) };
+  for (const [key, more] of Object.entries(isObject(message.append) ? message.append : {})) {
+    const list: unknown = longer[key];
+    longer[key] = [...(Array.isArray(list) ? list : []), ...(Array.isArray(more) ? more : [])];
+  }
+  return longer;
+}
+
+function documentOf(model: Model): unknown {
+  const value = model.get("document");
+  try {
+    return JSON.parse(typeof value === "string" ? value : new TextDecoder().decode(bytes(value)));
+  } catch {
+    return null;
+  }
+}
+
+/** marimo hands over a Uint8Array, the Jupyter front ends a DataView. */
+function bytes(value: unknown): ArrayBufferView {
+  return ArrayBuffer.isView(value) ? value : new Uint8Array();
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+export default { initialize, render };

@@ -1,0 +1,29 @@
+/** The script of a self-contained page: the document lies in the page as text that nothing runs. */
+
+import { MIME_TYPE } from "../core/document";
+import { mount } from "../mount";
+
+function start(): void {
+  const source = document.querySelector<HTMLScriptElement>(`script[type="${MIME_TYPE}"]`);
+  const place = document.getElementById("serprof");
+  if (source === null || place === null) {
+    return;
+  }
+  const view = source.dataset.view ?? "";
+  const parsed = parse(source.textContent);
+  mount(place, parsed, view === "" ? {} : { view });
+  if (parsed !== null) {
+    // Picture and text were for readers without scripts; of a damaged document they stay.
+    document.getElementById("serprof-fallback")?.remove();
+  }
+}
+
+function parse(text: string | null): unknown {
+  try {
+    return JSON.parse(text ?? "");
+  } catch {
+    return null;
+  }
+}
+
+start();

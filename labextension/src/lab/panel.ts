@@ -1,0 +1,189 @@
+/** The side panel: the profiles of the current notebook, one of them pinned as baseline. */
+
+import type { INotebookTracker, Notebook } from "@jupyterlab/notebook";
+import { DisposableSet, type IDisposable } from "@lumino/disposable";
+import { Debouncer } from "@lumino/polling";
+import { Widget } from "@lumino/widgets";
+
+import { element } from "../core/dom";
+import { bytes } from "../core/format";
+import type { Compared } from "./compare";
+import type { ExportKind } from "./exports";
+import { serprofIcon } from "./icon";
+import { type Profile, profilesOf } from "./profiles";
+
+/** What the panel asks of the plugin. */
+export interface PanelActions {
+  jump(profile: Profile): void;
+  compare(before: Compared, after: Compared): void;
+  save(profile: Profile, kind: ExportKind): void;
+}
+
+const REFRESH_MS = 150;
+const KINDS: readonly ExportKind[] = ["html", "png", "json"];
+const EMPTY = "No profiles here yet. Begin a cell with %%serprof, or press the button of a cell.";
+
+export class ProfilesPanel extends Widget {
+  readonly #tracker: INotebookTracker;
+  readonly #actions: PanelActions;
+  readonly #list = element("ul", "jsp-panel-list");
+  readonly #note = element("p", "jsp-panel-note", EMPTY);
+  readonly #pinned = element("p", "jsp-panel-pinned");
+  readonly #refresh = new Debouncer(() => this.#paint(), REFRESH_MS);
+  #followed: IDisposable = new DisposableSet();
+  #baseline: Compared | null = null;
+  /** The output of the baseline, while it is still on the page. */
+  #baselineDocument: unknown = null;
+  #capBytes = Number.POSITIVE_INFINITY;
+
+  constructor(tracker: INotebookTracker, actions: PanelActions) {
+    super();
+    this.#tracker = tracker;
+    this.#actions = actions;
+    this.id = "jupyter-serprof:panel";
+    this.addClass("jsp-panel");
+    this.title.icon = serprofIcon;
+    this.title.caption = "Serialization profiles of this notebook";
+    this.node.setAttribute("role", "region");
+    this.node.setAttribute("aria-label", "Serialization profiles");
+    this.node.append(element("h2", "", "Profiles"), this.#pinned, this.#note, this.#list);
+    tracker.currentChanged.connect(this.#follow, this);
+    this.#follow();
+  }
+
+  get baseline(): Compared | null {
+    return this.#baseline;
+  }
+
+  /** Outputs above this size are marked: they make the notebook heavy to share. */
+  set capBytes(value: number) {
+    this.#capBytes = value;
+    void this.#refresh.invoke();
+  }
+
+  override dispose(): void {
+    if (!this.isDisposed) {
+      this.#tracker.currentChanged.disconnect(this.#follow, this);
+      this.#followed.dispose();
+      this.#refresh.dispose();
+    }
+    super.dispose();
+  }
+
+  #follow(): void {
+    this.#followed.dispose();
+    const model = this.#tracker.currentWidget?.content.model ?? null;
+    const followed = new DisposableSet();
+    if (model !== null) {
+      const refresh = (): void => {
+        if (!this.isDisposed) {
+          void this.#refresh.invoke().catch(() => undefined);
+        }
+      };
+      model.contentChanged.connect(refresh);
+      followed.add(once(() => model.contentChanged.disconnect(refresh)));
+    }
+    this.#followed = followed;
+    this.#paint();
+  }
+
+  #notebook(): Notebook | null {
+    const panel = this.#tracker.currentWidget;
+    return panel === null || panel.isDisposed ? null : panel.content;
+  }
+
+  #paint(): void {
+    if (this.isDisposed) {
+      return;
+    }
+    const profiles = profilesOf(this.#notebook());
+    const focused = this.node.contains(document.activeElement)
+      ? document.activeElement?.getAttribute("data-jsp-key")
+      : null;
+    this.#list.replaceChildren(...profiles.map((profile, i) => this.#item(profile, i)));
+    this.#note.hidden = profiles.length > 0;
+    this.#paintPinned();
+    if (focused) {
+      this.#list.querySelector<HTMLElement>(`[data-jsp-key="${focused}"]`)?.focus();
+    }
+    this.node.dataset.count = String(profiles.length);
+  }
+
+  #paintPinned(): void {
+    this.#pinned.hidden = this.#baseline === null;
+    if (this.#baseline !== null) {
+      const { title, about } = this.#baseline;
+      this.#pinned.textContent = `Baseline: ${title} ${about}`;
+    }
+  }
+
+  #item(profile: Profile, i: number): HTMLElement {
+    const isPinned = this.#baseline !== null && this.#baselineDocument === profile.document;
+    const jump = button(profile.title, `${i}:jump`, () => this.#actions.jump(profile));
+    jump.classList.add("jsp-panel-title");
+    jump.title = "Go to the cell";
+    const pin = button(isPinned ? "Unpin" : "Pin", `${i}:pin`, () => this.#pin(profile, isPinned));
+    pin.title = "Baseline of comparisons; it stays when the cell runs again";
+    pin.setAttribute("aria-pressed", String(isPinned));
+    const compare = button("Compare", `${i}:compare`, () => this.#compare(profile));
+    compare.disabled = this.#baseline === null || isPinned;
+    compare.title = compare.disabled ? "Pin another profile first" : "Compare with the baseline";
+    const saves = KINDS.map((kind) => {
+      const save = button(kind.toUpperCase(), `${i}:${kind}`, () =>
+        this.#actions.save(profile, kind),
+      );
+      save.title = `Export as ${kind.toUpperCase()}`;
+      return save;
+    });
+    const item = element("li", isPinned ? "jsp-panel-item jsp-is-pinned" : "jsp-panel-item");
+    const acts = element("div", "jsp-panel-acts", pin, compare, ...saves);
+    for (const act of [jump, ...acts.querySelectorAll("button")]) {
+      const said = act === jump ? `Go to ${profile.title}` : `${act.textContent} ${profile.title}`;
+      act.setAttribute("aria-label", `${said} ${profile.about}`);
+    }
+    item.append(jump, element("p", "jsp-panel-about", profile.about), acts, ...this.#size(profile));
+    return item;
+  }
+
+  #size({ sizeBytes }: Profile): HTMLElement[] {
+    const text = `${bytes(sizeBytes)} in the notebook; profile with --save FILE to keep it beside`;
+    return sizeBytes > this.#capBytes ? [element("p", "jsp-panel-heavy", text)] : [];
+  }
+
+  #pin(profile: Profile, isPinned: boolean): void {
+    this.#baseline = isPinned
+      ? null
+      : { title: profile.title, about: profile.about, document: profile.document };
+    this.#baselineDocument = isPinned ? null : profile.document;
+    this.#paint();
+  }
+
+  #compare(profile: Profile): void {
+    if (this.#baseline !== null) {
+      this.#actions.compare(this.#baseline, profile);
+    }
+  }
+}
+
+function button(text: string, key: string, act: () => void): HTMLButtonElement {
+  const node = element("button", "", text);
+  node.type = "button";
+  node.dataset.jspKey = key;
+  node.addEventListener("click", act);
+  return node;
+}
+
+function once(act: () => void): IDisposable {
+  let isDisposed = false;
+  return {
+    get isDisposed(): boolean {
+      return isDisposed;
+    },
+    dispose(): void {
+      if (!isDisposed) {
+        isDisposed = true;
+        act();
+      }
+    },
+  };
+}

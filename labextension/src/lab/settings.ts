@@ -1,0 +1,28 @@
+/** Settings of the reader: first view, palette, and the size from which an output is marked. */
+
+import type { ISettingRegistry } from "@jupyterlab/settingregistry";
+
+import { preferences } from "../hosts/preferences";
+import type { ProfilesPanel } from "./panel";
+
+const BYTES_PER_KB = 1000;
+
+export async function followSettings(
+  registry: ISettingRegistry,
+  plugin: string,
+  panel: ProfilesPanel,
+): Promise<void> {
+  const settings = await registry.load(plugin);
+  const apply = (): void => {
+    const { defaultView, palette, embedCapKB } = settings.composite;
+    preferences.view = typeof defaultView === "string" ? defaultView : "";
+    panel.capBytes = (typeof embedCapKB === "number" ? embedCapKB : 250) * BYTES_PER_KB;
+    if (palette === "light") {
+      document.body.dataset.jspPalette = "light";
+    } else {
+      delete document.body.dataset.jspPalette;
+    }
+  };
+  settings.changed.connect(apply);
+  apply();
+}
