@@ -43,12 +43,23 @@ def _number(value: Real) -> int | float | None:
 
 def _encode_inside(value: object, depth: int) -> object:
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {name: encode(getattr(value, name), depth) for name in field_names(type(value))}
+        return {
+            entry.name: encode(getattr(value, entry.name), depth)
+            for entry in dataclasses.fields(value)
+            if not _is_absent(entry, getattr(value, entry.name))
+        }
     if isinstance(value, Mapping):
         return {str(key): encode(item, depth) for key, item in value.items()}
     if isinstance(value, tuple | list):
         return [encode(item, depth) for item in value]
     return None
+
+
+def _is_absent(entry: dataclasses.Field[object], value: object) -> bool:
+    """Tell whether a reader assumes this value anyway: an empty one that is the default."""
+    has_factory = entry.default_factory is not dataclasses.MISSING
+    default = entry.default_factory() if has_factory else entry.default  # type: ignore[misc]
+    return value in (None, "", (), {}) and value == default
 
 
 def unfit(value: object, depth: int = 0) -> str | None:

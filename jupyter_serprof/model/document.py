@@ -156,7 +156,11 @@ def _waterfall_data(waterfall: Waterfall, stages: _Table, lanes: _Table) -> dict
 
 
 def _plain(row: Row) -> dict[str, object]:
-    return cast("dict[str, object]", encode(row))
+    """Return a row as data; without ``pieces`` it owned one, from its start and as long as itself."""
+    data = {**cast("dict[str, object]", encode(row)), "pieces": encode(row.pieces)}
+    if row.pieces == ((row.start_ns, row.self_ns),):
+        del data["pieces"]
+    return data
 
 
 def _trace(data: Mapping[str, Any]) -> Trace:
@@ -174,7 +178,12 @@ def _trace(data: Mapping[str, Any]) -> Trace:
 
 def _waterfall(data: Mapping[str, Any], stages: list[str], lanes: list[str]) -> Waterfall:
     rows = (
-        {**row, "stage": _at(stages, row["stage"]), "lane": _at(lanes, row["lane"])}
+        {
+            "pieces": [[row["start_ns"], row["self_ns"]]],
+            **row,
+            "stage": _at(stages, row["stage"]),
+            "lane": _at(lanes, row["lane"]),
+        }
         for row in data["rows"]
     )
     return Waterfall(tuple(decode(Row, row) for row in rows), data["unaccounted_ns"])

@@ -391,7 +391,7 @@ def test_version_1_sweeps_load_for_ever() -> None:
 
 @pytest.mark.parametrize("document", [TRACE, SWEEP], ids=["trace", "sweep"])
 def test_golden_documents_are_written_as_they_were_read(document: dict[str, Any]) -> None:
-    """This version still writes what version 1 is, key for key."""
+    """This version still writes what version 1 is, key for key, but for what says nothing."""
     # given
     read = from_document(document)
 
@@ -399,7 +399,27 @@ def test_golden_documents_are_written_as_they_were_read(document: dict[str, Any]
     written = travelled(read)
 
     # then
-    assert written == document
+    assert written == speaking(document)
+    assert from_document(written) == read
+
+
+def speaking(data: Any, depth: int = 0) -> Any:
+    """Leave out of golden data what a reader assumes anyway: empty values and lone pieces."""
+    if isinstance(data, list):
+        return [speaking(item, depth + 1) for item in data]
+    if not isinstance(data, dict):
+        return data
+    kept = {key: speaking(value, depth + 1) for key, value in data.items()}
+    alone = [[kept.get("start_ns"), kept.get("self_ns")]]
+    return {key: value for key, value in kept.items() if not is_silent(key, value, depth, alone)}
+
+
+def is_silent(key: str, value: Any, depth: int, alone: list[Any]) -> bool:
+    """Tell whether a key may be missing; required ones and those of a whole document may not."""
+    if key == "pieces":
+        return bool(value == alone)
+    required = {"size_bytes", "moved_bytes", "evidence", "remedy", "stages", "spans", "lane"}
+    return depth > 0 and key not in required and value in (None, "", [], {})
 
 
 @pytest.mark.parametrize("file", sorted(DATA.glob("*.json")), ids=lambda file: file.name)
