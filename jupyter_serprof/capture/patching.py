@@ -112,6 +112,14 @@ def remove_all(subscriptions: Iterable[Subscription]) -> None:
         subscription.remove()
 
 
+def silence(sink: Sink) -> None:
+    """Take away all that a sink listens to, also what an interrupt kept from being subscribed."""
+    with _LOCK:
+        for patch in _PATCHES:
+            patch.listen(listener for listener in patch.listeners if listener is not sink)
+        sweep()
+
+
 def sweep() -> None:
     """Take idle hooks out of the places that still hold them."""
     with _LOCK:
@@ -141,8 +149,14 @@ def _install(point: Point, owner: object, attribute: str) -> Patch:
     hook = hook_for(function, point)
     installed = wrap(hook)
     patch = Patch(owner, attribute, hook, installed, vars(owner).get(attribute, _MISSING))
-    setattr(owner, attribute, installed)
-    _PATCHES.append(patch)
+    try:
+        _PATCHES.append(patch)
+        setattr(owner, attribute, installed)
+    except BaseException:  # the owner refuses, or Ctrl-C
+        patch.undo()
+        if patch in _PATCHES:
+            _PATCHES.remove(patch)
+        raise
     return patch
 
 
