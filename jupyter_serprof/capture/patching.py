@@ -143,8 +143,8 @@ def _standing(owner: object, attribute: str) -> Patch | None:
 def _install(point: Point, owner: object, attribute: str) -> Patch:
     raw = inspect.getattr_static(owner, attribute)
     wrap, function = _unwrapped(raw)
-    if not callable(function):
-        message = f"{point.place} is not callable: {type(function).__name__}"
+    if why := _why_not(owner, attribute, function):
+        message = f"{point.place} cannot be watched: {why}"
         raise TypeError(message)
     hook = hook_for(function, point)
     installed = wrap(hook)
@@ -164,3 +164,16 @@ def _unwrapped(raw: Any) -> tuple[Callable[[Hook], object], Callable[..., Any]]:
     if isinstance(raw, staticmethod | classmethod):
         return type(raw), raw.__func__
     return lambda hook: hook, raw
+
+
+def _why_not(owner: object, attribute: str, function: object) -> str:
+    """Say why a hook in this place would break something or measure nothing; empty if it may."""
+    if not callable(function):
+        return f"it is a {type(function).__name__}, not a callable"
+    if isinstance(function, type):
+        return "it is a class, which isinstance needs as it is. Watch its methods"
+    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+        return "it is a generator function, whose body runs after the call. Watch what it calls"
+    if isinstance(owner, type) and not any(attribute in vars(base) for base in owner.__mro__):
+        return "it belongs to the class of the class. Watch it there"
+    return ""
