@@ -57,8 +57,8 @@ def _encode_inside(value: object, depth: int) -> object:
 
 def _is_absent(entry: dataclasses.Field[object], value: object) -> bool:
     """Tell whether a reader assumes this value anyway: an empty one that is the default."""
-    has_factory = entry.default_factory is not dataclasses.MISSING
-    default = entry.default_factory() if has_factory else entry.default  # type: ignore[misc]
+    made = entry.default_factory
+    default = entry.default if made is dataclasses.MISSING else made()
     return value in (None, "", (), {}) and value == default
 
 

@@ -156,7 +156,7 @@ def _waterfall_data(waterfall: Waterfall, stages: _Table, lanes: _Table) -> dict
 
 
 def _plain(row: Row) -> dict[str, object]:
-    """Return a row as data; without ``pieces`` it owned one, from its start and as long as itself."""
+    """Return a row as data; without ``pieces`` it owned one, from its start, of its length."""
     data = {**cast("dict[str, object]", encode(row)), "pieces": encode(row.pieces)}
     if row.pieces == ((row.start_ns, row.self_ns),):
         del data["pieces"]
