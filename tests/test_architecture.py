@@ -58,6 +58,7 @@ OWNERS = {
     "pyarrow": ("export",),
     "ray": ("probes.ray_*", "experiments.transports"),
     "scipy": ("analysis.fit", "analysis.compare"),
+    "traitlets": ("views.widget",),
 }
 GUARDS = ("TYPE_CHECKING", "typing.TYPE_CHECKING")
 #: Where users and other packages start; probes start at their entry points in pyproject.toml.
