@@ -15,7 +15,7 @@ from jupyter_serprof.model.units import format_count
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from jupyter_serprof.model import Finding, Row, Span, Sweep
+    from jupyter_serprof.model import Finding, Row, Span, Sweep, SweepTrace
 
     Piece = tuple[int, int]
 
@@ -24,19 +24,37 @@ MOST_SPANS = 20_000
 #: Over all rows of a waterfall; a piece takes some 20 bytes.
 MOST_PIECES = 300
 _FEWEST_PIECES = 4
+_NOTABLY_LONGER = 1.5
 
 
 def embedded(doc: Trace | Sweep) -> Trace | Sweep:
     """Return the document as it goes into a notebook.
 
     Of more than 20,000 spans the longest stay (and those that findings point at), and
-    ``quality.notes`` says so. Pieces of rows that lie close together are merged.
+    ``quality.notes`` says so. Pieces of rows that lie close together are merged. Of a round trip the
+    waterfall of a first run stays where it differs from that of the later ones; all points stay.
     """
     if isinstance(doc, Trace):
         return _smaller(doc, MOST_SPANS)
-    share = MOST_SPANS // max(1, len(doc.traces))
-    traces = tuple(replace(entry, trace=_smaller(entry.trace, share)) for entry in doc.traces)
+    telling = [entry for entry in doc.traces if not _is_like_a_later_one(entry, doc)]
+    share = MOST_SPANS // max(1, len(telling))
+    traces = tuple(replace(entry, trace=_smaller(entry.trace, share)) for entry in telling)
     return replace(doc, traces=traces)
+
+
+def _is_like_a_later_one(first: SweepTrace, doc: Sweep) -> bool:
+    """Tell whether a cold trace adds nothing to the warm one: same stages, no longer by half."""
+    later = (entry for entry in doc.traces if not entry.cold)
+    same = (e for e in later if (e.variant, e.size_bytes) == (first.variant, first.size_bytes))
+    warm = next(same, None)
+    if not first.cold or warm is None:
+        return False
+    is_as_fast = first.trace.wall_ns < _NOTABLY_LONGER * warm.trace.wall_ns
+    return is_as_fast and _stages(first.trace) <= _stages(warm.trace)
+
+
+def _stages(trace: Trace) -> set[str]:
+    return {span.stage for span in trace.spans} - {"gc"}
 
 
 def _smaller(trace: Trace, most_spans: int) -> Trace:

@@ -37,7 +37,7 @@ def png_of(sheet: Sheet, description: str) -> bytes:
     about = PngImagePlugin.PngInfo()
     about.add_itxt("Description", description)
     content = io.BytesIO()
-    _with_palette(_painted(sheet), sheet).save(content, "png", pnginfo=about)
+    _with_palette(_painted(sheet), sheet).save(content, "png", pnginfo=about, optimize=True)
     return content.getvalue()
 
 
