@@ -1,4 +1,4 @@
-"""Probes of pickle and cloudpickle: ``dumps``, ``loads``, ``dump`` and ``load``, with their buffers."""
+"""Probes of pickle and cloudpickle: ``dumps``, ``loads``, ``dump``, ``load``, with buffers."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ _INSIDE_DUMPS = {"ray.serialize": "ray.pickle", "ray.submit": "ray.export"}
 _INSIDE_LOADS = {"ray.get": "ray.unpickle", "ray.deserialize": "ray.unpickle"}
 DUMPS_ROLE = "pickle.dumps"
 LOADS_ROLE = "pickle.loads"
+#: Libraries named one by one in what is unseen.
+_NAMED = 4
 
 
 class CountedBuffers:
@@ -46,19 +48,17 @@ def count_buffers(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, A
 
 def note_dumped(sizes: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa: ANN401, ARG001
     """Note (in-band bytes, sizes of the out-of-band buffers)."""
-    return None if result is None else len(result), sizes
+    return len(result), sizes or ()
 
 
 def note_loaded(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa: ANN401, ARG001
-    """Note (in-band bytes, sizes of the buffers handed over); a file or an iterator stays untouched."""
-    data, buffers = args[0] if args else None, kwargs.get("buffers")
-    in_band = memoryview(data).nbytes if isinstance(data, bytes | bytearray | memoryview) else None
-    if in_band is None and hasattr(data, "__len__"):
-        in_band = len(data)
+    """Note (in-band bytes, sizes of the buffers handed over); an iterator stays untouched."""
+    data, buffers = args[0], kwargs.get("buffers")
+    in_band = memoryview(data).nbytes
     if buffers is None:
-        return in_band, None
+        return in_band, ()
     known = isinstance(buffers, list | tuple)
-    return in_band, [memoryview(buffer).nbytes for buffer in buffers] if known else []
+    return in_band, [memoryview(buffer).nbytes for buffer in buffers] if known else None
 
 
 def pickle_points(module: str) -> list[Point]:
@@ -95,13 +95,12 @@ def complete_pickles(drafts: Iterable[Draft]) -> None:
             draft.extra = None
 
 
-def _complete(draft: Draft, in_band: int | None, sizes: list[int] | None) -> None:
-    if in_band is None:
-        return
-    out_of_band = sum(sizes or ())
-    draft.size_bytes = in_band + out_of_band
-    draft.details |= {"in_band_bytes": in_band, "out_of_band_bytes": out_of_band}
-    draft.details |= {"buffers": len(sizes or ()), "copied_bytes": in_band}
+def _complete(draft: Draft, in_band: int, sizes: Sequence[int] | None) -> None:
+    draft.details |= {"in_band_bytes": in_band, "copied_bytes": in_band}
+    if sizes is not None:
+        out_of_band = sum(sizes)
+        draft.size_bytes = in_band + out_of_band
+        draft.details |= {"out_of_band_bytes": out_of_band, "buffers": len(sizes)}
 
 
 class _PickleFamily(Probe):
@@ -148,9 +147,8 @@ class _PickleFamily(Probe):
     def unseen(self) -> Sequence[str]:
         """Name the loaded libraries that hold a C function by name, where no hook can stand."""
         holders = sorted(set(self._holders()))
-        shown = ", ".join(holders[:4]) + (
-            f" and {len(holders) - 4} more" if len(holders) > 4 else ""
-        )
+        rest = f" and {len(holders) - _NAMED} more" if len(holders) > _NAMED else ""
+        shown = ", ".join(holders[:_NAMED]) + rest
         named = [f"{self.library} functions imported by name in {shown}"] if holders else []
         return [*super().unseen(), *named]
 

@@ -1,0 +1,1 @@
+"""Probes against the real libraries: one Ray for the session, delays and sizes that are known."""

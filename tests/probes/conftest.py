@@ -1,0 +1,127 @@
+"""One small Ray for the session, and the promise that no test leaves a hook behind."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from jupyter_serprof.capture.patching import armed_places
+from jupyter_serprof.capture.point import Point
+from jupyter_serprof.probes.cloudpickle import pickle_points
+from jupyter_serprof.probes.interpreter import InterpreterProbe
+from jupyter_serprof.probes.ray_driver import driver_points
+
+_ABSENT = object()
+#: How often the start of Ray is tried.
+_STARTS = 4
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[None]:
+    """Give a local Ray of two cores, whose workers have paid for their first-use imports."""
+    import ray
+
+    # Ray's sockets live below this directory, and their paths may have 107 bytes.
+    folder = tempfile.mkdtemp(prefix="sp")
+    with _waited_for_processes():
+        _start(folder)
+        _warm_up()
+        yield
+        ray.shutdown()
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _start(folder: str) -> None:
+    import ray
+
+    for left in reversed(range(_STARTS)):
+        try:
+            ray.init(
+                num_cpus=2,
+                include_dashboard=False,
+                object_store_memory=500_000_000,
+                log_to_driver=False,
+                _temp_dir=folder,
+            )
+        except Exception:
+            # On a machine with more work than cores Ray's agents miss its own limit of 15 s.
+            ray.shutdown()
+            if not left:
+                raise
+        else:
+            return
+
+
+@contextmanager
+def _waited_for_processes() -> Iterator[None]:
+    """Wait for the processes that Ray starts: it stops them without, and Python warns of that."""
+    from ray._private import services
+
+    started: list[subprocess.Popen[bytes]] = []
+    place: Any = services
+    original = place.ConsolePopen
+
+    def start(*args: object, **kwargs: object) -> subprocess.Popen[bytes]:
+        process: subprocess.Popen[bytes] = original(*args, **kwargs)
+        started.append(process)
+        return process
+
+    place.ConsolePopen = start
+    try:
+        yield
+    finally:
+        place.ConsolePopen = original
+        for process in started:
+            process.wait(timeout=30)
+
+
+def _warm_up() -> None:
+    import numpy as np
+    import ray
+
+    @ray.remote
+    def meet(value: object) -> object:
+        import time
+
+        time.sleep(0.5)  # long enough that both workers take part
+        return value
+
+    ray.get([meet.remote(np.zeros(100_000)) for _ in range(2)])
+    ray.get(ray.put(np.zeros(10)))
+
+
+@pytest.fixture(autouse=True)
+def _everything_is_put_back() -> Iterator[None]:
+    """After each test nobody listens, and every place holds the very object it held before."""
+    before = {name: (owner, key, vars(owner).get(key, _ABSENT)) for name, owner, key in _places()}
+    yield
+    assert armed_places() == []
+    changed = [
+        name
+        for name, (owner, key, value) in before.items()
+        if vars(owner).get(key, _ABSENT) is not value
+    ]
+    assert changed == []
+
+
+def _places() -> Iterator[tuple[str, object, str]]:
+    points: list[Point] = [
+        *driver_points(detail=False),
+        *pickle_points("pickle"),
+        *pickle_points("cloudpickle"),
+        *pickle_points("cloudpickle.cloudpickle"),
+        *InterpreterProbe().points(),
+        Point("ray:put", "ray.store"),
+        Point("ray:get", "ray.fetch"),
+    ]
+    for point in points:
+        if point.place.partition(":")[0] in sys.modules:
+            owner, attribute = point.owner()
+            yield point.place, owner, attribute
