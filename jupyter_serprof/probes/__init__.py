@@ -1,4 +1,4 @@
-"""Probes: each knows how to see one library. Found through the entry points ``jupyter_serprof.probes``."""
+"""Probes: each knows how to see one library; found by the entry points of that name."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ __all__ = ["Probe", "available_probes"]
 class Probe:
     """Knows how to see one library; lives for one recording.
 
-    A subclass names its places in ``points`` and completes the spans in ``refine``. A place that the
-    installed version does not have is noted in ``missing``; the others still work.
+    A subclass names its places in ``points`` and completes the spans in ``refine``. A place that
+    the installed version does not have is noted in ``missing``; the others still work.
 
     Parameters
     ----------

@@ -34,8 +34,8 @@ def _arm_late_probes(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  #
 class InterpreterProbe(Probe):
     """Sees imports that load a module, runs of the cycle collector, and joins of threads.
 
-    The import seam is ``importlib._bootstrap._find_and_load``, which the import statement calls only
-    for modules that are not loaded yet; nested imports count as part of the outermost one.
+    The import seam is ``importlib._bootstrap._find_and_load``, which the import statement calls
+    only for modules that are not loaded yet; nested imports count as part of the outermost one.
     """
 
     name = "interpreter"

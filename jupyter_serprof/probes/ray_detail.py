@@ -17,9 +17,9 @@ _PULL = Point("ray:wait", "ray.pull", "ray.wait")
 
 
 def split_get(args: Any, kwargs: Any) -> tuple[Any, Any, Any]:  # noqa: ANN401
-    """Wait for the producers, then for the pull, and write both down; the call follows unchanged."""
-    timeout = args[2] if len(args) > 2 else kwargs.get("timeout")
-    references = args[1] if len(args) > 1 else kwargs.get("object_refs", ())
+    """Wait for the producers, then for the pull, and note both; the call follows unchanged."""
+    given = dict(zip(("self", "object_refs", "timeout"), args, strict=False)) | kwargs
+    timeout, references = given.get("timeout"), given.get("object_refs", ())
     # With a timeout the waits would use up time that the call itself is promised.
     if timeout in (None, -1) and references:
         unique = list(dict.fromkeys(references))

@@ -1,6 +1,7 @@
 """The road of Ray tasks, from Ray's own task events: no code of ours runs on workers.
 
-Workers report once a second, so the last events are waited for after the run, outside the wall time.
+Workers report once a second, so the last events are waited for after the run, outside its wall
+time. A task that still runs when the run ends is shown as executing until then.
 Source: Ray 2.60.0, ray/_private/state.py:GlobalState._get_all_task_events; profile events
 ``task:deserialize_arguments``, ``task:execute``, ``task:store_outputs``; ``state_ts_ns`` in
 src/ray/protobuf/gcs.proto. Times there are of day, ns; on one host they convert exactly.
@@ -8,6 +9,7 @@ src/ray/protobuf/gcs.proto. Times there are of day, ns; on one host they convert
 
 from __future__ import annotations
 
+import importlib
 import sys
 import time
 from collections.abc import Iterable
@@ -23,9 +25,10 @@ _STAGES = {
     "task:execute": "ray.execute",
     "task:store_outputs": "ray.outputs",
 }
-#: Ray's clock is read when the event is made, ours at the start of the run: allow for the difference.
+#: Ray reads its clock when the event is made, ours at the start: allow for the difference.
 _SLACK_NS = 2_000_000
-_HIDDEN = "task events (this Ray has no _get_all_task_events); the tasks' own road is not shown"
+_READ_EVENTS = "_get_all_task_events"
+_HIDDEN = f"the road of tasks (no {_READ_EVENTS} in this Ray, or it was shut down)"
 
 
 def add_task_spans(run: Run, submitted_count: int) -> str:
@@ -41,7 +44,10 @@ def add_task_spans(run: Run, submitted_count: int) -> str:
     state = _state()
     if state is None:
         return _HIDDEN
-    tasks = _wait_for_tasks(state, run, submitted_count)
+    try:
+        tasks = _wait_for_tasks(state, run, submitted_count)
+    except Exception as error:  # noqa: BLE001  (private to Ray; what the driver saw must survive)
+        return f"the road of tasks ({type(error).__name__}: {error})"
     workers: dict[bytes, str] = {}
     for task in tasks:
         _add_task(run, task, workers)
@@ -57,7 +63,7 @@ def _state() -> Any:  # noqa: ANN401  (Ray has no types here)
     if ray is None or not ray.is_initialized():
         return None
     state = getattr(module, "state", None)
-    return state if hasattr(state, "_get_all_task_events") else None
+    return state if hasattr(state, _READ_EVENTS) else None
 
 
 def _wait_for_tasks(state: Any, run: Run, submitted_count: int) -> list[Any]:  # noqa: ANN401
@@ -65,7 +71,7 @@ def _wait_for_tasks(state: Any, run: Run, submitted_count: int) -> list[Any]:  #
     deadline = time.monotonic() + _PATIENCE_S
     try:
         while True:
-            tasks = [event for event in state._get_all_task_events() if _is_ours(event, run)]
+            tasks = [task for task in getattr(state, _READ_EVENTS)() if _is_ours(task, run)]
             complete = sum(1 for task in tasks if _is_complete(task))
             if complete >= submitted_count or time.monotonic() > deadline:
                 return tasks
@@ -81,13 +87,15 @@ def _submitted_ns(task: Any) -> int | None:  # noqa: ANN401
 
 
 def _is_ours(task: Any, run: Run) -> bool:  # noqa: ANN401
-    from ray.core.generated import common_pb2
-
-    if task.task_info.type == common_pb2.TaskType.DRIVER_TASK:
+    if task.task_info.type == _names().TaskType.DRIVER_TASK:
         return False
     submitted = _submitted_ns(task)
     low, high = run.start + run.wall_offset - _SLACK_NS, run.end + run.wall_offset + _SLACK_NS
     return submitted is not None and low <= submitted <= high
+
+
+def _names() -> Any:  # noqa: ANN401  (protobuf makes its names at run time)
+    return importlib.import_module("ray.core.generated.common_pb2")
 
 
 def _is_complete(task: Any) -> bool:  # noqa: ANN401
@@ -95,22 +103,33 @@ def _is_complete(task: Any) -> bool:  # noqa: ANN401
 
 
 def _add_task(run: Run, task: Any, workers: dict[bytes, str]) -> None:  # noqa: ANN401
+    submitted = _submitted_ns(task)
+    steps = _steps(task, run.end + run.wall_offset)
+    if not steps or submitted is None:
+        return
     name = task.task_info.func_or_class_name or task.task_info.name or "task"
     name = name.rpartition(".")[2]
-    worker = workers.setdefault(
-        bytes(task.profile_events.component_id), f"worker {len(workers) + 1}"
-    )
-    spans = [
-        _draft(run, _STAGES[event.event_name], name, worker, event.start_time, event.end_time)
+    ident = bytes(task.profile_events.component_id) or bytes(task.state_updates.worker_id)
+    worker = workers.setdefault(ident, f"worker {len(workers) + 1}")
+    begin = max(submitted, min(start for _, start, _ in steps))
+    run.drafts += [_draft(run, name, worker, step) for step in steps]
+    run.drafts.append(_draft(run, name, "raylet", ("ray.schedule", submitted, begin)))
+    _add_lanes(run, (worker, "raylet"))
+
+
+def _steps(task: Any, end_ns: int) -> list[tuple[str, int, int]]:  # noqa: ANN401
+    """Return (stage, start, end), ns of day; a task that still runs ends with the run."""
+    reported = [
+        (_STAGES[event.event_name], event.start_time, event.end_time)
         for event in task.profile_events.events
         if event.event_name in _STAGES
     ]
-    submitted = _submitted_ns(task)
-    if spans and submitted is not None:
-        begin = min(span.start for span in spans) + run.wall_offset
-        spans.append(_draft(run, "ray.schedule", name, "raylet", submitted, max(submitted, begin)))
-    run.drafts += spans
-    _add_lanes(run, {span.lane for span in spans})
+    began = [task.state_updates.state_ts_ns.get(_names().TaskStatus.RUNNING, end_ns)]
+    start = max(began + [end for _, _, end in reported])
+    if any(stage == "ray.execute" for stage, _, _ in reported) or start >= end_ns:
+        return reported
+    failed = task.state_updates.state_ts_ns.get(_names().TaskStatus.FAILED, end_ns)
+    return [*reported, ("ray.execute", start, max(start, min(failed, end_ns)))]
 
 
 def _add_lanes(run: Run, keys: Iterable[str]) -> None:
@@ -119,5 +138,6 @@ def _add_lanes(run: Run, keys: Iterable[str]) -> None:
         run.lanes.setdefault(key, Lane(key, kind, process=len(run.lanes)))
 
 
-def _draft(run: Run, stage: str, name: str, lane: str, start: int, end: int) -> Draft:
-    return Draft(stage, name, lane, start - run.wall_offset, end - run.wall_offset, role="ray.task")
+def _draft(run: Run, name: str, lane: str, step: tuple[str, int, int]) -> Draft:
+    stage, start, end = step
+    return Draft(stage, name, lane, start - run.wall_offset, end - run.wall_offset, "ray.task")
