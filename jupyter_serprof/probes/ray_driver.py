@@ -1,7 +1,7 @@
 """Probe of Ray in the driver: put, get, submission and export, by wrapping attributes of classes.
 
-The names below exist unchanged from Ray 2.9 to 2.60, their signatures do not: calls are passed on as
-they come. A name that is missing merges its time into the stage around it and is listed in
+The names below exist unchanged from Ray 2.9 to 2.60, their signatures do not: calls are passed on
+as they come. A name that is missing merges its time into the stage around it and is listed in
 ``quality``. Source: Ray 2.60.0, ray/_private/worker.py, ray/_private/serialization.py,
 ray/remote_function.py, ray/actor.py, ray/_private/function_manager.py.
 """
@@ -18,10 +18,15 @@ from jupyter_serprof.capture.memory import buffers_of, lies_inside, store_ranges
 from jupyter_serprof.capture.point import Point
 from jupyter_serprof.capture.recorder import Recorder
 from jupyter_serprof.probes import Probe
-from jupyter_serprof.probes.cloudpickle import complete_pickles, pickle_points
+from jupyter_serprof.probes.cloudpickle import (
+    DUMPS_ROLE,
+    LOADS_ROLE,
+    complete_pickles,
+    pickle_points,
+)
 from jupyter_serprof.probes.ray_captures import captured_variables
 from jupyter_serprof.probes.ray_detail import split_get
-from jupyter_serprof.probes.ray_selftest import self_test
+from jupyter_serprof.probes.ray_selftest import blindness, known_blindness
 from jupyter_serprof.probes.ray_tasks import add_task_spans
 
 _WORKER = "ray._private.worker:Worker"
@@ -104,8 +109,8 @@ def driver_points(*, detail: bool) -> list[Point]:
 #: The lowest rung: public names only, for a Ray whose inner names moved away or a Ray Client.
 _OUTER = (Point("ray:put", "ray.store", "ray.put"), Point("ray:get", "ray.fetch", "ray.get"))
 _CLIENT_WHY = (
-    "Ray Client (ray://): this process is not part of the cluster, so put and get have outer timings "
-    "only. Run the notebook on a node of the cluster to see their stages"
+    "Ray Client (ray://): this process is not part of the cluster, so put and get have outer "
+    "timings only. Run the notebook on a node of the cluster to see their stages"
 )
 
 
@@ -137,16 +142,18 @@ class RayDriverProbe(Probe):
         return driver_points(detail=self.detail)
 
     def _is_blind(self) -> bool:
-        return "Worker.put_object" in self.missing or "Worker.get_objects" in self.missing
+        lost = {"Worker.put_object", "Worker.get_objects"} & set(self.missing)
+        return bool(lost or known_blindness())
 
     def refine(self, run: Run) -> None:
         """Give sizes and details; add the lanes of the workers from Ray's task events."""
         complete_pickles(run.drafts)
-        ranges = store_ranges()
         for draft in list(run.drafts):
             if draft.role.startswith("ray."):
-                _complete(draft, ranges)
+                _complete(draft)
+        _keep_exports(run.drafts)
         _pass_sizes_up(run.drafts)
+        _judge_results(run.drafts)
         submitted = [
             d for d in run.drafts if d.role == "ray.submit" and not d.is_inside("ray.submit")
         ]
@@ -158,13 +165,12 @@ class RayDriverProbe(Probe):
         if self._is_client or self._is_blind():
             return "outer"
         inner = {"SerializationContext._serialize_to_pickle5", "dumps"} & set(self.missing)
-        rung = "wrappers" if inner else "pickle"
-        return "outer" if not self_test() else rung
+        return "outer" if blindness() else "wrappers" if inner else "pickle"
 
     def unseen(self) -> Sequence[str]:
         """Return what this Ray or this connection hides."""
-        why = [_CLIENT_WHY] if self._is_client else []
-        return [*super().unseen(), *why, *([self._task_note] if self._task_note else [])]
+        why = _CLIENT_WHY if self._is_client else blindness()
+        return [*super().unseen(), *filter(None, (why, self._task_note))]
 
 
 def _is_ray_client() -> bool:
@@ -172,30 +178,23 @@ def _is_ray_client() -> bool:
     return client is not None and bool(client.ray.is_connected())
 
 
-def _complete(draft: Draft, ranges: list[tuple[int, int]] | None) -> None:
+def _complete(draft: Draft) -> None:
     extra, draft.extra = draft.extra, None
     if draft.name.endswith(".serialize") and extra:
-        _complete_serialized(draft, *extra)
+        _complete_serialized(draft, extra)
     elif draft.name.endswith("_serialize_to_pickle5") and extra:
         draft.details |= {"elements": extra[0], "element_type": extra[1]}
     elif draft.role == "ray.object" and extra:
         draft.size_bytes = extra[0]
         draft.details["copied_bytes"] = extra[0] if extra[1] else 0
-    elif draft.name.endswith(".deserialize_objects") and extra and ranges is not None:
-        draft.details["zero_copy"] = lies_inside(extra, ranges)
-        draft.details["result_bytes"] = sum(size for _, size in extra)
+    elif draft.name.endswith(".deserialize_objects"):
+        draft.extra = extra or []
     elif draft.role == "ray.export" and extra:
         draft.details["captured"] = captured_variables(extra())
 
 
-def _complete_serialized(  # noqa: PLR0913  (the five things that the hook noted)
-    draft: Draft,
-    total: int,
-    kind: str,
-    identity: object,
-    type_name: str,
-    form: str,
-) -> None:
+def _complete_serialized(draft: Draft, noted: tuple[int, str, object, str, str]) -> None:
+    total, kind, identity, type_name, form = noted
     is_marker = kind == "RawSerializedObject" and total < _MARKER_BYTES
     draft.is_dropped = is_marker and draft.is_inside("ray.submit")
     draft.details |= {"total_bytes": total, "value_type": type_name, "array_form": form}
@@ -205,8 +204,46 @@ def _complete_serialized(  # noqa: PLR0913  (the five things that the hook noted
         draft.extra = identity
 
 
+def _keep_exports(drafts: Sequence[Draft]) -> None:
+    """Of the pickles made in a submission, keep those of functions: an export follows them.
+
+    Every submission also pickles the list of exceptions to retry on, mostly None.
+    Source: Ray 2.60.0, ray/remote_function.py:RemoteFunction._remote; _raylet.pyx:submit_task.
+    """
+    begin: dict[int, int] = {}
+    for draft in drafts:
+        if draft.role == "ray.export" and draft.parent is not None:
+            begin[id(draft.parent)] = max(draft.start, begin.get(id(draft.parent), 0))
+    for draft in drafts:
+        if draft.role == DUMPS_ROLE and draft.parent and draft.parent.role == "ray.submit":
+            draft.is_dropped |= draft.start >= begin.get(id(draft.parent), 0)
+
+
+def _judge_results(drafts: Sequence[Draft]) -> None:
+    """Tell which results are zero-copy: by address, or because nothing came out-of-band."""
+    ranges, copied, handed_over = store_ranges(), dict[int, int](), set[int]()
+    for draft in drafts:
+        is_loads = draft.role == LOADS_ROLE and draft.details.get("out_of_band_bytes", 1)
+        if is_loads or draft.role == "ray.object":
+            around = next((a for a in draft.ancestors() if _is_deserialization(a)), None)
+            if is_loads:
+                handed_over.add(id(around))
+            copied[id(around)] = copied.get(id(around), 0) + (draft.size_bytes or 0)
+    for draft in filter(_is_deserialization, drafts):
+        buffers, draft.extra = draft.extra, None
+        if buffers and ranges is not None:
+            draft.details["zero_copy"] = lies_inside(buffers, ranges)
+            draft.details["result_bytes"] = sum(size for _, size in buffers)
+        elif copied.get(id(draft), 0) >= _MARKER_BYTES and id(draft) not in handed_over:
+            draft.details |= {"zero_copy": False, "result_bytes": copied[id(draft)]}
+
+
+def _is_deserialization(draft: Draft) -> bool:
+    return draft.name.endswith(".deserialize_objects")
+
+
 def _pass_sizes_up(drafts: Sequence[Draft]) -> None:
-    """A store carries what was serialized in it, a get what was deserialized in it."""
+    """Give a store what was serialized in it, and a get what was deserialized in it."""
     for draft in drafts:
         if draft.parent is None or draft.is_dropped:
             continue
