@@ -60,7 +60,7 @@ TRACE = golden("trace.v1")
 SWEEP = golden("sweep.v1")
 
 
-def small(**parts: Any) -> Trace:  # noqa: ANN401  (fields of many types)
+def small(**parts: Any) -> Trace:
     """Return a trace of 9 ns with the given parts."""
     return Trace(name="x", started="2026-11-21T08:00:00.000Z", wall_ns=9, **parts)
 
@@ -85,6 +85,7 @@ def complaint(document: object) -> str:
 
 
 @given(traces())
+@settings(max_examples=50)
 def test_a_trace_comes_back_with_its_stages_and_lanes_described(trace: Trace) -> None:
     """Every field is equal after saving, and each stage and lane in use is in its table."""
     # given
@@ -99,7 +100,7 @@ def test_a_trace_comes_back_with_its_stages_and_lanes_described(trace: Trace) ->
 
 
 @given(sweeps())
-@settings(max_examples=50, phases=[Phase.generate])  # to shrink traces within sweeps takes minutes
+@settings(max_examples=30, phases=[Phase.generate])  # to shrink traces within sweeps takes minutes
 def test_a_sweep_comes_back_with_its_traces(sweep: Sweep) -> None:
     """Variants, points, fits and representative traces are equal after saving."""
     # given
@@ -114,7 +115,7 @@ def test_a_sweep_comes_back_with_its_traces(sweep: Sweep) -> None:
 
 
 @given(traces().filter(lambda trace: trace.spans))
-@settings(max_examples=10, phases=[Phase.generate])  # to shrink thousands of spans takes minutes
+@settings(max_examples=5, phases=[Phase.generate])  # to shrink thousands of spans takes minutes
 def test_a_trace_above_the_packing_limit_comes_back(trace: Trace) -> None:
     """Large traces travel packed; no value changes, unknown sizes stay unknown."""
     # given
@@ -695,7 +696,7 @@ def survives(document: object) -> bool:
     return False
 
 
-def verdicts(document: Any, path: tuple[str | int, ...]) -> set[bool]:  # noqa: ANN401  (any JSON)
+def verdicts(document: Any, path: tuple[str | int, ...]) -> set[bool]:
     """Return what becomes of a document with each foreign value, and with none, at a place."""
     holder = reduce(getitem, path[:-1], document)
     kept = dict(holder) if isinstance(holder, dict) else list(holder)
@@ -712,19 +713,27 @@ def verdicts(document: Any, path: tuple[str | int, ...]) -> set[bool]:  # noqa: 
     return found
 
 
-@pytest.mark.parametrize("name", ["trace.v1", "trace.v1.packed", "sweep.v1"])
-def test_any_single_wrong_value_loads_or_is_complained_of(name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "part"),
+    [("trace.v1", ()), ("trace.v1.packed", ("spans",)), ("sweep.v1", ())],
+    ids=["trace", "packed-spans", "sweep"],
+)
+def test_any_single_wrong_value_loads_or_is_complained_of(
+    name: str,
+    part: tuple[str, ...],
+) -> None:
     """No value at any place makes another exception, or a document that cannot be saved again."""
     # given
     document = golden(name)
 
     # when
-    found = {path: verdicts(document, path) for path in positions(document)}
+    places = [path for path in positions(document) if path[: len(part)] == part]
+    found = {path: verdicts(document, path) for path in places}
 
     # then
     assert document == golden(name)
-    assert set().union(*found.values()) == {True, False}
-    assert found["format",] == {False}
+    assert found[part or ("format",)] == {False}
+    assert part or found["name",] == {True, False}
 
 
 @given(
@@ -732,7 +741,7 @@ def test_any_single_wrong_value_loads_or_is_complained_of(name: str) -> None:
         lambda document: mutated(document, st.sampled_from(FOREIGN_VALUES) | json_values)
     )
 )
-@settings(max_examples=200)
+@settings(max_examples=100)
 def test_several_wrong_values_load_or_are_complained_of(document: object) -> None:
     """Also where two damages meet."""
     # given
