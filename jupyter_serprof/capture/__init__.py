@@ -1,1 +1,1 @@
-"""Watching calls while a recording runs: clock, hooks that undo themselves, and the page of spans."""
+"""Watching calls while a recording runs: hooks that undo themselves, and the page of spans."""

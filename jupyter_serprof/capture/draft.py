@@ -43,8 +43,8 @@ class Draft:
 class Run:
     """Everything that probes may complete after a run.
 
-    ``start`` and ``end`` are on the clock of the drafts; ``wall_offset`` added to a draft's time gives
-    the time of day in ns.
+    ``start`` and ``end`` are on the clock of the drafts; ``wall_offset`` added to a draft's time
+    gives the time of day in ns.
     """
 
     start: int

@@ -16,7 +16,7 @@ from threading import get_ident
 from types import MethodType
 from typing import Any
 
-from jupyter_serprof.capture.point import Point, Record, Sink
+from jupyter_serprof.capture.point import Arguments, Point, Record, Sink
 
 try:
     import resource as _resource
@@ -95,7 +95,7 @@ class Hook:
         if faults is not None:
             faults = getrusage(whose).ru_minflt - faults
         if point.after is not None:
-            extra = _after(point, sinks, token, args, kwargs, result)
+            extra = _after(point, sinks, token, (args, kwargs), result)
         record = (point, get_ident(), start, end, faults, extra, None)
         for sink in sinks:
             sink.add(record)
@@ -145,7 +145,7 @@ class CoroutineHook(Hook):
             raise
         end = now()
         if point.after is not None:
-            extra = _after(point, sinks, token, args, kwargs, result)
+            extra = _after(point, sinks, token, (args, kwargs), result)
         _note(sinks, (point, ident, start, end, None, extra, None))
         return result
 
@@ -166,7 +166,7 @@ def hook_for(original: Callable[..., Any], point: Point) -> Hook:
 
 
 def _task_ident() -> int:
-    """Return what tells asyncio's tasks apart; the thread where a coroutine runs without asyncio."""
+    """Return what tells asyncio's tasks apart; the thread where a coroutine runs without it."""
     try:
         task = asyncio.current_task()
     except RuntimeError:  # driven by IPython for a cell that does not wait, by trio ...
@@ -192,15 +192,10 @@ def _before(
 
 
 def _after(
-    point: Point,
-    sinks: tuple[Sink, ...],
-    token: object,
-    args: tuple[Any, ...],
-    kwargs: dict[str, Any],
-    result: object,
+    point: Point, sinks: tuple[Sink, ...], token: object, given: Arguments, result: object
 ) -> object:
     try:
-        return point.after(token, args, kwargs, result)  # type: ignore[misc]  # checked by the caller
+        return point.after(token, *given, result)  # type: ignore[misc]  # the caller checked it
     except Exception as error:  # noqa: BLE001  (the guard around hooks)
         _report(point, sinks, error)
         return None

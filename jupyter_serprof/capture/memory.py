@@ -1,7 +1,7 @@
 """Where buffers lie in memory: addresses of results, and whether they are in Ray's shared memory.
 
-Flags lie: a small Ray result on the heap is read-only and has a base, as a zero-copy one. The address
-decides: it is zero-copy if it falls into a mapping of the object store (/proc/self/maps).
+Flags lie: a small Ray result on the heap is read-only and has a base, as a zero-copy one. The
+address decides: it is zero-copy if it falls into a mapping of the object store (/proc/self/maps).
 """
 
 from __future__ import annotations
@@ -14,12 +14,14 @@ from pathlib import Path
 #: Mappings of Ray's object store: shared memory, and files when it fell back to disk.
 _STORE_MARKS = ("/plasma", "/dev/shm/plasma")  # noqa: S108  (a path to look for, not to write)
 _LEAVES = 16
+#: A line of maps: address, permissions, offset, device, inode and, if there is one, the path.
+_FIELDS_WITH_PATH = 6
 
 Buffer = tuple[int, int]
 
 
 def buffers_of(value: object, limit: int = _LEAVES) -> list[Buffer]:
-    """Return (address, size in bytes) of the first buffers of arrays, frames, tables and containers.
+    """Return (address, size in bytes) of the first buffers of arrays, frames, tables, containers.
 
     Values without buffers, or of libraries that are not imported, give nothing.
     """
@@ -76,7 +78,7 @@ def store_ranges() -> list[tuple[int, int]] | None:
     ranges = []
     for line in maps.read_text("utf-8", "replace").splitlines():
         fields = line.split(maxsplit=5)
-        if len(fields) == 6 and any(mark in fields[5] for mark in _STORE_MARKS):
+        if len(fields) == _FIELDS_WITH_PATH and any(mark in fields[5] for mark in _STORE_MARKS):
             low, _, high = fields[0].partition("-")
             ranges.append((int(low, 16), int(high, 16)))
     return ranges

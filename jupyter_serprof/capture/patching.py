@@ -77,9 +77,7 @@ class Subscription:
             sweep()
 
 
-def arm(
-    point: Point, sink: Sink, *, owner: object | None = None, attribute: str = ""
-) -> Subscription:
+def arm(point: Point, sink: Sink, *, owner: object = None, attribute: str = "") -> Subscription:
     """Listen to a place; the caller keeps the subscription and removes it.
 
     Parameters
@@ -97,7 +95,7 @@ def arm(
         If there is no such callable; nothing was changed.
     """
     if owner is None:
-        # Outside the lock: it may wait for an import of another thread, which may wait for the lock.
+        # Not under the lock: it may wait for another thread's import, which may wait for the lock.
         owner, attribute = point.owner()
     with _LOCK:
         sweep()

@@ -21,7 +21,7 @@ class Point:
     place
         ``module:attribute`` or ``module:Class.attribute``; the module must be imported already.
     stage
-        Key of the stage that owns the time spent here, without the calls inside that are watched too.
+        Key of the stage that owns the time spent here, without the watched calls inside.
     role
         What `inside` of other points refers to.
     inside

@@ -46,7 +46,7 @@ class Recorder:
     Parameters
     ----------
     probes
-        What to listen with. A probe whose library is not imported yet is armed when it gets imported.
+        What to listen with. A probe whose library is not imported yet is armed when it is.
     clock
         Monotonic clock, ns.
     limit
