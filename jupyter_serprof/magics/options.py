@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import keyword
 import shlex
 from dataclasses import dataclass
 from io import StringIO
@@ -27,8 +28,8 @@ class Options:
 #: flag -> (field, name of the value or "", help)
 FLAGS: dict[str, tuple[str, str, str]] = {
     "-o": ("out", "NAME", "store the document in the variable NAME"),
-    "--name": ("name", "TEXT", "what the document calls the run; the code itself is not saved"),
-    "--repeat": ("repeat", "N", "run once cold and N times warm"),
+    "--name": ("name", "TEXT", "what the document calls the run, instead of its code"),
+    "--repeat": ("repeat", "N", "run once cold and N times warm (not with %%serprof)"),
     "--transports": ("transports", "LIST", "round trip through pickle,pickle-oob,cloudpickle,ray"),
     "--detail": ("detail", "", "tell wait, pull and map of ray.get apart (two more calls each)"),
     "--save": ("save", "FILE", "write x.serprof.json, x.png or x.svg"),
@@ -36,6 +37,9 @@ FLAGS: dict[str, tuple[str, str, str]] = {
     "-h": ("help", "", "show this"),
     "--help": ("help", "", "show this"),
 }  # fmt: skip
+
+#: What a cell cannot do.
+LINE_ONLY = ("--repeat", "--transports")
 
 _MOST_REPEATS = 1000
 _INTRODUCTION = """\
@@ -81,8 +85,33 @@ def parse(line: str) -> Options:
         field, wants, _ = _known(flag)
         if wants and not joined:
             value, rest = _word(rest)
+        if joined and not wants:
+            message = f"{flag} takes no value: write {flag}"
+            raise UsageError(message)
         given[field] = _converted(flag, wants, value) if wants else True
     return Options(**given, code=rest)  # type: ignore[arg-type]  # _converted made the types fit
+
+
+def parse_cell(line: str) -> Options:
+    """Split what stands behind ``%%serprof``: a cell runs once and is no value that could travel.
+
+    Raises
+    ------
+    UsageError
+        As `parse`, and for code on the first line or an option that only ``%serprof`` has.
+    """
+    options = parse(line)
+    if options.code:
+        message = f"code stands behind the options of %%serprof: {options.code}. Move it below"
+        raise UsageError(message)
+    for flag in LINE_ONLY:
+        if getattr(options, FLAGS[flag][0]) is not None:
+            message = (
+                f"{flag} does not go with a whole cell. "
+                f"Put the code into a function f, then: %serprof {flag} {FLAGS[flag][1]} f()"
+            )
+            raise UsageError(message)
+    return options
 
 
 def _is_code(rest: str) -> bool:
@@ -125,14 +154,15 @@ def _converted(flag: str, wants: str, value: str) -> object:
         return _number(flag, value)
     if wants == "LIST":
         return tuple(part.strip() for part in value.split(",") if part.strip())
-    if wants == "NAME" and not value.isidentifier():
+    if wants == "NAME" and (not value.isidentifier() or keyword.iskeyword(value)):
         message = f"{flag} needs the name of a variable, not {value!r}: {flag} trace"
         raise UsageError(message)
     return value
 
 
 def _number(flag: str, value: str) -> int:
-    if not value.isdecimal() or not 1 <= int(value) <= _MOST_REPEATS:
+    digits = len(str(_MOST_REPEATS))
+    if not value.isdecimal() or len(value) > digits or not 1 <= int(value) <= _MOST_REPEATS:
         message = f"{flag} needs a number of warm runs from 1 to 1000, not {value!r}: {flag} 5"
         raise UsageError(message)
     return int(value)
