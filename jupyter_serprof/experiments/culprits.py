@@ -1,22 +1,33 @@
 """Why a value cannot be pickled: the path to each culprit, bounded in time and in steps.
 
 Method: descend by parts that the pickler would visit (items, attributes, closures, named globals),
-and stop at a part that fails while none of its own parts does. A part that pickles is not opened.
+and stop at a part that fails while none of its own parts does. A part that pickles is not opened;
+among many parts the failing ones are found by halving.
 """
 
 from __future__ import annotations
 
+import pickle
+import re
 import time
-import types
-from collections.abc import Iterator, Mapping
-from itertools import islice
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from jupyter_serprof.experiments.parts import Part, parts_of
 
 _SECONDS = 1.0
-_CHILDREN = 10_000
 _DEPTH = 50
 _CULPRITS = 10
-_KEY_LENGTH = 40
+#: The clock is read once in so many objects that a pickler meets.
+_OBJECTS_A_LOOK = 256
+#: A list or an object of so few parts, nested too deeply, is a chain: its depth is the culprit.
+_CHAIN_PARTS = 4
+_TOLD = 200
+#: A path with folders, down to its last name; "/" between words is no path.
+_QUOTED = re.compile(r"""(['"])(?:~|[A-Za-z]:)?[/\\][^'"]*?([^'"/\\]*)\1""")
+_PATH = re.compile(r"(?<![\w.])(?:~|[A-Za-z]:)?(?:[/\\]+[\w.~+-]+)*[/\\]+([\w.~+-]+)")
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
+_TOO_DEEP = "nested too deeply"
 
 
 class Culprit(NamedTuple):
@@ -27,7 +38,13 @@ class Culprit(NamedTuple):
     error: str
 
 
-def find_culprits(value: object, name: str = "value", seconds: float = _SECONDS) -> list[Culprit]:
+def find_culprits(
+    value: object,
+    name: str = "value",
+    seconds: float = _SECONDS,
+    *,
+    takes_functions: bool = True,
+) -> list[Culprit]:
     """Return the parts of a value that cannot be pickled, in the order in which they are met.
 
     Parameters
@@ -37,48 +54,110 @@ def find_culprits(value: object, name: str = "value", seconds: float = _SECONDS)
     name
         What the paths begin with.
     seconds
-        Time after which the search stops and returns what it has. One single part that takes longer
-        to pickle can exceed it.
+        Time after which the search stops and returns what it has. A single reducer that takes
+        longer can exceed it.
+    takes_functions
+        True for cloudpickle, which takes functions and classes by value; False for pickle itself.
 
     Returns
     -------
     list of Culprit
         At most 10; empty if everything can be pickled or time ran out before the first.
     """
-    found: list[Culprit] = []
-    _descend(value, name, time.monotonic() + seconds, found, set(), _DEPTH)
-    return found
-
-
-def _descend(  # noqa: PLR0913, PLR0917  (the state of one search)
-    value: object, path: str, deadline: float, found: list[Culprit], seen: set[int], depth: int
-) -> bool:
-    """Add the culprits below a value; tell whether there was one."""
-    error = _error_of(value)
-    if error is None:
-        return False
-    before = len(found)
-    if depth > 0 and id(value) not in seen:
-        seen.add(id(value))
-        for step, part in _parts(value):
-            if len(found) >= _CULPRITS or time.monotonic() > deadline:
-                return True
-            _descend(part, path + step, deadline, found, seen, depth - 1)
-    elif id(value) in seen:
-        return True
-    if len(found) == before:
-        found.append(Culprit(path, type(value).__name__, error))
-    return True
-
-
-def _error_of(value: object) -> str | None:
-    import cloudpickle
-
+    search = _Search(time.monotonic() + seconds, takes_functions=takes_functions)
     try:
-        cloudpickle.Pickler(_Nowhere(), protocol=5, buffer_callback=_take).dump(value)
-    except Exception as error:  # noqa: BLE001  (reducers raise anything)
-        return f"{type(error).__name__}: {error}"
-    return None
+        error = search.error_of(value)
+        if error is not None:
+            search.descend(value, name, error, ())
+    except _OutOfTime:
+        pass
+    return search.found
+
+
+def culprits_text(culprits: Sequence[Culprit]) -> str:
+    """Say which parts are to blame, and what to do; empty without culprits."""
+    deep = [f"{c.path} ({c.type_name})" for c in culprits if c.error == _TOO_DEEP]
+    others = [f"{c.path} ({c.type_name})" for c in culprits if c.error != _TOO_DEEP]
+    if others:
+        named = "; ".join([*others, *deep])
+        return f"cannot be pickled because of {named}. Remove it, or recreate it in __setstate__"
+    if deep:
+        return f"{'; '.join(deep)} is {_TOO_DEEP} for pickle. Flatten it, e.g. into one list"
+    return ""
+
+
+def told(error: BaseException) -> str:
+    """Return what an error says, its first line without paths and addresses, which are private."""
+    lines = str(error).strip().splitlines()
+    bare = _PATH.sub(r"\1", _QUOTED.sub(r"\1\2\1", lines[0])) if lines else ""
+    said = _ADDRESS.sub("", bare)
+    said = said if len(said) <= _TOLD else f"{said[: _TOLD - 3]}..."
+    return f"{type(error).__name__}: {said}" if said else type(error).__name__
+
+
+class _OutOfTime(BaseException):  # reducers of users catch Exception
+    """The time is up, or there are enough culprits."""
+
+
+class _Search:
+    """The state of one search."""
+
+    def __init__(self, deadline: float, *, takes_functions: bool) -> None:
+        self.deadline = deadline
+        self.takes_functions = takes_functions
+        self.found: list[Culprit] = []
+        self.attempts = 0
+
+    def error_of(self, value: object) -> str | None:
+        """Pickle into nowhere; return what the pickler said if it failed."""
+        self.attempts += 1
+        try:
+            _pickler(self.deadline, takes_functions=self.takes_functions).dump(value)
+        except Exception as error:  # noqa: BLE001  (reducers raise anything)
+            if isinstance(error, RecursionError) or isinstance(error.__cause__, RecursionError):
+                return _TOO_DEEP
+            return f"{type(error).__name__}: {error}"
+        return None
+
+    def descend(self, value: object, path: str, error: str, above: tuple[int, ...]) -> None:
+        """Add the culprits below a value that fails, or the value itself."""
+        count = len(self.found)
+        parts = self._parts(value) if len(above) < _DEPTH else []
+        if error != _TOO_DEEP or len(parts) > _CHAIN_PARTS or isinstance(value, dict):
+            for step, part, why in self._failing(parts):
+                if id(part) not in above and part is not value:
+                    self.descend(part, path + step, why, (*above, id(value)))
+        if len(self.found) == count:
+            self.found.append(Culprit(path, type(value).__name__, error))
+        if len(self.found) >= _CULPRITS:
+            raise _OutOfTime
+
+    def _parts(self, value: object) -> list[Part]:
+        """List the parts until the time is up; what cannot be listed has none."""
+        parts: list[Part] = []
+        try:
+            for part in parts_of(value, takes_functions=self.takes_functions):
+                parts.append(part)
+                if len(parts) % _OBJECTS_A_LOOK == 0 and time.monotonic() > self.deadline:
+                    break
+        except Exception:  # noqa: BLE001  (properties and mappings of users raise anything)
+            return []
+        return parts
+
+    def _failing(self, parts: Sequence[Part]) -> Iterator[tuple[str, object, str]]:
+        """Yield the parts that fail: both halves of what fails together, nothing of the rest."""
+        error = self.error_of([part for _, part in parts]) if len(parts) > 1 else ""
+        if not parts or error is None:
+            return
+        if len(parts) > 1:
+            middle = len(parts) // 2
+            yield from self._failing(parts[:middle])
+            yield from self._failing(parts[middle:])
+            return
+        [(step, part)] = parts
+        error = self.error_of(part)
+        if error is not None:
+            yield step, part, error
 
 
 class _Nowhere:
@@ -90,43 +169,20 @@ def _take(buffer: object) -> bool:  # noqa: ARG001
     return False
 
 
-def _parts(value: object) -> Iterator[tuple[str, object]]:
-    if isinstance(value, Mapping):
-        yield from ((f"[{_key(key)}]", part) for key, part in islice(value.items(), _CHILDREN))
-    elif isinstance(value, list | tuple):
-        yield from ((f"[{i}]", part) for i, part in enumerate(islice(value, _CHILDREN)))
-    elif isinstance(value, set | frozenset):
-        yield from ((".<element>", part) for part in islice(value, _CHILDREN))
-    elif isinstance(value, types.FunctionType):
-        yield from _function_parts(value)
-    elif isinstance(value, types.MethodType):
-        yield from ((".__self__", value.__self__), (".__func__", value.__func__))
-    else:
-        yield from _object_parts(value)
+def _pickler(deadline: float, *, takes_functions: bool) -> pickle.Pickler:
+    """Return a pickler that keeps nothing and stops at the deadline."""
+    import cloudpickle
 
+    base: Any = cloudpickle.Pickler if takes_functions else pickle.Pickler
 
-def _key(key: object) -> str:
-    text = repr(key) if isinstance(key, str | int | float | bool | None) else type(key).__name__
-    return text if len(text) <= _KEY_LENGTH else f"{text[: _KEY_LENGTH - 3]}..."
+    class Pickler(base):  # type: ignore[misc]  # cloudpickle ships no types
+        looks = 0
 
+        def persistent_id(self, value: object) -> None:  # noqa: ARG002
+            """Look at the clock; the pickler asks here for every object."""
+            self.looks += 1
+            if self.looks % _OBJECTS_A_LOOK == 0 and time.monotonic() > deadline:
+                raise _OutOfTime
 
-def _function_parts(function: types.FunctionType) -> Iterator[tuple[str, object]]:
-    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=False):
-        try:
-            yield f".<closure {name}>", cell.cell_contents
-        except ValueError:  # an empty cell
-            continue
-    for name in function.__code__.co_names:
-        if name in function.__globals__:
-            yield f".<global {name}>", function.__globals__[name]
-    yield from ((f".<default {i}>", part) for i, part in enumerate(function.__defaults__ or ()))
-
-
-def _object_parts(value: object) -> Iterator[tuple[str, object]]:
-    for name, part in islice(getattr(value, "__dict__", {}).items(), _CHILDREN):
-        yield f".{name}", part
-    for kind in type(value).__mro__:
-        slots = kind.__dict__.get("__slots__", ())
-        for name in (slots,) if isinstance(slots, str) else slots:
-            if name not in ("__dict__", "__weakref__") and hasattr(value, name):
-                yield f".{name}", getattr(value, name)
+    made: pickle.Pickler = Pickler(_Nowhere(), protocol=5, buffer_callback=_take)
+    return made
