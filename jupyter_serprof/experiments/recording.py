@@ -12,6 +12,9 @@ from jupyter_serprof.capture.recorder import Recorder
 from jupyter_serprof.model import SerprofError, Trace
 from jupyter_serprof.probes import available_probes
 
+#: Stages that say nothing about serialization when they stand alone.
+_BACKGROUND = ("import", "gc", "python.wait")
+
 
 class Recording:
     """A context manager that records its block; made by `record`.
@@ -27,6 +30,7 @@ class Recording:
         self._recorder = Recorder(available_probes(detail=detail))
         self._outcome = "ok"
         self._trace: Trace | None = None
+        self._had_spans = False
 
     def __enter__(self) -> Self:
         """Arm every probe and start the clock."""
@@ -61,9 +65,10 @@ class Recording:
 
     @property
     def has_spans(self) -> bool:
-        """Tell whether anything but imports and garbage collection was seen."""
-        background = ("import", "gc")
-        return any(record[0].stage not in background for record in list(self._recorder.page))
+        """Tell whether anything but imports, garbage collection and waits for threads was seen."""
+        if self._had_spans:
+            return True
+        return any(record[0].stage not in _BACKGROUND for record in list(self._recorder.page))
 
     @property
     def trace(self) -> Trace:
@@ -80,6 +85,7 @@ class Recording:
                 raise SerprofError(message)
             trace = freeze(self._recorder, name=self.name, outcome=self._outcome)
             self._trace = analyse(trace, measure_limits())
+            self._had_spans = self.has_spans
             # The page may hold the last references to values of the user.
             self._recorder.page.clear()
         return self._trace
