@@ -79,3 +79,9 @@ def median_trace(traces: Sequence[Trace]) -> Trace | None:
     """Return the run whose wall time is the (lower) median; None without runs."""
     ordered = sorted(traces, key=lambda trace: trace.wall_ns)
     return ordered[(len(ordered) - 1) // 2] if ordered else None
+
+
+def stopped_text(error: BaseException, count: int, asked: int | None) -> str:
+    """Say that the warm runs ended early, and how many there are."""
+    why = "interrupted" if isinstance(error, KeyboardInterrupt) else type(error).__name__
+    return f"{why} after {count} warm runs{f' of {asked}' if asked else ''}; that run is left out"

@@ -6,7 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from jupyter_serprof.analysis.sweep_summary import summarize_repeats
-from jupyter_serprof.experiments.points import finished, median_trace, point_of
+from jupyter_serprof.experiments.points import (
+    finished,
+    median_trace,
+    point_of,
+    stopped_text,
+    written,
+)
 from jupyter_serprof.experiments.recording import Recording
 from jupyter_serprof.model import Sweep, SweepTrace, Trace, Variant
 
@@ -33,28 +39,37 @@ class Repeats:
     name: str
     detail: bool = False
     traces: list[Trace] = field(default_factory=list)
+    stopped: str = field(default="", init=False)
 
     def run_again(self, repeat: int) -> Sweep:
-        """Run `repeat` times; an exception of the code passes through."""
-        for _ in range(repeat):
+        """Run `repeat` times; an exception of the code passes through.
+
+        A run that raises or is interrupted is no measurement of the code: `sweep` says that it was
+        left out.
+        """
+        __tracebackhide__ = True
+        for number in range(repeat):
             recording = Recording(self.name, detail=self.detail)
             try:
                 with recording:
                     self.call()
-            finally:
-                self.traces.append(recording.trace)
+            except BaseException as error:
+                self.stopped = stopped_text(error, number, repeat)
+                raise
+            self.traces.append(recording.trace)
         return self.sweep
 
     @property
     def sweep(self) -> Sweep:
-        """The document of the runs so far; at least one run must have begun."""
+        """The document of the runs so far; at least one must have ended."""
         last, warm = self.traces[-1], median_trace(self.traces[1:])
+        notes = (self.stopped,) if self.stopped else ()
         shown = [(True, self.traces[0])] + ([(False, warm)] if warm else [])
         sweep = Sweep(
             name=self.name,
             started=self.traces[0].started,
             producer=last.producer,
-            variants=(Variant(_KEY, self.name),),
+            variants=(Variant(_KEY, self.name, facts=written(self.traces[0]), notes=notes),),
             points=tuple(point_of(_KEY, None, i, trace) for i, trace in enumerate(self.traces)),
             traces=tuple(SweepTrace(_KEY, None, is_cold, trace) for is_cold, trace in shown),
             limits=last.limits,
