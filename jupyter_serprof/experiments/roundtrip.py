@@ -11,7 +11,7 @@ from jupyter_serprof.analysis.limits import measure_limits
 from jupyter_serprof.analysis.suggest import closest
 from jupyter_serprof.analysis.sweep_summary import summarize_sweep
 from jupyter_serprof.capture.memory import Buffer, buffers_of, lies_inside, overlaps, store_ranges
-from jupyter_serprof.experiments.culprits import find_culprits
+from jupyter_serprof.experiments.culprits import culprits_text, find_culprits, told
 from jupyter_serprof.experiments.equality import same_value
 from jupyter_serprof.experiments.payload import buffer_places
 from jupyter_serprof.experiments.points import finished, median_trace, point_of, written
@@ -31,7 +31,7 @@ from jupyter_serprof.model.units import format_share
 
 #: At least this many warm runs, and more while the time budget of a transport lasts.
 WARM_RUNS = 3
-MOST_WARM_RUNS = 9
+MOST_WARM_RUNS = 7
 BUDGET_S = 2.0
 MOST_REPEATS = 1000
 #: Spread (interquartile range over median) above which a number is called unstable.
@@ -88,6 +88,7 @@ class RoundTrip:
 
     def run(self) -> Sweep:
         """Run every transport and return the sweep; after Ctrl-C `sweep` has what there is."""
+        __tracebackhide__ = True
         for transport in self._transports:
             self._variants.append(self._variant(transport))
         return self.sweep
@@ -101,7 +102,7 @@ class RoundTrip:
             name=self._name,
             started=latest.started if latest else "",
             producer=latest.producer if latest else "",
-            variants=tuple(self._variants),
+            variants=(*self._variants, *self._left_out()),
             points=tuple(self._points),
             traces=tuple(self._traces),
             limits=measure_limits(),
@@ -110,7 +111,13 @@ class RoundTrip:
         )
         return finished(sweep, summarize_sweep)
 
+    def _left_out(self) -> list[Variant]:
+        """Return the transports that an interrupt or an error kept from their turn."""
+        left = self._transports[len(self._variants) :]
+        return [Variant(t.key, t.title, "skipped", "stopped before its turn") for t in left]
+
     def _variant(self, transport: Transport) -> Variant:
+        __tracebackhide__ = True
         note = transport.start() if self._asked else ""
         state, reason = transport.state()
         if state != "ok":
@@ -119,12 +126,18 @@ class RoundTrip:
         try:
             self._run_all(transport, runs)
         except Exception as error:  # noqa: BLE001  (one transport fails in its row, others go on)
-            return Variant(transport.key, transport.title, "failed", self._why(error))
+            why, notes = self._why(transport, error), (note,) if note else ()
+            return Variant(transport.key, transport.title, "failed", why, notes=notes)
+        except BaseException:
+            reason = f"interrupted after {len(runs.points)} runs; the unfinished one is left out"
+            self._variants.append(Variant(transport.key, transport.title, "skipped", reason))
+            raise
         finally:
             self._keep(transport, runs)
         return self._described(transport, runs, note)
 
     def _run_all(self, transport: Transport, runs: _Runs) -> None:
+        __tracebackhide__ = True
         deadline = time.monotonic() + BUDGET_S
         for number in range(1 + (self._repeat or MOST_WARM_RUNS)):
             is_enough = self._repeat is None and number > WARM_RUNS
@@ -133,9 +146,15 @@ class RoundTrip:
             self._run_once(transport, runs, number)
 
     def _run_once(self, transport: Transport, runs: _Runs, number: int) -> None:
+        __tracebackhide__ = True
         recording = Recording(transport.title, detail=self._detail)
-        with recording:
-            result = transport.round_trip(self._value)
+        try:
+            with recording:
+                result = transport.round_trip(self._value)
+        except BaseException:
+            # Nothing else may ever tell when this was and on which machine.
+            self._latest = self._latest or recording.trace
+            raise
         trace = recording.trace
         runs.traces.append(trace)
         runs.points.append(point_of(transport.key, self._size, number, trace))
@@ -152,13 +171,9 @@ class RoundTrip:
                 SweepTrace(transport.key, self._size, is_cold, trace) for is_cold, trace in shown
             ]
 
-    def _why(self, error: Exception) -> str:
-        said = f"{type(error).__name__}: {str(error).strip().splitlines()[0] if str(error) else ''}"
-        culprits = find_culprits(self._value, self._name)
-        if not culprits:
-            return said
-        named = "; ".join(f"{c.path} ({c.type_name})" for c in culprits)
-        return f"cannot be pickled because of {named}. Remove it, or recreate it in __setstate__"
+    def _why(self, transport: Transport, error: Exception) -> str:
+        culprits = find_culprits(self._value, self._name, takes_functions=transport.takes_functions)
+        return culprits_text(culprits) or told(error)
 
     def _described(self, transport: Transport, runs: _Runs, note: str) -> Variant:
         totals = written(runs.traces[0])
@@ -175,7 +190,9 @@ class RoundTrip:
 
 
 def _checked_repeat(repeat: int | None) -> int | None:
-    if repeat is not None and (isinstance(repeat, bool) or not 1 <= repeat <= MOST_REPEATS):
+    known: object = repeat
+    is_count = isinstance(known, int) and not isinstance(known, bool)
+    if repeat is not None and not (is_count and 1 <= repeat <= MOST_REPEATS):
         message = (
             f"repeat is {repeat!r}; it is a number of warm runs from 1 to 1000, e.g. --repeat 5"
         )
@@ -186,6 +203,7 @@ def _checked_repeat(repeat: int | None) -> int | None:
 def _chosen(keys: Sequence[str] | None) -> list[Transport]:
     if keys is None:
         return [kind() for kind in TRANSPORTS.values()]
+    keys = keys.split(",") if isinstance(keys, str) else keys
     unknown = [key for key in keys if key not in TRANSPORTS]
     if unknown or not keys:
         shown = ", ".join(TRANSPORTS)
@@ -219,7 +237,8 @@ def _result_kind(before: list[Buffer], after: list[Buffer], result: object) -> s
 
 def _places(value: object, *, hands_over: bool) -> tuple[tuple[int, str], ...]:
     if isinstance(value, bytes | bytearray | str):
-        return ((len(value), "in-band"),)
+        size = size_bytes(value)
+        return () if size is None else ((size, "in-band"),)
     try:
         return buffer_places(value, hands_over=hands_over)
     except Exception:  # noqa: BLE001  (it was pickled a moment ago; a list of buffers is extra)

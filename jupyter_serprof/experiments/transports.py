@@ -20,11 +20,14 @@ class Transport:
     ----------
     hands_over_buffers
         True if large buffers may travel out-of-band.
+    takes_functions
+        True if functions and classes of the notebook travel by value.
     """
 
     key: ClassVar[str] = ""
     title: ClassVar[str] = ""
     hands_over_buffers: ClassVar[bool] = False
+    takes_functions: ClassVar[bool] = False
 
     def state(self) -> tuple[str, str]:
         """Return (``ok``, "") or why it cannot be used: (state, a sentence with a remedy)."""
@@ -75,6 +78,7 @@ class Cloudpickle(Transport):
 
     key = "cloudpickle"
     title = "cloudpickle"
+    takes_functions = True
 
     def round_trip(self, value: object) -> object:
         """Send through one bytes object."""
@@ -89,6 +93,7 @@ class Ray(Transport):
     key = "ray"
     title = "ray.put + ray.get"
     hands_over_buffers = True
+    takes_functions = True
 
     def state(self) -> tuple[str, str]:
         """Tell whether Ray is installed and running; never imports or starts it."""
@@ -109,7 +114,14 @@ class Ray(Transport):
             return ""
         import ray
 
-        ray.init(include_dashboard=False)
+        try:
+            ray.init(include_dashboard=False)
+        except Exception as error:
+            message = (
+                f"the transport ray needs Ray, which did not start ({type(error).__name__}). "
+                "Run: import ray; ray.init(include_dashboard=False)"
+            )
+            raise ProbeUnavailable(message) from error
         return "Ray was started for this and still runs; ray.shutdown() stops it"
 
     def round_trip(self, value: object) -> object:

@@ -1,0 +1,155 @@
+"""The functions of the package: what the magics call, for programs."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import jupyter_serprof as sp
+from jupyter_serprof.model import DocumentError, UsageError
+
+if TYPE_CHECKING:
+    from jupyter_serprof import Sweep, Trace
+
+MAGIC_BYTES = {".png": b"\x89PNG", ".svg": b"<?xml", ".serprof.json": b'{"format"'}
+
+
+@pytest.fixture(scope="module")
+def trace() -> Trace:
+    """The trace of one pickle."""
+    return sp.profile(pickle.dumps, [1, 2, 3])[1]
+
+
+@pytest.fixture(scope="module")
+def sweep() -> Sweep:
+    """A small round trip."""
+    return sp.roundtrip([1, 2, 3], ["pickle"], 1, name="three")
+
+
+def test_record_gives_the_trace_of_its_block() -> None:
+    """`with sp.record() as recording` is the way of programs."""
+    # when
+    with sp.record("mine") as recording:
+        pickle.dumps(1)
+
+    # then
+    assert recording.trace.name == "mine"
+    assert [s.stage for s in recording.trace.spans if s.stage == "pickle.dumps"]
+
+
+def test_profile_returns_result_and_trace() -> None:
+    """Arguments and keywords reach the function; its name becomes the document's."""
+    # when
+    result, trace = sp.profile(pickle.dumps, [1], protocol=2)
+
+    # then
+    assert result == pickle.dumps([1], protocol=2)
+    assert trace.name == "dumps"
+
+
+def test_an_exception_passes_through_profile() -> None:
+    """The program sees what it would see without us."""
+    # when
+    with pytest.raises(pickle.UnpicklingError):
+        sp.profile(pickle.loads, b"x")
+
+    # then
+    with sp.record() as recording:
+        pass
+    assert not recording.has_spans
+
+
+def test_roundtrip_gives_a_sweep() -> None:
+    """Transports in the order given, named once each, cold and warm."""
+    # when
+    sweep = sp.roundtrip({"a": 1}, ["cloudpickle", "pickle", "cloudpickle"], 2, name="d")
+
+    # then
+    assert [variant.key for variant in sweep.variants] == ["cloudpickle", "pickle"]
+    assert [point.cold for point in sweep.points] == [True, False, False] * 2
+    assert sweep.name == "d"
+
+
+@pytest.mark.parametrize("ending", MAGIC_BYTES)
+def test_save_writes_what_the_ending_says(
+    trace: Trace, sweep: Sweep, tmp_path: Path, ending: str
+) -> None:
+    """One word decides: document, picture for pages, picture for print."""
+    for document in (trace, sweep):
+        # given
+        file = tmp_path / f"x{ending}"
+
+        # when
+        sp.save(document, file)
+
+        # then
+        assert file.read_bytes().startswith(MAGIC_BYTES[ending])
+        assert [entry.name for entry in tmp_path.iterdir()] == [file.name]
+        file.unlink()
+
+
+def test_a_saved_document_loads(trace: Trace, tmp_path: Path) -> None:
+    """Nothing is lost on the way to disk."""
+    # given
+    sp.save(trace, str(tmp_path / "X.SERPROF.JSON"))
+
+    # when
+    loaded = sp.load(tmp_path / "X.SERPROF.JSON")
+
+    # then
+    assert loaded == trace
+
+
+@pytest.mark.parametrize("name", ["x", "x.pdf", "x.json.gz", "png"])
+def test_another_ending_is_refused_with_the_known_ones(
+    trace: Trace, tmp_path: Path, name: str
+) -> None:
+    """No guessing: the message shows the three endings, and no folder of the machine."""
+    # when
+    with pytest.raises(UsageError) as caught:
+        sp.save(trace, tmp_path / name)
+
+    # then
+    assert repr(name) in str(caught.value)
+    assert all(ending in str(caught.value) for ending in MAGIC_BYTES)
+    assert str(tmp_path) not in str(caught.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("ending", MAGIC_BYTES)
+def test_a_folder_that_is_not_there_is_said(trace: Trace, tmp_path: Path, ending: str) -> None:
+    """A document error with the file's name, whatever the kind of file."""
+    # when
+    with pytest.raises(DocumentError) as caught:
+        sp.save(trace, tmp_path / "no" / f"x{ending}")
+
+    # then
+    assert f"cannot write x{ending}" in str(caught.value)
+
+
+def test_show_prints_text_without_a_shell(
+    trace: Trace, sweep: Sweep, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In a program the picture is text on standard output."""
+    # when
+    sp.show(trace)
+    sp.show(sweep)
+
+    # then
+    out, err = capsys.readouterr()
+    assert "Pickle" in out
+    assert "pickle 5, in-band" in out
+    assert err == ""
+
+
+def test_an_unknown_view_is_refused(trace: Trace) -> None:
+    """A wrong word is answered, not ignored."""
+    # when
+    with pytest.raises(UsageError) as caught:
+        sp.show(trace, view="nope")
+
+    # then
+    assert "nope" in str(caught.value)
