@@ -30,6 +30,26 @@ def finish(shell: InteractiveShell, options: Options, document: Trace | Sweep) -
             api.save(document, options.save)
 
 
+def finish_failed(
+    shell: InteractiveShell, options: Options, document: Trace | Sweep
+) -> Exception | None:
+    """Finish the document of code that failed: a file that cannot be written is told, not raised.
+
+    Returns
+    -------
+    Exception or None
+        What was told, if anything; the error of the code stays the one that propagates.
+    """
+    from IPython.core.error import UsageError as ShellUsageError
+
+    try:
+        finish(shell, options, document)
+    except ShellUsageError as problem:
+        shell.show_usage_error(problem)  # type: ignore[no-untyped-call]  # IPython
+        return problem
+    return None
+
+
 @contextmanager
 def usage_errors() -> Iterator[None]:
     """Show our own errors as one line, as IPython does for a wrong use of a magic."""
