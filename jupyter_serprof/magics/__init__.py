@@ -41,7 +41,8 @@ class _Loaded:
         if self.cell.as_comment in shell.input_transformers_cleanup:
             shell.input_transformers_cleanup.remove(self.cell.as_comment)
         for name, callback in self.events.items():
-            shell.events.unregister(name, callback)
+            if callback in shell.events.callbacks[name]:
+                shell.events.unregister(name, callback)
         if _matchers(shell) is not None and complete_options in _matchers(shell):
             _matchers(shell).remove(complete_options)
         remove_formatters(shell)
@@ -73,6 +74,7 @@ def _line_magic(shell: InteractiveShell) -> Any:  # noqa: ANN401
     @no_var_expand
     @needs_local_scope
     def serprof(line: str, local_ns: dict[str, object] | None = None) -> None:
+        __tracebackhide__ = True
         run_line(shell, line, local_ns)
 
     serprof.__doc__ = _doc()
@@ -83,8 +85,9 @@ def _cell_magic(shell: InteractiveShell) -> Any:  # noqa: ANN401
     from IPython.core.magic import no_var_expand
 
     @no_var_expand
-    def serprof(line: str, cell: str) -> None:
-        run_cell_magic(shell, line, cell)
+    def serprof(line: str, cell: str) -> object:
+        __tracebackhide__ = True
+        return run_cell_magic(shell, line, cell)
 
     serprof.__doc__ = _doc()
     return serprof

@@ -7,10 +7,13 @@ Running the body inside a cell magic instead would break top-level await in a ke
 
 from __future__ import annotations
 
+from asyncio import CancelledError
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from jupyter_serprof.magics.options import Options, help_text, parse
-from jupyter_serprof.magics.show import finish, usage_errors
+from jupyter_serprof.magics.code import compile_code
+from jupyter_serprof.magics.options import Options, help_text, parse_cell
+from jupyter_serprof.magics.show import finish, finish_failed, usage_errors
 from jupyter_serprof.model import UsageError
 
 if TYPE_CHECKING:
@@ -21,15 +24,24 @@ _MAGIC = "%%serprof"
 
 def _options(source: str) -> Options | None:
     """Return the options of a cell that is ours to record, else None."""
-    first, _, body = source.lstrip("\n").partition("\n")
-    word, _, line = first.rstrip().partition(" ")
+    first, _, body = source.partition("\n")
+    word, *rest = first.split(maxsplit=1)[:2] or [""]
     if word != _MAGIC or not body.strip():
         return None
     try:
-        options = parse(line)
+        options = parse_cell("".join(rest))
     except UsageError:
         return None
-    return None if options.help or options.code else options
+    return None if options.help else options
+
+
+@dataclass(eq=False, slots=True)
+class _Entry:
+    """A cell that runs, and its recording if it has one."""
+
+    info: object
+    options: Options
+    recording: Any = None
 
 
 class CellRecorder:
@@ -37,74 +49,107 @@ class CellRecorder:
 
     def __init__(self, shell: InteractiveShell) -> None:
         self._shell = shell
-        #: One entry for each cell that runs (cells can run cells); None for those without the
-        #: magic.
-        self._open: list[tuple[Options, Any] | None] = []
+        #: One entry for each cell that runs: cells can run cells.
+        self._open: list[_Entry] = []
 
     def as_comment(self, lines: list[str]) -> list[str]:
         """Turn a first line of ``%%serprof`` with good options into a comment.
 
-        With bad options or ``-h`` the line stays, and the registered cell magic says what is wrong;
-        so it does inside a running cell (below ``%%time``, in ``run_cell``), where no event will
-        follow. Cheap and without effects: IPython also calls it to see whether an input is
-        complete.
+        With bad options or ``-h`` the line stays, and the registered cell magic says what is wrong.
+        Inside a running cell (below ``%%time``, in ``run_cell``) the magic runs the body.
         """
         if self._open or not lines or _options("".join(lines)) is None:
             return lines
         return ["# " + lines[0], *lines[1:]]
 
+    # A terminal asks the transformers whether the input is complete. It must see the magic: a cell
+    # magic goes on until an empty line, a comment and one statement do not.
+    as_comment.has_side_effects = True  # type: ignore[attr-defined]
+
     def before(self, info: Any) -> None:  # noqa: ANN401  (IPython's ExecutionInfo)
         """Start a recording if the cell asks for one."""
-        options = _options(str(info.raw_cell or ""))
+        entry = _Entry(info, Options())
+        options = None if self._open else _options(self._cleaned(str(info.raw_cell or "")))
+        self._open.append(entry)
         if options is None:
-            self._open.append(None)
             return
         from jupyter_serprof import api
 
-        recording = api.record(options.name or "cell", detail=options.detail)
-        self._open.append((options, recording))
-        recording.start()
+        entry.options = options
+        entry.recording = api.record(options.name or "cell", detail=options.detail)
+        entry.recording.start()
 
-    def after(self, result: Any) -> None:  # noqa: ANN401  (IPython's ExecutionResult)
+    def _cleaned(self, source: str) -> str:
+        """Return a cell as `as_comment` saw it: without leading empty lines, indent, prompts."""
+        lines = source.splitlines(keepends=True)
+        for transform in self._shell.input_transformers_cleanup:
+            if transform == self.as_comment:
+                break
+            lines = transform(lines)
+        return "".join(lines)
+
+    def after(self, result: Any) -> None:  # noqa: ANN401  (IPython's ExecutionResult, or None)
         """Stop the recording and show it; a cell that never ran shows nothing."""
-        entry = self._open.pop() if self._open else None
-        if entry is None:
+        entry = self._closed(None if result is None else result.info)
+        if entry is None or entry.recording is None:
             return
-        options, recording = entry
-        error = result.error_in_exec
-        recording.stop(type(error) if error is not None else None)
-        if result.error_before_exec is None:
-            finish(self._shell, options, recording.trace)
+        error = KeyboardInterrupt() if result is None else result.error_in_exec
+        entry.recording.stop(_outcome_type(error))
+        if result is not None and result.error_before_exec is not None:
+            return
+        problem = finish_failed(self._shell, entry.options, entry.recording.trace)
+        if problem is not None and result is not None and error is None:
+            result.error_in_exec = problem  # the front end stops "Run All" at a file not written
+
+    def _closed(self, info: object) -> _Entry | None:
+        """Take out the entry of a cell; an empty cell ends without ever having begun."""
+        if info is None:
+            return self._open.pop() if self._open else None
+        for position, entry in enumerate(self._open):
+            if entry.info is info:
+                del self._open[position:]
+                return entry
+        return None
 
     def abandon(self) -> None:
-        """Stop what still runs (the extension is unloaded inside a recorded cell)."""
-        for entry in self._open:
-            if entry is not None:
-                entry[1].stop()
-        self._open = [None for _ in self._open]
+        """Stop and show what still runs (the extension is unloaded inside a recorded cell)."""
+        entries, self._open = self._open, []
+        for entry in entries:
+            if entry.recording is not None:
+                entry.recording.stop()
+                finish_failed(self._shell, entry.options, entry.recording.trace)
 
 
-def run_cell_magic(shell: InteractiveShell, line: str, cell: str) -> None:
-    """Serve what the transformer left: help, wrong options, and cells below another cell magic."""
+def _outcome_type(error: BaseException | None) -> type[BaseException] | None:
+    """Return what a recording stops with: a kernel interrupts an ``await`` by cancelling it."""
+    if isinstance(error, CancelledError):
+        return KeyboardInterrupt
+    return type(error) if error is not None else None
+
+
+def run_cell_magic(shell: InteractiveShell, line: str, cell: str) -> object:
+    """Serve what the transformer left: help, wrong options, and cells inside another cell."""
+    __tracebackhide__ = True
     with usage_errors():
-        options = parse(line)
+        options = parse_cell(line)
         if options.help or not cell.strip():
             print(help_text())  # noqa: T201  (what was asked for)
-            return
-        if options.code:
-            message = f"code stands behind the options of {_MAGIC}: {options.code}. Move it below"
-            raise UsageError(message)
-        _run_inside(shell, options, cell)
+            return None
+        return _run_inside(shell, options, cell)
 
 
-def _run_inside(shell: InteractiveShell, options: Options, cell: str) -> None:
+def _run_inside(shell: InteractiveShell, options: Options, cell: str) -> object:
+    """Run the cell here, as ``%%time`` does, and return its last value."""
     from jupyter_serprof import api
 
+    __tracebackhide__ = True
+    code = compile_code(shell, cell)
     recording = api.record(options.name or "cell", detail=options.detail)
-    with recording:
-        result = shell.run_cell(cell)  # type: ignore[no-untyped-call]  # IPython
-        failure = result.error_in_exec
-        recording.stop(type(failure) if failure is not None else None)
-    if result.error_before_exec is None:
-        finish(shell, options, recording.trace)
-    result.raise_error()
+    try:
+        with recording:
+            value = code.call()
+    except BaseException:
+        finish_failed(shell, options, recording.trace)
+        raise
+    finish(shell, options, recording.trace)
+    return value
