@@ -4,21 +4,33 @@ from __future__ import annotations
 
 from typing import Any
 
-from jupyter_serprof.magics.options import FLAGS
+from jupyter_serprof.magics.options import FLAGS, LINE_ONLY, parse
+from jupyter_serprof.model import UsageError
 
 
 def complete_options(context: Any) -> dict[str, Any]:  # noqa: ANN401  (IPython's CompletionContext)
     """Return the options that fit, while the cursor is on one; nothing elsewhere."""
     from IPython.core.completer import SimpleCompletion
 
-    line = context.line_with_cursor[: context.cursor_position]
-    words = line.split()
-    is_ours = bool(words) and words[0] in ("%serprof", "%%serprof")
-    token = words[-1] if is_ours and len(words) > 1 and not line.endswith(" ") else ""
-    if not token.startswith("-"):
+    token, flags = _place(context.line_with_cursor[: context.cursor_position])
+    fitting = [SimpleCompletion(flag, type="option") for flag in flags if flag.startswith(token)]
+    if not fitting:
         return {"completions": [], "suppress": False, "ordered": True}
-    fitting = [SimpleCompletion(flag, type="option") for flag in FLAGS if flag.startswith(token)]
     return {"completions": fitting, "matched_fragment": token, "suppress": True, "ordered": True}
+
+
+def _place(line: str) -> tuple[str, list[str]]:
+    """Return what of an option stands before the cursor, and the options that can stand there."""
+    magic, _, typed = line.lstrip().partition(" ")
+    head, _, token = f" {typed}".rpartition(" ")
+    if magic not in ("%serprof", "%%serprof") or not token.startswith("-"):
+        return "", []
+    try:
+        is_code = bool(parse(head).code)
+    except UsageError:  # the value of an option stands here
+        is_code = True
+    is_cell = magic == "%%serprof"
+    return token, [f for f in FLAGS if not (is_code or (is_cell and f in LINE_ONLY))]
 
 
 # IPython 8.6 and later pass a context to matchers that say so.
