@@ -63,7 +63,7 @@ def test_a_saved_document_loads_as_it_was(folder: Path, doc: Trace | Sweep) -> N
     # then
     expected = described_sweep(doc) if isinstance(doc, Sweep) else described(doc)
     assert load(path) == expected
-    assert os.listdir(folder) == [path.name]
+    assert [entry.name for entry in folder.iterdir()] == [path.name]
 
 
 def test_a_path_may_be_a_text(file: Path) -> None:
