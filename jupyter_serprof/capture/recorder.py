@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from threading import get_ident
 from typing import TYPE_CHECKING, Protocol
 
+from jupyter_serprof.capture.patching import silence
 from jupyter_serprof.capture.point import Point, Record
 from jupyter_serprof.model import ProbeReport
 
@@ -48,7 +49,7 @@ class Recorder:
     probes
         What to listen with. A probe whose library is not imported yet is armed when it is.
     clock
-        Monotonic clock, ns.
+        Monotonic clock, ns; recordings that run at the same time share one.
     limit
         Records kept; the others are counted in ``dropped_count``.
     """
@@ -94,17 +95,17 @@ class Recorder:
         try:
             for probe in self.probes:
                 self._arm_or_wait(probe)
+            _ACTIVE.append(self)
+            self.thread = get_ident()
+            self.started = _iso_now()
+            self.wall_start_ns = time.time_ns()
+            self.start_ns = self.now()
         except BaseException:
             self.stop()
             raise
-        _ACTIVE.append(self)
-        self.thread = get_ident()
-        self.started = _iso_now()
-        self.wall_start_ns = time.time_ns()
-        self.start_ns = self.now()
 
     def stop(self) -> None:
-        """Stop the clock, then remove everything; called again it does nothing."""
+        """Stop the clock, then remove everything; after an interrupt, call it again."""
         if self.end_ns is None:
             self.end_ns = max(self.now(), self.start_ns)
             self.wall_end_ns = time.time_ns()
@@ -112,6 +113,7 @@ class Recorder:
             _ACTIVE.remove(self)
         for probe in reversed(self.probes):
             probe.remove()
+        silence(self)
 
     def _arm_or_wait(self, probe: Watcher) -> None:
         if _is_imported(probe.library):
