@@ -123,10 +123,15 @@ class Recorder:
 
     def arm_waiting(self) -> None:
         """Arm the probes whose library got imported meanwhile."""
-        ready = [probe for probe in self._waiting if _is_imported(probe.library)]
-        for probe in ready:
-            self._waiting.remove(probe)
+        for probe in [probe for probe in self._waiting if _is_imported(probe.library)]:
+            try:
+                self._waiting.remove(probe)
+            except ValueError:  # another thread took it
+                continue
             probe.arm(self)
+        if self.end_ns is not None:
+            # The recording ended while another thread was still importing.
+            self.stop()
 
 
 def active_recorders() -> tuple[Recorder, ...]:
