@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from jupyter_serprof.capture.calibration import span_cost_ns
 from jupyter_serprof.capture.draft import MAIN_LANE, Draft, Run
 from jupyter_serprof.capture.environment import describe_environment, producer
+from jupyter_serprof.capture.failure import describe_failure
 from jupyter_serprof.capture.point import Record
-from jupyter_serprof.capture.recorder import Recorder
+from jupyter_serprof.capture.recorder import Recorder, Watcher
 from jupyter_serprof.model import Lane, ProbeReport, Quality, Span, Trace
 
 
@@ -42,11 +43,18 @@ def freeze(recorder: Recorder, *, name: str, outcome: str = "ok") -> Trace:
     )
 
 
-def _refine(probe: object, run: Run) -> None:
+def _refine(probe: Watcher, run: Run) -> None:
     try:
-        probe.refine(run)  # type: ignore[attr-defined]  # a Watcher; typed loosely for the guard
+        probe.refine(run)
     except Exception as error:  # noqa: BLE001  (what was measured must survive a failing probe)
-        run.notes.append(f"{getattr(probe, 'name', probe)}: {type(error).__name__}: {error}")
+        run.notes.append(f"a probe could not complete its spans: {describe_failure(error)}")
+
+
+def _report(probe: Watcher) -> ProbeReport:
+    try:
+        return probe.report()
+    except Exception as error:  # noqa: BLE001  (as in _refine)
+        return ProbeReport(probe.library, None, "failed", unseen=(describe_failure(error),))
 
 
 def _run(recorder: Recorder) -> Run:
@@ -134,12 +142,14 @@ def _spans(drafts: Sequence[Draft], run: Run) -> tuple[Span, ...]:
 
 
 def _quality(recorder: Recorder, run: Run) -> Quality:
-    failures = (f"a hook failed at {place}: {why}" for place, why in recorder.failures.items())
-    reports: tuple[ProbeReport, ...] = tuple(probe.report() for probe in recorder.probes)
+    failures = (
+        f"{what} ({count} times)" if count > 1 else what
+        for what, count in recorder.failures.items()
+    )
     return Quality(
         spans_dropped=recorder.dropped_count,
         span_cost_ns=span_cost_ns(),
         clock_error_ns=run.clock_error_ns,
-        probes=reports,
+        probes=tuple(_report(probe) for probe in recorder.probes),
         notes=(*run.notes, *failures),
     )

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from threading import get_ident
 from typing import TYPE_CHECKING, Protocol
 
+from jupyter_serprof.capture.failure import describe_failure
 from jupyter_serprof.capture.patching import silence
 from jupyter_serprof.capture.point import Point, Record
 from jupyter_serprof.model import ProbeReport
@@ -66,7 +68,7 @@ class Recorder:
         self.limit = limit
         self.page: list[Record] = []
         self.dropped_count = 0
-        self.failures: dict[str, str] = {}
+        self.failures: Counter[str] = Counter()
         self.thread = 0
         self.start_ns = 0
         self.end_ns: int | None = None
@@ -85,7 +87,7 @@ class Recorder:
 
     def failed(self, point: Point, error: Exception) -> None:
         """Note that our own part of a hook failed; the user's call went on."""
-        self.failures[point.place] = f"{type(error).__name__}: {error}"
+        self.failures[f"a hook failed at {point.place}: {describe_failure(error)}"] += 1
 
     def start(self) -> None:
         """Arm the probes, then start the clock.
@@ -112,14 +114,24 @@ class Recorder:
         if self in _ACTIVE:
             _ACTIVE.remove(self)
         for probe in reversed(self.probes):
-            probe.remove()
+            self._guarded(probe, probe.remove, "removed")
         silence(self)
 
     def _arm_or_wait(self, probe: Watcher) -> None:
         if _is_imported(probe.library):
-            probe.arm(self)
+            self._arm(probe)
         else:
             self._waiting.append(probe)
+
+    def _arm(self, probe: Watcher) -> None:
+        self._guarded(probe, lambda: probe.arm(self), "armed")
+
+    def _guarded(self, probe: Watcher, action: Callable[[], None], done: str) -> None:
+        try:
+            action()
+        except Exception as error:  # noqa: BLE001  (ours fails, the user's code runs)
+            why = describe_failure(error)
+            self.failures[f"the probe of {probe.library} could not be {done}: {why}"] += 1
 
     def arm_waiting(self) -> None:
         """Arm the probes whose library got imported meanwhile."""
@@ -128,7 +140,7 @@ class Recorder:
                 self._waiting.remove(probe)
             except ValueError:  # another thread took it
                 continue
-            probe.arm(self)
+            self._arm(probe)
         if self.end_ns is not None:
             # The recording ended while another thread was still importing.
             self.stop()
