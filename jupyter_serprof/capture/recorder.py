@@ -54,6 +54,8 @@ class Recorder:
         Monotonic clock, ns; recordings that run at the same time share one.
     limit
         Records kept; the others are counted in ``dropped_count``.
+    wall_clock
+        Time of day, ns.
     """
 
     def __init__(
@@ -62,9 +64,11 @@ class Recorder:
         *,
         clock: Callable[[], int] = time.perf_counter_ns,
         limit: int = LIMIT,
+        wall_clock: Callable[[], int] = time.time_ns,
     ) -> None:
         self.probes = tuple(probes)
         self.now = clock
+        self.wall_now = wall_clock
         self.limit = limit
         self.page: list[Record] = []
         self.dropped_count = 0
@@ -99,8 +103,8 @@ class Recorder:
                 self._arm_or_wait(probe)
             _ACTIVE.append(self)
             self.thread = get_ident()
-            self.started = _iso_now()
-            self.wall_start_ns = time.time_ns()
+            self.wall_start_ns = self.wall_now()
+            self.started = _iso(self.wall_start_ns)
             self.start_ns = self.now()
         except BaseException:
             self.stop()
@@ -110,7 +114,7 @@ class Recorder:
         """Stop the clock, then remove everything; after an interrupt, call it again."""
         if self.end_ns is None:
             self.end_ns = max(self.now(), self.start_ns)
-            self.wall_end_ns = time.time_ns()
+            self.wall_end_ns = self.wall_now()
         if self in _ACTIVE:
             _ACTIVE.remove(self)
         for probe in reversed(self.probes):
@@ -157,5 +161,6 @@ def _is_imported(library: str) -> bool:
     return spec is not None and not getattr(spec, "_initializing", False)
 
 
-def _iso_now() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+def _iso(wall_ns: int) -> str:
+    moment = datetime.fromtimestamp(wall_ns / 1e9, UTC)
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
