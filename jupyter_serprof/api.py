@@ -25,6 +25,7 @@ __all__ = [
     "Recording",
     "Repeats",
     "RoundTrip",
+    "bundle",
     "load",
     "profile",
     "record",

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from jupyter_serprof.analysis.limits import measure_limits
-from jupyter_serprof.analysis.suggest import closest
+from jupyter_serprof.model.suggest import closest
 from jupyter_serprof.analysis.sweep_summary import summarize_sweep
 from jupyter_serprof.capture.memory import Buffer, buffers_of, lies_inside, overlaps, store_ranges
 from jupyter_serprof.experiments.culprits import culprits_text, find_culprits, told

@@ -122,7 +122,7 @@ def _is_code(rest: str) -> bool:
 def _known(flag: str) -> tuple[str, str, str]:
     if flag in FLAGS:
         return FLAGS[flag]
-    from jupyter_serprof.analysis.suggest import closest
+    from jupyter_serprof.model.suggest import closest
 
     hint = closest(flag, FLAGS)
     message = (

@@ -64,9 +64,9 @@ def usage_errors() -> Iterator[None]:
 
 
 def _bundle(document: Trace | Sweep, include: object = None, exclude: object = None) -> object:  # noqa: ARG001
-    from jupyter_serprof.views.bundle import bundle
+    from jupyter_serprof import api
 
-    return bundle(document)
+    return api.bundle(document)
 
 
 def add_formatters(shell: InteractiveShell) -> None:

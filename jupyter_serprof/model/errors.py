@@ -15,7 +15,7 @@ class UsageError(SerprofError):
     """Something was asked for in a way that cannot be answered (an unknown option, a bad value)."""
 
 
-class ProbeUnavailable(SerprofError):
+class ProbeUnavailable(SerprofError):  # noqa: N818  (it says what is the case)
     """A library was asked for by name and cannot be watched: missing, too old or not running."""
 
 
