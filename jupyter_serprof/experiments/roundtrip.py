@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from jupyter_serprof.analysis.limits import measure_limits
-from jupyter_serprof.model.suggest import closest
 from jupyter_serprof.analysis.sweep_summary import summarize_sweep
 from jupyter_serprof.capture.memory import Buffer, buffers_of, lies_inside, overlaps, store_ranges
 from jupyter_serprof.experiments.culprits import culprits_text, find_culprits, told
@@ -27,6 +26,7 @@ from jupyter_serprof.model import (
     Variant,
 )
 from jupyter_serprof.model.sizes import size_bytes
+from jupyter_serprof.model.suggest import closest
 from jupyter_serprof.model.units import format_share
 
 #: At least this many warm runs, and more while the time budget of a transport lasts.

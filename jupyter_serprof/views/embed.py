@@ -31,8 +31,8 @@ def embedded(doc: Trace | Sweep) -> Trace | Sweep:
     """Return the document as it goes into a notebook.
 
     Of more than 20,000 spans the longest stay (and those that findings point at), and
-    ``quality.notes`` says so. Pieces of rows that lie close together are merged. Of a round trip the
-    waterfall of a first run stays where it differs from that of the later ones; all points stay.
+    ``quality.notes`` says so. Pieces of rows that lie close together are merged. Of a round trip
+    the waterfall of a first run stays where it differs from the later ones; all points stay.
     """
     if isinstance(doc, Trace):
         return _smaller(doc, MOST_SPANS)
