@@ -21,6 +21,12 @@ PRIVATE = re.compile(r"/(home|root|work|Users|tmp)/|(?<!\d)192\.0\.|auth_token")
 SMALL_ROWS = "ROWS = 1_000"
 
 
+def read(path: Path) -> nbformat.NotebookNode:
+    """Return a saved notebook."""
+    notebook: nbformat.NotebookNode = nbformat.read(path, 4)  # type: ignore[no-untyped-call]
+    return notebook
+
+
 def outputs(notebook: nbformat.NotebookNode) -> list[Any]:
     """Return all outputs of the code cells of a notebook."""
     return [output for cell in notebook.cells for output in cell.get("outputs", ())]
@@ -43,7 +49,7 @@ def test_there_is_a_tutorial() -> None:
 def test_a_tutorial_runs_from_top_to_bottom_at_a_small_size(path: Path) -> None:
     """Every cell works in a fresh kernel, including the assertions in the verdicts."""
     # given
-    notebook = nbformat.read(path, as_version=4)
+    notebook = read(path)
     parameters = [c for c in notebook.cells if "parameters" in c.metadata.get("tags", ())]
     parameters[0].source = SMALL_ROWS
 
@@ -52,14 +58,14 @@ def test_a_tutorial_runs_from_top_to_bottom_at_a_small_size(path: Path) -> None:
 
     # then
     assert [output for output in outputs(notebook) if output.get("name") == "stderr"] == []
-    assert len(documents(notebook)) == len(documents(nbformat.read(path, as_version=4)))
+    assert len(documents(notebook)) == len(documents(read(path)))
 
 
 @pytest.mark.parametrize("path", TUTORIALS, ids=lambda path: path.stem)
 def test_a_saved_tutorial_has_readable_outputs(path: Path) -> None:
     """Saved outputs carry text, picture and document: no errors, nothing private, under 1 MB."""
     # given
-    notebook = nbformat.read(path, as_version=4)
+    notebook = read(path)
 
     # when
     shown = [output for output in outputs(notebook) if MIME_TYPE in output.get("data", {})]
@@ -78,7 +84,7 @@ def test_a_saved_tutorial_has_readable_outputs(path: Path) -> None:
 def test_an_output_of_a_saved_tutorial_takes_at_most_40_kb(path: Path) -> None:
     """Sharing a notebook stays cheap: text, picture and document of one output together."""
     # given
-    notebook = nbformat.read(path, as_version=4)
+    notebook = read(path)
 
     # when
     sizes = [
