@@ -13,12 +13,18 @@ export const LAST_LABEL_SHARE = 0.78;
 
 /** Round values from 0 up to the end. */
 export function ticks(end: number, most = 4): number[] {
-  if (!(end > 0)) {
-    return [0];
+  return end > 0 ? ticksBetween(0, end, most) : [0];
+}
+
+/** Round values of a stretch that need not begin at 0. */
+export function ticksBetween(from: number, to: number, most: number): number[] {
+  if (!(to > from) || !(most > 0)) {
+    return [];
   }
-  const step = roundStep(end, most);
+  const step = roundStep(to - from, most);
   const values: number[] = [];
-  for (let index = 0; index * step <= end; index += 1) {
+  // By index: a running sum would drift.
+  for (let index = Math.ceil(from / step - 1e-9) || 0; index * step <= to; index += 1) {
     values.push(index * step);
   }
   return values;

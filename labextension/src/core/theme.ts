@@ -1,4 +1,9 @@
-/** The colour family of a stage comes with the document; the colours are variables in style/base.css. */
+/**
+ * Colours of the moment. The family of a stage comes with the document; the colours are variables
+ * in style/base.css, which follow the theme of the page. A canvas has to be told when they change.
+ */
+
+import { LABEL_INK, PALETTE } from "./palette";
 
 export const FAMILIES = [
   "build",
@@ -22,4 +27,76 @@ export function familyOf(name: unknown): Family {
 
 export function carriesBytes(family: Family): boolean {
   return CARRIES_BYTES.has(family);
+}
+
+/** What a canvas paints with. */
+export interface Colours {
+  readonly background: string;
+  readonly ink: string;
+  /** Waits, labels beside bars, axis. */
+  readonly quiet: string;
+  readonly line: string;
+  readonly accent: string;
+  readonly font: string;
+  /** By kind: the families, then the wait. */
+  readonly kinds: readonly string[];
+  readonly labels: readonly string[];
+}
+
+export function coloursOf(root: Element): Colours {
+  const style = getComputedStyle(root);
+  const read = (name: string, fallback: string): string =>
+    style.getPropertyValue(name).trim() || fallback;
+  const quiet = read("--jsp-ink-2", "#616161");
+  return {
+    background: read("--jsp-bg", "#fff"),
+    ink: read("--jsp-ink", "#212121"),
+    quiet,
+    line: read("--jsp-line-3", "#eee"),
+    accent: read("--jsp-accent", "#1565c0"),
+    font: read("--jsp-ui", "sans-serif"),
+    kinds: [...FAMILIES.map((family) => read(`--jsp-${family}`, PALETTE[family])), quiet],
+    labels: [...FAMILIES.map((family) => LABEL_INK[family]), quiet],
+  };
+}
+
+/** How JupyterLab, Colab, VS Code and plain pages say which theme they have. */
+const THEME_ATTRIBUTES = [
+  "data-jp-theme-light",
+  "data-jp-theme-name",
+  "data-vscode-theme-kind",
+  "data-theme",
+  "theme",
+  "class",
+];
+/** JupyterLab sets its attribute before the style sheet of the theme has arrived. */
+const STYLE_SHEET_MS = 400;
+
+/** Call back when the colours of an element may have changed; returns how to stop. */
+export function watchTheme(root: Element, changed: () => void): () => void {
+  let seen = JSON.stringify(coloursOf(root));
+  const look = (): void => {
+    const now = JSON.stringify(coloursOf(root));
+    if (now !== seen) {
+      seen = now;
+      changed();
+    }
+  };
+  let timer = 0;
+  const soon = (): void => {
+    look();
+    clearTimeout(timer);
+    timer = window.setTimeout(look, STYLE_SHEET_MS);
+  };
+  const observer = new MutationObserver(soon);
+  for (const node of [document.documentElement, document.body]) {
+    observer.observe(node, { attributes: true, attributeFilter: THEME_ATTRIBUTES });
+  }
+  const system = matchMedia("(prefers-color-scheme: dark)");
+  system.addEventListener("change", soon);
+  return () => {
+    observer.disconnect();
+    system.removeEventListener("change", soon);
+    clearTimeout(timer);
+  };
 }

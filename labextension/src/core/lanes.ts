@@ -1,0 +1,82 @@
+/** Where lanes and their tracks stand: the layout of the Lanes view. */
+
+import type { Strip } from "./paint";
+import type { Pyramid } from "./pyramid";
+import type { TraceDocument } from "./schema";
+import type { Index } from "./tracks";
+
+export const TRACK_HEIGHT = 24;
+export const BAR_HEIGHT = 19;
+const LANE_PADDING = 5;
+/** A lane with a second line of text below its name needs so much, px. */
+const TWO_LINES = 34;
+
+export interface LaneRow {
+  readonly lane: number;
+  readonly title: string;
+  readonly error_ns: number;
+  readonly y: number;
+  readonly height: number;
+  readonly strips: readonly Strip[];
+}
+
+export interface LaneLayout {
+  readonly rows: readonly LaneRow[];
+  readonly height: number;
+}
+
+/** Lanes of one process stay together, in the order of the document. */
+export function layoutLanes(
+  trace: TraceDocument,
+  index: Index,
+  pyramids: readonly (Pyramid | null)[],
+): LaneLayout {
+  const rows: LaneRow[] = [];
+  let y = 0;
+  for (const lane of laneOrder(trace)) {
+    const row = laneRow(trace, index, pyramids, lane, y);
+    rows.push(row);
+    y += row.height;
+  }
+  return { rows, height: y };
+}
+
+function laneOrder(trace: TraceDocument): number[] {
+  const processes = new Map<number | string, number[]>();
+  (trace.lanes ?? []).forEach((lane, at) => {
+    const key = lane.process ?? `lane ${at}`;
+    processes.set(key, [...(processes.get(key) ?? []), at]);
+  });
+  return [...processes.values()].flat();
+}
+
+function laneRow(
+  trace: TraceDocument,
+  index: Index,
+  pyramids: readonly (Pyramid | null)[],
+  lane: number,
+  y: number,
+): LaneRow {
+  const own = index.tracks
+    .map((track, at) => ({ track, pyramid: pyramids[at] ?? null }))
+    .filter(({ track }) => track.lane === lane);
+  const strips = own.map((each, level) => ({
+    ...each,
+    y: y + LANE_PADDING + level * TRACK_HEIGHT,
+    height: BAR_HEIGHT,
+  }));
+  const { key, clock_error_ns = 0 } = trace.lanes[lane] ?? { key: "" };
+  const levels = Math.max(1, strips.length) * TRACK_HEIGHT;
+  const height = Math.max(levels, clock_error_ns > 0 ? TWO_LINES : 0) + LANE_PADDING * 2 - 2;
+  return { lane, title: titleOf(key), error_ns: clock_error_ns, y, height, strips };
+}
+
+/** "client/main" reads better as "client / main". */
+function titleOf(key: unknown): string {
+  return String(key ?? "").replaceAll("/", " / ") || "lane";
+}
+
+/** The rows that a viewport shows. */
+export function visibleRows(layout: LaneLayout, top: number, height: number): LaneRow[] {
+  return layout.rows.filter((row) => row.y + row.height > top && row.y < top + height);
+}

@@ -1,0 +1,50 @@
+/** The visible stretch of time, and logarithmic axes. */
+
+export interface Range {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Nobody looks closer than this, ns. */
+const NARROWEST = 20;
+
+/** The range moved and shrunk so that it lies within the limits. */
+export function within(range: Range, limits: Range): Range {
+  const widest = limits.to - limits.from;
+  const width = Math.min(widest, Math.max(Math.min(NARROWEST, widest), range.to - range.from));
+  const from = Math.min(Math.max(range.from, limits.from), limits.to - width);
+  return { from, to: from + width };
+}
+
+/** Zoom so that `at` stays where it is; a factor below 1 shows less. */
+export function zoomed(range: Range, limits: Range, at: number, factor: number): Range {
+  return within(
+    { from: at - (at - range.from) * factor, to: at + (range.to - at) * factor },
+    limits,
+  );
+}
+
+/** Move by a share of what is visible. */
+export function panned(range: Range, limits: Range, share: number): Range {
+  const by = (range.to - range.from) * share;
+  return within({ from: range.from + by, to: range.to + by }, limits);
+}
+
+/** A range that shows this stretch with a little room on both sides. */
+export function around(from: number, to: number, limits: Range): Range {
+  const room = Math.max((to - from) * 0.08, NARROWEST / 2);
+  return within({ from: from - room, to: to + room }, limits);
+}
+
+/** Powers of ten from below the smallest to above the largest of some positive values. */
+export function decades(values: readonly number[]): Range {
+  const known = values.filter((value) => value > 0);
+  const low = Math.floor(Math.log10(Math.min(...known)));
+  const high = Math.ceil(Math.log10(Math.max(...known)));
+  return known.length === 0 ? { from: 0, to: 1 } : { from: low, to: high > low ? high : low + 1 };
+}
+
+/** Where a value stands on a logarithmic axis, 0..1. */
+export function logShare(value: number, axis: Range): number {
+  return (Math.log10(Math.max(value, Number.MIN_VALUE)) - axis.from) / (axis.to - axis.from);
+}
