@@ -1,23 +1,51 @@
 /** Draw a document into an element: the one entrance for every host. */
 
-import { readDocument, type SerprofDocument, UnreadableDocument } from "./core/document";
+import { readDocument, UnreadableDocument } from "./core/document";
 import { element } from "./core/dom";
 import type { CompareView, Host, View } from "./core/host";
-import { findings } from "./views/findings";
-import { head } from "./views/head";
-import { sweep } from "./views/sweep";
-import { waterfall } from "./views/waterfall";
+import { compareShell } from "./views/compare";
+import { type Shell, shell } from "./views/shell";
 
 export type { CompareView, Host, View } from "./core/host";
 
 export function mount(container: HTMLElement, document: unknown, host: Host = {}): View {
+  return placed<[unknown]>(container, [document], (root, value) =>
+    shell(root, readDocument(value), host),
+  );
+}
+
+/** Draw two documents side by side, stage by stage: what changed from the first to the second. */
+export function mountCompare(
+  container: HTMLElement,
+  before: unknown,
+  after: unknown,
+  host: Host = {},
+): CompareView {
+  return placed<[unknown, unknown]>(container, [before, after], (root, one, other) =>
+    compareShell(root, readDocument(one), readDocument(other), host),
+  );
+}
+
+/** A root element that is drawn anew at every update and says when it is ready. */
+function placed<Documents extends unknown[]>(
+  container: HTMLElement,
+  documents: Documents,
+  draw: (root: HTMLElement, ...documents: Documents) => Shell,
+): { update(...documents: Documents): void; destroy(): void } {
   const root = element("div", "jsp-root");
   container.append(root);
   let frame = 0;
+  let inner: Shell | null = null;
 
-  const update = (value: unknown): void => {
+  const update = (...values: Documents): void => {
     delete root.dataset.ready;
-    root.replaceChildren(...render(value, host));
+    inner?.destroy();
+    inner = null;
+    try {
+      inner = draw(root, ...values);
+    } catch (error) {
+      root.replaceChildren(apology(error));
+    }
     cancelAnimationFrame(frame);
     // Tests and exporters wait for this attribute: the frame after the one that painted.
     frame = requestAnimationFrame(() => {
@@ -28,48 +56,20 @@ export function mount(container: HTMLElement, document: unknown, host: Host = {}
   };
   const destroy = (): void => {
     cancelAnimationFrame(frame);
+    inner?.destroy();
     root.remove();
   };
 
-  update(document);
+  update(...documents);
   return { update, destroy };
 }
 
-function render(value: unknown, host: Host): HTMLElement[] {
-  try {
-    const doc = readDocument(value);
-    return [head(doc), picture(doc), findings(doc.findings ?? [], host)].filter(
-      (node) => node !== null,
-    );
-  } catch (error) {
-    const message =
-      error instanceof UnreadableDocument
-        ? error.message
-        : `This output cannot be drawn (${String(error)}). Run the cell again to record it anew.`;
-    const node = element("p", "jsp-unreadable", message);
-    node.setAttribute("role", "alert");
-    return [node];
-  }
-}
-
-function picture(doc: SerprofDocument): HTMLElement {
-  return doc.format === "serprof.trace" ? waterfall(doc) : sweep(doc);
-}
-
-/** Draw two documents side by side, stage by stage. */
-export function mountCompare(
-  container: HTMLElement,
-  before: unknown,
-  after: unknown,
-  host: Host = {},
-): CompareView {
-  const view = mount(container, after, host);
-  let shown = before;
-  return {
-    update(nextBefore: unknown, nextAfter: unknown): void {
-      shown = nextBefore ?? shown;
-      view.update(nextAfter);
-    },
-    destroy: view.destroy,
-  };
+function apology(error: unknown): HTMLElement {
+  const message =
+    error instanceof UnreadableDocument
+      ? error.message
+      : `This output cannot be drawn (${String(error)}). Run the cell again to record it anew.`;
+  const node = element("p", "jsp-unreadable", message);
+  node.setAttribute("role", "alert");
+  return node;
 }

@@ -86,7 +86,9 @@ describe("findings", () => {
   it("show one in full and the others one click away", () => {
     const root = draw(sampleTrace());
     expect(root.querySelectorAll(".jsp-finding")).toHaveLength(1);
-    expect(root.querySelectorAll("details.jsp-more")).toHaveLength(1);
+    expect(root.querySelector(".jsp-link")?.textContent).toBe("1 more");
+    root.querySelector<HTMLElement>(".jsp-link")?.click();
+    expect(root.querySelectorAll(".jsp-finding")).toHaveLength(2);
     expect(root.querySelector(".jsp-evidence")?.textContent).toContain("2.40\u00a0GB");
     expect(root.querySelector(".jsp-evidence")?.textContent).toContain("n/a");
   });
@@ -94,7 +96,7 @@ describe("findings", () => {
   it("hand the remedy to the host when Copy is pressed", () => {
     const copy = vi.fn(() => Promise.resolve());
     const root = draw(sampleTrace(), { copy });
-    root.querySelector("button")?.click();
+    root.querySelector<HTMLElement>(".jsp-remedy button")?.click();
     expect(copy).toHaveBeenCalledWith("ref = ray.put(a)    # once, then pass ref");
   });
 
@@ -124,7 +126,7 @@ describe("documents that cannot be drawn", () => {
   it.each([
     ["nothing", null],
     ["a foreign format", { format: "other", version: 1 }],
-    ["a newer version", { ...sampleTrace(), version: 2 }],
+    ["a newer version of another make", { ...sampleTrace(), version: 2, stages: 4 }],
     ["no rows", { ...sampleTrace(), waterfall: null }],
     ["a row without its stage", { ...sampleTrace(), stages: [] }],
     ["a time that is no number", { ...sampleTrace(), wall_ns: "long" }],

@@ -22,26 +22,61 @@ export class UnreadableDocument extends Error {}
 const UPGRADE = "Run: pip install --upgrade jupyter_serprof, and reload the page.";
 const AGAIN = "Run the cell again to record it anew.";
 
+/** A document that can be drawn, and what its reader has to know about it. */
+export interface ReadDocument {
+  readonly document: SerprofDocument;
+  readonly warning: string | null;
+}
+
+/** The newest version whose every key is known here. */
+const KNOWN_VERSION = 1;
+
 /** Return the document, or throw `UnreadableDocument` with a sentence for the reader. */
-export function readDocument(value: unknown): SerprofDocument {
+export function readDocument(value: unknown): ReadDocument {
   if (!isObject(value)) {
     throw new UnreadableDocument(`This output is no jupyter_serprof document. ${AGAIN}`);
   }
   const { format, version } = value;
   if (format !== "serprof.trace" && format !== "serprof.sweep") {
-    const shown = JSON.stringify(format);
+    const shown = shownValue(format);
     throw new UnreadableDocument(`This output has the unknown format ${shown}. ${UPGRADE}`);
   }
-  if (version !== 1) {
-    const shown = JSON.stringify(version);
-    throw new UnreadableDocument(
-      `This output has version ${shown}; this front end reads version 1. ${UPGRADE}`,
-    );
+  const isNewer = typeof version === "number" && version > KNOWN_VERSION;
+  if (!isNewer && version !== KNOWN_VERSION) {
+    throw new UnreadableDocument(`This output has no version that exists. ${AGAIN}`);
   }
   if (format === "serprof.trace" ? isTrace(value) : isSweep(value)) {
-    return value as unknown as SerprofDocument;
+    const warning = `This output has version ${String(version)}; this front end knows version ${KNOWN_VERSION} and draws what it knows. ${UPGRADE}`;
+    return { document: tidy(value), warning: isNewer ? warning : null };
   }
-  throw new UnreadableDocument(`This output is damaged or incomplete. ${AGAIN}`);
+  throw new UnreadableDocument(
+    isNewer
+      ? `This output has version ${String(version)}, which this front end cannot draw. ${UPGRADE}`
+      : `This output is damaged or incomplete. ${AGAIN}`,
+  );
+}
+
+const MOST_SHOWN = 40;
+
+function shownValue(value: unknown): string {
+  const text = JSON.stringify(value) ?? "none";
+  return text.length > MOST_SHOWN ? `${text.slice(0, MOST_SHOWN)}…` : text;
+}
+
+/** Optional keys of the wrong kind count as missing: one of them must not cost the picture. */
+function tidy(value: Record<string, unknown>): SerprofDocument {
+  const findings = Array.isArray(value.findings) ? value.findings.filter(isFinding) : [];
+  const tidied: Record<string, unknown> = { ...value, findings, name: String(value.name ?? "") };
+  for (const key of ["summary", "limits", "quality", "environment", "details"]) {
+    if (key in tidied && !isObject(tidied[key])) {
+      delete tidied[key];
+    }
+  }
+  return tidied as unknown as SerprofDocument;
+}
+
+function isFinding(value: unknown): boolean {
+  return isObject(value) && typeof value.title === "string";
 }
 
 export function isDrawn(trace: TraceDocument): trace is DrawnTrace {
@@ -66,6 +101,7 @@ function isTrace(value: Record<string, unknown>): boolean {
     lanes.every(isObject) &&
     isObject(waterfall) &&
     isAmount(waterfall.unaccounted_ns) &&
+    ["strings", "spans"].every((key) => typeof value[key] === "object") &&
     Array.isArray(waterfall.rows) &&
     waterfall.rows.every((row) => isRow(row, stages.length))
   );
@@ -74,9 +110,16 @@ function isTrace(value: Record<string, unknown>): boolean {
 function isRow(row: unknown, stageCount: number): boolean {
   return (
     isObject(row) &&
-    ["self_ns", "busy_ns", "start_ns", "stage"].every((key) => isAmount(row[key])) &&
+    ["self_ns", "busy_ns", "stage"].every((key) => isAmount(row[key])) &&
+    // A remote clock may put a start before the beginning.
+    Number.isFinite(row.start_ns) &&
+    (row.pieces === undefined || (Array.isArray(row.pieces) && row.pieces.every(isPiece))) &&
     (row.stage as number) < stageCount
   );
+}
+
+function isPiece(piece: unknown): boolean {
+  return Array.isArray(piece) && Number.isFinite(piece[0]) && isAmount(piece[1]);
 }
 
 function isSweep(value: Record<string, unknown>): boolean {

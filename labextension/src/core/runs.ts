@@ -85,3 +85,8 @@ export function inOrder(run: Run, stages: ReadonlyMap<string, Stage>): [string, 
   const order = (key: string): number => stages.get(key)?.order ?? Number.MAX_SAFE_INTEGER;
   return Object.entries(run.point.stages).toSorted((a, b) => order(a[0]) - order(b[0]));
 }
+
+/** Several sizes make a sweep that can be drawn over size. */
+export function hasSizes(sweep: SweepDocument): boolean {
+  return new Set(sweep.points.map((point) => point.size_bytes)).size > 1;
+}

@@ -3,7 +3,7 @@
 import type { DrawnTrace, Scalar } from "../core/document";
 import { element } from "../core/dom";
 import { count } from "../core/format";
-import { evidence, labelOf } from "./findings";
+import { evidence, labelOf } from "./evidence";
 
 const MOST_SPANS = 200;
 

@@ -1,20 +1,41 @@
-/** Findings: one in full, the others one click away. */
+/** Findings: severity, evidence, remedy. One below the picture, all in their own view. */
 
-import type { Finding, Scalar } from "../core/document";
+import { copyButton } from "../core/clip";
+import type { Finding } from "../core/document";
 import { element } from "../core/dom";
 import * as format from "../core/format";
 import type { Host } from "../core/host";
+import { evidence, labelOf } from "./evidence";
+import type { Part, Stage } from "./part";
 
-export function findings(list: readonly Finding[], host: Host): HTMLElement | null {
+/** The first finding in full, and how many more there are. */
+export function firstFinding(list: readonly Finding[], stage: Stage): HTMLElement | null {
   const [first, ...others] = list;
   if (first === undefined) {
     return null;
   }
-  const more = others.map((finding) => {
-    const summary = element("summary", "", severity(finding), finding.title);
-    return element("details", "jsp-more", summary, body(finding, host));
-  });
-  return element("section", "jsp-findings", card(first, host), ...more);
+  return element(
+    "section",
+    "jsp-findings",
+    card(first, stage.host),
+    others.length > 0 ? more(others, stage) : null,
+  );
+}
+
+function more(others: readonly Finding[], stage: Stage): HTMLElement {
+  const button = element("button", "jsp-link", `${others.length} more`);
+  button.type = "button";
+  button.addEventListener("click", () => stage.openView("findings"));
+  const next = others[0] as Finding;
+  return element("p", "jsp-note", button, ": ", severity(next), next.title);
+}
+
+export function findingsView(list: readonly Finding[], stage: Stage): Part {
+  const cards = list.map((finding) => card(finding, stage.host));
+  const none = element("p", "jsp-note", "No rule found anything to improve.");
+  return {
+    node: element("section", "jsp-findings", ...(cards.length === 0 ? [none] : cards)),
+  };
 }
 
 function card(finding: Finding, host: Host): HTMLElement {
@@ -23,16 +44,16 @@ function card(finding: Finding, host: Host): HTMLElement {
     "jsp-finding-title",
     severity(finding),
     element("strong", "", finding.title),
-    element("code", "jsp-rule", finding.rule),
+    element("code", "jsp-rule", String(finding.rule ?? "")),
   );
   const node = element("article", "jsp-finding", title, body(finding, host));
-  node.dataset.severity = finding.severity;
+  node.dataset.severity = String(finding.severity);
   return node;
 }
 
 function severity(finding: Finding): HTMLElement {
-  const node = element("span", "jsp-severity", finding.severity);
-  node.dataset.severity = finding.severity;
+  const node = element("span", "jsp-severity", String(finding.severity ?? "info"));
+  node.dataset.severity = String(finding.severity);
   return node;
 }
 
@@ -45,49 +66,19 @@ function body(finding: Finding, host: Host): HTMLElement {
     "div",
     "jsp-finding-body",
     facts.length > 0 ? element("dl", "jsp-evidence", ...facts) : null,
-    finding.remedy ? remedy(finding.remedy, host) : null,
+    finding.remedy ? remedy(String(finding.remedy), host) : null,
     gain === null ? null : element("p", "jsp-note", gain),
   );
 }
 
 function remedy(text: string, host: Host): HTMLElement {
-  const button = element("button", "jsp-button", "Copy");
-  button.type = "button";
-  button.addEventListener("click", () => {
-    Promise.resolve((host.copy ?? writeText)(text)).then(
-      () => button.replaceChildren("Copied"),
-      () => button.replaceChildren("Cannot copy here"),
-    );
-  });
-  return element("div", "jsp-remedy", element("pre", "", text), button);
-}
-
-function writeText(text: string): Promise<void> {
-  return navigator.clipboard.writeText(text);
-}
-
-const UNIT_ENDINGS: readonly [string, (value: number) => string][] = [
-  ["_bytes_per_s", format.bytesPerSecond],
-  ["_bytes", format.bytes],
-  ["_ns", format.duration],
-  ["_share", (value) => format.percent(value)],
-  ["_ratio", format.ratio],
-];
-
-/** The unit ends the name of a piece of evidence; it says how to print it. */
-export function evidence(key: string, value: Scalar): string {
-  if (value === null) {
-    return format.NOT_SEEN;
-  }
-  if (typeof value !== "number") {
-    return String(value);
-  }
-  const ending = UNIT_ENDINGS.find(([end]) => key.endsWith(end) || key === end.slice(1));
-  return ending === undefined ? format.count(value) : ending[1](value);
-}
-
-export function labelOf(key: string): string {
-  const ending = UNIT_ENDINGS.find(([end]) => key.endsWith(end));
-  const words = ending === undefined ? key : key.slice(0, key.length - ending[0].length);
-  return words.replaceAll("_", " ");
+  const pre = element("pre", "", text);
+  // Long code scrolls, and what scrolls must be reachable by keyboard.
+  pre.tabIndex = 0;
+  return element(
+    "div",
+    "jsp-remedy",
+    pre,
+    copyButton(host, "Copy", () => text),
+  );
 }

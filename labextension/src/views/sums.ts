@@ -6,6 +6,7 @@ import * as format from "../core/format";
 import { inOrder, type Run } from "../core/runs";
 import { familyOf } from "../core/theme";
 import { swatch } from "./marks";
+import type { Stage as Shared } from "./part";
 import { waterfall } from "./waterfall";
 
 /** "Ray, warm: msgpack walk 0.12 + Pickle 5 0.16 + ... = 65.00 ms". */
@@ -46,6 +47,7 @@ export function expandable(
   variant: Variant,
   sums: readonly HTMLElement[],
   runs: readonly Run[],
+  shared: Shared,
 ): HTMLElement {
   const title = `Stages of ${variant.title ?? variant.key}`;
   const node = element("details", "jsp-more", element("summary", "", title), ...sums);
@@ -57,7 +59,9 @@ export function expandable(
         if (run.trace !== null) {
           const size = format.bytes(run.point.size_bytes);
           const caption = `${run.cold ? "cold" : "median warm"} run, ${size}`;
-          node.append(element("p", "jsp-note", caption), waterfall(run.trace));
+          const part = waterfall(run.trace, shared);
+          node.append(element("p", "jsp-note", caption), part.node);
+          part.paint?.();
         }
       }
     },

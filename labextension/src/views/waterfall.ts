@@ -1,23 +1,46 @@
 /** The waterfall: rows in the order of the road; they add up to the wall time. */
 
+import { childrenOf } from "../core/children";
 import type { DrawnTrace, Row, Stage } from "../core/document";
-import { type Child, element, titled } from "../core/dom";
+import { element, titled } from "../core/dom";
 import * as format from "../core/format";
 import { familyOf } from "../core/theme";
-import { type Column, columnsOf } from "./columns";
+import { columnsOf } from "./columns";
 import { details } from "./details";
+import { legendEntry } from "./legend";
+import { classOf, line, type Scene } from "./line";
 import { chip, segment, swatch } from "./marks";
-import { axis, gapPlot, rowPlot } from "./plot";
+import { openable } from "./openable";
+import type { Part, Stage as Shared } from "./part";
+import { axis, gapPlot, guideOf, rowPlot } from "./plot";
 
-export function waterfall(trace: DrawnTrace): HTMLElement {
-  return element(
+export function waterfall(trace: DrawnTrace, shared: Pick<Shared, "columnsOf">): Part {
+  const scene: Scene = { trace, columns: columnsOf(trace), guide: guideOf(trace), plots: [] };
+  const lines = trace.waterfall.rows.map((row, position) => stageRow(scene, row, position));
+  const node = element(
     "section",
     "jsp-waterfall",
     summaryBar(trace),
-    table(trace),
-    legend(),
+    table(scene, lines),
+    legend(trace),
     details(trace),
   );
+  shared.columnsOf(trace).then((columns) => {
+    const children = childrenOf(trace, columns);
+    trace.waterfall.rows.forEach((row, position) => {
+      const stage = stageOf(trace, row);
+      const line = lines[position] as HTMLTableRowElement;
+      openable(scene, line, stage, children.get(row.stage) ?? []);
+    });
+  });
+  return {
+    node,
+    paint: () => {
+      for (const plot of scene.plots) {
+        plot.placeLabel();
+      }
+    },
+  };
 }
 
 function stageOf(trace: DrawnTrace, row: Row): Stage {
@@ -42,21 +65,19 @@ function summaryBar(trace: DrawnTrace): HTMLElement {
   return node;
 }
 
-function table(trace: DrawnTrace): HTMLElement {
-  const columns = columnsOf(trace);
-  const { rows } = trace.waterfall;
-  const biggest = Math.max(...rows.map((row) => row.self_ns));
-  const body = rows.map((row, position) => {
-    const line = stageRow(trace, row, columns, position);
-    line.classList.toggle("jsp-biggest", row.self_ns === biggest);
-    return line;
+function table(scene: Scene, lines: readonly HTMLTableRowElement[]): HTMLElement {
+  const { trace, columns } = scene;
+  const owned = trace.waterfall.rows.map((row) => row.self_ns);
+  const biggest = Math.max(...owned);
+  lines.forEach((line, position) => {
+    line.classList.toggle("jsp-biggest", owned[position] === biggest);
   });
   return element(
     "table",
     "jsp-table",
     element("caption", "jsp-hidden", `Stages of ${trace.name}`),
-    headRow(trace, columns),
-    element("tbody", "", ...body, restRow(trace, columns)),
+    headRow(scene),
+    element("tbody", "", ...lines, restRow(scene)),
     element(
       "tfoot",
       "",
@@ -65,7 +86,7 @@ function table(trace: DrawnTrace): HTMLElement {
   );
 }
 
-function headRow(trace: DrawnTrace, columns: readonly Column[]): HTMLElement {
+function headRow({ trace, columns, guide }: Scene): HTMLElement {
   const numbers = columns.map((column) => {
     const unit = column.unit === "" ? [] : [element("br", ""), column.unit];
     const cell = element("th", classOf(column), column.title, ...unit);
@@ -74,7 +95,7 @@ function headRow(trace: DrawnTrace, columns: readonly Column[]): HTMLElement {
   });
   const stage = element("th", "jsp-stage", "Stage");
   stage.scope = "col";
-  const plot = element("th", "jsp-plot-head", axis(trace.wall_ns));
+  const plot = element("th", "jsp-plot-head", axis(trace.wall_ns, guide));
   return element(
     "thead",
     "",
@@ -82,79 +103,44 @@ function headRow(trace: DrawnTrace, columns: readonly Column[]): HTMLElement {
   );
 }
 
-function classOf(column: Column): string {
-  return column.name === "" ? "jsp-number" : `jsp-number jsp-column-${column.name}`;
-}
-
-function stageRow(
-  trace: DrawnTrace,
-  row: Row,
-  columns: readonly Column[],
-  position: number,
-): HTMLElement {
+function stageRow(scene: Scene, row: Row, position: number): HTMLTableRowElement {
+  const { trace, columns, guide } = scene;
   const stage = stageOf(trace, row);
   const times = row.count > 1 ? element("span", "jsp-count", `×${format.count(row.count)}`) : null;
   const lane = trace.lanes[row.lane];
-  const node = line(
-    [swatch(familyOf(stage.family)), stage.title, times],
-    rowPlot(trace, row, stage),
-    columns,
-    (column) => column.text(row, position),
+  const plot = rowPlot(trace, row, stage, guide);
+  scene.plots.push(plot);
+  const name = element("span", "jsp-stage-name", stage.title, times);
+  const node = line([swatch(familyOf(stage.family)), name], plot.node, columns, (column) =>
+    column.text(row, position),
   );
-  if (stage.note) {
-    node.title = stage.note;
-  }
   if (lane !== undefined) {
-    node.querySelector(".jsp-lane")?.append(titled(chip(lane.kind ?? lane.key), lane.key));
+    const error = lane.clock_error_ns ? `, clock ±${format.duration(lane.clock_error_ns)}` : "";
+    const place = titled(chip(String(lane.kind || lane.key)), `${lane.key}${error}`);
+    node.querySelector(".jsp-lane")?.append(place);
   }
   return node;
 }
 
-function restRow(trace: DrawnTrace, columns: readonly Column[]): HTMLElement {
+function restRow({ trace, columns, guide }: Scene): HTMLElement {
+  const name = element("span", "jsp-stage-name", "Unaccounted");
   const node = line(
-    [swatch("unaccounted"), "Unaccounted"],
-    gapPlot(trace),
+    [swatch("unaccounted"), name],
+    gapPlot(trace, guide),
     columns,
     (column) => column.rest,
   );
   return titled(node, "wall time that no stage explains; it is never spread over the others");
 }
 
-function line(
-  name: string | Child[],
-  plot: HTMLElement | null,
-  columns: readonly Column[],
-  textOf: (column: Column) => string,
-): HTMLTableRowElement {
-  const header = element("th", "jsp-stage", ...(typeof name === "string" ? [name] : name));
-  header.scope = "row";
-  const numbers = columns.map((column) => {
-    const text = textOf(column);
-    const isEmpty = text === format.NOT_APPLICABLE || text === format.NOT_SEEN;
-    return element("td", isEmpty ? `${classOf(column)} jsp-muted` : classOf(column), text);
-  });
-  return element(
-    "tr",
-    "",
-    header,
-    element("td", "jsp-lane"),
-    element("td", "jsp-plot-cell", plot),
-    ...numbers,
-  );
-}
-
-function legend(): HTMLElement {
-  const entry = (mark: string, text: string) => {
-    const sample = element("span", `jsp-sample ${mark}`);
-    sample.setAttribute("aria-hidden", "true");
-    return element("span", "", sample, text);
-  };
+function legend(trace: DrawnTrace): HTMLElement {
+  const hasWaits = trace.waterfall.rows.some((row) => stageOf(trace, row).waits === true);
   return element(
     "p",
     "jsp-legend",
-    entry("jsp-execute", "work, at its true time"),
-    entry("jsp-waits", "wait"),
-    entry("jsp-unaccounted", "unaccounted"),
+    legendEntry("jsp-execute jsp-partial jsp-half", "height: its part of that time"),
+    hasWaits ? legendEntry("jsp-waits", "wait") : null,
+    legendEntry("jsp-unaccounted", "unaccounted"),
     element("span", "", "self adds up to the wall time; busy is the work done, also in parallel"),
     element("span", "jsp-legend-end", `${format.NOT_APPLICABLE} does not apply, n/a not seen`),
   );

@@ -1,4 +1,4 @@
-/** A sweep: every variant cold and warm on one time axis, and what each moved. */
+/** The round trip: every variant cold and warm on one time axis, and what each moved. */
 
 import type { Scalar, Stage, SweepDocument, Variant } from "../core/document";
 import { element, place, titled } from "../core/dom";
@@ -6,6 +6,7 @@ import * as format from "../core/format";
 import { copyRateOf, inOrder, quartiles, type Run, runsOf, stagesOf } from "../core/runs";
 import { familyOf } from "../core/theme";
 import { bar, chip, labelParts } from "./marks";
+import type { Part, Stage as Shared } from "./part";
 import { axis } from "./plot";
 import { expandable, stageSums } from "./sums";
 
@@ -18,13 +19,13 @@ interface Scene {
   readonly memcpy_ns: number | null;
 }
 
-export function sweep(doc: SweepDocument): HTMLElement {
+export function roundTrip(doc: SweepDocument, shared: Shared): Part {
   const groups = doc.variants.map((variant) => ({ variant, runs: runsOf(doc, variant.key) }));
   const scene = sceneOf(
     doc,
     groups.flatMap((group) => group.runs),
   );
-  return element(
+  const node = element(
     "section",
     "jsp-sweep",
     element(
@@ -36,9 +37,12 @@ export function sweep(doc: SweepDocument): HTMLElement {
     ),
     legend(scene),
     ...groups.flatMap(({ variant, runs }) =>
-      runs.length === 0 ? [] : [expandable(variant, stageSums(variant, runs, scene.stages), runs)],
+      runs.length === 0
+        ? []
+        : [expandable(variant, stageSums(variant, runs, scene.stages), runs, shared)],
     ),
   );
+  return { node };
 }
 
 function sceneOf(doc: SweepDocument, runs: readonly Run[]): Scene {
@@ -65,11 +69,11 @@ const NARROWABLE = [
 ];
 
 function headRow(scene: Scene): HTMLElement {
-  const plot = element("th", "jsp-plot-head", axis(scene.end_ns));
-  if (scene.memcpy_ns !== null && scene.memcpy_ns <= scene.end_ns) {
-    const text = `one memcpy ${format.duration(scene.memcpy_ns)}`;
-    plot.append(place(element("span", "jsp-guide-label", text), scene.memcpy_ns / scene.end_ns, 0));
-  }
+  const guide =
+    scene.memcpy_ns !== null && scene.memcpy_ns <= scene.end_ns
+      ? { time_ns: scene.memcpy_ns, title: `one memcpy ${format.duration(scene.memcpy_ns)}` }
+      : null;
+  const plot = element("th", "jsp-plot-head", axis(scene.end_ns, guide));
   const numbers = NUMBERS.map((title, index) =>
     element("th", `jsp-number ${NARROWABLE[index]}`, title),
   );
@@ -170,7 +174,7 @@ function runPlot(scene: Scene, run: Run): HTMLElement {
     scene.memcpy_ns !== null && scene.memcpy_ns <= scene.end_ns
       ? place(element("div", "jsp-guide"), scene.memcpy_ns / scene.end_ns, 0)
       : null;
-  return element("div", "jsp-plot", ...bars, guide);
+  return element("div", "jsp-plot", guide, ...bars);
 }
 
 function legend(scene: Scene): HTMLElement {

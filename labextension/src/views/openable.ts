@@ -1,0 +1,119 @@
+/** A row of the waterfall opens: what the stage contains, and its spans by name. */
+
+import type { Child as ChildRow } from "../core/children";
+import type { Stage } from "../core/document";
+import { element } from "../core/dom";
+import * as format from "../core/format";
+import type { Column } from "./columns";
+import { line, type Scene } from "./line";
+import { piecesPlot } from "./plot";
+
+/** Further names are one line together. */
+const MOST_CHILDREN = 6;
+
+export function openable(
+  scene: Scene,
+  row: HTMLTableRowElement,
+  stage: Stage,
+  children: readonly ChildRow[],
+): void {
+  if (!stage.note && children.length === 0) {
+    return;
+  }
+  const button = element("button", "jsp-twisty", "›");
+  button.type = "button";
+  button.setAttribute("aria-expanded", "false");
+  button.setAttribute("aria-label", `What ${stage.title} consists of`);
+  let opened: HTMLElement[] = [];
+  const toggle = (): void => {
+    const isOpen = opened.length > 0;
+    button.setAttribute("aria-expanded", String(!isOpen));
+    for (const node of opened) {
+      node.remove();
+    }
+    opened = isOpen ? [] : rowsOf(scene, stage, children);
+    row.after(...opened);
+    for (const plot of scene.plots) {
+      plot.placeLabel();
+    }
+  };
+  button.addEventListener("click", (event) => {
+    event.stopPropagation();
+    toggle();
+  });
+  button.addEventListener("keydown", (event) => {
+    const wantsOpen = event.key === "ArrowRight";
+    if (["Enter", " ", "ArrowRight", "ArrowLeft"].includes(event.key)) {
+      event.stopPropagation();
+    }
+    if ((wantsOpen || event.key === "ArrowLeft") && wantsOpen !== opened.length > 0) {
+      event.preventDefault();
+      toggle();
+    }
+  });
+  row.querySelector("th")?.prepend(button);
+  row.classList.add("jsp-openable");
+  row.addEventListener("click", () => {
+    // Selecting a number to copy it is no wish to open the row.
+    if (getSelection()?.isCollapsed !== false) {
+      toggle();
+    }
+  });
+}
+
+function rowsOf(scene: Scene, stage: Stage, children: readonly ChildRow[]): HTMLElement[] {
+  const shown = children.slice(0, MOST_CHILDREN);
+  const hidden = children.slice(MOST_CHILDREN);
+  const rows = shown.map((child) => childRow(scene, stage, child));
+  if (hidden.length > 0) {
+    rows.push(childRow(scene, stage, together(hidden)));
+  }
+  const note = stage.note ? [noteRow(scene, stage.note)] : [];
+  return [...note, ...rows];
+}
+
+function together(children: readonly ChildRow[]): ChildRow {
+  const sum = (value: (child: ChildRow) => number): number =>
+    children.reduce((total, child) => total + value(child), 0);
+  const names = children.slice(0, 2).map((child) => child.name);
+  return {
+    name: `${format.count(children.length)} more: ${names.join(", ")}`,
+    count: sum((child) => child.count),
+    busy_ns: sum((child) => child.busy_ns),
+    size_bytes: null,
+    pieces: children.flatMap((child) => child.pieces).toSorted((a, b) => a[0] - b[0]),
+    density: 1,
+  };
+}
+
+function childRow(scene: Scene, stage: Stage, child: ChildRow): HTMLElement {
+  const { trace, columns, guide } = scene;
+  const times =
+    child.count > 1 ? element("span", "jsp-count", `×${format.count(child.count)}`) : null;
+  const texts = [format.duration(child.busy_ns)];
+  const plot = piecesPlot(trace, stage, child.pieces, child.density, texts, guide);
+  scene.plots.push(plot);
+  const name = element("span", "jsp-stage-name", child.name, times);
+  const node = line([name], plot.node, columns, (column) =>
+    childText(trace.wall_ns, column, child),
+  );
+  node.classList.add("jsp-child");
+  return node;
+}
+
+/** Children are parts of the work; the wall time has its owner in the row above. */
+function childText(wallNs: number, column: Column, child: ChildRow): string {
+  const scale = format.columnScale(wallNs);
+  if (column.name === "busy") {
+    return format.fixed(child.busy_ns / scale.unitNs, scale.decimals);
+  }
+  return column.name === "bytes" && child.size_bytes !== null
+    ? format.bytes(child.size_bytes)
+    : format.NOT_APPLICABLE;
+}
+
+function noteRow(scene: Scene, note: string): HTMLElement {
+  const cell = element("td", "jsp-state", `Contains: ${note}`);
+  cell.colSpan = 3 + scene.columns.length;
+  return element("tr", "jsp-child jsp-row-note", cell);
+}

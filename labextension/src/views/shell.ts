@@ -1,0 +1,151 @@
+/** The frame around the views of a document: head, view switch, search, help, readout. */
+
+import { fileName, saveFile } from "../core/clip";
+import { type Columns, decodeColumns, isPlain, plainColumns } from "../core/decode";
+import type { DrawnTrace, ReadDocument, SerprofDocument } from "../core/document";
+import { element } from "../core/dom";
+import type { Host } from "../core/host";
+import { KEY_HELP } from "../core/keys";
+import { watchTheme } from "../core/theme";
+import { head } from "./head";
+import type { Entry, Part, Stage } from "./part";
+import { radio } from "./radio";
+import { entriesOf } from "./registry";
+
+export interface Shell {
+  destroy(): void;
+}
+
+export function shell(
+  root: HTMLElement,
+  { document: doc, warning }: ReadDocument,
+  host: Host,
+): Shell {
+  const entries = entriesOf(doc);
+  const panel = element("div", "jsp-panel");
+  const readout = element("p", "jsp-hidden");
+  readout.setAttribute("aria-live", "polite");
+  const help = helpPanel();
+  const search = searchBox((words) => part?.search?.(words));
+  let part: Part | null = null;
+  let shown = "";
+
+  const open = (key: string): void => {
+    const entry = entries.find((each) => each.key === key) ?? (entries[0] as Entry);
+    if (entry.key === shown) {
+      return;
+    }
+    part?.destroy?.();
+    shown = entry.key;
+    choice.set(shown);
+    part = built(entry, doc, stage);
+    panel.replaceChildren(part.node);
+    search.node.hidden = part.search === undefined;
+    part.paint?.();
+  };
+  const stage: Stage = {
+    host,
+    columnsOf: rememberedColumns(),
+    say: (text) => {
+      readout.textContent = text;
+    },
+    focusSearch: () => search.input.focus(),
+    toggleHelp: () => {
+      help.hidden = !help.hidden;
+    },
+    openView: open,
+  };
+  const choice = radio("View", "jsp-switch", entries, "", open);
+  const tools = element("div", "jsp-switch-end", search.node, ...buttons(doc, stage));
+  const note = warning === null ? null : element("p", "jsp-outcome", warning);
+  root.replaceChildren(
+    ...[
+      head(doc),
+      note,
+      element("div", "jsp-bar-row", choice.node, tools),
+      help,
+      panel,
+      readout,
+    ].filter((node) => node !== null),
+  );
+  open(host.view ?? "");
+
+  const repaint = (): void => part?.paint?.();
+  const sizes = new ResizeObserver(() => requestAnimationFrame(repaint));
+  sizes.observe(panel);
+  const stopWatching = watchTheme(root, repaint);
+  return {
+    destroy() {
+      part?.destroy?.();
+      sizes.disconnect();
+      stopWatching();
+    },
+  };
+}
+
+/** A view that fails says so; the others stay usable. */
+function built(entry: Entry, doc: SerprofDocument, stage: Stage): Part {
+  try {
+    return entry.build(doc, stage);
+  } catch (error) {
+    const text = `This view cannot be drawn (${String(error)}). Another view may still work.`;
+    return { node: element("p", "jsp-outcome", text) };
+  }
+}
+
+function rememberedColumns(): (trace: DrawnTrace) => Promise<Columns> {
+  const known = new WeakMap<DrawnTrace, Promise<Columns>>();
+  return (trace) => {
+    const promise =
+      known.get(trace) ??
+      (isPlain(trace.spans) ? Promise.resolve(plainColumns(trace)) : decodeColumns(trace));
+    known.set(trace, promise);
+    return promise;
+  };
+}
+
+function searchBox(search: (words: string) => void) {
+  const input = element("input", "jsp-search");
+  input.type = "search";
+  input.placeholder = "Search spans";
+  input.setAttribute("aria-label", "Search spans by name, stage or lane");
+  let timer = 0;
+  input.addEventListener("input", () => {
+    clearTimeout(timer);
+    timer = window.setTimeout(() => search(input.value), 120);
+  });
+  input.addEventListener("keydown", (event) => {
+    event.stopPropagation();
+    if (event.key === "Escape") {
+      input.value = "";
+      search("");
+    }
+  });
+  const node = element("span", "jsp-search-box", input);
+  return { node, input };
+}
+
+function buttons(doc: SerprofDocument, stage: Stage): HTMLElement[] {
+  const save = element("button", "jsp-button", "Save");
+  save.type = "button";
+  save.title = "Save this document as .serprof.json";
+  save.addEventListener("click", () => {
+    const blob = new Blob([JSON.stringify(doc)], { type: "application/json" });
+    saveFile(stage.host, fileName(doc.name, ".serprof.json"), blob);
+  });
+  const help = element("button", "jsp-button", "?");
+  help.type = "button";
+  help.setAttribute("aria-label", "Keys and marks");
+  help.addEventListener("click", stage.toggleHelp);
+  return [save, help];
+}
+
+function helpPanel(): HTMLElement {
+  const keys = KEY_HELP.map(([key, text]) =>
+    element("div", "", element("dt", "", key), element("dd", "", text)),
+  );
+  const title = element("p", "jsp-note", "Keys, while the lanes have the focus:");
+  const node = element("section", "jsp-help", title, element("dl", "jsp-keys", ...keys));
+  node.hidden = true;
+  return node;
+}

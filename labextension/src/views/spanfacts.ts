@@ -1,0 +1,47 @@
+/** What is known about one span, as pairs of label and text. */
+
+import type { Columns } from "../core/decode";
+import type { Scalar, TraceDocument } from "../core/document";
+import * as format from "../core/format";
+import { evidence, labelOf } from "./evidence";
+
+export type Fact = readonly [label: string, text: string];
+
+/** A sentence for the readout: stage, name, time, where. */
+export function spanSentence(trace: TraceDocument, columns: Columns, span: number): string {
+  const start = columns.start[span] as number;
+  const lane = trace.lanes?.[columns.lane[span] as number]?.key ?? "an unknown lane";
+  return `${titleOf(trace, columns, span)}: ${format.duration(columns.duration[span])} at ${format.duration(start)}, ${lane}`;
+}
+
+export function titleOf(trace: TraceDocument, columns: Columns, span: number): string {
+  const stage = trace.stages?.[columns.stage[span] as number]?.title ?? "Unknown stage";
+  const name = trace.strings?.[columns.name[span] as number];
+  return name ? `${stage}: ${name}` : String(stage);
+}
+
+export function spanFacts(trace: TraceDocument, columns: Columns, span: number): Fact[] {
+  const lane = trace.lanes?.[columns.lane[span] as number];
+  const size = columns.size[span] as number;
+  const length = columns.duration[span] as number;
+  const error = lane?.clock_error_ns ?? 0;
+  const rate = size >= 0 ? format.rateOf(size, length) : null;
+  return [
+    ["time", format.duration(length)],
+    [
+      "starts at",
+      format.duration(columns.start[span]) + (error > 0 ? ` ±${format.duration(error)}` : ""),
+    ],
+    ["lane", String(lane?.key ?? format.NOT_SEEN)],
+    ...(size >= 0 ? [["bytes", format.bytes(size)] as const] : []),
+    ...(rate === null ? [] : [["rate", format.bytesPerSecond(rate)] as const]),
+    ...detailsOf(trace, span),
+  ];
+}
+
+function detailsOf(trace: TraceDocument, span: number): Fact[] {
+  const details: object = trace.details?.[String(span)] ?? {};
+  return Object.entries(details)
+    .filter(([, value]) => value === null || typeof value !== "object")
+    .map(([key, value]) => [labelOf(key), evidence(key, value as Scalar)]);
+}
