@@ -40,12 +40,16 @@ class Patch:
 
     def stands(self) -> bool:
         """Tell whether our hook is still what the place holds."""
-        return vars(self.owner).get(self.attribute, _MISSING) is self.installed
+        return self._held() is self.installed
+
+    def _held(self) -> object:
+        return vars(self.owner).get(self.attribute, _MISSING)
 
     def undo(self) -> bool:
-        """Put the original back if the place still holds our hook; tell whether it did."""
+        """Put the original back if the place holds our hook; tell whether the original is there."""
         if not self.stands():
-            return False
+            # An interrupted undo may have got this far already.
+            return self._held() is self.previous
         if self.previous is _MISSING:
             delattr(self.owner, self.attribute)
         else:
