@@ -215,7 +215,8 @@ class ProbeContract:
     def test_nested_recordings_both_have_the_spans(self) -> None:
         """A recording inside a recording takes nothing away from either."""
         before = self._attributes()
-        outer, inner = self._recorder(), self._recorder()
+        outer = self._recorder()
+        inner = Recorder([self.probe()], clock=outer.now)
         outer.start()
         inner.start()
         self.call()
