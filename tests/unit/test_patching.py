@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import linecache
 import random
 import sys
 import threading
@@ -516,7 +517,9 @@ class InterruptAt:
         """Trace one event, as `sys.settrace` wants it."""
         if frame.f_code.co_filename != patching.__file__:
             return None
-        if event == "line" and not self.was_pressed:
+        line = linecache.getline(frame.f_code.co_filename, frame.f_lineno)
+        # Python delivers no signal between the end of a with block and its exit (bpo-29988).
+        if event == "line" and not self.was_pressed and not line.lstrip().startswith("with "):
             self.left -= 1
             if self.left == 0:
                 self.was_pressed = True
