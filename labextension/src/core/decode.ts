@@ -19,6 +19,10 @@ export interface Columns {
 type Column = Spans[keyof Spans];
 
 const KEYS = ["parent", "stage", "lane", "name", "start_ns", "duration_ns", "size_bytes"] as const;
+const INDICES: ReadonlySet<string> = new Set(["parent", "stage", "lane", "name"]);
+
+type Numbers = Float64Array | Int32Array;
+
 const HIGH_HALF = 2 ** 32;
 /** The upper half of the smallest int64, which stands for "unknown". */
 const UNKNOWN_HIGH = -(2 ** 31);
@@ -33,8 +37,10 @@ export function isPlain(spans: Spans | undefined): boolean {
 }
 
 export function plainColumns(trace: TraceDocument): Columns {
-  const lists = KEYS.map((key) => numbersOf(trace.spans?.[key]));
-  return columnsOf(lists, trace);
+  return columnsOf(
+    KEYS.map((key) => numbersOf(trace.spans?.[key])),
+    trace,
+  );
 }
 
 /** Inflate what is packed; a column that cannot be read counts as empty and is named. */
@@ -44,7 +50,7 @@ export async function decodeColumns(trace: TraceDocument): Promise<Columns> {
     KEYS.map(async (key) => {
       const column: Column | undefined = trace.spans?.[key];
       try {
-        return isPacked(column) ? await inflate(column) : numbersOf(column);
+        return isPacked(column) ? await inflate(column, INDICES.has(key)) : numbersOf(column);
       } catch {
         failed.push(key);
         return new Float64Array(0);
@@ -57,14 +63,26 @@ export async function decodeColumns(trace: TraceDocument): Promise<Columns> {
     : { ...columns, problem: `The span columns ${failed.join(", ")} are damaged.` };
 }
 
-async function inflate(column: Packed): Promise<Float64Array> {
-  const text = atob(column.data);
-  const packed = new Uint8Array(text.length);
-  for (let at = 0; at < text.length; at += 1) {
-    packed[at] = text.charCodeAt(at);
+async function inflate(column: Packed, isIndex: boolean): Promise<Numbers> {
+  const stream = new Blob([bytesOf(column.data)])
+    .stream()
+    .pipeThrough(new DecompressionStream("deflate"));
+  const buffer = await new Response(stream).arrayBuffer();
+  return isIndex ? lowHalves(buffer, column.n) : int64s(buffer, column.n);
+}
+
+function bytesOf(base64: string): Uint8Array<ArrayBuffer> {
+  // Newer than the types of the compiler, and five times faster than a loop.
+  const made = Uint8Array as unknown as { fromBase64?(text: string): Uint8Array<ArrayBuffer> };
+  if (made.fromBase64) {
+    return made.fromBase64(base64);
   }
-  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"));
-  return int64s(await new Response(stream).arrayBuffer(), column.n);
+  const text = atob(base64);
+  const bytes = new Uint8Array(text.length);
+  for (let at = 0; at < text.length; at += 1) {
+    bytes[at] = text.charCodeAt(at);
+  }
+  return bytes;
 }
 
 /** Two halves are ten times faster than BigInt64Array, and exact up to 2^53. */
@@ -81,6 +99,17 @@ export function int64s(buffer: ArrayBuffer, announced: number): Float64Array {
   return values;
 }
 
+/** Indices are small: their lower halves say all, and what is no index (-1, unknown) is below 0. */
+export function lowHalves(buffer: ArrayBuffer, announced: number): Int32Array {
+  const count = Math.min(announced, Math.floor(buffer.byteLength / 8));
+  const halves = new Int32Array(buffer, 0, count * 2);
+  const values = new Int32Array(count);
+  for (let at = 0; at < count; at += 1) {
+    values[at] = halves[at * 2 + 1] === 0 ? (halves[at * 2] as number) : -1;
+  }
+  return values;
+}
+
 function numbersOf(column: unknown): Float64Array {
   if (!Array.isArray(column)) {
     return new Float64Array(0);
@@ -88,19 +117,12 @@ function numbersOf(column: unknown): Float64Array {
   return Float64Array.from(column, (value) => (typeof value === "number" ? value : Number.NaN));
 }
 
-function columnsOf(lists: readonly Float64Array[], trace: TraceDocument): Columns {
+function columnsOf(lists: readonly Numbers[], trace: TraceDocument): Columns {
   const lengths = lists.map((list) => list.length);
   const count = Math.min(...lengths);
   const longest = Math.max(...lengths);
-  const [parent, stage, lane, name, start, duration, size] = lists as [
-    Float64Array,
-    Float64Array,
-    Float64Array,
-    Float64Array,
-    Float64Array,
-    Float64Array,
-    Float64Array,
-  ];
+  const [parent, stage, lane, name] = lists.slice(0, 4) as [Numbers, Numbers, Numbers, Numbers];
+  const [start, duration, size] = lists.slice(4) as [Float64Array, Float64Array, Float64Array];
   return {
     count,
     parent: indices(parent, count, count),
@@ -118,11 +140,14 @@ function columnsOf(lists: readonly Float64Array[], trace: TraceDocument): Column
 }
 
 /** Indices within 0..limit; others point nowhere. */
-function indices(list: Float64Array, count: number, limit: number): Int32Array {
-  const out = new Int32Array(count);
+function indices(list: Numbers, count: number, limit: number): Int32Array {
+  const out =
+    list instanceof Int32Array ? list.subarray(0, count) : Int32Array.from(list.subarray(0, count));
   for (let at = 0; at < count; at += 1) {
     const value = list[at] as number;
-    out[at] = value >= 0 && value < limit ? value : -1;
+    if (!(value >= 0 && value < limit)) {
+      out[at] = -1;
+    }
   }
   return out;
 }

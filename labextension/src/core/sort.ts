@@ -1,22 +1,31 @@
 /** Sort a million spans by time without a comparator: a radix sort over their start. */
 
-const DIGIT_BITS = 12;
+const DIGIT_BITS = 16;
 const BUCKETS = 1 << DIGIT_BITS;
+const WORD = 2 ** 32;
 
-/** Indices of `values` in ascending order; equal values keep their order. NaN must not occur. */
+/** Indices of `values` (whole numbers) in ascending order; equal values keep their order. */
 export function ascending(values: Float64Array): Int32Array {
   let order = Int32Array.from(values.keys());
   if (isSorted(values)) {
     return order;
   }
-  let [low, high] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+  let [least, most] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
   for (const value of values) {
-    low = Math.min(low, value);
-    high = Math.max(high, value);
+    least = value < least ? value : least;
+    most = value > most ? value : most;
+  }
+  // Two words of 32 bits: digits by shifting are much faster than by division.
+  const low = new Uint32Array(values.length);
+  const high = new Uint32Array(values.length);
+  for (let at = 0; at < values.length; at += 1) {
+    const offset = Math.floor((values[at] as number) - least);
+    high[at] = offset / WORD;
+    low[at] = offset - (high[at] as number) * WORD;
   }
   let spare = new Int32Array(values.length);
-  for (let unit = 1; unit <= high - low; unit *= BUCKETS) {
-    pass(values, low, unit, order, spare);
+  for (let bit = 0; 2 ** bit <= most - least; bit += DIGIT_BITS) {
+    pass(bit < 32 ? low : high, bit % 32, order, spare);
     [order, spare] = [spare, order];
   }
   return order;
@@ -31,25 +40,19 @@ function isSorted(values: Float64Array): boolean {
   return true;
 }
 
-function pass(
-  values: Float64Array,
-  low: number,
-  unit: number,
-  from: Int32Array,
-  to: Int32Array,
-): void {
-  const digit = (index: number): number =>
-    Math.floor(((values[index] as number) - low) / unit) % BUCKETS;
+function pass(words: Uint32Array, shift: number, from: Int32Array, to: Int32Array): void {
   const places = new Int32Array(BUCKETS + 1);
-  for (const index of from) {
-    const next = digit(index) + 1;
+  const mask = BUCKETS - 1;
+  for (let at = 0; at < words.length; at += 1) {
+    const next = (((words[at] as number) >>> shift) & mask) + 1;
     places[next] = (places[next] as number) + 1;
   }
   for (let at = 1; at <= BUCKETS; at += 1) {
     places[at] = (places[at] as number) + (places[at - 1] as number);
   }
-  for (const index of from) {
-    const bucket = digit(index);
+  for (let at = 0; at < from.length; at += 1) {
+    const index = from[at] as number;
+    const bucket = ((words[index] as number) >>> shift) & mask;
     const place = places[bucket] as number;
     to[place] = index;
     places[bucket] = place + 1;

@@ -13,6 +13,8 @@ import { WAIT } from "./tracks";
 const MOST_SPANS = 400;
 /** Narrower bars get no shortened name, px. */
 const NAME_FROM_PX = 48;
+/** Where there is less room, no text is made, px. */
+const LABEL_FROM_PX = 18;
 /** Beside a bar, names are written while so few spans are visible. */
 const BESIDE_MOST = 40;
 
@@ -77,7 +79,11 @@ function paintStrip(
   bars.forEach((bar, order) => {
     const high = bars[order + 1]?.from ?? camera.left + camera.width;
     const kind = index.kind[bar.at] as number;
-    const label = chooseLabel(scene, bar, low, bars.length > BESIDE_MOST ? bar.to : high, measure);
+    const room = (bars.length > BESIDE_MOST ? bar.to : high) - low;
+    const label =
+      room < LABEL_FROM_PX
+        ? null
+        : chooseLabel(scene, bar, low, bars.length > BESIDE_MOST ? bar.to : high, measure);
     low = bar.to;
     if (label === null) {
       return;

@@ -33,8 +33,6 @@ export interface Index {
   readonly kind: Uint8Array;
   /** Index of the span in the document. */
   readonly span: Int32Array;
-  /** And back: position of a span; -1 when it is not drawn. */
-  readonly position: Int32Array;
   readonly tracks: readonly Track[];
   readonly first_ns: number;
   readonly last_ns: number;
@@ -53,11 +51,12 @@ export function indexSpans(trace: TraceDocument, columns: Columns): Index {
     new Float64Array(count),
   ];
   const [kind, span] = [new Uint8Array(count), new Int32Array(count)];
-  const position = new Int32Array(columns.count).fill(-1);
   const places = new Map(tracks.map((track) => [trackKey(track.lane, track.depth), track.from]));
-  const next = Float64Array.from({ length: keyLimit(trace) }, (_, key) => places.get(key) ?? -1);
+  const firstOf = Int32Array.from({ length: keyLimit(trace) }, (_, key) => places.get(key) ?? -1);
+  const next = firstOf.slice();
   let [first, last] = [0, Math.max(0, trace.wall_ns)];
-  for (const index of order) {
+  for (let each = 0; each < order.length; each += 1) {
+    const index = order[each] as number;
     const lane = columns.lane[index] as number;
     if (lane < 0) {
       continue;
@@ -69,11 +68,9 @@ export function indexSpans(trace: TraceDocument, columns: Columns): Index {
     const to = from + lengthOf(columns, index);
     start[at] = from;
     end[at] = to;
-    const isFirst = at === places.get(key);
-    reach[at] = isFirst ? to : Math.max(to, reach[at - 1] as number);
+    reach[at] = at === firstOf[key] ? to : Math.max(to, reach[at - 1] as number);
     kind[at] = kinds[columns.stage[index] as number] ?? FAMILIES.length - 1;
     span[at] = index;
-    position[index] = at;
     first = Math.min(first, from);
     last = Math.max(last, to);
   }
@@ -84,7 +81,6 @@ export function indexSpans(trace: TraceDocument, columns: Columns): Index {
     reach,
     kind,
     span,
-    position,
     tracks,
     first_ns: first,
     last_ns: last > first ? last : first + 1,

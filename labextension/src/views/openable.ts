@@ -15,23 +15,22 @@ export function openable(
   scene: Scene,
   row: HTMLTableRowElement,
   stage: Stage,
-  children: readonly ChildRow[],
+  childrenOf: () => Promise<readonly ChildRow[]>,
 ): void {
-  if (!stage.note && children.length === 0) {
-    return;
-  }
   const button = element("button", "jsp-twisty", "›");
   button.type = "button";
   button.setAttribute("aria-expanded", "false");
   button.setAttribute("aria-label", `What ${stage.title} consists of`);
   let opened: HTMLElement[] = [];
-  const toggle = (): void => {
-    const isOpen = opened.length > 0;
-    button.setAttribute("aria-expanded", String(!isOpen));
+  const isOpen = (): boolean => button.getAttribute("aria-expanded") === "true";
+  const toggle = async (): Promise<void> => {
+    button.setAttribute("aria-expanded", String(!isOpen()));
+    // Inflating the spans of a long trace takes a moment, so it waits until somebody asks.
+    const children = isOpen() ? await childrenOf() : [];
     for (const node of opened) {
       node.remove();
     }
-    opened = isOpen ? [] : rowsOf(scene, stage, children);
+    opened = isOpen() ? rowsOf(scene, stage, children) : [];
     row.after(...opened);
     for (const plot of scene.plots) {
       plot.placeLabel();
@@ -46,7 +45,7 @@ export function openable(
     if (["Enter", " ", "ArrowRight", "ArrowLeft"].includes(event.key)) {
       event.stopPropagation();
     }
-    if ((wantsOpen || event.key === "ArrowLeft") && wantsOpen !== opened.length > 0) {
+    if ((wantsOpen || event.key === "ArrowLeft") && wantsOpen !== isOpen()) {
       event.preventDefault();
       toggle();
     }
@@ -68,8 +67,9 @@ function rowsOf(scene: Scene, stage: Stage, children: readonly ChildRow[]): HTML
   if (hidden.length > 0) {
     rows.push(childRow(scene, stage, together(hidden)));
   }
-  const note = stage.note ? [noteRow(scene, stage.note)] : [];
-  return [...note, ...rows];
+  const note = stage.note ? [noteRow(scene, `Contains: ${stage.note}`)] : [];
+  const none = [noteRow(scene, "No finer steps were recorded.")];
+  return note.length + rows.length > 0 ? [...note, ...rows] : none;
 }
 
 function together(children: readonly ChildRow[]): ChildRow {
@@ -113,7 +113,7 @@ function childText(wallNs: number, column: Column, child: ChildRow): string {
 }
 
 function noteRow(scene: Scene, note: string): HTMLElement {
-  const cell = element("td", "jsp-state", `Contains: ${note}`);
+  const cell = element("td", "jsp-state", note);
   cell.colSpan = 3 + scene.columns.length;
   return element("tr", "jsp-child jsp-row-note", cell);
 }

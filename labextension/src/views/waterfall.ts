@@ -25,12 +25,12 @@ export function waterfall(trace: DrawnTrace, shared: Pick<Shared, "columnsOf">):
     legend(trace),
     details(trace),
   );
-  shared.columnsOf(trace).then((columns) => {
-    const children = childrenOf(trace, columns);
-    trace.waterfall.rows.forEach((row, position) => {
-      const stage = stageOf(trace, row);
-      const line = lines[position] as HTMLTableRowElement;
-      openable(scene, line, stage, children.get(row.stage) ?? []);
+  let children: Promise<ReturnType<typeof childrenOf>> | null = null;
+  trace.waterfall.rows.forEach((row, position) => {
+    const line = lines[position] as HTMLTableRowElement;
+    openable(scene, line, stageOf(trace, row), async () => {
+      children ??= shared.columnsOf(trace).then((columns) => childrenOf(trace, columns));
+      return (await children).get(row.stage) ?? [];
     });
   });
   return {
