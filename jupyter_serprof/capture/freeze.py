@@ -89,16 +89,17 @@ def _lane_key(ident: int, main: int, lanes: dict[str, Lane]) -> str:
 
 def _nested(records: list[tuple[int, Record]], lane: str) -> list[Draft]:
     """Find the parents: on one thread, calls nest as their intervals do."""
-    # A child is written before its parent, so of two equal intervals the later one is outside.
+    # A child is written before its parent: of two equal intervals the later one is outside, and a
+    # call that was written later is not inside, even if it began when the other one ended.
     ordered = sorted(records, key=lambda entry: (entry[1][2], -entry[1][3], -entry[0]))
-    open_drafts: list[Draft] = []
+    around: list[tuple[int, Draft]] = []
     drafts = []
-    for _, record in ordered:
-        while open_drafts and open_drafts[-1].end < record[3]:
-            open_drafts.pop()
-        draft = _draft(record, lane, open_drafts[-1] if open_drafts else None)
+    for position, record in ordered:
+        while around and (around[-1][1].end < record[3] or around[-1][0] < position):
+            around.pop()
+        draft = _draft(record, lane, around[-1][1] if around else None)
         drafts.append(draft)
-        open_drafts.append(draft)
+        around.append((position, draft))
     return drafts
 
 
