@@ -6,7 +6,7 @@ from threading import get_ident
 from types import TracebackType
 
 from jupyter_serprof.capture.point import Point
-from jupyter_serprof.capture.recorder import active_recorders
+from jupyter_serprof.capture.recorder import Recorder, active_recorders
 from jupyter_serprof.model.stages import MARK
 
 
@@ -18,21 +18,27 @@ class span:  # noqa: N801  (used like a keyword: with sp.span(...))
     name
         What the picture calls it. It is saved with the document, so keep secrets out of it.
 
+    Notes
+    -----
+    One mark may be used again and inside itself; threads need one each.
+
     Examples
     --------
     >>> with span("load model"):
     ...     pass
     """
 
-    __slots__ = ("_name", "_recorders", "_start")
+    __slots__ = ("_name", "_open")
 
     def __init__(self, name: str) -> None:
         self._name = name
+        # A mark kept in a variable may be open more than once, in a function that calls itself.
+        self._open: list[tuple[tuple[Recorder, ...], int]] = []
 
     def __enter__(self) -> None:
         """Start the mark if somebody records."""
-        self._recorders = active_recorders()
-        self._start = self._recorders[0].now() if self._recorders else 0
+        recorders = active_recorders()
+        self._open.append((recorders, recorders[0].now() if recorders else 0))
 
     def __exit__(
         self,
@@ -41,10 +47,11 @@ class span:  # noqa: N801  (used like a keyword: with sp.span(...))
         traceback: TracebackType | None,
     ) -> None:
         """End the mark; an exception passes through."""
-        if not self._recorders:
+        recorders, start = self._open.pop()
+        if not recorders:
             return
-        end = self._recorders[0].now()
+        end = recorders[0].now()
         point = Point(f"{MARK}{self._name}", f"{MARK}{self._name}", role="user")
         error_name = error_type.__name__ if error_type else None
-        for recorder in self._recorders:
-            recorder.add((point, get_ident(), self._start, end, None, None, error_name))
+        for recorder in recorders:
+            recorder.add((point, get_ident(), start, end, None, None, error_name))

@@ -1,0 +1,137 @@
+"""Marks: ``with sp.span("load model")`` is a span while somebody records, and free otherwise."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from jupyter_serprof.capture import marks
+from jupyter_serprof.capture.freeze import freeze
+from jupyter_serprof.capture.marks import span
+from jupyter_serprof.capture.recorder import Recorder
+from jupyter_serprof.testing import TickClock
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from jupyter_serprof.model import Span
+
+
+@pytest.fixture
+def clock() -> TickClock:
+    """A clock that moves when it is told."""
+    return TickClock()
+
+
+@pytest.fixture
+def recorder(clock: TickClock) -> Iterator[Recorder]:
+    """A recorder without probes that runs during the test."""
+    made = Recorder([], clock=clock)
+    made.start()
+    yield made
+    made.stop()
+
+
+def spans(recorder: Recorder) -> tuple[Span, ...]:
+    recorder.stop()
+    return freeze(recorder, name="test").spans
+
+
+def test_a_mark_lasts_as_long_as_its_block(recorder: Recorder, clock: TickClock) -> None:
+    """Name and duration are the block's; the stage says that the user marked it."""
+    clock.advance_ms(1)
+    with span("load model"):
+        clock.advance_ms(5)
+    clock.advance_ms(1)
+
+    (mark,) = spans(recorder)
+    assert (mark.name, mark.start_ns, mark.duration_ns) == ("load model", 1_000_000, 5_000_000)
+    assert mark.stage.startswith("user")
+
+
+@pytest.mark.usefixtures("recorder")
+def test_a_mark_without_a_recording_does_nothing(
+    recorder: Recorder, clock: TickClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Free when nothing records: the clock is not read and no record is made."""
+    recorder.stop()
+    readings_count = clock.readings_count
+    monkeypatch.setattr(marks, "Point", None)
+
+    with span("load model"):
+        pass
+
+    assert clock.readings_count == readings_count
+    assert recorder.page == []
+
+
+def test_marks_nest(recorder: Recorder, clock: TickClock) -> None:
+    """A mark inside a mark is its child."""
+    with span("outer"):
+        clock.advance_ms(1)
+        with span("inner"):
+            clock.advance_ms(2)
+
+    assert [(mark.name, mark.parent) for mark in spans(recorder)] == [("outer", -1), ("inner", 0)]
+
+
+def test_one_mark_may_be_used_again_and_inside_itself(recorder: Recorder, clock: TickClock) -> None:
+    """A mark kept in a variable and used in a function that calls itself measures each level."""
+    mark = span("walk")
+
+    def walk(depth: int) -> None:
+        with mark:
+            clock.advance_ms(1)
+            if depth:
+                walk(depth - 1)
+            clock.advance_ms(1)
+
+    walk(1)
+
+    assert [(m.start_ns, m.duration_ns) for m in spans(recorder)] == [
+        (0, 4_000_000),
+        (1_000_000, 2_000_000),
+    ]
+
+
+def test_an_exception_passes_a_mark_and_is_named(recorder: Recorder) -> None:
+    """The block's exception is the same object; the mark says its type."""
+    mistake = ValueError("x")
+
+    with pytest.raises(ValueError, match="x") as caught, span("load model"):
+        raise mistake
+
+    assert caught.value is mistake
+    assert [mark.details for mark in spans(recorder)] == [{"error": "ValueError"}]
+
+
+def test_every_recording_that_runs_has_the_mark(recorder: Recorder, clock: TickClock) -> None:
+    """Nested recordings both see it."""
+    inner = Recorder([], clock=clock)
+    inner.start()
+    with span("load model"):
+        clock.advance_ms(1)
+
+    assert len(spans(inner)) == len(spans(recorder)) == 1
+
+
+def test_a_mark_that_began_before_the_recording_is_not_in_it(clock: TickClock) -> None:
+    """A recording that starts inside a marked block shows only what began in it."""
+    late = Recorder([], clock=clock)
+    with span("around"):
+        late.start()
+        clock.advance_ms(1)
+    late.stop()
+
+    assert late.page == []
+
+
+def test_a_mark_may_have_any_name(recorder: Recorder) -> None:
+    """Colons, dots, blanks and no letters at all are names like others."""
+    names = ["a:b.c", " ", "", "Überschrift\n2"]
+    for name in names:
+        with span(name):
+            pass
+
+    assert sorted(mark.name for mark in spans(recorder)) == sorted(names)
