@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 #: Mappings of Ray's object store: shared memory, and files when it fell back to disk.
 _STORE_MARKS = ("/plasma", "/dev/shm/plasma")  # noqa: S108  (a path to look for, not to write)
@@ -37,11 +38,18 @@ def buffers_of(value: object, limit: int = _LEAVES) -> list[Buffer]:
 def _leaf_buffers(value: object) -> list[Buffer]:
     face = getattr(type(value), "__array_interface__", None)
     if face is not None and hasattr(value, "nbytes"):
-        return [(int(value.__array_interface__["data"][0]), int(value.nbytes))]  # type: ignore[attr-defined]
+        return [_array_buffer(value.__array_interface__, int(value.nbytes))]  # type: ignore[attr-defined]
     pandas = sys.modules.get("pandas")
     if pandas is not None and isinstance(value, pandas.DataFrame | pandas.Series):
         return _pandas_buffers(value)
     return _arrow_buffers(value)
+
+
+def _array_buffer(interface: dict[str, Any], size_bytes: int) -> Buffer:
+    """Return where an array begins: with negative strides its pointer is not the lowest address."""
+    steps = zip(interface["shape"], interface.get("strides") or (), strict=False)
+    below = sum((count - 1) * stride for count, stride in steps if stride < 0 and count)
+    return int(interface["data"][0]) + below, size_bytes
 
 
 def _pandas_buffers(value: object) -> list[Buffer]:
@@ -85,10 +93,10 @@ def store_ranges() -> list[tuple[int, int]] | None:
 
 
 def lies_inside(buffers: Sequence[Buffer], ranges: Sequence[tuple[int, int]]) -> bool:
-    """Tell whether all buffers lie in one of the ranges; no buffers lie nowhere."""
-    return bool(buffers) and all(
-        any(low <= address and address + size <= high for low, high in ranges)
-        for address, size in buffers
+    """Tell whether all buffers lie in the ranges; empty ones do not count, none lie nowhere."""
+    filled = [(address, address + size) for address, size in buffers if size]
+    return bool(filled) and all(
+        any(low <= start and end <= high for low, high in ranges) for start, end in filled
     )
 
 
