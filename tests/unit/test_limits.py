@@ -1,0 +1,94 @@
+"""The limits of this machine: measured once, in bounded memory, never asserted in seconds."""
+
+from __future__ import annotations
+
+import mmap
+from typing import TYPE_CHECKING, Any, Self
+
+import pytest
+
+from jupyter_serprof.analysis import limits
+from jupyter_serprof.analysis.limits import measure_limits
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+BLOCK_BYTES = 4 * mmap.PAGESIZE
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[mmap.mmap]]:
+    """Small blocks, remembered; nothing of them stays in the cache of the process."""
+    blocks: list[mmap.mmap] = []
+
+    class Remembered(mmap.mmap):
+        def __new__(cls, *args: Any) -> Self:
+            made = super().__new__(cls, *args)
+            blocks.append(made)
+            return made
+
+    monkeypatch.setattr(limits, "_BLOCK_BYTES", BLOCK_BYTES)
+    monkeypatch.setattr(mmap, "mmap", Remembered)
+    measure_limits.cache_clear()
+    yield blocks
+    measure_limits.cache_clear()
+
+
+def test_both_rates_are_known_and_positive(small: list[mmap.mmap]) -> None:
+    """Copying into known pages and into new ones both have a rate, in bytes per second."""
+    measured = measure_limits()
+
+    assert measured.memcpy_bytes_per_s is not None
+    assert measured.first_touch_bytes_per_s is not None
+    assert measured.memcpy_bytes_per_s > 0
+    assert measured.first_touch_bytes_per_s > 0
+    assert small
+
+
+def test_the_blocks_are_given_back(small: list[mmap.mmap]) -> None:
+    """Nothing stays mapped after the measurement."""
+    measure_limits()
+
+    assert all(block.closed for block in small)
+
+
+@pytest.mark.usefixtures("small")
+def test_it_measures_once_in_a_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second trace of a kernel does not pay again."""
+    first = measure_limits()
+    monkeypatch.setattr(limits, "_copy_ns", None)
+
+    assert measure_limits() is first
+
+
+def test_the_rate_is_bytes_over_time(
+    small: list[mmap.mmap], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ground truth: with copies of 1 ns a byte cold and 0.25 ns a byte warm, 1 GB/s and 4 GB/s."""
+    copied: list[tuple[int, int]] = []
+
+    def copy_ns(_: object, __: object, offset: int, size_bytes: int) -> int:
+        is_new = (offset, size_bytes) not in copied and size_bytes < BLOCK_BYTES
+        copied.append((offset, size_bytes))
+        return size_bytes if is_new else size_bytes // 4
+
+    monkeypatch.setattr(limits, "_copy_ns", copy_ns)
+
+    measured = measure_limits()
+
+    assert (measured.first_touch_bytes_per_s, measured.memcpy_bytes_per_s) == (1e9, 4e9)
+    assert len(small) == 2
+
+
+@pytest.mark.usefixtures("small")
+def test_a_copy_copies() -> None:
+    """What is timed really moves the bytes, to the right place and no further."""
+    with limits._block() as source, limits._block() as target:
+        source.write(bytes(range(256)) * (BLOCK_BYTES // 256))
+
+        duration_ns = limits._copy_ns(source, target, 256, 512)
+
+        assert duration_ns >= 0
+        assert target[:256] == bytes(256)
+        assert target[256:768] == bytes(range(256)) * 2
+        assert target[768:1024] == bytes(256)
