@@ -43,7 +43,8 @@ def remarks_of(doc: Trace | Sweep) -> list[Remark]:
     ]
     more = len(doc.findings) - _FINDINGS_SHOWN
     if more > 0:
-        findings.append(("note", f"{more} more findings are in the document"))
+        are = "finding is" if more == 1 else "findings are"
+        findings.append(("note", f"{more} more {are} in the document"))
     return findings + [("note", sentence) for sentence in note_sentences(doc)]
 
 

@@ -44,6 +44,7 @@ class Line:
     size_text: str = NOT_APPLICABLE
     rate_text: str = NOT_APPLICABLE
     memcpy_text: str = NOT_APPLICABLE
+    faults_text: str = NOT_APPLICABLE
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,11 @@ class Table:
     lines: tuple[Line, ...]
     wall_text: str
     wall_share_text: str
+
+
+def has_faults(table: Table) -> bool:
+    """Tell whether some stage touched new pages: only then they have a column."""
+    return any(line.row is not None and line.row.minor_faults for line in table.lines)
 
 
 def waterfall_of(trace: Trace) -> Waterfall:
@@ -103,6 +109,7 @@ def _line(trace: Trace, row: Row, entry: Stage, lane: str, texts: tuple[str, str
         size_text=unknown if row.size_bytes is None else format_bytes(row.size_bytes),
         rate_text=_rate_text(row, rate, unknown),
         memcpy_text=_memcpy_text(rate, trace.limits.memcpy_bytes_per_s),
+        faults_text=NOT_APPLICABLE if row.minor_faults is None else format_count(row.minor_faults),
     )
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from jupyter_serprof.views.marks import Area, hatched, rest_boxes, row_boxes, wait_boxes
-from jupyter_serprof.views.rows import table_of, waterfall_of
+from jupyter_serprof.views.rows import has_faults, table_of, waterfall_of
 from jupyter_serprof.views.sheet import MARGIN, SMALL, TEXT, WIDTH, Box, Label
 from jupyter_serprof.views.sheet_parts import (
     put_axis,
@@ -99,6 +99,8 @@ def _numbers(sheet: Sheet, table: Table, size: float) -> tuple[tuple[_Number, ..
         columns = columns[:3]
     elif not any(line.memcpy_text.endswith("%") for line in table.lines):
         columns.pop()
+    if has_faults(table) and not sheet.is_brief:
+        columns.append(_Number("page", "faults", lambda line: line.faults_text))
     right = float(WIDTH - MARGIN)
     placed = []
     for column in reversed(columns):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from jupyter_serprof.views.bars import rest_bar, wait_bar, work_bar
 from jupyter_serprof.views.buckets import row_shares, unaccounted_shares
 from jupyter_serprof.views.cells import Column, clip, side_by_side, table_width
-from jupyter_serprof.views.rows import table_of, waterfall_of
+from jupyter_serprof.views.rows import has_faults, table_of, waterfall_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,7 +20,7 @@ _NARROWEST_BAR = 10
 _NAMES = (28, 20, 12)
 _EDGES = 4
 #: What goes first when the lines get narrow, by its head.
-_SPARE = ("of memcpy", "rate", "bytes", "where")
+_SPARE = ("faults", "of memcpy", "rate", "bytes", "where")
 
 
 def trace_lines(trace: Trace, columns: int, *, has_bars: bool) -> list[str]:
@@ -56,6 +56,7 @@ def _columns(table: Table, names: int) -> list[Column]:
         Column(f"self {table.unit}", (*(line.self_text for line in lines), total[0])),
         Column("%", (*(line.share_text for line in lines), total[1])),
         *_spare_columns(lines),
+        *([_faults(lines)] if has_faults(table) else []),
     ]
 
 
@@ -75,6 +76,11 @@ def _spare_columns(lines: Sequence[Line]) -> list[Column]:
     if any(share.endswith("%") for share in memcpy):
         found.append(Column("of memcpy", (*memcpy, "")))
     return found
+
+
+def _faults(lines: Sequence[Line]) -> Column:
+    """Return the column of new pages: times 4 kB, what was copied into memory not used before."""
+    return Column("faults", (*(line.faults_text for line in lines), ""))
 
 
 def _bars(trace: Trace, table: Table, room: int) -> Column:
