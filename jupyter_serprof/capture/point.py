@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-import pkgutil
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import reduce
+from importlib import import_module
 from typing import Any, Literal, Protocol
 
 Arguments = tuple[tuple[Any, ...], dict[str, Any]]
@@ -55,8 +57,11 @@ class Point:
         AttributeError, ImportError
             If the installed version of the library has no such place.
         """
-        path, _, attribute = self.place.rpartition("." if "." in self.name else ":")
-        return pkgutil.resolve_name(path), attribute
+        module_name, _, names = self.place.partition(":")
+        *path, attribute = names.split(".")
+        # import_module would go through the import seam, and be seen there by other recordings.
+        module = sys.modules.get(module_name) or import_module(module_name)
+        return reduce(getattr, path, module), attribute
 
 
 #: What a hook writes down for one call; everything else is worked out at freeze:

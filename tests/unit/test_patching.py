@@ -587,3 +587,13 @@ def test_a_place_is_looked_up_without_holding_the_lock(
     arm("function", recorder()).remove()
 
     assert taken == [True]
+
+
+def test_looking_up_a_place_imports_nothing_that_is_loaded(
+    library: types.ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Arming inside another recording is not seen there as an import of the user's."""
+    monkeypatch.setattr("importlib._bootstrap._find_and_load", None)
+
+    assert Point(f"{NAME}:Engine.method", "user").owner() == (library.Engine, "method")
+    assert Point(f"{NAME}:function", "user").owner() == (library, "function")
