@@ -1,0 +1,222 @@
+"""The probe of the interpreter: imports, garbage collection and waits are named apart."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import gc
+import importlib
+import sys
+import threading
+from typing import TYPE_CHECKING
+
+import pytest
+
+from jupyter_serprof.capture.freeze import freeze
+from jupyter_serprof.capture.patching import armed_places
+from jupyter_serprof.capture.point import Point
+from jupyter_serprof.capture.recorder import Recorder
+from jupyter_serprof.probes import Probe
+from jupyter_serprof.probes.interpreter import InterpreterProbe
+from jupyter_serprof.testing import ProbeContract, TickClock
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from jupyter_serprof.capture.recorder import Watcher
+    from jupyter_serprof.model import Trace
+
+FIRST, SECOND = "serprof_imported_first", "serprof_imported_second"
+
+
+@pytest.fixture(autouse=True)
+def quiet() -> Iterator[None]:
+    """No collection comes in between unless the test asks for one."""
+    gc.disable()
+    yield
+    gc.enable()
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder on the path whose modules are gone after the test."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+    known = set(sys.modules)
+    yield tmp_path
+    for name in set(sys.modules) - known:
+        if name.startswith("serprof_imported"):
+            del sys.modules[name]
+
+
+def recorded(call: Callable[[], object], *more: Watcher) -> Trace:
+    recorder = Recorder([InterpreterProbe(), *more], clock=TickClock(10, start_ns=1))
+    recorder.start()
+    try:
+        call()
+    finally:
+        recorder.stop()
+    return freeze(recorder, name="test")
+
+
+class TestInterpreter(ProbeContract):
+    """The contract of every probe."""
+
+    probe = InterpreterProbe
+
+    def call(self) -> object:
+        """Wait for a thread."""
+        thread = threading.Thread(target=int)
+        thread.start()
+        thread.join()
+        return thread.is_alive()
+
+    def failing_call(self) -> object:
+        """Import what is not there."""
+        return importlib.import_module("serprof_no_such_module")
+
+    @pytest.mark.xfail(reason="each arm adds a gc callback, remove takes one away", strict=True)
+    def test_arming_twice_records_a_call_once_and_removes_all(self) -> None:
+        """Arming again leaves a second callback behind."""
+        before = list(gc.callbacks)
+        try:
+            super().test_arming_twice_records_a_call_once_and_removes_all()
+        finally:
+            gc.callbacks[:] = before
+
+
+def test_nested_imports_count_once(folder: Path) -> None:
+    """A module that imports others is one span with its name; the others are part of it."""
+    (folder / f"{FIRST}.py").write_text(f"import {SECOND}.part")
+    (folder / SECOND).mkdir()
+    (folder / SECOND / "__init__.py").write_text("")
+    (folder / SECOND / "part.py").write_text("")
+
+    trace = recorded(lambda: importlib.import_module(FIRST))
+
+    assert [(span.stage, span.name) for span in trace.spans] == [("import", f"import {FIRST}")]
+
+
+def test_an_import_statement_is_seen(folder: Path) -> None:
+    """The statement goes through the same seam; a submodule names its package."""
+    (folder / FIRST).mkdir()
+    (folder / FIRST / "__init__.py").write_text("")
+    (folder / FIRST / "part.py").write_text("")
+
+    trace = recorded(lambda: exec(f"import {FIRST}.part"))  # noqa: S102
+
+    assert {span.name for span in trace.spans} == {f"import {FIRST}"}
+
+
+def test_importing_what_is_loaded_costs_no_span() -> None:
+    """Only modules that are not loaded yet count as first-use imports."""
+    trace = recorded(lambda: exec("import json, threading"))  # noqa: S102
+
+    assert trace.spans == ()
+
+
+@pytest.mark.xfail(reason="import_module goes through the seam for loaded modules", strict=True)
+def test_import_module_of_what_is_loaded_costs_no_span() -> None:
+    """Libraries call it in loops; nothing is loaded then."""
+    trace = recorded(lambda: importlib.import_module("json"))
+
+    assert trace.spans == ()
+
+
+def test_an_import_that_fails_is_seen_with_its_error(folder: Path) -> None:
+    """The error is the user's, unchanged; the time is in the picture."""
+    (folder / f"{FIRST}.py").write_text("1 / 0")
+
+    def fail() -> None:
+        with pytest.raises(ZeroDivisionError):
+            importlib.import_module(FIRST)
+
+    trace = recorded(fail)
+
+    assert [span.details for span in trace.spans] == [{"error": "ZeroDivisionError"}]
+
+
+class LateProbe(Probe):
+    """Watches a function of a library that is imported inside the recording."""
+
+    name, library = "late", FIRST
+
+    def points(self) -> list[Point]:
+        """Return the function."""
+        return [Point(f"{FIRST}:work", "user")]
+
+
+@pytest.mark.parametrize("statement", [f"import {FIRST}", f"import {SECOND}"])
+def test_a_library_imported_in_the_recording_is_watched(folder: Path, statement: str) -> None:
+    """Directly or through another library: calls after the import are seen, no hook stays.
+
+    While the library initialises it imports others; it is not armed before its names exist.
+    """
+    (folder / f"{SECOND}.py").write_text(f"import {FIRST}")
+    (folder / f"{FIRST}.py").write_text("import serprof_imported_third\ndef work(): return 5")
+    (folder / "serprof_imported_third.py").write_text("")
+    probe = LateProbe()
+
+    def use() -> None:
+        exec(statement)  # noqa: S102
+        assert sys.modules[FIRST].work() == 5
+
+    trace = recorded(use, probe)
+
+    assert [span.name for span in trace.spans if span.stage == "user"] == ["work"]
+    assert probe.missing == []
+    assert armed_places() == []
+    assert type(sys.modules[FIRST].work) is type(use)
+
+
+def test_a_library_that_fails_to_import_is_not_watched(folder: Path) -> None:
+    """A half-imported library is gone again; its probe stays silent."""
+    (folder / f"{FIRST}.py").write_text("def work(): pass\nimport serprof_imported_nothing")
+
+    def fail() -> None:
+        with pytest.raises(ImportError):
+            importlib.import_module(FIRST)
+
+    probe = LateProbe()
+    trace = recorded(fail, probe)
+
+    assert not probe.was_armed
+    assert trace.quality.notes == ()
+
+
+def test_a_collection_is_a_span() -> None:
+    """A run of the cycle collector is named, and lies inside what it interrupted."""
+    trace = recorded(gc.collect)
+
+    assert [(span.stage, span.lane) for span in trace.spans] == [("gc", "client/main")]
+    assert trace.spans[0].duration_ns == 10
+
+
+def test_a_collection_inside_an_import_is_its_child(folder: Path) -> None:
+    """What the collector takes is not blamed on the import."""
+    (folder / f"{FIRST}.py").write_text("import gc\ngc.collect()")
+
+    trace = recorded(lambda: importlib.import_module(FIRST))
+
+    assert [(span.stage, span.parent) for span in trace.spans] == [("import", -1), ("gc", 0)]
+
+
+def test_after_the_recording_the_collector_calls_nobody() -> None:
+    """No callback stays behind."""
+    before = list(gc.callbacks)
+
+    recorded(gc.collect)
+
+    assert gc.callbacks == before
+
+
+def test_waiting_for_threads_and_futures_is_a_wait() -> None:
+    """``join`` and ``result`` are waits of the caller, not work."""
+
+    def wait() -> None:
+        with concurrent.futures.ThreadPoolExecutor(1) as pool:
+            assert pool.submit(int, "5").result() == 5
+
+    stages = [(span.stage, span.name) for span in recorded(wait).spans]
+
+    assert ("python.wait", "Future.result") in stages
+    assert ("python.wait", "Thread.join") in stages
