@@ -20,7 +20,7 @@ from jupyter_serprof.probes.ray_driver import driver_points
 
 _ABSENT = object()
 #: How often the start of Ray is tried.
-_STARTS = 4
+_STARTS = 6
 
 
 @pytest.fixture(scope="session")
@@ -79,7 +79,7 @@ def _waited_for_processes() -> Iterator[None]:
     finally:
         place.ConsolePopen = original
         for process in started:
-            process.wait(timeout=30)
+            _end(process)
 
 
 def _warm_up() -> None:
@@ -95,6 +95,14 @@ def _warm_up() -> None:
 
     ray.get([meet.remote(np.zeros(100_000)) for _ in range(2)])
     ray.get(ray.put(np.zeros(10)))
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    try:
+        process.wait(timeout=30)
+    except subprocess.TimeoutExpired:  # of a start that failed half-way
+        process.kill()
+        process.wait()
 
 
 @pytest.fixture(autouse=True)

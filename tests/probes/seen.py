@@ -57,7 +57,7 @@ def spans(trace: Trace, stage: str = "", name: str = "") -> list[Span]:
     ]
 
 
-def detail(trace: Trace, stage: str, key: str) -> Any:  # noqa: ANN401  (a value of a document)
+def detail(trace: Trace, stage: str, key: str) -> Any:
     """Return the only value that the spans of a stage note under a key."""
     values = [
         span.details[key] for span in spans(trace, stage) if span.details and key in span.details

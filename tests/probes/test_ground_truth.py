@@ -128,9 +128,9 @@ def test_slow_steps_of_a_task_are_told_apart() -> None:
     # given
     import ray
 
-    def slow(method: str) -> Any:  # noqa: ANN401  (an instance of a class made here)
+    def slow(method: str) -> Any:
         # Made here, so that it travels by value: workers cannot import this file.
-        def wait(*_: object) -> Any:  # noqa: ANN401  (a state or nothing)
+        def wait(*_: object) -> Any:
             import time
 
             time.sleep(0.2)

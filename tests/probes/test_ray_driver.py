@@ -167,7 +167,7 @@ def test_a_small_result_of_a_task_is_on_the_heap() -> None:
     import ray
 
     @ray.remote
-    def small() -> Any:  # noqa: ANN401  (an array)
+    def small() -> Any:
         return np.arange(100)
 
     # when
@@ -344,7 +344,7 @@ def test_nested_recordings_see_the_same_call() -> None:
     # given
     array = _array(MB)
 
-    def outer() -> Any:  # noqa: ANN401  (the inner trace)
+    def outer() -> Any:
         _put(array)
         _, inner = recorded(lambda: _put(array))
         _put(array)

@@ -20,7 +20,7 @@ def _untested(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ray_selftest, "_ANSWERS", [])
 
 
-def _take_away(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str) -> None:  # noqa: ANN401
+def _take_away(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str) -> None:
     """Move a method elsewhere, as another version of Ray might: calls work, the name is gone."""
     moved = vars(owner)[name]
     inherited = getattr(owner, "__getattr__", None)
@@ -36,7 +36,7 @@ def _take_away(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str) -> None: 
     monkeypatch.setattr(owner, "__getattr__", find, raising=False)
 
 
-def _roundtrip() -> Any:  # noqa: ANN401  (an array)
+def _roundtrip() -> Any:
     import ray
 
     return ray.get(ray.put(np.arange(100_000)))

@@ -16,13 +16,13 @@ pytestmark = [pytest.mark.ray, pytest.mark.usefixtures("cluster")]
 _ROAD = ("ray.schedule", "ray.arguments", "ray.execute", "ray.outputs")
 
 
-def _remote(function: Any) -> Any:  # noqa: ANN401  (Ray's decorator has no types)
+def _remote(function: Any) -> Any:
     import ray
 
     return ray.remote(function)
 
 
-def _get(reference: Any) -> Any:  # noqa: ANN401
+def _get(reference: Any) -> Any:
     import ray
 
     return ray.get(reference)
@@ -38,7 +38,7 @@ def test_the_road_of_a_task_lies_on_worker_lanes() -> None:
 
     # given
     @_remote
-    def double(values: Any) -> Any:  # noqa: ANN401  (an array)
+    def double(values: Any) -> Any:
         return values * 2
 
     array = np.arange(1_000_000)
@@ -66,7 +66,7 @@ def test_a_large_argument_is_stored_by_the_submission() -> None:
 
     # given
     @_remote
-    def size(values: Any) -> int:  # noqa: ANN401  (an array)
+    def size(values: Any) -> int:
         return len(values)
 
     array = np.arange(1_000_000)
@@ -84,7 +84,7 @@ def test_the_same_argument_of_five_tasks_is_found() -> None:
 
     # given
     @_remote
-    def size(values: Any) -> int:  # noqa: ANN401  (an array)
+    def size(values: Any) -> int:
         return len(values)
 
     array = np.arange(1_000_000)
@@ -202,16 +202,16 @@ def test_an_actor_is_exported_created_and_called() -> None:
     # given
     @_remote
     class Counter:
-        def __init__(self, values: Any) -> None:  # noqa: ANN401  (an array)
+        def __init__(self, values: Any) -> None:
             self.count = len(values)
 
-        def add(self, values: Any) -> int:  # noqa: ANN401  (an array)
+        def add(self, values: Any) -> int:
             self.count += len(values)
             return self.count
 
     array = np.arange(100_000)
 
-    def run() -> Any:  # noqa: ANN401
+    def run() -> Any:
         counter = cast("Any", Counter).remote(array)
         return _get([counter.add.remote(array) for _ in range(2)])
 
@@ -235,7 +235,7 @@ def test_what_an_actor_class_captures_is_named() -> None:
         def at(self, i: int) -> int:
             return int(table[i])
 
-    def run() -> Any:  # noqa: ANN401
+    def run() -> Any:
         return _get(cast("Any", LookUp).remote().at.remote(3))
 
     # when
@@ -248,7 +248,7 @@ def test_a_function_captured_while_recording_works_on_workers() -> None:
     """``dumps`` captured in a task during a recording is the library's own on the worker."""
 
     # given
-    def run() -> Any:  # noqa: ANN401
+    def run() -> Any:
         dumps = pickle.dumps
 
         @_remote
