@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 
 class Segment(NamedTuple):
@@ -24,38 +24,24 @@ class Interval(NamedTuple):
     owner: int
 
 
-def owned(intervals: Sequence[Interval], rank: Callable[[Interval], object]) -> list[Segment]:
+def owned(intervals: Sequence[Interval], rank: Callable[[Interval], Any]) -> list[Segment]:
     """Return non-overlapping segments in order; at each instant the active highest rank owns.
 
     ``rank`` returns something comparable. Neighbours with one owner are merged. O(n log n).
     """
-    ordered = sorted(intervals, key=lambda interval: interval.start)
-    edges = sorted({edge for i in ordered for edge in (i.start, i.end)})
+    # From here on a small number is a high rank: numbers make a fast heap.
+    ranked = sorted(intervals, key=rank, reverse=True)
+    waiting = sorted(range(len(ranked)), key=lambda at: -ranked[at].start)
     segments: list[Segment] = []
-    active: list[tuple[object, int, Interval]] = []
-    position = 0
-    for low, high in pairwise(edges):
-        while position < len(ordered) and ordered[position].start <= low:
-            interval = ordered[position]
-            heapq.heappush(active, (_Reversed(rank(interval)), position, interval))
-            position += 1
-        while active and active[0][2].end <= low:
+    active: list[int] = []
+    for low, high in pairwise(sorted({edge for i in ranked for edge in (i.start, i.end)})):
+        while waiting and ranked[waiting[-1]].start <= low:
+            heapq.heappush(active, waiting.pop())
+        while active and ranked[active[0]].end <= low:
             heapq.heappop(active)
         if active:
-            _append(segments, Segment(low, high, active[0][2].owner))
+            _append(segments, Segment(low, high, ranked[active[0]].owner))
     return segments
-
-
-class _Reversed:
-    """Turns the smallest-first heap around."""
-
-    __slots__ = ("value",)
-
-    def __init__(self, value: object) -> None:
-        self.value = value
-
-    def __lt__(self, other: _Reversed) -> bool:
-        return bool(other.value < self.value)  # type: ignore[operator]  # ranks are comparable
 
 
 def _append(segments: list[Segment], segment: Segment) -> None:
@@ -76,7 +62,8 @@ def overlay(segment: Segment, above: Sequence[Segment], first: int) -> Iterator[
         Index of the first one of them that may reach into the segment.
     """
     at = segment.start
-    for other in above[first:]:
+    for index in range(first, len(above)):
+        other = above[index]
         if other.start >= segment.end:
             break
         low, high = max(other.start, at), min(other.end, segment.end)
@@ -97,19 +84,17 @@ def merged(segments: Iterable[Segment], limit: int) -> tuple[tuple[int, int], ..
             spans[-1][1] = segment.end
         else:
             spans.append([segment.start, segment.end])
-    if len(spans) > limit:
-        gaps = sorted(after[0] - before[1] for before, after in pairwise(spans))
-        spans = _closed(spans, gaps[len(spans) - limit - 1], limit)
-    return tuple((start, end - start) for start, end in spans)
+    return tuple((start, end - start) for start, end in _closed(spans, limit))
 
 
-def _closed(spans: list[list[int]], widest_gap: int, limit: int) -> list[list[int]]:
-    kept = [spans[0][:]]
-    surplus = len(spans) - limit
-    for start, end in spans[1:]:
-        if surplus > 0 and start - kept[-1][1] <= widest_gap:
+def _closed(spans: list[list[int]], limit: int) -> list[list[int]]:
+    """Close the smallest gaps, the first of equal ones, until so many pieces are left."""
+    gaps = sorted(range(1, len(spans)), key=lambda at: spans[at][0] - spans[at - 1][1])
+    closing = set(gaps[: max(0, len(spans) - limit)])
+    kept: list[list[int]] = []
+    for at, (start, end) in enumerate(spans):
+        if at in closing:
             kept[-1][1] = end
-            surplus -= 1
         else:
             kept.append([start, end])
     return kept
