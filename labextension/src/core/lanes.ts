@@ -13,7 +13,10 @@ const TWO_LINES = 34;
 
 export interface LaneRow {
   readonly lane: number;
+  /** The process; lanes of one process that follow each other share it. */
   readonly title: string;
+  /** The thread or what else tells lanes of a process apart; "" for the only lane. */
+  readonly part: string;
   readonly error_ns: number;
   readonly y: number;
   readonly height: number;
@@ -33,8 +36,10 @@ export function layoutLanes(
 ): LaneLayout {
   const rows: LaneRow[] = [];
   let y = 0;
-  for (const lane of laneOrder(trace)) {
-    const row = laneRow(trace, index, pyramids, lane, y);
+  const order = laneOrder(trace);
+  const shared = sharedTitles(trace, order);
+  for (const lane of order) {
+    const row = laneRow(trace, index, pyramids, lane, y, shared);
     rows.push(row);
     y += row.height;
   }
@@ -56,6 +61,7 @@ function laneRow(
   pyramids: readonly (Pyramid | null)[],
   lane: number,
   y: number,
+  shared: ReadonlySet<string>,
 ): LaneRow {
   const own = index.tracks
     .map((track, at) => ({ track, pyramid: pyramids[at] ?? null }))
@@ -68,12 +74,30 @@ function laneRow(
   const { key, clock_error_ns = 0 } = trace.lanes[lane] ?? { key: "" };
   const levels = Math.max(1, strips.length) * TRACK_HEIGHT;
   const height = Math.max(levels, clock_error_ns > 0 ? TWO_LINES : 0) + LANE_PADDING * 2 - 2;
-  return { lane, title: titleOf(key), error_ns: clock_error_ns, y, height, strips };
+  return { lane, ...namesOf(key, shared), error_ns: clock_error_ns, y, height, strips };
 }
 
-/** "client/main" reads better as "client / main". */
-function titleOf(key: unknown): string {
-  return String(key ?? "").replaceAll("/", " / ") || "lane";
+/** Beginnings that several lanes have in common: "worker 0" of "worker 0/thread 1". */
+function sharedTitles(trace: TraceDocument, order: readonly number[]): ReadonlySet<string> {
+  const counts = new Map<string, number>();
+  for (const lane of order) {
+    const title = splitKey(trace.lanes[lane]?.key)[0];
+    counts.set(title, (counts.get(title) ?? 0) + 1);
+  }
+  return new Set([...counts].filter(([, count]) => count > 1).map(([title]) => title));
+}
+
+function splitKey(key: unknown): [string, string] {
+  const text = String(key ?? "") || "lane";
+  const at = text.indexOf("/");
+  return at < 1 ? [text, ""] : [text.slice(0, at), text.slice(at + 1)];
+}
+
+function namesOf(key: unknown, shared: ReadonlySet<string>): { title: string; part: string } {
+  const [title, part] = splitKey(key);
+  return shared.has(title) || part === ""
+    ? { title, part }
+    : { title: `${title} / ${part}`, part: "" };
 }
 
 /** The rows that a viewport shows. */

@@ -213,18 +213,25 @@ function paintGutter(
   context.fillRect(0, top, camera.left, height);
   context.textBaseline = "middle";
   const measure: Measure = measureWith(context);
-  for (const row of rows) {
+  rows.forEach((row, at) => {
     context.fillStyle = colours.line;
     context.fillRect(0, row.y + row.height - 1, camera.left, 1);
-    context.fillStyle = colours.ink;
-    context.font = `600 12px ${colours.font}`;
-    context.fillText(shortened(row.title, camera.left - 10, measure), 0, row.y + 16);
+    const room = camera.left - 10;
+    context.font = `11px ${colours.font}`;
+    context.fillStyle = colours.quiet;
+    const part = shortened(row.part, room * 0.55, measure);
+    const partWidth = part === "" ? 0 : measure(part) + 6;
+    context.fillText(part, room - measure(part), row.y + 16);
     if (row.error_ns > 0) {
-      context.font = `11px ${colours.font}`;
-      context.fillStyle = colours.quiet;
-      context.fillText(`±${duration(row.error_ns)}`, 0, row.y + 31);
+      context.fillText(shortened(`±${duration(row.error_ns)}`, room, measure), 0, row.y + 31);
     }
-  }
+    if (rows[at - 1]?.title !== row.title) {
+      context.font = `600 12px ${colours.font}`;
+      context.fillStyle = colours.ink;
+      const left = room - partWidth;
+      context.fillText(shortened(row.title, left, measure), 0, row.y + 16);
+    }
+  });
 }
 
 /** Times above the lanes: one unit for all, named at the last one. */

@@ -9,7 +9,7 @@ import { firstAbove } from "./sort";
 import { type Label, labelFor, type Measure, measureWith, shortened } from "./text";
 import { WAIT } from "./tracks";
 
-/** A track with more visible spans is a texture; names would be noise. */
+/** Of more visible spans only wide bars get names: beside a texture they would be noise. */
 const MOST_SPANS = 400;
 /** Narrower bars get no shortened name, px. */
 const NAME_FROM_PX = 48;
@@ -40,7 +40,7 @@ export function paintLabels(
   }
 }
 
-/** The visible bars of a track; null when there are too many. */
+/** The visible bars of a track; of many only the wide ones, and null where buckets are drawn. */
 function barsOf({ camera, index }: Scene, strip: Strip): Bar[] | null {
   const { range, left, width } = camera;
   const scale = width / (range.to - range.from);
@@ -54,9 +54,6 @@ function barsOf({ camera, index }: Scene, strip: Strip): Bar[] | null {
     if (from > left + width) {
       break;
     }
-    if (bars.length > MOST_SPANS) {
-      return null;
-    }
     const to = left + ((index.end[at] as number) - range.from) * scale;
     bars.push({
       at,
@@ -64,7 +61,7 @@ function barsOf({ camera, index }: Scene, strip: Strip): Bar[] | null {
       to: Math.min(left + width, Math.max(to, from + 1)),
     });
   }
-  return bars;
+  return bars.length > MOST_SPANS ? bars.filter((bar) => bar.to - bar.from >= NAME_FROM_PX) : bars;
 }
 
 function paintStrip(

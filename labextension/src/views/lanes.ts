@@ -138,15 +138,16 @@ class Lanes implements Part, LaneView {
         ? null
         : element("p", "jsp-note", "No span was recorded, so there is nothing on the lanes.");
     const bar = element("div", "jsp-lanes-bar", this.#readout);
+    frame.hidden = empty !== null;
     this.node = element(
       "div",
       "",
       problem,
       empty,
-      bar,
+      empty === null ? bar : null,
       frame,
       this.#area,
-      laneLegend(trace, index),
+      empty === null ? laneLegend(trace, index) : null,
     );
     this.scroller.addEventListener("scroll", () => this.repaint(), { passive: true });
     listenToKeys(this);
@@ -155,7 +156,7 @@ class Lanes implements Part, LaneView {
 
   camera(): Camera {
     const width = Math.max(120, this.node.clientWidth || 720);
-    const left = width < 420 ? 84 : width < 700 ? 110 : 150;
+    const left = width < 420 ? 88 : width < 700 ? 124 : 160;
     return { range: this.state.range, left, width: width - left };
   }
 

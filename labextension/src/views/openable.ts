@@ -17,7 +17,7 @@ export function openable(
   stage: Stage,
   childrenOf: () => Promise<readonly ChildRow[]>,
 ): void {
-  const button = element("button", "jsp-twisty", "›");
+  const button = element("button", "jsp-twisty");
   button.type = "button";
   button.setAttribute("aria-expanded", "false");
   button.setAttribute("aria-label", `What ${stage.title} consists of`);

@@ -152,11 +152,13 @@ function bytesFact(variant: Variant, key: string): string {
 function runPlot(scene: Scene, run: Run): HTMLElement {
   let at = 0;
   const bars: HTMLElement[] = [];
-  const add = (kind: string, title: string, ns: number): void => {
+  const outOfBand = outOfBandStages(scene, run);
+  const add = (kind: string, title: string, ns: number, isOutOfBand = false): void => {
     if (ns > 0) {
       const amount = format.duration(ns);
       const left = at / scene.end_ns;
       const node = bar(`jsp-stacked ${kind}`, left, ns / scene.end_ns, `${title}: ${amount}`);
+      node.classList.toggle("jsp-oob", isOutOfBand);
       if (kind !== "jsp-unaccounted") {
         node.classList.add("jsp-segment");
         node.append(...labelParts(title, amount));
@@ -167,7 +169,7 @@ function runPlot(scene: Scene, run: Run): HTMLElement {
   };
   for (const [key, ns] of inOrder(run, scene.stages)) {
     const stage = scene.stages.get(key);
-    add(`jsp-${familyOf(stage?.family)}`, stage?.title ?? key, ns);
+    add(`jsp-${familyOf(stage?.family)}`, stage?.title ?? key, ns, outOfBand.has(key));
   }
   add("jsp-unaccounted", "Unaccounted", run.point.wall_ns - at);
   const guide =
@@ -175,6 +177,20 @@ function runPlot(scene: Scene, run: Run): HTMLElement {
       ? place(element("div", "jsp-guide"), scene.memcpy_ns / scene.end_ns, 0)
       : null;
   return element("div", "jsp-plot", guide, ...bars);
+}
+
+/** Stages that copied what travels as buffers beside the pickle: most of what they copied. */
+function outOfBandStages(scene: Scene, run: Run): ReadonlySet<string> {
+  const variant = scene.sweep.variants.find((each) => each.key === run.variant);
+  const outside = variant?.facts?.out_of_band_bytes;
+  const rows = run.trace?.waterfall.rows ?? [];
+  return new Set(
+    typeof outside !== "number" || outside <= 0
+      ? []
+      : rows
+          .filter((row) => (row.copied_bytes ?? 0) >= outside / 2)
+          .map((row) => run.trace?.stages[row.stage]?.key ?? ""),
+  );
 }
 
 function legend(scene: Scene): HTMLElement {
@@ -194,6 +210,11 @@ function legend(scene: Scene): HTMLElement {
     sample.setAttribute("aria-hidden", "true");
     return element("span", "", sample, titles.join(", "));
   });
+  if (scene.sweep.variants.some((variant) => Number(variant.facts?.out_of_band_bytes) > 0)) {
+    const sample = element("span", "jsp-sample jsp-store jsp-oob");
+    sample.setAttribute("aria-hidden", "true");
+    entries.push(element("span", "", sample, "out-of-band bytes"));
+  }
   const end = "total: the cold run, or the median of the warm ones";
   return element("p", "jsp-legend", ...entries, element("span", "jsp-legend-end", end));
 }

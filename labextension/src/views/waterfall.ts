@@ -20,7 +20,9 @@ export function waterfall(trace: DrawnTrace, shared: Pick<Shared, "columnsOf">):
   const node = element(
     "section",
     "jsp-waterfall",
-    summaryBar(trace),
+    lines.length > 0
+      ? summaryBar(trace)
+      : element("p", "jsp-note", "No stage was recorded: nothing that is watched took any time."),
     table(scene, lines),
     legend(trace),
     details(trace),
