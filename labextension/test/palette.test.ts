@@ -1,0 +1,88 @@
+import { readFileSync } from "node:fs";
+
+import { describe, expect, it } from "vitest";
+
+import { contrast, LABEL_INK, linear, PALETTE } from "../src/core/palette";
+import { FAMILIES } from "../src/core/theme";
+
+type Triple = readonly [number, number, number];
+
+/** How colours look with a missing kind of cone: Machado, Oliveira, Fernandes 2009, severity 1. */
+const VISION: Readonly<Record<string, readonly Triple[]>> = {
+  normal: [
+    [1, 0, 0],
+    [0, 1, 0],
+    [0, 0, 1],
+  ],
+  protanopia: [
+    [0.152286, 1.052583, -0.204868],
+    [0.114503, 0.786281, 0.099216],
+    [-0.003882, -0.048116, 1.051998],
+  ],
+  deuteranopia: [
+    [0.367322, 0.860646, -0.227968],
+    [0.280085, 0.672501, 0.047413],
+    [-0.01182, 0.04294, 0.968881],
+  ],
+  tritanopia: [
+    [1.255528, -0.076749, -0.178779],
+    [-0.078411, 0.930809, 0.147602],
+    [0.004733, 0.691367, 0.3039],
+  ],
+};
+
+function seen(hex: string, vision: string): Triple {
+  const colour = linear(hex);
+  const rows = VISION[vision] as readonly Triple[];
+  const dot = (row: Triple): number =>
+    Math.min(1, Math.max(0, row[0] * colour[0] + row[1] * colour[1] + row[2] * colour[2]));
+  return [dot(rows[0] as Triple), dot(rows[1] as Triple), dot(rows[2] as Triple)];
+}
+
+/** CIE L*a*b* under D65. */
+function lab([red, green, blue]: Triple): Triple {
+  const f = (value: number): number =>
+    value > 0.008856 ? Math.cbrt(value) : 7.787 * value + 16 / 116;
+  const x = f((0.4124564 * red + 0.3575761 * green + 0.1804375 * blue) / 0.95047);
+  const y = f(0.2126729 * red + 0.7151522 * green + 0.072175 * blue);
+  const z = f((0.0193339 * red + 0.119192 * green + 0.9503041 * blue) / 1.08883);
+  return [116 * y - 16, 500 * (x - y), 200 * (y - z)];
+}
+
+function distance(one: string, other: string, vision: string): number {
+  const [a, b] = [lab(seen(one, vision)), lab(seen(other, vision))];
+  return Math.hypot(a[0] - b[0], a[1] - b[1], a[2] - b[2]);
+}
+
+const HUES = FAMILIES.filter((family) => family !== "other");
+
+describe("the palette", () => {
+  it.each(FAMILIES)("has 3:1 on white and on #111: %s", (family) => {
+    expect(contrast(PALETTE[family], "#ffffff")).toBeGreaterThanOrEqual(3);
+    expect(contrast(PALETTE[family], "#111111")).toBeGreaterThanOrEqual(3);
+  });
+
+  it.each(FAMILIES)("has labels of 4.5:1 on its bars: %s", (family) => {
+    expect(contrast(PALETTE[family], LABEL_INK[family])).toBeGreaterThanOrEqual(4.5);
+  });
+
+  it.each(Object.keys(VISION))("keeps six hues at least 14 apart: %s", (vision) => {
+    for (const [at, one] of HUES.entries()) {
+      for (const other of HUES.slice(at + 1)) {
+        expect(distance(PALETTE[one], PALETTE[other], vision)).toBeGreaterThanOrEqual(14);
+      }
+    }
+  });
+
+  it("is the one of the style sheet", () => {
+    const css = readFileSync("style/base.css", "utf8");
+    for (const family of FAMILIES) {
+      expect(css).toContain(`--jsp-${family}: ${PALETTE[family]};`);
+    }
+  });
+
+  it("knows what contrast is", () => {
+    expect(contrast("#000", "#fff")).toBeCloseTo(21, 5);
+    expect(contrast("#777777", "#fff")).toBeCloseTo(4.48, 2);
+  });
+});
