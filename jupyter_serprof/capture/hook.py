@@ -88,8 +88,8 @@ class Hook:
         try:
             result = self.original(*args, **kwargs)
         except BaseException as error:
-            __tracebackhide__ = True  # IPython leaves this frame out of the user's traceback
             _note(sinks, (point, get_ident(), start, now(), None, None, type(error).__name__))
+            _leave_out_this_frame(error)
             raise
         end = now()
         if faults is not None:
@@ -140,8 +140,8 @@ class CoroutineHook(Hook):
         try:
             result = await self.original(*args, **kwargs)
         except BaseException as error:
-            __tracebackhide__ = True
             _note(sinks, (point, ident, start, now(), None, None, type(error).__name__))
+            _leave_out_this_frame(error)
             raise
         end = now()
         if point.after is not None:
@@ -163,6 +163,12 @@ def hook_for(original: Callable[..., Any], point: Point) -> Hook:
     if inspect.iscoroutinefunction(original):
         return (CoroutineMethodHook if binds else CoroutineHook)(original, point)
     return (MethodHook if binds else Hook)(original, point)
+
+
+def _leave_out_this_frame(error: BaseException) -> None:
+    """Take the frame of the hook out of the user's traceback; a bare ``raise`` adds none."""
+    if error.__traceback__ is not None:
+        error.__traceback__ = error.__traceback__.tb_next
 
 
 def _task_ident() -> int:

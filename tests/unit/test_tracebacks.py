@@ -1,0 +1,69 @@
+"""What a user sees of an exception that passed through a hook: nothing of ours."""
+
+from __future__ import annotations
+
+import asyncio
+import pickle
+import traceback
+from pathlib import Path
+
+import pytest
+
+import jupyter_serprof as sp
+from jupyter_serprof.capture.hook import hook_for
+from jupyter_serprof.capture.point import Point
+from jupyter_serprof.capture.recorder import Recorder
+
+OURS = str(Path(sp.__file__).parent)
+
+
+def frames(error: BaseException) -> list[str]:
+    """Return the files of the frames of a traceback."""
+    return [frame.filename for frame in traceback.extract_tb(error.__traceback__)]
+
+
+def test_a_traceback_through_an_armed_hook_has_no_frame_of_ours() -> None:
+    """An exception of pickle reads as if nobody had watched."""
+    # given
+    with pytest.raises(TypeError) as bare:
+        pickle.dumps(_unpicklable())
+
+    # when
+    with pytest.raises(TypeError) as watched, sp.record():
+        pickle.dumps(_unpicklable())
+
+    # then
+    assert str(watched.value) == str(bare.value)
+    assert [file for file in frames(watched.value) if file.startswith(OURS)] == []
+    assert len(frames(watched.value)) == len(frames(bare.value))
+
+
+def test_an_import_that_fails_shows_only_the_import_statement() -> None:
+    """The seam of first-use imports does not show in tracebacks."""
+    with pytest.raises(ModuleNotFoundError) as caught, sp.record():
+        import a_module_that_is_not_there  # noqa: F401
+
+    assert [file for file in frames(caught.value) if file.startswith(OURS)] == []
+
+
+def test_an_awaited_failure_has_no_frame_of_ours() -> None:
+    """The same holds for coroutine functions."""
+
+    # given
+    async def fails() -> None:
+        message = "theirs"
+        raise ValueError(message)
+
+    hook = hook_for(fails, Point("somewhere:fails", "user"))
+    hook.sinks = (Recorder([]),)
+
+    # when
+    with pytest.raises(ValueError, match="theirs") as caught:
+        asyncio.run(hook())
+
+    # then
+    assert [file for file in frames(caught.value) if file.startswith(OURS)] == []
+
+
+def _unpicklable() -> object:
+    return (number for number in (1, 2))
