@@ -17,6 +17,7 @@ from jupyter_serprof.model.units import (
 _CAUSE_SHARE = 0.3
 #: What the interpreter does by itself.
 _BACKGROUND = ("import", "gc")
+_OWN_CODE_ONLY = "all of it outside the stages seen (your own code)"
 _OUTCOMES = {"error": "raised after", "interrupted": "interrupted after", "ok": "took"}
 
 
@@ -38,6 +39,10 @@ def _headline(trace: Trace, waterfall: Waterfall) -> str:
     biggest = max(waterfall.rows, key=lambda row: row.self_ns, default=None)
     if biggest is None or all(row.stage in _BACKGROUND for row in waterfall.rows):
         return f"{taken}; nothing was serialized in it."
+    if biggest.self_ns == 0:
+        busiest = max(waterfall.rows, key=lambda row: row.busy_ns)
+        elsewhere = f"{stage(busiest.stage).title} ({format_ns(busiest.busy_ns)})"
+        return f"{taken}: {_OWN_CODE_ONLY}; meanwhile on other lanes {elsewhere}."
     if waterfall.unaccounted_ns > max(biggest.self_ns, _CAUSE_SHARE * trace.wall_ns):
         share = format_share(waterfall.unaccounted_ns / trace.wall_ns, decimals=0)
         cause = _cause(trace, biggest)
