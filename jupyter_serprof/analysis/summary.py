@@ -24,7 +24,7 @@ _OUTCOMES = {"error": "raised after", "interrupted": "interrupted after", "ok": 
 def summarize(trace: Trace) -> Summary:
     """Return headline, facts and coverage of a trace whose waterfall is known."""
     waterfall = trace.waterfall or Waterfall((), trace.wall_ns)
-    strict = sum(row.self_ns for row in waterfall.rows if not stage(row.stage).waits)
+    strict = _working_ns(waterfall)
     total = trace.wall_ns - waterfall.unaccounted_ns
     return Summary(
         _headline(trace, waterfall),
@@ -63,10 +63,7 @@ def _pace(row: Row) -> str:
 
 
 def _facts(trace: Trace, waterfall: Waterfall) -> list[str]:
-    total = trace.wall_ns - waterfall.unaccounted_ns
-    facts = []
-    if waterfall.rows and trace.wall_ns:
-        facts.append(f"{format_share(total / trace.wall_ns)} of the wall time in named stages")
+    facts = _share_facts(trace, waterfall)
     facts += _mark_facts(trace)
     facts += _buffer_facts(trace)
     facts += _parallel_facts(trace, waterfall)
@@ -74,6 +71,18 @@ def _facts(trace: Trace, waterfall: Waterfall) -> list[str]:
         warm, new = trace.limits.memcpy_bytes_per_s, trace.limits.first_touch_bytes_per_s
         facts.append(f"memcpy here {format_rate(warm)}, {format_rate(new)} into new pages")
     return facts
+
+
+def _share_facts(trace: Trace, waterfall: Waterfall) -> list[str]:
+    if not waterfall.rows or not trace.wall_ns:
+        return []
+    total, strict = trace.wall_ns - waterfall.unaccounted_ns, _working_ns(waterfall)
+    without = f", {format_share(strict / trace.wall_ns)} without waits" if strict < total else ""
+    return [f"{format_share(total / trace.wall_ns)} of the wall time in named stages{without}"]
+
+
+def _working_ns(waterfall: Waterfall) -> int:
+    return sum(row.self_ns for row in waterfall.rows if not stage(row.stage).waits)
 
 
 def _mark_facts(trace: Trace) -> list[str]:
