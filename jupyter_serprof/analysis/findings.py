@@ -1,24 +1,26 @@
 """Findings: causes with evidence and a remedy; each a pure function of a trace.
 
-A new one: a function (trace) -> findings in ``RULES``, and two golden traces in the tests, one on each
-side of its threshold. A finding never claims a gain that was not measured.
+A new one: a function (trace) -> findings in ``RULES``, and two golden traces in the tests, one on
+each side of its threshold. A finding never claims a gain that was not measured. A remedy is a line
+of code that can be pasted, with its explanation as a comment.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from jupyter_serprof.analysis.spans import (
+    around_or_itself,
     captured,
     indexed,
-    is_inside,
+    inside,
     number,
     row_of,
     self_share,
     text,
 )
-from jupyter_serprof.model import Finding, Row, Span, Trace
+from jupyter_serprof.model import Finding, Row, Trace
 from jupyter_serprof.model.units import format_bytes, format_count, format_ns, format_share
 
 #: Bytes below which a copy is not worth a sentence.
@@ -33,90 +35,99 @@ TOUCHED_BYTES = 8_000_000
 #: Share of the copied bytes whose pages had to be made first.
 TOUCHED_SHARE = 0.5
 PAGE_BYTES = 4_096
+#: A finding points at so many spans; a loop over many tasks must not fill the document.
+POINTED_SPANS = 20
 _GETS = ("ray.fetch", "ray.map")
+_ARRAY_FORMS = {"object": ": an array of Python objects", "strided": ": a non-contiguous array"}
+_IN_BAND_REMEDIES = {
+    "object": "a = a.astype(float)   # a fixed dtype; data frames: df.astype('str') (pandas 3)",
+    "strided": "a = np.ascontiguousarray(a)   # once, before it is sent",
+    "": "a = np.ascontiguousarray(a)   # once; send arrays or Arrow tables, not objects",
+}
+_COPIED_REMEDIES = {
+    "ray.unpack": "ref = ray.put(np.frombuffer(data, np.uint8))   # bytes as an array: not copied",
+    "ray.unpickle": "ref = ray.put(np.ascontiguousarray(a))   # polars: ray.put(df.to_arrow())",
+}
 
 
 def in_band_copy(trace: Trace) -> Iterable[Finding]:
     """Large bytes inside the pickle although buffers could have gone out-of-band."""
     for index, span in indexed(trace, "ray.pickle"):
         copied = number(span, "in_band_bytes") or 0
-        if copied >= WORTH_BYTES and _elements_around(trace, span) < WALKED_ELEMENTS:
-            form = text(_serialization(trace, span), "array_form")
-            what = {"object": "an array of Python objects", "strided": "a non-contiguous array"}
+        if copied >= WORTH_BYTES and _elements_around(trace, index) < WALKED_ELEMENTS:
+            form = _array_form(trace, index)
             yield Finding(
                 "pickle.in-band-copy",
                 "warn",
                 f"{format_bytes(copied)} were copied into the pickle instead of handed over"
-                + (f": {what[form]}" if form in what else ""),
+                + _ARRAY_FORMS.get(form, ""),
                 {"in_band_bytes": copied, "out_of_band_bytes": number(span, "out_of_band_bytes")},
                 _IN_BAND_REMEDIES.get(form, _IN_BAND_REMEDIES[""]),
                 spans=(index,),
             )
 
 
-_IN_BAND_REMEDIES = {
-    "object": "give the column a fixed dtype, e.g. a.astype(float) or df.astype('str') (pandas 3)",
-    "strided": "a = np.ascontiguousarray(a)   # once, before it is sent",
-    "": "send arrays, Arrow tables or pandas 3 strings instead of Python objects; "
-    "make arrays contiguous once: np.ascontiguousarray(a)",
-}
-
-
 def msgpack_walk(trace: Trace) -> Iterable[Finding]:
     """Ray's walk over many small elements, one Python callback for each."""
-    for index, span in indexed(trace, "ray.pickle"):
-        elements = number(span, "elements") or 0
-        if elements >= WALKED_ELEMENTS and self_share(trace, "ray.msgpack") >= WALK_SHARE:
-            kind = text(span, "element_type") or "object"
-            walk = row_of(trace, "ray.msgpack")
-            yield Finding(
-                "ray.msgpack-walk",
-                "warn",
-                f"Ray walked {format_count(elements)} elements of type {kind} one by one, "
-                f"{format_ns(walk.self_ns if walk else None)}",
-                {"elements": elements, "element_type": kind},
-                "send the array itself instead of a list of its elements; or arr.tolist(), "
-                "whose Python floats need no callback",
-                spans=(index,),
-            )
+    walked = {
+        index: elements
+        for index, span in indexed(trace, "ray.pickle")
+        if (elements := number(span, "elements") or 0) >= WALKED_ELEMENTS
+    }
+    walk = row_of(trace, "ray.msgpack")
+    if walked and walk and self_share(trace, "ray.msgpack") >= WALK_SHARE:
+        kinds = dict.fromkeys(text(trace.spans[index], "element_type") for index in walked)
+        kind, total = ", ".join(filter(None, kinds)), sum(walked.values())
+        of_type = f" of type {kind}" if kind else ""
+        yield Finding(
+            "ray.msgpack-walk",
+            "warn",
+            f"Ray walked {format_count(total)} elements{of_type} one by one, "
+            f"{format_ns(walk.self_ns)}",
+            {"elements": total, "element_type": kind or None, "self_ns": walk.self_ns},
+            "ref = ray.put(np.array(values))   # the array itself, not a list of its elements; "
+            "or arr.tolist(): Python floats need no callback",
+            spans=_pointed(walked),
+        )
 
 
 def same_object_again(trace: Trace) -> Iterable[Finding]:
     """One living object serialized more than once."""
-    times: dict[int, list[int]] = defaultdict(list)
+    times: dict[int, dict[int, int]] = defaultdict(dict)
     for index, span in indexed(trace, "ray.msgpack"):
         key, size = number(span, "value_key"), number(span, "total_bytes") or 0
         if key is not None and size >= REPEATED_BYTES:
-            times[key].append(index)
+            times[key][index] = size
     for found in times.values():
         if len(found) > 1:
-            size = sum(number(trace.spans[index], "total_bytes") or 0 for index in found)
-            kind = text(trace.spans[found[0]], "value_type") or "object"
+            total = sum(found.values())
+            kind = text(trace.spans[min(found)], "value_type") or "object"
             yield Finding(
                 "ray.same-object",
                 "warn",
-                f"the same {kind} was serialized {len(found)} times, {format_bytes(size)} in all",
-                {"times": len(found), "total_bytes": size, "value_type": kind},
-                "ref = ray.put(value) once, then pass ref: f.remote(ref)",
-                spans=tuple(found),
+                f"the same {kind} was serialized {len(found)} times, {format_bytes(total)} in all",
+                {"times": len(found), "total_bytes": total, "value_type": kind},
+                "ref = ray.put(value)   # once; then pass ref instead of the value: f.remote(ref)",
+                spans=_pointed(found),
             )
 
 
 def large_capture(trace: Trace) -> Iterable[Finding]:
-    """A large variable that travels inside a function."""
+    """Name the large variable that travels inside a function."""
     for index, span in indexed(trace, "ray.export"):
-        for variable in captured(span)[:1]:
-            size, name = variable["size_bytes"], variable["name"]
-            if isinstance(size, int) and size >= CAPTURED_BYTES:
-                yield Finding(
-                    "ray.captured-variable",
-                    "warn",
-                    f"the function captures {variable['kind']} {name}: {format_bytes(size)} travel "
-                    "with its code",
-                    {"name": str(name), "size_bytes": size, "kind": str(variable["kind"])},
-                    f"ref = ray.put({name}) and pass ref as an argument",
-                    spans=(index,),
-                )
+        known = [(size, entry) for entry in captured(span) if (size := entry.get("size_bytes"))]
+        sizes = [(size, entry) for size, entry in known if isinstance(size, int)]
+        size, entry = max(sizes, key=lambda item: item[0], default=(0, {}))
+        if size >= CAPTURED_BYTES:
+            name, kind = str(entry.get("name", "value")), str(entry.get("kind", "variable"))
+            yield Finding(
+                "ray.captured-variable",
+                "warn",
+                f"the function captures {kind} {name}: {format_bytes(size)} travel with its code",
+                {"name": name, "size_bytes": size, "kind": kind},
+                f"ref = ray.put({name})   # then pass ref as an argument instead of capturing it",
+                spans=(index,),
+            )
 
 
 def first_use_imports(trace: Trace) -> Iterable[Finding]:
@@ -124,30 +135,35 @@ def first_use_imports(trace: Trace) -> Iterable[Finding]:
     row = row_of(trace, "import")
     if row and row.self_ns >= IMPORT_NS and self_share(trace, "import") >= IMPORT_SHARE:
         share = format_share(self_share(trace, "import"), decimals=0)
+        is_ray = any(span.stage.startswith("ray.") for span in trace.spans)
         yield Finding(
             "python.first-use-imports",
             "info",
             f"{share} of the wall time are imports, paid once in this process; they are not "
             "serialization",
             {"self_ns": row.self_ns, "count": row.count},
-            "run it again to see the warm time, or ray.put(None) once before",
-            spans=tuple(index for index, _ in indexed(trace, "import"))[:20],
+            "ray.put(None)   # once, before what is measured: pays the imports"
+            if is_ray
+            else "# run it again: what is imported once in a process is not imported again",
+            spans=_pointed(index for index, _ in indexed(trace, "import")),
         )
 
 
 def cold_first_touch(trace: Trace) -> Iterable[Finding]:
-    """A copy whose time went into making new pages."""
+    """Tell of a copy whose time went into making new pages."""
     for key in ("pickle.dumps", "ray.pickle", "ray.store", "pickle.loads", "ray.unpickle"):
         row = row_of(trace, key)
         if row and (row.copied_bytes or 0) >= TOUCHED_BYTES and _is_slowed_by_pages(row, trace):
             faults, copied = row.minor_faults or 0, row.copied_bytes or 0
+            touching = (i for i, span in indexed(trace, key) if number(span, "minor_faults"))
             yield Finding(
                 "memory.first-touch",
                 "info",
                 f"the copy of {format_bytes(copied)} touched {format_count(faults)} new pages: "
                 "making pages took longer than copying",
                 {"minor_faults": faults, "copied_bytes": copied, "stage": key},
-                "run it again: pages that are known already make the same copy faster",
+                "# run it again: pages that are known already make the same copy faster",
+                spans=_pointed(touching),
             )
 
 
@@ -159,36 +175,42 @@ def _is_slowed_by_pages(row: Row, trace: Trace) -> bool:
 
 
 def not_zero_copy(trace: Trace) -> Iterable[Finding]:
-    """A get that copied its result to the heap."""
-    for index, span in enumerate(trace.spans):
-        copied = number(span, "copied_bytes") or 0
-        is_get = span.stage in ("ray.unpickle", "ray.unpack") and is_inside(trace, span, *_GETS)
-        if is_get and copied >= WORTH_BYTES:
-            yield Finding(
-                "ray.not-zero-copy",
-                "info",
-                f"ray.get copied {format_bytes(copied)} to the heap: the result is not zero-copy",
-                {"copied_bytes": copied},
-                "bytes: np.frombuffer(data, np.uint8); polars: df.to_arrow(); "
-                "strided arrays: np.ascontiguousarray(a); then put that",
-                spans=(index,),
-            )
+    """Tell of a get that copied its result to the heap."""
+    large = {
+        index: copied
+        for index, span in enumerate(trace.spans)
+        if span.stage in _COPIED_REMEDIES
+        and (copied := number(span, "copied_bytes") or 0) >= WORTH_BYTES
+    }
+    in_get = inside(trace, *_GETS) if large else set[int]()
+    for index in filter(in_get.__contains__, large):
+        yield Finding(
+            "ray.not-zero-copy",
+            "info",
+            f"ray.get copied {format_bytes(large[index])} to the heap: the result is not zero-copy",
+            {"copied_bytes": large[index]},
+            _COPIED_REMEDIES[trace.spans[index].stage],
+            spans=(index,),
+        )
 
 
-def _elements_around(trace: Trace, span: Span) -> int:
-    """How many Python objects the pickle holds side by side; many small ones are another finding."""
-    return number(trace.spans[span.parent], "elements") or 0 if span.parent >= 0 else 0
+def _pointed(indices: Iterable[int]) -> tuple[int, ...]:
+    return tuple(indices)[:POINTED_SPANS]
 
 
-def _serialization(trace: Trace, span: Span) -> Span:
-    """The span of Ray's serialize around a pickle; it knows the type of the value."""
-    at = span
-    while at.parent >= 0 and not text(at, "value_type"):
-        at = trace.spans[at.parent]
-    return at
+def _elements_around(trace: Trace, index: int) -> int:
+    """Count the objects that the pickle holds side by side; many small ones: another finding."""
+    parent = trace.spans[index].parent
+    return (number(trace.spans[parent], "elements") or 0) if 0 <= parent < len(trace.spans) else 0
 
 
-RULES: tuple[Callable[[Trace], Iterable[Finding]], ...] = (
+def _array_form(trace: Trace, index: int) -> str:
+    """Ask the span of Ray's serialize around a pickle, which knows the type of the value."""
+    serialize = around_or_itself(trace, index, lambda span: text(span, "value_type"))
+    return text(serialize, "array_form") if serialize else ""
+
+
+RULES: Sequence[Callable[[Trace], Iterable[Finding]]] = (
     in_band_copy,
     msgpack_walk,
     same_object_again,

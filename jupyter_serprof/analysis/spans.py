@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
+from jupyter_serprof.analysis.tree import nearest, walk
 from jupyter_serprof.model import Row, Span, Trace
 
 
@@ -25,19 +26,27 @@ def text(span: Span, key: str) -> str:
 
 
 def captured(span: Span) -> list[Mapping[str, object]]:
-    """Return the captured variables of an export, the largest first."""
+    """Return the captured variables of an export."""
     value = span.details.get("captured") if span.details else None
-    return list(value) if isinstance(value, list | tuple) else []
+    entries = value if isinstance(value, list | tuple) else ()
+    return [entry for entry in entries if isinstance(entry, Mapping)]
 
 
-def is_inside(trace: Trace, span: Span, *stages: str) -> bool:
-    """Tell whether a span lies in a span of one of the stages."""
-    at = span.parent
-    while at >= 0:
-        if trace.spans[at].stage in stages:
-            return True
-        at = trace.spans[at].parent
-    return False
+def inside(trace: Trace, *stages: str) -> set[int]:
+    """Return the indices of the spans that lie in a span of one of the stages."""
+    around = nearest(trace.spans, walk(trace.spans), lambda span: span.stage in stages)
+    return {index for index, above in enumerate(around) if above >= 0}
+
+
+def around_or_itself(trace: Trace, index: int, holds: Callable[[Span], object]) -> Span | None:
+    """Return the innermost span for which `holds` is true: the given one or one around it."""
+    met: set[int] = set()
+    while 0 <= index < len(trace.spans) and index not in met:
+        if holds(trace.spans[index]):
+            return trace.spans[index]
+        met.add(index)
+        index = trace.spans[index].parent
+    return None
 
 
 def row_of(trace: Trace, key: str) -> Row | None:
