@@ -8,141 +8,137 @@ unaccounted: never spread, always drawn.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from jupyter_serprof.analysis.segments import Interval, Segment, merged, overlay, owned
-from jupyter_serprof.model import Row, Span, Trace, Waterfall, stage
+from jupyter_serprof.analysis.spans import number
+from jupyter_serprof.analysis.tree import Visit, depths, nearest, outermost, walk
+from jupyter_serprof.model import Row, Span, Stage, Trace, Waterfall, stage
 
 _PIECES = 64
 
 
 @dataclass(slots=True)
 class _Tally:
-    """What is added up for one stage."""
+    """What is added up for one stage; None: nobody saw any."""
 
-    owned: list[Segment] = field(default_factory=list)
-    busy_by_lane: dict[str, int] = field(default_factory=lambda: defaultdict(int))
     spans: list[int] = field(default_factory=list)
+    owned: list[Segment] = field(default_factory=list)
+    busy_by_lane: Counter[str] = field(default_factory=Counter)
+    size_bytes: int | None = None
+    copied_bytes: int | None = None
+    minor_faults: int | None = None
 
 
 def partition(trace: Trace) -> Waterfall:
     """Return the rows of a trace; with the unaccounted time they add up to its wall time."""
+    spans = trace.spans
     tallies: dict[str, _Tally] = defaultdict(_Tally)
-    caller = trace.lanes[0].key if trace.lanes else ""
-    by_lane: dict[str, list[Interval]] = defaultdict(list)
-    for index, span in enumerate(trace.spans):
+    for index, span in enumerate(spans):
         tallies[span.stage].spans.append(index)
-        clipped = Interval(max(0, span.start_ns), min(trace.wall_ns, span.end_ns), index)
-        if clipped.start < clipped.end:
-            by_lane[span.lane].append(clipped)
-    segments = {lane: _innermost(intervals, trace.spans) for lane, intervals in by_lane.items()}
-    for lane, pieces in segments.items():
-        for piece in pieces:
-            tallies[trace.spans[piece.owner].stage].busy_by_lane[lane] += piece.end - piece.start
-    others = [piece for lane, pieces in segments.items() if lane != caller for piece in pieces]
-    for piece in _shared(segments.get(caller, []), others, trace.spans):
-        tallies[trace.spans[piece.owner].stage].owned.append(piece)
-    rows = tuple(_row(key, tally, trace.spans) for key, tally in tallies.items())
+    visits = tuple(walk(spans))
+    _carry(tallies, spans, visits)
+    _count_faults(tallies, spans, visits)
+    _own(tallies, trace, visits)
+    rows = (_row(key, tally, trace) for key, tally in tallies.items())
     ordered = tuple(sorted(rows, key=lambda row: (stage(row.stage).order, row.stage)))
     return Waterfall(ordered, trace.wall_ns - sum(row.self_ns for row in ordered))
 
 
-def _innermost(intervals: Sequence[Interval], spans: Sequence[Span]) -> list[Segment]:
-    """Of calls that nest, the one that began last is innermost; equal ones by their length."""
-    depth = _Depths(spans)
-    return owned(intervals, lambda i: (spans[i.owner].start_ns, depth[i.owner], i.owner))
+def _own(tallies: Mapping[str, _Tally], trace: Trace, visits: Sequence[Visit]) -> None:
+    """Give each instant of a lane to its innermost span, and those of the caller to a stage."""
+    caller = trace.lanes[0].key if trace.lanes else ""
+    segments = _innermost(trace, depths(trace.spans, visits))
+    for lane, pieces in segments.items():
+        for piece in pieces:
+            tallies[trace.spans[piece.owner].stage].busy_by_lane[lane] += piece.end - piece.start
+    others = [piece for lane, pieces in segments.items() if lane != caller for piece in pieces]
+    stages = {key: stage(key) for key in tallies}
+    for piece in _shared(segments.get(caller, []), others, trace.spans, stages):
+        tallies[trace.spans[piece.owner].stage].owned.append(piece)
 
 
-class _Depths:
-    """Depth of a span in its tree, on demand."""
+def _innermost(trace: Trace, depth: Sequence[int]) -> dict[str, list[Segment]]:
+    """Of calls that nest, the one that began last is innermost; of equal ones, the shorter."""
+    spans = trace.spans
+    by_lane: dict[str, list[Interval]] = defaultdict(list)
+    for index, span in enumerate(spans):
+        clipped = Interval(max(0, span.start_ns), min(trace.wall_ns, span.end_ns), index)
+        if clipped.start < clipped.end:
+            by_lane[span.lane].append(clipped)
 
-    def __init__(self, spans: Sequence[Span]) -> None:
-        self._spans = spans
+    def rank(interval: Interval) -> tuple[int, ...]:
+        span, index = spans[interval.owner], interval.owner
+        return (span.start_ns, depth[index], -span.duration_ns, index)
 
-    def __getitem__(self, index: int) -> int:
-        depth = 0
-        while (index := self._spans[index].parent) >= 0 and depth <= len(self._spans):
-            depth += 1
-        return depth
+    return {lane: owned(intervals, rank) for lane, intervals in by_lane.items()}
 
 
 def _shared(
-    caller: Sequence[Segment], others: Sequence[Segment], spans: Sequence[Span]
-) -> Iterable[Segment]:
+    caller: Sequence[Segment],
+    others: Sequence[Segment],
+    spans: Sequence[Span],
+    stages: Mapping[str, Stage],
+) -> Iterator[Segment]:
     """Give the caller's waits to what happened elsewhere meanwhile."""
     remote = owned(
         [Interval(*segment) for segment in others],
-        lambda i: (stage(spans[i.owner].stage).order, -i.owner),
+        lambda i: (stages[spans[i.owner].stage].order, -i.owner),
     )
     starts = [segment.start for segment in remote]
     for segment in caller:
-        if stage(spans[segment.owner].stage).waits:
+        if stages[spans[segment.owner].stage].waits:
             first = max(0, bisect_right(starts, segment.start) - 1)
             yield from overlay(segment, remote, first)
         else:
             yield segment
 
 
-def _row(key: str, tally: _Tally, spans: Sequence[Span]) -> Row:
-    pieces = sorted(tally.owned)
-    lane = max(tally.busy_by_lane, key=lambda name: tally.busy_by_lane[name], default="")
+def _carry(tallies: Mapping[str, _Tally], spans: Sequence[Span], visits: Sequence[Visit]) -> None:
+    """Add up bytes; a call of the same stage around a call has counted its bytes already."""
+    for index, size in outermost(spans, visits, lambda span: span.size_bytes):
+        tally = tallies[spans[index].stage]
+        tally.size_bytes = (tally.size_bytes or 0) + size
+    for index, copied in outermost(spans, visits, lambda span: number(span, "copied_bytes")):
+        tally = tallies[spans[index].stage]
+        tally.copied_bytes = (tally.copied_bytes or 0) + copied
+
+
+def _count_faults(
+    tallies: Mapping[str, _Tally], spans: Sequence[Span], visits: Sequence[Visit]
+) -> None:
+    """Add up faults, without those that a call inside has counted too."""
+    around = nearest(spans, visits, lambda span: number(span, "minor_faults") is not None)
+    for index, span in enumerate(spans):
+        if (faults := number(span, "minor_faults")) is not None:
+            tally = tallies[span.stage]
+            tally.minor_faults = (tally.minor_faults or 0) + faults
+            if (above := around[index]) >= 0:
+                outer = tallies[spans[above].stage]
+                outer.minor_faults = (outer.minor_faults or 0) - faults
+
+
+def _row(key: str, tally: _Tally, trace: Trace) -> Row:
+    spans, pieces = trace.spans, sorted(tally.owned)
     mine = [spans[index] for index in tally.spans]
-    carried = [span for span in mine if not _is_inside_same(span, spans)]
-    start = pieces[0].start if pieces else max(0, min(span.start_ns for span in mine))
+    first_ns = min(trace.wall_ns, max(0, min(span.start_ns for span in mine)))
+    lane = max(tally.busy_by_lane, key=lambda name: tally.busy_by_lane[name], default="")
+    faults = tally.minor_faults
     return Row(
         stage=key,
         lane=lane or mine[0].lane,
-        start_ns=start,
+        start_ns=pieces[0].start if pieces else first_ns,
         self_ns=sum(piece.end - piece.start for piece in pieces),
         busy_ns=sum(tally.busy_by_lane.values()),
-        size_bytes=_sum(span.size_bytes for span in carried),
-        count=sum(1 for span in mine if span.parent < 0 or spans[span.parent].stage != key),
-        copied_bytes=_sum(_number(span, "copied_bytes") for span in carried),
-        minor_faults=_own_faults(tally.spans, spans),
+        size_bytes=tally.size_bytes,
+        count=sum(1 for span in mine if _stage_around(span, spans) != key),
+        copied_bytes=tally.copied_bytes,
+        minor_faults=None if faults is None else max(0, faults),
         pieces=merged(pieces, _PIECES),
     )
 
 
-def _is_inside_same(span: Span, spans: Sequence[Span]) -> bool:
-    """A call of the same stage around it has counted these bytes already."""
-    index = span.parent
-    while index >= 0:
-        above = spans[index]
-        if above.stage == span.stage and above.size_bytes is not None:
-            return True
-        index = above.parent
-    return False
-
-
-def _sum(values: Iterable[int | None]) -> int | None:
-    known = [value for value in values if value is not None]
-    return sum(known) if known else None
-
-
-def _number(span: Span, key: str) -> int | None:
-    value = span.details.get(key) if span.details else None
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
-
-
-def _own_faults(indices: Sequence[int], spans: Sequence[Span]) -> int | None:
-    """Faults of the stage's spans without those counted by spans inside them."""
-    mine = [index for index in indices if _number(spans[index], "minor_faults") is not None]
-    if not mine:
-        return None
-    total = sum(_number(spans[index], "minor_faults") or 0 for index in mine)
-    return max(0, total - _faults_inside(set(mine), spans))
-
-
-def _faults_inside(mine: set[int], spans: Sequence[Span]) -> int:
-    """Sum the faults of counting spans whose nearest counting ancestor is one of `mine`."""
-    total = 0
-    for span in spans:
-        faults = _number(span, "minor_faults")
-        if faults:
-            above = span.parent
-            while above >= 0 and _number(spans[above], "minor_faults") is None:
-                above = spans[above].parent
-            total += faults if above in mine else 0
-    return total
+def _stage_around(span: Span, spans: Sequence[Span]) -> str | None:
+    return spans[span.parent].stage if 0 <= span.parent < len(spans) else None

@@ -1,0 +1,564 @@
+"""The waterfall: it adds up to the wall time for any set of spans; each instant has one owner."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from itertools import pairwise
+from typing import TYPE_CHECKING, SupportsIndex, cast
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from jupyter_serprof.analysis import analyse
+from jupyter_serprof.analysis.waterfall import partition
+from jupyter_serprof.model import STAGES, Lane, Row, Span, Trace, stage
+from jupyter_serprof.testing import make_trace
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+MS = 1_000_000
+CALLER, WORKERS = "client/main", ("worker/1", "worker/2")
+KEYS = [*STAGES, "user:load", "spark.shuffle"]
+
+
+def details(
+    copied_bytes: int | None = None, minor_faults: int | None = None
+) -> dict[str, object] | None:
+    """Return the details of a span without those that nobody saw."""
+    known = {"copied_bytes": copied_bytes, "minor_faults": minor_faults}
+    return {key: value for key, value in known.items() if value is not None} or None
+
+
+def trace_of(spans: Sequence[Span], wall_ns: int) -> Trace:
+    """Return a trace of one caller and two workers."""
+    lanes = tuple(Lane(key) for key in (CALLER, *WORKERS))
+    return Trace(name="drawn", started="", wall_ns=wall_ns, lanes=lanes, spans=tuple(spans))
+
+
+@st.composite
+def any_traces(draw: st.DrawFn, end_ns: int = 40, parents_to: int = 8) -> Trace:
+    """Draw spans that overlap, are empty, leave the wall, nest badly, or are inside themselves."""
+    unknown_or_size = st.none() | st.integers(0, 9)
+    span = st.builds(
+        Span,
+        stage=st.sampled_from(KEYS),
+        name=st.just("drawn"),
+        lane=st.sampled_from([CALLER, CALLER, *WORKERS]),
+        start_ns=st.integers(-end_ns // 2, end_ns + 5),
+        duration_ns=st.integers(0, end_ns),
+        size_bytes=unknown_or_size,
+        parent=st.integers(-1, parents_to),
+        details=st.builds(details, unknown_or_size, unknown_or_size),
+    )
+    return trace_of(draw(st.lists(span, max_size=parents_to)), draw(st.integers(0, end_ns)))
+
+
+@st.composite
+def nested_spans(draw: st.DrawFn, lane: str, start: int, end: int, depth: int = 3) -> list[Span]:
+    """Draw calls that nest as those of one thread do; parents are indices into this list."""
+    spans: list[Span] = []
+    _nest(draw, spans, (lane, start, end, -1), depth)
+    return spans
+
+
+def _nest(draw: st.DrawFn, spans: list[Span], place: tuple[str, int, int, int], depth: int) -> None:
+    lane, at, end, parent = place
+    for _ in range(draw(st.integers(0, 2)) if depth else 0):
+        low, high = sorted((draw(st.integers(at, end)), draw(st.integers(at, end))))
+        key, index = draw(st.sampled_from(KEYS)), len(spans)
+        spans.append(Span(key, "drawn", lane, low, high - low, parent=parent))
+        _nest(draw, spans, (lane, low, high, index), depth - 1)
+        at = high
+
+
+@st.composite
+def nested_traces(draw: st.DrawFn, end_ns: int = 40) -> Trace:
+    """Draw calls of three threads that nest well."""
+    spans: list[Span] = []
+    for lane in (CALLER, *WORKERS):
+        base = len(spans)
+        mine = draw(nested_spans(lane, 0, end_ns))
+        spans += [s._replace(parent=s.parent + base if s.parent >= 0 else -1) for s in mine]
+    return trace_of(spans, end_ns)
+
+
+def depth_of(trace: Trace, index: int) -> int:
+    """Return how many spans lie around a span."""
+    parent = trace.spans[index].parent
+    return 0 if parent < 0 else 1 + depth_of(trace, parent)
+
+
+def innermost(trace: Trace, lane: str, at: int) -> int | None:
+    """Return the deepest call of a thread that is active at an instant."""
+    active = [
+        index
+        for index, span in enumerate(trace.spans)
+        if span.lane == lane and span.start_ns <= at < span.end_ns
+    ]
+    return max(active, key=lambda index: depth_of(trace, index), default=None)
+
+
+def slow_owner(trace: Trace, at: int) -> str | None:
+    """Say who owns an instant, as the rule is written: innermost, and waits give way."""
+    mine = innermost(trace, CALLER, at)
+    if mine is None:
+        return None
+    keys = [
+        trace.spans[index].stage
+        for lane in WORKERS
+        if (index := innermost(trace, lane, at)) is not None
+    ]
+    waits = stage(trace.spans[mine].stage).waits
+    return (
+        max(keys, key=lambda key: stage(key).order) if waits and keys else trace.spans[mine].stage
+    )
+
+
+def row(trace: Trace, key: str) -> Row:
+    """Return the row of a stage."""
+    return next(row for row in partition(trace).rows if row.stage == key)
+
+
+def self_ms(trace: Trace) -> dict[str, float]:
+    """Return what each stage owns, ms."""
+    return {row.stage: row.self_ns / MS for row in partition(trace).rows if row.self_ns}
+
+
+# It adds up.
+
+
+@given(any_traces())
+def test_rows_and_the_unaccounted_time_add_up_to_the_wall_time(trace: Trace) -> None:
+    """To the nanosecond, for any set of spans; nothing is negative."""
+    # when
+    waterfall = partition(trace)
+
+    # then
+    assert sum(row.self_ns for row in waterfall.rows) + waterfall.unaccounted_ns == trace.wall_ns
+    assert waterfall.unaccounted_ns >= 0
+    assert all(row.self_ns >= 0 and row.busy_ns >= 0 and row.count >= 0 for row in waterfall.rows)
+    assert all((row.minor_faults or 0) >= 0 for row in waterfall.rows)
+
+
+@given(any_traces())
+@example(make_trace([("gc", WORKERS[0], 5, 1)], wall_ms=2))
+@example(make_trace([("gc", CALLER, 5, 1)], wall_ms=2))
+def test_pieces_lie_in_order_inside_the_wall_and_sum_to_what_is_owned(trace: Trace) -> None:
+    """A picture may draw the pieces side by side; a row starts where its first piece does."""
+    # when
+    rows = partition(trace).rows
+
+    # then
+    for found in rows:
+        assert 0 <= found.start_ns <= trace.wall_ns
+        assert sum(length for _, length in found.pieces) == found.self_ns
+        assert all(length > 0 for _, length in found.pieces)
+        assert all(start + length < after for (start, length), (after, _) in pairwise(found.pieces))
+        if found.pieces:
+            assert found.pieces[0][0] == found.start_ns
+            assert sum(found.pieces[-1]) <= trace.wall_ns
+
+
+def test_above_64_pieces_the_row_stays_exact() -> None:
+    """Pieces are for the eye: above 64 small gaps close, self_ns does not change."""
+    # given
+    trace = make_trace([("gc", CALLER, 2 * at, 1) for at in range(100)])
+
+    # when
+    found = row(trace, "gc")
+
+    # then
+    assert found.self_ns == 100 * MS
+    assert len(found.pieces) == 64
+    assert sum(found.pieces[-1]) == trace.wall_ns
+
+
+@given(nested_traces())
+def test_each_nanosecond_has_the_owner_that_the_rule_names(trace: Trace) -> None:
+    """The same rows come out if every nanosecond is asked one by one."""
+    # given
+    owners = [slow_owner(trace, at) for at in range(trace.wall_ns)]
+    expected = Counter(key for key in owners if key is not None)
+
+    # when
+    waterfall = partition(trace)
+
+    # then
+    assert {row.stage: row.self_ns for row in waterfall.rows if row.self_ns} == expected
+    assert waterfall.unaccounted_ns == owners.count(None)
+
+
+@given(nested_traces())
+def test_busy_counts_each_instant_of_a_lane_once(trace: Trace) -> None:
+    """A child is not counted again in its parent; lanes add up, they are work in parallel."""
+    # given
+    busy: Counter[str] = Counter()
+    for lane in (CALLER, *WORKERS):
+        for at in range(trace.wall_ns):
+            if (index := innermost(trace, lane, at)) is not None:
+                busy[trace.spans[index].stage] += 1
+
+    # when
+    rows = partition(trace).rows
+
+    # then
+    assert {row.stage: row.busy_ns for row in rows if row.busy_ns} == busy
+
+
+@given(any_traces())
+def test_busy_is_at_least_what_is_owned_and_at_most_every_lane_all_the_time(trace: Trace) -> None:
+    """Whatever owned wall time worked meanwhile; nobody works twice at once."""
+    # when
+    rows = partition(trace).rows
+
+    # then
+    assert all(row.self_ns <= row.busy_ns for row in rows)
+    assert sum(row.busy_ns for row in rows) <= len(trace.lanes) * trace.wall_ns
+
+
+# Who owns an instant.
+
+
+def test_the_innermost_call_owns() -> None:
+    """A parent owns what its children leave."""
+    # given
+    trace = make_trace(
+        [
+            ("ray.store", CALLER, 0, 10),
+            ("ray.msgpack", CALLER, 2, 6, None, 0),
+            ("ray.pickle", CALLER, 3, 4, None, 1),
+        ]
+    )
+
+    # then
+    assert self_ms(trace) == {"ray.store": 4, "ray.msgpack": 2, "ray.pickle": 4}
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_of_two_calls_that_begin_at_once_the_child_or_else_the_shorter_is_inside(
+    order: tuple[int, int],
+) -> None:
+    """The order in which spans were written does not decide."""
+    # given
+    spans = [("ray.store", CALLER, 0, 10), ("gc", CALLER, 0, 4)]
+
+    # then
+    assert self_ms(make_trace([spans[i] for i in order])) == {"ray.store": 6, "gc": 4}
+
+
+def test_a_wait_gives_way_to_the_remote_stage_furthest_along_the_road() -> None:
+    """While the caller waits, the furthest active stage owns; where none is, the wait does."""
+    # given
+    trace = make_trace(
+        [
+            ("ray.fetch", CALLER, 0, 10),
+            ("ray.arguments", "worker/1", 1, 4),
+            ("ray.execute", "worker/2", 3, 4),
+        ]
+    )
+
+    # then
+    assert self_ms(trace) == {"ray.arguments": 2, "ray.execute": 4, "ray.fetch": 4}
+
+
+@pytest.mark.parametrize("key", [key for key, entry in STAGES.items() if not entry.waits])
+def test_work_is_never_overridden(key: str) -> None:
+    """What the caller does itself stays its own, however far along others are."""
+    # given
+    trace = make_trace([(key, CALLER, 0, 10), ("ray.unpickle", "worker/1", 0, 10)])
+
+    # then
+    assert row(trace, key).self_ns == 10 * MS
+
+
+@pytest.mark.parametrize("key", [key for key, entry in STAGES.items() if entry.waits])
+def test_every_wait_gives_way(key: str) -> None:
+    """Each stage that is marked as a wait yields to work elsewhere, even earlier on the road."""
+    # given
+    trace = make_trace([(key, CALLER, 0, 10), ("pickle.dumps", "worker/1", 2, 3)])
+
+    # then
+    assert self_ms(trace) == {key: 7, "pickle.dumps": 3}
+
+
+def test_what_nobody_explains_is_unaccounted() -> None:
+    """It is not spread over the stages, and work of others does not hide it."""
+    # given
+    trace = make_trace([("gc", CALLER, 2, 3), ("ray.execute", "worker/1", 0, 10)], wall_ms=10)
+
+    # then
+    assert self_ms(trace) == {"gc": 3}
+    assert partition(trace).unaccounted_ns == 7 * MS
+    assert row(trace, "ray.execute").busy_ns == 10 * MS
+
+
+def test_without_spans_all_is_unaccounted() -> None:
+    """An empty recording is a waterfall too."""
+    # given
+    trace = make_trace([], wall_ms=3)
+
+    # then
+    assert (partition(trace).rows, partition(trace).unaccounted_ns) == ((), 3 * MS)
+
+
+def test_without_lanes_nothing_is_the_callers() -> None:
+    """A document that does not say who called explains nothing, and still adds up."""
+    # given
+    trace = replace(make_trace([("gc", CALLER, 0, 3)]), lanes=())
+
+    # then
+    assert partition(trace).unaccounted_ns == trace.wall_ns
+
+
+@given(any_traces())
+def test_rows_stand_in_the_order_of_the_road(trace: Trace) -> None:
+    """One row for each stage that was met, by its order, then by its key."""
+    # when
+    keys = [row.stage for row in partition(trace).rows]
+
+    # then
+    assert set(keys) == {span.stage for span in trace.spans}
+    assert keys == sorted(set(keys), key=lambda key: (stage(key).order, key))
+
+
+# What passed through.
+
+
+def test_bytes_of_a_call_inside_the_same_stage_are_counted_once() -> None:
+    """The outermost call that knows its size speaks for those inside, also through other stages."""
+    # given
+    trace = make_trace(
+        [
+            ("ray.unpack", CALLER, 0, 10, 800),
+            ("ray.unpickle", CALLER, 1, 8, 500, 0),
+            ("ray.unpack", CALLER, 2, 6, 700, 1),
+            ("ray.unpack", CALLER, 11, 1, 40),
+        ]
+    )
+
+    # then
+    assert row(trace, "ray.unpack").size_bytes == 840
+    assert row(trace, "ray.unpack").count == 3
+
+
+def test_a_call_without_a_size_does_not_hide_those_inside() -> None:
+    """Unknown is not zero: the size comes from where it is known."""
+    # given
+    trace = make_trace(
+        [("pickle.loads", CALLER, 0, 10), ("pickle.loads", CALLER, 1, 8, 700, 0)],
+    )
+
+    # then
+    assert row(trace, "pickle.loads").size_bytes == 700
+    assert row(trace, "pickle.loads").count == 1
+
+
+def test_copied_bytes_are_counted_once_where_sizes_are_unknown() -> None:
+    """pickle.loads knows what it copied but not its buffers; calls inside do not count again."""
+    # given
+    trace = make_trace(
+        [
+            ("pickle.loads", CALLER, 0, 10, None, -1, {"copied_bytes": 800}),
+            ("pickle.loads", CALLER, 1, 8, None, 0, {"copied_bytes": 700}),
+        ]
+    )
+
+    # then
+    assert row(trace, "pickle.loads").copied_bytes == 800
+
+
+def test_copied_bytes_inside_a_call_that_knows_only_its_size_are_kept() -> None:
+    """Each number is taken from the outermost call that knows it."""
+    # given
+    trace = make_trace(
+        [
+            ("ray.unpack", CALLER, 0, 10, 900),
+            ("ray.unpack", CALLER, 1, 8, 900, 0, {"copied_bytes": 700}),
+        ]
+    )
+
+    # then
+    assert (row(trace, "ray.unpack").size_bytes, row(trace, "ray.unpack").copied_bytes) == (
+        900,
+        700,
+    )
+
+
+def test_unknown_sizes_and_faults_stay_unknown() -> None:
+    """None is not 0; what is not a whole number is not a number of bytes."""
+    # given
+    odd = {"copied_bytes": True, "minor_faults": "many"}
+    trace = make_trace([("gc", CALLER, 0, 1, None, -1, odd)])
+
+    # then
+    found = row(trace, "gc")
+    assert (found.size_bytes, found.copied_bytes, found.minor_faults) == (None, None, None)
+
+
+def test_faults_of_calls_inside_are_taken_out() -> None:
+    """Counted ones only, through calls that count none; the same stage inside is not doubled."""
+    # given
+    trace = make_trace(
+        [
+            ("ray.store", CALLER, 0, 10, None, -1, {"minor_faults": 100}),
+            ("ray.msgpack", CALLER, 1, 8, None, 0),
+            ("ray.pickle", CALLER, 2, 6, None, 1, {"minor_faults": 30}),
+            ("ray.store", CALLER, 3, 1, None, 2, {"minor_faults": 10}),
+        ]
+    )
+
+    # then
+    faults = {row.stage: row.minor_faults for row in partition(trace).rows}
+    assert faults == {"ray.store": 80, "ray.msgpack": None, "ray.pickle": 20}
+
+
+def test_faults_are_never_negative() -> None:
+    """Two counters that disagree give zero."""
+    # given
+    trace = make_trace(
+        [
+            ("ray.store", CALLER, 0, 10, None, -1, {"minor_faults": 3}),
+            ("ray.pickle", CALLER, 2, 6, None, 0, {"minor_faults": 30}),
+        ]
+    )
+
+    # then
+    assert row(trace, "ray.store").minor_faults == 0
+
+
+@given(nested_traces(), st.lists(st.none() | st.integers(0, 9), min_size=99, max_size=99))
+def test_sizes_are_those_of_the_outermost_calls_that_know_them(
+    trace: Trace, sizes: list[int | None]
+) -> None:
+    """The same sum comes out if each span asks all those around it."""
+    # given
+    spans = tuple(s._replace(size_bytes=sizes[i]) for i, s in enumerate(trace.spans))
+
+    def around(span: Span) -> Iterator[Span]:
+        while span.parent >= 0:
+            span = spans[span.parent]
+            yield span
+
+    expected: dict[str, int] = {}
+    for span in spans:
+        known = [a for a in around(span) if a.stage == span.stage and a.size_bytes is not None]
+        if span.size_bytes is not None and not known:
+            expected[span.stage] = expected.get(span.stage, 0) + span.size_bytes
+
+    # when
+    rows = partition(replace(trace, spans=spans)).rows
+
+    # then
+    assert {row.stage: row.size_bytes for row in rows if row.size_bytes is not None} == expected
+
+
+# Spans that no recorder would write.
+
+
+@pytest.mark.parametrize("parents", [(0, -1), (1, 0), (1, 1), (7, -1), (-5, -1)])
+def test_a_span_inside_itself_or_inside_nothing_does_no_harm(parents: tuple[int, int]) -> None:
+    """Circles and parents that do not exist end nowhere; the sums hold."""
+    # given
+    counted = {"minor_faults": 5, "copied_bytes": 2_000_000}
+    trace = make_trace(
+        [("ray.unpickle", CALLER, 0, 4, 8, parent, counted) for parent in parents], wall_ms=9
+    )
+
+    # when
+    analysed = analyse(trace)
+
+    # then
+    assert analysed.waterfall is not None
+    assert analysed.waterfall.unaccounted_ns == 5 * MS
+
+
+# Large traces.
+
+
+class CountedSpans(tuple[Span, ...]):
+    """Spans that count how often one of them is looked at."""
+
+    __slots__ = ()
+    counts: Counter[str] = Counter()  # noqa: RUF012  (reset by each test that counts)
+
+    def __getitem__(self, index: SupportsIndex | slice) -> Span:  # type: ignore[override]  # counts
+        CountedSpans.counts["asked"] += 1
+        return cast("Span", super().__getitem__(index))
+
+    def __iter__(self) -> Iterator[Span]:
+        for span in super().__iter__():
+            CountedSpans.counts["asked"] += 1
+            yield span
+
+
+def lookups(trace: Trace, work: Callable[[Trace], object] = partition) -> int:
+    """Return how often a span was looked at."""
+    CountedSpans.counts.clear()
+    work(replace(trace, spans=CountedSpans(trace.spans)))
+    return CountedSpans.counts["asked"]
+
+
+def nested_chain(count: int) -> Trace:
+    """Return calls of which each is inside the one before, every second one of another stage."""
+    known = details(2_000_000, 1)
+    spans = [
+        Span(
+            "ray.unpickle" if index % 2 else "ray.unpack",
+            "deep",
+            CALLER,
+            index,
+            2 * (count - index),
+            size_bytes=None,
+            parent=index - 1,
+            details=known if index in (0, count - 1) else None,
+        )
+        for index in range(count)
+    ]
+    return trace_of(spans, 2 * count)
+
+
+def repeated_waits(count: int) -> Trace:
+    """Return as many waits as tasks on two overlapping workers."""
+    waits = [Span("ray.fetch", "get", CALLER, 10 * i, 9) for i in range(count)]
+    tasks = [Span("ray.execute", "task", WORKERS[i % 2], 10 * i + 2, 14) for i in range(count)]
+    return trace_of(waits + tasks, 10 * count)
+
+
+def many_marks(count: int) -> Trace:
+    """Return as many stages as spans: each mark of the user has its own."""
+    spans = [
+        Span(f"user:{i}", "mark", CALLER, 10 * i, 8, 1, -1, details(1, 1)) for i in range(count)
+    ]
+    return trace_of(spans, 10 * count)
+
+
+@pytest.mark.parametrize("make", [nested_chain, repeated_waits, many_marks])
+@pytest.mark.parametrize("work", [partition, analyse])
+def test_ten_times_the_spans_cost_ten_times_the_work(
+    make: Callable[[int], Trace], work: Callable[[Trace], object]
+) -> None:
+    """Deep nesting, many waits and many marks grow in proportion, counted, not timed."""
+    # given
+    small, large = make(100), make(1_000)
+
+    # when
+    ratio = lookups(large, work) / lookups(small, work)
+
+    # then
+    assert ratio < 12
+
+
+def test_deep_nesting_has_no_limit() -> None:
+    """Calls nested deeper than Python's own stack allows are a trace like any other."""
+    # given
+    trace = nested_chain(20_000)
+
+    # when
+    waterfall = partition(trace)
+
+    # then
+    assert sum(row.self_ns for row in waterfall.rows) == trace.wall_ns
+    assert [row.minor_faults for row in waterfall.rows] == [0, 1]
