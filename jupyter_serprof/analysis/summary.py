@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator
+
 from jupyter_serprof.analysis.spans import number
-from jupyter_serprof.model import Row, Summary, Trace, Waterfall, stage
+from jupyter_serprof.model import Row, Span, Summary, Trace, Waterfall, stage
 from jupyter_serprof.model.stages import MARK
 from jupyter_serprof.model.units import (
     bytes_per_s,
@@ -15,6 +18,7 @@ from jupyter_serprof.model.units import (
 
 #: A cause that owns less than this is not the cause.
 _CAUSE_SHARE = 0.3
+_MARKS_NAMED = 5
 #: What the interpreter does by itself.
 _BACKGROUND = ("import", "gc")
 _OWN_CODE_ONLY = "all of it outside the stages seen (your own code)"
@@ -87,12 +91,24 @@ def _working_ns(waterfall: Waterfall) -> int:
 
 def _mark_facts(trace: Trace) -> list[str]:
     """How long each mark of the user took, with everything inside; its row has only the rest."""
-    totals: dict[str, int] = {}
-    for span in trace.spans:
-        if span.stage.startswith(MARK):
-            title = span.stage.removeprefix(MARK)
-            totals[title] = totals.get(title, 0) + span.duration_ns
-    return [f"{title} {format_ns(total)}" for title, total in totals.items()]
+    totals: Counter[str] = Counter()
+    for span, is_inside in _with_its_own_around(trace):
+        if span.stage.startswith(MARK) and not is_inside:
+            totals[span.stage.removeprefix(MARK)] += span.duration_ns
+    named = [f"{title} {format_ns(total)}" for title, total in totals.most_common(_MARKS_NAMED)]
+    more = len(totals) - len(named)
+    return [*named, f"{more} more mark{'' if more == 1 else 's'}"] if more else named
+
+
+def _with_its_own_around(trace: Trace) -> Iterator[tuple[Span, bool]]:
+    """Yield each span and whether another of its stage lies around it. O(n) and a set a span."""
+    around: list[frozenset[str]] = []
+    for index, span in enumerate(trace.spans):
+        # A frozen trace has parents before their children.
+        has_parent = 0 <= span.parent < index
+        outer = around[span.parent] if has_parent else frozenset[str]()
+        yield span, span.stage in outer
+        around.append(outer if span.stage in outer else outer | {span.stage})
 
 
 def _buffer_facts(trace: Trace) -> list[str]:
