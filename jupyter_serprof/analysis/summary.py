@@ -19,6 +19,7 @@ from jupyter_serprof.model.units import (
 #: A cause that owns less than this is not the cause.
 _CAUSE_SHARE = 0.3
 _MARKS_NAMED = 5
+_PICKLES = ("pickle.dumps", "ray.pickle")
 #: What the interpreter does by itself.
 _BACKGROUND = ("import", "gc")
 _OWN_CODE_ONLY = "all of it outside the stages seen (your own code)"
@@ -100,6 +101,10 @@ def _mark_facts(trace: Trace) -> list[str]:
     return [*named, f"{more} more mark{'' if more == 1 else 's'}"] if more else named
 
 
+def _knows_in_band(span: Span) -> bool:
+    return number(span, "in_band_bytes") is not None
+
+
 def _with_its_own_around(trace: Trace) -> Iterator[tuple[Span, bool]]:
     """Yield each span and whether another of its stage lies around it. O(n) and a set a span."""
     around: list[frozenset[str]] = []
@@ -112,8 +117,9 @@ def _with_its_own_around(trace: Trace) -> Iterator[tuple[Span, bool]]:
 
 
 def _buffer_facts(trace: Trace) -> list[str]:
-    dumps = [span for span in trace.spans if number(span, "in_band_bytes") is not None]
-    written = [span for span in dumps if span.stage in ("pickle.dumps", "ray.pickle")]
+    # The bytes of a pickle inside a pickle are in the outer one already.
+    outermost = [span for span, is_inside in _with_its_own_around(trace) if not is_inside]
+    written = [span for span in outermost if span.stage in _PICKLES and _knows_in_band(span)]
     if not written:
         return []
     in_band = sum(number(span, "in_band_bytes") or 0 for span in written)
