@@ -71,6 +71,7 @@ def _facts(trace: Trace, waterfall: Waterfall) -> list[str]:
     facts = _share_facts(trace, waterfall)
     facts += _mark_facts(trace)
     facts += _buffer_facts(trace)
+    facts += _result_facts(trace)
     facts += _parallel_facts(trace, waterfall)
     if trace.limits.memcpy_bytes_per_s:
         warm, new = trace.limits.memcpy_bytes_per_s, trace.limits.first_touch_bytes_per_s
@@ -126,18 +127,19 @@ def _buffer_facts(trace: Trace) -> list[str]:
     out_of_band = sum(number(span, "out_of_band_bytes") or 0 for span in written)
     count = sum(number(span, "buffers") or 0 for span in written)
     beside = f"{format_bytes(out_of_band)} out-of-band in {count} buffer{'' if count == 1 else 's'}"
-    facts = [f"{format_bytes(in_band)} in-band, {beside}"]
-    zero_copy = [
-        s.details["zero_copy"] for s in trace.spans if s.details and "zero_copy" in s.details
-    ]
-    known = [
-        s.details.get("result_bytes") for s in trace.spans if s.details and "zero_copy" in s.details
-    ]
-    if any(known):
-        facts.append(
-            "results zero-copy (by address)" if all(zero_copy) else "results copied to the heap"
-        )
-    return facts
+    return [f"{format_bytes(in_band)} in-band, {beside}"]
+
+
+def _result_facts(trace: Trace) -> list[str]:
+    """Say how results lie in memory; those without buffers are neither copied nor not."""
+    seen = [span.details for span in trace.spans if span.details and "zero_copy" in span.details]
+    judged = [bool(details["zero_copy"]) for details in seen if details.get("result_bytes")]
+    if not judged:
+        return []
+    if not any(judged):
+        return ["results copied to the heap"]
+    some = "" if all(judged) else f"{sum(judged)} of {len(judged)} "
+    return [f"{some}results zero-copy (by address)"]
 
 
 def _parallel_facts(trace: Trace, waterfall: Waterfall) -> list[str]:
