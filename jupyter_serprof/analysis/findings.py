@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 
 from jupyter_serprof.analysis.spans import (
     around_or_itself,
@@ -37,6 +38,8 @@ TOUCHED_SHARE = 0.5
 PAGE_BYTES = 4_096
 #: A finding points at so many spans; a loop over many tasks must not fill the document.
 POINTED_SPANS = 20
+#: Of one rule so many sentences are said; the last one tells how many more there are.
+SAID_OF_A_RULE = 3
 _GETS = ("ray.fetch", "ray.map")
 _ARRAY_FORMS = {"object": ": an array of Python objects", "strided": ": a non-contiguous array"}
 _IN_BAND_REMEDIES = {
@@ -222,9 +225,23 @@ RULES: Sequence[Callable[[Trace], Iterable[Finding]]] = (
 
 
 def find(trace: Trace) -> tuple[Finding, ...]:
-    """Return the findings of a trace, warnings first, one for each rule and title."""
-    found: dict[tuple[str, str], Finding] = {}
-    for rule in RULES:
-        for finding in rule(trace):
-            found.setdefault((finding.rule, finding.title), finding)
-    return tuple(sorted(found.values(), key=lambda finding: finding.severity != "warn"))
+    """Return the findings of a trace, warnings first, the costliest of each rule."""
+    found = [finding for rule in RULES for finding in _costliest(list(rule(trace)), trace)]
+    return tuple(sorted(found, key=lambda finding: finding.severity != "warn"))
+
+
+def _costliest(findings: Sequence[Finding], trace: Trace) -> list[Finding]:
+    """Join equal sentences; of many different ones keep those whose spans took longest."""
+    spans: dict[str, list[int]] = defaultdict(list)
+    for finding in findings:
+        spans[finding.title] += finding.spans
+    first = {finding.title: finding for finding in reversed(findings)}
+    cost_ns = {title: sum(trace.spans[i].duration_ns for i in spans[title]) for title in spans}
+    titles = sorted(spans, key=lambda title: -cost_ns[title])
+    kept = [
+        replace(first[title], spans=_pointed(spans[title])) for title in titles[:SAID_OF_A_RULE]
+    ]
+    if len(titles) > SAID_OF_A_RULE:
+        more = f"; {format_count(len(titles) - SAID_OF_A_RULE)} more like this"
+        kept[-1] = replace(kept[-1], title=kept[-1].title + more)
+    return kept

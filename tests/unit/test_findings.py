@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from jupyter_serprof.analysis import analyse
-from jupyter_serprof.analysis.findings import POINTED_SPANS, RULES
+from jupyter_serprof.analysis.findings import POINTED_SPANS, RULES, find
 from jupyter_serprof.model import Finding, Limits, Trace, from_document, to_document
 from jupyter_serprof.testing import make_trace
 
@@ -347,6 +347,43 @@ def test_warnings_come_first_and_each_title_once() -> None:
 
     # then
     assert rules == ["pickle.in-band-copy", "ray.not-zero-copy"]
+
+
+def test_one_finding_names_all_spans_of_its_cause() -> None:
+    """Ten copies of one size are one finding with ten spans, not one with the first."""
+    # given
+    trace = make_trace(
+        [("ray.pickle", CALLER, at, 1, None, -1, {"in_band_bytes": 10**6}) for at in range(10)]
+    )
+
+    # then
+    assert only(trace, "pickle.in-band-copy").spans == tuple(range(10))
+
+
+def test_a_rule_does_not_flood_a_document() -> None:
+    """Of a loop over 200 sizes the three that took longest are told, and how many more."""
+    # given
+    sizes = [2_000_000 + 10_000 * at for at in range(200)]
+    trace = make_trace(
+        [
+            ("ray.pickle", CALLER, 30 * at, 10 + at / 100, None, -1, {"in_band_bytes": size})
+            for at, size in enumerate(sizes)
+        ]
+    )
+
+    # when
+    found = findings(trace, "pickle.in-band-copy")
+
+    # then
+    assert [entry.evidence["in_band_bytes"] for entry in found] == sizes[:-4:-1]
+    assert found[-1].title.endswith("; 197 more like this")
+
+
+def test_an_empty_trace_has_no_findings() -> None:
+    """Without spans, without wall time, and before the waterfall is known."""
+    assert findings(make_trace([])) == []
+    assert find(make_trace([], wall_ms=0)) == ()
+    assert find(walked(50_000, 50)) == ()
 
 
 @pytest.mark.parametrize(("rule", "above"), FIRED)
