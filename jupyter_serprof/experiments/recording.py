@@ -2,18 +2,41 @@
 
 from __future__ import annotations
 
+import sys
+import time
+from asyncio import CancelledError
+from contextlib import suppress
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from jupyter_serprof.analysis import analyse
 from jupyter_serprof.analysis.limits import measure_limits
 from jupyter_serprof.capture.freeze import freeze
+from jupyter_serprof.capture.patching import Subscription, arm
+from jupyter_serprof.capture.point import Point, Record
 from jupyter_serprof.capture.recorder import Recorder
 from jupyter_serprof.model import SerprofError, Trace
 from jupyter_serprof.probes import available_probes
 
 #: Stages that say nothing about serialization when they stand alone.
 _BACKGROUND = ("import", "gc", "python.wait")
+
+
+#: A kernel interrupts an ``await`` by cancelling it.
+_INTERRUPTS = (KeyboardInterrupt, CancelledError)
+_SHOWN = "IPython.core.interactiveshell:InteractiveShell.showtraceback"
+
+
+class _Deaf:
+    """A sink for a place that is only waited for."""
+
+    now = staticmethod(time.perf_counter_ns)
+
+    def add(self, record: Record) -> None:
+        """Forget it."""
+
+    def failed(self, point: Point, error: Exception) -> None:
+        """Forget it: then the recording ends with the cell."""
 
 
 class Recording:
@@ -31,6 +54,7 @@ class Recording:
         self._outcome = "ok"
         self._trace: Trace | None = None
         self._had_spans = False
+        self._at_traceback: Subscription | None = None
 
     def __enter__(self) -> Self:
         """Arm every probe and start the clock."""
@@ -59,9 +83,26 @@ class Recording:
             What the code raised, if it did.
         """
         if self._recorder.end_ns is None and error_type is not None:
-            is_interrupt = issubclass(error_type, KeyboardInterrupt)
+            is_interrupt = issubclass(error_type, _INTERRUPTS)
             self._outcome = "interrupted" if is_interrupt else "error"
         self._recorder.stop()
+        if self._at_traceback is not None:
+            self._at_traceback.remove()
+
+    def stop_at_traceback(self) -> None:
+        """Stop as soon as IPython shows an exception of the running cell.
+
+        Drawing a traceback imports and reads files; that is not the time of the cell. Without the
+        place (another IPython) the recording ends with the cell.
+        """
+
+        def note_shown(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:  # noqa: ANN401
+            if kwargs.get("running_compiled_code"):
+                self.stop(sys.exc_info()[0])
+            return args, kwargs, None
+
+        with suppress(AttributeError, ImportError, TypeError):
+            self._at_traceback = arm(Point(_SHOWN, "user", before=note_shown), _Deaf())
 
     @property
     def has_spans(self) -> bool:

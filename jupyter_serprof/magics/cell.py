@@ -7,7 +7,6 @@ Running the body inside a cell magic instead would break top-level await in a ke
 
 from __future__ import annotations
 
-from asyncio import CancelledError
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -77,6 +76,7 @@ class CellRecorder:
 
         entry.options = options
         entry.recording = api.record(options.name or "cell", detail=options.detail)
+        entry.recording.stop_at_traceback()
         entry.recording.start()
 
     def _cleaned(self, source: str) -> str:
@@ -94,7 +94,7 @@ class CellRecorder:
         if entry is None or entry.recording is None:
             return
         error = KeyboardInterrupt() if result is None else result.error_in_exec
-        entry.recording.stop(_outcome_type(error))
+        entry.recording.stop(None if error is None else type(error))
         if result is not None and result.error_before_exec is not None:
             return
         problem = finish_failed(self._shell, entry.options, entry.recording.trace)
@@ -118,13 +118,6 @@ class CellRecorder:
             if entry.recording is not None:
                 entry.recording.stop()
                 finish_failed(self._shell, entry.options, entry.recording.trace)
-
-
-def _outcome_type(error: BaseException | None) -> type[BaseException] | None:
-    """Return what a recording stops with: a kernel interrupts an ``await`` by cancelling it."""
-    if isinstance(error, CancelledError):
-        return KeyboardInterrupt
-    return type(error) if error is not None else None
 
 
 def run_cell_magic(shell: InteractiveShell, line: str, cell: str) -> object:

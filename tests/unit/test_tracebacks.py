@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import pickle
+import subprocess
+import sys
 import traceback
 from pathlib import Path
 
@@ -41,7 +44,7 @@ def test_a_traceback_through_an_armed_hook_has_no_frame_of_ours() -> None:
 def test_an_import_that_fails_shows_only_the_import_statement() -> None:
     """The seam of first-use imports does not show in tracebacks."""
     with pytest.raises(ModuleNotFoundError) as caught, sp.record():
-        import a_module_that_is_not_there  # noqa: F401
+        import a_module_that_is_not_there  # type: ignore[import-not-found]  # noqa: F401
 
     assert [file for file in frames(caught.value) if file.startswith(OURS)] == []
 
@@ -67,3 +70,39 @@ def test_an_awaited_failure_has_no_frame_of_ours() -> None:
 
 def _unpicklable() -> object:
     return (number for number in (1, 2))
+
+
+def test_drawing_a_traceback_is_not_the_time_of_the_cell(tmp_path: Path) -> None:
+    """What IPython imports to show an exception does not stand in the document of the cell."""
+    # given
+    (tmp_path / "only_for_drawing.py").write_text("")
+    script = """
+import sys
+from IPython.core.interactiveshell import InteractiveShell
+
+shell = InteractiveShell.instance()
+shell._showtraceback = lambda *args: __import__("only_for_drawing")
+shell.run_line_magic("load_ext", "jupyter_serprof")
+shell.run_cell("%%serprof -q -o trace\\n1/0")
+trace = shell.user_ns["trace"]
+assert "only_for_drawing" in sys.modules
+print(trace.outcome, [span.name for span in trace.spans if "drawing" in span.name])
+"""
+
+    # when
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(tmp_path),
+        "IPYTHONDIR": str(tmp_path / "ipython"),
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        env={**os.environ, **folders},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+
+    # then
+    assert done.stdout.split() == ["error", "[]"]
