@@ -90,11 +90,7 @@ print(trace.outcome, [span.name for span in trace.spans if "drawing" in span.nam
 """
 
     # when
-    environment = {
-        **os.environ,
-        "PYTHONPATH": str(tmp_path),
-        "IPYTHONDIR": str(tmp_path / "ipython"),
-    }
+    folders = {"PYTHONPATH": str(tmp_path), "IPYTHONDIR": str(tmp_path / "ipython")}
     done = subprocess.run(
         [sys.executable, "-c", script],
         env={**os.environ, **folders},
