@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 
 from jupyter_serprof.analysis.spans import number
+from jupyter_serprof.analysis.tree import outermost, walk
 from jupyter_serprof.model import Row, Span, Summary, Trace, Waterfall, stage
 from jupyter_serprof.model.stages import MARK
 from jupyter_serprof.model.units import (
@@ -20,8 +20,8 @@ from jupyter_serprof.model.units import (
 _CAUSE_SHARE = 0.3
 _MARKS_NAMED = 5
 _PICKLES = ("pickle.dumps", "ray.pickle")
-#: What the interpreter does by itself.
-_BACKGROUND = ("import", "gc")
+#: What says nothing about serialization when it stands alone.
+_BACKGROUND = ("import", "gc", "python.wait")
 _OWN_CODE_ONLY = "all of it outside the stages seen (your own code)"
 _OUTCOMES = {"error": "raised after", "interrupted": "interrupted after", "ok": "took"}
 
@@ -44,6 +44,8 @@ def _headline(trace: Trace, waterfall: Waterfall) -> str:
     biggest = max(waterfall.rows, key=lambda row: row.self_ns, default=None)
     if biggest is None or all(row.stage in _BACKGROUND for row in waterfall.rows):
         return f"{taken}; nothing was serialized in it."
+    if trace.wall_ns == 0:
+        return f"{taken}."
     if biggest.self_ns == 0:
         busiest = max(waterfall.rows, key=lambda row: row.busy_ns)
         elsewhere = f"{stage(busiest.stage).title} ({format_ns(busiest.busy_ns)})"
@@ -56,7 +58,7 @@ def _headline(trace: Trace, waterfall: Waterfall) -> str:
 
 
 def _cause(trace: Trace, row: Row) -> str:
-    share = format_share(row.self_ns / trace.wall_ns if trace.wall_ns else None, decimals=0)
+    share = format_share(row.self_ns / trace.wall_ns, decimals=0)
     title = stage(row.stage).title
     carried = f" of {format_bytes(row.size_bytes)}" if row.size_bytes else ""
     return f"{share} {title}{carried} ({format_ns(row.self_ns)}{_pace(row)})"
@@ -94,33 +96,25 @@ def _working_ns(waterfall: Waterfall) -> int:
 def _mark_facts(trace: Trace) -> list[str]:
     """How long each mark of the user took, with everything inside; its row has only the rest."""
     totals: Counter[str] = Counter()
-    for span, is_inside in _with_its_own_around(trace):
-        if span.stage.startswith(MARK) and not is_inside:
-            totals[span.stage.removeprefix(MARK)] += span.duration_ns
+    for index, duration_ns in outermost(trace.spans, walk(trace.spans), _marked_ns):
+        totals[trace.spans[index].stage.removeprefix(MARK)] += duration_ns
     named = [f"{title} {format_ns(total)}" for title, total in totals.most_common(_MARKS_NAMED)]
     more = len(totals) - len(named)
     return [*named, f"{more} more mark{'' if more == 1 else 's'}"] if more else named
 
 
-def _knows_in_band(span: Span) -> bool:
-    return number(span, "in_band_bytes") is not None
+def _marked_ns(span: Span) -> int | None:
+    return span.duration_ns if span.stage.startswith(MARK) else None
 
 
-def _with_its_own_around(trace: Trace) -> Iterator[tuple[Span, bool]]:
-    """Yield each span and whether another of its stage lies around it. O(n) and a set a span."""
-    around: list[frozenset[str]] = []
-    for index, span in enumerate(trace.spans):
-        # A frozen trace has parents before their children.
-        has_parent = 0 <= span.parent < index
-        outer = around[span.parent] if has_parent else frozenset[str]()
-        yield span, span.stage in outer
-        around.append(outer if span.stage in outer else outer | {span.stage})
+def _written_bytes(span: Span) -> int | None:
+    return number(span, "in_band_bytes") if span.stage in _PICKLES else None
 
 
 def _buffer_facts(trace: Trace) -> list[str]:
-    # The bytes of a pickle inside a pickle are in the outer one already.
-    outermost = [span for span, is_inside in _with_its_own_around(trace) if not is_inside]
-    written = [span for span in outermost if span.stage in _PICKLES and _knows_in_band(span)]
+    # The bytes of a pickle inside a pickle are in the outer one already, if that one knows them.
+    known = outermost(trace.spans, walk(trace.spans), _written_bytes)
+    written = [trace.spans[index] for index, _ in known]
     if not written:
         return []
     in_band = sum(number(span, "in_band_bytes") or 0 for span in written)
@@ -133,7 +127,8 @@ def _buffer_facts(trace: Trace) -> list[str]:
 def _result_facts(trace: Trace) -> list[str]:
     """Say how results lie in memory; those without buffers are neither copied nor not."""
     seen = [span.details for span in trace.spans if span.details and "zero_copy" in span.details]
-    judged = [bool(details["zero_copy"]) for details in seen if details.get("result_bytes")]
+    verdicts = [details["zero_copy"] for details in seen if details.get("result_bytes")]
+    judged = [verdict for verdict in verdicts if isinstance(verdict, bool)]
     if not judged:
         return []
     if not any(judged):

@@ -86,13 +86,16 @@ def test_time_outside_the_stages_is_named_first_when_it_is_the_cause() -> None:
     )
 
 
-def test_a_stage_that_owns_nothing_is_not_named_as_a_cause() -> None:
-    """Work of other threads beside the user's own code explains none of the wall time."""
+def test_work_of_other_lanes_only_is_told_beside_the_cause() -> None:
+    """Threads that pickle beside the user's own code explain none of the wall time."""
     # when
     found = summary([("pickle.dumps", "client/thread 1", 0, 50)], wall_ms=100)
 
     # then
-    assert found.headline == ("f(a) took 100 ms: 100 % outside the stages seen (your own code).")
+    assert found.headline == (
+        "f(a) took 100 ms: all of it outside the stages seen (your own code); "
+        "meanwhile on other lanes Pickle (50.0 ms)."
+    )
 
 
 def test_no_wall_time_has_no_shares() -> None:
@@ -136,7 +139,8 @@ def test_waits_count_for_the_total_share_only() -> None:
 
     # then
     assert (found.strict_share, found.total_share) == (0.5, 0.9)
-    assert fact(found, "named stages") == "90.0 % of the wall time in named stages"
+    said = "90.0 % of the wall time in named stages, 50.0 % without waits"
+    assert fact(found, "named stages") == said
 
 
 def test_a_mark_is_told_with_everything_inside() -> None:
@@ -193,13 +197,51 @@ def test_a_pickle_inside_a_pickle_is_counted_once() -> None:
     assert fact(found, "in-band") == "900 B in-band, 0 B out-of-band in 0 buffers"
 
 
+def test_the_pickle_inside_of_one_that_does_not_know_its_bytes_is_counted() -> None:
+    """As Ray has it: its own step around the pickle, which alone knows what was written."""
+    # given
+    spans = [
+        ("ray.pickle", CALLER, 0, 9, None, -1, {"elements": 1}),
+        ("ray.pickle", CALLER, 1, 5, None, 0, {"in_band_bytes": 700, "buffers": 0}),
+    ]
+
+    # when
+    found = summary(spans)
+
+    # then
+    assert fact(found, "in-band") == "700 B in-band, 0 B out-of-band in 0 buffers"
+
+
+def test_many_marks_are_told_by_the_longest() -> None:
+    """A loop over names does not fill the line of facts."""
+    # given
+    spans = [(f"user:part {at}", CALLER, 10 * at, at + 1) for at in range(7)]
+
+    # when
+    found = summary(spans)
+
+    # then
+    marks = [fact for fact in found.facts if "part" in fact or "more" in fact]
+    longest = [f"part {at} {at + 1}.00 ms" for at in (6, 5, 4, 3, 2)]
+    assert marks == [*longest, "2 more marks"]
+
+
+def test_what_nobody_waits_for_needs_no_second_share() -> None:
+    """Without waits the two shares are one."""
+    # given
+    found = summary([("ray.store", CALLER, 0, 50)], wall_ms=100)
+
+    # then
+    assert fact(found, "named stages") == "50.0 % of the wall time in named stages"
+
+
 @pytest.mark.parametrize(
     ("judged", "said"),
     [
         ([(True, 8)], "results zero-copy (by address)"),
         ([(True, 8), (True, 9)], "results zero-copy (by address)"),
         ([(False, 8)], "results copied to the heap"),
-        ([(True, 8), (False, 9)], "1 of 2 results zero-copy (by address), the rest copied"),
+        ([(True, 8), (False, 9)], "1 of 2 results zero-copy (by address)"),
         ([(True, 8), (False, 0), (False, None)], "results zero-copy (by address)"),
         ([(True, 8), (None, 9)], "results zero-copy (by address)"),
     ],
