@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import statistics
+from collections import Counter
+from dataclasses import replace
 
 from jupyter_serprof.model import Finding, Summary, Sweep, Variant
 from jupyter_serprof.model.units import format_bytes, format_ns, format_rate, format_ratio
@@ -29,10 +31,12 @@ def summarize_sweep(sweep: Sweep) -> Summary:
 def summarize_repeats(sweep: Sweep) -> Summary:
     """Return headline and facts of one piece of code that was run again."""
     cold = next((point.wall_ns for point in sweep.points if point.cold), None)
-    warm = warm_median_ns(sweep, sweep.variants[0].key)
-    first = f"{sweep.name} took {format_ns(cold)} the first time"
-    again = "" if warm is None else f" and {format_ns(warm)} again"
-    return Summary(f"{first}{again}.", tuple(_facts(sweep)))
+    warm = next((warm_median_ns(sweep, variant.key) for variant in sweep.variants), None)
+    if cold is None and warm is None:
+        return Summary(f"{sweep.name}: no run ended.", tuple(_facts(sweep)))
+    first = f" {format_ns(cold)} the first time" if cold is not None else ""
+    again = f"{' and' if first else ''} {format_ns(warm)} again" if warm is not None else ""
+    return Summary(f"{sweep.name} took{first}{again}.", tuple(_facts(sweep)))
 
 
 def _headline(sweep: Sweep) -> str:
@@ -41,13 +45,21 @@ def _headline(sweep: Sweep) -> str:
         for variant in sweep.variants
         if variant.state == "ok" and (median := warm_median_ns(sweep, variant.key)) is not None
     }
+    used = [variant for variant in sweep.variants if variant.key in medians]
+    moving = [variant for variant in used if _ALIASES not in variant.result]
     what = _what(sweep)
-    if not medians:
-        return f"{what}: no transport could move it."
-    moving = [v for v in sweep.variants if v.key in medians and _ALIASES not in v.result]
-    best = _best(moving or _used(sweep, medians), medians)
+    if not moving:
+        return f"{what}: no transport could move it{_alias(used, medians)}."
+    best = _best(moving, medians)
     sentence = f"{what}: {best.title} moves it in {format_ns(medians[best.key])}"
     return f"{sentence}{_against(best, medians)}{_cold(sweep, best, medians[best.key])}."
+
+
+def _alias(aliasing: list[Variant], medians: dict[str, float]) -> str:
+    if not aliasing:
+        return ""
+    best = _best(aliasing, medians)
+    return f"; {best.title} {_ALIASES} in {format_ns(medians[best.key])}"
 
 
 def _best(variants: list[Variant], medians: dict[str, float]) -> Variant:
@@ -55,10 +67,6 @@ def _best(variants: list[Variant], medians: dict[str, float]) -> Variant:
     fastest = min(variants, key=lambda variant: medians[variant.key])
     plain = next((variant for variant in variants if variant.key == _BASELINE), fastest)
     return plain if medians[plain.key] < _FASTER * medians[fastest.key] else fastest
-
-
-def _used(sweep: Sweep, medians: dict[str, float]) -> list[Variant]:
-    return [variant for variant in sweep.variants if variant.key in medians]
 
 
 def _what(sweep: Sweep) -> str:
@@ -82,15 +90,14 @@ def _cold(sweep: Sweep, best: Variant, warm_ns: float) -> str:
 
 
 def _facts(sweep: Sweep) -> list[str]:
-    counts = {
-        sum(1 for p in sweep.points if p.variant == v.key and not p.cold) for v in sweep.variants
-    }
-    counts.discard(0)
+    used = [variant.key for variant in sweep.variants if variant.state == "ok"]
+    warm = Counter(p.variant for p in sweep.points if p.variant in used and not p.cold)
     facts = []
-    if counts:
-        low, high = min(counts), max(counts)
+    if warm:
+        low, high = min(warm.values()), max(warm.values())
         runs = str(low) if low == high else f"{low} to {high}"
-        facts.append(f"median of {runs} warm runs; the first run is shown apart")
+        plural = "" if high == 1 else "s"
+        facts.append(f"median of {runs} warm run{plural}; the first run is shown apart")
     if sweep.limits.memcpy_bytes_per_s:
         facts.append(
             f"memcpy here {format_rate(sweep.limits.memcpy_bytes_per_s)}, "
@@ -100,10 +107,13 @@ def _facts(sweep: Sweep) -> list[str]:
 
 
 def sweep_findings(sweep: Sweep) -> tuple[Finding, ...]:
-    """Return the findings of the warm traces, one of each rule; its spans are not pointed at."""
+    """Return the findings of the warm traces, one of each rule, warnings first.
+
+    They point at no span: a sweep has many traces, and a number would name a span in each.
+    """
     found: dict[str, Finding] = {}
     for entry in sweep.traces:
         for finding in () if entry.cold else entry.trace.findings:
             if finding.rule not in _COLD_RULES:
-                found.setdefault(finding.rule, finding)
-    return tuple(found.values())
+                found.setdefault(finding.rule, replace(finding, spans=()))
+    return tuple(sorted(found.values(), key=lambda finding: finding.severity != "warn"))
