@@ -40,7 +40,7 @@ class Live:
     --------
     >>> from jupyter_serprof.testing import make_trace
     >>> with Live() as live:
-    ...     live.show(make_trace())
+    ...     live.show(make_trace([("gc", "client/main", 0, 1)]))
     """
 
     def __init__(

@@ -83,7 +83,7 @@ def widget_view(doc: Trace | Sweep, *, view: str | None = None) -> dict[str, obj
     Examples
     --------
     >>> from jupyter_serprof.testing import make_trace
-    >>> widget_view(make_trace())
+    >>> widget_view(make_trace([("gc", "client/main", 0, 1)]))
     {}
     """
     if front_end() not in WITHOUT_EXTENSION:

@@ -8,8 +8,15 @@ import type { Host, View } from "../core/host";
 import { mount } from "../mount";
 import { preferences } from "./preferences";
 
+const PRESSED = "a, button, input, select, summary, [role=button]";
+
 class DocumentWidget extends Widget implements IRenderMime.IRenderer {
   #view: View | null = null;
+
+  constructor() {
+    super();
+    this.node.addEventListener("keydown", keepFromNotebook);
+  }
 
   async renderModel(model: IRenderMime.IMimeModel): Promise<void> {
     const value: unknown = model.data[MIME_TYPE];
@@ -24,6 +31,16 @@ class DocumentWidget extends Widget implements IRenderMime.IRenderer {
     this.#view?.destroy();
     this.#view = null;
     super.dispose();
+  }
+}
+
+/** Enter and Space press the focused button; the notebook would begin to edit the cell instead. */
+function keepFromNotebook(event: KeyboardEvent): void {
+  const isPress = event.key === "Enter" || event.key === " ";
+  const isPlain = !event.shiftKey && !event.ctrlKey && !event.metaKey && !event.altKey;
+  const { target } = event;
+  if (isPress && isPlain && target instanceof Element && target.matches(PRESSED)) {
+    event.stopPropagation();
   }
 }
 

@@ -85,7 +85,7 @@ async function compareTwo(around: Surroundings): Promise<void> {
   if (before === null) {
     return;
   }
-  const others = profiles.filter((profile) => profile.document !== before.document);
+  const others = profiles.filter((profile) => profile.output !== before.output);
   const after = others.length === 1 ? others[0] : await choose(`${before.title} with`, others);
   if (after) {
     await openComparison(around.app, before, after);

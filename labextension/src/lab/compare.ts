@@ -13,6 +13,7 @@ export interface Compared {
   readonly title: string;
   readonly about: string;
   readonly document: unknown;
+  readonly output: object;
 }
 
 class ComparisonWidget extends Widget {

@@ -26,14 +26,12 @@ const EMPTY = "No profiles here yet. Begin a cell with %%serprof, or press the b
 export class ProfilesPanel extends Widget {
   readonly #tracker: INotebookTracker;
   readonly #actions: PanelActions;
-  readonly #list = element("ul", "jsp-panel-list");
-  readonly #note = element("p", "jsp-panel-note", EMPTY);
-  readonly #pinned = element("p", "jsp-panel-pinned");
+  readonly #list = element("ul", "jsp-side-list");
+  readonly #note = element("p", "jsp-side-note", EMPTY);
+  readonly #pinned = element("p", "jsp-side-pinned");
   readonly #refresh = new Debouncer(() => this.#paint(), REFRESH_MS);
   #followed: IDisposable = new DisposableSet();
   #baseline: Compared | null = null;
-  /** The output of the baseline, while it is still on the page. */
-  #baselineDocument: unknown = null;
   #capBytes = Number.POSITIVE_INFINITY;
 
   constructor(tracker: INotebookTracker, actions: PanelActions) {
@@ -41,7 +39,7 @@ export class ProfilesPanel extends Widget {
     this.#tracker = tracker;
     this.#actions = actions;
     this.id = "jupyter-serprof:panel";
-    this.addClass("jsp-panel");
+    this.addClass("jsp-side");
     this.title.icon = serprofIcon;
     this.title.caption = "Serialization profiles of this notebook";
     this.node.setAttribute("role", "region");
@@ -118,9 +116,9 @@ export class ProfilesPanel extends Widget {
   }
 
   #item(profile: Profile, i: number): HTMLElement {
-    const isPinned = this.#baseline !== null && this.#baselineDocument === profile.document;
+    const isPinned = this.#baseline?.output === profile.output;
     const jump = button(profile.title, `${i}:jump`, () => this.#actions.jump(profile));
-    jump.classList.add("jsp-panel-title");
+    jump.classList.add("jsp-side-title");
     jump.title = "Go to the cell";
     const pin = button(isPinned ? "Unpin" : "Pin", `${i}:pin`, () => this.#pin(profile, isPinned));
     pin.title = "Baseline of comparisons; it stays when the cell runs again";
@@ -135,26 +133,24 @@ export class ProfilesPanel extends Widget {
       save.title = `Export as ${kind.toUpperCase()}`;
       return save;
     });
-    const item = element("li", isPinned ? "jsp-panel-item jsp-is-pinned" : "jsp-panel-item");
-    const acts = element("div", "jsp-panel-acts", pin, compare, ...saves);
+    const item = element("li", isPinned ? "jsp-side-item jsp-is-pinned" : "jsp-side-item");
+    const acts = element("div", "jsp-side-acts", pin, compare, ...saves);
     for (const act of [jump, ...acts.querySelectorAll("button")]) {
       const said = act === jump ? `Go to ${profile.title}` : `${act.textContent} ${profile.title}`;
       act.setAttribute("aria-label", `${said} ${profile.about}`);
     }
-    item.append(jump, element("p", "jsp-panel-about", profile.about), acts, ...this.#size(profile));
+    item.append(jump, element("p", "jsp-side-about", profile.about), acts, ...this.#size(profile));
     return item;
   }
 
   #size({ sizeBytes }: Profile): HTMLElement[] {
     const text = `${bytes(sizeBytes)} in the notebook; profile with --save FILE to keep it beside`;
-    return sizeBytes > this.#capBytes ? [element("p", "jsp-panel-heavy", text)] : [];
+    return sizeBytes > this.#capBytes ? [element("p", "jsp-side-heavy", text)] : [];
   }
 
   #pin(profile: Profile, isPinned: boolean): void {
-    this.#baseline = isPinned
-      ? null
-      : { title: profile.title, about: profile.about, document: profile.document };
-    this.#baselineDocument = isPinned ? null : profile.document;
+    const { title, about, document, output } = profile;
+    this.#baseline = isPinned ? null : { title, about, document, output };
     this.#paint();
   }
 

@@ -2,6 +2,7 @@
 
 import type { Cell, ICodeCellModel } from "@jupyterlab/cells";
 import type { Notebook } from "@jupyterlab/notebook";
+import type { IOutputModel } from "@jupyterlab/rendermime";
 
 import { MIME_TYPE } from "../core/document";
 import { duration } from "../core/format";
@@ -18,10 +19,14 @@ export interface Profile {
   readonly data: Readonly<Record<string, unknown>>;
   readonly document: unknown;
   readonly sizeBytes: number;
+  /** The output itself: another one when the cell has run again. */
+  readonly output: object;
 }
 
-/** Documents are stringified once to learn their size; a changed output is another object. */
-const sizes = new WeakMap<object, number>();
+type Carried = Pick<Profile, "data" | "document" | "sizeBytes">;
+
+/** JupyterLab copies the data of an output at each reading; an updated output is another object. */
+const read = new WeakMap<object, Carried | null>();
 
 export function profilesOf(notebook: Notebook | null): Profile[] {
   if (notebook === null || notebook.isDisposed || notebook.model === null) {
@@ -42,45 +47,37 @@ export function profilesOfCell(cell: Cell): Profile[] {
   }
   const found: Profile[] = [];
   for (let place = 0; place < outputs.length; place += 1) {
-    const data = outputs.get(place)?.data;
-    const document: unknown = data?.[MIME_TYPE];
-    if (data !== undefined && isObject(document)) {
-      found.push(profile(cell, model, place, data, document));
+    const output = outputs.get(place);
+    const carried = output ? carriedBy(output) : null;
+    if (carried !== null) {
+      found.push({ ...carried, ...named(carried.document, model), cell, place, output });
     }
   }
   return found;
 }
 
-function profile(
-  cell: Cell,
-  model: ICodeCellModel,
-  place: number,
-  data: Profile["data"],
-  document: Record<string, unknown>,
-): Profile {
-  const count = model.executionCount === null ? "[ ]" : `[${model.executionCount}]`;
-  const wall = document.wall_ns;
-  const time = typeof wall === "number" && Number.isFinite(wall) ? ` ${duration(wall)}` : "";
-  const kind = document.format === "serprof.sweep" ? " sweep" : "";
-  return {
-    cell,
-    place,
-    title: typeof document.name === "string" && document.name !== "" ? document.name : "unnamed",
-    about: `${count}${time}${kind}`,
-    data,
-    document,
-    sizeBytes: sizeOf(document),
-  };
-}
-
-function sizeOf(document: object): number {
-  const known = sizes.get(document);
+function carriedBy(output: IOutputModel): Carried | null {
+  const known = read.get(output);
   if (known !== undefined) {
     return known;
   }
-  const size = JSON.stringify(document).length;
-  sizes.set(document, size);
-  return size;
+  const { data } = output;
+  const document: unknown = data[MIME_TYPE];
+  const carried = isObject(document)
+    ? { data, document, sizeBytes: JSON.stringify(document).length }
+    : null;
+  read.set(output, carried);
+  return carried;
+}
+
+function named(document: unknown, model: ICodeCellModel): Pick<Profile, "title" | "about"> {
+  const { name, wall_ns: wall, format } = isObject(document) ? document : {};
+  const count = model.executionCount === null ? "[ ]" : `[${model.executionCount}]`;
+  const time = typeof wall === "number" && Number.isFinite(wall) ? ` ${duration(wall)}` : "";
+  return {
+    title: typeof name === "string" && name !== "" ? name : "unnamed",
+    about: `${count}${time}${format === "serprof.sweep" ? " sweep" : ""}`,
+  };
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {
