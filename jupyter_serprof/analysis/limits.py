@@ -1,8 +1,8 @@
 """What this machine's memory can do: the speed of copying, measured once in a process.
 
 Method: ``memmove`` through ctypes (one thread, as pickle copies) between blocks of 32 MiB; smaller
-ones run faster out of a cache, and say less about data. First touch is the copy into a new block, by
-its best quarter; warm is the best of the copies after it. About 100 ms. It is "memcpy on this
+ones run faster out of a cache, and say less about data. First touch is the copy into a new block,
+by its best quarter; warm is the best of the copies after it. About 100 ms. It is "memcpy on this
 machine", not the bandwidth of its memory: a shared cache of the host may hold the blocks.
 """
 
@@ -11,6 +11,7 @@ from __future__ import annotations
 import ctypes
 import mmap
 import time
+from contextlib import suppress
 from functools import cache
 
 from jupyter_serprof.model import Limits
@@ -22,7 +23,17 @@ _WARM_COPIES = 6
 
 @cache
 def measure_limits() -> Limits:
-    """Return the memory limits of this machine (bytes per second), measured at the first call."""
+    """Return the memory limits of this machine (bytes per second), measured at the first call.
+
+    Unknown (None) where there is no memory to spare for it: 64 MiB for the time of the measurement.
+    """
+    try:
+        return _measured()
+    except (OSError, MemoryError):
+        return Limits()
+
+
+def _measured() -> Limits:
     with _block() as source, _block() as target:
         _touch(source)
         quarter = _BLOCK_BYTES // _PARTS
@@ -35,7 +46,8 @@ def _block() -> mmap.mmap:
     block = mmap.mmap(-1, _BLOCK_BYTES)
     # Small pages, as the object store and most buffers of pickle have: no transparent huge pages.
     if hasattr(mmap, "MADV_NOHUGEPAGE"):
-        block.madvise(mmap.MADV_NOHUGEPAGE)
+        with suppress(OSError):  # a kernel built without huge pages knows no such advice
+            block.madvise(mmap.MADV_NOHUGEPAGE)
     return block
 
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import mmap
+import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import pytest
 
 from jupyter_serprof.analysis import limits
 from jupyter_serprof.analysis.limits import measure_limits
+from jupyter_serprof.model import Limits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,8 +40,10 @@ def small(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[mmap.mmap]]:
 
 def test_both_rates_are_known_and_positive(small: list[mmap.mmap]) -> None:
     """Copying into known pages and into new ones both have a rate, in bytes per second."""
+    # when
     measured = measure_limits()
 
+    # then
     assert measured.memcpy_bytes_per_s is not None
     assert measured.first_touch_bytes_per_s is not None
     assert measured.memcpy_bytes_per_s > 0
@@ -47,17 +53,22 @@ def test_both_rates_are_known_and_positive(small: list[mmap.mmap]) -> None:
 
 def test_the_blocks_are_given_back(small: list[mmap.mmap]) -> None:
     """Nothing stays mapped after the measurement."""
+    # when
     measure_limits()
 
+    # then
+    assert len(small) == 2
     assert all(block.closed for block in small)
 
 
 @pytest.mark.usefixtures("small")
 def test_it_measures_once_in_a_process(monkeypatch: pytest.MonkeyPatch) -> None:
     """The second trace of a kernel does not pay again."""
+    # given
     first = measure_limits()
     monkeypatch.setattr(limits, "_copy_ns", None)
 
+    # then
     assert measure_limits() is first
 
 
@@ -65,6 +76,7 @@ def test_the_rate_is_bytes_over_time(
     small: list[mmap.mmap], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Ground truth: with copies of 1 ns a byte cold and 0.25 ns a byte warm, 1 GB/s and 4 GB/s."""
+    # given
     copied: list[tuple[int, int]] = []
 
     def copy_ns(_: object, __: object, offset: int, size_bytes: int) -> int:
@@ -74,8 +86,10 @@ def test_the_rate_is_bytes_over_time(
 
     monkeypatch.setattr(limits, "_copy_ns", copy_ns)
 
+    # when
     measured = measure_limits()
 
+    # then
     assert (measured.first_touch_bytes_per_s, measured.memcpy_bytes_per_s) == (1e9, 4e9)
     assert len(small) == 2
 
@@ -83,12 +97,85 @@ def test_the_rate_is_bytes_over_time(
 @pytest.mark.usefixtures("small")
 def test_a_copy_copies() -> None:
     """What is timed really moves the bytes, to the right place and no further."""
+    # given
     with limits._block() as source, limits._block() as target:
         source.write(bytes(range(256)) * (BLOCK_BYTES // 256))
 
+        # when
         duration_ns = limits._copy_ns(source, target, 256, 512)
 
+        # then
         assert duration_ns >= 0
         assert target[:256] == bytes(256)
         assert target[256:768] == bytes(range(256)) * 2
         assert target[768:1024] == bytes(256)
+
+
+def test_the_rates_of_a_real_machine_are_plausible() -> None:
+    """With blocks as large as in use: no machine of this century copies below 100 MB/s."""
+    # when
+    measured = measure_limits()
+
+    # then
+    assert (measured.memcpy_bytes_per_s or 0) > 100e6
+    assert (measured.first_touch_bytes_per_s or 0) > 100e6
+
+
+def test_the_memory_of_the_process_does_not_grow() -> None:
+    """As the system sees it: no block is left mapped."""
+    # given
+    before = _shared_mappings()
+    measure_limits.cache_clear()
+
+    # when
+    measure_limits()
+
+    # then
+    assert _shared_mappings() == before
+
+
+def _shared_mappings() -> list[str]:
+    """Return the anonymous shared memory of this process; none where it cannot be seen."""
+    maps = Path("/proc/self/maps")
+    lines = maps.read_text("utf-8").splitlines() if maps.exists() else []
+    return [line.split()[0] for line in lines if "/dev/zero" in line]
+
+
+def test_a_kernel_without_huge_pages_is_measured_too(
+    small: list[mmap.mmap], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The advice against huge pages is refused there; it is not needed either."""
+
+    # given
+    def refuse(_: object, __: int) -> None:
+        raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
+
+    monkeypatch.setattr(mmap.mmap, "madvise", refuse)
+
+    # when
+    measured = measure_limits()
+
+    # then
+    assert measured.memcpy_bytes_per_s is not None
+    assert all(block.closed for block in small)
+
+
+@pytest.mark.parametrize("error", [OSError(errno.ENOMEM, "no memory"), MemoryError()])
+def test_without_memory_to_spare_the_limits_are_unknown(
+    error: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A full machine loses the comparison with memcpy, not the result of the user."""
+
+    # given
+    def refuse() -> mmap.mmap:
+        raise error
+
+    monkeypatch.setattr(limits, "_block", refuse)
+    measure_limits.cache_clear()
+
+    # when
+    measured = measure_limits()
+    measure_limits.cache_clear()
+
+    # then
+    assert measured == Limits()
