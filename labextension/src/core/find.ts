@@ -2,7 +2,7 @@
 
 import type { Range } from "./scale";
 import type { TraceDocument } from "./schema";
-import { firstAbove } from "./sort";
+import { ascending, firstAbove } from "./sort";
 import { type Index, type Track, WAIT } from "./tracks";
 
 /** One byte for each position: does its stage, name or lane contain the words? */
@@ -14,26 +14,33 @@ export function matches(trace: TraceDocument, index: Index, words: string): Uint
   const stages = (trace.stages ?? []).map((stage) => has(stage.title) || has(stage.key));
   const lanes = (trace.lanes ?? []).map((lane) => has(lane.key));
   const { columns } = index;
-  return Uint8Array.from(index.span, (span) =>
-    names[columns.name[span] as number] ||
-    stages[columns.stage[span] as number] ||
-    lanes[columns.lane[span] as number]
-      ? 1
-      : 0,
-  );
+  const found = new Uint8Array(index.span.length);
+  for (let at = 0; at < found.length; at += 1) {
+    const span = index.span[at] as number;
+    const isFound =
+      names[columns.name[span] as number] ||
+      stages[columns.stage[span] as number] ||
+      lanes[columns.lane[span] as number];
+    found[at] = isFound ? 1 : 0;
+  }
+  return found;
 }
 
 /** Positions in the order of time. */
 export function inTime(index: Index, wanted: Uint8Array | null): Int32Array {
-  const kept: number[] = [];
-  for (let at = 0; at < index.span.length; at += 1) {
+  const kept = new Int32Array(index.span.length);
+  let count = 0;
+  for (let at = 0; at < kept.length; at += 1) {
     if (wanted === null || wanted[at] === 1) {
-      kept.push(at);
+      kept[count] = at;
+      count += 1;
     }
   }
-  return Int32Array.from(kept).sort(
-    (a, b) => (index.start[a] as number) - (index.start[b] as number) || a - b,
-  );
+  const starts = new Float64Array(count);
+  for (let at = 0; at < count; at += 1) {
+    starts[at] = index.start[kept[at] as number] as number;
+  }
+  return ascending(starts).map((at) => kept[at] as number);
 }
 
 /** The span at a time on a track, or the nearest one within `slack_ns`. */

@@ -39,6 +39,7 @@ export interface Strip {
 export type Bright = Uint8Array | null;
 
 const TINT = 0.2;
+const DIM = 0.35;
 /** Narrower spans are merged with their neighbours, px. */
 const MERGED_BELOW = 1.5;
 const WAIT_THICKNESS = 2;
@@ -50,14 +51,20 @@ export function newBatch<Path extends PathLike>(makePath: () => Path): Batch<Pat
   return { solid: paths(), tint: paths() };
 }
 
-export function fillBatch(context: CanvasRenderingContext2D, batch: Batch, colours: Colours): void {
+export function fillBatch(
+  context: CanvasRenderingContext2D,
+  batch: Batch,
+  colours: Colours,
+  isDim = false,
+): void {
   for (let kind = 0; kind < KIND_COUNT; kind += 1) {
     context.fillStyle = colours.kinds[kind] as string;
     context.globalAlpha = TINT;
     context.fill(batch.tint[kind] as Path2D);
-    context.globalAlpha = 1;
+    context.globalAlpha = isDim ? DIM : 1;
     context.fill(batch.solid[kind] as Path2D);
   }
+  context.globalAlpha = 1;
 }
 
 export function addTrack<Path extends PathLike>(

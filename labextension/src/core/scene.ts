@@ -24,6 +24,8 @@ export interface Scene {
   readonly top: number;
   readonly height: number;
   readonly bright: Bright;
+  /** A span is pinned, so the others step back. */
+  readonly isDim: boolean;
   /** Positions; null when there is none. */
   readonly cursor: number | null;
   readonly area: Range | null;
@@ -55,13 +57,13 @@ export function paintLanes(context: CanvasRenderingContext2D, scene: Scene): voi
   for (const strip of rows.flatMap((row) => row.strips)) {
     addTrack(batch, scene.index, strip, camera, scene.bright);
   }
-  fillBatch(context, batch, colours);
+  fillBatch(context, batch, colours, scene.isDim);
   paintPath(context, scene, rows);
+  paintCursor(context, scene, rows);
   paintLabels(context, scene, rows);
   for (const row of rows) {
     paintWhiskers(context, scene, row);
   }
-  paintCursor(context, scene, rows);
   paintArea(context, scene);
   paintGutter(context, scene, rows);
   context.restore();
@@ -167,7 +169,7 @@ function paintWhiskers(context: CanvasRenderingContext2D, scene: Scene, row: Lan
 
 function paintCursor(
   context: CanvasRenderingContext2D,
-  { camera, colours, cursor, index }: Scene,
+  { camera, colours, cursor, index, isDim }: Scene,
   rows: readonly LaneRow[],
 ): void {
   const strip = rows
@@ -180,6 +182,10 @@ function paintCursor(
   const to = Math.min(camera.left + camera.width, xOf(camera, index.end[cursor] as number));
   if (to < camera.left || from > camera.left + camera.width) {
     return;
+  }
+  if (isDim) {
+    context.fillStyle = colours.kinds[index.kind[cursor] as number] as string;
+    context.fillRect(from, strip.y, Math.max(1, to - from), strip.height);
   }
   context.strokeStyle = colours.ink;
   context.lineWidth = 2;

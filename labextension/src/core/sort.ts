@@ -6,7 +6,10 @@ const WORD = 2 ** 32;
 
 /** Indices of `values` (whole numbers) in ascending order; equal values keep their order. */
 export function ascending(values: Float64Array): Int32Array {
-  let order = Int32Array.from(values.keys());
+  let order = new Int32Array(values.length);
+  for (let at = 0; at < values.length; at += 1) {
+    order[at] = at;
+  }
   if (isSorted(values)) {
     return order;
   }

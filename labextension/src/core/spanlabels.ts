@@ -85,7 +85,7 @@ function paintStrip(
     if (label === null) {
       return;
     }
-    const isDim = bright !== null && bright[bar.at] !== 1;
+    const isDim = scene.isDim ? bar.at !== scene.cursor : bright !== null && bright[bar.at] !== 1;
     const y = strip.y + strip.height / 2 + 0.5;
     if (label.side === "inside" && kind === WAIT) {
       erase(context, scene, label, measure, y);

@@ -39,7 +39,7 @@ export interface Index {
 }
 
 export function indexSpans(trace: TraceDocument, columns: Columns): Index {
-  const time = Float64Array.from(columns.start, (value) => (Number.isFinite(value) ? value : 0));
+  const time = finite(columns.start);
   const order = longestFirst(ascending(time), time, columns.duration);
   const depth = depths(order, time, columns, trace.lanes?.length ?? 0);
   const kinds = kindsOf(trace);
@@ -85,6 +85,17 @@ export function indexSpans(trace: TraceDocument, columns: Columns): Index {
     first_ns: first,
     last_ns: last > first ? last : first + 1,
   };
+}
+
+/** A loop, because `from` with a function takes ten times as long. */
+function finite(values: Float64Array): Float64Array {
+  const out = values.slice();
+  for (let at = 0; at < out.length; at += 1) {
+    if (!Number.isFinite(out[at])) {
+      out[at] = 0;
+    }
+  }
+  return out;
 }
 
 function lengthOf(columns: Columns, index: number): number {

@@ -8,11 +8,11 @@ import { element } from "../core/dom";
 import { inTime, matches } from "../core/find";
 import { count, duration } from "../core/format";
 import { BAR_HEIGHT, type LaneLayout, layoutLanes } from "../core/lanes";
-import type { Bright, Camera } from "../core/paint";
+import type { Camera } from "../core/paint";
 import { buildPyramids, type Pyramid } from "../core/pyramid";
 import type { Range } from "../core/scale";
 import { paintLanes } from "../core/scene";
-import { coloursOf } from "../core/theme";
+import { type Colours, coloursOf } from "../core/theme";
 import { type Index, indexSpans } from "../core/tracks";
 import { areaPanel } from "./area";
 import { listenToKeys } from "./lanekeys";
@@ -109,6 +109,7 @@ class Lanes implements Part, LaneView {
   readonly #tip: Tooltip;
   readonly #readout = element("span", "jsp-range");
   readonly #area = element("div", "jsp-area");
+  #colours: Colours = coloursOf(document.documentElement);
   readonly #frame = coalesced(() => this.#paint());
 
   constructor(
@@ -216,6 +217,8 @@ class Lanes implements Part, LaneView {
   }
 
   paint(): void {
+    // Asking for computed styles in every frame would cost a tenth of it.
+    this.#colours = coloursOf(this.node);
     this.#paint();
   }
 
@@ -235,20 +238,10 @@ class Lanes implements Part, LaneView {
     }
   }
 
-  #bright(): Bright {
-    const { state } = this;
-    if (state.isPinned && state.cursor !== null) {
-      const bright = new Uint8Array(state.index.span.length);
-      bright[state.cursor] = 1;
-      return bright;
-    }
-    return state.found;
-  }
-
   #paint(): void {
     const { state } = this;
     const camera = this.camera();
-    const colours = coloursOf(this.node);
+    const colours = this.#colours;
     const height = Math.min(MOST_HEIGHT, Math.max(state.layout.height, 1));
     this.#map.paint(state.index, this.pyramids, camera, colours);
     const context = fitted(this.canvas, camera.left + camera.width, height);
@@ -266,7 +259,8 @@ class Lanes implements Part, LaneView {
         camera,
         top: this.scroller.scrollTop,
         height,
-        bright: this.#bright(),
+        bright: state.found,
+        isDim: state.isPinned,
         cursor: state.cursor,
         area: state.area,
       });

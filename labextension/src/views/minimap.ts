@@ -30,6 +30,8 @@ export function minimap(getLimits: () => Range, changed: (range: Range) => void)
   canvas.setAttribute("aria-hidden", "true");
   let whole: Camera | null = null;
   let range: Range = { from: 0, to: 1 };
+  const picture = element("canvas", "");
+  let pictured = "";
   dragBrush(
     canvas,
     () => whole,
@@ -49,7 +51,17 @@ export function minimap(getLimits: () => Range, changed: (range: Range) => void)
       }
       context.fillStyle = colours.background;
       context.fillRect(0, 0, width, MAP_HEIGHT + AXIS_HEIGHT);
-      paintTracks(context, index, pyramids, whole, colours);
+      // The run stays as it is while the brush moves, so it is painted once for a size and theme.
+      const wanted = JSON.stringify([width, canvas.width, colours]);
+      if (wanted !== pictured) {
+        pictured = wanted;
+        const inner = fitted(picture, width, MAP_HEIGHT);
+        if (inner !== null) {
+          inner.clearRect(0, 0, width, MAP_HEIGHT);
+          paintTracks(inner, index, pyramids, whole, colours);
+        }
+      }
+      context.drawImage(picture, 0, 0, width, MAP_HEIGHT);
       paintBrush(context, whole, range, colours);
       paintAxis(context, camera, colours, MAP_HEIGHT + AXIS_HEIGHT - 8);
       context.font = `11px ${colours.font}`;

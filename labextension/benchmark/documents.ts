@@ -1,0 +1,88 @@
+/** Documents of any size, shaped like a Dask computation: a scheduler that hands tasks to workers. */
+
+import type { DrawnTrace, Packed } from "../src/core/document";
+
+const STAGES = [
+  { key: "dask.schedule", title: "Scheduling", order: 50, family: "schedule" },
+  { key: "dask.dispatch", title: "Task dispatch", order: 60, family: "move" },
+  { key: "dask.execute", title: "Execution", order: 80, family: "execute" },
+  { key: "pickle.loads", title: "Unpickle", order: 85, family: "pickle" },
+  { key: "dask.wait", title: "Wait for the result", order: 90, family: "move", waits: true },
+];
+const SCHEDULER = 1;
+const TASK_NS = 30_000;
+
+/** About `count` spans over `workers` lanes, packed as the Python side packs them. */
+export async function documentOf(count: number, workers: number): Promise<DrawnTrace> {
+  const random = seeded(count);
+  const spans: number[][] = [[-1, 4, 0, 0, 0, 0, 0]];
+  let time = 0;
+  // A task is three spans: its transition, its run, and the unpickling inside the run.
+  for (let task = 0; spans.length < count; task += 1) {
+    const lane = 2 + (task % workers);
+    time += TASK_NS / 4 + random() * TASK_NS;
+    spans.push([-1, task % 5 === 0 ? 1 : 0, SCHEDULER, 1, time, TASK_NS / 8, 900]);
+    const start = time + TASK_NS / 5;
+    spans.push([-1, 2, lane, 2, start, TASK_NS * (0.5 + random()), 0]);
+    spans.push([spans.length - 1, 3, lane, 3, start + 500, TASK_NS / 10, 115_000]);
+  }
+  const wall = Math.ceil(time + 3 * TASK_NS);
+  (spans[0] as number[])[5] = wall;
+  const column = (at: number): Promise<Packed> => pack(spans.map((span) => span[at] as number));
+  const [parent, stage, lane, name, start_ns, duration_ns, size_bytes] = (await Promise.all(
+    [0, 1, 2, 3, 4, 5, 6].map(column),
+  )) as [Packed, Packed, Packed, Packed, Packed, Packed, Packed];
+  return {
+    format: "serprof.trace",
+    version: 1,
+    name: `${count} spans`,
+    started: "2026-01-01T00:00:00.000Z",
+    wall_ns: wall,
+    outcome: "ok",
+    stages: STAGES,
+    lanes: [
+      { key: "client/main", kind: "client", process: 0 },
+      { key: "scheduler", kind: "scheduler", process: 1, clock_error_ns: 400_000 },
+      ...Array.from({ length: workers }, (_, at) => ({
+        key: `worker ${at >> 1}/thread ${at % 2}`,
+        kind: "worker",
+        process: 2 + (at >> 1),
+      })),
+    ],
+    strings: ["result()", "transition", "run task", "loads"],
+    spans: { parent, stage, lane, name, start_ns, duration_ns, size_bytes },
+    waterfall: {
+      rows: STAGES.slice(0, 3).map((_, at) => ({
+        stage: at,
+        lane: at === 2 ? 2 : SCHEDULER,
+        start_ns: 0,
+        self_ns: Math.floor(wall / 4),
+        busy_ns: Math.floor(wall / 3),
+        size_bytes: null,
+        count: Math.floor(count / 3),
+        pieces: [[Math.floor((at * wall) / 4), Math.floor(wall / 4)]],
+      })),
+      unaccounted_ns: wall - 3 * Math.floor(wall / 4),
+    },
+    findings: [],
+  };
+}
+
+async function pack(values: readonly number[]): Promise<Packed> {
+  const numbers = BigInt64Array.from(values, (value) => BigInt(Math.floor(value)));
+  const stream = new Blob([numbers]).stream().pipeThrough(new CompressionStream("deflate"));
+  const bytes = new Uint8Array(await new Response(stream).arrayBuffer());
+  const parts: string[] = [];
+  for (let at = 0; at < bytes.length; at += 8_192) {
+    parts.push(String.fromCharCode(...bytes.subarray(at, at + 8_192)));
+  }
+  return { enc: "deflate+b64", dtype: "int64", n: values.length, data: btoa(parts.join("")) };
+}
+
+function seeded(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state * 1_664_525 + 1_013_904_223) % 2 ** 32;
+    return state / 2 ** 32;
+  };
+}
