@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from asyncio import CancelledError
+from collections.abc import Callable
 from contextlib import suppress
 from types import TracebackType
 from typing import Any, Self
@@ -89,15 +90,23 @@ class Recording:
         if self._at_traceback is not None:
             self._at_traceback.remove()
 
-    def stop_at_traceback(self) -> None:
+    def stop_at_traceback(self, is_ours: Callable[[], bool]) -> None:
         """Stop as soon as IPython shows an exception of the running cell.
 
+        Parameters
+        ----------
+        is_ours
+            Tells whether the traceback that is about to be shown belongs to the recorded cell, and
+            not to a cell that this one runs.
+
+        Notes
+        -----
         Drawing a traceback imports and reads files; that is not the time of the cell. Without the
         place (another IPython) the recording ends with the cell.
         """
 
         def note_shown(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:  # noqa: ANN401
-            if kwargs.get("running_compiled_code"):
+            if kwargs.get("running_compiled_code") and is_ours():
                 self.stop(sys.exc_info()[0])
             return args, kwargs, None
 

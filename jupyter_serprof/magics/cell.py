@@ -76,7 +76,7 @@ class CellRecorder:
 
         entry.options = options
         entry.recording = api.record(options.name or "cell", detail=options.detail)
-        entry.recording.stop_at_traceback()
+        entry.recording.stop_at_traceback(lambda: self._open[-1:] == [entry])
         entry.recording.start()
 
     def _cleaned(self, source: str) -> str:

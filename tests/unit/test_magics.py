@@ -379,6 +379,17 @@ def test_an_empty_cell_inside_does_not_end_the_recording(shell: InteractiveShell
     assert [s.stage for s in ran.trace.spans if s.stage == "pickle.dumps"] == ["pickle.dumps"]
 
 
+def test_a_raising_cell_inside_does_not_end_the_recording(shell: InteractiveShell) -> None:
+    """The traceback of a cell that this one runs is not the end of this one."""
+    # when
+    ran = Ran(shell, "%%serprof\nr = get_ipython().run_cell('1/0')\npickle.dumps(1)")
+
+    # then
+    assert ran.result.success
+    assert ran.trace.outcome == "ok"
+    assert "pickle.dumps" in {span.stage for span in ran.trace.spans}
+
+
 def test_a_line_inside_a_cell_has_its_own_picture(shell: InteractiveShell) -> None:
     """A profile inside a profile: the inner one is shown first, the outer one contains it."""
     # when
