@@ -54,7 +54,8 @@ class RoundTrip:
     ----------
     value
         What travels. It is held once by the caller; at the peak of an in-band transport there are
-        two more copies (the pickle and the result), with Ray one (the store).
+        two more copies (the pickle and the result), with Ray one (the store; for a moment two,
+        since it frees the copy of the run before with a delay).
     name
         What the document calls it.
     transports
