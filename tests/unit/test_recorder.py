@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import linecache
 import sys
 import threading
 import types
@@ -436,9 +435,7 @@ class InterruptAt:
         """Trace one event, as `sys.settrace` wants it."""
         if frame.f_code.co_filename not in {patching.__file__, recorder.__file__}:
             return None
-        line = linecache.getline(frame.f_code.co_filename, frame.f_lineno)
-        # Python delivers no signal between the end of a with block and its exit (bpo-29988).
-        if event == "line" and not self.was_pressed and not line.lstrip().startswith("with "):
+        if event == "line" and not self.was_pressed:
             self.left -= 1
             if self.left == 0:
                 self.was_pressed = True
@@ -456,6 +453,8 @@ def interrupted(call: Callable[[], None], line_count: int) -> bool:
         pass
     finally:
         sys.settrace(tracing)
+        # Unlike a signal (bpo-29988), a tracer can come between a with block and its exit.
+        patching._LOCK = threading.RLock()
     return press.was_pressed
 
 
