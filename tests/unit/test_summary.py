@@ -183,11 +183,12 @@ def test_buffers_are_summed_over_the_pickles(counts: tuple[int, ...], said: str)
 
 
 def test_a_pickle_inside_a_pickle_is_counted_once() -> None:
-    """What an inner pickle wrote lies in the outer one."""
+    """What an inner pickle wrote lies in the outer one; what was read was not written."""
     # given
     spans = [
         ("pickle.dumps", CALLER, 0, 9, None, -1, {"in_band_bytes": 900}),
         ("pickle.dumps", CALLER, 1, 5, None, 0, {"in_band_bytes": 700}),
+        ("pickle.loads", CALLER, 10, 5, None, -1, {"in_band_bytes": 900}),
     ]
 
     # when
