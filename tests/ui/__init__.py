@@ -1,0 +1,1 @@
+"""The picture in a real browser: JupyterLab, Notebook 7, files."""

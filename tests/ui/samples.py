@@ -1,0 +1,65 @@
+"""The notebooks and files that the tests open, as plain JSON of notebook format 4.5."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from jupyter_serprof.model import load, to_document
+from jupyter_serprof.views.bundle import bundle
+
+if TYPE_CHECKING:
+    from jupyter_serprof.model import Sweep, Trace
+
+DATA = Path(__file__).parents[1] / "data"
+TRACE = DATA / "trace.v1.serprof.json"
+SWEEP = DATA / "sweep.v1.serprof.json"
+#: 200,000 small objects: long enough to be drawn, short enough for a test.
+LIVE = "import pickle\ndata = pickle.dumps([str(i) for i in range(200_000)])"
+KERNEL = {"name": "python3", "display_name": "Python 3", "language": "python"}
+
+
+def markdown_cell(source: str) -> dict[str, Any]:
+    """Return a cell of prose."""
+    return {"cell_type": "markdown", "metadata": {}, "source": source}
+
+
+def code_cell(source: str, *outputs: dict[str, Any], count: int | None = None) -> dict[str, Any]:
+    """Return a cell of code; with a count it was run."""
+    run: dict[str, Any] = {"execution_count": count, "outputs": list(outputs)}
+    return {"cell_type": "code", "metadata": {}, "source": source, **run}
+
+
+def output(data: dict[str, object], metadata: dict[str, object]) -> dict[str, Any]:
+    """Return an output of a cell, by MIME type."""
+    return {"output_type": "display_data", "data": data, "metadata": metadata}
+
+
+def saved_cell(source: str, doc: Trace | Sweep, *, count: int) -> dict[str, Any]:
+    """Return a cell that was run and has drawn a document."""
+    return code_cell(source, output(*bundle(doc)), count=count)
+
+
+def write_notebook(path: Path, cells: list[dict[str, Any]]) -> None:
+    """Write a notebook of a Python kernel; nobody has trusted it."""
+    numbered = [{**cell, "id": f"cell-{number}"} for number, cell in enumerate(cells)]
+    head = {"nbformat": 4, "nbformat_minor": 5, "metadata": {"kernelspec": KERNEL}}
+    path.write_text(json.dumps({**head, "cells": numbered}), "utf-8")
+
+
+def write_notebooks(root: Path) -> None:
+    """Write a saved notebook, one to run, and documents as files."""
+    root.mkdir(parents=True)
+    trace, sweep = load(TRACE), load(SWEEP)
+    saved = [
+        markdown_cell("# Saved yesterday, by somebody else"),
+        saved_cell("%serprof ray.get(ray.put(a))", trace, count=1),
+        saved_cell("%serprof a", sweep, count=2),
+        saved_cell("%serprof ray.get(ray.put(b))", trace, count=3),
+    ]
+    live = [code_cell("%load_ext jupyter_serprof"), code_cell(LIVE), code_cell("1 + 1")]
+    write_notebook(root / "saved.ipynb", saved)
+    write_notebook(root / "live.ipynb", live)
+    for name, doc in (("trace", trace), ("sweep", sweep)):
+        (root / f"{name}.serprof.json").write_text(json.dumps(to_document(doc)))

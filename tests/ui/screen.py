@@ -1,0 +1,93 @@
+"""A browser window for a test: what it opened, asked for, drew, and what went wrong in it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Locator, Page
+
+READY = '.jsp-root[data-ready="1"]'
+AXE = Path(__file__).parents[2] / "labextension/node_modules/axe-core/axe.min.js"
+#: Notebook 7.6 throws these at load, with our extension disabled too: the first always, the second
+#: where a JupyterLab of the same server has saved which folder it showed.
+KNOWN_ERRORS = ("reading 'schema'", "Command 'filebrowser:open-path' not registered")
+PATIENCE_MS = 30_000
+_AXE_RUN = """async (selector) => {
+  const { violations } = await globalThis.axe.run(selector, { resultTypes: ["violations"] });
+  return violations.map(({ id, nodes }) => `${id}: ${nodes.map((n) => n.html).join(" | ")}`);
+}"""
+
+
+class Screen:
+    """A page in a context of its own."""
+
+    def __init__(self, browser: Browser, picture: Path) -> None:
+        self._context = browser.new_context(viewport={"width": 1280, "height": 900})
+        self._context.set_default_timeout(PATIENCE_MS)
+        self._picture = picture
+        self.page: Page = self._context.new_page()
+        self.errors: list[str] = []
+        self.requests: list[str] = []
+        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
+        self.page.on("request", lambda request: self.requests.append(request.url))
+
+    def close(self) -> None:
+        """Close the window."""
+        self._context.close()
+
+    def check(self) -> None:
+        """Fail if a script of the page has thrown."""
+        unknown = [e for e in self.errors if not any(known in e for known in KNOWN_ERRORS)]
+        assert unknown == [], unknown
+
+    def open_lab(self, jupyter: str, name: str) -> Page:
+        """Open a file in JupyterLab and wait until the application is there."""
+        self.page.goto(f"{jupyter}/lab/tree/{name}?reset")
+        self.page.wait_for_function("() => globalThis.jupyterapp?.shell?.currentWidget != null")
+        return self.page
+
+    def open_notebook(self, jupyter: str, name: str) -> Page:
+        """Open a notebook in Notebook 7."""
+        self.page.goto(f"{jupyter}/notebooks/{name}")
+        self.page.wait_for_function("() => globalThis.jupyterapp?.shell?.currentWidget != null")
+        return self.page
+
+    def open_file(self, path: Path, *, scheme: str = "light") -> Page:
+        """Open a file with the network off; what it asks for is in ``requests``."""
+        self._context.set_offline(offline=True)
+        self.page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]  # light or dark
+        self.page.goto(path.as_uri())
+        return self.page
+
+    def drawn(self, count: int = 1) -> Locator:
+        """Wait until at least so many documents are drawn; give them."""
+        roots = self.page.locator(READY)
+        roots.nth(count - 1).wait_for()
+        return roots
+
+    def command(self, name: str, **arguments: Any) -> None:
+        """Execute a command of the application."""
+        self.page.evaluate(
+            "([name, args]) => globalThis.jupyterapp.commands.execute(name, args)",
+            [name, arguments],
+        )
+
+    def shoot(self, suffix: str = "") -> None:
+        """Write a screenshot for people to look at."""
+        name = f"{self._picture.name}{suffix}.png"
+        self.page.screenshot(path=self._picture.with_name(name))
+
+    def violations(
+        self, selector: str = ".jsp-root", *, ignored: tuple[str, ...] = ()
+    ) -> list[str]:
+        """Return what axe-core finds wrong inside the elements of a selector, but ignored rules."""
+        if not AXE.is_file():
+            pytest.fail("axe-core is missing; run: uv run npm --prefix labextension ci")
+        # Not as a script tag: the policy of an exported page allows none.
+        self.page.evaluate(AXE.read_text("utf-8"))
+        found: list[str] = self.page.evaluate(_AXE_RUN, selector)
+        return [text for text in found if not text.startswith(ignored)]

@@ -1,0 +1,221 @@
+"""What the plugin adds to JupyterLab: buttons, commands, the side panel, comparison, exports."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from jupyter_serprof.model import from_document, load
+from ui.samples import SWEEP, TRACE
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ui.screen import Screen
+
+SOURCE = (
+    "(i) => globalThis.jupyterapp.shell.currentWidget.content.widgets[i].model.sharedModel.source"
+)
+ACTIVE = "() => globalThis.jupyterapp.shell.currentWidget.content.activeCellIndex"
+#: Which level a heading should have depends on the prose of the notebook around the output.
+SURROUNDINGS = ("heading-order",)
+GROUND = "node => getComputedStyle(node).backgroundColor"
+SAVE_SETTINGS = """(raw) => globalThis.jupyterapp.serviceManager.settings.save(
+  "jupyter-serprof:plugin", raw)"""
+SAVE_THEME = """(theme) => globalThis.jupyterapp.serviceManager.settings.save(
+  "@jupyterlab/apputils-extension:themes", JSON.stringify({ theme }))"""
+COUNT = "() => globalThis.jupyterapp.shell.currentWidget.content.widgets.length"
+
+
+@pytest.mark.parametrize("host", ["lab", "notebook"])
+def test_the_button_of_a_cell_profiles_it(screen: Screen, jupyter: str, host: str) -> None:
+    """One click: the magic is put on top, the extension is loaded, the picture appears."""
+    # given
+    opened = screen.open_lab if host == "lab" else screen.open_notebook
+    page = opened(jupyter, "live.ipynb")
+    page.locator(".jp-CodeCell").nth(1).locator(".jp-InputArea-editor").click()
+    button = page.locator(".jp-cell-toolbar [data-command='serprof:profile-cell']").first
+
+    # when
+    button.click()
+
+    # then
+    drawn = screen.drawn()
+    screen.shoot()
+    assert page.evaluate(SOURCE, 1).startswith("%%serprof\nimport pickle")
+    assert "Pickle" in drawn.first.inner_text()
+
+
+def test_stages_of_a_cell_replace_the_other_magic(screen: Screen, jupyter: str) -> None:
+    """A cell has one of our magics, not two on top of each other."""
+    # given
+    page = screen.open_lab(jupyter, "live.ipynb")
+    page.locator(".jp-CodeCell").nth(2).locator(".jp-InputArea-editor").click()
+
+    # when
+    screen.command("serprof:profile-cell")
+    screen.command("serprof:stages-of-cell")
+
+    # then
+    assert page.evaluate(SOURCE, 2) == "%%graphstages\n1 + 1"
+
+
+@pytest.mark.parametrize("host", ["lab", "notebook"])
+def test_the_side_panel_lists_jumps_pins_and_compares(
+    screen: Screen, jupyter: str, host: str
+) -> None:
+    """All profiles of a notebook at hand, read from its outputs."""
+    # given
+    opened = screen.open_lab if host == "lab" else screen.open_notebook
+    page = opened(jupyter, "saved.ipynb")
+    screen.drawn(1)
+
+    # when
+    screen.command("serprof:open-panel")
+    items = page.locator(".jsp-side .jsp-side-item")
+    items.nth(2).wait_for()
+
+    # then
+    assert items.count() == 3
+    items.nth(2).locator(".jsp-side-title").click()
+    page.wait_for_function(f"() => ({ACTIVE})() === 3")
+    items.nth(0).get_by_text("Pin", exact=True).click()
+    page.locator(".jsp-side-pinned").wait_for()
+    screen.shoot("-panel")
+    assert screen.violations(".jsp-side") == []
+    items.nth(2).get_by_text("Compare", exact=True).click()
+    page.locator('.jsp-comparison .jsp-root[data-ready="1"]').wait_for()
+    screen.shoot("-compare")
+
+
+def test_the_side_panel_follows_the_notebook(screen: Screen, jupyter: str) -> None:
+    """A cell that is deleted leaves the list; one that comes back returns to it."""
+    # given
+    page = screen.open_lab(jupyter, "saved.ipynb")
+    screen.drawn(1)
+    screen.command("serprof:open-panel")
+    page.locator(".jsp-side[data-count='3']").wait_for()
+    page.locator(".jp-CodeCell").first.locator(".jp-InputPrompt").click()
+
+    # when
+    screen.command("notebook:delete-cell")
+
+    # then
+    page.locator(".jsp-side[data-count='2']").wait_for()
+    screen.command("notebook:undo-cell-action")
+    page.locator(".jsp-side[data-count='3']").wait_for()
+
+
+def test_a_profile_is_exported_without_a_kernel(
+    screen: Screen, jupyter: str, tmp_path: Path
+) -> None:
+    """The document comes out as it went in, the picture as PNG, the page complete."""
+    # given
+    page = screen.open_lab(jupyter, "saved.ipynb")
+    screen.drawn(1)
+    screen.command("serprof:open-panel")
+    item = page.locator(".jsp-side .jsp-side-item").first
+    saved = {}
+
+    # when
+    for kind in ("json", "png", "html"):
+        with page.expect_download() as download:
+            item.get_by_text(kind.upper(), exact=True).click()
+        saved[kind] = tmp_path / download.value.suggested_filename
+        download.value.save_as(saved[kind])
+
+    # then
+    assert saved["json"].name == "ray-get-ray-put-a.serprof.json"
+    assert from_document(json.loads(saved["json"].read_text())) == load(TRACE)
+    assert saved["png"].read_bytes().startswith(b"\x89PNG")
+    assert SWEEP.stem not in saved["html"].name
+    screen.requests.clear()
+    screen.open_file(saved["html"])
+    assert screen.drawn().count() == 1
+    assert screen.requests == [saved["html"].as_uri()]
+
+
+def test_the_commands_are_in_the_palette(screen: Screen, jupyter: str) -> None:
+    """Whoever looks for a command finds it by its words."""
+    # given
+    page = screen.open_lab(jupyter, "saved.ipynb")
+    screen.drawn(1)
+
+    # when
+    screen.command("apputils:activate-command-palette")
+    page.locator(".jp-ModalCommandPalette .lm-CommandPalette-input").fill("profile")
+
+    # then
+    found = page.locator(".lm-CommandPalette-item[data-command^='serprof:']:visible")
+    found.nth(4).wait_for()
+    screen.shoot()
+    names = {item.get_attribute("data-command") for item in found.all()}
+    assert {"serprof:compare", "serprof:export-html", "serprof:open-panel"} <= names
+
+
+def test_the_keys_of_the_notebook_stay_its_own(screen: Screen, jupyter: str) -> None:
+    """Keys pressed in a picture reach no cell; pressed in the notebook they work as ever."""
+    # given
+    page = screen.open_lab(jupyter, "saved.ipynb")
+    root = screen.drawn(1).first
+    count = page.evaluate(COUNT)
+    root.get_by_role("radio", name="Lanes").click()
+    root.get_by_role("application").focus()
+
+    # when
+    for key in ("w", "a", "s", "d", "f", "n", "p", "0", "ArrowDown", "Escape"):
+        page.keyboard.press(key)
+
+    # then
+    assert page.evaluate(COUNT) == count
+    page.locator(".jp-CodeCell").first.locator(".jp-InputPrompt").click()
+    page.keyboard.press("b")
+    page.wait_for_function(f"() => ({COUNT})() === {count + 1}")
+
+
+def test_a_theme_change_repaints(screen: Screen, jupyter: str) -> None:
+    """Dark and back: colours follow at once, and both can be read (axe-core)."""
+    # given
+    screen.open_lab(jupyter, "saved.ipynb")
+    root = screen.drawn(3).first
+    light = root.evaluate(GROUND)
+
+    # when
+    screen.command("apputils:change-theme", theme="JupyterLab Dark")
+    screen.page.locator("body[data-jp-theme-light='false']").wait_for(state="attached")
+
+    # then
+    dark = root.evaluate(GROUND)
+    screen.shoot("-dark")
+    assert dark != light
+    assert screen.violations(ignored=SURROUNDINGS) == []
+    screen.command("apputils:change-theme", theme="JupyterLab Light")
+    screen.page.locator("body[data-jp-theme-light='true']").wait_for(state="attached")
+    assert root.evaluate(GROUND) == light
+    assert screen.violations(ignored=SURROUNDINGS) == []
+
+
+def test_the_settings_choose_the_first_view_and_the_palette(screen: Screen, jupyter: str) -> None:
+    """Kept by JupyterLab, in force at the next load; "light" stays light in a dark theme."""
+    # given
+    page = screen.open_lab(jupyter, "saved.ipynb")
+    screen.drawn(1)
+
+    # when
+    page.evaluate(SAVE_SETTINGS, '{"defaultView": "table", "palette": "light"}')
+    page.evaluate(SAVE_THEME, "JupyterLab Dark")
+    screen.open_lab(jupyter, "saved.ipynb")
+    root = screen.drawn(1).first
+    page.locator("body[data-jp-theme-light='false']").wait_for(state="attached")
+
+    # then
+    screen.shoot()
+    try:
+        chosen = root.get_by_role("radio", name="Table")
+        assert chosen.get_attribute("aria-checked") == "true"
+        assert root.evaluate(GROUND) == "rgb(255, 255, 255)"
+    finally:
+        page.evaluate(SAVE_SETTINGS, "{}")
+        page.evaluate(SAVE_THEME, "JupyterLab Light")
