@@ -98,7 +98,7 @@ def test_what_is_not_installed_has_no_version() -> None:
 
 
 def test_the_cores_are_those_that_the_process_may_use(monkeypatch: pytest.MonkeyPatch) -> None:
-    """In a container with three cores of a large machine it is three; elsewhere all of the machine."""
+    """In a container with three cores of a large machine three; elsewhere all of the machine."""
     # given
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 5, 7}, raising=False)
     limited = usable_cores()
