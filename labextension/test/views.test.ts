@@ -254,6 +254,15 @@ describe("bad input", () => {
     }
   });
 
+  it("of a run without duration stays within the page", () => {
+    const root = draw({ ...TRACE, wall_ns: 0 }, "waterfall");
+    for (const bar of root.querySelectorAll<HTMLElement>(".jsp-bar")) {
+      expect(Number.parseFloat(bar.style.left) + Number.parseFloat(bar.style.width)).toBeLessThan(
+        101,
+      );
+    }
+  });
+
   it("with clocks that are behind stands at the edge", () => {
     const trace = structuredClone(TRACE);
     const row = trace.waterfall.rows[0] as (typeof trace.waterfall.rows)[number];

@@ -21,9 +21,11 @@ export function titled<T extends HTMLElement>(node: T, title: string): T {
   return node;
 }
 
-/** Place a mark on a plot; `left` and `width` are shares of its width, 0..1. */
+/** Place a mark on a plot; what reaches beyond its ends (shares of the width, 0..1) is cut. */
 export function place<T extends HTMLElement>(node: T, left: number, width: number): T {
-  node.style.left = `${(left * 100).toFixed(3)}%`;
-  node.style.width = `${(width * 100).toFixed(3)}%`;
+  const from = Math.min(1, Math.max(0, left || 0));
+  const to = Math.min(1, Math.max(from, left + width || 0));
+  node.style.left = `${(from * 100).toFixed(3)}%`;
+  node.style.width = `${((to - from) * 100).toFixed(3)}%`;
   return node;
 }

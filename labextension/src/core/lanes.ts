@@ -17,6 +17,8 @@ export interface LaneRow {
   readonly title: string;
   /** The thread or what else tells lanes of a process apart; "" for the only lane. */
   readonly part: string;
+  /** The first lane of its process: the others need not repeat name and clock error. */
+  readonly isFirst: boolean;
   readonly error_ns: number;
   readonly y: number;
   readonly height: number;
@@ -39,7 +41,7 @@ export function layoutLanes(
   const order = laneOrder(trace);
   const shared = sharedTitles(trace, order);
   for (const lane of order) {
-    const row = laneRow(trace, index, pyramids, lane, y, shared);
+    const row = laneRow(trace, index, pyramids, lane, y, shared, rows.at(-1));
     rows.push(row);
     y += row.height;
   }
@@ -62,6 +64,7 @@ function laneRow(
   lane: number,
   y: number,
   shared: ReadonlySet<string>,
+  before: LaneRow | undefined,
 ): LaneRow {
   const own = index.tracks
     .map((track, at) => ({ track, pyramid: pyramids[at] ?? null }))
@@ -71,10 +74,12 @@ function laneRow(
     y: y + LANE_PADDING + level * TRACK_HEIGHT,
     height: BAR_HEIGHT,
   }));
-  const { key, clock_error_ns = 0 } = trace.lanes[lane] ?? { key: "" };
+  const { key, clock_error_ns: error_ns = 0 } = trace.lanes[lane] ?? { key: "" };
+  const names = namesOf(key, shared);
+  const isFirst = before?.title !== names.title || before.error_ns !== error_ns;
   const levels = Math.max(1, strips.length) * TRACK_HEIGHT;
-  const height = Math.max(levels, clock_error_ns > 0 ? TWO_LINES : 0) + LANE_PADDING * 2 - 2;
-  return { lane, ...namesOf(key, shared), error_ns: clock_error_ns, y, height, strips };
+  const height = Math.max(levels, error_ns > 0 && isFirst ? TWO_LINES : 0) + LANE_PADDING * 2 - 2;
+  return { lane, ...names, isFirst, error_ns, y, height, strips };
 }
 
 /** Beginnings that several lanes have in common: "worker 0" of "worker 0/thread 1". */

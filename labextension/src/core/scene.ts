@@ -228,10 +228,11 @@ function paintGutter(
     const part = shortened(row.part, room * 0.55, measure);
     const partWidth = part === "" ? 0 : measure(part) + 6;
     context.fillText(part, room - measure(part), row.y + 16);
-    if (row.error_ns > 0) {
+    const isFirst = row.isFirst || at === 0;
+    if (row.error_ns > 0 && row.isFirst) {
       context.fillText(shortened(`±${duration(row.error_ns)}`, room, measure), 0, row.y + 31);
     }
-    if (rows[at - 1]?.title !== row.title) {
+    if (isFirst) {
       context.font = `600 12px ${colours.font}`;
       context.fillStyle = colours.ink;
       const left = room - partWidth;

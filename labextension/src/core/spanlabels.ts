@@ -24,6 +24,12 @@ interface Bar {
   readonly to: number;
 }
 
+interface Visible {
+  readonly bars: readonly Bar[];
+  /** Names only inside: beside a bar stands the next one. */
+  readonly isCrowded: boolean;
+}
+
 export function paintLabels(
   context: CanvasRenderingContext2D,
   scene: Scene,
@@ -33,15 +39,15 @@ export function paintLabels(
   context.textBaseline = "middle";
   const measure = measureWith(context);
   for (const strip of rows.flatMap((row) => row.strips)) {
-    const bars = barsOf(scene, strip);
-    if (bars !== null) {
-      paintStrip(context, scene, strip, bars, measure);
+    const visible = barsOf(scene, strip);
+    if (visible !== null) {
+      paintStrip(context, scene, strip, visible, measure);
     }
   }
 }
 
 /** The visible bars of a track; of many only the wide ones, and null where buckets are drawn. */
-function barsOf({ camera, index }: Scene, strip: Strip): Bar[] | null {
+function barsOf({ camera, index }: Scene, strip: Strip): Visible | null {
   const { range, left, width } = camera;
   const scale = width / (range.to - range.from);
   if (levelFor(strip.pyramid, 1 / scale) !== null) {
@@ -68,19 +74,17 @@ function paintStrip(
   context: CanvasRenderingContext2D,
   scene: Scene,
   strip: Strip,
-  bars: readonly Bar[],
+  { bars, isCrowded }: Visible,
   measure: Measure,
 ): void {
   const { camera, colours, index, bright } = scene;
   let low = camera.left;
   bars.forEach((bar, order) => {
-    const high = bars[order + 1]?.from ?? camera.left + camera.width;
+    const high = isCrowded ? bar.to : (bars[order + 1]?.from ?? camera.left + camera.width);
+    low = isCrowded ? bar.from : low;
     const kind = index.kind[bar.at] as number;
-    const room = (bars.length > BESIDE_MOST ? bar.to : high) - low;
-    const label =
-      room < LABEL_FROM_PX
-        ? null
-        : chooseLabel(scene, bar, low, bars.length > BESIDE_MOST ? bar.to : high, measure);
+    const room = high - low;
+    const label = room < LABEL_FROM_PX ? null : chooseLabel(scene, bar, low, high, measure);
     low = bar.to;
     if (label === null) {
       return;

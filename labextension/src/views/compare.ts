@@ -172,9 +172,15 @@ function groupOf(name: string, pairs: readonly Pair[], host: Host): HTMLElement 
     ...pairs.map((pair) => Math.max(median(pair.before), median(pair.after))),
   );
   const lines = pairs.map((pair) => lineOf(pair, longest));
-  const heads = ["Stage", "before and after", "before", "after", "change", "95 % interval", ""].map(
-    (title, at) => element("th", at < 2 ? "jsp-stage" : "jsp-number", title),
-  );
+  const heads = [
+    "Stage",
+    "before and after",
+    "before",
+    "after",
+    "change",
+    "95 % interval",
+    "verdict",
+  ].map((title, at) => element("th", at < 2 ? "jsp-stage" : "jsp-number", title));
   const few = pairs.some(
     (pair) => Math.min(pair.before.length, pair.after.length) < FEWEST_REPEATS,
   );

@@ -77,8 +77,8 @@ export function piecesPlot(
   const family = familyOf(stage.family);
   const bars = pieces.map(([start, length]) => {
     const tooltip = `${stage.title}: ${format.duration(length)} at ${format.duration(start)}`;
-    const [left, width] = clipped(start / wall, length / wall);
-    const node = bar(isWait ? "jsp-waits" : `jsp-${family}`, left, width, tooltip);
+    const kind = isWait ? "jsp-waits" : `jsp-${family}`;
+    const node = bar(kind, start / wall, length / wall, tooltip);
     if (!isWait && density < FULL_DENSITY) {
       node.classList.add("jsp-partial");
       node.style.setProperty("--jsp-level", `${Math.max(7, density * 100).toFixed(1)}%`);
@@ -95,17 +95,15 @@ export function piecesPlot(
   };
 }
 
-/** What lies before the beginning or after the end is drawn at the edge. */
-function clipped(left: number, width: number): [number, number] {
-  const from = Math.min(1, Math.max(0, left));
-  return [from, Math.max(0, Math.min(1, left + width) - from)];
-}
-
 function extent(pieces: readonly Piece[], wall: number): readonly [number, number] | null {
   const [first, last] = [pieces[0], pieces.at(-1)];
   return first === undefined || last === undefined
     ? null
-    : [Math.max(0, first[0] / wall), Math.min(1, (last[0] + last[1]) / wall)];
+    : [clamped(first[0] / wall), clamped((last[0] + last[1]) / wall)];
+}
+
+function clamped(share: number): number {
+  return Math.min(1, Math.max(0, share));
 }
 
 const LABEL_FONT = "11px";

@@ -80,7 +80,14 @@ function headRow(scene: Scene): HTMLElement {
   return element(
     "thead",
     "",
-    element("tr", "", element("th", "jsp-variant", "Variant"), element("th", ""), plot, ...numbers),
+    element(
+      "tr",
+      "",
+      element("th", "jsp-variant", "Variant"),
+      element("th", "", element("span", "jsp-hidden", "Run")),
+      plot,
+      ...numbers,
+    ),
   );
 }
 

@@ -67,11 +67,9 @@ export function sizeSweep(doc: SweepDocument, shared: Shared): Part {
     paint();
     side.replaceChildren(...atSize(scene));
     legend.replaceChildren(...legendOf(scene));
-  };
-  const slider = sizeSlider(scene, () => {
-    change();
     replay.replaceChildren(replayOf(scene, shared));
-  });
+  };
+  const slider = sizeSlider(scene, () => change());
   const legend = element("p", "jsp-legend");
   const choices = [
     { key: "", title: "Transports" },
@@ -92,7 +90,6 @@ export function sizeSweep(doc: SweepDocument, shared: Shared): Part {
     (key) => {
       scene.isCold = key === "cold";
       change();
-      replay.replaceChildren(replayOf(scene, shared));
     },
   );
   const left = element("div", "", picture, slider.parentElement ?? slider);
@@ -105,7 +102,6 @@ export function sizeSweep(doc: SweepDocument, shared: Shared): Part {
     replay,
   );
   change();
-  replay.replaceChildren(replayOf(scene, shared));
   return { node, paint };
 }
 

@@ -101,7 +101,14 @@ function headRow({ trace, columns, guide }: Scene): HTMLElement {
   return element(
     "thead",
     "",
-    element("tr", "", stage, element("th", "jsp-lane"), plot, ...numbers),
+    element(
+      "tr",
+      "",
+      stage,
+      element("th", "jsp-lane", element("span", "jsp-hidden", "Lane")),
+      plot,
+      ...numbers,
+    ),
   );
 }
 
