@@ -54,6 +54,8 @@ async function jump(
   const { content: notebook } = panel;
   app.shell.activateById(panel.id);
   notebook.activeCellIndex = notebook.widgets.indexOf(cell);
+  // To read, not to edit: the keys of the notebook move on from here.
+  notebook.mode = "command";
   await notebook.scrollToCell(cell, "start");
   notebook.activate();
 }
