@@ -67,7 +67,10 @@ function barsOf({ camera, index }: Scene, strip: Strip): Visible | null {
       to: Math.min(left + width, Math.max(to, from + 1)),
     });
   }
-  return bars.length > MOST_SPANS ? bars.filter((bar) => bar.to - bar.from >= NAME_FROM_PX) : bars;
+  const isCrowded = bars.length > BESIDE_MOST;
+  const shown =
+    bars.length > MOST_SPANS ? bars.filter((bar) => bar.to - bar.from >= NAME_FROM_PX) : bars;
+  return { bars: shown, isCrowded };
 }
 
 function paintStrip(
