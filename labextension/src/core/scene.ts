@@ -223,20 +223,19 @@ function paintGutter(
     context.fillStyle = colours.line;
     context.fillRect(0, row.y + row.height - 1, camera.left, 1);
     const room = camera.left - 10;
+    const isFirst = row.isFirst || at === 0;
+    // The process is told before the thread where there is no room for both.
+    context.font = `600 12px ${colours.font}`;
+    context.fillStyle = colours.ink;
+    const title = isFirst ? shortened(row.title, room, measure) : "";
+    context.fillText(title, 0, row.y + 16);
+    const left = room - (title === "" ? 0 : measure(title) + 6);
     context.font = `11px ${colours.font}`;
     context.fillStyle = colours.quiet;
-    const part = shortened(row.part, room * 0.55, measure);
-    const partWidth = part === "" ? 0 : measure(part) + 6;
+    const part = shortened(row.part, left, measure);
     context.fillText(part, room - measure(part), row.y + 16);
-    const isFirst = row.isFirst || at === 0;
     if (row.error_ns > 0 && row.isFirst) {
       context.fillText(shortened(`±${duration(row.error_ns)}`, room, measure), 0, row.y + 31);
-    }
-    if (isFirst) {
-      context.font = `600 12px ${colours.font}`;
-      context.fillStyle = colours.ink;
-      const left = room - partWidth;
-      context.fillText(shortened(row.title, left, measure), 0, row.y + 16);
     }
   });
 }
