@@ -6,6 +6,7 @@ address decides: it is zero-copy if it falls into a mapping of the object store 
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterable, Sequence
 from itertools import islice
@@ -13,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 #: Mappings of Ray's object store: shared memory, and files when it fell back to disk.
-_STORE_MARKS = ("/plasma", "/dev/shm/plasma")  # noqa: S108  (a path to look for, not to write)
+#: Source: Ray 2.60.0, src/ray/object_manager/plasma/dlmalloc.cc: mkstemp of plasmaXXXXXX, unlinked.
+_STORE_FILE = re.compile(r"/plasma\w{6}( \(deleted\))?$")
 _LEAVES = 16
 #: A line of maps: address, permissions, offset, device, inode and, if there is one, the path.
 _FIELDS_WITH_PATH = 6
@@ -86,7 +88,7 @@ def store_ranges() -> list[tuple[int, int]] | None:
     ranges = []
     for line in maps.read_text("utf-8", "replace").splitlines():
         fields = line.split(maxsplit=5)
-        if len(fields) == _FIELDS_WITH_PATH and any(mark in fields[5] for mark in _STORE_MARKS):
+        if len(fields) == _FIELDS_WITH_PATH and _STORE_FILE.search(fields[5].rstrip()):
             low, _, high = fields[0].partition("-")
             ranges.append((int(low, 16), int(high, 16)))
     return ranges

@@ -19,9 +19,10 @@ if TYPE_CHECKING:
 
 MAPS = """\
 7f00000000-7f00001000 r--p 00000000 00:01 12     /usr/lib/libc.so
-7f10000000-7f20000000 rw-s 00000000 00:0f 13     /dev/shm/plasmaXXXX (deleted)
+7f10000000-7f20000000 rw-s 00000000 00:0f 13     /dev/shm/plasmaX5y0Z1 (deleted)
 7f30000000-7f30001000 rw-p 00000000 00:00 0
-7f40000000-7f50000000 rw-s 00000000 08:01 14     /tmp/session/plasma fallback
+7f40000000-7f50000000 rw-s 00000000 08:01 14     /tmp/ray session/plasmaAbCdEf (deleted)
+7f60000000-7f70000000 r--s 00000000 08:01 15     /data/plasma-physics/shots.npy
 """
 
 
@@ -96,7 +97,7 @@ def maps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.usefixtures("maps")
 def test_the_ranges_are_those_of_the_object_store() -> None:
-    """Shared memory and its fallback on disk count, deleted files too; libraries do not."""
+    """Shared memory and its fallback on disk count; libraries and mapped files do not."""
     assert store_ranges() == [(0x7F10000000, 0x7F20000000), (0x7F40000000, 0x7F50000000)]
 
 
