@@ -475,6 +475,7 @@ def test_one_recording_that_arms_a_place_twice_records_a_call_once(
 
     library.function(1)
     first.remove()
+    first.remove()
     library.function(2)
     second.remove()
     library.function(3)
