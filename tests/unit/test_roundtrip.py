@@ -480,7 +480,8 @@ def test_the_peak_is_what_the_docstring_says(key: str) -> None:
     tracemalloc.start()
 
     # when
-    RoundTrip(value, transports=[key], repeat=3).run()
+    trip = RoundTrip(value, transports=[key], repeat=3)
+    trip.run()
     left, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
 
@@ -489,3 +490,4 @@ def test_the_peak_is_what_the_docstring_says(key: str) -> None:
     reserve = 0.6 if PEAK_COPIES[key] else 0.2
     assert PEAK_COPIES[key] - 0.1 <= peak / value.nbytes <= PEAK_COPIES[key] + reserve
     assert left < 0.1 * value.nbytes
+    assert trip.sweep.points
