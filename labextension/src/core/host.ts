@@ -7,9 +7,6 @@ export interface Host {
   save?(name: string, blob: Blob): void;
   /** Put text on the clipboard; without it the browser's own clipboard is used. */
   copy?(text: string): Promise<void> | void;
-  /** Former names, read by nobody; they go when no host gives them any more. */
-  readonly name?: string;
-  copyText?(text: string): Promise<void>;
 }
 
 /** A picture that is on the page. */
