@@ -6,8 +6,8 @@ import os
 
 from hypothesis import Phase, settings
 
-# Under `uv run pytest` Ray would start each worker by `uv run` in a copy of this folder, and build the
-# whole project there first (ray 2.43 and later, ray._private.worker:init).
+# Under `uv run pytest` Ray would start each worker by `uv run` in a copy of this folder, and build
+# the whole project there first (seen with ray 2.60, ray._private.worker:init).
 os.environ.setdefault("RAY_ENABLE_UV_RUN_RUNTIME_ENV", "0")
 
 # Without a database no folder appears beside the tests; with fixed draws a red run is red again.
