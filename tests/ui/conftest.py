@@ -127,8 +127,17 @@ def serving(folder: Path, disabled: tuple[str, ...]) -> Iterator[str]:
         try:
             yield address(folder / "runtime", server, log)
         finally:
-            server.terminate()
-            server.wait(timeout=30)
+            stop(server)
+
+
+def stop(server: subprocess.Popen[bytes]) -> None:
+    """Stop a server; one that waits for a kernel that is just starting waits too long."""
+    server.terminate()
+    try:
+        server.wait(timeout=20)
+    except subprocess.TimeoutExpired:
+        server.kill()
+        server.wait()
 
 
 def server_command(root: Path) -> list[str]:
