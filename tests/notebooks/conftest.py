@@ -1,0 +1,194 @@
+"""A real kernel, driven as a front end does: cells in, messages out, interrupts in between."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import tempfile
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from jupyter_client.manager import KernelManager
+
+from jupyter_serprof.model import Sweep, Trace, from_document
+from jupyter_serprof.model.document import MIME_TYPE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+_COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+#: What a cell may take on a slow machine before the test gives up.
+_PATIENCE_S = 120
+_SHOWN = ("stream", "display_data", "execute_result", "error")
+
+
+@dataclass
+class Ran:
+    """What one cell gave, in the order of the notebook."""
+
+    status: str
+    outputs: list[dict[str, Any]] = field(default_factory=list)
+
+    @property
+    def kinds(self) -> list[str]:
+        """The types of the outputs; a picture of ours is ``document``."""
+        return ["document" if _document(o) else str(o["output_type"]) for o in self.outputs]
+
+    @property
+    def documents(self) -> list[Trace | Sweep]:
+        """Our documents, validated."""
+        return [from_document(found) for o in self.outputs if (found := _document(o))]
+
+    @property
+    def trace(self) -> Trace:
+        """The only document."""
+        (document,) = self.documents
+        assert isinstance(document, Trace)
+        return document
+
+    @property
+    def sweep(self) -> Sweep:
+        """The only document."""
+        (document,) = self.documents
+        assert isinstance(document, Sweep)
+        return document
+
+    @property
+    def texts(self) -> list[str]:
+        """The text of each document, as an untrusted notebook shows it."""
+        return [str(o["data"]["text/plain"]) for o in self.outputs if _document(o)]
+
+    def stream(self, name: str = "stdout") -> str:
+        """Return what was printed."""
+        return "".join(o["text"] for o in self.outputs if o.get("name") == name)
+
+    @property
+    def value(self) -> str | None:
+        """The text of the last value."""
+        shown = [o for o in self.outputs if o["output_type"] == "execute_result"]
+        return str(shown[-1]["data"]["text/plain"]) if shown else None
+
+    @property
+    def error(self) -> str:
+        """The traceback without colours; empty without an error."""
+        lines = [line for o in self.outputs for line in o.get("traceback", ())]
+        return _COLOURS.sub("", "\n".join(lines))
+
+    @property
+    def written_bytes(self) -> int:
+        """What the data of our documents take as the kernel sends them."""
+        data = [o["data"] for o in self.outputs if _document(o)]
+        return sum(
+            len(json.dumps(entry, ensure_ascii=False, separators=(",", ":")).encode())
+            for entry in data
+        )
+
+    @property
+    def saved_bytes(self) -> int:
+        """What the outputs take in a saved notebook, where each number has a line of its own."""
+        return len(json.dumps([[[self.outputs]]], ensure_ascii=False, indent=1).encode())
+
+
+def _document(output: dict[str, Any]) -> dict[str, object] | None:
+    found: dict[str, object] | None = output.get("data", {}).get(MIME_TYPE)
+    return found
+
+
+class Kernel:
+    """An ipykernel of this environment."""
+
+    def __init__(self, folder: Path) -> None:
+        self._manager = KernelManager(kernel_name="python3")
+        self._manager.start_kernel(cwd=str(folder))
+        self.client: Any = self._manager.blocking_client()
+        self.client.start_channels()
+        self.client.wait_for_ready(timeout=_PATIENCE_S)
+
+    def run(self, cell: str, *, interrupt_at: str = "", silent: bool = False) -> Ran:
+        """Run a cell; interrupt the kernel when it prints a given text."""
+        request = self.client.execute(cell, silent=silent)
+        ran = Ran("")
+        while True:
+            message = self.client.get_iopub_msg(timeout=_PATIENCE_S)
+            content = message["content"]
+            if message["parent_header"].get("msg_id") != request:
+                continue
+            if content.get("execution_state") == "idle":
+                break
+            if message["msg_type"] in _SHOWN:
+                ran.outputs.append({"output_type": message["msg_type"], **content})
+            if interrupt_at and interrupt_at in content.get("text", ""):
+                self._manager.interrupt_kernel()
+        ran.status = self._reply(request)["status"]
+        return ran
+
+    def start_ray(self, cell: str) -> Ran:
+        """Run a cell that starts Ray, up to three times if it could not.
+
+        The raylet of Ray 2.60 gives up after 15 s without its agent ("Timed out waiting for file
+        .../metrics_agent_port" in raylet.err), which a busy machine needs longer to start.
+        """
+        for _ in range(3):
+            ran = self.run(cell)
+            if ran.status == "ok":
+                break
+        return ran
+
+    def complete(self, text: str) -> dict[str, Any]:
+        """Ask for completions at the end of a text."""
+        return self._reply(self.client.complete(text))
+
+    def is_complete(self, text: str) -> str:
+        """Ask whether a console should run a text."""
+        return str(self._reply(self.client.is_complete(text))["status"])
+
+    def _reply(self, request: str) -> dict[str, Any]:
+        while True:
+            message = self.client.get_shell_msg(timeout=_PATIENCE_S)
+            if message["parent_header"].get("msg_id") == request:
+                content: dict[str, Any] = message["content"]
+                return content
+
+    def close(self) -> None:
+        """End the kernel and everything that it started."""
+        self.client.stop_channels()
+        self._manager.shutdown_kernel(now=True)
+
+
+@pytest.fixture(scope="module")
+def kernel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kernel]:
+    """A kernel with the extension, without Ray."""
+    made = Kernel(tmp_path_factory.mktemp("kernel"))
+    made.run("%load_ext jupyter_serprof\nimport pickle, threading, time")
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def new_kernel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kernel]:
+    """A kernel of its own for one test, with nothing in it."""
+    made = Kernel(tmp_path_factory.mktemp("new"))
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="module")
+def ray_kernel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kernel]:
+    """A kernel with the extension and a small Ray of its own."""
+    pytest.importorskip("ray", reason="Ray is not installed")
+    # Sockets lie in it, and their paths must be short.
+    folder = tempfile.mkdtemp(prefix="ray")
+    made = Kernel(tmp_path_factory.mktemp("ray"))
+    ran = made.start_ray(
+        "%load_ext jupyter_serprof\nimport pickle, threading, time, numpy as np, ray\n"
+        "_ = ray.init(num_cpus=2, include_dashboard=False, object_store_memory=300_000_000,"
+        f" log_to_driver=False, _temp_dir={folder!r})"
+    )
+    assert ran.status == "ok", ran.error
+    yield made
+    made.run("ray.shutdown()")
+    made.close()
+    shutil.rmtree(folder, ignore_errors=True)
