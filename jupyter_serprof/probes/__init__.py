@@ -89,16 +89,26 @@ class Probe:
 
 def available_probes(*, detail: bool = False) -> list[Probe]:
     """Return one new probe of each kind; a broken additional one is left out, not raised."""
-    return [kind(detail=detail) for kind in _kinds()]
+    made = []
+    for name, kind in _kinds():
+        try:
+            made.append(kind(detail=detail))
+        except Exception as error:  # noqa: BLE001  (somebody else's plug-in must not stop ours)
+            _leave_out(name, error)
+    return made
 
 
 @cache
-def _kinds() -> tuple[type[Probe], ...]:
+def _kinds() -> tuple[tuple[str, type[Probe]], ...]:
     """Look the probes up once: reading the metadata of every distribution takes 30 ms."""
-    found: list[type[Probe]] = []
+    found: list[tuple[str, type[Probe]]] = []
     for entry in sorted(entry_points(group="jupyter_serprof.probes"), key=lambda e: e.name):
         try:
-            found.append(cast("type[Probe]", entry.load()))
-        except Exception as error:  # noqa: BLE001  (somebody else's plug-in must not stop ours)
-            print(f"jupyter_serprof: the probe {entry.name} is left out: {error}", file=sys.stderr)  # noqa: T201
+            found.append((entry.name, cast("type[Probe]", entry.load())))
+        except Exception as error:  # noqa: BLE001  (as above)
+            _leave_out(entry.name, error)
     return tuple(found)
+
+
+def _leave_out(name: str, error: Exception) -> None:
+    print(f"jupyter_serprof: the probe {name} is left out: {error}", file=sys.stderr)  # noqa: T201

@@ -24,8 +24,19 @@ _WAITS = (
 )
 
 
+#: ``import_module`` asks the seam for modules that are loaded, too: nothing is imported then.
+_LOADED = ""
+
+
+def _note_loaded(args: Any, kwargs: Any) -> Any:  # noqa: ANN401
+    """Note whether the module is there already."""
+    return args, kwargs, bool(args) and args[0] in sys.modules
+
+
 def _arm_late_probes(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa: ANN401, ARG001
     """Note which module was imported, and arm the probes that waited for it."""
+    if token:
+        return _LOADED
     for recorder in active_recorders():
         recorder.arm_waiting()
     return args[0] if args else None
@@ -45,7 +56,11 @@ class InterpreterProbe(Probe):
     def points(self) -> list[Point]:
         """Return the import seam and the waits."""
         imports = Point(
-            "importlib._bootstrap:_find_and_load", "import", "import", after=_arm_late_probes
+            "importlib._bootstrap:_find_and_load",
+            "import",
+            "import",
+            before=_note_loaded,
+            after=_arm_late_probes,
         )
         waits = [Point(place, "python.wait", "python.wait") for place in _WAITS]
         return [
@@ -57,8 +72,9 @@ class InterpreterProbe(Probe):
         """Listen at the seams and to the collector."""
         super().arm(recorder)
         self._recorder = recorder
-        self._gc_start_ns = 0
-        gc.callbacks.append(self._collected)
+        self._gc_start_ns: int | None = None
+        if self._collected not in gc.callbacks:
+            gc.callbacks.append(self._collected)
 
     def remove(self) -> None:
         """Stop listening."""
@@ -69,7 +85,7 @@ class InterpreterProbe(Probe):
     def _collected(self, phase: str, info: dict[str, int]) -> None:
         if phase == "start":
             self._gc_start_ns = self._recorder.now()
-        elif self._gc_start_ns:
+        elif self._gc_start_ns is not None:
             end, generation = self._recorder.now(), info.get("generation")
             self._recorder.add((_GC, get_ident(), self._gc_start_ns, end, None, generation, None))
 
@@ -77,7 +93,7 @@ class InterpreterProbe(Probe):
         """Keep the outermost of nested imports; name the module."""
         for draft in run.drafts:
             if draft.role == "import":
-                draft.is_dropped = draft.is_inside("import")
+                draft.is_dropped = draft.extra == _LOADED or draft.is_inside("import")
                 draft.name = (
                     f"import {str(draft.extra).partition('.')[0]}" if draft.extra else "import"
                 )

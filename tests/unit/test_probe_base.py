@@ -204,7 +204,6 @@ def test_a_plug_in_that_cannot_be_loaded_is_left_out(
     assert "the probe broken is left out" in capsys.readouterr().err
 
 
-@pytest.mark.xfail(reason="probes._kinds guards the loading only, not the making", strict=True)
 def test_a_plug_in_that_cannot_be_made_is_left_out(entries: list[FakeEntry]) -> None:
     """A probe whose constructor fails is a broken plug-in, too."""
 
