@@ -13,6 +13,7 @@ from jupyter_serprof.views.alt import alt_text
 from jupyter_serprof.views.embed import embedded
 from jupyter_serprof.views.figure import png
 from jupyter_serprof.views.text import text
+from jupyter_serprof.views.widget import widget_view
 
 if TYPE_CHECKING:
     from jupyter_serprof.model import Sweep
@@ -69,10 +70,20 @@ def bundle(
         picture = _picture(doc, view, MOST_BYTES - _written_bytes(data))
     except Exception as error:  # noqa: BLE001  (no picture must not cost the result)
         noted = _noted(doc, error)
-        return {_TEXT: text(noted, view=view), MIME_TYPE: to_document(noted)}, metadata
+        bare = {_TEXT: text(noted, view=view), MIME_TYPE: to_document(noted)}
+        return {**bare, **_widget(noted, view)}, metadata
     width, height = (int.from_bytes(picture[at], "big") for at in (_PNG_WIDTH, _PNG_HEIGHT))
     metadata[_PICTURE] = {"width": width, "height": height, "alt": alt_text(doc)}
-    return {**data, _PICTURE: base64.b64encode(picture).decode("ascii")}, metadata
+    drawn = {_PICTURE: base64.b64encode(picture).decode("ascii")}
+    return {**data, **drawn, **_widget(doc, view)}, metadata
+
+
+def _widget(doc: Trace | Sweep, view: str | None) -> dict[str, object]:
+    """Return the live widget where our extension is not (VS Code, Colab, marimo), if it can be."""
+    try:
+        return widget_view(doc, view=view)
+    except Exception:  # noqa: BLE001  (text, picture and document are there without it)
+        return {}
 
 
 def _picture(doc: Trace | Sweep, view: str | None, room_bytes: int) -> bytes:

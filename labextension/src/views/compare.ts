@@ -43,7 +43,7 @@ export function compareShell(
     .map((warning) => element("p", "jsp-outcome", warning));
   const bodies = groups.map(({ name, pairs }) => groupOf(name, pairs, _host));
   root.replaceChildren(
-    element("header", "jsp-head", title, facts, ...warnings),
+    element("div", "jsp-head", title, facts, ...warnings),
     ...(bodies.length === 0 ? [element("p", "jsp-note", nothing)] : bodies),
   );
   return { destroy: () => root.replaceChildren() };

@@ -9,7 +9,7 @@ export function head(doc: SerprofDocument): HTMLElement {
   headline.setAttribute("role", "heading");
   headline.setAttribute("aria-level", "3");
   const facts = element("p", "jsp-facts", ...factsOf(doc).map((fact) => element("span", "", fact)));
-  return element("header", "jsp-head", headline, outcome(doc), facts, ...warnings(doc));
+  return element("div", "jsp-head", headline, outcome(doc), facts, ...warnings(doc));
 }
 
 /** Python writes the facts; a document without them still says when and with what it was recorded. */
