@@ -15,8 +15,9 @@ from jupyter_serprof.model.errors import DocumentError, damaged, shown
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-#: Up to this length a column stays a plain list, which people and diffs can read.
-PLAIN_LIMIT = 2_000
+#: Up to this length a column stays a plain list, which people and diffs can read. A notebook file
+#: gives each number a line of its own, so longer ones are packed.
+PLAIN_LIMIT = 64
 #: int64 has no room for "unknown", so a packed column spends its smallest value on it.
 _UNKNOWN = -(2**63)
 _LONGEST = 50_000_000

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 MOST_SPANS = 20_000
 #: Over all rows of a waterfall; a piece takes some 20 bytes.
 MOST_PIECES = 300
+#: Bytes in-band and out-of-band, faults, types: what a click on a span shows.
+MOST_DETAILS = 60
 _FEWEST_PIECES = 4
 _NOTABLY_LONGER = 1.5
 
@@ -63,7 +65,28 @@ def _smaller(trace: Trace, most_spans: int) -> Trace:
         most = max(_FEWEST_PIECES, MOST_PIECES // len(waterfall.rows))
         rows = tuple(_coarser(row, most) for row in waterfall.rows)
         trace = replace(trace, waterfall=replace(waterfall, rows=rows))
-    return trace if len(trace.spans) <= most_spans else _cut(trace, most_spans)
+    trace = trace if len(trace.spans) <= most_spans else _cut(trace, most_spans)
+    return _with_fewer_details(trace)
+
+
+def _with_fewer_details(trace: Trace) -> Trace:
+    """Keep the details of the longest spans and of those that findings point at: 120 B each."""
+    told = [i for i, span in enumerate(trace.spans) if span.details]
+    if len(told) <= MOST_DETAILS:
+        return trace
+    pointed = [i for finding in trace.findings for i in finding.spans]
+    by_length = sorted(told, key=lambda i: -trace.spans[i].duration_ns)
+    kept = set(list(dict.fromkeys([*pointed, *by_length]))[:MOST_DETAILS])
+    spans = tuple(
+        span if i in kept or not span.details else span._replace(details=None)
+        for i, span in enumerate(trace.spans)
+    )
+    note = (
+        f"details of the {format_count(len(kept))} longest spans are in this output; "
+        "save all with --save FILE"
+    )
+    quality = replace(trace.quality, notes=(*trace.quality.notes, note))
+    return replace(trace, spans=spans, quality=quality)
 
 
 def _coarser(row: Row, most: int) -> Row:
