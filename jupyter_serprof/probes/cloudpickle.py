@@ -135,9 +135,7 @@ class _PickleFamily(Probe):
         for name, value in list(vars(main).items()) if main else ():
             point = self._originals.get(id(_unhooked(value)))
             # The shell keeps results as _, _1 ...; a name that the user typed has a letter first.
-            # pickle.loads is cloudpickle.loads: the other probe of this recording may be here.
-            is_heard = isinstance(value, Hook) and recorder in value.sinks
-            if point is not None and not name.startswith("_") and not is_heard:
+            if point is not None and not name.startswith("_"):
                 self.arm_point(point, recorder, owner=main, attribute=name)
 
     def refine(self, run: Run) -> None:
