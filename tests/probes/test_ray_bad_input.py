@@ -145,9 +145,12 @@ def test_an_interrupt_while_waiting_keeps_what_was_seen(detail: bool) -> None:
 
 
 def _in_a_new_process(code: str) -> str:
-    """Run code that prints one word in a Python of its own."""
+    """Run code that prints one word in a Python of its own; it may join the session's cluster."""
+    import ray
+
+    address = ray.get_runtime_context().gcs_address
     done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(_HEAD) + textwrap.dedent(code)],
+        [sys.executable, "-c", textwrap.dedent(_HEAD) + textwrap.dedent(code), address],
         capture_output=True,
         text=True,
         timeout=240,
@@ -158,20 +161,13 @@ def _in_a_new_process(code: str) -> str:
 
 
 _HEAD = """
-import tempfile
+import sys
 from jupyter_serprof.api import record
 from jupyter_serprof.capture.patching import armed_places
 
 def start():
     import ray
-    for _ in range(4):
-        try:
-            return ray.init(
-                num_cpus=1, include_dashboard=False, object_store_memory=200_000_000,
-                log_to_driver=False, _temp_dir=tempfile.mkdtemp(prefix="sp"),
-            )
-        except Exception:
-            ray.shutdown()
+    ray.init(address=sys.argv[1], log_to_driver=False)
 
 def report(recording):
     trace = recording.trace
@@ -184,6 +180,7 @@ def report(recording):
 """
 
 
+@pytest.mark.usefixtures("cluster")
 def test_ray_may_be_imported_and_started_while_recording() -> None:
     """A cell that imports Ray, starts it and uses it is seen from the first put on."""
     # given
@@ -204,6 +201,7 @@ def test_ray_may_be_imported_and_started_while_recording() -> None:
     assert word == "seen"
 
 
+@pytest.mark.usefixtures("cluster")
 def test_ray_may_be_shut_down_while_recording() -> None:
     """What was seen before the shutdown stays; the rest of Ray is not asked any more."""
     # given
@@ -231,6 +229,7 @@ def test_ray_may_be_shut_down_while_recording() -> None:
     assert word == "kept"
 
 
+@pytest.mark.usefixtures("cluster")
 def test_without_a_cluster_nothing_is_started() -> None:
     """Recording, and asking for the document, never start a Ray."""
     # given
