@@ -120,8 +120,9 @@ def roundtrip(
 
     Notes
     -----
-    At the peak the value is held three times for an in-band transport (value, pickle, result),
-    twice for Ray (value, store) and once for out-of-band pickle, whose result aliases the value.
+    At the peak the value is held three times for an in-band transport (value, pickle, result) and
+    once for out-of-band pickle, whose result aliases it. Ray's store holds one copy, and for a
+    moment two: it frees that of the run before late.
     """
     trip = RoundTrip(value, name=name, transports=transports, repeat=repeat, detail=detail)
     return trip.run()
