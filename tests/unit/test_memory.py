@@ -110,7 +110,10 @@ def test_where_there_are_no_maps_nobody_knows(maps: Path) -> None:
 
 def test_the_maps_of_this_process_can_be_read() -> None:
     """Without Ray there is no object store in it."""
-    assert store_ranges() in ([], None)
+    ranges = store_ranges()
+
+    # A Ray may live in the process of the tests; then its store is among them.
+    assert ranges is None or all(low < high for low, high in ranges)
 
 
 @pytest.mark.parametrize(
