@@ -109,7 +109,7 @@ def test_where_there_are_no_maps_nobody_knows(maps: Path) -> None:
 
 
 def test_the_maps_of_this_process_can_be_read() -> None:
-    """Without Ray there is no object store in it."""
+    """The ranges of a real process are ordered pairs, where there are maps at all."""
     ranges = store_ranges()
 
     # A Ray may live in the process of the tests; then its store is among them.
