@@ -43,6 +43,15 @@ describe("axes", () => {
     expect(ticksBetween(5, 5, 4)).toEqual([]);
   });
 
+  it("never have more ticks than there is room for", () => {
+    for (const most of [1, 2, 3, 4, 7]) {
+      for (const end of [0.3, 1, 2.4, 99, 100, 1_840, 71_300_000]) {
+        expect(ticksBetween(0, end, most).length).toBeLessThanOrEqual(Math.max(2, most));
+      }
+    }
+    expect(ticksBetween(0, Number.POSITIVE_INFINITY, 4)).toEqual([]);
+  });
+
   it("have whole decades when logarithmic, also without values", () => {
     expect(decades([12_000, 3e8])).toEqual({ from: 4, to: 9 });
     expect(decades([100])).toEqual({ from: 2, to: 3 });

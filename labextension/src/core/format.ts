@@ -3,12 +3,13 @@
  * jupyter_serprof/model/units.py is the twin of this file.
  */
 
+import { formatLocale } from "d3-format";
+
 export const NOT_APPLICABLE = "–";
 export const NOT_SEEN = "n/a";
 
 /** A space that keeps digits and unit on one line. */
 const GAP = "\u00a0";
-const MINUS = "\u2212";
 /** Below this a rate is mostly fixed cost, so it says nothing about the bytes. */
 const RATE_FLOOR_BYTES = 64_000;
 
@@ -37,25 +38,21 @@ function significant(value: number): string {
   return fixed(value, Math.max(0, 3 - wholeDigits));
 }
 
-const formatters = new Map<number, Intl.NumberFormat>();
-
-/** Making a formatter takes 50 µs, using one 1 µs; labels of a moving picture need thousands. */
-function formatter(decimals: number): Intl.NumberFormat {
-  const known = formatters.get(decimals);
-  const made =
-    known ??
-    new Intl.NumberFormat("en-US", {
-      minimumFractionDigits: decimals,
-      maximumFractionDigits: decimals,
-    });
-  formatters.set(decimals, made);
-  return made;
-}
+const locale = formatLocale({
+  decimal: ".",
+  thousands: ",",
+  grouping: [3],
+  currency: ["", ""],
+  minus: "\u2212",
+});
+const formatters = new Map<number, (value: number) => string>();
 
 /** A number with exactly this many decimals: "1,840.0". */
 export function fixed(value: number, decimals: number): string {
-  const text = formatter(decimals).format(Math.abs(value));
-  return value < 0 && /[1-9]/.test(text) ? MINUS + text : text;
+  // Making a format costs more than using it; labels of a moving picture need thousands.
+  const known = formatters.get(decimals) ?? locale.format(`,.${decimals}f`);
+  formatters.set(decimals, known);
+  return known(value);
 }
 
 /** The largest unit in which the value, once rounded to three digits, is at least 1. */

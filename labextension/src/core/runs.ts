@@ -1,5 +1,7 @@
 /** The lines of a sweep: for each variant and size the cold run and the median warm one. */
 
+import { quantileSorted } from "d3-array";
+
 import {
   type DrawnTrace,
   isDrawn,
@@ -58,13 +60,7 @@ export function quartiles(sorted: readonly number[]): readonly [number, number] 
   if (sorted.length < 4) {
     return null;
   }
-  const at = (share: number): number => {
-    const position = share * (sorted.length - 1);
-    const low = sorted[Math.floor(position)] as number;
-    const high = sorted[Math.ceil(position)] as number;
-    return low + (high - low) * (position % 1);
-  };
-  return [at(0.25), at(0.75)];
+  return [quantileSorted(sorted, 0.25) as number, quantileSorted(sorted, 0.75) as number];
 }
 
 /** Titles, families and order of stage keys, as the traces of the sweep tell them. */

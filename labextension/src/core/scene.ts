@@ -1,8 +1,10 @@
 /** Paint the Lanes view: what is visible of it, and nothing else. */
 
+import { precisionFixed } from "d3-format";
+
 import { ticksBetween } from "./axis";
 import type { Step } from "./critical";
-import { columnScale, count, duration } from "./format";
+import { columnScale, duration, fixed } from "./format";
 import type { LaneLayout, LaneRow } from "./lanes";
 import { visibleRows } from "./lanes";
 import { addTrack, type Bright, type Camera, fillBatch, newBatch } from "./paint";
@@ -251,37 +253,16 @@ export function paintAxis(
   const { unit, unitNs } = columnScale(reach);
   const found = axisTicks(camera);
   const step = ((found[1]?.time ?? 0) - (found[0]?.time ?? 0)) / unitNs;
-  const decimals = decimalsOf(step);
+  const decimals = step > 0 ? precisionFixed(step) : 0;
   const measure = measureWith(context);
   context.font = `11px ${colours.font}`;
   context.fillStyle = colours.quiet;
   context.textBaseline = "alphabetic";
   found.forEach(({ x, time }, at) => {
-    const number = (time / unitNs).toFixed(decimals);
-    const text =
-      at === found.length - 1 ? `${withCommas(number)}\u00a0${unit}` : withCommas(number);
+    const number = fixed(time / unitNs, decimals);
+    const text = at === found.length - 1 ? `${number}\u00a0${unit}` : number;
     const half = measure(text) / 2;
     const right = camera.left + camera.width;
     context.fillText(text, Math.min(Math.max(x - half, camera.left), right - 2 * half), baseline);
   });
-}
-
-/** As many decimals as tell neighbouring ticks apart: 0.25 needs two. */
-function decimalsOf(step: number): number {
-  let decimals = 0;
-  while (
-    step > 0 &&
-    decimals < 6 &&
-    Math.abs(step * 10 ** decimals - Math.round(step * 10 ** decimals)) > 1e-6
-  ) {
-    decimals += 1;
-  }
-  return decimals;
-}
-
-function withCommas(text: string): string {
-  const [whole = "", part] = text.split(".");
-  const grouped = count(Math.abs(Number(whole)));
-  const sign = text.startsWith("-") && Number(text) !== 0 ? "\u2212" : "";
-  return `${sign}${grouped}${part === undefined ? "" : `.${part}`}`;
 }

@@ -1,5 +1,7 @@
 /** Lines over size: the median and spread of a variant, or of one of its stages, at each size. */
 
+import { quantileSorted } from "d3-array";
+
 import type { Point, SweepDocument } from "./document";
 
 export interface SizePoint {
@@ -36,11 +38,7 @@ function timeOf(point: Point, stage: string | null): number {
 
 function sizePoint(size_bytes: number, times: readonly number[]): SizePoint {
   const sorted = times.toSorted((a, b) => a - b);
-  const at = (share: number): number => {
-    const place = share * (sorted.length - 1);
-    const [low, high] = [sorted[Math.floor(place)] as number, sorted[Math.ceil(place)] as number];
-    return low + (high - low) * (place % 1);
-  };
+  const at = (share: number): number => quantileSorted(sorted, share) as number;
   const isFew = sorted.length < 4;
   return {
     size_bytes,
