@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from jupyter_serprof.model import Lane
+from jupyter_serprof.model import Group, Lane, Table
 
 MAIN_LANE = "client/main"
 
@@ -41,7 +41,7 @@ class Draft:
 
 @dataclass(slots=True)
 class Run:
-    """Everything that probes may complete after a run.
+    """Everything that probes may complete after a run; groups are on the clock of the drafts.
 
     ``start`` and ``end`` are on the clock of the drafts; ``wall_offset`` added to a draft's time
     gives the time of day in ns.
@@ -54,3 +54,5 @@ class Run:
     lanes: dict[str, Lane]
     notes: list[str] = field(default_factory=list)
     clock_error_ns: int = 0
+    groups: list[Group] = field(default_factory=list)
+    tables: list[Table] = field(default_factory=list)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from jupyter_serprof.capture.calibration import span_cost_ns
 from jupyter_serprof.capture.draft import MAIN_LANE, Draft, Run
@@ -10,7 +11,7 @@ from jupyter_serprof.capture.environment import describe_environment, producer
 from jupyter_serprof.capture.failure import describe_failure
 from jupyter_serprof.capture.point import Record
 from jupyter_serprof.capture.recorder import Recorder, Watcher
-from jupyter_serprof.model import Lane, ProbeReport, Quality, Span, Trace
+from jupyter_serprof.model import Group, Lane, ProbeReport, Quality, Span, Trace
 
 
 def freeze(recorder: Recorder, *, name: str, outcome: str = "ok") -> Trace:
@@ -38,6 +39,8 @@ def freeze(recorder: Recorder, *, name: str, outcome: str = "ok") -> Trace:
         producer=producer(),
         lanes=_used_lanes(kept, run),
         spans=_spans(kept, run),
+        groups=_groups(run),
+        tables=tuple(run.tables),
         quality=_quality(recorder, run),
         environment=describe_environment(),
     )
@@ -139,6 +142,14 @@ def _spans(drafts: Sequence[Draft], run: Run) -> tuple[Span, ...]:
             details=draft.details or None,
         )
         for draft in drafts
+    )
+
+
+def _groups(run: Run) -> tuple[Group, ...]:
+    ordered = sorted(run.groups, key=lambda group: group.start_ns)
+    return tuple(
+        replace(group, start_ns=group.start_ns - run.start, end_ns=group.end_ns - run.start)
+        for group in ordered
     )
 
 

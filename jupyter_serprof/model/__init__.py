@@ -7,6 +7,7 @@ from jupyter_serprof.model.stages import STAGES, Stage, stage
 from jupyter_serprof.model.sweep import Point, Sweep, SweepTrace, Variant
 from jupyter_serprof.model.trace import (
     Finding,
+    Group,
     Lane,
     Limits,
     ProbeReport,
@@ -14,6 +15,8 @@ from jupyter_serprof.model.trace import (
     Row,
     Span,
     Summary,
+    Table,
+    TableColumn,
     Trace,
     Waterfall,
 )
@@ -22,6 +25,7 @@ __all__ = [
     "STAGES",
     "DocumentError",
     "Finding",
+    "Group",
     "Lane",
     "Limits",
     "Point",
@@ -35,6 +39,8 @@ __all__ = [
     "Summary",
     "Sweep",
     "SweepTrace",
+    "Table",
+    "TableColumn",
     "Trace",
     "UsageError",
     "Variant",

@@ -25,6 +25,8 @@ _NO_DEFAULT = object()
 #: What a reader assumes where a document says nothing; the traces inside a sweep say little.
 _ABSENT = {
     "findings": (),
+    "groups": (),
+    "tables": (),
     "limits": Limits(),
     "quality": Quality(),
     "environment": {},

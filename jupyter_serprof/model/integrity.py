@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def check_trace(trace: Trace) -> None:
-    """Refuse rows that do not add up, spans inside themselves, findings that point at no span.
+    """Refuse what does not fit: sums, spans inside themselves, indices that point at nothing.
 
     Raises
     ------
@@ -23,6 +23,8 @@ def check_trace(trace: Trace) -> None:
     """
     _check_sum(trace)
     _check_parents(trace.spans)
+    _check_groups(trace)
+    _check_tables(trace)
     count = len(trace.spans)
     for index in (index for finding in trace.findings for index in finding.spans):
         if not 0 <= index < count:
@@ -68,6 +70,25 @@ def _check_sum(trace: Trace) -> None:
     if total != trace.wall_ns:
         problem = f"its rows add up to {total} ns, not {trace.wall_ns} ns"
         raise damaged(problem)
+
+
+def _check_groups(trace: Trace) -> None:
+    rows = trace.waterfall.rows if trace.waterfall else ()
+    for index in (row.group for row in rows if row.group is not None):
+        if not 0 <= index < len(trace.groups):
+            problem = f"a row belongs to group {index} of {len(trace.groups)}"
+            raise damaged(problem)
+
+
+def _check_tables(trace: Trace) -> None:
+    for table in trace.tables:
+        lengths = {len(row) for row in table.rows} - {len(table.columns)}
+        if lengths:
+            problem = (
+                f"the table {shown(table.key)} has {len(table.columns)} columns "
+                f"and a row of {lengths.pop()}"
+            )
+            raise damaged(problem)
 
 
 def _check_parents(spans: Sequence[Span]) -> None:

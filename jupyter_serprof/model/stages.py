@@ -28,6 +28,8 @@ class Stage:
         True if the caller does nothing but wait in it.
     note
         What the number contains and what it does not.
+    parent
+        Key of the stage that this one is a part of; pictures draw its row under that one's.
     """
 
     key: str
@@ -36,6 +38,7 @@ class Stage:
     family: str = "other"
     waits: bool = False
     note: str = ""
+    parent: str = ""
 
 
 _ALL = (
@@ -137,6 +140,209 @@ _ALL = (
         note="Ray's envelope on the way back, without the pickle inside",
     ),
     Stage("ray.unpickle", "Unpickle in get", 58, "pickle", note="pickle.loads inside ray.get"),
+    Stage(
+        "python.code",
+        "Your code",
+        58,
+        "execute",
+        note="the code of the cell itself, outside the library; sampled every 5 ms",
+    ),
+    Stage(
+        "dask.construct",
+        "Graph construction",
+        60,
+        "build",
+        note="calls of Dask that build the graph, named by the outermost one; sampled every 5 ms",
+    ),
+    Stage(
+        "dask.prepare",
+        "Find collections",
+        61,
+        "build",
+        note="from compute or persist to the expression: which collections, which scheduler",
+    ),
+    Stage(
+        "dask.optimize",
+        "Graph optimization",
+        62,
+        "build",
+        note="of expressions on the client; of arrays, bags and delayed on the scheduler, there "
+        "with fusion and culling; the lane says where",
+    ),
+    Stage(
+        "dask.materialize",
+        "Materialize tasks",
+        63,
+        "build",
+        parent="dask.optimize",
+        note="from layers or expressions to single tasks; on the scheduler of a cluster",
+    ),
+    Stage(
+        "dask.submit",
+        "Create futures",
+        64,
+        "build",
+        note="from the expression to the call that sends it, without its serialization",
+    ),
+    Stage(
+        "dask.serialize",
+        "Graph serialization",
+        65,
+        "pickle",
+        note="pickling the graph with what is embedded in it, on the client",
+    ),
+    Stage(
+        "dask.communicate",
+        "Graph communication",
+        66,
+        "move",
+        note="the graph on its way from client to scheduler",
+    ),
+    Stage(
+        "dask.communicate.batch",
+        "Batch wait",
+        66,
+        "move",
+        waits=True,
+        parent="dask.communicate",
+        note="in the send buffer of the client, which is emptied every 2 to 10 ms",
+    ),
+    Stage(
+        "dask.communicate.frames",
+        "Encode frames",
+        66,
+        "pickle",
+        parent="dask.communicate",
+        note="from the message to frames, with compression",
+    ),
+    Stage(
+        "dask.communicate.wire",
+        "Write and wire",
+        66,
+        "move",
+        parent="dask.communicate",
+        note="from the first byte written until the scheduler has all of them",
+    ),
+    Stage(
+        "dask.communicate.read",
+        "Decode frames",
+        67,
+        "pickle",
+        parent="dask.communicate",
+        note="from frames to the message, on the scheduler; the graph in it stays pickled",
+    ),
+    Stage(
+        "dask.schedule",
+        "Scheduling",
+        68,
+        "schedule",
+        note="on the scheduler: taking the graph in, and moving tasks from state to state",
+    ),
+    Stage(
+        "dask.schedule.unpickle",
+        "Unpickle graph",
+        68,
+        "pickle",
+        parent="dask.schedule",
+        note="pickle.loads of the graph on the scheduler",
+    ),
+    Stage(
+        "dask.schedule.order",
+        "Order tasks",
+        69,
+        "schedule",
+        parent="dask.schedule",
+        note="dask.order: which task goes first",
+    ),
+    Stage(
+        "dask.schedule.state",
+        "Create task states",
+        70,
+        "schedule",
+        parent="dask.schedule",
+        note="one TaskState for each task, annotations, priorities",
+    ),
+    Stage(
+        "dask.schedule.transitions",
+        "Transitions",
+        71,
+        "schedule",
+        parent="dask.schedule",
+        note="from state to state, with the choice of a worker for each task",
+    ),
+    Stage(
+        "dask.queue",
+        "Queued on workers",
+        72,
+        "schedule",
+        waits=True,
+        note="tasks were sent, and nothing else is known to happen: waiting for a free thread or "
+        "for news of workers",
+    ),
+    Stage(
+        "dask.dispatch",
+        "Task dispatch",
+        74,
+        "move",
+        note="task specifications on their way from the scheduler to workers",
+    ),
+    Stage(
+        "dask.dispatch.encode",
+        "Encode specifications",
+        74,
+        "pickle",
+        parent="dask.dispatch",
+        note="pickling task specifications on the scheduler, once for each task",
+    ),
+    Stage(
+        "dask.dispatch.wire",
+        "Specifications on the wire",
+        75,
+        "move",
+        parent="dask.dispatch",
+        note="from the frames made on the scheduler until the worker has read them",
+    ),
+    Stage(
+        "dask.dispatch.decode",
+        "Decode specifications",
+        75,
+        "pickle",
+        parent="dask.dispatch",
+        note="unpickling task specifications on the worker",
+    ),
+    Stage(
+        "dask.transfer",
+        "Transfer",
+        76,
+        "move",
+        note="inputs of tasks from other workers",
+    ),
+    Stage(
+        "dask.execute", "Execution", 78, "execute", note="the tasks themselves, on worker threads"
+    ),
+    Stage("dask.spill", "Spill to disk", 79, "store", note="writing to and reading from disk"),
+    Stage(
+        "dask.wait",
+        "Wait for the cluster",
+        80,
+        "other",
+        waits=True,
+        note="the client waits and nothing that was seen happens elsewhere",
+    ),
+    Stage(
+        "dask.gather",
+        "Gather",
+        82,
+        "move",
+        note="results back to the client, with their deserialization",
+    ),
+    Stage(
+        "dask.scatter",
+        "Scatter",
+        64,
+        "move",
+        note="data from the client to workers, with its serialization",
+    ),
     Stage("pickle.loads", "Unpickle", 90, "pickle", note="pickle or cloudpickle, called directly"),
     Stage(
         "python.wait",

@@ -71,6 +71,8 @@ class Row:
         Pages touched for the first time; None when not counted.
     pieces
         (start_ns, duration_ns) of what it owned, in order, merged to at most 64.
+    group
+        Index in ``Trace.groups``; None where there are no groups.
     """
 
     stage: str
@@ -83,6 +85,39 @@ class Row:
     copied_bytes: int | None = None
     minor_faults: int | None = None
     pieces: tuple[tuple[int, int], ...] = ()
+    group: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """One of several computations of a run: a block of rows of its own.
+
+    An instant belongs to the last group that began; the first one begins with the run.
+    """
+
+    title: str
+    start_ns: int
+    end_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class TableColumn:
+    """A column of a `Table`; its unit is ``text``, ``count``, ``bytes``, ``ns`` or ``ratio``."""
+
+    key: str
+    title: str
+    unit: str = "text"
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Facts that have no place on the time axis: quantiles of tasks, who holds the bytes."""
+
+    key: str
+    title: str
+    columns: tuple[TableColumn, ...]
+    rows: tuple[tuple[Scalar, ...], ...]
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +205,8 @@ class Trace:
     waterfall: Waterfall | None = None
     summary: Summary | None = None
     findings: tuple[Finding, ...] = ()
+    groups: tuple[Group, ...] = ()
+    tables: tuple[Table, ...] = ()
     limits: Limits = field(default_factory=Limits)
     quality: Quality = field(default_factory=Quality)
     environment: Mapping[str, Scalar] = field(default_factory=dict)

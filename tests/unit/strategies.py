@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from jupyter_serprof.model import (
     STAGES,
     Finding,
+    Group,
     Lane,
     Limits,
     Point,
@@ -26,6 +27,8 @@ from jupyter_serprof.model import (
     Summary,
     Sweep,
     SweepTrace,
+    Table,
+    TableColumn,
     Trace,
     Variant,
     Waterfall,
@@ -52,7 +55,14 @@ json_values = st.recursive(
 details = st.none() | st.dictionaries(texts, json_values, min_size=1, max_size=3)
 
 stages = st.builds(
-    Stage, key=texts, title=texts, order=any_whole, family=texts, waits=st.booleans(), note=texts
+    Stage,
+    key=texts,
+    title=texts,
+    order=any_whole,
+    family=texts,
+    waits=st.booleans(),
+    note=texts,
+    parent=texts,
 )
 lanes = st.builds(
     Lane,
@@ -124,8 +134,30 @@ def _span(index: int, keys: list[str], lane_keys: list[str]) -> st.SearchStrateg
     )
 
 
-def rows(keys: list[str], lane_keys: list[str]) -> st.SearchStrategy[tuple[Row, ...]]:
+groups = st.lists(
+    st.builds(Group, title=texts, start_ns=any_whole, end_ns=any_whole), max_size=2
+).map(tuple)
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> Table:
+    """Draw a table whose rows are as long as it has columns."""
+    columns = draw(st.lists(st.builds(TableColumn, key=texts, title=texts, unit=texts), max_size=3))
+    cells = st.tuples(*[scalars] * len(columns))
+    return Table(
+        key=draw(texts),
+        title=draw(texts),
+        columns=tuple(columns),
+        rows=tuple(draw(st.lists(cells, max_size=2))),
+        note=draw(texts),
+    )
+
+
+def rows(
+    keys: list[str], lane_keys: list[str], group_count: int = 0
+) -> st.SearchStrategy[tuple[Row, ...]]:
     """Draw rows of a waterfall in the given stages and lanes; their sum stays within int64."""
+    group_indices = st.integers(0, group_count - 1) if group_count else st.nothing()
     nanoseconds = st.integers(0, 2**40)
     one = st.builds(
         Row,
@@ -139,6 +171,7 @@ def rows(keys: list[str], lane_keys: list[str]) -> st.SearchStrategy[tuple[Row, 
         copied_bytes=unknown_or_whole,
         minor_faults=unknown_or_whole,
         pieces=st.lists(st.tuples(any_whole, any_whole), max_size=3).map(tuple),
+        group=st.none() | group_indices,
     )
     return st.lists(one, max_size=3).map(tuple)
 
@@ -151,7 +184,9 @@ def traces(draw: st.DrawFn, max_spans: int = 6) -> Trace:
     keys = [entry.key for entry in described] + ["ray.store", "ray.unpickle", "spark.shuffle"]
     lane_keys = [lane.key for lane in known_lanes] + ["client/main", "worker/1"]
     count = draw(st.integers(0, max_spans))
-    waterfall = draw(st.none() | st.builds(Waterfall, rows(keys, lane_keys), st.integers(0, 2**40)))
+    drawn_groups = draw(groups)
+    some_rows = rows(keys, lane_keys, len(drawn_groups))
+    waterfall = draw(st.none() | st.builds(Waterfall, some_rows, st.integers(0, 2**40)))
     return Trace(
         name=draw(texts),
         started=draw(texts),
@@ -164,6 +199,8 @@ def traces(draw: st.DrawFn, max_spans: int = 6) -> Trace:
         waterfall=waterfall,
         summary=draw(summaries),
         findings=draw(findings(count)),
+        groups=drawn_groups,
+        tables=draw(st.lists(tables(), max_size=2).map(tuple)),
         limits=draw(limits),
         quality=draw(qualities),
         environment=draw(scalar_maps),

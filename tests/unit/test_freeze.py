@@ -15,7 +15,7 @@ from jupyter_serprof.capture.freeze import freeze
 from jupyter_serprof.capture.marks import span
 from jupyter_serprof.capture.point import Point
 from jupyter_serprof.capture.recorder import Recorder
-from jupyter_serprof.model import Lane, from_document, to_document
+from jupyter_serprof.model import Group, Lane, Table, TableColumn, from_document, to_document
 from jupyter_serprof.probes import Probe
 from jupyter_serprof.testing import TickClock
 
@@ -311,3 +311,17 @@ def test_any_tree_of_calls_comes_back_as_it_was(tree: list[Any], tick_ns: int) -
     spans = trace_of(recorder).spans
     found = [(e.name, spans[e.parent].name if e.parent >= 0 else "root") for e in spans]
     assert sorted(found) == sorted(expected)
+
+
+def test_groups_and_tables_of_a_probe_come_into_the_trace() -> None:
+    """Groups are in order and count from the start of the run."""
+    table = Table("dask.tasks", "Tasks", (TableColumn("prefix", "Prefix"),), (("sum",),))
+
+    def add(run: Run) -> None:
+        run.groups += [Group("second", 1_300, 1_500), Group("first", 1_000, 1_300)]
+        run.tables.append(table)
+
+    trace = trace_of(written(start_ns=1_000, end_ns=2_000, probes=[Refining(add)]))
+
+    assert trace.groups == (Group("first", 0, 300), Group("second", 300, 500))
+    assert trace.tables == (table,)

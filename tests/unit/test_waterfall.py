@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from jupyter_serprof.analysis import analyse
 from jupyter_serprof.analysis.waterfall import partition
-from jupyter_serprof.model import STAGES, Lane, Row, Span, Trace, stage
+from jupyter_serprof.model import STAGES, Group, Lane, Row, Span, Trace, stage
 from jupyter_serprof.testing import make_trace
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def innermost(trace: Trace, lane: str, at: int) -> int | None:
 
 
 def slow_owner(trace: Trace, at: int) -> str | None:
-    """Say who owns an instant, as the rule is written: innermost, and waits give way."""
+    """Say who owns an instant, as the rule is written: innermost, waits give way to work."""
     mine = innermost(trace, CALLER, at)
     if mine is None:
         return None
@@ -112,9 +112,8 @@ def slow_owner(trace: Trace, at: int) -> str | None:
         if (index := innermost(trace, lane, at)) is not None
     ]
     waits = stage(trace.spans[mine].stage).waits
-    return (
-        max(keys, key=lambda key: stage(key).order) if waits and keys else trace.spans[mine].stage
-    )
+    furthest = max(keys, key=lambda key: (not stage(key).waits, stage(key).order), default=None)
+    return furthest if waits and furthest else trace.spans[mine].stage
 
 
 def row(trace: Trace, key: str) -> Row:
@@ -262,6 +261,78 @@ def test_a_wait_gives_way_to_the_remote_stage_furthest_along_the_road() -> None:
 
     # then
     assert self_ms(trace) == {"ray.arguments": 2, "ray.execute": 4, "ray.fetch": 4}
+
+
+def test_remote_work_comes_before_a_remote_wait_that_is_further_along() -> None:
+    """A worker that executes explains the caller's wait better than a pull that waits."""
+    # given
+    trace = make_trace(
+        [
+            ("ray.fetch", CALLER, 0, 10),
+            ("ray.execute", "worker/1", 1, 4),
+            ("ray.pull", "worker/2", 1, 8),
+        ]
+    )
+
+    # then
+    assert self_ms(trace) == {"ray.execute": 4, "ray.pull": 4, "ray.fetch": 2}
+
+
+def grouped(trace: Trace, *starts_ms: float) -> Trace:
+    """Return the trace with groups that begin at the given times."""
+    ends = [*starts_ms[1:], trace.wall_ns / MS]
+    groups = tuple(
+        Group(f"compute {at}", round(start * MS), round(end * MS))
+        for at, (start, end) in enumerate(zip(starts_ms, ends, strict=True))
+    )
+    return replace(trace, groups=groups)
+
+
+def test_several_computations_have_rows_of_their_own() -> None:
+    """A call over the border of two groups is cut there; sizes count where it began."""
+    # given
+    trace = make_trace(
+        [
+            ("dask.serialize", CALLER, 1, 2, 100),
+            ("dask.gather", CALLER, 4, 4, 30),
+            ("dask.serialize", CALLER, 9, 1, 200),
+        ],
+        wall_ms=10,
+    )
+
+    # when
+    waterfall = partition(grouped(trace, 0, 5))
+
+    # then
+    found = [
+        (r.group, r.stage, r.self_ns / MS, r.busy_ns / MS, r.size_bytes, r.count)
+        for r in waterfall.rows
+    ]
+    assert found == [
+        (0, "dask.serialize", 2, 2, 100, 1),
+        (0, "dask.gather", 1, 1, 30, 1),
+        (1, "dask.serialize", 1, 1, 200, 1),
+        (1, "dask.gather", 3, 3, None, 0),
+    ]
+    assert waterfall.unaccounted_ns == 3 * MS
+
+
+@given(any_traces(), st.lists(st.integers(-5, 45), min_size=1, max_size=4).map(sorted))
+def test_groups_change_no_sum(trace: Trace, starts: list[int]) -> None:
+    """What a stage owns and how busy it is in all groups together is what it is without them."""
+    # given
+    groups = tuple(Group("", start, start) for start in starts)
+
+    # when
+    apart, whole = partition(replace(trace, groups=groups)), partition(trace)
+
+    # then
+    assert apart.unaccounted_ns == whole.unaccounted_ns
+    for total in whole.rows:
+        rows = [entry for entry in apart.rows if entry.stage == total.stage]
+        assert sum(entry.self_ns for entry in rows) == total.self_ns
+        assert sum(entry.busy_ns for entry in rows) == total.busy_ns
+        assert sum(entry.count for entry in rows) == total.count
 
 
 @pytest.mark.parametrize("key", [key for key, entry in STAGES.items() if not entry.waits])
