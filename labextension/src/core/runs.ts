@@ -55,12 +55,17 @@ function runOf(sweep: SweepDocument, points: Point[]): Run {
   };
 }
 
+/** Of sorted values; not a number when there are none. */
+export function quantile(sorted: readonly number[], share: number): number {
+  return quantileSorted(sorted as number[], share) ?? Number.NaN;
+}
+
 /** First and third quartile; null with fewer than four values, where they would say little. */
 export function quartiles(sorted: readonly number[]): readonly [number, number] | null {
   if (sorted.length < 4) {
     return null;
   }
-  return [quantileSorted(sorted, 0.25) as number, quantileSorted(sorted, 0.75) as number];
+  return [quantile(sorted, 0.25), quantile(sorted, 0.75)];
 }
 
 /** Titles, families and order of stage keys, as the traces of the sweep tell them. */

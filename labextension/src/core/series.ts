@@ -1,8 +1,7 @@
 /** Lines over size: the median and spread of a variant, or of one of its stages, at each size. */
 
-import { quantileSorted } from "d3-array";
-
 import type { Point, SweepDocument } from "./document";
+import { quantile } from "./runs";
 
 export interface SizePoint {
   readonly size_bytes: number;
@@ -38,13 +37,12 @@ function timeOf(point: Point, stage: string | null): number {
 
 function sizePoint(size_bytes: number, times: readonly number[]): SizePoint {
   const sorted = times.toSorted((a, b) => a - b);
-  const at = (share: number): number => quantileSorted(sorted, share) as number;
   const isFew = sorted.length < 4;
   return {
     size_bytes,
-    median_ns: at(0.5),
-    low_ns: at(isFew ? 0 : 0.25),
-    high_ns: at(isFew ? 1 : 0.75),
+    median_ns: quantile(sorted, 0.5),
+    low_ns: quantile(sorted, isFew ? 0 : 0.25),
+    high_ns: quantile(sorted, isFew ? 1 : 0.75),
     count: sorted.length,
   };
 }
