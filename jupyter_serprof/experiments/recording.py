@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from asyncio import CancelledError
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from types import TracebackType
 from typing import Any, Self
@@ -17,7 +17,7 @@ from jupyter_serprof.capture.patching import Subscription, arm
 from jupyter_serprof.capture.point import Point, Record
 from jupyter_serprof.capture.recorder import Recorder
 from jupyter_serprof.model import SerprofError, Trace
-from jupyter_serprof.probes import available_probes
+from jupyter_serprof.probes import Probe, available_probes
 
 #: Stages that say nothing about serialization when they stand alone.
 _BACKGROUND = ("import", "gc", "python.wait")
@@ -43,15 +43,20 @@ class _Deaf:
 class Recording:
     """A context manager that records its block; made by `record`.
 
+    Parameters
+    ----------
+    also
+        Probes that only this recording has, beside those that are always chosen.
+
     Attributes
     ----------
     trace
         The document, made when it is first asked for after the block ended.
     """
 
-    def __init__(self, name: str, *, detail: bool) -> None:
+    def __init__(self, name: str, *, detail: bool, also: Sequence[Probe] = ()) -> None:
         self.name = name
-        self._recorder = Recorder(available_probes(detail=detail))
+        self._recorder = Recorder([*available_probes(detail=detail), *also])
         self._outcome = "ok"
         self._trace: Trace | None = None
         self._had_spans = False

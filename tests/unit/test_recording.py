@@ -11,9 +11,11 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from jupyter_serprof import span
+from jupyter_serprof.capture.draft import Run
 from jupyter_serprof.capture.patching import armed_places
 from jupyter_serprof.experiments.recording import Recording
-from jupyter_serprof.model import SerprofError, from_document, to_document
+from jupyter_serprof.model import SerprofError, Trace, from_document, to_document
+from jupyter_serprof.probes import Probe
 
 
 def stages(recording: Recording) -> list[str]:
@@ -190,3 +192,35 @@ def test_a_recording_inside_a_recording_sees_its_part() -> None:
     assert stages(outer) == ["pickle.dumps", "pickle.dumps", "pickle.loads"]
     assert stages(inner) == ["pickle.dumps", "pickle.loads"]
     assert armed_places() == []
+
+
+class _Counting(Probe):
+    """A probe that only says that it was there."""
+
+    name = "counting"
+    library = "sys"
+
+    def refine(self, run: Run) -> None:
+        """Leave a note in the document."""
+        run.notes.append("counted")
+
+
+def test_a_recording_may_have_a_probe_of_its_own() -> None:
+    """What one caller adds is armed, completes the run and is removed like the others."""
+    # given
+    recording = Recording("x", detail=False, also=(_Counting(),))
+
+    # when
+    with recording:
+        pickle.dumps(1)
+
+    # then
+    assert "counted" in recording.trace.quality.notes
+    assert "counting" in [report.name for report in recording.trace.quality.probes]
+    assert "counted" not in _trace_without_it().quality.notes
+
+
+def _trace_without_it() -> Trace:
+    with Recording("x", detail=False) as recording:
+        pickle.dumps(1)
+    return recording.trace
