@@ -1,14 +1,15 @@
-"""One small Ray for the session, and the promise that no test leaves a hook behind."""
+"""One small Ray and one small Dask for the session, and the promise that no hook stays behind."""
 
 from __future__ import annotations
 
+import logging
 import shutil
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -17,6 +18,9 @@ from jupyter_serprof.capture.point import Point
 from jupyter_serprof.probes.cloudpickle import pickle_points
 from jupyter_serprof.probes.interpreter import InterpreterProbe
 from jupyter_serprof.probes.ray_driver import driver_points
+
+if TYPE_CHECKING:
+    from distributed import Client
 
 _ABSENT = object()
 #: How often the start of Ray is tried.
@@ -95,6 +99,26 @@ def _warm_up() -> None:
 
     ray.get([meet.remote(np.zeros(100_000)) for _ in range(2)])
     ray.get(ray.put(np.zeros(10)))
+
+
+@pytest.fixture(scope="session")
+def dask_client() -> Iterator[Client]:
+    """Give a client of a cluster of two worker processes of one thread each, on loopback."""
+    from distributed import Client, LocalCluster
+
+    with (
+        LocalCluster(  # type: ignore[no-untyped-call]  # distributed is typed in part
+            n_workers=2,
+            threads_per_worker=1,
+            processes=True,
+            host="127.0.0.1",
+            dashboard_address="127.0.0.1:0",
+            silence_logs=logging.CRITICAL,
+        ) as cluster,
+        Client(cluster) as client,  # type: ignore[no-untyped-call]  # as above
+    ):
+        client.wait_for_workers(2)
+        yield client
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
