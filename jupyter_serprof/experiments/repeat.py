@@ -13,6 +13,7 @@ from jupyter_serprof.experiments.points import (
     stopped_text,
     written,
 )
+from jupyter_serprof.experiments.progress import Progress
 from jupyter_serprof.experiments.recording import Recording
 from jupyter_serprof.model import Sweep, SweepTrace, Trace, Variant
 
@@ -41,16 +42,19 @@ class Repeats:
     traces: list[Trace] = field(default_factory=list)
     stopped: str = field(default="", init=False)
 
-    def run_again(self, repeat: int) -> Sweep:
+    def run_again(self, repeat: int, tell: Callable[[Sweep], None] | None = None) -> Sweep:
         """Run `repeat` times; an exception of the code passes through.
 
         A run that raises or is interrupted is no measurement of the code: `sweep` says that it was
-        left out.
+        left out. `tell` is called between runs with the sweep so far, once they have taken half a
+        second.
         """
         __tracebackhide__ = True
+        progress = Progress(tell)
         for number in range(repeat):
-            recording = Recording(self.name, detail=self.detail)
             try:
+                progress.update(lambda: self.sweep)
+                recording = Recording(self.name, detail=self.detail)
                 with recording:
                     self.call()
             except BaseException as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from jupyter_serprof.analysis.limits import measure_limits
@@ -14,6 +14,7 @@ from jupyter_serprof.experiments.culprits import culprits_text, find_culprits, t
 from jupyter_serprof.experiments.equality import same_value
 from jupyter_serprof.experiments.payload import buffer_places
 from jupyter_serprof.experiments.points import finished, median_trace, point_of, written
+from jupyter_serprof.experiments.progress import Progress
 from jupyter_serprof.experiments.recording import Recording
 from jupyter_serprof.experiments.transports import TRANSPORTS, Transport
 from jupyter_serprof.model import (
@@ -86,10 +87,18 @@ class RoundTrip:
         self._points: list[Point] = []
         self._traces: list[SweepTrace] = []
         self._latest: Trace | None = None
+        self._progress = Progress()
 
-    def run(self) -> Sweep:
-        """Run every transport and return the sweep; after Ctrl-C `sweep` has what there is."""
+    def run(self, tell: Callable[[Sweep], None] | None = None) -> Sweep:
+        """Run every transport and return the sweep; after Ctrl-C `sweep` has what there is.
+
+        Parameters
+        ----------
+        tell
+            Called between runs with the sweep so far, once the trip has taken half a second.
+        """
         __tracebackhide__ = True
+        self._progress = Progress(tell)
         for transport in self._transports:
             self._variants.append(self._variant(transport))
         return self.sweep
@@ -97,25 +106,42 @@ class RoundTrip:
     @property
     def sweep(self) -> Sweep:
         """The document of what was measured so far."""
+        return self._document(self._variants, "stopped before its turn", self._points, self._traces)
+
+    def _growing(self, transport: Transport, runs: _Runs) -> Sweep:
+        """Return the document while a transport runs."""
+        count = len(runs.points)
+        state, reason = ("ok", "") if count else ("skipped", "runs for the first time now")
+        notes = (f"{count} runs so far",) if count else ()
+        running = Variant(transport.key, transport.title, state, reason, notes=notes)
+        return self._document(
+            [*self._variants, running],
+            "waits for its turn",
+            [*self._points, *runs.points],
+            [*self._traces, *self._shown(transport, runs)],
+        )
+
+    def _document(
+        self, variants: list[Variant], left: str, points: list[Point], traces: list[SweepTrace]
+    ) -> Sweep:
         # The latest knows every library that was imported on the way.
         latest = self._latest
         sweep = Sweep(
             name=self._name,
             started=latest.started if latest else "",
             producer=latest.producer if latest else "",
-            variants=(*self._variants, *self._left_out()),
-            points=tuple(self._points),
-            traces=tuple(self._traces),
+            variants=(*variants, *self._left_out(len(variants), left)),
+            points=tuple(points),
+            traces=tuple(traces),
             limits=measure_limits(),
             environment=latest.environment if latest else {},
             quality=latest.quality if latest else Quality(),
         )
         return finished(sweep, summarize_sweep)
 
-    def _left_out(self) -> list[Variant]:
-        """Return the transports that an interrupt or an error kept from their turn."""
-        left = self._transports[len(self._variants) :]
-        return [Variant(t.key, t.title, "skipped", "stopped before its turn") for t in left]
+    def _left_out(self, count: int, reason: str) -> list[Variant]:
+        """Return the transports behind the first so many: their turn has not come."""
+        return [Variant(t.key, t.title, "skipped", reason) for t in self._transports[count:]]
 
     def _variant(self, transport: Transport) -> Variant:
         __tracebackhide__ = True
@@ -144,6 +170,8 @@ class RoundTrip:
             is_enough = self._repeat is None and number > WARM_RUNS
             if is_enough and time.monotonic() > deadline:
                 return
+            if runs.points or self._points:
+                deadline += self._progress.update(lambda: self._growing(transport, runs))
             self._run_once(transport, runs, number)
 
     def _run_once(self, transport: Transport, runs: _Runs, number: int) -> None:
@@ -165,12 +193,14 @@ class RoundTrip:
 
     def _keep(self, transport: Transport, runs: _Runs) -> None:
         self._points += runs.points
-        if runs.traces:
-            cold, warm = runs.traces[0], median_trace(runs.traces[1:])
-            shown = [(True, cold)] + ([(False, warm)] if warm is not None else [])
-            self._traces += [
-                SweepTrace(transport.key, self._size, is_cold, trace) for is_cold, trace in shown
-            ]
+        self._traces += self._shown(transport, runs)
+
+    def _shown(self, transport: Transport, runs: _Runs) -> list[SweepTrace]:
+        if not runs.traces:
+            return []
+        cold, warm = runs.traces[0], median_trace(runs.traces[1:])
+        shown = [(True, cold)] + ([(False, warm)] if warm is not None else [])
+        return [SweepTrace(transport.key, self._size, is_cold, trace) for is_cold, trace in shown]
 
     def _why(self, transport: Transport, error: Exception) -> str:
         culprits = find_culprits(self._value, self._name, takes_functions=transport.takes_functions)

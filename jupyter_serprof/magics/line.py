@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     from jupyter_serprof.model import Sweep, Trace
 
+    Tell = Callable[[Sweep], None] | None
+
 
 def run_line(shell: InteractiveShell, line: str, local_ns: dict[str, object] | None) -> None:
     """Run what stands behind the magic in the user's namespace."""
@@ -87,9 +89,9 @@ def _repeat(shell: InteractiveShell, options: Options, code: Code) -> None:
     del value
     repeats = api.Repeats(code.call, _name(options), options.detail, [first.trace])
 
-    def run() -> Sweep:
+    def run(tell: Tell) -> Sweep:
         __tracebackhide__ = True
-        return repeats.run_again(options.repeat or 1)
+        return repeats.run_again(options.repeat or 1, tell)
 
     _shown_even_if_stopped(shell, options, run, repeats)
 
@@ -111,18 +113,21 @@ def _round_trip(shell: InteractiveShell, options: Options, value: object) -> Non
 def _shown_even_if_stopped(
     shell: InteractiveShell,
     options: Options,
-    run: Callable[[], Sweep],
+    run: Callable[[Tell], Sweep],
     partial: Any,  # noqa: ANN401
 ) -> None:
+    from jupyter_serprof import api
+
     __tracebackhide__ = True
+    live = api.Live()
     try:
-        document: Sweep | Trace = run()
+        document: Sweep | Trace = run(live.show if live.is_seen and not options.quiet else None)
     except BaseException as error:
         sweep = partial.sweep
         if sweep.points or isinstance(error, KeyboardInterrupt):
-            finish_failed(shell, options, sweep)
+            finish_failed(shell, options, sweep, live.replace)
         raise
-    finish(shell, options, document)
+    finish(shell, options, document, live.replace)
 
 
 def _name(options: Options) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -17,13 +17,24 @@ if TYPE_CHECKING:
 _KINDS = (("jupyter_serprof.model.trace", "Trace"), ("jupyter_serprof.model.sweep", "Sweep"))
 
 
-def finish(shell: InteractiveShell, options: Options, document: Trace | Sweep) -> None:
-    """Store, display and save a document, in this order: a failing save loses nothing."""
+Place = Callable[["Trace | Sweep"], bool]
+
+
+def finish(
+    shell: InteractiveShell,
+    options: Options,
+    document: Trace | Sweep,
+    place: Place = lambda _: False,
+) -> None:
+    """Store, display and save a document, in this order: a failing save loses nothing.
+
+    ``place`` may have a better place for it than below all that was shown.
+    """
     from jupyter_serprof import api
 
     if options.out:
         shell.user_ns[options.out] = document
-    if not options.quiet:
+    if not options.quiet and not place(document):
         api.show(document)
     if options.save:
         with usage_errors():
@@ -31,7 +42,10 @@ def finish(shell: InteractiveShell, options: Options, document: Trace | Sweep) -
 
 
 def finish_failed(
-    shell: InteractiveShell, options: Options, document: Trace | Sweep
+    shell: InteractiveShell,
+    options: Options,
+    document: Trace | Sweep,
+    place: Place = lambda _: False,
 ) -> Exception | None:
     """Finish the document of code that failed: a file that cannot be written is told, not raised.
 
@@ -43,7 +57,7 @@ def finish_failed(
     from IPython.core.error import UsageError as ShellUsageError
 
     try:
-        finish(shell, options, document)
+        finish(shell, options, document, place)
     except ShellUsageError as problem:
         shell.show_usage_error(problem)  # type: ignore[no-untyped-call]  # IPython
         return problem

@@ -53,11 +53,16 @@ class Live:
         self._widget: Any = None
         self._handle: Any = None
 
+    @property
+    def is_seen(self) -> bool:
+        """Whether there is a front end that draws what is shown before the end."""
+        return front_end() not in ("none", "terminal")
+
     def show(self, doc: Trace | Sweep) -> None:
         """Draw what is known by now; more than ten a second are left out."""
         self._last = doc
         now_s = self._clock()
-        if front_end() in ("none", "terminal") or (self._widget and now_s < self._next_s):
+        if not self.is_seen or (self._widget and now_s < self._next_s):
             return
         self._next_s = now_s + BETWEEN_S
         if self._widget is None:
@@ -65,6 +70,23 @@ class Live:
             self._handle = _display(self._widget._repr_mimebundle_()[0], {}, display_id=True)
         else:
             self._widget.show(doc)
+
+    def replace(self, doc: Trace | Sweep) -> bool:
+        """Put the document in the place of the picture, in the form that is saved.
+
+        Returns
+        -------
+        bool
+            False, and nothing was done, where no picture is shown.
+        """
+        self._last = None
+        if self._handle is None:
+            return False
+        data, metadata = bundle(doc, view=self._view)
+        self._handle.update(data, metadata=metadata, raw=True)
+        self._widget.close()
+        self._handle = self._widget = None
+        return True
 
     def __enter__(self) -> Self:
         """Show nothing yet: nothing is known."""
@@ -82,12 +104,10 @@ class Live:
         if front_end() == "terminal":
             print(text(self._last, view=self._view))  # noqa: T201  (a terminal shows nothing else)
             return
-        data, metadata = bundle(self._last, view=self._view)
-        if self._handle is None:
+        last = self._last
+        if not self.replace(last):
+            data, metadata = bundle(last, view=self._view)
             _display(data, metadata)
-        else:
-            self._handle.update(data, metadata=metadata, raw=True)
-            self._widget.close()
 
 
 def _display(data: dict[str, Any], metadata: dict[str, Any], **options: bool) -> object:

@@ -121,9 +121,13 @@ class Kernel:
             if message["msg_type"] in _SHOWN:
                 ran.outputs.append({"output_type": message["msg_type"], **content})
             if interrupt_at and interrupt_at in content.get("text", ""):
-                self._manager.interrupt_kernel()
+                self.interrupt()
         ran.status = self._reply(request)["status"]
         return ran
+
+    def interrupt(self) -> None:
+        """Press the stop button."""
+        self._manager.interrupt_kernel()
 
     def start_ray(self, cell: str) -> Ran:
         """Run a cell that starts Ray, up to three times if it could not.

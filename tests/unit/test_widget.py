@@ -233,3 +233,61 @@ def test_a_terminal_prints_the_last_document_once(
 
     # then
     assert capsys.readouterr().out == text(small("b")) + "\n"
+
+
+def test_a_document_takes_the_place_of_the_picture(screen: Screen) -> None:
+    """Whoever has the last document gives it; where no picture is, it is told so."""
+    # given
+    live = Live(clock=lambda: 0.0)
+
+    # when
+    early = live.replace(small("early"))
+    live.show(small("first"))
+    replaced = live.replace(small("last"))
+    again = live.replace(small("again"))
+
+    # then
+    assert (early, replaced, again) == (False, True, False)
+    assert [data.get(MIME_TYPE, {}).get("name") for data in screen.shown] == [None, "last"]
+
+
+def test_a_replaced_picture_is_not_replaced_again(screen: Screen) -> None:
+    """Leaving the block shows nothing that was shown."""
+    # when
+    with Live() as live:
+        live.show(small("first"))
+        live.replace(small("last"))
+
+    # then
+    assert len(screen.shown) == 2
+
+
+@pytest.mark.parametrize(("front", "seen"), [("jupyter", True), ("terminal", False)])
+def test_a_live_view_knows_whether_it_is_seen(
+    monkeypatch: pytest.MonkeyPatch, front: str, *, seen: bool
+) -> None:
+    """Terminals and programs get the end only: what is on the way need not be made."""
+    # given
+    monkeypatch.setattr(live_module, "front_end", lambda: front)
+
+    # when, then
+    assert Live().is_seen is seen
+
+
+def test_a_live_view_loads_no_library_that_is_measured() -> None:
+    """A first-use import stays in the cold run of the transport that it belongs to."""
+    # given
+    program = (
+        "import sys; from jupyter_serprof.testing import make_trace\n"
+        "from jupyter_serprof.views import live\n"
+        "from jupyter_serprof.views.widget import widget_for\n"
+        "widget_for(make_trace([('gc', 'client/main', 0, 1)]))\n"
+        "print(*sys.modules)"
+    )
+
+    # when
+    loaded = set(subprocess.check_output([sys.executable, "-c", program], text=True).split())
+
+    # then
+    assert "anywidget" in loaded
+    assert not {"cloudpickle", "ray", "dask", "distributed", "numpy", "pandas"} & loaded

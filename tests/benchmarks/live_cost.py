@@ -1,0 +1,101 @@
+"""Does the picture that grows disturb what is measured? Run this file with `uv run python`.
+
+In a real kernel: runs of a round trip, every other one just after an update of the picture. Given
+are the time of an update (outside of every run) and the ratio of the wall times of the runs after
+an update and of those before it (pairs in changing order), beside a control in which neither has
+one.
+"""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+from jupyter_client.manager import KernelManager
+
+FOLDER = Path(__file__).parent
+#: Runs in the kernel, where ``api.Live`` has somebody to talk to.
+MEASURE = f"""\
+import sys
+sys.path.insert(0, {str(FOLDER)!r})
+import live_cost
+live_cost.measure()"""
+VALUES = {
+    "ten integers": lambda: list(range(10)),
+    "100,000 texts": lambda: [str(i) for i in range(100_000)],
+    "bytes, 32 MB": lambda: b"x" * 32_000_000,
+}
+PAIRS = 40
+
+
+def measure() -> None:
+    """Print the table; to be called in a kernel."""
+    from bench import heading, quartiles, ratios, table
+
+    from jupyter_serprof import api
+    from jupyter_serprof.experiments.recording import Recording
+    from jupyter_serprof.experiments.transports import TRANSPORTS
+
+    heading("What an update of the live picture costs, and whether the next run feels it")
+    sweep = api.RoundTrip([1], transports=["pickle", "pickle-oob", "cloudpickle"]).run()
+    transport = TRANSPORTS["pickle"]()
+    rows = []
+    for name, make in VALUES.items():
+        value = make()
+        live = api.Live()
+        updates_ns: list[int] = []
+
+        def run(value: object = value) -> int:
+            recording = Recording("x", detail=False)
+            with recording:
+                transport.round_trip(value)
+            return recording.trace.wall_ns
+
+        def drawn(live: api.Live = live, updates_ns: list[int] = updates_ns) -> int:
+            start_ns = time.perf_counter_ns()
+            live._next_s = 0.0
+            live.show(sweep)
+            updates_ns.append(time.perf_counter_ns() - start_ns)
+            return run()
+
+        drawn()
+        run()
+        control, disturbed = ratios(run, run, PAIRS), ratios(run, drawn, PAIRS)
+        live.replace(sweep)
+        texts = [" ".join(f"{each:.3f}" for each in quartiles(r)) for r in (control, disturbed)]
+        cost = f"{updates_ns[0] / 1e6:.0f}", f"{quartiles(updates_ns[1:])[1] / 1e6:.1f}"
+        rows.append([name, *cost, *texts])
+    columns = [
+        "value",
+        "first update, ms",
+        "others, ms",
+        "without: ratio q1 q2 q3",
+        "after: q1 q2 q3",
+    ]
+    table(columns, rows)
+
+
+def main() -> None:
+    """Start a kernel, measure in it, print what it printed."""
+    manager = KernelManager(kernel_name="python3")
+    manager.start_kernel(cwd=str(FOLDER))
+    client = manager.blocking_client()
+    client.start_channels()
+    try:
+        client.wait_for_ready(timeout=60)
+        request = client.execute(MEASURE)
+        while True:
+            message = client.get_iopub_msg(timeout=300)
+            content = message["content"]
+            if message["parent_header"].get("msg_id") != request:
+                continue
+            if content.get("execution_state") == "idle":
+                return
+            print(content.get("text", "") or "\n".join(content.get("traceback", ())), end="")
+    finally:
+        client.stop_channels()
+        manager.shutdown_kernel(now=True)
+
+
+if __name__ == "__main__":
+    main()
