@@ -1,10 +1,10 @@
-"""Completion of option names after ``%serprof`` and ``%%serprof``."""
+"""Completion of option names after the magics."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from jupyter_serprof.magics.options import FLAGS, LINE_ONLY, parse
+from jupyter_serprof.magics.options import SYNTAXES, parse
 from jupyter_serprof.model import UsageError
 
 
@@ -23,14 +23,16 @@ def _place(line: str) -> tuple[str, list[str]]:
     """Return what of an option stands before the cursor, and the options that can stand there."""
     magic, _, typed = line.lstrip().partition(" ")
     head, _, token = f" {typed}".rpartition(" ")
-    if magic not in ("%serprof", "%%serprof") or not token.startswith("-"):
+    is_cell = magic.startswith("%%")
+    syntax = SYNTAXES.get(magic.removeprefix("%%" if is_cell else "%"))
+    if syntax is None or not magic.startswith("%") or not token.startswith("-"):
         return "", []
     try:
-        is_code = bool(parse(head).code)
+        is_code = bool(parse(head, syntax).code)
     except UsageError:  # the value of an option stands here
         is_code = True
-    is_cell = magic == "%%serprof"
-    return token, [f for f in FLAGS if not (is_code or (is_cell and f in LINE_ONLY))]
+    flags = [flag for flag in syntax.flags if not (is_cell and flag in syntax.line_only)]
+    return token, [] if is_code else flags
 
 
 # IPython 8.6 and later pass a context to matchers that say so.

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import keyword
+import math
 import shlex
+from collections.abc import Mapping
 from dataclasses import dataclass
 from io import StringIO
 
@@ -18,6 +20,8 @@ class Options:
     name: str | None = None
     repeat: int | None = None
     transports: tuple[str, ...] | None = None
+    compute: bool = False
+    timeout: float | None = None
     detail: bool = False
     save: str | None = None
     quiet: bool = False
@@ -25,24 +29,54 @@ class Options:
     code: str = ""
 
 
-#: flag -> (field, name of the value or "", help)
+@dataclass(frozen=True, slots=True)
+class Syntax:
+    """What can be typed after one magic.
+
+    Attributes
+    ----------
+    flags
+        flag -> (field of `Options`, name of the value or "", help).
+    line_only
+        Flags that a whole cell cannot have, each with what to do instead.
+    """
+
+    magic: str
+    flags: Mapping[str, tuple[str, str, str]]
+    line_only: Mapping[str, str]
+    introduction: str
+
+
+_MOST_REPEATS = 1000
+_OUT = ("out", "NAME", "store the document in the variable NAME")
+_NAME = ("name", "TEXT", "what the document calls the run, instead of its code")
+_SAVE = ("save", "FILE", "write x.serprof.json, x.html, x.png or x.svg")
+_QUIET = ("quiet", "", "show nothing (for use with -o or --save)")
+_HELP = ("help", "", "show this")
+
 FLAGS: dict[str, tuple[str, str, str]] = {
-    "-o": ("out", "NAME", "store the document in the variable NAME"),
-    "--name": ("name", "TEXT", "what the document calls the run, instead of its code"),
+    "-o": _OUT,
+    "--name": _NAME,
     "--repeat": ("repeat", "N", "run once cold and N times warm (not with %%serprof)"),
     "--transports": ("transports", "LIST", "round trip through pickle,pickle-oob,cloudpickle,ray"),
     "--detail": ("detail", "", "tell wait, pull and map of ray.get apart (two more calls each)"),
-    "--save": ("save", "FILE", "write x.serprof.json, x.png or x.svg"),
-    "-q": ("quiet", "", "show nothing (for use with -o or --save)"),
-    "-h": ("help", "", "show this"),
-    "--help": ("help", "", "show this"),
+    "--save": _SAVE,
+    "-q": _QUIET,
+    "-h": _HELP,
+    "--help": _HELP,
 }  # fmt: skip
 
 #: What a cell cannot do.
 LINE_ONLY = ("--repeat", "--transports")
 
-_MOST_REPEATS = 1000
-_INTRODUCTION = """\
+SERPROF = Syntax(
+    "serprof",
+    FLAGS,
+    {
+        flag: f"Put the code into a function f, then: %serprof {flag} {FLAGS[flag][1]} f()"
+        for flag in LINE_ONLY
+    },
+    """\
 See where serialization time goes.
 
     %serprof ray.get(ray.put(a))    run the code, show where its serialization time went
@@ -52,20 +86,53 @@ See where serialization time goes.
 The value of the code is not returned; write %serprof y = f(x) to keep it.
 
 Options, before the code:
-"""
+""",
+)
+
+GRAPHSTAGES = Syntax(
+    "graphstages",
+    {
+        "-o": _OUT,
+        "--name": _NAME,
+        "--compute": ("compute", "", "compute the collection and gather it, instead of persist"),
+        "--timeout": ("timeout", "SECONDS", "give up waiting after so many seconds"),
+        "--detail": ("detail", "", "look closer, at the price of some time"),
+        "--save": _SAVE,
+        "-q": _QUIET,
+        "-h": _HELP,
+        "--help": _HELP,
+    },
+    {
+        "--compute": "Write .compute() in the cell: it runs as it is",
+        "--timeout": "Interrupt the cell, or: %graphstages --timeout SECONDS x",
+    },
+    """\
+See every stage of a Dask computation, from construction to gather.
+
+    %graphstages x.sum()            a Dask collection: persist it, wait for it, show every stage
+    %graphstages y = x.compute()    a statement: every Dask computation in it
+    %%graphstages                   the same for a whole cell, also with await
+    %graphstages                    alone: the Dask collections that there are
+
+What it persists is released when it is done; write %graphstages y = x.persist() to keep it.
+
+Options, before the code:
+""",
+)
+SYNTAXES = {syntax.magic: syntax for syntax in (SERPROF, GRAPHSTAGES)}
 
 
-def help_text() -> str:
-    """Return the help of the magic."""
+def help_text(syntax: Syntax = SERPROF) -> str:
+    """Return the help of a magic."""
     lines = [
-        f"    {f'{flag} {value}'.strip():<18} {text}" for flag, (_, value, text) in FLAGS.items()
+        f"    {f'{flag} {value}'.strip():<18} {text}"
+        for flag, (_, value, text) in syntax.flags.items()
+        if flag != "--help"
     ]
-    return _INTRODUCTION + "\n".join(
-        line for line in lines if not line.strip().startswith("--help")
-    )
+    return syntax.introduction + "\n".join(lines)
 
 
-def parse(line: str) -> Options:
+def parse(line: str, syntax: Syntax = SERPROF) -> Options:
     """Split what was typed into options and code.
 
     Options come first; the rest of the line, as typed, is the code. ``--`` ends the options.
@@ -82,7 +149,7 @@ def parse(line: str) -> Options:
         if word == "--":
             break
         flag, joined, value = word.partition("=")
-        field, wants, _ = _known(flag)
+        field, wants, _ = _known(flag, syntax)
         if wants and not joined:
             value, rest = _word(rest)
         if joined and not wants:
@@ -92,24 +159,23 @@ def parse(line: str) -> Options:
     return Options(**given, code=rest)  # type: ignore[arg-type]  # _converted made the types fit
 
 
-def parse_cell(line: str) -> Options:
-    """Split what stands behind ``%%serprof``: a cell runs once and is no value that could travel.
+def parse_cell(line: str, syntax: Syntax = SERPROF) -> Options:
+    """Split what stands behind a cell magic: a cell runs once, as it is.
 
     Raises
     ------
     UsageError
-        As `parse`, and for code on the first line or an option that only ``%serprof`` has.
+        As `parse`, and for code on the first line or an option that only a line can have.
     """
-    options = parse(line)
+    options = parse(line, syntax)
     if options.code:
-        message = f"code stands behind the options of %%serprof: {options.code}. Move it below"
+        message = (
+            f"code stands behind the options of %%{syntax.magic}: {options.code}. Move it below"
+        )
         raise UsageError(message)
-    for flag in LINE_ONLY:
-        if getattr(options, FLAGS[flag][0]) is not None:
-            message = (
-                f"{flag} does not go with a whole cell. "
-                f"Put the code into a function f, then: %serprof {flag} {FLAGS[flag][1]} f()"
-            )
+    for flag, remedy in syntax.line_only.items():
+        if getattr(options, syntax.flags[flag][0]) not in (None, False):
+            message = f"{flag} does not go with a whole cell. {remedy}"
             raise UsageError(message)
     return options
 
@@ -119,14 +185,14 @@ def _is_code(rest: str) -> bool:
     return len(rest) > 1 and not (rest[1].isalpha() or rest[1] == "-")
 
 
-def _known(flag: str) -> tuple[str, str, str]:
-    if flag in FLAGS:
-        return FLAGS[flag]
+def _known(flag: str, syntax: Syntax) -> tuple[str, str, str]:
+    if flag in syntax.flags:
+        return syntax.flags[flag]
     from jupyter_serprof.model.suggest import closest
 
-    hint = closest(flag, FLAGS)
+    hint = closest(flag, syntax.flags)
     message = (
-        f"unknown option {flag}; {hint}%serprof -h lists them. "
+        f"unknown option {flag}; {hint}%{syntax.magic} -h lists them. "
         "To run code that begins with a minus, put it in parentheses"
     )
     raise UsageError(message)
@@ -152,6 +218,8 @@ def _converted(flag: str, wants: str, value: str) -> object:
         raise UsageError(message)
     if wants == "N":
         return _number(flag, value)
+    if wants == "SECONDS":
+        return _seconds(flag, value)
     if wants == "LIST":
         return tuple(part.strip() for part in value.split(",") if part.strip())
     if wants == "NAME" and (not value.isidentifier() or keyword.iskeyword(value)):
@@ -166,3 +234,14 @@ def _number(flag: str, value: str) -> int:
         message = f"{flag} needs a number of warm runs from 1 to 1000, not {value!r}: {flag} 5"
         raise UsageError(message)
     return int(value)
+
+
+def _seconds(flag: str, value: str) -> float:
+    try:
+        seconds = float(value)
+    except ValueError:
+        seconds = 0.0
+    if not (math.isfinite(seconds) and seconds > 0):
+        message = f"{flag} needs a number of seconds above 0, not {value!r}: {flag} 60"
+        raise UsageError(message)
+    return seconds

@@ -6,14 +6,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jupyter_serprof.magics.options import FLAGS, LINE_ONLY, Options, help_text, parse, parse_cell
+from jupyter_serprof.magics.options import (
+    FLAGS,
+    GRAPHSTAGES,
+    LINE_ONLY,
+    SYNTAXES,
+    Options,
+    Syntax,
+    help_text,
+    parse,
+    parse_cell,
+)
 from jupyter_serprof.model import UsageError
 
 
-def complaint(line: str) -> str:
+def complaint(line: str, syntax: Syntax = SYNTAXES["serprof"]) -> str:
     """Return the message with which a line is refused."""
     with pytest.raises(UsageError) as caught:
-        parse(line)
+        parse(line, syntax)
     return str(caught.value)
 
 
@@ -185,12 +195,12 @@ def test_an_open_quote_is_named() -> None:
     assert "a quote is not closed" in message
 
 
-@given(st.text(max_size=40))
-def test_any_line_gives_options_or_a_usage_error(line: str) -> None:
+@given(st.text(max_size=40), st.sampled_from(list(SYNTAXES.values())))
+def test_any_line_gives_options_or_a_usage_error(line: str, syntax: Syntax) -> None:
     """Whatever is typed, no other error comes out."""
     # when
     try:
-        code = parse(line).code
+        code = parse(line, syntax).code
     except UsageError:
         code = ""
 
@@ -198,13 +208,19 @@ def test_any_line_gives_options_or_a_usage_error(line: str) -> None:
     assert code in line
 
 
-def test_help_names_every_option_once() -> None:
-    """What -h prints is complete."""
+@pytest.mark.parametrize("magic", SYNTAXES)
+def test_help_names_every_option_once(magic: str) -> None:
+    """What -h prints is complete, and fits a page of 100 columns."""
+    # given
+    syntax = SYNTAXES[magic]
+
     # when
-    text = help_text()
+    text = help_text(syntax)
 
     # then
-    for flag in FLAGS:
+    assert f"    %%{magic} " in text
+    assert max(map(len, text.splitlines())) <= 100
+    for flag in syntax.flags:
         if flag != "--help":
             assert text.count(f"    {flag} ") == 1
 
@@ -240,3 +256,83 @@ def test_code_on_the_first_line_of_a_cell_is_refused() -> None:
 
     # then
     assert "x = 1. Move it below" in str(caught.value)
+
+
+# The other magic
+
+
+def test_graphstages_has_its_own_options() -> None:
+    """All options may stand together, in any order, before the code."""
+    # given
+    line = (
+        "--timeout 1.5 --compute -o t --name 'two words' --detail --save x.png -q (x + x.T).sum()"
+    )
+
+    # when
+    options = parse(line, GRAPHSTAGES)
+
+    # then
+    assert options == Options(
+        out="t",
+        name="two words",
+        compute=True,
+        timeout=1.5,
+        detail=True,
+        save="x.png",
+        quiet=True,
+        code="(x + x.T).sum()",
+    )
+
+
+@pytest.mark.parametrize("value", ["0", "x", "nan", "inf", "1e999", "1,5", "5s", "1_", "''x"])
+def test_timeout_takes_seconds_above_0(value: str) -> None:
+    """Anything else is refused before anything runs."""
+    # when
+    message = complaint(f"--timeout {value} x", GRAPHSTAGES)
+
+    # then
+    assert "seconds above 0" in message
+    assert "--timeout 60" in message
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("--repeat 3 x", "unknown option --repeat; %graphstages -h lists them"),
+        ("--computes x", "did you mean --compute?"),
+        ("--compute=1 x", "--compute takes no value"),
+        ("--timeout", "--timeout needs a value: --timeout SECONDS"),
+        ("--timeout -1 x", "--timeout needs a value"),
+    ],
+)
+def test_graphstages_refuses_what_it_does_not_have(line: str, said: str) -> None:
+    """The message names the magic that was typed."""
+    # when
+    message = complaint(line, GRAPHSTAGES)
+
+    # then
+    assert said in message
+
+
+@pytest.mark.parametrize(
+    ("line", "flag"), [("--compute", "--compute"), ("--timeout 3", "--timeout")]
+)
+def test_a_cell_of_graphstages_runs_as_it_is(line: str, flag: str) -> None:
+    """A cell waits for what it waits for; the message says what to write instead."""
+    # when
+    with pytest.raises(UsageError) as caught:
+        parse_cell(line, GRAPHSTAGES)
+
+    # then
+    assert f"{flag} does not go with a whole cell. " in str(caught.value)
+    assert parse_cell("-q --detail", GRAPHSTAGES) == Options(quiet=True, detail=True)
+
+
+def test_code_behind_the_cell_magic_of_graphstages_is_refused() -> None:
+    """The message names the magic that was typed."""
+    # when
+    with pytest.raises(UsageError) as caught:
+        parse_cell("x.sum()", GRAPHSTAGES)
+
+    # then
+    assert "the options of %%graphstages: x.sum(). Move it below" in str(caught.value)
