@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 
-import { mount, type View } from "../src/mount";
+import { type Host, mount, type View } from "../src/mount";
 import { gapsOf } from "../src/views/plot";
 import { HOSTILE, sampleSweep, sampleTrace, silentHost } from "./sample";
 
@@ -12,7 +12,7 @@ afterEach(() => {
   document.body.replaceChildren();
 });
 
-function draw(doc: unknown, host = silentHost): HTMLElement {
+function draw(doc: unknown, host: Host = silentHost): HTMLElement {
   view = mount(document.body, doc, host);
   return document.body.querySelector(".jsp-root") as HTMLElement;
 }
@@ -127,13 +127,32 @@ describe("documents that cannot be drawn", () => {
     ["nothing", null],
     ["a foreign format", { format: "other", version: 1 }],
     ["a newer version of another make", { ...sampleTrace(), version: 2, stages: 4 }],
-    ["no rows", { ...sampleTrace(), waterfall: null }],
+    ["rows that are no list", { ...sampleTrace(), waterfall: { rows: 4, unaccounted_ns: 0 } }],
     ["a row without its stage", { ...sampleTrace(), stages: [] }],
     ["a time that is no number", { ...sampleTrace(), wall_ns: "long" }],
     ["a damaged sweep", { ...sampleSweep(), points: [{ variant: "ray" }] }],
   ])("get a sentence with a remedy: %s", (_name, doc) => {
     const alert = draw(doc).querySelector("[role=alert]");
     expect(alert?.textContent).toMatch(/Run/);
+  });
+});
+
+describe("a trace whose waterfall nobody computed", () => {
+  it.each([null, undefined])("shows its lanes and says so: %s", async (waterfall) => {
+    const root = draw({ ...sampleTrace(), waterfall });
+    const names = [...root.querySelectorAll(".jsp-switch [role=radio]")];
+    expect(names.map((node) => node.textContent)).toEqual(["Lanes", "Table", "Findings2"]);
+    expect(root.querySelector(".jsp-head")?.textContent).toContain("no waterfall");
+    expect(root.querySelector("[role=alert]")).toBeNull();
+    await vi.waitFor(() => expect(root.querySelector(".jsp-map, .jsp-note")).not.toBeNull());
+  });
+
+  it("is saved as it came", () => {
+    const blobs: Blob[] = [];
+    const source = { ...sampleTrace(), waterfall: null, findings: "none" };
+    const root = draw(source, { save: (_name: string, blob: Blob) => blobs.push(blob) });
+    root.querySelector<HTMLElement>(".jsp-switch-end button")?.click();
+    return blobs[0]?.text().then((text) => expect(JSON.parse(text)).toEqual(source));
   });
 });
 

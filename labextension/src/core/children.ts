@@ -18,10 +18,17 @@ export interface Child {
 const MOST_PIECES = 60;
 
 /** Children of each stage index, longest first; a stage with one nameless kind of span has none. */
-export function childrenOf(trace: TraceDocument, columns: Columns): Map<number, Child[]> {
+export function childrenOf(
+  trace: TraceDocument,
+  columns: Columns,
+  isMeant: (startNs: number) => boolean = () => true,
+): Map<number, Child[]> {
   const exclusive = exclusiveTimes(columns);
   const groups = new Map<number, Map<number, number[]>>();
   for (let span = 0; span < columns.count; span += 1) {
+    if (!isMeant(columns.start[span] as number)) {
+      continue;
+    }
     const names = groups.get(columns.stage[span] as number) ?? new Map<number, number[]>();
     const spans = names.get(columns.name[span] as number) ?? [];
     spans.push(span);

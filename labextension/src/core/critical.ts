@@ -39,6 +39,71 @@ export function piecesOf(row: Row): readonly Piece[] {
   return row.self_ns > 0 ? [[row.start_ns, row.self_ns]] : [];
 }
 
+/** A stretch of the wall time and the row that owned it. */
+export interface Owned {
+  readonly from_ns: number;
+  readonly to_ns: number;
+  readonly position: number;
+}
+
+/** Who owned the wall time when; where the document has merged pieces, the row with most of them. */
+export function ownersOf(rows: readonly Row[]): Owned[] {
+  const all = rows.flatMap((row, position) => {
+    const pieces = piecesOf(row);
+    const covered = pieces.reduce((sum, [, length]) => sum + length, 0);
+    const density = row.self_ns / (covered || 1);
+    return pieces.map(([start, length]) => ({ start, end: start + length, position, density }));
+  });
+  all.sort((a, b) => a.start - b.start);
+  const times = [...new Set(all.flatMap(({ start, end }) => [start, end]))].sort((a, b) => a - b);
+  const owned: { from_ns: number; to_ns: number; position: number }[] = [];
+  let active: typeof all = [];
+  let next = 0;
+  times.forEach((time, at) => {
+    active = active.filter(({ end }) => end > time);
+    for (; (all[next]?.start ?? Number.POSITIVE_INFINITY) <= time; next += 1) {
+      active.push(all[next] as (typeof all)[number]);
+    }
+    const owner = active.toSorted((a, b) => b.density - a.density)[0];
+    const to_ns = times[at + 1];
+    const last = owned.at(-1);
+    if (owner === undefined || to_ns === undefined) {
+      return;
+    }
+    if (last?.position === owner.position && last.to_ns === time) {
+      last.to_ns = to_ns;
+    } else {
+      owned.push({ from_ns: time, to_ns, position: owner.position });
+    }
+  });
+  return owned;
+}
+
+export interface Handover {
+  readonly time_ns: number;
+  readonly from: number;
+  readonly to: number;
+}
+
+/** More lines than these would hide the bars. */
+const MOST_HANDOVERS = 40;
+
+/** Where one line of the picture takes over from another; the shortest stretches are left out. */
+export function handovers(
+  owned: readonly Owned[],
+  lineOf: (position: number) => number,
+  leastNs: number,
+): Handover[] {
+  const long = owned.filter((each) => each.to_ns - each.from_ns >= leastNs);
+  const found = long.slice(1).flatMap((each, at) => {
+    const [from, to] = [lineOf((long[at] as Owned).position), lineOf(each.position)];
+    return from === to ? [] : [{ time_ns: each.from_ns, from, to }];
+  });
+  return found.length > MOST_HANDOVERS
+    ? handovers(long, lineOf, Math.max(1, leastNs * 1.5))
+    : found;
+}
+
 function holds(
   index: Index,
   track: { from: number; to: number },

@@ -5,7 +5,7 @@
  * checked here, once; keys that nobody knows are ignored. The types come from the JSON Schema.
  */
 
-import type { SweepDocument, TraceDocument, Waterfall } from "./schema";
+import type { Group, SweepDocument, Table, TraceDocument, Waterfall } from "./schema";
 
 export type * from "./schema";
 
@@ -16,6 +16,13 @@ export type DrawnTrace = TraceDocument & { waterfall: Waterfall };
 export type SerprofDocument = DrawnTrace | SweepDocument;
 export type Scalar = string | number | boolean | null;
 
+/** Stands for the rows of a trace that nobody has computed; its spans can be drawn all the same. */
+const NO_WATERFALL: Waterfall = { rows: [], unaccounted_ns: 0 };
+
+export function hasWaterfall(trace: DrawnTrace): boolean {
+  return trace.waterfall !== NO_WATERFALL;
+}
+
 /** A document that cannot be drawn; the message says why and what to do. */
 export class UnreadableDocument extends Error {}
 
@@ -25,6 +32,8 @@ const AGAIN = "Run the cell again to record it anew.";
 /** A document that can be drawn, and what its reader has to know about it. */
 export interface ReadDocument {
   readonly document: SerprofDocument;
+  /** As it came, to be saved. */
+  readonly source: unknown;
   readonly warning: string | null;
 }
 
@@ -47,7 +56,7 @@ export function readDocument(value: unknown): ReadDocument {
   }
   if (format === "serprof.trace" ? isTrace(value) : isSweep(value)) {
     const warning = `This output has version ${String(version)}; this front end knows version ${KNOWN_VERSION} and draws what it knows. ${UPGRADE}`;
-    return { document: tidy(value), warning: isNewer ? warning : null };
+    return { document: tidy(value), source: value, warning: isNewer ? warning : null };
   }
   throw new UnreadableDocument(
     isNewer
@@ -72,6 +81,12 @@ function tidy(value: Record<string, unknown>): SerprofDocument {
       delete tidied[key];
     }
   }
+  if (value.format === "serprof.trace") {
+    tidied.waterfall ??= NO_WATERFALL;
+    const groups = value.groups;
+    tidied.groups = Array.isArray(groups) && groups.every(isGroup) ? groups : [];
+    tidied.tables = Array.isArray(value.tables) ? value.tables.filter(isTable) : [];
+  }
   return tidied as unknown as SerprofDocument;
 }
 
@@ -79,8 +94,23 @@ function isFinding(value: unknown): boolean {
   return isObject(value) && typeof value.title === "string";
 }
 
+function isGroup(value: unknown): value is Group {
+  return isObject(value) && typeof value.title === "string";
+}
+
+function isTable(value: unknown): value is Table {
+  return (
+    isObject(value) &&
+    typeof value.title === "string" &&
+    Array.isArray(value.columns) &&
+    value.columns.every((column) => isObject(column) && typeof column.title === "string") &&
+    Array.isArray(value.rows) &&
+    value.rows.every(Array.isArray)
+  );
+}
+
 export function isDrawn(trace: TraceDocument): trace is DrawnTrace {
-  return isTrace(trace as unknown as Record<string, unknown>);
+  return trace.waterfall != null && isTrace(trace as unknown as Record<string, unknown>);
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {
@@ -99,11 +129,17 @@ function isTrace(value: Record<string, unknown>): boolean {
     stages.every((stage) => isObject(stage) && typeof stage.title === "string") &&
     Array.isArray(lanes) &&
     lanes.every(isObject) &&
-    isObject(waterfall) &&
-    isAmount(waterfall.unaccounted_ns) &&
     ["strings", "spans"].every((key) => typeof value[key] === "object") &&
-    Array.isArray(waterfall.rows) &&
-    waterfall.rows.every((row) => isRow(row, stages.length))
+    (waterfall == null || isWaterfall(waterfall, stages.length))
+  );
+}
+
+function isWaterfall(value: unknown, stageCount: number): boolean {
+  return (
+    isObject(value) &&
+    isAmount(value.unaccounted_ns) &&
+    Array.isArray(value.rows) &&
+    value.rows.every((row) => isRow(row, stageCount))
   );
 }
 

@@ -149,6 +149,18 @@ export function column(
   decimals: number,
   unit: number,
 ): string[] {
+  return columnParts(values, total, decimals, unit).map((part, index) =>
+    values[index] === 0 ? "0" : fixed(part / 10 ** decimals, decimals),
+  );
+}
+
+/** The same as whole numbers of the last digit: their sums are what a reader would add up. */
+export function columnParts(
+  values: readonly number[],
+  total: number,
+  decimals: number,
+  unit: number,
+): number[] {
   const lastDigit = 10 ** decimals;
   const scaled = values.map((value) => (unit > 0 ? (value * lastDigit) / unit : 0));
   const parts = scaled.map(Math.floor);
@@ -159,9 +171,7 @@ export function column(
   for (const index of byRemainder.slice(0, Math.max(0, missing))) {
     parts[index] = (parts[index] as number) + 1;
   }
-  return parts.map((part, index) =>
-    values[index] === 0 ? "0" : fixed(part / lastDigit, decimals),
-  );
+  return parts;
 }
 
 /** "97 %"; below one percent with a decimal, so that little is not printed as nothing. */

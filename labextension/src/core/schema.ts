@@ -94,6 +94,8 @@ export interface TraceDocument {
   waterfall?: Waterfall | null;
   summary?: Summary | null;
   findings?: Finding[];
+  groups?: Group[];
+  tables?: Table[];
   limits?: Limits;
   quality?: Quality;
   environment?: Scalars;
@@ -105,6 +107,10 @@ export interface Stage {
   family?: string;
   waits?: boolean;
   note?: string;
+  /**
+   * Key of the stage that this one is a part of.
+   */
+  parent?: string;
 }
 export interface Lane {
   key: string;
@@ -152,6 +158,10 @@ export interface Row {
   minor_faults?: number | null;
   count: number;
   /**
+   * Index in groups.
+   */
+  group?: number | null;
+  /**
    * [start_ns, duration_ns] of what the row owned, in order.
    */
   pieces?: [number, number][];
@@ -170,6 +180,32 @@ export interface Finding {
   remedy: string;
   gain?: number | null;
   spans?: number[];
+}
+/**
+ * One of several computations of a run; an instant belongs to the last one that began.
+ */
+export interface Group {
+  title: string;
+  start_ns: number;
+  end_ns: number;
+}
+/**
+ * Facts that have no place on the time axis.
+ */
+export interface Table {
+  key: string;
+  title: string;
+  note?: string;
+  columns: TableColumn[];
+  rows: (string | number | boolean | null)[][];
+}
+export interface TableColumn {
+  key: string;
+  title: string;
+  /**
+   * text, count, bytes, ns or ratio
+   */
+  unit?: string;
 }
 export interface Limits {
   memcpy_bytes_per_s?: number | null;

@@ -3,6 +3,7 @@
 import { duration } from "../core/format";
 import { decades, logShare, type Range } from "../core/scale";
 import type { Crossover, Fit, SizePoint } from "../core/series";
+import { shape, words } from "./svg";
 
 export interface Line {
   readonly title: string;
@@ -22,29 +23,11 @@ export interface Chart {
   readonly label: string;
 }
 
-const SVG = "http://www.w3.org/2000/svg";
 const MARGIN = { left: 62, right: 138, top: 14, bottom: 30 };
 const HEIGHT = 380;
 const MARK = 4.5;
 const LABEL_GAP = 15;
 const PLAIN_SIZES = ["B", "kB", "MB", "GB", "TB"];
-
-type Attributes = Readonly<Record<string, string | number>>;
-
-export function shape(tag: string, attributes: Attributes, ...children: Node[]): SVGElement {
-  const node = document.createElementNS(SVG, tag);
-  for (const [name, value] of Object.entries(attributes)) {
-    node.setAttribute(name, String(value));
-  }
-  node.append(...children);
-  return node;
-}
-
-function words(text: string, attributes: Attributes): SVGElement {
-  const node = shape("text", attributes);
-  node.textContent = text;
-  return node;
-}
 
 interface Frame {
   readonly width: number;

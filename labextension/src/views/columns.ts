@@ -2,6 +2,7 @@
 
 import type { DrawnTrace, Row } from "../core/document";
 import * as format from "../core/format";
+import type { RowNode } from "../core/outline";
 import { carriesBytes, familyOf } from "../core/theme";
 
 export interface Column {
@@ -11,6 +12,8 @@ export interface Column {
   /** Narrow outputs drop columns by this name; those without it always stay. */
   readonly name: string;
   text(row: Row, position: number): string;
+  /** The same for several rows together. */
+  sum(rows: readonly Pick<RowNode, "row" | "position">[]): string;
   readonly rest: string;
   readonly total: string;
 }
@@ -22,7 +25,7 @@ export function columnsOf(trace: DrawnTrace): Column[] {
   const inUnit = (ns: number): string =>
     ns === 0 ? "0" : format.fixed(ns / scale.unitNs, scale.decimals);
   const rate = (row: Row): string => rateText(trace, row);
-  const perRow = { unit: "", rest: NOT_APPLICABLE, total: "" };
+  const perRow = { unit: "", rest: NOT_APPLICABLE, total: "", sum: () => NOT_APPLICABLE };
   const columns: Column[] = [
     adding(trace, { title: "self", unit: scale.unit }, scale.decimals, scale.unitNs),
     adding(trace, { title: "share", unit: "%" }, 1, trace.wall_ns / 100),
@@ -32,6 +35,7 @@ export function columnsOf(trace: DrawnTrace): Column[] {
       unit: scale.unit,
       name: "busy",
       text: (row) => inUnit(row.busy_ns),
+      sum: (rows) => inUnit(rows.reduce((total, { row }) => total + row.busy_ns, 0)),
     },
     { ...perRow, title: "bytes", name: "bytes", text: (row) => sizeText(trace, row) },
     { ...perRow, title: "rate", name: "rate", text: rate },
@@ -55,10 +59,16 @@ function adding(
   const { rows, unaccounted_ns } = trace.waterfall;
   const owned = [...rows.map((row) => row.self_ns), unaccounted_ns];
   const texts = format.column(owned, trace.wall_ns, decimals, unit);
+  const parts = format.columnParts(owned, trace.wall_ns, decimals, unit);
   return {
     ...head,
     name: "",
     text: (_row, position) => texts[position] as string,
+    // The sum of what is printed, so that a reader who adds it up finds the same.
+    sum: (members) => {
+      const whole = members.reduce((sum, { position }) => sum + (parts[position] as number), 0);
+      return whole === 0 ? "0" : format.fixed(whole / 10 ** decimals, decimals);
+    },
     rest: texts.at(-1) as string,
     total: unit > 0 ? format.fixed(trace.wall_ns / unit, decimals) : "0",
   };

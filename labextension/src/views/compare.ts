@@ -1,7 +1,13 @@
 /** Compare: two documents stage by stage; what changed, and whether that can be told. */
 
 import { difference, FEWEST_REPEATS } from "../core/difference";
-import type { DrawnTrace, ReadDocument, SerprofDocument, SweepDocument } from "../core/document";
+import {
+  type DrawnTrace,
+  hasWaterfall,
+  type ReadDocument,
+  type SerprofDocument,
+  type SweepDocument,
+} from "../core/document";
 import { element, titled } from "../core/dom";
 import * as format from "../core/format";
 import type { GridColumn } from "../core/grid";
@@ -75,6 +81,16 @@ function groupsOf(one: SerprofDocument, other: SerprofDocument): Group[] {
 }
 
 export function tracePairs(one: DrawnTrace, other: DrawnTrace): Pair[] {
+  const wall: Pair = {
+    title: "Wall time",
+    family: "",
+    before: [one.wall_ns],
+    after: [other.wall_ns],
+    isTotal: true,
+  };
+  if (!hasWaterfall(one) || !hasWaterfall(other)) {
+    return [wall];
+  }
   const [before, after] = [ownTimes(one), ownTimes(other)];
   const stages = stagesByKey([one, other]);
   const pairs = [...stages].map(([key, { title, family }]) => ({
@@ -94,13 +110,7 @@ export function tracePairs(one: DrawnTrace, other: DrawnTrace): Pair[] {
       after: rest(other),
       isTotal: false,
     },
-    {
-      title: "Wall time",
-      family: "",
-      before: [one.wall_ns],
-      after: [other.wall_ns],
-      isTotal: true,
-    },
+    wall,
   ];
 }
 

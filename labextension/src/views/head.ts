@@ -1,6 +1,6 @@
 /** The headline sentence and the line of facts: what is read first. */
 
-import type { SerprofDocument } from "../core/document";
+import { hasWaterfall, type SerprofDocument } from "../core/document";
 import { element } from "../core/dom";
 import { bytesPerSecond, count, duration, moment } from "../core/format";
 
@@ -44,6 +44,9 @@ function outcome(doc: SerprofDocument): HTMLElement | null {
 function warnings(doc: SerprofDocument): HTMLElement[] {
   const dropped = doc.quality?.spans_dropped ?? 0;
   const sentences = [
+    ...(doc.format === "serprof.trace" && !hasWaterfall(doc)
+      ? ["This document has no waterfall: nobody added up its spans. They are on the lanes."]
+      : []),
     ...(dropped > 0 ? [`${count(dropped)} spans were dropped; totals stay exact.`] : []),
     ...(doc.quality?.notes ?? []),
   ];

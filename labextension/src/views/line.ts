@@ -12,6 +12,8 @@ export interface Scene {
   readonly columns: readonly Column[];
   readonly guide: Guide | null;
   readonly plots: Plot[];
+  /** Rows were opened or folded: what is drawn across them has to move. */
+  refresh(): void;
 }
 
 export function classOf(column: Column): string {
@@ -39,4 +41,9 @@ export function line(
     element("td", "jsp-plot-cell", plot),
     ...numbers,
   );
+}
+
+/** Rows inside a block stand further right. */
+export function indent(row: HTMLElement, depth: number): void {
+  row.style.setProperty("--jsp-depth", String(depth));
 }

@@ -5,59 +5,37 @@ import type { Stage } from "../core/document";
 import { element } from "../core/dom";
 import * as format from "../core/format";
 import type { Column } from "./columns";
-import { line, type Scene } from "./line";
+import { indent, line, type Scene } from "./line";
 import { piecesPlot } from "./plot";
+import { openByRow, twisty } from "./twisty";
 
 /** Further names are one line together. */
 const MOST_CHILDREN = 6;
 
+/** Gives the rows that stand below it while it is open. */
 export function openable(
   scene: Scene,
   row: HTMLTableRowElement,
   stage: Stage,
+  depth: number,
   childrenOf: () => Promise<readonly ChildRow[]>,
-): void {
-  const button = element("button", "jsp-twisty");
-  button.type = "button";
-  button.setAttribute("aria-expanded", "false");
-  button.setAttribute("aria-label", `What ${stage.title} consists of`);
+): () => readonly HTMLElement[] {
   let opened: HTMLElement[] = [];
-  const isOpen = (): boolean => button.getAttribute("aria-expanded") === "true";
-  const toggle = async (): Promise<void> => {
-    button.setAttribute("aria-expanded", String(!isOpen()));
+  const button = twisty(`What ${stage.title} consists of`, false, async () => {
     // Inflating the spans of a long trace takes a moment, so it waits until somebody asks.
-    const children = isOpen() ? await childrenOf() : [];
+    const children = button.isOpen() ? await childrenOf() : [];
     for (const node of opened) {
       node.remove();
     }
-    opened = isOpen() ? rowsOf(scene, stage, children) : [];
+    opened = button.isOpen() ? rowsOf(scene, stage, children) : [];
+    for (const node of opened) {
+      indent(node, depth + 1);
+    }
     row.after(...opened);
-    for (const plot of scene.plots) {
-      plot.placeLabel();
-    }
-  };
-  button.addEventListener("click", (event) => {
-    event.stopPropagation();
-    toggle();
+    scene.refresh();
   });
-  button.addEventListener("keydown", (event) => {
-    const wantsOpen = event.key === "ArrowRight";
-    if (["Enter", " ", "ArrowRight", "ArrowLeft"].includes(event.key)) {
-      event.stopPropagation();
-    }
-    if ((wantsOpen || event.key === "ArrowLeft") && wantsOpen !== isOpen()) {
-      event.preventDefault();
-      toggle();
-    }
-  });
-  row.querySelector("th")?.prepend(button);
-  row.classList.add("jsp-openable");
-  row.addEventListener("click", () => {
-    // Selecting a number to copy it is no wish to open the row.
-    if (getSelection()?.isCollapsed !== false) {
-      toggle();
-    }
-  });
+  openByRow(row, button);
+  return () => opened;
 }
 
 function rowsOf(scene: Scene, stage: Stage, children: readonly ChildRow[]): HTMLElement[] {

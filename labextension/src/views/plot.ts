@@ -21,6 +21,8 @@ export interface Guide {
 /** A time column and how to place its label once its width is known. */
 export interface Plot {
   readonly node: HTMLElement;
+  /** What its bars stand for. */
+  readonly pieces: readonly Piece[];
   placeLabel(): void;
 }
 
@@ -91,7 +93,23 @@ export function piecesPlot(
   const canBeInside = pieces.length === 1 && !isWait && density >= FULL_DENSITY;
   return {
     node,
+    pieces,
     placeLabel: () => placeLabel(node, label, extent(pieces, wall), texts, family, canBeInside),
+  };
+}
+
+/** A bracket from the beginning to the end of a computation. */
+export function extentPlot(trace: DrawnTrace, piece: Piece | null, guide: Guide | null): Plot {
+  const wall = trace.wall_ns || 1;
+  const pieces = piece === null ? [] : [piece];
+  const marks = pieces.map(([start, length]) => {
+    const tooltip = `${format.duration(length)} from ${format.duration(start)}`;
+    return bar("jsp-extent", start / wall, length / wall, tooltip);
+  });
+  return {
+    node: element("div", "jsp-plot", grid(trace, guide), ...marks),
+    pieces: [],
+    placeLabel() {},
   };
 }
 

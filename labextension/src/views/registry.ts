@@ -1,6 +1,11 @@
 /** Which views a document has, in the order of the switch. A new view gets one line here. */
 
-import type { SerprofDocument, SweepDocument } from "../core/document";
+import {
+  type DrawnTrace,
+  hasWaterfall,
+  type SerprofDocument,
+  type SweepDocument,
+} from "../core/document";
 import { element } from "../core/dom";
 import { hasSizes } from "../core/runs";
 import { findingsView, firstFinding } from "./findings";
@@ -9,6 +14,7 @@ import type { Entry, Part, Stage } from "./part";
 import { roundTrip } from "./roundtrip";
 import { sizeSweep } from "./sizes";
 import { sweepTable, traceTable } from "./table";
+import { tablesName, tablesView } from "./tables";
 import { waterfall } from "./waterfall";
 
 export function entriesOf(doc: SerprofDocument): Entry[] {
@@ -20,17 +26,28 @@ export function entriesOf(doc: SerprofDocument): Entry[] {
     build: (_doc, stage) => findingsView(found, stage),
   };
   return doc.format === "serprof.trace"
-    ? [
-        {
-          key: "waterfall",
-          title: "Waterfall",
-          build: (_doc, stage) => withFinding(waterfall(doc, stage), doc, stage),
-        },
-        { key: "lanes", title: "Lanes", build: (_doc, stage) => lanes(doc, stage) },
-        { key: "table", title: "Table", build: (_doc, stage) => traceTable(doc, stage) },
-        findings,
-      ]
+    ? [...traceEntries(doc), findings]
     : [...sweepEntries(doc), findings];
+}
+
+function traceEntries(doc: DrawnTrace): Entry[] {
+  const rows: Entry = {
+    key: "waterfall",
+    title: "Waterfall",
+    build: (_doc, stage) => withFinding(waterfall(doc, stage), doc, stage),
+  };
+  const tables = doc.tables ?? [];
+  const own: Entry = {
+    key: "details",
+    title: tablesName(tables),
+    build: (_doc, stage) => tablesView(doc, stage),
+  };
+  return [
+    ...(hasWaterfall(doc) ? [rows] : []),
+    { key: "lanes", title: "Lanes", build: (_doc, stage) => lanes(doc, stage) },
+    { key: "table", title: "Table", build: (_doc, stage) => traceTable(doc, stage) },
+    ...(tables.length > 0 ? [own] : []),
+  ];
 }
 
 function sweepEntries(doc: SweepDocument): Entry[] {

@@ -18,7 +18,7 @@ export interface Shell {
 
 export function shell(
   root: HTMLElement,
-  { document: doc, warning }: ReadDocument,
+  { document: doc, source, warning }: ReadDocument,
   host: Host,
 ): Shell {
   const entries = entriesOf(doc);
@@ -56,7 +56,7 @@ export function shell(
     openView: open,
   };
   const choice = radio("View", "jsp-switch", entries, "", open);
-  const tools = element("div", "jsp-switch-end", search.node, ...buttons(doc, stage));
+  const tools = element("div", "jsp-switch-end", search.node, ...buttons(doc, source, stage));
   const note = warning === null ? null : element("p", "jsp-outcome", warning);
   root.replaceChildren(
     ...[
@@ -125,12 +125,12 @@ function searchBox(search: (words: string) => void) {
   return { node, input };
 }
 
-function buttons(doc: SerprofDocument, stage: Stage): HTMLElement[] {
+function buttons(doc: SerprofDocument, source: unknown, stage: Stage): HTMLElement[] {
   const save = element("button", "jsp-button", "Save");
   save.type = "button";
   save.title = "Save this document as .serprof.json";
   save.addEventListener("click", () => {
-    const blob = new Blob([JSON.stringify(doc)], { type: "application/json" });
+    const blob = new Blob([JSON.stringify(source)], { type: "application/json" });
     saveFile(stage.host, fileName(doc.name, ".serprof.json"), blob);
   });
   const help = element("button", "jsp-button", "?");

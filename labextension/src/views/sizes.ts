@@ -6,12 +6,13 @@ import * as format from "../core/format";
 import { inOrder, type Run, runsOf, stagesOf } from "../core/runs";
 import { crossoversOf, fitsOf, seriesOf, sizesOf } from "../core/series";
 import { familyOf } from "../core/theme";
-import { chartOf, type Line, MARKERS, markPath, shape, sizeExtent } from "./chart";
+import { chartOf, type Line, MARKERS, markPath, sizeExtent } from "./chart";
 import { legendEntry } from "./legend";
 import { segment } from "./marks";
 import type { Part, Stage as Shared } from "./part";
 import { radio } from "./radio";
 import { stageSums } from "./sums";
+import { shape } from "./svg";
 import { waterfall } from "./waterfall";
 
 const CHART_MOST = 700;

@@ -1,17 +1,22 @@
 /** The Table view: every picture as sortable numbers, the twin for those who do not see it. */
 
 import type { Columns } from "../core/decode";
-import type { DrawnTrace, Point, SweepDocument } from "../core/document";
+import { type DrawnTrace, hasWaterfall, type Point, type SweepDocument } from "../core/document";
 import { element } from "../core/dom";
 import * as format from "../core/format";
 import type { GridColumn } from "../core/grid";
+import { parentOf } from "../core/outline";
 import { stagesOf } from "../core/runs";
 import { grid } from "./grid";
 import type { Part, Stage } from "./part";
 import { radio } from "./radio";
+import { documentTables } from "./tables";
 
 interface StageLine {
   readonly title: string;
+  /** The computation it belongs to, and the stage it is a part of; "" when there is none. */
+  readonly group: string;
+  readonly part: string;
   readonly lane: string;
   readonly self_ns: number;
   readonly busy_ns: number | null;
@@ -34,17 +39,21 @@ export function traceTable(trace: DrawnTrace, stage: Stage): Part {
     });
   };
   const choices = [
-    { key: "stages", title: "Stages" },
+    ...(hasWaterfall(trace) ? [{ key: "stages", title: "Stages" }] : []),
     { key: "spans", title: "Spans" },
   ];
-  const choice = radio("Rows of the table", "jsp-segmented", choices, "stages", show);
-  show("stages");
-  return { node: element("section", "jsp-table-view", choice.node, panel) };
+  const first = (choices[0] as (typeof choices)[0]).key;
+  const choice = radio("Rows of the table", "jsp-segmented", choices, first, show);
+  show(first);
+  const own = documentTables(trace, stage.host);
+  return { node: element("section", "jsp-table-view", choice.node, panel, ...own) };
 }
 
 function stageGrid(trace: DrawnTrace, stage: Stage): HTMLElement {
   const lines: StageLine[] = trace.waterfall.rows.map((row) => ({
     title: String(trace.stages[row.stage]?.title ?? "Unknown stage"),
+    group: String(trace.groups?.[row.group ?? -1]?.title ?? ""),
+    part: parentOf(trace, row.stage)?.title ?? "",
     lane: String(trace.lanes[row.lane]?.key ?? ""),
     self_ns: row.self_ns,
     busy_ns: row.busy_ns,
@@ -53,7 +62,15 @@ function stageGrid(trace: DrawnTrace, stage: Stage): HTMLElement {
     count: row.count,
     start_ns: row.start_ns,
   }));
-  const none = { lane: "", busy_ns: null, size_bytes: null, copied_bytes: null, count: null };
+  const none = {
+    group: "",
+    part: "",
+    lane: "",
+    busy_ns: null,
+    size_bytes: null,
+    copied_bytes: null,
+    count: null,
+  };
   lines.push({
     ...none,
     title: "Unaccounted",
@@ -64,6 +81,12 @@ function stageGrid(trace: DrawnTrace, stage: Stage): HTMLElement {
     trace.wall_ns > 0 ? line.self_ns / trace.wall_ns : null;
   const columns: GridColumn<StageLine>[] = [
     words("Stage", "stage", (line) => line.title),
+    ...(lines.some((line) => line.group !== "")
+      ? [words<StageLine>("Computation", "group", (line) => line.group)]
+      : []),
+    ...(lines.some((line) => line.part !== "")
+      ? [words<StageLine>("Part of", "part_of", (line) => line.part)]
+      : []),
     words("Lane", "lane", (line) => line.lane),
     time("starts", "start_ns", (line) => line.start_ns),
     time("self", "self_ns", (line) => line.self_ns),

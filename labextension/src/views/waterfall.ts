@@ -1,61 +1,74 @@
 /** The waterfall: rows in the order of the road; they add up to the wall time. */
 
 import { childrenOf } from "../core/children";
-import type { DrawnTrace, Row, Stage } from "../core/document";
+import type { DrawnTrace } from "../core/document";
 import { element, titled } from "../core/dom";
 import * as format from "../core/format";
+import { groupAt, type Node, outlineOf, ownOf, stagesIn } from "../core/outline";
 import { familyOf } from "../core/theme";
 import { columnsOf } from "./columns";
 import { details } from "./details";
 import { legendEntry } from "./legend";
 import { classOf, line, type Scene } from "./line";
-import { chip, segment, swatch } from "./marks";
-import { openable } from "./openable";
+import { segment, swatch } from "./marks";
 import type { Part, Stage as Shared } from "./part";
-import { axis, gapPlot, guideOf, rowPlot } from "./plot";
+import { pathOver } from "./path";
+import { axis, gapPlot, guideOf } from "./plot";
+import { type ChildrenOf, type Entry, entryOf, everyEntry, showRows, stageOf } from "./rows";
 
 export function waterfall(trace: DrawnTrace, shared: Pick<Shared, "columnsOf">): Part {
-  const scene: Scene = { trace, columns: columnsOf(trace), guide: guideOf(trace), plots: [] };
-  const lines = trace.waterfall.rows.map((row, position) => stageRow(scene, row, position));
+  const refresh = (): void => {
+    showRows(entries);
+    for (const plot of scene.plots) {
+      plot.placeLabel();
+    }
+    path.paint(entries);
+  };
+  const scene: Scene = {
+    trace,
+    columns: columnsOf(trace),
+    guide: guideOf(trace),
+    plots: [],
+    refresh,
+  };
+  const nodes = outlineOf(trace);
+  const entries = nodes.map((node) => entryOf(scene, node, 0, childrenIn(trace, shared)));
+  const path = pathOver(trace);
   const node = element(
     "section",
     "jsp-waterfall",
-    lines.length > 0
-      ? summaryBar(trace)
+    nodes.length > 0
+      ? summaryBar(trace, nodes)
       : element("p", "jsp-note", "No stage was recorded: nothing that is watched took any time."),
-    table(scene, lines),
+    element("div", "jsp-rows", table(scene, nodes, entries), path.node),
     legend(trace),
     details(trace),
   );
-  let children: Promise<ReturnType<typeof childrenOf>> | null = null;
-  trace.waterfall.rows.forEach((row, position) => {
-    const line = lines[position] as HTMLTableRowElement;
-    openable(scene, line, stageOf(trace, row), async () => {
-      children ??= shared.columnsOf(trace).then((columns) => childrenOf(trace, columns));
-      return (await children).get(row.stage) ?? [];
-    });
-  });
-  return {
-    node,
-    paint: () => {
-      for (const plot of scene.plots) {
-        plot.placeLabel();
-      }
-    },
+  showRows(entries);
+  return { node, paint: refresh };
+}
+
+/** The spans of a stage by name; read once for each computation, when a row is first opened. */
+function childrenIn(trace: DrawnTrace, shared: Pick<Shared, "columnsOf">): ChildrenOf {
+  const known = new Map<number | null, Promise<ReturnType<typeof childrenOf>>>();
+  return async (row) => {
+    const group = row.group ?? null;
+    const isMeant = (start: number): boolean => group === null || groupAt(trace, start) === group;
+    const found =
+      known.get(group) ??
+      shared.columnsOf(trace).then((columns) => childrenOf(trace, columns, isMeant));
+    known.set(group, found);
+    return (await found).get(row.stage) ?? [];
   };
 }
 
-function stageOf(trace: DrawnTrace, row: Row): Stage {
-  return trace.stages[row.stage] as Stage;
-}
-
-function summaryBar(trace: DrawnTrace): HTMLElement {
+function summaryBar(trace: DrawnTrace, nodes: readonly Node[]): HTMLElement {
   const wall = trace.wall_ns || 1;
-  const parts = trace.waterfall.rows
-    .filter((row) => row.self_ns > 0)
-    .map((row) => {
-      const { title, family } = stageOf(trace, row);
-      const share = row.self_ns / wall;
+  const parts = stagesIn(nodes)
+    .filter((node) => ownOf(node) > 0)
+    .map((node) => {
+      const { title, family } = stageOf(trace, node);
+      const share = ownOf(node) / wall;
       return segment(`jsp-${familyOf(family)}`, share, title, format.percent(share));
     });
   const rest = trace.waterfall.unaccounted_ns / wall;
@@ -67,19 +80,19 @@ function summaryBar(trace: DrawnTrace): HTMLElement {
   return node;
 }
 
-function table(scene: Scene, lines: readonly HTMLTableRowElement[]): HTMLElement {
+function table(scene: Scene, nodes: readonly Node[], entries: readonly Entry[]): HTMLElement {
   const { trace, columns } = scene;
-  const owned = trace.waterfall.rows.map((row) => row.self_ns);
-  const biggest = Math.max(...owned);
-  lines.forEach((line, position) => {
-    line.classList.toggle("jsp-biggest", owned[position] === biggest);
-  });
+  const biggest = Math.max(...stagesIn(nodes).map(ownOf));
+  const all = everyEntry(entries);
+  for (const { node, row } of all) {
+    row.classList.toggle("jsp-biggest", node.kind !== "group" && ownOf(node) === biggest);
+  }
   return element(
     "table",
     "jsp-table",
     element("caption", "jsp-hidden", `Stages of ${trace.name}`),
     headRow(scene),
-    element("tbody", "", ...lines, restRow(scene)),
+    element("tbody", "", ...all.map(({ row }) => row), restRow(scene)),
     element(
       "tfoot",
       "",
@@ -112,25 +125,6 @@ function headRow({ trace, columns, guide }: Scene): HTMLElement {
   );
 }
 
-function stageRow(scene: Scene, row: Row, position: number): HTMLTableRowElement {
-  const { trace, columns, guide } = scene;
-  const stage = stageOf(trace, row);
-  const times = row.count > 1 ? element("span", "jsp-count", `×${format.count(row.count)}`) : null;
-  const lane = trace.lanes[row.lane];
-  const plot = rowPlot(trace, row, stage, guide);
-  scene.plots.push(plot);
-  const name = element("span", "jsp-stage-name", stage.title, times);
-  const node = line([swatch(familyOf(stage.family)), name], plot.node, columns, (column) =>
-    column.text(row, position),
-  );
-  if (lane !== undefined) {
-    const error = lane.clock_error_ns ? `, clock ±${format.duration(lane.clock_error_ns)}` : "";
-    const place = titled(chip(String(lane.kind || lane.key)), `${lane.key}${error}`);
-    node.querySelector(".jsp-lane")?.append(place);
-  }
-  return node;
-}
-
 function restRow({ trace, columns, guide }: Scene): HTMLElement {
   const name = element("span", "jsp-stage-name", "Unaccounted");
   const node = line(
@@ -142,13 +136,21 @@ function restRow({ trace, columns, guide }: Scene): HTMLElement {
   return titled(node, "wall time that no stage explains; it is never spread over the others");
 }
 
+const MOST_PIXELS = 700;
+
 function legend(trace: DrawnTrace): HTMLElement {
-  const hasWaits = trace.waterfall.rows.some((row) => stageOf(trace, row).waits === true);
+  const { rows } = trace.waterfall;
+  const hasWaits = rows.some((row) => trace.stages[row.stage]?.waits === true);
+  // Smaller errors are thinner than a pixel of every screen.
+  const least = trace.wall_ns / MOST_PIXELS;
+  const hasErrors = rows.some((row) => (trace.lanes[row.lane]?.clock_error_ns ?? 0) > least);
   return element(
     "p",
     "jsp-legend",
     legendEntry("jsp-execute jsp-partial jsp-half", "height: its part of that time"),
     hasWaits ? legendEntry("jsp-waits", "wait") : null,
+    rows.length > 1 ? legendEntry("jsp-path", "critical path") : null,
+    hasErrors ? legendEntry("jsp-whisker", "clock uncertainty") : null,
     legendEntry("jsp-unaccounted", "unaccounted"),
     element("span", "", "self adds up to the wall time; busy is the work done, also in parallel"),
     element("span", "jsp-legend-end", `${format.NOT_APPLICABLE} does not apply, n/a not seen`),

@@ -1,0 +1,18 @@
+/** Build SVG elements; text of a document only ever enters as a text node. */
+
+export type Attributes = Readonly<Record<string, string | number>>;
+
+export function shape(tag: string, attributes: Attributes, ...children: Node[]): SVGElement {
+  const node = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    node.setAttribute(name, String(value));
+  }
+  node.append(...children);
+  return node;
+}
+
+export function words(text: string, attributes: Attributes): SVGElement {
+  const node = shape("text", attributes);
+  node.textContent = text;
+  return node;
+}

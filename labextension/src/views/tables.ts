@@ -1,0 +1,70 @@
+/** Tables that a document brings along: facts without a place on the time axis. */
+
+import type { DrawnTrace, Scalar, Table, TableColumn } from "../core/document";
+import { element } from "../core/dom";
+import * as format from "../core/format";
+import type { GridColumn } from "../core/grid";
+import type { Host } from "../core/host";
+import { grid } from "./grid";
+import type { Part, Stage } from "./part";
+
+type Line = readonly Scalar[];
+
+const UNITS: Readonly<Record<string, (value: number) => string>> = {
+  count: format.count,
+  bytes: format.bytes,
+  ns: format.duration,
+  ratio: format.ratio,
+};
+/** A longer title makes no name for a view. */
+const LONGEST_NAME = 24;
+
+export function tablesName(tables: readonly Table[]): string {
+  const title = tables.length === 1 ? tables[0]?.title : "";
+  return title && title.length <= LONGEST_NAME ? title : "Details";
+}
+
+export function tablesView(trace: DrawnTrace, stage: Stage): Part {
+  return { node: element("section", "jsp-table-view", ...documentTables(trace, stage.host)) };
+}
+
+export function documentTables(trace: DrawnTrace, host: Host): HTMLElement[] {
+  return (trace.tables ?? []).map((table) => {
+    const columns = table.columns.map(gridColumn);
+    const title = element("p", "jsp-at-title", element("strong", "", table.title));
+    const note = table.note ? element("p", "jsp-note", String(table.note)) : null;
+    return element(
+      "section",
+      "jsp-own-table",
+      title,
+      note,
+      grid(table.title, columns, table.rows, host),
+    );
+  });
+}
+
+function gridColumn({ key, title, unit }: TableColumn, at: number): GridColumn<Line> {
+  const print = Object.hasOwn(UNITS, unit ?? "") ? UNITS[unit ?? ""] : undefined;
+  return {
+    title,
+    key: String(key ?? title),
+    value: (row) => sortable(row[at]),
+    text: (row) => cellText(row[at], print),
+    isNumber: print !== undefined,
+  };
+}
+
+/** Rows may be shorter than the head, and hold what no schema allows. */
+function sortable(value: unknown): number | string | null {
+  return value == null ? null : typeof value === "number" ? value : cellText(value, undefined);
+}
+
+function cellText(value: unknown, print: ((value: number) => string) | undefined): string {
+  if (value == null) {
+    return print === undefined ? format.NOT_APPLICABLE : format.NOT_SEEN;
+  }
+  if (typeof value === "boolean") {
+    return value ? "yes" : "no";
+  }
+  return typeof value === "number" ? (print ?? format.count)(value) : String(value);
+}

@@ -1,0 +1,311 @@
+import { afterEach, describe, expect, it, vi } from "vitest";
+
+import { handovers, ownersOf } from "../src/core/critical";
+import { type DrawnTrace, readDocument } from "../src/core/document";
+import { coverOf, groupAt, type Node, outlineOf, rowsIn } from "../src/core/outline";
+import { mount, type View } from "../src/mount";
+import { magnifiedRange } from "../src/views/magnifier";
+import { marksOf } from "../src/views/path";
+import { sampleTrace } from "./sample";
+
+type Row = DrawnTrace["waterfall"]["rows"][number];
+
+let view: View | null = null;
+
+afterEach(() => {
+  view?.destroy();
+  view = null;
+  document.body.replaceChildren();
+});
+
+const STAGES = [
+  { key: "build", title: "Build", order: 10, family: "build" },
+  { key: "schedule", title: "Scheduling", order: 50, family: "schedule" },
+  { key: "schedule.order", title: "Order", order: 51, family: "schedule", parent: "schedule" },
+  { key: "schedule.unpickle", title: "Unpickle", order: 52, family: "pickle", parent: "schedule" },
+  { key: "execute", title: "Execution", order: 80, family: "execute", parent: "no such stage" },
+];
+
+function row(stage: number, start: number, length: number, more: Partial<Row> = {}): Row {
+  const own = { start_ns: start, self_ns: length, busy_ns: length, pieces: [[start, length]] };
+  return { stage, lane: 0, size_bytes: null, count: 1, ...own, ...more } as Row;
+}
+
+const ROWS = [
+  row(0, 0, 100),
+  row(1, 100, 50),
+  row(2, 150, 200),
+  row(3, 350, 150),
+  row(4, 500, 400, { busy_ns: 900 }),
+];
+
+function traceWith(rows: readonly Row[], more: object = {}): DrawnTrace {
+  const own = rows.reduce((sum, each) => sum + each.self_ns, 0);
+  return {
+    ...sampleTrace(),
+    wall_ns: 1_000,
+    stages: STAGES,
+    waterfall: { rows: [...rows], unaccounted_ns: 1_000 - own },
+    ...more,
+  };
+}
+
+const GROUPS = [
+  { title: "x.sum()", start_ns: 0, end_ns: 500 },
+  { title: "y.mean()", start_ns: 500, end_ns: 1_000 },
+];
+const GROUPED = traceWith(
+  [
+    row(0, 0, 100, { group: 0 }),
+    row(2, 100, 200, { group: 0 }),
+    row(0, 500, 100, { group: 1 }),
+    row(4, 600, 200, { group: null }),
+  ],
+  { groups: GROUPS },
+);
+
+/** "Scheduling(1 2 3)" for a block, its position for a row. */
+function shown(nodes: readonly Node[]): string {
+  return nodes
+    .map((node) => (node.kind === "row" ? node.position : `${node.title}(${shown(node.nodes)})`))
+    .join(" ");
+}
+
+describe("the rows of a waterfall", () => {
+  it("stand in a block when they are parts of one stage, its own row among them", () => {
+    const nodes = outlineOf(traceWith(ROWS));
+    expect(shown(nodes)).toBe("0 Scheduling(1 2 3) 4");
+    const rest = nodes.flatMap(rowsIn).filter((node) => node.isRest);
+    expect(rest.map((node) => node.position)).toEqual([1]);
+  });
+
+  it("have no block where a stage has no parts, or its parent does not exist", () => {
+    const nodes = outlineOf(traceWith([ROWS[1] as Row, ROWS[4] as Row]));
+    expect(shown(nodes)).toBe("0 1");
+  });
+
+  it("are folded when they took little, or are many", () => {
+    const isOpen = (rows: readonly Row[]): boolean | undefined => {
+      const block = outlineOf(traceWith(rows)).find((node) => node.kind === "stage");
+      return block?.kind === "stage" ? block.isOpen : undefined;
+    };
+    expect(isOpen(ROWS)).toBe(true);
+    expect(isOpen([row(2, 0, 20), row(3, 20, 20)])).toBe(false);
+    expect(isOpen([...ROWS, ...Array.from({ length: 8 }, () => row(0, 0, 0))])).toBe(false);
+  });
+
+  it("stand in the block of their computation; those of none stay outside", () => {
+    expect(shown(outlineOf(GROUPED))).toBe("x.sum()(0 Scheduling(1)) y.mean()(2) 3");
+    const unknown = traceWith([row(0, 0, 100, { group: 7 })], { groups: GROUPS });
+    expect(shown(outlineOf(unknown))).toBe("0");
+  });
+
+  it("cover together what each of them covers", () => {
+    const node = outlineOf(traceWith(ROWS))[1] as Node;
+    expect(coverOf(node)).toEqual({ pieces: [[100, 400]], density: 1 });
+  });
+
+  it("give an instant to the computation that began last", () => {
+    const nested = { ...GROUPED, groups: [...GROUPS, { title: "z", start_ns: 100, end_ns: 200 }] };
+    expect([50, 150, 300, 700, 2_000].map((time) => groupAt(nested, time))).toEqual([
+      0,
+      2,
+      0,
+      1,
+      null,
+    ]);
+  });
+
+  it("survive blocks that make no sense", () => {
+    const loop = STAGES.map((stage) => ({ ...stage, parent: "schedule" }));
+    expect(shown(outlineOf(traceWith(ROWS, { stages: loop })))).toBe("Scheduling(0 1 2 3 4)");
+    const { document: read } = readDocument(traceWith(ROWS, { groups: [3], tables: [{}, null] }));
+    expect(read).toMatchObject({ groups: [], tables: [] });
+  });
+});
+
+function draw(doc: unknown): HTMLElement {
+  view = mount(document.body, doc, { view: "waterfall" });
+  return document.body.querySelector(".jsp-root") as HTMLElement;
+}
+
+function lineOf(root: HTMLElement, title: string): HTMLTableRowElement {
+  const rows = [...root.querySelectorAll<HTMLTableRowElement>("tbody tr")];
+  return rows.find(
+    (each) => each.querySelector(".jsp-stage-name")?.textContent === title,
+  ) as HTMLTableRowElement;
+}
+
+function numbersOf(line: HTMLElement): (string | null)[] {
+  return [...line.querySelectorAll(".jsp-number")].slice(0, 3).map((cell) => cell.textContent);
+}
+
+function visible(root: HTMLElement): (string | null | undefined)[] {
+  return [...root.querySelectorAll<HTMLElement>("tbody tr")]
+    .filter((line) => !line.hidden)
+    .map((line) => line.querySelector(".jsp-stage-name")?.textContent);
+}
+
+describe("a block of rows", () => {
+  it("has the sums of its rows, and nothing of its own", () => {
+    const root = draw(traceWith(ROWS));
+    expect(numbersOf(lineOf(root, "Scheduling"))).toEqual(["400", "40.0", "400"]);
+    expect(numbersOf(lineOf(root, "Other in Scheduling"))).toEqual(["50", "5.0", "50"]);
+  });
+
+  it("adds up to what is printed, whatever was rounded", () => {
+    const thirds = [1, 2, 3].map((stage) => row(stage, stage * 333, 333));
+    const root = draw(traceWith(thirds));
+    const share = (title: string) => Number(numbersOf(lineOf(root, title))[1]);
+    const parts = ["Other in Scheduling", "Order", "Unpickle"].map(share);
+    expect(parts.reduce((sum, each) => sum + each, 0)).toBeCloseTo(share("Scheduling"), 9);
+  });
+
+  it("folds by click and by keys, and what was opened inside goes with it", async () => {
+    const root = draw(traceWith(ROWS));
+    const all = ["Build", "Scheduling", "Other in Scheduling", "Order", "Unpickle", "Execution"];
+    expect(visible(root)).toEqual([...all, "Unaccounted"]);
+    lineOf(root, "Order").click();
+    await vi.waitFor(() => expect(root.querySelector(".jsp-row-note")).not.toBeNull());
+    const button = lineOf(root, "Scheduling").querySelector("button") as HTMLElement;
+    button.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowLeft", bubbles: true }));
+    expect(visible(root)).toEqual(["Build", "Scheduling", "Execution", "Unaccounted"]);
+    expect(button.getAttribute("aria-expanded")).toBe("false");
+    lineOf(root, "Scheduling").click();
+    expect(visible(root)).toHaveLength(all.length + 2);
+  });
+
+  it("is one computation of several, with the rows of its stages inside", () => {
+    const root = draw(GROUPED);
+    expect(numbersOf(lineOf(root, "x.sum()"))).toEqual(["300", "30.0", "300"]);
+    lineOf(root, "x.sum()").click();
+    expect(visible(root)).toEqual(["x.sum()", "y.mean()", "Build", "Execution", "Unaccounted"]);
+  });
+});
+
+describe("the critical path", () => {
+  it("is who owned the wall time when; the densest row where pieces were merged", () => {
+    const rows = [
+      row(0, 0, 100),
+      row(1, 100, 700, { pieces: [[100, 900]] }),
+      row(2, 200, 100, { pieces: [[200, 800]] }),
+    ];
+    expect(ownersOf(rows)).toEqual([
+      { from_ns: 0, to_ns: 100, position: 0 },
+      { from_ns: 100, to_ns: 1_000, position: 1 },
+    ]);
+  });
+
+  it("hands over from line to line, not within one, and not for a moment", () => {
+    const owned = ownersOf([...ROWS.slice(0, 4), row(0, 500, 1), row(4, 501, 400)]);
+    const found = (lineAt: (position: number) => number, least: number) =>
+      handovers(owned, lineAt, least).map(({ time_ns }) => time_ns);
+    expect(found((position) => position, 0)).toEqual([100, 150, 350, 500, 501]);
+    expect(found((position) => position, 2)).toEqual([100, 150, 350, 501]);
+    expect(found((position) => (position > 0 && position < 4 ? 1 : position), 2)).toEqual([
+      100, 501,
+    ]);
+  });
+
+  it("never hands over so often that the bars are hidden", () => {
+    const many = Array.from({ length: 400 }, (_, at) => row(at % 2, at * 2, 1 + (at % 7)));
+    const all = ownersOf(many);
+    expect(handovers(all, (position) => position, 0).length).toBeLessThanOrEqual(40);
+  });
+
+  it("is drawn below the bars, and the clock error from a pixel on", () => {
+    const trace = traceWith(ROWS, { lanes: [{ key: "scheduler", clock_error_ns: 50 }] });
+    const boxes = new Map(
+      [0, 1, 2, 3, 4].map((at) => [at, { left: 10, width: 100, top: at * 27 }]),
+    );
+    const paths = (doc: DrawnTrace) =>
+      marksOf(doc, ownersOf(ROWS), boxes).map((node) => node.getAttribute("d") ?? "");
+    const [down, under, errors] = paths(trace);
+    expect(under?.startsWith("M10.0 23h10.0")).toBe(true);
+    expect(down?.startsWith("M20.0 23V50")).toBe(true);
+    expect(errors).toContain("M55 121H65");
+    const [, , none] = paths(traceWith(ROWS, { lanes: [{ key: "a", clock_error_ns: 5 }] }));
+    expect(none).toBe("");
+  });
+});
+
+describe("the magnifier", () => {
+  it("shows all of a row that takes a few pixels, else its longest piece if that is small", () => {
+    expect(
+      magnifiedRange(
+        [
+          [100, 10],
+          [120, 10],
+        ],
+        10,
+      ),
+    ).toEqual({ from: 94, to: 136 });
+    expect(
+      magnifiedRange(
+        [
+          [0, 1],
+          [900, 10],
+        ],
+        10,
+      ),
+    ).toEqual({ from: 898, to: 912 });
+    expect(magnifiedRange([[0, 100]], 10)).toBeNull();
+    expect(magnifiedRange([[5, 0]], 10)).toBeNull();
+    expect(magnifiedRange([], 10)).toBeNull();
+  });
+});
+
+describe("tables of the document", () => {
+  const TABLE = {
+    key: "tasks",
+    title: "Tasks by prefix",
+    note: "Quartiles over all tasks.",
+    columns: [
+      { key: "prefix", title: "Prefix", unit: "text" },
+      { key: "count", title: "tasks", unit: "count" },
+      { key: "median_ns", title: "50 %", unit: "ns" },
+      { key: "held_bytes", title: "holds", unit: "bytes" },
+      { key: "part_ratio", title: "times", unit: "ratio" },
+      { key: "fused", title: "fused", unit: "constructor" },
+    ],
+    rows: [
+      ["sum", 4_225, 33_000, 8_000_000, 3.24, true],
+      ["=mean", 7, null, 12, 1, null],
+      ["short"],
+    ],
+  };
+
+  it("have a view of their own and stand below the stages, in human units", () => {
+    view = mount(document.body, traceWith(ROWS, { tables: [TABLE] }), { view: "details" });
+    const root = document.body.querySelector(".jsp-root") as HTMLElement;
+    expect(root.querySelector("[aria-checked=true]")?.textContent).toBe("Tasks by prefix");
+    const cells = [...root.querySelectorAll("tbody tr")].map((line) =>
+      [...line.children].map((cell) => cell.textContent?.replaceAll("\u00a0", " ")),
+    );
+    expect(cells).toEqual([
+      ["sum", "4,225", "33.0 µs", "8.00 MB", "3.2×", "yes"],
+      ["=mean", "7", "n/a", "12 B", "1.0×", "–"],
+      ["short", "n/a", "n/a", "n/a", "n/a", "–"],
+    ]);
+    expect(root.textContent).toContain("Quartiles over all tasks.");
+    const radios = root.querySelectorAll<HTMLElement>(".jsp-switch [role=radio]");
+    [...radios].find((radio) => radio.textContent === "Table")?.click();
+    expect(root.querySelectorAll(".jsp-grid-table")).toHaveLength(2);
+  });
+
+  it("are sorted by value and copied with keys that name the unit", async () => {
+    const copied: string[] = [];
+    const copy = (text: string) => void copied.push(text);
+    const doc = traceWith(ROWS, { tables: [TABLE, { ...TABLE, title: "More" }] });
+    view = mount(document.body, doc, { view: "details", copy });
+    const root = document.body.querySelector(".jsp-root") as HTMLElement;
+    expect(root.querySelector("[aria-checked=true]")?.textContent).toBe("Details");
+    const sort = [...root.querySelectorAll<HTMLElement>(".jsp-sort")];
+    sort.find((button) => button.textContent === "holds")?.click();
+    const names = [...root.querySelectorAll(".jsp-own-table")][0]?.querySelectorAll("tbody th");
+    expect([...(names ?? [])].map((cell) => cell.textContent)).toEqual(["sum", "=mean", "short"]);
+    root.querySelectorAll<HTMLElement>(".jsp-tools button")[1]?.click();
+    expect(copied[0]?.split("\r\n")[0]).toBe("prefix,count,median_ns,held_bytes,part_ratio,fused");
+    expect(copied[0]).toContain("'=mean,7,,12,1,");
+  });
+});
