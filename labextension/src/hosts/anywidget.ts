@@ -6,6 +6,7 @@
  */
 
 import { mount } from "../mount";
+import { steadily } from "./steady";
 
 /** What anywidget gives a module; only what is used here. */
 interface Model {
@@ -36,7 +37,7 @@ function render({ model, el }: Place): () => void {
   const feed = feedOf(model);
   const view = String(model.get("view") ?? "");
   const picture = mount(el, feed.document, view === "" ? {} : { view });
-  const follow = (document: unknown): void => picture.update(document);
+  const follow = (document: unknown): void => steadily(el, () => picture.update(document));
   feed.followers.add(follow);
   return () => {
     feed.followers.delete(follow);

@@ -6,7 +6,9 @@ import { Widget } from "@lumino/widgets";
 import { MIME_TYPE } from "../core/document";
 import type { Host, View } from "../core/host";
 import { mount } from "../mount";
+import { plainText, tellText } from "./plain";
 import { preferences } from "./preferences";
+import { steadily } from "./steady";
 
 const PRESSED = "a, button, input, select, summary, [role=button]";
 
@@ -20,11 +22,13 @@ class DocumentWidget extends Widget implements IRenderMime.IRenderer {
 
   async renderModel(model: IRenderMime.IMimeModel): Promise<void> {
     const value: unknown = model.data[MIME_TYPE];
-    if (this.#view === null) {
+    const view = this.#view;
+    if (view === null) {
       this.#view = mount(this.node, value, hostFor(model.metadata[MIME_TYPE]));
     } else {
-      this.#view.update(value);
+      steadily(this.node, () => view.update(value));
     }
+    tellText(this.node, plainText(model.data));
   }
 
   override dispose(): void {

@@ -1,5 +1,6 @@
 /** Save a profile from the notebook as a file, without a kernel. */
 
+import { plainText } from "../hosts/plain";
 import { escapeHtml, fillPage } from "../hosts/template";
 import type { Profile } from "./profiles";
 
@@ -53,8 +54,7 @@ function pngBlob(base64: string): Blob {
 }
 
 function fallbackOf(profile: Profile, picture: string | null): string {
-  const said = profile.data["text/plain"];
-  const text = Array.isArray(said) ? said.join("") : typeof said === "string" ? said : "";
+  const text = plainText(profile.data);
   const alt = escapeHtml(profile.title);
   const image =
     picture === null ? "" : `<img src="data:image/png;base64,${picture}" alt="${alt}">\n`;
