@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
+from jupyter_serprof.analysis import dask_findings
 from jupyter_serprof.analysis.spans import (
     around_or_itself,
     captured,
@@ -221,6 +222,7 @@ RULES: Sequence[Callable[[Trace], Iterable[Finding]]] = (
     first_use_imports,
     cold_first_touch,
     not_zero_copy,
+    *dask_findings.RULES,
 )
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 
 from jupyter_serprof.analysis.tree import nearest, walk
 from jupyter_serprof.model import Row, Span, Trace
@@ -49,13 +50,37 @@ def around_or_itself(trace: Trace, index: int, holds: Callable[[Span], object]) 
     return None
 
 
+def rows_of(trace: Trace, key: str) -> list[Row]:
+    """Return the rows of a stage: several, where each computation has one of its own."""
+    return [row for row in trace.waterfall.rows if row.stage == key] if trace.waterfall else []
+
+
 def row_of(trace: Trace, key: str) -> Row | None:
-    """Return the row of a stage."""
-    rows = trace.waterfall.rows if trace.waterfall else ()
-    return next((row for row in rows if row.stage == key), None)
+    """Return the row of a stage; of several computations what their rows sum to."""
+    rows = rows_of(trace, key)
+    if len(rows) <= 1:
+        return rows[0] if rows else None
+    return replace(
+        max(rows, key=lambda row: row.self_ns),
+        start_ns=min(row.start_ns for row in rows),
+        self_ns=sum(row.self_ns for row in rows),
+        busy_ns=sum(row.busy_ns for row in rows),
+        size_bytes=total(row.size_bytes for row in rows),
+        count=sum(row.count for row in rows),
+        copied_bytes=total(row.copied_bytes for row in rows),
+        minor_faults=total(row.minor_faults for row in rows),
+        pieces=tuple(sorted(piece for row in rows for piece in row.pieces)),
+        group=None,
+    )
+
+
+def total(found: Iterable[int | None]) -> int | None:
+    """Return the sum of what was seen; None if nobody saw any."""
+    known = [value for value in found if value is not None]
+    return sum(known) if known else None
 
 
 def self_share(trace: Trace, key: str) -> float:
     """Return the share (0..1) of the wall time that a stage owns."""
-    row = row_of(trace, key)
-    return row.self_ns / trace.wall_ns if row and trace.wall_ns else 0.0
+    owned_ns = sum(row.self_ns for row in rows_of(trace, key))
+    return owned_ns / trace.wall_ns if trace.wall_ns else 0.0

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from dask_golden import DASK_GOLDEN
 
 from jupyter_serprof.analysis import analyse
 from jupyter_serprof.analysis.findings import POINTED_SPANS, RULES, find
@@ -130,8 +131,9 @@ GOLDEN: Mapping[str, list[tuple[Callable[[], Trace], Callable[[], Trace], str]]]
         ),
     ],
 }
-PAIRS = [(rule, *pair) for rule, pairs in GOLDEN.items() for pair in pairs]
-FIRED = [(rule, above) for rule, pairs in GOLDEN.items() for _, above, _ in pairs]
+ALL = {**GOLDEN, **DASK_GOLDEN}
+PAIRS = [(rule, *pair) for rule, pairs in ALL.items() for pair in pairs]
+FIRED = [(rule, above) for rule, pairs in ALL.items() for _, above, _ in pairs]
 #: What each rule reads; without it the rule knows nothing.
 UNKNOWN: Mapping[str, Trace] = {
     "in-band bytes": in_band(None),
@@ -173,7 +175,7 @@ def test_a_finding_fires_at_its_threshold_and_not_below(
 
 def test_every_rule_has_golden_traces() -> None:
     """A new rule without a trace on each side of its threshold is not finished."""
-    assert len(GOLDEN) == len(RULES)
+    assert len(ALL) == len(RULES)
 
 
 @pytest.mark.parametrize(("rule", "above"), FIRED)
