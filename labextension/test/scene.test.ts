@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 
+import { arrowsOf } from "../src/core/arrows";
 import { criticalPath } from "../src/core/critical";
 import { layoutLanes } from "../src/core/lanes";
 import { LABEL_INK, PALETTE } from "../src/core/palette";
@@ -18,9 +19,15 @@ const COLOURS: Scene["colours"] = {
 };
 
 /** Remembers the texts that were written; every other call does nothing. */
-function fakeContext(): { context: CanvasRenderingContext2D; texts: string[] } {
+function fakeContext(): {
+  context: CanvasRenderingContext2D;
+  texts: string[];
+  curves: number[][];
+} {
   const texts: string[] = [];
+  const curves: number[][] = [];
   const known: Record<string, unknown> = {
+    bezierCurveTo: (...places: number[]) => curves.push(places),
     fillText: (text: string) => texts.push(text),
     measureText: (text: string) => ({ width: text.length * 6 }),
     font: "",
@@ -29,7 +36,7 @@ function fakeContext(): { context: CanvasRenderingContext2D; texts: string[] } {
     get: (target, key) => target[String(key)] ?? (() => undefined),
     set: () => true,
   });
-  return { context: context as unknown as CanvasRenderingContext2D, texts };
+  return { context: context as unknown as CanvasRenderingContext2D, texts, curves };
 }
 
 class FakePath {
@@ -54,6 +61,7 @@ function textsOf(spans: readonly SpanSpec[], wall: number, more: Partial<Scene> 
     bright: null,
     isDim: false,
     cursor: null,
+    arrows: [],
     area: null,
     ...more,
   });
@@ -87,5 +95,74 @@ describe("the picture of the lanes", () => {
     expect(texts[0]).toBe("0");
     expect(texts.at(-1)).toContain("ms");
     expect(texts.slice(0, -1).some((text) => text.includes("ms"))).toBe(false);
+  });
+});
+
+describe("arrows", () => {
+  const SPANS: SpanSpec[] = [
+    { start: 0, length: 100, lane: 0 },
+    { start: 10, length: 20, lane: 0, parent: 0 },
+    { start: 300, length: 50, lane: 1, parent: 1 },
+    { start: 20, length: 60, lane: 2, parent: 0 },
+  ];
+  const arrows = (cursorSpan: number, errors: readonly number[] = []) => {
+    const trace = traceOf(SPANS, 3);
+    const lanes = trace.lanes.map((lane, at) => ({ ...lane, clock_error_ns: errors[at] ?? 0 }));
+    const doc = { ...trace, lanes };
+    const index = indexOf(doc);
+    const layout = layoutLanes(doc, index, []);
+    return arrowsOf(doc, index, layout, index.span.indexOf(cursorSpan));
+  };
+
+  it("lead from a span to what it caused on other lanes, and to it from its cause", () => {
+    expect(arrows(1)).toMatchObject([{ from_ns: 30, to_ns: 300 }]);
+    expect(arrows(2)).toEqual(arrows(1));
+    expect(arrows(1)[0]?.y0).toBeLessThan(arrows(1)[0]?.y1 ?? 0);
+  });
+
+  it("leave a span that is still running where the other begins, and follow nesting nowhere", () => {
+    expect(arrows(0)).toMatchObject([{ from_ns: 20, to_ns: 20 }]);
+  });
+
+  it("are not drawn when they are shorter than the clocks are uncertain", () => {
+    expect(arrows(2, [0, 271])).toEqual([]);
+    expect(arrows(2, [130, 140])).toHaveLength(1);
+  });
+
+  it("are painted as curves between the bars", () => {
+    globalThis.Path2D ??= FakePath as unknown as typeof Path2D;
+    const trace = traceOf(SPANS, 3);
+    const index = indexOf(trace);
+    const { context, curves } = fakeContext();
+    const layout = layoutLanes(trace, index, []);
+    paintLanes(context, {
+      trace,
+      index,
+      layout,
+      path: [],
+      colours: COLOURS,
+      camera: { range: { from: 0, to: 400 }, left: 100, width: 400 },
+      top: 0,
+      height: 400,
+      bright: null,
+      isDim: false,
+      cursor: null,
+      arrows: arrows(2),
+      area: null,
+    });
+    expect(curves).toHaveLength(1);
+    expect(curves[0]?.[0]).toBe(130);
+    expect(curves[0]?.[4]).toBe(400);
+  });
+});
+
+describe("the order of lanes", () => {
+  it("is client, scheduler, workers, whatever the order of the document", () => {
+    const trace = traceOf([], 4);
+    const kinds = ["worker", "raylet", "scheduler", "client"];
+    const lanes = trace.lanes.map((lane, at) => ({ ...lane, kind: kinds[at] ?? "", process: at }));
+    const doc = { ...trace, lanes };
+    const order = layoutLanes(doc, indexOf(doc), []).rows.map((row) => kinds[row.lane]);
+    expect(order).toEqual(["client", "scheduler", "raylet", "worker"]);
   });
 });

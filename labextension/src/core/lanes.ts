@@ -30,7 +30,7 @@ export interface LaneLayout {
   readonly height: number;
 }
 
-/** Lanes of one process stay together, in the order of the document. */
+/** Lanes of one process stay together, processes of one kind in the order of the document. */
 export function layoutLanes(
   trace: TraceDocument,
   index: Index,
@@ -48,13 +48,20 @@ export function layoutLanes(
   return { rows, height: y };
 }
 
+/** The road goes from the client over the scheduler to the workers. */
+const ROAD = ["client", "scheduler", "", "worker"];
+
 function laneOrder(trace: TraceDocument): number[] {
   const processes = new Map<number | string, number[]>();
   (trace.lanes ?? []).forEach((lane, at) => {
     const key = lane.process ?? `lane ${at}`;
     processes.set(key, [...(processes.get(key) ?? []), at]);
   });
-  return [...processes.values()].flat();
+  const place = ([first]: number[]): number => {
+    const at = ROAD.indexOf(String(trace.lanes[first ?? 0]?.kind ?? ""));
+    return at < 0 ? ROAD.indexOf("") : at;
+  };
+  return [...processes.values()].toSorted((a, b) => place(a) - place(b)).flat();
 }
 
 function laneRow(

@@ -2,6 +2,7 @@
 
 import { precisionFixed } from "d3-format";
 
+import type { Arrow } from "./arrows";
 import { ticksBetween } from "./axis";
 import type { Step } from "./critical";
 import { columnScale, duration, fixed } from "./format";
@@ -30,6 +31,7 @@ export interface Scene {
   readonly isDim: boolean;
   /** Positions; null when there is none. */
   readonly cursor: number | null;
+  readonly arrows: readonly Arrow[];
   readonly area: Range | null;
 }
 
@@ -63,6 +65,7 @@ export function paintLanes(context: CanvasRenderingContext2D, scene: Scene): voi
   paintPath(context, scene, rows);
   paintCursor(context, scene, rows);
   paintLabels(context, scene, rows);
+  paintArrows(context, scene);
   for (const row of rows) {
     paintWhiskers(context, scene, row);
   }
@@ -192,6 +195,26 @@ function paintCursor(
   context.strokeStyle = colours.ink;
   context.lineWidth = 2;
   context.strokeRect(from - 1, strip.y - 1, Math.max(3, to - from + 1), strip.height + 2);
+}
+
+const ARROW_HEAD = 4;
+
+/** From cause to effect: down or up from one bar, then to the beginning of the other. */
+function paintArrows(context: CanvasRenderingContext2D, { arrows, camera, colours }: Scene): void {
+  context.strokeStyle = colours.ink;
+  context.lineWidth = 1.25;
+  context.beginPath();
+  for (const { from_ns, to_ns, y0, y1 } of arrows) {
+    const [x0, x1] = [xOf(camera, from_ns), xOf(camera, to_ns)];
+    const middle = (y0 + y1) / 2;
+    const head = y1 > y0 ? -ARROW_HEAD : ARROW_HEAD;
+    context.moveTo(x0, y0);
+    context.bezierCurveTo(x0, middle, x1, middle, x1, y1);
+    context.moveTo(x1 - ARROW_HEAD, y1 + head);
+    context.lineTo(x1, y1);
+    context.lineTo(x1 + ARROW_HEAD, y1 + head);
+  }
+  context.stroke();
 }
 
 function paintArea(

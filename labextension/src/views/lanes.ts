@@ -1,5 +1,6 @@
 /** Lanes: client, scheduler, workers on one clock. */
 
+import { type Arrow, arrowsOf } from "../core/arrows";
 import { coalesced, fitted } from "../core/canvas";
 import { criticalPath, type Step } from "../core/critical";
 import type { Columns } from "../core/decode";
@@ -36,6 +37,8 @@ export interface LaneState {
   range: Range;
   area: Range | null;
   cursor: number | null;
+  /** To what the cursor's span caused on other lanes, and from what caused it. */
+  arrows: readonly Arrow[];
   isPinned: boolean;
   found: Uint8Array | null;
   /** Positions in the order of time, of all spans or of those found; made when first needed. */
@@ -93,6 +96,7 @@ function drawnLanes(trace: DrawnTrace, columns: Columns, stage: Stage): Part {
     range: limits,
     area: null,
     cursor: null,
+    arrows: [],
     isPinned: false,
     found: null,
     walk: null,
@@ -170,6 +174,8 @@ class Lanes implements Part, LaneView {
     const { state } = this;
     state.cursor = position;
     state.isPinned = isPinned && position !== null;
+    state.arrows =
+      position === null ? [] : arrowsOf(state.trace, state.index, state.layout, position);
     if (position === null) {
       this.#tip.hide();
     } else {
@@ -262,6 +268,7 @@ class Lanes implements Part, LaneView {
         bright: state.found,
         isDim: state.isPinned,
         cursor: state.cursor,
+        arrows: state.arrows,
         area: state.area,
       });
     }

@@ -1,6 +1,6 @@
 /** Legends: what colours, lines and textures mean. */
 
-import type { DrawnTrace } from "../core/document";
+import { type DrawnTrace, hasWaterfall } from "../core/document";
 import { element } from "../core/dom";
 import { FAMILIES, type Family, familyOf } from "../core/theme";
 import { type Index, WAIT } from "../core/tracks";
@@ -34,7 +34,7 @@ export function laneLegend(trace: DrawnTrace, index: Index): HTMLElement {
     "jsp-legend",
     ...families,
     hasWaits ? legendEntry("jsp-waits", "wait") : null,
-    legendEntry("jsp-path", "critical path"),
+    hasWaterfall(trace) ? legendEntry("jsp-path", "critical path") : null,
     hasErrors ? legendEntry("jsp-whisker", "clock uncertainty") : null,
     element("span", "jsp-legend-end", "w a s d zoom and pan, f fit, ? keys"),
   );

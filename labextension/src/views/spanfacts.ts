@@ -33,10 +33,20 @@ export function spanFacts(trace: TraceDocument, columns: Columns, span: number):
       format.duration(columns.start[span]) + (error > 0 ? ` ±${format.duration(error)}` : ""),
     ],
     ["lane", String(lane?.key ?? format.NOT_SEEN)],
+    ...causeOf(trace, columns, span),
     ...(size >= 0 ? [["bytes", format.bytes(size)] as const] : []),
     ...(rate === null ? [] : [["rate", format.bytesPerSecond(rate)] as const]),
     ...detailsOf(trace, span),
   ];
+}
+
+/** What started it, when that was on another lane. */
+function causeOf(trace: TraceDocument, columns: Columns, span: number): Fact[] {
+  const cause = columns.parent[span] as number;
+  const lane = columns.lane[cause];
+  return cause < 0 || lane === columns.lane[span]
+    ? []
+    : [["caused by", `${titleOf(trace, columns, cause)}, ${trace.lanes?.[lane ?? -1]?.key}`]];
 }
 
 function detailsOf(trace: TraceDocument, span: number): Fact[] {
