@@ -7,27 +7,13 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:http";
 import { loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 
-import { build } from "esbuild";
+import { bundled } from "../scripts/bundle.mjs";
 
-const HERE = fileURLToPath(new URL("../", import.meta.url));
 const BROWSER = process.env.CHROMIUM ?? "chromium";
 const FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"];
 const LONGEST_MS = 10 * 60_000;
-
-async function bundled(options) {
-  const shared = { absWorkingDir: HERE, bundle: true, legalComments: "none", minify: true };
-  const result = await build({
-    ...shared,
-    target: "es2022",
-    format: "esm",
-    write: false,
-    ...options,
-  });
-  return result.outputFiles[0].text;
-}
 
 const kilobytes = (text) => `${(gzipSync(text, { level: 9 }).length / 1024).toFixed(1)} KiB gzip`;
 
@@ -82,13 +68,13 @@ async function serve(script, style) {
   return { server, done, address: `http://127.0.0.1:${server.address().port}/` };
 }
 
-const widget = await bundled({ entryPoints: ["src/hosts/anywidget.ts"] });
-const style = await bundled({ entryPoints: ["style/index.css"], format: undefined });
+const widget = await bundled({ entryPoints: ["src/hosts/anywidget.ts"], format: "esm" });
+const style = await bundled({ entryPoints: ["style/index.css"] });
 console.log(`widget bundle ${kilobytes(widget)}, style ${kilobytes(style)}   bound 40 KB for both`);
 console.log(`load of the machine ${loadavg()[0].toFixed(1)} before the start`);
 
 const { server, done, address } = await serve(
-  await bundled({ entryPoints: ["benchmark/page.ts"] }),
+  await bundled({ entryPoints: ["benchmark/page.ts"], format: "esm" }),
   style,
 );
 const profile = await mkdtemp(join(tmpdir(), "serprof-benchmark-"));

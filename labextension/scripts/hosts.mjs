@@ -4,18 +4,10 @@
  */
 import { createHash } from "node:crypto";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
-import { fileURLToPath } from "node:url";
 
-import { build } from "esbuild";
+import { bundled, HERE } from "./bundle.mjs";
 
-const HERE = fileURLToPath(new URL("../", import.meta.url));
 const STATIC = `${HERE}../jupyter_serprof/static/`;
-
-async function bundled(options) {
-  const shared = { absWorkingDir: HERE, bundle: true, legalComments: "none", minify: true };
-  const result = await build({ ...shared, target: "es2022", write: false, ...options });
-  return result.outputFiles[0].text.trim();
-}
 
 /** The policy names the one script by its hash and allows no request at all. */
 function policyFor(script) {

@@ -125,7 +125,7 @@ describe("arrows", () => {
   });
 
   it("are not drawn when they are shorter than the clocks are uncertain", () => {
-    expect(arrows(2, [0, 271])).toEqual([]);
+    expect(arrows(2, [135, 136])).toEqual([]);
     expect(arrows(2, [130, 140])).toHaveLength(1);
   });
 
