@@ -9,6 +9,7 @@ one.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from jupyter_client.manager import KernelManager
@@ -20,7 +21,7 @@ import sys
 sys.path.insert(0, {str(FOLDER)!r})
 import live_cost
 live_cost.measure()"""
-VALUES = {
+VALUES: dict[str, Callable[[], object]] = {
     "ten integers": lambda: list(range(10)),
     "100,000 texts": lambda: [str(i) for i in range(100_000)],
     "bytes, 32 MB": lambda: b"x" * 32_000_000,

@@ -20,6 +20,37 @@ LIVE = "import pickle\ndata = pickle.dumps([str(i) for i in range(200_000)])"
 KERNEL = {"name": "python3", "display_name": "Python 3", "language": "python"}
 
 
+def full_trace() -> dict[str, Any]:
+    """Return a trace with something at every key: groups, parts of stages, tables of its own."""
+    document: dict[str, Any] = json.loads(TRACE.read_text("utf-8"))
+    wall_ns = document["wall_ns"]
+    document["stages"][1]["parent"] = document["stages"][0]["key"]
+    for row, group in zip(document["waterfall"]["rows"], (0, 0, 0, 1, 1), strict=True):
+        row["group"] = group
+    document["groups"] = [
+        {"title": "x.sum()", "start_ns": 0, "end_ns": wall_ns // 2},
+        {"title": "x.mean()", "start_ns": wall_ns // 2, "end_ns": wall_ns},
+    ]
+    columns = [{"key": "layer", "title": "Layer", "unit": "text"}, {"key": "n", "title": "Tasks"}]
+    rows = [["sum", 10], ["mean", None], ["a layer", True]]
+    layers = {"title": "Graph layers", "note": "before fusion", "columns": columns, "rows": rows}
+    workers = {"key": "workers", "title": "Workers", "columns": columns, "rows": rows[:1]}
+    document["tables"] = [{"key": "layers", **layers}, workers]
+    return document
+
+
+def sized_sweep() -> dict[str, Any]:
+    """Return a sweep over three sizes, made of the round trip: ten times the bytes and the time."""
+    document: dict[str, Any] = json.loads(SWEEP.read_text("utf-8"))
+    first = document["points"][0]["size_bytes"]
+    points = [
+        {**point, "size_bytes": first * times, "wall_ns": point["wall_ns"] * times}
+        for times in (1, 10, 100)
+        for point in document["points"]
+    ]
+    return {**document, "kind": "sweep", "points": points}
+
+
 def markdown_cell(source: str) -> dict[str, Any]:
     """Return a cell of prose."""
     return {"cell_type": "markdown", "metadata": {}, "source": source}

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from playwright.sync_api import Browser, Locator, Page
 
 READY = '.jsp-root[data-ready="1"]'
+BUILT = Path(__file__).parents[2] / "jupyter_serprof/static"
 AXE = Path(__file__).parents[2] / "labextension/node_modules/axe-core/axe.min.js"
 #: Notebook 7.6 throws these at load, with our extension disabled too: the first always, the second
 #: where a JupyterLab of the same server has saved which folder it showed.
@@ -20,6 +24,25 @@ _AXE_RUN = """async (selector) => {
   const { violations } = await globalThis.axe.run(selector, { resultTypes: ["violations"] });
   return violations.map(({ id, nodes }) => `${id}: ${nodes.map((n) => n.html).join(" | ")}`);
 }"""
+
+#: As anywidget does it, with a model that only holds what it is given.
+_MOUNT = """async ([source, style, documents, view]) => {
+  const url = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
+  const widget = (await import(url)).default;
+  document.adoptedStyleSheets = [new CSSStyleSheet()];
+  document.adoptedStyleSheets[0].replaceSync(style);
+  const place = document.querySelector("main");
+  place.replaceChildren();
+  for (const value of documents) {
+    const el = document.createElement("div");
+    place.append(el);
+    const traits = { document: value, view };
+    await widget.render({ el, model: { get: (name) => traits[name], on() {}, off() {} } });
+  }
+}"""
+_FRAME = "<!doctype html><html lang=en><title>Pictures</title><main></main>"
+OPENERS = ".jsp-twisty[aria-expanded=false], details:not([open]) > summary"
+_CHOICES = ".jsp-switch [role=radio]"
 
 
 class Screen:
@@ -62,6 +85,28 @@ class Screen:
         self.page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]  # light or dark
         self.page.goto(path.as_uri())
         return self.page
+
+    def mount(self, *documents: Any, view: str = "", scheme: str = "light") -> Page:
+        """Draw documents, one below the other, on an empty page without any application."""
+        self.page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]  # light or dark
+        self.page.set_content(_FRAME)
+        built = [(BUILT / name).read_text("utf-8") for name in ("widget.js", "widget.css")]
+        texts = [d if isinstance(d, str) else json.dumps(d) for d in documents]
+        self.page.evaluate(_MOUNT, [*built, texts, view])
+        self.drawn(len(documents))
+        return self.page
+
+    def views(self, within: str = ".jsp-root") -> Iterator[str]:
+        """Open one view after the other, with all that can be opened in it; give their names."""
+        choices = self.page.locator(f"{within} {_CHOICES}")
+        for at in range(choices.count()):
+            choices.nth(at).click()
+            self.page.evaluate(
+                "(openers) => document.querySelectorAll(openers).forEach((one) => one.click())",
+                f":is({OPENERS})",
+            )
+            self.page.evaluate("() => new Promise((next) => setTimeout(next, 30))")
+            yield str(choices.nth(at).evaluate("(choice) => choice.firstChild.textContent"))
 
     def drawn(self, count: int = 1) -> Locator:
         """Wait until at least so many documents are drawn; give them."""
