@@ -103,9 +103,9 @@ def scheduling_ns(trace: Trace) -> int:
 
 
 def workers(trace: Trace) -> Workers:
-    """Return the worker threads of a cluster and how long they computed."""
-    lanes = {lane.key for lane in trace.lanes if lane.kind == "worker"}
+    """Return the worker threads of a cluster and how long they computed; 0 where no task ran."""
     seen = {span.lane for _, span in indexed(trace, "dask.execute")}
+    lanes = {lane.key for lane in trace.lanes if lane.kind == "worker"} if seen else set()
     busy_ns = sum(row.busy_ns for row in rows_of(trace, "dask.execute"))
     return Workers(len(lanes | seen), busy_ns)
 

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
+from typing import NamedTuple
 
-from jupyter_serprof.analysis.spans import number
+from jupyter_serprof.analysis.dask_facts import dispatched_bytes, graph_bytes, task_count, workers
+from jupyter_serprof.analysis.spans import number, total
 from jupyter_serprof.analysis.tree import outermost, walk
 from jupyter_serprof.model import Row, Span, Summary, Trace, Waterfall, stage
 from jupyter_serprof.model.stages import MARK
 from jupyter_serprof.model.units import (
     bytes_per_s,
     format_bytes,
+    format_count,
     format_ns,
     format_rate,
+    format_ratio,
     format_share,
 )
 
@@ -21,9 +26,21 @@ _CAUSE_SHARE = 0.3
 _MARKS_NAMED = 5
 _PICKLES = ("pickle.dumps", "ray.pickle")
 #: What says nothing about serialization when it stands alone.
-_BACKGROUND = ("import", "gc", "python.wait")
+_BACKGROUND = ("import", "gc", "python.wait", "python.code")
 _OWN_CODE_ONLY = "all of it outside the stages seen (your own code)"
+#: Bytes that leave the scheduler are told as a multiple of the graph from here on.
+_AMPLIFIED = 2
+#: Stages of which the number of tasks is worth more than their bytes.
+_OF_TASKS = ("dask.schedule", "dask.queue", "dask.execute")
 _OUTCOMES = {"error": "raised after", "interrupted": "interrupted after", "ok": "took"}
+
+
+class _Cause(NamedTuple):
+    """A stage with its parts, over all computations."""
+
+    key: str
+    self_ns: int
+    rows: Sequence[Row]
 
 
 def summarize(trace: Trace) -> Summary:
@@ -41,7 +58,7 @@ def summarize(trace: Trace) -> Summary:
 
 def _headline(trace: Trace, waterfall: Waterfall) -> str:
     taken = f"{trace.name} {_OUTCOMES[trace.outcome]} {format_ns(trace.wall_ns)}"
-    biggest = max(waterfall.rows, key=lambda row: row.self_ns, default=None)
+    biggest = max(_causes(waterfall), key=lambda cause: cause.self_ns, default=None)
     if biggest is None or all(row.stage in _BACKGROUND for row in waterfall.rows):
         return f"{taken}; nothing was serialized in it."
     if trace.wall_ns == 0:
@@ -52,16 +69,45 @@ def _headline(trace: Trace, waterfall: Waterfall) -> str:
         return f"{taken}: {_OWN_CODE_ONLY}; meanwhile on other lanes {elsewhere}."
     if waterfall.unaccounted_ns > max(biggest.self_ns, _CAUSE_SHARE * trace.wall_ns):
         share = format_share(waterfall.unaccounted_ns / trace.wall_ns, decimals=0)
-        cause = _cause(trace, biggest)
+        cause = _said(trace, biggest)
         return f"{taken}: {share} outside the stages seen (your own code); next, {cause}."
-    return f"{taken}: {_cause(trace, biggest)}."
+    return f"{taken}: {_said(trace, biggest)}."
 
 
-def _cause(trace: Trace, row: Row) -> str:
-    share = format_share(row.self_ns / trace.wall_ns, decimals=0)
-    title = stage(row.stage).title
-    carried = f" of {format_bytes(row.size_bytes)}" if row.size_bytes else ""
-    return f"{share} {title}{carried} ({format_ns(row.self_ns)}{_pace(row)})"
+def _causes(waterfall: Waterfall) -> list[_Cause]:
+    """Return the stages, each with the parts that it is made of."""
+    rows: dict[str, list[Row]] = {}
+    for row in waterfall.rows:
+        rows.setdefault(stage(row.stage).parent or row.stage, []).append(row)
+    return [_Cause(key, sum(row.self_ns for row in found), found) for key, found in rows.items()]
+
+
+def _said(trace: Trace, cause: _Cause) -> str:
+    share = format_share(cause.self_ns / trace.wall_ns, decimals=0)
+    own = [row for row in cause.rows if row.stage == cause.key]
+    size, tasks = total(row.size_bytes for row in own), _scheduled(trace, cause)
+    carried = f" of {format_bytes(size)}" if size else tasks
+    part = _largest_part(cause) if len({row.stage for row in cause.rows}) > 1 else ""
+    pace = _pace(own[0]) if len(own) == len(cause.rows) == 1 else ""
+    taken = f"{format_ns(cause.self_ns)}{pace}{part}"
+    return f"{share} {stage(cause.key).title}{carried} ({taken})"
+
+
+def _scheduled(trace: Trace, cause: _Cause) -> str:
+    tasks = task_count(trace) if cause.key in _OF_TASKS else None
+    return f" of {format_count(tasks)} task{'' if tasks == 1 else 's'}" if tasks else ""
+
+
+def _largest_part(cause: _Cause) -> str:
+    """Name the largest part, if it is no small one: without it the sum is a riddle."""
+    parts: Counter[str] = Counter()
+    for row in cause.rows:
+        parts[row.stage] += row.self_ns
+    key, part_ns = parts.most_common(1)[0]
+    share = part_ns / cause.self_ns if cause.self_ns else 0.0
+    if key == cause.key or share < _CAUSE_SHARE:
+        return ""
+    return f", {format_share(share, decimals=0)} of it {stage(key).title}"
 
 
 def _pace(row: Row) -> str:
@@ -74,7 +120,9 @@ def _facts(trace: Trace, waterfall: Waterfall) -> list[str]:
     facts += _mark_facts(trace)
     facts += _buffer_facts(trace)
     facts += _result_facts(trace)
-    facts += _parallel_facts(trace, waterfall)
+    facts += _group_facts(trace, waterfall)
+    facts += _graph_facts(trace)
+    facts += _worker_facts(trace) or _parallel_facts(trace, waterfall)
     if trace.limits.memcpy_bytes_per_s:
         warm, new = trace.limits.memcpy_bytes_per_s, trace.limits.first_touch_bytes_per_s
         facts.append(f"memcpy here {format_rate(warm)}, {format_rate(new)} into new pages")
@@ -135,6 +183,42 @@ def _result_facts(trace: Trace) -> list[str]:
         return ["results copied to the heap"]
     some = "" if all(judged) else f"{sum(judged)} of {len(judged)} "
     return [f"{some}results zero-copy (by address)"]
+
+
+def _group_facts(trace: Trace, waterfall: Waterfall) -> list[str]:
+    """Say which of several computations took most."""
+    owned: Counter[int] = Counter()
+    for row in waterfall.rows:
+        if row.group is not None and 0 <= row.group < len(trace.groups):
+            owned[row.group] += row.self_ns
+    if len(trace.groups) < 2 or not owned or not trace.wall_ns:  # noqa: PLR2004
+        return []
+    (longest, owned_ns), count = owned.most_common(1)[0], format_count(len(trace.groups))
+    share = format_share(owned_ns / trace.wall_ns, decimals=0)
+    took = f"{trace.groups[longest].title} took most ({format_ns(owned_ns)}, {share})"
+    return [f"of {count} computations {took}"]
+
+
+def _graph_facts(trace: Trace) -> list[str]:
+    """Say how large the graph was when it was sent, and what left the scheduler for it."""
+    sent, left = graph_bytes(trace), dispatched_bytes(trace)
+    if sent is None:
+        return []
+    graph = f"{format_bytes(sent)} of graph sent"
+    if left is None:
+        return [graph]
+    ratio = f" ({format_ratio(left / sent)})" if sent and left >= _AMPLIFIED * sent else ""
+    return [f"{graph}, {format_bytes(left)} of task specifications dispatched{ratio}"]
+
+
+def _worker_facts(trace: Trace) -> list[str]:
+    """Say how much of their time the workers computed: what hides behind the scheduler, or not."""
+    threads, busy_ns = workers(trace)
+    if not threads or not trace.wall_ns:
+        return []
+    share = format_share(busy_ns / (threads * trace.wall_ns), decimals=0)
+    count = f"{format_count(threads)} worker thread{'' if threads == 1 else 's'}"
+    return [f"{count} computed for {format_ns(busy_ns)}: busy {share} of the time"]
 
 
 def _parallel_facts(trace: Trace, waterfall: Waterfall) -> list[str]:
