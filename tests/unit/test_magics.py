@@ -2,89 +2,22 @@
 
 from __future__ import annotations
 
-import atexit
 import pickle
 import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from IPython.core.completer import provisionalcompleter
-from IPython.core.interactiveshell import InteractiveShell
-from IPython.utils.capture import capture_output
-from traitlets.config import Config
+from shells import Ran
 
 from jupyter_serprof.capture.patching import armed_places
-from jupyter_serprof.model import Sweep, Trace, from_document, load
+from jupyter_serprof.model import Trace, load
 from jupyter_serprof.model.document import MIME_TYPE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
-    from IPython.core.interactiveshell import ExecutionResult
-
-
-class Ran:
-    """What one cell gave: its result, its pictures (as documents), what it printed."""
-
-    def __init__(self, shell: InteractiveShell, cell: str, **options: Any) -> None:
-        with capture_output() as captured:
-            self.result: ExecutionResult = shell.run_cell(cell, **options)  # type: ignore[no-untyped-call]
-        self.value: Any = self.result.result
-        self.out: str = captured.stdout
-        self.err: str = captured.stderr
-        self.bundles = [o.data for o in captured.outputs if MIME_TYPE in o.data]
-        self.documents = [from_document(bundle[MIME_TYPE]) for bundle in self.bundles]
-
-    @property
-    def trace(self) -> Trace:
-        """The only document."""
-        (document,) = self.documents
-        assert isinstance(document, Trace)
-        return document
-
-    @property
-    def sweep(self) -> Sweep:
-        """The only document."""
-        (document,) = self.documents
-        assert isinstance(document, Sweep)
-        return document
-
-
-@pytest.fixture(scope="module")
-def only_shell() -> Iterator[InteractiveShell]:
-    """The shell of this process; the interpreter is as before afterwards."""
-    hooks = sys.displayhook, sys.excepthook, sys.modules["__main__"]
-    config = Config(
-        {"HistoryManager": {"enabled": False}, "InteractiveShell": {"colors": "nocolor"}}
-    )
-    shell = InteractiveShell.instance(config=config)
-    yield shell
-    atexit.unregister(shell.atexit_operations)
-    shell.atexit_operations()  # type: ignore[no-untyped-call]
-    InteractiveShell.clear_instance()
-    sys.displayhook, sys.excepthook, sys.modules["__main__"] = hooks
-
-
-@pytest.fixture
-def bare(only_shell: InteractiveShell) -> Iterator[InteractiveShell]:
-    """The shell without the extension and with nothing in its namespace."""
-    known = set(only_shell.user_ns)
-    cleanup, events = only_shell.input_transformers_cleanup, only_shell.events.callbacks
-    kept = list(cleanup), {name: list(found) for name, found in events.items()}
-    yield only_shell
-    Ran(only_shell, "%unload_ext jupyter_serprof")
-    cleanup[:] = kept[0]
-    events.update(kept[1])
-    for name in set(only_shell.user_ns) - known:
-        del only_shell.user_ns[name]
-
-
-@pytest.fixture
-def shell(bare: InteractiveShell) -> InteractiveShell:
-    """The shell with the extension loaded."""
-    Ran(bare, "%load_ext jupyter_serprof\nimport pickle, threading")
-    return bare
+    from IPython.core.interactiveshell import InteractiveShell
 
 
 def parts(shell: InteractiveShell) -> dict[str, list[object]]:
