@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 
+import { svgOf } from "../src/core/picture";
 import { type Host, mount, type View } from "../src/mount";
 import { gapsOf } from "../src/views/plot";
 import { HOSTILE, sampleSweep, sampleTrace, silentHost } from "./sample";
@@ -147,12 +148,54 @@ describe("a trace whose waterfall nobody computed", () => {
     await vi.waitFor(() => expect(root.querySelector(".jsp-map, .jsp-note")).not.toBeNull());
   });
 
-  it("is saved as it came", () => {
+  it("is saved as it came", async () => {
     const blobs: Blob[] = [];
     const source = { ...sampleTrace(), waterfall: null, findings: "none" };
     const root = draw(source, { save: (_name: string, blob: Blob) => blobs.push(blob) });
-    root.querySelector<HTMLElement>(".jsp-switch-end button")?.click();
-    return blobs[0]?.text().then((text) => expect(JSON.parse(text)).toEqual(source));
+    root.querySelector<HTMLElement>(".jsp-menu button")?.click();
+    await vi.waitFor(() => expect(blobs).toHaveLength(1));
+    expect(JSON.parse((await blobs[0]?.text()) ?? "")).toEqual(source);
+  });
+});
+
+describe("the menu to save", () => {
+  const titles = (root: HTMLElement) =>
+    [...root.querySelectorAll(".jsp-menu button")].map((button) => button.textContent);
+
+  it("offers a page only where the host can make one", async () => {
+    expect(titles(draw(sampleTrace()))).toEqual(["Document (JSON)", "Picture (PNG)"]);
+    view?.destroy();
+    const saved: [string, Blob][] = [];
+    const root = draw(sampleTrace(), {
+      page: (doc) => new Blob([String((doc as { name: string }).name)]),
+      save: (name, blob) => saved.push([name, blob]),
+    });
+    [...root.querySelectorAll<HTMLElement>(".jsp-menu button")].at(-1)?.click();
+    await vi.waitFor(() => expect(saved).toHaveLength(1));
+    expect(saved[0]?.[0]).toBe("ray-get-ray-put-a.html");
+    expect(await saved[0]?.[1].text()).toBe("ray.get(ray.put(a))");
+  });
+
+  it("says so when the browser cannot make a picture, and closes with Escape", async () => {
+    const root = draw(sampleTrace());
+    const [menu] = root.querySelectorAll<HTMLDetailsElement>(".jsp-menu");
+    vi.spyOn(HTMLCanvasElement.prototype, "getContext").mockReturnValue(null);
+    root.querySelectorAll<HTMLElement>(".jsp-menu button")[1]?.click();
+    await vi.waitFor(() => expect(titles(root)[1]).toContain("not possible"));
+    (menu as HTMLDetailsElement).open = true;
+    menu?.dispatchEvent(new KeyboardEvent("keydown", { key: "Escape", bubbles: true }));
+    expect(menu?.open).toBe(false);
+    vi.restoreAllMocks();
+  });
+
+  it("draws a picture from a copy without controls, with text only as text", () => {
+    const root = draw(sampleTrace());
+    const svg = svgOf(root, 800, 600);
+    expect(svg).toContain("90 % is Store");
+    expect(svg).toContain("&lt;img");
+    expect(svg).not.toContain("<img");
+    expect(svg).not.toContain("jsp-menu-list");
+    expect(root.querySelector(".jsp-menu")).not.toBeNull();
   });
 });
 

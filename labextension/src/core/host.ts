@@ -5,6 +5,8 @@ export interface Host {
   readonly view?: string;
   /** Offer a file to the reader; without it the browser's own download is used. */
   save?(name: string, blob: Blob): void;
+  /** Make a page that needs no kernel from a document; without it none is offered. */
+  page?(document: unknown): Promise<Blob> | Blob;
   /** Put text on the clipboard; without it the browser's own clipboard is used. */
   copy?(text: string): Promise<void> | void;
 }

@@ -1,6 +1,5 @@
 /** The frame around the views of a document: head, view switch, search, help, readout. */
 
-import { fileName, saveFile } from "../core/clip";
 import { type Columns, decodeColumns, isPlain, plainColumns } from "../core/decode";
 import type { DrawnTrace, ReadDocument, SerprofDocument } from "../core/document";
 import { element } from "../core/dom";
@@ -11,6 +10,7 @@ import { head } from "./head";
 import type { Entry, Part, Stage } from "./part";
 import { radio } from "./radio";
 import { entriesOf } from "./registry";
+import { saveMenu } from "./save";
 
 export interface Shell {
   destroy(): void;
@@ -126,18 +126,11 @@ function searchBox(search: (words: string) => void) {
 }
 
 function buttons(doc: SerprofDocument, source: unknown, stage: Stage): HTMLElement[] {
-  const save = element("button", "jsp-button", "Save");
-  save.type = "button";
-  save.title = "Save this document as .serprof.json";
-  save.addEventListener("click", () => {
-    const blob = new Blob([JSON.stringify(source)], { type: "application/json" });
-    saveFile(stage.host, fileName(doc.name, ".serprof.json"), blob);
-  });
   const help = element("button", "jsp-button", "?");
   help.type = "button";
   help.setAttribute("aria-label", "Keys and marks");
   help.addEventListener("click", stage.toggleHelp);
-  return [save, help];
+  return [saveMenu(stage.host, doc.name, source, stage.say), help];
 }
 
 function helpPanel(): HTMLElement {
