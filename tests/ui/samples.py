@@ -12,6 +12,7 @@ from jupyter_serprof.views.bundle import bundle
 if TYPE_CHECKING:
     from jupyter_serprof.model import Sweep, Trace
 
+PACKAGE = Path(__file__).parents[2] / "jupyter_serprof"
 DATA = Path(__file__).parents[1] / "data"
 TRACE = DATA / "trace.v1.serprof.json"
 SWEEP = DATA / "sweep.v1.serprof.json"
@@ -36,11 +37,12 @@ def full_trace() -> dict[str, Any]:
     layers = {"title": "Graph layers", "note": "before fusion", "columns": columns, "rows": rows}
     workers = {"key": "workers", "title": "Workers", "columns": columns, "rows": rows[:1]}
     document["tables"] = [{"key": "layers", **layers}, workers]
+    document["findings"][0]["evidence"]["file"] = "model.pt"
     return document
 
 
 def sized_sweep() -> dict[str, Any]:
-    """Return a sweep over three sizes, made of the round trip: ten times the bytes and the time."""
+    """Return a sweep over three sizes, made of the round trip, with something at every key."""
     document: dict[str, Any] = json.loads(SWEEP.read_text("utf-8"))
     first = document["points"][0]["size_bytes"]
     points = [
@@ -48,7 +50,12 @@ def sized_sweep() -> dict[str, Any]:
         for times in (1, 10, 100)
         for point in document["points"]
     ]
-    return {**document, "kind": "sweep", "points": points}
+    trace = full_trace()
+    for entry in document["traces"]:
+        entry["trace"] = trace
+    document["variants"][0]["facts"]["codec"] = "none"
+    shared = {"findings": trace["findings"], "quality": trace["quality"]}
+    return {**document, **shared, "kind": "sweep", "points": points}
 
 
 def markdown_cell(source: str) -> dict[str, Any]:
