@@ -100,18 +100,22 @@ def test_no_payload_is_executed_in_a_page(
     # given
     document = DOCUMENTS[name]
     monkeypatch.setattr(page_module, "png", lambda *_, **__: ONE_PIXEL)
+    path = tmp_path / "page.html"
     raw = []
 
     for number, payload in enumerate(PAYLOADS[::step]):
         # when
         written = html(from_document(unique(poisoned(document, payload), document)))
-        path = tmp_path / f"{number}.html"
-        path.write_text(written, "utf-8")
-        page = screen.open_file(path)
+        if number % 20 == 0:
+            path.write_text(written, "utf-8")
+            screen.open_file(path)
+        else:
+            # Parsed in the same way, in half the time.
+            screen.page.set_content(written)
         screen.drawn()
 
         # then
-        assert page.evaluate(LOOK, "#serprof") == [0], payload
+        assert screen.page.evaluate(LOOK, "#serprof") == [0], payload
         raw += [payload] if "<" in payload and payload in written else []
     assert raw == []
     screen.shoot()
