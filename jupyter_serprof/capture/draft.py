@@ -54,5 +54,7 @@ class Run:
     lanes: dict[str, Lane]
     notes: list[str] = field(default_factory=list)
     clock_error_ns: int = 0
+    #: The key of the lane of each thread that wrote records.
+    threads: dict[int, str] = field(default_factory=dict)
     groups: list[Group] = field(default_factory=list)
     tables: list[Table] = field(default_factory=list)

@@ -67,9 +67,11 @@ def _run(recorder: Recorder) -> Run:
     for position, record in enumerate(recorder.page):
         by_thread.setdefault(record[1], []).append((position, record))
     drafts: list[Draft] = []
+    threads: dict[int, str] = {}
     for ident, records in by_thread.items():
         key = _lane_key(ident, recorder.thread, lanes)
         lanes.setdefault(key, Lane(key))
+        threads[ident] = key
         drafts += _nested(records, key)
     offset_start = recorder.wall_start_ns - recorder.start_ns
     offset_end = recorder.wall_end_ns - end
@@ -79,6 +81,7 @@ def _run(recorder: Recorder) -> Run:
         wall_offset=offset_start,
         drafts=drafts,
         lanes=lanes,
+        threads=threads,
         clock_error_ns=abs(offset_end - offset_start) if recorder.wall_end_ns else 0,
     )
 

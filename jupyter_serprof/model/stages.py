@@ -216,15 +216,32 @@ _ALL = (
         note="from the message to frames, with compression",
     ),
     Stage(
-        "dask.communicate.wire",
-        "Write and wire",
+        "dask.communicate.write",
+        "Socket write",
         66,
         "move",
         parent="dask.communicate",
-        note="from the first byte written until the scheduler has all of them",
+        note="until the socket of the client has taken all of it; the scheduler may read meanwhile",
+    ),
+    Stage(
+        "dask.communicate.wire",
+        "Wire",
+        66,
+        "move",
+        parent="dask.communicate",
+        note="from the frames made on the client until the scheduler sees the first byte: the "
+        "network, and the scheduler being busy with something else",
     ),
     Stage(
         "dask.communicate.read",
+        "Read",
+        67,
+        "move",
+        parent="dask.communicate",
+        note="on the scheduler, from the first byte to the last",
+    ),
+    Stage(
+        "dask.communicate.decode",
         "Decode frames",
         67,
         "pickle",
@@ -278,6 +295,21 @@ _ALL = (
         waits=True,
         note="tasks were sent, and nothing else is known to happen: waiting for a free thread or "
         "for news of workers",
+    ),
+    Stage(
+        "dask.report",
+        "Task reports",
+        73,
+        "move",
+        note="news of finished tasks on their way from workers to the scheduler: encode, wire, "
+        "decode; without the 2 ms that workers collect them for",
+    ),
+    Stage(
+        "dask.worker",
+        "Worker event loop",
+        73,
+        "schedule",
+        note="the state machine of a worker, and handing a task to its thread and back",
     ),
     Stage(
         "dask.dispatch",

@@ -1,0 +1,262 @@
+"""The agent: notes what happens inside a scheduler and its workers, in bounded memory.
+
+It travels as source (see `dask_cluster`), so this package stands alone: the standard library and
+distributed only. Every name of distributed that it replaces is private; one that is missing is
+reported and the others still work. Times are ns of ``time.perf_counter_ns`` of the process that the
+agent runs in. The last recording that leaves a process puts every original back.
+
+Source: distributed 2026.8.0, scheduler.py:Scheduler.update_graph, comm/tcp.py:TCP.read and write,
+core.py:Server.handle_stream.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import threading
+from importlib import import_module
+from pathlib import Path
+
+from .hooks import (
+    decoding,
+    encoding,
+    executing,
+    handling,
+    is_patched,
+    is_wrapped,
+    often,
+    put_back,
+    reading,
+    replace,
+    replace_item,
+    timed,
+    update_graph,
+    writing,
+)
+from .notes import AGENTS, SCHEDULER, Agent, clock
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+_LOCK = threading.RLock()
+#: Keys of a computation that are read to tell it apart.
+_FEW_KEYS = 256
+
+
+def _patch_wire(missing: list[str]) -> None:
+    for module in ("tcp", "ws"):
+        try:
+            comm = import_module("distributed.comm." + module)
+        except ImportError:
+            continue
+        if hasattr(comm, "read_bytes_rw"):
+            replace(missing, "read_bytes_rw", comm, "read_bytes_rw", reading)
+        replace(missing, module + ".from_frames", comm, "from_frames", decoding)
+        replace(missing, module + ".to_frames", comm, "to_frames", encoding)
+        if module == "tcp":
+            replace(missing, "TCP.write", comm.TCP, "write", writing)
+
+
+def _patch_scheduler(scheduler: Any, missing: list[str]) -> None:
+    """Watch one scheduler; watching it twice does nothing."""
+    if is_wrapped(scheduler, "transitions"):
+        return
+    handlers = scheduler.stream_handlers
+    replace_item(missing, "update-graph", handlers, "update-graph", update_graph)
+    transitions = "dask.schedule.transitions"
+    for op in ("task-finished", "task-erred"):
+        replace_item(missing, op, handlers, op, often(transitions, op))
+    replace(missing, "transitions", scheduler, "transitions", often(transitions, "transitions"))
+    for attribute in ("_create_taskstate_from_graph", "_generate_taskstates"):
+        make = timed("dask.schedule.state", attribute.lstrip("_"))
+        replace(missing, attribute, scheduler, attribute, make)
+
+
+def _patch_modules(missing: list[str]) -> None:
+    module = import_module("distributed.scheduler")
+    for attribute, stage, counted in (
+        ("deserialize", "dask.schedule.unpickle", None),
+        ("_materialize_graph", "dask.materialize", _materialized_count),
+        ("convert_legacy_graph", "dask.materialize", None),
+        ("_cull", "dask.optimize", None),
+    ):
+        make = timed(stage, attribute.lstrip("_"), counted)
+        replace(missing, attribute, module, attribute, make)
+    order = import_module("dask.order")
+    replace(missing, "order", order, "order", timed("dask.schedule.order", "order"))
+    _patch_optimizers(missing)
+
+
+def _patch_workers(missing: list[str]) -> None:
+    """Watch the workers of this process; watching them twice does nothing."""
+    kind = import_module("distributed.worker").Worker
+    if not is_wrapped(kind, "execute"):
+        replace(missing, "Worker.execute", kind, "execute", executing)
+        replace(missing, "Worker.handle_stimulus", kind, "handle_stimulus", handling)
+
+
+def _materialized_count(made: Any) -> int:
+    return len(made[0]) if isinstance(made, tuple) and made and isinstance(made[0], dict) else 1
+
+
+def _patch_optimizers(missing: list[str]) -> None:
+    try:
+        expressions = import_module("dask._expr")
+    except ImportError:
+        missing.append("_optimized_dsk")
+        return
+    for kind in ("HLGExpr", "_HLGExprSequence"):
+        cached = vars(getattr(expressions, kind, object)).get("_optimized_dsk")
+        if hasattr(cached, "func"):
+            replace(missing, kind, cached, "func", timed("dask.optimize", "low_level_optimize"))
+        else:
+            missing.append(kind + "._optimized_dsk")
+
+
+_GC_START = [0]
+
+
+def _collected(phase: str, info: dict[str, int]) -> None:
+    if phase == "start":
+        _GC_START[0] = clock()
+        return
+    for agent in list(AGENTS.values()):
+        if agent.has_gc:
+            name = "generation " + str(info.get("generation"))
+            agent.blocks.add(SCHEDULER, "gc", name, _GC_START[0], clock())
+
+
+def _plugin(agent: Agent, scheduler: Any, token: str) -> Any:
+    from distributed.diagnostics.plugin import SchedulerPlugin
+
+    class Listener(SchedulerPlugin):
+        """Hears of graphs and of every change of a task."""
+
+        name = "serprof-" + token
+
+        def update_graph(
+            self, scheduler: Any, *, client: str, keys: Any, tasks: Any, **_: Any
+        ) -> None:
+            if client in agent.clients:
+                sign = min(map(str, keys)) if 0 < len(keys) <= _FEW_KEYS else ""
+                agent.sent(scheduler, sign, tasks)
+
+        def transition(self, key: Any, start: str, finish: str, *_: Any, **details: Any) -> None:
+            agent.transitions += 1
+            if start == "processing":
+                if finish in ("memory", "erred"):
+                    agent.finished(scheduler, key, finish, details)
+            elif finish == "processing" and agent.is_unassigned:
+                agent.assigned()
+
+        def remove_client(self, scheduler: Any, client: str) -> None:
+            agent.clients.discard(client)
+            if not agent.clients:
+                scheduler.remove_plugin(name=self.name)
+                abandon(token)
+
+    return Listener()
+
+
+def start(
+    token: str, clients: Sequence[str], pid: int, dask_scheduler: Any = None
+) -> dict[str, Any]:
+    """Begin to note for one recording; return what is known of this process.
+
+    Parameters
+    ----------
+    token
+        Names the recording.
+    clients
+        Dask's ids of the clients whose graphs are followed.
+    pid
+        Process of the client, which sees its own garbage collections.
+    dask_scheduler
+        The scheduler or the worker that the agent runs in; distributed gives both by this name.
+    """
+    missing: list[str] = []
+    with _LOCK:
+        if not AGENTS:
+            _patch_wire(missing)
+            _patch_modules(missing)
+            gc.callbacks.append(_collected)
+        agent = AGENTS.get(token)
+        if agent is None:
+            agent = AGENTS[token] = Agent(clients, has_gc=os.getpid() != pid)
+        agent.users += 1
+        if _is_scheduler(dask_scheduler):
+            agent.loop_thread, agent.is_scheduler = threading.get_ident(), True
+            _patch_scheduler(dask_scheduler, missing)
+            dask_scheduler.add_plugin(_plugin(agent, dask_scheduler, token))
+        elif dask_scheduler is not None:
+            _patch_workers(missing)
+    return {**ping(), "pid": os.getpid(), "missing": missing, "delay": _delay(dask_scheduler)}
+
+
+def _is_scheduler(server: Any) -> bool:
+    return hasattr(server, "update_graph")
+
+
+def _delay(server: Any) -> float:
+    """Return what a worker adds to its times to have those of its scheduler, seconds."""
+    return getattr(server, "scheduler_delay", 0) or 0
+
+
+def ping() -> dict[str, Any]:
+    """Return the time of this process's clock, ns, and what tells its clock apart."""
+    return {"clock": clock(), "boot": _boot()}
+
+
+def _boot() -> str:
+    """Return what names the run of the machine: processes of one run share their clock on Linux."""
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip()
+        return f"{boot} {Path('/proc/self/ns/time').readlink()}"
+    except OSError:
+        return ""
+
+
+def stop(token: str, dask_scheduler: Any = None) -> dict[str, Any] | None:
+    """Stop noting, put back what was replaced if nobody else listens, return what was noted.
+
+    Returns
+    -------
+    dict or None
+        None where another role of the same process gives the report.
+    """
+    with _LOCK:
+        agent = AGENTS.get(token)
+        if agent is None:
+            return None
+        agent.users -= 1
+        plugin = "serprof-" + token
+        if _is_scheduler(dask_scheduler) and plugin in dask_scheduler.plugins:
+            dask_scheduler.remove_plugin(name=plugin)
+        if agent.users <= 0:
+            del AGENTS[token]
+        if not AGENTS:
+            _put_back()
+    if agent.is_scheduler and not _is_scheduler(dask_scheduler):
+        return None
+    return {**agent.report(), "delay": _delay(dask_scheduler)}
+
+
+def abandon(token: str) -> None:
+    """Stop noting in this process, whoever still listens under this name."""
+    with _LOCK:
+        AGENTS.pop(token, None)
+        if not AGENTS:
+            _put_back()
+
+
+def _put_back() -> None:
+    put_back()
+    if _collected in gc.callbacks:
+        gc.callbacks.remove(_collected)
+
+
+def is_running() -> bool:
+    """Tell whether somebody listens in this process."""
+    return bool(AGENTS) or is_patched()

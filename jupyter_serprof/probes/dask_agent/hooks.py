@@ -1,0 +1,318 @@
+"""Wrappers around functions of distributed, and how they come into place and out of it."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import threading
+from weakref import WeakKeyDictionary
+
+from .notes import (
+    AGENTS,
+    MOST_MESSAGES,
+    OFFLOAD,
+    SCHEDULER,
+    agents_here,
+    clock,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from .notes import Agent
+
+    Maker = Callable[[Any], Any]
+
+#: What distributed hands to a thread instead of blocking its event loop.
+OFFLOADED_BYTES = 10_000_000
+
+#: Messages that are noted: graphs, task specifications, news of finished tasks.
+_OPS = ("compute-task", "update-graph", "task-finished", "task-erred")
+
+_UNDO: list[Callable[[], None]] = []
+_PLACES: set[tuple[int, str]] = set()
+_INSIDE = threading.local()
+
+
+def put_back() -> None:
+    """Put every original back that still has our wrapper in its place, the last one first."""
+    while _UNDO:
+        _UNDO.pop()()
+    _READING.clear()
+
+
+def is_patched() -> bool:
+    """Tell whether something of ours is in place."""
+    return bool(_UNDO)
+
+
+def is_wrapped(owner: Any, attribute: str) -> bool:
+    """Tell whether our wrapper stands in a place."""
+    return (id(owner), attribute) in _PLACES
+
+
+def replace(missing: list[str], name: str, owner: Any, attribute: str, make: Maker) -> None:
+    """Put ``make(original)`` in the place of an attribute; note the name if there is none."""
+    held = vars(owner) if hasattr(owner, "__dict__") else {}
+    original = getattr(owner, attribute, None)
+    if original is None:
+        missing.append(name)
+        return
+    had = attribute in held
+    replacement = make(original)
+    setattr(owner, attribute, replacement)
+    _PLACES.add((id(owner), attribute))
+
+    def undo() -> None:
+        _PLACES.discard((id(owner), attribute))
+        if getattr(owner, attribute, None) is replacement:
+            if had:
+                setattr(owner, attribute, original)
+            else:
+                delattr(owner, attribute)
+
+    _UNDO.append(undo)
+
+
+def replace_item(
+    missing: list[str], name: str, table: dict[str, Any], key: str, make: Maker
+) -> None:
+    """Put ``make(original)`` in the place of an item; note the name if there is none."""
+    original = table.get(key)
+    if original is None:
+        missing.append(name)
+        return
+    replacement = table[key] = make(original)
+
+    def undo() -> None:
+        if table.get(key) is replacement:
+            table[key] = original
+
+    _UNDO.append(undo)
+
+
+def timed(stage: str, name: str, counted: Callable[[Any], int] | None = None) -> Maker:
+    """Return a maker of wrappers that note each call as a span."""
+
+    def make(original: Any) -> Any:
+        @functools.wraps(original)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            around, _INSIDE.kind = getattr(_INSIDE, "kind", ""), "span"
+            count = 1
+            start = clock()
+            try:
+                result = original(*args, **kwargs)
+                if counted is not None:
+                    count = counted(result)
+                return result
+            finally:
+                end = clock()
+                _INSIDE.kind = around
+                for agent in agents_here():
+                    agent.span(stage, name, start, end, count=count)
+
+        return call
+
+    return make
+
+
+def often(stage: str, name: str) -> Maker:
+    """Return a maker of wrappers of functions that are called for each task."""
+
+    def make(original: Any) -> Any:
+        @functools.wraps(original)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            around, _INSIDE.kind = getattr(_INSIDE, "kind", ""), "task"
+            start = clock()
+            try:
+                return original(*args, **kwargs)
+            finally:
+                end = clock()
+                _INSIDE.kind = around
+                if around == "span":
+                    for agent in agents_here():
+                        agent.span(stage, name, start, end)
+                elif not around:
+                    for agent in agents_here():
+                        agent.blocks.add(SCHEDULER, stage, name, start, end)
+
+        return call
+
+    return make
+
+
+def update_graph(original: Any) -> Any:
+    """Note how long the scheduler takes a graph in, with all that it waits for."""
+
+    @functools.wraps(original)
+    async def call(*args: Any, **kwargs: Any) -> Any:
+        start = clock()
+        try:
+            return await original(*args, **kwargs)
+        finally:
+            end = clock()
+            for agent in agents_here():
+                is_mine = kwargs.get("client") in agent.clients
+                name = "update_graph" if is_mine else "update_graph (another client)"
+                agent.span("dask.schedule", name, start, end, lane=SCHEDULER)
+
+    return call
+
+
+# Workers.
+
+
+def executing(original: Any) -> Any:
+    """Note what a worker does around a task: before it begins on its thread, and after it ended."""
+
+    @functools.wraps(original)
+    async def execute(worker: Any, *args: Any, **kwargs: Any) -> Any:
+        start = clock()
+        result = await original(worker, *args, **kwargs)
+        end = clock()
+        for agent in list(AGENTS.values()):
+            agent.around_task(worker, start, result, end)
+        return result
+
+    return execute
+
+
+def handling(original: Any) -> Any:
+    """Note what the state machine of a worker does with news."""
+
+    @functools.wraps(original)
+    def handle_stimulus(worker: Any, *args: Any, **kwargs: Any) -> Any:
+        start = clock()
+        try:
+            return original(worker, *args, **kwargs)
+        finally:
+            end = clock()
+            for agent in list(AGENTS.values()):
+                agent.on_loop(worker, "handle_stimulus", start, end)
+
+    return handle_stimulus
+
+
+# Messages on the wire.
+
+#: A connection that breaks leaves its task here until that is gone.
+_READING: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
+
+
+def reading(original: Any) -> Any:
+    """Note when the first bytes of a message are there."""
+
+    @functools.wraps(original)
+    async def read_bytes(*args: Any, **kwargs: Any) -> Any:
+        _READING.setdefault(asyncio.current_task(), clock())
+        return await original(*args, **kwargs)
+
+    return read_bytes
+
+
+def decoding(original: Any) -> Any:
+    """Note messages that carry graphs or task specifications, where they come in."""
+
+    @functools.wraps(original)
+    async def from_frames(frames: Any, *args: Any, **kwargs: Any) -> Any:
+        all_in = clock()
+        first = _READING.pop(asyncio.current_task(), all_in)
+        message = await original(frames, *args, **kwargs)
+        op, count, sign = _what(message)
+        if op:
+            _note_message(op, "in", (first, all_in, clock()), frames, count, sign)
+        return message
+
+    return from_frames
+
+
+def encoding(original: Any) -> Any:
+    """Note messages that carry graphs or task specifications, where they go out."""
+
+    @functools.wraps(original)
+    async def to_frames(message: Any, *args: Any, **kwargs: Any) -> Any:
+        start = clock()
+        frames = await original(message, *args, **kwargs)
+        op, count, sign = _what(message)
+        if op:
+            _note_message(op, "out", (start, start, clock()), frames, count, sign)
+        return frames
+
+    return to_frames
+
+
+def writing(original: Any) -> Any:
+    """Note when the socket of the client has taken a graph."""
+
+    @functools.wraps(original)
+    async def write(comm: Any, message: Any, *args: Any, **kwargs: Any) -> Any:
+        written = await original(comm, message, *args, **kwargs)
+        if _what(message)[0] == "update-graph":
+            _note_drained(comm)
+        return written
+
+    return write
+
+
+def _note_drained(comm: Any) -> None:
+    """Note when all that was handed to a stream is out: ``write`` returns before that."""
+
+    def drained(_: object) -> None:
+        for agent in list(AGENTS.values()):
+            if len(agent.drained) < MOST_MESSAGES:
+                agent.drained.append(clock())
+
+    try:
+        comm.stream.write(b"").add_done_callback(drained)
+    except Exception:  # ours fails, theirs runs
+        drained(None)
+
+
+def _what(message: Any) -> tuple[str, int, Any]:
+    """Return (operation, how many, what tells it apart) of a message that is about tasks."""
+    op, count, sign = "", 0, None
+    if type(message) in (list, tuple):
+        for part in message:
+            if type(part) is dict:
+                found = part.get("op")
+                if found in _OPS:
+                    if not count:
+                        op, sign = found, part.get("run_id")
+                    count += 1
+    return op, count, sign
+
+
+def _frames_bytes(frames: Any) -> int:
+    return sum(getattr(frame, "nbytes", None) or len(frame) for frame in frames)
+
+
+def _note_message(
+    op: str, way: str, times: tuple[int, int, int], frames: Any, count: int, sign: Any
+) -> None:
+    try:
+        size = _frames_bytes(frames)
+        for agent in list(AGENTS.values()):
+            _keep_message(agent, (op, way, *times, size, count, sign))
+    except Exception:  # ours fails, theirs runs
+        return
+
+
+def _keep_message(agent: Agent, message: tuple[Any, ...]) -> None:
+    op, way, first, start, end, size, count, _ = message
+    agent.bytes[op + " " + way] += size
+    agent.bytes[op + " messages " + way] += 1
+    agent.bytes[op + " tasks " + way] += count
+    lane = OFFLOAD if size > OFFLOADED_BYTES else SCHEDULER
+    if op == "compute-task" and way == "out":
+        agent.blocks.add(lane, "dask.dispatch.encode", "compute-task", start, end, size, count)
+    elif op == "compute-task":
+        agent.blocks.add(lane, "dask.dispatch.decode", "compute-task", start, end, size, count)
+    elif op != "update-graph":
+        agent.blocks.add(lane, "dask.report", op, start, end, size, count)
+    elif way == "in":
+        agent.span("dask.communicate.read", "read", first, start, size, count, SCHEDULER)
+        agent.span("dask.communicate.decode", "from_frames", start, end, size, count, lane)
+    if len(agent.messages) < MOST_MESSAGES:
+        agent.messages.append(list(message))

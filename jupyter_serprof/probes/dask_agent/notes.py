@@ -1,0 +1,231 @@
+"""What one recording learns from one process."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections import Counter
+
+from .totals import Blocks, Durations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+    from .totals import Block
+
+#: Blocks that are kept for each process; above, neighbours are joined and totals stay exact.
+MOST_BLOCKS = 8_000
+#: Single intervals that are kept for each process; those above are counted.
+MOST_SPANS = 4_000
+#: Messages whose two ends are matched.
+MOST_MESSAGES = 20_000
+#: Keys that are remembered to see that one is computed again.
+MOST_KEYS = 200_000
+
+SCHEDULER, OFFLOAD = 0, 1
+clock = time.perf_counter_ns
+#: The agents of this process by the names of their recordings.
+AGENTS: dict[str, Agent] = {}
+
+
+class Prefix:
+    """What is known of the tasks of one prefix."""
+
+    def __init__(self) -> None:
+        self.compute = Durations()
+        self.transfer = self.disk = self.result_bytes = self.errors = 0
+
+
+class Computation:
+    """What is known of one graph that the client sent."""
+
+    def __init__(self, sign: str) -> None:
+        self.sign = sign
+        self.tasks = self.finished = self.repeated = 0
+        self.first_assigned: int | None = None
+        self.last_finished: int | None = None
+
+
+class Agent:
+    """What one recording learns from one process."""
+
+    def __init__(self, clients: Iterable[str], *, has_gc: bool) -> None:
+        self.clients = set(clients)
+        self.has_gc = has_gc
+        self.loop_thread = threading.get_ident()
+        self.spans: list[Block] = []
+        self.blocks = Blocks(MOST_BLOCKS)
+        self.lanes: dict[tuple[str, Any], int] = {
+            ("scheduler", "loop"): SCHEDULER,
+            ("scheduler", "offload"): OFFLOAD,
+        }
+        self.prefixes: dict[str, Prefix] = {}
+        self.computations: list[Computation] = []
+        self.groups: dict[str, int] = {}
+        self.computed: set[int] = set()
+        self.messages: list[list[Any]] = []
+        self.drained: list[int] = []
+        self.bytes: Counter[str] = Counter()
+        self.transitions = 0
+        self.users = 0
+        self.is_scheduler = False
+        self.is_unassigned = False
+        self.bridge = _bridge()
+
+    def span(
+        self,
+        stage: str,
+        name: str,
+        start: int,
+        end: int,
+        size: int | None = None,
+        count: int = 1,
+        lane: int | None = None,
+    ) -> None:
+        """Note an interval that may hold others."""
+        if lane is None:
+            lane = self._lane_here()
+        if lane is None:  # work of the client or of a worker that shares the process
+            return
+        if len(self.spans) < MOST_SPANS:
+            self.spans.append((lane, stage, name, start, end, size, count, end - start))
+        else:
+            self.bytes["spans left out"] += 1
+
+    def _lane_here(self) -> int | None:
+        if threading.get_ident() == self.loop_thread:
+            return SCHEDULER
+        return OFFLOAD if "Offload" in threading.current_thread().name else None
+
+    def sent(self, scheduler: Any, sign: str, keys: Any) -> None:
+        """Note that the scheduler took in a graph of our client."""
+        at = len(self.computations)
+        computation = Computation(sign)
+        computation.tasks = len(keys)
+        self.computations.append(computation)
+        self.is_unassigned = True
+        tasks, groups = scheduler.tasks, self.groups
+        for key in keys:
+            task = tasks.get(key)
+            if task is not None:
+                groups[task.group.name] = at
+
+    def assigned(self) -> None:
+        """Note when the first task of the newest graph was given to a worker."""
+        self.computations[-1].first_assigned = clock()
+        self.is_unassigned = False
+
+    def finished(self, scheduler: Any, key: Any, finish: str, details: dict[str, Any]) -> None:
+        """Note that a task left ``processing``."""
+        task = scheduler.tasks.get(key)
+        if task is None:
+            return
+        at = self.groups.get(task.group.name)
+        if at is None:  # another client's
+            return
+        computation, name = self.computations[at], task.prefix.name
+        prefix = self.prefixes.get(name)
+        if prefix is None:
+            prefix = self.prefixes[name] = Prefix()
+        if finish == "erred":
+            prefix.errors += 1
+        prefix.result_bytes += details.get("nbytes") or 0
+        computation.finished += 1
+        computation.last_finished = clock()
+        sign = hash(key)
+        if sign in self.computed:
+            computation.repeated += 1
+        elif len(self.computed) < MOST_KEYS:
+            self.computed.add(sign)
+        worker, thread = details.get("worker") or "", details.get("thread")
+        for step in details.get("startstops") or ():
+            self.step(prefix, name, worker, thread, step)
+
+    def step(self, prefix: Prefix, name: str, worker: str, thread: Any, step: Any) -> None:
+        """Note one interval that a worker reports: compute, transfer, disk."""
+        action = step["action"]
+        start = int(step["start"] * 1e9) + self.bridge
+        end = int(step["stop"] * 1e9) + self.bridge
+        if action == "compute":
+            prefix.compute.add(end - start)
+            stage, place = "dask.execute", thread
+        elif action == "transfer":
+            prefix.transfer += end - start
+            stage, place = "dask.transfer", "transfer"
+        else:
+            prefix.disk += end - start
+            stage, place = "dask.spill", "disk"
+        lane = self.lanes.setdefault((worker, place), len(self.lanes))
+        self.blocks.add(lane, stage, name, start, end)
+
+    def around_task(self, worker: Any, start: int, result: Any, end: int) -> None:
+        """Note the time of a worker's loop before and after a task ran on its thread."""
+        begun, done = getattr(result, "start", None), getattr(result, "stop", None)
+        if begun is None or done is None:
+            return
+        moved = self.bridge - int((getattr(worker, "scheduler_delay", 0) or 0) * 1e9)
+        begun, done = int(begun * 1e9) + moved, int(done * 1e9) + moved
+        if start <= begun <= done <= end:
+            self.on_loop(worker, "begin task", start, begun)
+            self.on_loop(worker, "end task", done, end)
+
+    def on_loop(self, worker: Any, name: str, start: int, end: int) -> None:
+        """Note an interval of a worker's event loop."""
+        lane = self.lanes.setdefault((worker.address, "loop"), len(self.lanes))
+        self.blocks.add(lane, "dask.worker", name, start, end)
+
+    def report(self) -> dict[str, Any]:
+        """Return all of it as plain data."""
+        self.blocks.fold()
+        return {
+            "clock": clock(),
+            "bridge": self.bridge,
+            "bridge_end": _bridge(),
+            "pid": os.getpid(),
+            "lanes": [list(place) for place in self.lanes],
+            "spans": [list(entry) for entry in self.spans],
+            "blocks": [list(entry) for entry in self.blocks.kept],
+            "is_folded": self.blocks.is_folded,
+            "messages": self.messages,
+            "drained": self.drained,
+            "bytes": dict(self.bytes),
+            "transitions": self.transitions,
+            "prefixes": {name: _prefix_data(prefix) for name, prefix in self.prefixes.items()},
+            "computations": [vars(entry) for entry in self.computations],
+        }
+
+
+def _prefix_data(prefix: Prefix) -> dict[str, Any]:
+    compute = prefix.compute
+    return {
+        "count": compute.count,
+        "total": compute.total,
+        "quantiles": [
+            compute.least,
+            *[compute.quantile(share) for share in (0.25, 0.5, 0.75)],
+            compute.most if compute.count else None,
+        ],
+        "transfer": prefix.transfer,
+        "disk": prefix.disk,
+        "result_bytes": prefix.result_bytes,
+        "errors": prefix.errors,
+    }
+
+
+def _bridge() -> int:
+    """Return what makes of distributed's time (of day, ns) that of our clock."""
+    from distributed.metrics import time as now
+
+    return clock() - int(now() * 1e9)
+
+
+def agents_here() -> list[Agent]:
+    """Return the agents of this thread's scheduler: one process can hold several."""
+    agents = list(AGENTS.values())
+    if len(agents) == 1:
+        return agents
+    here, loops = threading.get_ident(), {agent.loop_thread for agent in agents}
+    return [agent for agent in agents if here not in loops or agent.loop_thread == here]

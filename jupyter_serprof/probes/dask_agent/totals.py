@@ -1,0 +1,103 @@
+"""Totals in bounded memory: intervals that are joined, durations that are counted in bins."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+
+#: (lane, stage, name, start, end, size, count, busy), ns and bytes.
+Block = tuple[int, str, str, int, int, "int | None", int, int]
+#: A bin of a histogram of durations is 1.1 % wide.
+BINS_PER_DOUBLING = 64
+
+
+class Blocks:
+    """Intervals of one kind beside each other, joined where there are too many.
+
+    Adding is one append. A block is (lane, stage, name, start, end, size, count, busy); ``busy`` is
+    the exact sum of the intervals in it.
+    """
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self.kept: list[Block] = []
+        self.gap_ns = 0
+        self.is_folded = False
+
+    def add(
+        self,
+        lane: int,
+        stage: str,
+        name: str,
+        start: int,
+        end: int,
+        size: int | None = None,
+        count: int = 1,
+    ) -> None:
+        """Add one interval."""
+        self.kept.append((lane, stage, name, start, end, size, count, end - start))
+        if len(self.kept) > 3 * self.most:
+            self.fold()
+
+    def fold(self) -> None:
+        """Join neighbours of a lane and stage until few enough are left; totals stay exact."""
+        if len(self.kept) <= self.most:
+            return
+        self.is_folded = True
+        self.gap_ns = self.gap_ns or 1_000
+        self.kept.sort(key=_place)
+        while True:
+            self.kept = _joined(self.kept, self.gap_ns)
+            if len(self.kept) <= self.most:
+                return
+            self.gap_ns *= 2
+
+
+def _place(block: Block) -> tuple[int, str, int]:
+    return block[0], block[1], block[3]
+
+
+def _joined(blocks: list[Block], gap_ns: int) -> list[Block]:
+    joined: list[Block] = []
+    last: Block | None = None
+    for block in blocks:
+        if last is not None and last[:2] == block[:2] and block[3] - last[4] <= gap_ns:
+            name = last[2] if last[7] >= block[7] else block[2]
+            size = last[5] if block[5] is None else (last[5] or 0) + block[5]
+            end, count, busy = max(last[4], block[4]), last[6] + block[6], last[7] + block[7]
+            last = (last[0], last[1], name, last[3], end, size, count, busy)
+            joined[-1] = last
+        else:
+            last = block
+            joined.append(block)
+    return joined
+
+
+class Durations:
+    """Count, sum, bounds and a histogram of durations, ns."""
+
+    def __init__(self) -> None:
+        self.count = self.total = self.most = 0
+        self.least: int | None = None
+        self.bins: Counter[int] = Counter()
+
+    def add(self, duration: int) -> None:
+        """Add one duration."""
+        self.count += 1
+        self.total += duration
+        if self.least is None or duration < self.least:
+            self.least = duration
+        self.most = max(self.most, duration)
+        self.bins[int(math.log2(duration) * BINS_PER_DOUBLING) if duration > 0 else 0] += 1
+
+    def quantile(self, share: float) -> int | None:
+        """Return the middle of the bin in which the given share (0..1) of durations is reached."""
+        if not self.count:
+            return None
+        wanted, seen = share * self.count, 0
+        for at in sorted(self.bins):
+            seen += self.bins[at]
+            if seen >= wanted:
+                middle = round(2 ** ((at + 0.5) / BINS_PER_DOUBLING))
+                return min(self.most, max(self.least or 0, middle))
+        return self.most
