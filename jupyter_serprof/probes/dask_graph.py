@@ -1,0 +1,159 @@
+"""Who holds the bytes of a Dask graph: as a table of the document, for graphs that were sent."""
+
+from __future__ import annotations
+
+import heapq
+from collections import defaultdict
+from collections.abc import Iterable, Sized
+from dataclasses import dataclass
+
+from jupyter_serprof.model import Table, TableColumn
+from jupyter_serprof.model.trace import Scalar
+from jupyter_serprof.probes.dask_look import (
+    LARGE_BYTES,
+    GraphBytes,
+    KeyBytes,
+    LayerBytes,
+    ObjectBytes,
+    graph_bytes,
+)
+
+__all__ = [
+    "GraphBytes",
+    "KeptGraphs",
+    "KeyBytes",
+    "LayerBytes",
+    "ObjectBytes",
+    "graph_bytes",
+    "table",
+]
+
+_ROWS = 20
+#: So many rows for objects at most: the layers shall be seen as well.
+_OBJECT_ROWS = 12
+_GRAPHS = 4
+_SECONDS = 10.0
+_COLUMNS = (
+    TableColumn("layer", "Layer"),
+    TableColumn("key", "Key"),
+    TableColumn("object", "Object"),
+    TableColumn("bytes", "Bytes", "bytes"),
+    TableColumn("share", "Share", "ratio"),
+    TableColumn("references", "References", "count"),
+    TableColumn("crossing_bytes", "Bytes to workers (predicted)", "bytes"),
+)
+_NOTE = (
+    "Bytes of the pickle, what is repeated counted once. References are task specifications that "
+    "hold the object; each is pickled with it when it goes to a worker, unless optimization fuses "
+    "or drops the task."
+)
+
+
+def table(found: GraphBytes, *, title: str = "Who holds the bytes of the graph") -> Table:
+    """Return the table ``dask.graph``: the large objects, then the layers, at most 20 rows.
+
+    Objects of one layer that look alike share a row: bytes and references are their sums.
+    """
+    objects = [_object_row(alike, found.size_bytes) for alike in _alike(found.objects)]
+    shown = objects[:_OBJECT_ROWS]
+    layers = [_layer_row(layer, found.size_bytes) for layer in found.layers]
+    rows = (*shown, *layers[: _ROWS - len(shown)])
+    return Table("dask.graph", title, _COLUMNS, rows, _note(found, objects, layers))
+
+
+def _alike(objects: Iterable[ObjectBytes]) -> list[list[ObjectBytes]]:
+    groups: dict[tuple[str, str], list[ObjectBytes]] = defaultdict(list)
+    for entry in objects:
+        groups[entry.layer, entry.kind].append(entry)
+    return sorted(groups.values(), key=lambda alike: -sum(entry.size_bytes for entry in alike))
+
+
+def _object_row(alike: list[ObjectBytes], total: int) -> tuple[Scalar, ...]:
+    first, size = alike[0], sum(entry.size_bytes for entry in alike)
+    kind = first.kind if len(alike) == 1 else f"{first.kind}, {len(alike)} of them"
+    references = _sum(entry.references for entry in alike)
+    crossing = _sum(entry.crossing_bytes for entry in alike)
+    return first.layer, first.key, kind, size, _share(size, total), references, crossing
+
+
+def _layer_row(layer: LayerBytes, total: int) -> tuple[Scalar, ...]:
+    share = _share(layer.size_bytes, total)
+    return layer.layer, "", "", layer.size_bytes, share, None, layer.crossing_bytes
+
+
+def _sum(values: Iterable[int | None]) -> int | None:
+    known = list(values)
+    return None if None in known else sum(value for value in known if value is not None)
+
+
+def _share(size: int, total: int) -> float | None:
+    return size / total if total else None
+
+
+def _note(found: GraphBytes, objects: Sized, layers: Sized) -> str:
+    notes = [_NOTE]
+    left = len(objects) + len(layers) - _ROWS
+    if left > 0:
+        notes.append(f"{left} smaller rows are left out.")
+    if found.not_opened:
+        more = f" and {len(found.not_opened) - 3} more" if len(found.not_opened) > 3 else ""  # noqa: PLR2004
+        notes.append(f"Not opened, for lack of time: {'; '.join(found.not_opened[:3])}{more}.")
+    return " ".join(notes)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class _Kept:
+    sent_bytes: int
+    computation: int
+
+
+class KeptGraphs:
+    """Holds the largest graphs between sending and freezing: at most 4, none below a megabyte.
+
+    Holding a graph keeps alive what is in it, futures too: `clear` when the run is frozen.
+    """
+
+    def __init__(self) -> None:
+        self._kept: list[_Kept] = []
+        self._graphs: dict[int, object] = {}
+        #: Large graphs that were not kept.
+        self.left_out = 0
+
+    def __len__(self) -> int:
+        """Return how many graphs are held."""
+        return len(self._kept)
+
+    def keep(self, computation: int, graph: object, sent_bytes: int) -> None:
+        """Hold a graph if it is one of the largest; called in a hook, so it does nothing else."""
+        if sent_bytes < LARGE_BYTES:
+            return
+        new = _Kept(sent_bytes, computation)
+        self._graphs[computation] = graph
+        if len(self._kept) < _GRAPHS:
+            heapq.heappush(self._kept, new)
+            return
+        dropped = heapq.heappushpop(self._kept, new)
+        del self._graphs[dropped.computation]
+        self.left_out += 1
+
+    def tables(self, *, seconds: float = _SECONDS) -> list[Table]:
+        """Return a table for each graph, in the order in which they were sent.
+
+        A graph that cannot be pickled any more has none: the user may have changed it meanwhile.
+        """
+        order = sorted(kept.computation for kept in self._kept)
+        share = seconds / max(1, len(order))
+        return [table for number in order for table in self._table(number, share)]
+
+    def clear(self) -> None:
+        """Let the graphs go."""
+        self._kept.clear()
+        self._graphs.clear()
+
+    def _table(self, computation: int, seconds: float) -> list[Table]:
+        try:
+            found = graph_bytes(self._graphs[computation], seconds=seconds)
+        except Exception:  # noqa: BLE001  (reducers raise anything)
+            return []
+        title = "Who holds the bytes of the graph"
+        return [table(found, title=title if len(self) == 1 else f"{title} {computation}")]

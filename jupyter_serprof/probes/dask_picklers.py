@@ -1,0 +1,164 @@
+"""Picklers that keep nothing and count: what each further object adds to one pickle.
+
+They reduce objects as ``distributed.protocol.pickle.dumps`` does: pickle, then its own pickler,
+then cloudpickle; cloudpickle also if a name of ``__main__`` is written.
+"""
+
+from __future__ import annotations
+
+import copyreg
+import pickle
+import sys
+import types
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
+from typing import Any, ClassVar, NamedTuple
+
+#: Of each dump PROTO (2 bytes), the header of its FRAME (9), STOP (1); of the list around the items
+#: EMPTY_LIST, MEMOIZE, MARK and APPENDS. Source: CPython 3.11, Modules/_pickle.c.
+_ENVELOPE_BYTES = 2 + 9 + 1 + 4
+_MAIN = b"__main__"
+
+
+class Sink:
+    """A file that keeps what is written until it is counted, and the buffers handed over."""
+
+    def __init__(self) -> None:
+        self.written: list[Any] = []
+        self.write = self.written.append
+        self.buffers: list[pickle.PickleBuffer] = []
+        self.hand_over = self.buffers.append
+
+    def take(self) -> list[int]:
+        """Return the sizes of what was written, bytes, and forget it."""
+        sizes = [size_of(part) for part in self.written]
+        self.written.clear()
+        return sizes
+
+    def take_buffers(self) -> list[int]:
+        """Return the sizes of the buffers, bytes, and forget them."""
+        sizes = [memoryview(buffer).nbytes for buffer in self.buffers]
+        self.buffers.clear()
+        return sizes
+
+
+def size_of(part: Any) -> int:  # noqa: ANN401  (anything with a buffer)
+    """Return the bytes of one write."""
+    return len(part) if isinstance(part, bytes) else memoryview(part).nbytes
+
+
+class NeedsCloudpickle(Exception):  # noqa: N818  (it says what is to be done next)
+    """A name of ``__main__`` was written: distributed pickles once more, with cloudpickle."""
+
+
+class CountingPickler:
+    """One pickler with one memo for many dumps, so that what is repeated counts once."""
+
+    def __init__(self, kind: PicklerKind) -> None:
+        self._sink = Sink()
+        self._is_final = kind.name == "cloudpickle"
+        self._dump = kind.make(self._sink).dump
+        self.out_of_band_bytes = 0
+
+    def size_bytes(self, items: Iterable[tuple[object, object]]) -> int:
+        """Return the bytes that further items of a dict add to the pickle, in one step.
+
+        Raises
+        ------
+        NeedsCloudpickle
+            If one names ``__main__`` and this is not cloudpickle.
+        """
+        self._dump(list(chain.from_iterable(items)))
+        if not self._is_final and any(_names_main(part) for part in self._sink.written):
+            raise NeedsCloudpickle
+        beside = sum(self._sink.take_buffers())
+        self.out_of_band_bytes += beside
+        return sum(self._sink.take()) + beside - _ENVELOPE_BYTES
+
+
+def _names_main(part: object) -> bool:
+    return type(part) is bytes and _MAIN in part
+
+
+class PicklerKind(NamedTuple):
+    """One of the picklers that distributed tries, in order."""
+
+    name: str
+    base: Any
+
+    def make(self, sink: Sink) -> Any:  # noqa: ANN401  (an instance of the base)
+        """Return one that writes to a sink."""
+        return self.base(sink, protocol=5, buffer_callback=sink.hand_over)
+
+    def table(self) -> dict[Any, Any]:
+        """Return its reducers by type, with short ones for the nodes of a graph."""
+        own = getattr(self.base, "dispatch_table", None)
+        reducers = own if isinstance(own, Mapping) else {}  # of pickle itself: a descriptor
+        return {**copyreg.dispatch_table, **reducers, **node_reducers()}
+
+
+def pickler_kinds() -> Iterator[PicklerKind]:
+    """Yield the picklers in the order in which distributed tries them."""
+    yield PicklerKind("pickle", pickle.Pickler)
+    own = getattr(sys.modules.get("distributed.protocol.pickle"), "_DaskPickler", None)
+    if own is not None:
+        yield PicklerKind("dask", own)
+    yield by_value()
+
+
+def by_value() -> PicklerKind:
+    """Return cloudpickle's pickler, which takes functions and classes by value.
+
+    Its table is flattened: a look-up in its ChainMap takes as long as pickling a small object.
+    """
+    import cloudpickle
+
+    class ByValue(cloudpickle.Pickler):  # type: ignore[misc]  # it ships no types
+        dispatch_table: ClassVar = dict(cloudpickle.Pickler.dispatch_table)
+
+        def reducer_override(self, value: object) -> Any:  # noqa: ANN401  (pickle's protocol)
+            if isinstance(value, types.FunctionType | type):
+                return super().reducer_override(value)
+            return NotImplemented
+
+    return PicklerKind("cloudpickle", ByValue)
+
+
+# Short reducers for the nodes of a graph, which give what they hold: their own take longer.
+
+
+def node_reducers() -> dict[Any, Any]:
+    """Return the short reducers; read in Dask 2026.8.0, ``_task_spec.py``."""
+    table: dict[Any, Any] = dict.fromkeys(node_kinds(), _no_parts)
+    spec = sys.modules.get("dask._task_spec")
+    reducers: dict[str, Any] = {"Task": _task_parts, "DataNode": _data_parts}
+    for name, reducer in reducers.items():
+        kind = getattr(spec, name, None)
+        table |= dict.fromkeys(_with_subclasses(kind), reducer) if kind is not None else {}
+    return table
+
+
+def node_kinds() -> set[type]:
+    """Return the classes of nodes of a graph; empty where Dask has none."""
+    spec = sys.modules.get("dask._task_spec")
+    node, ref = getattr(spec, "GraphNode", None), getattr(spec, "TaskRef", None)
+    found = set(_with_subclasses(node)) if node is not None else set()
+    return found | ({ref} if ref is not None else set())
+
+
+def _with_subclasses(kind: Any) -> Iterator[type]:  # noqa: ANN401  (a class)
+    yield kind
+    for below in kind.__subclasses__():
+        yield from _with_subclasses(below)
+
+
+def _task_parts(task: Any) -> tuple[Any, ...]:  # noqa: ANN401  (a Task)
+    return object, (task.func, *task.args, *task.kwargs.values())
+
+
+def _data_parts(node: Any) -> tuple[Any, ...]:  # noqa: ANN401  (a DataNode)
+    return object, (node.value,)
+
+
+def _no_parts(_: object) -> tuple[Any, ...]:
+    return object, ()

@@ -1,0 +1,282 @@
+"""The pieces that a Dask graph is pickled from, by layer and key, without materializing any layer.
+
+Nothing here iterates a layer, asks an expression for a property or calls a reducer: pieces are read
+from instance dictionaries only, because a cached property travels in the next pickle of its owner.
+Read in Dask and distributed 2026.8.0: ``dask/_expr.py``, ``dask/highlevelgraph.py``,
+``dask/blockwise.py``, ``distributed/client.py:_MapExpr``.
+"""
+
+from __future__ import annotations
+
+import copy
+import functools
+import math
+import sys
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from jupyter_serprof.model import UsageError
+
+#: A literal of ``client.map(f, ..., name=literal)`` above this size becomes a task of its own.
+#: Source: distributed 2026.8.0, client.py:_MapExpr._layer.
+_OWN_TASK_BYTES = 1e5
+EXPRESSION = "(expression)"
+DEPENDENCIES = "(dependencies)"
+OUTPUT_KEYS = "(output keys)"
+LOW_LEVEL = "(low-level graph)"
+
+Item = tuple[Any, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """Pieces of one layer that behave alike.
+
+    Attributes
+    ----------
+    times
+        How many task specifications each item gets into; 0 if it stays on the scheduler, None if
+        that cannot be told without materializing.
+    has_keys
+        True if items are named by a key of Dask, False if by an attribute or a parameter.
+    """
+
+    layer: str
+    items: Collection[Item]
+    times: int | None = None
+    has_keys: bool = False
+    tasks: int | None = field(default=None, compare=False)
+
+
+def sections(graph: object) -> Iterator[Section]:
+    """Yield the pieces of a collection, a high level graph, an expression, or what was sent.
+
+    Parameters
+    ----------
+    graph
+        What `distributed.client.serialize` was given (also wrapped in ``ToPickle`` or
+        ``Serialize``), a collection, a HighLevelGraph, or a dict of tasks.
+
+    Raises
+    ------
+    UsageError
+        If it is nothing of Dask.
+    """
+    graph = sent_graph(graph)
+    if _is_a(graph, "dask._expr", "Expr"):
+        yield from _expression(graph)
+    elif hasattr(graph, "layers"):
+        yield from _high_level(graph)
+    elif isinstance(graph, Mapping):
+        yield _tasks(LOW_LEVEL, graph)
+    else:
+        message = (
+            f"a {type(graph).__name__} has no graph; "
+            "give a Dask collection, its .dask, or an expression"
+        )
+        raise UsageError(message)
+
+
+def sent_graph(graph: object) -> object:
+    """Return the graph inside what is sent, or of a collection."""
+    while type(graph).__name__ in ("Serialize", "ToPickle"):
+        graph = graph.data  # type: ignore[attr-defined]
+    if _is_a(graph, "dask._expr", "Expr") or isinstance(graph, Mapping):
+        return graph
+    if hasattr(type(graph), "expr") or "expr" in getattr(graph, "__dict__", ()):
+        return graph.expr  # type: ignore[attr-defined]  # .dask would materialize it
+    if hasattr(graph, "__dask_graph__"):
+        return graph.__dask_graph__()
+    return graph
+
+
+def _is_a(value: object, module: str, name: str) -> bool:
+    kind = getattr(sys.modules.get(module), name, None)
+    return kind is not None and isinstance(value, kind)
+
+
+# High level graphs
+
+
+def _high_level(graph: Any) -> Iterator[Section]:  # noqa: ANN401  (a HighLevelGraph)
+    # In the order of its pickle: a reference to what came early is shorter.
+    for key, part in vars(graph).items():
+        if key != "layers":
+            yield Section(DEPENDENCIES, [(key, part)], times=0)
+            continue
+        for name, layer in part.items():
+            yield from _layer(str(name), layer)
+
+
+def _layer(name: str, layer: Any) -> Iterator[Section]:  # noqa: ANN401  (a Layer)
+    if type(layer) is dict:
+        yield _tasks(name, layer)
+    elif not _has_plain_state(layer):
+        yield Section(name, [(name, layer)])
+    elif _is_a(layer, "dask.blockwise", "Blockwise"):
+        yield from _blockwise(name, layer)
+    elif _is_a(layer, "dask.highlevelgraph", "MaterializedLayer"):
+        state = vars(layer)
+        yield _tasks(name, state["mapping"])
+        yield Section(name, [entry for entry in state.items() if entry[0] != "mapping"], times=0)
+    else:
+        yield from _other_layer(name, vars(layer))
+
+
+def _other_layer(name: str, state: Mapping[str, Any]) -> Iterator[Section]:
+    """Yield what a layer holds that only materializing would turn into tasks."""
+    for key, part in state.items():
+        is_dict = type(part) is dict
+        yield Section(name, part.items()) if is_dict else Section(name, [(key, part)])
+
+
+def _tasks(name: str, tasks: Mapping[Any, object]) -> Section:
+    """Return tasks one by one; a mapping that may build them when it is asked stays closed."""
+    if not isinstance(tasks, dict):
+        return Section(name, [(name, tasks)])
+    return Section(name, tasks.items(), times=1, has_keys=True, tasks=len(tasks))
+
+
+def _has_plain_state(layer: object) -> bool:
+    kind = type(layer)
+    return (
+        kind.__reduce__ is object.__reduce__
+        and kind.__reduce_ex__ is object.__reduce_ex__
+        and getattr(kind, "__getstate__", None) is getattr(object, "__getstate__", None)
+        and hasattr(layer, "__dict__")
+    )
+
+
+def _blockwise(name: str, layer: Any) -> Iterator[Section]:  # noqa: ANN401  (a Blockwise)
+    """Yield the template, which is in every task, and what differs from block to block."""
+    state, count = vars(layer), _block_count(layer)
+    template = [(key, state[key]) for key in ("task", "indices") if key in state]
+    yield Section(name, template, times=count, tasks=count)
+    for dep in state.get("io_deps", {}).values():
+        yield from _block_arguments(name, dep, count)
+    built = state.get("_cached_dict", {}).get("dsk")
+    if isinstance(built, dict):
+        yield Section(name, built.items(), times=0, has_keys=True)
+    known = {"task", "indices", "io_deps", "_cached_dict"}
+    rest = [(key, part) for key, part in state.items() if key not in known]
+    yield Section(name, rest, times=0)
+
+
+def _block_count(layer: Any) -> int | None:  # noqa: ANN401  (a Blockwise)
+    """Ask a shallow copy for its number of blocks: the answer is cached, and caches are pickled."""
+    try:
+        return len(copy.copy(layer))
+    except Exception:  # noqa: BLE001  (a subclass may do anything)
+        return None
+
+
+def _block_arguments(name: str, dep: object, count: int | None) -> Iterator[Section]:
+    state = vars(dep) if hasattr(dep, "__dict__") else {}
+    mapping = state.get("mapping")
+    if not isinstance(mapping, dict) or not _has_plain_state(dep):
+        yield Section(name, [(type(dep).__name__, dep)])
+        return
+    times = None if count is None else max(1, count // max(1, len(mapping)))
+    yield Section(name, mapping.items(), times=times, has_keys=True)
+    yield Section(name, [entry for entry in state.items() if entry[0] != "mapping"], times=0)
+
+
+# Expressions
+
+
+def _expression(expression: Any) -> Iterator[Section]:  # noqa: ANN401  (an Expr)
+    """Yield what an expression and those below it hold, each once."""
+    waiting, seen = [expression], {id(expression)}
+    while waiting:
+        node = waiting.pop()
+        below = [part for part in node.operands if _is_a(part, "dask._expr", "Expr")]
+        new = [part for part in below if id(part) not in seen]
+        seen |= {id(part) for part in new}
+        waiting += reversed(new)
+        yield from _node(node)
+
+
+def _node(node: Any) -> Iterator[Section]:  # noqa: ANN401  (an Expr)
+    names = [*type(node)._parameters, *map(str, range(len(node.operands)))]  # noqa: SLF001  (its own protocol)
+    named = zip(names, node.operands, strict=False)
+    operands = [entry for entry in named if not _is_a(entry[1], "dask._expr", "Expr")]
+    if type(node).__name__ == "_MapExpr":
+        yield from _mapped(dict(operands))
+    elif "dsk" in type(node)._parameters:  # noqa: SLF001  (as above)
+        yield from _wrapped_graph(operands)
+    else:
+        yield from _frame_node(node, operands)
+
+
+def _wrapped_graph(operands: Iterable[Item]) -> Iterator[Section]:
+    for name, operand in operands:
+        if hasattr(operand, "layers"):
+            yield from _high_level(operand)
+        elif name == "dsk":
+            yield _tasks(LOW_LEVEL, operand)  # type: ignore[arg-type]  # a dict of tasks
+        elif name == "output_keys":
+            yield Section(OUTPUT_KEYS, [(name, operand)], times=0)
+        else:
+            yield Section(EXPRESSION, [(name, operand)], times=0)
+
+
+def _mapped(operands: dict[str, Any]) -> Iterator[Section]:
+    """Yield the parts of ``client.map``: the function is in every task, an element in one."""
+    name = str(operands.get("key"))
+    keys = operands.pop("_cached_keys", None)
+    count = len(keys) if isinstance(keys, list) else None
+    yield Section(name, [("func", operands.pop("func", None))], times=count, tasks=count)
+    for elements in operands.pop("iterables", ()):
+        if isinstance(elements, list | tuple):
+            yield _elements(name, elements, keys)
+        else:
+            yield Section(name, [("iterables", elements)])
+    for literal in operands.pop("kwargs", {}).items():
+        own = type(literal[1]).__module__ != "builtins" or _is_long(literal[1])
+        yield Section(name, [literal], times=1 if own else count)
+    yield Section(OUTPUT_KEYS, [("_cached_keys", keys)], times=0)
+    yield Section(EXPRESSION, operands.items(), times=0)
+
+
+def _elements(name: str, elements: Collection[object], keys: object) -> Section:
+    named = keys if isinstance(keys, list) and len(keys) == len(elements) else range(len(elements))
+    return Section(name, list(zip(named, elements, strict=True)), times=1, has_keys=True)
+
+
+def _is_long(value: object) -> bool:
+    try:
+        return len(value) > _OWN_TASK_BYTES  # type: ignore[arg-type]
+    except TypeError:
+        return False
+
+
+def _frame_node(node: Any, operands: list[Item]) -> Iterator[Section]:  # noqa: ANN401  (an Expr)
+    """Yield the literals of an expression of a dataframe or an array, and what it has cached."""
+    state = vars(node)
+    layer = str(state.get("_name", type(node).__name__))
+    count = _partitions(state)
+    is_source = type(node).__name__.startswith("From")
+    for name, operand in operands:
+        if isinstance(operand, list | tuple) and name in ("iterables", "dfs"):
+            yield Section(layer, [(f"{name}[{i}]", part) for i, part in enumerate(operand)], 1)
+        else:
+            # What a source cuts into partitions crosses once, whatever their number.
+            is_cut = is_source and name in ("frame", "array")
+            yield Section(layer, [(name, operand)], 1 if is_cut else count, tasks=count)
+    yield Section(layer, list(_cached(node)), times=0)
+
+
+def _cached(node: object) -> Iterator[Item]:
+    """Yield the cached properties that ``Expr.__reduce__`` sends along."""
+    for name, part in vars(type(node)).items():
+        if isinstance(part, functools.cached_property) and name in vars(node):
+            yield name, vars(node)[name]
+
+
+def _partitions(state: Mapping[str, Any]) -> int | None:
+    """Return the number of partitions if the expression has computed it before."""
+    if state.get("divisions") is not None:
+        return max(0, len(state["divisions"]) - 1)
+    chunks = state.get("chunks")
+    return math.prod(map(len, chunks)) if isinstance(chunks, tuple) else None
