@@ -145,7 +145,7 @@ def column_unit(wall_ns: int) -> ColumnUnit:
     return ColumnUnit(name, unit_ns, 1 if wall_ns >= 100 * unit_ns else 2)
 
 
-def column(values: Sequence[int], total: int, decimals: int, unit: float) -> list[str]:
+def column(values: Sequence[int], total: float, decimals: int, unit: float) -> list[str]:
     """Print a column so that the printed numbers add up to the printed total.
 
     Every number is rounded down to the last digit; what is then missing from the total goes to the

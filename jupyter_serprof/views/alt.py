@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from jupyter_serprof.model import Trace
-from jupyter_serprof.model.units import format_ns, format_share
+from jupyter_serprof.model.units import format_count, format_ns, format_share
 from jupyter_serprof.views.cells import clean
+from jupyter_serprof.views.outline import stage_sums
 from jupyter_serprof.views.remarks import headline_of, outcome_of
-from jupyter_serprof.views.rows import table_of
 from jupyter_serprof.views.runs import runs_of
 
 if TYPE_CHECKING:
@@ -34,13 +34,15 @@ def alt_text(doc: Trace | Sweep) -> str:
 def _trace_sentence(trace: Trace) -> str:
     if not trace.wall_ns:
         return "Waterfall without time."
-    lines = table_of(trace).lines
-    shares = [(line.row.self_ns if line.row else _rest_ns(trace), line.title) for line in lines]
-    largest = sorted(shares, key=lambda pair: -pair[0])[:_NAMED]
+    sums = [*stage_sums(trace), ("Unaccounted", _rest_ns(trace))]
+    largest = sorted(sums, key=lambda pair: -pair[1])[:_NAMED]
     named = ", ".join(
-        f"{title} {format_share(ns / trace.wall_ns, decimals=0)}" for ns, title in largest if ns
+        f"{title} {format_share(ns / trace.wall_ns, decimals=0)}" for title, ns in largest if ns
     )
-    return f"Waterfall of {len(lines) - 1} stages over {format_ns(trace.wall_ns)}: {named}."
+    blocks = len(trace.groups)
+    of = f" of {format_count(blocks)} computations" if blocks > 1 else ""
+    stages = f"{len(sums) - 1} stages{of}"
+    return f"Waterfall of {stages} over {format_ns(trace.wall_ns)}: {named}."
 
 
 def _rest_ns(trace: Trace) -> int:

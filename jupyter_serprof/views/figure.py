@@ -12,8 +12,9 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from jupyter_serprof.views.alt import alt_text
-from jupyter_serprof.views.layout import MOST_ROWS, sheet_of
+from jupyter_serprof.views.layout import sheet_of
 from jupyter_serprof.views.raster import png_of
+from jupyter_serprof.views.rows import MOST_ROWS
 from jupyter_serprof.views.sheet import WIDTH, Box, Label, Rule, Sheet
 from jupyter_serprof.views.text import check_view
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from jupyter_serprof.model import Trace
-from jupyter_serprof.views.fold import folded
 from jupyter_serprof.views.raster import measure
+from jupyter_serprof.views.rows import MOST_ROWS
 from jupyter_serprof.views.sheet import Sheet
 from jupyter_serprof.views.sheet_roundtrip import put_sweep
 from jupyter_serprof.views.sheet_waterfall import put_trace
@@ -15,9 +15,6 @@ from jupyter_serprof.views.theme import DARK, LIGHT
 if TYPE_CHECKING:
     from jupyter_serprof.model import Sweep
 
-#: A waterfall with more rows than this shows the others as one row.
-MOST_ROWS = 60
-
 
 def sheet_of(
     doc: Trace | Sweep, *, dark: bool = False, most_rows: int = MOST_ROWS, is_brief: bool = False
@@ -25,7 +22,7 @@ def sheet_of(
     """Return everything that the picture of a document consists of, with its place in pixels."""
     sheet = Sheet(DARK if dark else LIGHT, measure, is_brief=is_brief)
     if isinstance(doc, Trace):
-        put_trace(sheet, folded(doc, most_rows))
+        put_trace(sheet, doc, most_rows)
     else:
         put_sweep(sheet, doc)
     return sheet

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from jupyter_serprof.model import Row, Waterfall, stage
@@ -20,18 +20,51 @@ from jupyter_serprof.model.units import (
     format_share,
 )
 from jupyter_serprof.views.cells import clean
+from jupyter_serprof.views.outline import Entry, outline
 
 if TYPE_CHECKING:
-    from jupyter_serprof.model import Stage, Trace
+    from collections.abc import Iterator, Sequence
+
+    from jupyter_serprof.model import Trace
+    from jupyter_serprof.model.units import ColumnUnit
+
+    #: Time and share of a line, as they are printed.
+    _Numbers = tuple[str, str]
+
+#: A waterfall with more lines than this shows the smallest ones as one.
+MOST_ROWS = 60
 
 #: Their stages carry bytes: an unknown size was not seen there, elsewhere it does not apply.
 _CARRIES_BYTES = frozenset({"pickle", "move", "store"})
 ZERO_COPY = "zero-copy"
+#: Begins the lanes of the threads of Dask's workers, which are numbered.
+_THREADS = "worker "
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A row of the waterfall as a piece of a line."""
+
+    row: Row
+    family: str
+    waits: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line of the table: a row of the waterfall, or the unaccounted time (``row`` is None)."""
+    """One line of the table: rows of the waterfall, or the unaccounted time (``row`` is None).
+
+    Attributes
+    ----------
+    row
+        The row of the line, or the sum of its rows.
+    depth
+        How far it is indented: a part below its stage, a stage below its computation.
+    kind
+        As of an `outline.Entry`: ``stage``, ``heading``, ``part``, ``group``, ``more``; ``rest``.
+    members
+        What the line is the sum of, each with its family and whether it waits.
+    """
 
     title: str
     row: Row | None
@@ -45,6 +78,14 @@ class Line:
     rate_text: str = NOT_APPLICABLE
     memcpy_text: str = NOT_APPLICABLE
     faults_text: str = NOT_APPLICABLE
+    depth: int = 0
+    kind: str = "stage"
+    members: tuple[Member, ...] = ()
+
+    @property
+    def is_sum(self) -> bool:
+        """Whether it is the sum of lines below it, and no stage by itself."""
+        return self.kind in {"group", "more"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,47 +108,130 @@ def waterfall_of(trace: Trace) -> Waterfall:
     return trace.waterfall or Waterfall((), trace.wall_ns)
 
 
-def table_of(trace: Trace) -> Table:
-    """Return the table of a trace: its rows in the order of the road, then what is unaccounted."""
-    waterfall = waterfall_of(trace)
-    unit = column_unit(trace.wall_ns)
-    owned = [*(row.self_ns for row in waterfall.rows), waterfall.unaccounted_ns]
-    selves = column(owned, trace.wall_ns, unit.decimals, unit.unit_ns)
-    shares = column(owned, trace.wall_ns, 1, trace.wall_ns / 100)
-    stages = {entry.key: entry for entry in trace.stages}
-    lanes = _lane_names(trace, waterfall)
-    lines = [
-        _line(trace, row, stages.get(row.stage) or stage(row.stage), lanes[row.lane], texts)
-        for row, texts in zip(waterfall.rows, zip(selves, shares, strict=True), strict=False)
-    ]
-    rest = Line("Unaccounted", None, "other", False, "", "", selves[-1], shares[-1])  # noqa: FBT003
+def table_of(trace: Trace, most_rows: int = MOST_ROWS) -> Table:
+    """Return the table of a trace: its rows in the order of the road, then what is unaccounted.
+
+    Of more than so many lines the smallest are put together; the columns add up nevertheless.
+    """
+    waterfall, entries = waterfall_of(trace), outline(trace, most_rows)
+    columns = _Columns(column_unit(trace.wall_ns), trace.wall_ns)
+    owned = [*(entry.self_ns for entry in entries), waterfall.unaccounted_ns]
+    *numbers, last = columns.texts(owned, (columns.unit.text(trace.wall_ns), "100"))
+    lines = _lines(trace, entries, numbers, columns, _lane_names(trace, waterfall))
+    rest = Line("Unaccounted", None, "other", False, "", "", *last, kind="rest")  # noqa: FBT003
     total = "100.0" if trace.wall_ns else NOT_APPLICABLE
-    return Table(unit.name, (*lines, rest), unit.text(trace.wall_ns), total)
+    return Table(columns.unit.name, (*lines, rest), columns.unit.text(trace.wall_ns), total)
+
+
+@dataclass(frozen=True, slots=True)
+class _Columns:
+    """The columns of times and shares: what stands below a number adds up to what is printed."""
+
+    unit: ColumnUnit
+    wall_ns: int
+
+    def texts(self, owned: Sequence[int], total: _Numbers) -> list[_Numbers]:
+        """Return time and share of each, which add up to the two printed numbers."""
+        per_cent = self.wall_ns / 100
+        self_ns, share_ns = (_read(text) for text in total)
+        selves = column(owned, self_ns * self.unit.unit_ns, self.unit.decimals, self.unit.unit_ns)
+        shares = column(owned, share_ns * per_cent, 1, per_cent)
+        return list(zip(selves, shares, strict=True))
+
+
+def _read(printed: str) -> float:
+    return float(printed.replace(",", ""))
 
 
 def _lane_names(trace: Trace, waterfall: Waterfall) -> dict[str, str]:
-    """Name lanes by their kind, and by their key where two of one kind are drawn."""
+    """Name lanes by their kind, and by their key where two of one kind are drawn.
+
+    Threads of Dask's workers do the same things: a row names them together.
+    """
     keys = dict.fromkeys(row.lane for row in waterfall.rows)
     kinds = {lane.key: lane.kind for lane in trace.lanes}
     counts = Counter(kinds.get(key, key) for key in keys)
     names = {key: kinds.get(key, key) for key in keys}
-    return {key: clean(name if counts[name] == 1 else key) for key, name in names.items()}
+    return {
+        key: clean(f"{name}s" if key.startswith(_THREADS) else name if counts[name] == 1 else key)
+        for key, name in names.items()
+    }
 
 
-def _line(trace: Trace, row: Row, entry: Stage, lane: str, texts: tuple[str, str]) -> Line:
-    unknown = NOT_SEEN if entry.family in _CARRIES_BYTES else NOT_APPLICABLE
-    rate = bytes_per_s(row.copied_bytes, row.busy_ns)
-    return Line(
+def _lines(  # noqa: PLR0913, PLR0917  (what a line needs, and how deep it stands)
+    trace: Trace,
+    entries: Sequence[Entry],
+    numbers: Sequence[_Numbers],
+    columns: _Columns,
+    lanes: dict[str, str],
+    depth: int = 0,
+) -> Iterator[Line]:
+    for entry, printed in zip(entries, numbers, strict=True):
+        yield replace(_line(trace, entry, printed, lanes), depth=depth)
+        inside = columns.texts([inner.self_ns for inner in entry.inside], printed)
+        yield from _lines(trace, entry.inside, inside, columns, lanes, depth + 1)
+
+
+def _line(trace: Trace, entry: Entry, printed: _Numbers, lanes: dict[str, str]) -> Line:
+    members = tuple(_members(trace, entry))
+    rows = [member.row for member in members]
+    row = rows[0] if len(rows) == 1 else sum_of(rows, entry.key)
+    line = Line(
         title=clean(entry.title),
         row=row,
         family=entry.family,
         waits=entry.waits,
         count=f"×{format_count(row.count)}" if row.count > 1 else "",  # noqa: RUF001
-        lane=lane,
-        self_text=texts[0],
-        share_text=texts[1],
+        lane="" if entry.kind in {"group", "more"} else lanes[row.lane],
+        self_text=printed[0],
+        share_text=printed[1],
+        kind=entry.kind,
+        members=members,
+    )
+    return line if line.is_sum else _with_bytes(trace, line, row)
+
+
+def _members(trace: Trace, entry: Entry) -> Iterator[Member]:
+    rows, known = waterfall_of(trace).rows, {entry.key: entry for entry in trace.stages}
+    for index in entry.at:
+        described = known.get(rows[index].stage) or stage(rows[index].stage)
+        yield Member(rows[index], described.family, described.waits)
+
+
+def sum_of(rows: Sequence[Row], key: str) -> Row:
+    """Return rows as one; bytes that pass through its parts one after the other count once."""
+    own = [row.size_bytes for row in rows if row.stage == key and row.size_bytes is not None]
+    sizes = own or [row.size_bytes for row in rows if row.size_bytes is not None]
+    faults = [row.minor_faults for row in rows if row.minor_faults is not None]
+    pieces = (piece for row in rows for piece in row.pieces or ((row.start_ns, row.self_ns),))
+    return Row(
+        stage=key,
+        lane=max(rows, key=lambda row: (row.self_ns, row.busy_ns)).lane,
+        start_ns=min(row.start_ns for row in rows),
+        self_ns=sum(row.self_ns for row in rows),
+        busy_ns=sum(row.busy_ns for row in rows),
+        size_bytes=max(sizes, default=None),
+        count=1,
+        minor_faults=sum(faults) if faults else None,
+        pieces=tuple(sorted(pieces)),
+    )
+
+
+def work_and_wait(line: Line) -> tuple[Row | None, Row | None]:
+    """Return what works in a line and what waits, each as one row; None where there is none."""
+    works = [member.row for member in line.members if not member.waits]
+    waits = [member.row for member in line.members if member.waits]
+    return sum_of(works, "") if works else None, sum_of(waits, "") if waits else None
+
+
+def _with_bytes(trace: Trace, line: Line, row: Row) -> Line:
+    unknown = NOT_SEEN if line.family in _CARRIES_BYTES else NOT_APPLICABLE
+    rate = bytes_per_s(row.copied_bytes, row.busy_ns)
+    is_heading = line.kind == "heading"
+    return replace(
+        line,
         size_text=unknown if row.size_bytes is None else format_bytes(row.size_bytes),
-        rate_text=_rate_text(row, rate, unknown),
+        rate_text=NOT_APPLICABLE if is_heading else _rate_text(row, rate, unknown),
         memcpy_text=_memcpy_text(rate, trace.limits.memcpy_bytes_per_s),
         faults_text=NOT_APPLICABLE if row.minor_faults is None else format_count(row.minor_faults),
     )

@@ -6,6 +6,7 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from jupyter_serprof.model import Trace
 from jupyter_serprof.model.units import column_unit, format_fixed
 from jupyter_serprof.views.cells import clean
 from jupyter_serprof.views.remarks import (
@@ -15,11 +16,12 @@ from jupyter_serprof.views.remarks import (
     outcome_of,
 )
 from jupyter_serprof.views.sheet import HEADLINE, MARGIN, SMALL, TEXT, WIDTH, Box, Label, Rule
+from jupyter_serprof.views.text_tables import table_sentence
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from jupyter_serprof.model import Finding, Sweep, Trace
+    from jupyter_serprof.model import Finding, Sweep
     from jupyter_serprof.views.sheet import Sheet
 
 _TICK_GAP = 18
@@ -106,11 +108,12 @@ def put_remarks(sheet: Sheet, doc: Trace | Sweep) -> None:
         sheet.y += 8
         _put_finding(sheet, doc.findings[0])
     sentences = list(note_sentences(doc))
+    tables = table_sentence(doc) if isinstance(doc, Trace) else ""
     more = [f"{len(doc.findings) - 1} more: {doc.findings[1].title}"] if doc.findings[1:] else []
     hidden = len(sentences) - _SENTENCES_SHOWN
     if hidden > 0:
         sentences[_SENTENCES_SHOWN - 1 :] = [f"{hidden + 1} more remarks are in the document"]
-    for sentence in (*more, *sentences):
+    for sentence in (*more, *([tables] if tables else []), *sentences):
         sheet.paragraph(sentence, sheet.theme.muted, SMALL, most=2)
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from jupyter_serprof.views.marks import Area, hatched, rest_boxes, row_boxes, wait_boxes
-from jupyter_serprof.views.rows import has_faults, table_of, waterfall_of
+from jupyter_serprof.views.rows import has_faults, table_of, waterfall_of, work_and_wait
 from jupyter_serprof.views.sheet import MARGIN, SMALL, TEXT, WIDTH, Box, Label
 from jupyter_serprof.views.sheet_parts import (
     put_axis,
@@ -18,14 +18,16 @@ from jupyter_serprof.views.sheet_parts import (
 from jupyter_serprof.views.theme import family_color
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from jupyter_serprof.model import Trace
     from jupyter_serprof.views.rows import Line, Table
     from jupyter_serprof.views.sheet import Sheet
+    from jupyter_serprof.views.theme import Theme
 
 _GAP = 16
 _SWATCH = 18
+_INDENT = 12
 _WIDEST_NAME, _WIDEST_LANE, _WIDEST_NUMBER = 230, 90, 84
 #: (up to so many rows, height of a row, size of its text), pixels.
 _PITCHES = ((24, 24, TEXT), (40, 20, 12.0))
@@ -55,16 +57,18 @@ class _Frame:
     size: float
 
 
-def put_trace(sheet: Sheet, trace: Trace) -> None:
-    """Put the picture of a trace on an empty sheet."""
-    table = table_of(trace)
+def put_trace(sheet: Sheet, trace: Trace, most_rows: int) -> None:
+    """Put the picture of a trace on an empty sheet, with at most so many rows."""
+    table = table_of(trace, most_rows)
     frame = _frame(sheet, table)
     put_head(sheet, trace)
     places = _put_heads(sheet, frame, trace)
     bottom = sheet.y + frame.pitch * len(table.lines)
     put_grid(sheet, places, sheet.y, bottom)
+    largest_ns = max((_stage_ns(line) for line in table.lines), default=0)
     for line in table.lines:
-        _put_line(sheet, frame, trace, line)
+        is_largest = _stage_ns(line) == largest_ns > 0
+        _put_line(sheet, frame, trace, line, is_bold=is_largest or line.kind == "group")
     _put_total(sheet, frame, table)
     put_legend(sheet, _legend(sheet, table))
     put_remarks(sheet, trace)
@@ -73,7 +77,11 @@ def put_trace(sheet: Sheet, trace: Trace) -> None:
 def _frame(sheet: Sheet, table: Table) -> _Frame:
     count = len(table.lines)
     pitch, size = next(((p, s) for most, p, s in _PITCHES if count <= most), _SMALLEST_PITCH)
-    names = max(sheet.measure(_name(line), size, False) for line in table.lines)  # noqa: FBT003
+    named = [line for line in table.lines if line.kind != "group"]
+    names = max(
+        sheet.measure(_name(line), size, False) + _INDENT * line.depth  # noqa: FBT003
+        for line in named
+    )
     names = min(_WIDEST_NAME, max(names, sheet.measure("Wall time", size, True)))  # noqa: FBT003
     lanes = max(sheet.measure(line.lane, SMALL, False) for line in table.lines)  # noqa: FBT003
     numbers, left = _numbers(sheet, table, size)
@@ -127,36 +135,63 @@ def _put_heads(sheet: Sheet, frame: _Frame, trace: Trace) -> list[float]:
     return places
 
 
-def _put_line(sheet: Sheet, frame: _Frame, trace: Trace, line: Line) -> None:
+def _stage_ns(line: Line) -> int:
+    """Return what a whole stage owned; parts and sums of stages are not compared with it."""
+    return line.row.self_ns if line.row is not None and line.kind in {"stage", "heading"} else 0
+
+
+def _put_line(sheet: Sheet, frame: _Frame, trace: Trace, line: Line, *, is_bold: bool) -> None:
     theme, middle = sheet.theme, sheet.y + frame.pitch / 2
     area = Area(frame.plot_x, sheet.y + 3, frame.plot_width, frame.pitch - 6)
+    x = MARGIN + _INDENT * line.depth
+    if line.kind == "group":
+        sheet.line(theme.grid)
     if line.row is None:
-        sheet.add(hatched(MARGIN, middle - 5, 10, 10, theme))
+        sheet.add(hatched(x, middle - 5, 10, 10, theme))
         sheet.add(*rest_boxes(waterfall_of(trace), trace.wall_ns, area, theme))
+    elif line.kind == "group":
+        sheet.add(*_block_boxes(line, trace.wall_ns, area, theme))
     else:
-        color = family_color(line.family)
-        sheet.add(Box(MARGIN, middle - 5, 10, 10, color))
-        boxes = (
-            wait_boxes(line.row, trace.wall_ns, area, theme.wait)
-            if line.waits
-            else row_boxes(line.row, trace.wall_ns, area, color, theme.tint(color))
-        )
-        sheet.add(*boxes)
+        if line.kind != "part":
+            sheet.add(Box(x, middle - 5, 10, 10, family_color(line.family)))
+        sheet.add(*_stage_boxes(line, trace.wall_ns, area, theme))
     _put_name(sheet, frame, line, middle)
-    _put_numbers(sheet, frame, line, middle, is_bold=_is_largest(trace, line))
+    _put_numbers(sheet, frame, line, middle, is_bold=is_bold)
     sheet.y += frame.pitch
 
 
-def _is_largest(trace: Trace, line: Line) -> bool:
-    owned = [row.self_ns for row in waterfall_of(trace).rows]
-    return line.row is not None and line.row.self_ns == max(owned) > 0
+def _stage_boxes(line: Line, wall_ns: int, area: Area, theme: Theme) -> Iterator[Box]:
+    """Yield thin boxes where the stage waits and high ones, over them, where it works."""
+    color = family_color(line.family)
+    work, wait = work_and_wait(line)
+    if wait is not None:
+        yield from wait_boxes(wait, wall_ns, area, theme.wait)
+    if work is not None:
+        yield from row_boxes(work, wall_ns, area, color, theme.tint(color))
+
+
+def _block_boxes(line: Line, wall_ns: int, area: Area, theme: Theme) -> Iterator[Box]:
+    """Yield the stages of a computation in one bar: at each instant one of them owns the time."""
+    for member in sorted(line.members, key=lambda member: not member.waits):
+        color = family_color(member.family)
+        if member.waits:
+            yield from wait_boxes(member.row, wall_ns, area, theme.wait)
+        else:
+            yield from row_boxes(member.row, wall_ns, area, color, theme.tint(color))
 
 
 def _put_name(sheet: Sheet, frame: _Frame, line: Line, middle: float) -> None:
-    theme, x = sheet.theme, MARGIN + _SWATCH
+    theme, x = sheet.theme, MARGIN + _INDENT * line.depth
+    if line.kind == "group":
+        title = sheet.fit(line.title, frame.plot_x - _GAP - x, frame.size, is_bold=True)
+        sheet.add(Label(x, middle, title, theme.ink, frame.size, is_bold=True))
+        return
+    x += _SWATCH
     count_wide = sheet.measure(f"  {line.count}", frame.size, False) if line.count else 0  # noqa: FBT003
-    title = sheet.fit(line.title, frame.names - count_wide, frame.size)
-    sheet.add(Label(x, middle, title, theme.ink, frame.size))
+    room = frame.names - _INDENT * line.depth - count_wide
+    title = sheet.fit(line.title, room, frame.size)
+    color = theme.muted if line.kind == "part" else theme.ink
+    sheet.add(Label(x, middle, title, color, frame.size))
     if line.count:
         at = x + sheet.measure(f"{title}  ", frame.size, False)  # noqa: FBT003
         sheet.add(Label(at, middle, line.count, theme.muted, SMALL))
@@ -169,7 +204,8 @@ def _put_numbers(sheet: Sheet, frame: _Frame, line: Line, middle: float, *, is_b
     theme = sheet.theme
     for number in frame.numbers:
         text = number.cell(line)
-        color = theme.ink if text[0].isdigit() or text[0] == "<" else theme.muted
+        is_number = text[0].isdigit() or text[0] == "<"
+        color = theme.ink if is_number and line.kind != "part" else theme.muted
         bold = is_bold and number.head in ("self", "share")
         text = sheet.fit(text, _WIDEST_NUMBER, frame.size, is_bold=bold)
         sheet.add(Label(number.right, middle, text, color, frame.size, bold, "right"))

@@ -8,6 +8,7 @@ from jupyter_serprof.model import Trace, UsageError
 from jupyter_serprof.views.cells import clean, hang, wrap
 from jupyter_serprof.views.remarks import headline_of, outcome_of, remarks_of
 from jupyter_serprof.views.text_sweep import sweep_lines
+from jupyter_serprof.views.text_tables import table_blocks
 from jupyter_serprof.views.text_trace import trace_lines
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ VIEWS = ("waterfall", "lanes", "table", "findings", "roundtrip", "sweep")
 
 
 def text(doc: Trace | Sweep, *, view: str | None = None, width: int | None = None) -> str:
-    """Return a document as text: headline, facts, a table with bars, findings, and remarks.
+    """Return a document as text: headline, facts, bars, findings, remarks and tables.
 
     Parameters
     ----------
@@ -56,6 +57,7 @@ def text(doc: Trace | Sweep, *, view: str | None = None, width: int | None = Non
         _head(doc, columns),
         body(doc, columns, has_bars=has_bars),  # type: ignore[arg-type]  # chosen by its type
         [line for label, said in remarks_of(doc) for line in hang(label, said, columns)],
+        *(table_blocks(doc, columns) if isinstance(doc, Trace) else ()),
     ]
     return "\n\n".join("\n".join(block) for block in blocks if block)
 

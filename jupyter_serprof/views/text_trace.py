@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from jupyter_serprof.views.bars import rest_bar, wait_bar, work_bar
 from jupyter_serprof.views.buckets import row_shares, unaccounted_shares
 from jupyter_serprof.views.cells import Column, clip, side_by_side, table_width
-from jupyter_serprof.views.rows import has_faults, table_of, waterfall_of
+from jupyter_serprof.views.rows import has_faults, table_of, waterfall_of, work_and_wait
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,8 +17,10 @@ if TYPE_CHECKING:
 
 _WIDEST_BAR = 30
 _NARROWEST_BAR = 10
-_NAMES = (28, 20, 12)
+_NAMES = (32, 28, 20)
+_SHORTEST_NAME = 12
 _EDGES = 4
+_INDENT = "  "
 #: What goes first when the lines get narrow, by its head.
 _SPARE = ("faults", "of memcpy", "rate", "bytes", "where")
 
@@ -35,14 +37,13 @@ def trace_lines(trace: Trace, columns: int, *, has_bars: bool) -> list[str]:
 
 
 def _fitting(table: Table, room: int) -> list[Column]:
-    """Return as many columns as fit: names are cut first, then the spare columns go."""
-    dropped: set[str] = set()
-    for spare in (None, *_SPARE):
-        dropped |= {spare} if spare else set()
-        for names in _NAMES:
-            chosen = [column for column in _columns(table, names) if column.head not in dropped]
-            if table_width(chosen) <= room:
-                return chosen
+    """Return as many columns as fit: the spare ones go before names are cut to a few letters."""
+    attempts = [(names, count) for count in range(len(_SPARE) + 1) for names in _NAMES]
+    for names, count in [*attempts, (_SHORTEST_NAME, len(_SPARE))]:
+        columns = _columns(table, names)
+        chosen = [column for column in columns if column.head not in _SPARE[:count]]
+        if table_width(chosen) <= room:
+            break
     return chosen
 
 
@@ -62,7 +63,8 @@ def _columns(table: Table, names: int) -> list[Column]:
 
 def _title(line: Line, columns: int) -> str:
     count = f" {line.count}" if line.count else ""
-    return clip(line.title, max(columns - len(count), columns // 2)) + count
+    title = _INDENT * line.depth + line.title
+    return clip(title, max(columns - len(count), columns // 2)) + count
 
 
 def _spare_columns(lines: Sequence[Line]) -> list[Column]:
@@ -93,5 +95,7 @@ def _bars(trace: Trace, table: Table, room: int) -> Column:
 def _bar(trace: Trace, line: Line, room: int) -> str:
     if line.row is None:
         return rest_bar(unaccounted_shares(waterfall_of(trace), trace.wall_ns, room))
-    shares = row_shares(line.row, trace.wall_ns, room)
-    return wait_bar(shares) if line.waits else work_bar(shares)
+    work, wait = work_and_wait(line)
+    worked = work_bar(row_shares(work, trace.wall_ns, room)) if work else " " * room
+    waited = wait_bar(row_shares(wait, trace.wall_ns, room)) if wait else " " * room
+    return "".join(a if a != " " else b for a, b in zip(worked, waited, strict=True))

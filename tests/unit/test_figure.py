@@ -9,6 +9,7 @@ from io import BytesIO
 from typing import TYPE_CHECKING
 
 import pytest
+from dask_samples import computation, several
 from hypothesis import given, settings
 from PIL import Image
 from strategies import sweeps, traces
@@ -25,7 +26,6 @@ from test_text import (
 
 from jupyter_serprof.model import UsageError
 from jupyter_serprof.views.figure import alt_text, figure, png, svg
-from jupyter_serprof.views.fold import folded
 from jupyter_serprof.views.layout import sheet_of
 from jupyter_serprof.views.raster import measure
 from jupyter_serprof.views.rows import table_of
@@ -43,6 +43,9 @@ DOCUMENTS = {
     "60 rows": make_many(60),
     "long names": make_long_names(),
     "round trip": make_sweep(),
+    "stages with parts": computation(),
+    "computations": several(3, "compute a name that somebody wrote without thought for the reader"),
+    "many computations": several(75),
     "interrupted": replace(make_put_get(), outcome="interrupted", summary=None),
 }
 documents = pytest.mark.parametrize("doc", DOCUMENTS.values(), ids=DOCUMENTS.keys())
@@ -101,7 +104,7 @@ def test_further_stages_are_drawn_as_one_row_that_keeps_the_sum() -> None:
     texts = [label.text for label in _labels(sheet_of(trace, most_rows=8))]
 
     assert "53 smaller stages" in texts
-    table = table_of(folded(trace, 8))
+    table = table_of(trace, 8)
     assert len(table.lines) == 9
     assert sum(float(line.self_text) for line in table.lines) == pytest.approx(
         float(table.wall_text)
@@ -128,6 +131,53 @@ def test_the_guide_line_of_one_memcpy_crosses_no_label() -> None:
     for label in inside[:6]:
         left, _, right, _ = _extent(label)
         assert not left < next(iter(guides)) < right
+
+
+def test_parts_step_back_and_computations_stand_out() -> None:
+    """A heading is read before its parts, the name of a computation before its stages."""
+    labels = {label.text: label for label in _labels(sheet_of(several(2)))}
+
+    block, heading = labels["1: compute sum"], labels["Graph optimization"]
+    part = labels["Materialize tasks"]
+    assert block.is_bold
+    assert block.x < heading.x < part.x
+    assert (heading.color, part.color) == (LIGHT.ink, LIGHT.muted)
+
+
+def test_the_bar_of_a_computation_has_the_colours_of_its_stages() -> None:
+    """One look tells what a computation consisted of, also when its stages are folded."""
+    sheet = sheet_of(several(75), most_rows=8)
+
+    first = next(label for label in _labels(sheet) if label.text.endswith(": compute sum"))
+    colors = {box.color for box in _boxes(sheet) if box.y <= first.y <= box.y + box.height}
+    assert {FAMILY_COLORS[name] for name in ("build", "schedule", "execute")} <= colors
+
+
+def test_a_wait_inside_of_a_heading_is_drawn_thin() -> None:
+    """Thick is work, thin is waiting, also where a stage has both."""
+    rows = (
+        make_row("dask.communicate.batch", 0, 80 * MS),
+        make_row("dask.communicate.wire", 80 * MS, 20 * MS),
+    )
+
+    sheet = sheet_of(make_trace(rows, 100 * MS))
+
+    heading = next(label for label in _labels(sheet) if label.text == "Graph communication")
+    boxes = (mark for mark in sheet.marks if isinstance(mark, Box))
+    bars = [box for box in boxes if box.width > 10 and abs(box.y - heading.y) < 12]
+    thin, thick = sorted(bars, key=lambda box: box.x)
+    assert (thin.height, thin.color) == (3, LIGHT.wait)
+    assert thick.height > 12
+    assert thin.width == pytest.approx(4 * thick.width, abs=4)
+
+
+def test_a_picture_says_which_tables_there_are() -> None:
+    """They have no place on the time axis; who sees only the picture knows where they are."""
+    said = "in the text and the document: Tasks by prefix (15 rows), Computations (1 row), "
+
+    texts = [label.text for label in _labels(sheet_of(computation()))]
+
+    assert f"{said}Who holds the bytes of the graph (2 rows)" in texts
 
 
 def test_a_dark_picture_has_the_same_layout_on_near_black() -> None:
@@ -223,6 +273,8 @@ def test_the_alternative_text_says_what_the_picture_says() -> None:
     assert "Ray 1.21 s cold and 65.0 ms warm" in alt_text(make_sweep())
     assert "Dask not running" in alt_text(make_sweep())
     assert len(alt_text(make_long_names())) <= 400
+    assert "Waterfall of 13 stages of 2 computations over 1.51 s: " in alt_text(several(2))
+    assert "Execution 52 %, Graph optimization 19 %, Scheduling 17 %" in alt_text(computation())
 
 
 def test_an_unknown_view_is_refused_by_every_picture() -> None:
