@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from jupyter_serprof.analysis.tree import nearest, walk
@@ -58,8 +58,13 @@ def rows_of(trace: Trace, key: str) -> list[Row]:
 def row_of(trace: Trace, key: str) -> Row | None:
     """Return the row of a stage; of several computations what their rows sum to."""
     rows = rows_of(trace, key)
-    if len(rows) <= 1:
-        return rows[0] if rows else None
+    return joined(rows) if rows else None
+
+
+def joined(rows: Sequence[Row]) -> Row:
+    """Return rows of one stage as one, of no computation."""
+    if len(rows) == 1:
+        return rows[0]
     return replace(
         max(rows, key=lambda row: row.self_ns),
         start_ns=min(row.start_ns for row in rows),

@@ -5,22 +5,36 @@ Waterfall rows, findings and summary are stored results, so spans can go without
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from jupyter_serprof.model import Trace
+from jupyter_serprof.model import Trace, to_document
 from jupyter_serprof.model.units import format_count
+from jupyter_serprof.views.fewer_groups import with_fewer_groups
+from jupyter_serprof.views.text_tables import largest_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from jupyter_serprof.model import Finding, Row, Span, Sweep, SweepTrace
+    from jupyter_serprof.model import Finding, Row, Span, Sweep, SweepTrace, Table
 
     Piece = tuple[int, int]
 
-#: So many spans are 140-210 kB in a notebook.
+#: So many spans are 140-270 kB in a notebook.
 MOST_SPANS = 20_000
+#: What a document may take as JSON; with text and picture an output stays below 250 kB.
+MOST_DOCUMENT_BYTES = 210_000
+#: A document of fewer spans is not measured.
+_FEW_SPANS = 4_000
+#: A cut does not shrink everything: it is made a little deeper than the ratio of the bytes.
+_DEEPER = 0.95
+_FEWEST_SPANS = 1_000
+#: Of a waterfall; a row takes some 160 bytes. Computations beyond it are put together.
+MOST_ROWS = 300
+#: Of a table; more rows are more than anybody reads in a notebook.
+MOST_TABLE_ROWS = 100
 #: Over all rows of a waterfall; a piece takes some 20 bytes.
 MOST_PIECES = 300
 #: Bytes in-band and out-of-band, faults, types: what a click on a span shows.
@@ -32,15 +46,17 @@ _NOTABLY_LONGER = 1.5
 def embedded(doc: Trace | Sweep) -> Trace | Sweep:
     """Return the document as it goes into a notebook.
 
-    Of more than 20,000 spans the longest stay (and those that findings point at), and
-    ``quality.notes`` says so. Pieces of rows that lie close together are merged. Of a round trip
-    the waterfall of a first run stays where it differs from the later ones; all points stay.
+    Of more than 20,000 spans, or 210 kB, the longest spans stay (and those that findings point
+    at), and ``quality.notes`` says so. Pieces of rows that lie close together are merged. Of a
+    table the 100 largest rows stay, of very many computations the largest. Of a round trip the
+    waterfall of a first run stays where it differs from the later ones; all points stay.
     """
     if isinstance(doc, Trace):
-        return _smaller(doc, MOST_SPANS)
+        return _smaller(doc, MOST_SPANS, MOST_DOCUMENT_BYTES)
     telling = [entry for entry in doc.traces if not _is_like_a_later_one(entry, doc)]
-    share = MOST_SPANS // max(1, len(telling))
-    traces = tuple(replace(entry, trace=_smaller(entry.trace, share)) for entry in telling)
+    count = max(1, len(telling))
+    spans, size = MOST_SPANS // count, MOST_DOCUMENT_BYTES // count
+    traces = tuple(replace(entry, trace=_smaller(entry.trace, spans, size)) for entry in telling)
     return replace(doc, traces=traces)
 
 
@@ -59,14 +75,41 @@ def _stages(trace: Trace) -> set[str]:
     return {span.stage for span in trace.spans} - {"gc"}
 
 
-def _smaller(trace: Trace, most_spans: int) -> Trace:
+def _smaller(trace: Trace, most_spans: int, most_bytes: int) -> Trace:
+    trace = with_fewer_groups(trace, MOST_ROWS)
     waterfall = trace.waterfall
     if waterfall and sum(len(row.pieces) for row in waterfall.rows) > MOST_PIECES:
         most = max(_FEWEST_PIECES, MOST_PIECES // len(waterfall.rows))
         rows = tuple(_coarser(row, most) for row in waterfall.rows)
         trace = replace(trace, waterfall=replace(waterfall, rows=rows))
-    trace = trace if len(trace.spans) <= most_spans else _cut(trace, most_spans)
-    return _with_fewer_details(trace)
+    trace = replace(trace, tables=tuple(_shorter(table) for table in trace.tables))
+    smaller = _with_fewer_details(_cut(trace, most_spans))
+    if len(smaller.spans) > _FEW_SPANS:
+        fitting = _fitting_spans(smaller, most_bytes)
+        smaller = _with_fewer_details(_cut(trace, fitting)) if fitting else smaller
+    return smaller
+
+
+def _fitting_spans(trace: Trace, most_bytes: int) -> int | None:
+    """Return how many spans let the document fit; None if it does as it is."""
+    document = to_document(trace)
+    size, of_spans = _written_bytes(document), _written_bytes(document["spans"])
+    if size <= most_bytes:
+        return None
+    share = (of_spans - (size - most_bytes)) / of_spans
+    return max(_FEWEST_SPANS, int(len(trace.spans) * share * _DEEPER))
+
+
+def _written_bytes(data: object) -> int:
+    return len(json.dumps(data, separators=(",", ":")))
+
+
+def _shorter(table: Table) -> Table:
+    if len(table.rows) <= MOST_TABLE_ROWS:
+        return table
+    rows = tuple(table.rows[at] for at in largest_rows(table, MOST_TABLE_ROWS))
+    cut = f"{format_count(len(rows))} of {format_count(len(table.rows))} rows are in this output"
+    return replace(table, rows=rows, note=f"{table.note}; {cut}" if table.note else cut)
 
 
 def _with_fewer_details(trace: Trace) -> Trace:
@@ -106,6 +149,8 @@ def merged(pieces: Sequence[Piece], most: int) -> tuple[Piece, ...]:
 
 def _cut(trace: Trace, most: int) -> Trace:
     spans = trace.spans
+    if len(spans) <= most:
+        return trace
     by_length = sorted(range(len(spans)), key=lambda i: -spans[i].duration_ns)
     pointed = [i for finding in trace.findings for i in finding.spans if i < len(spans)]
     kept = sorted(list(dict.fromkeys([*pointed, *by_length]))[:most])

@@ -57,7 +57,7 @@ def _rows(count: int) -> str:
 
 
 def _block(table: Table, columns: int) -> list[str]:
-    shown = _shown(table)
+    shown = largest_rows(table, MOST_ROWS)
     chosen = _fitting(table, [table.rows[at] for at in shown], columns)
     hidden = len(table.rows) - len(shown)
     more = (
@@ -71,15 +71,15 @@ def _block(table: Table, columns: int) -> list[str]:
     return [title, *(clip(line, columns) for line in side_by_side(chosen)), *said]
 
 
-def _shown(table: Table) -> list[int]:
-    """Return where the rows are that are shown: the largest, in the order of the table."""
+def largest_rows(table: Table, most: int) -> list[int]:
+    """Return where the rows are that say most, at most so many, in the order of the table."""
     keys = [column.key for column in table.columns]
     rank = _RANKS.get(table.key)
-    at = keys.index(rank) if rank in keys else None
     order = range(len(table.rows))
-    if at is not None:
-        return sorted(sorted(order, key=lambda i: -_number(table.rows[i][at]))[:MOST_ROWS])
-    return list(order)[:MOST_ROWS]
+    if rank not in keys:
+        return list(order)[:most]
+    at = keys.index(rank)
+    return sorted(sorted(order, key=lambda i: -_number(table.rows[i][at]))[:most])
 
 
 def _number(value: Scalar) -> float:

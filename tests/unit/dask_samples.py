@@ -100,3 +100,25 @@ def several(count: int, title: str = "compute sum", **changes: Any) -> Trace:
         groups.append(Group(f"{index + 1}: {title}", round(begun * _MS), round(at * _MS)))
     trace = make_trace(spans, wall_ms=at + 3, name="several(x)")
     return analyse(replace(trace, groups=tuple(groups), tables=tables(count)))
+
+
+def hundred_thousand_tasks(spans_count: int = 20_000, lanes: int = 8) -> Trace:
+    """Return 100,000 tasks of 1,000 prefixes, put together to so many spans on worker threads."""
+    draw = random.Random(7)  # noqa: S311  (the same trace every time)
+    free = [20.0] * lanes
+    spans: list[tuple[Any, ...]] = [("dask.serialize", CLIENT, 0, 5, 90_000, -1, {"layers": 3})]
+    for at in range(spans_count):
+        lane, length = at % lanes, draw.lognormvariate(1, 1.2)
+        free[lane] += draw.expovariate(1.4)
+        where = f"worker {lane // 2 + 1}/thread {lane % 2 + 1}"
+        count = {"count": 100_000 // spans_count}
+        spans.append(("dask.execute", where, free[lane], length, None, -1, count))
+        free[lane] += length
+    spans.append(("dask.wait", CLIENT, 5, max(free) - 5))
+    named = tuple(
+        span._replace(name=f"random_sample-{draw.randrange(1_000)}")
+        for span in make_trace(spans).spans
+    )
+    prefixes = [(f"random_sample-{i}", 100, (i + 1) * _MS, 80_000_000) for i in range(1_000)]
+    trace = replace(make_trace(spans, name="(x + x.T).sum()"), spans=named)
+    return analyse(replace(trace, tables=(tasks_table(*prefixes), *tables(1)[1:])))

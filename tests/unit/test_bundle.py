@@ -9,16 +9,18 @@ from io import BytesIO
 from itertools import pairwise
 
 import pytest
+from dask_golden import tasks_table
+from dask_samples import hundred_thousand_tasks, several
 from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 from test_text import MS, make_empty, make_many, make_put_get, make_row, make_sweep, make_trace
 
-from jupyter_serprof.model import Span, Sweep, Trace, UsageError, from_document
+from jupyter_serprof.model import Span, Sweep, Trace, UsageError, from_document, to_document
 from jupyter_serprof.model.document import MIME_TYPE
 from jupyter_serprof.views import bundle as bundle_module
 from jupyter_serprof.views.bundle import bundle
-from jupyter_serprof.views.embed import MOST_SPANS, embedded, merged
+from jupyter_serprof.views.embed import MOST_ROWS, MOST_SPANS, embedded, merged
 from jupyter_serprof.views.figure import alt_text
 from jupyter_serprof.views.text import text
 
@@ -122,6 +124,65 @@ def test_of_very_many_spans_the_longest_are_embedded_and_totals_stay_exact() -> 
     assert shown.waterfall == trace.waterfall
     assert "25,001 spans were measured" in shown.quality.notes[-1]
     assert min(span.duration_ns for span in shown.spans) > 5_000
+
+
+def test_an_output_of_100_000_dask_tasks_is_at_most_250_kb() -> None:
+    """Times of real tasks hardly compress: the shortest spans go, and the output says so."""
+    trace = hundred_thousand_tasks()
+
+    shown = embedded(trace)
+
+    assert _written_bytes(trace) <= 250_000
+    assert isinstance(shown, Trace)
+    assert 8_000 < len(shown.spans) < 20_000
+    assert shown.waterfall is not None
+    assert trace.waterfall is not None
+    assert [(row.self_ns, row.busy_ns, row.count) for row in shown.waterfall.rows] == [
+        (row.self_ns, row.busy_ns, row.count) for row in trace.waterfall.rows
+    ]
+    assert sum("20,002 spans were measured" in note for note in shown.quality.notes) == 1
+
+
+def test_of_a_long_table_the_largest_rows_are_embedded() -> None:
+    """Those that took most of the time, and a note that there are more."""
+    tasks = tasks_table(*((f"f{at}", 1, at * MS, 8) for at in range(300)))
+
+    shown = embedded(replace(make_put_get(), tables=(tasks,)))
+
+    assert isinstance(shown, Trace)
+    (table,) = shown.tables
+    assert [row[0] for row in table.rows] == [f"f{at}" for at in range(200, 300)]
+    assert table.note == "100 of 300 rows are in this output"
+
+
+def test_of_very_many_computations_the_largest_are_embedded_and_the_others_as_one() -> None:
+    """A loop that computes 75 times has an output that can still be sent; it adds up as before."""
+    trace = several(75)
+
+    shown = embedded(trace)
+
+    assert _written_bytes(trace) <= 250_000
+    assert isinstance(shown, Trace)
+    assert shown.waterfall is not None
+    assert len(shown.waterfall.rows) <= MOST_ROWS
+    assert shown.groups[-1].title == f"{76 - len(shown.groups)} smaller computations"
+    assert from_document(to_document(shown)) == shown
+    total_ns = sum(row.self_ns for row in shown.waterfall.rows) + shown.waterfall.unaccounted_ns
+    assert total_ns == trace.wall_ns
+    assert {row.group for row in shown.waterfall.rows} == set(range(len(shown.groups)))
+    longest = {group.title for group in trace.groups if group.end_ns - group.start_ns > 1.8e9}
+    assert longest & {group.title for group in shown.groups}
+    assert any("smaller computations are one in this output" in n for n in shown.quality.notes)
+
+
+def test_computations_that_have_room_stay_as_they_are() -> None:
+    """Nothing is put together that does not have to be."""
+    trace = several(2)
+
+    shown = embedded(trace)
+
+    assert isinstance(shown, Trace)
+    assert shown.groups == trace.groups
 
 
 def test_spans_that_stay_keep_their_place_in_the_tree_and_their_finding() -> None:
