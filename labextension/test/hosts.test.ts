@@ -121,6 +121,17 @@ describe("an output that cannot be drawn", () => {
     expect(node.querySelectorAll(":scope > pre")).toHaveLength(1);
   });
 
+  it("is told of a file that is no JSON, and draws one that is", async () => {
+    const cut = JSON.stringify(sampleTrace()).slice(0, 99);
+    for (const text of ["", "<b>hello</b>", cut]) {
+      const { node } = await rendered({ [MIME_TYPE]: text });
+      expect(node.querySelector("[role=alert]")?.textContent).toContain("no jupyter_serprof doc");
+    }
+    const { node } = await rendered({ [MIME_TYPE]: JSON.stringify(sampleTrace()) });
+    expect(node.textContent).toContain("90 % is Store");
+    expect(mime.dataType).toBe("string");
+  });
+
   it("shows no text below a picture", async () => {
     const { node } = await rendered({ [MIME_TYPE]: sampleTrace(), "text/plain": "same" });
     expect(node.querySelector(":scope > pre")).toBeNull();

@@ -78,6 +78,8 @@ describe("the palette", () => {
     const css = readFileSync("style/base.css", "utf8");
     for (const family of FAMILIES) {
       expect(css).toContain(`--jsp-${family}: ${PALETTE[family]};`);
+      const own = css.slice(css.indexOf(`--jsp-own: var(--jsp-${family});`));
+      expect(/--jsp-on: (#\w+);/.exec(own)?.[1]).toBe(LABEL_INK[family]);
     }
   });
 

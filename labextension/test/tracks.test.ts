@@ -157,6 +157,27 @@ describe("the critical path", () => {
   });
 });
 
+describe("the critical path of merged pieces", () => {
+  it("lies on the lane of the densest row, though no span stands in the middle", () => {
+    const trace = traceOf([
+      { start: 0, length: 10, stage: 0, lane: 0 },
+      { start: 990, length: 10, stage: 0, lane: 0 },
+      { start: 10, length: 5, stage: 1, lane: 1 },
+    ]);
+    const row = { start_ns: 0, busy_ns: 0, size_bytes: null, count: 2, pieces: [[0, 1_000]] };
+    const rows = [
+      { ...row, stage: 1, lane: 1, self_ns: 100 },
+      { ...row, stage: 0, lane: 0, self_ns: 800 },
+    ] as never;
+    const merged = { ...trace, wall_ns: 1_000, waterfall: { rows, unaccounted_ns: 100 } };
+    const index = indexOf(merged);
+    const [step, ...others] = criticalPath(merged, index);
+    expect(others).toEqual([]);
+    expect(step).toMatchObject({ from_ns: 0, to_ns: 1_000 });
+    expect(index.tracks[step?.track ?? -1]?.lane).toBe(0);
+  });
+});
+
 describe("children of a stage", () => {
   it("are its spans by name, without what nested spans take", () => {
     const trace = traceOf([

@@ -187,13 +187,14 @@ describe("the table", () => {
 });
 
 describe("saving", () => {
-  it("hands the document to the host under a safe name", () => {
+  it("hands the document to the host under a safe name", async () => {
     const save = vi.fn();
     view = mount(document.body, { ...TRACE, name: "../x?" }, { save });
     const button = [...document.body.querySelectorAll("button")].find(
-      (node) => node.textContent === "Save",
+      (node) => node.textContent === "Document (JSON)",
     );
     button?.click();
+    await vi.waitFor(() => expect(save).toHaveBeenCalled());
     expect(save.mock.calls[0]?.[0]).toBe("x.serprof.json");
   });
 });

@@ -2,7 +2,7 @@
 
 import type { Row, TraceDocument } from "./schema";
 import { firstAbove } from "./sort";
-import type { Index } from "./tracks";
+import type { Index, Track } from "./tracks";
 
 export interface Step {
   readonly from_ns: number;
@@ -11,23 +11,17 @@ export interface Step {
   readonly track: number;
 }
 
-/** Pieces of all rows in order of time, each on the track of the innermost span it belongs to. */
+/** Who owned the wall time when, each stretch on the track of the innermost span it belongs to. */
 export function criticalPath(trace: TraceDocument, index: Index): Step[] {
-  const tracks = index.tracks.map((track, at) => ({ ...track, at }));
-  const steps = (trace.waterfall?.rows ?? []).flatMap((row) =>
-    piecesOf(row).flatMap(([start, length]) => {
-      const own = tracks.filter((track) => track.lane === row.lane);
-      const others = tracks.filter((track) => track.lane !== row.lane);
-      const middle = start + length / 2;
-      const found = [...own.toReversed(), ...others.toReversed()].find((track) =>
-        holds(index, track, middle, row.stage),
-      );
-      return found === undefined
-        ? []
-        : [{ from_ns: start, to_ns: start + length, track: found.at }];
-    }),
-  );
-  return steps.toSorted((a, b) => a.from_ns - b.from_ns);
+  const tracks = index.tracks.map((track, at) => ({ ...track, at })).reverse();
+  const rows = trace.waterfall?.rows ?? [];
+  return ownersOf(rows).flatMap(({ from_ns, to_ns, position }) => {
+    const { lane, stage } = rows[position] as Row;
+    const own = tracks.filter((track) => track.lane === lane);
+    const others = tracks.filter((track) => track.lane !== lane);
+    const found = [...own, ...others].find((track) => holds(index, track, from_ns, to_ns, stage));
+    return found === undefined ? [] : [{ from_ns, to_ns, track: found.at }];
+  });
 }
 
 export type Piece = readonly [startNs: number, durationNs: number];
@@ -104,16 +98,18 @@ export function handovers(
     : found;
 }
 
-function holds(
-  index: Index,
-  track: { from: number; to: number },
-  time: number,
-  stage: number,
-): boolean {
-  const at = firstAbove(index.reach, time, track.from, track.to);
-  return (
-    at < track.to &&
-    (index.start[at] as number) <= time &&
-    index.columns.stage[index.span[at] as number] === stage
-  );
+/** Merged pieces begin and end between spans, so that it may take some until one is found. */
+const MOST_LOOKS = 64;
+
+function holds(index: Index, track: Track, from: number, to: number, stage: number): boolean {
+  const first = firstAbove(index.reach, from, track.from, track.to);
+  for (let at = first; at < Math.min(track.to, first + MOST_LOOKS); at += 1) {
+    if ((index.start[at] as number) >= to) {
+      return false;
+    }
+    if (index.columns.stage[index.span[at] as number] === stage) {
+      return true;
+    }
+  }
+  return false;
 }

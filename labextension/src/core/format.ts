@@ -3,7 +3,7 @@
  * jupyter_serprof/model/units.py is the twin of this file.
  */
 
-import { formatLocale } from "d3-format";
+import { format } from "d3-format";
 
 export const NOT_APPLICABLE = "–";
 export const NOT_SEEN = "n/a";
@@ -38,19 +38,12 @@ function significant(value: number): string {
   return fixed(value, Math.max(0, 3 - wholeDigits));
 }
 
-const locale = formatLocale({
-  decimal: ".",
-  thousands: ",",
-  grouping: [3],
-  currency: ["", ""],
-  minus: "\u2212",
-});
 const formatters = new Map<number, (value: number) => string>();
 
 /** A number with exactly this many decimals: "1,840.0". */
 export function fixed(value: number, decimals: number): string {
   // Making a format costs more than using it; labels of a moving picture need thousands.
-  const known = formatters.get(decimals) ?? locale.format(`,.${decimals}f`);
+  const known = formatters.get(decimals) ?? format(`,.${decimals}f`);
   formatters.set(decimals, known);
   return known(value);
 }

@@ -61,26 +61,91 @@ export interface Fit {
   readonly to_bytes: number;
   readonly fixed_ns: number;
   readonly ns_per_byte: number;
+  /** What is different from `from_bytes` on; "" when nobody knows. */
+  readonly cause: string;
+  /** Of time over size; 1 is a straight line. */
+  readonly exponent: number | null;
+  /** Interval of `ns_per_byte`. */
+  readonly low: number | null;
+  readonly high: number | null;
+  readonly holdout: Holdout | null;
 }
 
-/** Fits are scalars by name; one that lacks a number is not drawn. */
+/** A size that was measured and not used for the line. */
+export interface Holdout {
+  readonly size_bytes: number;
+  /** The line against the measurement: below 0 it promises too little. */
+  readonly error_share: number;
+  readonly measured_ns: number;
+  readonly line_ns: number;
+}
+
+const FIT_NUMBERS = ["from_bytes", "to_bytes", "fixed_ns", "ns_per_byte"] as const;
+
+/** One that lacks a number is not drawn. */
 export function fitsOf(sweep: SweepDocument): Fit[] {
   return (sweep.fits ?? []).flatMap((fit) => {
-    const numbers = ["from_bytes", "to_bytes", "fixed_ns", "ns_per_byte"].map((key) => fit[key]);
-    if (typeof fit.variant !== "string" || !numbers.every(Number.isFinite)) {
+    if (typeof fit.variant !== "string" || !FIT_NUMBERS.every((key) => isNumber(fit[key]))) {
       return [];
     }
-    const [from_bytes, to_bytes, fixed_ns, ns_per_byte] = numbers as [
-      number,
-      number,
-      number,
-      number,
-    ];
-    const stage = typeof fit.stage === "string" ? fit.stage : null;
-    const { variant } = fit;
+    const [from_bytes, to_bytes, fixed_ns, ns_per_byte] = FIT_NUMBERS.map((key) => fit[key]);
+    const known = { from_bytes, to_bytes, fixed_ns, ns_per_byte } as Fit;
     return [
-      { variant, stage, cold: fit.cold === true, from_bytes, to_bytes, fixed_ns, ns_per_byte },
+      {
+        ...known,
+        variant: fit.variant,
+        stage: typeof fit.stage === "string" ? fit.stage : null,
+        cold: fit.cold === true,
+        cause: typeof fit.cause === "string" ? fit.cause : "",
+        exponent: numberOf(fit.exponent),
+        low: numberOf(fit.low),
+        high: numberOf(fit.high),
+        holdout: holdoutOf(known, fit.holdout),
+      },
     ];
+  });
+}
+
+export function lineAt(fit: Pick<Fit, "fixed_ns" | "ns_per_byte">, bytes: number): number {
+  return fit.fixed_ns + fit.ns_per_byte * bytes;
+}
+
+function holdoutOf(fit: Fit, value: unknown): Holdout | null {
+  const { size_bytes, error_share } = (value ?? {}) as Record<string, unknown>;
+  if (!isNumber(size_bytes) || !isNumber(error_share) || !(size_bytes > 0)) {
+    return null;
+  }
+  const line_ns = lineAt(fit, size_bytes);
+  const measured_ns = line_ns / (1 + error_share);
+  return isNumber(measured_ns) && measured_ns > 0
+    ? { size_bytes, error_share, measured_ns, line_ns }
+    : null;
+}
+
+function isNumber(value: unknown): value is number {
+  return Number.isFinite(value);
+}
+
+function numberOf(value: unknown): number | null {
+  return isNumber(value) ? value : null;
+}
+
+/** Where a line breaks: between the last size of one regime and the first of the next. */
+export interface Break {
+  readonly from_bytes: number;
+  readonly to_bytes: number;
+  readonly cause: string;
+  /** How many times longer it takes behind the break; below 1 it is shorter. */
+  readonly jump: number;
+}
+
+export function breaksOf(fits: readonly Fit[]): Break[] {
+  const ordered = fits.toSorted((a, b) => a.from_bytes - b.from_bytes);
+  return ordered.slice(1).map((next, at) => {
+    const before = ordered[at] as Fit;
+    const [from_bytes, to_bytes] = [before.to_bytes, Math.max(before.to_bytes, next.from_bytes)];
+    const jump = lineAt(next, to_bytes) / lineAt(before, to_bytes);
+    return { from_bytes, to_bytes, cause: next.cause, jump };
   });
 }
 

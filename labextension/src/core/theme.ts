@@ -3,7 +3,7 @@
  * in style/base.css, which follow the theme of the page. A canvas has to be told when they change.
  */
 
-import { LABEL_INK, PALETTE } from "./palette";
+import { LABEL_INK } from "./palette";
 
 export const FAMILIES = [
   "build",
@@ -45,17 +45,16 @@ export interface Colours {
 
 export function coloursOf(root: Element): Colours {
   const style = getComputedStyle(root);
-  const read = (name: string, fallback: string): string =>
-    style.getPropertyValue(name).trim() || fallback;
-  const quiet = read("--jsp-ink-2", "#616161");
+  const read = (name: string): string => style.getPropertyValue(`--jsp-${name}`).trim();
+  const quiet = read("ink-2");
   return {
-    background: read("--jsp-bg", "#fff"),
-    ink: read("--jsp-ink", "#212121"),
+    background: read("bg"),
+    ink: read("ink"),
     quiet,
-    line: read("--jsp-line-3", "#eee"),
-    accent: read("--jsp-accent", "#1565c0"),
-    font: read("--jsp-ui", "sans-serif"),
-    kinds: [...FAMILIES.map((family) => read(`--jsp-${family}`, PALETTE[family])), quiet],
+    line: read("line-3"),
+    accent: read("accent"),
+    font: read("ui"),
+    kinds: [...FAMILIES.map(read), quiet],
     labels: [...FAMILIES.map((family) => LABEL_INK[family]), quiet],
   };
 }

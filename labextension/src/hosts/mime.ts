@@ -21,20 +21,34 @@ class DocumentWidget extends Widget implements IRenderMime.IRenderer {
   }
 
   async renderModel(model: IRenderMime.IMimeModel): Promise<void> {
-    const value: unknown = model.data[MIME_TYPE];
+    // JupyterLab copies the whole output at each reading: seconds for 50 MB.
+    const { data } = model;
+    const value = parsed(data[MIME_TYPE]);
     const view = this.#view;
     if (view === null) {
       this.#view = mount(this.node, value, hostFor(model.metadata[MIME_TYPE]));
     } else {
       steadily(this.node, () => view.update(value));
     }
-    tellText(this.node, plainText(model.data));
+    tellText(this.node, plainText(data));
   }
 
   override dispose(): void {
     this.#view?.destroy();
     this.#view = null;
     super.dispose();
+  }
+}
+
+/** A file comes as its text, an output as what its text meant. */
+function parsed(value: unknown): unknown {
+  if (typeof value !== "string") {
+    return value;
+  }
+  try {
+    return JSON.parse(value);
+  } catch {
+    return null;
   }
 }
 
@@ -66,7 +80,8 @@ const extension: IRenderMime.IExtension = {
     defaultRank: -20,
     createRenderer: () => new DocumentWidget(),
   },
-  dataType: "json",
+  // Of a file that is no JSON, JupyterLab would show its own error and close it again.
+  dataType: "string",
   fileTypes: [
     {
       name: "serprof",

@@ -1,9 +1,17 @@
 /** A log-log chart as SVG: few points, so the browser's own accessibility and tooltips are kept. */
 
-import { duration } from "../core/format";
+import { bytes, duration, percent } from "../core/format";
 import { decades, logShare, type Range } from "../core/scale";
-import type { Crossover, Fit, SizePoint } from "../core/series";
-import { shape, words } from "./svg";
+import {
+  type Break,
+  breaksOf,
+  type Crossover,
+  type Fit,
+  type Holdout,
+  lineAt,
+  type SizePoint,
+} from "../core/series";
+import { path, shape, words } from "./svg";
 
 export interface Line {
   readonly title: string;
@@ -13,7 +21,7 @@ export interface Line {
   readonly fits: readonly Fit[];
 }
 
-export const MARKERS = ["circle", "square", "triangle", "diamond", "cross"] as const;
+export const MARKERS = ["circle", "square", "triangle", "diamond", "wedge"] as const;
 export type Marker = (typeof MARKERS)[number];
 
 export interface Chart {
@@ -23,14 +31,30 @@ export interface Chart {
   readonly label: string;
 }
 
-const MARGIN = { left: 62, right: 138, top: 14, bottom: 30 };
+const MARGIN = { left: 62, top: 14, bottom: 30 };
 const HEIGHT = 380;
+const BOTTOM = HEIGHT - MARGIN.bottom;
+/** Room for the names of the lines; narrow charts leave them to the legend, px. */
+const NAMES_PX = 152;
+const NARROW_PX = 480;
+/** Two sizes below the axis stand at least so far apart, px. */
+const TICK_PX = 52;
 const MARK = 4.5;
 const LABEL_GAP = 15;
 const PLAIN_SIZES = ["B", "kB", "MB", "GB", "TB"];
+/** Longer names are cut. */
+const LONGEST_NAME = 18;
+
+/** A line, its band and its marks have the colour of a family. */
+export function inkOf(family: string): string {
+  return `var(--jsp-${family})`;
+}
 
 interface Frame {
   readonly width: number;
+  /** Where the chart ends; the names of the lines stand behind it. */
+  readonly right: number;
+  readonly isNarrow: boolean;
   readonly sizes: Range;
   readonly times: Range;
   x(bytes: number): number;
@@ -51,12 +75,18 @@ export function chartOf(chart: Chart, width: number): SVGElement {
   const frame = frameOf(chart, width);
   const svg = shape("svg", { class: "jsp-chart", width, height: HEIGHT, role: "img" });
   svg.setAttribute("aria-label", chart.label);
-  svg.append(...gridOf(frame), selection(frame, chart.selected_bytes));
+  svg.append(
+    ...gridOf(frame),
+    upright("jsp-selected-size", frame.x(chart.selected_bytes)),
+    ...breakOf(frame, chart),
+  );
   svg.append(
     ...chart.crossovers.flatMap((crossover) => crossoverOf(frame, crossover, chart.lines)),
   );
   for (const line of chart.lines) {
-    svg.append(...lineOf(frame, line));
+    const group = shape("g", {}, ...lineOf(frame, line));
+    group.style.color = inkOf(line.family);
+    svg.append(group);
   }
   svg.append(...labelsOf(frame, chart.lines));
   return svg;
@@ -64,14 +94,23 @@ export function chartOf(chart: Chart, width: number): SVGElement {
 
 function frameOf({ lines, crossovers }: Chart, width: number): Frame {
   const points = lines.flatMap((line) => line.points);
+  const held = lines.flatMap(holdoutsOf);
   const sizes = decades([
     ...points.map((point) => point.size_bytes),
+    ...held.map((each) => each.size_bytes),
     ...crossovers.flatMap((each) => [each.from_bytes, each.to_bytes]),
   ]);
-  const times = decades(points.flatMap((point) => [point.low_ns, point.high_ns]));
-  const [wide, high] = [width - MARGIN.left - MARGIN.right, HEIGHT - MARGIN.top - MARGIN.bottom];
+  const times = decades([
+    ...points.flatMap((point) => [point.low_ns, point.high_ns]),
+    ...held.flatMap((each) => [each.measured_ns, each.line_ns]),
+  ]);
+  const isNarrow = width < NARROW_PX;
+  const right = width - (isNarrow ? TICK_PX / 2 : NAMES_PX);
+  const [wide, high] = [right - MARGIN.left, BOTTOM - MARGIN.top];
   return {
     width,
+    right,
+    isNarrow,
     sizes,
     times,
     x: (bytes) => MARGIN.left + logShare(bytes, sizes) * wide,
@@ -80,42 +119,51 @@ function frameOf({ lines, crossovers }: Chart, width: number): Frame {
 }
 
 function gridOf(frame: Frame): SVGElement[] {
-  const nodes: SVGElement[] = [];
-  const bottom = HEIGHT - MARGIN.bottom;
-  for (let power = frame.sizes.from; power <= frame.sizes.to; power += 1) {
+  const texts: SVGElement[] = [];
+  const lines: string[] = [];
+  const { from, to } = frame.sizes;
+  const step = Math.max(1, Math.ceil((TICK_PX * (to - from)) / (frame.right - MARGIN.left)));
+  for (let power = from; power <= to; power += step) {
     const x = frame.x(10 ** power);
-    nodes.push(
-      shape("line", { class: "jsp-grid-stroke", x1: x, x2: x, y1: MARGIN.top, y2: bottom }),
-    );
+    lines.push(`M${x} ${MARGIN.top}V${BOTTOM}`);
     const text = `${10 ** (power % 3)}\u00a0${PLAIN_SIZES[Math.floor(power / 3)] ?? `1e${power}`}`;
-    nodes.push(words(text, { class: "jsp-tick-text", x, y: bottom + 18, "text-anchor": "middle" }));
+    texts.push(words(text, { class: "jsp-tick-text", x, y: BOTTOM + 18, "text-anchor": "middle" }));
   }
   for (let power = frame.times.from; power <= frame.times.to; power += 1) {
     const y = frame.y(10 ** power);
-    const right = frame.width - MARGIN.right;
-    nodes.push(
-      shape("line", { class: "jsp-grid-stroke", x1: MARGIN.left, x2: right, y1: y, y2: y }),
-    );
-    const attributes = {
-      class: "jsp-tick-text",
-      x: MARGIN.left - 8,
-      y: y + 4,
-      "text-anchor": "end",
-    };
-    nodes.push(words(duration(10 ** power).replace(/\.0+/, ""), attributes));
+    lines.push(`M${MARGIN.left} ${y}H${frame.right}`);
+    const at = { class: "jsp-tick-text", x: MARGIN.left - 8, y: y + 4, "text-anchor": "end" };
+    texts.push(words(duration(10 ** power).replace(/\.0+/, ""), at));
   }
-  return nodes;
+  return [path("jsp-grid-stroke", lines.join("")), ...texts];
 }
 
-function selection(frame: Frame, bytes: number): SVGElement {
-  const x = frame.x(bytes);
-  return shape("line", {
-    class: "jsp-selected-size",
-    x1: x,
-    x2: x,
-    y1: MARGIN.top,
-    y2: HEIGHT - MARGIN.bottom,
-  });
+function upright(className: string, x: number): SVGElement {
+  return path(className, `M${x} ${MARGIN.top}V${BOTTOM}`);
+}
+
+function holdoutsOf(line: Line): Holdout[] {
+  return line.fits.flatMap(({ holdout }) => holdout ?? []);
+}
+
+/** One mark for a picture: the break at which a line jumps most. */
+function breakOf(frame: Frame, { lines }: Chart): SVGElement[] {
+  const size = ({ jump }: Break): number => Math.abs(Math.log(jump)) || 0;
+  const all = lines.flatMap((line) => breaksOf(line.fits));
+  const found = all.toSorted((a, b) => size(b) - size(a))[0];
+  if (found === undefined) {
+    return [];
+  }
+  const x = frame.x(Math.sqrt(found.from_bytes * found.to_bytes));
+  const y = MARGIN.top + 12;
+  const isRight = x - MARGIN.left < frame.right - x;
+  const at = isRight ? { x: x + 6 } : { x: x - 6, "text-anchor": "end" };
+  const note = { ...at, class: "jsp-series-note" };
+  return [
+    upright("jsp-break", x),
+    words(`regime break, ${bytes(found.to_bytes)}`, { ...note, y }),
+    words(found.cause, { ...note, y: y + LABEL_GAP }),
+  ];
 }
 
 /** A bracket between the two measured sizes where one overtakes the other. */
@@ -126,13 +174,24 @@ function crossoverOf(
 ): SVGElement[] {
   const [x1, x2] = [frame.x(from_bytes), frame.x(to_bytes)];
   const y = freeHeight(frame, lines, x1 - BRACKET_ROOM, x2 + BRACKET_ROOM);
-  const path = `M${x1} ${y - 4}v8M${x1} ${y}H${x2}M${x2} ${y - 4}v8`;
-  const at = { class: "jsp-series-note", x: (x1 + x2) / 2, y: y + 16, "text-anchor": "middle" };
-  return [shape("path", { class: "jsp-bracket", d: path }), words(title, at)];
+  const bracket = `M${x1} ${y - 4}v8M${x1} ${y}H${x2}M${x2} ${y - 4}v8`;
+  const x = Math.min(
+    Math.max((x1 + x2) / 2, MARGIN.left + BRACKET_ROOM),
+    frame.right - BRACKET_ROOM,
+  );
+  const at = { class: "jsp-series-note", x, y: y + 16, "text-anchor": "middle" };
+  const sizes = `${bytes(from_bytes)} to ${bytes(to_bytes)}`;
+  return [
+    path("jsp-bracket", bracket),
+    words(title, at),
+    words(sizes, { ...at, y: y + 16 + LABEL_GAP }),
+  ];
 }
 
 /** Half the width of the words at a bracket, px. */
-const BRACKET_ROOM = 70;
+const BRACKET_ROOM = 80;
+/** Below the words at a break, px. */
+const TOP_NOTES = MARGIN.top + 42;
 
 /** The height between two places that is farthest from every line. */
 function freeHeight(frame: Frame, lines: readonly Line[], from: number, to: number): number {
@@ -142,42 +201,84 @@ function freeHeight(frame: Frame, lines: readonly Line[], from: number, to: numb
     .map((point) => frame.y(point.median_ns));
   const candidates = Array.from(
     { length: 12 },
-    (_, step) => MARGIN.top + 16 + (step / 11) * (HEIGHT - MARGIN.top - MARGIN.bottom - 48),
+    (_, step) => TOP_NOTES + (step / 11) * (BOTTOM - TOP_NOTES - 48),
   );
   const room = (y: number): number => Math.min(...taken.map((each) => Math.abs(each - y - 8)));
-  return candidates.toSorted((a, b) => room(b) - room(a))[0] ?? MARGIN.top + 16;
+  return candidates.toSorted((a, b) => room(b) - room(a))[0] ?? TOP_NOTES;
 }
 
 function lineOf(frame: Frame, line: Line): SVGElement[] {
-  const { points, family } = line;
+  const fits = line.fits.map((fit) => path("jsp-fit", fitPath(frame, fit)));
+  return [
+    ...unbroken(line).flatMap((points) => stretchOf(frame, points)),
+    ...fits,
+    ...line.points.map((point) => {
+      const note = `${line.title}, ${duration(point.median_ns)} (${duration(point.low_ns)} to ${duration(point.high_ns)}, ${point.count} runs)`;
+      return markOf(frame, line, point.size_bytes, point.median_ns, note, "jsp-mark");
+    }),
+    ...holdoutsOf(line).flatMap((held) => holdoutOf(frame, line, held)),
+  ];
+}
+
+/** A line does not go on over the break between two regimes. */
+function unbroken({ points, fits }: Line): SizePoint[][] {
+  const breaks = breaksOf(fits);
+  const out: SizePoint[][] = [];
+  for (const point of points) {
+    const last = out.at(-1)?.at(-1);
+    const isBroken = breaks.some(
+      ({ from_bytes, to_bytes }) =>
+        last !== undefined && last.size_bytes <= from_bytes && point.size_bytes >= to_bytes,
+    );
+    if (last === undefined || isBroken) {
+      out.push([]);
+    }
+    out.at(-1)?.push(point);
+  }
+  return out;
+}
+
+function stretchOf(frame: Frame, points: readonly SizePoint[]): SVGElement[] {
   const at = (point: SizePoint, ns: number): string =>
     `${frame.x(point.size_bytes).toFixed(1)},${frame.y(ns).toFixed(1)}`;
   const upper = points.map((point) => at(point, point.high_ns));
   const lower = points.map((point) => at(point, point.low_ns)).toReversed();
   const middle = points.map((point) => at(point, point.median_ns)).join(" ");
-  const band = shape("polygon", {
-    class: `jsp-band jsp-ink-${family}`,
-    points: [...upper, ...lower].join(" "),
-  });
-  const fits = line.fits.map((fit) =>
-    shape("path", { class: `jsp-fit jsp-ink-${family}`, d: fitPath(frame, fit) }),
-  );
-  const marks = points.map((point) => {
-    const note = `${line.title}, ${duration(point.median_ns)} (${duration(point.low_ns)} to ${duration(point.high_ns)}, ${point.count} runs)`;
-    const title = shape("title", {});
-    title.textContent = note;
-    const [x, y] = [frame.x(point.size_bytes), frame.y(point.median_ns)];
-    return shape(
-      "path",
-      { class: `jsp-mark jsp-ink-${family}`, d: markPath(line.marker, x, y) },
-      title,
-    );
-  });
   return [
-    band,
-    ...fits,
-    shape("polyline", { class: `jsp-series jsp-ink-${family}`, points: middle }),
-    ...marks,
+    shape("polygon", { class: "jsp-band", points: [...upper, ...lower].join(" ") }),
+    shape("polyline", { class: "jsp-series", points: middle }),
+  ];
+}
+
+function markOf(
+  frame: Frame,
+  line: Line,
+  size: number,
+  ns: number,
+  note: string,
+  className: string,
+): SVGElement {
+  const d = markPath(line.marker, frame.x(size), frame.y(ns));
+  return shape("path", { class: className, d }, words(note, {}, "title"));
+}
+
+/** What the line promised, dotted, and what was measured, hollow. */
+function holdoutOf(frame: Frame, line: Line, held: Holdout): SVGElement[] {
+  const fit = line.fits.find((each) => each.holdout === held) as Fit;
+  const far = { ...fit, from_bytes: fit.to_bytes, to_bytes: held.size_bytes };
+  const note = `${line.title}: ${holdoutTexts(held).join(", ")}`;
+  const { size_bytes, measured_ns } = held;
+  return [
+    path("jsp-fit", fitPath(frame, far)),
+    markOf(frame, line, size_bytes, measured_ns, note, "jsp-mark jsp-hollow"),
+  ];
+}
+
+function holdoutTexts({ error_share, line_ns, measured_ns }: Holdout): string[] {
+  const sign = error_share > 0 ? "+" : "";
+  return [
+    `hold-out ${duration(measured_ns)}`,
+    `line ${duration(line_ns)} (${sign}${percent(error_share)})`,
   ];
 }
 
@@ -186,9 +287,9 @@ const FIT_STEPS = 24;
 /** A straight line in time over size is a curve on logarithmic axes. */
 function fitPath(frame: Frame, fit: Fit): string {
   const points = Array.from({ length: FIT_STEPS + 1 }, (_, step) => {
-    const bytes = fit.from_bytes * (fit.to_bytes / fit.from_bytes) ** (step / FIT_STEPS);
-    const ns = Math.max(1e-3, fit.fixed_ns + fit.ns_per_byte * bytes);
-    return `${frame.x(bytes).toFixed(1)} ${frame.y(ns).toFixed(1)}`;
+    const size = fit.from_bytes * (fit.to_bytes / fit.from_bytes) ** (step / FIT_STEPS);
+    const ns = Math.max(1e-3, lineAt(fit, size));
+    return `${frame.x(size).toFixed(1)} ${frame.y(ns).toFixed(1)}`;
   });
   return `M${points.join("L")}`;
 }
@@ -199,33 +300,36 @@ export function markPath(marker: Marker, x: number, y: number, r = MARK): string
     square: `M${x - r} ${y - r}h${2 * r}v${2 * r}h${-2 * r}z`,
     triangle: `M${x} ${y - r - 1}l${r + 1} ${2 * r}h${-2 * r - 2}z`,
     diamond: `M${x} ${y - r - 1}l${r + 1} ${r + 1}l${-r - 1} ${r + 1}l${-r - 1} ${-r - 1}z`,
-    cross: `M${x - r} ${y - 1.5}h${r - 1.5}v${-r + 1.5}h3v${r - 1.5}h${r - 1.5}v3h${-r + 1.5}v${r - 1.5}h-3v${-r + 1.5}h${-r + 1.5}z`,
+    wedge: `M${x} ${y + r + 1}l${r + 1} ${-2 * r}h${-2 * r - 2}z`,
   };
   return paths[marker];
 }
 
 /** Names at the ends of the lines, moved apart where they would cover each other. */
 function labelsOf(frame: Frame, lines: readonly Line[]): SVGElement[] {
-  const ends = lines
+  const ends = (frame.isNarrow ? [] : lines)
     .flatMap((line) => {
       const last = line.points.at(-1);
-      return last === undefined ? [] : [{ line, y: frame.y(last.median_ns) }];
+      const texts = holdoutsOf(line).slice(0, 1).flatMap(holdoutTexts);
+      return last === undefined ? [] : [{ line, texts, y: frame.y(last.median_ns) }];
     })
     .toSorted((a, b) => a.y - b.y);
   let free = MARGIN.top;
-  const places = ends.map(({ line, y }) => {
-    const place = Math.max(y, free);
-    free = place + LABEL_GAP;
-    return { line, y: place };
+  const places = ends.map((end) => {
+    const y = Math.max(end.y, free);
+    free = y + LABEL_GAP * (1 + end.texts.length);
+    return { ...end, y };
   });
-  const over = Math.max(0, free - LABEL_GAP - (HEIGHT - MARGIN.bottom));
-  return places.map(({ line, y }) => {
-    const x = frame.width - MARGIN.right + 10;
-    const text = line.title.length > 18 ? `${line.title.slice(0, 17)}…` : line.title;
+  const over = Math.max(0, free - LABEL_GAP - BOTTOM);
+  return places.flatMap(({ line, texts, y }) => {
+    const x = frame.right + 10;
+    const { title } = line;
+    const text = title.length > LONGEST_NAME ? `${title.slice(0, LONGEST_NAME - 1)}…` : title;
     const label = words(text, { class: "jsp-series-label", x, y: y - over + 4 });
-    const title = shape("title", {});
-    title.textContent = line.title;
-    label.append(title);
-    return label;
+    label.append(words(title, {}, "title"));
+    const notes = texts.map((each, at) =>
+      words(each, { class: "jsp-series-note", x, y: y - over + 4 + LABEL_GAP * (at + 1) }),
+    );
+    return [label, ...notes];
   });
 }

@@ -13,7 +13,7 @@ const UNIT_ENDINGS: readonly [string, (value: number) => string][] = [
 
 /** The unit ends the name of a piece of evidence; it says how to print it. */
 export function evidence(key: string, value: Scalar): string {
-  if (value === null) {
+  if (value == null) {
     return format.NOT_SEEN;
   }
   if (typeof value !== "number") {

@@ -74,9 +74,8 @@ function glassOf(
   const bars = seen.map(([at, long]) => bar(kind, (at - range.from) / length, long / length, ""));
   const total = seen.reduce((sum, [, long]) => sum + long, 0);
   const times = (trace.wall_ns / width) * (WIDTH_PX / length);
-  const text = `${format.duration(total)} at ${format.duration(seen[0]?.[0])}`;
-  const label = element("span", "jsp-glass-label", `${text}, magnified ${format.ratio(times)}`);
-  const glass = element("div", "jsp-glass", element("div", "jsp-glass-bars", ...bars), label);
+  const text = `${format.duration(total)}, magnified ${format.ratio(times)}`;
+  const glass = element("div", "jsp-glass", element("div", "jsp-glass-bars", ...bars), text);
   glass.setAttribute("aria-hidden", "true");
   // Beside the bar, on the side with more room, so that it does not cover what it explains.
   const share = range.from / (trace.wall_ns || 1);

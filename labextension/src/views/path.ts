@@ -4,7 +4,7 @@ import { handovers, type Owned, ownersOf } from "../core/critical";
 import type { DrawnTrace } from "../core/document";
 import { rowsIn } from "../core/outline";
 import type { Entry } from "./rows";
-import { shape } from "./svg";
+import { path, shape } from "./svg";
 
 export interface PathOver {
   readonly node: SVGElement;
@@ -75,9 +75,9 @@ export function marksOf(
   );
   const whiskers = [...boxes].flatMap(([position, { top }]) => whiskerOf(trace, position, top, x));
   return [
-    shape("path", { class: "jsp-handover", d: down.join("") }),
-    shape("path", { class: "jsp-under", d: under.join("") }),
-    shape("path", { class: "jsp-error-bar", d: whiskers.join("") }),
+    path("jsp-handover", down.join("")),
+    path("jsp-under", under.join("")),
+    path("jsp-error-bar", whiskers.join("")),
   ];
 }
 

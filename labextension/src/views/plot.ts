@@ -161,7 +161,7 @@ function placeLabel(
           measure,
           canBeInside,
         );
-  label.className = `jsp-label${found?.side === "inside" ? ` jsp-label-inside jsp-on-${family}` : ""}`;
+  label.className = `jsp-label${found?.side === "inside" ? ` jsp-label-inside jsp-${family}` : ""}`;
   label.textContent = found?.text ?? "";
   label.style.left = `${found?.x ?? 0}px`;
 }

@@ -5,6 +5,7 @@ import { element, place, titled } from "../core/dom";
 import * as format from "../core/format";
 import { copyRateOf, inOrder, quartiles, type Run, runsOf, stagesOf } from "../core/runs";
 import { familyOf } from "../core/theme";
+import { legendEntry } from "./legend";
 import { bar, chip, labelParts } from "./marks";
 import type { Part, Stage as Shared } from "./part";
 import { axis } from "./plot";
@@ -102,10 +103,10 @@ function variantRows(scene: Scene, variant: Variant, runs: readonly Run[]): HTML
   name.scope = "rowgroup";
   const notes = (variant.notes ?? []).map((note) => {
     const cell = element("td", "jsp-state", note);
-    cell.colSpan = 2 + NUMBERS.length;
+    cell.colSpan = 3 + NUMBERS.length;
     return element("tr", "jsp-variant-note", cell);
   });
-  name.rowSpan = Math.max(1, runs.length) + notes.length;
+  name.rowSpan = Math.max(1, runs.length);
   if (runs.length === 0) {
     const state = [variant.state, variant.reason].filter(Boolean).join(": ");
     const cell = element("td", "jsp-state", state);
@@ -212,15 +213,10 @@ function legend(scene: Scene): HTMLElement {
       }
     }
   }
-  const entries = [...seen, ["unaccounted", ["unaccounted"]] as const].map(([family, titles]) => {
-    const sample = element("span", `jsp-sample jsp-${family}`);
-    sample.setAttribute("aria-hidden", "true");
-    return element("span", "", sample, titles.join(", "));
-  });
+  const all = [...seen, ["unaccounted", ["unaccounted"]] as const];
+  const entries = all.map(([family, titles]) => legendEntry(`jsp-${family}`, titles.join(", ")));
   if (scene.sweep.variants.some((variant) => Number(variant.facts?.out_of_band_bytes) > 0)) {
-    const sample = element("span", "jsp-sample jsp-store jsp-oob");
-    sample.setAttribute("aria-hidden", "true");
-    entries.push(element("span", "", sample, "out-of-band bytes"));
+    entries.push(legendEntry("jsp-store jsp-oob", "out-of-band bytes"));
   }
   const end = "total: the cold run, or the median of the warm ones";
   return element("p", "jsp-legend", ...entries, element("span", "jsp-legend-end", end));

@@ -43,8 +43,5 @@ export function saveMenu(
     }
     event.stopPropagation();
   });
-  node.addEventListener("focusout", (event) => {
-    node.open &&= event.relatedTarget === null || node.contains(event.relatedTarget as Node);
-  });
   return node;
 }

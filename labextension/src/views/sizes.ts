@@ -6,7 +6,7 @@ import * as format from "../core/format";
 import { inOrder, type Run, runsOf, stagesOf } from "../core/runs";
 import { crossoversOf, fitsOf, seriesOf, sizesOf } from "../core/series";
 import { familyOf } from "../core/theme";
-import { chartOf, type Line, MARKERS, markPath, sizeExtent } from "./chart";
+import { chartOf, inkOf, type Line, MARKERS, markPath, sizeExtent } from "./chart";
 import { legendEntry } from "./legend";
 import { segment } from "./marks";
 import type { Part, Stage as Shared } from "./part";
@@ -67,7 +67,7 @@ export function sizeSweep(doc: SweepDocument, shared: Shared): Part {
   const change = (): void => {
     paint();
     side.replaceChildren(...atSize(scene));
-    legend.replaceChildren(...legendOf(scene));
+    legend.replaceChildren(...legendOf(scene).filter((node) => node !== null), ...fitTexts(scene));
     replay.replaceChildren(replayOf(scene, shared));
   };
   const slider = sizeSlider(scene, () => change());
@@ -212,12 +212,17 @@ function atSize(scene: Scene): HTMLElement[] {
     );
     return run === undefined
       ? element("div", "jsp-at-block", head)
-      : element("div", "jsp-at-block", head, stackOf(scene, run, longest));
+      : element("div", `jsp-at-block${ghostOf(variant)}`, head, stackOf(scene, run, longest));
   });
   const chosen = scene.variants.find((variant) => variant.key === scene.variant);
   const run = chosen === undefined ? undefined : runAt(scene, chosen.key);
   const sums = chosen && run ? stageSums(chosen, [run], scene.stages) : [];
   return [title, ...blocks, ...sums];
+}
+
+/** A remedy that was tried is drawn as an outline beside what it would replace. */
+function ghostOf(variant: Variant): string {
+  return variant.facts?.tried === true ? " jsp-ghost" : "";
 }
 
 function stackOf(scene: Scene, run: Run, longest: number): HTMLElement {
@@ -238,24 +243,41 @@ function stackOf(scene: Scene, run: Run, longest: number): HTMLElement {
   return node;
 }
 
-function legendOf(scene: Scene): HTMLElement[] {
+function legendOf(scene: Scene): (HTMLElement | null)[] {
   const lines = chartScene(scene).lines.map((line) => {
-    const mark = shape("path", {
-      class: `jsp-mark jsp-ink-${line.family}`,
-      d: markPath(line.marker, 7, 7),
-    });
+    const mark = shape("path", { class: "jsp-mark", d: markPath(line.marker, 7, 7) });
     const sample = shape("svg", { width: 14, height: 14, "aria-hidden": "true" }, mark);
+    sample.style.color = inkOf(line.family);
     const entry = element("span", "", line.title);
     entry.prepend(sample);
     return entry;
   });
   const counts = chartScene(scene).lines.flatMap((line) => line.points.map((point) => point.count));
   const most = Math.max(0, ...counts);
+  const hasHoldout = scene.doc.fits?.some((fit) => fit.holdout);
   return [
     ...lines,
+    hasHoldout ? element("span", "", "hollow: hold-out, not used for the line") : null,
     legendEntry("jsp-band-sample", most < 4 ? "all runs" : "middle half of the runs"),
     element("span", "jsp-legend-end", `median of ${most}; lines end at measured sizes`),
   ];
+}
+
+/** The fitted lines in words: what a call costs whatever its size, and what a byte costs. */
+function fitTexts(scene: Scene): HTMLElement[] {
+  return chartScene(scene).lines.flatMap((line) =>
+    line.fits.map((fit) => {
+      const rate = (slope: number): string => format.bytesPerSecond(1e9 / slope);
+      const { exponent, high, low, ns_per_byte } = fit;
+      const spread = low && high ? ` [${rate(high)}, ${rate(low)}]` : "";
+      const slope = ns_per_byte > 0 ? ` + ${rate(ns_per_byte)}${spread}` : "";
+      const power = exponent === null ? "" : `, exponent ${format.fixed(exponent, 2)}`;
+      const sizes = `${format.bytes(fit.from_bytes)} to ${format.bytes(fit.to_bytes)}`;
+      const cause = fit.cause === "" ? "" : ` (${fit.cause})`;
+      const text = `${line.title}, ${sizes}${cause}: ${format.duration(fit.fixed_ns)}${slope}${power}`;
+      return element("span", "jsp-fit-text", text);
+    }),
+  );
 }
 
 /** The stored waterfalls of the chosen size, each one click away. */

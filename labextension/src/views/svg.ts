@@ -11,8 +11,12 @@ export function shape(tag: string, attributes: Attributes, ...children: Node[]):
   return node;
 }
 
-export function words(text: string, attributes: Attributes): SVGElement {
-  const node = shape("text", attributes);
+export function words(text: string, attributes: Attributes, tag = "text"): SVGElement {
+  const node = shape(tag, attributes);
   node.textContent = text;
   return node;
+}
+
+export function path(className: string, d: string): SVGElement {
+  return shape("path", { class: className, d });
 }

@@ -5,17 +5,13 @@ import { element } from "../core/dom";
 import * as format from "../core/format";
 import type { GridColumn } from "../core/grid";
 import type { Host } from "../core/host";
+import { evidence } from "./evidence";
 import { grid } from "./grid";
 import type { Part, Stage } from "./part";
 
 type Line = readonly Scalar[];
 
-const UNITS: Readonly<Record<string, (value: number) => string>> = {
-  count: format.count,
-  bytes: format.bytes,
-  ns: format.duration,
-  ratio: format.ratio,
-};
+const NUMBERS = ["count", "bytes", "ns", "ratio"];
 /** A longer title makes no name for a view. */
 const LONGEST_NAME = 24;
 
@@ -43,28 +39,23 @@ export function documentTables(trace: DrawnTrace, host: Host): HTMLElement[] {
   });
 }
 
-function gridColumn({ key, title, unit }: TableColumn, at: number): GridColumn<Line> {
-  const print = Object.hasOwn(UNITS, unit ?? "") ? UNITS[unit ?? ""] : undefined;
+function gridColumn({ key, title, unit = "" }: TableColumn, at: number): GridColumn<Line> {
+  const isNumber = NUMBERS.includes(unit);
   return {
     title,
     key: String(key ?? title),
     value: (row) => sortable(row[at]),
-    text: (row) => cellText(row[at], print),
-    isNumber: print !== undefined,
+    text: (row) =>
+      row[at] == null && !isNumber ? format.NOT_APPLICABLE : cellText(row[at], `_${unit}`),
+    isNumber,
   };
 }
 
 /** Rows may be shorter than the head, and hold what no schema allows. */
 function sortable(value: unknown): number | string | null {
-  return value == null ? null : typeof value === "number" ? value : cellText(value, undefined);
+  return value == null ? null : typeof value === "number" ? value : cellText(value, "");
 }
 
-function cellText(value: unknown, print: ((value: number) => string) | undefined): string {
-  if (value == null) {
-    return print === undefined ? format.NOT_APPLICABLE : format.NOT_SEEN;
-  }
-  if (typeof value === "boolean") {
-    return value ? "yes" : "no";
-  }
-  return typeof value === "number" ? (print ?? format.count)(value) : String(value);
+function cellText(value: unknown, ending: string): string {
+  return typeof value === "boolean" ? (value ? "yes" : "no") : evidence(ending, value as Scalar);
 }

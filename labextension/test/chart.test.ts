@@ -1,0 +1,116 @@
+import { afterEach, describe, expect, it } from "vitest";
+
+import type { SweepDocument } from "../src/core/document";
+import { mount, type View } from "../src/mount";
+import { type Chart, chartOf } from "../src/views/chart";
+import { sampleSweep } from "./sample";
+
+const SIZES = [1_000, 10_000, 100_000, 1_000_000];
+const FIT = { variant: "ray", stage: null, cold: false, fixed_ns: 500, ns_per_byte: 1 };
+const LOW = { ...FIT, from_bytes: 1_000, to_bytes: 10_000 };
+const HIGH = {
+  ...FIT,
+  from_bytes: 100_000,
+  to_bytes: 1_000_000,
+  ns_per_byte: 8,
+  low: 7.5,
+  high: 8.5,
+  exponent: 0.98,
+  cause: "fresh pages from here on",
+  holdout: { size_bytes: 3_000_000, error_share: -0.023 },
+};
+
+function sweepWith(more: object): SweepDocument {
+  const doc = sampleSweep();
+  const [point] = doc.points;
+  const points = SIZES.map((size_bytes) => ({
+    ...(point as NonNullable<typeof point>),
+    size_bytes,
+    cold: false,
+    wall_ns: size_bytes * 2,
+    stages: { "ray.store": size_bytes },
+  }));
+  return { ...doc, points, ...more };
+}
+
+let view: View | null = null;
+
+afterEach(() => {
+  view?.destroy();
+  view = null;
+  document.body.replaceChildren();
+});
+
+function draw(more: object): HTMLElement {
+  view = mount(document.body, sweepWith(more), { view: "sweep" });
+  return document.body.querySelector(".jsp-root") as HTMLElement;
+}
+
+function texts(root: Element): string[] {
+  const found = [...root.querySelectorAll("svg text")];
+  return found.map((node) => String(node.textContent).replaceAll("\u00a0", " "));
+}
+
+describe("the chart of a sweep", () => {
+  it("goes through all sizes while there is one regime, and breaks between two", () => {
+    expect(draw({ fits: [LOW] }).querySelectorAll(".jsp-series")).toHaveLength(1);
+    view?.destroy();
+    const root = draw({ fits: [LOW, HIGH] });
+    expect(root.querySelectorAll(".jsp-series")).toHaveLength(2);
+    expect(root.querySelectorAll(".jsp-break")).toHaveLength(1);
+    expect(texts(root)).toContain("regime break, 100 kB");
+    expect(texts(root)).toContain("fresh pages from here on");
+  });
+
+  it("marks one break, the one with the largest jump", () => {
+    const middle = { ...LOW, from_bytes: 11_000, to_bytes: 20_000, ns_per_byte: 1.1 };
+    const root = draw({ fits: [LOW, middle, HIGH] });
+    expect(root.querySelectorAll(".jsp-break")).toHaveLength(1);
+    expect(texts(root)).toContain("regime break, 100 kB");
+  });
+
+  it("shows a hold-out hollow, with its error against the line", () => {
+    const root = draw({ fits: [HIGH] });
+    expect(root.querySelectorAll(".jsp-hollow")).toHaveLength(1);
+    expect(texts(root)).toContain("hold-out 24.6 ms");
+    expect(texts(root)).toContain("line 24.0 ms (\u22122.3 %)");
+    expect(root.querySelector(".jsp-legend")?.textContent).toContain("hold-out");
+    view?.destroy();
+    expect(draw({ fits: [LOW] }).querySelector(".jsp-hollow")).toBeNull();
+  });
+
+  it("says the lines in words, with their interval", () => {
+    const said = [...draw({ fits: [LOW, HIGH] }).querySelectorAll(".jsp-fit-text")];
+    expect(said.map((node) => node.textContent?.replaceAll("\u00a0", " "))).toEqual([
+      "Ray, 1.00 kB to 10.0 kB: 500 ns + 1.00 GB/s",
+      "Ray, 100 kB to 1.00 MB (fresh pages from here on): 500 ns + 125 MB/s [118 MB/s, 133 MB/s], exponent 0.98",
+    ]);
+  });
+
+  it("names the sizes between which one line overtakes another", () => {
+    const crossovers = [{ title: "Ray overtakes", cold: false, from_bytes: 1e4, to_bytes: 1e5 }];
+    expect(texts(draw({ crossovers }))).toContain("10.0 kB to 100 kB");
+  });
+
+  it("draws a remedy that was tried as an outline", () => {
+    const doc = sweepWith({});
+    const variants = doc.variants.map((each) => ({ ...each, facts: { tried: true } }));
+    expect(draw({ variants }).querySelectorAll(".jsp-ghost")).toHaveLength(1);
+    view?.destroy();
+    expect(draw({}).querySelector(".jsp-ghost")).toBeNull();
+  });
+
+  it("leaves the names of the lines to the legend where there is no room", () => {
+    const points = SIZES.map((size_bytes) => {
+      const times = { median_ns: 5, low_ns: 4, high_ns: 6, count: 7 };
+      return { size_bytes, ...times };
+    });
+    const line = { title: "Ray", family: "store", marker: "circle", points, fits: [] } as const;
+    const chart: Chart = { lines: [line], crossovers: [], selected_bytes: 1_000, label: "" };
+    expect(chartOf(chart, 700).querySelectorAll(".jsp-series-label")).toHaveLength(1);
+    const narrow = chartOf({ ...chart, lines: [{ ...line, points }] }, 200);
+    expect(narrow.querySelectorAll(".jsp-series-label")).toHaveLength(0);
+    const wide = chartOf(chart, 700).querySelectorAll(".jsp-tick-text").length;
+    expect(narrow.querySelectorAll(".jsp-tick-text").length).toBeLessThan(wide);
+  });
+});
