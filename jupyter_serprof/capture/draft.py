@@ -26,6 +26,8 @@ class Draft:
     details: dict[str, Any] = field(default_factory=dict)
     extra: Any = None
     is_dropped: bool = False
+    #: Where it was noted (``module:attribute``); empty for what a probe added.
+    place: str = ""
 
     def ancestors(self) -> Iterator[Draft]:
         """Yield the enclosing drafts, innermost first."""

@@ -112,6 +112,7 @@ def _nested(records: list[tuple[int, Record]], lane: str) -> list[Draft]:
 def _draft(record: Record, lane: str, parent: Draft | None) -> Draft:
     point, _, start, end, faults, extra, error = record
     draft = Draft(point.stage, point.name, lane, start, end, point.role, parent, extra=extra)
+    draft.place = point.place
     if point.inside:
         roles = (above.role for above in draft.ancestors() if above.role in point.inside)
         draft.stage = point.inside.get(next(roles, ""), point.stage)

@@ -29,6 +29,12 @@ _CALLS = ("compute", "persist", "submit", "map", "get", "scatter", "gather")
 #: Computations that are drawn as groups; the others are in the last one.
 _MOST_GROUPS = 12
 _FEW_KEYS = 256
+#: What each rung below the first cannot see.
+_UNSEEN = {
+    "scheduler": "messages and event loops of workers",
+    "events and task stream": "communication, dispatch, transitions, event loops of workers",
+    "client only": "everything on the scheduler and its workers",
+}
 _MOST_NAMES = 3
 _MOST_ROWS = 48
 _COMPUTATION_COLUMNS = (
@@ -167,6 +173,8 @@ class DaskProbe(Probe):
             return "client"
         if not self._has_notes:
             return "client only"
+        if any(cluster.events for cluster in self._clusters):
+            return "events and task stream"
         if any(
             station.report for cluster in self._clusters for station in cluster.workers.values()
         ):
@@ -177,6 +185,8 @@ class DaskProbe(Probe):
         """Return what could not be seen, for ``quality``."""
         places = [name for cluster in self._clusters for name in cluster.missing]
         missing = [f"{place} (not in this version)" for place in [*self.missing, *places]]
+        if self.level() in _UNSEEN:
+            missing.append(_UNSEEN[self.level()])
         return list(dict.fromkeys(missing))
 
 
@@ -192,7 +202,7 @@ def _drop_pickles(run: Run, loops: set[str]) -> None:
         if draft.stage not in {"pickle.dumps", "pickle.loads"}:
             continue
         around = next((a for a in draft.ancestors() if a.role == "dask.serialize"), None)
-        if around is not None and draft.name.startswith("cloudpickle"):
+        if around is not None and draft.place.startswith("cloudpickle"):
             around.details["main_functions"] = around.details.get("main_functions", 0) + 1
         draft.is_dropped = around is not None or draft.lane in loops
 
@@ -362,7 +372,7 @@ def _computation_table(
         return None
     rows = [_computation_row(run, entries) for entries in _alike(sent)]
     if len(rows) == 1 and reports:
-        dispatched = sum(report["bytes"].get("compute-task out", 0) for report in reports)
+        dispatched = _sum(report["bytes"].get("compute-task out") for report in reports)
         rows = [(*rows[0][:6], dispatched, rows[0][7])]
     shown = rows[:_MOST_ROWS]
     note = f"{len(rows) - len(shown)} more computations" if len(rows) > len(shown) else ""

@@ -22,6 +22,8 @@ from types import ModuleType
 from typing import Any
 from uuid import uuid4
 
+from jupyter_serprof.probes import dask_events
+
 _PARTS = ("", "totals", "notes", "hooks")
 #: Makes the modules of the agent from their sources; runs wherever the agent goes.
 _LOADER = """
@@ -91,6 +93,8 @@ class Cluster:
     workers: dict[str, Station] = field(default_factory=dict)
     missing: list[str] = field(default_factory=list)
     trouble: list[str] = field(default_factory=list)
+    #: Where the clock of the scheduler's own events stood; None where agents are admitted.
+    events: dict[str, int] | None = None
     #: What this process sent, and when its socket had taken it (see the agent's notes).
     outgoing: list[Any] = field(default_factory=list)
     drained: list[int] = field(default_factory=list)
@@ -100,6 +104,8 @@ class Cluster:
         agent = load_agent()
         agent.start(self.token, self.ids, os.getpid())
         self._guarded("the scheduler admits no agent", _START_S, self._start)
+        if self.scheduler is None:
+            self._guarded("the scheduler gives no events", _START_S, self._start_events)
 
     def stop(self) -> None:
         """Take the agents away and keep what they noted; called again it does nothing."""
@@ -109,7 +115,9 @@ class Cluster:
             return
         self.outgoing, self.drained = mine.messages, mine.drained
         try:
-            if self.scheduler is not None:
+            if self.events is not None:
+                self._guarded("the events of the scheduler are lost", _STOP_S, self._stop_events)
+            elif self.scheduler is not None:
                 self._guarded("the notes of the agents are lost", _STOP_S, self._stop)
         finally:
             agent.abandon(self.token)
@@ -151,6 +159,14 @@ class Cluster:
             ]
             if started[address]["pid"] != os.getpid():
                 station.offset_ns, station.error_ns = _offset(mine, agent.ping())
+
+    async def _start_events(self, line: Any) -> None:  # noqa: ANN401
+        self.events = await dask_events.begin(line, f"serprof-{self.token}")
+        self.scheduler = Station(error_ns=self.events["error"])
+
+    async def _stop_events(self, line: Any) -> None:  # noqa: ANN401
+        if self.scheduler is not None and self.events is not None:
+            self.scheduler.report = await dask_events.end(line, self.ids, self.events)
 
     async def _stop(self, line: Any) -> None:  # noqa: ANN401
         agent = load_agent()

@@ -104,14 +104,15 @@ class Agent:
         """Note that the scheduler took in a graph of our client."""
         at = len(self.computations)
         computation = Computation(sign)
-        computation.tasks = len(keys)
         self.computations.append(computation)
         self.is_unassigned = True
         tasks, groups = scheduler.tasks, self.groups
         for key in keys:
             task = tasks.get(key)
-            if task is not None:
+            # Inputs that are known already were computed, or are on their way, for another graph.
+            if task is not None and task.state == "released":
                 groups[task.group.name] = at
+                computation.tasks += 1
 
     def assigned(self) -> None:
         """Note when the first task of the newest graph was given to a worker."""

@@ -1,0 +1,367 @@
+"""Dask's distributed client on a real cluster of processes: where the time went, and no trace."""
+
+from __future__ import annotations
+
+import operator
+import time
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+import pytest
+
+from jupyter_serprof.api import record
+from jupyter_serprof.probes.dask_cluster import agent_name, load_agent
+from probes.seen import detail, has_row, probe, recorded, row, self_ns, spans, trace_of
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+    from jupyter_serprof.model import Table, Trace
+
+pytestmark = pytest.mark.usefixtures("dask_client")
+
+MS = 1_000_000
+DELAY_S = 0.2
+DELAY_NS = 200 * MS
+#: 5 % of the delay; sleeping itself oversleeps on a busy machine, which is the task's time too.
+SLACK_NS = 10 * MS
+#: Where the test's object counts how often this process pickled it: its class travels by value.
+COUNT = "_serprof_test_count"
+
+
+def table(trace: Trace, key: str) -> Table:
+    """Return a table of a trace that must be there."""
+    return next(table for table in trace.tables if table.key == key)
+
+
+def column(trace: Trace, key: str, name: str) -> dict[Any, Any]:
+    """Return one column of a table by the first one."""
+    found = table(trace, key)
+    at = [entry.key for entry in found.columns].index(name)
+    return {entry[0]: entry[at] for entry in found.rows}
+
+
+def array_sum(chunks: int = 5) -> float:
+    """Compute a sum over chunks x chunks small blocks and their transposes."""
+    import dask.array as da
+
+    x = da.ones((100 * chunks, 100 * chunks), chunks=(100, 100))
+    total: float = (x + x.T).sum().compute()
+    return total
+
+
+def test_every_stage_of_a_computation_is_seen() -> None:
+    """From serialization on the client over scheduler and workers to the gather, sizes included."""
+    # when
+    total, trace = recorded(array_sum)
+    # then
+    assert total == 500 * 500 * 2
+    for stage in (
+        "dask.submit",
+        "dask.serialize",
+        "dask.communicate.frames",
+        "dask.communicate.read",
+        "dask.schedule.unpickle",
+        "dask.materialize",
+        "dask.schedule.order",
+        "dask.schedule.state",
+        "dask.schedule.transitions",
+        "dask.dispatch.encode",
+        "dask.dispatch.wire",
+        "dask.dispatch.decode",
+        "dask.execute",
+        "dask.report",
+        "dask.worker",
+        "dask.gather",
+    ):
+        assert row(trace, stage).busy_ns > 0, stage
+    graph_bytes = row(trace, "dask.serialize").size_bytes or 0
+    assert 1_000 < graph_bytes <= (row(trace, "dask.communicate.frames").size_bytes or 0)
+    sent = row(trace, "dask.dispatch.encode").size_bytes
+    assert sent == row(trace, "dask.dispatch.decode").size_bytes
+    assert probe(trace, "dask").level == "scheduler and workers"
+    assert {lane.kind for lane in trace.lanes} == {"client", "scheduler", "worker"}
+
+
+def test_each_task_is_counted_once() -> None:
+    """Tasks by prefix add up to the tasks that the scheduler made of the graph."""
+    # when
+    _, trace = recorded(array_sum)
+    # then
+    counts = column(trace, "dask.tasks", "count")
+    assert sum(counts.values()) == column(trace, "dask.computations", "tasks")["sum-aggregate"]
+    executed = sum((span.details or {}).get("count", 1) for span in spans(trace, "dask.execute"))
+    assert executed == sum(counts.values())
+    busy = sum(column(trace, "dask.tasks", "compute_total").values())
+    assert sum(span.duration_ns for span in spans(trace, "dask.execute")) == busy
+
+
+def test_a_slow_task_is_execution() -> None:
+    """200 ms of sleep in a task are found in Execution and in the table of its prefix."""
+    # given
+    import dask
+
+    @dask.delayed
+    def sleepy() -> int:
+        time.sleep(DELAY_S)
+        return 1
+
+    # when
+    _, trace = recorded(lambda: sleepy().compute())
+    # then
+    assert DELAY_NS <= self_ns(trace, "dask.execute") <= DELAY_NS + SLACK_NS
+    assert column(trace, "dask.tasks", "compute_max")["sleepy"] >= DELAY_NS
+
+
+def slow_object(pickle_s: float, unpickle_s: float) -> object:
+    """Return an object that takes its time; its class travels by value."""
+
+    class Slow:
+        def __getstate__(self) -> tuple[float, float]:
+            import sys
+            import threading
+
+            if threading.current_thread() is threading.main_thread():  # not the scheduler's
+                counts = vars(sys)
+                counts[COUNT] = counts.get(COUNT, 0) + 1
+            time.sleep(pickle_s)
+            return pickle_s, unpickle_s
+
+        def __setstate__(self, state: tuple[float, float]) -> None:
+            time.sleep(state[1])
+
+    return Slow()
+
+
+def use(value: object, number: int) -> int:
+    """Stand for a task that holds something large or slow."""
+    del value
+    return number
+
+
+def test_an_object_that_is_slow_to_pickle_is_graph_serialization() -> None:
+    """Each time that Dask tries to pickle it is 200 ms of serialization on the client."""
+    # given
+    import sys
+
+    import dask
+
+    slow = slow_object(DELAY_S, 0)
+    task = dask.delayed(lambda value: 1)(slow)
+    # when
+    vars(sys)[COUNT] = 0
+    _, trace = recorded(lambda: task.compute())
+    # then
+    times = vars(sys).pop(COUNT)
+    assert times >= 1
+    busy = row(trace, "dask.serialize").busy_ns
+    assert times * DELAY_NS <= busy <= times * (DELAY_NS + SLACK_NS)
+
+
+def test_an_object_that_is_slow_to_unpickle_is_scheduling() -> None:
+    """The scheduler unpickles the graph with all that is embedded in it."""
+    # given
+    import dask
+
+    task = dask.delayed(lambda value: 1)(slow_object(0, DELAY_S))
+    # when
+    _, trace = recorded(lambda: task.compute())
+    # then
+    assert DELAY_NS <= self_ns(trace, "dask.schedule.unpickle") <= DELAY_NS + SLACK_NS
+
+
+def test_a_graph_with_an_array_says_what_leaves_the_scheduler() -> None:
+    """2 MB embedded in the graph go to the scheduler once and to workers with each task."""
+    # given
+    import dask
+    import numpy as np
+
+    big = np.random.default_rng(0).random(250_000)
+    tasks = [dask.delayed(operator.getitem)(big, number) for number in range(20)]
+    # when
+    values, trace = recorded(lambda: dask.compute(*tasks))
+    # then
+    assert values == tuple(big[:20])
+    assert 2_000_000 <= (row(trace, "dask.serialize").size_bytes or 0) < 2_100_000
+    sent = column(trace, "dask.computations", "dispatched_bytes")["getitem"]
+    assert 20 * 2_000_000 <= sent < 21 * 2_000_000
+
+
+def test_what_is_sent_is_what_would_be_sent_without_us(
+    monkeypatch: pytest.MonkeyPatch, dask_client: Client
+) -> None:
+    """The graph, its keys and its annotations are byte for byte the same."""
+    # given
+    import dask.array as da
+    from distributed.protocol import pickle
+
+    messages: list[dict[str, Any]] = []
+    monkeypatch.setattr("uuid.uuid4", lambda: UUID(int=7))  # an expression makes itself a token
+    monkeypatch.setattr(type(dask_client), "_send_to_scheduler", lambda _, m: messages.append(m))
+    x = da.ones((1000, 1000), chunks=(100, 100))
+    y = (x + x.T).sum(axis=0)
+
+    def send() -> tuple[bytes, ...]:
+        messages.clear()
+        y.persist()
+        sent = next(message for message in messages if message["op"] == "update-graph")
+        frames = [sent["expr_ser"].header, *sent["expr_ser"].frames]
+        return (*[bytes(pickle.dumps(frame)) for frame in frames], repr(sorted(sent)).encode())
+
+    bare = send()
+    assert send() == bare
+    # when
+    watched, _ = recorded(send)
+    # then
+    assert watched == bare
+
+
+def test_nothing_is_left_behind(dask_client: Client) -> None:
+    """After a recording no process of the cluster has a wrapper or a plugin of ours."""
+    # when
+    recorded(array_sum)
+    # then
+    name = agent_name()
+
+    def is_running() -> bool:
+        import sys
+
+        agent = sys.modules.get(name)
+        return agent is not None and agent.is_running()
+
+    def plugins(dask_scheduler: Any) -> list[str]:
+        return [name for name in dask_scheduler.plugins if "serprof" in name]
+
+    assert not load_agent().is_running()
+    assert not any(dask_client.run(is_running).values())
+    assert dask_client.run_on_scheduler(plugins) == []
+
+
+def test_an_interrupt_while_waiting_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was measured until then is there, the interrupt propagates, nothing stays armed."""
+    # given
+    import dask
+
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    recording = record("interrupted")
+    # when
+    with pytest.raises(KeyboardInterrupt), recording, monkeypatch.context() as patched:
+        patched.setattr("distributed.utils.sync", interrupted)
+        dask.delayed(use)(1, 2).compute()
+    # then
+    assert recording.trace.outcome == "interrupted"
+    assert has_row(recording.trace, "dask.serialize")
+    assert not load_agent().is_running()
+
+
+def test_a_task_that_raises_gives_its_own_exception() -> None:
+    """The user's exception comes through; the stages until then are there."""
+    # given
+    import dask
+
+    def fail() -> None:
+        raise ZeroDivisionError
+
+    recording = record("fails")
+    # when
+    with pytest.raises(ZeroDivisionError) as caught, recording:
+        dask.delayed(fail)().compute()
+    # then
+    frames = [entry.path for entry in caught.traceback]
+    assert not [path for path in frames if "jupyter_serprof" in str(path)]
+    trace = trace_of(recording)
+    assert trace.outcome == "error"
+    assert column(trace, "dask.tasks", "errors")["fail"] == 1
+
+
+def test_several_computations_are_groups_of_rows() -> None:
+    """Each blocking call has its own rows, with the name of what it computed."""
+    # given
+    import dask.array as da
+
+    x = da.ones((300, 300), chunks=(100, 100))
+    # when
+    _, trace = recorded(lambda: (x.sum().compute(), x.mean().compute()))
+    # then
+    assert [group.title for group in trace.groups] == [
+        "1: compute sum-aggregate",
+        "2: compute mean_agg-aggregate",
+    ]
+    assert trace.waterfall is not None
+    assert {entry.group for entry in trace.waterfall.rows} == {0, 1}
+
+
+def test_tasks_that_are_computed_again_are_counted(dask_client: Client) -> None:
+    """A second computation of the same lazy values repeats all of its tasks."""
+    # given
+    import dask
+
+    tasks = [dask.delayed(abs)(-number) for number in range(5)]
+    keys = [task.key for task in tasks]
+
+    def is_known(dask_scheduler: Any) -> bool:
+        return any(key in dask_scheduler.tasks for key in keys)
+
+    def twice() -> None:
+        dask.compute(*tasks)
+        while dask_client.run_on_scheduler(is_known):  # results are forgotten a little later
+            pass
+        dask.compute(*tasks)
+
+    # when
+    _, trace = recorded(twice)
+    # then
+    repeated = [entry[5] for entry in table(trace, "dask.computations").rows]
+    assert sum(repeated) == 5
+
+
+def test_futures_and_scatter_are_seen(dask_client: Client) -> None:
+    """Submit, map, gather and scatter of the client, many graphs in one recording."""
+
+    def work() -> list[int]:
+        data = dask_client.scatter([1, 2, 3])
+        futures = [dask_client.submit(operator.add, item, 1) for item in data]
+        mapped = dask_client.map(operator.neg, futures)
+        gathered: list[int] = dask_client.gather(mapped)
+        return gathered
+
+    # when
+    values, trace = recorded(work)
+    # then
+    assert values == [-2, -3, -4]
+    assert row(trace, "dask.scatter").busy_ns > 0
+    assert row(trace, "dask.gather").busy_ns > 0
+    assert column(trace, "dask.computations", "tasks") == {"add (3 graphs)": 3, "neg": 3}
+
+
+def test_a_second_client_is_not_disturbed(dask_client: Client) -> None:
+    """Another client computes during a recording as ever; its graphs are named as another's."""
+    # given
+    from distributed import Client
+
+    with Client(dask_client.cluster, set_as_default=False) as other:  # type: ignore[no-untyped-call]
+        # when
+        values, trace = recorded(
+            lambda: (
+                other.submit(operator.add, 1, 41, pure=False).result(),
+                dask_client.submit(operator.add, 1, 1, pure=False).result(),
+            )
+        )
+    # then
+    assert values == (42, 2)
+    assert probe(trace, "dask").level == "scheduler and workers"
+
+
+def test_layers_and_functions_of_the_notebook_are_counted() -> None:
+    """The number of layers is known before sending; what pickle could not do is counted."""
+    # given
+    import dask
+
+    tasks = [dask.delayed(lambda number: number)(number) for number in range(7)]
+    # when
+    _, trace = recorded(lambda: dask.compute(*tasks))
+    # then
+    assert detail(trace, "dask.serialize", "layers") == 7
+    assert detail(trace, "dask.serialize", "main_functions") >= 1
