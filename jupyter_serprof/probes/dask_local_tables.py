@@ -1,0 +1,169 @@
+"""Computations of local schedulers: groups of rows, the tables of tasks and of computations."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from dataclasses import replace as changed
+from typing import Any
+
+from jupyter_serprof.capture.draft import Draft, Run
+from jupyter_serprof.model import Group, Table, TableColumn
+from jupyter_serprof.probes.dask_columns import Row
+from jupyter_serprof.probes.dask_local_lanes import Calls
+from jupyter_serprof.probes.dask_local_steps import COMPUTE, is_get
+
+_MOST_ROWS = 48
+#: Computations that are drawn as groups; the others are in the last one.
+_MOST_GROUPS = 12
+_TASKS = (
+    TableColumn("prefix", "Prefix"),
+    TableColumn("count", "Tasks", "count"),
+    TableColumn("compute_min", "Min", "ns"),
+    TableColumn("compute_p25", "25 %", "ns"),
+    TableColumn("compute_p50", "Median", "ns"),
+    TableColumn("compute_p75", "75 %", "ns"),
+    TableColumn("compute_max", "Max", "ns"),
+    TableColumn("compute_total", "Execution", "ns"),
+    TableColumn("transfer_total", "Transfer", "ns"),
+    TableColumn("disk_total", "Disk", "ns"),
+    TableColumn("result_bytes", "Results", "bytes"),
+    TableColumn("errors", "Errors", "count"),
+)
+_COMPUTATIONS = (
+    TableColumn("computation", "Computation"),
+    TableColumn("kind", "Call"),
+    TableColumn("graph_bytes", "Graph", "bytes"),
+    TableColumn("layers", "Layers", "count"),
+    TableColumn("tasks", "Tasks", "count"),
+    TableColumn("repeated_tasks", "Computed again", "count"),
+    TableColumn("dispatched_bytes", "Sent to workers", "bytes"),
+    TableColumn("duration", "Duration", "ns"),
+)
+
+
+@dataclass(slots=True)
+class _Computation:
+    """One graph that a scheduler of this process ran."""
+
+    draft: Draft
+    title: str = ""
+    layers: int | None = None
+    signs: list[int] = field(default_factory=list)
+    sent_bytes: int | None = None
+    repeated: int = 0
+
+    @property
+    def kind(self) -> str:
+        """How it was asked for."""
+        return "get" if is_get(self.draft) else self.draft.name
+
+
+def add_facts(run: Run, calls: Calls) -> None:
+    """Add groups and tables, to those that are there."""
+    found = _computations(run, calls)
+    _note_tasks(found, calls)
+    _add_groups(run, found)
+    _extend(run, Table("dask.tasks", "Tasks by prefix", _TASKS, tuple(_task_rows(calls))))
+    rows = tuple(map(_computation_row, found[:_MOST_ROWS]))
+    left = len(found) - len(rows)
+    note = f"{left} more computations" if left else ""
+    _extend(run, Table("dask.computations", "Computations", _COMPUTATIONS, rows, note))
+
+
+def _extend(run: Run, table: Table) -> None:
+    if not table.rows:
+        return
+    for at, other in enumerate(run.tables):
+        if other.key == table.key and other.columns == table.columns:
+            run.tables[at] = changed(other, rows=(*other.rows, *table.rows))
+            return
+    run.tables.append(table)
+
+
+def _computations(run: Run, calls: Calls) -> list[_Computation]:
+    found: dict[int, _Computation] = {}
+    for draft in run.drafts:
+        if is_get(draft) and not draft.is_dropped:
+            outer = [a for a in draft.ancestors() if a.role == COMPUTE or is_get(a)]
+            top = outer[-1] if outer else draft
+            if top is draft or top.role == COMPUTE:
+                found.setdefault(id(top), _Computation(top))
+    for draft in run.drafts:
+        if draft.name == "unpack_collections" and draft.extra is not None:
+            _name(draft, found, calls)
+            draft.extra = None
+    return sorted(found.values(), key=lambda each: each.draft.start)
+
+
+def _name(unpacked: Draft, found: dict[int, _Computation], calls: Calls) -> None:
+    """Give a computation the names that were noted when its collections were found."""
+    around = [found[id(above)] for above in unpacked.ancestors() if id(above) in found]
+    if around and not around[-1].title:
+        names, count, around[-1].layers = unpacked.extra
+        more = f" and {count - len(names)} more" if count > len(names) else ""
+        around[-1].title = ", ".join(dict.fromkeys(map(calls.prefix, names))) + more
+
+
+def _note_tasks(found: Sequence[_Computation], calls: Calls) -> None:
+    """Give each task to the computation that ran then; count those that one before had run."""
+    starts = [each.draft.start for each in found]
+
+    def at(row: Row) -> _Computation | None:
+        index = bisect_right(starts, row.start) - 1
+        return found[index] if index >= 0 and row.start <= found[index].draft.end else None
+
+    for columns in calls.executed():
+        for row in columns.rows():
+            if (mine := at(row)) is not None:
+                mine.signs.append(row.sign)
+    for columns in calls.roads.encode.tracks.values():
+        for row in columns.rows():
+            if (mine := at(row)) is not None:
+                mine.sent_bytes = (mine.sent_bytes or 0) + row.size
+    before: set[int] = set()
+    for each in found:
+        mine_all = set(each.signs)
+        each.repeated = len(mine_all & before)
+        before |= mine_all
+
+
+def _add_groups(run: Run, found: Sequence[_Computation]) -> None:
+    if len(found) < 2:  # noqa: PLR2004  (one computation needs no group)
+        return
+    for number, each in enumerate(found[:_MOST_GROUPS]):
+        more = len(found) - _MOST_GROUPS if number == _MOST_GROUPS - 1 else 0
+        title = f"{number + 1}: {each.kind} {each.title}".rstrip()
+        title += f" and {more} more" if more > 0 else ""
+        end = run.end if more > 0 else each.draft.end
+        run.groups.append(Group(title, each.draft.start, end))
+
+
+def _computation_row(each: _Computation) -> tuple[Any, ...]:
+    draft = each.draft
+    known = len(each.signs) if each.signs else None
+    repeated = each.repeated if each.signs else None
+    length = draft.end - draft.start
+    return each.title, each.kind, None, each.layers, known, repeated, each.sent_bytes, length
+
+
+def _task_rows(calls: Calls) -> Iterator[tuple[Any, ...]]:
+    """Yield one row for each prefix, those that took longest first."""
+    lengths: dict[str, list[int]] = defaultdict(list)
+    errors: dict[str, int] = defaultdict(int)
+    sizes: dict[str, int] = defaultdict(int)
+    for columns in calls.executed():
+        for row in columns.rows():
+            lengths[calls.prefix(row.name)].append(row.end - row.start)
+        for key in columns.failed:
+            errors[calls.prefix(key)] += 1
+    for columns in calls.roads.outputs.values():
+        for row in columns.rows():
+            sizes[calls.prefix(row.name)] += row.size
+    ordered = sorted(lengths.items(), key=lambda entry: -sum(entry[1]))
+    for name, some in ordered[:_MOST_ROWS]:
+        some.sort()
+        quarters = [some[round(part * (len(some) - 1) / 4)] for part in range(5)]
+        yield (name, len(some), *quarters, sum(some), None, None, sizes.get(name), errors[name])
