@@ -11,7 +11,7 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from playwright.sync_api import Browser, Locator, Page
+    from playwright.sync_api import Browser, ConsoleMessage, Locator, Page
 
 READY = '.jsp-root[data-ready="1"]'
 BUILT = Path(__file__).parents[2] / "jupyter_serprof/static"
@@ -55,8 +55,15 @@ class Screen:
         self.page: Page = self._context.new_page()
         self.errors: list[str] = []
         self.requests: list[str] = []
+        #: What the page has written to its console as an error.
+        self.complaints: list[str] = []
         self.page.on("pageerror", lambda error: self.errors.append(str(error)))
+        self.page.on("console", self._hear)
         self.page.on("request", lambda request: self.requests.append(request.url))
+
+    def _hear(self, message: ConsoleMessage) -> None:
+        if message.type == "error":
+            self.complaints.append(f"{message.text} ({message.location.get('url', '')})")
 
     def close(self) -> None:
         """Close the window."""
