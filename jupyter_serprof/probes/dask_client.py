@@ -11,15 +11,16 @@ import sys
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
+from itertools import count, groupby
 from typing import Any
 
 from jupyter_serprof.capture.draft import MAIN_LANE, Draft, Run
-from jupyter_serprof.capture.point import Point
+from jupyter_serprof.capture.point import After, Point
 from jupyter_serprof.capture.recorder import Recorder
 from jupyter_serprof.model import Group, Lane, Table, TableColumn
 from jupyter_serprof.probes import Probe
 from jupyter_serprof.probes.dask_cluster import Cluster, clusters_of
+from jupyter_serprof.probes.dask_graph import KeptGraphs
 from jupyter_serprof.probes.dask_tasks import add_cluster, task_table
 
 _LOOP_LANE = "client/loop"
@@ -85,22 +86,26 @@ def _graphs(expr: Any) -> list[Any]:  # noqa: ANN401
     return [part.hlg for part in parts if hasattr(part, "hlg")]
 
 
-def _note_frames(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa: ANN401, ARG001
+def _frame_bytes(result: Any) -> list[int]:  # noqa: ANN401
     header, frames = result
-    sizes = [getattr(frame, "nbytes", None) or len(frame) for frame in (header, *frames)]
-    return sum(sizes[:2]), sum(sizes[2:]), len(sizes[2:])
+    return [getattr(frame, "nbytes", None) or len(frame) for frame in (header, *frames)]
 
 
-def client_points() -> list[Point]:
-    """Return the places of the client that are watched."""
+def client_points(note_frames: After) -> list[Point]:
+    """Return the places of the client that are watched.
+
+    Parameters
+    ----------
+    note_frames
+        Called after a graph was pickled.
+    """
     module = "distributed.client:"
-    wait = {"stage": "dask.wait", "role": "dask.wait"}
     return [
         Point(f"{module}Client._graph_to_futures", "dask.submit", "dask.graph", after=_note_graph),
-        Point(f"{module}serialize", "dask.serialize", "dask.serialize", after=_note_frames),
+        Point(f"{module}serialize", "dask.serialize", "dask.serialize", after=note_frames),
         *[Point(f"{module}Client.{name}", "dask.submit", f"dask.call:{name}") for name in _CALLS],
-        Point("distributed.utils:SyncMethodMixin.sync", **wait),
-        Point(f"{module}as_completed.__next__", **wait),
+        Point("distributed.utils:SyncMethodMixin.sync", "dask.wait", "dask.wait"),
+        Point(f"{module}as_completed.__next__", "dask.wait", "dask.wait"),
         Point(f"{module}Client._gather_remote", "dask.gather", "dask.gather"),
         Point(f"{module}Client._scatter", "dask.scatter", "dask.scatter"),
     ]
@@ -118,10 +123,19 @@ class DaskProbe(Probe):
         self._clusters: list[Cluster] = []
         self._loops: set[int] = set()
         self._has_notes = False
+        self._kept = KeptGraphs()
+        self._numbers = count()
 
     def points(self) -> list[Point]:
         """Return the places of the client."""
-        return client_points()
+        return client_points(self._note_frames)
+
+    def _note_frames(self, token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa: ANN401, ARG002
+        """Note in-band and out-of-band bytes, and hold the graph if it is a large one."""
+        sizes = _frame_bytes(result)
+        graph = getattr(args[0], "data", None)
+        self._kept.keep(next(self._numbers), graph, sum(sizes))
+        return sum(sizes[:2]), sum(sizes[2:]), len(sizes[2:])
 
     def arm(self, recorder: Recorder) -> None:
         """Ship the agents first: they are the inner ones, and what they cost is not recorded."""
@@ -165,6 +179,8 @@ class DaskProbe(Probe):
         self._has_notes = bool(reports)
         _add_groups(run, sent)
         tables = [task_table(reports), _computation_table(run, sent, reports)]
+        tables += self._kept.tables()
+        self._kept.clear()
         run.tables += [table for table in tables if table is not None]
 
     def level(self) -> str:
@@ -220,8 +236,8 @@ def _sent(run: Run) -> list[_Sent]:
     found: dict[int, _Sent] = {}
     for draft in run.drafts:
         if draft.role == "dask.graph" and draft.extra is not None:
-            _, layers, _, keys, count = draft.extra
-            title = _named(keys, count)
+            _, layers, _, keys, total = draft.extra
+            title = _named(keys, total)
             found[id(draft)] = _Sent(draft, _call_around(draft), title, layers=layers)
     ordered = sorted(found.values(), key=lambda entry: entry.draft.end)
     for number, entry in enumerate(ordered):
@@ -249,12 +265,12 @@ def _call_around(draft: Draft) -> str:
     return "compute" if kind == "get" else kind
 
 
-def _named(keys: Sequence[Any], count: int) -> str:
+def _named(keys: Sequence[Any], total: int) -> str:
     """Return what is computed, by the names of its last layers or keys."""
     from dask.utils import key_split
 
     names = dict.fromkeys(str(key_split(key)) for key in keys)
-    more = f" and {count - len(keys)} more" if count > len(keys) else ""
+    more = f" and {total - len(keys)} more" if total > len(keys) else ""
     return ", ".join(names) + more
 
 

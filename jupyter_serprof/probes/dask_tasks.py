@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -77,6 +76,7 @@ def add_cluster(run: Run, cluster: Cluster, suffix: str = "") -> None:
     where = _Places(names, station, cluster.workers, report)
     for entry in (*report["spans"], *report["blocks"]):
         where.add(entry)
+    _note_cloudpickles(run, report)
     _add_messages(where, cluster)
     _add_outstanding(where, report)
     if report["is_folded"]:
@@ -86,6 +86,14 @@ def add_cluster(run: Run, cluster: Cluster, suffix: str = "") -> None:
         )
     if left_out := report["bytes"].get("spans left out", 0):
         run.notes.append(f"dask: {left_out} spans of the scheduler were counted, not kept")
+
+
+def _note_cloudpickles(run: Run, report: Mapping[str, Any]) -> None:
+    """Note on the first encoding how many specifications needed cloudpickle after pickle."""
+    count = report["bytes"].get("cloudpickled", 0)
+    encodings = (draft for draft in run.drafts if draft.stage == "dask.dispatch.encode")
+    if count and (first := next(encodings, None)):
+        first.details["main_functions"] = count
 
 
 @dataclass(slots=True)
@@ -224,8 +232,3 @@ def _task_rows(prefixes: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[Any,
             known["result_bytes"],
             known["errors"],
         )
-
-
-def sent_bytes(report: Mapping[str, Any]) -> Counter[str]:
-    """Return the bytes and counts of messages that carry graphs and task specifications."""
-    return Counter(report["bytes"])

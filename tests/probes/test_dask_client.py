@@ -147,10 +147,10 @@ def test_an_object_that_is_slow_to_pickle_is_graph_serialization() -> None:
     import dask
 
     slow = slow_object(DELAY_S, 0)
-    task = dask.delayed(lambda value: 1)(slow)
+    task = dask.delayed(bool)(slow)
     # when
     vars(sys)[COUNT] = 0
-    _, trace = recorded(lambda: task.compute())
+    _, trace = recorded(task.compute)
     # then
     times = vars(sys).pop(COUNT)
     assert times >= 1
@@ -163,9 +163,9 @@ def test_an_object_that_is_slow_to_unpickle_is_scheduling() -> None:
     # given
     import dask
 
-    task = dask.delayed(lambda value: 1)(slow_object(0, DELAY_S))
+    task = dask.delayed(bool)(slow_object(0, DELAY_S))
     # when
-    _, trace = recorded(lambda: task.compute())
+    _, trace = recorded(task.compute)
     # then
     assert DELAY_NS <= self_ns(trace, "dask.schedule.unpickle") <= DELAY_NS + SLACK_NS
 
@@ -364,4 +364,29 @@ def test_layers_and_functions_of_the_notebook_are_counted() -> None:
     _, trace = recorded(lambda: dask.compute(*tasks))
     # then
     assert detail(trace, "dask.serialize", "layers") == 7
-    assert detail(trace, "dask.serialize", "main_functions") >= 1
+    assert detail(trace, "dask.serialize", "main_functions") == 1
+    assert detail(trace, "dask.dispatch.encode", "main_functions") == 7
+
+
+def test_who_holds_the_bytes_is_told_for_large_graphs() -> None:
+    """An array of 2 MB in the graph is named, with how often it is sent to workers."""
+    # given
+    import dask
+    import numpy as np
+
+    big = np.random.default_rng(0).random(250_000)
+    tasks = [dask.delayed(operator.getitem)(big, number) for number in range(20)]
+    # when
+    _, trace = recorded(lambda: dask.compute(*tasks))
+    # then
+    first = dict(
+        zip(
+            [entry.key for entry in table(trace, "dask.graph").columns],
+            table(trace, "dask.graph").rows[0],
+            strict=True,
+        )
+    )
+    assert "ndarray" in first["object"]
+    assert first["bytes"] == pytest.approx(2_000_000, rel=0.01)
+    assert first["references"] == 20
+    assert first["crossing_bytes"] == pytest.approx(40_000_000, rel=0.01)

@@ -18,6 +18,7 @@ from importlib import import_module
 from pathlib import Path
 
 from .hooks import (
+    counting,
     decoding,
     encoding,
     executing,
@@ -86,6 +87,9 @@ def _patch_modules(missing: list[str]) -> None:
         replace(missing, attribute, module, attribute, make)
     order = import_module("dask.order")
     replace(missing, "order", order, "order", timed("dask.schedule.order", "order"))
+    # What pickle cannot do alone, such as functions that were defined in a notebook.
+    cloudpickle = import_module("cloudpickle")
+    replace(missing, "cloudpickle.dumps", cloudpickle, "dumps", counting("cloudpickled"))
     _patch_optimizers(missing)
 
 

@@ -161,6 +161,22 @@ def update_graph(original: Any) -> Any:
     return call
 
 
+def counting(what: str) -> Maker:
+    """Return a maker of wrappers that count calls on the threads of a scheduler."""
+
+    def make(original: Any) -> Any:
+        @functools.wraps(original)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            for agent in agents_here():
+                if agent.is_scheduler and agent.lane_here() is not None:
+                    agent.bytes[what] += 1
+            return original(*args, **kwargs)
+
+        return call
+
+    return make
+
+
 # Workers.
 
 

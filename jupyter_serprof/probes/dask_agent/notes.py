@@ -87,7 +87,7 @@ class Agent:
     ) -> None:
         """Note an interval that may hold others."""
         if lane is None:
-            lane = self._lane_here()
+            lane = self.lane_here()
         if lane is None:  # work of the client or of a worker that shares the process
             return
         if len(self.spans) < MOST_SPANS:
@@ -95,7 +95,8 @@ class Agent:
         else:
             self.bytes["spans left out"] += 1
 
-    def _lane_here(self) -> int | None:
+    def lane_here(self) -> int | None:
+        """Return the lane of this thread; None if it is no thread of the scheduler."""
         if threading.get_ident() == self.loop_thread:
             return SCHEDULER
         return OFFLOAD if "Offload" in threading.current_thread().name else None
