@@ -12,8 +12,14 @@ const STAGES = [
 const SCHEDULER = 1;
 const TASK_NS = 30_000;
 
-/** About `count` spans over `workers` lanes, packed as the Python side packs them. */
-export async function documentOf(count: number, workers: number): Promise<DrawnTrace> {
+type Column = Packed | number[];
+
+/** About `count` spans over `workers` lanes, packed as the Python side packs them, or plain. */
+export async function documentOf(
+  count: number,
+  workers: number,
+  isPacked = true,
+): Promise<DrawnTrace> {
   const random = seeded(count);
   const spans: number[][] = [[-1, 4, 0, 0, 0, 0, 0]];
   let time = 0;
@@ -28,10 +34,13 @@ export async function documentOf(count: number, workers: number): Promise<DrawnT
   }
   const wall = Math.ceil(time + 3 * TASK_NS);
   (spans[0] as number[])[5] = wall;
-  const column = (at: number): Promise<Packed> => pack(spans.map((span) => span[at] as number));
+  const column = async (at: number): Promise<Column> => {
+    const values = spans.map((span) => Math.floor(span[at] as number));
+    return isPacked ? pack(values) : values;
+  };
   const [parent, stage, lane, name, start_ns, duration_ns, size_bytes] = (await Promise.all(
     [0, 1, 2, 3, 4, 5, 6].map(column),
-  )) as [Packed, Packed, Packed, Packed, Packed, Packed, Packed];
+  )) as [Column, Column, Column, Column, Column, Column, Column];
   return {
     format: "serprof.trace",
     version: 1,

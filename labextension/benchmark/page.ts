@@ -9,6 +9,8 @@ const CASES = [
   { spans: 100_000, workers: 16 },
   { spans: 1_000_000, workers: 16 },
 ];
+/** As a file that somebody wrote without packing; with so many spans it has 50 MB. */
+const LARGE = { spans: 1_600_000, workers: 16 };
 const ROUNDS = 5;
 const FRAMES = 60;
 /** In and out again, so that every zoom level is met. */
@@ -93,4 +95,24 @@ for (const { spans, workers } of CASES) {
   const result = await measure(spans, await documentOf(spans, workers));
   await fetch("/result", { method: "POST", body: JSON.stringify(result) });
 }
+async function load(text: string, view: string): Promise<number> {
+  const node = place();
+  const began = performance.now();
+  const mounted = mount(node, JSON.parse(text), { view });
+  const isDrawn = (): boolean =>
+    view === "lanes" ? (canvasOf(node)?.width ?? 0) > 300 : node.querySelector(".jsp-bar") !== null;
+  await painted(isDrawn);
+  const took = performance.now() - began;
+  mounted.destroy();
+  await rest();
+  return took;
+}
+
+const text = JSON.stringify(await documentOf(LARGE.spans, LARGE.workers, false));
+const large = { bytes: text.length, waterfall: [] as number[], lanes: [] as number[] };
+for (let round = 0; round < ROUNDS; round += 1) {
+  large.waterfall.push(await load(text, "waterfall"));
+  large.lanes.push(await load(text, "lanes"));
+}
+await fetch("/result", { method: "POST", body: JSON.stringify(large) });
 await fetch("/done", { method: "POST" });

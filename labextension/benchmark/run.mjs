@@ -32,6 +32,12 @@ function frames(values) {
 }
 
 function report(result) {
+  if (result.bytes !== undefined) {
+    console.log(`a plain document of ${(result.bytes / 1e6).toFixed(1)} MB, parsing included`);
+    console.log(`  loaded, waterfall       ${spread(result.waterfall)}`);
+    console.log(`  loaded, lanes           ${spread(result.lanes)}`);
+    return;
+  }
   console.log(`${result.spans.toLocaleString("en-US")} spans`);
   console.log(`  first paint, waterfall  ${spread(result.waterfall)}`);
   console.log(`  first paint, lanes      ${spread(result.lanes)}   inflating included`);

@@ -114,7 +114,13 @@ function numbersOf(column: unknown): Float64Array {
   if (!Array.isArray(column)) {
     return new Float64Array(0);
   }
-  return Float64Array.from(column, (value) => (typeof value === "number" ? value : Number.NaN));
+  // A loop, because `from` with a function takes ten times as long.
+  const values = new Float64Array(column.length);
+  for (let at = 0; at < values.length; at += 1) {
+    const value: unknown = column[at];
+    values[at] = typeof value === "number" ? value : Number.NaN;
+  }
+  return values;
 }
 
 function columnsOf(lists: readonly Numbers[], trace: TraceDocument): Columns {
@@ -142,7 +148,7 @@ function columnsOf(lists: readonly Numbers[], trace: TraceDocument): Columns {
 /** Indices within 0..limit; others point nowhere. */
 function indices(list: Numbers, count: number, limit: number): Int32Array {
   const out =
-    list instanceof Int32Array ? list.subarray(0, count) : Int32Array.from(list.subarray(0, count));
+    list instanceof Int32Array ? list.subarray(0, count) : new Int32Array(list.subarray(0, count));
   for (let at = 0; at < count; at += 1) {
     const value = list[at] as number;
     if (!(value >= 0 && value < limit)) {

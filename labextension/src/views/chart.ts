@@ -157,7 +157,7 @@ function breakOf(frame: Frame, { lines }: Chart): SVGElement[] {
   const x = frame.x(Math.sqrt(found.from_bytes * found.to_bytes));
   const y = MARGIN.top + 12;
   const isRight = x - MARGIN.left < frame.right - x;
-  const at = isRight ? { x: x + 6 } : { x: x - 6, "text-anchor": "end" };
+  const at = isRight ? { x: x + 6, "text-anchor": "start" } : { x: x - 6, "text-anchor": "end" };
   const note = { ...at, class: "jsp-series-note" };
   return [
     upright("jsp-break", x),
