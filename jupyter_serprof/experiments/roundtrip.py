@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from jupyter_serprof.analysis.limits import measure_limits
 from jupyter_serprof.analysis.sweep_summary import summarize_sweep
@@ -28,6 +28,7 @@ from jupyter_serprof.model import (
 )
 from jupyter_serprof.model.sizes import size_bytes
 from jupyter_serprof.model.suggest import closest
+from jupyter_serprof.model.trace import Scalar
 from jupyter_serprof.model.units import format_share
 
 #: At least this many warm runs, and more while the time budget of a transport lasts.
@@ -46,6 +47,7 @@ class _Runs:
     points: list[Point] = field(default_factory=list)
     traces: list[Trace] = field(default_factory=list)
     checked: dict[str, object] = field(default_factory=dict)
+    facts: Mapping[str, Scalar] = field(default_factory=dict)
 
 
 class RoundTrip:
@@ -165,6 +167,7 @@ class RoundTrip:
 
     def _run_all(self, transport: Transport, runs: _Runs) -> None:
         __tracebackhide__ = True
+        transport.prepare(self._value)
         deadline = time.monotonic() + BUDGET_S
         for number in range(1 + (self._repeat or MOST_WARM_RUNS)):
             is_enough = self._repeat is None and number > WARM_RUNS
@@ -186,7 +189,12 @@ class RoundTrip:
             raise
         trace = recording.trace
         runs.traces.append(trace)
-        runs.points.append(point_of(transport.key, self._size, number, trace))
+        point = point_of(transport.key, self._size, number, trace)
+        runs.facts = transport.facts()
+        moved = runs.facts.get("total_bytes")
+        if isinstance(moved, int):
+            point = replace(point, moved_bytes=moved)
+        runs.points.append(point)
         self._latest = trace
         if number == 0:
             runs.checked = _checked(self._value, result)
@@ -209,13 +217,18 @@ class RoundTrip:
     def _described(self, transport: Transport, runs: _Runs, note: str) -> Variant:
         totals = written(runs.traces[0])
         notes = [note, *_notes(self._value, runs)]
-        facts = {**totals, "equal": runs.checked["equal"], "type": runs.checked["type"]}
+        facts = {
+            **totals,
+            **runs.facts,
+            "equal": runs.checked["equal"],
+            "type": runs.checked["type"],
+        }
         return Variant(
             transport.key,
             transport.title,
             result=str(runs.checked["result"]),
             facts=facts,  # type: ignore[arg-type]  # scalars only
-            buffers=_places(self._value, hands_over=transport.hands_over_buffers),
+            buffers=_places(self._value, facts, hands_over=transport.hands_over_buffers),
             notes=tuple(entry for entry in notes if entry),
         )
 
@@ -233,7 +246,8 @@ def _checked_repeat(repeat: int | None) -> int | None:
 
 def _chosen(keys: Sequence[str] | None) -> list[Transport]:
     if keys is None:
-        return [kind() for kind in TRANSPORTS.values()]
+        known = [kind() for kind in TRANSPORTS.values()]
+        return [transport for transport in known if transport.is_asked()]
     keys = keys.split(",") if isinstance(keys, str) else keys
     unknown = [key for key in keys if key not in TRANSPORTS]
     if unknown or not keys:
@@ -266,10 +280,13 @@ def _result_kind(before: list[Buffer], after: list[Buffer], result: object) -> s
     return f"a copy{access}"
 
 
-def _places(value: object, *, hands_over: bool) -> tuple[tuple[int, str], ...]:
+def _places(
+    value: object, facts: Mapping[str, object], *, hands_over: bool
+) -> tuple[tuple[int, str], ...]:
     if isinstance(value, bytes | bytearray | str):
         size = size_bytes(value)
-        return () if size is None else ((size, "in-band"),)
+        place = "out-of-band" if facts["out_of_band_bytes"] == size else "in-band"
+        return ((size, place),) if size else ()
     try:
         return buffer_places(value, hands_over=hands_over)
     except Exception:  # noqa: BLE001  (it was pickled a moment ago; a list of buffers is extra)

@@ -5,47 +5,15 @@ from __future__ import annotations
 import pickle
 import sys
 from importlib.util import find_spec
-from typing import ClassVar
 
+from jupyter_serprof.experiments.dask_transport import DaskProtocol, DaskScatter
+from jupyter_serprof.experiments.transport import Transport
 from jupyter_serprof.model import ProbeUnavailable
+
+__all__ = ["TRANSPORTS", "Cloudpickle", "PickleInBand", "PickleOutOfBand", "Ray", "Transport"]
 
 _RAY_PIP = 'Run: pip install "jupyter_serprof[ray]"'
 _RAY_START = "Run: import ray; ray.init(include_dashboard=False), or ask for it: --transports ray"
-
-
-class Transport:
-    """A way to send a value and get it back.
-
-    Attributes
-    ----------
-    hands_over_buffers
-        True if large buffers may travel out-of-band.
-    takes_functions
-        True if functions and classes of the notebook travel by value.
-    """
-
-    key: ClassVar[str] = ""
-    title: ClassVar[str] = ""
-    hands_over_buffers: ClassVar[bool] = False
-    takes_functions: ClassVar[bool] = False
-
-    def state(self) -> tuple[str, str]:
-        """Return (``ok``, "") or why it cannot be used: (state, a sentence with a remedy)."""
-        return "ok", ""
-
-    def start(self) -> str:
-        """Start what the user asked for by name; return a note about what was started.
-
-        Raises
-        ------
-        ProbeUnavailable
-            If it cannot be started, with the line that helps.
-        """
-        return ""
-
-    def round_trip(self, value: object) -> object:
-        """Send the value and return what comes back; keeps nothing of it."""
-        raise NotImplementedError
 
 
 class PickleInBand(Transport):
@@ -132,5 +100,6 @@ class Ray(Transport):
 
 
 TRANSPORTS: dict[str, type[Transport]] = {
-    kind.key: kind for kind in (PickleInBand, PickleOutOfBand, Cloudpickle, Ray)
+    kind.key: kind
+    for kind in (PickleInBand, PickleOutOfBand, Cloudpickle, Ray, DaskProtocol, DaskScatter)
 }

@@ -51,6 +51,7 @@ _MOST_REPEATS = 1000
 _OUT = ("out", "NAME", "store the document in the variable NAME")
 _NAME = ("name", "TEXT", "what the document calls the run, instead of its code")
 _SAVE = ("save", "FILE", "write x.serprof.json, x.html, x.png or x.svg")
+_TRANSPORTS = "round trip through pickle,pickle-oob,cloudpickle,ray,dask,dask-scatter"
 _QUIET = ("quiet", "", "show nothing (for use with -o or --save)")
 _HELP = ("help", "", "show this")
 
@@ -58,7 +59,7 @@ FLAGS: dict[str, tuple[str, str, str]] = {
     "-o": _OUT,
     "--name": _NAME,
     "--repeat": ("repeat", "N", "run once cold and N times warm (not with %%serprof)"),
-    "--transports": ("transports", "LIST", "round trip through pickle,pickle-oob,cloudpickle,ray"),
+    "--transports": ("transports", "LIST", _TRANSPORTS),
     "--detail": ("detail", "", "tell wait, pull and map of ray.get apart (two more calls each)"),
     "--save": _SAVE,
     "-q": _QUIET,

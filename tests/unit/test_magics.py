@@ -378,8 +378,13 @@ def test_code_that_serializes_is_recorded(shell: InteractiveShell) -> None:
     assert ran.value is None
 
 
-def test_a_value_makes_the_round_trip(shell: InteractiveShell) -> None:
+def test_a_value_makes_the_round_trip(
+    shell: InteractiveShell, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """What serializes nothing is sent through every transport."""
+    # given
+    monkeypatch.setitem(sys.modules, "distributed", None)
+
     # when
     ran = Ran(shell, "a = [1, 2]\n%serprof a")
 

@@ -93,7 +93,8 @@ class Fake(Transport):
 def fakes(monkeypatch: pytest.MonkeyPatch) -> dict[str, type[Transport]]:
     """The transports, to be replaced one by one."""
     known = dict(TRANSPORTS)
-    del known["ray"]
+    for key in ("ray", "dask", "dask-scatter"):
+        del known[key]
     monkeypatch.setattr(roundtrip, "TRANSPORTS", known)
     return known
 
@@ -115,15 +116,16 @@ def run(value: object, *keys: str, repeat: int | None = 1) -> dict[str, Variant]
 
 
 def test_every_transport_has_its_row(monkeypatch: pytest.MonkeyPatch) -> None:
-    """All that are known appear, in their order, whether they could run or not."""
+    """All appear, in their order, whether they could run or not; Dask's if Dask is imported."""
     # given
     monkeypatch.setitem(sys.modules, "ray", None)
+    monkeypatch.setitem(sys.modules, "distributed", None)
 
     # when
     sweep = RoundTrip([1, 2], repeat=1).run()
 
     # then
-    assert list(variants(sweep)) == list(TRANSPORTS)
+    assert list(variants(sweep)) == [key for key in TRANSPORTS if not key.startswith("dask")]
     assert [variants(sweep)[key].state for key in LOCAL] == ["ok"] * 3
     assert variants(sweep)["ray"].state == "not installed"
     assert 'Run: pip install "jupyter_serprof[ray]"' in variants(sweep)["ray"].reason
@@ -202,7 +204,7 @@ def test_repeat_is_bounded(repeat: Any) -> None:
     [
         (["pikle"], "did you mean pickle?"),
         (["pickle", "nope"], "'nope'"),
-        ([], "there are: pickle, pickle-oob, cloudpickle, ray"),
+        ([], "there are: pickle, pickle-oob, cloudpickle, ray, dask, dask-scatter"),
     ],
 )
 def test_an_unknown_transport_is_refused_with_the_known_ones(keys: list[str], said: str) -> None:
@@ -213,7 +215,7 @@ def test_an_unknown_transport_is_refused_with_the_known_ones(keys: list[str], sa
 
     # then
     assert said in str(caught.value)
-    assert "there are: pickle, pickle-oob, cloudpickle, ray" in str(caught.value)
+    assert f"there are: {', '.join(TRANSPORTS)}" in str(caught.value)
 
 
 def test_transports_may_be_one_text() -> None:

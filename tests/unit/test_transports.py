@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
+from jupyter_serprof.experiments.dask_transport import DaskProtocol, DaskScatter
 from jupyter_serprof.experiments.transports import TRANSPORTS, Ray, Transport
 from jupyter_serprof.model import ProbeUnavailable
 
 LOCAL = ("pickle", "pickle-oob", "cloudpickle")
 PIP = 'Run: pip install "jupyter_serprof[ray]"'
+DASK_PIP = 'Run: pip install "jupyter_serprof[dask]"'
 
 
 class FakeRay(ModuleType):
@@ -212,3 +214,70 @@ def test_a_ray_that_cannot_start_is_one_clear_error(monkeypatch: pytest.MonkeyPa
     assert "did not start (RuntimeError)" in str(caught.value)
     assert "Run: import ray; ray.init(include_dashboard=False)" in str(caught.value)
     assert "jane" not in str(caught.value)
+
+
+class FakeDistributed(ModuleType):
+    """Just enough of distributed to be asked for a client."""
+
+    def __init__(self, client: object = None) -> None:
+        super().__init__("distributed")
+        self.client = client
+
+    def default_client(self) -> object:
+        if self.client is None:
+            message = "No clients found"
+            raise ValueError(message)
+        return self.client
+
+
+@pytest.fixture
+def without_dask(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A Python without distributed."""
+    monkeypatch.setitem(sys.modules, "distributed", None)
+
+
+@pytest.mark.usefixtures("without_dask")
+@pytest.mark.parametrize("kind", [DaskProtocol, DaskScatter])
+def test_a_missing_dask_gives_the_line_to_type(kind: type[Transport]) -> None:
+    """Left out unasked; asked for by name, an error with the line that installs it."""
+    # when
+    transport = kind()
+    with pytest.raises(ProbeUnavailable) as caught:
+        transport.start()
+
+    # then
+    assert not transport.is_asked()
+    assert transport.state()[0] == "not installed"
+    assert DASK_PIP in transport.state()[1]
+    assert DASK_PIP in str(caught.value)
+
+
+def test_without_a_client_nothing_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cluster is the user's to start: the row and the error give the two lines for that."""
+    # given
+    monkeypatch.setitem(sys.modules, "distributed", FakeDistributed())
+
+    # when
+    transport = DaskScatter()
+    with pytest.raises(ProbeUnavailable) as caught:
+        transport.start()
+
+    # then
+    assert not transport.is_asked()
+    assert transport.state()[0] == "not running"
+    assert "from dask.distributed import Client; client = Client()" in str(caught.value)
+
+
+def test_a_client_of_the_user_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It takes part unasked and nothing has to be started."""
+    # given
+    client = SimpleNamespace(asynchronous=False, status="running")
+    monkeypatch.setitem(sys.modules, "distributed", FakeDistributed(client))
+
+    # when
+    transport = DaskScatter()
+
+    # then
+    assert transport.is_asked()
+    assert transport.state() == ("ok", "")
+    assert transport.start() == ""

@@ -1,0 +1,64 @@
+"""A transport: one way in which a value can travel and come back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from jupyter_serprof.model.trace import Scalar
+
+
+class Transport:
+    """A way to send a value and get it back.
+
+    Attributes
+    ----------
+    hands_over_buffers
+        True if large buffers may travel out-of-band.
+    takes_functions
+        True if functions and classes of the notebook travel by value.
+    """
+
+    key: ClassVar[str] = ""
+    title: ClassVar[str] = ""
+    hands_over_buffers: ClassVar[bool] = False
+    takes_functions: ClassVar[bool] = False
+
+    def state(self) -> tuple[str, str]:
+        """Return (``ok``, "") or why it cannot be used: (state, a sentence with a remedy)."""
+        return "ok", ""
+
+    def is_asked(self) -> bool:
+        """Tell whether it takes part when nobody names transports; never imports anything."""
+        return True
+
+    def start(self) -> str:
+        """Start what the user asked for by name; return a note about what was started.
+
+        Raises
+        ------
+        ProbeUnavailable
+            If it cannot be started, with the line that helps.
+        """
+        return ""
+
+    def prepare(self, value: object) -> None:
+        """Look at the value once before the first run, outside of the timing.
+
+        Raises
+        ------
+        Exception
+            What sending it would raise.
+        """
+
+    def round_trip(self, value: object) -> object:
+        """Send the value and return what comes back; keeps nothing of it."""
+        raise NotImplementedError
+
+    def facts(self) -> Mapping[str, Scalar]:
+        """Return what only the transport knows of its latest round trip.
+
+        ``in_band_bytes``, ``out_of_band_bytes``, ``buffers`` and ``total_bytes`` replace what the
+        probes saw.
+        """
+        return {}
