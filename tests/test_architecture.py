@@ -45,7 +45,8 @@ OWNERS = {
     "PIL": ("views.raster",),
     "anywidget": ("views.widget",),
     "cloudpickle": (
-        *("probes.cloudpickle", "probes.dask_picklers", "experiments.transports"),
+        *("probes.cloudpickle", "probes.dask_picklers", "probes.dask_process_clock"),
+        "experiments.transports",
         *("experiments.culprits", "experiments.payload"),
     ),
     "dask": ("probes.dask_*", "experiments.dask_*"),

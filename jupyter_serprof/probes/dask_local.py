@@ -162,6 +162,7 @@ class DaskLocalProbe(Probe):
         super().__init__(detail=detail)
         self._logs: dict[str, Log] = {}
         self._is_hidden = False
+        self._reached: set[str] = set()
 
     def points(self) -> list[Point]:
         """Return the places that are watched."""
@@ -183,14 +184,17 @@ class DaskLocalProbe(Probe):
         self, point: Point, recorder: Recorder, *, owner: object = None, attribute: str = ""
     ) -> None:
         """Listen at one place; calls that come with each task go to the columns."""
+        count = len(self._subscriptions)
         sink: Sink | None = self._logs.get(point.role)
         if sink is None:
             super().arm_point(point, recorder, owner=owner, attribute=attribute)
-            return
-        try:
-            self._subscriptions.append(arm(point, sink))
-        except (AttributeError, ImportError, TypeError):
-            self.missing.append(point.name)
+        else:
+            try:
+                self._subscriptions.append(arm(point, sink))
+            except (AttributeError, ImportError, TypeError):
+                self.missing.append(point.name)
+        if len(self._subscriptions) > count:
+            self._reached.add(point.role)
 
     def saw_pool(self, pool: object) -> None:
         """Note whose processes are used."""
@@ -208,10 +212,9 @@ class DaskLocalProbe(Probe):
 
     def level(self) -> str:
         """Return the rung: tasks, the steps around them, or what comes before the scheduler."""
-        lost = self.missing
-        if lost.count("get_async") == len(GETS):
+        if self._reached.isdisjoint(GETS):
             return "client"
-        return "steps" if "execute_task" in lost else "tasks"
+        return "tasks" if "dask.task" in self._reached else "steps"
 
     def unseen(self) -> Sequence[str]:
         """Return what could not be seen, for ``quality``."""

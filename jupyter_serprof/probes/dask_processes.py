@@ -135,7 +135,7 @@ def _notes(data: bytes) -> _Noted | None:
     if data[-len(_MARK) :] != _MARK:
         return None
     length = int.from_bytes(data[-_TAIL : -len(_MARK)], "little")
-    return _Noted(*loads(data[-_TAIL - length : -_TAIL]))  # noqa: S301  (of our own clock)
+    return _Noted(*loads(data[-_TAIL - length : -_TAIL]))
 
 
 def _keep(noted: _Noted, road: Roads, *, is_error: bool) -> None:
