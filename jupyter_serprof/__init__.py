@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
-    from jupyter_serprof.api import load, profile, record, roundtrip, save, show, span
+    from jupyter_serprof.api import (
+        graphstages,
+        load,
+        profile,
+        record,
+        roundtrip,
+        save,
+        show,
+        span,
+    )
     from jupyter_serprof.model import SerprofError, Sweep, Trace
 
 __version__ = "0.1.0"
@@ -20,6 +29,7 @@ __all__ = [
     "SerprofError",
     "Sweep",
     "Trace",
+    "graphstages",
     "load",
     "profile",
     "record",

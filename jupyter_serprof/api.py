@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import ParamSpec, TypeVar
 
 from jupyter_serprof.capture.marks import span
+from jupyter_serprof.experiments.dask_values import is_collection, list_collections, require_dask
+from jupyter_serprof.experiments.graphstages import GraphStages, explained, stage_recording
 from jupyter_serprof.experiments.recording import Recording
 from jupyter_serprof.experiments.repeat import Repeats
 from jupyter_serprof.experiments.roundtrip import RoundTrip
@@ -21,18 +23,24 @@ from jupyter_serprof.views.live import Live
 from jupyter_serprof.views.text import text
 
 __all__ = [
+    "GraphStages",
     "Live",
     "Recording",
     "Repeats",
     "RoundTrip",
     "bundle",
+    "explained",
+    "graphstages",
+    "list_collections",
     "load",
     "profile",
     "record",
+    "require_dask",
     "roundtrip",
     "save",
     "show",
     "span",
+    "stage_recording",
 ]
 
 Given = ParamSpec("Given")
@@ -96,9 +104,9 @@ def roundtrip(
     value
         Anything; it is not changed.
     transports
-        Keys of transports, in order: ``pickle``, ``pickle-oob``, ``cloudpickle``, ``ray``. None
-        takes all; one that is not available keeps a row that says why. A named one is started if
-        need be.
+        Keys of transports, in order: ``pickle``, ``pickle-oob``, ``cloudpickle``, ``ray``,
+        ``dask``, ``dask-scatter``. None takes all, those of Dask if it is imported or has a client;
+        one that is not available keeps a row that says why. A named one is started if need be.
     repeat
         Warm runs of each, 1 to 1000; None runs at least 3, and more while 2 s last.
     name
@@ -126,6 +134,57 @@ def roundtrip(
     """
     trip = RoundTrip(value, name=name, transports=transports, repeat=repeat, detail=detail)
     return trip.run()
+
+
+def graphstages(
+    collection: object,
+    *,
+    compute: bool = False,
+    timeout: float | None = None,
+    name: str | None = None,
+    detail: bool = False,
+) -> Trace:
+    """Persist a Dask collection, wait for it, and see every stage on the way.
+
+    Parameters
+    ----------
+    collection
+        A Dask collection (array, dataframe, bag, delayed), a list of them, a future, or a function
+        without arguments that returns one: then the construction is seen too.
+    compute
+        Compute it and gather the result instead of persisting it. What was made here is released
+        in both cases.
+    timeout
+        Seconds to wait for a cluster, above 0; None waits as long as it takes.
+    name
+        What the document calls it; None takes the name of its type.
+    detail
+        Look closer, at the price of some time.
+
+    Returns
+    -------
+    Trace
+        From construction to gather; client, scheduler and workers on one clock.
+
+    Raises
+    ------
+    ProbeUnavailable
+        If Dask is not installed.
+    UsageError
+        For something else than a collection, for an asynchronous client (await it inside
+        ``with sp.record()`` instead), and for a timeout where a local scheduler runs it.
+    ComputationTimeoutError
+        If it was not done in time; its futures were released.
+
+    Notes
+    -----
+    What a task raises passes through. Use `record` to keep the trace then.
+    """
+    require_dask()
+    is_maker = callable(collection) and not is_collection(collection)
+    build: Callable[[], object] = collection if is_maker else lambda: collection  # type: ignore[assignment]  # checked
+    title = type(collection).__name__ if name is None else name
+    return GraphStages(build, title, compute, timeout, detail).run()
 
 
 def show(document: Trace | Sweep, view: str | None = None) -> None:

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from jupyter_serprof.magics.cell import CellRecorder, run_cell_magic
 from jupyter_serprof.magics.complete import complete_options
+from jupyter_serprof.magics.graphstages import run_graphstages
 from jupyter_serprof.magics.line import run_line
+from jupyter_serprof.magics.options import GRAPHSTAGES, SERPROF, SYNTAXES, Syntax, help_text
 from jupyter_serprof.magics.show import add_formatters, remove_formatters
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
 _LOADED = "_jupyter_serprof_loaded"
+_Line = Callable[["InteractiveShell", str, "dict[str, object] | None"], None]
+_LINES: tuple[tuple[Syntax, _Line], ...] = ((SERPROF, run_line), (GRAPHSTAGES, run_graphstages))
 
 
 class _Loaded:
@@ -24,8 +29,9 @@ class _Loaded:
 
     def add(self, shell: InteractiveShell) -> None:
         """Give the shell its magics, transformer, events, completions and formatters."""
-        shell.register_magic_function(_line_magic(shell), "line", "serprof")
-        shell.register_magic_function(_cell_magic(shell), "cell", "serprof")
+        for syntax, run in _LINES:
+            shell.register_magic_function(_line_magic(shell, syntax, run), "line", syntax.magic)
+            shell.register_magic_function(_cell_magic(shell, syntax), "cell", syntax.magic)
         shell.input_transformers_cleanup.append(self.cell.as_comment)
         for name, callback in self.events.items():
             shell.events.register(name, callback)
@@ -37,7 +43,8 @@ class _Loaded:
         """Take them away."""
         self.cell.abandon()
         for kind in ("line", "cell"):
-            shell.magics_manager.magics[kind].pop("serprof", None)
+            for name in SYNTAXES:
+                shell.magics_manager.magics[kind].pop(name, None)
         if self.cell.as_comment in shell.input_transformers_cleanup:
             shell.input_transformers_cleanup.remove(self.cell.as_comment)
         for name, callback in self.events.items():
@@ -68,32 +75,29 @@ def _matchers(shell: InteractiveShell) -> Any:  # noqa: ANN401  (a list, or None
     return getattr(shell.Completer, "custom_matchers", None)
 
 
-def _line_magic(shell: InteractiveShell) -> Any:  # noqa: ANN401
+def _line_magic(shell: InteractiveShell, syntax: Syntax, run: _Line) -> Any:  # noqa: ANN401
     from IPython.core.magic import needs_local_scope, no_var_expand
 
     @no_var_expand
     @needs_local_scope
-    def serprof(line: str, local_ns: dict[str, object] | None = None) -> None:
+    def magic(line: str, local_ns: dict[str, object] | None = None) -> None:
         __tracebackhide__ = True
-        run_line(shell, line, local_ns)
+        run(shell, line, local_ns)
 
-    serprof.__doc__ = _doc()
-    return serprof
+    return _named(magic, syntax)
 
 
-def _cell_magic(shell: InteractiveShell) -> Any:  # noqa: ANN401
+def _cell_magic(shell: InteractiveShell, syntax: Syntax) -> Any:  # noqa: ANN401
     from IPython.core.magic import no_var_expand
 
     @no_var_expand
-    def serprof(line: str, cell: str) -> object:
+    def magic(line: str, cell: str) -> object:
         __tracebackhide__ = True
-        return run_cell_magic(shell, line, cell)
+        return run_cell_magic(shell, line, cell, syntax)
 
-    serprof.__doc__ = _doc()
-    return serprof
+    return _named(magic, syntax)
 
 
-def _doc() -> str:
-    from jupyter_serprof.magics.options import help_text
-
-    return help_text()
+def _named(magic: Any, syntax: Syntax) -> Any:  # noqa: ANN401
+    magic.__name__, magic.__doc__ = syntax.magic, help_text(syntax)
+    return magic

@@ -1,4 +1,4 @@
-"""``%%serprof``: the cell runs as it always does, with a recording around it.
+"""Cell magics: the cell runs as it always does, with a recording around it.
 
 The first line becomes a comment, so that top-level await, magics, the last value and the line
 numbers of tracebacks stay what they are; events around the cell start and stop the recording.
@@ -7,31 +7,59 @@ Running the body inside a cell magic instead would break top-level await in a ke
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from jupyter_serprof.magics.code import compile_code
-from jupyter_serprof.magics.options import Options, help_text, parse_cell
+from jupyter_serprof.magics.options import (
+    GRAPHSTAGES,
+    SERPROF,
+    SYNTAXES,
+    Options,
+    Syntax,
+    help_text,
+    parse_cell,
+)
 from jupyter_serprof.magics.show import finish, finish_failed, usage_errors
 from jupyter_serprof.model import UsageError
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
-_MAGIC = "%%serprof"
+    from jupyter_serprof.model import Trace
 
 
-def _options(source: str) -> Options | None:
-    """Return the options of a cell that is ours to record, else None."""
+def _asked(source: str) -> tuple[Syntax, Options] | None:
+    """Return the magic and the options of a cell that is ours to record, else None."""
     first, _, body = source.partition("\n")
     word, *rest = first.split(maxsplit=1)[:2] or [""]
-    if word != _MAGIC or not body.strip():
+    syntax = SYNTAXES.get(word.removeprefix("%%")) if word.startswith("%%") else None
+    if syntax is None or not body.strip() or _lacks_library(syntax):
         return None
     try:
-        options = parse_cell("".join(rest))
+        options = parse_cell("".join(rest), syntax)
     except UsageError:
         return None
-    return None if options.help else options
+    return None if options.help else (syntax, options)
+
+
+def _lacks_library(syntax: Syntax) -> bool:
+    return syntax is GRAPHSTAGES and find_spec("dask") is None
+
+
+def _recording(syntax: Syntax, options: Options) -> Any:  # noqa: ANN401  (a Recording)
+    from jupyter_serprof import api
+
+    record = api.stage_recording if syntax is GRAPHSTAGES else api.record
+    return record(options.name or "cell", detail=options.detail)
+
+
+def _trace(syntax: Syntax, recording: Any) -> Trace:  # noqa: ANN401  (a Recording)
+    from jupyter_serprof import api
+
+    trace: Trace = recording.trace
+    return api.explained(trace, "%%serprof") if syntax is GRAPHSTAGES else trace
 
 
 @dataclass(eq=False, slots=True)
@@ -39,8 +67,14 @@ class _Entry:
     """A cell that runs, and its recording if it has one."""
 
     info: object
-    options: Options
+    syntax: Syntax = SERPROF
+    options: Options = field(default_factory=Options)
     recording: Any = None
+
+    @property
+    def trace(self) -> Trace:
+        """The document of the recording."""
+        return _trace(self.syntax, self.recording)
 
 
 class CellRecorder:
@@ -52,12 +86,12 @@ class CellRecorder:
         self._open: list[_Entry] = []
 
     def as_comment(self, lines: list[str]) -> list[str]:
-        """Turn a first line of ``%%serprof`` with good options into a comment.
+        """Turn a first line that is a magic of ours with good options into a comment.
 
         With bad options or ``-h`` the line stays, and the registered cell magic says what is wrong.
         Inside a running cell (below ``%%time``, in ``run_cell``) the magic runs the body.
         """
-        if self._open or not lines or _options("".join(lines)) is None:
+        if self._open or not lines or _asked("".join(lines)) is None:
             return lines
         return ["# " + lines[0], *lines[1:]]
 
@@ -67,15 +101,13 @@ class CellRecorder:
 
     def before(self, info: Any) -> None:  # noqa: ANN401  (IPython's ExecutionInfo)
         """Start a recording if the cell asks for one."""
-        entry = _Entry(info, Options())
-        options = None if self._open else _options(self._cleaned(str(info.raw_cell or "")))
+        entry = _Entry(info)
+        asked = None if self._open else _asked(self._cleaned(str(info.raw_cell or "")))
         self._open.append(entry)
-        if options is None:
+        if asked is None:
             return
-        from jupyter_serprof import api
-
-        entry.options = options
-        entry.recording = api.record(options.name or "cell", detail=options.detail)
+        entry.syntax, entry.options = asked
+        entry.recording = _recording(*asked)
         entry.recording.stop_at_traceback(lambda: self._open[-1:] == [entry])
         entry.recording.start()
 
@@ -97,7 +129,7 @@ class CellRecorder:
         entry.recording.stop(None if error is None else type(error))
         if result is not None and result.error_before_exec is not None:
             return
-        problem = finish_failed(self._shell, entry.options, entry.recording.trace)
+        problem = finish_failed(self._shell, entry.options, entry.trace)
         if problem is not None and result is not None and error is None:
             result.error_in_exec = problem  # the front end stops "Run All" at a file not written
 
@@ -117,32 +149,36 @@ class CellRecorder:
         for entry in entries:
             if entry.recording is not None:
                 entry.recording.stop()
-                finish_failed(self._shell, entry.options, entry.recording.trace)
+                finish_failed(self._shell, entry.options, entry.trace)
 
 
-def run_cell_magic(shell: InteractiveShell, line: str, cell: str) -> object:
+def run_cell_magic(
+    shell: InteractiveShell, line: str, cell: str, syntax: Syntax = SERPROF
+) -> object:
     """Serve what the transformer left: help, wrong options, and cells inside another cell."""
     __tracebackhide__ = True
     with usage_errors():
-        options = parse_cell(line)
+        options = parse_cell(line, syntax)
         if options.help or not cell.strip():
-            print(help_text())  # noqa: T201  (what was asked for)
+            print(help_text(syntax))  # noqa: T201  (what was asked for)
             return None
-        return _run_inside(shell, options, cell)
+        return _run_inside(shell, syntax, options, cell)
 
 
-def _run_inside(shell: InteractiveShell, options: Options, cell: str) -> object:
+def _run_inside(shell: InteractiveShell, syntax: Syntax, options: Options, cell: str) -> object:
     """Run the cell here, as ``%%time`` does, and return its last value."""
     from jupyter_serprof import api
 
     __tracebackhide__ = True
-    code = compile_code(shell, cell)
-    recording = api.record(options.name or "cell", detail=options.detail)
+    if _lacks_library(syntax):
+        api.require_dask()
+    code = compile_code(shell, cell, magic=syntax.magic)
+    recording = _recording(syntax, options)
     try:
         with recording:
             value = code.call()
     except BaseException:
-        finish_failed(shell, options, recording.trace)
+        finish_failed(shell, options, _trace(syntax, recording))
         raise
-    finish(shell, options, recording.trace)
+    finish(shell, options, _trace(syntax, recording))
     return value

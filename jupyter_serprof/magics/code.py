@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
 _AWAIT = (
-    "top-level await runs only in a cell whose first line is %%serprof. "
-    "Write %%serprof on the first line and the code below it"
+    "top-level await runs only in a cell whose first line is %%{0}. "
+    "Write %%{0} on the first line and the code below it"
 )
 
 
@@ -26,7 +26,11 @@ class Code(NamedTuple):
 
 
 def compile_code(
-    shell: InteractiveShell, code: str, local_ns: dict[str, object] | None = None
+    shell: InteractiveShell,
+    code: str,
+    local_ns: dict[str, object] | None = None,
+    *,
+    magic: str = "serprof",
 ) -> Code:
     """Compile statements; the call returns the value of the last one if it is an expression.
 
@@ -34,6 +38,8 @@ def compile_code(
     ----------
     local_ns
         The variables around the magic, where it stands inside a function.
+    magic
+        Which one was typed, for messages.
 
     Raises
     ------
@@ -51,16 +57,20 @@ def compile_code(
         value = _compiled(shell, ast.Expression(last.value), file_name, "eval") if last else None
     except SyntaxError as error:
         raise UsageError(_told(error)) from None
+    if any(_is_coroutine(compiled) for compiled in (statements, value)):
+        raise UsageError(_AWAIT.format(magic))
     return Code(_caller(shell, local_ns, statements, value), last is not None and not body)
 
 
 def _compiled(shell: InteractiveShell, tree: ast.AST, file_name: str, mode: str) -> Any:  # noqa: ANN401
     compiler: Any = shell.compile  # it takes trees and flags, its annotation says str
     with shell.compile.extra_flags(ast.PyCF_ALLOW_TOP_LEVEL_AWAIT):
-        compiled = compiler(tree, file_name, mode)
-    if compiled.co_flags & (inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
-        raise UsageError(_AWAIT)
-    return compiled
+        return compiler(tree, file_name, mode)
+
+
+def _is_coroutine(compiled: Any) -> bool:  # noqa: ANN401  (a code object, or None)
+    flags = inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
+    return compiled is not None and bool(compiled.co_flags & flags)
 
 
 def _told(error: SyntaxError) -> str:

@@ -22,6 +22,8 @@ _RUNNERS = frozenset(
         *("contextlib", "runpy", "_pytest", "pytest", "pluggy", "debugpy", "_pydevd_bundle"),
     )
 )
+#: What may lie below the user's code, a magic of ours included.
+_BELOW = _RUNNERS | {_OURS}
 #: Parts of module names that say nothing to people: ``dask.array.core`` is ``array``.
 _SILENT_PARTS = ("core", "dask_expr")
 #: Calls that do not build a graph; their own time, between the calls that probes watch.
@@ -79,9 +81,13 @@ class StackReader:
     def read(self, frame: FrameType) -> Seen | None:
         """Return what the stack belongs to; None if it is not in code that the user wrote."""
         above = self._above_the_base(frame)
-        user = next((at for at, kind in enumerate(above) if kind.top not in _RUNNERS), None)
-        if user is None or above[user].top in (*_DASK, _OURS) or _is_ours(above[user + 1 :]):
+        user = next((at for at, kind in enumerate(above) if kind.top not in _BELOW), None)
+        if user is None or _is_ours(above[user + 1 :]):
             return None
+        if above[user].top in _DASK:
+            # A magic of ours calls Dask in the user's name; an event loop calls it in its own.
+            is_for_user = user > 0 and above[user - 1].top == _OURS
+            return _dask_call(above[user:]) if is_for_user else None
         dask = next((at for at in range(user + 1, len(above)) if above[at].top in _DASK), None)
         if dask is None:
             return Seen("python.code", _called(above[user + 1 :]))

@@ -1,0 +1,291 @@
+"""Dask's values: which are collections or futures, and how far along they are."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Any, NoReturn, cast
+
+from jupyter_serprof.model import ProbeUnavailable
+
+_PIP = 'Run: pip install "jupyter_serprof[dask]"'
+_PLAIN = (list, tuple, set)
+#: A persisted graph has one value for each key; its tasks would be of these modules.
+_TASKS = "dask._task_spec"
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A collection of a namespace; what cannot be known without computing is None.
+
+    ``state`` is ``""`` where tasks are left, else where the results are.
+    """
+
+    name: str
+    kind: str
+    partitions: int | None
+    tasks: int | None
+    layers: int | None
+    state: str
+
+
+def require_dask() -> None:
+    """Tell how to get Dask where it is not installed.
+
+    Raises
+    ------
+    ProbeUnavailable
+        With the line that installs it.
+    """
+    if find_spec("dask") is None:
+        message = f"graphstages needs Dask, which is not installed. {_PIP}"
+        raise ProbeUnavailable(message)
+
+
+def is_collection(value: object) -> bool:
+    """Tell whether a value is a Dask collection; one that cannot be asked is none."""
+    if "dask" not in sys.modules:
+        return False
+    from dask.base import is_dask_collection
+
+    try:
+        return is_dask_collection(value)
+    except Exception:  # noqa: BLE001  (an object of somebody else that answers to every name)
+        return False
+
+
+def collections_in(value: object) -> list[Any]:
+    """Return the collection itself, or those of a list that holds nothing else."""
+    if is_collection(value):
+        return [value]
+    if type(value) in _PLAIN and value and all(map(is_collection, cast("list[object]", value))):
+        return list(cast("list[object]", value))
+    return []
+
+
+def futures_in(value: object) -> list[Any]:
+    """Return the futures of a value that is one, or that is a list or a dict of them."""
+    client = sys.modules.get("distributed.client")
+    if client is None or not (isinstance(value, client.Future) or type(value) in (*_PLAIN, dict)):
+        return []
+    found: list[Any] = client.futures_of(value)
+    return found
+
+
+def persisted_futures(collections: Iterable[Any]) -> list[Any] | None:
+    """Return the futures of collections that hold nothing but results, None if a task is left.
+
+    Nothing is materialized: a layer that is not, is a task that is left.
+    """
+    client = sys.modules.get("distributed.client")
+    futures = []
+    for collection in collections:
+        values = _results(collection)
+        if values is None:
+            return None
+        futures += [value for value in values if client and isinstance(value, client.Future)]
+    return futures
+
+
+def _results(collection: Any) -> list[object] | None:  # noqa: ANN401
+    expression = _expression(collection)
+    graph = collection.__dask_graph__() if expression is None else _layer(expression)
+    layers = getattr(graph, "layers", None)
+    if graph is None or not all(_is_materialized(layer) for layer in (layers or {}).values()):
+        return None
+    values: list[object] = []
+    for value in graph.values():
+        if _is_task(value):
+            return None
+        values.append(value)
+    return values
+
+
+def _expression(collection: Any) -> Any:  # noqa: ANN401
+    """Return the expression that a data frame (or an array with query planning) wraps, else None.
+
+    Its graph is never asked for: making it may compute divisions.
+    """
+    module = sys.modules.get("dask._expr")
+    # A Delayed would make a new Delayed of any attribute.
+    found = getattr(collection, "expr", None) if _has_expression(collection) else None
+    return found if module is not None and isinstance(found, module.Expr) else None
+
+
+def _has_expression(collection: object) -> bool:
+    return "expr" in dir(type(collection)) or "_expr" in vars(type(collection))
+
+
+def _layer(expression: Any) -> Any:  # noqa: ANN401
+    """Return what `persist` put into the place of an expression, None for any other one."""
+    is_persisted = type(expression).__name__ == "FromGraph"
+    return expression.operand("layer") if is_persisted else None
+
+
+def _is_materialized(layer: Any) -> bool:  # noqa: ANN401
+    return bool(layer.is_materialized())
+
+
+def _is_task(value: object) -> bool:
+    is_old_task = type(value) is tuple and bool(value) and callable(value[0])
+    is_data = type(value).__name__ in ("DataNode", "Alias")
+    return is_old_task or (type(value).__module__ == _TASKS and not is_data)
+
+
+def client_of(collections: Iterable[Any]) -> Any:  # noqa: ANN401
+    """Return the distributed client that would compute collections, None for a local scheduler."""
+    from dask.base import get_scheduler
+
+    schedule = get_scheduler(collections=list(collections))  # type: ignore[no-untyped-call]  # dask
+    owner = getattr(schedule, "__self__", None)
+    module = sys.modules.get("distributed.client")
+    return owner if module is not None and isinstance(owner, module.Client) else None
+
+
+def compute_here(collections: Iterable[Any]) -> None:
+    """Compute collections as the user would, and drop the results."""
+    from dask.base import compute
+
+    __tracebackhide__ = True
+    with _given_up_wholly():
+        compute(*collections)  # type: ignore[no-untyped-call]  # dask
+
+
+def persist_here(collections: Iterable[Any]) -> tuple[Any, ...]:
+    """Persist collections as the user would."""
+    from dask.base import persist
+
+    __tracebackhide__ = True
+    with _given_up_wholly():
+        return tuple(persist(*collections))  # type: ignore[no-untyped-call]  # dask
+
+
+@contextmanager
+def _given_up_wholly() -> Iterator[None]:
+    """Empty the frames of Dask after an interrupt: futures in them go with them.
+
+    IPython keeps the last traceback, and what was submitted would go on for it.
+    """
+    __tracebackhide__ = True
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        traceback = error.__traceback__
+        while traceback is not None:
+            name = str(traceback.tb_frame.f_globals.get("__name__", ""))
+            if name.partition(".")[0] in ("dask", "distributed"):
+                with suppress(RuntimeError):
+                    traceback.tb_frame.clear()
+            traceback = traceback.tb_next
+        raise
+
+
+def asynchronous_client() -> Any:  # noqa: ANN401
+    """Return the default client if its event loop is the one that runs now, else None."""
+    module = sys.modules.get("distributed.client")
+    if module is None:
+        return None
+    try:
+        client = module.default_client()
+    except ValueError:
+        return None
+    return client if client.asynchronous else None
+
+
+def wait_for(futures: list[Any], timeout_s: float | None) -> None:
+    """Wait for futures, each with its own client; raise what the first failed one raised.
+
+    Raises
+    ------
+    TimeoutError
+        If they are not done in time.
+    """
+    from distributed import wait
+
+    __tracebackhide__ = True
+    own: list[Any] = []
+    failed = None
+    try:
+        for client in {id(future.client): future.client for future in futures}.values():
+            own[:] = [future for future in futures if future.client is client]
+            with client.as_current():
+                wait(own, timeout=timeout_s)  # type: ignore[no-untyped-call]  # distributed
+        failed = next((future for future in futures if future.status == "error"), None)
+        if failed is not None:
+            failed.result()
+    finally:
+        # The frames of a traceback must not keep what nobody else holds.
+        own.clear()
+        del failed
+
+
+def release(futures: Iterable[Any]) -> None:
+    """Give futures back; other futures of the same keys, the user's, keep their results."""
+    for future in futures:
+        # A client that was closed meanwhile has released them.
+        with suppress(RuntimeError, AttributeError):
+            future.release()
+
+
+def list_collections(namespace: Mapping[str, object]) -> list[Listed]:
+    """Return the Dask collections of a namespace by name, without computing or materializing."""
+    if "dask" not in sys.modules:
+        return []
+    import dask
+
+    names = sorted(name for name in namespace if not name.startswith("_"))
+    # Asking for partitions may compute divisions: that is refused, and the number is unknown.
+    with dask.config.set(scheduler=_refuse):
+        return [_listed(name, namespace[name]) for name in names if is_collection(namespace[name])]
+
+
+def _refuse(*_: object, **__: object) -> NoReturn:
+    raise _Refused
+
+
+class _Refused(Exception):  # noqa: N818  (nobody sees it)
+    """Something wanted to compute while it was only looked at."""
+
+
+def _listed(name: str, value: Any) -> Listed:  # noqa: ANN401
+    expression = _expression(value)
+    tasks = layers = None
+    with suppress(Exception):  # a collection of another library may not keep the protocol
+        if expression is not None:
+            layers = sum(1 for _ in expression.walk())
+        else:
+            graph = value.__dask_graph__()
+            tasks, layers = len(graph), len(getattr(graph, "layers", "1"))
+    return Listed(
+        name,
+        " ".join(_kind(value)),
+        _partitions(value),
+        tasks,
+        layers,
+        _state(persisted_futures([value])),
+    )
+
+
+def _state(futures: list[Any] | None) -> str:
+    if futures is None:
+        return ""
+    return "on the cluster" if futures else "in memory"
+
+
+def _kind(value: object) -> Iterator[str]:
+    """Yield type, dtype and shape; what only computing tells is left out."""
+    yield type(value).__name__
+    shape, dtype = getattr(value, "shape", None), getattr(value, "dtype", None)
+    if type(shape) is tuple and all(isinstance(length, int) for length in shape):
+        yield f"{dtype} {shape}"
+
+
+def _partitions(value: Any) -> int | None:  # noqa: ANN401
+    try:
+        found = value.npartitions
+    except Exception:  # noqa: BLE001  (refused, or not there)
+        return None
+    return found if isinstance(found, int) else None

@@ -1,0 +1,74 @@
+"""Small Dask computations and an in-process cluster for the tests that need a real one."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import dask.array as da
+import numpy as np
+from distributed import Client, LocalCluster
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_PATIENCE_S = 10
+_COUNT = itertools.count()
+#: Opened by a test; tasks that wait for it are as long as the test wants.
+GATE = threading.Event()
+#: Set by a task that waits.
+ARRIVED = threading.Event()
+
+
+@contextmanager
+def started() -> Iterator[Client]:
+    """Run a cluster of two threads in this process."""
+    with (
+        LocalCluster(  # type: ignore[no-untyped-call]  # distributed
+            n_workers=1, threads_per_worker=2, processes=False, dashboard_address="127.0.0.1:0"
+        ) as cluster,
+        Client(cluster) as client,  # type: ignore[no-untyped-call]
+    ):
+        yield client
+
+
+def scheduler_tasks(client: Client) -> dict[Any, Any]:
+    """Return the tasks that the scheduler knows."""
+    cluster: Any = client.cluster
+    found: dict[Any, Any] = cluster.scheduler.tasks
+    return found
+
+
+def forgotten(client: Client) -> bool:
+    """Tell whether the scheduler comes to know no task any more: releases travel."""
+    end = time.monotonic() + _PATIENCE_S
+    while scheduler_tasks(client) and time.monotonic() < end:
+        client.run_on_scheduler(int)  # type: ignore[no-untyped-call]  # a round trip, no pause
+    return not scheduler_tasks(client)
+
+
+def small_array() -> Any:
+    """Return an array of four chunks whose computation takes nothing."""
+    return da.ones((4, 4), chunks=2) + 1
+
+
+def gated(value: Any) -> Any:
+    """Wait until the test opens the gate."""
+    ARRIVED.set()
+    GATE.wait(_PATIENCE_S)
+    return value
+
+
+def failing(_: Any) -> Any:
+    """Raise what a user's task raises."""
+    message = "of the user"
+    raise LookupError(message)
+
+
+def mapped(function: Any) -> Any:
+    """Return a small array with a task of the user's for each chunk, with keys of its own."""
+    own = small_array() + next(_COUNT)
+    return own.map_blocks(function, dtype=float, meta=np.ones((0, 0)))
