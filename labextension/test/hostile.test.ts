@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 
 import type { SerprofDocument } from "../src/core/document";
+import { svgOf } from "../src/core/picture";
 import { mount, mountCompare, type View } from "../src/mount";
 import { traceOf } from "./make";
 import { sampleSweep, sampleTrace } from "./sample";
@@ -89,11 +90,32 @@ function expectHarmless(): void {
 function sweepOfSizes(): SerprofDocument {
   const doc = sampleSweep();
   const more = doc.points.map((point) => ({ ...point, size_bytes: 1_000 }));
-  return { ...doc, points: [...doc.points, ...more] };
+  const line = { variant: "ray", from_bytes: 1_000, to_bytes: 2_000, fixed_ns: 9, ns_per_byte: 1 };
+  const fits = [line, { ...line, from_bytes: 3_000, to_bytes: 4_000, cause: "fresh pages" }];
+  const crossovers = [{ title: "Ray overtakes", cold: false, from_bytes: 1_000, to_bytes: 2_000 }];
+  return { ...doc, fits, crossovers, points: [...doc.points, ...more] };
 }
 
 describe("200 payloads in every string of a document", () => {
-  const trace = { ...traceOf([{ start: 0, length: 9 }]), findings: sampleTrace().findings ?? [] };
+  const plain = { ...traceOf([{ start: 0, length: 9 }]), findings: sampleTrace().findings ?? [] };
+  const trace = {
+    ...plain,
+    stages: plain.stages.map((stage, at) => ({ ...stage, parent: at < 2 ? "ray.store" : "" })),
+    groups: [{ title: "x.sum()", start_ns: 0, end_ns: 71_300_000 }],
+    waterfall: {
+      ...plain.waterfall,
+      rows: plain.waterfall.rows.map((row) => ({ ...row, group: 0 })),
+    },
+    tables: [
+      {
+        key: "tasks",
+        title: "Tasks by prefix",
+        note: "Quartiles",
+        columns: [{ key: "prefix", title: "Prefix", unit: "text" }],
+        rows: [["sum"], [7], [null]],
+      },
+    ],
+  };
 
   it("are 200, all different", () => {
     expect(new Set(PAYLOADS).size).toBe(200);
@@ -105,6 +127,7 @@ describe("200 payloads in every string of a document", () => {
     ["lanes", trace],
     ["table", trace],
     ["findings", trace],
+    ["details", trace],
     ["roundtrip", sampleSweep()],
     ["sweep", sweepOfSizes()],
     ["table", sampleSweep()],
@@ -117,6 +140,9 @@ describe("200 payloads in every string of a document", () => {
       await Promise.resolve();
       expect(document.body.textContent).toContain("broken()");
       expectHarmless();
+      const root = document.body.querySelector(".jsp-root") as HTMLElement;
+      const picture = new DOMParser().parseFromString(svgOf(root, 9, 9), "text/html");
+      expect(picture.querySelector("script, iframe, object, embed, img, a")).toBeNull();
       view.destroy();
     }
   });

@@ -197,6 +197,13 @@ describe("the menu to save", () => {
     expect(svg).not.toContain("jsp-menu-list");
     expect(root.querySelector(".jsp-menu")).not.toBeNull();
   });
+
+  it("draws a picture whatever characters a name has", () => {
+    const name = "a\u0008b\ud800c\td";
+    const svg = svgOf(draw({ ...sampleTrace(), name, summary: null }), 800, 600);
+    expect(svg).toContain("abc\td");
+    expect(() => encodeURIComponent(svg)).not.toThrow();
+  });
 });
 
 describe("the view", () => {

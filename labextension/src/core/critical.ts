@@ -11,7 +11,10 @@ export interface Step {
   readonly track: number;
 }
 
-/** Who owned the wall time when, each stretch on the track of the innermost span it belongs to. */
+/**
+ * Who owned the wall time when, each stretch on the track of the innermost span it belongs to; of
+ * merged stretches, which may have no span in their middle, on the outermost track of the lane.
+ */
 export function criticalPath(trace: TraceDocument, index: Index): Step[] {
   const tracks = index.tracks.map((track, at) => ({ ...track, at })).reverse();
   const rows = trace.waterfall?.rows ?? [];
@@ -19,7 +22,10 @@ export function criticalPath(trace: TraceDocument, index: Index): Step[] {
     const { lane, stage } = rows[position] as Row;
     const own = tracks.filter((track) => track.lane === lane);
     const others = tracks.filter((track) => track.lane !== lane);
-    const found = [...own, ...others].find((track) => holds(index, track, from_ns, to_ns, stage));
+    const middle = (from_ns + to_ns) / 2;
+    const found =
+      [...own, ...others].find((track) => holds(index, track, middle, middle, stage)) ??
+      own.findLast((track) => holds(index, track, from_ns, to_ns, stage));
     return found === undefined ? [] : [{ from_ns, to_ns, track: found.at }];
   });
 }
@@ -104,7 +110,7 @@ const MOST_LOOKS = 64;
 function holds(index: Index, track: Track, from: number, to: number, stage: number): boolean {
   const first = firstAbove(index.reach, from, track.from, track.to);
   for (let at = first; at < Math.min(track.to, first + MOST_LOOKS); at += 1) {
-    if ((index.start[at] as number) >= to) {
+    if ((index.start[at] as number) > to) {
       return false;
     }
     if (index.columns.stage[index.span[at] as number] === stage) {

@@ -1,6 +1,9 @@
 /** The view as a PNG: its elements and styles drawn through an SVG, so that no request is made. */
 
-const LINK = "http://www.w3.org/";
+import { SVG } from "./svg";
+
+/** Control characters and lone halves of characters, which no XML may hold. */
+const NO_XML = /(?![\t\n\r])[\p{Cc}\p{Cs}]/gu;
 
 export async function pictureOf(root: HTMLElement): Promise<Blob> {
   const [width, height] = [root.offsetWidth, root.offsetHeight];
@@ -44,8 +47,8 @@ export function svgOf(root: HTMLElement, width: number, height: number): string 
   const sheet = document.createElement("style");
   sheet.textContent = style;
   copy.prepend(sheet);
-  const inner = new XMLSerializer().serializeToString(copy);
-  return `<svg xmlns="${LINK}2000/svg" width="${width}" height="${height}"><foreignObject width="100%" height="100%">${inner}</foreignObject></svg>`;
+  const inner = new XMLSerializer().serializeToString(copy).replace(NO_XML, "");
+  return `<svg xmlns="${SVG}" width="${width}" height="${height}"><foreignObject width="100%" height="100%">${inner}</foreignObject></svg>`;
 }
 
 /** Our own sheets, wherever the host has put them. */

@@ -11,7 +11,7 @@ import {
   lineAt,
   type SizePoint,
 } from "../core/series";
-import { path, shape, words } from "./svg";
+import { path, shape, words } from "../core/svg";
 
 export interface Line {
   readonly title: string;

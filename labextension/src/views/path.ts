@@ -3,8 +3,8 @@
 import { handovers, type Owned, ownersOf } from "../core/critical";
 import type { DrawnTrace } from "../core/document";
 import { rowsIn } from "../core/outline";
+import { path, shape } from "../core/svg";
 import type { Entry } from "./rows";
-import { path, shape } from "./svg";
 
 export interface PathOver {
   readonly node: SVGElement;

@@ -5,6 +5,7 @@ import { element } from "../core/dom";
 import * as format from "../core/format";
 import { inOrder, type Run, runsOf, stagesOf } from "../core/runs";
 import { crossoversOf, fitsOf, seriesOf, sizesOf } from "../core/series";
+import { shape } from "../core/svg";
 import { familyOf } from "../core/theme";
 import { chartOf, inkOf, type Line, MARKERS, markPath, sizeExtent } from "./chart";
 import { legendEntry } from "./legend";
@@ -12,7 +13,6 @@ import { segment } from "./marks";
 import type { Part, Stage as Shared } from "./part";
 import { radio } from "./radio";
 import { stageSums } from "./sums";
-import { shape } from "./svg";
 import { waterfall } from "./waterfall";
 
 const CHART_MOST = 700;

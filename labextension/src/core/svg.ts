@@ -2,8 +2,11 @@
 
 export type Attributes = Readonly<Record<string, string | number>>;
 
+/** The name of the format, not an address: nothing is ever asked for there. */
+export const SVG = "http://www.w3.org/2000/svg";
+
 export function shape(tag: string, attributes: Attributes, ...children: Node[]): SVGElement {
-  const node = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  const node = document.createElementNS(SVG, tag);
   for (const [name, value] of Object.entries(attributes)) {
     node.setAttribute(name, String(value));
   }
