@@ -395,13 +395,14 @@ def test_computations_of_one_run_are_groups_and_repeated_tasks_are_counted() -> 
     x = da.ones((40,), chunks=10) + 1
     keys: list[set[object]] = []
 
-    def compute(collection: Any) -> None:
-        keys.append(set())
-        with _callback(posttask=lambda key, *_: keys[-1].add(key)):
-            collection.compute(scheduler="synchronous")
+    def compute_all() -> None:
+        for each in (x.sum(), x.sum(), x.max()):
+            keys.append(set())
+            with _callback(posttask=lambda key, *_: keys[-1].add(key)):
+                each.compute(scheduler="synchronous")
 
     # when
-    _, trace, _ = watched(lambda: [compute(each) for each in (x.sum(), x.sum(), x.max())])
+    _, trace, _ = watched(compute_all)
     # then
     assert [group.title for group in trace.groups] == [
         "1: compute sum-aggregate",
