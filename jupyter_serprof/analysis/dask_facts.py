@@ -12,6 +12,8 @@ from jupyter_serprof.model.trace import Scalar
 
 Record = Mapping[str, Scalar]
 _SCHEDULING = "dask.schedule"
+#: In the lanes of worker threads; a worker has other lanes too: its event loop, its disk.
+_THREAD = "/thread "
 _ENCODING = "dask.dispatch.encode"
 #: What Dask puts behind the name of a layer: a hash or a UUID, and what follows.
 _HASH = re.compile(r"-(?:[0-9a-f]{16,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}).*$", re.DOTALL)
@@ -105,16 +107,24 @@ def scheduling_ns(trace: Trace) -> int:
 def workers(trace: Trace) -> Workers:
     """Return the worker threads of a cluster and how long they computed; 0 where no task ran."""
     seen = {span.lane for _, span in indexed(trace, "dask.execute")}
-    lanes = {lane.key for lane in trace.lanes if lane.kind == "worker"} if seen else set()
+    idle = (lane.key for lane in trace.lanes if lane.kind == "worker" and _THREAD in lane.key)
+    lanes = set(idle) if seen else set()
     busy_ns = sum(row.busy_ns for row in rows_of(trace, "dask.execute"))
     return Workers(len(lanes | seen), busy_ns)
 
 
 def computation_of(trace: Trace, span: Span) -> str:
     """Return the name of the computation that a span belongs to; empty where nobody knows."""
-    names = [word(entry, "computation") for entry in records(trace, "dask.computations")]
     at = number(span, "computation")
-    return names[at] if at is not None and 0 <= at < len(names) else ""
+    return "" if at is None else computation_name(trace, at)
+
+
+def computation_name(trace: Trace, index: int) -> str:
+    """Return the name of a computation, with its number where there are several."""
+    names = [word(entry, "computation") for entry in records(trace, "dask.computations")]
+    if len(trace.groups) == len(names) > 1:
+        names = [group.title for group in trace.groups]
+    return names[index] if 0 <= index < len(names) else ""
 
 
 def spans_of(trace: Trace, *keys: str, computation: int | None = None) -> tuple[int, ...]:

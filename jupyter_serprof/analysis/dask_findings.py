@@ -14,6 +14,7 @@ from dataclasses import replace
 from jupyter_serprof.analysis import dask_payload
 from jupyter_serprof.analysis.dask_facts import (
     Record,
+    computation_name,
     computation_of,
     compute_ns,
     records,
@@ -295,7 +296,7 @@ def _recomputed(trace: Trace, index: int, entry: Record) -> Finding:
     return Finding(
         "dask.recompute",
         "warn" if is_large else "info",
-        f"{word(entry, 'computation') or f'computation {index + 1}'} repeats "
+        f"{computation_name(trace, index) or f'computation {index + 1}'} repeats "
         f"{format_count(repeated)} of its {format_count(tasks)} tasks "
         f"({format_share(share, decimals=0)}), which had been computed before{took}",
         {"repeated_tasks": repeated, "tasks": tasks, "duration_ns": duration_ns},

@@ -24,6 +24,8 @@ from jupyter_serprof.model.units import (
 #: A cause that owns less than this is not the cause.
 _CAUSE_SHARE = 0.3
 _MARKS_NAMED = 5
+#: Pickles below it say nothing beside the bytes of a Dask graph.
+_WORTH_BYTES = 100_000
 _PICKLES = ("pickle.dumps", "ray.pickle")
 #: What says nothing about serialization when it stands alone.
 _BACKGROUND = ("import", "gc", "python.wait", "python.code")
@@ -167,6 +169,8 @@ def _buffer_facts(trace: Trace) -> list[str]:
         return []
     in_band = sum(number(span, "in_band_bytes") or 0 for span in written)
     out_of_band = sum(number(span, "out_of_band_bytes") or 0 for span in written)
+    if in_band + out_of_band < _WORTH_BYTES and graph_bytes(trace) is not None:
+        return []  # messages of Dask itself; the graph is told by its own fact
     count = sum(number(span, "buffers") or 0 for span in written)
     beside = f"{format_bytes(out_of_band)} out-of-band in {count} buffer{'' if count == 1 else 's'}"
     return [f"{format_bytes(in_band)} in-band, {beside}"]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from jupyter_serprof.model import Trace, to_document
 from jupyter_serprof.model.units import format_count
 from jupyter_serprof.views.fewer_groups import with_fewer_groups
-from jupyter_serprof.views.text_tables import largest_rows
+from jupyter_serprof.views.text_tables import fewer_tables, largest_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -35,6 +35,8 @@ _FEWEST_SPANS = 1_000
 MOST_ROWS = 300
 #: Of a table; more rows are more than anybody reads in a notebook.
 MOST_TABLE_ROWS = 100
+#: Of one kind: a loop that computes a hundred times has as many graphs.
+MOST_TABLES = 6
 #: Over all rows of a waterfall; a piece takes some 20 bytes.
 MOST_PIECES = 300
 #: Bytes in-band and out-of-band, faults, types: what a click on a span shows.
@@ -82,7 +84,7 @@ def _smaller(trace: Trace, most_spans: int, most_bytes: int) -> Trace:
         most = max(_FEWEST_PIECES, MOST_PIECES // len(waterfall.rows))
         rows = tuple(_coarser(row, most) for row in waterfall.rows)
         trace = replace(trace, waterfall=replace(waterfall, rows=rows))
-    trace = replace(trace, tables=tuple(_shorter(table) for table in trace.tables))
+    trace = replace(trace, tables=tuple(map(_shorter, fewer_tables(trace.tables, MOST_TABLES))))
     smaller = _with_fewer_details(_cut(trace, most_spans))
     if len(smaller.spans) > _FEW_SPANS:
         fitting = _fitting_spans(smaller, most_bytes)

@@ -13,22 +13,31 @@ from jupyter_serprof.model.units import (
     format_share,
 )
 from jupyter_serprof.views.cells import Column, clean, clip, side_by_side, table_width, wrap
+from jupyter_serprof.views.cells import width as columns_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from jupyter_serprof.model import Table, TableColumn, Trace
     from jupyter_serprof.model.trace import Scalar
 
 MOST_ROWS = 12
 #: Dask's names end in a hash, of which the beginning tells them apart.
-_HASH = re.compile(r"\b([0-9a-f]{6})[0-9a-f]{10,}\b")
+_HASH = re.compile(
+    r"\b([0-9a-f]{6})(?:[0-9a-f]{10,}|[0-9a-f]{2}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\b"
+)
+#: Of tables of one kind, one for each computation, so many are shown.
+_ALIKE = 2
+#: Rows with a smaller share of the whole are not worth a line beside so many others.
+_SMALLEST_SHARE, _FEWEST = 0.001, 3
+#: A head that is longer than this and than its cells stands on two lines.
+_LONG_HEAD = 10
 #: How wide texts may be: the first that lets all columns fit.
 _WIDTHS = (36, 28, 20, 14)
 #: What goes first when the lines get narrow; then what stands on the right.
 _SPARE = ("key", "compute_p25", "compute_p75", "compute_min", "disk_total")
 #: By what the largest rows are chosen where not all are shown; other tables show the first ones.
-_RANKS = {"dask.tasks": "compute_total", "dask.computations": "duration"}
+_RANKS = {"dask.tasks": "compute_total", "dask.computations": "duration", "dask.graph": "bytes"}
 _FORMATS: Mapping[str, Callable[[int | float], str]] = {
     "ns": format_ns,
     "bytes": format_bytes,
@@ -39,17 +48,53 @@ _FORMATS: Mapping[str, Callable[[int | float], str]] = {
 
 def table_blocks(trace: Trace, columns: int) -> Iterator[list[str]]:
     """Yield the lines of each table, at most so many columns wide, under its title."""
-    for table in trace.tables:
-        if table.rows and table.columns:
+    for alike in _alike(trace.tables):
+        for table in _heaviest(alike, _ALIKE):
             yield _block(table, columns)
+        more = len(alike) - _ALIKE
+        if more > 0:
+            tables = f"more table{'' if more == 1 else 's'} like this"
+            yield [clip(f"{format_count(more)} {tables} in the document", columns)]
 
 
 def table_sentence(trace: Trace) -> str:
     """Say which tables there are, for a picture that has no room for them."""
-    named = [
-        f"{clean(table.title)} ({_rows(len(table.rows))})" for table in trace.tables if table.rows
-    ]
+    named = [_named(alike) for alike in _alike(trace.tables)]
     return f"in the text and the document: {', '.join(named)}" if named else ""
+
+
+def _alike(tables: Iterable[Table]) -> list[list[Table]]:
+    """Return the tables by their keys; those that say nothing are left out."""
+    found: dict[str, list[Table]] = {}
+    for table in tables:
+        if table.rows and table.columns:
+            found.setdefault(table.key, []).append(table)
+    return list(found.values())
+
+
+def fewer_tables(tables: Iterable[Table], most: int) -> list[Table]:
+    """Return at most so many tables of each kind, those that say most, in their order."""
+    return [table for alike in _alike(tables) for table in _heaviest(alike, most)]
+
+
+def _heaviest(alike: list[Table], most: int) -> list[Table]:
+    weights = [sum(_number(row[at]) for row in table.rows) for table in alike for at in _at(table)]
+    order = range(len(alike))
+    if len(weights) != len(alike):
+        return alike[:most]
+    kept = sorted(sorted(order, key=lambda i: -weights[i])[:most])
+    return [alike[i] for i in kept]
+
+
+def _at(table: Table) -> list[int]:
+    """Return where the column is by which rows are chosen; nowhere if there is none."""
+    rank = _RANKS.get(table.key)
+    return [at for at, column in enumerate(table.columns) if column.key == rank][:1]
+
+
+def _named(alike: list[Table]) -> str:
+    more = f" and {format_count(len(alike) - 1)} more like it" if alike[1:] else ""
+    return f"{clean(alike[0].title)} ({_rows(len(alike[0].rows))}){more}"
 
 
 def _rows(count: int) -> str:
@@ -57,7 +102,7 @@ def _rows(count: int) -> str:
 
 
 def _block(table: Table, columns: int) -> list[str]:
-    shown = largest_rows(table, MOST_ROWS)
+    shown = _shown(table)
     chosen = _fitting(table, [table.rows[at] for at in shown], columns)
     hidden = len(table.rows) - len(shown)
     more = (
@@ -73,13 +118,20 @@ def _block(table: Table, columns: int) -> list[str]:
 
 def largest_rows(table: Table, most: int) -> list[int]:
     """Return where the rows are that say most, at most so many, in the order of the table."""
-    keys = [column.key for column in table.columns]
-    rank = _RANKS.get(table.key)
     order = range(len(table.rows))
-    if rank not in keys:
-        return list(order)[:most]
-    at = keys.index(rank)
-    return sorted(sorted(order, key=lambda i: -_number(table.rows[i][at]))[:most])
+    for at in _at(table):
+        return sorted(sorted(order, key=lambda i: -_number(table.rows[i][at]))[:most])
+    return list(order)[:most]
+
+
+def _shown(table: Table) -> list[int]:
+    """Return where the rows are that are worth a line."""
+    rows = largest_rows(table, MOST_ROWS)
+    for at, column in enumerate(table.columns):
+        if column.key == "share":
+            worth = [i for i in rows if _number(table.rows[i][at]) >= _SMALLEST_SHARE]
+            return worth if len(worth) >= _FEWEST else rows[:_FEWEST]
+    return rows
 
 
 def _number(value: Scalar) -> float:
@@ -114,7 +166,18 @@ def _says_something(table: Table, rows: list[tuple[Scalar, ...]], at: int) -> bo
 def _column(entry: TableColumn, cells: list[Scalar], width: int) -> Column:
     is_text = entry.unit not in _FORMATS
     texts = tuple(clip(_cell(cell, entry.unit), width) for cell in cells)
-    return Column(clip(clean(entry.title), width), texts, leans_right=not is_text)
+    return Column(_head(entry, texts, width), texts, leans_right=not is_text)
+
+
+def _head(entry: TableColumn, texts: tuple[str, ...], width: int) -> str:
+    """Return the title on two lines where it is wide and its cells are not."""
+    title = clean(entry.title).strip()
+    widest = max(_LONG_HEAD, *(columns_of(text) for text in texts))
+    if columns_of(title) <= widest or " " not in title:
+        return clip(title, width)
+    breaks = [at for at, letter in enumerate(title) if letter == " "]
+    at = min(breaks, key=lambda at: max(at, len(title) - at - 1))
+    return f"{clip(title[:at], width)}\n{clip(title[at + 1 :], width)}"
 
 
 def _cell(value: Scalar, unit: str) -> str:

@@ -9,7 +9,7 @@ from io import BytesIO
 from itertools import pairwise
 
 import pytest
-from dask_golden import tasks_table
+from dask_golden import graph_table, tasks_table
 from dask_samples import hundred_thousand_tasks, several
 from hypothesis import given
 from hypothesis import strategies as st
@@ -183,6 +183,16 @@ def test_computations_that_have_room_stay_as_they_are() -> None:
 
     assert isinstance(shown, Trace)
     assert shown.groups == trace.groups
+
+
+def test_of_many_tables_of_one_kind_those_that_hold_most_are_embedded() -> None:
+    """One graph for each of a hundred computations would fill the output."""
+    graphs = [graph_table((f"f{at}", "", at, 1)) for at in range(100)]
+
+    shown = embedded(replace(make_put_get(), tables=tuple(graphs)))
+
+    assert isinstance(shown, Trace)
+    assert [table.rows[0][3] for table in shown.tables] == [94, 95, 96, 97, 98, 99]
 
 
 def test_spans_that_stay_keep_their_place_in_the_tree_and_their_finding() -> None:

@@ -23,7 +23,7 @@ from dask_golden import (
 
 from jupyter_serprof.analysis import analyse
 from jupyter_serprof.analysis.dask_facts import prefix
-from jupyter_serprof.model import Finding, Table, Trace
+from jupyter_serprof.model import Finding, Group, Table, Trace
 from jupyter_serprof.testing import make_trace
 
 if TYPE_CHECKING:
@@ -217,6 +217,18 @@ def test_what_is_repeated_is_computed_together_or_kept(kind: str, said: str) -> 
 
     # then
     assert said in found.remedy.partition("#")[0]
+
+
+def test_computations_are_named_as_their_blocks_are() -> None:
+    """The number tells apart what has one name; without blocks the name alone is there."""
+    # given
+    trace = repeats((100, 0), (100, 60))
+    groups = tuple(Group(f"block {at}", at, at + 1) for at in range(2))
+
+    # then
+    blocks = only(replace(trace, groups=groups), "dask.recompute")
+    assert blocks.title.startswith("block 1 repeats 60 of its 100 tasks")
+    assert only(trace, "dask.recompute").title.startswith("2: compute mean repeats")
 
 
 def test_a_small_repetition_is_said_quietly() -> None:

@@ -98,6 +98,10 @@ def test_without_a_graph_no_bytes_are_told() -> None:
     [
         ((), "2 worker threads computed for 800 ms: busy 40 % of the time"),
         (
+            (Lane("worker 1/loop", "worker"), Lane("worker 1/disk", "worker")),
+            "2 worker threads computed for 800 ms: busy 40 % of the time",
+        ),
+        (
             (Lane("worker 3/thread 1", "worker"), Lane("worker 4/thread 1", "worker")),
             "4 worker threads computed for 800 ms: busy 20 % of the time",
         ),
@@ -114,6 +118,20 @@ def test_the_workers_are_told_with_how_busy_they_were(lanes: Sequence[Lane], sai
     # then
     assert fact(found, "worker thread") == said
     assert fact(found, "all lanes together") is None
+
+
+@pytest.mark.parametrize(("size", "is_told"), [(99_999, False), (100_000, True)])
+def test_small_messages_of_dask_are_not_told_beside_the_graph(size: int, is_told: bool) -> None:
+    """What Dask pickles for itself is no news; what the user pickles is."""
+    # given
+    trace = run()
+    noted = {"in_band_bytes": size, "out_of_band_bytes": 0, "buffers": 0}
+    pickled = make_trace([("pickle.dumps", "client/main", 0, 1, None, -1, noted)]).spans
+
+    # then
+    assert (
+        fact(summary(replace(trace, spans=trace.spans + pickled)), "in-band") is not None
+    ) is is_told
 
 
 def test_one_thread_is_not_called_threads() -> None:
