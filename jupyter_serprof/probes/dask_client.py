@@ -60,6 +60,8 @@ class _Sent:
     size_bytes: int | None = None
     layers: int | None = None
     noted: Mapping[str, Any] = field(default_factory=dict)
+    #: When it was handed to the event loop.
+    handed_ns: int = 0
     end_ns: int = 0
 
 
@@ -104,6 +106,7 @@ def client_points(note_frames: After) -> list[Point]:
         Point(f"{module}Client._graph_to_futures", "dask.submit", "dask.graph", after=_note_graph),
         Point(f"{module}serialize", "dask.serialize", "dask.serialize", after=note_frames),
         *[Point(f"{module}Client.{name}", "dask.submit", f"dask.call:{name}") for name in _CALLS],
+        Point(f"{module}Client._send_to_scheduler", "dask.submit", "dask.send"),
         Point("distributed.utils:SyncMethodMixin.sync", "dask.wait", "dask.wait"),
         Point(f"{module}as_completed.__next__", "dask.wait", "dask.wait"),
         Point(f"{module}Client._gather_remote", "dask.gather", "dask.gather"),
@@ -191,9 +194,8 @@ class DaskProbe(Probe):
             return "client only"
         if any(cluster.events for cluster in self._clusters):
             return "events and task stream"
-        if any(
-            station.report for cluster in self._clusters for station in cluster.workers.values()
-        ):
+        stations = [station for cluster in self._clusters for station in cluster.workers.values()]
+        if any(station.report or station.is_here for station in stations):
             return "scheduler and workers"
         return "scheduler"
 
@@ -239,6 +241,10 @@ def _sent(run: Run) -> list[_Sent]:
             _, layers, _, keys, total = draft.extra
             title = _named(keys, total)
             found[id(draft)] = _Sent(draft, _call_around(draft), title, layers=layers)
+            found[id(draft)].handed_ns = draft.end
+    for draft in run.drafts:
+        if draft.role == "dask.send" and draft.parent is not None and id(draft.parent) in found:
+            found[id(draft.parent)].handed_ns = draft.start
     ordered = sorted(found.values(), key=lambda entry: entry.draft.end)
     for number, entry in enumerate(ordered):
         entry.draft.details["computation"] = number
@@ -289,7 +295,7 @@ def _add_communication(run: Run, cluster: Cluster, sent: Sequence[_Sent]) -> Non
     for number, entry in enumerate(sent):
         if not out:  # no frames: scheduler and client share a process
             if number < len(handled):
-                _add(run, "wire", entry.draft.end, handled[number] + moved, None)
+                _add(run, "wire", entry.handed_ns, handled[number] + moved, None)
             continue
         if left == 0:
             batch = next(batches, None)
@@ -298,7 +304,7 @@ def _add_communication(run: Run, cluster: Cluster, sent: Sequence[_Sent]) -> Non
             begun, left = batch, batch[0][6]
         left -= 1
         if begun is not None:
-            _add(run, "batch", entry.draft.end, begun[0][3], None)
+            _add(run, "batch", entry.handed_ns, begun[0][3], None)
             if left == begun[0][6] - 1:
                 _add_wire(run, begun, moved)
 

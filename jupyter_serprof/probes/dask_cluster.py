@@ -64,6 +64,10 @@ class Station:
         Its clock minus ours; 0 if both are the same clock.
     error_ns
         Half the width of what remains unknown of the offset.
+    delay_s
+        What a worker added to its times at the start to have those of its scheduler.
+    is_here
+        Whether it shares our process, and so the agent of the scheduler.
     report
         What its agent noted; None if it could not be asked.
     """
@@ -71,6 +75,7 @@ class Station:
     offset_ns: int = 0
     error_ns: int = 0
     delay_s: float = 0.0
+    is_here: bool = False
     report: dict[str, Any] | None = None
 
 
@@ -102,7 +107,7 @@ class Cluster:
     def start(self) -> None:
         """Ship the agent and begin to note; what fails is told in ``trouble``."""
         agent = load_agent()
-        agent.start(self.token, self.ids, os.getpid())
+        self.missing += agent.start(self.token, self.ids, os.getpid())["missing"]
         self._guarded("the scheduler admits no agent", _START_S, self._start)
         if self.scheduler is None:
             self._guarded("the scheduler gives no events", _START_S, self._start_events)
@@ -157,7 +162,8 @@ class Cluster:
                 for low, high, pings in asked
                 if isinstance(pings.get(address), dict)
             ]
-            if started[address]["pid"] != os.getpid():
+            station.is_here = started[address]["pid"] == os.getpid()
+            if not station.is_here:
                 station.offset_ns, station.error_ns = _offset(mine, agent.ping())
 
     async def _start_events(self, line: Any) -> None:  # noqa: ANN401

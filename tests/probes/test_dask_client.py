@@ -11,7 +11,7 @@ import pytest
 
 from jupyter_serprof.api import record
 from jupyter_serprof.probes.dask_cluster import agent_name, load_agent
-from probes.seen import detail, has_row, probe, recorded, row, self_ns, spans, trace_of
+from probes.seen import attempts, detail, has_row, probe, recorded, row, self_ns, spans, trace_of
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.usefixtures("dask_client")
 MS = 1_000_000
 DELAY_S = 0.2
 DELAY_NS = 200 * MS
-#: 5 % of the delay; sleeping itself oversleeps on a busy machine, which is the task's time too.
+#: 5 % of the delay, for the best of several recordings: a busy machine oversleeps.
 SLACK_NS = 10 * MS
 #: Where the test's object counts how often this process pickled it: its class travels by value.
 COUNT = "_serprof_test_count"
@@ -107,10 +107,11 @@ def test_a_slow_task_is_execution() -> None:
         return 1
 
     # when
-    _, trace = recorded(lambda: sleepy().compute())
+    traces = list(attempts(lambda: sleepy().compute(), count=4))
     # then
-    assert DELAY_NS <= self_ns(trace, "dask.execute") <= DELAY_NS + SLACK_NS
-    assert column(trace, "dask.tasks", "compute_max")["sleepy"] >= DELAY_NS
+    found = [self_ns(trace, "dask.execute") for trace in traces]
+    assert DELAY_NS <= min(found) <= DELAY_NS + SLACK_NS
+    assert column(traces[0], "dask.tasks", "compute_max")["sleepy"] >= DELAY_NS
 
 
 def slow_object(pickle_s: float, unpickle_s: float) -> object:
@@ -149,13 +150,15 @@ def test_an_object_that_is_slow_to_pickle_is_graph_serialization() -> None:
     slow = slow_object(DELAY_S, 0)
     task = dask.delayed(bool)(slow)
     # when
-    vars(sys)[COUNT] = 0
-    _, trace = recorded(task.compute)
+    excess_ns = []
+    for _ in range(3):
+        vars(sys)[COUNT] = 0
+        _, trace = recorded(task.compute)
+        times = vars(sys).pop(COUNT)
+        assert times >= 1
+        excess_ns.append(row(trace, "dask.serialize").busy_ns / times - DELAY_NS)
     # then
-    times = vars(sys).pop(COUNT)
-    assert times >= 1
-    busy = row(trace, "dask.serialize").busy_ns
-    assert times * DELAY_NS <= busy <= times * (DELAY_NS + SLACK_NS)
+    assert 0 <= min(excess_ns) <= SLACK_NS
 
 
 def test_an_object_that_is_slow_to_unpickle_is_scheduling() -> None:
@@ -165,9 +168,9 @@ def test_an_object_that_is_slow_to_unpickle_is_scheduling() -> None:
 
     task = dask.delayed(bool)(slow_object(0, DELAY_S))
     # when
-    _, trace = recorded(task.compute)
+    found = [self_ns(trace, "dask.schedule.unpickle") for trace in attempts(task.compute, count=4)]
     # then
-    assert DELAY_NS <= self_ns(trace, "dask.schedule.unpickle") <= DELAY_NS + SLACK_NS
+    assert DELAY_NS <= min(found) <= DELAY_NS + SLACK_NS
 
 
 def test_a_graph_with_an_array_says_what_leaves_the_scheduler() -> None:

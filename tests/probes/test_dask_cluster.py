@@ -1,0 +1,296 @@
+"""Clusters of every kind: others' processes, this process, refusing ones, ones that go away."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import operator
+import signal
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from jupyter_serprof.api import record
+from jupyter_serprof.probes.dask_client import DaskProbe
+from jupyter_serprof.probes.dask_cluster import agent_loader, agent_name, agent_sources, load_agent
+from probes.outside import Outside, outside_cluster
+from probes.seen import has_row, probe, recorded, row, trace_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from distributed import Client
+
+MS = 1_000_000
+REFUSED = ["run_function"]
+REFUSED_TOO = ["run_function", "get_task_stream", "events", "log_event"]
+
+
+@pytest.fixture(scope="module")
+def outside(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Outside]:
+    """Give a scheduler and two workers as processes of their own, without this package."""
+    from distributed import Client
+
+    with outside_cluster(tmp_path_factory.mktemp("outside")) as cluster:
+        with Client(cluster.address) as client:  # type: ignore[no-untyped-call]  # typed in part
+            client.wait_for_workers(2)
+        yield cluster
+
+
+@pytest.fixture
+def outside_client(outside: Outside) -> Iterator[Client]:
+    """Give a client of that cluster, the only one that recordings follow."""
+    from distributed import Client
+
+    with Client(outside.address) as client:  # type: ignore[no-untyped-call]  # typed in part
+        yield client
+
+
+@pytest.fixture
+def inside_client() -> Iterator[Client]:
+    """Give a client of a cluster in this very process, on threads."""
+    yield from _threads([])
+
+
+@pytest.fixture
+def refusing_client(request: pytest.FixtureRequest) -> Iterator[Client]:
+    """Give a client of a cluster whose scheduler refuses some requests."""
+    yield from _threads(request.param)
+
+
+def _threads(refused: list[str]) -> Iterator[Client]:
+    import dask
+    from distributed import Client, LocalCluster
+
+    with dask.config.set({"distributed.scheduler.blocked-handlers": refused}):
+        cluster = LocalCluster(  # type: ignore[no-untyped-call]  # distributed is typed in part
+            n_workers=1,
+            threads_per_worker=2,
+            processes=False,
+            dashboard_address="127.0.0.1:0",
+            silence_logs=logging.CRITICAL,
+        )
+    with cluster, Client(cluster) as client:  # type: ignore[no-untyped-call]  # as above
+        yield client
+
+
+def array_sum() -> float:
+    """Compute a sum of small blocks."""
+    import dask.array as da
+
+    x = da.ones((500, 500), chunks=(100, 100))
+    total: float = (x + x.T).sum().compute()
+    return total
+
+
+def test_a_cluster_without_this_package_is_seen_whole(outside_client: Client) -> None:
+    """The agent comes as source: processes that cannot import us note all stages, on one clock."""
+
+    # given
+    def can_import() -> bool:
+        try:
+            import jupyter_serprof  # noqa: F401
+        except ImportError:
+            return False
+        return True
+
+    assert not any(outside_client.run(can_import).values())
+    # when
+    total, trace = recorded(array_sum)
+    # then
+    assert total == 500 * 500 * 2
+    assert probe(trace, "dask").level == "scheduler and workers"
+    for stage in ("dask.communicate.wire", "dask.schedule.order", "dask.dispatch.wire"):
+        assert row(trace, stage).busy_ns > 0
+    outsiders = [span for span in trace.spans if span.lane.startswith(("scheduler", "worker"))]
+    assert min(span.start_ns for span in outsiders) >= -MS
+    assert max(span.end_ns for span in outsiders) <= trace.wall_ns + MS
+
+
+def test_a_worker_that_is_killed_spoils_nothing(tmp_path: Any) -> None:
+    """The computation goes on with the other worker; what the dead one noted is lost, and said."""
+    # given
+    from distributed import Client
+
+    with (
+        outside_cluster(tmp_path) as cluster,
+        Client(cluster.address) as client,  # type: ignore[no-untyped-call]  # typed in part
+    ):
+        client.wait_for_workers(2)
+        # when
+        with record("killed") as recording:
+            futures = client.map(lambda _: time.sleep(0.05) or 1, range(20), pure=False)
+            futures[0].result()
+            cluster.workers[0].send_signal(signal.SIGKILL)
+            total = sum(client.gather(futures))
+    # then
+    trace = trace_of(recording)
+    assert total == 20
+    assert row(trace, "dask.execute").busy_ns >= 20 * 50 * MS
+    assert probe(trace, "dask").level == "scheduler and workers"
+
+
+def test_a_scheduler_that_goes_away_leaves_what_the_client_saw(tmp_path: Any) -> None:
+    """The user's error propagates, the recording ends in bounded time and says what is lost."""
+    # given
+    from distributed import Client
+
+    recording = record("gone")
+    with outside_cluster(tmp_path, workers_count=1) as cluster:
+        client = Client(cluster.address, timeout="5s")  # type: ignore[no-untyped-call]
+        client.wait_for_workers(1)
+        # when
+        with pytest.raises(Exception) as caught, recording:  # noqa: PT011  (any error of distributed)
+            future = client.submit(time.sleep, 30)
+            time.sleep(0.2)
+            cluster.scheduler.send_signal(signal.SIGKILL)
+            cluster.scheduler.wait()
+            client.close(timeout=1)
+            future.result(timeout=2)
+    # then
+    assert not isinstance(caught.value, AssertionError)
+    trace = recording.trace
+    assert trace.outcome == "error"
+    assert has_row(trace, "dask.submit")
+    assert [note for note in trace.quality.notes if note.startswith("dask: the notes of the")]
+    assert not load_agent().is_running()
+
+
+def test_a_cluster_in_this_process_has_no_frames(inside_client: Client) -> None:
+    """Messages are handed over as objects: there is a wire, and nothing is encoded."""
+    # when
+    total, trace = recorded(array_sum)
+    # then
+    assert total == 500 * 500 * 2
+    assert inside_client.cluster is not None
+    assert probe(trace, "dask").level == "scheduler and workers"
+    assert not has_row(trace, "dask.communicate.frames")
+    assert row(trace, "dask.communicate.wire").busy_ns >= 0
+    assert row(trace, "dask.execute").busy_ns > 0
+    assert row(trace, "dask.worker").busy_ns > 0
+
+
+@pytest.mark.parametrize("refusing_client", [REFUSED], indirect=True)
+def test_without_agents_the_schedulers_own_events_are_read(refusing_client: Client) -> None:
+    """The second rung: order, state, materialization and every task; nothing of messages."""
+    # when
+    with record("refused") as recording:
+        total = array_sum()
+    # then
+    trace = recording.trace
+    assert total == 500 * 500 * 2
+    assert refusing_client.status == "running"
+    assert probe(trace, "dask").level == "events and task stream"
+    assert row(trace, "dask.schedule.order").busy_ns > 0
+    assert row(trace, "dask.materialize").busy_ns > 0
+    counts = {entry[0]: entry[1] for entry in trace.tables[0].rows}
+    assert counts["sum-aggregate"] == 1
+    assert not has_row(trace, "dask.dispatch.encode")
+    assert any("admits no agent" in note for note in trace.quality.notes)
+    assert any("communication" in what for what in probe(trace, "dask").unseen)
+
+
+@pytest.mark.parametrize("refusing_client", [REFUSED_TOO], indirect=True)
+def test_without_anything_the_client_is_seen(refusing_client: Client) -> None:
+    """The third rung: what the client sends and waits for, and counts."""
+    # when
+    with record("refused") as recording:
+        total = array_sum()
+    # then
+    trace = recording.trace
+    assert total == 500 * 500 * 2
+    assert refusing_client.status == "running"
+    assert probe(trace, "dask").level == "client only"
+    assert (row(trace, "dask.serialize").size_bytes or 0) > 1_000
+    assert row(trace, "dask.wait").self_ns > 0
+    assert not has_row(trace, "dask.execute")
+
+
+def test_names_that_distributed_lost_are_listed(
+    inside_client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A place that another version does not have is told; the other stages are seen."""
+    # given
+    import distributed.scheduler
+
+    monkeypatch.delattr(distributed.scheduler, "_cull")
+    monkeypatch.delattr(distributed.comm.tcp, "read_bytes_rw")
+    monkeypatch.setattr("distributed.scheduler.convert_legacy_graph", lambda graph: graph)
+    # when
+    future = inside_client.scatter(1)
+    _, trace = recorded(array_sum)
+    # then
+    assert future.key
+    assert "_cull (not in this version)" in probe(trace, "dask").unseen
+    assert row(trace, "dask.schedule.order").busy_ns > 0
+
+
+def test_a_client_of_the_running_event_loop_is_followed(outside: Outside) -> None:
+    """An asynchronous client cannot be asked to wait: agents are shipped from another thread."""
+    # given
+    from distributed import Client
+
+    async def work() -> tuple[int, Any]:
+        async with Client(outside.address, asynchronous=True) as client:  # type: ignore[no-untyped-call]
+            with record("async") as recording:
+                value = await client.submit(operator.add, 40, 2, pure=False)
+            return value, recording
+
+    # when
+    value, recording = asyncio.run(work())
+    # then
+    assert value == 42
+    assert probe(recording.trace, "dask").level == "scheduler and workers"
+    assert row(recording.trace, "dask.execute").busy_ns > 0
+
+
+def test_a_recording_before_any_client_says_what_it_cannot_see() -> None:
+    """A client that is made in the recorded code has no agent: run it again."""
+    # when
+    probe_alone = DaskProbe()
+    # then
+    assert probe_alone.level() == "client"
+
+
+def test_the_agent_stands_alone() -> None:
+    """Its sources import nothing of this package, and loading them twice gives one module."""
+    # given
+    sources = agent_sources()
+    # then
+    assert not [part for part, source in sources.items() if "jupyter_serprof" in source]
+    exec(agent_loader(), {})  # noqa: S102  (what happens on a scheduler)
+    first = sys.modules[agent_name()]
+    exec(agent_loader(), {})  # noqa: S102
+    assert sys.modules[agent_name()] is first
+    assert not first.is_running()
+
+
+def test_an_agent_leaves_when_its_client_is_gone(outside: Outside) -> None:
+    """A client that vanishes without saying goodbye leaves no wrapper on the scheduler."""
+    # given
+    from distributed import Client
+
+    from jupyter_serprof.probes.dask_cluster import clusters_of
+
+    name = agent_name()
+
+    def is_running() -> bool:
+        agent = sys.modules.get(name)
+        return agent is not None and agent.is_running()
+
+    client = Client(outside.address, set_as_default=False)  # type: ignore[no-untyped-call]
+    (cluster,) = clusters_of([client])
+    cluster.start()
+    with Client(outside.address, set_as_default=False) as witness:  # type: ignore[no-untyped-call]
+        assert witness.run_on_scheduler(is_running)
+        # when
+        client.close()
+        deadline = time.monotonic() + 30
+        while witness.run_on_scheduler(is_running) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        # then
+        assert not witness.run_on_scheduler(is_running)
+    cluster.stop()
+    assert not load_agent().is_running()
