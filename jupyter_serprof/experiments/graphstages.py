@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from jupyter_serprof.experiments.dask_unpicklable import unpicklable_notes
 from jupyter_serprof.experiments.dask_values import (
     asynchronous_client,
     client_of,
@@ -90,6 +91,9 @@ class GraphStages:
         try:
             with self._recording:
                 described = self._see_through()
+        except Exception as error:
+            self._notes += unpicklable_notes(error)
+            raise
         finally:
             release(self._made)
             # In place: the frames of a traceback hold the lists.
@@ -188,14 +192,18 @@ def ran_dask(trace: Trace, *, apart_from: Sequence[str] = ()) -> bool:
     return any(stage.startswith("dask.") for stage in stages.difference(apart_from))
 
 
-def explained(trace: Trace, typed: str) -> Trace:
-    """Return the trace of code that ran as it is; without Dask in it, it says so.
+def explained(trace: Trace, typed: str, error: BaseException | None = None) -> Trace:
+    """Return the trace of code that ran as it is, with what a reader of it should know.
 
     Parameters
     ----------
     typed
-        What would show the rest: ``%%serprof`` for a cell.
+        What would show the rest where nothing of Dask ran: ``%%serprof`` for a cell.
+    error
+        What the code raised, if it did.
     """
+    if error is not None:
+        return _with_notes(trace, unpicklable_notes(error))
     if ran_dask(trace, apart_from=_BUILDING):
         return trace
     if ran_dask(trace):

@@ -55,11 +55,15 @@ def _recording(syntax: Syntax, options: Options) -> Any:  # noqa: ANN401  (a Rec
     return record(options.name or "cell", detail=options.detail)
 
 
-def _trace(syntax: Syntax, recording: Any) -> Trace:  # noqa: ANN401  (a Recording)
+def _trace(
+    syntax: Syntax,
+    recording: Any,  # noqa: ANN401  (a Recording)
+    error: BaseException | None = None,
+) -> Trace:
     from jupyter_serprof import api
 
     trace: Trace = recording.trace
-    return api.explained(trace, "%%serprof") if syntax is GRAPHSTAGES else trace
+    return api.explained(trace, "%%serprof", error) if syntax is GRAPHSTAGES else trace
 
 
 @dataclass(eq=False, slots=True)
@@ -71,10 +75,9 @@ class _Entry:
     options: Options = field(default_factory=Options)
     recording: Any = None
 
-    @property
-    def trace(self) -> Trace:
-        """The document of the recording."""
-        return _trace(self.syntax, self.recording)
+    def trace(self, error: BaseException | None = None) -> Trace:
+        """Return the document of the recording of a cell that raised this, or nothing."""
+        return _trace(self.syntax, self.recording, error)
 
 
 class CellRecorder:
@@ -129,7 +132,7 @@ class CellRecorder:
         entry.recording.stop(None if error is None else type(error))
         if result is not None and result.error_before_exec is not None:
             return
-        problem = finish_failed(self._shell, entry.options, entry.trace)
+        problem = finish_failed(self._shell, entry.options, entry.trace(error))
         if problem is not None and result is not None and error is None:
             result.error_in_exec = problem  # the front end stops "Run All" at a file not written
 
@@ -149,7 +152,7 @@ class CellRecorder:
         for entry in entries:
             if entry.recording is not None:
                 entry.recording.stop()
-                finish_failed(self._shell, entry.options, entry.trace)
+                finish_failed(self._shell, entry.options, entry.trace())
 
 
 def run_cell_magic(
@@ -177,8 +180,8 @@ def _run_inside(shell: InteractiveShell, syntax: Syntax, options: Options, cell:
     try:
         with recording:
             value = code.call()
-    except BaseException:
-        finish_failed(shell, options, _trace(syntax, recording))
+    except BaseException as error:
+        finish_failed(shell, options, _trace(syntax, recording, error))
         raise
     finish(shell, options, _trace(syntax, recording))
     return value

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from jupyter_serprof.magics.code import Code, compile_code
 from jupyter_serprof.magics.options import GRAPHSTAGES, Options, help_text, parse
@@ -64,7 +64,8 @@ def _run_expression(shell: InteractiveShell, options: Options, code: Code) -> No
     except UsageError:
         raise
     except BaseException as error:
-        _show_failed(shell, options, stages, error)
+        if stages.has_spans or isinstance(error, KeyboardInterrupt):
+            finish_failed(shell, options, stages.trace)
         raise
     finish(shell, options, trace)
 
@@ -85,20 +86,10 @@ def _run_statement(shell: InteractiveShell, options: Options, code: Code) -> Non
         with recording:
             code.call()
     except BaseException as error:
-        _show_failed(shell, options, recording, error)
+        if recording.has_spans or isinstance(error, KeyboardInterrupt):
+            finish_failed(shell, options, api.explained(recording.trace, "", error))
         raise
     finish(shell, options, api.explained(recording.trace, f"%serprof {options.code}"))
-
-
-def _show_failed(
-    shell: InteractiveShell,
-    options: Options,
-    source: Any,  # noqa: ANN401  (what has a trace; magics import no layer below the API)
-    error: BaseException,
-) -> None:
-    """Show what was measured; an error before anything was is only that."""
-    if source.has_spans or isinstance(error, KeyboardInterrupt):
-        finish_failed(shell, options, source.trace)
 
 
 def _name(options: Options) -> str:

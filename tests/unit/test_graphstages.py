@@ -671,3 +671,49 @@ def test_a_recording_of_stages_is_a_recording() -> None:
 
     # then
     assert isinstance(made, Recording)
+
+
+# What cannot be pickled
+
+
+@pytest.mark.parametrize("compute", [False, True], ids=["persist", "compute"])
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda lock: mapped(lambda block: (block, lock)[0]), ("lambda-", "function", "(lock)")),
+        (lambda lock: dask.delayed(len)([1, {"a": lock}]), ("len-", "argument 0[1]['a'] (lock)")),
+    ],
+    ids=["captured", "argument"],
+)
+def test_a_graph_that_cannot_be_pickled_names_the_path(
+    client: Client, compute: bool, make: Callable[[object], object], said: tuple[str, ...]
+) -> None:
+    """The user's own error, and in the document the layer, the argument and the path inside."""
+    # given
+    experiment = stages(make(threading.Lock()), compute=compute)
+
+    # when
+    with pytest.raises(TypeError, match="Could not serialize") as caught:
+        experiment.run()
+
+    # then
+    told = notes(experiment.trace)
+    assert "the graph was not sent. " in told
+    assert all(part in told for part in said), told
+    assert " at 0x" not in told
+    assert not hasattr(caught.value, "__notes__")
+    assert forgotten(client)
+
+
+def test_other_errors_have_no_such_note(client: Client) -> None:
+    """A task that raises was sent."""
+    # given
+    experiment = stages(mapped(failing))
+
+    # when
+    with pytest.raises(LookupError):
+        experiment.run()
+
+    # then
+    assert "not sent" not in notes(experiment.trace)
+    assert forgotten(client)

@@ -1,0 +1,448 @@
+"""%graphstages and %%graphstages in a plain IPython shell, with a cluster in this process."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from dasks import GATE, failing, forgotten, mapped, scheduler_tasks, small_array, started
+from IPython.core.completer import provisionalcompleter
+from shells import Ran
+
+from jupyter_serprof.capture.patching import armed_places
+from jupyter_serprof.model import Trace, load
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from distributed import Client
+    from IPython.core.interactiveshell import InteractiveShell
+
+#: Typed in part only.
+dask: Any = import_module("dask")
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Client]:
+    """A cluster in this process."""
+    with started() as made:
+        yield made
+
+
+@pytest.fixture
+def user(shell: InteractiveShell, client: Client) -> Iterator[InteractiveShell]:
+    """A shell with an array, a client and the user's functions."""
+    GATE.set()
+    shell.user_ns.update(x=small_array(), dask=dask, client=client, mapped=mapped, failing=failing)
+    yield shell
+    assert armed_places() == []
+
+
+def notes(trace: Trace) -> str:
+    """Return what the document says about itself."""
+    return " ".join(trace.quality.notes)
+
+
+def stages(trace: Trace) -> set[str]:
+    """Return the libraries whose stages were seen."""
+    return {span.stage for span in trace.spans}
+
+
+# A line
+
+
+def test_a_collection_is_persisted_shown_and_released(
+    user: InteractiveShell, client: Client
+) -> None:
+    """One document named by the code; no value, nothing in Out, nothing on the cluster."""
+    # given
+    count = len(user.user_ns["Out"])
+
+    # when
+    ran = Ran(user, "%graphstages x.sum()")
+
+    # then
+    assert ran.result.success, ran.out
+    assert ran.value is None
+    assert len(user.user_ns["Out"]) == count
+    assert (ran.trace.name, ran.trace.outcome) == ("x.sum()", "ok")
+    assert {"dask.serialize", "dask.execute"} <= stages(ran.trace)
+    assert "dask.gather" not in stages(ran.trace)
+    assert forgotten(client)
+
+
+def test_compute_gathers(user: InteractiveShell, client: Client) -> None:
+    """--compute brings the result to the client, and drops it."""
+    # when
+    ran = Ran(user, "%graphstages --compute --timeout 60 x.sum()")
+
+    # then
+    assert "dask.gather" in stages(ran.trace)
+    assert forgotten(client)
+
+
+@pytest.mark.parametrize("code", ["x.sum().compute()", "client.submit(len, [1]).result()"])
+def test_code_that_computes_by_itself_is_shown(user: InteractiveShell, code: str) -> None:
+    """A concrete result of Dask is no mistake."""
+    # when
+    ran = Ran(user, f"%graphstages {code}")
+
+    # then
+    assert ran.result.success, ran.err
+    assert "dask.execute" in stages(ran.trace)
+
+
+def test_a_statement_keeps_what_it_assigns(user: InteractiveShell, client: Client) -> None:
+    """`y = x.persist()` stays on the cluster, and nobody waits for it."""
+    # when
+    ran = Ran(user, "%graphstages y = x.persist()")
+
+    # then
+    assert ran.trace.name == "y = x.persist()"
+    assert "dask.serialize" in stages(ran.trace)
+    assert float(user.user_ns["y"].sum().compute()) == 32.0
+    assert scheduler_tasks(client)
+    del user.user_ns["y"]
+    assert forgotten(client)
+
+
+def test_the_options_are_those_of_the_other_magic(user: InteractiveShell, tmp_path: Path) -> None:
+    """-o, --name, --save, -q and --detail."""
+    # given
+    path = tmp_path / "a run.serprof.json"
+
+    # when
+    ran = Ran(user, f"%graphstages -q -o trace --name mine --detail --save '{path}' x.sum()")
+
+    # then
+    assert ran.result.success, ran.err
+    assert ran.documents == []
+    assert user.user_ns["trace"].name == "mine"
+    assert load(path) == user.user_ns["trace"]
+
+
+def test_variables_of_a_function_are_seen(user: InteractiveShell) -> None:
+    """The magic inside a function sees its locals."""
+    # when
+    ran = Ran(user, "def f(z):\n    %graphstages z.sum()\nf(x)")
+
+    # then
+    assert ran.trace.outcome == "ok"
+
+
+# A cell
+
+
+def test_a_cell_is_as_without_the_magic(user: InteractiveShell) -> None:
+    """Top-level await, magics, assignments and the last value all work."""
+    # given
+    cell = (
+        "%%graphstages --name mine\nimport asyncio\nawait asyncio.sleep(0)\n"
+        "y = (x + 1).sum().compute()\n%time z = 1\nfloat(y)"
+    )
+
+    # when
+    ran = Ran(user, cell)
+
+    # then
+    assert ran.result.success, ran.out
+    assert ran.value == 48.0
+    assert user.user_ns["z"] == 1
+    assert (ran.trace.name, ran.trace.outcome) == ("mine", "ok")
+    assert {"dask.serialize", "dask.execute", "dask.gather"} <= stages(ran.trace)
+
+
+def test_each_computation_of_a_cell_is_a_group(user: InteractiveShell) -> None:
+    """Three computations, three blocks of rows, in their order."""
+    # when
+    ran = Ran(
+        user, "%%graphstages\nx.sum().compute()\ndask.compute(x.max(), x.min())\ny = x.persist()"
+    )
+
+    # then
+    titles = [group.title for group in ran.trace.groups]
+    assert [title[:2] for title in titles] == ["1:", "2:", "3:"]
+    assert ["compute" in title or "persist" in title for title in titles] == [True] * 3
+
+
+@pytest.mark.parametrize("below", ["", "%%time\n"])
+def test_a_raising_cell_shows_its_own_error_and_its_picture(
+    user: InteractiveShell, client: Client, below: str
+) -> None:
+    """The task's exception, at the cell's line, without frames of ours."""
+    # when
+    ran = Ran(user, f"{below}%%graphstages\nmapped(failing).compute()")
+
+    # then
+    assert isinstance(ran.result.error_in_exec, LookupError)
+    assert "jupyter_serprof" not in ran.out
+    assert ran.trace.outcome == "error"
+    assert "dask.serialize" in stages(ran.trace)
+    assert forgotten(client)
+
+
+def test_a_cell_below_another_cell_magic_returns_its_value(user: InteractiveShell) -> None:
+    """%%graphstages under %%time: recorded once."""
+    # when
+    ran = Ran(user, "%%time\n%%graphstages\nfloat(x.sum().compute())")
+
+    # then
+    assert ran.value == 32.0
+    assert "Wall time" in ran.out
+    assert "dask.execute" in stages(ran.trace)
+
+
+# What is wrong
+
+
+def test_the_error_of_a_task_has_no_frame_of_ours(user: InteractiveShell, client: Client) -> None:
+    """The user's own exception, one traceback, and what was measured until then."""
+    # when
+    ran = Ran(user, "%graphstages mapped(failing)")
+
+    # then
+    assert isinstance(ran.result.error_in_exec, LookupError)
+    assert "jupyter_serprof" not in ran.out
+    assert ran.out.count("Traceback (most recent call last)") == 1
+    assert ran.trace.outcome == "error"
+    assert forgotten(client)
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        "%graphstages x.map_blocks(lambda block: (block, lock)[0], dtype=float)",
+        "%graphstages y = x.map_blocks(lambda block: (block, lock)[0], dtype=float).compute()",
+        "%%graphstages\nx.map_blocks(lambda block: (block, lock)[0], dtype=float).compute()",
+    ],
+    ids=["expression", "statement", "cell"],
+)
+def test_a_graph_that_cannot_be_pickled_names_the_path(user: InteractiveShell, cell: str) -> None:
+    """The user's own error, and the path in the document."""
+    # given
+    Ran(user, "import threading\nlock = threading.Lock()")
+
+    # when
+    ran = Ran(user, cell)
+
+    # then
+    assert isinstance(ran.result.error_in_exec, TypeError)
+    assert "Could not serialize" in ran.out
+    assert "the graph was not sent. lambda-" in notes(ran.trace)
+    assert "lock" in notes(ran.trace)
+
+
+def test_a_timeout_is_one_line_and_a_picture(user: InteractiveShell, client: Client) -> None:
+    """Run All stops; the partial picture says interrupted."""
+    # given
+    GATE.clear()
+    user.user_ns["gated"] = import_module("dasks").gated
+
+    # when
+    ran = Ran(user, "%graphstages --timeout 0.05 mapped(gated)")
+    GATE.set()
+
+    # then
+    assert not ran.result.success
+    assert "mapped(gated) was not done after 0.05 s" in ran.err
+    assert "Traceback" not in ran.out
+    assert ran.trace.outcome == "interrupted"
+    assert forgotten(client)
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("%graphstages 1 + 1", "1 + 1 gave an int, and nothing of Dask ran"),
+        ("%graphstages [ran()]", "gave a list of 1"),
+        ("%graphstages x = = 3", "SyntaxError: invalid syntax"),
+        ("%graphstages await x", "Write %%graphstages on the first line"),
+        ("%graphstages --repeat 3 x", "unknown option --repeat"),
+        ("%graphstages --compute y = x", "Assign first, then: %graphstages --compute NAME"),
+        ("%graphstages --timeout 5 y = x", "--timeout runs a collection"),
+        ("%%graphstages --timeout 5\nran()", "--timeout does not go with a whole cell"),
+        ("%%graphstages x\nran()", "the options of %%graphstages: x. Move it below"),
+        ("%%time\n%%graphstages\nawait ran()", "Write %%graphstages on the first line"),
+    ],
+)
+def test_what_is_wrong_is_one_line(user: InteractiveShell, line: str, said: str) -> None:
+    """No traceback, no picture, and the names of the magic that was typed."""
+    # given
+    Ran(user, "def ran(): global has_run; has_run = True")
+
+    # when
+    ran = Ran(user, line)
+
+    # then
+    assert not ran.result.success
+    assert said in ran.err
+    assert "Traceback" not in ran.out
+    assert ran.documents == []
+    assert ("has_run" in user.user_ns) is ("[ran()]" in line)
+
+
+def test_a_name_that_is_not_defined_is_only_that(user: InteractiveShell) -> None:
+    """Nothing was measured, so nothing is shown."""
+    # when
+    ran = Ran(user, "%graphstages nowhere")
+
+    # then
+    assert isinstance(ran.result.error_in_exec, NameError)
+    assert ran.documents == []
+
+
+@pytest.mark.parametrize(
+    ("cell", "said"),
+    [
+        (
+            "%%graphstages\ny = 1",
+            "nothing of Dask ran in it; to see pickle and Ray, write %%serprof",
+        ),
+        ("%graphstages y = 1", "write %serprof y = 1"),
+    ],
+)
+def test_code_without_dask_is_told_so(user: InteractiveShell, cell: str, said: str) -> None:
+    """It ran, and the document says what would show more."""
+    # when
+    ran = Ran(user, cell)
+
+    # then
+    assert ran.result.success
+    assert user.user_ns["y"] == 1
+    assert said in notes(ran.trace)
+    assert said in ran.bundles[0]["text/plain"].replace("\n      ", " ")
+
+
+def test_what_was_persisted_before_is_told_so(user: InteractiveShell, client: Client) -> None:
+    """Also in the text of the output."""
+    # given
+    Ran(user, "kept = x.persist()\ndask.distributed.wait(kept);")
+
+    # when
+    ran = Ran(user, "%graphstages kept")
+
+    # then
+    assert "kept was persisted before: its 4 keys are on the cluster" in notes(ran.trace)
+    assert float(user.user_ns["kept"].sum().compute()) == 32.0
+    del user.user_ns["kept"]
+    assert forgotten(client)
+
+
+@pytest.mark.parametrize(
+    "cell", ["%graphstages ran()", "%%graphstages\nran()", "%%time\n%%graphstages\nran()"]
+)
+def test_without_dask_the_pip_line_is_told(
+    user: InteractiveShell, monkeypatch: pytest.MonkeyPatch, cell: str
+) -> None:
+    """Before the code runs."""
+    # given
+    Ran(user, "def ran(): global has_run; has_run = True")
+    monkeypatch.setitem(sys.modules, "dask", None)
+
+    # when
+    ran = Ran(user, cell)
+
+    # then
+    assert 'Dask, which is not installed. Run: pip install "jupyter_serprof[dask]"' in ran.err
+    assert "has_run" not in user.user_ns
+    assert ran.documents == []
+
+
+# Alone
+
+
+def test_alone_it_lists_the_collections(user: InteractiveShell, client: Client) -> None:
+    """A table of the user's variables, nothing computed, and how to go on."""
+    # given
+    Ran(user, "kept = x.persist()\n_hidden = x + 1")
+    before = len(scheduler_tasks(client))
+    kind = "Array float64 (4, 4) 4"
+
+    # when
+    ran = Ran(user, "%graphstages")
+
+    # then
+    assert ran.result.success
+    lines = [line.split() for line in ran.out.splitlines() if line]
+    assert lines[0] == ["name", "type", "partitions", "tasks", "layers", "results"]
+    assert lines[1] == ["kept", *f"{kind} 4 1 on the cluster".split()]
+    assert lines[2] == ["x", *f"{kind} 8 2".split()]
+    assert "    %graphstages x\n" in ran.out
+    assert "_hidden" not in ran.out
+    assert len(scheduler_tasks(client)) <= max(before, 4)
+    del user.user_ns["kept"]
+    assert forgotten(client)
+
+
+def test_alone_without_collections_it_shows_how_to_begin(user: InteractiveShell) -> None:
+    """Three lines to paste."""
+    # given
+    del user.user_ns["x"]
+
+    # when
+    ran = Ran(user, "%graphstages")
+
+    # then
+    assert "There is no Dask collection" in ran.out
+    assert "%graphstages (x + x.T).sum()" in ran.out
+
+
+@pytest.mark.parametrize("cell", ["%graphstages -h", "%%graphstages --help\nran = True"])
+def test_help_is_printed_and_nothing_runs(user: InteractiveShell, cell: str) -> None:
+    """-h anywhere."""
+    # when
+    ran = Ran(user, cell)
+
+    # then
+    assert "See every stage of a Dask computation" in ran.out
+    assert "--timeout SECONDS" in ran.out
+    assert "ran" not in user.user_ns
+
+
+# Loading, completion
+
+
+def test_unloading_takes_both_magics_away(user: InteractiveShell) -> None:
+    """The question mark shows the help; after unloading neither is there."""
+    # given
+    magics = user.magics_manager.magics
+
+    # when
+    document = magics["line"]["graphstages"].__doc__
+    Ran(user, "%unload_ext jupyter_serprof")
+
+    # then
+    assert "--compute" in (document or "")
+    assert "graphstages" not in magics["line"]
+    assert "graphstages" not in magics["cell"]
+    assert "not found" in Ran(user, "%graphstages x").err
+
+
+@pytest.mark.parametrize(
+    ("line", "offered"),
+    [
+        ("%graphstages --t", {"--timeout"}),
+        ("%graphstages --", {"--name", "--compute", "--timeout", "--detail", "--save", "--help"}),
+        ("%%graphstages --", {"--name", "--detail", "--save", "--help"}),
+        ("%graphstages --timeout 3 --c", {"--compute"}),
+        ("%graphstages x --c", set[str]()),
+        ("graphstages --c", set[str]()),
+    ],
+)
+def test_options_are_completed_where_they_may_stand(
+    user: InteractiveShell, line: str, offered: set[str]
+) -> None:
+    """Those of this magic, before the code and nowhere else."""
+    # given
+    completer: Any = user.Completer
+    completer.use_jedi = False
+
+    # when
+    with provisionalcompleter():
+        found = {one.text for one in completer.completions(line, len(line))}
+
+    # then
+    assert {text for text in found if text.startswith("-")} == offered
