@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 
 import { MIME_TYPE } from "../src/core/document";
 import anywidget from "../src/hosts/anywidget";
@@ -94,6 +94,69 @@ describe("a widget that is drawn again and again", () => {
     model.fire("change:document");
 
     expect(chosen(place)).toBe(`Findings${sampleTrace().findings?.length}`);
+  });
+});
+
+describe("keys, where the application hears of them first", () => {
+  const heard = vi.fn();
+  const listen = (event: Event): void => {
+    const target = event.target as Element;
+    if (target.closest("[data-lm-suppress-shortcuts]") === null) {
+      heard((event as KeyboardEvent).key);
+    }
+  };
+
+  beforeEach(() => {
+    document.addEventListener("keydown", listen, true);
+  });
+
+  afterEach(() => {
+    document.removeEventListener("keydown", listen, true);
+    heard.mockClear();
+  });
+
+  function press(target: Element | null | undefined, key: string, more: KeyboardEventInit = {}) {
+    heard.mockClear();
+    target?.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, ...more }));
+    return heard.mock.calls.length > 0;
+  }
+
+  it.each(["mime", "anywidget"])("stay with the picture that uses them: %s", async (host) => {
+    const place = document.createElement("div");
+    document.body.append(place);
+    let end: () => void;
+    if (host === "mime") {
+      const renderer = mime.rendererFactory.createRenderer({} as never);
+      await renderer.renderModel({ data: { [MIME_TYPE]: sampleTrace() }, metadata: {} } as never);
+      place.append(renderer.node);
+      end = () => renderer.dispose();
+    } else {
+      end = anywidget.render({ model: modelOf(sampleTrace()), el: place });
+    }
+    const lanes = choices(place).find((one) => one.textContent === "Lanes");
+    lanes?.click();
+    await Promise.resolve();
+    const canvas = place.querySelector("[role=application]");
+    const help = place.querySelector("button[aria-label='Keys and marks']");
+
+    expect(canvas).not.toBeNull();
+    expect(["a", "d", "n", "0", "ArrowDown", "Escape"].map((key) => press(canvas, key))).toEqual(
+      new Array(6).fill(false),
+    );
+    expect(press(canvas, "s", { ctrlKey: true })).toBe(true);
+    expect(press(canvas, "F5")).toBe(true);
+    expect(press(lanes, "ArrowDown")).toBe(false);
+    expect(press(lanes, "b")).toBe(true);
+    expect(press(help, "Enter")).toBe(false);
+    expect(press(help, "b")).toBe(true);
+    help?.setAttribute("aria-expanded", "false");
+    expect(press(help, "ArrowRight")).toBe(false);
+    expect(press(place.querySelector("input"), "b")).toBe(false);
+    expect(press(place.querySelector("p"), "Enter")).toBe(true);
+
+    end();
+    document.body.append(canvas as Element);
+    expect(press(canvas, "a")).toBe(true);
   });
 });
 

@@ -18,12 +18,12 @@ import pytest
 from playwright.sync_api import sync_playwright
 
 from ui.samples import write_notebooks
-from ui.screen import Screen
+from ui.screen import PATIENCE_MS, Screen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from playwright.sync_api import Browser
+    from playwright.sync_api import Browser, BrowserContext
 
 FOLDER = Path(__file__).parent
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
@@ -96,11 +96,21 @@ def bare_jupyter(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield url
 
 
+@pytest.fixture(scope="session")
+def context(browser: Browser) -> Iterator[BrowserContext]:
+    """One cache for all: JupyterLab's scripts are fetched and compiled once."""
+    with closing(browser.new_context()) as made:
+        made.set_default_timeout(PATIENCE_MS)
+        yield made
+
+
 @pytest.fixture
-def screen(browser: Browser, pictures: Path, request: pytest.FixtureRequest) -> Iterator[Screen]:
+def screen(
+    context: BrowserContext, pictures: Path, request: pytest.FixtureRequest
+) -> Iterator[Screen]:
     """Open a window of its own; an exception in the page fails the test."""
     name = request.node.name.removeprefix("test_").replace("[", "-").rstrip("]")
-    with closing(Screen(browser, pictures / name)) as opened:
+    with closing(Screen(context, pictures / name)) as opened:
         yield opened
         opened.check()
 

@@ -11,7 +11,7 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from playwright.sync_api import Browser, ConsoleMessage, Locator, Page
+    from playwright.sync_api import BrowserContext, ConsoleMessage, Locator, Page
 
 READY = '.jsp-root[data-ready="1"]'
 BUILT = Path(__file__).parents[2] / "jupyter_serprof/static"
@@ -46,13 +46,13 @@ _CHOICES = ".jsp-switch [role=radio]"
 
 
 class Screen:
-    """A page in a context of its own."""
+    """A page of its own; the context, and with it the cache of the browser, is shared."""
 
-    def __init__(self, browser: Browser, picture: Path) -> None:
-        self._context = browser.new_context(viewport={"width": 1280, "height": 900})
-        self._context.set_default_timeout(PATIENCE_MS)
+    def __init__(self, context: BrowserContext, picture: Path) -> None:
+        self._context = context
         self._picture = picture
-        self.page: Page = self._context.new_page()
+        self.page: Page = context.new_page()
+        self.page.set_viewport_size({"width": 1280, "height": 900})
         self.errors: list[str] = []
         self.requests: list[str] = []
         #: What the page has written to its console as an error.
@@ -66,8 +66,9 @@ class Screen:
             self.complaints.append(f"{message.text} ({message.location.get('url', '')})")
 
     def close(self) -> None:
-        """Close the window."""
-        self._context.close()
+        """Close the window; the next one is online again."""
+        self.page.close()
+        self._context.set_offline(offline=False)
 
     def check(self) -> None:
         """Fail if a script of the page has thrown."""

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+from base64 import b64decode
 from typing import TYPE_CHECKING
 
 import pytest
 
 from jupyter_serprof.model import from_document, load
-from ui.samples import SWEEP, TRACE
+from jupyter_serprof.model.document import MIME_TYPE
+from ui.samples import SWEEP, code_cell, full_trace, output, write_notebook
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from playwright.sync_api import Page
 
     from ui.screen import Screen
 
@@ -26,15 +30,30 @@ SAVE_SETTINGS = """(raw) => globalThis.jupyterapp.serviceManager.settings.save(
   "jupyter-serprof:plugin", raw)"""
 SAVE_THEME = """(theme) => globalThis.jupyterapp.serviceManager.settings.save(
   "@jupyterlab/apputils-extension:themes", JSON.stringify({ theme }))"""
+RUN_COUNT = """(i) =>
+  globalThis.jupyterapp.shell.currentWidget.content.widgets[i].model.executionCount"""
+OUTPUTS = """(i) =>
+  globalThis.jupyterapp.shell.currentWidget.content.widgets[i].model.outputs.toJSON()"""
+#: A cell was run once more than so often, and is not running.
+DONE = """([i, count]) => {
+  const { model, promptNode } =
+    globalThis.jupyterapp.shell.currentWidget.content.widgets[i];
+  return model.executionCount > count && model.executionState === "idle";
+}"""
+ACTIVATE = "(i) => { globalThis.jupyterapp.shell.currentWidget.content.activeCellIndex = i; }"
 COUNT = "() => globalThis.jupyterapp.shell.currentWidget.content.widgets.length"
+
+
+def opened(screen: Screen, host: str, jupyter: str, name: str) -> Page:
+    """Open a notebook in one of the two applications."""
+    return (screen.open_lab if host == "lab" else screen.open_notebook)(jupyter, name)
 
 
 @pytest.mark.parametrize("host", ["lab", "notebook"])
 def test_the_button_of_a_cell_profiles_it(screen: Screen, jupyter: str, host: str) -> None:
     """One click: the magic is put on top, the extension is loaded, the picture appears."""
     # given
-    opened = screen.open_lab if host == "lab" else screen.open_notebook
-    page = opened(jupyter, "live.ipynb")
+    page = opened(screen, host, jupyter, "live.ipynb")
     page.locator(".jp-CodeCell").nth(1).locator(".jp-InputArea-editor").click()
     button = page.locator(".jp-cell-toolbar [data-command='serprof:profile-cell']").first
 
@@ -48,18 +67,29 @@ def test_the_button_of_a_cell_profiles_it(screen: Screen, jupyter: str, host: st
     assert "Pickle" in drawn.first.inner_text()
 
 
-def test_stages_of_a_cell_replace_the_other_magic(screen: Screen, jupyter: str) -> None:
-    """A cell has one of our magics, not two on top of each other."""
+@pytest.mark.parametrize("host", ["lab", "notebook"])
+def test_stages_of_a_cell_replace_the_other_magic_and_run(
+    screen: Screen, jupyter: str, host: str
+) -> None:
+    """A cell has one of our magics, not two on top of each other; it is run with the new one."""
     # given
-    page = screen.open_lab(jupyter, "live.ipynb")
+    page = opened(screen, host, jupyter, "live.ipynb")
     page.locator(".jp-CodeCell").nth(2).locator(".jp-InputArea-editor").click()
+    screen.command("serprof:profile-cell")
+    page.wait_for_function(DONE, arg=[2, 0])
+    count = page.evaluate(RUN_COUNT, 2)
 
     # when
-    screen.command("serprof:profile-cell")
+    page.evaluate(ACTIVATE, 2)
     screen.command("serprof:stages-of-cell")
 
     # then
     assert page.evaluate(SOURCE, 2) == "%%graphstages\n1 + 1"
+    page.wait_for_function(DONE, arg=[2, count])
+    screen.shoot()
+    outputs = json.dumps(page.evaluate(OUTPUTS, 2))
+    assert "No module" not in outputs
+    assert "SyntaxError" not in outputs
 
 
 @pytest.mark.parametrize("host", ["lab", "notebook"])
@@ -68,8 +98,7 @@ def test_the_side_panel_lists_jumps_pins_and_compares(
 ) -> None:
     """All profiles of a notebook at hand, read from its outputs."""
     # given
-    opened = screen.open_lab if host == "lab" else screen.open_notebook
-    page = opened(jupyter, "saved.ipynb")
+    page = opened(screen, host, jupyter, "saved.ipynb")
     screen.drawn(1)
 
     # when
@@ -108,39 +137,49 @@ def test_the_side_panel_follows_the_notebook(screen: Screen, jupyter: str) -> No
     page.locator(".jsp-side[data-count='3']").wait_for()
 
 
+@pytest.mark.parametrize("way", ["panel", "command", "command in Notebook 7"])
 def test_a_profile_is_exported_without_a_kernel(
-    screen: Screen, jupyter: str, tmp_path: Path
+    screen: Screen, jupyter: str, jupyter_root: Path, tmp_path: Path, way: str
 ) -> None:
     """The document comes out as it went in, the picture as PNG, the page complete."""
     # given
-    page = screen.open_lab(jupyter, "saved.ipynb")
+    page = opened(screen, "notebook" if "7" in way else "lab", jupyter, "saved.ipynb")
     screen.drawn(1)
+    page.evaluate(ACTIVATE, 2 if "command" in way else 0)
     screen.command("serprof:open-panel")
-    item = page.locator(".jsp-side .jsp-side-item").first
+    item = page.locator(".jsp-side .jsp-side-item").nth(1)
     saved = {}
 
     # when
     for kind in ("json", "png", "html"):
         with page.expect_download() as download:
-            item.get_by_text(kind.upper(), exact=True).click()
+            if way == "panel":
+                item.get_by_text(kind.upper(), exact=True).click()
+            else:
+                screen.command(f"serprof:export-{kind}")
         saved[kind] = tmp_path / download.value.suggested_filename
         download.value.save_as(saved[kind])
 
     # then
-    assert saved["json"].name == "ray-get-ray-put-a.serprof.json"
-    assert from_document(json.loads(saved["json"].read_text())) == load(TRACE)
-    assert saved["png"].read_bytes().startswith(b"\x89PNG")
-    assert SWEEP.stem not in saved["html"].name
-    screen.requests.clear()
-    screen.open_file(saved["html"])
+    assert {kind: path.name for kind, path in saved.items()} == {
+        kind: f"a.serprof.{kind}" for kind in saved
+    }
+    assert from_document(json.loads(saved["json"].read_text())) == load(SWEEP)
+    cell = json.loads((jupyter_root / "saved.ipynb").read_text())["cells"][2]
+    assert saved["png"].read_bytes() == b64decode(cell["outputs"][0]["data"]["image/png"])
+    shown = screen.open_file(saved["html"])
     assert screen.drawn().count() == 1
-    assert screen.requests == [saved["html"].as_uri()]
+    assert "Ray and pickle are close for 8.0 MB" in shown.locator(".jsp-root").inner_text()
+    # JupyterLab says good-bye to its server.
+    asked = [url for url in screen.requests if not url.startswith((jupyter, "data:", "blob:"))]
+    assert asked == [saved["html"].as_uri()]
 
 
-def test_the_commands_are_in_the_palette(screen: Screen, jupyter: str) -> None:
+@pytest.mark.parametrize("host", ["lab", "notebook"])
+def test_the_commands_are_in_the_palette(screen: Screen, jupyter: str, host: str) -> None:
     """Whoever looks for a command finds it by its words."""
     # given
-    page = screen.open_lab(jupyter, "saved.ipynb")
+    page = opened(screen, host, jupyter, "saved.ipynb")
     screen.drawn(1)
 
     # when
@@ -161,10 +200,11 @@ def test_the_commands_are_in_the_palette(screen: Screen, jupyter: str) -> None:
     assert {"serprof:compare", "serprof:export-html", "serprof:open-panel"} <= set(names)
 
 
-def test_the_keys_of_the_notebook_stay_its_own(screen: Screen, jupyter: str) -> None:
+@pytest.mark.parametrize("host", ["lab", "notebook"])
+def test_the_keys_of_the_notebook_stay_its_own(screen: Screen, jupyter: str, host: str) -> None:
     """Keys pressed in a picture reach no cell; pressed in the notebook they work as ever."""
     # given
-    page = screen.open_lab(jupyter, "saved.ipynb")
+    page = opened(screen, host, jupyter, "saved.ipynb")
     root = screen.drawn(1).first
     count = page.evaluate(COUNT)
     root.get_by_role("radio", name="Lanes").click()
@@ -181,10 +221,11 @@ def test_the_keys_of_the_notebook_stay_its_own(screen: Screen, jupyter: str) -> 
     page.wait_for_function(f"() => ({COUNT})() === {count + 1}")
 
 
-def test_a_theme_change_repaints(screen: Screen, jupyter: str) -> None:
+@pytest.mark.parametrize("host", ["lab", "notebook"])
+def test_a_theme_change_repaints(screen: Screen, jupyter: str, host: str) -> None:
     """Dark and back: colours follow at once, and both can be read (axe-core)."""
     # given
-    screen.open_lab(jupyter, "saved.ipynb")
+    opened(screen, host, jupyter, "saved.ipynb")
     root = screen.drawn(3).first
     light = root.evaluate(GROUND)
 
@@ -203,25 +244,40 @@ def test_a_theme_change_repaints(screen: Screen, jupyter: str) -> None:
     assert screen.violations(ignored=SURROUNDINGS) == []
 
 
-def test_the_settings_choose_the_first_view_and_the_palette(screen: Screen, jupyter: str) -> None:
+def test_the_settings_choose_first_view_palette_and_cap(
+    screen: Screen, jupyter: str, jupyter_root: Path
+) -> None:
     """Kept by JupyterLab, in force at the next load; "light" stays light in a dark theme."""
-    # given
-    page = screen.open_lab(jupyter, "saved.ipynb")
-    screen.drawn(1)
+    # given: one document of 24 kB, one of 3 kB
+    large = {**full_trace(), "name": "large", "strings": ["x" * 1000] * 20}
+    outputs = [output({MIME_TYPE: document}, {}) for document in (large, full_trace())]
+    write_notebook(jupyter_root / "settings.ipynb", [code_cell("1", *outputs)])
+    page = screen.open_lab(jupyter, "settings.ipynb")
+    before = look(screen)
 
     # when
-    page.evaluate(SAVE_SETTINGS, '{"defaultView": "table", "palette": "light"}')
+    page.evaluate(SAVE_SETTINGS, '{"defaultView": "details", "palette": "light", "embedCapKB": 10}')
     page.evaluate(SAVE_THEME, "JupyterLab Dark")
-    screen.open_lab(jupyter, "saved.ipynb")
-    root = screen.drawn(1).first
+    screen.open_lab(jupyter, "settings.ipynb")
     page.locator("body[data-jp-theme-light='false']").wait_for(state="attached")
 
     # then
-    screen.shoot()
     try:
-        chosen = root.get_by_role("radio", name="Table")
-        assert chosen.get_attribute("aria-checked") == "true"
-        assert root.evaluate(GROUND) == "rgb(255, 255, 255)"
+        after = look(screen)
+        screen.shoot()
     finally:
         page.evaluate(SAVE_SETTINGS, "{}")
         page.evaluate(SAVE_THEME, "JupyterLab Light")
+    assert before == ("Waterfall", "rgb(255, 255, 255)", [])
+    assert after[:2] == ("Details", "rgb(255, 255, 255)")
+    assert [text.split(" in the notebook")[0] for text in after[2]] == ["23.7\N{NO-BREAK SPACE}kB"]
+
+
+def look(screen: Screen) -> tuple[str, str, list[str]]:
+    """Return the first view, the ground below it, and what the panel says is large."""
+    root = screen.drawn(2).first
+    screen.command("serprof:open-panel")
+    screen.page.locator(".jsp-side[data-count='2']").wait_for()
+    chosen = root.locator("[role=radio][aria-checked=true]").inner_text()
+    heavy = screen.page.locator(".jsp-side-heavy").all_inner_texts()
+    return chosen, str(root.evaluate(GROUND)), heavy

@@ -6,6 +6,7 @@
  */
 
 import { mount } from "../mount";
+import { keepKeys } from "./shortcuts";
 import { steadily } from "./steady";
 
 /** What anywidget gives a module; only what is used here. */
@@ -39,7 +40,9 @@ function render({ model, el }: Place): () => void {
   const picture = mount(el, feed.document, view === "" ? {} : { view });
   const follow = (document: unknown): void => steadily(el, () => picture.update(document));
   feed.followers.add(follow);
+  const releaseKeys = keepKeys();
   return () => {
+    releaseKeys();
     feed.followers.delete(follow);
     picture.destroy();
   };

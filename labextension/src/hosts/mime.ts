@@ -8,12 +8,14 @@ import type { Host, View } from "../core/host";
 import { mount } from "../mount";
 import { plainText, tellText } from "./plain";
 import { preferences } from "./preferences";
+import { keepKeys } from "./shortcuts";
 import { steadily } from "./steady";
 
 const PRESSED = "a, button, input, select, summary, [role=button]";
 
 class DocumentWidget extends Widget implements IRenderMime.IRenderer {
   #view: View | null = null;
+  readonly #releaseKeys = keepKeys();
 
   constructor() {
     super();
@@ -34,6 +36,9 @@ class DocumentWidget extends Widget implements IRenderMime.IRenderer {
   }
 
   override dispose(): void {
+    if (!this.isDisposed) {
+      this.#releaseKeys();
+    }
     this.#view?.destroy();
     this.#view = null;
     super.dispose();
