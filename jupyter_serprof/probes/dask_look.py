@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from heapq import heappush, heapreplace
-from itertools import islice
+from itertools import chain, islice
 
 from jupyter_serprof.probes.dask_large import Large, label, large_objects
 from jupyter_serprof.probes.dask_picklers import (
@@ -99,7 +99,7 @@ class GraphBytes:
     Attributes
     ----------
     size_bytes
-        Sum over the layers; within 1 % of one pickle of the whole graph if that has 100 kB.
+        Sum over the layers; within 1 % of one pickle of what was sent, if that has 100 kB.
     keys
         The 20 largest.
     pickler
@@ -229,11 +229,12 @@ class _Look:
             self._not_opened.append(f"{skipped} pieces of the graph: their bytes are not counted")
 
     def _count_section(self, section: Section, layer: _Layer) -> bool:
-        items, step = iter(section.items), 1 if len(section.items) <= _SHORT else _STEP
+        is_short = section.has_keys and len(section.items) <= _SHORT
+        items, step = iter(section.items), 1 if is_short else _STEP
         while some := list(islice(items, step)):
             if self._is_late():
                 return False
-            size = self._pickler.size_bytes(some)
+            size = self._pickler.size_bytes(_pickled(section, some))
             self._add(section, layer, size)
             if size >= LARGE_BYTES or step == 1:
                 self._look_closer(section, layer, some, size)
@@ -249,7 +250,8 @@ class _Look:
     def _look_closer(self, section: Section, layer: _Layer, some: list[Item], size: int) -> None:
         """Count several items for themselves, keep the largest keys, open what is large."""
         own = CountingPickler(self._kind)
-        sizes = [size] if len(some) == 1 else [own.size_bytes([item]) for item in some]
+        apart = [_pickled(section, [item]) for item in some]
+        sizes = [size] if len(some) == 1 else [own.size_bytes(values) for values in apart]
         for (key, value), one in zip(some, sizes, strict=True):
             if section.has_keys:
                 self._add_key(section.layer, key, one)
@@ -321,6 +323,13 @@ class _Look:
         count = sum(found.references.values()) if found.is_counted else None
         kind = label(found.large.value)
         return ObjectBytes(found.layer, found.key, kind, found.large.size_bytes, count)
+
+
+def _pickled(section: Section, items: list[Item]) -> list[object]:
+    """Return what the pickle has of items: with the keys, without the names of attributes."""
+    if section.has_keys:
+        return list(chain.from_iterable(items))
+    return [value for _, value in items]
 
 
 def _is_template(section: Section) -> bool:

@@ -10,13 +10,18 @@ import copyreg
 import pickle
 import sys
 import types
-from collections.abc import Iterable, Iterator, Mapping
-from itertools import chain
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
 
-#: Of each dump PROTO (2 bytes), the header of its FRAME (9), STOP (1); of the list around the items
-#: EMPTY_LIST, MEMOIZE, MARK and APPENDS. Source: CPython 3.11, Modules/_pickle.c.
-_ENVELOPE_BYTES = 2 + 9 + 1 + 4
+#: Of each dump PROTO (2 bytes), the header of its FRAME (9) and STOP (1).
+#: Source: CPython 3.11, Modules/_pickle.c.
+_ENVELOPE_BYTES = 2 + 9 + 1
+#: A dump of less than 4 bytes has no FRAME. Source: as above, FRAME_SIZE_MIN.
+_BARE_BYTES = 2 + 1
+_FRAMED_BYTES = 2 + 9 + 4
+#: Of the list around several items EMPTY_LIST, MEMOIZE, MARK and APPENDS.
+_LIST_BYTES = 4
+_FEW = 2
 _MAIN = b"__main__"
 
 
@@ -60,20 +65,27 @@ class CountingPickler:
         self._dump = kind.make(self._sink).dump
         self.out_of_band_bytes = 0
 
-    def size_bytes(self, items: Iterable[tuple[object, object]]) -> int:
-        """Return the bytes that further items of a dict add to the pickle, in one step.
+    def size_bytes(self, values: Sequence[object]) -> int:
+        """Return the bytes that further objects add to the pickle.
 
         Raises
         ------
         NeedsCloudpickle
             If one names ``__main__`` and this is not cloudpickle.
         """
-        self._dump(list(chain.from_iterable(items)))
+        if len(values) > _FEW:
+            return self._added(list(values)) - _LIST_BYTES
+        # Without a list: each entry in the memo makes later references to others longer.
+        return sum(map(self._added, values))
+
+    def _added(self, value: object) -> int:
+        self._dump(value)
         if not self._is_final and any(_names_main(part) for part in self._sink.written):
             raise NeedsCloudpickle
         beside = sum(self._sink.take_buffers())
         self.out_of_band_bytes += beside
-        return sum(self._sink.take()) + beside - _ENVELOPE_BYTES
+        written = sum(self._sink.take())
+        return written + beside - (_ENVELOPE_BYTES if written >= _FRAMED_BYTES else _BARE_BYTES)
 
 
 def _names_main(part: object) -> bool:

@@ -100,13 +100,14 @@ def _is_a(value: object, module: str, name: str) -> bool:
 
 
 def _high_level(graph: Any) -> Iterator[Section]:  # noqa: ANN401  (a HighLevelGraph)
+    yield Section(DEPENDENCIES, [("", _shell(graph))], times=0)
     # In the order of its pickle: a reference to what came early is shorter.
     for key, part in vars(graph).items():
         if key != "layers":
             yield Section(DEPENDENCIES, [(key, part)], times=0)
             continue
         for name, layer in part.items():
-            yield from _layer(str(name), layer)
+            yield from _layer(name, layer)
 
 
 def _layer(name: str, layer: Any) -> Iterator[Section]:  # noqa: ANN401  (a Layer)
@@ -114,7 +115,9 @@ def _layer(name: str, layer: Any) -> Iterator[Section]:  # noqa: ANN401  (a Laye
         yield _tasks(name, layer)
     elif not _has_plain_state(layer):
         yield Section(name, [(name, layer)])
-    elif _is_a(layer, "dask.blockwise", "Blockwise"):
+        return
+    yield Section(name, [("", name), ("", _shell(layer))], times=0)
+    if _is_a(layer, "dask.blockwise", "Blockwise"):
         yield from _blockwise(name, layer)
     elif _is_a(layer, "dask.highlevelgraph", "MaterializedLayer"):
         state = vars(layer)
@@ -136,6 +139,18 @@ def _tasks(name: str, tasks: Mapping[Any, object]) -> Section:
     if not isinstance(tasks, dict):
         return Section(name, [(name, tasks)])
     return Section(name, tasks.items(), times=1, has_keys=True, tasks=len(tasks))
+
+
+def _shell(owner: object) -> object:
+    """Return an object of the same class with nothing in it: what its pickle has around its parts.
+
+    No class of Dask sees it: it is not initialized, only pickled.
+    """
+    shell: object = object.__new__(type(owner))
+    vars(shell).update(
+        {key: {} if type(part) is dict else None for key, part in vars(owner).items()}
+    )
+    return shell
 
 
 def _has_plain_state(layer: object) -> bool:
@@ -186,15 +201,17 @@ def _block_arguments(name: str, dep: object, count: int | None) -> Iterator[Sect
 
 
 def _expression(expression: Any) -> Iterator[Section]:  # noqa: ANN401  (an Expr)
-    """Yield what an expression and those below it hold, each once."""
-    waiting, seen = [expression], {id(expression)}
+    """Yield what an expression and those below it hold, each once; those below come first."""
+    waiting, seen = [(expression, False)], {id(expression)}
     while waiting:
-        node = waiting.pop()
+        node, is_ready = waiting.pop()
+        if is_ready:
+            yield from _node(node)
+            continue
         below = [part for part in node.operands if _is_a(part, "dask._expr", "Expr")]
         new = [part for part in below if id(part) not in seen]
         seen |= {id(part) for part in new}
-        waiting += reversed(new)
-        yield from _node(node)
+        waiting += [(node, True), *((part, False) for part in reversed(new))]
 
 
 def _node(node: Any) -> Iterator[Section]:  # noqa: ANN401  (an Expr)
@@ -207,6 +224,18 @@ def _node(node: Any) -> Iterator[Section]:  # noqa: ANN401  (an Expr)
         yield from _wrapped_graph(operands)
     else:
         yield from _frame_node(node, operands)
+    yield Section(EXPRESSION, [("", _Shell(node))], times=0)
+
+
+class _Shell:
+    """Pickled as an expression without operands and caches. Source: dask/_expr.py, __reduce__."""
+
+    def __init__(self, node: Any) -> None:  # noqa: ANN401  (an Expr)
+        token, operands = vars(node).get("_determ_token"), [None] * len(node.operands)
+        self._parts = type(node)._reconstruct, (type(node), *operands, token, {})  # noqa: SLF001
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return self._parts
 
 
 def _wrapped_graph(operands: Iterable[Item]) -> Iterator[Section]:

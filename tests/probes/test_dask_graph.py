@@ -338,6 +338,48 @@ def test_sums_of_a_long_graph_match_one_pickle() -> None:
     assert found.size_bytes == pytest.approx(pickled(graph)[1], rel=0.001)
 
 
+def summed(side: int) -> Any:
+    value = da.ones((side, side), chunks=1)
+    return (value + value.T).sum()
+
+
+def chained(count: int) -> Any:
+    value = da.ones((60, 60), chunks=1)
+    for number in range(count):
+        value = value + number
+    return value.sum(axis=0)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: summed(90),
+        lambda: chained(5),
+        lambda: chained(60),
+        lambda: dask.delayed(sum)([dask.delayed(first)(i) for i in range(1_000)]),
+        lambda: db.from_sequence(range(3_000), npartitions=1_500).map(abs).sum(),
+        lambda: da.random.random((50, 50), chunks=2).mean(),
+    ],
+    ids=["sum", "chain", "long chain", "delayed", "bag", "random"],
+)
+@pytest.mark.usefixtures("dask_client")
+def test_the_sum_is_the_size_of_what_is_sent(make: Callable[[], Any]) -> None:
+    """Within 1 %: what pickling piece by piece adds is taken off, and what it leaves out is added.
+
+    Also references, which get longer in a pickle of many objects, are as in one pickle.
+    """
+    # given
+    graph = sent(make().compute)
+
+    # when
+    found = graph_bytes(graph)
+
+    # then
+    size = pickled(graph)[1]
+    assert size > 50_000
+    assert found.size_bytes == pytest.approx(size, rel=0.01)
+
+
 def test_a_large_object_among_thousands_of_keys_is_found() -> None:
     """It is looked for only in the group of keys that is large."""
     # given
