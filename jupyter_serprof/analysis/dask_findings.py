@@ -212,11 +212,13 @@ def scheduler_gc(trace: Trace) -> Iterable[Finding]:
 
 def scheduler_bound(trace: Trace) -> Iterable[Finding]:
     """Most of the wait after the graph was sent is work of the scheduler."""
-    sent = [span.end_ns for span in trace.spans if span.stage == "dask.serialize"]
+    sent = [span.end_ns for span in trace.spans if span.stage == "dask.serialize"] or [
+        span.start_ns for span in trace.spans if span.lane == _SCHEDULER
+    ]
     rows = [row for row in _scheduler_rows(trace) if row.self_ns]
     after_ns = trace.wall_ns - min(sent, default=trace.wall_ns)
     owned_ns = sum(row.self_ns for row in rows)
-    if owned_ns < BOUND_NS or owned_ns < BOUND_SHARE * after_ns:
+    if not sent or owned_ns < BOUND_NS or owned_ns < BOUND_SHARE * after_ns:
         return
     share = min(1.0, owned_ns / after_ns) if after_ns else 1.0
     parts: Counter[str] = Counter()

@@ -235,11 +235,32 @@ def test_a_small_repetition_is_said_quietly() -> None:
     """Tasks that were repeated in a hundredth of the time are worth knowing, not warning of."""
     # when
     loud, quiet = (
-        only(repeats((10, 0), (10, 10), wall=wall), "dask.recompute") for wall in (1_000, 90_000)
+        only(repeats((10, 0), (10, 10), wall=wall), "dask.recompute") for wall in (3_000, 3_001)
     )
 
     # then
     assert (loud.severity, quiet.severity) == ("warn", "info")
+
+
+def test_without_a_cluster_no_scheduler_is_to_blame() -> None:
+    """Dask's own schedulers work in the process of the client, where nothing is sent."""
+    # given
+    steps = [("dask.schedule", "client/main", 0, 200), ("dask.execute", "client/thread 1", 200, 50)]
+
+    # then
+    assert findings(make_trace(steps)) == []
+
+
+def test_where_no_graph_was_seen_the_wait_begins_with_the_scheduler() -> None:
+    """An older Dask, or a lower rung of the probe."""
+    # given
+    trace = run(schedule=110, compute=100)
+    fewer = [span for span in trace.spans if span.stage != "dask.serialize"]
+    spans = tuple(span._replace(parent=-1) for span in fewer)
+
+    # then
+    found = only(replace(trace, spans=spans), "dask.scheduler-bound")
+    assert found.evidence["after_sent_ns"] == 220_000_000
 
 
 def test_only_code_before_the_first_computation_counts() -> None:
