@@ -15,6 +15,10 @@ export async function bundled(options) {
 
 async function smaller(script, isModule) {
   const shared = { ecma: 2022, format: { comments: false } };
-  const { code } = await minify(script, { ...shared, compress: { passes: 2 }, module: isModule });
+  const { code } = await minify(script, {
+    ...shared,
+    compress: { passes: 3, pure_getters: true, keep_fargs: false },
+    module: isModule,
+  });
   return code;
 }

@@ -118,6 +118,17 @@ describe("a sweep", () => {
     expect(text[1]).toContain("71.3\u00a0ms");
   });
 
+  it("gives its notes the whole width below the runs", () => {
+    const doc = sampleSweep();
+    const variants = doc.variants.map((each) => ({ ...each, notes: ["came back read-only"] }));
+    const [body] = draw({ ...doc, variants }).querySelectorAll(".jsp-sweep tbody");
+    const note = body?.querySelector<HTMLTableCellElement>(".jsp-variant-note td");
+    const head = body?.querySelector<HTMLTableCellElement>("th");
+    const columns = draw(doc).querySelectorAll("thead th").length;
+    expect([note?.textContent, note?.colSpan]).toEqual(["came back read-only", columns]);
+    expect(head?.rowSpan).toBe(2);
+  });
+
   it("says why a variant has no runs", () => {
     expect(draw(sampleSweep()).textContent).toContain("not running: start a dask client");
   });

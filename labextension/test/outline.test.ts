@@ -183,6 +183,25 @@ describe("a block of rows", () => {
   });
 });
 
+describe("the table of stages", () => {
+  it("says the computation of a row and the stage it is a part of", () => {
+    view = mount(document.body, GROUPED, { view: "table" });
+    const cells = (line: Element) => [...line.children].slice(0, 3).map((cell) => cell.textContent);
+    const lines = [...document.body.querySelectorAll("thead tr, tbody tr")].map(cells);
+    expect(lines.slice(0, 3)).toEqual([
+      ["Stage", "Computation", "Part of"],
+      ["Build", "x.sum()", ""],
+      ["Order", "x.sum()", "Scheduling"],
+    ]);
+  });
+
+  it("says neither where there is none", () => {
+    view = mount(document.body, traceWith([ROWS[0] as Row]), { view: "table" });
+    const heads = [...document.body.querySelectorAll("thead th")].map((cell) => cell.textContent);
+    expect(heads.slice(0, 2)).toEqual(["Stage", "Lane"]);
+  });
+});
+
 describe("the critical path", () => {
   it("is who owned the wall time when; the densest row where pieces were merged", () => {
     const rows = [
@@ -252,6 +271,22 @@ describe("the magnifier", () => {
     expect(magnifiedRange([[0, 100]], 10)).toBeNull();
     expect(magnifiedRange([[5, 0]], 10)).toBeNull();
     expect(magnifiedRange([], 10)).toBeNull();
+  });
+});
+
+describe("a row with a bar that cannot be seen", () => {
+  it("shows it large while it has the pointer or the focus", () => {
+    const root = draw(traceWith([row(0, 0, 1), row(4, 1, 900)]));
+    const [small, large] = ["Build", "Execution"].map((title) => lineOf(root, title));
+    for (const plot of root.querySelectorAll(".jsp-plot")) {
+      Object.defineProperty(plot, "clientWidth", { value: 500 });
+    }
+    small?.dispatchEvent(new MouseEvent("mouseenter"));
+    expect(small?.querySelector(".jsp-glass")?.textContent).toContain("1\u00a0ns, magnified 243×");
+    small?.dispatchEvent(new MouseEvent("mouseleave"));
+    expect(root.querySelector(".jsp-glass")).toBeNull();
+    large?.dispatchEvent(new FocusEvent("focusin"));
+    expect(root.querySelector(".jsp-glass")).toBeNull();
   });
 });
 
