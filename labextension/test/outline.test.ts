@@ -23,7 +23,7 @@ const STAGES = [
   { key: "schedule", title: "Scheduling", order: 50, family: "schedule" },
   { key: "schedule.order", title: "Order", order: 51, family: "schedule", parent: "schedule" },
   { key: "schedule.unpickle", title: "Unpickle", order: 52, family: "pickle", parent: "schedule" },
-  { key: "execute", title: "Execution", order: 80, family: "execute", parent: "no such stage" },
+  { key: "execute", title: "Execution", order: 80, family: "execute", parent: "" },
 ];
 
 function row(stage: number, start: number, length: number, more: Partial<Row> = {}): Row {
@@ -79,9 +79,15 @@ describe("the rows of a waterfall", () => {
     expect(rest.map((node) => node.position)).toEqual([1]);
   });
 
-  it("have no block where a stage has no parts, or its parent does not exist", () => {
-    const nodes = outlineOf(traceWith([ROWS[1] as Row, ROWS[4] as Row]));
-    expect(shown(nodes)).toBe("0 1");
+  it("have no block where a stage has no parts, and is a part of none", () => {
+    const nodes = outlineOf(traceWith([ROWS[0] as Row, ROWS[1] as Row, ROWS[4] as Row]));
+    expect(shown(nodes)).toBe("0 1 2");
+  });
+
+  it("stand in a block named by its key where nobody saw the stage itself", () => {
+    const stages = STAGES.filter(({ key }) => key !== "schedule");
+    const nodes = outlineOf(traceWith([row(1, 0, 100), row(2, 100, 200)], { stages }));
+    expect(shown(nodes)).toBe("Schedule(0 1)");
   });
 
   it("are folded when they took little, or are many", () => {

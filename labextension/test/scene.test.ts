@@ -162,6 +162,9 @@ describe("the order of lanes", () => {
     const kinds = ["worker", "raylet", "scheduler", "client"];
     const lanes = trace.lanes.map((lane, at) => ({ ...lane, kind: kinds[at] ?? "", process: at }));
     const doc = { ...trace, lanes };
+    const mixed = { ...doc, lanes: [...lanes, { ...lanes[0], key: "worker 0/loop", process: 9 }] };
+    const rows = layoutLanes(mixed as typeof doc, indexOf(mixed as typeof doc), []).rows;
+    expect(rows.slice(3).map((row) => row.part)).toEqual(["thread 0", "loop"]);
     const order = layoutLanes(doc, indexOf(doc), []).rows.map((row) => kinds[row.lane]);
     expect(order).toEqual(["client", "scheduler", "raylet", "worker"]);
   });

@@ -3,7 +3,7 @@
 import { ticks as roundValues } from "d3-array";
 
 /** Labels stop here (share of the axis), because its end has a label of its own. */
-export const LAST_LABEL_SHARE = 0.78;
+export const LAST_LABEL_SHARE = 0.72;
 
 /** Round values from 0 up to the end. */
 export function ticks(end: number, most = 4): number[] {

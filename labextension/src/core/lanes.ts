@@ -52,10 +52,10 @@ export function layoutLanes(
 const ROAD = ["client", "scheduler", "", "worker"];
 
 function laneOrder(trace: TraceDocument): number[] {
-  const processes = new Map<number | string, number[]>();
+  const processes = new Map<string, number[]>();
   (trace.lanes ?? []).forEach((lane, at) => {
-    const key = lane.process ?? `lane ${at}`;
-    processes.set(key, [...(processes.get(key) ?? []), at]);
+    const [title] = splitKey(lane.key);
+    processes.set(title, [...(processes.get(title) ?? []), at]);
   });
   const place = ([first]: number[]): number => {
     const at = ROAD.indexOf(String(trace.lanes[first ?? 0]?.kind ?? ""));

@@ -42,11 +42,16 @@ export function outlineOf(trace: DrawnTrace): Node[] {
   });
 }
 
-/** The stage that this one is a part of. */
+/** The stage that this one is a part of; one without spans may be known by its key alone. */
 export function parentOf(trace: DrawnTrace, stage: number): Stage | null {
   const own = trace.stages[stage];
-  const key = own?.parent;
-  return key && key !== own.key ? (trace.stages.find((each) => each.key === key) ?? null) : null;
+  const key = String(own?.parent ?? "");
+  if (own === undefined || key === "" || key === own.key) {
+    return null;
+  }
+  const last = key.slice(key.lastIndexOf(".") + 1);
+  const title = last.slice(0, 1).toUpperCase() + last.slice(1);
+  return trace.stages.find((each) => each.key === key) ?? { ...own, key, title };
 }
 
 /** The rows below a node, in order. */
@@ -86,21 +91,21 @@ function joined(pieces: readonly Piece[]): Piece[] {
 type Member = Pick<RowNode, "row" | "position">;
 
 function stageNodes(trace: DrawnTrace, members: readonly Member[]): Node[] {
-  const parents = new Set(members.map(({ row }) => parentOf(trace, row.stage)));
+  const parents = new Set(members.map(({ row }) => parentOf(trace, row.stage)?.key));
   const headOf = ({ row }: Member): Stage | null => {
     const own = trace.stages[row.stage] as Stage;
-    return parents.has(own) ? own : parentOf(trace, row.stage);
+    return parents.has(own.key) ? own : parentOf(trace, row.stage);
   };
-  return [...grouped(members, (member) => headOf(member) ?? member)].flatMap<Node>(
-    ([head, parts]) => {
-      const nodes = parts.map((part) => rowNode(part, trace.stages[part.row.stage] === head));
-      return "key" in head ? [stageNode(trace, head, nodes)] : nodes;
-    },
-  );
-}
-
-function rowNode(member: Member, isRest: boolean): RowNode {
-  return { kind: "row", ...member, isRest };
+  const blocks = grouped(members, (member) => headOf(member)?.key ?? member);
+  return [...blocks.values()].flatMap<Node>((parts) => {
+    const head = headOf(parts[0] as Member);
+    const nodes = parts.map((part) => ({
+      kind: "row" as const,
+      ...part,
+      isRest: trace.stages[part.row.stage]?.key === head?.key,
+    }));
+    return head === null ? nodes : [stageNode(trace, head, nodes)];
+  });
 }
 
 function stageNode(trace: DrawnTrace, stage: Stage, nodes: Node[]): BlockNode {
