@@ -162,10 +162,19 @@ describe("the order of lanes", () => {
     const kinds = ["worker", "raylet", "scheduler", "client"];
     const lanes = trace.lanes.map((lane, at) => ({ ...lane, kind: kinds[at] ?? "", process: at }));
     const doc = { ...trace, lanes };
-    const mixed = { ...doc, lanes: [...lanes, { ...lanes[0], key: "worker 0/loop", process: 9 }] };
-    const rows = layoutLanes(mixed as typeof doc, indexOf(mixed as typeof doc), []).rows;
-    expect(rows.slice(3).map((row) => row.part)).toEqual(["thread 0", "loop"]);
     const order = layoutLanes(doc, indexOf(doc), []).rows.map((row) => kinds[row.lane]);
     expect(order).toEqual(["client", "scheduler", "raylet", "worker"]);
+  });
+
+  it("keeps lanes of one process together, whatever their numbers", () => {
+    const keys = ["worker 1/thread 1", "worker 2/thread 1", "worker 1/disk"];
+    const lanes = keys.map((key, process) => ({ key, kind: "worker", process }));
+    const doc = { ...traceOf([], 3), lanes };
+    const rows = layoutLanes(doc, indexOf(doc), []).rows;
+    expect(rows.map((row) => `${row.title}, ${row.part}`)).toEqual([
+      "worker 1, thread 1",
+      "worker 1, disk",
+      "worker 2 / thread 1, ",
+    ]);
   });
 });
