@@ -118,6 +118,8 @@ class KeptGraphs:
         self._graphs: dict[int, object] = {}
         #: Large graphs that were not kept.
         self.left_out = 0
+        #: Why a graph has no table, for the notes of the run.
+        self.notes: list[str] = []
 
     def __len__(self) -> int:
         """Return how many graphs are held."""
@@ -153,7 +155,9 @@ class KeptGraphs:
     def _table(self, computation: int, seconds: float) -> list[Table]:
         try:
             found = graph_bytes(self._graphs[computation], seconds=seconds)
-        except Exception:  # noqa: BLE001  (reducers raise anything)
+        except Exception as error:  # noqa: BLE001  (reducers raise anything)
+            kind = type(error).__name__
+            self.notes.append(f"who holds the bytes of graph {computation} is not known: {kind}")
             return []
         title = "Who holds the bytes of the graph"
         return [table(found, title=title if len(self) == 1 else f"{title} {computation}")]

@@ -236,7 +236,8 @@ class _Look:
                 return False
             size = self._pickler.size_bytes(_pickled(section, some))
             self._add(section, layer, size)
-            if size >= LARGE_BYTES or step == 1:
+            is_large = size >= LARGE_BYTES and section.times != 0  # what stays needs no rows
+            if is_large or step == 1:
                 self._look_closer(section, layer, some, size)
         return True
 
@@ -255,7 +256,7 @@ class _Look:
         for (key, value), one in zip(some, sizes, strict=True):
             if section.has_keys:
                 self._add_key(section.layer, key, one)
-            if one >= LARGE_BYTES:
+            if one >= LARGE_BYTES and section.times != 0:
                 inside = self._open(section, key, value)
                 layer.small_crossing_bytes -= min(inside, one) * (section.times or 0)
 

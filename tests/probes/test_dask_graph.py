@@ -59,6 +59,11 @@ def sent(function: Callable[[], object]) -> Any:
     return sent_graph(graphs[0])
 
 
+def sent_as_it_is(collection: Any) -> Any:
+    """Return the expression that stands for a collection when it is persisted."""
+    return pytest.importorskip("dask._expr").HLGExpr.from_collection(collection)
+
+
 def pickled(graph: object) -> tuple[bytes, int]:
     """Return the pickle that distributed makes, and its bytes with the buffers."""
     buffers: list[Any] = []
@@ -650,6 +655,22 @@ def test_a_graph_that_can_no_longer_be_pickled_has_no_table() -> None:
 
     # then
     assert len(tables) == 1
+    assert kept.notes == ["who holds the bytes of graph 0 is not known: TypeError"]
+
+
+def test_what_stays_on_the_scheduler_is_no_object() -> None:
+    """Hundreds of thousands of output keys are megabytes, in their own row of the layers."""
+    # given
+    graph = sent_as_it_is(da.ones((400, 400), chunks=1))
+
+    # when
+    found = graph_bytes(graph)
+
+    # then
+    assert found.objects == ()
+    assert found.layers[0].layer == "(output keys)"
+    assert found.layers[0].size_bytes > MB
+    assert found.layers[0].crossing_bytes == 0
 
 
 def test_parts_of_a_layer_add_up() -> None:
