@@ -162,15 +162,27 @@ def test_scatter_is_a_copy_and_has_its_stages() -> None:
     assert all({"dask.scatter", "dask.gather"} <= set(point.stages) for point in sweep.points)
 
 
-def test_scatter_leaves_nothing_on_the_cluster(dask_client: Any) -> None:
+def test_scatter_leaves_nothing_on_the_cluster(
+    dask_client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Released after each run, and never under the key of what the user has scattered."""
     # given
     mine = dask_client.scatter(ARRAY)
+    keys: list[str] = []
+    gather = dask_client.gather
+
+    def noting(futures: list[Any]) -> Any:
+        keys.extend(future.key for future in futures)
+        return gather(futures)
+
+    monkeypatch.setattr(dask_client, "gather", noting)
 
     # when
-    run(ARRAY, "dask-scatter")
+    found = row(ARRAY, "dask-scatter")
 
     # then
+    assert found.state == "ok"
+    assert len({mine.key, *keys}) == 3  # the user's, the cold run's, the warm run's
     assert np.array_equal(mine.result(), ARRAY)
     assert set(dask_client.futures) == {mine.key}
     mine.release()
