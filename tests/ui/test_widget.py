@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+import pytest
+
 from jupyter_serprof.model.document import MIME_TYPE
 from jupyter_serprof.views.widget import WIDGET_VIEW
 from ui.samples import SWEEP, TRACE, code_cell, write_notebook
@@ -37,19 +39,44 @@ with api.Live() as live:
     live.show(load({str(SWEEP)!r}))
     live.show(load({str(TRACE)!r}))"""
 
+TRIP = """\
+%load_ext jupyter_serprof
+import time
+class Slow:
+    def __init__(self): self.x = 1
+    def __reduce__(self):
+        time.sleep(0.25)
+        return (Slow, ())
+%serprof --transports pickle --repeat 200 Slow()"""
+START = """(cell) => {
+  const { commands, shell } = globalThis.jupyterapp;
+  shell.currentWidget.content.activeCellIndex = cell;
+  void commands.execute("notebook:run-cell");
+}"""
+READY_KERNEL = """async () => {
+  const { sessionContext } = globalThis.jupyterapp.shell.currentWidget;
+  await sessionContext.ready;
+  await sessionContext.session.kernel.info;
+}"""
+IN_OUTPUT = ".jp-OutputArea-output > .jsp-root"
+IN_WIDGET = f".jsp-root:not({IN_OUTPUT})"
+SAVED = "() => !globalThis.jupyterapp.shell.currentWidget.context.model.dirty"
+
 
 def run(screen: Screen, cell: int) -> None:
     """Run one cell of the notebook on the screen and wait until it is done."""
     screen.page.evaluate(RUN, cell)
 
 
+@pytest.mark.parametrize("host", ["lab", "notebook"])
 def test_a_widget_draws_the_document_and_grows(
-    screen: Screen, jupyter: str, jupyter_root: Path
+    screen: Screen, jupyter: str, jupyter_root: Path, host: str
 ) -> None:
     """The same picture through anywidget; what is appended appears without sending all again."""
     # given
-    write_notebook(jupyter_root / "widget.ipynb", [code_cell(WIDGET), code_cell(GROW)])
-    page = screen.open_lab(jupyter, "widget.ipynb")
+    name = f"widget-{host}.ipynb"
+    write_notebook(jupyter_root / name, [code_cell(WIDGET), code_cell(GROW)])
+    page = (screen.open_lab if host == "lab" else screen.open_notebook)(jupyter, name)
 
     # when
     run(screen, 0)
@@ -75,12 +102,46 @@ def test_a_live_view_leaves_the_document_and_nothing_else(
     run(screen, 0)
     screen.drawn()
     screen.command("docmanager:save")
-    screen.page.wait_for_function(
-        "() => !globalThis.jupyterapp.shell.currentWidget.context.model.dirty"
-    )
+    screen.page.wait_for_function(SAVED)
 
     # then
     (output,) = json.loads(path.read_text("utf-8"))["cells"][0]["outputs"]
     assert {"text/plain", "image/png", MIME_TYPE} == output["data"].keys()
     assert WIDGET_VIEW not in path.read_text("utf-8")
     assert output["data"][MIME_TYPE]["format"] == "serprof.trace"
+
+
+@pytest.mark.parametrize("host", ["lab", "notebook"])
+def test_a_round_trip_grows_on_the_screen_until_it_is_stopped(
+    screen: Screen, jupyter: str, jupyter_root: Path, host: str
+) -> None:
+    """Runs appear one after the other in the view that was chosen; stopped, the document stays."""
+    # given
+    path = jupyter_root / f"trip-{host}.ipynb"
+    write_notebook(path, [code_cell(TRIP)])
+    page = (screen.open_lab if host == "lab" else screen.open_notebook)(jupyter, path.name)
+    page.evaluate(READY_KERNEL)
+
+    # when
+    page.evaluate(START, 0)
+    widget = page.locator(IN_WIDGET)
+    widget.get_by_text("runs so far").wait_for()
+    screen.shoot("-live")
+    widget.get_by_role("radio", name="Table").click()
+    rows = widget.locator("tbody tr")
+    count = rows.count()
+    rows.nth(count + 2).wait_for()
+
+    # then
+    chosen = widget.locator("[role=radio][aria-checked=true]")
+    assert chosen.inner_text() == "Table"
+    screen.command("notebook:interrupt-kernel")
+    page.locator(IN_OUTPUT).wait_for()
+    assert widget.count() == 0
+    screen.shoot()
+    screen.command("docmanager:save")
+    page.wait_for_function(SAVED)
+    shown, error = json.loads(path.read_text("utf-8"))["cells"][0]["outputs"]
+    assert error["ename"] == "KeyboardInterrupt"
+    assert {"text/plain", "image/png", MIME_TYPE} == shown["data"].keys()
+    assert len(shown["data"][MIME_TYPE]["points"]) >= count + 2
