@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from ui.screen import READY
+
 if TYPE_CHECKING:
     from ui.screen import Screen
 
@@ -19,7 +21,7 @@ def open_in(screen: Screen, host: str, jupyter: str, name: str) -> None:
 
 
 @pytest.mark.parametrize("host", ["lab", "notebook"])
-def test_a_saved_untrusted_notebook_is_drawn_without_running_it(
+def test_a_saved_untrusted_notebook_is_drawn_and_asks_nobody_else(
     screen: Screen, jupyter: str, host: str
 ) -> None:
     """Whoever gets the file sees the picture at once, before trusting it."""
@@ -30,18 +32,7 @@ def test_a_saved_untrusted_notebook_is_drawn_without_running_it(
     screen.drawn(3)
     assert screen.page.evaluate(TRUSTED) is False
     screen.shoot()
-
-
-@pytest.mark.parametrize("host", ["lab", "notebook"])
-def test_a_saved_output_asks_for_nothing_outside_its_server(
-    screen: Screen, jupyter: str, host: str
-) -> None:
-    """A picture is complete in the notebook: no font, script or number comes from elsewhere."""
-    # when
-    open_in(screen, host, jupyter, "saved.ipynb")
-    screen.drawn(3)
-
-    # then
+    # A picture is complete in the notebook: no font, script or number comes from elsewhere.
     local = ("data:", "blob:", jupyter, jupyter.replace("http", "ws"))
     assert [url for url in screen.requests if not url.startswith(local)] == []
 
@@ -61,15 +52,34 @@ def test_without_our_extension_there_is_a_picture_and_no_error(
     screen.shoot()
 
 
-@pytest.mark.parametrize("name", ["trace", "sweep"])
-def test_a_double_clicked_document_is_drawn(screen: Screen, jupyter: str, name: str) -> None:
+def test_a_double_clicked_document_is_drawn(screen: Screen, jupyter: str) -> None:
     """A ``.serprof.json`` file opens as a picture, not as text."""
+    # given
+    screen.open_lab(jupyter, "trace.serprof.json")
+    screen.drawn()
+
     # when
-    screen.open_lab(jupyter, f"{name}.serprof.json")
+    screen.page.locator(".jp-DirListing-item", has_text="sweep.serprof.json").dblclick()
 
     # then
-    assert screen.drawn().count() == 1
+    screen.page.locator(".jsp-root", has_text="Ray and pickle are close").wait_for()
     screen.shoot()
+
+
+def test_a_document_is_drawn_in_notebook_7(screen: Screen, jupyter: str) -> None:
+    """Double-clicked in the list of files, it opens as a picture in a tab of its own."""
+    # given
+    screen.page.goto(f"{jupyter}/tree")
+
+    # when
+    with screen.page.expect_popup() as opened:
+        screen.page.locator(".jp-DirListing-item", has_text="trace.serprof.json").dblclick()
+
+    # then
+    tab = opened.value
+    tab.locator(READY).wait_for()
+    assert "84 %" in tab.locator(READY).inner_text()
+    tab.close()
 
 
 def test_a_narrow_window_shows_the_whole_picture(screen: Screen, jupyter: str) -> None:
