@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import heapq
 from collections import defaultdict
-from collections.abc import Iterable, Sized
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import TypeVar
 
 from jupyter_serprof.model import Table, TableColumn
 from jupyter_serprof.model.trace import Scalar
@@ -27,6 +28,8 @@ __all__ = [
     "graph_bytes",
     "table",
 ]
+
+Entry = TypeVar("Entry", LayerBytes, ObjectBytes)
 
 _ROWS = 20
 #: So many rows for objects at most: the layers shall be seen as well.
@@ -52,19 +55,28 @@ _NOTE = (
 def table(found: GraphBytes, *, title: str = "Who holds the bytes of the graph") -> Table:
     """Return the table ``dask.graph``: the large objects, then the layers, at most 20 rows.
 
-    Objects of one layer that look alike share a row: bytes and references are their sums.
+    Objects that look alike share a row if their layers differ in the token only, and so do layers
+    if they are too many: bytes and references are their sums.
     """
-    objects = [_object_row(alike, found.size_bytes) for alike in _alike(found.objects)]
+    from dask.utils import key_split
+
+    groups = _grouped(found.objects, lambda entry: (key_split(entry.layer), entry.kind))
+    objects = [_object_row(alike, found.size_bytes) for alike in groups]
     shown = objects[:_OBJECT_ROWS]
-    layers = [_layer_row(layer, found.size_bytes) for layer in found.layers]
-    rows = (*shown, *layers[: _ROWS - len(shown)])
-    return Table("dask.graph", title, _COLUMNS, rows, _note(found, objects, layers))
+    left = _ROWS - len(shown)
+    is_long = len(found.layers) > left
+    names = _grouped(found.layers, lambda entry: key_split(entry.layer) if is_long else entry)
+    layers = [_layer_row(alike, found.size_bytes) for alike in names]
+    rows = (*shown, *layers[:left])
+    note = _note(found, len(objects) + len(layers) - len(rows))
+    return Table("dask.graph", title, _COLUMNS, rows, note)
 
 
-def _alike(objects: Iterable[ObjectBytes]) -> list[list[ObjectBytes]]:
-    groups: dict[tuple[str, str], list[ObjectBytes]] = defaultdict(list)
-    for entry in objects:
-        groups[entry.layer, entry.kind].append(entry)
+def _grouped(entries: Iterable[Entry], key: Callable[[Entry], object]) -> list[list[Entry]]:
+    """Put together what has the same key; the largest sum first."""
+    groups: dict[object, list[Entry]] = defaultdict(list)
+    for entry in entries:
+        groups[key(entry)].append(entry)
     return sorted(groups.values(), key=lambda alike: -sum(entry.size_bytes for entry in alike))
 
 
@@ -76,9 +88,11 @@ def _object_row(alike: list[ObjectBytes], total: int) -> tuple[Scalar, ...]:
     return first.layer, first.key, kind, size, _share(size, total), references, crossing
 
 
-def _layer_row(layer: LayerBytes, total: int) -> tuple[Scalar, ...]:
-    share = _share(layer.size_bytes, total)
-    return layer.layer, "", "", layer.size_bytes, share, None, layer.crossing_bytes
+def _layer_row(alike: list[LayerBytes], total: int) -> tuple[Scalar, ...]:
+    first, size = alike[0], sum(entry.size_bytes for entry in alike)
+    name = first.layer if len(alike) == 1 else f"{first.layer} and {len(alike) - 1} like it"
+    crossing = _sum(entry.crossing_bytes for entry in alike)
+    return name, "", "", size, _share(size, total), None, crossing
 
 
 def _sum(values: Iterable[int | None]) -> int | None:
@@ -90,9 +104,8 @@ def _share(size: int, total: int) -> float | None:
     return size / total if total else None
 
 
-def _note(found: GraphBytes, objects: Sized, layers: Sized) -> str:
+def _note(found: GraphBytes, left: int) -> str:
     notes = [_NOTE]
-    left = len(objects) + len(layers) - _ROWS
     if left > 0:
         notes.append(f"{left} smaller rows are left out.")
     if found.not_opened:
@@ -160,4 +173,5 @@ class KeptGraphs:
             self.notes.append(f"who holds the bytes of graph {computation} is not known: {kind}")
             return []
         title = "Who holds the bytes of the graph"
-        return [table(found, title=title if len(self) == 1 else f"{title} {computation}")]
+        many = f"{title} of computation {computation + 1}"
+        return [table(found, title=title if len(self) == 1 else many)]

@@ -146,10 +146,15 @@ class _Tracing:
         return super().save_reduce(*args, **kwargs)  # type: ignore[misc]
 
     def at_stop(self) -> list[Large]:
-        """Return what was found, and the innermost large object that was being opened."""
-        large = [node for node in self._stack if self._is_large(node)]
-        if large and len(self.found) == large[-1].found:
-            self._keep(large[-1])
+        """Return what was found, and the object that was being opened, whole.
+
+        The innermost that is known to be large, else the outermost.
+        """
+        opened = [n for n in self._stack if not n.product and not _is_graph(n.value)]
+        large = [node for node in opened if self._is_large(node)]
+        whole = large[-1:] or opened[:1]
+        if whole and len(self.found) == whole[0].found:
+            self._keep(whole[0], _measure(whole[0].value, self._kind)[0])
         return self.found
 
     def _count(self, data: Any) -> None:  # noqa: ANN401  (anything with a buffer)
@@ -197,13 +202,13 @@ class _Tracing:
         if type(node.value).__module__.partition(".")[0] in _CLOSED_LIBRARIES:
             del self.found[node.found :]
         if len(self.found) == node.found:
-            self._keep(node)
+            self._keep(node, self.position - node.start)
 
-    def _keep(self, node: _Open) -> None:
+    def _keep(self, node: _Open, size: int) -> None:
         above = (owner for owner in reversed(self._stack) if owner is not node)
         owners = (owner.value for owner in above if not owner.product)
         own = tuple(owner for owner in owners if not _is_graph(owner))
-        self.found.append(Large(node.value, self.position - node.start, own))
+        self.found.append(Large(node.value, size, own))
 
 
 def _is_graph(value: object) -> bool:

@@ -77,7 +77,7 @@ class ObjectBytes:
     kind
         Type, dtype and shape.
     references
-        None if only materializing would tell.
+        None if only materializing would tell, or if there was no time to count them.
     """
 
     layer: str
@@ -304,6 +304,8 @@ class _Look:
         if skipped:
             text = f"{skipped} tasks were not asked which large objects they hold"
             self._not_opened.append(text)
+            for found in founds:
+                found.is_counted = False
 
     def _refer(self, found: _Found, section: Section) -> None:
         if section.times is None:

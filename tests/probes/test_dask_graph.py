@@ -412,7 +412,6 @@ def test_the_tables_rows_are_objects_and_then_layers() -> None:
     columns = [column.key for column in made.columns]
     assert made.key == "dask.graph"
     assert columns == ["layer", "key", "object", "bytes", "share", "references", "crossing_bytes"]
-    assert len(made.rows) == 20
     row: dict[str, Any] = dict(zip(columns, made.rows[0], strict=True))
     assert row["object"] == "numpy.ndarray float64 (2000, 2000)"
     assert row["bytes"] == pytest.approx(32 * MB, abs=SLACK)
@@ -421,7 +420,21 @@ def test_the_tables_rows_are_objects_and_then_layers() -> None:
     assert row["share"] == pytest.approx(1, abs=0.01)
     sizes: list[Any] = [entry[3] for entry in made.rows[1:]]
     assert sizes == sorted(sizes, reverse=True)
-    assert "smaller rows are left out" in made.note
+    assert made.rows[1][0].endswith("and 99 like it")  # type: ignore[union-attr]  # a text
+    assert len(made.rows) <= 20
+
+
+def test_a_table_is_never_long() -> None:
+    """Twenty rows at most, with room for layers, and the note says how many are left out."""
+    # given
+    graph = {f"key-{i}": (first, np.zeros(MB // 8 + i)) for i in range(26)}
+
+    # when
+    made = table(graph_bytes(graph))
+
+    # then
+    assert [bool(row[2]) for row in made.rows] == [True] * 12 + [False]
+    assert "14 smaller rows are left out" in made.note
 
 
 def test_objects_that_look_alike_share_a_row() -> None:
@@ -486,6 +499,19 @@ def test_without_time_it_says_what_was_not_opened() -> None:
     assert "Not opened, for lack of time" in table(found).note
 
 
+def test_references_that_were_not_counted_are_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not 0, and not those of the first tasks: unknown, and the table says why."""
+    # given
+    monkeypatch.setattr(dask_look._Look, "_is_late", lambda self: bool(self._found))
+
+    # when
+    found = graph_bytes({"x": (first, BIG)})
+
+    # then
+    assert [(entry.references, entry.crossing_bytes) for entry in found.objects] == [(None, None)]
+    assert "1 tasks were not asked which large objects they hold" in found.not_opened
+
+
 def test_an_object_that_takes_too_long_is_told_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     """Time ends while an object is opened: the object has a row, and the table says it is whole."""
     # given
@@ -500,7 +526,30 @@ def test_an_object_that_takes_too_long_is_told_whole(monkeypatch: pytest.MonkeyP
 
     # then
     assert not is_whole
-    assert found
+    assert [entry.value for entry in found] == [parts["0"]]
+
+
+def test_an_object_of_small_parts_that_takes_too_long_is_told_as_a_whole(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Nothing in it was known to be large when time ended; that it is large was known before."""
+
+    # given
+    class Tree:
+        def __init__(self, depth: int) -> None:
+            self.below = [Tree(depth - 1) for _ in range(10)] if depth else [0.5]
+
+    tree = Tree(3)
+    clock = iter([0.0] * 40 + [100.0] * 10)
+    monkeypatch.setattr("jupyter_serprof.probes.dask_large.time.monotonic", lambda: next(clock))
+
+    # when
+    found, is_whole = large_objects((first, tree), by_value_pickler(), 5_000, deadline=50.0)
+
+    # then
+    assert not is_whole
+    assert [entry.value for entry in found] == [tree]
+    assert found[0].size_bytes > 5_000
 
 
 def test_the_collector_waits_and_is_put_back() -> None:
@@ -611,7 +660,7 @@ def test_only_the_largest_graphs_are_kept() -> None:
     assert kept.left_out == 1
     tables = kept.tables()
     assert [made.key for made in tables] == ["dask.graph"] * 4
-    assert [made.title[-1] for made in tables] == ["0", "2", "3", "5"]
+    assert [made.title[-1] for made in tables] == ["1", "3", "4", "6"]
 
 
 def test_a_kept_graph_goes_away() -> None:
