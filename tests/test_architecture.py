@@ -46,6 +46,7 @@ OWNERS = {
     "anywidget": ("views.widget",),
     "cloudpickle": (
         *("probes.cloudpickle", "probes.dask_picklers", "probes.dask_process_clock"),
+        "probes.dask_agent",
         "experiments.transports",
         *("experiments.culprits", "experiments.payload"),
     ),

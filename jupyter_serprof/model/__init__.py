@@ -3,7 +3,8 @@
 from jupyter_serprof.model.document import from_document, to_document
 from jupyter_serprof.model.errors import DocumentError, ProbeUnavailable, SerprofError, UsageError
 from jupyter_serprof.model.files import load, save_document
-from jupyter_serprof.model.stages import STAGES, Stage, stage
+from jupyter_serprof.model.road import Stage
+from jupyter_serprof.model.stages import STAGES, stage
 from jupyter_serprof.model.sweep import Point, Sweep, SweepTrace, Variant
 from jupyter_serprof.model.trace import (
     Finding,

@@ -14,8 +14,9 @@ from jupyter_serprof.model.codec import decode, encode, field_names, unfit
 from jupyter_serprof.model.columns import pack, unpack
 from jupyter_serprof.model.errors import DocumentError, damaged, shown
 from jupyter_serprof.model.integrity import check_details, check_sweep, check_trace
+from jupyter_serprof.model.road import Stage
 from jupyter_serprof.model.schema import validate
-from jupyter_serprof.model.stages import Stage, stage
+from jupyter_serprof.model.stages import stage
 from jupyter_serprof.model.sweep import Sweep, SweepTrace
 from jupyter_serprof.model.trace import Lane, Limits, Quality, Row, Span, Trace, Waterfall
 

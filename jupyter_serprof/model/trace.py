@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from jupyter_serprof.model.stages import Stage
+from jupyter_serprof.model.road import Stage
 
 Scalar = str | int | float | bool | None
 Details = Mapping[str, object]

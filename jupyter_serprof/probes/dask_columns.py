@@ -11,6 +11,7 @@ from array import array
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from threading import Lock
 from typing import NamedTuple
 
 from jupyter_serprof.capture.draft import Draft
@@ -18,6 +19,8 @@ from jupyter_serprof.capture.point import Point, Record, Sink
 
 _WIDTH = 4
 _UNKNOWN = -1
+#: Records that wait to be moved to columns: a graph of usual size is moved after the run.
+_MOST_FRESH = 50_000
 
 
 class Failed(NamedTuple):
@@ -72,25 +75,46 @@ class Log:
 
     def __init__(self, sink: Sink, shortest_ns: int = 0) -> None:
         self.now = sink.now
-        self.tracks: dict[int, Columns] = {}
+        self._tracks: dict[int, Columns] = {}
+        self._fresh: list[Record] = []
         self._sink = sink
         self._shortest_ns = shortest_ns
+        self._lock = Lock()
 
     def add(self, record: Record) -> None:
-        """Take one record; a thread writes to its own columns only."""
-        _, ident, start, end, _, key, error = record
-        if end - start < self._shortest_ns:
+        """Take one record, as it is: the rest is done when there are many, or nobody waits."""
+        if record[3] - record[2] < self._shortest_ns:
             return
-        track = self.track(ident)
-        if error is not None or type(key) is Failed:
-            key = key.key if type(key) is Failed else _key_of_error()
-            track.failed.append(key)
-        track.add(start, end, key)
+        if record[6] is not None:
+            record = (*record[:5], Failed(_key_of_error()), record[6])
+        fresh = self._fresh
+        fresh.append(record)
+        if len(fresh) > _MOST_FRESH:
+            self._move()
+
+    def _move(self) -> None:
+        """Move records to the columns of their threads; others may be written meanwhile."""
+        with self._lock:
+            count = len(self._fresh)
+            moving = self._fresh[:count]
+            del self._fresh[:count]
+            for _, ident, start, end, _, key, _ in moving:
+                track = self.track(ident)
+                if type(key) is Failed:
+                    key = key.key  # noqa: PLW2901  (the key itself)
+                    track.failed.append(key)
+                track.add(start, end, key)
+
+    @property
+    def tracks(self) -> dict[int, Columns]:
+        """The columns by thread or process."""
+        self._move()
+        return self._tracks
 
     def track(self, ident: int) -> Columns:
         """Return the columns of a thread or process."""
-        track = self.tracks.get(ident)
-        return self.tracks.setdefault(ident, Columns()) if track is None else track
+        track = self._tracks.get(ident)
+        return self._tracks.setdefault(ident, Columns()) if track is None else track
 
     def failed(self, point: Point, error: Exception) -> None:
         """Pass on that our own part of a hook failed."""

@@ -84,6 +84,8 @@ def add_cluster(run: Run, cluster: Cluster, suffix: str = "") -> None:
             "dask: tasks that follow each other on a thread are drawn as one span; counts and "
             "totals are exact"
         )
+    if failures := report["bytes"].get("failures", 0):
+        run.notes.append(f"dask: the agent could not note {failures} events of the scheduler")
     if left_out := report["bytes"].get("spans left out", 0):
         run.notes.append(f"dask: {left_out} spans of the scheduler were counted, not kept")
 
@@ -166,6 +168,7 @@ def _add_messages(where: _Places, cluster: Cluster) -> None:
     for address, station in cluster.workers.items():
         if station.report is None:
             continue
+        _size_transfers(where, address, station.report)
         lane = lanes.setdefault(where.names.worker(address, "comm"), len(lanes))
         moved = -station.offset_ns
         for message in station.report["messages"]:
@@ -183,6 +186,15 @@ def _add_messages(where: _Places, cluster: Cluster) -> None:
         draft = Draft(stage, name, keys[lane], start, start + min(busy, end - start), _ROLE)
         draft.size_bytes, draft.details = size, {"tasks": count}
         where.keep(draft, "worker")
+
+
+def _size_transfers(where: _Places, address: str, report: Mapping[str, Any]) -> None:
+    """Give the transfers of a worker the bytes that came in; the first span carries all of them."""
+    size = report["bytes"].get("data in", 0)
+    lane = where.names.worker(address, "transfer")
+    transfers = (draft for draft in where.names.run.drafts if draft.lane == lane)
+    if size and (first := next(transfers, None)):
+        first.size_bytes = size
 
 
 def _add_loop(where: _Places, station: Station, lane: int, wires: Blocks) -> None:

@@ -371,6 +371,58 @@ def test_layers_and_functions_of_the_notebook_are_counted() -> None:
     assert detail(trace, "dask.dispatch.encode", "main_functions") == 7
 
 
+def test_results_and_inputs_have_their_bytes(dask_client: Client) -> None:
+    """The gather carries the result; transfers between workers carry what they moved."""
+    # given
+    import numpy as np
+
+    first, second = (worker for worker in dask_client.scheduler_info()["workers"])
+
+    def moved() -> object:
+        made = dask_client.submit(np.zeros, 250_000, workers=[first], pure=False)
+        return dask_client.submit(np.copy, made, workers=[second], pure=False).result()
+
+    # when
+    _, trace = recorded(moved)
+    # then
+    assert 2_000_000 <= (row(trace, "dask.gather").size_bytes or 0) < 2_010_000
+    assert 2_000_000 <= (row(trace, "dask.transfer").size_bytes or 0) < 2_010_000
+
+
+def test_a_schedule_knows_its_graph() -> None:
+    """The span that takes a graph in says how many tasks and layers it has."""
+    # given
+    import dask
+
+    # when
+    _, trace = recorded(lambda: dask.compute(*[dask.delayed(abs)(-at) for at in range(4)]))
+    # then
+    assert detail(trace, "dask.schedule", "tasks") == 4
+    assert detail(trace, "dask.schedule", "layers") == 4
+    assert detail(trace, "dask.schedule", "computation") == 0
+
+
+def test_collections_on_the_schedulers_thread_are_the_schedulers() -> None:
+    """A LocalCluster's scheduler lives in this process: its garbage collections are its own."""
+    # given
+    import gc
+
+    import dask
+
+    class Collecting:
+        def __setstate__(self, state: object) -> None:
+            gc.collect()
+
+        def __getstate__(self) -> int:
+            return 1
+
+    # when
+    _, trace = recorded(dask.delayed(bool)(Collecting()).compute)
+    # then
+    lanes = {span.lane for span in spans(trace, "gc")}
+    assert "scheduler" in lanes
+
+
 def test_who_holds_the_bytes_is_told_for_large_graphs() -> None:
     """An array of 2 MB in the graph is named, with how often it is sent to workers."""
     # given

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import random
 from collections import defaultdict
 
@@ -9,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jupyter_serprof.probes.dask_agent.notes import Agent
+from jupyter_serprof.probes.dask_agent.hooks import note
+from jupyter_serprof.probes.dask_agent.notes import AGENTS, Agent
 from jupyter_serprof.probes.dask_agent.totals import Blocks, Durations
 
 MS = 1_000_000
@@ -160,3 +162,42 @@ def test_a_key_that_is_computed_again_is_counted() -> None:
     finish(agent, "sum-1", 2, 3)
     # then
     assert agent.report()["computations"][0]["repeated"] == 1
+
+
+def test_a_collection_in_the_midst_of_joining_breaks_nothing() -> None:
+    """The cycle collector calls us at any moment, also while we sort: nothing is lost or raised."""
+    # given
+    blocks = Blocks(10)
+    added = 0
+
+    def add(phase: str, info: dict[str, int]) -> None:
+        nonlocal added
+        del info
+        if phase == "stop":
+            blocks.kept.append((9, "gc", "", 0, 1, None, 1, 1))
+            added += 1
+
+    threshold = gc.get_threshold()
+    gc.callbacks.append(add)
+    gc.set_threshold(1)
+    # when
+    try:
+        for number in range(2_000):
+            blocks.add(0, "dask.execute", "sum", number, number + 1)
+    finally:
+        gc.set_threshold(*threshold)
+        gc.callbacks.remove(add)
+    # then
+    assert added > 0
+    assert sum(block[6] for block in blocks.kept) == 2_000 + added
+
+
+def test_what_fails_in_a_note_stays_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An agent that breaks is counted; the scheduler that called it goes on."""
+    # given
+    agent = Agent(["client"], has_gc=True)
+    monkeypatch.setitem(AGENTS, "test", agent)
+    # when
+    note("on_loop", None, "no worker has this address", 0, 1)
+    # then
+    assert agent.report()["bytes"]["failures"] == 1

@@ -129,7 +129,7 @@ def _collected(phase: str, info: dict[str, int]) -> None:
     for agent in list(AGENTS.values()):
         if agent.has_gc:
             name = "generation " + str(info.get("generation"))
-            agent.blocks.add(SCHEDULER, "gc", name, _GC_START[0], clock())
+            agent.collections.add(SCHEDULER, "gc", name, _GC_START[0], clock())
 
 
 def _plugin(agent: Agent, scheduler: Any, token: str) -> Any:

@@ -8,10 +8,6 @@ import threading
 from weakref import WeakKeyDictionary
 
 from .notes import (
-    AGENTS,
-    MOST_MESSAGES,
-    OFFLOAD,
-    SCHEDULER,
     agents_here,
     clock,
 )
@@ -20,8 +16,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
-
-    from .notes import Agent
 
     Maker = Callable[[Any], Any]
 
@@ -93,6 +87,15 @@ def replace_item(
     _UNDO.append(undo)
 
 
+def note(method: str, *args: Any) -> None:
+    """Let the agents of this thread's scheduler note something; what fails there stays there."""
+    for agent in agents_here():
+        try:
+            getattr(agent, method)(*args)
+        except Exception:  # ours fails, theirs runs
+            agent.bytes["failures"] += 1
+
+
 def timed(stage: str, name: str, counted: Callable[[Any], int] | None = None) -> Maker:
     """Return a maker of wrappers that note each call as a span."""
 
@@ -110,8 +113,7 @@ def timed(stage: str, name: str, counted: Callable[[Any], int] | None = None) ->
             finally:
                 end = clock()
                 _INSIDE.kind = around
-                for agent in agents_here():
-                    agent.span(stage, name, start, end, count=count)
+                note("span", stage, name, start, end, None, count)
 
         return call
 
@@ -132,11 +134,9 @@ def often(stage: str, name: str) -> Maker:
                 end = clock()
                 _INSIDE.kind = around
                 if around == "span":
-                    for agent in agents_here():
-                        agent.span(stage, name, start, end)
+                    note("span", stage, name, start, end)
                 elif not around:
-                    for agent in agents_here():
-                        agent.blocks.add(SCHEDULER, stage, name, start, end)
+                    note("often", stage, name, start, end)
 
         return call
 
@@ -152,11 +152,7 @@ def update_graph(original: Any) -> Any:
         try:
             return await original(*args, **kwargs)
         finally:
-            end = clock()
-            for agent in agents_here():
-                is_mine = kwargs.get("client") in agent.clients
-                name = "update_graph" if is_mine else "update_graph (another client)"
-                agent.span("dask.schedule", name, start, end, lane=SCHEDULER)
+            note("graph", kwargs.get("client"), start, clock())
 
     return call
 
@@ -167,9 +163,7 @@ def counting(what: str) -> Maker:
     def make(original: Any) -> Any:
         @functools.wraps(original)
         def call(*args: Any, **kwargs: Any) -> Any:
-            for agent in agents_here():
-                if agent.is_scheduler and agent.lane_here() is not None:
-                    agent.bytes[what] += 1
+            note("count", what)
             return original(*args, **kwargs)
 
         return call
@@ -187,9 +181,7 @@ def executing(original: Any) -> Any:
     async def execute(worker: Any, *args: Any, **kwargs: Any) -> Any:
         start = clock()
         result = await original(worker, *args, **kwargs)
-        end = clock()
-        for agent in list(AGENTS.values()):
-            agent.around_task(worker, start, result, end)
+        note("around_task", worker, start, result, clock())
         return result
 
     return execute
@@ -204,9 +196,7 @@ def handling(original: Any) -> Any:
         try:
             return original(worker, *args, **kwargs)
         finally:
-            end = clock()
-            for agent in list(AGENTS.values()):
-                agent.on_loop(worker, "handle_stimulus", start, end)
+            note("on_loop", worker, "handle_stimulus", start, clock())
 
     return handle_stimulus
 
@@ -276,9 +266,7 @@ def _note_drained(comm: Any) -> None:
     """Note when all that was handed to a stream is out: ``write`` returns before that."""
 
     def drained(_: object) -> None:
-        for agent in list(AGENTS.values()):
-            if len(agent.drained) < MOST_MESSAGES:
-                agent.drained.append(clock())
+        note("drain", clock())
 
     try:
         comm.stream.write(b"").add_done_callback(drained)
@@ -289,6 +277,8 @@ def _note_drained(comm: Any) -> None:
 def _what(message: Any) -> tuple[str, int, Any]:
     """Return (operation, how many, what tells it apart) of a message that is about tasks."""
     op, count, sign = "", 0, None
+    if type(message) is dict:
+        return _what_data(message)
     if type(message) in (list, tuple):
         for part in message:
             if type(part) is dict:
@@ -304,31 +294,20 @@ def _frames_bytes(frames: Any) -> int:
     return sum(getattr(frame, "nbytes", None) or len(frame) for frame in frames)
 
 
+def _what_data(message: dict[str, Any]) -> tuple[str, int, Any]:
+    """Recognize results on their way to who asked for them; not those that are passed on unread."""
+    data = message.get("data")
+    if message.get("status") != "OK" or type(data) is not dict or not data:
+        return "", 0, None
+    is_passed_on = type(next(iter(data.values()))).__name__ in ("Serialized", "Serialize")
+    return "" if is_passed_on else "data", len(data), None
+
+
 def _note_message(
     op: str, way: str, times: tuple[int, int, int], frames: Any, count: int, sign: Any
 ) -> None:
     try:
         size = _frames_bytes(frames)
-        for agent in list(AGENTS.values()):
-            _keep_message(agent, (op, way, *times, size, count, sign))
     except Exception:  # ours fails, theirs runs
         return
-
-
-def _keep_message(agent: Agent, message: tuple[Any, ...]) -> None:
-    op, way, first, start, end, size, count, _ = message
-    agent.bytes[op + " " + way] += size
-    agent.bytes[op + " messages " + way] += 1
-    agent.bytes[op + " tasks " + way] += count
-    lane = OFFLOAD if size > OFFLOADED_BYTES else SCHEDULER
-    if op == "compute-task" and way == "out":
-        agent.blocks.add(lane, "dask.dispatch.encode", "compute-task", start, end, size, count)
-    elif op == "compute-task":
-        agent.blocks.add(lane, "dask.dispatch.decode", "compute-task", start, end, size, count)
-    elif op != "update-graph":
-        agent.blocks.add(lane, "dask.report", op, start, end, size, count)
-    elif way == "in":
-        agent.span("dask.communicate.read", "read", first, start, size, count, SCHEDULER)
-        agent.span("dask.communicate.decode", "from_frames", start, end, size, count, lane)
-    if len(agent.messages) < MOST_MESSAGES:
-        agent.messages.append(list(message))
+    note("message", op, way, *times, size, count, sign)

@@ -25,6 +25,18 @@ MOST_MESSAGES = 20_000
 #: Keys that are remembered to see that one is computed again.
 MOST_KEYS = 200_000
 
+#: What distributed hands to a thread instead of blocking its event loop.
+OFFLOADED_BYTES = 10_000_000
+#: Messages of single tasks by operation and way.
+_STAGES = {
+    ("compute-task", "out"): "dask.dispatch.encode",
+    ("compute-task", "in"): "dask.dispatch.decode",
+    ("task-finished", "out"): "dask.report",
+    ("task-finished", "in"): "dask.report",
+    ("task-erred", "out"): "dask.report",
+    ("task-erred", "in"): "dask.report",
+}
+
 SCHEDULER, OFFLOAD = 0, 1
 clock = time.perf_counter_ns
 #: The agents of this process by the names of their recordings.
@@ -58,6 +70,8 @@ class Agent:
         self.loop_thread = threading.get_ident()
         self.spans: list[Block] = []
         self.blocks = Blocks(MOST_BLOCKS)
+        #: Apart: the collector runs in any thread, in the midst of anything.
+        self.collections = Blocks(MOST_BLOCKS // 4)
         self.lanes: dict[tuple[str, Any], int] = {
             ("scheduler", "loop"): SCHEDULER,
             ("scheduler", "offload"): OFFLOAD,
@@ -94,6 +108,45 @@ class Agent:
             self.spans.append((lane, stage, name, start, end, size, count, end - start))
         else:
             self.bytes["spans left out"] += 1
+
+    def often(self, stage: str, name: str, start: int, end: int) -> None:
+        """Note an interval of the scheduler's loop that comes with each task."""
+        self.blocks.add(SCHEDULER, stage, name, start, end)
+
+    def graph(self, client: str | None, start: int, end: int) -> None:
+        """Note how long the scheduler took a graph in."""
+        name = "update_graph" if client in self.clients else "update_graph (another client)"
+        self.span("dask.schedule", name, start, end, lane=SCHEDULER)
+
+    def count(self, what: str) -> None:
+        """Count a call on a thread of the scheduler."""
+        if self.is_scheduler and self.lane_here() is not None:
+            self.bytes[what] += 1
+
+    def drain(self, at: int) -> None:
+        """Note when the socket had taken a graph."""
+        if len(self.drained) < MOST_MESSAGES:
+            self.drained.append(at)
+
+    def message(self, *message: Any) -> None:
+        """Note one end of a message: op, way, first byte, start, end, size, count, sign."""
+        op, way, first, start, end, size, count, _ = message
+        self.bytes[op + " " + way] += size
+        self.bytes[op + " messages " + way] += 1
+        self.bytes[op + " tasks " + way] += count
+        lane = OFFLOAD if size > OFFLOADED_BYTES else SCHEDULER
+        if op == "data":
+            if len(self.messages) < MOST_MESSAGES:
+                self.messages.append(list(message))
+            return
+        stage = _STAGES.get((op, way))
+        if stage is not None:
+            self.blocks.add(lane, stage, op, start, end, size, count)
+        elif way == "in":
+            self.span("dask.communicate.read", "read", first, start, size, count, SCHEDULER)
+            self.span("dask.communicate.decode", "from_frames", start, end, size, count, lane)
+        if len(self.messages) < MOST_MESSAGES:
+            self.messages.append(list(message))
 
     def lane_here(self) -> int | None:
         """Return the lane of this thread; None if it is no thread of the scheduler."""
@@ -182,14 +235,17 @@ class Agent:
     def report(self) -> dict[str, Any]:
         """Return all of it as plain data."""
         self.blocks.fold()
+        self.collections.fold()
+        blocks = [*self.blocks.kept, *self.collections.kept]
         return {
             "clock": clock(),
             "bridge": self.bridge,
             "bridge_end": _bridge(),
             "pid": os.getpid(),
+            "loop_thread": self.loop_thread,
             "lanes": [list(place) for place in self.lanes],
             "spans": [list(entry) for entry in self.spans],
-            "blocks": [list(entry) for entry in self.blocks.kept],
+            "blocks": [list(entry) for entry in blocks],
             "is_folded": self.blocks.is_folded,
             "messages": self.messages,
             "drained": self.drained,

@@ -40,17 +40,21 @@ class Blocks:
             self.fold()
 
     def fold(self) -> None:
-        """Join neighbours of a lane and stage until few enough are left; totals stay exact."""
+        """Join neighbours of a lane and stage until few enough are left; totals stay exact.
+
+        What is added meanwhile (a garbage collection in the midst of it) goes to a new list.
+        """
         if len(self.kept) <= self.most:
             return
+        taken, self.kept = self.kept, []
         self.is_folded = True
         self.gap_ns = self.gap_ns or 1_000
-        self.kept.sort(key=_place)
-        while True:
-            self.kept = _joined(self.kept, self.gap_ns)
-            if len(self.kept) <= self.most:
-                return
+        taken.sort(key=_place)
+        taken = _joined(taken, self.gap_ns)
+        while len(taken) > self.most:
             self.gap_ns *= 2
+            taken = _joined(taken, self.gap_ns)
+        self.kept.extend(taken)
 
 
 def _place(block: Block) -> tuple[int, str, int]:
