@@ -7,7 +7,7 @@ import { MIME_TYPE } from "../core/document";
 import type { Host, View } from "../core/host";
 import { mount } from "../mount";
 import { plainText, tellText } from "./plain";
-import { preferences } from "./preferences";
+import { type Carried, preferences } from "./preferences";
 import { keepKeys } from "./shortcuts";
 import { steadily } from "./steady";
 
@@ -15,6 +15,7 @@ const PRESSED = "a, button, input, select, summary, [role=button]";
 
 class DocumentWidget extends Widget implements IRenderMime.IRenderer {
   #view: View | null = null;
+  #data: Carried = {};
   readonly #releaseKeys = keepKeys();
 
   constructor() {
@@ -26,13 +27,20 @@ class DocumentWidget extends Widget implements IRenderMime.IRenderer {
     // JupyterLab copies the whole output at each reading: seconds for 50 MB.
     const { data } = model;
     const value = parsed(data[MIME_TYPE]);
+    this.#data = data;
     const view = this.#view;
     if (view === null) {
-      this.#view = mount(this.node, value, hostFor(model.metadata[MIME_TYPE]));
+      const host = hostFor(model.metadata[MIME_TYPE]);
+      this.#view = mount(this.node, value, { ...host, ...this.#pages() });
     } else {
       steadily(this.node, () => view.update(value));
     }
     tellText(this.node, plainText(data));
+  }
+
+  #pages(): Pick<Host, "page"> {
+    const { page } = preferences;
+    return page === null ? {} : { page: (doc) => page(titleOf(doc), doc, this.#data) };
   }
 
   override dispose(): void {
@@ -55,6 +63,11 @@ function parsed(value: unknown): unknown {
   } catch {
     return null;
   }
+}
+
+function titleOf(document: unknown): string {
+  const isNamed = typeof document === "object" && document !== null && "name" in document;
+  return isNamed && typeof document.name === "string" ? document.name : "";
 }
 
 /** Enter and Space press the focused button; the notebook would begin to edit the cell instead. */

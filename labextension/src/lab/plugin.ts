@@ -10,8 +10,10 @@ import { INotebookTracker } from "@jupyterlab/notebook";
 import { ISettingRegistry } from "@jupyterlab/settingregistry";
 
 import "../../style/lab.css";
+import { preferences } from "../hosts/preferences";
 import { addCommands, saveProfile } from "./commands";
 import { openComparison } from "./compare";
+import { offlinePage } from "./offline";
 import { ProfilesPanel } from "./panel";
 import type { Profile } from "./profiles";
 import { followSettings } from "./settings";
@@ -27,6 +29,7 @@ function activate(
   registry: ISettingRegistry | null,
   restorer: ILayoutRestorer | null,
 ): void {
+  preferences.page = offlinePage;
   const panel = new ProfilesPanel(tracker, {
     jump: (profile) => void jump(app, tracker, profile),
     compare: (before, after) => void openComparison(app, before, after),

@@ -1,0 +1,28 @@
+/** The page that needs no server, made of an output: JupyterLab and Notebook 7, without a kernel. */
+
+import { plainText } from "../hosts/plain";
+import type { Carried } from "../hosts/preferences";
+import { escapeHtml, fillPage } from "../hosts/template";
+
+export async function offlinePage(title: string, document: unknown, data: Carried): Promise<Blob> {
+  // Loaded when it is needed: the page holds the renderer a second time.
+  const { default: template } = await import("../hosts/page.txt");
+  const fallback = fallbackOf(title, data);
+  const page = fillPage(template, { title, view: "", document, fallback });
+  return new Blob([page], { type: "text/html" });
+}
+
+/** Base64 of the picture of an output; null where there is none. */
+export function pictureOf(data: Carried): string | null {
+  const picture = data["image/png"];
+  const text = typeof picture === "string" ? picture.replace(/\s/g, "") : "";
+  return /^[A-Za-z0-9+/]+={0,2}$/.test(text) ? text : null;
+}
+
+function fallbackOf(title: string, data: Carried): string {
+  const picture = pictureOf(data);
+  const alt = escapeHtml(title);
+  const image =
+    picture === null ? "" : `<img src="data:image/png;base64,${picture}" alt="${alt}">\n`;
+  return `${image}<pre>${escapeHtml(plainText(data))}</pre>`;
+}
