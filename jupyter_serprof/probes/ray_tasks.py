@@ -17,6 +17,7 @@ from typing import Any
 
 from jupyter_serprof.capture.draft import Draft, Run
 from jupyter_serprof.model import Lane
+from jupyter_serprof.probes.dask_ray import TASK_MARK, task_prefix
 
 _PATIENCE_S = 2.5
 _POLL_S = 0.05
@@ -107,14 +108,20 @@ def _add_task(run: Run, task: Any, workers: dict[bytes, str]) -> None:  # noqa: 
     steps = _steps(task, run.end + run.wall_offset)
     if not steps or submitted is None:
         return
-    name = task.task_info.func_or_class_name or task.task_info.name or "task"
-    name = name.rpartition(".")[2]
+    name = _name(task.task_info)
     ident = bytes(task.profile_events.component_id) or bytes(task.state_updates.worker_id)
     worker = workers.setdefault(ident, f"worker {len(workers) + 1}")
     begin = max(submitted, min(start for _, start, _ in steps))
     run.drafts += [_draft(run, name, worker, step) for step in steps]
     run.drafts.append(_draft(run, name, "raylet", ("ray.schedule", submitted, begin)))
     _add_lanes(run, (worker, "raylet"))
+
+
+def _name(info: Any) -> str:  # noqa: ANN401
+    """Return the name of the function; of Dask on Ray, where it is one for all, Dask's own."""
+    if info.name.startswith(TASK_MARK):
+        return task_prefix(info.name)
+    return str(info.func_or_class_name or info.name or "task").rpartition(".")[2]
 
 
 def _steps(task: Any, end_ns: int) -> list[tuple[str, int, int]]:  # noqa: ANN401
