@@ -137,6 +137,7 @@ def test_a_round_trip_grows_on_the_screen_until_it_is_stopped(
     assert chosen.inner_text() == "Table"
     screen.command("notebook:interrupt-kernel")
     page.locator(IN_OUTPUT).wait_for()
+    page.locator(".jp-OutputArea-output", has_text="KeyboardInterrupt").first.wait_for()
     assert widget.count() == 0
     screen.shoot()
     screen.command("docmanager:save")
