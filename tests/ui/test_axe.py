@@ -36,7 +36,7 @@ def test_axe_finds_nothing_in_any_view(screen: Screen, scheme: str) -> None:
     """Waterfall, lanes, table, details, findings, round trip, sweep."""
     # given
     seen: dict[str, list[str]] = {}
-    found = {}
+    found: dict[tuple[str, str, str], int] = {}
 
     for name, document in documents().items():
         # when

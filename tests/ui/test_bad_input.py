@@ -38,8 +38,14 @@ def changed(document: dict[str, Any], **changes: Any) -> dict[str, Any]:
 def empty(document: dict[str, Any]) -> dict[str, Any]:
     """Return a trace in which nothing was seen."""
     rows = {"rows": [], "unaccounted_ns": document["wall_ns"]}
-    columns = {key: [] for key in document["spans"]}
-    less = {"findings": [], "groups": [], "tables": [], "details": {}, "summary": None}
+    columns: dict[str, list[int]] = {key: [] for key in document["spans"]}
+    less: dict[str, Any] = {
+        "findings": [],
+        "groups": [],
+        "tables": [],
+        "details": {},
+        "summary": None,
+    }
     return changed(document, spans=columns, strings=[], waterfall=rows, **less)
 
 
