@@ -24,6 +24,7 @@ def analyse(trace: Trace, limits: Limits | None = None) -> Trace:
     """
     waterfall = partition(trace)
     keys = {span.stage: None for span in trace.spans}
+    keys |= {stage(key).parent: None for key in keys if stage(key).parent}
     described = tuple(sorted((stage(key) for key in keys), key=lambda entry: entry.order))
     full = replace(trace, stages=described, waterfall=waterfall, limits=limits or trace.limits)
     full = replace(full, findings=find(full))

@@ -43,6 +43,8 @@ _UNSEEN = {
     "client only": "everything on the scheduler and its workers",
 }
 _MOST_NAMES = 3
+#: How long the largest graphs are looked at after the run.
+_LOOK_S = 3.0
 #: The rungs, the lowest first; the first one is without any cluster.
 _LEVELS = ("client", "client only", "events and task stream", "scheduler", "scheduler and workers")
 
@@ -169,7 +171,8 @@ class DaskProbe(Probe):
         reports = list(_reports(self._used))
         add_groups(run, sent)
         tables = [task_table(reports), computation_table(run, sent, reports)]
-        tables += self._kept.tables()
+        tables += self._kept.tables(seconds=_LOOK_S)
+        run.notes += self._kept.notes
         self._kept.clear()
         run.tables += [table for table in tables if table is not None]
 

@@ -12,6 +12,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -101,13 +102,9 @@ def client_of(kind: str) -> Iterator[Any]:
 
 def shares(trace: Trace, until_ns: int) -> tuple[float, float]:
     """Return (all, strict) shares of the time up to a moment."""
-    total = strict = 0
-    for row in partition(trace).rows:
-        owned = sum(max(0, min(until_ns, start + length) - start) for start, length in row.pieces)
-        owned = min(owned, row.self_ns)
-        total += owned
-        strict += 0 if stage(row.stage).waits else owned
-    return total / until_ns, strict / until_ns
+    rows = partition(replace(trace, wall_ns=until_ns, groups=())).rows
+    strict = sum(row.self_ns for row in rows if not stage(row.stage).waits)
+    return sum(row.self_ns for row in rows) / until_ns, strict / until_ns
 
 
 def first_task_ns(trace: Trace) -> int:
@@ -131,9 +128,8 @@ def measured(run: Callable[[], object]) -> tuple[float, ...]:
 def main(runs: int, kinds: list[str]) -> None:
     """Print one line for each case and cluster."""
     print(f"jupyter_serprof {sp.__version__}; median of {runs} runs after a first one")
-    print(
-        f"{'case':<30} {'cluster':<11} {'wall':>8} {'first':>8}  first: all strict  done: all strict"
-    )
+    columns = ("case", "cluster", "wall", "first", "first: all", "strict", "done: all", "strict")
+    print("{:<30} {:<11} {:>8} {:>8} {:>11} {:>6} {:>9} {:>6}".format(*columns))
     for kind in kinds:
         with client_of(kind) as client:
             for name, case in cases().items():

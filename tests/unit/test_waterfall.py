@@ -633,3 +633,12 @@ def test_deep_nesting_has_no_limit() -> None:
     # then
     assert sum(row.self_ns for row in waterfall.rows) == trace.wall_ns
     assert [row.minor_faults for row in waterfall.rows] == [0, 1]
+
+
+def test_the_stage_that_others_are_a_part_of_is_described() -> None:
+    """Pictures draw the parts below it, so its title is in the document."""
+    # given
+    trace = analyse(make_trace([("dask.schedule.order", "scheduler", 0, 1)], wall_ms=2))
+
+    # then
+    assert [entry.key for entry in trace.stages] == ["dask.schedule", "dask.schedule.order"]
