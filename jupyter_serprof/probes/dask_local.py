@@ -48,6 +48,8 @@ def _note_collections(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  
 def _name(collection: Any) -> str:  # noqa: ANN401
     """Return the name of a collection, without asking it for attributes that it may make up."""
     kind = type(collection)
+    if not _is_dasks(kind):
+        return kind.__name__
     if hasattr(kind, "expr"):
         return str(collection.expr._name)  # noqa: SLF001  (what Dask's own functions read)
     known = getattr(collection, "__dict__", {})
@@ -57,8 +59,13 @@ def _name(collection: Any) -> str:  # noqa: ANN401
     return kind.__name__
 
 
+def _is_dasks(kind: type) -> bool:
+    return kind.__module__.partition(".")[0] == "dask"
+
+
 def _layers(collection: Any) -> int | None:  # noqa: ANN401
-    if hasattr(type(collection), "expr"):
+    # Building the graph of an expression, or of a collection of another library, is work.
+    if hasattr(type(collection), "expr") or not _is_dasks(type(collection)):
         return None
     layers = getattr(collection.__dask_graph__(), "layers", None)
     return None if layers is None else len(layers)

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from jupyter_serprof.analysis import analyse
+from jupyter_serprof.capture.draft import Draft, Run
 from jupyter_serprof.capture.freeze import freeze
 from jupyter_serprof.capture.patching import armed_places
 from jupyter_serprof.capture.point import Point
@@ -21,6 +22,7 @@ from jupyter_serprof.capture.recorder import Recorder
 from jupyter_serprof.model import ProbeReport, Table, Trace, from_document, to_document
 from jupyter_serprof.probes import dask_local_lanes
 from jupyter_serprof.probes.dask_local import DaskLocalProbe
+from jupyter_serprof.probes.dask_local_steps import GETS, MATERIALIZE, complete_steps
 from jupyter_serprof.probes.dask_process_clock import TaskClock
 from jupyter_serprof.probes.interpreter import InterpreterProbe
 from jupyter_serprof.testing import ProbeContract
@@ -572,3 +574,58 @@ def test_a_missing_name_takes_its_part_away_and_no_more(
     assert not has_row(trace, lost)
     assert not left or has_row(trace, left)
     assert armed_places() == []
+
+
+def test_collections_of_other_libraries_are_named_by_their_type() -> None:
+    """Nothing is asked of them that might be work, or might build another graph."""
+    asked: list[str] = []
+
+    class Weather:
+        """A collection as other libraries have them."""
+
+        def __dask_graph__(self) -> Any:
+            asked.append("graph")
+            return {"rain": (increment, 1)}
+
+        def __dask_keys__(self) -> list[str]:
+            return ["rain"]
+
+        def __dask_postcompute__(self) -> Any:
+            return (lambda results: results[0]), ()
+
+        def __dask_tokenize__(self) -> str:
+            return "rain"
+
+        __dask_scheduler__ = staticmethod(dask.get)
+        __dask_optimize__ = None
+
+        @property
+        def name(self) -> str:
+            asked.append("name")
+            return "rain"
+
+    bare = dask.compute(Weather())
+    before = list(asked)
+    asked.clear()
+
+    result, trace, _ = watched(lambda: dask.compute(Weather()))
+
+    assert result == bare == (2,)
+    assert asked == before
+    assert column(trace, "dask.computations", "computation") == ["Weather"]
+
+
+def test_steps_of_a_cluster_in_this_process_are_left_to_its_agent() -> None:
+    """A scheduler in a thread of this process materializes graphs, too: it is told once."""
+    pytest.importorskip("distributed")
+    # given
+    own = Draft("dask.schedule", "get_async", "client/main", 0, 100, GETS[0])
+    mine = Draft("dask.materialize", "a", "client/main", 10, 20, MATERIALIZE, own)
+    in_thread = Draft("dask.schedule", "get_async", "client/thread 2", 0, 100, GETS[0])
+    also_mine = Draft("dask.materialize", "b", "client/thread 2", 10, 20, MATERIALIZE, in_thread)
+    schedulers = Draft("dask.materialize", "c", "client/thread 1", 10, 20, MATERIALIZE)
+    drafts = [own, mine, in_thread, also_mine, schedulers]
+    # when
+    complete_steps(Run(0, 100, 0, drafts, {}))
+    # then
+    assert [draft.name for draft in drafts if draft.is_dropped] == ["c"]
