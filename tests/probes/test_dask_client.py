@@ -1,5 +1,8 @@
 """Dask's distributed client on a real cluster of processes: where the time went, and no trace."""
 
+# distributed is typed in part.
+# mypy: disable-error-code="no-untyped-call, attr-defined"
+
 from __future__ import annotations
 
 import operator
@@ -9,6 +12,7 @@ from uuid import UUID
 
 import pytest
 
+from jupyter_serprof.analysis.spans import number
 from jupyter_serprof.api import record
 from jupyter_serprof.probes.dask_cluster import agent_name, load_agent
 from probes.seen import attempts, detail, has_row, probe, recorded, row, self_ns, spans, trace_of
@@ -90,7 +94,7 @@ def test_each_task_is_counted_once() -> None:
     # then
     counts = column(trace, "dask.tasks", "count")
     assert sum(counts.values()) == column(trace, "dask.computations", "tasks")["sum-aggregate"]
-    executed = sum((span.details or {}).get("count", 1) for span in spans(trace, "dask.execute"))
+    executed = sum(number(span, "count") or 1 for span in spans(trace, "dask.execute"))
     assert executed == sum(counts.values())
     busy = sum(column(trace, "dask.tasks", "compute_total").values())
     assert sum(span.duration_ns for span in spans(trace, "dask.execute")) == busy
@@ -101,13 +105,14 @@ def test_a_slow_task_is_execution() -> None:
     # given
     import dask
 
-    @dask.delayed
     def sleepy() -> int:
         time.sleep(DELAY_S)
         return 1
 
+    task = dask.delayed(sleepy)()
+
     # when
-    traces = list(attempts(lambda: sleepy().compute(), count=4))
+    traces = list(attempts(task.compute, count=4))
     # then
     found = [self_ns(trace, "dask.execute") for trace in traces]
     assert DELAY_NS <= min(found) <= DELAY_NS + SLACK_NS
@@ -317,7 +322,7 @@ def test_tasks_that_are_computed_again_are_counted(dask_client: Client) -> None:
     _, trace = recorded(twice)
     # then
     repeated = [entry[5] for entry in table(trace, "dask.computations").rows]
-    assert sum(repeated) == 5
+    assert repeated == [5]
 
 
 def test_futures_and_scatter_are_seen(dask_client: Client) -> None:
@@ -344,7 +349,7 @@ def test_a_second_client_is_not_disturbed(dask_client: Client) -> None:
     # given
     from distributed import Client
 
-    with Client(dask_client.cluster, set_as_default=False) as other:  # type: ignore[no-untyped-call]
+    with Client(dask_client.cluster, set_as_default=False) as other:
         # when
         values, trace = recorded(
             lambda: (
@@ -441,7 +446,7 @@ def test_who_holds_the_bytes_is_told_for_large_graphs() -> None:
             strict=True,
         )
     )
-    assert "ndarray" in first["object"]
+    assert "ndarray" in str(first["object"])
     assert first["bytes"] == pytest.approx(2_000_000, rel=0.01)
     assert first["references"] == 20
     assert first["crossing_bytes"] == pytest.approx(40_000_000, rel=0.01)

@@ -1,5 +1,8 @@
 """Clusters of every kind: others' processes, this process, refusing ones, ones that go away."""
 
+# distributed is typed in part.
+# mypy: disable-error-code="no-untyped-call, attr-defined"
+
 from __future__ import annotations
 
 import asyncio
@@ -34,7 +37,7 @@ def outside(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Outside]:
     from distributed import Client
 
     with outside_cluster(tmp_path_factory.mktemp("outside")) as cluster:
-        with Client(cluster.address) as client:  # type: ignore[no-untyped-call]  # typed in part
+        with Client(cluster.address) as client:
             client.wait_for_workers(2)
         yield cluster
 
@@ -44,7 +47,7 @@ def outside_client(outside: Outside) -> Iterator[Client]:
     """Give a client of that cluster, the only one that recordings follow."""
     from distributed import Client
 
-    with Client(outside.address) as client:  # type: ignore[no-untyped-call]  # typed in part
+    with Client(outside.address) as client:
         yield client
 
 
@@ -65,14 +68,14 @@ def _threads(refused: list[str]) -> Iterator[Client]:
     from distributed import Client, LocalCluster
 
     with dask.config.set({"distributed.scheduler.blocked-handlers": refused}):
-        cluster = LocalCluster(  # type: ignore[no-untyped-call]  # distributed is typed in part
+        cluster = LocalCluster(
             n_workers=1,
             threads_per_worker=2,
             processes=False,
             dashboard_address="127.0.0.1:0",
             silence_logs=logging.CRITICAL,
         )
-    with cluster, Client(cluster) as client:  # type: ignore[no-untyped-call]  # as above
+    with cluster, Client(cluster) as client:
         yield client
 
 
@@ -114,14 +117,18 @@ def test_a_worker_that_is_killed_spoils_nothing(tmp_path: Any) -> None:
     # given
     from distributed import Client
 
+    def slow_one(_: int) -> int:
+        time.sleep(0.05)
+        return 1
+
     with (
         outside_cluster(tmp_path) as cluster,
-        Client(cluster.address) as client,  # type: ignore[no-untyped-call]  # typed in part
+        Client(cluster.address) as client,
     ):
         client.wait_for_workers(2)
         # when
         with record("killed") as recording:
-            futures = client.map(lambda _: time.sleep(0.05) or 1, range(20), pure=False)
+            futures = client.map(slow_one, range(20), pure=False)
             futures[0].result()
             cluster.workers[0].send_signal(signal.SIGKILL)
             total = sum(client.gather(futures))
@@ -139,7 +146,7 @@ def test_a_scheduler_that_goes_away_leaves_what_the_client_saw(tmp_path: Any) ->
 
     recording = record("gone")
     with outside_cluster(tmp_path, workers_count=1) as cluster:
-        client = Client(cluster.address, timeout="5s")  # type: ignore[no-untyped-call]
+        client = Client(cluster.address, timeout="5s")
         client.wait_for_workers(1)
         # when
         with pytest.raises(Exception) as caught, recording:  # noqa: PT011  (any error of distributed)
@@ -233,7 +240,7 @@ def test_a_client_of_the_running_event_loop_is_followed(outside: Outside) -> Non
     from distributed import Client
 
     async def work() -> tuple[int, Any]:
-        async with Client(outside.address, asynchronous=True) as client:  # type: ignore[no-untyped-call]
+        async with Client(outside.address, asynchronous=True) as client:
             with record("async") as recording:
                 value = await client.submit(operator.add, 40, 2, pure=False)
             return value, recording
@@ -280,10 +287,10 @@ def test_an_agent_leaves_when_its_client_is_gone(outside: Outside) -> None:
         agent = sys.modules.get(name)
         return agent is not None and agent.is_running()
 
-    client = Client(outside.address, set_as_default=False)  # type: ignore[no-untyped-call]
+    client = Client(outside.address, set_as_default=False)
     (cluster,) = clusters_of([client])
     cluster.start()
-    with Client(outside.address, set_as_default=False) as witness:  # type: ignore[no-untyped-call]
+    with Client(outside.address, set_as_default=False) as witness:
         assert witness.run_on_scheduler(is_running)
         # when
         client.close()
