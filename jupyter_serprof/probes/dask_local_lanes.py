@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -19,6 +19,8 @@ from jupyter_serprof.probes.dask_processes import Roads
 MOST_SPANS = 20_000
 #: The last task of a compute: it puts the pieces of a result together.
 _LAST = "finalize"
+#: Between tasks of one batch nothing is sent.
+_SHORTEST_WIRE_NS = 20_000
 _NUMBER = re.compile(r"worker (\d+)\b")
 
 
@@ -71,27 +73,62 @@ def _drafts(
         made.extend(drafts)
         return len(drafts)
 
-    count = 0
-    for ident, columns in calls.tasks.tracks.items():
-        count += add(columns, lanes.of_thread(ident), "dask.execute")
+    count = sum(
+        add(columns, lanes.of_thread(ident), "dask.execute")
+        for ident, columns in calls.tasks.tracks.items()
+    )
+    new = {draft.extra for draft in run.drafts if draft.role == "dask.spawn"}
     for process, columns in sorted(calls.roads.execute.items(), key=_first):
         lane = lanes.of_process(process)
         count += add(columns, lane, "dask.execute")
         add(calls.roads.decode[process], lane, "dask.dispatch.decode", "loads")
         add(calls.roads.outputs[process], lane, "dask.gather", "dumps")
+        for stage, wire in wires(calls.roads, process, is_new=process in new):
+            add(wire, f"{lane.partition('/')[0]}/comm", stage, "pool queues")
     if each > 1 and count > MOST_SPANS:
         return None
-    for ident, columns in calls.waits.tracks.items():
-        add(columns, lanes.of_caller(ident), "dask.wait", "queue_get")
-    for ident, columns in calls.roads.encode.tracks.items():
-        add(columns, lanes.of_caller(ident), "dask.dispatch.encode", "dumps")
-    for ident, columns in calls.roads.gather.tracks.items():
-        add(columns, lanes.of_caller(ident), "dask.gather", "loads")
+    _add_callers(calls, lanes, add)
     for draft in made:
         if draft.stage == "dask.execute" and draft.name.startswith(_LAST):
             draft.stage = "dask.gather"
     lanes.settle(made)
     return made
+
+
+def _add_callers(calls: Calls, lanes: _Lanes, add: Callable[[Columns, str, str, str], int]) -> None:
+    """Add what the thread that runs a graph does with each task."""
+    for log, stage, name in (
+        (calls.waits, "dask.wait", "queue_get"),
+        (calls.roads.encode, "dask.dispatch.encode", "dumps"),
+        (calls.roads.gather, "dask.gather", "loads"),
+    ):
+        for ident, columns in log.tracks.items():
+            add(columns, lanes.of_caller(ident), stage, name)
+
+
+def wires(roads: Roads, process: int, *, is_new: bool) -> Iterator[tuple[str, Columns]]:
+    """Yield the times when tasks were on their way to a process, and results on their way back.
+
+    A pool never has more batches than processes, so none waits for a free one: what lies between
+    the pickle here and the first step there is the queue of the pool, its threads and its pipe. The
+    first task of a new process waits for its start, which has a span of its own.
+    """
+    encoded = {row.sign: row.end for each in roads.encode.tracks.values() for row in each.rows()}
+    gathered = {row.sign: row.start for each in roads.gather.tracks.values() for row in each.rows()}
+    there = sorted(roads.decode[process].rows())
+    back = sorted(roads.outputs[process].rows())
+    sent, returned = Columns(), Columns()
+    for at, (begin, done) in enumerate(zip(there, back, strict=False)):
+        free = max(encoded.get(begin.sign, begin.start), back[at - 1].end if at else 0)
+        if begin.start - free > _SHORTEST_WIRE_NS and (at or not is_new):
+            sent.add(free, begin.start)
+        arrived = gathered.get(done.sign, done.end)
+        following = there[at + 1].start if at + 1 < len(there) else arrived
+        # The results of a batch leave together, after its last task.
+        if done.end + _SHORTEST_WIRE_NS < arrived <= following:
+            returned.add(done.end, arrived)
+    yield "dask.dispatch.wire", sent
+    yield "dask.gather", returned
 
 
 def _first(entry: tuple[int, Columns]) -> int:
@@ -143,7 +180,8 @@ class _Lanes:
         for key in self._threads.values():
             self._run.lanes[key] = Lane(key, "worker", 0)
         for number, key in enumerate(self._processes.values()):
-            self._run.lanes[key] = Lane(key, "worker", number + 1)
+            for lane in (key, f"{key.partition('/')[0]}/comm"):
+                self._run.lanes[lane] = Lane(lane, "worker", number + 1)
         self._run.threads.update(self._threads)
         _add_starts(self._run, self._processes, drafts)
 

@@ -21,9 +21,12 @@ from jupyter_serprof.capture.point import Point
 from jupyter_serprof.capture.recorder import Recorder
 from jupyter_serprof.model import ProbeReport, Table, Trace, from_document, to_document
 from jupyter_serprof.probes import dask_local_lanes
+from jupyter_serprof.probes.dask_columns import Columns, Log
 from jupyter_serprof.probes.dask_local import DaskLocalProbe
+from jupyter_serprof.probes.dask_local_lanes import wires
 from jupyter_serprof.probes.dask_local_steps import GETS, MATERIALIZE, complete_steps
 from jupyter_serprof.probes.dask_process_clock import TaskClock
+from jupyter_serprof.probes.dask_processes import Roads
 from jupyter_serprof.probes.interpreter import InterpreterProbe
 from jupyter_serprof.testing import ProbeContract
 from probes.seen import has_row, row, self_ns, spans
@@ -306,7 +309,7 @@ def test_processes_tell_bytes_both_ways_and_their_own_times(pool: ProcessPoolExe
 
     _, trace, _ = watched(lambda: (x + 1).compute(**_by("processes", pool)))
 
-    workers = {lane.key for lane in trace.lanes if lane.kind == "worker"}
+    workers = {lane.key for lane in trace.lanes if lane.key.endswith("/thread 1")}
     for key in ("dask.dispatch.decode", "dask.execute"):
         assert {span.lane for span in spans(trace, key)} <= workers
     sent = column(trace, "dask.computations", "dispatched_bytes")[0]
@@ -629,3 +632,23 @@ def test_steps_of_a_cluster_in_this_process_are_left_to_its_agent() -> None:
     complete_steps(Run(0, 100, 0, drafts, {}))
     # then
     assert [draft.name for draft in drafts if draft.is_dropped] == ["c"]
+
+
+def test_the_road_between_processes_is_named_and_lies_outside_their_work() -> None:
+    """Two tasks in one batch: on their way once, back once; nothing between them."""
+    # given
+    ms = _MS
+    recorder = Recorder([])
+    roads = Roads(Log(recorder), Log(recorder), {1: Columns()}, {}, {1: Columns()})
+    for key, encoded, begin, done, gathered in (("a", 1, 5, 8, 14), ("b", 2, 8, 11, 15)):
+        roads.encode.track(0).add((encoded - 1) * ms, encoded * ms, key, 10)
+        roads.decode[1].add(begin * ms, (begin + 1) * ms, key)
+        roads.outputs[1].add((done - 1) * ms, done * ms, key)
+        roads.gather.track(0).add(gathered * ms, (gathered + 1) * ms, key, 10)
+    # when
+    found = {stage: columns.rows() for stage, columns in wires(roads, 1, is_new=False)}
+    new = {stage: len(columns) for stage, columns in wires(roads, 1, is_new=True)}
+    # then
+    times = {stage: [(r.start // ms, r.end // ms) for r in rows] for stage, rows in found.items()}
+    assert times == {"dask.dispatch.wire": [(1, 5)], "dask.gather": [(11, 15)]}
+    assert new == {"dask.dispatch.wire": 0, "dask.gather": 1}
