@@ -45,10 +45,11 @@ def outside_cluster(folder: Path, workers_count: int = 2) -> Iterator[Outside]:
         ]
         yield Outside(address, scheduler, workers)
     finally:
+        # Asked politely, a worker waits long for a scheduler that is going away too.
         for process in [*workers, scheduler]:
-            process.terminate()
+            process.kill()
         for process in [*workers, scheduler]:
-            _end(process)
+            process.wait()
 
 
 def _start(kind: str, arguments: list[str]) -> subprocess.Popen[bytes]:
@@ -70,11 +71,3 @@ def _address(note: Path) -> str:
             return address
     message = "the scheduler did not start"
     raise TimeoutError(message)
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    try:
-        process.wait(timeout=20)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
