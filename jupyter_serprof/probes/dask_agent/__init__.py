@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 _LOCK = threading.RLock()
+#: Names that this process's distributed does not have.
+_MISSING: list[str] = []
 #: Keys of a computation that are read to tell it apart.
 _FEW_KEYS = 256
 
@@ -180,11 +182,11 @@ def start(
     dask_scheduler
         The scheduler or the worker that the agent runs in; distributed gives both by this name.
     """
-    missing: list[str] = []
     with _LOCK:
         if not AGENTS:
-            _patch_wire(missing)
-            _patch_modules(missing)
+            _MISSING.clear()
+            _patch_wire(_MISSING)
+            _patch_modules(_MISSING)
             gc.callbacks.append(_collected)
         agent = AGENTS.get(token)
         if agent is None:
@@ -192,11 +194,12 @@ def start(
         agent.users += 1
         if _is_scheduler(dask_scheduler):
             agent.loop_thread, agent.is_scheduler = threading.get_ident(), True
-            _patch_scheduler(dask_scheduler, missing)
+            _patch_scheduler(dask_scheduler, _MISSING)
             dask_scheduler.add_plugin(_plugin(agent, dask_scheduler, token))
         elif dask_scheduler is not None:
-            _patch_workers(missing)
-    return {**ping(), "pid": os.getpid(), "missing": missing, "delay": _delay(dask_scheduler)}
+            _patch_workers(_MISSING)
+    known = {"pid": os.getpid(), "missing": list(_MISSING), "delay": _delay(dask_scheduler)}
+    return {**ping(), **known}
 
 
 def _is_scheduler(server: Any) -> bool:
