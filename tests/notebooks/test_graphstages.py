@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.notebook
 
-#: The data of an output of a few hundred tasks, as the kernel sends it.
-MOST_BYTES = 40_000
 _START = """
 %load_ext jupyter_serprof
 import asyncio, functools, logging, os, signal, threading, time

@@ -18,7 +18,15 @@ FOLDER = Path(__file__).parents[2] / "notebooks"
 TUTORIALS = sorted(FOLDER.glob("*.ipynb"))
 #: What a saved notebook must not tell about the machine that it ran on.
 PRIVATE = re.compile(r"/(home|root|work|Users|tmp)/|(?<!\d)192\.0\.|auth_token")
-SMALL_ROWS = "ROWS = 1_000"
+#: What stands in the place of the parameters; which sizes a tutorial has, and what an output of it
+#: may take: thousands of tasks are more than the few rows of a round trip.
+SMALL = {
+    "01-ray-put-versus-cloudpickle": ("ROWS = 1_000", 40_000),
+    "02-the-stages-of-a-dask-computation": (
+        "SIDE, EDGE_CHUNKS = 600, 6\nDAYS = 3\nCALLS = 300\nPAYLOAD_BYTES, READERS = 2_000_000, 20",
+        250_000,
+    ),
+}
 
 
 def read(path: Path) -> nbformat.NotebookNode:
@@ -40,7 +48,7 @@ def documents(notebook: nbformat.NotebookNode) -> list[Any]:
 
 def test_there_is_a_tutorial() -> None:
     """The parametrized tests below look at something."""
-    assert TUTORIALS
+    assert {path.stem for path in TUTORIALS} == set(SMALL)
 
 
 @pytest.mark.ray
@@ -51,7 +59,7 @@ def test_a_tutorial_runs_from_top_to_bottom_at_a_small_size(path: Path) -> None:
     # given
     notebook = read(path)
     parameters = [c for c in notebook.cells if "parameters" in c.metadata.get("tags", ())]
-    parameters[0].source = SMALL_ROWS
+    parameters[0].source = SMALL[path.stem][0]
 
     # when
     NotebookClient(notebook, timeout=300, store_widget_state=False).execute()
@@ -81,7 +89,7 @@ def test_a_saved_tutorial_has_readable_outputs(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", TUTORIALS, ids=lambda path: path.stem)
-def test_an_output_of_a_saved_tutorial_takes_at_most_40_kb(path: Path) -> None:
+def test_an_output_of_a_saved_tutorial_stays_small(path: Path) -> None:
     """Sharing a notebook stays cheap: text, picture and document of one output together."""
     # given
     notebook = read(path)
@@ -94,4 +102,4 @@ def test_an_output_of_a_saved_tutorial_takes_at_most_40_kb(path: Path) -> None:
     ]
 
     # then
-    assert max(sizes) <= 40_000, sizes
+    assert max(sizes) <= SMALL[path.stem][1], sizes
