@@ -157,7 +157,7 @@ def graphstages(
     timeout
         Seconds to wait for a cluster, above 0; None waits as long as it takes.
     name
-        What the document calls it; None takes the name of its type.
+        What the document calls it; None takes the name of its type, or of the function.
     detail
         Look closer, at the price of some time.
 
@@ -183,7 +183,10 @@ def graphstages(
     require_dask()
     is_maker = callable(collection) and not is_collection(collection)
     build: Callable[[], object] = collection if is_maker else lambda: collection  # type: ignore[assignment]  # checked
-    title = type(collection).__name__ if name is None else name
+    known = (
+        getattr(collection, "__name__", "computation") if is_maker else type(collection).__name__
+    )
+    title = known.replace("<lambda>", "computation") if name is None else name
     return GraphStages(build, title, compute, timeout, detail).run()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -24,8 +25,14 @@ from jupyter_serprof.model import SerprofError, Trace, UsageError
 from jupyter_serprof.probes.dask_construct import ConstructionSampler
 
 _SAID_CHARACTERS = 60
-#: Of a run in which these are the only stages of Dask, nothing was computed.
-_BUILDING = ("dask.construct",)
+#: What only a computation of the caller has. A cluster is never quite silent: heartbeats of workers
+#: and transitions of other people's tasks are stages too.
+_COMPUTING = frozenset(
+    {
+        *("dask.prepare", "dask.optimize", "dask.submit", "dask.serialize"),
+        *("dask.scatter", "dask.execute", "dask.wait", "dask.gather"),
+    }
+)
 
 
 class ComputationTimeoutError(SerprofError):
@@ -75,6 +82,7 @@ class GraphStages:
     def __post_init__(self) -> None:
         """Refuse what cannot work before anything runs."""
         require_dask()
+        _check(self.timeout_s)
         self._recording = stage_recording(self.name, detail=self.detail)
 
     def run(self) -> Trace:
@@ -186,10 +194,17 @@ class GraphStages:
             raise ComputationTimeoutError(_late(self.name, futures, self.timeout_s)) from error
 
 
-def ran_dask(trace: Trace, *, apart_from: Sequence[str] = ()) -> bool:
-    """Tell whether a trace has a stage of Dask."""
-    stages = {span.stage for span in trace.spans}
-    return any(stage.startswith("dask.") for stage in stages.difference(apart_from))
+def _check(timeout_s: float | None) -> None:
+    known: object = timeout_s
+    is_number = isinstance(known, int | float) and not isinstance(known, bool)
+    if timeout_s is not None and not (is_number and 0 < timeout_s < math.inf):
+        message = f"timeout is {timeout_s!r}; it is a number of seconds above 0, e.g. timeout=60"
+        raise UsageError(message)
+
+
+def ran_dask(trace: Trace) -> bool:
+    """Tell whether something was computed, sent or waited for with Dask."""
+    return any(span.stage in _COMPUTING for span in trace.spans)
 
 
 def explained(trace: Trace, typed: str, error: BaseException | None = None) -> Trace:
@@ -204,9 +219,9 @@ def explained(trace: Trace, typed: str, error: BaseException | None = None) -> T
     """
     if error is not None:
         return _with_notes(trace, unpicklable_notes(error))
-    if ran_dask(trace, apart_from=_BUILDING):
-        return trace
     if ran_dask(trace):
+        return trace
+    if any(span.stage == "dask.construct" for span in trace.spans):
         note = (
             "a graph was built, and nothing computed it: end the code with .compute() or "
             ".persist(), or let %graphstages NAME run the collection"

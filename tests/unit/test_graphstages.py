@@ -217,10 +217,14 @@ def test_the_function_of_the_package_takes_collections_and_makers(
     GATE.set()
 
     # when
-    traces = [sp.graphstages(make()), sp.graphstages(make, name="made", compute=True, timeout=60)]
+    traces = [
+        sp.graphstages(make()),
+        sp.graphstages(make),
+        sp.graphstages(make, name="made", compute=True, timeout=60),
+    ]
 
     # then
-    assert [trace.name for trace in traces] == ["Array", "made"]
+    assert [trace.name for trace in traces] == ["Array", "computation", "made"]
     assert forgotten(client)
 
 
@@ -566,6 +570,17 @@ def test_a_timeout_needs_a_cluster() -> None:
     assert not ARRIVED.is_set()
 
 
+@pytest.mark.parametrize("timeout", [0, -1, True, "5s", float("nan"), float("inf")])
+def test_a_timeout_is_a_number_of_seconds_above_0(timeout: Any) -> None:
+    """Refused before anything runs."""
+    # when
+    with pytest.raises(UsageError) as caught:
+        sp.graphstages(lambda: pytest.fail("it ran"), timeout=timeout)
+
+    # then
+    assert "timeout=60" in str(caught.value)
+
+
 def test_an_asynchronous_client_is_refused_with_the_way_to_go() -> None:
     """Waiting would block the loop that the client runs in; nothing is submitted."""
 
@@ -596,6 +611,7 @@ def test_an_asynchronous_client_is_refused_with_the_way_to_go() -> None:
 @pytest.mark.parametrize(
     ("stage", "said"),
     [
+        ("dask.worker", "nothing of Dask ran in it"),
         ("pickle.dumps", "nothing of Dask ran in it; to see pickle and Ray, write %%serprof"),
         ("dask.construct", "a graph was built, and nothing computed it"),
         ("dask.serialize", ""),
