@@ -24,10 +24,9 @@ from jupyter_serprof.probes import Probe
 from jupyter_serprof.probes.dask_frames import Seen, StackReader
 
 INTERVAL_S = 0.005
-#: A thread that wants to run has to wait up to 5 ms for one that does not pause (Python's switch
-#: interval): after such a wait the next look is not put off by a whole interval.
-_SHORTEST_S = 0.001
-#: Where cores are short, the other thread stands still until this one gets one: look less often.
+#: A thread that wants to run waits up to 5 ms more for one that does not pause (Python's switch
+#: interval), and makes it stand still for a moment: so there is always a whole pause in between.
+#: Where cores are short it stands still until this one has got one: then this one looks less often.
 _PAUSE_FACTOR = 30
 _LONGEST_S = 0.025
 _PATIENCE_S = 1.0
@@ -108,13 +107,14 @@ class ConstructionSampler(Probe):
         self, stop: LockType, recorder: Recorder, ident: int, reader: StackReader
     ) -> None:
         try:
-            due = time.perf_counter() + self.interval_s
-            while not stop.acquire(timeout=max(_SHORTEST_S, due - time.perf_counter())):
+            pause_s = self.interval_s
+            due = time.perf_counter() + pause_s
+            while not stop.acquire(timeout=pause_s):
                 late_s = time.perf_counter() - due - sys.getswitchinterval()
                 if recorder.thread == ident:
                     self._look(recorder.now, ident, reader)
                 pause_s = min(_LONGEST_S, max(self.interval_s, late_s * _PAUSE_FACTOR))
-                due = max(due + pause_s, time.perf_counter() + pause_s - self.interval_s)
+                due = time.perf_counter() + pause_s
         except Exception as error:  # noqa: BLE001  (nobody is there to catch it; `quality` has it)
             self._failure = describe_failure(error)
         finally:
