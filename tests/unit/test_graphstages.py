@@ -80,15 +80,17 @@ def notes(trace: Trace) -> str:
 
 
 @pytest.fixture
-def _open_on_wait(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Open the gate as soon as somebody waits for futures."""
-    wait = distributed.wait
+def waited_with(monkeypatch: pytest.MonkeyPatch) -> list[Client]:
+    """Open the gate as soon as somebody waits for futures; note the clients that waited."""
+    wait, clients = distributed.wait, list[Any]()
 
     def opening(*args: Any, **kwargs: Any) -> Any:
         GATE.set()
+        clients.append(distributed.default_client())
         return wait(*args, **kwargs)
 
     monkeypatch.setattr(distributed, "wait", opening)
+    return clients
 
 
 @contextmanager
@@ -282,7 +284,7 @@ def test_the_same_keys_of_the_user_survive_the_release(client: Client) -> None:
     assert forgotten(client)
 
 
-@pytest.mark.usefixtures("_open_on_wait")
+@pytest.mark.usefixtures("waited_with")
 def test_a_persisted_collection_that_still_runs_is_waited_for(client: Client) -> None:
     """The note says how much was left."""
     # given
@@ -299,7 +301,7 @@ def test_a_persisted_collection_that_still_runs_is_waited_for(client: Client) ->
     assert forgotten(client)
 
 
-@pytest.mark.usefixtures("_open_on_wait")
+@pytest.mark.usefixtures("waited_with")
 @pytest.mark.parametrize("kind", ["future", "list", "dict"])
 def test_futures_are_waited_for_and_dropped(client: Client, kind: str) -> None:
     """An expression that submits: its futures are nobody else's."""
@@ -331,7 +333,7 @@ def test_results_in_memory_are_nothing_to_compute() -> None:
     assert "holds its results already" in notes(trace)
 
 
-def test_the_default_one_of_two_clients_is_used(client: Client) -> None:
+def test_the_default_one_of_two_clients_is_used(client: Client, waited_with: list[Client]) -> None:
     """The other cluster is not disturbed; futures are waited for with their own client."""
     # given
     kept = client.submit(gated, 1, pure=False)
@@ -340,12 +342,12 @@ def test_the_default_one_of_two_clients_is_used(client: Client) -> None:
 
     # when
     with started() as other:
+        trace = stages([kept]).run()
         stages(small_array()).run()
         was_default = forgotten(other)
-        GATE.set()
-        trace = stages([kept]).run()
 
     # then
+    assert waited_with == [client, other]
     assert was_default
     assert set(scheduler_tasks(client)) == before
     assert trace.outcome == "ok"
