@@ -13,6 +13,7 @@ from __future__ import annotations
 import statistics
 import sys
 import tempfile
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -131,6 +132,7 @@ def measured(run: Callable[[], object]) -> tuple[float, ...]:
 
 def main(runs: int, kinds: list[str]) -> None:
     """Print one line for each case and cluster."""
+    warnings.filterwarnings("ignore", message="Sending large graph")
     print(f"jupyter_serprof {sp.__version__}; median of {runs} runs after a first one")
     columns = ("case", "cluster", "wall", "first", "first: all", "strict", "done: all", "strict")
     print("{:<30} {:<11} {:>8} {:>8} {:>11} {:>6} {:>9} {:>6}".format(*columns))

@@ -6,7 +6,7 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,18 +29,36 @@ class Outside:
 
 
 @contextmanager
-def outside_cluster(folder: Path, workers_count: int = 2) -> Iterator[Outside]:
-    """Start a scheduler and workers of one thread each on loopback; end them afterwards."""
+def outside_cluster(
+    folder: Path,
+    workers_count: int = 2,
+    *,
+    host: str = "127.0.0.1",
+    within: Sequence[str] = (),
+) -> Iterator[Outside]:
+    """Start a scheduler and workers of one thread each; end them afterwards.
+
+    Parameters
+    ----------
+    folder
+        For their notes and spilled data.
+    workers_count
+        How many workers.
+    host
+        Where they listen.
+    within
+        A command that runs commands, such as ``ip netns exec NAME``.
+    """
     note = folder / "scheduler.json"
     common = ["--scheduler-file", str(note), "--dashboard-address", "127.0.0.1:0"]
-    scheduler = _start("scheduler", ["--host", "127.0.0.1", "--port", "0", *common])
+    scheduler = _start(within, "scheduler", ["--host", host, "--port", "0", *common])
     workers: list[subprocess.Popen[bytes]] = []
     try:
         address = _address(note)
-        arguments = [address, "--host", "127.0.0.1", "--nthreads", "1", "--no-nanny"]
+        arguments = [address, "--host", host, "--nthreads", "1", "--no-nanny"]
         arguments += ["--dashboard-address", "127.0.0.1:0"]
         workers += [
-            _start("worker", [*arguments, "--local-directory", str(folder / str(number))])
+            _start(within, "worker", [*arguments, "--local-directory", str(folder / str(number))])
             for number in range(workers_count)
         ]
         yield Outside(address, scheduler, workers)
@@ -52,10 +70,10 @@ def outside_cluster(folder: Path, workers_count: int = 2) -> Iterator[Outside]:
             process.wait()
 
 
-def _start(kind: str, arguments: list[str]) -> subprocess.Popen[bytes]:
+def _start(within: Sequence[str], kind: str, arguments: list[str]) -> subprocess.Popen[bytes]:
     code = _WITHOUT_US.format(kind=kind, arguments=arguments)
     return subprocess.Popen(
-        [sys.executable, "-c", code], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        [*within, sys.executable, "-c", code], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
 
 
