@@ -75,6 +75,11 @@ def futures_in(value: object) -> list[Any]:
     return found
 
 
+def same_futures(futures: Iterable[Any]) -> list[Any]:
+    """Return futures of our own with the same keys, which can be released without asking whose."""
+    return [type(future)(future.key, client=future.client) for future in futures]
+
+
 def persisted_futures(collections: Iterable[Any]) -> list[Any] | None:
     """Return the futures of collections that hold nothing but results, None if a task is left.
 
@@ -206,20 +211,13 @@ def wait_for(futures: list[Any], timeout_s: float | None) -> None:
     from distributed import wait
 
     __tracebackhide__ = True
-    own: list[Any] = []
-    failed = None
-    try:
-        for client in {id(future.client): future.client for future in futures}.values():
-            own[:] = [future for future in futures if future.client is client]
-            with client.as_current():
-                wait(own, timeout=timeout_s)  # type: ignore[no-untyped-call]  # distributed
-        failed = next((future for future in futures if future.status == "error"), None)
-        if failed is not None:
-            failed.result()
-    finally:
-        # The frames of a traceback must not keep what nobody else holds.
-        own.clear()
-        del failed
+    for client in {id(future.client): future.client for future in futures}.values():
+        with client.as_current():
+            own = [future for future in futures if future.client is client]
+            wait(own, timeout=timeout_s)  # type: ignore[no-untyped-call]  # distributed
+    for future in futures:
+        if future.status == "error":
+            future.result()
 
 
 def release(futures: Iterable[Any]) -> None:

@@ -18,6 +18,7 @@ from jupyter_serprof.experiments.dask_values import (
     persisted_futures,
     release,
     require_dask,
+    same_futures,
     wait_for,
 )
 from jupyter_serprof.experiments.recording import Recording
@@ -75,9 +76,8 @@ class GraphStages:
     began: bool = field(default=False, init=False)
     _recording: Recording = field(init=False)
     _notes: list[str] = field(default_factory=list, init=False)
-    #: Futures that were made here and are given back, and those that the value brought with it.
+    #: Futures that were made here, and are given back.
     _made: list[Any] = field(default_factory=list, init=False)
-    _held: list[Any] = field(default_factory=list, init=False)
 
     def __post_init__(self) -> None:
         """Refuse what cannot work before anything runs."""
@@ -104,9 +104,7 @@ class GraphStages:
             raise
         finally:
             release(self._made)
-            # In place: the frames of a traceback hold the lists.
             self._made.clear()
-            self._held.clear()
         if described and not ran_dask(self.trace):
             raise UsageError(_not_dask(self.name, described))
         return self.trace
@@ -131,16 +129,17 @@ class GraphStages:
         if not self.began:
             return _described(value)
         has_results = futures is not None
-        self._held += futures or ()
-        # What the code made and nobody else holds must go when this call is left, however.
+        # Those of the value may be the user's, who keeps them, or nobody else's: then they must go
+        # when this call is left, whatever keeps its frames. Own ones can be released in any case.
+        self._made += same_futures(futures or ())
         del value, futures
-        if self._held:
-            if collections:
-                self._notes.append(_persisted(self.name, self._held))
-            collections.clear()
-            self._wait(self._held)
-        else:
+        if not self._made:
             self._finish(collections, has_results=has_results)
+            return ""
+        if collections:
+            self._notes.append(_persisted(self.name, self._made))
+        collections.clear()
+        self._wait(self._made)
         return ""
 
     def _finish(self, collections: Sequence[Any], *, has_results: bool) -> None:
