@@ -1,8 +1,8 @@
 """The waterfall: every nanosecond of the caller's wall time gets exactly one owner.
 
 The innermost span of the caller owns an instant. While that span only waits, the active stage of
-another lane that is furthest along the road owns it (work before waits), else the wait itself. What
-nobody explains is unaccounted: never spread, always drawn. Of several computations each has rows of
+another lane that is furthest along the road owns it (work before waits, and before collections and
+imports, which interrupt a stage and are nowhere on the road), else the wait itself. What nobody explains is unaccounted: never spread, always drawn. Of several computations each has rows of
 its own: what a stage owned before, in and after them stays apart.
 """
 
@@ -19,6 +19,7 @@ from jupyter_serprof.analysis.tree import Visit, depths, nearest, outermost, wal
 from jupyter_serprof.model import Row, Span, Stage, Trace, Waterfall, stage
 
 _PIECES = 64
+_OVERLAYS = ("gc", "import")
 
 #: What a row stands for: the index of a group (None: there are none) and the key of a stage.
 _RowKey = tuple[int | None, str]
@@ -105,6 +106,11 @@ def _innermost(trace: Trace, depth: Sequence[int]) -> dict[str, list[Segment]]:
     return {lane: owned(intervals, rank) for lane, intervals in by_lane.items()}
 
 
+def _rank(remote: Stage) -> tuple[bool, int]:
+    """Return how far along the road a remote stage is; what interrupts stages is nowhere on it."""
+    return not remote.waits, -1 if remote.key in _OVERLAYS else remote.order
+
+
 def _shared(
     caller: Sequence[Segment],
     others: Sequence[Segment],
@@ -114,11 +120,7 @@ def _shared(
     """Give the caller's waits to what happened elsewhere meanwhile."""
     remote = owned(
         [Interval(*segment) for segment in others],
-        lambda i: (
-            not stages[spans[i.owner].stage].waits,
-            stages[spans[i.owner].stage].order,
-            -i.owner,
-        ),
+        lambda i: (*_rank(stages[spans[i.owner].stage]), -i.owner),
     )
     starts = [segment.start for segment in remote]
     for segment in caller:

@@ -50,7 +50,7 @@ async def _ping(line: Any, topic: str) -> tuple[int, int, int]:  # noqa: ANN401
 
 async def end(line: Any, clients: Iterable[str], known: Mapping[str, int]) -> dict[str, Any]:  # noqa: ANN401
     """Return what happened since, in the shape of an agent's report."""
-    agent = Agent(clients, has_gc=False)
+    agent = Agent(clients, has_own_process=False)
     agent.bridge = known["bridge"]
     since = known["since"] / 1e9
     for client in sorted(agent.clients):

@@ -201,7 +201,7 @@ def _add_loop(where: _Places, station: Station, lane: int, wires: Blocks) -> Non
     """Add what a worker's event loop did, on its own clock."""
     report, moved = station.report or {}, -station.offset_ns
     for index, stage, name, start, end, size, count, busy in report["blocks"]:
-        if stage in {"dask.dispatch.decode", "dask.report"}:
+        if stage in {"dask.dispatch.decode", "dask.report", "import"}:
             wires.add(lane, stage, name, start + moved, end + moved, size, count)
         elif stage == "dask.worker":
             address, place = report["lanes"][index]

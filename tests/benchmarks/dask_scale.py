@@ -46,7 +46,7 @@ def main(count: int) -> None:
         for at in range(PREFIXES)
     }
     scheduler = SimpleNamespace(tasks=tasks, plugins={})
-    agent = Agent(["client"], has_gc=False)
+    agent = Agent(["client"], has_own_process=False)
     plugin = _plugin(agent, scheduler, "benchmark")
     plugin.update_graph(scheduler, client="client", keys=set(tasks), tasks=list(tasks))
     addresses = [f"tcp://10.0.0.{at}:1" for at in range(WORKERS)]

@@ -301,3 +301,23 @@ def test_an_agent_leaves_when_its_client_is_gone(outside: Outside) -> None:
         assert not witness.run_on_scheduler(is_running)
     cluster.stop()
     assert not load_agent().is_running()
+
+
+def test_first_use_imports_of_others_are_named_apart(outside_client: Client) -> None:
+    """What a worker imports to unpickle its first task is not blamed on the specification."""
+    # given
+    import colorsys
+
+    def forget() -> None:
+        sys.modules.pop("colorsys", None)
+
+    outside_client.run(forget)
+    # when
+    value, trace = recorded(
+        lambda: outside_client.submit(colorsys.rgb_to_hsv, 1, 1, 1, pure=False).result()
+    )
+    # then
+    assert value == colorsys.rgb_to_hsv(1, 1, 1)
+    imports = [span for span in trace.spans if span.name == "import colorsys"]
+    assert imports
+    assert all(span.lane.startswith(("worker", "scheduler")) for span in imports)

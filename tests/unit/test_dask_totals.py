@@ -140,7 +140,7 @@ def finish(agent: Agent, key: str, start_s: float, stop_s: float) -> None:
 def test_tasks_of_other_clients_are_left_out() -> None:
     """Only groups of graphs that our clients sent are counted."""
     # given
-    agent = Agent(["client"], has_gc=True)
+    agent = Agent(["client"], has_own_process=True)
     # when
     finish(agent, "sum-1", 1, 2)
     agent.sent(Scheduler, "sum-1", ["sum-1"])
@@ -155,7 +155,7 @@ def test_tasks_of_other_clients_are_left_out() -> None:
 def test_a_key_that_is_computed_again_is_counted() -> None:
     """The same key twice in one recording is work done again."""
     # given
-    agent = Agent(["client"], has_gc=True)
+    agent = Agent(["client"], has_own_process=True)
     agent.sent(Scheduler, "sum-1", ["sum-1"])
     # when
     finish(agent, "sum-1", 1, 2)
@@ -195,7 +195,7 @@ def test_a_collection_in_the_midst_of_joining_breaks_nothing() -> None:
 def test_what_fails_in_a_note_stays_there(monkeypatch: pytest.MonkeyPatch) -> None:
     """An agent that breaks is counted; the scheduler that called it goes on."""
     # given
-    agent = Agent(["client"], has_gc=True)
+    agent = Agent(["client"], has_own_process=True)
     monkeypatch.setitem(AGENTS, "test", agent)
     # when
     note("on_loop", None, "no worker has this address", 0, 1)

@@ -278,6 +278,21 @@ def test_remote_work_comes_before_a_remote_wait_that_is_further_along() -> None:
     assert self_ms(trace) == {"ray.execute": 4, "ray.pull": 4, "ray.fetch": 2}
 
 
+def test_an_import_on_one_worker_does_not_hide_that_another_executes() -> None:
+    """Collections and imports own a wait only while nothing on the road happens."""
+    # given
+    trace = make_trace(
+        [
+            ("dask.wait", CALLER, 0, 10),
+            ("dask.execute", "worker/1", 2, 4),
+            ("import", "worker/2", 1, 8),
+        ]
+    )
+
+    # then
+    assert self_ms(trace) == {"dask.execute": 4, "import": 4, "dask.wait": 2}
+
+
 def grouped(trace: Trace, *starts_ms: float) -> Trace:
     """Return the trace with groups that begin at the given times."""
     ends = [*starts_ms[1:], trace.wall_ns / MS]

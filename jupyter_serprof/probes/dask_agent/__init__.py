@@ -23,6 +23,7 @@ from .hooks import (
     encoding,
     executing,
     handling,
+    importing,
     is_patched,
     is_wrapped,
     often,
@@ -92,6 +93,8 @@ def _patch_modules(missing: list[str]) -> None:
     # What pickle cannot do alone, such as functions that were defined in a notebook.
     cloudpickle = import_module("cloudpickle")
     replace(missing, "cloudpickle.dumps", cloudpickle, "dumps", counting("cloudpickled"))
+    seam = import_module("importlib._bootstrap")
+    replace(missing, "imports", seam, "_find_and_load", importing)
     _patch_optimizers(missing)
 
 
@@ -129,7 +132,7 @@ def _collected(phase: str, info: dict[str, int]) -> None:
         _GC_START[0] = clock()
         return
     for agent in list(AGENTS.values()):
-        if agent.has_gc:
+        if agent.has_own_process:
             name = "generation " + str(info.get("generation"))
             agent.collections.add(SCHEDULER, "gc", name, _GC_START[0], clock())
 
@@ -190,7 +193,7 @@ def start(
             gc.callbacks.append(_collected)
         agent = AGENTS.get(token)
         if agent is None:
-            agent = AGENTS[token] = Agent(clients, has_gc=os.getpid() != pid)
+            agent = AGENTS[token] = Agent(clients, has_own_process=os.getpid() != pid)
         agent.users += 1
         if _is_scheduler(dask_scheduler):
             agent.loop_thread, agent.is_scheduler = threading.get_ident(), True

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import sys
 import threading
 from weakref import WeakKeyDictionary
 
@@ -169,6 +170,24 @@ def counting(what: str) -> Maker:
         return call
 
     return make
+
+
+def importing(original: Any) -> Any:
+    """Note first-use imports: a process that sees its first graph loads what is in it."""
+
+    @functools.wraps(original)
+    def find_and_load(name: str, *args: Any, **kwargs: Any) -> Any:
+        if getattr(_INSIDE, "is_importing", False) or name in sys.modules:
+            return original(name, *args, **kwargs)
+        _INSIDE.is_importing = True
+        start = clock()
+        try:
+            return original(name, *args, **kwargs)
+        finally:
+            _INSIDE.is_importing = False
+            note("imported", name, start, clock())
+
+    return find_and_load
 
 
 # Workers.

@@ -64,9 +64,9 @@ class Computation:
 class Agent:
     """What one recording learns from one process."""
 
-    def __init__(self, clients: Iterable[str], *, has_gc: bool) -> None:
+    def __init__(self, clients: Iterable[str], *, has_own_process: bool) -> None:
         self.clients = set(clients)
-        self.has_gc = has_gc
+        self.has_own_process = has_own_process
         self.loop_thread = threading.get_ident()
         self.spans: list[Block] = []
         self.blocks = Blocks(MOST_BLOCKS)
@@ -122,6 +122,12 @@ class Agent:
         """Count a call on a thread of the scheduler."""
         if self.is_scheduler and self.lane_here() is not None:
             self.bytes[what] += 1
+
+    def imported(self, name: str, start: int, end: int) -> None:
+        """Note the import of a module; the client's process sees its own."""
+        lane = self.lane_here() if self.has_own_process else None
+        if lane is not None:
+            self.blocks.add(lane, "import", "import " + name.partition(".")[0], start, end)
 
     def drain(self, at: int) -> None:
         """Note when the socket had taken a graph."""
