@@ -92,6 +92,8 @@ class Hook:
             _leave_out_this_frame(error)
             raise
         end = now()
+        if end - start < point.least_ns:
+            return result
         if faults is not None:
             faults = getrusage(whose).ru_minflt - faults
         if point.after is not None:

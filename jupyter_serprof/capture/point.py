@@ -34,6 +34,8 @@ class Point:
     faults
         Whose page faults to note around the call: ``thread`` (0.9 us), ``process`` (1.6 us, sees
         helper threads too) or nobody's.
+    least_ns
+        Shorter calls leave no record: a wait that did not wait is called once for each task.
     """
 
     place: str
@@ -43,6 +45,7 @@ class Point:
     before: Before | None = None
     after: After | None = None
     faults: Literal["", "thread", "process"] = ""
+    least_ns: int = 0
 
     @property
     def name(self) -> str:

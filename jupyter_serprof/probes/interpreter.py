@@ -18,9 +18,11 @@ from jupyter_serprof.capture.recorder import Recorder, active_recorders
 from jupyter_serprof.probes import Probe
 
 _GC = Point("gc:collect", "gc", "gc")
+#: What is over sooner did not wait: the result was there. Dask asks once for each task.
+_LEAST_WAIT_NS = 20_000
 _WAITS = (
-    "threading:Thread.join",
-    "concurrent.futures._base:Future.result",
+    ("threading:Thread.join", 0),
+    ("concurrent.futures._base:Future.result", _LEAST_WAIT_NS),
 )
 
 
@@ -62,7 +64,10 @@ class InterpreterProbe(Probe):
             before=_note_loaded,
             after=_arm_late_probes,
         )
-        waits = [Point(place, "python.wait", "python.wait") for place in _WAITS]
+        waits = [
+            Point(place, "python.wait", "python.wait", least_ns=least_ns)
+            for place, least_ns in _WAITS
+        ]
         return [
             imports,
             *[point for point in waits if point.place.partition(":")[0] in sys.modules],

@@ -194,6 +194,17 @@ def test_a_record_has_point_thread_start_and_end(library: ModuleType) -> None:
     assert recorder.now.readings_count == 2
 
 
+@pytest.mark.parametrize(("least_ns", "count"), [(10, 1), (11, 0)])
+def test_calls_that_are_too_short_leave_no_record(
+    library: ModuleType, least_ns: int, count: int
+) -> None:
+    """A wait that did not wait is not written down; the call is the same."""
+    with listening(point("function", least_ns=least_ns)) as recorder:
+        assert library.function(1)[0] == 1
+
+    assert len(recorder.page) == count
+
+
 def test_an_exception_is_the_same_object_and_its_name_is_noted(library: ModuleType) -> None:
     """The user sees their own exception, with its own traceback, cause and type."""
     mistake = ValueError("a secret of the user")
