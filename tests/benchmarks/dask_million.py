@@ -2,7 +2,8 @@
 
 The tasks are not run (no worker is there): the graph is built, sent, and taken in by a scheduler of
 its own process. Prints the growth of this process while it is recorded, and the size of the output.
-Run: uv run python tests/benchmarks/dask_million.py [blocks of an edge]
+With ``bare`` the same without a recording: the difference is what the recording holds.
+Run: uv run python tests/benchmarks/dask_million.py [blocks of an edge] [bare]
 """
 
 # distributed is typed in part.
@@ -15,6 +16,7 @@ import resource
 import sys
 import tempfile
 import time
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -38,8 +40,8 @@ def taken_in(dask_scheduler: Any) -> tuple[int, int]:
     return len(dask_scheduler.tasks), dask_scheduler._active_graph_updates
 
 
-def main(edge: int) -> None:
-    """Record the submission of one large graph."""
+def main(edge: int, *, is_bare: bool) -> None:
+    """Record the submission of one large graph, or only submit it."""
     import dask.array as da
     from distributed import Client
     from probes.outside import outside_cluster
@@ -53,7 +55,8 @@ def main(edge: int) -> None:
         da.ones((4, 4), chunks=(2, 2)).sum().persist()
         before_mb = peak_mb()
         begin = time.perf_counter()
-        with stage_recording("a million tasks") as recording:
+        recording = stage_recording("a million tasks")
+        with nullcontext() if is_bare else recording:
             x = da.ones((edge, edge), chunks=(1, 1))
             kept = (x + x.T).persist()
             count, running = 0, 1
@@ -62,6 +65,10 @@ def main(edge: int) -> None:
                 count, running = client.run_on_scheduler(taken_in)
         recorded_s = time.perf_counter() - begin
         during_mb = peak_mb()
+        print(f"{count:,} tasks on the scheduler after {recorded_s:.0f} s")
+        print(f"peak memory grew by {during_mb - before_mb:.0f} MB (graph and futures included)")
+        if is_bare:
+            return
         begin = time.perf_counter()
         trace = recording.trace
         output = len(json.dumps(bundle(trace)[0]))
@@ -78,4 +85,5 @@ def main(edge: int) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else EDGE)
+    given = [word for word in sys.argv[1:] if word != "bare"]
+    main(int(given[0]) if given else EDGE, is_bare="bare" in sys.argv)
