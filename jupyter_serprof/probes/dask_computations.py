@@ -108,7 +108,11 @@ def match(sent: Sequence[Sent], cluster: Cluster) -> None:
 def describe_schedules(run: Run, sent: Sequence[Sent], suffix: str) -> None:
     """Note on the span of a scheduler that takes a graph in how large that graph is."""
     lane = f"scheduler{suffix}"
-    taken = [draft for draft in run.drafts if draft.lane == lane and draft.name == "update_graph"]
+    taken = [
+        draft
+        for draft in run.drafts
+        if draft.lane == lane and draft.name == "update_graph" and draft.parent is None
+    ]
     taken.sort(key=lambda draft: draft.start)
     for draft, entry in zip(taken, sent, strict=False):
         details = entry.draft.details

@@ -76,6 +76,7 @@ def add_cluster(run: Run, cluster: Cluster, suffix: str = "") -> None:
     where = _Places(names, station, cluster.workers, report)
     for entry in (*report["spans"], *report["blocks"]):
         where.add(entry)
+    _cut_envelopes(run, names)
     _note_cloudpickles(run, report)
     _add_messages(where, cluster)
     _add_outstanding(where, report)
@@ -88,6 +89,35 @@ def add_cluster(run: Run, cluster: Cluster, suffix: str = "") -> None:
         run.notes.append(f"dask: the agent could not note {failures} events of the scheduler")
     if left_out := report["bytes"].get("spans left out", 0):
         run.notes.append(f"dask: {left_out} spans of the scheduler were counted, not kept")
+
+
+def _cut_envelopes(run: Run, names: Names) -> None:
+    """Leave out of what takes a graph in the time in which it waits for its own helper thread.
+
+    The pieces that follow are children of the first one: it is still one graph.
+    """
+    lane, helper = names.scheduler(SCHEDULER), names.scheduler(OFFLOAD)
+    helped = sorted((draft.start, draft.end) for draft in run.drafts if draft.lane == helper)
+    for draft in [d for d in run.drafts if d.lane == lane and d.stage == "dask.schedule"]:
+        pieces = list(_without(draft.start, draft.end, helped))
+        for start, end in pieces[1:]:
+            run.drafts.append(Draft(draft.stage, draft.name, lane, start, end, _ROLE, draft))
+        if pieces:
+            draft.start, draft.end = pieces[0]
+
+
+def _without(start: int, end: int, holes: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Yield what is left of an interval without holes, which are in order and may overlap."""
+    at = start
+    for low, high in holes:
+        if low >= end:
+            break
+        if high > at:
+            if low > at:
+                yield at, low
+            at = min(end, high)
+    if at < end:
+        yield at, end
 
 
 def _note_cloudpickles(run: Run, report: Mapping[str, Any]) -> None:

@@ -175,7 +175,8 @@ def test_an_object_that_is_slow_to_unpickle_is_scheduling() -> None:
     # when
     found = [self_ns(trace, "dask.schedule.unpickle") for trace in attempts(task.compute, count=4)]
     # then
-    assert DELAY_NS <= min(found) <= DELAY_NS + SLACK_NS
+    # Workers have their say meanwhile: an instant of theirs is not the scheduler's.
+    assert min(abs(owned_ns - DELAY_NS) for owned_ns in found) <= SLACK_NS
 
 
 def test_a_graph_with_an_array_says_what_leaves_the_scheduler() -> None:
@@ -392,6 +393,31 @@ def test_results_and_inputs_have_their_bytes(dask_client: Client) -> None:
     # then
     assert 2_000_000 <= (row(trace, "dask.gather").size_bytes or 0) < 2_010_000
     assert 2_000_000 <= (row(trace, "dask.transfer").size_bytes or 0) < 2_010_000
+
+
+def test_optimization_on_the_scheduler_is_not_called_scheduling() -> None:
+    """A thread of the scheduler optimizes while its event loop waits: the work owns the time."""
+    # given
+    import dask
+
+    def slow(graph: Any, keys: Any) -> Any:
+        del keys
+        time.sleep(DELAY_S)
+        return graph
+
+    task = dask.delayed(abs)(-1)
+    kind = type(task)
+
+    class Slow(kind):  # type: ignore[misc, valid-type]
+        __slots__ = ()
+        __dask_optimize__ = staticmethod(slow)
+
+    # when
+    _, trace = recorded(Slow(task.key, task.dask).compute)
+    # then
+    assert row(trace, "dask.optimize").self_ns >= 0.9 * DELAY_NS
+    assert row(trace, "dask.schedule").self_ns < 0.5 * DELAY_NS
+    assert row(trace, "dask.schedule").count == 1
 
 
 def test_a_schedule_knows_its_graph() -> None:
