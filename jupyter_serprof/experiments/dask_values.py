@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
+from traceback import walk_tb
+from types import FrameType
 from typing import Any, NoReturn, cast
 
 from jupyter_serprof.model import ProbeUnavailable
@@ -155,7 +157,7 @@ def compute_here(collections: Iterable[Any]) -> None:
     from dask.base import compute
 
     __tracebackhide__ = True
-    with _given_up_wholly():
+    with given_up_wholly():
         compute(*collections)  # type: ignore[no-untyped-call]  # dask
 
 
@@ -164,12 +166,12 @@ def persist_here(collections: Iterable[Any]) -> tuple[Any, ...]:
     from dask.base import persist
 
     __tracebackhide__ = True
-    with _given_up_wholly():
+    with given_up_wholly():
         return tuple(persist(*collections))  # type: ignore[no-untyped-call]  # dask
 
 
 @contextmanager
-def _given_up_wholly() -> Iterator[None]:
+def given_up_wholly() -> Iterator[None]:
     """Empty the frames of Dask after an interrupt: futures in them go with them.
 
     IPython keeps the last traceback, and what was submitted would go on for it.
@@ -178,14 +180,24 @@ def _given_up_wholly() -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt as error:
-        traceback = error.__traceback__
-        while traceback is not None:
-            name = str(traceback.tb_frame.f_globals.get("__name__", ""))
-            if name.partition(".")[0] in ("dask", "distributed"):
-                with suppress(RuntimeError):
-                    traceback.tb_frame.clear()
-            traceback = traceback.tb_next
+        for frame in _frames(error):
+            library = str(frame.f_globals.get("__name__", "")).partition(".")[0]
+            if library in ("dask", "distributed"):
+                with suppress(RuntimeError):  # it still runs: it is below this call
+                    frame.clear()
         raise
+
+
+def _frames(error: BaseException) -> Iterator[FrameType]:
+    """Yield the frames of a traceback with those that called them.
+
+    Dask shortens its tracebacks; a frame that is left out lives on as the caller of another one.
+    """
+    for last, _ in walk_tb(error.__traceback__):
+        frame: FrameType | None = last
+        while frame is not None:
+            yield frame
+            frame = frame.f_back
 
 
 def asynchronous_client() -> Any:  # noqa: ANN401

@@ -14,6 +14,7 @@ from jupyter_serprof.experiments.dask_values import (
     collections_in,
     compute_here,
     futures_in,
+    given_up_wholly,
     persist_here,
     persisted_futures,
     release,
@@ -122,7 +123,8 @@ class GraphStages:
     def _see_through(self) -> str:
         """Build the value and bring it to its end; describe it if it is nothing of Dask."""
         __tracebackhide__ = True
-        value = self.build()
+        with given_up_wholly():
+            value = self.build()
         collections = collections_in(value)
         futures = persisted_futures(collections) if collections else futures_in(value)
         self.began = bool(collections or futures)

@@ -7,7 +7,6 @@ import os
 import signal
 import sys
 import threading
-from contextlib import contextmanager
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -93,20 +92,28 @@ def waited_with(monkeypatch: pytest.MonkeyPatch) -> list[Client]:
     return clients
 
 
-@contextmanager
-def interrupt_on_arrival() -> Iterator[None]:
-    """Send Ctrl-C as soon as a task waits."""
+@pytest.fixture
+def interrupted_wait(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Send Ctrl-C as soon as a task runs and the main thread waits for it."""
+    waiting = threading.Event()
+
+    def noted(original: Any) -> Any:
+        def wait(*args: Any, **kwargs: Any) -> Any:
+            waiting.set()
+            return original(*args, **kwargs)
+
+        return wait
 
     def send() -> None:
-        if ARRIVED.wait(10):
+        if waiting.wait(10) and ARRIVED.wait(10):
             os.kill(os.getpid(), signal.SIGINT)
 
+    monkeypatch.setattr(distributed, "wait", noted(distributed.wait))
+    monkeypatch.setattr(distributed.Client, "gather", noted(distributed.Client.gather))
     thread = threading.Thread(target=send)
     thread.start()
-    try:
-        yield
-    finally:
-        thread.join()
+    yield
+    thread.join()
 
 
 def collections() -> dict[str, Any]:
@@ -359,6 +366,7 @@ def test_the_default_one_of_two_clients_is_used(client: Client, waited_with: lis
 # Given up
 
 
+@pytest.mark.usefixtures("interrupted_wait")
 @pytest.mark.parametrize("compute", [False, True], ids=["persist", "compute"])
 def test_an_interrupt_releases_the_futures(client: Client, compute: bool) -> None:
     """Ctrl-C passes through, the trace says interrupted, the scheduler forgets the tasks."""
@@ -366,7 +374,7 @@ def test_an_interrupt_releases_the_futures(client: Client, compute: bool) -> Non
     experiment = stages(mapped(gated), compute=compute)
 
     # when
-    with interrupt_on_arrival(), pytest.raises(KeyboardInterrupt) as caught:
+    with pytest.raises(KeyboardInterrupt) as caught:
         experiment.run()
 
     # then
@@ -377,13 +385,14 @@ def test_an_interrupt_releases_the_futures(client: Client, compute: bool) -> Non
     assert caught.value.__traceback__ is not None  # IPython keeps it, and it keeps no future
 
 
+@pytest.mark.usefixtures("interrupted_wait")
 def test_an_interrupt_releases_futures_that_only_the_expression_held(client: Client) -> None:
     """The value of `x.persist()` is nobody's; also the kept traceback does not hold it."""
     # given
     experiment = GraphStages(lambda: mapped(gated).persist(), "x")
 
     # when
-    with interrupt_on_arrival(), pytest.raises(KeyboardInterrupt) as caught:
+    with pytest.raises(KeyboardInterrupt) as caught:
         experiment.run()
 
     # then
@@ -392,10 +401,11 @@ def test_an_interrupt_releases_futures_that_only_the_expression_held(client: Cli
     assert caught.value.__traceback__ is not None
 
 
+@pytest.mark.parametrize("compute", [False, True], ids=["persist", "compute"])
 def test_an_interrupt_while_submitting_releases_the_futures(
-    client: Client, monkeypatch: pytest.MonkeyPatch
+    client: Client, monkeypatch: pytest.MonkeyPatch, compute: bool
 ) -> None:
-    """The graph was sent, and Ctrl-C came before persist returned."""
+    """The graph was sent, and Ctrl-C came before Dask had noted what to release."""
     # given
     send = distributed.Client._send_to_scheduler
 
@@ -409,7 +419,7 @@ def test_an_interrupt_while_submitting_releases_the_futures(
 
     # when
     with pytest.raises(KeyboardInterrupt) as caught:
-        stages(mapped(gated)).run()
+        stages(mapped(gated), compute=compute).run()
 
     # then
     monkeypatch.undo()
