@@ -28,6 +28,10 @@ INTERVAL_S = 0.005
 #: interval), and makes it stand still for a moment: so there is always a whole pause in between.
 #: Where cores are short it stands still until this one has got one: then this one looks less often.
 _PAUSE_FACTOR = 30
+#: How long the sampler asks for the interpreter before it is handed over. Each time that the code
+#: itself lets go of it for a moment (a hash, a read) the asking begins anew: with Python's 5 ms a
+#: thread may wait for ever, seen with Dask's tokens.
+_SWITCH_S = 0.0005
 _LONGEST_S = 0.025
 _PATIENCE_S = 1.0
 #: More pieces than people can look at; the smallest ones are left out, and that is said.
@@ -69,6 +73,7 @@ class ConstructionSampler(Probe):
         self._failure = ""
         self._hidden_count = 0
         self._stop: LockType | None = None
+        self._switch_s: float | None = None
         self._gone = allocate_lock()
 
     def arm(self, recorder: Recorder) -> None:
@@ -80,6 +85,9 @@ class ConstructionSampler(Probe):
         stop = self._stop = allocate_lock()
         stop.acquire()
         self._gone.acquire()
+        if sys.getswitchinterval() > _SWITCH_S:
+            self._switch_s = sys.getswitchinterval()
+            sys.setswitchinterval(_SWITCH_S)
         # Not threading's: programs count its threads, and its join is a watched place.
         start_new_thread(self._look_until, (stop, recorder, get_ident(), reader))
 
@@ -91,6 +99,9 @@ class ConstructionSampler(Probe):
             if self._gone.acquire(timeout=_PATIENCE_S):
                 self._gone.release()
             self._stop = None
+        if self._switch_s is not None and sys.getswitchinterval() == _SWITCH_S:
+            sys.setswitchinterval(self._switch_s)
+        self._switch_s = None
         super().remove()
 
     @property

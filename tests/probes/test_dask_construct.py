@@ -196,3 +196,18 @@ def test_an_interpreter_ends_while_the_sampler_looks() -> None:
     done = subprocess.run([sys.executable, "-c", code], timeout=60, check=False)
 
     assert done.returncode == 0
+
+
+def test_the_interpreters_switch_interval_is_put_back() -> None:
+    """It is shorter while somebody samples; one that the user sets meanwhile stays."""
+    before = sys.getswitchinterval()
+    try:
+        inside = []
+        sampled(lambda: inside.append(sys.getswitchinterval()))
+        assert inside[0] < before
+        assert sys.getswitchinterval() == before
+
+        sampled(lambda: sys.setswitchinterval(0.002))
+        assert sys.getswitchinterval() == 0.002
+    finally:
+        sys.setswitchinterval(before)

@@ -5,6 +5,7 @@ Known delays are put in and asked back; results, keys and exceptions stay what t
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
@@ -37,6 +38,19 @@ da = pytest.importorskip("dask.array")
 _MS = 1_000_000
 DELAY_S = 0.2
 SCHEDULERS = ("threads", "synchronous", "processes")
+
+
+@pytest.fixture(autouse=True)
+def _no_cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Let collections choose their own scheduler, also where a client of a cluster is alive."""
+
+    def none_alive() -> None:
+        raise ValueError
+
+    if "distributed" in sys.modules:
+        monkeypatch.setattr("distributed.get_client", none_alive)
+    with dask.config.set(scheduler=None):
+        yield
 
 
 @pytest.fixture(scope="module")
