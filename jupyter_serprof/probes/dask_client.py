@@ -111,6 +111,8 @@ class DaskProbe(Probe):
         self._loops: set[int] = set()
         #: The clusters that graphs were sent to; all of them where none was.
         self._used: list[Cluster] = []
+        #: Whether a graph was sent by a client that was made during the recording.
+        self._has_strangers = False
         self._kept = KeptGraphs()
         self._numbers = count()
 
@@ -153,6 +155,8 @@ class DaskProbe(Probe):
         _move_to_loop(run)
         sent = find_sent(run)
         self._used = _used(self._clusters, sent)
+        ids = {ident for cluster in self._clusters for ident in cluster.ids}
+        self._has_strangers = any(entry.draft.extra[0] not in ids for entry in sent)
         for number, cluster in enumerate(self._used):
             suffix = f" {number + 1}" if number else ""
             add_cluster(run, cluster, suffix)
@@ -179,6 +183,8 @@ class DaskProbe(Probe):
     def level(self) -> str:
         """Return the rung that was reached; the lowest where several clusters were used."""
         clusters = self._used or self._clusters
+        if self._has_strangers:
+            return "client only"
         if not clusters:
             return _LEVELS[0]
         return min((_level(cluster) for cluster in clusters), key=_LEVELS.index)
@@ -194,7 +200,7 @@ class DaskProbe(Probe):
 
 def _used(clusters: Sequence[Cluster], sent: Sequence[Sent]) -> list[Cluster]:
     senders = {entry.draft.extra[0] for entry in sent}
-    return [cluster for cluster in clusters if senders & set(cluster.ids)] or list(clusters)
+    return [cluster for cluster in clusters if senders & set(cluster.ids) or not senders]
 
 
 def _level(cluster: Cluster) -> str:

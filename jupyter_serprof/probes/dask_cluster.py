@@ -15,6 +15,7 @@ import os
 import sys
 import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib.resources import files
 from threading import Thread
@@ -66,6 +67,8 @@ class Station:
         Half the width of what remains unknown of the offset.
     delay_s
         What a worker added to its times at the start to have those of its scheduler.
+    delay_end_s
+        The same at the end; None if it was gone then.
     is_here
         Whether it shares our process, and so the agent of the scheduler.
     report
@@ -75,6 +78,7 @@ class Station:
     offset_ns: int = 0
     error_ns: int = 0
     delay_s: float = 0.0
+    delay_end_s: float | None = None
     is_here: bool = False
     report: dict[str, Any] | None = None
 
@@ -109,7 +113,8 @@ class Cluster:
         agent = load_agent()
         self.missing += agent.start(self.token, self.ids, os.getpid())["missing"]
         self._guarded("the scheduler admits no agent", _START_S, self._start)
-        if self.scheduler is None:
+        # One that has not answered in time would not answer this either.
+        if self.scheduler is None and not any("Timeout" in known for known in self.trouble):
             self._guarded("the scheduler gives no events", _START_S, self._start_events)
 
     def stop(self) -> None:
@@ -117,6 +122,8 @@ class Cluster:
         agent = sys.modules.get(agent_name())
         mine = agent.AGENTS.get(self.token) if agent is not None else None
         if agent is None or mine is None:
+            if self.scheduler is not None and self.scheduler.report is None and not self.trouble:
+                self.trouble.append("the client was closed, and the notes of the agents with it")
             return
         self.outgoing, self.drained = mine.messages, mine.drained
         try:
@@ -134,6 +141,15 @@ class Cluster:
             self.trouble.append(f"{what} ({type(error).__name__})")
 
     async def _start(self, line: Any) -> None:  # noqa: ANN401  (an rpc of distributed)
+        try:
+            await self._start_all(line)
+        except asyncio.CancelledError:  # the scheduler was slow, or the user interrupted
+            if self.scheduler is None:
+                with suppress(Exception):
+                    await _on_scheduler(line, load_agent().leave, self.token)
+            raise
+
+    async def _start_all(self, line: Any) -> None:  # noqa: ANN401
         agent, loader = load_agent(), agent_loader()
         await _on_scheduler(line, exec, loader, {})
         known = await _on_scheduler(line, agent.start, self.token, self.ids, os.getpid())
@@ -143,26 +159,26 @@ class Cluster:
             asked = [await _timed(_on_scheduler(line, agent.ping)) for _ in range(_PINGS)]
             self.scheduler.offset_ns, self.scheduler.error_ns = _offset(asked, agent.ping())
         try:
-            await self._start_workers(line, agent, loader)
+            await self._start_workers(line, None)
         except Exception as error:  # noqa: BLE001  (as above)
             self.trouble.append(f"the workers admit no agent ({type(error).__name__})")
 
-    async def _start_workers(self, line: Any, agent: ModuleType, loader: str) -> None:  # noqa: ANN401
-        await _on_workers(line, exec, loader, {})
-        started = await _on_workers(line, agent.start, self.token, self.ids, os.getpid())
-        self.workers = {
-            address: Station(delay_s=known["delay"])
-            for address, known in started.items()
-            if isinstance(known, dict)
-        }
-        asked = [await _timed(_on_workers(line, agent.ping)) for _ in range(_WORKER_PINGS)]
-        for address, station in self.workers.items():
+    async def _start_workers(self, line: Any, chosen: list[str] | None) -> None:  # noqa: ANN401
+        """Ship the agent to workers (None: all), and compare clocks with each."""
+        agent = load_agent()
+        await _on_workers(line, chosen, exec, agent_loader(), {})
+        started = await _on_workers(line, chosen, agent.start, self.token, self.ids, os.getpid())
+        known = {address: one for address, one in started.items() if isinstance(one, dict)}
+        self.workers |= {address: Station(delay_s=one["delay"]) for address, one in known.items()}
+        asked = [await _timed(_on_workers(line, chosen, agent.ping)) for _ in range(_WORKER_PINGS)]
+        for address, one in known.items():
+            station = self.workers[address]
             mine = [
                 (low, high, pings[address])
                 for low, high, pings in asked
                 if isinstance(pings.get(address), dict)
             ]
-            station.is_here = started[address]["pid"] == os.getpid()
+            station.is_here = one["pid"] == os.getpid()
             if not station.is_here:
                 station.offset_ns, station.error_ns = _offset(mine, agent.ping())
 
@@ -177,10 +193,16 @@ class Cluster:
     async def _stop(self, line: Any) -> None:  # noqa: ANN401
         agent = load_agent()
         try:
-            noted = await _on_workers(line, agent.stop, self.token)
+            here = await _on_scheduler(line, agent.workers)
+            # Those that came meanwhile know nothing of us, but their clocks are asked for.
+            if new := [address for address in here if address not in self.workers]:
+                await self._start_workers(line, new)
+            mine = [address for address in here if address in self.workers]
+            noted = await _on_workers(line, mine, agent.stop, self.token)
             for address, report in noted.items():
                 if isinstance(report, dict):
-                    self.workers.setdefault(address, Station()).report = report
+                    self.workers[address].delay_end_s = report["delay"]
+                    self.workers[address].report = report if "blocks" in report else None
         finally:
             if self.scheduler is not None:
                 self.scheduler.report = await _on_scheduler(line, agent.stop, self.token)
@@ -299,11 +321,16 @@ def _call(function: Callable[..., Any], args: tuple[Any, ...]) -> dict[str, byte
     return {key: pickle.dumps(part) for key, part in parts.items()}  # type: ignore[no-untyped-call]  # distributed
 
 
-async def _on_workers(line: Any, function: Callable[..., Any], *args: Any) -> dict[str, Any]:  # noqa: ANN401
-    """Run a function on every worker; one that fails has the error's name in its place."""
+async def _on_workers(
+    line: Any,  # noqa: ANN401
+    chosen: list[str] | None,
+    function: Callable[..., Any],
+    *args: Any,  # noqa: ANN401
+) -> dict[str, Any]:
+    """Run a function on workers (None: all); one that fails has the error's name in its place."""
     message = {"op": "run", **_call(function, args), "wait": True}
     responses = await line.broadcast(
-        msg=message, workers=None, nanny=False, on_error="return", serializers=None
+        msg=message, workers=chosen, nanny=False, on_error="return", serializers=None
     )
     return {address: _or_name(response) for address, response in responses.items()}
 

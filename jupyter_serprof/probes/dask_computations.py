@@ -89,14 +89,16 @@ def _named(keys: Sequence[Any], total: int) -> str:
 
 
 def match(sent: Sequence[Sent], cluster: Cluster) -> None:
-    """Give each graph what the scheduler noted of it: by what tells it apart, else by order."""
+    """Give each graph what the scheduler noted of it: by what tells it apart, else by order.
+
+    A scheduler notes no graph that it could not take in.
+    """
     report = cluster.scheduler.report if cluster.scheduler else None
     left = list(report["computations"]) if report else []
     for entry in sent:
         sign = entry.draft.extra[2]
-        found = next((one for one in left if sign and one["sign"] == sign), None)
-        if found is None and left:
-            found = left[0]
+        alike = (one for wanted in (sign, "") for one in left if one["sign"] == wanted)
+        found = next(alike, None)
         if found is not None:
             left.remove(found)
             entry.noted = found

@@ -363,6 +363,69 @@ def test_a_second_client_is_not_disturbed(dask_client: Client) -> None:
     assert probe(trace, "dask").level == "scheduler and workers"
 
 
+def test_tasks_of_the_same_name_are_not_taken_for_ours(dask_client: Client) -> None:
+    """What was submitted before counts for nothing, whatever it shares with ours."""
+    # given
+    from distributed import wait
+
+    earlier = dask_client.map(time.sleep, [0.011, 0.012, 0.013, 0.014, 0.015, 0.016], pure=False)
+
+    def ours() -> None:
+        futures = dask_client.map(time.sleep, [0.001, 0.002], pure=False)
+        one = dask_client.submit(time.sleep, 0.003, pure=False, priority=10)
+        wait([*futures, one, *earlier])
+
+    # when
+    _, trace = recorded(ours)
+    # then
+    assert column(trace, "dask.tasks", "count") == {"sleep": 3}
+
+
+def test_a_graph_that_the_scheduler_cannot_load_takes_no_others_place(dask_client: Client) -> None:
+    """The numbers of the next graph stay with the next graph."""
+
+    # given
+    class Broken:
+        def __reduce__(self) -> Any:
+            return int, ("no number",)
+
+    def both() -> list[int]:
+        failed = dask_client.submit(operator.neg, Broken(), pure=False)
+        with pytest.raises(RuntimeError, match="deserialization"):
+            failed.result()
+        values: list[int] = dask_client.gather(dask_client.map(operator.pos, range(4), pure=False))
+        return values
+
+    # when
+    values, trace = recorded(both)
+    # then
+    assert values == [0, 1, 2, 3]
+    assert column(trace, "dask.computations", "tasks") == {"neg": None, "pos": 4}
+
+
+def test_recordings_that_overlap_leave_nothing_behind(dask_client: Client) -> None:
+    """Two recordings of which the first ends first put every original back."""
+    # given
+    import importlib._bootstrap as seam
+
+    import cloudpickle
+    from distributed.protocol import pickle
+
+    def seams() -> list[object]:
+        return [cloudpickle.dumps, pickle.cloudpickle, seam._find_and_load]
+
+    before, first, second = seams(), record("first"), record("second")
+    # when
+    first.start()
+    second.start()
+    first.stop()
+    assert dask_client.submit(operator.neg, 1, pure=False).result() == -1
+    second.stop()
+    # then
+    assert seams() == before
+    assert not load_agent().is_running()
+
+
 def test_layers_and_functions_of_the_notebook_are_counted() -> None:
     """The number of layers is known before sending; what pickle could not do is counted."""
     # given

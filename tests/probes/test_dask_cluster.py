@@ -1,7 +1,7 @@
 """Clusters of every kind: others' processes, this process, refusing ones, ones that go away."""
 
 # distributed is typed in part.
-# mypy: disable-error-code="no-untyped-call, attr-defined"
+# mypy: disable-error-code="no-untyped-call, attr-defined, union-attr"
 
 from __future__ import annotations
 
@@ -275,7 +275,7 @@ def test_the_agent_stands_alone() -> None:
 
 
 def test_an_agent_leaves_when_its_client_is_gone(outside: Outside) -> None:
-    """A client that vanishes without saying goodbye leaves no wrapper on the scheduler."""
+    """A client that vanishes leaves no wrapper on the scheduler, and none on its workers."""
     # given
     from distributed import Client
 
@@ -291,16 +291,155 @@ def test_an_agent_leaves_when_its_client_is_gone(outside: Outside) -> None:
     (cluster,) = clusters_of([client])
     cluster.start()
     with Client(outside.address, set_as_default=False) as witness:
-        assert witness.run_on_scheduler(is_running)
+
+        def places() -> list[bool]:
+            return [witness.run_on_scheduler(is_running), *witness.run(is_running).values()]
+
+        assert all(places())
         # when
         client.close()
         deadline = time.monotonic() + 30
-        while witness.run_on_scheduler(is_running) and time.monotonic() < deadline:
+        while any(places()) and time.monotonic() < deadline:
             time.sleep(0.05)
         # then
-        assert not witness.run_on_scheduler(is_running)
+        assert not any(places())
     cluster.stop()
+    assert len(cluster.trouble) == 1
     assert not load_agent().is_running()
+
+
+def test_a_start_that_is_given_up_leaves_no_agent(
+    outside_client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where a scheduler answers too late, what had reached it is taken back."""
+    # given
+    from jupyter_serprof.probes import dask_cluster
+
+    name, on_scheduler, agent = agent_name(), dask_cluster._on_scheduler, load_agent()
+    (cluster,) = dask_cluster.clusters_of([outside_client])
+
+    async def late(line: Any, function: Any, *args: Any) -> Any:
+        answer = await on_scheduler(line, function, *args)
+        if function is agent.start:  # it has begun, and we do not hear of it
+            await asyncio.Event().wait()
+        return answer
+
+    def is_running() -> bool:
+        agent = sys.modules.get(name)
+        return agent is not None and agent.is_running()
+
+    # when
+    with monkeypatch.context() as patched:
+        patched.setattr(dask_cluster, "_on_scheduler", late)
+        patched.setattr(dask_cluster, "_START_S", 0.5)
+        cluster.start()
+        cluster.stop()
+    deadline = time.monotonic() + 30
+    while outside_client.run_on_scheduler(is_running) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    # then
+    assert not outside_client.run_on_scheduler(is_running)
+    assert cluster.trouble == ["the scheduler admits no agent (TimeoutError)"]
+
+
+def test_a_worker_that_comes_meanwhile_is_on_the_same_clock(
+    outside_client: Client, tmp_path: Any
+) -> None:
+    """Its clock is asked for in the end, and nobody reads of an error in its log."""
+    # given
+    from distributed import Nanny
+
+    from jupyter_serprof.probes.dask_cluster import clusters_of
+
+    (cluster,) = clusters_of([outside_client])
+    address = outside_client.scheduler.address
+
+    async def more() -> None:
+        async with Nanny(address, nthreads=1, local_directory=str(tmp_path)) as nanny:
+            # when
+            await asyncio.to_thread(cluster.stop)
+            # then
+            assert cluster.workers[nanny.worker_address].report is not None
+
+    cluster.start()
+    asyncio.run(more())
+    assert len(cluster.workers) == 3
+    assert cluster.trouble == []
+
+
+def test_workers_of_the_schedulers_process_may_come_and_go(inside_client: Client) -> None:
+    """The notes of the scheduler are not lost with them."""
+
+    # given
+    def more() -> int:
+        inside_client.cluster.scale(4)
+        inside_client.wait_for_workers(4)
+        return sum(inside_client.gather(inside_client.map(operator.neg, range(8))))
+
+    # when
+    total, trace = recorded(more)
+    # then
+    assert total == -28
+    assert probe(trace, "dask").level == "scheduler and workers"
+    assert not load_agent().is_running()
+
+
+def test_what_a_worker_guesses_of_the_clock_of_its_own_process_is_taken_away(
+    inside_client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Workers add a guess of the scheduler's clock to their times: here it is known better."""
+    # given
+    from distributed.worker import Worker
+
+    monkeypatch.setattr(Worker, "scheduler_delay", property(lambda _: 5.0, lambda *_: None), False)
+    for worker in inside_client.cluster.workers.values():
+        vars(worker).pop("scheduler_delay", None)
+    # when
+    _, trace = recorded(lambda: inside_client.submit(operator.neg, 1).result())
+    # then
+    executions = [span for span in trace.spans if span.stage == "dask.execute"]
+    assert executions
+    assert all(-MS <= span.start_ns <= trace.wall_ns for span in executions)
+
+
+def test_a_client_that_is_made_in_the_recording_is_not_taken_for_another(
+    outside_client: Client,
+) -> None:
+    """Its graph has no agent: that is said, and what others' clusters did is not shown for it."""
+    # given
+    from distributed import Client
+
+    def made() -> object:
+        address = outside_client.scheduler.address
+        with Client(address, set_as_default=False) as client:
+            return client.submit(operator.neg, 5, pure=False).result()
+
+    # when
+    value, trace = recorded(made)
+    # then
+    assert value == -5
+    assert probe(trace, "dask").level == "client only"
+    assert probe(trace, "dask").unseen
+    assert not has_row(trace, "dask.schedule")
+
+
+def test_a_failed_import_shows_no_frame_of_ours(outside_client: Client) -> None:
+    """Neither here nor on a worker: the traceback is the one that the user would get."""
+
+    # given
+    def load() -> list[str]:
+        import traceback
+
+        try:
+            import a_module_that_nobody_has  # type: ignore[import-not-found]  # noqa: F401
+        except ImportError as error:
+            return [frame.filename for frame in traceback.extract_tb(error.__traceback__)]
+        return []
+
+    # when
+    files, _ = recorded(lambda: [load(), outside_client.submit(load, pure=False).result()])
+    # then
+    assert [len(some) for some in files] == [1, 1]
 
 
 def test_first_use_imports_of_others_are_named_apart(outside_client: Client) -> None:

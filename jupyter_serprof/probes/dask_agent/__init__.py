@@ -11,9 +11,11 @@ core.py:Server.handle_stream.
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import os
 import threading
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 
@@ -47,6 +49,8 @@ _LOCK = threading.RLock()
 _MISSING: list[str] = []
 #: Keys of a computation that are read to tell it apart.
 _FEW_KEYS = 256
+#: Messages to workers that are under way: an event loop alone would forget them.
+_LEAVING: set[asyncio.Future[None]] = set()
 
 
 def _patch_wire(missing: list[str]) -> None:
@@ -90,11 +94,10 @@ def _patch_modules(missing: list[str]) -> None:
         replace(missing, attribute, module, attribute, make)
     order = import_module("dask.order")
     replace(missing, "order", order, "order", timed("dask.schedule.order", "order"))
-    # What pickle cannot do alone, such as functions that were defined in a notebook.
-    cloudpickle = import_module("cloudpickle")
-    replace(missing, "cloudpickle.dumps", cloudpickle, "dumps", counting("cloudpickled"))
-    seam = import_module("importlib._bootstrap")
-    replace(missing, "imports", seam, "_find_and_load", importing)
+    # What pickle cannot do alone, such as functions that were defined in a notebook. Only the name
+    # in distributed is replaced: cloudpickle itself is the user's, and watched by others as well.
+    pickle = import_module("distributed.protocol.pickle")
+    replace(missing, "cloudpickle.dumps", pickle, "cloudpickle", counting("dumps", "cloudpickled"))
     _patch_optimizers(missing)
 
 
@@ -104,6 +107,13 @@ def _patch_workers(missing: list[str]) -> None:
     if not is_wrapped(kind, "execute"):
         replace(missing, "Worker.execute", kind, "execute", executing)
         replace(missing, "Worker.handle_stimulus", kind, "handle_stimulus", handling)
+
+
+def _patch_imports(missing: list[str]) -> None:
+    """Watch imports; the process of the client sees its own."""
+    seam = import_module("importlib._bootstrap")
+    if not is_wrapped(seam, "_find_and_load"):
+        replace(missing, "imports", seam, "_find_and_load", importing)
 
 
 def _materialized_count(made: Any) -> int:
@@ -165,8 +175,24 @@ def _plugin(agent: Agent, scheduler: Any, token: str) -> Any:
             if not agent.clients:
                 scheduler.remove_plugin(name=self.name)
                 abandon(token)
+                _LEAVING.add(leaving := asyncio.ensure_future(_abandon_workers(scheduler, token)))
+                leaving.add_done_callback(_LEAVING.discard)
 
     return Listener()
+
+
+async def _abandon_workers(scheduler: Any, token: str) -> None:
+    """Tell the workers that a recording is over; those that never heard of it stay silent."""
+    pickle: Any = import_module("distributed.protocol.pickle")
+    source = (
+        "import sys\n"
+        f"agent = sys.modules.get({__name__!r})\n"
+        f"if agent is not None: agent.abandon({token!r})"
+    )
+    parts = {"function": exec, "args": (source, {}), "kwargs": {}}
+    call = {name: pickle.dumps(part) for name, part in parts.items()}
+    with suppress(Exception):  # workers that are gone, or a scheduler that goes itself
+        await scheduler.broadcast(msg={"op": "run", **call, "wait": True}, on_error="ignore")
 
 
 def start(
@@ -195,6 +221,8 @@ def start(
         if agent is None:
             agent = AGENTS[token] = Agent(clients, has_own_process=os.getpid() != pid)
         agent.users += 1
+        if agent.has_own_process:
+            _patch_imports(_MISSING)
         if _is_scheduler(dask_scheduler):
             agent.loop_thread, agent.is_scheduler = threading.get_ident(), True
             _patch_scheduler(dask_scheduler, _MISSING)
@@ -212,6 +240,18 @@ def _is_scheduler(server: Any) -> bool:
 def _delay(server: Any) -> float:
     """Return what a worker adds to its times to have those of its scheduler, seconds."""
     return getattr(server, "scheduler_delay", 0) or 0
+
+
+async def leave(token: str, dask_scheduler: Any) -> None:
+    """Stop noting on a scheduler and its workers, whatever has been started of it."""
+    stop(token, dask_scheduler)
+    abandon(token)
+    await _abandon_workers(dask_scheduler, token)
+
+
+def workers(dask_scheduler: Any) -> list[str]:
+    """Return the addresses of the workers that there are now."""
+    return list(dask_scheduler.workers)
 
 
 def ping() -> dict[str, Any]:
@@ -234,7 +274,7 @@ def stop(token: str, dask_scheduler: Any = None) -> dict[str, Any] | None:
     Returns
     -------
     dict or None
-        None where another role of the same process gives the report.
+        Only the delay where another role of the same process gives the report.
     """
     with _LOCK:
         agent = AGENTS.get(token)
@@ -244,12 +284,13 @@ def stop(token: str, dask_scheduler: Any = None) -> dict[str, Any] | None:
         plugin = "serprof-" + token
         if _is_scheduler(dask_scheduler) and plugin in dask_scheduler.plugins:
             dask_scheduler.remove_plugin(name=plugin)
-        if agent.users <= 0:
+        # The scheduler is asked last: workers of its process may have come or gone meanwhile.
+        if _is_scheduler(dask_scheduler) or (agent.users <= 0 and not agent.is_scheduler):
             del AGENTS[token]
         if not AGENTS:
             _put_back()
     if agent.is_scheduler and not _is_scheduler(dask_scheduler):
-        return None
+        return {"delay": _delay(dask_scheduler)}
     return {**agent.report(), "delay": _delay(dask_scheduler)}
 
 

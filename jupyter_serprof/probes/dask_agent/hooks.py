@@ -158,18 +158,19 @@ def update_graph(original: Any) -> Any:
     return call
 
 
-def counting(what: str) -> Maker:
-    """Return a maker of wrappers that count calls on the threads of a scheduler."""
+def counting(function: str, what: str) -> Maker:
+    """Return a maker of stand-ins for a module that count the calls of one of its functions."""
 
-    def make(original: Any) -> Any:
-        @functools.wraps(original)
-        def call(*args: Any, **kwargs: Any) -> Any:
-            note("count", what)
-            return original(*args, **kwargs)
+    class Counted:
+        def __init__(self, module: Any) -> None:
+            self.__module = module
 
-        return call
+        def __getattr__(self, name: str) -> Any:
+            if name == function:
+                note("count", what)
+            return getattr(self.__module, name)
 
-    return make
+    return Counted
 
 
 def importing(original: Any) -> Any:
@@ -183,6 +184,10 @@ def importing(original: Any) -> Any:
         start = clock()
         try:
             return original(name, *args, **kwargs)
+        except BaseException as error:  # an import that fails shows no frame of ours
+            if error.__traceback__ is not None:
+                error.__traceback__ = error.__traceback__.tb_next
+            raise
         finally:
             _INSIDE.is_importing = False
             note("imported", name, start, clock())

@@ -79,6 +79,8 @@ class Agent:
         self.prefixes: dict[str, Prefix] = {}
         self.computations: list[Computation] = []
         self.groups: dict[str, int] = {}
+        #: Keys that are plain strings: other people's tasks of that name are in the same group.
+        self.keys: dict[Any, int] = {}
         self.computed: set[int] = set()
         self.messages: list[list[Any]] = []
         self.drained: list[int] = []
@@ -171,7 +173,10 @@ class Agent:
             task = tasks.get(key)
             # Inputs that are known already were computed, or are on their way, for another graph.
             if task is not None and task.state == "released":
-                groups[task.group.name] = at
+                if type(key) is str and len(self.keys) < MOST_KEYS:
+                    self.keys[key] = at
+                else:
+                    groups[task.group.name] = at
                 computation.tasks += 1
 
     def assigned(self) -> None:
@@ -184,7 +189,9 @@ class Agent:
         task = scheduler.tasks.get(key)
         if task is None:
             return
-        at = self.groups.get(task.group.name)
+        at = self.keys.get(key)
+        if at is None:
+            at = self.groups.get(task.group.name)
         if at is None:  # another client's
             return
         computation, name = self.computations[at], task.prefix.name
