@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from jupyter_serprof.model.trace import Finding, Limits, Quality, Scalar, Summary, Trace
+from jupyter_serprof.model.trace import (
+    Details,
+    Finding,
+    Limits,
+    Quality,
+    Scalar,
+    Summary,
+    Trace,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +85,7 @@ class Sweep:
     variants: tuple[Variant, ...] = ()
     points: tuple[Point, ...] = ()
     traces: tuple[SweepTrace, ...] = ()
-    fits: tuple[Mapping[str, Scalar], ...] = ()
+    fits: tuple[Details, ...] = ()
     crossovers: tuple[Mapping[str, Scalar], ...] = ()
     summary: Summary | None = None
     findings: tuple[Finding, ...] = ()

@@ -640,6 +640,8 @@ DAMAGED_SWEEPS = [
     (("traces", 0, "trace"), TRACE | {"wall_ns": 5}, "not 5 ns"),
     (("traces", 0, "trace"), SWEEP, "document.traces[0].trace"),
     (("fits", 0, "fixed_ns"), {}, "document.fits[0].fixed_ns"),
+    (("fits", 0, "holdout"), 5, "document.fits[0].holdout should be object"),
+    (("fits", 0, "holdout"), {"error_share": []}, "document.fits[0].holdout.error_share"),
     (("kind",), "walk", "document.kind should be one of"),
 ]
 

@@ -19,7 +19,7 @@ export interface SweepDocument {
   variants: Variant[];
   points: Point[];
   traces: SweepTrace[];
-  fits?: Scalars[];
+  fits?: Fit[];
   crossovers?: Scalars[];
   summary?: Summary | null;
   findings?: Finding[];
@@ -224,4 +224,14 @@ export interface Probe {
   state: string;
   level?: string;
   unseen?: string[];
+}
+/**
+ * One regime of a line over size: variant, stage, cold, from_bytes, to_bytes, fixed_ns, ns_per_byte ...
+ */
+export interface Fit {
+  /**
+   * A size that was measured and not used: size_bytes, error_share.
+   */
+  holdout?: Scalars | null;
+  [k: string]: string | number | boolean | null | Scalars | undefined;
 }
