@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from jupyter_serprof.analysis.crossovers import crossovers_of
+from jupyter_serprof.analysis.lines import fits_of
 from jupyter_serprof.analysis.sweep_summary import sweep_findings
 from jupyter_serprof.model import Limits, Point, Quality, Summary, Sweep, Trace
 
@@ -54,8 +56,14 @@ def _total(details: Sequence[object], key: str) -> int | None:
 
 
 def finished(sweep: Sweep, summarize: Callable[[Sweep], Summary]) -> Sweep:
-    """Add findings and summary; leave out of the traces what the sweep says for all."""
-    found = replace(sweep, findings=sweep_findings(sweep))
+    """Add lines, crossovers, findings and summary; leave out of the traces what is said for all."""
+    titles = {variant.key: variant.title for variant in sweep.variants if variant.state == "ok"}
+    found = replace(
+        sweep,
+        fits=fits_of(sweep.points),
+        crossovers=crossovers_of(sweep.points, titles),
+        findings=sweep_findings(sweep),
+    )
     traces = tuple(replace(entry, trace=_lean(entry.trace)) for entry in found.traces)
     return replace(found, summary=summarize(found), traces=traces)
 
