@@ -20,13 +20,17 @@ def add_communication(run: Run, cluster: Cluster, sent: Sequence[Sent]) -> None:
         return
     moved = -cluster.scheduler.offset_ns
     messages = cluster.outgoing
+    first = min((entry.handed_ns for entry in sent), default=0)
     out = [entry for entry in messages if entry[:2] == ["update-graph", "out"]]
+    is_framed = bool(out)
+    # What left before is of another recording of this client, in another thread.
+    out = [entry for entry in out if entry[3] >= first]
     into = [entry for entry in report["messages"] if entry[:2] == ["update-graph", "in"]]
     handled = sorted(entry[3] for entry in report["spans"] if entry[2] == "update_graph")
     batches = iter(_batches(out, into, cluster.drained))
     begun, left = None, 0
     for number, entry in enumerate(sent):
-        if not out:  # no frames: scheduler and client share a process
+        if not is_framed:  # no frames: scheduler and client share a process
             if number < len(handled):
                 _add(run, "wire", entry.handed_ns, handled[number] + moved, None)
             continue
@@ -45,13 +49,18 @@ def add_communication(run: Run, cluster: Cluster, sent: Sequence[Sent]) -> None:
 def _batches(
     out: Sequence[Any], into: Sequence[Any], drained: Sequence[int]
 ) -> Iterable[tuple[Any, Any, int | None]]:
-    """Match what left with what came in: one connection keeps the order."""
-    for number, message in enumerate(out):
-        yield (
-            message,
-            into[number] if number < len(into) else None,
-            drained[number] if number < len(drained) else None,
-        )
+    """Match what left with what came in: one connection keeps the order, and the size.
+
+    Each list may begin earlier than the others, with what was under way when the agents came.
+    """
+    left, outs = list(into), list(drained)
+    for message in out:
+        found = next((at for at, entry in enumerate(left) if entry[5] == message[5]), None)
+        arrived = None if found is None else left[found]
+        del left[: 0 if found is None else found + 1]
+        while outs and outs[0] < message[4]:
+            outs.pop(0)
+        yield message, arrived, outs.pop(0) if outs else None
 
 
 def _add_wire(run: Run, batch: tuple[Any, Any, int | None], moved: int) -> None:

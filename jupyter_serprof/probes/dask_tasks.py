@@ -87,8 +87,6 @@ def add_cluster(run: Run, cluster: Cluster, suffix: str = "") -> None:
         )
     if failures := report["bytes"].get("failures", 0):
         run.notes.append(f"dask: the agent could not note {failures} events of the scheduler")
-    if left_out := report["bytes"].get("spans left out", 0):
-        run.notes.append(f"dask: {left_out} spans of the scheduler were counted, not kept")
 
 
 def _cut_envelopes(run: Run, names: Names) -> None:

@@ -11,7 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jupyter_serprof.probes.dask_agent.hooks import note
-from jupyter_serprof.probes.dask_agent.notes import AGENTS, Agent
+from jupyter_serprof.probes.dask_agent.notes import (
+    AGENTS,
+    MOST_COMPUTATIONS,
+    MOST_SPANS,
+    Agent,
+)
 from jupyter_serprof.probes.dask_agent.totals import Blocks, Durations
 
 MS = 1_000_000
@@ -51,6 +56,45 @@ def test_joining_changes_no_total(
         for at, value in enumerate((count, busy, size or 0)):
             found[lane, stage][at] += value
     assert found == expected
+
+
+def test_spans_that_come_too_often_are_joined_and_not_lost() -> None:
+    """Thousands of single submits are graphs too: their times on the scheduler stay exact."""
+    # given
+    agent = Agent(["client"], has_own_process=True)
+    # when
+    for number in range(3 * MOST_SPANS):
+        agent.graph("client", number * MS, number * MS + 1_000)
+    report = agent.report()
+    # then
+    found = [*report["spans"], *report["blocks"]]
+    assert sum(entry[6] for entry in found) == 3 * MOST_SPANS
+    assert sum(entry[7] for entry in found) == 3 * MOST_SPANS * 1_000
+    assert len(found) < 2 * MOST_SPANS
+    assert report["is_folded"]
+
+
+def test_graphs_above_a_number_are_counted_with_the_last_one() -> None:
+    """A loop that submits for hours takes no more memory; its tasks are counted all the same."""
+
+    # given
+    class Task:
+        state = "released"
+
+    class Scheduler:
+        def __init__(self, keys: range) -> None:
+            self.tasks = {str(key): Task() for key in keys}
+
+    agent, most = Agent(["client"], has_own_process=True), MOST_COMPUTATIONS
+    keys = range(most + 5)
+    scheduler = Scheduler(keys)
+    # when
+    for key in keys:
+        agent.sent(scheduler, str(key), [str(key)])
+    # then
+    known = agent.report()["computations"]
+    assert len(known) == most
+    assert sum(entry["tasks"] for entry in known) == most + 5
 
 
 def test_blocks_stay_few_while_a_million_are_added() -> None:

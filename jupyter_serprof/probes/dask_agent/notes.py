@@ -18,8 +18,10 @@ if TYPE_CHECKING:
 
 #: Blocks that are kept for each process; above, neighbours are joined and totals stay exact.
 MOST_BLOCKS = 8_000
-#: Single intervals that are kept for each process; those above are counted.
+#: Single intervals that are kept for each process; above, neighbours are joined as well.
 MOST_SPANS = 4_000
+#: Graphs that are told apart; the last one stands for those above.
+MOST_COMPUTATIONS = 10_000
 #: Messages whose two ends are matched.
 MOST_MESSAGES = 20_000
 #: Keys that are remembered to see that one is computed again.
@@ -70,6 +72,9 @@ class Agent:
         self.loop_thread = threading.get_ident()
         self.spans: list[Block] = []
         self.blocks = Blocks(MOST_BLOCKS)
+        #: Of intervals that come too often to be kept; several threads note them.
+        self.more = Blocks(MOST_BLOCKS // 4)
+        self.lock = threading.Lock()
         #: Apart: the collector runs in any thread, in the midst of anything.
         self.collections = Blocks(MOST_BLOCKS // 4)
         self.lanes: dict[tuple[str, Any], int] = {
@@ -109,7 +114,8 @@ class Agent:
         if len(self.spans) < MOST_SPANS:
             self.spans.append((lane, stage, name, start, end, size, count, end - start))
         else:
-            self.bytes["spans left out"] += 1
+            with self.lock:
+                self.more.add(lane, stage, name, start, end, size, count)
 
     def often(self, stage: str, name: str, start: int, end: int) -> None:
         """Note an interval of the scheduler's loop that comes with each task."""
@@ -164,10 +170,10 @@ class Agent:
 
     def sent(self, scheduler: Any, sign: str, keys: Any) -> None:
         """Note that the scheduler took in a graph of our client."""
-        at = len(self.computations)
-        computation = Computation(sign)
-        self.computations.append(computation)
-        self.is_unassigned = True
+        if len(self.computations) < MOST_COMPUTATIONS:
+            self.computations.append(Computation(sign))
+        computation, at = self.computations[-1], len(self.computations) - 1
+        self.is_unassigned = computation.first_assigned is None
         tasks, groups = scheduler.tasks, self.groups
         for key in keys:
             task = tasks.get(key)
@@ -249,7 +255,8 @@ class Agent:
         """Return all of it as plain data."""
         self.blocks.fold()
         self.collections.fold()
-        blocks = [*self.blocks.kept, *self.collections.kept]
+        self.more.fold()
+        blocks = [*self.blocks.kept, *self.collections.kept, *self.more.kept]
         return {
             "clock": clock(),
             "bridge": self.bridge,
@@ -259,7 +266,7 @@ class Agent:
             "lanes": [list(place) for place in self.lanes],
             "spans": [list(entry) for entry in self.spans],
             "blocks": [list(entry) for entry in blocks],
-            "is_folded": self.blocks.is_folded,
+            "is_folded": self.blocks.is_folded or self.more.is_folded,
             "messages": self.messages,
             "drained": self.drained,
             "bytes": dict(self.bytes),

@@ -1,0 +1,61 @@
+"""The road of a graph: what left is matched with what came in, and with whose it is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from jupyter_serprof.capture.draft import MAIN_LANE, Draft, Run
+from jupyter_serprof.probes.dask_cluster import Cluster, Station
+from jupyter_serprof.probes.dask_communication import add_communication
+from jupyter_serprof.probes.dask_computations import Sent
+
+OTHERS_BYTES, OUR_BYTES = 111, 222
+
+
+def leaving(at: int, size: int) -> list[Any]:
+    """Return the note of a graph that leaves, as an agent makes it."""
+    return ["update-graph", "out", at, at, at + 10, size, 1, None]
+
+
+def arriving(at: int, size: int) -> list[Any]:
+    """Return the note of a graph that comes in."""
+    return ["update-graph", "in", at, at + 10, at + 20, size, 1, None]
+
+
+def road(run_messages: list[list[Any]], scheduler_messages: list[list[Any]]) -> list[Draft]:
+    """Return the steps of our only graph, which is handed over at 1,000 ns."""
+    run = Run(0, 5_000, 0, [], {})
+    entry = Sent(Draft("dask.submit", "submit", MAIN_LANE, 900, 1_000), handed_ns=1_000)
+    cluster = Cluster(None, ("client",))
+    cluster.scheduler = Station(report={"messages": scheduler_messages, "spans": []})
+    cluster.outgoing = run_messages
+    cluster.drained = [message[4] + 5 for message in run_messages]
+    add_communication(run, cluster, [entry])
+    return run.drafts
+
+
+def test_a_graph_of_another_recording_is_not_taken_for_ours() -> None:
+    """Two threads record: the other one's graph was on its way when the agents came."""
+    # given
+    out = [leaving(500, OTHERS_BYTES), leaving(1_200, OUR_BYTES)]
+    # when
+    steps = road(out, [arriving(1_300, OUR_BYTES)])
+    # then
+    spans = {step.name: (step.start, step.end) for step in steps}
+    assert spans == {
+        "batch": (1_000, 1_200),
+        "frames": (1_200, 1_210),
+        "write": (1_210, 1_215),
+        "wire": (1_210, 1_300),
+    }
+
+
+def test_what_came_in_before_is_not_taken_for_the_end_of_our_road() -> None:
+    """A graph from before the recording may still come in; its size tells it apart."""
+    # when
+    steps = road(
+        [leaving(1_200, OUR_BYTES)], [arriving(1_150, OTHERS_BYTES), arriving(1_300, OUR_BYTES)]
+    )
+    # then
+    (wire,) = (step for step in steps if step.name == "wire")
+    assert (wire.start, wire.end) == (1_210, 1_300)
