@@ -6,7 +6,8 @@ least (dynamic programming over all cuts). Errors are relative, as they are with
 is measured in units of the noise: the spread of the runs, or the disagreement of neighbouring sizes
 where that is larger. A cut where page faults per byte change is cheaper.
 
-What it cannot see: a regime of fewer than `SHORTEST` sizes; anything beyond the last size.
+What it cannot see: a regime of fewer than three sizes (two, if page faults change there); anything
+beyond the last size; noise that differs from size to size, which is taken as equal everywhere.
 ``tests/benchmarks/fit_calibration.py`` says how often it is right.
 """
 
@@ -25,8 +26,10 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-#: Sizes in a regime, at least; a power needs more, or it follows noise.
+#: Sizes in a regime, at least; one less suffices where page faults say that it is another one. A
+#: power needs more, or it follows noise.
 SHORTEST = 3
+_SHORTEST_SEEN = 2
 _SHORTEST_POWER = 5
 #: Price of a number of the model and of a cut, in squared units of noise. One more number lowers
 #: the misfit of a true model by more than 7 in 1 of 120 cases.
@@ -136,7 +139,7 @@ def _best_cuts(curve: Curve, noise: float) -> list[_Cut]:
     for stop in range(SHORTEST, size_count + 1):
         options = [
             (best[cut.start][0] + _price(curve, cut, noise), [*best[cut.start][1], cut])
-            for cut in by_stop[stop]
+            for cut in by_stop.get(stop, ())
             if cut.start in best
         ]
         best[stop] = min(options, key=lambda option: option[0])
@@ -150,6 +153,10 @@ def _price(curve: Curve, cut: _Cut, noise: float) -> float:
     return price + (_FAULTS_CUT_PRICE if curve.faults_turn(cut.start) else _CUT_PRICE)
 
 
+def _shortest(curve: Curve, start: int) -> int:
+    return _SHORTEST_SEEN if curve.faults_turn(start) else SHORTEST
+
+
 def _laws(curve: Curve, noise: float) -> list[_Cut]:
     """Return every stretch of sizes with the law that costs least."""
     import numpy as np
@@ -158,7 +165,7 @@ def _laws(curve: Curve, noise: float) -> list[_Cut]:
     spans = [
         (start, stop)
         for start in range(size_count)
-        for stop in range(start + SHORTEST, size_count + 1)
+        for stop in range(start + _shortest(curve, start), size_count + 1)
     ]
     later = np.array([start > 0 for start, _ in spans])
     straight = _solved(curve, spans, np.ones((1, 1)), later)[2][:, 0]

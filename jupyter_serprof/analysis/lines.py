@@ -125,9 +125,16 @@ def _causes(curve: Curve, found: Sequence[Regime], causes: Sequence[Cause]) -> l
     starts = [curve.sizes_bytes.index(regime.from_bytes) for regime in found]
     before: list[Regime | None] = [None, *found]
     return [
-        _MEMORY.get(curve.faults_turn(start)) or _named(curve, start, last, regime, causes)
+        (_memory(curve, start) if last else "") or _named(curve, start, last, regime, causes)
         for start, last, regime in zip(starts, before, found, strict=False)
     ]
+
+
+def _memory(curve: Curve, start: int) -> str:
+    """Name what page faults say; a break is known to one step of the grid."""
+    near = [at for at in (start, start - 1, start + 1) if at < len(curve.sizes_bytes)]
+    turns = [turn for at in near if (turn := curve.faults_turn(at))]
+    return _MEMORY[turns[0]] if turns else ""
 
 
 def _named(

@@ -208,6 +208,39 @@ def test_page_faults_name_the_cause_of_a_break() -> None:
     assert [line.get("cause") for line in lines] == [None, "fresh pages"]
 
 
+def test_page_faults_a_step_beside_the_break_name_it_too() -> None:
+    """A break is known to one step of the grid, and so is where the pages change."""
+    # given
+    truth = fresh_pages(seeded(13))
+    edge = SIZES[(truth.break_at or 0) + 1]
+    late = replace(truth, faults=lambda n: round(n / 4096) if n >= edge else 0)
+
+    # when
+    lines = fits_of(simulated(late, seeded(13)))
+
+    # then
+    assert [line.get("cause") for line in lines] == [None, "fresh pages"]
+
+
+def test_page_faults_make_a_regime_of_the_last_two_sizes() -> None:
+    """Times alone would need three: with two anything may be noise."""
+    # given
+    edge = SIZES[-2]
+    truth = Truth(
+        "broken",
+        lambda n: 20_000 + n * (4 if n >= edge else 1),
+        (),
+        faults=lambda n: round(n / 4096) if n >= edge else 0,
+    )
+
+    # when
+    lines = fits_of(simulated(truth, seeded(14)))
+
+    # then
+    assert [line["from_bytes"] for line in lines] == [SIZES[0], edge]
+    assert [line.get("cause") for line in lines] == [None, "fresh pages"]
+
+
 def test_a_known_limit_is_named_only_where_the_curve_breaks() -> None:
     """The limit lies between the sizes around the break, within a step of the grid."""
     # given
