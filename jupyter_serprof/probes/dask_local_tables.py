@@ -108,12 +108,16 @@ def _name(unpacked: Draft, found: dict[int, _Computation], calls: Calls) -> None
 
 
 def _note_tasks(found: Sequence[_Computation], calls: Calls) -> None:
-    """Give each task to the computation that ran then; count those that one before had run."""
-    starts = [each.draft.start for each in found]
+    """Give each task to the computation that ran then; count those that one before had run.
+
+    Of computations that ran at the same time, in threads, nobody knows whose a task was.
+    """
+    alone = [some[0] for some in _at_once(found) if len(some) == 1]
+    starts = [each.draft.start for each in alone]
 
     def at(row: Row) -> _Computation | None:
         index = bisect_right(starts, row.start) - 1
-        return found[index] if index >= 0 and row.start <= found[index].draft.end else None
+        return alone[index] if index >= 0 and row.start <= alone[index].draft.end else None
 
     for columns in calls.executed():
         for row in columns.rows():
@@ -130,15 +134,30 @@ def _note_tasks(found: Sequence[_Computation], calls: Calls) -> None:
         before |= mine_all
 
 
+def _at_once(found: Sequence[_Computation]) -> list[list[_Computation]]:
+    """Put computations together that ran at the same time; they are in the order of their start."""
+    together: list[list[_Computation]] = []
+    end = 0
+    for each in found:
+        if together and each.draft.start < end:
+            together[-1].append(each)
+        else:
+            together.append([each])
+        end = max(end, each.draft.end)
+    return together
+
+
 def _add_groups(run: Run, found: Sequence[_Computation]) -> None:
-    if len(found) < 2:  # noqa: PLR2004  (one computation needs no group)
+    together = _at_once(found)
+    if len(together) < 2:  # noqa: PLR2004  (one computation needs no group)
         return
-    for number, each in enumerate(found[:_MOST_GROUPS]):
-        more = len(found) - _MOST_GROUPS if number == _MOST_GROUPS - 1 else 0
-        title = f"{number + 1}: {each.kind} {each.title}".rstrip()
-        title += f" and {more} more" if more > 0 else ""
-        end = run.end if more > 0 else each.draft.end
-        run.groups.append(Group(title, each.draft.start, end))
+    for number, some in enumerate(together[:_MOST_GROUPS]):
+        is_rest = number == _MOST_GROUPS - 1 and len(together) > _MOST_GROUPS
+        inside = [each for rest in together[number:] for each in rest] if is_rest else some
+        title = f"{number + 1}: {some[0].kind} {some[0].title}".rstrip()
+        title += f" and {len(inside) - 1} more" if len(inside) > 1 else ""
+        end = run.end if is_rest else max(each.draft.end for each in some)
+        run.groups.append(Group(title, some[0].draft.start, end))
 
 
 def _computation_row(each: _Computation) -> tuple[Any, ...]:

@@ -145,6 +145,7 @@ class _Places:
             address, place = self.report["lanes"][index]
             lane, kind = self.names.worker(address, place), "worker"
             moved, error = self._of_worker(address)
+            moved += _into(self.names.run, start + moved, end + moved, error)
         details = {"tasks" if stage.startswith("dask.dispatch") else "count": count}
         # Joined spans begin with the first of their tasks and last as long as all of them.
         draft = Draft(stage, name, lane, start + moved, start + moved + min(busy, end - start))
@@ -178,6 +179,17 @@ class _Places:
             if kind == "worker":
                 offset, error = 0, max(error, error_ns)
             run.lanes[draft.lane] = Lane(draft.lane, kind, len(run.lanes), offset, error)
+
+
+def _into(run: Run, start: int, end: int, error_ns: int) -> int:
+    """Return what to add to times that are known so well, to have them where they can be.
+
+    Workers guess clocks anew with each heartbeat; a task of the run neither begins before it nor is
+    reported before it ends.
+    """
+    if end > run.end:
+        return -min(error_ns, end - run.end)
+    return min(error_ns, max(0, run.start - start))
 
 
 def _add_messages(where: _Places, cluster: Cluster) -> None:

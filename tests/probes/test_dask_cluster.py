@@ -402,6 +402,26 @@ def test_what_a_worker_guesses_of_the_clock_of_its_own_process_is_taken_away(
     assert all(-MS <= span.start_ns <= trace.wall_ns for span in executions)
 
 
+def test_a_guess_that_changed_moves_no_task_out_of_the_run(
+    inside_client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A heartbeat in the run: tasks have the old guess or the new one, and stay where they ran."""
+    # given
+    from distributed.worker import Worker
+
+    guesses = iter([-5.0])
+    guess = property(lambda _: next(guesses, 5.0), lambda *_: None)
+    monkeypatch.setattr(Worker, "scheduler_delay", guess, False)
+    for worker in inside_client.cluster.workers.values():
+        vars(worker).pop("scheduler_delay", None)
+    # when
+    _, trace = recorded(lambda: inside_client.submit(operator.neg, 1).result())
+    # then
+    executions = [span for span in trace.spans if span.stage == "dask.execute"]
+    assert len(executions) == 1
+    assert 0 <= executions[0].start_ns <= executions[0].end_ns <= trace.wall_ns
+
+
 def test_a_client_that_is_made_in_the_recording_is_not_taken_for_another(
     outside_client: Client,
 ) -> None:

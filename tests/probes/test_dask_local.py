@@ -6,6 +6,7 @@ Known delays are put in and asked back; results, keys and exceptions stay what t
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
@@ -432,6 +433,32 @@ def test_computations_of_one_run_are_groups_and_repeated_tasks_are_counted() -> 
     again = [0, len(keys[1] & keys[0]), len(keys[2] & (keys[0] | keys[1]))]
     assert column(trace, "dask.computations", "repeated_tasks") == again
     assert again[1] >= 4
+
+
+def test_computations_at_the_same_time_are_one_group_whose_tasks_are_nobodys() -> None:
+    """Two threads compute: what ran then is not counted to the one that began last."""
+    # given
+    meet = threading.Barrier(2)
+
+    def compute() -> None:
+        dask.delayed(meet.wait)(60).compute(scheduler="synchronous")
+
+    def both() -> None:
+        threads = [threading.Thread(target=compute) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        dask.delayed(abs)(-1).compute(scheduler="synchronous")
+
+    # when
+    _, trace, _ = watched(both)
+    # then
+    assert column(trace, "dask.computations", "tasks") == [None, None, 1]
+    assert [group.title for group in trace.groups] == [
+        "1: compute wait and 1 more",
+        "2: compute abs",
+    ]
 
 
 def test_persist_is_a_computation_of_its_kind() -> None:
