@@ -40,13 +40,14 @@ def cases() -> dict[str, Callable[[Any], object]]:
 
     big = np.random.default_rng(0).random(4_000_000)
 
-    def array(chunks: int) -> Any:
-        x = da.random.random((20_000, 20_000), chunks=(chunks, chunks))
+    def array(side: int, chunk: int) -> Any:
+        x = da.random.random((side, side), chunks=(chunk, chunk))
         return x + x.T
 
     return {
-        "array sum, 9,558 tasks": lambda _: array(312).sum().compute(),
-        "array persist, 3,738 tasks": lambda client: _wait(client, array(500).sum(axis=0)),
+        "array sum, 3,738 tasks, 3.2 GB": lambda _: array(20_000, 500).sum().compute(),
+        "array sum, 9,558 small tasks": lambda _: array(6_400, 100).sum().compute(),
+        "array persist, 3,600 tasks": lambda client: _wait(client, array(4_000, 100).sum(axis=0)),
         "dataframe groupby": lambda _: _timeseries().groupby("name").x.mean().compute(),
         "bag frequencies": lambda _: (
             db.from_sequence(range(10_000), npartitions=200)
@@ -57,7 +58,9 @@ def cases() -> dict[str, Callable[[Any], object]]:
         "delayed, 32 MB in 100 tasks": lambda _: dask.compute(
             *[dask.delayed(np.ndarray.__getitem__)(big, number) for number in range(100)]
         ),
-        "dask.compute(a, b)": lambda _: dask.compute(array(1000).sum(), array(1000).mean(axis=0)),
+        "dask.compute(a, b)": lambda _: dask.compute(
+            array(4_000, 100).sum(), array(4_000, 100).mean(axis=0)
+        ),
         "submit and map, 1,050 tasks": lambda client: client.gather(
             [client.submit(pow, number, 2, pure=False) for number in range(50)]
             + client.map(lambda value: value + 1, range(1000), pure=False)
