@@ -1,9 +1,10 @@
 """The waterfall: every nanosecond of the caller's wall time gets exactly one owner.
 
 The innermost span of the caller owns an instant. While that span only waits, the active stage of
-another lane that is furthest along the road owns it (work before waits, and before collections and
-imports, which interrupt a stage and are nowhere on the road), else the wait itself. What nobody explains is unaccounted: never spread, always drawn. Of several computations each has rows of
-its own: what a stage owned before, in and after them stays apart.
+another lane that is furthest along the road owns it: work before waits, and before collections and
+imports, which interrupt a stage and are nowhere on the road; else the wait itself. What nobody
+explains is unaccounted: never spread, always drawn. Of several computations each has rows of its
+own: what a stage owned before, in and after them stays apart.
 """
 
 from __future__ import annotations
