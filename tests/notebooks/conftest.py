@@ -32,6 +32,13 @@ class Ran:
     status: str
     outputs: list[dict[str, Any]] = field(default_factory=list)
 
+    def update(self, content: dict[str, Any]) -> None:
+        """Replace what a display handle shows, as a notebook does."""
+        mine = content["transient"]
+        for output in self.outputs:
+            if output.get("transient") == mine:
+                output.update(content)
+
     @property
     def kinds(self) -> list[str]:
         """The types of the outputs; a picture of ours is ``document``."""
@@ -120,6 +127,8 @@ class Kernel:
                 break
             if message["msg_type"] in _SHOWN:
                 ran.outputs.append({"output_type": message["msg_type"], **content})
+            if message["msg_type"] == "update_display_data":
+                ran.update(content)
             if interrupt_at and interrupt_at in content.get("text", ""):
                 self.interrupt()
         ran.status = self._reply(request)["status"]
