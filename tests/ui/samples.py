@@ -54,6 +54,8 @@ def sized_sweep() -> dict[str, Any]:
     for entry in document["traces"]:
         entry["trace"] = trace
     document["variants"][0]["facts"]["codec"] = "none"
+    for fit in document["fits"]:
+        fit["holdout"] = {"size_bytes": first * 1000, "error_share": 0.2, "why": "measured"}
     shared = {"findings": trace["findings"], "quality": trace["quality"]}
     return {**document, **shared, "kind": "sweep", "points": points}
 
