@@ -154,7 +154,7 @@ class DaskProbe(Probe):
         _drop_pickles(run, {run.threads[ident] for ident in self._loops if ident in run.threads})
         _move_to_loop(run)
         sent = find_sent(run)
-        self._used = _used(self._clusters, sent)
+        self._used = _used(self._clusters, sent, run)
         ids = {ident for cluster in self._clusters for ident in cluster.ids}
         self._has_strangers = any(entry.draft.extra[0] not in ids for entry in sent)
         for number, cluster in enumerate(self._used):
@@ -198,7 +198,10 @@ class DaskProbe(Probe):
         return list(dict.fromkeys(missing))
 
 
-def _used(clusters: Sequence[Cluster], sent: Sequence[Sent]) -> list[Cluster]:
+def _used(clusters: Sequence[Cluster], sent: Sequence[Sent], run: Run) -> list[Cluster]:
+    """Return the clusters that the code had to do with: an idle one has heartbeats only."""
+    if not any(draft.role.startswith("dask.") for draft in run.drafts):
+        return []
     senders = {entry.draft.extra[0] for entry in sent}
     return [cluster for cluster in clusters if senders & set(cluster.ids) or not senders]
 

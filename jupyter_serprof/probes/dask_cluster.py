@@ -262,10 +262,13 @@ def load_agent() -> ModuleType:
 
 def _run(client: Any, action: Action, seconds: float) -> None:  # noqa: ANN401
     """Run a coroutine that talks to the scheduler, and wait for it at most so long."""
+    from distributed.utils import sync
+
     if client.asynchronous:
         _run_apart(client, action, seconds)
     else:
-        client.sync(action, client.scheduler, callback_timeout=seconds)
+        # Not the client's own method: another recording that runs may watch that.
+        sync(client.loop, action, client.scheduler, callback_timeout=seconds)
 
 
 def _run_apart(client: Any, action: Action, seconds: float) -> None:  # noqa: ANN401

@@ -539,3 +539,25 @@ def test_who_holds_the_bytes_is_told_for_large_graphs() -> None:
     assert first["bytes"] == pytest.approx(2_000_000, rel=0.01)
     assert first["references"] == 20
     assert first["crossing_bytes"] == pytest.approx(40_000_000, rel=0.01)
+
+
+def test_an_idle_cluster_is_no_part_of_other_work() -> None:
+    """A client that is connected has heartbeats; a recording without Dask shows none of them."""
+    # when
+    _, trace = recorded(lambda: time.sleep(0.6))
+    # then
+    assert not [span.stage for span in trace.spans if span.stage.startswith("dask.")]
+    assert {lane.kind for lane in trace.lanes} == {"client"}
+
+
+def test_a_recording_inside_another_leaves_no_wait_of_its_own() -> None:
+    """What ships and fetches the agents of the inner one is no wait of the user's code."""
+
+    def inner() -> None:
+        with record("inner"):
+            pass
+
+    # when
+    _, trace = recorded(inner)
+    # then
+    assert not has_row(trace, "dask.wait")
