@@ -8,22 +8,13 @@ from itertools import groupby
 from typing import Any
 
 from jupyter_serprof.capture.draft import MAIN_LANE, Draft, Run
-from jupyter_serprof.model import Group, Table, TableColumn
+from jupyter_serprof.model import Group, Table
 from jupyter_serprof.probes.dask_cluster import Cluster
+from jupyter_serprof.probes.dask_tables import COMPUTATION_COLUMNS
 
 #: Computations that are drawn as groups; the others are in the last one.
 _MOST_GROUPS = 12
 _MOST_ROWS = 48
-_COMPUTATION_COLUMNS = (
-    TableColumn("computation", "Computation"),
-    TableColumn("kind", "Call"),
-    TableColumn("graph_bytes", "Graph", "bytes"),
-    TableColumn("layers", "Layers", "count"),
-    TableColumn("tasks", "Tasks", "count"),
-    TableColumn("repeated_tasks", "Computed again", "count"),
-    TableColumn("dispatched_bytes", "Sent to workers", "bytes"),
-    TableColumn("duration", "Duration", "ns"),
-)
 
 
 @dataclass(slots=True)
@@ -165,7 +156,7 @@ def computation_table(
         rows = [(*rows[0][:6], dispatched, rows[0][7])]
     shown = rows[:_MOST_ROWS]
     note = f"{len(rows) - len(shown)} more computations" if len(rows) > len(shown) else ""
-    return Table("dask.computations", "Computations", _COMPUTATION_COLUMNS, tuple(shown), note)
+    return Table("dask.computations", "Computations", COMPUTATION_COLUMNS, tuple(shown), note)
 
 
 def _alike(sent: Sequence[Sent]) -> list[list[Sent]]:

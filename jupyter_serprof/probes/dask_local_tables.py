@@ -10,38 +10,15 @@ from dataclasses import replace as changed
 from typing import Any
 
 from jupyter_serprof.capture.draft import Draft, Run
-from jupyter_serprof.model import Group, Table, TableColumn
+from jupyter_serprof.model import Group, Table
 from jupyter_serprof.probes.dask_columns import Row
 from jupyter_serprof.probes.dask_local_lanes import Calls
 from jupyter_serprof.probes.dask_local_steps import COMPUTE, is_get
+from jupyter_serprof.probes.dask_tables import COMPUTATION_COLUMNS, TASK_COLUMNS
 
 _MOST_ROWS = 48
 #: Computations that are drawn as groups; the others are in the last one.
 _MOST_GROUPS = 12
-_TASKS = (
-    TableColumn("prefix", "Prefix"),
-    TableColumn("count", "Tasks", "count"),
-    TableColumn("compute_min", "Min", "ns"),
-    TableColumn("compute_p25", "25 %", "ns"),
-    TableColumn("compute_p50", "Median", "ns"),
-    TableColumn("compute_p75", "75 %", "ns"),
-    TableColumn("compute_max", "Max", "ns"),
-    TableColumn("compute_total", "Execution", "ns"),
-    TableColumn("transfer_total", "Transfer", "ns"),
-    TableColumn("disk_total", "Disk", "ns"),
-    TableColumn("result_bytes", "Results", "bytes"),
-    TableColumn("errors", "Errors", "count"),
-)
-_COMPUTATIONS = (
-    TableColumn("computation", "Computation"),
-    TableColumn("kind", "Call"),
-    TableColumn("graph_bytes", "Graph", "bytes"),
-    TableColumn("layers", "Layers", "count"),
-    TableColumn("tasks", "Tasks", "count"),
-    TableColumn("repeated_tasks", "Computed again", "count"),
-    TableColumn("dispatched_bytes", "Sent to workers", "bytes"),
-    TableColumn("duration", "Duration", "ns"),
-)
 
 
 @dataclass(slots=True)
@@ -66,11 +43,11 @@ def add_facts(run: Run, calls: Calls) -> None:
     found = _computations(run, calls)
     _note_tasks(found, calls)
     _add_groups(run, found)
-    _extend(run, Table("dask.tasks", "Tasks by prefix", _TASKS, tuple(_task_rows(calls))))
+    _extend(run, Table("dask.tasks", "Tasks by prefix", TASK_COLUMNS, tuple(_task_rows(calls))))
     rows = tuple(map(_computation_row, found[:_MOST_ROWS]))
     left = len(found) - len(rows)
     note = f"{left} more computations" if left else ""
-    _extend(run, Table("dask.computations", "Computations", _COMPUTATIONS, rows, note))
+    _extend(run, Table("dask.computations", "Computations", COMPUTATION_COLUMNS, rows, note))
 
 
 def _extend(run: Run, table: Table) -> None:

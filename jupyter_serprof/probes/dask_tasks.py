@@ -7,29 +7,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from jupyter_serprof.capture.draft import Draft, Run
-from jupyter_serprof.model import Lane, Table, TableColumn
+from jupyter_serprof.model import Lane, Table
 from jupyter_serprof.probes.dask_agent.notes import OFFLOAD, SCHEDULER
 from jupyter_serprof.probes.dask_agent.totals import Blocks
 from jupyter_serprof.probes.dask_cluster import Cluster, Station
+from jupyter_serprof.probes.dask_tables import TASK_COLUMNS
 
 _ROLE = "dask.cluster"
 _REPORTS = ("task-finished", "task-erred")
 #: Times of a message that one side never saw.
 _MOST_WIRES = 8_000
-_TASK_COLUMNS = (
-    TableColumn("prefix", "Prefix"),
-    TableColumn("count", "Tasks", "count"),
-    TableColumn("compute_min", "Min", "ns"),
-    TableColumn("compute_p25", "25 %", "ns"),
-    TableColumn("compute_p50", "Median", "ns"),
-    TableColumn("compute_p75", "75 %", "ns"),
-    TableColumn("compute_max", "Max", "ns"),
-    TableColumn("compute_total", "Execution", "ns"),
-    TableColumn("transfer_total", "Transfer", "ns"),
-    TableColumn("disk_total", "Disk", "ns"),
-    TableColumn("result_bytes", "Results", "bytes"),
-    TableColumn("errors", "Errors", "count"),
-)
 
 
 @dataclass(slots=True)
@@ -272,7 +259,7 @@ def task_table(reports: Sequence[Mapping[str, Any]]) -> Table | None:
         return None
     rows.sort(key=lambda row: -row[7])
     note = "execution of one task; quantiles within 0.6 %, bounds and totals exact"
-    return Table("dask.tasks", "Tasks by prefix", _TASK_COLUMNS, tuple(rows), note)
+    return Table("dask.tasks", "Tasks by prefix", TASK_COLUMNS, tuple(rows), note)
 
 
 def _task_rows(prefixes: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[Any, ...]]:
