@@ -1,8 +1,11 @@
 """The nouns as immutable data, their document format and its files (standard library only)."""
 
+from jupyter_serprof.model.anatomy import Anatomy, Part
+from jupyter_serprof.model.comparison import Change, Comparison
 from jupyter_serprof.model.document import from_document, to_document
 from jupyter_serprof.model.errors import DocumentError, ProbeUnavailable, SerprofError, UsageError
 from jupyter_serprof.model.files import load, save_document
+from jupyter_serprof.model.prediction import Prediction
 from jupyter_serprof.model.road import Stage
 from jupyter_serprof.model.stages import STAGES, stage
 from jupyter_serprof.model.sweep import Point, Sweep, SweepTrace, Variant
@@ -24,12 +27,17 @@ from jupyter_serprof.model.trace import (
 
 __all__ = [
     "STAGES",
+    "Anatomy",
+    "Change",
+    "Comparison",
     "DocumentError",
     "Finding",
     "Group",
     "Lane",
     "Limits",
+    "Part",
     "Point",
+    "Prediction",
     "ProbeReport",
     "ProbeUnavailable",
     "Quality",

@@ -14,6 +14,7 @@ from jupyter_serprof.model.codec import decode, encode, field_names, unfit
 from jupyter_serprof.model.columns import pack, unpack
 from jupyter_serprof.model.errors import DocumentError, damaged, shown
 from jupyter_serprof.model.integrity import check_details, check_sweep, check_trace
+from jupyter_serprof.model.parts import anatomy_document, anatomy_of
 from jupyter_serprof.model.road import Stage
 from jupyter_serprof.model.schema import validate
 from jupyter_serprof.model.stages import stage
@@ -24,15 +25,20 @@ MIME_TYPE = "application/vnd.jupyter-serprof.v1+json"
 VERSION = 1
 _NO_DEFAULT = object()
 #: What a reader assumes where a document says nothing; the traces inside a sweep say little.
-_ABSENT = {
+_ABSENT: dict[str, object] = {
     "findings": (),
     "groups": (),
     "tables": (),
+    "anatomies": (),
+    "prediction": None,
+    "comparison": None,
     "limits": Limits(),
     "quality": Quality(),
     "environment": {},
     "summary": None,
 }
+#: Keys of a sweep that came later; those that wrote without them are read and written unchanged.
+_LATER = ("parameter", "comparison")
 _COLUMNS = ("parent", "stage", "lane", "name", "start_ns", "duration_ns", "size_bytes")
 
 
@@ -106,7 +112,8 @@ def _trace_document(trace: Trace) -> dict[str, object]:
     strings = _Table()
     spans = _columns(trace.spans, stages, lanes, strings)
     waterfall = _waterfall_data(trace.waterfall, stages, lanes) if trace.waterfall else None
-    special = {"stages", "lanes", "spans", "waterfall"}
+    special = {"stages", "lanes", "spans", "waterfall", "anatomies"}
+    anatomies = [anatomy_document(anatomy) for anatomy in trace.anatomies]
     plain = {
         name: encode(getattr(trace, name))
         for name in field_names(Trace)
@@ -123,6 +130,7 @@ def _trace_document(trace: Trace) -> dict[str, object]:
         "spans": spans,
         "details": details,
         "waterfall": waterfall,
+        **({"anatomies": anatomies} if anatomies else {}),
     }
 
 
@@ -173,8 +181,10 @@ def _trace(data: Mapping[str, Any]) -> Trace:
     spans = _spans(data, stages, lanes)
     rows = data.get("waterfall")
     waterfall = _waterfall(rows, stages, lanes) if rows else None
-    plain = {key: value for key, value in data.items() if key not in ("spans", "waterfall")}
-    trace = replace(decode(Trace, plain), spans=spans, waterfall=waterfall)
+    anatomies = tuple(anatomy_of(entry) for entry in data.get("anatomies", ()))
+    special = ("spans", "waterfall", "anatomies")
+    plain = {key: value for key, value in data.items() if key not in special}
+    trace = replace(decode(Trace, plain), spans=spans, waterfall=waterfall, anatomies=anatomies)
     check_trace(trace)
     return trace
 
@@ -238,7 +248,11 @@ def _parent(index: int | None, count: int) -> int:
 
 
 def _sweep_document(sweep: Sweep) -> dict[str, object]:
-    plain = {name: encode(getattr(sweep, name)) for name in field_names(Sweep) if name != "traces"}
+    plain = {
+        name: encode(getattr(sweep, name))
+        for name in field_names(Sweep)
+        if name != "traces" and (name not in _LATER or getattr(sweep, name))
+    }
     traces = [
         {
             "variant": entry.variant,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from jupyter_serprof.model.comparison import Comparison
 from jupyter_serprof.model.trace import (
     Details,
     Finding,
@@ -52,6 +53,7 @@ class Point:
 
     ``size_bytes`` is the size of the value; ``moved_bytes`` what was written on its road.
     ``stages`` gives the wall time owned by each stage (ns); what is missing is unaccounted.
+    ``parameter`` is the number that was asked for: of elements, of rows, the chunk size.
     """
 
     variant: str
@@ -62,6 +64,7 @@ class Point:
     moved_bytes: int | None
     stages: Mapping[str, int]
     minor_faults: int | None = None
+    parameter: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,11 +79,16 @@ class SweepTrace:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sweep:
-    """Points over variant x size x repeat, and a representative trace for each variant and size."""
+    """Points over variant x size x repeat, and a representative trace for each variant and size.
+
+    ``kind`` is ``roundtrip`` (one size), ``sweep`` (size of the value) or ``chunks`` (size of a
+    chunk). ``parameter`` is the name of what was varied: ``n``, ``chunk``.
+    """
 
     name: str
     started: str
     kind: str = "roundtrip"
+    parameter: str = ""
     producer: str = ""
     variants: tuple[Variant, ...] = ()
     points: tuple[Point, ...] = ()
@@ -89,6 +97,7 @@ class Sweep:
     crossovers: tuple[Mapping[str, Scalar], ...] = ()
     summary: Summary | None = None
     findings: tuple[Finding, ...] = ()
+    comparison: Comparison | None = None
     limits: Limits = field(default_factory=Limits)
     quality: Quality = field(default_factory=Quality)
     environment: Mapping[str, Scalar] = field(default_factory=dict)

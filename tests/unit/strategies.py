@@ -14,11 +14,16 @@ from hypothesis import strategies as st
 
 from jupyter_serprof.model import (
     STAGES,
+    Anatomy,
+    Change,
+    Comparison,
     Finding,
     Group,
     Lane,
     Limits,
+    Part,
     Point,
+    Prediction,
     ProbeReport,
     Quality,
     Row,
@@ -33,6 +38,7 @@ from jupyter_serprof.model import (
     Variant,
     Waterfall,
 )
+from jupyter_serprof.model.comparison import VERDICTS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -110,6 +116,7 @@ def findings(count: int) -> st.SearchStrategy[tuple[Finding, ...]]:
         remedy=texts,
         gain=rates,
         spans=pointed.map(tuple),
+        measured=st.none() | st.dictionaries(texts, scalars, min_size=1, max_size=3),
     )
     return st.lists(one, max_size=2).map(tuple)
 
@@ -151,6 +158,83 @@ def tables(draw: st.DrawFn) -> Table:
         rows=tuple(draw(st.lists(cells, max_size=2))),
         note=draw(texts),
     )
+
+
+@st.composite
+def anatomies(draw: st.DrawFn) -> Anatomy:
+    """Draw an anatomy whose parts each stand behind the one that holds them."""
+    parts: list[Part] = []
+    for index in range(draw(st.integers(0, 4))):
+        parent = draw(st.integers(0, index - 1)) if index else -1
+        label = draw(texts)
+        parts.append(
+            Part(
+                label=label,
+                path=(parts[parent].path if index else "") + label,
+                kind=draw(texts),
+                parent=parent,
+                self_bytes=draw(whole),
+                in_band_bytes=draw(whole),
+                out_of_band_bytes=draw(whole),
+                duration_ns=draw(unknown_or_whole),
+                count=draw(whole),
+                state=draw(texts),
+                note=draw(texts),
+            )
+        )
+    return Anatomy(
+        name=draw(texts),
+        pickler=draw(texts),
+        protocol=draw(any_whole),
+        in_band_bytes=draw(whole),
+        out_of_band_bytes=draw(whole),
+        plain_bytes=draw(unknown_or_whole),
+        duration_ns=draw(unknown_or_whole),
+        is_complete=draw(st.booleans()),
+        parts=tuple(parts),
+        notes=tuple(draw(st.lists(texts, max_size=2))),
+    )
+
+
+predictions = st.none() | st.builds(
+    Prediction,
+    size_bytes=whole,
+    bandwidth_bytes_per_s=rates,
+    low_ns=unknown_or_whole,
+    high_ns=unknown_or_whole,
+    holdout_bytes=unknown_or_whole,
+    error_share=rates,
+    straight_error_share=rates,
+    assumptions=st.lists(texts, max_size=2).map(tuple),
+)
+comparisons = st.none() | st.builds(
+    Comparison,
+    before=texts,
+    after=texts,
+    changes=st.lists(
+        st.builds(
+            Change,
+            stage=texts,
+            title=texts,
+            before_ns=rates,
+            after_ns=rates,
+            verdict=st.sampled_from(VERDICTS),
+            ratio=rates,
+            low=rates,
+            high=rates,
+            before_runs=whole,
+            after_runs=whole,
+            variant=texts,
+            size_bytes=unknown_or_whole,
+            cold=st.none() | st.booleans(),
+            reason=texts,
+        ),
+        max_size=2,
+    ).map(tuple),
+    noise_share=rates,
+    method=texts,
+    notes=st.lists(texts, max_size=2).map(tuple),
+)
 
 
 def rows(
@@ -201,6 +285,9 @@ def traces(draw: st.DrawFn, max_spans: int = 6) -> Trace:
         findings=draw(findings(count)),
         groups=drawn_groups,
         tables=draw(st.lists(tables(), max_size=2).map(tuple)),
+        anatomies=tuple(draw(st.lists(anatomies(), max_size=2))),
+        prediction=draw(predictions),
+        comparison=draw(comparisons),
         limits=draw(limits),
         quality=draw(qualities),
         environment=draw(scalar_maps),
@@ -218,7 +305,8 @@ def sweeps(draw: st.DrawFn) -> Sweep:
     return Sweep(
         name=draw(texts),
         started=draw(texts),
-        kind=draw(st.sampled_from(["roundtrip", "sweep"])),
+        kind=draw(st.sampled_from(["roundtrip", "sweep", "chunks"])),
+        parameter=draw(texts),
         producer=draw(texts),
         variants=tuple(draw(_variants(key)) for key in keys),
         points=tuple(draw(st.lists(_points(keys), max_size=3))),
@@ -227,6 +315,7 @@ def sweeps(draw: st.DrawFn) -> Sweep:
         crossovers=tuple(draw(st.lists(scalar_maps, max_size=2))),
         summary=draw(summaries),
         findings=draw(findings(0)),
+        comparison=draw(comparisons),
         limits=draw(limits),
         quality=draw(qualities),
         environment=draw(scalar_maps),
@@ -258,6 +347,7 @@ def _points(keys: list[str]) -> st.SearchStrategy[Point]:
         moved_bytes=unknown_or_whole,
         stages=st.dictionaries(texts, whole, max_size=3),
         minor_faults=unknown_or_whole,
+        parameter=rates,
     )
 
 

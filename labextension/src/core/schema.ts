@@ -15,7 +15,11 @@ export interface SweepDocument {
    * ISO 8601, UTC.
    */
   started: string;
-  kind: "roundtrip" | "sweep";
+  kind: "roundtrip" | "sweep" | "chunks";
+  /**
+   * Name of what was varied: n, chunk.
+   */
+  parameter?: string;
   variants: Variant[];
   points: Point[];
   traces: SweepTrace[];
@@ -23,6 +27,7 @@ export interface SweepDocument {
   crossovers?: Scalars[];
   summary?: Summary | null;
   findings?: Finding[];
+  comparison?: Comparison | null;
   limits?: Limits;
   quality?: Quality;
   environment?: Scalars;
@@ -51,6 +56,10 @@ export interface Point {
   wall_ns: number;
   moved_bytes: number | null;
   minor_faults?: number | null;
+  /**
+   * What was asked for: elements, rows, the chunk size.
+   */
+  parameter?: number | null;
   /**
    * self_ns by stage key.
    */
@@ -96,6 +105,9 @@ export interface TraceDocument {
   findings?: Finding[];
   groups?: Group[];
   tables?: Table[];
+  anatomies?: Anatomy[];
+  prediction?: Prediction | null;
+  comparison?: Comparison | null;
   limits?: Limits;
   quality?: Quality;
   environment?: Scalars;
@@ -180,6 +192,10 @@ export interface Finding {
   remedy: string;
   gain?: number | null;
   spans?: number[];
+  /**
+   * Of a remedy that was tried: stage, before_ns, after_ns, low, high, pairs, equal.
+   */
+  measured?: Scalars | null;
 }
 /**
  * One of several computations of a run; an instant belongs to the last one that began.
@@ -206,6 +222,80 @@ export interface TableColumn {
    * text, count, bytes, ns or ratio
    */
   unit?: string;
+}
+/**
+ * What one pickle consists of; the root first, each part before what is inside it.
+ */
+export interface Anatomy {
+  name: string;
+  pickler?: string;
+  protocol?: number;
+  in_band_bytes: number;
+  out_of_band_bytes: number;
+  plain_bytes?: number | null;
+  duration_ns?: number | null;
+  is_complete?: boolean;
+  strings: string[];
+  parts: Parts;
+  notes?: string[];
+}
+/**
+ * Columns; label, kind, state and note are indices into strings. state: empty, shared, not opened, unpicklable.
+ */
+export interface Parts {
+  label: (number | null)[] | Packed;
+  kind: (number | null)[] | Packed;
+  state: (number | null)[] | Packed;
+  note: (number | null)[] | Packed;
+  parent: (number | null)[] | Packed;
+  self_bytes: (number | null)[] | Packed;
+  in_band_bytes: (number | null)[] | Packed;
+  out_of_band_bytes: (number | null)[] | Packed;
+  count: (number | null)[] | Packed;
+  duration_ns: (number | null)[] | Packed;
+}
+/**
+ * The trace was predicted, not measured. error_share: (predicted - measured) / measured at the size that was held out.
+ */
+export interface Prediction {
+  size_bytes: number;
+  bandwidth_bytes_per_s?: number | null;
+  low_ns?: number | null;
+  high_ns?: number | null;
+  holdout_bytes?: number | null;
+  error_share?: number | null;
+  straight_error_share?: number | null;
+  assumptions?: string[];
+}
+/**
+ * Stage by stage; ratio is after over before with its 95 % interval.
+ */
+export interface Comparison {
+  before: string;
+  after: string;
+  changes?: Change[];
+  noise_share?: number | null;
+  method?: string;
+  notes?: string[];
+}
+/**
+ * stage is empty for the wall time.
+ */
+export interface Change {
+  stage: string;
+  title: string;
+  before_ns?: number | null;
+  after_ns?: number | null;
+  verdict: "faster" | "slower" | "cannot tell" | "only before" | "only after";
+  ratio?: number | null;
+  low?: number | null;
+  high?: number | null;
+  before_runs?: number;
+  after_runs?: number;
+  variant?: string;
+  size_bytes?: number | null;
+  cold?: boolean | null;
+  reason?: string;
 }
 export interface Limits {
   memcpy_bytes_per_s?: number | null;
