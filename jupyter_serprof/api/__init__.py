@@ -1,0 +1,38 @@
+"""The functions of the package; each option of a magic is a keyword of the function of its name."""
+
+from __future__ import annotations
+
+from jupyter_serprof.api.documents import save, show
+from jupyter_serprof.api.recordings import profile, record
+from jupyter_serprof.api.roundtrips import roundtrip
+from jupyter_serprof.api.stages import graphstages
+from jupyter_serprof.capture.marks import span
+from jupyter_serprof.experiments.dask_values import list_collections, require_dask
+from jupyter_serprof.experiments.graphstages import GraphStages, explained, stage_recording
+from jupyter_serprof.experiments.recording import Recording
+from jupyter_serprof.experiments.repeat import Repeats
+from jupyter_serprof.experiments.roundtrip import RoundTrip
+from jupyter_serprof.model import load
+from jupyter_serprof.views.bundle import bundle
+from jupyter_serprof.views.live import Live
+
+__all__ = [
+    "GraphStages",
+    "Live",
+    "Recording",
+    "Repeats",
+    "RoundTrip",
+    "bundle",
+    "explained",
+    "graphstages",
+    "list_collections",
+    "load",
+    "profile",
+    "record",
+    "require_dask",
+    "roundtrip",
+    "save",
+    "show",
+    "span",
+    "stage_recording",
+]

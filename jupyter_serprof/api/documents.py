@@ -1,0 +1,61 @@
+"""Show a document, and write it to a file."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from jupyter_serprof.model import Sweep, Trace, UsageError, save_document
+from jupyter_serprof.model.files import write_whole
+from jupyter_serprof.views.bundle import bundle
+from jupyter_serprof.views.figure import png, svg
+from jupyter_serprof.views.html import html
+from jupyter_serprof.views.text import text
+
+
+def show(document: Trace | Sweep, view: str | None = None) -> None:
+    """Display a document: drawn in a notebook, as text in a terminal.
+
+    Parameters
+    ----------
+    document
+        A trace or a sweep, fresh or loaded.
+    view
+        Name of a view; None chooses the one that fits.
+    """
+    ipython = sys.modules.get("IPython")
+    if ipython is None or ipython.get_ipython() is None:
+        print(text(document, view=view))  # noqa: T201  (there is nothing else to show it with)
+        return
+    data, metadata = bundle(document, view=view)
+    ipython.display.display(data, metadata=metadata, raw=True)
+
+
+def save(document: Trace | Sweep, path: str | os.PathLike[str]) -> None:
+    """Write a document: ``.serprof.json``, ``.png`` or ``.svg`` as a picture, ``.html`` as a page.
+
+    The page is complete in itself: it opens offline and asks for nothing.
+
+    Raises
+    ------
+    UsageError
+        If the file has another ending.
+    DocumentError
+        If the file cannot be written; what was there before is still there.
+    """
+    ending = os.fspath(path).lower()
+    if ending.endswith(".json"):
+        save_document(document, path)
+    elif ending.endswith(".png"):
+        write_whole(Path(path), png(document))
+    elif ending.endswith(".svg"):
+        write_whole(Path(path), svg(document))
+    elif ending.endswith((".html", ".htm")):
+        write_whole(Path(path), html(document).encode("utf-8"))
+    else:
+        message = (
+            f"cannot tell how to save {Path(path).name!r}; end the name with .serprof.json, "
+            ".html, .png or .svg, e.g. --save run.serprof.json"
+        )
+        raise UsageError(message)

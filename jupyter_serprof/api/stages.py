@@ -1,0 +1,63 @@
+"""See every stage of a Dask computation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from jupyter_serprof.experiments.dask_values import is_collection, require_dask
+from jupyter_serprof.experiments.graphstages import GraphStages
+from jupyter_serprof.model import Trace
+
+
+def graphstages(
+    collection: object,
+    *,
+    compute: bool = False,
+    timeout: float | None = None,
+    name: str | None = None,
+    detail: bool = False,
+) -> Trace:
+    """Persist a Dask collection, wait for it, and see every stage on the way.
+
+    Parameters
+    ----------
+    collection
+        A Dask collection (array, dataframe, bag, delayed), a list of them, a future, or a function
+        without arguments that returns one: then the construction is seen too.
+    compute
+        Compute it and gather the result instead of persisting it. What was made here is released
+        in both cases.
+    timeout
+        Seconds to wait for a cluster, above 0; None waits as long as it takes.
+    name
+        What the document calls it; None takes the name of its type, or of the function.
+    detail
+        Look closer, at the price of some time.
+
+    Returns
+    -------
+    Trace
+        From construction to gather; client, scheduler and workers on one clock.
+
+    Raises
+    ------
+    ProbeUnavailable
+        If Dask is not installed.
+    UsageError
+        For something else than a collection, for an asynchronous client (await it inside
+        ``with sp.record()`` instead), and for a timeout where a local scheduler runs it.
+    ComputationTimeoutError
+        If it was not done in time; its futures were released.
+
+    Notes
+    -----
+    What a task raises passes through. Use `record` to keep the trace then.
+    """
+    require_dask()
+    is_maker = callable(collection) and not is_collection(collection)
+    build: Callable[[], object] = collection if is_maker else lambda: collection  # type: ignore[assignment]  # checked
+    known = (
+        getattr(collection, "__name__", "computation") if is_maker else type(collection).__name__
+    )
+    title = known.replace("<lambda>", "computation") if name is None else name
+    return GraphStages(build, title, compute, timeout, detail).run()
