@@ -27,10 +27,12 @@ class Cause:
 
     ``at_bytes`` is the size at which it acts (an inline limit, a cache size); None: it makes time
     grow faster than size, wherever that is seen without more page faults (the pickler's memo).
+    ``variants`` are those that it can act on; empty: all.
     """
 
     title: str
     at_bytes: int | None = None
+    variants: tuple[str, ...] = ()
 
 
 def fits_of(
@@ -64,10 +66,11 @@ def fits_of(
         for stage in (None, *_large_stages(used, variant, cold=cold)):
             curve = curve_of(used, variant, cold=cold, stage=stage)
             found = regimes(curve)
+            known = [cause for cause in causes if not cause.variants or variant in cause.variants]
             head = {"variant": variant, **({"stage": stage} if stage else {}), "cold": cold}
             entries = [
                 {**head, **_entry(regime), **({"cause": cause} if cause else {})}
-                for regime, cause in zip(found, _causes(curve, found, causes), strict=True)
+                for regime, cause in zip(found, _causes(curve, found, known), strict=True)
             ]
             error = _holdout(found, curve_of(held, variant, cold=cold, stage=stage))
             if error:

@@ -47,6 +47,26 @@ def usable_cores() -> int | None:
     return os.cpu_count()
 
 
+def free_memory_bytes() -> int | None:
+    """Return the memory of the machine that can be taken without swapping; None where unknown."""
+    import psutil
+
+    try:
+        return int(psutil.virtual_memory().available)
+    except (OSError, RuntimeError):  # no /proc
+        return None
+
+
+def resident_bytes() -> int | None:
+    """Return the memory that this process holds now; None where unknown."""
+    import psutil
+
+    try:
+        return int(psutil.Process().memory_info().rss)
+    except (OSError, psutil.Error):
+        return None
+
+
 def producer() -> str:
     """Return the name and version of this package, as documents carry it."""
     from jupyter_serprof import __version__

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from jupyter_serprof.analysis.crossovers import crossovers_of
-from jupyter_serprof.analysis.lines import fits_of
+from jupyter_serprof.analysis.lines import Cause, fits_of
 from jupyter_serprof.analysis.sweep_summary import sweep_findings
 from jupyter_serprof.model import Limits, Point, Quality, Summary, Sweep, Trace
 
@@ -55,12 +55,21 @@ def _total(details: Sequence[object], key: str) -> int | None:
     return sum(values) if values else None
 
 
-def finished(sweep: Sweep, summarize: Callable[[Sweep], Summary]) -> Sweep:
-    """Add lines, crossovers, findings and summary; leave out of the traces what is said for all."""
+def finished(
+    sweep: Sweep,
+    summarize: Callable[[Sweep], Summary],
+    *,
+    holdout_bytes: int | None = None,
+    causes: Sequence[Cause] = (),
+) -> Sweep:
+    """Add lines, crossovers, findings and summary; leave out of the traces what is said for all.
+
+    ``holdout_bytes`` and ``causes`` are for the lines, see `fits_of`.
+    """
     titles = {variant.key: variant.title for variant in sweep.variants if variant.state == "ok"}
     found = replace(
         sweep,
-        fits=fits_of(sweep.points),
+        fits=fits_of(sweep.points, holdout_bytes=holdout_bytes, causes=causes),
         crossovers=crossovers_of(sweep.points, titles),
         findings=sweep_findings(sweep),
     )

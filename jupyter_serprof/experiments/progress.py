@@ -24,6 +24,8 @@ class Progress:
     ----------
     tell
         What is called with the sweep so far; None tells nobody.
+    quiet_s
+        For how long nothing is told at first; None: `QUIET_S`.
 
     Notes
     -----
@@ -38,11 +40,12 @@ class Progress:
     """
 
     tell: Callable[[Sweep], None] | None = None
+    quiet_s: float | None = None
     _next_s: float = field(default=0.0, init=False)
 
     def __post_init__(self) -> None:
         """Start the clock."""
-        self._next_s = time.monotonic() + QUIET_S
+        self._next_s = time.monotonic() + (QUIET_S if self.quiet_s is None else self.quiet_s)
 
     def update(self, sweep: Callable[[], Sweep]) -> float:
         """Tell, if it is time to; return how long the measuring had to wait for it (s).

@@ -54,6 +54,8 @@ class Point:
     ``size_bytes`` is the size of the value; ``moved_bytes`` what was written on its road.
     ``stages`` gives the wall time owned by each stage (ns); what is missing is unaccounted.
     ``parameter`` is the number that was asked for: of elements, of rows, the chunk size.
+    ``loops`` is how many runs one recording held, for runs of microseconds; all numbers are of one
+    of them, rounded down. None: one.
     """
 
     variant: str
@@ -65,6 +67,7 @@ class Point:
     stages: Mapping[str, int]
     minor_faults: int | None = None
     parameter: float | None = None
+    loops: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
