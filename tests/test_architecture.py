@@ -47,20 +47,26 @@ OWNERS = {
     "cloudpickle": (
         *("probes.cloudpickle", "probes.dask_picklers", "probes.dask_process_clock"),
         "probes.dask_agent",
-        "experiments.transports",
+        "experiments.transports_pickle",
         *("experiments.culprits", "experiments.payload"),
     ),
     "dask": ("probes.dask_*", "experiments.dask_*"),
     "distributed": ("probes.dask_*", "experiments.dask_*"),
     "ipywidgets": ("views.widget", "views.panel"),
+    "joblib": ("experiments.transports_files",),
+    "lz4": ("experiments.transports_compressed",),
     "matplotlib": ("views.figure",),
-    "numpy": ("analysis.fit", "analysis.compare", "experiments.equality"),
-    "pandas": ("export",),
+    "numpy": (
+        *("analysis.fit", "analysis.compare", "experiments.equality"),
+        *("experiments.generators", "experiments.transports_files"),
+    ),
+    "pandas": ("export", "experiments.generators"),
     "psutil": ("capture.environment",),
-    "pyarrow": ("export",),
-    "ray": ("probes.ray_*", "experiments.transports"),
+    "pyarrow": ("export", "experiments.generators", "experiments.transports_files"),
+    "ray": ("probes.ray_*", "experiments.transports_ray"),
     "scipy": ("analysis.fit", "analysis.compare"),
     "traitlets": ("views.widget",),
+    "zstandard": ("experiments.transports_compressed",),
 }
 GUARDS = ("TYPE_CHECKING", "typing.TYPE_CHECKING")
 #: Where users and other packages start; probes start at their entry points in pyproject.toml.

@@ -11,12 +11,13 @@ from jupyter_serprof.analysis.limits import measure_limits
 from jupyter_serprof.analysis.sweep_summary import summarize_sweep
 from jupyter_serprof.capture.memory import Buffer, buffers_of, lies_inside, overlaps, store_ranges
 from jupyter_serprof.experiments.culprits import culprits_text, find_culprits, told
+from jupyter_serprof.experiments.differences import Witness, differences
 from jupyter_serprof.experiments.equality import same_value
 from jupyter_serprof.experiments.payload import buffer_places
 from jupyter_serprof.experiments.points import finished, median_trace, point_of, written
 from jupyter_serprof.experiments.progress import Progress
 from jupyter_serprof.experiments.recording import Recording
-from jupyter_serprof.experiments.transports import TRANSPORTS, Transport
+from jupyter_serprof.experiments.transports import ALL, TRANSPORTS, Transport
 from jupyter_serprof.model import (
     Point,
     Quality,
@@ -83,6 +84,7 @@ class RoundTrip:
         self._repeat = _checked_repeat(repeat)
         self._detail = detail
         self._asked = transports is not None
+        self._is_all = transports is not None and _is_all(transports)
         self._transports = _chosen(transports)
         self._size = size_bytes(value)
         self._variants: list[Variant] = []
@@ -147,10 +149,12 @@ class RoundTrip:
 
     def _variant(self, transport: Transport) -> Variant:
         __tracebackhide__ = True
-        note = transport.start() if self._asked else ""
+        note = transport.start() if self._starts(transport) else ""
         state, reason = transport.state()
         if state != "ok":
             return Variant(transport.key, transport.title, state, reason)
+        if refusal := transport.refuses(self._value):
+            return Variant(transport.key, transport.title, "skipped", refusal)
         runs = _Runs()
         try:
             self._run_all(transport, runs)
@@ -164,6 +168,10 @@ class RoundTrip:
         finally:
             self._keep(transport, runs)
         return self._described(transport, runs, note)
+
+    def _starts(self, transport: Transport) -> bool:
+        """Start what is named; of all of them what needs nothing but an import."""
+        return self._asked and (not self._is_all or transport.state()[0] == "ok")
 
     def _run_all(self, transport: Transport, runs: _Runs) -> None:
         __tracebackhide__ = True
@@ -180,6 +188,7 @@ class RoundTrip:
     def _run_once(self, transport: Transport, runs: _Runs, number: int) -> None:
         __tracebackhide__ = True
         recording = Recording(transport.title, detail=self._detail)
+        witness = Witness(self._value) if number == 0 else None
         try:
             with recording:
                 result = transport.round_trip(self._value)
@@ -196,8 +205,8 @@ class RoundTrip:
             point = replace(point, moved_bytes=moved)
         runs.points.append(point)
         self._latest = trace
-        if number == 0:
-            runs.checked = _checked(self._value, result)
+        if witness:
+            runs.checked = _checked(self._value, result, witness)
 
     def _keep(self, transport: Transport, runs: _Runs) -> None:
         self._points += runs.points
@@ -216,7 +225,7 @@ class RoundTrip:
 
     def _described(self, transport: Transport, runs: _Runs, note: str) -> Variant:
         totals = written(runs.traces[0])
-        notes = [note, *_notes(self._value, runs)]
+        notes = [note, *_notes(runs)]
         facts = {
             **totals,
             **runs.facts,
@@ -244,24 +253,34 @@ def _checked_repeat(repeat: int | None) -> int | None:
     return repeat
 
 
+def _is_all(keys: Sequence[str]) -> bool:
+    return list(keys) == [ALL] or keys == ALL
+
+
 def _chosen(keys: Sequence[str] | None) -> list[Transport]:
+    if keys is not None and _is_all(keys):
+        return [kind() for kind in TRANSPORTS.values()]
     if keys is None:
         known = [kind() for kind in TRANSPORTS.values()]
         return [transport for transport in known if transport.is_asked()]
     keys = keys.split(",") if isinstance(keys, str) else keys
     unknown = [key for key in keys if key not in TRANSPORTS]
     if unknown or not keys:
-        shown = ", ".join(TRANSPORTS)
+        shown = ", ".join([*TRANSPORTS, ALL])
         hint = closest(unknown[0], TRANSPORTS) if unknown else ""
         message = f"unknown transport {(unknown or [''])[0]!r}; {hint}there are: {shown}"
         raise UsageError(message)
     return [TRANSPORTS[key]() for key in dict.fromkeys(keys)]
 
 
-def _checked(before: object, after: object) -> dict[str, object]:
+def _checked(before: object, after: object, witness: Witness) -> dict[str, object]:
+    is_kept = witness.is_unchanged(before)
+    changed = differences(before, after)
+    spoilt = [] if is_kept else ["the round trip changed the value itself"]
     return {
-        "equal": same_value(before, after),
+        "equal": same_value(before, after) if is_kept else False,
         "type": type(after).__name__,
+        "notes": "\n".join([*changed, *spoilt]),
         "result": _result_kind(buffers_of(before), buffers_of(after), after),
     }
 
@@ -293,10 +312,8 @@ def _places(
         return ()
 
 
-def _notes(value: object, runs: _Runs) -> list[str]:
-    notes = []
-    if runs.checked["type"] != type(value).__name__:
-        notes.append(f"a {type(value).__name__} comes back as {runs.checked['type']}")
+def _notes(runs: _Runs) -> list[str]:
+    notes = str(runs.checked["notes"]).splitlines()
     if runs.checked["equal"] is False:
         notes.append("what comes back is not equal to what was sent")
     warm = [point.wall_ns for point in runs.points if not point.cold]

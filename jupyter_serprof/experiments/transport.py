@@ -42,6 +42,13 @@ class Transport:
         """
         return ""
 
+    def refuses(self, value: object) -> str:  # noqa: ARG002  (it decides by the value)
+        """Return why it does not take this kind of value, one sentence; "" if it does.
+
+        Asked once, after `state` was ``ok`` and before `prepare`; never sends anything.
+        """
+        return ""
+
     def prepare(self, value: object) -> None:
         """Look at the value once before the first run, outside of the timing.
 
@@ -59,6 +66,6 @@ class Transport:
         """Return what only the transport knows of its latest round trip.
 
         ``in_band_bytes``, ``out_of_band_bytes``, ``buffers`` and ``total_bytes`` replace what the
-        probes saw.
+        probes saw; ``total_bytes`` is what would go over a wire.
         """
         return {}

@@ -51,7 +51,9 @@ _MOST_REPEATS = 1000
 _OUT = ("out", "NAME", "store the document in the variable NAME")
 _NAME = ("name", "TEXT", "what the document calls the run, instead of its code")
 _SAVE = ("save", "FILE", "write x.serprof.json, x.html, x.png or x.svg")
-_TRANSPORTS = "round trip through pickle,pickle-oob,cloudpickle,ray,dask,dask-scatter"
+_TRANSPORTS = """round trip through pickle,pickle4,pickle-oob,cloudpickle,ray,
+                       ray-serializer,ray-chunked,dask,dask-scatter,arrow,npy,joblib,lz4,zstd;
+                       or all"""
 _QUIET = ("quiet", "", "show nothing (for use with -o or --save)")
 _HELP = ("help", "", "show this")
 
