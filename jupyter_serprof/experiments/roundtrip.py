@@ -9,11 +9,9 @@ from dataclasses import dataclass, field, replace
 
 from jupyter_serprof.analysis.limits import measure_limits
 from jupyter_serprof.analysis.sweep_summary import summarize_sweep
-from jupyter_serprof.capture.memory import Buffer, buffers_of, lies_inside, overlaps, store_ranges
 from jupyter_serprof.experiments.culprits import culprits_text, find_culprits, told
-from jupyter_serprof.experiments.differences import Witness, differences
-from jupyter_serprof.experiments.equality import same_value
-from jupyter_serprof.experiments.payload import buffer_places
+from jupyter_serprof.experiments.differences import Witness
+from jupyter_serprof.experiments.outcome import checked_result, payload_places
 from jupyter_serprof.experiments.points import finished, median_trace, point_of, written
 from jupyter_serprof.experiments.progress import Progress
 from jupyter_serprof.experiments.recording import Recording
@@ -81,11 +79,11 @@ class RoundTrip:
     ) -> None:
         self._value = value
         self._name = name
-        self._repeat = _checked_repeat(repeat)
+        self._repeat = checked_repeat(repeat)
         self._detail = detail
         self._asked = transports is not None
-        self._is_all = transports is not None and _is_all(transports)
-        self._transports = _chosen(transports)
+        self._is_all = transports is not None and is_all(transports)
+        self._transports = chosen_transports(transports)
         self._size = size_bytes(value)
         self._variants: list[Variant] = []
         self._points: list[Point] = []
@@ -206,7 +204,7 @@ class RoundTrip:
         runs.points.append(point)
         self._latest = trace
         if witness:
-            runs.checked = _checked(self._value, result, witness)
+            runs.checked = checked_result(self._value, result, witness)
 
     def _keep(self, transport: Transport, runs: _Runs) -> None:
         self._points += runs.points
@@ -237,12 +235,13 @@ class RoundTrip:
             transport.title,
             result=str(runs.checked["result"]),
             facts=facts,  # type: ignore[arg-type]  # scalars only
-            buffers=_places(self._value, facts, hands_over=transport.hands_over_buffers),
+            buffers=payload_places(self._value, facts, hands_over=transport.hands_over_buffers),
             notes=tuple(entry for entry in notes if entry),
         )
 
 
-def _checked_repeat(repeat: int | None) -> int | None:
+def checked_repeat(repeat: int | None) -> int | None:
+    """Return a number of warm runs, or raise `UsageError` for what is none."""
     known: object = repeat
     is_count = isinstance(known, int) and not isinstance(known, bool)
     if repeat is not None and not (is_count and 1 <= repeat <= MOST_REPEATS):
@@ -253,12 +252,14 @@ def _checked_repeat(repeat: int | None) -> int | None:
     return repeat
 
 
-def _is_all(keys: Sequence[str]) -> bool:
+def is_all(keys: Sequence[str]) -> bool:
+    """Tell whether every transport was asked for."""
     return list(keys) == [ALL] or keys == ALL
 
 
-def _chosen(keys: Sequence[str] | None) -> list[Transport]:
-    if keys is not None and _is_all(keys):
+def chosen_transports(keys: Sequence[str] | None) -> list[Transport]:
+    """Return transports by key, or those that take part unasked; `UsageError` if unknown."""
+    if keys is not None and is_all(keys):
         return [kind() for kind in TRANSPORTS.values()]
     if keys is None:
         known = [kind() for kind in TRANSPORTS.values()]
@@ -271,45 +272,6 @@ def _chosen(keys: Sequence[str] | None) -> list[Transport]:
         message = f"unknown transport {(unknown or [''])[0]!r}; {hint}there are: {shown}"
         raise UsageError(message)
     return [TRANSPORTS[key]() for key in dict.fromkeys(keys)]
-
-
-def _checked(before: object, after: object, witness: Witness) -> dict[str, object]:
-    is_kept = witness.is_unchanged(before)
-    changed = differences(before, after)
-    spoilt = [] if is_kept else ["the round trip changed the value itself"]
-    return {
-        "equal": same_value(before, after) if is_kept else False,
-        "type": type(after).__name__,
-        "notes": "\n".join([*changed, *spoilt]),
-        "result": _result_kind(buffers_of(before), buffers_of(after), after),
-    }
-
-
-def _result_kind(before: list[Buffer], after: list[Buffer], result: object) -> str:
-    if not after:
-        return "a new object"
-    if overlaps(before, after):
-        return "zero-copy, aliases the original"
-    ranges = store_ranges()
-    flags = getattr(result, "flags", None)
-    writeable = getattr(flags, "writeable", None)
-    access = "" if writeable is None else ", writeable" if writeable else ", read-only"
-    if ranges and lies_inside(after, ranges):
-        return f"zero-copy{access}"
-    return f"a copy{access}"
-
-
-def _places(
-    value: object, facts: Mapping[str, object], *, hands_over: bool
-) -> tuple[tuple[int, str], ...]:
-    if isinstance(value, bytes | bytearray | str):
-        size = size_bytes(value)
-        place = "out-of-band" if facts["out_of_band_bytes"] == size else "in-band"
-        return ((size, place),) if size else ()
-    try:
-        return buffer_places(value, hands_over=hands_over)
-    except Exception:  # noqa: BLE001  (it was pickled a moment ago; a list of buffers is extra)
-        return ()
 
 
 def _notes(runs: _Runs) -> list[str]:
