@@ -7,11 +7,11 @@ import html as entities
 import json
 import re
 from functools import cache
-from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from jupyter_serprof.model import DocumentError, to_document
+from jupyter_serprof.model import to_document
 from jupyter_serprof.views.alt import alt_text
+from jupyter_serprof.views.assets import asset, kind_of
 from jupyter_serprof.views.cells import clean
 from jupyter_serprof.views.figure import png
 from jupyter_serprof.views.text import check_view, text
@@ -19,8 +19,6 @@ from jupyter_serprof.views.text import check_view, text
 if TYPE_CHECKING:
     from jupyter_serprof.model import Sweep, Trace
 
-#: Built by ``npm run build:hosts``: script, style and policy of the page are in it.
-_TEMPLATE = "page.html"
 _PLACE = re.compile("@@(title|view|document|fallback)@@")
 
 
@@ -60,19 +58,13 @@ def html(doc: Trace | Sweep, *, view: str | None = None) -> str:
         "fallback": _fallback(doc, view),
     }
     # In one pass: what is filled in is never searched for places.
-    return _PLACE.sub(lambda place: parts[place[1]], _template())
+    return _PLACE.sub(lambda place: parts[place[1]], _template(kind_of(doc)))
 
 
 @cache
-def _template() -> str:
-    source = files("jupyter_serprof") / "static" / _TEMPLATE
-    if not source.is_file():
-        message = (
-            f"the front end was not built: static/{_TEMPLATE} is missing. "
-            "Run: uv sync --reinstall-package jupyter-serprof"
-        )
-        raise DocumentError(message)
-    return source.read_text("utf-8")
+def _template(kind: str) -> str:
+    # Built by ``npm run build:hosts``: script, style and policy of the page are in it.
+    return asset(f"{kind}.html")
 
 
 def _inert(data: dict[str, object]) -> str:

@@ -8,27 +8,29 @@ from __future__ import annotations
 import json
 import sys
 from functools import cache
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from jupyter_serprof.model import DocumentError, Sweep, to_document
+from jupyter_serprof.model import to_document
+from jupyter_serprof.views.assets import asset, kind_of
 from jupyter_serprof.views.embed import embedded
 from jupyter_serprof.views.text import check_view, text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from jupyter_serprof.model import Trace
+    from jupyter_serprof.model import Sweep, Trace
 
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 #: Front ends that do not know our MIME type but run anywidget.
 WITHOUT_EXTENSION = ("colab", "vscode")
 _WAITING = b"{}"
+#: By the kind of document whose views they bring.
+_NAMES = {"trace": "TraceWidget", "sweep": "SweepWidget", "anatomy": "AnatomyWidget"}
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401  (a class that cannot be named before it is made)
-    """Make ``TraceWidget`` and ``SweepWidget`` when they are first used."""
-    if name in ("TraceWidget", "SweepWidget"):
+    """Make the three classes of widgets when one of them is first used."""
+    if name in _NAMES.values():
         return _classes()[name]
     message = f"module {__name__!r} has no attribute {name!r}"
     raise AttributeError(message)
@@ -64,7 +66,7 @@ def front_end() -> str:
 
 
 def widget_for(doc: Trace | Sweep, *, view: str | None = None) -> Any:  # noqa: ANN401
-    """Return a ``TraceWidget`` or ``SweepWidget`` that draws the document.
+    """Return a ``TraceWidget``, ``SweepWidget`` or ``AnatomyWidget`` that draws the document.
 
     Raises
     ------
@@ -73,8 +75,7 @@ def widget_for(doc: Trace | Sweep, *, view: str | None = None) -> Any:  # noqa: 
     DocumentError
         If the front end was not built.
     """
-    kind = "SweepWidget" if isinstance(doc, Sweep) else "TraceWidget"
-    return _classes()[kind](doc, view=view)
+    return _classes()[_NAMES[kind_of(doc)]](doc, view=view)
 
 
 def widget_view(doc: Trace | Sweep, *, view: str | None = None) -> dict[str, object]:
@@ -99,27 +100,17 @@ def _encoded(doc: Trace | Sweep) -> bytes:
     return json.dumps(to_document(embedded(doc)), separators=(",", ":")).encode("ascii")
 
 
-def _asset(name: str) -> str:
-    source = files("jupyter_serprof") / "static" / name
-    if not source.is_file():
-        message = (
-            f"the front end was not built: static/{name} is missing. "
-            "Run: uv sync --reinstall-package jupyter-serprof"
-        )
-        raise DocumentError(message)
-    return source.read_text("utf-8")
-
-
 @cache
 def _classes() -> dict[str, Any]:
     import anywidget
     import traitlets
 
     class DocumentWidget(anywidget.AnyWidget):
-        """Draws one document; ``show`` replaces it and ``extend`` lengthens it."""
+        """Draws one document; ``show`` replaces it and ``extend`` lengthens it.
 
-        _esm = _asset("widget.js")
-        _css = _asset("widget.css")
+        A bundle brings the views of one kind; of a document of another kind it shows what it can.
+        """
+
         document = traitlets.Bytes(_WAITING).tag(sync=True)
         view = traitlets.Unicode("").tag(sync=True)
 
@@ -154,7 +145,16 @@ def _classes() -> dict[str, Any]:
     class TraceWidget(DocumentWidget):
         """Draws a trace."""
 
+        _esm, _css = asset("trace.js"), asset("trace.css")
+
     class SweepWidget(DocumentWidget):
         """Draws a sweep, also while it grows."""
 
-    return {"TraceWidget": TraceWidget, "SweepWidget": SweepWidget}
+        _esm, _css = asset("sweep.js"), asset("sweep.css")
+
+    class AnatomyWidget(DocumentWidget):
+        """Draws a trace that carries anatomies."""
+
+        _esm, _css = asset("anatomy.js"), asset("anatomy.css")
+
+    return {made.__name__: made for made in (TraceWidget, SweepWidget, AnatomyWidget)}

@@ -9,7 +9,7 @@ import { loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 
-import { bundled } from "../scripts/bundle.mjs";
+import { bundled, KINDS, scriptOf, styleOf } from "../scripts/bundle.mjs";
 
 const BROWSER = process.env.CHROMIUM ?? "chromium";
 const FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"];
@@ -74,9 +74,11 @@ async function serve(script, style) {
   return { server, done, address: `http://127.0.0.1:${server.address().port}/` };
 }
 
-const widget = await bundled({ entryPoints: ["src/hosts/anywidget.ts"], format: "esm" });
 const style = await bundled({ entryPoints: ["style/index.css"] });
-console.log(`widget bundle ${kilobytes(widget)}, style ${kilobytes(style)}   bound 40 KB for both`);
+for (const kind of KINDS) {
+  const [script, own] = await Promise.all([scriptOf(kind, "widget"), styleOf(kind)]);
+  console.log(`${kind}: ${kilobytes(script + own)} with its style   bound 40 KB`);
+}
 console.log(`load of the machine ${loadavg()[0].toFixed(1)} before the start`);
 
 const { server, done, address } = await serve(

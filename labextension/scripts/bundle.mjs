@@ -22,3 +22,21 @@ async function smaller(script, isModule) {
   });
   return code;
 }
+
+/** The kinds of documents, each with the set of views in src/views/registry.ts. */
+export const KINDS = ["trace", "sweep", "anatomy"];
+
+/** A script that has the views of one kind, for anywidget (`widget`) or for a page (`page`). */
+export function scriptOf(kind, host) {
+  const views = `import { ${kind.toUpperCase()} as VIEWS } from "./src/views/registry";`;
+  const start =
+    host === "widget"
+      ? 'import { widgetWith } from "./src/hosts/anywidget";\nexport default widgetWith(VIEWS);'
+      : 'import { start } from "./src/hosts/page";\nstart(VIEWS);';
+  const stdin = { contents: `${views}\n${start}`, resolveDir: HERE, loader: "ts" };
+  return bundled({ stdin, format: host === "widget" ? "esm" : "iife" });
+}
+
+export function styleOf(kind) {
+  return bundled({ entryPoints: [`style/${kind}.css`] });
+}

@@ -1,11 +1,12 @@
 /**
- * Bundle what is no JupyterLab extension: static/widget.js and .css for anywidget, and
- * static/page.html, the template of a self-contained page with script, style and policy inside.
+ * Bundle what is no JupyterLab extension, for each kind of document: static/trace.js and .css for
+ * anywidget, and static/trace.html, the template of a self-contained page with script, style and
+ * policy inside. A bundle has the views of its kind only, so that each stays small.
  */
 import { createHash } from "node:crypto";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 
-import { bundled, HERE } from "./bundle.mjs";
+import { bundled, HERE, KINDS, scriptOf, styleOf } from "./bundle.mjs";
 
 const STATIC = `${HERE}../jupyter_serprof/static/`;
 
@@ -22,8 +23,8 @@ function policyFor(script) {
   ].join("; ");
 }
 
-async function page(style) {
-  const script = await bundled({ entryPoints: ["src/hosts/page.ts"], format: "iife" });
+async function page(kind, style) {
+  const script = await scriptOf(kind, "page");
   if (/<\/script|<!--/i.test(script)) {
     throw new Error("the bundled script would end its own element: escape </script in the source");
   }
@@ -33,16 +34,18 @@ async function page(style) {
   return template.replace(/@@(script|style|policy)@@/g, (_, name) => parts[name]);
 }
 
-const style = await bundled({ entryPoints: ["style/index.css"] });
-const widget = await bundled({ entryPoints: ["src/hosts/anywidget.ts"], format: "esm" });
-const template = await page(style);
+async function write(kind) {
+  const style = await styleOf(kind);
+  const template = await page(kind, style);
+  await Promise.all([
+    writeFile(`${STATIC}${kind}.js`, await scriptOf(kind, "widget")),
+    writeFile(`${STATIC}${kind}.css`, style),
+    writeFile(`${STATIC}${kind}.html`, template),
+    // The builder of the labextension takes .txt as text: the export command needs no server.
+    writeFile(`${HERE}lib/hosts/page-${kind}.txt`, template),
+  ]);
+}
 
 await mkdir(STATIC, { recursive: true });
 await mkdir(`${HERE}lib/hosts`, { recursive: true });
-await Promise.all([
-  writeFile(`${STATIC}widget.js`, widget),
-  writeFile(`${STATIC}widget.css`, style),
-  writeFile(`${STATIC}page.html`, template),
-  // The builder of the labextension takes .txt as text: the export command needs no server.
-  writeFile(`${HERE}lib/hosts/page.txt`, template),
-]);
+await Promise.all(KINDS.map(write));

@@ -1,18 +1,14 @@
-/** Draw a document into an element: the one entrance for every host. */
+/** Draw a document into an element, with every view that there is. */
 
-import { readDocument, UnreadableDocument } from "./core/document";
-import { element } from "./core/dom";
-import type { CompareView, Host, View } from "./core/host";
+import { readDocument } from "./core/document";
+import type { CompareView, Host } from "./core/host";
+import { mountWith, placed } from "./place";
 import { compareShell } from "./views/compare";
-import { type Shell, shell } from "./views/shell";
+import { EVERY } from "./views/registry";
 
 export type { CompareView, Host, View } from "./core/host";
 
-export function mount(container: HTMLElement, document: unknown, host: Host = {}): View {
-  return placed<[unknown]>(container, [document], (root, value) =>
-    shell(root, readDocument(value), host),
-  );
-}
+export const mount = mountWith(EVERY);
 
 /** Draw two documents side by side, stage by stage: what changed from the first to the second. */
 export function mountCompare(
@@ -24,52 +20,4 @@ export function mountCompare(
   return placed<[unknown, unknown]>(container, [before, after], (root, one, other) =>
     compareShell(root, readDocument(one), readDocument(other), host),
   );
-}
-
-/** A root element that is drawn anew at every update and says when it is ready. */
-function placed<Documents extends unknown[]>(
-  container: HTMLElement,
-  documents: Documents,
-  draw: (root: HTMLElement, ...documents: Documents) => Shell,
-): { update(...documents: Documents): void; destroy(): void } {
-  const root = element("div", "jsp-root");
-  container.append(root);
-  let frame = 0;
-  let inner: Shell | null = null;
-
-  const update = (...values: Documents): void => {
-    delete root.dataset.ready;
-    inner?.destroy();
-    inner = null;
-    try {
-      inner = draw(root, ...values);
-    } catch (error) {
-      root.replaceChildren(apology(error));
-    }
-    cancelAnimationFrame(frame);
-    // Tests and exporters wait for this attribute: the frame after the one that painted.
-    frame = requestAnimationFrame(() => {
-      frame = requestAnimationFrame(() => {
-        root.dataset.ready = "1";
-      });
-    });
-  };
-  const destroy = (): void => {
-    cancelAnimationFrame(frame);
-    inner?.destroy();
-    root.remove();
-  };
-
-  update(...documents);
-  return { update, destroy };
-}
-
-function apology(error: unknown): HTMLElement {
-  const message =
-    error instanceof UnreadableDocument
-      ? error.message
-      : `This output cannot be drawn (${String(error)}). Run the cell again to record it anew.`;
-  const node = element("p", "jsp-unreadable", message);
-  node.setAttribute("role", "alert");
-  return node;
 }

@@ -45,6 +45,15 @@ OPENERS = ".jsp-twisty[aria-expanded=false], details:not([open]) > summary"
 _CHOICES = ".jsp-switch [role=radio]"
 
 
+def bundle_for(document: Any) -> str:
+    """Return which bundle has the views of a document, as ``views/assets.py`` does for models."""
+    if not isinstance(document, dict):
+        return "trace"
+    if document.get("format") == "serprof.sweep":
+        return "sweep"
+    return "anatomy" if document.get("anatomies") else "trace"
+
+
 class Screen:
     """A page of its own; the context, and with it the cache of the browser, is shared."""
 
@@ -98,7 +107,8 @@ class Screen:
         """Draw documents, one below the other, on an empty page without any application."""
         self.page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]  # light or dark
         self.page.set_content(_FRAME)
-        built = [(BUILT / name).read_text("utf-8") for name in ("widget.js", "widget.css")]
+        kind = bundle_for(documents[0])
+        built = [(BUILT / f"{kind}.{end}").read_text("utf-8") for end in ("js", "css")]
         texts = [d if isinstance(d, str) else json.dumps(d) for d in documents]
         self.page.evaluate(_MOUNT, [*built, texts, view])
         self.drawn(len(documents))

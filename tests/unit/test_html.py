@@ -138,7 +138,7 @@ def test_a_source_tree_without_its_front_end_says_what_to_run(
 ) -> None:
     """Not a traceback about a missing file."""
     # given
-    monkeypatch.setattr(page, "_TEMPLATE", "missing.html")
+    monkeypatch.setattr(page, "kind_of", lambda _: "missing")
     page._template.cache_clear()
 
     # when, then

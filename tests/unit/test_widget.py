@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 
 from jupyter_serprof.model import Sweep, Trace, UsageError, load, to_document
+from jupyter_serprof.model.anatomy import Anatomy
 from jupyter_serprof.model.document import MIME_TYPE
 from jupyter_serprof.testing import make_trace
 from jupyter_serprof.views import live as live_module
@@ -108,7 +110,7 @@ def test_a_widget_carries_the_document_and_says_it_in_words() -> None:
 
 
 def test_each_document_has_its_widget_and_show_replaces_it() -> None:
-    """``TraceWidget`` and ``SweepWidget`` are names of the module, made at first use."""
+    """The classes are names of the module, made at first use; each brings the views it needs."""
     # given
     made = widget_for(sweep())
 
@@ -118,6 +120,9 @@ def test_each_document_has_its_widget_and_show_replaces_it() -> None:
     # then
     assert isinstance(made, widget_module.SweepWidget)
     assert isinstance(widget_for(small()), widget_module.TraceWidget)
+    blamed = replace(small(), anatomies=(Anatomy(name="a"),))
+    assert isinstance(widget_for(blamed), widget_module.AnatomyWidget)
+    assert len({widget_for(doc)._esm for doc in (small(), sweep(), blamed)}) == 3
     assert json.loads(made.document) == to_document(small())
     with pytest.raises(AttributeError, match="PieWidget"):
         _ = widget_module.PieWidget

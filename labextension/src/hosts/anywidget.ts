@@ -5,7 +5,9 @@
  * messages that extend its lists, so that a long sweep is not sent again for each point.
  */
 
-import { mount } from "../mount";
+import { type Mount, mountWith } from "../place";
+import type { ViewSet } from "../views/part";
+import { EVERY } from "../views/registry";
 import { keepKeys } from "./shortcuts";
 import { steadily } from "./steady";
 
@@ -34,7 +36,7 @@ function initialize({ model }: { readonly model: Model }): void {
   feedOf(model);
 }
 
-function render({ model, el }: Place): () => void {
+function render(mount: Mount, { model, el }: Place): () => void {
   const feed = feedOf(model);
   const view = String(model.get("view") ?? "");
   const picture = mount(el, feed.document, view === "" ? {} : { view });
@@ -102,4 +104,10 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-export default { initialize, render };
+/** What a module for anywidget exports: one for each kind of document. */
+export function widgetWith(views: ViewSet) {
+  const mount = mountWith(views);
+  return { initialize, render: (place: Place): (() => void) => render(mount, place) };
+}
+
+export default /* @__PURE__ */ widgetWith(EVERY);

@@ -1,9 +1,10 @@
 /** The script of a self-contained page: the document lies in the page as text that nothing runs. */
 
 import { MIME_TYPE } from "../core/document";
-import { mount } from "../mount";
+import { mountWith } from "../place";
+import type { ViewSet } from "../views/part";
 
-function start(): void {
+export function start(views: ViewSet): void {
   const source = document.querySelector<HTMLScriptElement>(`script[type="${MIME_TYPE}"]`);
   const place = document.getElementById("serprof");
   if (source === null || place === null) {
@@ -11,7 +12,7 @@ function start(): void {
   }
   const view = source.dataset.view ?? "";
   const parsed = parse(source.textContent);
-  mount(place, parsed, view === "" ? {} : { view });
+  mountWith(views)(place, parsed, view === "" ? {} : { view });
   if (parsed !== null) {
     // Picture and text were for readers without scripts; of a damaged document they stay.
     document.getElementById("serprof-fallback")?.remove();
@@ -25,5 +26,3 @@ function parse(text: string | null): unknown {
     return null;
   }
 }
-
-start();

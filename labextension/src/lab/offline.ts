@@ -5,11 +5,22 @@ import type { Carried } from "../hosts/preferences";
 import { escapeHtml, fillPage } from "../hosts/template";
 
 export async function offlinePage(title: string, document: unknown, data: Carried): Promise<Blob> {
-  // Loaded when it is needed: the page holds the renderer a second time.
-  const { default: template } = await import("../hosts/page.txt");
+  const template = await templateFor(document);
   const fallback = fallbackOf(title, data);
   const page = fillPage(template, { title, view: "", document, fallback });
   return new Blob([page], { type: "text/html" });
+}
+
+/** Loaded when it is needed: the page holds the renderer a second time. */
+async function templateFor(doc: unknown): Promise<string> {
+  const { format, anatomies } = Object(doc) as Record<string, unknown>;
+  const template =
+    format === "serprof.sweep"
+      ? await import("../hosts/page-sweep.txt")
+      : Array.isArray(anatomies) && anatomies.length > 0
+        ? await import("../hosts/page-anatomy.txt")
+        : await import("../hosts/page-trace.txt");
+  return template.default;
 }
 
 /** Base64 of the picture of an output; null where there is none. */

@@ -31,3 +31,9 @@ export interface Entry {
   readonly badge?: string;
   build(doc: SerprofDocument, stage: Stage): Part;
 }
+
+/** Gives the entries that a document has: none, one, or several. */
+export type Provider = (doc: SerprofDocument) => readonly Entry[];
+
+/** The views of one bundle, in the order of the switch. */
+export type ViewSet = readonly Provider[];

@@ -1,70 +1,103 @@
-/** Which views a document has, in the order of the switch. A new view gets one line here. */
+/**
+ * Which views a document has, in the order of the switch, and which of them each bundle brings.
+ * A new view gets a provider here, and its name in the sets that have room for it.
+ */
 
-import {
-  type DrawnTrace,
-  hasWaterfall,
-  type SerprofDocument,
-  type SweepDocument,
-} from "../core/document";
+import { type DrawnTrace, hasWaterfall, type SerprofDocument } from "../core/document";
 import { element } from "../core/dom";
 import { hasSizes } from "../core/runs";
 import { findingsView, firstFinding } from "./findings";
 import { lanes } from "./lanes";
-import type { Entry, Part, Stage } from "./part";
+import type { Entry, Part, Provider, Stage, ViewSet } from "./part";
 import { roundTrip } from "./roundtrip";
 import { sizeSweep } from "./sizes";
 import { sweepTable, traceTable } from "./table";
 import { tablesName, tablesView } from "./tables";
 import { waterfall } from "./waterfall";
 
-export function entriesOf(doc: SerprofDocument): Entry[] {
-  const found = doc.findings ?? [];
-  const findings: Entry = {
-    key: "findings",
-    title: "Findings",
-    badge: String(found.length),
-    build: (_doc, stage) => findingsView(found, stage),
-  };
-  return doc.format === "serprof.trace"
-    ? [...traceEntries(doc), findings]
-    : [...sweepEntries(doc), findings];
-}
-
-function traceEntries(doc: DrawnTrace): Entry[] {
-  const rows: Entry = {
+const waterfallOf: Provider = (doc) =>
+  ofTrace(doc, hasWaterfall, (trace) => ({
     key: "waterfall",
     title: "Waterfall",
-    build: (_doc, stage) => withFinding(waterfall(doc, stage), doc, stage),
-  };
-  const tables = doc.tables ?? [];
-  const own: Entry = {
+    build: (_doc, stage) => withFinding(waterfall(trace, stage), doc, stage),
+  }));
+
+const lanesOf: Provider = (doc) =>
+  ofTrace(doc, always, (trace) => ({
+    key: "lanes",
+    title: "Lanes",
+    build: (_doc, stage) => lanes(trace, stage),
+  }));
+
+const sizesOf: Provider = (doc) =>
+  doc.format === "serprof.sweep" && hasSizes(doc)
+    ? [
+        {
+          key: "sweep",
+          title: "Sweep",
+          build: (_doc, stage) => withFinding(sizeSweep(doc, stage), doc, stage),
+        },
+      ]
+    : [];
+
+const roundTripOf: Provider = (doc) =>
+  doc.format === "serprof.sweep"
+    ? [
+        {
+          key: "roundtrip",
+          title: "Round trip",
+          build: (_doc, stage) => withFinding(roundTrip(doc, stage), doc, stage),
+        },
+      ]
+    : [];
+
+const tableOf: Provider = (doc) => [
+  {
+    key: "table",
+    title: "Table",
+    build: (_doc, stage) =>
+      doc.format === "serprof.trace" ? traceTable(doc, stage) : sweepTable(doc, stage),
+  },
+];
+
+const ownTablesOf: Provider = (doc) =>
+  ofTrace(doc, hasTables, (trace) => ({
     key: "details",
-    title: tablesName(tables),
-    build: (_doc, stage) => tablesView(doc, stage),
-  };
-  return [
-    ...(hasWaterfall(doc) ? [rows] : []),
-    { key: "lanes", title: "Lanes", build: (_doc, stage) => lanes(doc, stage) },
-    { key: "table", title: "Table", build: (_doc, stage) => traceTable(doc, stage) },
-    ...(tables.length > 0 ? [own] : []),
-  ];
+    title: tablesName(trace.tables ?? []),
+    build: (_doc, stage) => tablesView(trace, stage),
+  }));
+
+const findingsOf: Provider = (doc) => {
+  const found = doc.findings ?? [];
+  const build = (_doc: SerprofDocument, stage: Stage): Part => findingsView(found, stage);
+  return [{ key: "findings", title: "Findings", badge: String(found.length), build }];
+};
+
+const LAST: ViewSet = [tableOf, ownTablesOf, findingsOf];
+
+/** Of one run; a sweep is a table there. */
+export const TRACE: ViewSet = [waterfallOf, lanesOf, ...LAST];
+/** Of points over size; a trace has its waterfall there, and no lanes. */
+export const SWEEP: ViewSet = [sizesOf, roundTripOf, waterfallOf, ...LAST];
+/** Of the parts of a pickle; a trace has its waterfall there, and no lanes. */
+export const ANATOMY: ViewSet = [waterfallOf, ...LAST];
+/** Where the size of a script does not count: in JupyterLab it is loaded once. */
+export const EVERY: ViewSet = [sizesOf, roundTripOf, waterfallOf, lanesOf, ...LAST];
+
+function ofTrace(
+  doc: SerprofDocument,
+  has: (trace: DrawnTrace) => boolean,
+  entry: (trace: DrawnTrace) => Entry,
+): Entry[] {
+  return doc.format === "serprof.trace" && has(doc) ? [entry(doc)] : [];
 }
 
-function sweepEntries(doc: SweepDocument): Entry[] {
-  const sizes: Entry = {
-    key: "sweep",
-    title: "Sweep",
-    build: (_doc, stage) => withFinding(sizeSweep(doc, stage), doc, stage),
-  };
-  return [
-    ...(hasSizes(doc) ? [sizes] : []),
-    {
-      key: "roundtrip",
-      title: "Round trip",
-      build: (_doc, stage) => withFinding(roundTrip(doc, stage), doc, stage),
-    },
-    { key: "table", title: "Table", build: (_doc, stage) => sweepTable(doc, stage) },
-  ];
+function always(): boolean {
+  return true;
+}
+
+function hasTables(trace: DrawnTrace): boolean {
+  return (trace.tables ?? []).length > 0;
 }
 
 /** The picture, then one finding; all of them are one click away. */

@@ -7,9 +7,8 @@ import type { Host } from "../core/host";
 import { KEY_HELP } from "../core/keys";
 import { watchTheme } from "../core/theme";
 import { head } from "./head";
-import type { Entry, Part, Stage } from "./part";
+import type { Entry, Part, Stage, ViewSet } from "./part";
 import { radio } from "./radio";
-import { entriesOf } from "./registry";
 import { saveMenu } from "./save";
 
 export interface Shell {
@@ -20,8 +19,9 @@ export function shell(
   root: HTMLElement,
   { document: doc, source, warning }: ReadDocument,
   host: Host,
+  views: ViewSet,
 ): Shell {
-  const entries = entriesOf(doc);
+  const entries = views.flatMap((provide) => provide(doc));
   const panel = element("div", "jsp-panel");
   const readout = element("p", "jsp-hidden");
   readout.setAttribute("aria-live", "polite");
