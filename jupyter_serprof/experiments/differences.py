@@ -90,6 +90,14 @@ def _frame_differences(before: Any, after: Any) -> Iterator[str]:  # noqa: ANN40
     if type(before.index) is not type(after.index):
         kinds = type(before.index).__name__, type(after.index).__name__
         yield f"its {kinds[0]} comes back as {kinds[1]}"
+    if _is_writeable(before) and not _is_writeable(after):
+        yield "comes back read-only"
+
+
+def _is_writeable(frame: Any) -> bool:  # noqa: ANN401
+    """Tell whether all columns that numpy holds may be written to; blocks of Arrow never may."""
+    flags = (getattr(block.values, "flags", None) for block in frame._mgr.blocks)  # noqa: SLF001
+    return all(flag.writeable for flag in flags if flag is not None)
 
 
 def _is_of(value: object, library: str, name: str) -> bool:

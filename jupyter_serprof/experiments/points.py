@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from jupyter_serprof.analysis.compression import with_break_even
 from jupyter_serprof.analysis.crossovers import crossovers_of
 from jupyter_serprof.analysis.lines import Cause, fits_of
 from jupyter_serprof.analysis.sweep_summary import sweep_findings
@@ -68,7 +69,7 @@ def finished(
     """
     titles = {variant.key: variant.title for variant in sweep.variants if variant.state == "ok"}
     found = replace(
-        sweep,
+        with_break_even(sweep),
         fits=fits_of(sweep.points, holdout_bytes=holdout_bytes, causes=causes),
         crossovers=crossovers_of(sweep.points, titles),
         findings=sweep_findings(sweep),

@@ -88,7 +88,7 @@ class RaySerializer(Ray):
         """Refuse what Ray writes without asking a serializer, and what has one already."""
         kind = type(value)
         if kind in _BUILT_IN:
-            return f"Ray writes a {kind.__name__} itself, before any serializer is asked"
+            return f"Ray writes the type {kind.__name__} itself, before any serializer is asked"
         is_taken = _has_serializer(kind)
         if is_taken is None:
             return "this Ray does not tell which types have a serializer, so none is registered"
@@ -168,7 +168,9 @@ class RayChunked(Ray):
             return ""
         numpy = sys.modules.get("numpy")
         if numpy is None or type(value) is not numpy.ndarray:
-            return f"only bytes, bytearrays and arrays are cut, not a {type(value).__name__}"
+            return (
+                f"only bytes, bytearrays and arrays are cut; this is of type {type(value).__name__}"
+            )
         if value.dtype.hasobject:  # type: ignore[attr-defined]  # an array
             return "an array of Python objects has no bytes that can be cut"
         return ""
