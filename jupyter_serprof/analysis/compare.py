@@ -1,0 +1,213 @@
+"""Two documents, stage by stage: faster, slower, or nobody can tell.
+
+A change is told where its interval leaves no change out and it is larger than the noise floor: the
+reach of chance and drift inside the runs of each side (``compare_statistics``). Of several wall
+times, and of several stages, each has to pass a stricter interval, so that one comparison in twenty
+raises a false alarm, not one line in twenty (Bonferroni).
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from jupyter_serprof.analysis import compare_statistics as statistics_of
+from jupyter_serprof.analysis.compare_notes import notes_on
+from jupyter_serprof.analysis.compare_samples import UNACCOUNTED, Match, Run, match
+from jupyter_serprof.model import Change, Comparison, Sweep, Trace, stage
+from jupyter_serprof.model.units import format_share
+
+#: Stages below this share of the wall time, before and after, get no verdict.
+SMALLEST_SHARE = 0.01
+_APART = (
+    "95 % intervals of the ratio of the runs (Hodges-Lehmann, Mann-Whitney); a verdict also has to "
+    "exceed chance and drift inside the runs of each side"
+)
+_PAIRED = (
+    "pairs run in turns, 95 % intervals of their ratios (Hodges-Lehmann, signed ranks); a verdict "
+    "also has to exceed the chance of A against A"
+)
+_AGAIN = "too few for an interval. Run each side again: --repeat 15"
+
+
+@dataclass(frozen=True, slots=True)
+class _Times:
+    """One line: a stage (or the wall time) in the runs of both sides."""
+
+    key: str
+    match: Match
+    before_ns: Sequence[int]
+    after_ns: Sequence[int]
+    is_small: bool = False
+
+    @property
+    def has_both(self) -> bool:
+        """Tell whether it took time on both sides."""
+        return statistics.median(self.before_ns) > 0 and statistics.median(self.after_ns) > 0
+
+    @property
+    def is_judged(self) -> bool:
+        """Tell whether it can have a verdict of its own."""
+        return self.has_both and not self.is_small and not self.match.failure
+
+
+def compare(
+    before: Trace | Sweep,
+    after: Trace | Sweep,
+    *,
+    is_now: bool = False,
+    is_paired: bool = False,
+) -> Comparison:
+    """Compare two documents stage by stage.
+
+    Parameters
+    ----------
+    is_now
+        The runs of ``after`` were made for this comparison: they tell the noise of this machine.
+    is_paired
+        The runs of both were made in turns, a pair for each repeat.
+
+    Returns
+    -------
+    Comparison
+        The wall time first, then the stages in the order of the road, for each point in common.
+
+    Raises
+    ------
+    UsageError
+        If the documents have nothing in common that could be compared.
+    """
+    matches, unmatched = match(before, after)
+    lines = [line for found in matches for line in _lines(found)]
+    judged = [line for line in lines if line.is_judged]
+    walls = sum(line.key == "" for line in judged)
+    families = max(1, walls), max(1, len(judged) - walls)
+    changes = [_change(line, families, is_paired=is_paired) for line in lines]
+    return Comparison(
+        before=before.name,
+        after=after.name,
+        changes=tuple(changes),
+        noise_share=_noise_share(matches, is_paired=is_paired) if is_now else None,
+        method=_PAIRED if is_paired else _APART,
+        notes=(*unmatched, *notes_on(before, after, matches)),
+    )
+
+
+def _lines(found: Match) -> Iterator[_Times]:
+    one, other = found.before.runs, found.after.runs
+    walls = [run.wall_ns for run in one], [run.wall_ns for run in other]
+    yield _Times("", found, *walls)
+    middles = [max(1.0, statistics.median(wall)) for wall in walls]
+    keys = {key for run in (*one, *other) for key in run.stages}
+    for key in sorted(keys, key=_road):
+        times = _owned(one, key), _owned(other, key)
+        shares = [statistics.median(t) / wall for t, wall in zip(times, middles, strict=True)]
+        if any(map(max, times)):
+            yield _Times(key, found, *times, is_small=max(shares) < SMALLEST_SHARE)
+
+
+def _owned(runs: Sequence[Run], key: str) -> list[int]:
+    return [run.stages.get(key, 0) for run in runs]
+
+
+def _road(key: str) -> tuple[bool, int, str]:
+    return key == UNACCOUNTED, stage(key).order, key
+
+
+def _title(key: str) -> str:
+    if key == UNACCOUNTED:
+        return "Unaccounted"
+    return stage(key).title if key else "Wall time"
+
+
+def _change(line: _Times, families: tuple[int, int], *, is_paired: bool) -> Change:
+    one, other = (statistics.median(times) for times in (line.before_ns, line.after_ns))
+    sample = line.match.before
+    change = Change(
+        stage=line.key,
+        title=_title(line.key),
+        before_ns=one if any(line.before_ns) else None,
+        after_ns=other if any(line.after_ns) else None,
+        verdict="cannot tell",
+        before_runs=len(line.before_ns),
+        after_runs=len(line.after_ns),
+        variant=sample.variant,
+        size_bytes=sample.size_bytes,
+        cold=sample.cold,
+    )
+    if not line.has_both:
+        return _one_sided(change)
+    family = families[0] if line.key == "" else families[1]
+    return _judged(change, line, family, is_paired=is_paired)
+
+
+def _one_sided(change: Change) -> Change:
+    """Return the change of a stage that only one side has, or has in most runs only."""
+    if change.before_ns is not None and change.after_ns is not None:
+        return replace(change, reason="seen in some of the runs only")
+    if change.before_ns is None and change.after_ns is None:
+        return replace(change, reason="took no time")
+    return replace(change, verdict="only before" if change.after_ns is None else "only after")
+
+
+def _judged(change: Change, line: _Times, family: int, *, is_paired: bool) -> Change:
+    single = _shift(line, statistics_of.ALPHA, is_paired=is_paired)
+    strict = _shift(line, statistics_of.ALPHA / family, is_paired=is_paired)
+    known = replace(
+        change,
+        ratio=math.exp(single.value),
+        low=None if single.low is None else math.exp(single.low),
+        high=None if single.high is None else math.exp(single.high),
+    )
+    reason = _doubt(line, single, strict, family, is_paired=is_paired)
+    if reason:
+        return replace(known, reason=reason)
+    return replace(known, verdict="slower" if single.value > 0 else "faster")
+
+
+def _shift(line: _Times, alpha: float, *, is_paired: bool) -> statistics_of.Shift:
+    measure = statistics_of.paired_shift if is_paired else statistics_of.shift_of
+    return measure(line.before_ns, line.after_ns, alpha)
+
+
+def _doubt(
+    line: _Times,
+    single: statistics_of.Shift,
+    strict: statistics_of.Shift,
+    family: int,
+    *,
+    is_paired: bool,
+) -> str:
+    """Return why nobody can tell; nothing if one can."""
+    if failure := line.match.failure:
+        return failure
+    if line.is_small:
+        return f"below {format_share(SMALLEST_SHARE, decimals=0)} of the wall time"
+    if single.low is None or strict.low is None:
+        return f"{_runs(line.before_ns)} before and {len(line.after_ns)} after are {_AGAIN}"
+    if not strict.is_told:
+        return f"not beyond chance among {family} lines" if single.is_told else "within chance"
+    floor = _floor(line, is_paired=is_paired)
+    if abs(single.value) <= floor:
+        return f"within the noise of the runs (±{format_share(math.expm1(floor))})"
+    return ""
+
+
+def _runs(times: Sequence[int]) -> str:
+    return f"{len(times)} run{'' if len(times) == 1 else 's'}"
+
+
+def _floor(line: _Times, *, is_paired: bool) -> float:
+    measure = statistics_of.chance if is_paired else statistics_of.floor
+    return max(measure(times) or 0.0 for times in (line.before_ns, line.after_ns))
+
+
+def _noise_share(matches: Sequence[Match], *, is_paired: bool) -> float | None:
+    """Return A against A of the wall times of now, of the noisiest point."""
+    samples = [found.after for found in matches]
+    samples += [found.before for found in matches] if is_paired else []
+    known = [statistics_of.chance([run.wall_ns for run in sample.runs]) for sample in samples]
+    seen = [half for half in known if half is not None]
+    return math.expm1(max(seen)) if seen else None

@@ -1,0 +1,139 @@
+"""How often a comparison raises a false alarm, and how often it finds a true change.
+
+Simulated documents of known truth, and pickles of one fixed object measured against themselves.
+
+Run: uv run python tests/benchmarks/compare_calibration.py
+"""
+
+from __future__ import annotations
+
+import pickle
+import random
+import sys
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+from bench import heading, table, timed_ns
+
+from jupyter_serprof.analysis.compare import compare
+from jupyter_serprof.model import Comparison, Point, Sweep, Variant
+
+PAIRS = 200
+RUNS = 15
+NOISE_SHARE = 0.03
+SHIFT_SHARE = 0.10
+WALL_NS = 10_000_000
+#: How the wall time is made up; what is missing is unaccounted.
+STAGES = {"pickle.dumps": 0.5, "ray.store": 0.3, "pickle.loads": 0.15}
+
+#: From (draw, count) to that many times, one after the other, as a share of the true one.
+Noise = Callable[[random.Random, int], list[float]]
+
+
+def lognormal(draw: random.Random, count: int) -> list[float]:
+    """Noise of 3 %."""
+    return [draw.lognormvariate(0, NOISE_SHARE) for _ in range(count)]
+
+
+def heavy_tails(draw: random.Random, count: int) -> list[float]:
+    """One run in seven takes half as long again, or more."""
+    late = (draw.expovariate(2) if draw.random() < 0.15 else 0.0 for _ in range(count))
+    return [base + more for base, more in zip(lognormal(draw, count), late, strict=True)]
+
+
+def drift(draw: random.Random, count: int) -> list[float]:
+    """All runs drift by up to 10 %, from the first before to the last after."""
+    slope = draw.uniform(-0.1, 0.1) / count
+    return [base * (1 + slope * at) for at, base in enumerate(lognormal(draw, count))]
+
+
+def sweep(times: Sequence[float], draw: random.Random) -> Sweep:
+    """Return a document of warm runs, whose stages have noise of their own."""
+    points = tuple(_point(at, share, draw) for at, share in enumerate(times))
+    return Sweep(name="f()", started="", variants=(Variant("code", "f()"),), points=points)
+
+
+def _point(at: int, share: float, draw: random.Random) -> Point:
+    own = {
+        key: round(WALL_NS * part * share * draw.lognormvariate(0, NOISE_SHARE / 2))
+        for key, part in STAGES.items()
+    }
+    wall_ns = max(round(WALL_NS * share), sum(own.values()))
+    return Point("code", None, at + 1, False, wall_ns, None, own)  # noqa: FBT003  (a column)
+
+
+def found(comparison: Comparison) -> tuple[str, bool]:
+    """Return the verdict on the wall time, and whether any stage has one."""
+    wall, *stages = comparison.changes
+    return wall.verdict, any(change.verdict in ("faster", "slower") for change in stages)
+
+
+def simulated(noise: Noise, shift: float, runs: int, *, is_paired: bool) -> list[tuple[str, bool]]:
+    """Return what seeded comparisons say of a change of this share."""
+    verdicts = []
+    for seed in range(PAIRS):
+        draw = random.Random(f"{noise.__name__} {seed} {runs}")  # noqa: S311  (simulation)
+        times = noise(draw, 2 * runs)
+        one, other = (times[::2], times[1::2]) if is_paired else (times[:runs], times[runs:])
+        changed = [time * (1 + shift) for time in other]
+        pair = compare(
+            sweep(one, draw), sweep(changed, draw), is_now=is_paired, is_paired=is_paired
+        )
+        verdicts.append(found(pair))
+    return verdicts
+
+
+def measured(runs: int, *, is_paired: bool) -> list[tuple[str, bool]]:
+    """Return what comparisons say of pickles of one object against themselves."""
+    value = [{"id": at, "name": f"row {at}"} for at in range(2_000)]
+    draw = random.Random(0)  # noqa: S311  (simulation)
+
+    def run() -> float:
+        return timed_ns(lambda: pickle.loads(pickle.dumps(value))) / WALL_NS
+
+    verdicts = []
+    for _ in range(PAIRS):
+        run()
+        if is_paired:
+            pairs = [(run(), run()) for _ in range(runs)]
+            turned = [p if at % 2 else p[::-1] for at, p in enumerate(pairs)]
+            one, other = [a for a, _ in turned], [b for _, b in turned]
+        else:
+            one, other = [run() for _ in range(runs)], [run() for _ in range(runs)]
+        pair = compare(sweep(one, draw), sweep(other, draw), is_now=is_paired, is_paired=is_paired)
+        verdicts.append(found(pair))
+    return verdicts
+
+
+def row(name: str, verdicts: Sequence[tuple[str, bool]], wanted: str = "") -> list[str]:
+    """Return how often the wall time has a verdict (or the wanted one), and any stage."""
+    counted = Counter(verdict for verdict, _ in verdicts)
+    told = counted[wanted] if wanted else counted["faster"] + counted["slower"]
+    stages = sum(is_told for _, is_told in verdicts)
+    return [name, f"{told / len(verdicts):.1%}", f"{stages / len(verdicts):.1%}"]
+
+
+def main(runs: int) -> None:
+    """Print false alarms and power."""
+    for is_paired in (False, True):
+        how = "in turns" if is_paired else "one document after the other"
+        heading(f"{PAIRS} comparisons of {runs} + {runs} runs, {how}")
+        rows = [
+            row(f"A/A {noise.__name__}", simulated(noise, 0, runs, is_paired=is_paired))
+            for noise in (lognormal, heavy_tails, drift)
+        ]
+        rows.append(row("A/A pickle, real", measured(runs, is_paired=is_paired)))
+        rows += [
+            row(
+                f"{SHIFT_SHARE:.0%} slower, {noise.__name__}",
+                simulated(noise, SHIFT_SHARE, runs, is_paired=is_paired),
+                "slower",
+            )
+            for noise in (lognormal, heavy_tails, drift)
+        ]
+        table(["", "wall time told", "any stage told"], rows)
+    print("bounds: A/A wall time at most 5%; 10% slower with lognormal noise of 3% at least 90%")
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else RUNS)
