@@ -79,8 +79,8 @@ class ArrowIpc(OptionalTransport):
         if _is_of(value, "pandas", "DataFrame") or _is_of(value, "pyarrow", "Table", "RecordBatch"):
             return ""
         return (
-            "Arrow IPC is for tables, record batches, DataFrames and arrays of numbers; "
-            f"this is of type {type(value).__name__}"
+            "Arrow IPC is for tables, record batches, DataFrames and arrays of numbers, "
+            f"not for the type {type(value).__name__}"
         )
 
     def round_trip(self, value: object) -> object:
@@ -156,7 +156,7 @@ class Npy(OptionalTransport):
     def refuses(self, value: object) -> str:
         """Refuse what is not a plain array."""
         if not _is_of(value, "numpy", "ndarray"):
-            return f".npy holds plain arrays; this is of type {type(value).__name__}"
+            return f".npy holds plain arrays, not the type {type(value).__name__}"
         if value.dtype.hasobject:  # type: ignore[attr-defined]  # an array
             return ".npy holds Python objects only as a pickle, which is not allowed here"
         return ""

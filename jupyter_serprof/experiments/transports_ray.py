@@ -168,9 +168,7 @@ class RayChunked(Ray):
             return ""
         numpy = sys.modules.get("numpy")
         if numpy is None or type(value) is not numpy.ndarray:
-            return (
-                f"only bytes, bytearrays and arrays are cut; this is of type {type(value).__name__}"
-            )
+            return f"only bytes, bytearrays and arrays are cut, not the type {type(value).__name__}"
         if value.dtype.hasobject:  # type: ignore[attr-defined]  # an array
             return "an array of Python objects has no bytes that can be cut"
         return ""
