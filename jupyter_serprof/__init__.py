@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
     from jupyter_serprof.api import (
+        compare,
         graphstages,
         load,
         profile,
@@ -21,14 +22,16 @@ if TYPE_CHECKING:
         show,
         span,
     )
-    from jupyter_serprof.model import SerprofError, Sweep, Trace
+    from jupyter_serprof.model import RegressionError, SerprofError, Sweep, Trace
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "RegressionError",
     "SerprofError",
     "Sweep",
     "Trace",
+    "compare",
     "graphstages",
     "load",
     "profile",
@@ -39,7 +42,7 @@ __all__ = [
     "span",
 ]
 
-_MODEL_NAMES = ("SerprofError", "Sweep", "Trace")
+_MODEL_NAMES = ("RegressionError", "SerprofError", "Sweep", "Trace")
 
 
 def __getattr__(name: str) -> object:

@@ -146,7 +146,7 @@ def _change(line: _Times, families: tuple[int, int], *, is_paired: bool) -> Chan
 def _one_sided(change: Change) -> Change:
     """Return the change of a stage that only one side has, or has in most runs only."""
     if change.before_ns is not None and change.after_ns is not None:
-        return replace(change, reason="seen in some of the runs only")
+        return replace(change, reason="only in some of the runs")
     if change.before_ns is None and change.after_ns is None:
         return replace(change, reason="took no time")
     return replace(change, verdict="only before" if change.after_ns is None else "only after")
@@ -188,10 +188,10 @@ def _doubt(
     if single.low is None or strict.low is None:
         return f"{_runs(line.before_ns)} before and {len(line.after_ns)} after are {_AGAIN}"
     if not strict.is_told:
-        return f"not beyond chance among {family} lines" if single.is_told else "within chance"
+        return f"chance, among {family} lines" if single.is_told else "within chance"
     floor = _floor(line, is_paired=is_paired)
     if abs(single.value) <= floor:
-        return f"within the noise of the runs (±{format_share(math.expm1(floor))})"
+        return f"within noise (±{format_share(math.expm1(floor))})"
     return ""
 
 

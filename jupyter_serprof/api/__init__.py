@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from jupyter_serprof.api.comparisons import (
+    check_limit,
+    compare,
+    document_of,
+    limit_share,
+)
 from jupyter_serprof.api.documents import save, show
 from jupyter_serprof.api.recordings import profile, record
 from jupyter_serprof.api.roundtrips import roundtrip
 from jupyter_serprof.api.stages import graphstages
 from jupyter_serprof.capture.marks import span
+from jupyter_serprof.experiments.compare import compared, runs_within_budget, transports_of
 from jupyter_serprof.experiments.dask_values import list_collections, require_dask
 from jupyter_serprof.experiments.graphstages import GraphStages, explained, stage_recording
 from jupyter_serprof.experiments.recording import Recording
@@ -23,16 +30,23 @@ __all__ = [
     "Repeats",
     "RoundTrip",
     "bundle",
+    "check_limit",
+    "compare",
+    "compared",
+    "document_of",
     "explained",
     "graphstages",
+    "limit_share",
     "list_collections",
     "load",
     "profile",
     "record",
     "require_dask",
     "roundtrip",
+    "runs_within_budget",
     "save",
     "show",
     "span",
     "stage_recording",
+    "transports_of",
 ]

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from jupyter_serprof.magics.code import Code, compile_code
+from jupyter_serprof.magics.compare import check_options, run_compare
 from jupyter_serprof.magics.options import Options, help_text, parse
 from jupyter_serprof.magics.show import finish, finish_failed, usage_errors
 from jupyter_serprof.model import UsageError
@@ -26,7 +27,14 @@ def run_line(shell: InteractiveShell, line: str, local_ns: dict[str, object] | N
         if options.help or not options.code:
             print(help_text())  # noqa: T201  (what was asked for)
             return
-        _run(shell, options, compile_code(shell, options.code, local_ns))
+        check_options(options)
+        code = compile_code(shell, options.code, local_ns)
+        if options.compare is None:
+            _run(shell, options, code)
+            return
+        if options.transports is not None:
+            _refuse_transports(options, code)
+        run_compare(shell, options, code, {**shell.user_ns, **(local_ns or {})})
 
 
 def _run(shell: InteractiveShell, options: Options, code: Code) -> None:

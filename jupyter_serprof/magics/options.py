@@ -24,6 +24,8 @@ class Options:
     timeout: float | None = None
     detail: bool = False
     save: str | None = None
+    compare: str | None = None
+    fail_above: str | None = None
     quiet: bool = False
     help: bool = False
     code: str = ""
@@ -50,7 +52,13 @@ class Syntax:
 _MOST_REPEATS = 1000
 _OUT = ("out", "NAME", "store the document in the variable NAME")
 _NAME = ("name", "TEXT", "what the document calls the run, instead of its code")
-_SAVE = ("save", "FILE", "write x.serprof.json, x.html, x.png or x.svg")
+_SAVE = (
+    "save",
+    "FILE",
+    """write x.serprof.json (also as: x), x.html, x.png, x.svg, x.md, x.csv
+                       or x.trace.json (opens in Perfetto and speedscope)""",
+)
+_COMPARE = "run it now, 15 times, and compare it with a document"
 _TRANSPORTS = """round trip through pickle,pickle4,pickle-oob,cloudpickle,ray,
                        ray-serializer,ray-chunked,dask,dask-scatter,arrow,npy,joblib,lz4,zstd;
                        or all"""
@@ -64,13 +72,15 @@ FLAGS: dict[str, tuple[str, str, str]] = {
     "--transports": ("transports", "LIST", _TRANSPORTS),
     "--detail": ("detail", "", "tell wait, pull and map of ray.get apart (two more calls each)"),
     "--save": _SAVE,
+    "--compare": ("compare", "FILE_OR_NAME", _COMPARE),
+    "--fail-above": ("fail_above", "PERCENT", "with --compare: raise if it got slower by more"),
     "-q": _QUIET,
     "-h": _HELP,
     "--help": _HELP,
 }  # fmt: skip
 
 #: What a cell cannot do.
-LINE_ONLY = ("--repeat", "--transports")
+LINE_ONLY = ("--repeat", "--transports", "--compare", "--fail-above")
 
 SERPROF = Syntax(
     "serprof",

@@ -3,7 +3,13 @@
 from jupyter_serprof.model.anatomy import Anatomy, Part
 from jupyter_serprof.model.comparison import Change, Comparison
 from jupyter_serprof.model.document import from_document, to_document
-from jupyter_serprof.model.errors import DocumentError, ProbeUnavailable, SerprofError, UsageError
+from jupyter_serprof.model.errors import (
+    DocumentError,
+    ProbeUnavailable,
+    RegressionError,
+    SerprofError,
+    UsageError,
+)
 from jupyter_serprof.model.files import load, save_document
 from jupyter_serprof.model.prediction import Prediction
 from jupyter_serprof.model.road import Stage
@@ -41,6 +47,7 @@ __all__ = [
     "ProbeReport",
     "ProbeUnavailable",
     "Quality",
+    "RegressionError",
     "Row",
     "SerprofError",
     "Span",

@@ -23,6 +23,18 @@ class DocumentError(SerprofError):
     """A document is damaged, foreign, or newer than this version can read."""
 
 
+class RegressionError(SerprofError):
+    """It got slower by more than ``--fail-above`` allows.
+
+    Attributes
+    ----------
+    document
+        The document or comparison that says so; None where none was made.
+    """
+
+    document: object = None
+
+
 def damaged(problem: str) -> DocumentError:
     """Return the error for a document of this package whose content cannot be right."""
     place = problem if len(problem) <= _LONGEST_PROBLEM else problem[:_LONGEST_PROBLEM] + "..."

@@ -1,0 +1,181 @@
+"""Compare two documents, a document and code of now, or two pieces of code."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import overload
+
+from jupyter_serprof.analysis.compare import compare as compare_documents
+from jupyter_serprof.analysis.compare_limit import check, limit_share
+from jupyter_serprof.experiments.compare import (
+    Turns,
+    checked_runs,
+    compared,
+    runs_within_budget,
+)
+from jupyter_serprof.experiments.recording import Recording
+from jupyter_serprof.experiments.repeat import Repeats
+from jupyter_serprof.model import Comparison, RegressionError, Sweep, Trace, UsageError, load
+from jupyter_serprof.model.files import SUFFIX
+
+__all__ = ["check_limit", "compare", "document_of", "limit_share"]
+Document = Trace | Sweep | str | os.PathLike[str]
+Code = Callable[[], object]
+
+
+@overload
+def compare(
+    before: Document,
+    after: Document,
+    *,
+    repeat: None = None,
+    fail_above: str | float | None = None,
+    detail: bool = False,
+) -> Comparison: ...
+
+
+@overload
+def compare(
+    before: Document | Code,
+    after: Code,
+    *,
+    repeat: int | None = None,
+    fail_above: str | float | None = None,
+    detail: bool = False,
+) -> Sweep: ...
+
+
+def compare(
+    before: Document | Code,
+    after: Document | Code,
+    *,
+    repeat: int | None = None,
+    fail_above: str | float | None = None,
+    detail: bool = False,
+) -> Comparison | Sweep:
+    """Compare stage by stage: faster, slower, or cannot tell.
+
+    Parameters
+    ----------
+    before, after
+        Documents (or the files of some), or functions without arguments that are run now: two of
+        them in turns, one against a document. Where only one is a function, it is ``after``.
+    repeat
+        Warm runs of a function, or pairs of two; None makes 15, or fewer within 20 s.
+    fail_above
+        Raise if it got slower by more than this: ``"10%"``, or ``0.1`` as a share.
+    detail
+        Tell waiting, pulling and mapping of ``ray.get`` apart in runs of now.
+
+    Returns
+    -------
+    Comparison or Sweep
+        Of two documents the comparison: for each point in common the wall time first, then the
+        stages, with the ratio after over before, its 95 % interval and a verdict. With functions
+        the document of the runs of now; its ``comparison`` is that.
+
+    Raises
+    ------
+    RegressionError
+        If it is slower by more than ``fail_above``, with the whole interval above that and above
+        the noise; its ``document`` is what would have been returned.
+    UsageError
+        If nothing can be compared, or ``fail_above`` is no share.
+    DocumentError
+        If a file cannot be read.
+
+    Notes
+    -----
+    What differs beside the code (versions, machine, sizes) is said in ``Comparison.notes``.
+    A single run on a side has a ratio and no verdict. Of documents that were made on two days
+    nobody can tell the machine of those days apart: run both sides now where that matters.
+
+    Examples
+    --------
+    >>> import pickle
+    >>> rows = [{"id": at} for at in range(1000)]
+    >>> found = compare(lambda: pickle.dumps(rows), lambda: pickle.dumps(rows, 0), repeat=6)
+    >>> found.comparison.changes[0].title
+    'Wall time'
+    """
+    __tracebackhide__ = True
+    limit = None if fail_above is None else limit_share(fail_above)
+    checked_runs(repeat)
+    result = _compared(before, after, repeat, detail=detail)
+    if limit is not None:
+        comparison = result if isinstance(result, Comparison) else result.comparison
+        check_limit(comparison, limit, result)
+    return result
+
+
+def _compared(
+    before: Document | Code, after: Document | Code, repeat: int | None, *, detail: bool
+) -> Comparison | Sweep:
+    __tracebackhide__ = True
+    if isinstance(before, Trace | Sweep | str | os.PathLike):
+        known = document_of(before)
+        if isinstance(after, Trace | Sweep | str | os.PathLike):
+            return compare_documents(known, document_of(after))
+        return compared(known, _repeated(_code(after), repeat, detail=detail))
+    if isinstance(after, Trace | Sweep | str | os.PathLike):
+        message = "before is a function and after a document. Turn them: sp.compare(document, f)"
+        raise UsageError(message)
+    calls = _code(before), _code(after)
+    return Turns(calls, [_name(call) for call in calls], repeat, detail).run()
+
+
+def _repeated(call: Code, repeat: int | None, *, detail: bool) -> Sweep:
+    __tracebackhide__ = True
+    first = Recording(_name(call), detail=detail)
+    with first:
+        call()
+    repeats = Repeats(call, _name(call), detail, [first.trace])
+    return repeats.run_again(repeat or runs_within_budget(first.trace.wall_ns))
+
+
+def _code(given: object) -> Code:
+    if not callable(given):
+        message = (
+            f"cannot compare a {type(given).__name__}; give documents, files or functions, "
+            "e.g. sp.compare('before.serprof.json', f)"
+        )
+        raise UsageError(message)
+    return given
+
+
+def _name(call: Code) -> str:
+    return str(getattr(call, "__name__", type(call).__name__))
+
+
+def document_of(given: Document) -> Trace | Sweep:
+    """Return a document, or the one in a file; a name without an ending gets ours.
+
+    Raises
+    ------
+    DocumentError
+        If the file cannot be read.
+    """
+    if isinstance(given, Trace | Sweep):
+        return given
+    path = Path(given)
+    return load(path if path.suffix or path.exists() else path.with_name(path.name + SUFFIX))
+
+
+def check_limit(comparison: Comparison | None, limit: str | float, document: object) -> None:
+    """Raise if a comparison breaks a limit; the error carries the document.
+
+    Raises
+    ------
+    RegressionError
+        As `compare`.
+    UsageError
+        If there is no interval to judge by.
+    """
+    __tracebackhide__ = True
+    try:
+        check(comparison or Comparison(before="", after=""), limit)
+    except RegressionError as error:
+        error.document = document
+        raise

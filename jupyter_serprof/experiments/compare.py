@@ -1,0 +1,150 @@
+"""Runs that are made for a comparison: how many, and two pieces of code in turns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+from jupyter_serprof.analysis.compare import compare
+from jupyter_serprof.analysis.sweep_summary import summarize_sweep, warm_median_ns
+from jupyter_serprof.experiments.points import finished, median_trace, point_of, written
+from jupyter_serprof.experiments.recording import Recording
+from jupyter_serprof.experiments.transports import TRANSPORTS
+from jupyter_serprof.model import Summary, Sweep, SweepTrace, Trace, UsageError, Variant
+from jupyter_serprof.model.units import format_ns
+
+RUNS = 15
+#: With fewer no verdict is possible beside several stages.
+FEWEST_RUNS = 6
+BUDGET_S = 20.0
+MOST_RUNS = 1000
+
+
+def runs_within_budget(first_ns: int, sides: int = 1) -> int:
+    """Return how many runs to make after a first one of so many ns: 15, fewer if they take long."""
+    affordable = BUDGET_S * 1e9 / max(1, first_ns * sides)
+    return max(FEWEST_RUNS, min(RUNS, int(affordable)))
+
+
+def checked_runs(repeat: int | None) -> int | None:
+    """Return the number of runs that was asked for.
+
+    Raises
+    ------
+    UsageError
+        If it is no number from 1 to 1000.
+    """
+    known: object = repeat
+    is_count = isinstance(known, int) and not isinstance(known, bool)
+    if repeat is not None and not (is_count and 1 <= repeat <= MOST_RUNS):
+        message = f"repeat is {repeat!r}; it is a number of runs from 1 to 1000, e.g. repeat=15"
+        raise UsageError(message)
+    return repeat
+
+
+def transports_of(before: Trace | Sweep) -> tuple[str, ...] | None:
+    """Return the transports that a document has measured; None if it is no round trip."""
+    if isinstance(before, Trace):
+        return None
+    measured = dict.fromkeys(point.variant for point in before.points)
+    return tuple(key for key in measured if key in TRANSPORTS) or None
+
+
+def compared(before: Trace | Sweep, after: Sweep) -> Sweep:
+    """Return a sweep of now with its comparison to a document.
+
+    Raises
+    ------
+    UsageError
+        If nothing of the two can be compared.
+    """
+    return replace(after, comparison=compare(before, after, is_now=True))
+
+
+@dataclass(slots=True)
+class Turns:
+    """Two pieces of code, run in turns: first, second, second, first, first, second ...
+
+    Each begins in every other pair, so that neither always runs in the wake of the other, and
+    whatever drifts, drifts for both. The first run of each is cold and stays apart.
+
+    Parameters
+    ----------
+    calls
+        The two.
+    names
+        What the document calls them.
+    repeat
+        Pairs; None takes 15, or fewer within 20 s.
+    detail
+        Record with ``--detail``.
+    """
+
+    calls: Sequence[Callable[[], object]]
+    names: Sequence[str]
+    repeat: int | None = None
+    detail: bool = False
+    traces: tuple[list[Trace], list[Trace]] = field(default_factory=lambda: ([], []))
+
+    def run(self) -> Sweep:
+        """Run them and return the document with its comparison; exceptions pass through."""
+        __tracebackhide__ = True
+        for side in (0, 1):
+            self._run_once(side)
+        cold_ns = max(traces[0].wall_ns for traces in self.traces)
+        for number in range(checked_runs(self.repeat) or runs_within_budget(cold_ns, sides=2)):
+            for side in (0, 1) if number % 2 == 0 else (1, 0):
+                self._run_once(side)
+        return self.sweep
+
+    def _run_once(self, side: int) -> None:
+        __tracebackhide__ = True
+        recording = Recording(self.names[side], detail=self.detail)
+        with recording:
+            self.calls[side]()
+        self.traces[side].append(recording.trace)
+
+    @property
+    def sweep(self) -> Sweep:
+        """The document of the runs so far, with the comparison."""
+        before, after = (self._document([("code", side)]) for side in (0, 1))
+        both = self._document([("before", 0), ("after", 1)])
+        comparison = compare(before, after, is_now=True, is_paired=True)
+        return replace(finished(both, self._summary), comparison=comparison)
+
+    def _summary(self, sweep: Sweep) -> Summary:
+        medians = (warm_median_ns(sweep, variant.key) for variant in sweep.variants)
+        said = [
+            f"{name} took {format_ns(median)}"
+            for name, median in zip(self.names, medians, strict=True)
+            if median is not None
+        ]
+        return Summary(f"{', '.join(said) or sweep.name}.", summarize_sweep(sweep).facts)
+
+    def _document(self, sides: Sequence[tuple[str, int]]) -> Sweep:
+        last = self.traces[-1][-1]
+        chosen = [(key, self.names[side], self.traces[side]) for key, side in sides]
+        return Sweep(
+            name=" and ".join(name for _, name, _ in chosen),
+            started=self.traces[0][0].started,
+            producer=last.producer,
+            variants=tuple(
+                Variant(key, name if key == "code" else f"{key}: {name}", facts=written(traces[0]))
+                for key, name, traces in chosen
+            ),
+            points=tuple(
+                point_of(key, None, at, trace)
+                for key, _, traces in chosen
+                for at, trace in enumerate(traces)
+            ),
+            traces=tuple(shown for key, _, traces in chosen for shown in _shown(key, traces)),
+            limits=last.limits,
+            quality=last.quality,
+            environment=last.environment,
+        )
+
+
+def _shown(key: str, traces: Sequence[Trace]) -> list[SweepTrace]:
+    warm = median_trace(traces[1:])
+    shown = [(True, traces[0])] + ([(False, warm)] if warm else [])
+    return [SweepTrace(key, None, is_cold, trace) for is_cold, trace in shown]
