@@ -37,7 +37,9 @@ LAYERS = {
     "testing": {"model", "capture"},
     "api": {"model", "capture", "probes", "analysis", "views", "experiments", "export"},
     "magics": {"model", "api"},
+    "cli": {"model", "api"},
     "__init__": {"model", "api", "magics"},
+    "__main__": {"cli", "__init__"},
 }
 #: The files that are about a third-party library; no other file imports it.
 OWNERS = {
@@ -57,20 +59,21 @@ OWNERS = {
     "lz4": ("experiments.transports_compressed",),
     "matplotlib": ("views.figure",),
     "numpy": (
-        *("analysis.fit", "analysis.compare", "experiments.equality"),
+        *("analysis.fit", "analysis.predict_stages", "analysis.compare"),
+        "experiments.equality",
         *("experiments.generators", "experiments.transports_files"),
     ),
     "pandas": ("export", "experiments.generators"),
     "psutil": ("capture.environment",),
     "pyarrow": ("export", "experiments.generators", "experiments.transports_files"),
     "ray": ("probes.ray_*", "experiments.transports_ray"),
-    "scipy": ("analysis.fit", "analysis.compare"),
+    "scipy": ("analysis.fit", "analysis.predict_stages", "analysis.compare"),
     "traitlets": ("views.widget",),
     "zstandard": ("experiments.transports_compressed",),
 }
 GUARDS = ("TYPE_CHECKING", "typing.TYPE_CHECKING")
 #: Where users and other packages start; probes start at their entry points in pyproject.toml.
-STARTS = ("__init__", "testing")
+STARTS = ("__init__", "__main__", "testing")
 #: Slow to load, so that loading this package must not load them.
 HEAVY = {
     *("ray", "dask", "distributed", "matplotlib", "pandas", "pyarrow", "scipy"),

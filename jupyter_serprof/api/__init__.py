@@ -9,6 +9,7 @@ from jupyter_serprof.api.comparisons import (
     limit_share,
 )
 from jupyter_serprof.api.documents import save, show
+from jupyter_serprof.api.predictions import predict
 from jupyter_serprof.api.recordings import profile, record
 from jupyter_serprof.api.roundtrips import roundtrip
 from jupyter_serprof.api.stages import graphstages
@@ -39,6 +40,7 @@ __all__ = [
     "limit_share",
     "list_collections",
     "load",
+    "predict",
     "profile",
     "record",
     "require_dask",

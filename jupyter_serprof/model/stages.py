@@ -77,6 +77,13 @@ _ALL = (
         note="serialization of the result and its copy into the store, on the worker",
     ),
     Stage(
+        "network.wire",
+        "Wire",
+        49,
+        "move",
+        note="predicted only: bytes over the bandwidth that was asked for, without latency",
+    ),
+    Stage(
         "ray.wait",
         "Wait for producer",
         50,

@@ -1,0 +1,232 @@
+"""A prediction is checked on a size that was held out, and refused where nothing can check it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import pytest
+
+from jupyter_serprof import predict
+from jupyter_serprof.model import (
+    Point,
+    Row,
+    Sweep,
+    SweepTrace,
+    Trace,
+    UsageError,
+    Variant,
+    Waterfall,
+    from_document,
+    to_document,
+)
+
+SIZES = [round(10 ** (3 + step / 3)) for step in range(13)]  # 1 kB to 10 MB
+DUMPS, LOADS = "pickle.dumps", "pickle.loads"
+PAGE = 4096
+FRESH_NS_PER_BYTE = 0.5
+Law = Callable[[int, bool], tuple[float, float]]
+
+
+def sweep_of(
+    laws: Mapping[str, Law], sizes: list[int], *, has_buffer: bool = True, warm_runs: int = 3
+) -> Sweep:
+    """Return a sweep without noise; a law gives time (ns) and fresh pages of a stage by size.
+
+    Laws get the size and whether the run is the cold one.
+    """
+    points, traces = [], []
+    for size in sizes:
+        for repeat in range(1 + warm_runs):
+            is_cold = repeat == 0
+            seen = {key: law(size, is_cold) for key, law in laws.items()}
+            stages = {key: round(time) for key, (time, _) in seen.items()}
+            wall_ns = sum(stages.values())
+            points.append(Point("pickle", size, repeat, is_cold, wall_ns, size, stages))
+            if repeat < 2:
+                rows = tuple(
+                    Row(
+                        key, "client/main", 0, stages[key], stages[key], size, 1, size, round(pages)
+                    )
+                    for key, (_, pages) in seen.items()
+                )
+                trace = Trace(name="x", started="", wall_ns=wall_ns, waterfall=Waterfall(rows, 0))
+                traces.append(SweepTrace("pickle", size, is_cold, trace))
+    buffers = ((sizes[-1], "in-band"),) if has_buffer else ()
+    return Sweep(
+        name="a",
+        started="2026-01-01T00:00:00.000Z",
+        kind="sweep",
+        variants=(Variant("pickle", "pickle 5, in-band", buffers=buffers),),
+        points=tuple(points),
+        traces=tuple(traces),
+        environment={"platform": "linux"},
+    )
+
+
+def copied(size: int, is_fresh: bool) -> tuple[float, float]:
+    """Return time and pages of a copy: 2 us, 10 GB/s, and half a nanosecond a fresh byte."""
+    fresh = size if is_fresh else 0
+    return 2_000 + 0.1 * size + FRESH_NS_PER_BYTE * fresh, fresh / PAGE
+
+
+def always_fresh(size: int, is_cold: bool) -> tuple[float, float]:  # noqa: ARG001  (a law)
+    """Take fresh pages in every run."""
+    return copied(size, is_fresh=True)
+
+
+def fresh_when_large(size: int, is_cold: bool) -> tuple[float, float]:
+    """Take fresh pages in the first run, and in every run from 32 MiB on, as glibc's blocks do."""
+    return copied(size, is_fresh=is_cold or size >= 32 * 2**20)
+
+
+ARRAYS = {DUMPS: always_fresh, LOADS: fresh_when_large}
+
+
+def test_the_fresh_pages_of_large_blocks_are_foreseen() -> None:
+    """Loads was warm at every small size; at 100 MB its pages are fresh, and that is predicted."""
+    # given
+    sweep = sweep_of(ARRAYS, [*SIZES, 100_000_000])
+
+    # when
+    trace = predict(sweep, 80e6)
+
+    # then
+    truth_ns = copied(80_000_000, is_fresh=True)[0]
+    seen = {span.stage: span.duration_ns for span in trace.spans}
+    assert seen[LOADS] == pytest.approx(truth_ns, rel=0.05)
+    assert seen[DUMPS] == pytest.approx(truth_ns, rel=0.05)
+    assert trace.prediction is not None
+    assert trace.prediction.holdout_bytes == 100_000_000
+    assert abs(trace.prediction.error_share or 1) < 0.05
+    assert (trace.prediction.straight_error_share or 0) < -0.2
+
+
+def test_the_error_is_that_of_the_held_out_size() -> None:
+    """If the machine breaks the law at the held-out size, the error says by how much."""
+
+    # given
+    def doubled(size: int, is_cold: bool) -> tuple[float, float]:
+        time, pages = fresh_when_large(size, is_cold)
+        return time * (2 if size > 50_000_000 else 1), pages
+
+    sweep = sweep_of({LOADS: doubled}, [*SIZES, 100_000_000])
+
+    # when
+    about = predict(sweep, 90e6).prediction
+
+    # then
+    assert about is not None
+    assert about.error_share == pytest.approx(-0.5, abs=0.03)
+    assert about.low_ns is not None
+    assert about.high_ns is not None
+    assert about.high_ns > 1.9 * about.low_ns * (1 - 0.5) * (1 + 0.5)
+
+
+def test_beyond_the_last_size_it_is_checked_with_the_same_reach() -> None:
+    """Three times beyond the last size is checked at the last size, from a third of it below."""
+    # given
+    sweep = sweep_of(ARRAYS, SIZES)
+
+    # when
+    trace = predict(sweep, 3 * SIZES[-1])
+
+    # then
+    assert trace.prediction is not None
+    assert trace.prediction.holdout_bytes == SIZES[-1]
+    assert abs(trace.prediction.error_share or 1) < 0.05
+
+
+def test_growth_of_a_memo_is_followed_where_there_are_no_buffers() -> None:
+    """Time for each byte that grows with the logarithm of the size is carried on."""
+
+    # given
+    def memo(size: int, is_cold: bool) -> tuple[float, float]:  # noqa: ARG001  (a law)
+        import math
+
+        return size * (10 + 4 * max(0.0, math.log10(size / 200_000))), 0
+
+    sweep = sweep_of({DUMPS: memo}, [*SIZES, 100_000_000], has_buffer=False)
+
+    # when
+    about = predict(sweep, 90e6).prediction
+
+    # then
+    assert about is not None
+    assert abs(about.error_share or 1) < 0.05
+    assert (about.straight_error_share or 0) < -0.1
+
+
+def test_a_size_without_a_measured_one_in_reach_is_refused() -> None:
+    """Nothing is drawn a hundred times beyond what was measured; the message says what to do."""
+    # given
+    sweep = sweep_of(ARRAYS, SIZES)
+
+    # when, then
+    with pytest.raises(UsageError, match=r"no size within a factor of 10 of 1\.00 GB.*holdout="):
+        predict(sweep, 1e9)
+
+
+def test_too_few_sizes_are_refused() -> None:
+    """Three sizes cannot carry a prediction that was checked."""
+    # given
+    sweep = sweep_of(ARRAYS, [1_000, 10_000, 100_000])
+
+    # when, then
+    with pytest.raises(UsageError, match="Measure more small sizes"):
+        predict(sweep, 50_000)
+
+
+@pytest.mark.parametrize("size", [0, -1, float("nan"), float("inf"), "1e6", True])
+def test_what_is_no_size_is_refused(size: object) -> None:
+    """The value is shown with an example."""
+    with pytest.raises(UsageError, match="number of bytes"):
+        predict(sweep_of(ARRAYS, SIZES), size)  # type: ignore[arg-type]  # on purpose
+
+
+@pytest.mark.parametrize("rate", [0, -1.0, float("nan"), "1 Gbit/s"])
+def test_what_is_no_rate_is_refused(rate: object) -> None:
+    """The value is shown with an example."""
+    with pytest.raises(UsageError, match="Gbit/s"):
+        predict(sweep_of(ARRAYS, SIZES), 1e6, rate)  # type: ignore[arg-type]  # on purpose
+
+
+def test_an_unknown_transport_and_another_document_are_refused() -> None:
+    """The message names what the sweep has."""
+    with pytest.raises(UsageError, match="it has: pickle"):
+        predict(sweep_of(ARRAYS, SIZES), 1e6, variant="ray")
+    with pytest.raises(UsageError, match="needs a sweep"):
+        predict(Trace(name="x", started="", wall_ns=0), 1e6)  # type: ignore[arg-type]  # on purpose
+
+
+def test_a_link_adds_its_bytes_over_its_rate() -> None:
+    """At a measured size only the wire is predicted: 10 MB at 1 GB/s are 10 ms between the two."""
+    # given
+    sweep = sweep_of(ARRAYS, SIZES)
+
+    # when
+    bare, linked = predict(sweep, SIZES[-1]), predict(sweep, SIZES[-1], 1e9)
+
+    # then
+    assert linked.wall_ns - bare.wall_ns == pytest.approx(SIZES[-1], rel=1e-3)
+    assert [span.stage for span in linked.spans] == [DUMPS, "network.wire", LOADS]
+    assert linked.prediction is not None
+    assert linked.prediction.error_share is None
+
+
+def test_a_prediction_adds_up_and_travels() -> None:
+    """Its rows sum to its wall time, and its document comes back equal."""
+    # given
+    trace = predict(sweep_of(ARRAYS, [*SIZES, 100_000_000]), 80e6, 1e9)
+
+    # when
+    again = from_document(to_document(trace))
+
+    # then
+    assert again == trace
+    assert trace.waterfall is not None
+    assert (
+        sum(row.self_ns for row in trace.waterfall.rows) + trace.waterfall.unaccounted_ns
+        == trace.wall_ns
+    )
+    assert trace.summary is not None
+    assert trace.summary.headline.startswith("Predicted, not measured: 80.0 MB")
