@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
     from jupyter_serprof.api import (
+        blame,
         compare,
         graphstages,
         load,
@@ -32,6 +33,7 @@ __all__ = [
     "SerprofError",
     "Sweep",
     "Trace",
+    "blame",
     "compare",
     "graphstages",
     "load",

@@ -51,6 +51,7 @@ OWNERS = {
         "probes.dask_agent",
         "experiments.transports_pickle",
         *("experiments.culprits", "experiments.payload"),
+        *("experiments.anatomy_pickler", "experiments.blame"),
     ),
     "dask": ("probes.dask_*", "experiments.dask_*"),
     "distributed": ("probes.dask_*", "experiments.dask_*"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from jupyter_serprof.api.anatomies import blame
 from jupyter_serprof.api.comparisons import (
     check_limit,
     compare,
@@ -30,6 +31,7 @@ __all__ = [
     "Recording",
     "Repeats",
     "RoundTrip",
+    "blame",
     "bundle",
     "check_limit",
     "compare",

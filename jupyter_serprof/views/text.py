@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from jupyter_serprof.model import Trace, UsageError
 from jupyter_serprof.views.cells import clean, hang, wrap
 from jupyter_serprof.views.remarks import headline_of, outcome_of, remarks_of
+from jupyter_serprof.views.text_anatomy import anatomy_blocks
 from jupyter_serprof.views.text_compare import comparison_lines
 from jupyter_serprof.views.text_sweep import sweep_lines
 from jupyter_serprof.views.text_tables import table_blocks
@@ -56,6 +57,7 @@ def text(doc: Trace | Sweep, *, view: str | None = None, width: int | None = Non
     body = trace_lines if isinstance(doc, Trace) else sweep_lines
     blocks = [
         _head(doc, columns),
+        *(anatomy_blocks(doc, columns) if isinstance(doc, Trace) else ()),
         body(doc, columns, has_bars=has_bars),  # type: ignore[arg-type]  # chosen by its type
         comparison_lines(doc.comparison, columns) if doc.comparison else [],
         [line for label, said in remarks_of(doc) for line in hang(label, said, columns)],

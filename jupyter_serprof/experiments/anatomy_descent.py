@@ -1,0 +1,350 @@
+"""Which object is to blame: pickle the whole once, then its parts, opening what is large.
+
+Method: one pickle of the whole into nowhere gives the exact size. Then what has few parts is opened
+(at most some hundred objects, sooner for small ones), long containers are cut into at most 64 runs
+of items, and every closed part is pickled once with one memo (`anatomy_pass`). Parts that turn out
+large are opened in a further pass, while there is time: about two more pickles. Nothing is kept of
+what is pickled. The garbage collector rests meanwhile.
+
+Reducers of opened objects are called once more in each pass that has them closed, and once to open
+them: their side effects happen two to four times.
+"""
+
+from __future__ import annotations
+
+import gc
+import statistics
+import time
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from jupyter_serprof.experiments.anatomy_node import Node
+from jupyter_serprof.experiments.anatomy_notes import depth_note
+from jupyter_serprof.experiments.anatomy_open import (
+    MOST_ITEMS,
+    is_atom,
+    open_node,
+    singles,
+    split,
+)
+from jupyter_serprof.experiments.anatomy_pass import Pass
+from jupyter_serprof.experiments.anatomy_pickler import Counter, OutOfTime
+
+_MOST_OPENED, _FEWEST_OPENED = 400, 60
+#: Opening an object and its parts takes about as long.
+_OPENING_NS = 20_000
+_DEPTH = 60
+_LARGE_SHARE = 0.02
+#: A run whose items are so many times larger than those of its neighbours holds an outlier.
+_OUTLIER = 2.0
+#: Further passes are made as long as all took less than so many times the first.
+_PASSES = 2.2
+_SMALL_NS = 4_000_000
+_APART = 8
+
+
+class Descent:
+    """The anatomy of one object, as far as it has come.
+
+    Parameters
+    ----------
+    deadline
+        On the clock of `time.monotonic`.
+
+    Attributes
+    ----------
+    root
+        The tree; parts that were not measured have no bytes.
+    in_band_bytes, out_of_band_bytes, duration_ns
+        Of the pickle as a whole; None until it was made.
+    plain_bytes
+        Of a pickle without buffers; None if it cannot be pickled or was not made.
+    error
+        What the pickler raised, where it cannot be pickled.
+    """
+
+    def __init__(self, value: object, name: str, deadline: float, protocol: int = 5) -> None:
+        self.root = Node(value, name)
+        self.deadline = deadline
+        self.protocol = protocol
+        self.in_band_bytes: int | None = None
+        self.out_of_band_bytes = 0
+        self.buffers = 0
+        self.duration_ns: int | None = None
+        self.plain_bytes: int | None = None
+        self.error: BaseException | None = None
+        self.is_complete = False
+        self.was_interrupted = False
+        self.holes: dict[int, tuple[object, BaseException]] = {}
+        self.firsts: Pass | None = None
+        self._globals: dict[int, Any] = {}
+        self._opened: set[int] = set()
+        self._room = _MOST_OPENED
+        #: Reduces what is opened; the picklers of the passes share its globals.
+        self._opener = self._counter()
+
+    def run(self) -> None:
+        """Make the anatomy; after an interrupt or the deadline what is known stays.
+
+        Raises
+        ------
+        KeyboardInterrupt
+            If the user interrupts.
+        """
+        try:
+            with paused_collector():
+                self._run()
+        except OutOfTime:
+            self.is_complete = False
+        except KeyboardInterrupt:
+            self.is_complete, self.was_interrupted = False, True
+            raise
+
+    def _run(self) -> None:
+        began = time.perf_counter_ns()
+        self._whole()
+        self._room = self._affordable()
+        self._open_small([self.root])
+        self.is_complete = True
+        for _ in range(_DEPTH):
+            self._measure()
+            spent = time.perf_counter_ns() - began
+            if self.error is not None:
+                if self._open_holes():
+                    continue
+                break
+            if spent > max(_PASSES * (self.duration_ns or 0), _SMALL_NS):
+                break
+            if not self._open_large():
+                break
+
+    def _counter(self, *, takes_buffers: bool = True) -> Counter:
+        return Counter(
+            self.deadline,
+            forgives=self.error is not None,
+            takes_buffers=takes_buffers,
+            protocol=self.protocol,
+            globals_ref=self._globals,
+        )
+
+    def _whole(self) -> None:
+        """Pickle the whole; if that fails, once more with a placeholder for each failure."""
+        try:
+            self._measure_whole()
+        except Exception as error:  # noqa: BLE001  (reducers raise anything)
+            self.error = error
+            self._opener = self._counter()
+            self._measure_forgiving()
+            return
+        if self.buffers:
+            counter = self._counter(takes_buffers=False)
+            self.plain_bytes = counter.whole(self.root.value)
+        else:
+            self.plain_bytes = self.in_band_bytes
+
+    def _measure_whole(self) -> None:
+        counter = self._counter()
+        self._globals.clear()
+        began = time.perf_counter_ns()
+        size = counter.whole(self.root.value)
+        self.duration_ns = time.perf_counter_ns() - began
+        self._take(counter, size)
+
+    def _measure_forgiving(self) -> None:
+        try:
+            self._measure_whole()
+        except Exception as error:  # noqa: BLE001  (nested too deeply, or changed meanwhile)
+            self.error = error
+            self.in_band_bytes = self.duration_ns = None
+
+    def _take(self, counter: Counter, size: int) -> None:
+        self.in_band_bytes = size
+        self.out_of_band_bytes = counter.sink.buffer_bytes
+        self.buffers = counter.sink.buffers
+        self.holes |= counter.holes
+
+    def _affordable(self) -> int:
+        """Return how many objects may be opened at once."""
+        if self.duration_ns is None:
+            return _MOST_OPENED
+        return min(_MOST_OPENED, max(_FEWEST_OPENED, self.duration_ns // _OPENING_NS))
+
+    def _measure(self) -> None:
+        counter = self._counter()
+        self.firsts = Pass(counter, self.root)
+        try:
+            self.firsts.measure(self.root)
+        finally:
+            self.holes |= counter.holes
+
+    # What is opened.
+
+    def _open(self, node: Node) -> bool:
+        """Open a node; one that was opened elsewhere stays closed: it is a reference."""
+        key = id(node.value)
+        if node.items is not None:
+            return False
+        if key in self._opened or node.steps is not None:
+            return False
+        if time.monotonic() > self.deadline:
+            raise OutOfTime
+        try:
+            if not open_node(node, self._opener.reduce):
+                node.is_fixed = True
+                return False
+        except Exception as error:  # noqa: BLE001  (reducers raise anything)
+            node.steps, node.is_fixed = None, True
+            self.holes.setdefault(key, (node.value, error))
+            return False
+        self._opened.add(key)
+        return True
+
+    def _open_small(self, nodes: list[Node]) -> bool:
+        """Open nodes and what is in them, level by level, until there is no room."""
+        waiting = deque((node, 0) for node in nodes)
+        found = False
+        while waiting:
+            node, depth = waiting.popleft()
+            if node.steps is None and (self._room <= 0 or depth > _DEPTH or not self._open(node)):
+                continue
+            found = True
+            self._room -= 1
+            inner = (part for part in node.nodes if not part.is_fixed and part.items is None)
+            waiting.extend((part, depth + 1) for part in inner if not is_atom(part.value))
+        return found
+
+    def _open_large(self) -> bool:
+        """Open what is closed and large; tell whether there was something."""
+        least = _LARGE_SHARE * max(1, (self.in_band_bytes or 0) + self.out_of_band_bytes)
+        self._room = _FEWEST_OPENED
+        large = [
+            (holder, node)
+            for holder, node in _closed(self.root)
+            if (node.in_band_bytes or 0) >= least and not node.is_shared
+        ]
+        found = False
+        for holder, node in large:
+            if node.items is None:
+                found |= not node.is_fixed and self._open_small([node])
+            else:
+                found |= self._split(holder, node, least)
+        return found
+
+    def _split(self, holder: Node, run: Node, least: float) -> bool:
+        """Cut the large items out of a run that is larger than its neighbours."""
+        if run.is_fixed or not _is_outlier(holder, run):
+            return False
+        run.is_fixed = True
+        if run.count <= 1:
+            _replace(holder, run, singles(run))
+            return True
+        heavy = self._heavy(run, least)
+        if not heavy:
+            return False
+        _replace(holder, run, list(_around(run, heavy)))
+        return True
+
+    def _heavy(self, run: Node, least: float) -> list[int]:
+        """Return which items of a run are large, each pickled for itself."""
+        sizes = []
+        for at in range(run.count):
+            [item] = split(run, [(at, at + 1)])
+            counter = self._counter()
+            try:
+                size = counter.add((*(item.items or ()),))
+            except Exception:  # noqa: BLE001  (met as a hole in the next pass)
+                size = 0
+            sizes.append(size + counter.sink.buffer_bytes)
+        order = sorted(range(run.count), key=lambda at: -sizes[at])
+        return sorted(at for at in order[:_APART] if sizes[at] >= least)
+
+    # What cannot be pickled.
+
+    def _open_holes(self) -> bool:
+        """Open the closed parts that hold something that cannot be pickled."""
+        self._room = _MOST_OPENED
+        found = False
+        for holder, node in _closed(self.root):
+            if not (node.holes or node.error) or is_hole(node):
+                continue
+            if node.items is not None:
+                found |= self._cut(holder, node)
+            elif not node.is_fixed and (node.holes or not depth_note(node.value)):
+                found |= self._open(node)
+        return found
+
+    def _cut(self, holder: Node, run: Node) -> bool:
+        """Cut the items that hold something unpicklable out of a run, by halving."""
+        if run.count <= MOST_ITEMS:
+            _replace(holder, run, singles(run))
+            return True
+        middle = run.count // 2
+        _replace(holder, run, split(run, [(0, middle), (middle, run.count)]))
+        return True
+
+
+def is_hole(node: Node) -> bool:
+    """Tell whether it is the object itself that cannot be pickled, and not what it holds."""
+    return node.items is None and id(node.value) in node.holes
+
+
+def _closed(node: Node) -> Iterator[tuple[Node, Node]]:
+    """Yield the closed parts, each with what holds it."""
+    for part in node.nodes:
+        if part.steps is None:
+            yield node, part
+        else:
+            yield from list(_closed(part))
+
+
+def _is_outlier(holder: Node, run: Node) -> bool:
+    others = [
+        (node.in_band_bytes or 0) + node.out_of_band_bytes
+        for node in holder.nodes
+        if node.items is not None
+    ]
+    sizes = [size / node.count for size, node in zip(others, _runs(holder), strict=True)]
+    own = ((run.in_band_bytes or 0) + run.out_of_band_bytes) / run.count
+    return own > _OUTLIER * max(1.0, statistics.median(sizes))
+
+
+def _runs(holder: Node) -> list[Node]:
+    return [node for node in holder.nodes if node.items is not None]
+
+
+def _replace(holder: Node, node: Node, nodes: list[Node]) -> None:
+    steps = holder.steps or []
+    at = steps.index(node)
+    steps[at : at + 1] = nodes
+
+
+def _around(run: Node, heavy: list[int]) -> Iterator[Node]:
+    """Yield the items at these places for themselves, and the runs between them."""
+    at = 0
+    for place in heavy:
+        if place > at:
+            yield from _fixed(split(run, [(at, place)]))
+        yield from singles(split(run, [(place, place + 1)])[0])
+        at = place + 1
+    if at < run.count:
+        yield from _fixed(split(run, [(at, run.count)]))
+
+
+def _fixed(nodes: list[Node]) -> list[Node]:
+    for node in nodes:
+        node.is_fixed = True
+    return nodes
+
+
+@contextmanager
+def paused_collector() -> Iterator[None]:
+    """Keep the garbage collector out: it would look through the whole object again and again."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()

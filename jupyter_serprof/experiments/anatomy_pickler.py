@@ -1,0 +1,223 @@
+"""cloudpickle's pickler for many dumps with one memo: it keeps nothing, counts, and can forgive.
+
+Of each dump the envelope is taken off: PROTO (2 bytes), the header of each FRAME (9), STOP (1).
+"""
+
+from __future__ import annotations
+
+import copyreg
+import pickle
+import sys
+import time
+import types
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+_FRAME = 0x95
+_FRAME_BYTES = 9
+_ENVELOPE_BYTES = 2 + 1
+_HEAD = b"\x80"
+_LOOKS = 256
+#: A memo of this allocated size is read in well under a millisecond. Entries take 16 bytes.
+_SMALL_MEMO_BYTES = 16 * 8192
+_PARTS_OF_RV = range(2, 7)
+
+
+class OutOfTime(BaseException):  # reducers of users catch Exception
+    """The time budget has ended."""
+
+
+class Sink:
+    """A file that keeps nothing: it counts bytes, the headers of frames, and looks at the clock."""
+
+    def __init__(self, deadline: float) -> None:
+        self.deadline = deadline
+        self.written_bytes = 0
+        self.frames = 0
+        self.buffer_bytes = 0
+        self.buffers = 0
+
+    def write(self, data: Any) -> int:  # noqa: ANN401  (anything with a buffer)
+        """Count what is written: a frame, or a payload of at least 64 KiB."""
+        if type(data) is bytes:
+            size = len(data)
+            self.frames += _has_frame(data, size)
+        else:
+            size = memoryview(data).nbytes
+        self.written_bytes += size
+        self.look()
+        return size
+
+    def look(self) -> None:
+        """Raise `OutOfTime` after the deadline."""
+        if time.monotonic() > self.deadline:
+            raise OutOfTime
+
+    def take(self, buffer: pickle.PickleBuffer) -> bool:
+        """Count a buffer that goes out-of-band."""
+        self.buffer_bytes += buffer.raw().nbytes
+        self.buffers += 1
+        return False
+
+
+def _has_frame(data: bytes, size: int) -> bool:
+    at = 2 if data[:1] == _HEAD else 0
+    if size < at + _FRAME_BYTES or data[at] != _FRAME:
+        return False
+    return int.from_bytes(data[at + 1 : at + _FRAME_BYTES], "little") <= size - at - _FRAME_BYTES
+
+
+def _nothing() -> None:
+    """Stand for the reducer of what cannot be pickled."""
+
+
+class Counter:
+    """A pickler and its sink.
+
+    Parameters
+    ----------
+    forgives
+        True to write a placeholder for what cannot be pickled and go on; the objects and their
+        errors are in `holes`, by id. Every reducer is then called through Python.
+    takes_buffers
+        False to write buffers in-band.
+    """
+
+    def __init__(
+        self,
+        deadline: float,
+        *,
+        forgives: bool = False,
+        takes_buffers: bool = True,
+        protocol: int = 5,
+        globals_ref: dict[int, Any] | None = None,
+    ) -> None:
+        self.sink = Sink(deadline)
+        self.holes: dict[int, tuple[object, BaseException]] = {}
+        self.met: list[int] = []
+        callback = self.sink.take if takes_buffers and protocol >= 5 else None  # noqa: PLR2004
+        kind = _kinds()[forgives]
+        self.pickler = kind(self, protocol=protocol, buffer_callback=callback)
+        if globals_ref is not None:
+            self.pickler.globals_ref = globals_ref
+        # The dump of C: that of cloudpickle only words an error differently.
+        self._dump: Callable[[object], None] = pickle.Pickler.dump.__get__(self.pickler)
+
+    def add(self, value: object) -> int:
+        """Return the in-band bytes that an object adds to one pickle, without envelope."""
+        sink = self.sink
+        written, frames = sink.written_bytes, sink.frames
+        self._dump(value)
+        written, frames = sink.written_bytes - written, sink.frames - frames
+        return written - _ENVELOPE_BYTES - _FRAME_BYTES * frames
+
+    def whole(self, value: object) -> int:
+        """Return the length of one pickle, envelope included."""
+        self._dump(value)
+        return self.sink.written_bytes
+
+    @property
+    def has_small_memo(self) -> bool:
+        """Tell whether reading the memo takes next to no time."""
+        return sys.getsizeof(self.pickler) < _SMALL_MEMO_BYTES + _BUFFER_BYTES
+
+    def reduce(self, value: Any) -> Any:  # noqa: ANN401  (pickle's protocol)
+        """Return what the pickler would ask the object for; never for exact containers.
+
+        Raises
+        ------
+        Exception
+            Whatever the reducer raises; `pickle.PicklingError` for nonsense.
+        """
+        found = self.pickler.by_value(value)
+        if found is NotImplemented:
+            reducer = self.pickler.dispatch_table.get(type(value))
+            if isinstance(value, types.FunctionType | type):
+                found = value.__qualname__
+            elif reducer is not None:
+                found = reducer(value)
+            else:
+                found = _reduce_ex(value, self.pickler.proto)
+        _check(value, found)
+        return found
+
+    def forgive(self, value: object, error: BaseException) -> tuple[Any, tuple[()]]:
+        """Note a hole and return a placeholder."""
+        self.holes.setdefault(id(value), (value, error))
+        self.met.append(id(value))
+        return _nothing, ()
+
+
+#: What `sys.getsizeof` of a pickler has besides its memo: the buffer of a frame, and itself.
+_BUFFER_BYTES = 300_000
+
+
+def _reduce_ex(value: Any, protocol: int) -> Any:  # noqa: ANN401  (pickle's protocol)
+    reducer = getattr(value, "__reduce_ex__", None)
+    return reducer(protocol) if reducer is not None else value.__reduce__()
+
+
+def _check(value: object, found: Any) -> None:  # noqa: ANN401  (whatever a reducer returned)
+    """Raise for an answer that no pickler takes, as pickle's own does."""
+    name = type(value).__name__
+    problem = ""
+    if isinstance(found, str):
+        pickle.Pickler(Sink(float("inf"))).dump(value)
+        return
+    if type(found) is not tuple:
+        problem = f"__reduce__ of {name} must return a string or tuple"
+    elif len(found) not in _PARTS_OF_RV:
+        problem = f"the tuple that __reduce__ of {name} returned has {len(found)} elements"
+    elif not callable(found[0]):
+        problem = f"the first element of __reduce__ of {name} must be callable"
+    elif type(found[1]) is not tuple:
+        problem = f"the second element of __reduce__ of {name} must be a tuple"
+    elif any(part is not None and not hasattr(part, "__next__") for part in found[3:5]):
+        problem = f"the fourth and fifth element of __reduce__ of {name} must be iterators"
+    if problem:
+        raise pickle.PicklingError(problem)
+
+
+@cache
+def _kinds() -> tuple[Any, Any]:
+    """Return two classes (cloudpickle ships no types): a plain pickler, and one that forgives."""
+    import cloudpickle
+
+    base: Any = cloudpickle.Pickler
+
+    class ByValue(base):  # type: ignore[misc]  # cloudpickle ships no types
+        def __init__(self, owner: Counter, **options: Any) -> None:  # noqa: ANN401
+            self.owner = owner
+            self.looks = 0
+            # Flat: a look-up in the ChainMap takes as long as pickling a small object.
+            self.dispatch_table = {**copyreg.dispatch_table, **base.dispatch_table}
+            super().__init__(owner.sink, **options)
+
+        def by_value(self, value: object) -> Any:  # noqa: ANN401  (pickle's protocol)
+            """Reduce functions and classes as cloudpickle does."""
+            return base.reducer_override(self, value)
+
+        def reducer_override(self, value: object) -> Any:  # noqa: ANN401  (pickle's protocol)
+            self.looks += 1
+            if self.looks % _LOOKS == 0:
+                self.owner.sink.look()
+            if isinstance(value, types.FunctionType | type):
+                return base.reducer_override(self, value)
+            return NotImplemented
+
+    class Forgiving(ByValue):
+        def reducer_override(self, value: object) -> Any:  # noqa: ANN401  (pickle's protocol)
+            self.owner.sink.look()
+            if value is _nothing:
+                return NotImplemented
+            try:
+                found = self.owner.reduce(value)
+            except RecursionError:
+                raise
+            except Exception as error:  # noqa: BLE001  (reducers raise anything)
+                return self.owner.forgive(value, error)
+            is_global = isinstance(found, str) and isinstance(value, types.FunctionType | type)
+            return NotImplemented if is_global else found
+
+    return ByValue, Forgiving

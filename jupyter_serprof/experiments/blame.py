@@ -1,0 +1,75 @@
+"""``sp.blame``: the anatomy of one object."""
+
+from __future__ import annotations
+
+import math
+import time
+
+from jupyter_serprof.experiments.anatomy_descent import Descent
+from jupyter_serprof.experiments.anatomy_tree import anatomy_of
+from jupyter_serprof.model import Anatomy, UsageError
+
+BUDGET_S = 30.0
+_PROTOCOLS = (4, 5)
+
+
+class Blame:
+    """The anatomy of a value, as far as it has come: an interrupt leaves what is known.
+
+    Parameters
+    ----------
+    value
+        Anything that cloudpickle is asked to pickle; a remote function or actor class of Ray is
+        replaced by the function or class that Ray pickles.
+    name
+        What its paths begin with.
+    budget_s
+        Seconds; a single reducer that takes longer can exceed it.
+
+    Raises
+    ------
+    UsageError
+        For another protocol than 4 or 5, and for a budget that is no number above 0.
+    """
+
+    def __init__(
+        self, value: object, name: str = "it", budget_s: float = BUDGET_S, protocol: int = 5
+    ) -> None:
+        _check(budget_s, protocol)
+        self._name, self._budget_s, self._protocol = name, budget_s, protocol
+        self._value = unwrapped(value)
+        self._descent: Descent | None = None
+
+    def run(self) -> Anatomy:
+        """Make the anatomy."""
+        deadline = time.monotonic() + self._budget_s
+        self._descent = Descent(self._value, self._name, deadline, self._protocol)
+        self._descent.run()
+        return self.anatomy
+
+    @property
+    def anatomy(self) -> Anatomy:
+        """What is known until now."""
+        return Anatomy(name=self._name) if self._descent is None else anatomy_of(self._descent)
+
+
+def unwrapped(value: object) -> object:
+    """Return what Ray pickles of a remote function or an actor class; anything else as it is."""
+    if not type(value).__module__.startswith("ray."):
+        return value
+    function = getattr(value, "_function", None)
+    if function is not None:
+        return function
+    meta = getattr(value, "__ray_metadata__", None)
+    return getattr(meta, "modified_class", value)
+
+
+def _check(budget_s: float, protocol: int) -> None:
+    if protocol not in _PROTOCOLS:
+        message = f"protocol is {protocol!r}; an anatomy is made of protocol 4 or 5: protocol=5"
+        raise UsageError(message)
+    known: object = budget_s
+    is_number = isinstance(known, int | float) and not isinstance(known, bool)
+    if not is_number or not 0 < budget_s < math.inf:
+        message = f"budget_s is {budget_s!r}; it is a number of seconds above 0, e.g. budget_s=60"
+        raise UsageError(message)

@@ -1,0 +1,160 @@
+"""An anatomy in characters: a tree of paths with exact bytes, largest first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from jupyter_serprof.analysis.anatomy import blame_sentence, parts_inside, unpicklable_parts
+from jupyter_serprof.model.units import format_count, format_share
+from jupyter_serprof.views.cells import Column, clean, clip, hang, side_by_side, table_width, wrap
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from jupyter_serprof.model import Anatomy, Part, Trace
+
+_MOST_ROWS = 40
+_MOST_INSIDE = 8
+#: Smaller parts are told together.
+_SMALL_SHARE = 0.005
+_INDENT = "  "
+_PATHS = (44, 36, 28, 20, 12)
+_KINDS = (28, 20, 14)
+#: What goes first when the lines get narrow.
+_SPARE = ("type", "ms", "out-of-band")
+_NONE = "–"  # noqa: RUF001  (an en dash is meant)
+_UNPICKLABLE = "unpicklable"
+
+
+def anatomy_blocks(trace: Trace, columns: int) -> Iterator[list[str]]:
+    """Yield the lines of each anatomy, at most so many columns wide."""
+    for anatomy in trace.anatomies:
+        yield anatomy_lines(anatomy, columns)
+
+
+def anatomy_lines(anatomy: Anatomy, columns: int) -> list[str]:
+    """Return an anatomy as a table: what cannot be pickled first, then the largest."""
+    bad = [line for part in unpicklable_parts(anatomy) for line in _bad(part, columns)]
+    rows = _rows(anatomy)
+    title = wrap(clean(blame_sentence(anatomy)), columns)
+    table = [clip(line, columns) for line in side_by_side(_fitting(anatomy, rows, columns))]
+    said = [f"{part.path}: {part.note}" for part in _noted(rows)]
+    notes = [line for text in (*anatomy.notes, *said) for line in hang("note", text, columns)]
+    return [*title, *bad, *table, *notes] if rows else [*title, *bad, *notes]
+
+
+class _Row:
+    """A line of the tree: a part, or what is told together."""
+
+    def __init__(self, title: str, parts: Sequence[Part], depth: int) -> None:
+        self.title = _INDENT * depth + title
+        self.parts = parts
+        self.in_band_bytes = sum(part.in_band_bytes for part in parts)
+        self.out_of_band_bytes = sum(part.out_of_band_bytes for part in parts)
+
+    @property
+    def kind(self) -> str:
+        """Type and state of a part, nothing for several."""
+        if len(self.parts) != 1:
+            return ""
+        [part] = self.parts
+        kind = f"{format_count(part.count)} {part.kind}" if part.count > 1 else part.kind
+        return f"{kind}, {part.state}" if part.state else kind
+
+    @property
+    def duration_ns(self) -> int | None:
+        """Time of all, None if that of one is unknown."""
+        known = [part.duration_ns for part in self.parts if part.duration_ns is not None]
+        return sum(known) if known else None
+
+
+def _rows(anatomy: Anatomy) -> list[_Row]:
+    if not anatomy.parts:
+        return []
+    rows: list[_Row] = []
+    inside = parts_inside(anatomy)
+    least = _SMALL_SHARE * anatomy.total_bytes
+    _add(anatomy, inside, 0, 0, least, rows)
+    return rows
+
+
+def _add(  # noqa: PLR0913, PLR0917  (the state of a walk)
+    anatomy: Anatomy,
+    inside: list[list[int]],
+    at: int,
+    depth: int,
+    least: float,
+    rows: list[_Row],
+) -> None:
+    rows.append(_Row(anatomy.parts[at].label, [anatomy.parts[at]], depth))
+    order = sorted(inside[at], key=lambda index: _rank(anatomy.parts[index]))
+    worth = [index for index in order if _is_worth(anatomy, inside, index, least)]
+    shown = worth[:_MOST_INSIDE] if len(rows) < _MOST_ROWS else worth[:1]
+    for index in shown:
+        _add(anatomy, inside, index, depth + 1, least, rows)
+    rest = [anatomy.parts[index] for index in order if index not in shown]
+    if rest:
+        count = format_count(sum(part.count for part in rest))
+        rows.append(_Row(f"{count} more", rest, depth + 1))
+
+
+def _rank(part: Part) -> tuple[bool, int]:
+    return part.state != _UNPICKLABLE, -part.bytes
+
+
+def _is_worth(anatomy: Anatomy, inside: list[list[int]], at: int, least: float) -> bool:
+    part = anatomy.parts[at]
+    is_large = part.bytes >= least and (part.bytes > 0 or not least)
+    return is_large or part.state == _UNPICKLABLE or _holds_bad(anatomy, inside, at)
+
+
+def _holds_bad(anatomy: Anatomy, inside: list[list[int]], at: int) -> bool:
+    return any(
+        anatomy.parts[index].state == _UNPICKLABLE or _holds_bad(anatomy, inside, index)
+        for index in inside[at]
+    )
+
+
+def _fitting(anatomy: Anatomy, rows: list[_Row], columns: int) -> list[Column]:
+    """Return as many columns as fit: kinds are cut, then paths, then spare columns go."""
+    kinds = [(paths, kind, ()) for paths in _PATHS[:3] for kind in _KINDS]
+    spared = [
+        (paths, _KINDS[-1], _SPARE[:n]) for n in range(1, len(_SPARE) + 1) for paths in _PATHS
+    ]
+    for paths, kind, without in (*kinds, *spared):
+        chosen = [c for c in _columns(anatomy, rows, paths, kind) if c.head not in without]
+        if table_width(chosen) <= columns:
+            break
+    return chosen
+
+
+def _columns(anatomy: Anatomy, rows: list[_Row], paths: int, kinds: int) -> list[Column]:
+    total = anatomy.total_bytes
+    return [
+        Column("path", tuple(clip(clean(row.title), paths) for row in rows), leans_right=False),
+        Column("type", tuple(clip(clean(row.kind), kinds) for row in rows), leans_right=False),
+        Column("in-band", tuple(f"{row.in_band_bytes:,}" for row in rows)),
+        Column("out-of-band", tuple(f"{row.out_of_band_bytes:,}" for row in rows)),
+        Column("%", tuple(_share(row, total) for row in rows)),
+        Column("ms", tuple(_ms(row.duration_ns) for row in rows)),
+    ]
+
+
+def _share(row: _Row, total: int) -> str:
+    size = row.in_band_bytes + row.out_of_band_bytes
+    return format_share(size / total).removesuffix(" %") if total else _NONE
+
+
+def _ms(duration_ns: int | None) -> str:
+    return _NONE if duration_ns is None else f"{duration_ns / 1e6:,.2f}"
+
+
+def _bad(part: Part, columns: int) -> list[str]:
+    return hang("bad", f"{part.path} ({part.kind}): {part.note}", columns)
+
+
+def _noted(rows: list[_Row]) -> Iterator[Part]:
+    """Yield the parts on the lines that have something to say; a reference says it by its type."""
+    for row in rows:
+        if len(row.parts) == 1 and row.parts[0].note and row.parts[0].state == "":
+            yield row.parts[0]
