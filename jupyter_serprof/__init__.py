@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         save,
         show,
         span,
+        sweep,
     )
     from jupyter_serprof.model import RegressionError, SerprofError, Sweep, Trace
 
@@ -44,6 +45,7 @@ __all__ = [
     "save",
     "show",
     "span",
+    "sweep",
 ]
 
 _MODEL_NAMES = ("RegressionError", "SerprofError", "Sweep", "Trace")

@@ -14,6 +14,7 @@ from jupyter_serprof.api.predictions import predict
 from jupyter_serprof.api.recordings import profile, record
 from jupyter_serprof.api.roundtrips import roundtrip
 from jupyter_serprof.api.stages import graphstages
+from jupyter_serprof.api.sweeps import size_sweep, sweep
 from jupyter_serprof.capture.marks import span
 from jupyter_serprof.experiments.compare import compared, runs_within_budget, transports_of
 from jupyter_serprof.experiments.dask_values import list_collections, require_dask
@@ -21,6 +22,9 @@ from jupyter_serprof.experiments.graphstages import GraphStages, explained, stag
 from jupyter_serprof.experiments.recording import Recording
 from jupyter_serprof.experiments.repeat import Repeats
 from jupyter_serprof.experiments.roundtrip import RoundTrip
+from jupyter_serprof.experiments.sweep import SizeSweep, SweepProgress
+from jupyter_serprof.experiments.sweep_memory import MemoryGuard
+from jupyter_serprof.experiments.sweep_plan import log_spaced
 from jupyter_serprof.model import load
 from jupyter_serprof.views.bundle import bundle
 from jupyter_serprof.views.live import Live
@@ -28,9 +32,12 @@ from jupyter_serprof.views.live import Live
 __all__ = [
     "GraphStages",
     "Live",
+    "MemoryGuard",
     "Recording",
     "Repeats",
     "RoundTrip",
+    "SizeSweep",
+    "SweepProgress",
     "blame",
     "bundle",
     "check_limit",
@@ -42,6 +49,7 @@ __all__ = [
     "limit_share",
     "list_collections",
     "load",
+    "log_spaced",
     "predict",
     "profile",
     "record",
@@ -50,7 +58,9 @@ __all__ = [
     "runs_within_budget",
     "save",
     "show",
+    "size_sweep",
     "span",
     "stage_recording",
+    "sweep",
     "transports_of",
 ]

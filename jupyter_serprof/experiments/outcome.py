@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Mapping
 
 from jupyter_serprof.capture.memory import Buffer, buffers_of, lies_inside, overlaps, store_ranges
@@ -50,3 +51,25 @@ def payload_places(
         return buffer_places(value, hands_over=hands_over)
     except Exception:  # noqa: BLE001  (it was pickled a moment ago; a list of buffers is extra)
         return ()
+
+
+class _Count:
+    """A file that keeps nothing but the number of bytes."""
+
+    def __init__(self) -> None:
+        self.size_bytes = 0
+
+    def write(self, data: object) -> int:
+        size = memoryview(data).nbytes  # type: ignore[arg-type]  # bytes or a PickleBuffer
+        self.size_bytes += size
+        return size
+
+
+def pickled_bytes(value: object) -> int | None:
+    """Return the length of the pickle of a value, which is not made; None if pickle refuses."""
+    count = _Count()
+    try:
+        pickle.Pickler(count, protocol=5).dump(value)
+    except Exception:  # noqa: BLE001  (the transports will say why)
+        return None
+    return count.size_bytes

@@ -74,11 +74,11 @@ def finished(
         crossovers=crossovers_of(sweep.points, titles),
         findings=sweep_findings(sweep),
     )
-    traces = tuple(replace(entry, trace=_lean(entry.trace)) for entry in found.traces)
+    traces = tuple(replace(entry, trace=lean(entry.trace)) for entry in found.traces)
     return replace(found, summary=summarize(found), traces=traces)
 
 
-def _lean(trace: Trace) -> Trace:
+def lean(trace: Trace) -> Trace:
     """Leave out what the sweep says once for all of its traces."""
     plain = tuple(replace(entry, note="") for entry in trace.stages)
     brief = replace(trace.summary, facts=()) if trace.summary else None

@@ -9,11 +9,13 @@ from jupyter_serprof.magics.code import Code, compile_code
 from jupyter_serprof.magics.compare import check_options, run_compare
 from jupyter_serprof.magics.options import Options, help_text, parse
 from jupyter_serprof.magics.show import finish, finish_failed, usage_errors
+from jupyter_serprof.magics.sweep import check_sweep, sizes_of, swept_code
 from jupyter_serprof.model import UsageError
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
+    from jupyter_serprof.magics.ranges import Range
     from jupyter_serprof.model import Sweep, Trace
 
     Tell = Callable[[Sweep], None] | None
@@ -28,6 +30,9 @@ def run_line(shell: InteractiveShell, line: str, local_ns: dict[str, object] | N
             print(help_text())  # noqa: T201  (what was asked for)
             return
         check_options(options)
+        if options.sweep is not None:
+            _sweep(shell, options, options.sweep, local_ns)
+            return
         code = compile_code(shell, options.code, local_ns)
         if options.compare is None:
             _run(shell, options, code)
@@ -116,6 +121,25 @@ def _round_trip(shell: InteractiveShell, options: Options, value: object) -> Non
         detail=options.detail,
     )
     _shown_even_if_stopped(shell, options, trip.run, trip)
+
+
+def _sweep(
+    shell: InteractiveShell, options: Options, wanted: Range, local_ns: dict[str, object] | None
+) -> None:
+    from jupyter_serprof import api
+
+    __tracebackhide__ = True
+    check_sweep(options)
+    sweep = api.size_sweep(
+        swept_code(shell, options.code, wanted.name, local_ns),
+        sizes_of(wanted),
+        options.transports,
+        options.repeat,
+        name=_name(options),
+        parameter=wanted.name,
+        detail=options.detail,
+    )
+    _shown_even_if_stopped(shell, options, sweep.run, sweep)
 
 
 def _shown_even_if_stopped(

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from io import StringIO
 
+from jupyter_serprof.magics.ranges import Range, parse_range
 from jupyter_serprof.model import UsageError
 
 
@@ -20,6 +21,7 @@ class Options:
     name: str | None = None
     repeat: int | None = None
     transports: tuple[str, ...] | None = None
+    sweep: Range | None = None
     compute: bool = False
     timeout: float | None = None
     detail: bool = False
@@ -62,6 +64,8 @@ _COMPARE = "run it now, 15 times, and compare it with a document"
 _TRANSPORTS = """round trip through pickle,pickle4,pickle-oob,cloudpickle,ray,
                        ray-serializer,ray-chunked,dask,dask-scatter,arrow,npy,joblib,lz4,zstd;
                        or all"""
+_SWEEP = """the same for many sizes: --sweep n=1e3:1e8:12 np.ones(int(n)); code that
+                       serializes is timed as it is, a value makes the round trip"""
 _QUIET = ("quiet", "", "show nothing (for use with -o or --save)")
 _HELP = ("help", "", "show this")
 
@@ -70,6 +74,7 @@ FLAGS: dict[str, tuple[str, str, str]] = {
     "--name": _NAME,
     "--repeat": ("repeat", "N", "run once cold and N times warm (not with %%serprof)"),
     "--transports": ("transports", "LIST", _TRANSPORTS),
+    "--sweep": ("sweep", "n=FROM:TO:COUNT", _SWEEP),
     "--detail": ("detail", "", "tell wait, pull and map of ray.get apart (two more calls each)"),
     "--save": _SAVE,
     "--compare": ("compare", "FILE_OR_NAME", _COMPARE),
@@ -80,7 +85,7 @@ FLAGS: dict[str, tuple[str, str, str]] = {
 }  # fmt: skip
 
 #: What a cell cannot do.
-LINE_ONLY = ("--repeat", "--transports", "--compare", "--fail-above")
+LINE_ONLY = ("--repeat", "--transports", "--sweep", "--compare", "--fail-above")
 
 SERPROF = Syntax(
     "serprof",
@@ -233,6 +238,8 @@ def _converted(flag: str, wants: str, value: str) -> object:
         return _number(flag, value)
     if wants == "SECONDS":
         return _seconds(flag, value)
+    if wants == "n=FROM:TO:COUNT":
+        return parse_range(flag, value)
     if wants == "LIST":
         return tuple(part.strip() for part in value.split(",") if part.strip())
     if wants == "NAME" and (not value.isidentifier() or keyword.iskeyword(value)):

@@ -1,0 +1,201 @@
+"""In which order a sweep measures, and what each step will cost: before it is measured."""
+
+from __future__ import annotations
+
+import math
+import random
+import time
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from numbers import Real
+
+from jupyter_serprof.model import UsageError
+from jupyter_serprof.model.units import format_fixed, format_ns
+
+MOST_SIZES = 200
+#: What nobody has measured yet costs at most so much per unit (byte, element): the slowest of the
+#: usual ones takes half of it (facts of `joblib` on lists of dicts: 185 ns a byte, in memory).
+_SLOWEST_S = 100e-9
+_EXAMPLE = "e.g. sizes=[10**4, 10**6, 10**8]"
+
+
+@dataclass(slots=True)
+class Visit:
+    """One size in one pass: its value is made once, ``keys`` are the variants still to run."""
+
+    number: int
+    parameter: float
+    keys: list[str]
+
+
+def checked_sizes(sizes: Iterable[float], holdout: float | None = None) -> tuple[float, ...]:
+    """Return sizes in increasing order, each once, with the held-out one among them.
+
+    Raises
+    ------
+    UsageError
+        If there is none, more than 200, or one that is no number above 0.
+    """
+    given: object = sizes
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        message = f"sizes is {given!r}; it is a list of numbers above 0, {_EXAMPLE}"
+        raise UsageError(message)
+    asked = [*sizes, *([] if holdout is None else [holdout])]
+    for size in asked:
+        if not _is_size(size):
+            message = f"a size is {size!r}; sizes are numbers above 0, {_EXAMPLE}"
+            raise UsageError(message)
+    if not 0 < len(asked) <= MOST_SIZES:
+        message = f"there are {len(asked)} sizes; a sweep takes 1 to {MOST_SIZES}, {_EXAMPLE}"
+        raise UsageError(message)
+    return tuple(sorted(set(asked)))
+
+
+def _is_size(size: object) -> bool:
+    if isinstance(size, bool):
+        return False
+    # numpy's numbers, too.
+    return isinstance(size, Real) and 0 < float(size) < math.inf
+
+
+def log_spaced(low: float, high: float, count: int) -> tuple[float, ...]:
+    """Return so many sizes from low to high, equally far apart in their logarithm.
+
+    Whole numbers, each once, where both ends are: there may be fewer then.
+
+    >>> log_spaced(1e3, 1e5, 3)
+    (1000, 10000, 100000)
+    >>> log_spaced(1, 4, 8)
+    (1, 2, 3, 4)
+    """
+    step = math.log(high / low) / max(1, count - 1)
+    exact = [low * math.exp(step * at) for at in range(count - 1)] + [high]
+    if float(low).is_integer() and float(high).is_integer():
+        return tuple(sorted({round(size) for size in exact}))
+    return tuple(exact)
+
+
+def cold_pass(
+    parameters: Sequence[float], keys: Sequence[str], draw: random.Random
+) -> deque[Visit]:
+    """Return the first pass: small sizes first, the variants of each in shuffled order."""
+    return deque(Visit(0, at, draw.sample(list(keys), len(keys))) for at in sorted(parameters))
+
+
+def warm_pass(
+    number: int, keys_at: Mapping[float, Sequence[str]], draw: random.Random
+) -> deque[Visit]:
+    """Return a later pass: sizes and variants in shuffled order, so that drift is no growth."""
+    used = [at for at in keys_at if keys_at[at]]
+    shuffled = draw.sample(used, len(used))
+    return deque(
+        Visit(number, at, draw.sample(list(keys_at[at]), len(keys_at[at]))) for at in shuffled
+    )
+
+
+def expected(known: Mapping[float, float], at: float, *, slowest: float = math.inf) -> float | None:
+    """Return what a size will cost (or hold) after what smaller ones did; None before any.
+
+    The line through the two largest smaller ones goes on, and never falls. After a single one it is
+    proportional, but grows by at most ``slowest`` for each unit: what is small is mostly fixed.
+    """
+    if at in known:
+        return known[at]
+    below = sorted(size for size in list(known) if size < at)
+    if not below:
+        return None
+    last = below[-1]
+    if len(below) == 1:
+        return min(known[last] * at / last, known[last] + slowest * (at - last))
+    slope = (known[last] - known[below[-2]]) / (last - below[-2])
+    return known[last] + max(0.0, slope) * (at - last)
+
+
+@dataclass(slots=True)
+class Costs:
+    """Seconds that the steps took: making the value of a size, and running a variant on it."""
+
+    made_s: dict[float, float] = field(default_factory=dict)
+    ran_s: dict[str, dict[float, float]] = field(default_factory=dict)
+
+    def note_run(self, key: str, parameter: float, took_s: float) -> None:
+        """Remember what the latest run of a variant at a size took, with all around it."""
+        self.ran_s.setdefault(key, {})[parameter] = took_s
+
+    def run_s(self, key: str, parameter: float) -> float | None:
+        """Return what a run will take; None if nobody can tell."""
+        return expected(self.ran_s.get(key, {}), parameter, slowest=_SLOWEST_S)
+
+    def make_s(self, parameter: float) -> float | None:
+        """Return what making a value will take; None if nobody can tell."""
+        return expected(self.made_s, parameter, slowest=_SLOWEST_S)
+
+    def visits_s(self, visits: Iterable[Visit]) -> float | None:
+        """Return what visits will take together; None if nobody can tell of any of their steps."""
+        steps = [
+            cost
+            for visit in visits
+            for cost in (
+                self.make_s(visit.parameter),
+                *(self.run_s(key, visit.parameter) for key in visit.keys),
+            )
+        ]
+        known = [cost for cost in steps if cost is not None]
+        return sum(known) if known or not steps else None
+
+
+@dataclass(slots=True)
+class Budget:
+    """The time that a sweep may take in all: the clock stands while it is stopped.
+
+    ``total_s`` is None where there is no limit.
+    """
+
+    total_s: float | None
+    _spent_s: float = field(default=0.0, init=False)
+    _since_s: float | None = field(default=None, init=False)
+
+    def start(self) -> None:
+        """Let the clock run."""
+        self._since_s = time.monotonic()
+
+    def pause(self) -> None:
+        """Let it stand."""
+        self._spent_s, self._since_s = self.used_s, None
+
+    def give_back(self, waited_s: float) -> None:
+        """Do not count this time: nothing was measured in it."""
+        self._spent_s -= waited_s
+
+    @property
+    def used_s(self) -> float:
+        """What was used until now, s."""
+        since_s = self._since_s
+        return self._spent_s + (0.0 if since_s is None else time.monotonic() - since_s)
+
+    @property
+    def left_s(self) -> float:
+        """What is left, s; infinite without a limit."""
+        return math.inf if self.total_s is None else max(0.0, self.total_s - self.used_s)
+
+    def problem(self, cost_s: float | None) -> str:
+        """Return why a step is skipped that will take so long; "" if it fits or nobody can say."""
+        if cost_s is None or cost_s < self.left_s:
+            return ""
+        if self.left_s <= 0:
+            return f"the budget of {format_fixed(self.total_s or 0, 0)} s is used up"
+        return (
+            f"it would take about {format_ns(cost_s * 1e9)}, longer than what is left of "
+            f"the budget of {format_fixed(self.total_s or 0, 0)} s"
+        )
+
+
+def checked_budget(budget_s: float | None) -> Budget:
+    """Return a budget, or raise `UsageError` for what is no number of seconds above 0."""
+    known: object = budget_s
+    is_number = isinstance(known, int | float) and not isinstance(known, bool)
+    if budget_s is not None and not (is_number and 0 < budget_s < math.inf):
+        message = f"budget_s is {budget_s!r}; it is a number of seconds above 0, e.g. budget_s=60"
+        raise UsageError(message)
+    return Budget(budget_s)
