@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from jupyter_serprof.model import Trace
-from jupyter_serprof.model.units import format_count, format_ns, format_share
+from jupyter_serprof.model.units import format_bytes, format_count, format_ns, format_share
 from jupyter_serprof.views.cells import clean
 from jupyter_serprof.views.outline import stage_sums
 from jupyter_serprof.views.remarks import headline_of, outcome_of
 from jupyter_serprof.views.runs import runs_of
+from jupyter_serprof.views.sizes import is_over_sizes, series_of
 
 if TYPE_CHECKING:
     from jupyter_serprof.model import Sweep
@@ -50,6 +51,8 @@ def _rest_ns(trace: Trace) -> int:
 
 
 def _sweep_sentence(sweep: Sweep) -> str:
+    if is_over_sizes(sweep):
+        return _sizes_sentence(sweep)
     named = []
     for variant in sweep.variants:
         runs = runs_of(sweep, variant)
@@ -57,3 +60,17 @@ def _sweep_sentence(sweep: Sweep) -> str:
         times = " and ".join(f"{format_ns(run.point.wall_ns)} {run.label}" for run in runs[-2:])
         named.append(f"{title} {times}" if runs else f"{title} {variant.state}")
     return f"Bars of {len(named)} variants: {', '.join(named)}."
+
+
+def _sizes_sentence(sweep: Sweep) -> str:
+    """Say how far the lines go, and where each of them ends."""
+    found = series_of(sweep, cold=False) or series_of(sweep, cold=True)
+    sizes = sorted({point.size_bytes for each in found for point in each.points})
+    ends = f"{format_bytes(sizes[0])} to {format_bytes(sizes[-1])}"
+    last = ((each, each.points[-1]) for each in found)
+    named = ", ".join(
+        f"{clean(each.variant.title)} {format_ns(point.median_ns)} at "
+        f"{format_bytes(point.size_bytes)}"
+        for each, point in last
+    )
+    return f"Time over {len(sizes)} sizes, {ends}, of {len(found)} variants: {named}."

@@ -15,7 +15,7 @@ from jupyter_serprof.views.alt import alt_text
 from jupyter_serprof.views.layout import sheet_of
 from jupyter_serprof.views.raster import png_of
 from jupyter_serprof.views.rows import MOST_ROWS
-from jupyter_serprof.views.sheet import WIDTH, Box, Label, Rule, Sheet
+from jupyter_serprof.views.sheet import WIDTH, Box, Curve, Label, Mark, Rule, Sheet
 from jupyter_serprof.views.text import check_view
 
 if TYPE_CHECKING:
@@ -136,11 +136,13 @@ def _drawn(sheet: Sheet) -> Figure:
     return drawn
 
 
-def _draw(axes: Axes, mark: Box | Label | Rule, order: int) -> None:
+def _draw(axes: Axes, mark: Mark, order: int) -> None:
     if isinstance(mark, Box):
         _draw_box(axes, mark, order)
     elif isinstance(mark, Rule):
         _draw_rule(axes, mark, order)
+    elif isinstance(mark, Curve):
+        _draw_curve(axes, mark, order)
     else:
         _draw_label(axes, mark, order)
 
@@ -177,6 +179,21 @@ def _draw_rule(axes: Axes, rule: Rule, order: int) -> None:
         zorder=order,
     )
     line.set_antialiased(False)
+    axes.add_line(line)
+
+
+def _draw_curve(axes: Axes, curve: Curve, order: int) -> None:
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Polygon
+
+    points = [(x + 0.5, y + 0.5) for x, y in curve.points]
+    if curve.is_filled:
+        axes.add_patch(Polygon(points, closed=True, facecolor=curve.color, lw=0, zorder=order))
+        return
+    xs, ys = zip(*points, strict=True)
+    line = Line2D(xs, ys, color=curve.color, linewidth=curve.width * _LINE, zorder=order)
+    if curve.is_dotted:
+        line.set_linestyle((0, (4 / curve.width, 4 / curve.width)))
     axes.add_line(line)
 
 

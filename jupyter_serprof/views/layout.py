@@ -9,7 +9,9 @@ from jupyter_serprof.views.raster import measure
 from jupyter_serprof.views.rows import MOST_ROWS
 from jupyter_serprof.views.sheet import Sheet
 from jupyter_serprof.views.sheet_roundtrip import put_sweep
+from jupyter_serprof.views.sheet_sweep import put_sizes
 from jupyter_serprof.views.sheet_waterfall import put_trace
+from jupyter_serprof.views.sizes import is_over_sizes
 from jupyter_serprof.views.theme import DARK, LIGHT
 
 if TYPE_CHECKING:
@@ -23,6 +25,8 @@ def sheet_of(
     sheet = Sheet(DARK if dark else LIGHT, measure, is_brief=is_brief)
     if isinstance(doc, Trace):
         put_trace(sheet, doc, most_rows)
+    elif is_over_sizes(doc):
+        put_sizes(sheet, doc)
     else:
         put_sweep(sheet, doc)
     return sheet

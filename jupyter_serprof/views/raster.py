@@ -8,12 +8,14 @@ own, found without importing it), whole pixels, a palette.
 from __future__ import annotations
 
 import io
+import math
 from functools import cache
 from importlib.util import find_spec
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jupyter_serprof.views.sheet import WIDTH, Box, Label, Rule
+from jupyter_serprof.views.sheet import WIDTH, Box, Curve, Label, Rule
 from jupyter_serprof.views.theme import mix
 
 if TYPE_CHECKING:
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
 _FILES = {False: "DejaVuSans.ttf", True: "DejaVuSans-Bold.ttf"}
 _HATCH_STEP = 6
 _DOTS = 4
+#: A curve is painted so many times as large, and a dash of it is so many pixels long.
+_FINE, _DASH, _LEAST = 4, 4, 1e-6
 #: How much ink the smoothed edges of text may have; fewer steps make a smaller file.
 _STEPS = (0.33, 0.67)
 
@@ -68,6 +72,8 @@ def _painted(sheet: Sheet) -> Image:
             _paint_box(draw, mark)
         elif isinstance(mark, Rule):
             _paint_rule(draw, mark)
+        elif isinstance(mark, Curve):
+            _paint_curve(image, mark)
         else:
             _paint_label(draw, mark)
     return image
@@ -97,6 +103,48 @@ def _paint_rule(draw: ImageDraw, rule: Rule) -> None:
         draw.line((x0, y, x1, min(y + 1, y1)), fill=rule.color)
 
 
+def _paint_curve(image: Image, curve: Curve) -> None:
+    """Paint a curve several times as large as it is and scale it down: that smooths its edges."""
+    from PIL import Image as Pixels
+    from PIL import ImageDraw
+
+    reach = curve.width + 1
+    left, upper = (math.floor(min(p[i] for p in curve.points) - reach) for i in (0, 1))
+    right, lower = (math.ceil(max(p[i] for p in curve.points) + reach) for i in (0, 1))
+    size = (right - left, lower - upper)
+    mask = Pixels.new("L", (size[0] * _FINE, size[1] * _FINE), 0)
+    draw = ImageDraw.Draw(mask)
+    fine = [((x - left + 0.5) * _FINE, (y - upper + 0.5) * _FINE) for x, y in curve.points]
+    if curve.is_filled:
+        draw.polygon(fine, fill=255)
+    for piece in () if curve.is_filled else _pieces(fine, is_dotted=curve.is_dotted):
+        draw.line(piece, fill=255, width=round(curve.width * _FINE), joint="curve")
+    small = mask.resize(size, Pixels.Resampling.BOX)
+    image.paste(curve.color, (left, upper), small)
+
+
+def _pieces(
+    points: list[tuple[float, float]], *, is_dotted: bool
+) -> list[list[tuple[float, float]]]:
+    """Return the whole line, or its dashes: they go on at equal steps round every corner."""
+    if not is_dotted:
+        return [points]
+    dashes: list[list[tuple[float, float]]] = []
+    gone = 0.0
+    for (x0, y0), (x1, y1) in pairwise(points):
+        length = math.hypot(x1 - x0, y1 - y0)
+        at = 0.0
+        while at < length:
+            step = _DASH * _FINE - gone % (_DASH * _FINE)
+            end = min(length, at + step)
+            if int(gone / (_DASH * _FINE)) % 2 == 0:
+                shares = (at / length, end / length)
+                dashes.append([(x0 + (x1 - x0) * t, y0 + (y1 - y0) * t) for t in shares])
+            gone += max(end - at, _LEAST)
+            at = max(end, at + _LEAST)
+    return dashes
+
+
 def _paint_label(draw: ImageDraw, label: Label) -> None:
     font = _font(label.size, label.is_bold)
     shift = {"left": 0.0, "center": 0.5, "right": 1.0}[label.side] * font.getlength(label.text)
@@ -123,6 +171,9 @@ def palette_of(sheet: Sheet) -> list[str]:
         colors |= dict.fromkeys([mark.color])
         if isinstance(mark, Label) and mark.on:
             colors |= dict.fromkeys([mix(mark.color, mark.on, 0.5)])
+        elif isinstance(mark, Curve):
+            smooth = (mix(mark.color, theme.background, step) for step in _STEPS)
+            colors |= dict.fromkeys(smooth)
         elif isinstance(mark, Box) and (mark.hatch or mark.outline):
             colors |= dict.fromkeys([mark.hatch_color or mark.outline])
     return list(colors)

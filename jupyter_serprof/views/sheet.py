@@ -74,7 +74,21 @@ class Rule:
     is_dotted: bool = False
 
 
-Mark = Box | Label | Rule
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """A line through points, or with ``is_filled`` the area inside them; smooth at its edges.
+
+    ``points`` are pairs of pixels; ``width`` is that of the line.
+    """
+
+    points: tuple[tuple[float, float], ...]
+    color: str
+    width: float = 2.0
+    is_dotted: bool = False
+    is_filled: bool = False
+
+
+Mark = Box | Label | Rule | Curve
 
 
 @dataclass(slots=True)

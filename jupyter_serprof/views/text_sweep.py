@@ -18,6 +18,8 @@ from jupyter_serprof.views.runs import (
     spread_text,
     state_text,
 )
+from jupyter_serprof.views.sizes import is_over_sizes
+from jupyter_serprof.views.text_sizes import size_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -37,6 +39,8 @@ _Lines = list[tuple[str, "Run | None"]]
 
 def sweep_lines(sweep: Sweep, columns: int, *, has_bars: bool) -> list[str]:
     """Return the table of a sweep, in lines that are at most so many columns wide."""
+    if is_over_sizes(sweep):
+        return size_lines(sweep, columns, has_bars=has_bars)
     runs = [run for variant in sweep.variants for run in runs_of(sweep, variant)]
     table = _table(sweep, runs, columns, has_bars=has_bars) if runs else []
     missing = [line for variant in sweep.variants for line in _missing(variant, runs, columns)]

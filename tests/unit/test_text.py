@@ -345,8 +345,9 @@ def test_a_sweep_over_sizes_names_the_size_of_each_line() -> None:
 
     said = text(replace(sweep, kind="sweep", points=(*small, *sweep.points)))
 
-    assert "1.00 kB cold" in said
-    assert "800 MB warm" in said
+    assert "warm, median" in said
+    assert "\n1.00 kB  " in said
+    assert "\n 800 MB  " in said
 
 
 def test_an_unknown_view_is_refused_with_the_names_that_exist() -> None:
