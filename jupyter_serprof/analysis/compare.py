@@ -81,7 +81,7 @@ def compare(
     """
     matches, unmatched = match(before, after)
     lines = [line for found in matches for line in _lines(found)]
-    judged = [line for line in lines if line.is_judged]
+    judged = [line for line in lines if line.is_judged and _is_enough(line, is_paired=is_paired)]
     walls = sum(line.key == "" for line in judged)
     families = max(1, walls), max(1, len(judged) - walls)
     changes = [_change(line, families, is_paired=is_paired) for line in lines]
@@ -165,6 +165,11 @@ def _judged(change: Change, line: _Times, family: int, *, is_paired: bool) -> Ch
     if reason:
         return replace(known, reason=reason)
     return replace(known, verdict="slower" if single.value > 0 else "faster")
+
+
+def _is_enough(line: _Times, *, is_paired: bool) -> bool:
+    """Tell whether there are enough runs for an interval; the others are no test of anything."""
+    return _shift(line, statistics_of.ALPHA, is_paired=is_paired).low is not None
 
 
 def _shift(line: _Times, alpha: float, *, is_paired: bool) -> statistics_of.Shift:

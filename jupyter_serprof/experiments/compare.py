@@ -15,7 +15,7 @@ from jupyter_serprof.model.units import format_ns
 
 RUNS = 15
 #: With fewer no verdict is possible beside several stages.
-FEWEST_RUNS = 6
+FEWEST_RUNS = 8
 BUDGET_S = 20.0
 MOST_RUNS = 1000
 

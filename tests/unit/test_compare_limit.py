@@ -1,0 +1,94 @@
+"""``--fail-above``: what it takes, what it lets pass, and what it says when it does not."""
+
+from __future__ import annotations
+
+import pytest
+
+from jupyter_serprof.analysis.compare_limit import check, limit_share
+from jupyter_serprof.model import Change, Comparison, RegressionError, SerprofError, UsageError
+
+MS = 1_000_000
+
+
+def change(stage: str = "", low: float | None = 1.2, after_ms: float = 15, **facts: str) -> Change:
+    """Return a line that got half as slow again."""
+    given = {"title": stage or "Wall time", "verdict": "slower", **facts}
+    return Change(
+        stage=stage,
+        before_ns=10 * MS,
+        after_ns=after_ms * MS,
+        ratio=1.5,
+        low=low,
+        high=1.8,
+        **given,  # type: ignore[arg-type]  # texts only
+    )
+
+
+def comparison(*changes: Change, noise: float | None = 0.05) -> Comparison:
+    """Return a comparison of these lines."""
+    return Comparison(before="a", after="b", changes=changes, noise_share=noise)
+
+
+@pytest.mark.parametrize(
+    ("limit", "share"), [("10%", 0.1), ("10", 0.1), (" 2.5 % ", 0.025), ("150%", 1.5), (0.1, 0.1)]
+)
+def test_a_limit_is_percent_as_text_and_a_share_as_number(limit: str | float, share: float) -> None:
+    """As people write it, and as programs do."""
+    assert limit_share(limit) == pytest.approx(share)
+
+
+@pytest.mark.parametrize("limit", ["", "%", "ten", "-5%", "0", "0%", "nan", "inf%", 10, 0, -0.1, 1])
+def test_what_is_no_limit_is_refused_with_one_that_is(limit: str | float) -> None:
+    """Never a limit that lets everything pass by mistake."""
+    with pytest.raises(UsageError, match="10%"):
+        limit_share(limit)
+
+
+def test_a_text_that_may_mean_two_things_is_refused() -> None:
+    """0.1 is a tenth of a percent to some and ten percent to others."""
+    # when
+    with pytest.raises(UsageError) as caught:
+        limit_share("0.1")
+
+    # then
+    assert str(caught.value) == ("--fail-above 0.1 may mean 10% or 0.1%. Write --fail-above 10%")
+    assert limit_share("0.1%") == pytest.approx(0.001)
+
+
+def test_what_is_slower_by_more_raises_and_is_listed() -> None:
+    """Wall time and stages, with their intervals."""
+    # given
+    found = comparison(change(), change("pickle.dumps"))
+
+    # when
+    with pytest.raises(RegressionError) as caught:
+        check(found, "10%")
+
+    # then
+    assert isinstance(caught.value, SerprofError)
+    assert str(caught.value) == (
+        "slower by more than 10.0 %: "
+        "Wall time 1.50 [1.20 to 1.80] times (10.0 ms before, 15.0 ms after); "
+        "pickle.dumps 1.50 [1.20 to 1.80] times (10.0 ms before, 15.0 ms after)"
+    )
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        comparison(change(low=1.09)),  # the interval reaches below the limit
+        comparison(change(), noise=0.3),  # the noise reaches above the interval
+        comparison(change(verdict="cannot tell")),
+        comparison(change(verdict="faster", low=0.5), change("gc", after_ms=0.1)),  # small
+    ],
+)
+def test_what_is_not_sure_or_does_not_matter_passes(found: Comparison) -> None:
+    """A build is not stopped by chance, nor by a stage below a tenth of the wall time."""
+    check(found, "10%")
+
+
+@pytest.mark.parametrize("changes", [(), (change(low=None, reason="1 run is too few"),)])
+def test_a_limit_without_anything_to_judge_by_is_an_error(changes: tuple[Change, ...]) -> None:
+    """A test that can never fail is told, not passed."""
+    with pytest.raises(UsageError, match=r"nothing to judge by: (no wall|1 run is too few)"):
+        check(comparison(*changes), "10%")

@@ -1,0 +1,274 @@
+"""``--compare`` in a shell and ``sp.compare`` with functions: runs of now against a document."""
+
+from __future__ import annotations
+
+import pickle
+from typing import TYPE_CHECKING
+
+import pytest
+from shells import Ran
+
+import jupyter_serprof as sp
+from jupyter_serprof.experiments.compare import Turns, runs_within_budget
+from jupyter_serprof.model import Sweep, Trace, UsageError, load, save_document
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from IPython.core.interactiveshell import InteractiveShell
+
+#: Ten thousand times as much work, on the busiest machine.
+SLOW = "pickle.dumps(list(range(300_000)))"
+FAST = "pickle.dumps([1, 2, 3])"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder, which is the current one."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_code_is_compared_with_a_file(shell: InteractiveShell, folder: Path) -> None:
+    """Saved before, run 15 times now; the document of now carries the comparison."""
+    # given
+    Ran(shell, f"%serprof -q --repeat 6 --save before.serprof.json {FAST}")
+
+    # when
+    ran = Ran(shell, f"%serprof --compare before --save after.serprof.json {SLOW}")
+
+    # then
+    comparison = ran.sweep.comparison
+    assert comparison is not None
+    assert (comparison.before, comparison.after) == (FAST, SLOW)
+    wall = next(c for c in comparison.changes if not c.stage and not c.cold)
+    assert (wall.before_runs, wall.verdict) == (6, "slower")
+    assert wall.after_runs >= 6
+    assert comparison.noise_share is not None
+    assert "Compared with" in ran.bundles[0]["text/plain"]
+    assert load(folder / "after.serprof.json") == ran.sweep
+
+
+def test_code_is_compared_with_a_variable(shell: InteractiveShell, folder: Path) -> None:
+    """A variable that holds a document is meant before a file of its name."""
+    # given
+    Ran(shell, f"%serprof -q --repeat 6 -o before {SLOW}")
+
+    # when
+    ran = Ran(shell, f"%serprof --compare before --repeat 6 {FAST}")
+
+    # then
+    assert not list(folder.iterdir())
+    assert ran.sweep.comparison is not None
+    warm = [c for c in ran.sweep.comparison.changes if not c.stage and not c.cold]
+    assert [(c.after_runs, c.verdict) for c in warm] == [(6, "faster")]
+
+
+def test_a_regression_stops_the_cell_after_the_document_is_shown(shell: InteractiveShell) -> None:
+    """Run All stops there; the numbers are on the screen, and in the variable."""
+    # given
+    Ran(shell, f"%serprof -q --repeat 6 -o before {FAST}")
+
+    # when
+    ran = Ran(shell, f"%serprof --compare before --fail-above 10% -o after {SLOW}\nreached = 1")
+
+    # then
+    assert "RegressionError: slower by more than 10.0 %: Wall time" in ran.err
+    assert not ran.result.success
+    assert "reached" not in shell.user_ns
+    assert ran.sweep == shell.user_ns["after"]
+
+
+def test_what_is_not_slower_passes(shell: InteractiveShell) -> None:
+    """The cell goes on."""
+    # given
+    Ran(shell, f"%serprof -q --repeat 6 -o before {SLOW}")
+
+    # when
+    ran = Ran(shell, f"%serprof -q --compare before --fail-above 10% {FAST}\nreached = 1")
+
+    # then
+    assert ran.result.success
+    assert shell.user_ns["reached"] == 1
+
+
+def test_a_value_is_compared_by_the_transports_of_before(shell: InteractiveShell) -> None:
+    """The round trip has the same variants, so that each has its line."""
+    # given
+    Ran(shell, "%serprof -q --transports pickle --repeat 6 -o before [1, 2, 3]")
+
+    # when
+    ran = Ran(shell, "%serprof --compare before --repeat 6 [1, 2, 3]")
+
+    # then
+    assert [variant.key for variant in ran.sweep.variants] == ["pickle"]
+    assert ran.sweep.comparison is not None
+    assert {change.variant for change in ran.sweep.comparison.changes} == {"pickle"}
+
+
+def test_what_cannot_be_compared_is_shown_and_said(shell: InteractiveShell) -> None:
+    """A round trip against repeats: what was measured is not lost."""
+    # given
+    Ran(shell, "%serprof -q --transports pickle,cloudpickle --repeat 1 -o before [1, 2, 3]")
+
+    # when
+    ran = Ran(shell, f"%serprof --compare before --repeat 1 {FAST}")
+
+    # then
+    assert "nothing can be compared: before has" in ran.err
+    assert "Traceback" not in ran.err
+    assert ran.sweep.comparison is None
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ("--compare missing", "cannot read missing.serprof.json: No such file"),
+        ("--compare number", "number is a int and no document, and there is no file"),
+        ("--compare cut", "cut.serprof.json is not a jupyter_serprof document, or it is cut off"),
+        ("--fail-above 10%", "--fail-above needs something to compare with"),
+        ("--compare number --fail-above ten", "--fail-above needs percent above 0, not 'ten'"),
+    ],
+)
+def test_bad_input_is_told_before_the_code_runs(
+    shell: InteractiveShell, folder: Path, options: str, said: str
+) -> None:
+    """One line, no traceback, and nothing was run."""
+    # given
+    Ran(shell, "number = 1\nruns = []")
+    (folder / "cut.serprof.json").write_text('{"format": "serp', "utf-8")
+
+    # when
+    ran = Ran(shell, f"%serprof {options} runs.append(1)")
+
+    # then
+    assert said in ran.err
+    assert "Traceback" not in ran.err
+    assert shell.user_ns["runs"] == []
+
+
+def test_code_that_raises_keeps_what_was_measured(shell: InteractiveShell) -> None:
+    """The exception is the user's own; the runs before it are shown."""
+    # given
+    Ran(shell, f"%serprof -q -o before {FAST}\ncount = iter(range(9))")
+
+    # when
+    ran = Ran(shell, "%serprof --compare before pickle.dumps(1 // (3 - next(count)))")
+
+    # then
+    assert isinstance(ran.result.error_in_exec, ZeroDivisionError)
+    assert len(ran.sweep.points) == 3
+
+
+def test_a_cell_cannot_be_compared_and_says_how_to(shell: InteractiveShell) -> None:
+    """It runs once; a function can be run 15 times."""
+    # when
+    ran = Ran(shell, "%%serprof --compare before\npickle.dumps(1)")
+
+    # then
+    assert "--compare does not go with a whole cell. Put the code into a function f" in ran.err
+
+
+# Functions
+
+
+def fast() -> object:
+    """Return a pickle of a little."""
+    return pickle.dumps([1, 2, 3])
+
+
+def slow() -> object:
+    """Return a pickle of a lot."""
+    return pickle.dumps(list(range(300_000)))
+
+
+def test_two_functions_run_in_turns() -> None:
+    """First, second, second, first: neither always runs in the wake of the other."""
+    # given
+    order: list[str] = []
+
+    # when
+    turns = Turns([lambda: order.append("a"), lambda: order.append("b")], ["a", "b"], repeat=3)
+    sweep = turns.run()
+
+    # then
+    assert "".join(order) == "ab" + "abbaab"
+    assert [(p.variant, p.cold) for p in sweep.points].count(("before", False)) == 3
+    assert sweep.comparison is not None
+
+
+def test_two_functions_have_a_document_with_their_comparison(tmp_path: Path) -> None:
+    """It is saved and loaded like any other."""
+    # when
+    sweep = sp.compare(fast, slow, repeat=6)
+    save_document(sweep, tmp_path / "x.serprof.json")
+
+    # then
+    assert sweep.comparison is not None
+    warm = [c for c in sweep.comparison.changes if not c.stage and not c.cold]
+    assert [c.verdict for c in warm] == ["slower"]
+    assert (sweep.comparison.before, sweep.comparison.after) == ("fast", "slow")
+    assert load(tmp_path / "x.serprof.json") == sweep
+
+
+def test_documents_and_files_are_compared_without_running_anything(tmp_path: Path) -> None:
+    """A path, a path without its ending, and a document are the same."""
+    # given
+    _, trace = sp.profile(fast)
+    save_document(trace, tmp_path / "before.serprof.json")
+
+    # when
+    found = [
+        sp.compare(before, trace)
+        for before in (tmp_path / "before", str(tmp_path / "before.serprof.json"), trace)
+    ]
+
+    # then
+    assert found[0] == found[1] == found[2]
+    assert found[0].changes[0].ratio == pytest.approx(1)
+
+
+def test_a_function_is_compared_with_a_document_and_may_fail() -> None:
+    """The error carries what was measured."""
+    # given
+    before = sp.compare(fast, fast, repeat=6)
+    only = Sweep(
+        name="fast", started="", variants=before.variants[:1],
+        points=tuple(p for p in before.points if p.variant == "before"),
+    )  # fmt: skip
+
+    # when
+    with pytest.raises(sp.RegressionError) as caught:
+        sp.compare(only, slow, repeat=6, fail_above=0.1)
+
+    # then
+    document = caught.value.document
+    assert isinstance(document, Sweep)
+    assert len(document.points) == 7
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        (fast, Trace(name="", started="", wall_ns=1), "Turn them"),
+        (1, fast, "cannot compare a int"),
+        (fast, None, "cannot compare a NoneType"),
+    ],
+)
+def test_what_is_neither_is_refused(before: object, after: object, said: str) -> None:
+    """With what would do."""
+    with pytest.raises(UsageError, match=said):
+        sp.compare(before, after)  # type: ignore[call-overload]  # that is the mistake
+
+
+@pytest.mark.parametrize("repeat", [0, -1, 1001, 1.5, True])
+def test_a_bad_number_of_runs_is_refused_before_anything_runs(repeat: object) -> None:
+    """Also a float, and a truth value."""
+    with pytest.raises(UsageError, match="repeat is"):
+        sp.compare(fast, lambda: pytest.fail("it ran"), repeat=repeat)  # type: ignore[call-overload]
+
+
+@pytest.mark.parametrize(("first_s", "count"), [(0.001, 15), (2, 10), (60, 8)])
+def test_long_runs_are_made_less_often(first_s: float, count: int) -> None:
+    """Fifteen, or as many as 20 s allow, and never too few for a verdict."""
+    assert runs_within_budget(round(first_s * 1e9)) == count

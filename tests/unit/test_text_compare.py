@@ -1,0 +1,108 @@
+"""A comparison in characters: readable at any width, nothing told that is not known."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from jupyter_serprof.analysis import analyse
+from jupyter_serprof.model import Change, Comparison
+from jupyter_serprof.testing import make_trace
+from jupyter_serprof.views.cells import width
+from jupyter_serprof.views.text import text
+from jupyter_serprof.views.text_compare import comparison_lines
+
+MS = 1_000_000
+WALL = Change("", "Wall time", 10 * MS, 12.5 * MS, "slower", 1.25, 1.2, 1.3, 15, 15)
+COLD = replace(
+    WALL, cold=True, low=None, high=None, before_runs=1, verdict="cannot tell",
+    reason="1 run before and 1 after are too few for an interval. Run each side again: --repeat 15",
+)  # fmt: skip
+PICKLE = Change("pickle.dumps", "Pickle", 8 * MS, 7 * MS, "faster", 0.875, 0.8, 0.95, 15, 15)
+GONE = Change("gc", "Garbage collection", 1 * MS, None, "only before")
+TINY = replace(PICKLE, stage="x", title="Tiny", reason="below 1 % of the wall time")
+FOUND = Comparison(
+    before="f()",
+    after="f()",
+    changes=(WALL, PICKLE, GONE, TINY),
+    noise_share=0.034,
+    method="Intervals.",
+    notes=("other versions",),
+)
+
+
+def test_a_comparison_is_a_sentence_a_table_and_notes() -> None:
+    """What the eye needs first is first; tiny stages are counted, not shown."""
+    assert comparison_lines(FOUND, 100) == [
+        "Compared with f(): slower, 1.25× of the time before, [1.20× to 1.30×].",  # noqa: RUF001
+        "stage                before    after  ratio     95 % interval  verdict",
+        "Wall time           10.0 ms  12.5 ms  1.25×  [1.20× to 1.30×]  slower",  # noqa: RUF001
+        "Pickle              8.00 ms  7.00 ms  0.88×  [0.80× to 0.95×]  faster",  # noqa: RUF001
+        "Garbage collection  1.00 ms        –    n/a                    only before",  # noqa: RUF001
+        "note  1 more line (cold runs, small stages) in the document",
+        "note  other versions",
+        "note  noise here, the same against itself: ±3.4 %",
+        "note  Intervals.",
+    ]
+
+
+@pytest.mark.parametrize("columns", [40, 60, 80, 100])
+def test_no_line_is_wider_than_asked(columns: int) -> None:
+    """Names from anywhere, on any terminal."""
+    # given
+    long = replace(PICKLE, title="ジ" * 60, reason="within noise (±24.9 %)", verdict="cannot tell")
+    found = replace(FOUND, before="x" * 90 + "\x1b[31m", changes=(COLD, *FOUND.changes, long))
+
+    # when
+    lines = comparison_lines(found, columns)
+
+    # then
+    assert all(width(line) <= columns for line in lines)
+    assert not any("\x1b" in line for line in lines)
+    assert any("cannot tell" in line for line in lines)
+
+
+def test_cold_and_warm_stand_apart_and_one_cold_run_takes_one_line() -> None:
+    """Its stages say nothing that its wall time does not."""
+    # given
+    warm = [replace(change, cold=False, variant="code") for change in (WALL, PICKLE)]
+    cold = [replace(change, variant="code") for change in (COLD, replace(COLD, stage="gc"))]
+
+    # when
+    lines = comparison_lines(replace(FOUND, changes=(*cold, *warm)), 100)
+
+    # then
+    assert lines[0].startswith("Compared with f(): slower")
+    assert lines[1] == "cold"
+    assert lines[4] == "warm"
+    assert sum("too few for an interval" in line for line in lines) == 1
+
+
+def test_several_variants_are_counted_above_and_named_below() -> None:
+    """A round trip has a verdict for each transport."""
+    # given
+    walls = tuple(
+        replace(WALL, variant=key, size_bytes=8_000_000, cold=False, verdict=verdict)
+        for key, verdict in (("ray", "slower"), ("dask", "faster"), ("pickle", "slower"))
+    )
+
+    # when
+    lines = comparison_lines(replace(FOUND, changes=walls), 100)
+
+    # then
+    assert lines[0] == "Compared with f(): 2 slower, 1 faster."
+    assert lines[1] == "ray, 8.00 MB, warm"
+
+
+def test_a_document_shows_its_comparison() -> None:
+    """Below the stages, in the same text."""
+    # given
+    trace = analyse(make_trace([("pickle.dumps", "client/main", 0, 5)]))
+
+    # when
+    said = text(replace(trace, comparison=FOUND))
+
+    # then
+    assert "Compared with f(): slower" in said
+    assert "Compared" not in text(trace)
