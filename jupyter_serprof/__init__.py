@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         blame,
         compare,
         graphstages,
+        import_timeline,
         load,
         predict,
         profile,
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
         show,
         span,
         sweep,
+        to_dataframe,
+        to_markdown,
     )
     from jupyter_serprof.model import RegressionError, SerprofError, Sweep, Trace
 
@@ -37,6 +40,7 @@ __all__ = [
     "blame",
     "compare",
     "graphstages",
+    "import_timeline",
     "load",
     "predict",
     "profile",
@@ -46,6 +50,8 @@ __all__ = [
     "show",
     "span",
     "sweep",
+    "to_dataframe",
+    "to_markdown",
 ]
 
 _MODEL_NAMES = ("RegressionError", "SerprofError", "Sweep", "Trace")

@@ -10,6 +10,7 @@ from jupyter_serprof.api.comparisons import (
     limit_share,
 )
 from jupyter_serprof.api.documents import save, show
+from jupyter_serprof.api.exports import import_timeline, load, to_dataframe, to_markdown
 from jupyter_serprof.api.predictions import predict
 from jupyter_serprof.api.recordings import profile, record
 from jupyter_serprof.api.roundtrips import roundtrip
@@ -25,7 +26,6 @@ from jupyter_serprof.experiments.roundtrip import RoundTrip
 from jupyter_serprof.experiments.sweep import SizeSweep, SweepProgress
 from jupyter_serprof.experiments.sweep_memory import MemoryGuard
 from jupyter_serprof.experiments.sweep_plan import log_spaced
-from jupyter_serprof.model import load
 from jupyter_serprof.views.bundle import bundle
 from jupyter_serprof.views.live import Live
 
@@ -46,6 +46,7 @@ __all__ = [
     "document_of",
     "explained",
     "graphstages",
+    "import_timeline",
     "limit_share",
     "list_collections",
     "load",
@@ -62,5 +63,7 @@ __all__ = [
     "span",
     "stage_recording",
     "sweep",
+    "to_dataframe",
+    "to_markdown",
     "transports_of",
 ]

@@ -9,6 +9,7 @@ from typing import overload
 
 from jupyter_serprof.analysis.compare import compare as compare_documents
 from jupyter_serprof.analysis.compare_limit import check, limit_share
+from jupyter_serprof.api.exports import load
 from jupyter_serprof.experiments.compare import (
     Turns,
     checked_runs,
@@ -17,7 +18,7 @@ from jupyter_serprof.experiments.compare import (
 )
 from jupyter_serprof.experiments.recording import Recording
 from jupyter_serprof.experiments.repeat import Repeats
-from jupyter_serprof.model import Comparison, RegressionError, Sweep, Trace, UsageError, load
+from jupyter_serprof.model import Comparison, RegressionError, Sweep, Trace, UsageError
 from jupyter_serprof.model.files import SUFFIX
 
 __all__ = ["check_limit", "compare", "document_of", "limit_share"]

@@ -6,8 +6,9 @@ import os
 import sys
 from pathlib import Path
 
+from jupyter_serprof.api.exports import exported
 from jupyter_serprof.model import Sweep, Trace, UsageError, save_document
-from jupyter_serprof.model.files import write_whole
+from jupyter_serprof.model.files import SUFFIX, write_whole
 from jupyter_serprof.views.bundle import bundle
 from jupyter_serprof.views.figure import png, svg
 from jupyter_serprof.views.html import html
@@ -35,7 +36,9 @@ def show(document: Trace | Sweep, view: str | None = None) -> None:
 def save(document: Trace | Sweep, path: str | os.PathLike[str]) -> None:
     """Write a document: ``.serprof.json``, ``.png`` or ``.svg`` as a picture, ``.html`` as a page.
 
-    The page is complete in itself: it opens offline and asks for nothing.
+    The page is complete in itself: it opens offline and asks for nothing. ``.trace.json`` opens in
+    the Perfetto UI and in speedscope, ``.csv`` has the spans of a trace or the points of a sweep,
+    ``.md`` is a table for an issue. A name without an ending gets ``.serprof.json``.
 
     Raises
     ------
@@ -44,8 +47,12 @@ def save(document: Trace | Sweep, path: str | os.PathLike[str]) -> None:
     DocumentError
         If the file cannot be written; what was there before is still there.
     """
-    ending = os.fspath(path).lower()
-    if ending.endswith(".json"):
+    path = os.fspath(path) + ("" if Path(path).suffix else SUFFIX)
+    ending = path.lower()
+    other = exported(document, ending)
+    if other is not None:
+        write_whole(Path(path), other.encode("utf-8", "replace"))
+    elif ending.endswith(".json"):
         save_document(document, path)
     elif ending.endswith(".png"):
         write_whole(Path(path), png(document))
@@ -56,6 +63,6 @@ def save(document: Trace | Sweep, path: str | os.PathLike[str]) -> None:
     else:
         message = (
             f"cannot tell how to save {Path(path).name!r}; end the name with .serprof.json, "
-            ".html, .png or .svg, e.g. --save run.serprof.json"
+            ".html, .png, .svg, .md, .csv or .trace.json, e.g. --save run.serprof.json"
         )
         raise UsageError(message)

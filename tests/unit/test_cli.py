@@ -1,0 +1,137 @@
+"""``python -m jupyter_serprof``: the main job without IPython, in the manner of timeit."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from jupyter_serprof.cli import main
+from jupyter_serprof.model import Sweep, Trace, load
+
+FAST = ["-s", "import pickle", "pickle.dumps([1, 2, 3])"]
+SLOW = ["-s", "import pickle", "pickle.dumps(list(range(300_000)))"]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder, which is the current one."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run(*arguments: str) -> int:
+    """Run the command in this process, in a namespace of its own."""
+    return main(arguments, {"__name__": "__main__"})
+
+
+def python(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run the command as a user does."""
+    command = [sys.executable, "-m", "jupyter_serprof", *arguments]
+    return subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, timeout=120, check=False
+    )
+
+
+def test_a_statement_is_shown_and_saved_without_ipython(folder: Path) -> None:
+    """Several -s and several statements are lines; classes of the setup can be pickled by name."""
+    # when
+    ran = python(
+        folder,
+        *("-s", "import pickle, sys", "-s", "class A:\n    pass"),
+        *("--save", "x.serprof.json", "a = A()", "pickle.dumps(a)"),
+        "assert 'IPython' not in sys.modules",
+    )
+
+    # then
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert "Pickle" in ran.stdout
+    assert isinstance(load(folder / "x.serprof.json"), Trace)
+
+
+def test_a_regression_gives_the_exit_code_of_a_failed_test(folder: Path) -> None:
+    """Nothing else is needed in CI: the table on stdout, the reason on stderr, 1."""
+    # given
+    python(folder, "-q", "-n", "6", "--save", "before", *FAST)
+
+    # when
+    ran = python(folder, "--compare", "before", "--fail-above", "10%", *SLOW)
+
+    # then
+    assert ran.returncode == 1
+    assert ran.stderr.startswith("RegressionError: slower by more than 10.0 %: Wall time")
+    assert "Compared with pickle.dumps([1, 2, 3]): slower" in ran.stdout
+    assert "Traceback" not in ran.stderr
+
+
+def test_what_is_not_slower_gives_zero(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """And -q keeps quiet."""
+    # given
+    run("-q", "-n", "6", "--save", "before.serprof.json", *SLOW)
+
+    # when
+    code = run("-q", "--compare", "before.serprof.json", "--fail-above", "10%", *FAST)
+
+    # then
+    assert code == 0
+    assert capsys.readouterr() == ("", "")
+    assert isinstance(load(folder / "before.serprof.json"), Sweep)
+
+
+def test_a_value_makes_the_round_trip(folder: Path) -> None:
+    """Through the transports that were asked for."""
+    # when
+    code = run("-q", "--transports", "pickle", "-n", "2", "--save", "x.serprof.json", "[1, 2]")
+
+    # then
+    sweep = load(folder / "x.serprof.json")
+    assert code == 0
+    assert isinstance(sweep, Sweep)
+    assert [point.variant for point in sweep.points] == ["pickle"] * 3
+
+
+def test_help_shows_what_to_type(capsys: pytest.CaptureFixture[str]) -> None:
+    """Examples first."""
+    # when
+    code = run("-h")
+
+    # then
+    out = capsys.readouterr().out
+    assert code == 0
+    assert "--fail-above PERCENT" in out
+    assert "python -m jupyter_serprof --compare" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        ([], 2, "the following arguments are required: STATEMENT"),
+        (["--unknown", "1"], 2, "unrecognized arguments: --unknown"),
+        (["-n", "0", "1"], 2, "a number of warm runs from 1 to 1000, not '0'"),
+        (["x ="], 2, "SyntaxError: invalid syntax"),
+        (["a\0b"], 2, "null"),
+        (["--compare", "missing", "1"], 2, "cannot read missing.serprof.json"),
+        (["--fail-above", "10%", "1"], 2, "--fail-above needs something to compare with"),
+        (["--transports", "pickle", "a = 1"], 2, "--transports sends a value"),
+        (["--transports", "pikle", "1"], 2, "unknown transport 'pikle'; did you mean pickle?"),
+        (["--save", "x.doc", "import pickle; pickle.dumps(1)"], 2, "cannot tell how to save"),
+        (["1 / 0"], 1, "ZeroDivisionError: division by zero"),
+        (["-s", "1 / 0", "1"], 1, 'File "<setup>", line 1'),
+        (["raise KeyboardInterrupt"], 130, "interrupted"),
+    ],
+)
+def test_bad_input_has_a_sentence_and_a_code(
+    capsys: pytest.CaptureFixture[str], folder: Path, arguments: list[str], code: int, said: str
+) -> None:
+    """2 for a command that cannot be understood, 1 for a program that raised; no frames of ours."""
+    # when
+    given = run(*arguments)
+
+    # then
+    err = capsys.readouterr().err
+    assert given == code
+    assert said in err
+    assert "cli.py" not in err
+    assert list(folder.iterdir()) == []
