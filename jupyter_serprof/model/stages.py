@@ -10,9 +10,11 @@ from dataclasses import replace
 
 from jupyter_serprof.model.road import Stage
 from jupyter_serprof.model.stages_dask import DASK_STAGES
+from jupyter_serprof.model.stages_split import SPLIT_OF_DUMPS, SPLIT_OF_LOADS
 
 _ALL = (
     Stage("pickle.dumps", "Pickle", 10, "pickle", note="pickle or cloudpickle, called directly"),
+    *SPLIT_OF_DUMPS,
     Stage(
         "ray.export",
         "Function export",
@@ -77,6 +79,14 @@ _ALL = (
         note="serialization of the result and its copy into the store, on the worker",
     ),
     Stage(
+        "memory.move",
+        "Move",
+        48,
+        "move",
+        note="one copy of everything that was written into memory that is known already, as a "
+        "store or a socket makes",
+    ),
+    Stage(
         "network.wire",
         "Wire",
         49,
@@ -119,6 +129,7 @@ _ALL = (
     Stage("ray.unpickle", "Unpickle in get", 58, "pickle", note="pickle.loads inside ray.get"),
     *DASK_STAGES,
     Stage("pickle.loads", "Unpickle", 90, "pickle", note="pickle or cloudpickle, called directly"),
+    *SPLIT_OF_LOADS,
     Stage(
         "python.wait",
         "Wait for threads",
