@@ -62,7 +62,8 @@ def blame_sentence(anatomy: Anatomy) -> str:
     total = format_bytes(anatomy.total_bytes)
     part = culprit(anatomy)
     if part is None:
-        return f"{anatomy.name} is {total} when pickled: no part of it has most"
+        has_parts = len(anatomy.parts) > 1
+        return f"{anatomy.name} is {total} when pickled" + ": no part has most" * has_parts
     share = format_share(part.bytes / anatomy.total_bytes, decimals=0)
     kind = f"{format_count(part.count)} {part.kind}" if part.count > 1 else part.kind
     return f"{part.path} is {share} of {total} ({kind})"

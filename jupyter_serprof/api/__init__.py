@@ -17,7 +17,9 @@ from jupyter_serprof.api.roundtrips import roundtrip
 from jupyter_serprof.api.stages import graphstages
 from jupyter_serprof.api.sweeps import size_sweep, sweep
 from jupyter_serprof.capture.marks import span
+from jupyter_serprof.experiments.blame_recording import BlameRun
 from jupyter_serprof.experiments.compare import compared, runs_within_budget, transports_of
+from jupyter_serprof.experiments.dask_blame import blame_graph
 from jupyter_serprof.experiments.dask_values import list_collections, require_dask
 from jupyter_serprof.experiments.graphstages import GraphStages, explained, stage_recording
 from jupyter_serprof.experiments.recording import Recording
@@ -30,6 +32,7 @@ from jupyter_serprof.views.bundle import bundle
 from jupyter_serprof.views.live import Live
 
 __all__ = [
+    "BlameRun",
     "GraphStages",
     "Live",
     "MemoryGuard",
@@ -39,6 +42,7 @@ __all__ = [
     "SizeSweep",
     "SweepProgress",
     "blame",
+    "blame_graph",
     "bundle",
     "check_limit",
     "compare",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 
+from jupyter_serprof.experiments.blame_recording import BlamingRecording
 from jupyter_serprof.experiments.recording import Recording
 from jupyter_serprof.model import Trace
 
@@ -12,7 +13,7 @@ Given = ParamSpec("Given")
 Result = TypeVar("Result")
 
 
-def record(name: str = "recording", *, detail: bool = False) -> Recording:
+def record(name: str = "recording", *, detail: bool = False, blame: bool = False) -> Recording:
     """Record a block of code with every probe that is available.
 
     Parameters
@@ -21,6 +22,9 @@ def record(name: str = "recording", *, detail: bool = False) -> Recording:
         What the document is called.
     detail
         Tell waiting, pulling and mapping of ``ray.get`` apart, at the price of two calls each.
+    blame
+        Hold the three largest values that cross until ``recording.trace`` is asked for, and open
+        them then.
 
     Returns
     -------
@@ -35,7 +39,7 @@ def record(name: str = "recording", *, detail: bool = False) -> Recording:
     >>> [span.stage for span in recording.trace.spans]
     ['pickle.dumps']
     """
-    return Recording(name, detail=detail)
+    return (BlamingRecording if blame else Recording)(name, detail=detail)
 
 
 def profile(

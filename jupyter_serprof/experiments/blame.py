@@ -1,12 +1,14 @@
-"""``sp.blame``: the anatomy of one object."""
+"""The anatomy of one object, and its plain pickle beside it."""
 
 from __future__ import annotations
 
 import math
+import pickle
 import time
 
 from jupyter_serprof.experiments.anatomy_descent import Descent
 from jupyter_serprof.experiments.anatomy_tree import anatomy_of
+from jupyter_serprof.experiments.culprits import told
 from jupyter_serprof.model import Anatomy, UsageError
 
 BUDGET_S = 30.0
@@ -37,20 +39,43 @@ class Blame:
     ) -> None:
         _check(budget_s, protocol)
         self._name, self._budget_s, self._protocol = name, budget_s, protocol
-        self._value = unwrapped(value)
+        self.value = unwrapped(value)
         self._descent: Descent | None = None
 
     def run(self) -> Anatomy:
         """Make the anatomy."""
         deadline = time.monotonic() + self._budget_s
-        self._descent = Descent(self._value, self._name, deadline, self._protocol)
+        self._descent = Descent(self.value, self._name, deadline, self._protocol)
         self._descent.run()
         return self.anatomy
+
+    @property
+    def was_interrupted(self) -> bool:
+        """Tell whether the user interrupted it."""
+        return self._descent is not None and self._descent.was_interrupted
 
     @property
     def anatomy(self) -> Anatomy:
         """What is known until now."""
         return Anatomy(name=self._name) if self._descent is None else anatomy_of(self._descent)
+
+
+def pickle_and_back(value: object) -> str:
+    """Make a plain pickle of a value and a value of it; return what went wrong, or nothing.
+
+    A recording around it sees both: with the anatomy they make the picture of one object.
+    """
+    import cloudpickle
+
+    try:
+        data = cloudpickle.dumps(value, protocol=5)
+    except Exception:  # noqa: BLE001  (the anatomy says what, and where)
+        return ""
+    try:
+        pickle.loads(data)  # noqa: S301  (its own pickle)
+    except Exception as error:  # noqa: BLE001  (reducers of users raise anything)
+        return f"its pickle cannot be loaded again: {told(error)}"
+    return ""
 
 
 def unwrapped(value: object) -> object:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from jupyter_serprof.experiments.blame_recording import BlamingRecording
 from jupyter_serprof.experiments.dask_unpicklable import unpicklable_notes
 from jupyter_serprof.experiments.dask_values import (
     asynchronous_client,
@@ -41,9 +42,10 @@ class ComputationTimeoutError(SerprofError):
     """A computation was given up because it took longer than was asked for."""
 
 
-def stage_recording(name: str, *, detail: bool = False) -> Recording:
+def stage_recording(name: str, *, detail: bool = False, blame: bool = False) -> Recording:
     """Return a recording that also sees the construction of graphs."""
-    return Recording(name, detail=detail, also=(ConstructionSampler(),))
+    kind = BlamingRecording if blame else Recording
+    return kind(name, detail=detail, also=(ConstructionSampler(),))
 
 
 @dataclass(eq=False, slots=True)

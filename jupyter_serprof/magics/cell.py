@@ -52,7 +52,7 @@ def _recording(syntax: Syntax, options: Options) -> Any:  # noqa: ANN401  (a Rec
     from jupyter_serprof import api
 
     record = api.stage_recording if syntax is GRAPHSTAGES else api.record
-    return record(options.name or "cell", detail=options.detail)
+    return record(options.name or "cell", detail=options.detail, blame=options.blame)
 
 
 def _trace(

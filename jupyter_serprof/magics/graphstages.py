@@ -10,7 +10,7 @@ from jupyter_serprof.magics.show import finish, finish_failed, usage_errors
 from jupyter_serprof.model import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from IPython.core.interactiveshell import InteractiveShell
 
@@ -56,8 +56,13 @@ def _run_expression(shell: InteractiveShell, options: Options, code: Code) -> No
     from jupyter_serprof import api
 
     __tracebackhide__ = True
+    held: list[object] = []
     stages = api.GraphStages(
-        code.call, _name(options), options.compute, options.timeout, options.detail
+        _holding(code, held) if options.blame else code.call,
+        _name(options),
+        options.compute,
+        options.timeout,
+        options.detail,
     )
     try:
         trace = stages.run()
@@ -67,7 +72,21 @@ def _run_expression(shell: InteractiveShell, options: Options, code: Code) -> No
         if stages.has_spans or isinstance(error, KeyboardInterrupt):
             finish_failed(shell, options, stages.trace)
         raise
+    if options.blame:
+        trace = api.blame_graph(trace, held.pop())
     finish(shell, options, trace)
+
+
+def _holding(code: Code, held: list[object]) -> Callable[[], object]:
+    """Return what runs the code and holds its value until it is opened."""
+
+    def call() -> object:
+        __tracebackhide__ = True
+        value = code.call()
+        held.append(value)
+        return value
+
+    return call
 
 
 def _run_statement(shell: InteractiveShell, options: Options, code: Code) -> None:
@@ -81,7 +100,7 @@ def _run_statement(shell: InteractiveShell, options: Options, code: Code) -> Non
                 f"Assign first, then: %graphstages {flag} NAME"
             )
             raise UsageError(message)
-    recording = api.stage_recording(_name(options), detail=options.detail)
+    recording = api.stage_recording(_name(options), detail=options.detail, blame=options.blame)
     try:
         with recording:
             code.call()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from jupyter_serprof.magics.blame import check_blame, run_blame
 from jupyter_serprof.magics.code import Code, compile_code
 from jupyter_serprof.magics.compare import check_options, run_compare
 from jupyter_serprof.magics.options import Options, help_text, parse
@@ -30,10 +31,14 @@ def run_line(shell: InteractiveShell, line: str, local_ns: dict[str, object] | N
             print(help_text())  # noqa: T201  (what was asked for)
             return
         check_options(options)
+        check_blame(options)
         if options.sweep is not None:
             _sweep(shell, options, options.sweep, local_ns)
             return
         code = compile_code(shell, options.code, local_ns)
+        if options.blame:
+            run_blame(shell, options, code)
+            return
         if options.compare is None:
             _run(shell, options, code)
             return

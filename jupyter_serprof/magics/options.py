@@ -25,6 +25,7 @@ class Options:
     compute: bool = False
     timeout: float | None = None
     detail: bool = False
+    blame: bool = False
     save: str | None = None
     compare: str | None = None
     fail_above: str | None = None
@@ -60,6 +61,8 @@ _SAVE = (
     """write x.serprof.json (also as: x), x.html, x.png, x.svg, x.md, x.csv
                        or x.trace.json (opens in Perfetto and speedscope)""",
 )
+_BLAME = """open the value (of a cell: the largest that crossed): the bytes of each part,
+                       and every part that cannot be pickled"""
 _COMPARE = "run it now, 15 times, and compare it with a document"
 _TRANSPORTS = """round trip through pickle,pickle4,pickle-oob,cloudpickle,ray,
                        ray-serializer,ray-chunked,dask,dask-scatter,arrow,npy,joblib,lz4,zstd;
@@ -76,6 +79,7 @@ FLAGS: dict[str, tuple[str, str, str]] = {
     "--transports": ("transports", "LIST", _TRANSPORTS),
     "--sweep": ("sweep", "n=FROM:TO:COUNT", _SWEEP),
     "--detail": ("detail", "", "tell wait, pull and map of ray.get apart (two more calls each)"),
+    "--blame": ("blame", "", _BLAME),
     "--save": _SAVE,
     "--compare": ("compare", "FILE_OR_NAME", _COMPARE),
     "--fail-above": ("fail_above", "PERCENT", "with --compare: raise if it got slower by more"),
@@ -115,6 +119,7 @@ GRAPHSTAGES = Syntax(
         "--compute": ("compute", "", "compute the collection and gather it, instead of persist"),
         "--timeout": ("timeout", "SECONDS", "give up waiting after so many seconds"),
         "--detail": ("detail", "", "look closer, at the price of some time"),
+        "--blame": ("blame", "", "open the objects that the graph embeds: the bytes of each part"),
         "--save": _SAVE,
         "-q": _QUIET,
         "-h": _HELP,

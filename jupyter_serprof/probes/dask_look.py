@@ -152,6 +152,20 @@ def graph_bytes(graph: object, *, seconds: float = _SECONDS) -> GraphBytes:
         return _Look(graph, last, deadline).result()
 
 
+def graph_objects(graph: object, deadline: float) -> list[Found]:
+    """Return the large objects of a graph themselves, for a closer look.
+
+    Parameters
+    ----------
+    deadline
+        On the clock of `time.monotonic`.
+    """
+    *_, kind = pickler_kinds()
+    look = _Look(graph, kind, deadline)
+    look.result()
+    return look.found()
+
+
 @contextmanager
 def paused_collector() -> Iterator[None]:
     """Keep the garbage collector out: it would look through the whole graph again and again."""
@@ -175,7 +189,7 @@ class _Layer:
 
 
 @dataclass(slots=True)
-class _Found:
+class Found:
     """A large object and the sections that hold it."""
 
     large: Large
@@ -196,7 +210,7 @@ class _Look:
         self._layers: dict[str, _Layer] = defaultdict(_Layer)
         self._keys: list[tuple[int, int, KeyBytes]] = []
         self._number = 0
-        self._found: dict[int, _Found] = {}
+        self._found: dict[int, Found] = {}
         self._not_opened: list[str] = []
 
     def result(self) -> GraphBytes:
@@ -215,6 +229,10 @@ class _Look:
             pickler=self._kind.name,
             not_opened=tuple(self._not_opened),
         )
+
+    def found(self) -> list[Found]:
+        """Return what was opened."""
+        return list(self._found.values())
 
     def _is_late(self) -> bool:
         return time.monotonic() > self._deadline
@@ -276,16 +294,16 @@ class _Look:
         for large in found:
             lasting = self._lasting(large, value)
             if id(lasting.value) not in self._found:
-                self._found[id(lasting.value)] = _Found(lasting, section.layer, where)
+                self._found[id(lasting.value)] = Found(lasting, section.layer, where)
                 new += large.size_bytes
         return new
 
     def _lasting(self, large: Large, value: object) -> Large:
         """Return the object itself, or the innermost around it that a second pickle meets again."""
         chain = [large.value, *large.owners]
-        for candidate in chain:
+        for at, candidate in enumerate(chain, 1):
             if References([candidate], self._kind).inside(value):
-                return Large(candidate, large.size_bytes)
+                return Large(candidate, large.size_bytes, tuple(chain[at:]))
         return large
 
     def _count_references(self) -> None:
@@ -307,7 +325,7 @@ class _Look:
             for found in founds:
                 found.is_counted = False
 
-    def _refer(self, found: _Found, section: Section) -> None:
+    def _refer(self, found: Found, section: Section) -> None:
         if section.times is None:
             found.is_counted = False
             self._layers[section.layer].is_predictable = False
@@ -322,7 +340,7 @@ class _Look:
         crossing = layer.small_crossing_bytes + large if layer.is_predictable else None
         return LayerBytes(name, layer.size_bytes, layer.tasks, crossing)
 
-    def _object(self, found: _Found) -> ObjectBytes:
+    def _object(self, found: Found) -> ObjectBytes:
         count = sum(found.references.values()) if found.is_counted else None
         kind = label(found.large.value)
         return ObjectBytes(found.layer, found.key, kind, found.large.size_bytes, count)

@@ -29,14 +29,15 @@ _UNPICKLABLE = "unpicklable"
 def anatomy_blocks(trace: Trace, columns: int) -> Iterator[list[str]]:
     """Yield the lines of each anatomy, at most so many columns wide."""
     for anatomy in trace.anatomies:
-        yield anatomy_lines(anatomy, columns)
+        is_told = trace.summary is not None and blame_sentence(anatomy) in trace.summary.headline
+        yield anatomy_lines(anatomy, columns, has_title=not is_told)
 
 
-def anatomy_lines(anatomy: Anatomy, columns: int) -> list[str]:
+def anatomy_lines(anatomy: Anatomy, columns: int, *, has_title: bool = True) -> list[str]:
     """Return an anatomy as a table: what cannot be pickled first, then the largest."""
     bad = [line for part in unpicklable_parts(anatomy) for line in _bad(part, columns)]
     rows = _rows(anatomy)
-    title = wrap(clean(blame_sentence(anatomy)), columns)
+    title = wrap(clean(blame_sentence(anatomy)), columns) if has_title else []
     table = [clip(line, columns) for line in side_by_side(_fitting(anatomy, rows, columns))]
     said = [f"{part.path}: {part.note}" for part in _noted(rows)]
     notes = [line for text in (*anatomy.notes, *said) for line in hang("note", text, columns)]

@@ -1,0 +1,135 @@
+"""Recordings with anatomies: one value and its plain pickle, or the largest values of a block."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+
+from jupyter_serprof.analysis.anatomy import blame_facts, blame_sentence, largest_sentence
+from jupyter_serprof.experiments.blame import BUDGET_S, Blame, pickle_and_back
+from jupyter_serprof.experiments.blame_keeper import Keeper
+from jupyter_serprof.experiments.recording import Recording
+from jupyter_serprof.model import Anatomy, Summary, Trace
+from jupyter_serprof.probes import Probe
+
+_SEPARATE = "the anatomy is a separate pass after the timed run"
+
+
+class BlameRun:
+    """One value: its plain pickle and back, recorded, then its anatomy.
+
+    An interrupt leaves what is known in `trace`.
+    """
+
+    def __init__(
+        self,
+        value: object,
+        name: str = "it",
+        budget_s: float = BUDGET_S,
+        *,
+        detail: bool = False,
+    ) -> None:
+        self._blame = Blame(value, name, budget_s)
+        self._recording = Recording(name, detail=detail)
+        self._error = ""
+
+    def run(self) -> Trace:
+        """Pickle it, open it."""
+        __tracebackhide__ = True
+        with self._recording:
+            self._error = pickle_and_back(self._blame.value)
+        self._blame.run()
+        return self.trace
+
+    @property
+    def trace(self) -> Trace:
+        """The document of what is known until now."""
+        notes = [f"{self._error}"] if self._error else []
+        trace = with_anatomies(self._recording.trace, [self._blame.anatomy], notes)
+        return replace(trace, summary=_summary(trace))
+
+
+class BlamingRecording(Recording):
+    """A recording that opens the largest values that crossed in it, after it has ended.
+
+    The values are held until `trace` is asked for, not longer.
+    """
+
+    def __init__(self, name: str, *, detail: bool, also: Sequence[Probe] = ()) -> None:
+        super().__init__(name, detail=detail, also=also)
+        self._keeper = Keeper()
+        self._blamed: Trace | None = None
+
+    def start(self) -> None:
+        """Keep what crosses, and record."""
+        self._keeper.start()
+        super().start()
+
+    def stop(self, error_type: type[BaseException] | None = None) -> None:
+        """Stop both."""
+        super().stop(error_type)
+        self._keeper.stop()
+
+    @property
+    def trace(self) -> Trace:
+        """The trace of the block, with the anatomies of its largest values.
+
+        An interrupt ends the anatomies, not the document: the block itself has ended.
+        """
+        if self._blamed is None:
+            trace = super().trace
+            anatomies = anatomies_of(self._keeper.values())
+            self._keeper.clear()
+            notes = [] if anatomies else ["nothing crossed that could be opened"]
+            self._blamed = with_anatomies(trace, anatomies, notes)
+        return self._blamed
+
+
+def anatomies_of(
+    values: Sequence[object], names: Sequence[str] = (), budget_s: float = BUDGET_S
+) -> list[Anatomy]:
+    """Return the anatomies of several values; an interrupt ends the last one early."""
+    made = []
+    for at, value in enumerate(values):
+        name = names[at] if at < len(names) else name_of(value)
+        blame = Blame(value, name, budget_s / len(values))
+        with suppress(KeyboardInterrupt):
+            blame.run()
+        made.append(blame.anatomy)
+        if blame.was_interrupted:
+            break
+    return made
+
+
+def name_of(value: object) -> str:
+    """Return the name that the notebook has for a value, else that of its type."""
+    main = vars(sys.modules["__main__"]) if "__main__" in sys.modules else {}
+    for name, known in list(main.items()):
+        if known is value and not name.startswith("_"):
+            return name
+    own = getattr(value, "__name__", None)
+    return own if isinstance(own, str) else f"<{type(value).__name__}>"
+
+
+def with_anatomies(trace: Trace, anatomies: Sequence[Anatomy], notes: Sequence[str] = ()) -> Trace:
+    """Return the trace with anatomies; its facts name the largest culprit."""
+    summary = trace.summary or Summary("")
+    sentence = largest_sentence(anatomies)
+    facts = (*summary.facts, *([sentence, _SEPARATE] if sentence else []))
+    return replace(
+        trace,
+        anatomies=(*trace.anatomies, *anatomies),
+        summary=replace(summary, facts=facts),
+        quality=replace(trace.quality, notes=(*notes, *trace.quality.notes)),
+    )
+
+
+def _summary(trace: Trace) -> Summary:
+    """Return who is to blame as the headline; what was timed is a fact below it."""
+    [anatomy] = trace.anatomies
+    known = trace.summary or Summary("")
+    timed = f"plain dumps and loads: {known.headline.rstrip('.')}"
+    facts = (*blame_facts(anatomy), timed, _SEPARATE)
+    return replace(known, headline=f"{blame_sentence(anatomy)}.", facts=facts)
