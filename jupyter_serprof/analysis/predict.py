@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from jupyter_serprof.analysis.predict_pages import fresh_blocks_share, has_blocks, pages_of
-from jupyter_serprof.analysis.predict_stages import fit_stage, straight_ns
+from jupyter_serprof.analysis.predict_pages import ALWAYS_FRESH_BYTES, expected_pages
+from jupyter_serprof.analysis.predict_stages import Run, fit_stage, straight_ns
 from jupyter_serprof.analysis.waterfall import partition
 from jupyter_serprof.model import (
     Lane,
+    Point,
     Prediction,
     Span,
     Summary,
@@ -98,7 +99,7 @@ def _check(sweep: Sweep, key: str, size: int) -> _Checked:
     reach = max(1.0, size / sizes[-1])
     train = [known for known in sizes if known < held and known * reach <= held]
     _check_enough(train, held, size)
-    walls = _medians(sweep, key, None, cold=False)
+    walls = _medians(sweep, key, None)
     guess_ns = _guess(sweep, key, held, train[-1]).wall_ns
     line_ns = straight_ns({known: walls[known] for known in train}, held)
     return _Checked(held, guess_ns / walls[held] - 1, line_ns / walls[held] - 1)
@@ -146,7 +147,7 @@ def _checked_variant(sweep: Sweep, variant: str | None) -> str:
 def _fastest(sweep: Sweep, key: str) -> tuple[bool, int, float]:
     """Order variants: real copies before aliases, more sizes first, then the fastest."""
     described = next(v for v in sweep.variants if v.key == key)
-    walls = _medians(sweep, key, None, cold=False)
+    walls = _medians(sweep, key, None)
     largest = max(walls)
     return "aliases" in described.result, -largest, walls[largest]
 
@@ -154,19 +155,24 @@ def _fastest(sweep: Sweep, key: str) -> tuple[bool, int, float]:
 # What was measured
 
 
-def _medians(sweep: Sweep, key: str, name: str | None, *, cold: bool) -> dict[int, float]:
-    """Return the median time by size of a stage, of the rest (""), or of the whole (None)."""
+def _medians(sweep: Sweep, key: str, name: str | None) -> dict[int, float]:
+    """Return the median warm time by size of a stage, of the rest (""), or of the whole (None)."""
     times: dict[int, list[float]] = {}
     for point in sweep.points:
-        if point.variant == key and point.cold == cold and point.size_bytes:
-            rest = point.wall_ns - sum(point.stages.values())
-            time = rest if name == _REST else point.stages.get(name or "", 0)
-            times.setdefault(point.size_bytes, []).append(point.wall_ns if name is None else time)
+        if point.variant == key and not point.cold and point.size_bytes:
+            time_ns = point.wall_ns if name is None else _time_ns(point, name)
+            times.setdefault(point.size_bytes, []).append(time_ns)
     return {size: statistics.median(found) for size, found in sorted(times.items())}
 
 
+def _time_ns(point: Point, name: str) -> float:
+    if name == _REST:
+        return point.wall_ns - sum(point.stages.values())
+    return point.stages.get(name, 0)
+
+
 def _sizes(sweep: Sweep, key: str) -> list[int]:
-    return sorted(_medians(sweep, key, None, cold=False))
+    return sorted(_medians(sweep, key, None))
 
 
 def _held_out(sizes: list[int], size: int) -> int:
@@ -197,9 +203,7 @@ def _check_enough(train: list[int], held: int, size: int) -> None:
 
 def _measured(sweep: Sweep, key: str, size: int) -> _Guess:
     """Return the median of each stage at a measured size."""
-    return _Guess(
-        {name: _medians(sweep, key, name, cold=False)[size] for name in _names(sweep, key)}
-    )
+    return _Guess({name: _medians(sweep, key, name)[size] for name in _names(sweep, key)})
 
 
 def _names(sweep: Sweep, key: str) -> list[str]:
@@ -209,18 +213,17 @@ def _names(sweep: Sweep, key: str) -> list[str]:
 
 def _guess(sweep: Sweep, key: str, size: int, known_bytes: int) -> _Guess:
     """Return the time of each stage at a size, from the sizes up to the last known one."""
+    known = [p for p in sweep.points if p.variant == key and 0 < (p.size_bytes or 0) <= known_bytes]
+    pages = expected_pages(known, size)
     names = _names(sweep, key)
-    return _Guess({name: _stage_ns(sweep, key, name, size, known_bytes) for name in names})
+    return _Guess({name: fit_stage(_runs(known, name)).time_ns(size, pages) for name in names})
 
 
-def _stage_ns(sweep: Sweep, key: str, name: str, size: int, known_bytes: int) -> float:
-    warm, cold = (
-        {s: t for s, t in _medians(sweep, key, name, cold=is_cold).items() if s <= known_bytes}
-        for is_cold in (False, True)
-    )
-    pages = pages_of(sweep, key, name, known_bytes)
-    model = fit_stage(warm, cold, pages, grows=not has_blocks(sweep, key))
-    return model.time_ns(size, fresh_blocks_share(sweep, key, name, size))
+def _runs(points: Sequence[Point], name: str) -> list[Run]:
+    return [
+        Run(point.size_bytes or 0, point.cold, _time_ns(point, name), point.minor_faults or 0)
+        for point in points
+    ]
 
 
 def _wire(sweep: Sweep, key: str, size: int, bandwidth: float | None) -> dict[str, float]:
@@ -249,7 +252,7 @@ def _assumptions(sweep: Sweep, key: str, size: int, bandwidth: float | None) -> 
         known.append("the stages are medians of what was measured at this size")
     else:
         known.append("each stage apart: fixed cost, bytes, fresh pages, growth of the memo")
-        if fresh_blocks_share(sweep, key, "pickle.dumps", size):
+        if size >= ALWAYS_FRESH_BYTES:
             known.append("blocks of 32 MiB and more are always fresh pages (glibc)")
     if bandwidth is not None:
         moved = _moved_bytes(sweep, key, size)

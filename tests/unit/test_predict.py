@@ -9,13 +9,10 @@ import pytest
 from jupyter_serprof import predict
 from jupyter_serprof.model import (
     Point,
-    Row,
     Sweep,
-    SweepTrace,
     Trace,
     UsageError,
     Variant,
-    Waterfall,
     from_document,
     to_document,
 )
@@ -27,38 +24,26 @@ FRESH_NS_PER_BYTE = 0.5
 Law = Callable[[int, bool], tuple[float, float]]
 
 
-def sweep_of(
-    laws: Mapping[str, Law], sizes: list[int], *, has_buffer: bool = True, warm_runs: int = 3
-) -> Sweep:
+def sweep_of(laws: Mapping[str, Law], sizes: list[int], warm_runs: int = 3) -> Sweep:
     """Return a sweep without noise; a law gives time (ns) and fresh pages of a stage by size.
 
     Laws get the size and whether the run is the cold one.
     """
-    points, traces = [], []
+    points = []
     for size in sizes:
         for repeat in range(1 + warm_runs):
             is_cold = repeat == 0
             seen = {key: law(size, is_cold) for key, law in laws.items()}
             stages = {key: round(time) for key, (time, _) in seen.items()}
+            pages = round(sum(pages for _, pages in seen.values()))
             wall_ns = sum(stages.values())
-            points.append(Point("pickle", size, repeat, is_cold, wall_ns, size, stages))
-            if repeat < 2:
-                rows = tuple(
-                    Row(
-                        key, "client/main", 0, stages[key], stages[key], size, 1, size, round(pages)
-                    )
-                    for key, (_, pages) in seen.items()
-                )
-                trace = Trace(name="x", started="", wall_ns=wall_ns, waterfall=Waterfall(rows, 0))
-                traces.append(SweepTrace("pickle", size, is_cold, trace))
-    buffers = ((sizes[-1], "in-band"),) if has_buffer else ()
+            points.append(Point("pickle", size, repeat, is_cold, wall_ns, size, stages, pages))
     return Sweep(
         name="a",
         started="2026-01-01T00:00:00.000Z",
         kind="sweep",
-        variants=(Variant("pickle", "pickle 5, in-band", buffers=buffers),),
+        variants=(Variant("pickle", "pickle 5, in-band"),),
         points=tuple(points),
-        traces=tuple(traces),
         environment={"platform": "linux"},
     )
 
@@ -145,7 +130,7 @@ def test_growth_of_a_memo_is_followed_where_there_are_no_buffers() -> None:
 
         return size * (10 + 4 * max(0.0, math.log10(size / 200_000))), 0
 
-    sweep = sweep_of({DUMPS: memo}, [*SIZES, 100_000_000], has_buffer=False)
+    sweep = sweep_of({DUMPS: memo}, [*SIZES, 100_000_000])
 
     # when
     about = predict(sweep, 90e6).prediction

@@ -1,0 +1,75 @@
+"""How far off a prediction is at ten times the largest size it was made from.
+
+Each kind of data is swept from 1 kB to 10 MB and measured once more at 100 MB; that size is
+predicted from the others, stage by stage, and by one straight line.
+
+Run: uv run python tests/benchmarks/prediction.py [rounds]
+"""
+
+from __future__ import annotations
+
+import statistics
+import sys
+
+from bench import heading, table
+
+import jupyter_serprof as sp
+from jupyter_serprof.experiments.generators import GENERATORS
+from jupyter_serprof.model import Sweep
+
+SIZES = [round(10 ** (3 + step / 3)) for step in range(13)]
+HELD_BYTES = 100_000_000
+TRANSPORTS = ("pickle", "cloudpickle")
+
+
+def swept(key: str) -> Sweep:
+    """Return the sweep of one kind of data."""
+    make = GENERATORS[key].make
+    sizes = [*SIZES, HELD_BYTES]
+    return sp.sweep(
+        lambda size: make(round(size)), sizes, transports=TRANSPORTS, repeat=5, name=key
+    )
+
+
+def errors(sweep: Sweep, variant: str) -> tuple[float, float]:
+    """Return the error at the held-out size, by stages and by a straight line."""
+    held = max(point.size_bytes or 0 for point in sweep.points)
+    about = sp.predict(sweep, 0.999 * held, variant=variant).prediction
+    assert about is not None
+    assert about.error_share is not None
+    assert about.straight_error_share is not None
+    return about.error_share, about.straight_error_share
+
+
+def main(rounds: int) -> None:
+    """Print the held-out errors of every kind of data, and their medians."""
+    heading(f"Held-out error at 10 times the largest size used, {rounds} sweeps of each kind")
+    rows, of_stages, of_lines = [], [], []
+    for key, generator in GENERATORS.items():
+        if generator.state()[0] != "ok":
+            continue
+        for variant, found in _rounds(key, rounds).items():
+            stages, lines = zip(*found, strict=True)
+            rows.append([f"{generator.title}, {variant}", _shown(stages), _shown(lines)])
+            of_stages += [abs(error) for error in stages]
+            of_lines += [abs(error) for error in lines]
+    table(["data and transport", "stage by stage", "straight line"], rows)
+    print(f"median of absolute errors: {statistics.median(of_stages):.0%} stage by stage, ", end="")
+    print(f"{statistics.median(of_lines):.0%} by a straight line ({len(of_stages)} predictions)")
+
+
+def _rounds(key: str, rounds: int) -> dict[str, list[tuple[float, float]]]:
+    found: dict[str, list[tuple[float, float]]] = {variant: [] for variant in TRANSPORTS}
+    for _ in range(rounds):
+        sweep = swept(key)
+        for variant in TRANSPORTS:
+            found[variant].append(errors(sweep, variant))
+    return found
+
+
+def _shown(found: tuple[float, ...]) -> str:
+    return " ".join(f"{error:+.0%}" for error in found)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 1)
