@@ -227,9 +227,14 @@ class Bench:
     def check_drift(self) -> None:
         """Measure the control point once more, and note what that says."""
         if self.control is None:
-            cells = self.known.cells.items()
+            cells = [
+                cell
+                for key in self.ways
+                for (own, _), cell in self.known.cells.items()
+                if own == key
+            ]
             self.control = control_point(
-                {at: cell.points[0].wall_ns for at, cell in cells if cell.is_open and cell.points}
+                {(c.key, c.parameter): c.points[0].wall_ns for c in cells if c.is_open and c.points}
             )
         control = self.control
         if control is None or self.budget.problem(self._control_s(control)):

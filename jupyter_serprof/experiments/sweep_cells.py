@@ -8,14 +8,15 @@ from dataclasses import dataclass, field, replace
 
 from jupyter_serprof.experiments.points import median_trace, point_of
 from jupyter_serprof.experiments.recording import Recording
+from jupyter_serprof.experiments.sweep_lean import leaner
 from jupyter_serprof.experiments.sweep_loops import one_of
 from jupyter_serprof.experiments.transport import Transport
 from jupyter_serprof.model import Point, SweepTrace, Trace
 from jupyter_serprof.model.trace import Scalar
 
 #: A shorter run is measured several times in one recording, which lasts about so long in all.
-_SHORT_NS = 200_000
-_RECORDING_NS = 1_000_000
+_SHORT_NS = 1_000_000
+_RECORDING_NS = 2_000_000
 _MOST_LOOPS = 200
 _IMPORTS = "import"
 
@@ -62,33 +63,35 @@ class Cell:
             The recording of a single run, or of the last ones, and what came back.
         """
         __tracebackhide__ = True
-        trace, result = recorded(transport, value, self.loops or 1, detail=detail)
+        loops = self.loops or 1
+        trace, result = recorded(transport, value, loops, detail=detail)
         alone: Trace | None = trace
         if self.points and self.loops is None:
-            self.loops = loops_for(trace.wall_ns)
-            if self.loops > 1:
+            loops = loops_for(trace.wall_ns)
+            if loops > 1:
                 del result
-                trace, result = recorded(transport, value, self.loops, detail=detail)
-        if self.points and self.loops and self.loops > 1:
-            # A run among others is what the point tells of; one alone finds cold caches.
-            alone = one_of(trace, self.loops) or (None if self.warm else alone)
+                trace, result = recorded(transport, value, loops, detail=detail)
+            # One alone finds cold caches: more of the others may fit together.
+            self.loops = max(loops, loops_for(trace.wall_ns // loops))
+        if loops > 1:
+            # A run among others is what the point tells of.
+            alone = one_of(trace, loops) or (None if self.warm else alone)
         if self.points and alone:
-            self.warm.append(alone)
-        self.cold = self.cold or trace
+            self.warm.append(leaner(alone))
+        self.cold = self.cold or leaner(trace)
         self.facts = transport.facts()
-        self.points.append(self._point(trace))
+        self.points.append(self._point(trace, loops))
         return trace, result
 
     def take_first(self, trace: Trace) -> None:
         """Take a recording that was made already for the cold run."""
-        self.cold = trace
-        self.points.append(self._point(trace))
+        self.cold = leaner(trace)
+        self.points.append(self._point(trace, 1))
 
-    def _point(self, trace: Trace) -> Point:
+    def _point(self, trace: Trace, loops: int) -> Point:
         point = point_of(self.key, self.size_bytes, len(self.points), trace)
         point = replace(point, parameter=self.parameter)
-        if self.points and self.loops and self.loops > 1:
-            point = divided(point, self.loops)
+        point = divided(point, loops) if loops > 1 else point
         moved = self.facts.get("total_bytes")
         return replace(point, moved_bytes=moved) if isinstance(moved, int) else point
 

@@ -13,8 +13,8 @@ from jupyter_serprof.model.units import format_ratio
 CONTROL_RUNS = 5
 #: Less than this (a logarithm) is no drift, whatever the spread.
 _LEAST_DRIFT = 0.2
-#: The control point is the largest one that takes no longer.
-_LONGEST_NS = 20_000_000
+#: The control point takes no longer, if there is one.
+_LONGEST_NS = 500_000
 
 
 @dataclass(slots=True)
@@ -62,11 +62,25 @@ class Control:
 
 
 def control_point(cold_ns: dict[tuple[str, float], int]) -> Control | None:
-    """Choose the control point: the longest run of up to 20 ms, else the shortest one."""
-    if not cold_ns:
+    """Choose the control point of the first variant: its longest run of up to 0.5 ms.
+
+    Longer runs move so many bytes that the allocator, which learns, would be taken for the machine;
+    where there are no shorter ones, it is the shortest.
+
+    Parameters
+    ----------
+    cold_ns
+        Wall times of the cold runs by variant and size, the variants in their order.
+    """
+    first = next((key for key, _ in cold_ns if not _is_remote(key)), None)
+    own = {at: time for at, time in cold_ns.items() if at[0] == first} or cold_ns
+    if not own:
         return None
-    short = {at: time for at, time in cold_ns.items() if time <= _LONGEST_NS}
-    chosen = (
-        max(short, key=lambda at: short[at]) if short else min(cold_ns, key=lambda a: cold_ns[a])
-    )
+    short = [at for at, time in own.items() if time <= _LONGEST_NS]
+    chosen = max(short, key=lambda at: at[1]) if short else min(own, key=lambda at: own[at])
     return Control(*chosen, loops_for(cold_ns[chosen]))
+
+
+def _is_remote(key: str) -> bool:
+    """Tell whether other processes take part, whose stores warm up slowly."""
+    return key.partition("-")[0] in ("ray", "dask")
