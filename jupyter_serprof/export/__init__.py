@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
     from jupyter_serprof.model import Sweep, Trace
 
+#: Columns of whole numbers, some of them unknown.
+_WHOLE = ("_ns", "_bytes", "_faults", "index", "parent", "group", "count", "repeat")
 __all__ = ["Rows", "data_frame", "rows_of"]
 
 
@@ -20,5 +22,4 @@ def data_frame(doc: Trace | Sweep, what: str | None = None) -> pd.DataFrame:
 
     rows = rows_of(doc, what)
     frame = pd.DataFrame(rows.lines, columns=list(rows.heads))
-    whole = {head: "Int64" for head in rows.heads if head.endswith(("_ns", "_bytes", "_faults"))}
-    return frame.astype(whole)
+    return frame.astype({head: "Int64" for head in rows.heads if head.endswith(_WHOLE)})

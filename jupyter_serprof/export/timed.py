@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
 
 from jupyter_serprof.model.errors import shown
 
@@ -69,4 +70,5 @@ def _time(event: Mapping[str, object], key: str, unit_ns: int) -> int:
     ):
         problem = f"an event has {key} {shown(value)}, which is no time"
         raise TimelineError(problem)
-    return round(value * unit_ns)
+    # A float times a unit loses ns of a time of day; the digits that were written do not.
+    return round(Decimal(str(value)) * unit_ns)
