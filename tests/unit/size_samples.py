@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from jupyter_serprof.model import Finding, Limits, Point, Summary, Sweep, Variant
+from jupyter_serprof.model.trace import Scalar
 
 US = 1_000
 SIZES = (1_000, 10_000, 100_000, 1_000_000, 10_000_000)
@@ -99,7 +100,7 @@ def make_chunks() -> Sweep:
         replace(point, parameter=(point.size_bytes or 0) / 1_000)
         for point in _points("x", walls_us, "dask.execute")
     )
-    evidence = {
+    evidence: dict[str, Scalar] = {
         "best_bytes": 8_000_000,
         "low_bytes": 1_000_000,
         "high_bytes": 32_000_000,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -26,7 +27,7 @@ hostile_fits = st.fixed_dictionaries(
         ),
     }
 )
-crossings = st.fixed_dictionaries(
+crossings: st.SearchStrategy[Any] = st.fixed_dictionaries(
     {"title": st.text(max_size=90), "cold": st.booleans()},
     optional={"from_bytes": st.integers(1, 2**40), "to_bytes": st.integers(1, 2**40)},
 )
