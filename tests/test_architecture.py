@@ -50,7 +50,7 @@ OWNERS = {
         *("probes.cloudpickle", "probes.dask_picklers", "probes.dask_process_clock"),
         "probes.dask_agent",
         "experiments.transports_pickle",
-        *("experiments.culprits", "experiments.payload"),
+        *("experiments.culprits", "experiments.payload", "experiments.stage_split"),
         *("experiments.anatomy_pickler", "experiments.blame"),
     ),
     "dask": ("probes.dask_*", "experiments.dask_*"),
