@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from jupyter_serprof.analysis.predict_pages import ALWAYS_FRESH_BYTES, expected_pages
-from jupyter_serprof.analysis.predict_stages import Run, fit_stage, straight_ns
+from jupyter_serprof.analysis.predict_pages import ALWAYS_FRESH_BYTES
+from jupyter_serprof.analysis.predict_road import REST, stage_times, time_ns
+from jupyter_serprof.analysis.predict_stages import straight_ns
 from jupyter_serprof.analysis.waterfall import partition
 from jupyter_serprof.model import (
     Lane,
-    Point,
     Prediction,
     Span,
     Summary,
@@ -31,7 +31,6 @@ from jupyter_serprof.model.units import format_bytes, format_ns, format_rate, fo
 #: A held-out size is in the decade of what is asked; a reach of more is refused.
 REACH = 10.0
 _FEWEST_SIZES = 4
-_REST = ""
 WIRE = "network.wire"
 _LANE = "client/main"
 
@@ -160,15 +159,9 @@ def _medians(sweep: Sweep, key: str, name: str | None) -> dict[int, float]:
     times: dict[int, list[float]] = {}
     for point in sweep.points:
         if point.variant == key and not point.cold and point.size_bytes:
-            time_ns = point.wall_ns if name is None else _time_ns(point, name)
-            times.setdefault(point.size_bytes, []).append(time_ns)
+            took_ns = point.wall_ns if name is None else time_ns(point, name)
+            times.setdefault(point.size_bytes, []).append(took_ns)
     return {size: statistics.median(found) for size, found in sorted(times.items())}
-
-
-def _time_ns(point: Point, name: str) -> float:
-    if name == _REST:
-        return point.wall_ns - sum(point.stages.values())
-    return point.stages.get(name, 0)
 
 
 def _sizes(sweep: Sweep, key: str) -> list[int]:
@@ -203,27 +196,14 @@ def _check_enough(train: list[int], held: int, size: int) -> None:
 
 def _measured(sweep: Sweep, key: str, size: int) -> _Guess:
     """Return the median of each stage at a measured size."""
-    return _Guess({name: _medians(sweep, key, name)[size] for name in _names(sweep, key)})
-
-
-def _names(sweep: Sweep, key: str) -> list[str]:
-    points = (point for point in sweep.points if point.variant == key)
-    return [*sorted({name for point in points for name in point.stages}), _REST]
+    names = names_of([point for point in sweep.points if point.variant == key])
+    return _Guess({name: _medians(sweep, key, name)[size] for name in names})
 
 
 def _guess(sweep: Sweep, key: str, size: int, known_bytes: int) -> _Guess:
     """Return the time of each stage at a size, from the sizes up to the last known one."""
     known = [p for p in sweep.points if p.variant == key and 0 < (p.size_bytes or 0) <= known_bytes]
-    pages = expected_pages(known, size)
-    names = _names(sweep, key)
-    return _Guess({name: fit_stage(_runs(known, name)).time_ns(size, pages) for name in names})
-
-
-def _runs(points: Sequence[Point], name: str) -> list[Run]:
-    return [
-        Run(point.size_bytes or 0, point.cold, _time_ns(point, name), point.minor_faults or 0)
-        for point in points
-    ]
+    return _Guess(stage_times(known, size, sweep.limits))
 
 
 def _wire(sweep: Sweep, key: str, size: int, bandwidth: float | None) -> dict[str, float]:
@@ -277,7 +257,7 @@ def _trace(sweep: Sweep, key: str, guess: _Guess, about: Prediction) -> Trace:
     trace = Trace(
         name=f"{sweep.name}, {title}",
         started=sweep.started,
-        wall_ns=at_ns + round(max(0.0, guess.stages.get(_REST, 0.0))),
+        wall_ns=at_ns + round(max(0.0, guess.stages.get(REST, 0.0))),
         producer=sweep.producer,
         stages=tuple(stage(span.stage) for span in spans),
         lanes=(Lane(_LANE),),

@@ -22,7 +22,7 @@ ALWAYS_FRESH_BYTES = 32 * 2**20
 _LAST = 3
 
 
-def expected_pages(points: Sequence[Point], size_bytes: int) -> float:
+def expected_pages(points: Sequence[Point], size_bytes: int, *, blocks: int) -> float:
     """Return the fresh pages of a run at a size that was not measured.
 
     Parameters
@@ -31,6 +31,8 @@ def expected_pages(points: Sequence[Point], size_bytes: int) -> float:
         Runs of the same value at smaller sizes, of all variants that move it the same way.
     size_bytes
         The size that is asked for.
+    blocks
+        How many stages copy the value; each puts it into fresh pages when it is large.
 
     Notes
     -----
@@ -40,12 +42,12 @@ def expected_pages(points: Sequence[Point], size_bytes: int) -> float:
     shares = _shares(points)
     last = [shares[size] for size in sorted(shares)[-_LAST:]]
     if not last:
-        return 0.0
+        return 0.0  # this platform counts none
     if size_bytes < ALWAYS_FRESH_BYTES:
         share = statistics.median(statistics.median(found) for found in last)
     else:
         most = max(max(found) for found in last)
-        share = max(most, round(most))
+        share = max(most, round(most), blocks)
     return share * size_bytes / PAGE_BYTES
 
 

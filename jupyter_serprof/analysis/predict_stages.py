@@ -32,7 +32,7 @@ _COLD_FROM_BYTES = 200_000
 #: A memo of fewer bytes fits into the caches.
 _GROWTH_FROM_BYTES = 200_000
 #: Where a byte costs less, it is copied and not made of objects (a copy: 0.1 to 1 ns).
-_OBJECTS_NS_PER_BYTE = 5.0
+OBJECTS_NS_PER_BYTE = 5.0
 #: Relative errors beyond it count less and less.
 _FAR_SHARE = 0.1
 _ROUNDS = 10
@@ -101,7 +101,7 @@ def _usual_share(runs: Sequence[Run]) -> float:
 def _is_of_objects(runs: Sequence[Run]) -> bool:
     largest = max(run.size_bytes for run in runs)
     times = [run.time_ns for run in runs if run.size_bytes == largest]
-    return statistics.median(times) > _OBJECTS_NS_PER_BYTE * largest
+    return statistics.median(times) > OBJECTS_NS_PER_BYTE * largest
 
 
 def _weights(runs: Sequence[Run]) -> Floats:

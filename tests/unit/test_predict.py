@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 import pytest
 
 from jupyter_serprof import predict
 from jupyter_serprof.model import (
+    Limits,
     Point,
     Sweep,
     Trace,
@@ -84,6 +86,27 @@ def test_the_fresh_pages_of_large_blocks_are_foreseen() -> None:
     assert trace.prediction.holdout_bytes == 100_000_000
     assert abs(trace.prediction.error_share or 1) < 0.05
     assert (trace.prediction.straight_error_share or 0) < -0.2
+
+
+def test_pages_that_no_run_took_cost_what_the_machine_takes() -> None:
+    """Where all small runs were warm, the limits of the machine say what large blocks will pay."""
+
+    # given
+    def kept(size: int, is_cold: bool) -> tuple[float, float]:  # noqa: ARG001  (a law)
+        return copied(size, is_fresh=size >= 32 * 2**20)
+
+    sweep = replace(
+        sweep_of({DUMPS: kept, LOADS: kept}, [*SIZES, 100_000_000]),
+        limits=Limits(memcpy_bytes_per_s=10e9, first_touch_bytes_per_s=1e9 / 0.6),
+    )
+
+    # when
+    about = predict(sweep, 90e6).prediction
+
+    # then
+    assert about is not None
+    assert abs(about.error_share or 1) < 0.1
+    assert (about.straight_error_share or 0) < -0.7
 
 
 def test_the_error_is_that_of_the_held_out_size() -> None:
