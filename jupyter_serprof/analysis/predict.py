@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from jupyter_serprof.analysis.predict_pages import ALWAYS_FRESH_BYTES
-from jupyter_serprof.analysis.predict_road import REST, stage_times, time_ns
+from jupyter_serprof.analysis.predict_road import REST, names_of, stage_times, time_ns
 from jupyter_serprof.analysis.predict_stages import straight_ns
 from jupyter_serprof.analysis.waterfall import partition
 from jupyter_serprof.model import (
