@@ -9,7 +9,7 @@ from jupyter_serprof.api.comparisons import (
     document_of,
     limit_share,
 )
-from jupyter_serprof.api.documents import save, show
+from jupyter_serprof.api.documents import bundle, save, show
 from jupyter_serprof.api.exports import import_timeline, load, to_dataframe, to_markdown
 from jupyter_serprof.api.predictions import predict
 from jupyter_serprof.api.recordings import profile, record
@@ -28,7 +28,6 @@ from jupyter_serprof.experiments.roundtrip import RoundTrip
 from jupyter_serprof.experiments.sweep import SizeSweep, SweepProgress
 from jupyter_serprof.experiments.sweep_memory import MemoryGuard
 from jupyter_serprof.experiments.sweep_plan import log_spaced
-from jupyter_serprof.views.bundle import bundle
 from jupyter_serprof.views.live import Live
 
 __all__ = [

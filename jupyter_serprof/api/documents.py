@@ -7,30 +7,51 @@ import sys
 from pathlib import Path
 
 from jupyter_serprof.api.exports import exported
-from jupyter_serprof.model import Sweep, Trace, UsageError, save_document
+from jupyter_serprof.model import Comparison, Sweep, Trace, UsageError, save_document
 from jupyter_serprof.model.files import SUFFIX, write_whole
-from jupyter_serprof.views.bundle import bundle
+from jupyter_serprof.views.bundle import bundle as drawn
 from jupyter_serprof.views.figure import png, svg
 from jupyter_serprof.views.html import html
-from jupyter_serprof.views.text import text
+from jupyter_serprof.views.text import WIDTH, text
+from jupyter_serprof.views.text_compare import comparison_lines
+
+_ENDINGS = ("json", "png", "svg", "html", "htm", "csv", "md")
 
 
-def show(document: Trace | Sweep, view: str | None = None) -> None:
+def show(document: Trace | Sweep | Comparison, view: str | None = None) -> None:
     """Display a document: drawn in a notebook, as text in a terminal.
 
     Parameters
     ----------
     document
-        A trace or a sweep, fresh or loaded.
+        A trace or a sweep, fresh or loaded; or a comparison, which is text everywhere.
     view
         Name of a view; None chooses the one that fits.
     """
     ipython = sys.modules.get("IPython")
     if ipython is None or ipython.get_ipython() is None:
-        print(text(document, view=view))  # noqa: T201  (there is nothing else to show it with)
+        said = (
+            _comparison_text(document)
+            if isinstance(document, Comparison)
+            else text(document, view=view)
+        )
+        print(said)  # noqa: T201  (there is nothing else to show it with)
         return
-    data, metadata = bundle(document, view=view)
+    data, metadata = bundle(document, view)
     ipython.display.display(data, metadata=metadata, raw=True)
+
+
+def bundle(
+    document: Trace | Sweep | Comparison, view: str | None = None
+) -> tuple[dict[str, object], dict[str, object]]:
+    """Return what a front end displays, by MIME type, and its metadata."""
+    if isinstance(document, Comparison):
+        return {"text/plain": _comparison_text(document)}, {}
+    return drawn(document, view=view)
+
+
+def _comparison_text(comparison: Comparison) -> str:
+    return "\n".join(comparison_lines(comparison, WIDTH))
 
 
 def save(document: Trace | Sweep, path: str | os.PathLike[str]) -> None:
@@ -47,7 +68,7 @@ def save(document: Trace | Sweep, path: str | os.PathLike[str]) -> None:
     DocumentError
         If the file cannot be written; what was there before is still there.
     """
-    path = os.fspath(path) + ("" if Path(path).suffix else SUFFIX)
+    path = os.fspath(path) + (SUFFIX if _lacks_ending(Path(path).name) else "")
     ending = path.lower()
     other = exported(document, ending)
     if other is not None:
@@ -66,3 +87,8 @@ def save(document: Trace | Sweep, path: str | os.PathLike[str]) -> None:
             ".html, .png, .svg, .md, .csv or .trace.json, e.g. --save run.serprof.json"
         )
         raise UsageError(message)
+
+
+def _lacks_ending(name: str) -> bool:
+    """Tell a name without an ending from an ending without a name, which is a mistake."""
+    return "." not in name and name not in _ENDINGS

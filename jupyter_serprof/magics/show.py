@@ -12,9 +12,13 @@ from jupyter_serprof.model import SerprofError, UsageError
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
-    from jupyter_serprof.model import Sweep, Trace
+    from jupyter_serprof.model import Comparison, Sweep, Trace
 
-_KINDS = (("jupyter_serprof.model.trace", "Trace"), ("jupyter_serprof.model.sweep", "Sweep"))
+_KINDS = (
+    ("jupyter_serprof.model.trace", "Trace"),
+    ("jupyter_serprof.model.sweep", "Sweep"),
+    ("jupyter_serprof.model.comparison", "Comparison"),
+)
 
 
 Place = Callable[["Trace | Sweep"], bool]
@@ -77,7 +81,11 @@ def usage_errors() -> Iterator[None]:
         raise ShellUsageError(message) from error
 
 
-def _bundle(document: Trace | Sweep, include: object = None, exclude: object = None) -> object:  # noqa: ARG001
+def _bundle(
+    document: Trace | Sweep | Comparison,
+    include: object = None,  # noqa: ARG001  (IPython passes it)
+    exclude: object = None,  # noqa: ARG001  (the same)
+) -> object:
     from jupyter_serprof import api
 
     return api.bundle(document)

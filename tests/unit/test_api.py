@@ -103,7 +103,7 @@ def test_a_saved_document_loads(trace: Trace, tmp_path: Path) -> None:
     assert loaded == trace
 
 
-@pytest.mark.parametrize("name", ["x", "x.pdf", "x.json.gz", "x.svg.gz", "png"])
+@pytest.mark.parametrize("name", ["x.pdf", "x.json.gz", "x.svg.gz", "png"])
 def test_another_ending_is_refused_with_the_known_ones(
     trace: Trace, tmp_path: Path, name: str
 ) -> None:

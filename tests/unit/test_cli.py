@@ -7,12 +7,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from made_runs import CODE, FAST_NS, SLOW_NS, made
 
 from jupyter_serprof.cli import main
-from jupyter_serprof.model import Sweep, Trace, load
+from jupyter_serprof.model import Sweep, Trace, load, save_document
 
-FAST = ["-s", "import pickle", "pickle.dumps([1, 2, 3])"]
-SLOW = ["-s", "import pickle", "pickle.dumps(list(range(300_000)))"]
+RUN = ["-s", "import pickle", CODE]
 
 
 @pytest.fixture
@@ -54,10 +54,10 @@ def test_a_statement_is_shown_and_saved_without_ipython(folder: Path) -> None:
 def test_a_regression_gives_the_exit_code_of_a_failed_test(folder: Path) -> None:
     """Nothing else is needed in CI: the table on stdout, the reason on stderr, 1."""
     # given
-    python(folder, "-q", "-n", "6", "--save", "before", *FAST)
+    save_document(made(FAST_NS), folder / "before.serprof.json")
 
     # when
-    ran = python(folder, "--compare", "before", "--fail-above", "10%", *SLOW)
+    ran = python(folder, "--compare", "before", "--fail-above", "10%", *RUN)
 
     # then
     assert ran.returncode == 1
@@ -69,15 +69,15 @@ def test_a_regression_gives_the_exit_code_of_a_failed_test(folder: Path) -> None
 def test_what_is_not_slower_gives_zero(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """And -q keeps quiet."""
     # given
-    run("-q", "-n", "6", "--save", "before.serprof.json", *SLOW)
+    save_document(made(SLOW_NS), folder / "before.serprof.json")
 
     # when
-    code = run("-q", "--compare", "before.serprof.json", "--fail-above", "10%", *FAST)
+    code = run("-q", "--compare", "before", "--fail-above", "10%", "--save", "after", *RUN)
 
     # then
     assert code == 0
     assert capsys.readouterr() == ("", "")
-    assert isinstance(load(folder / "before.serprof.json"), Sweep)
+    assert isinstance(load(folder / "after.serprof.json"), Sweep)
 
 
 def test_a_value_makes_the_round_trip(folder: Path) -> None:

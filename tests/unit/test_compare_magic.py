@@ -6,20 +6,23 @@ import pickle
 from typing import TYPE_CHECKING
 
 import pytest
+from made_runs import CODE, FAST_NS, SLOW_NS, made
 from shells import Ran
 
 import jupyter_serprof as sp
 from jupyter_serprof.experiments.compare import Turns, runs_within_budget
-from jupyter_serprof.model import Sweep, Trace, UsageError, load, save_document
+from jupyter_serprof.model import (
+    Sweep,
+    Trace,
+    UsageError,
+    load,
+    save_document,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from IPython.core.interactiveshell import InteractiveShell
-
-#: Ten thousand times as much work, on the busiest machine.
-SLOW = "pickle.dumps(list(range(300_000)))"
-FAST = "pickle.dumps([1, 2, 3])"
 
 
 @pytest.fixture
@@ -29,33 +32,48 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+def test_a_name_without_an_ending_is_one_file(shell: InteractiveShell, folder: Path) -> None:
+    """What ``--save before`` writes, ``--compare before`` reads."""
+    # given
+    saved = Ran(shell, f"%serprof -q --repeat 6 --save before {CODE}")
+
+    # when
+    ran = Ran(shell, f"%serprof --compare before --repeat 1 {CODE}")
+
+    # then
+    assert saved.result.success
+    assert [path.name for path in folder.iterdir()] == ["before.serprof.json"]
+    assert ran.sweep.comparison is not None
+
+
 def test_code_is_compared_with_a_file(shell: InteractiveShell, folder: Path) -> None:
     """Saved before, run 15 times now; the document of now carries the comparison."""
     # given
-    Ran(shell, f"%serprof -q --repeat 6 --save before.serprof.json {FAST}")
+    save_document(made(FAST_NS), folder / "before.serprof.json")
 
     # when
-    ran = Ran(shell, f"%serprof --compare before --save after.serprof.json {SLOW}")
+    ran = Ran(shell, f"%serprof --compare before --save after.serprof.json {CODE}")
 
     # then
     comparison = ran.sweep.comparison
     assert comparison is not None
-    assert (comparison.before, comparison.after) == (FAST, SLOW)
+    assert (comparison.before, comparison.after) == (CODE, CODE)
     wall = next(c for c in comparison.changes if not c.stage and not c.cold)
-    assert (wall.before_runs, wall.verdict) == (6, "slower")
-    assert wall.after_runs >= 6
+    assert (wall.before_runs, wall.after_runs, wall.verdict) == (15, 15, "slower")
     assert comparison.noise_share is not None
     assert "Compared with" in ran.bundles[0]["text/plain"]
-    assert load(folder / "after.serprof.json") == ran.sweep
+    saved = load(folder / "after.serprof.json")
+    assert isinstance(saved, Sweep)
+    assert saved.comparison == comparison
 
 
 def test_code_is_compared_with_a_variable(shell: InteractiveShell, folder: Path) -> None:
     """A variable that holds a document is meant before a file of its name."""
     # given
-    Ran(shell, f"%serprof -q --repeat 6 -o before {SLOW}")
+    shell.user_ns["before"] = made(SLOW_NS)
 
     # when
-    ran = Ran(shell, f"%serprof --compare before --repeat 6 {FAST}")
+    ran = Ran(shell, f"%serprof --compare before --repeat 6 {CODE}")
 
     # then
     assert not list(folder.iterdir())
@@ -67,25 +85,42 @@ def test_code_is_compared_with_a_variable(shell: InteractiveShell, folder: Path)
 def test_a_regression_stops_the_cell_after_the_document_is_shown(shell: InteractiveShell) -> None:
     """Run All stops there; the numbers are on the screen, and in the variable."""
     # given
-    Ran(shell, f"%serprof -q --repeat 6 -o before {FAST}")
+    shell.user_ns["before"] = made(FAST_NS)
 
     # when
-    ran = Ran(shell, f"%serprof --compare before --fail-above 10% -o after {SLOW}\nreached = 1")
+    ran = Ran(shell, f"%serprof --compare before --fail-above 10% -o after {CODE}\nreached = 1")
 
     # then
     assert "RegressionError: slower by more than 10.0 %: Wall time" in ran.err
     assert not ran.result.success
     assert "reached" not in shell.user_ns
-    assert ran.sweep == shell.user_ns["after"]
+    assert ran.sweep.comparison == shell.user_ns["after"].comparison
+
+
+def test_a_comparison_that_is_the_last_value_is_readable(
+    shell: InteractiveShell,
+) -> None:
+    """Of two documents, in a shell; and shown in a program."""
+    # given
+    Ran(shell, f"import jupyter_serprof as sp\n%serprof -q --repeat 6 -o before {CODE}")
+
+    # when
+    last = Ran(shell, "found = sp.compare(before, before)\nfound")
+    shown = Ran(shell, "sp.show(found)")
+
+    # then
+    assert "Compared with pickle.dumps([1, 2, 3]): nobody can tell" in last.out
+    assert "Comparison(" not in last.out
+    assert shown.result.success
 
 
 def test_what_is_not_slower_passes(shell: InteractiveShell) -> None:
     """The cell goes on."""
     # given
-    Ran(shell, f"%serprof -q --repeat 6 -o before {SLOW}")
+    shell.user_ns["before"] = made(SLOW_NS)
 
     # when
-    ran = Ran(shell, f"%serprof -q --compare before --fail-above 10% {FAST}\nreached = 1")
+    ran = Ran(shell, f"%serprof -q --compare before --fail-above 10% {CODE}\nreached = 1")
 
     # then
     assert ran.result.success
@@ -112,7 +147,7 @@ def test_what_cannot_be_compared_is_shown_and_said(shell: InteractiveShell) -> N
     Ran(shell, "%serprof -q --transports pickle,cloudpickle --repeat 1 -o before [1, 2, 3]")
 
     # when
-    ran = Ran(shell, f"%serprof --compare before --repeat 1 {FAST}")
+    ran = Ran(shell, f"%serprof --compare before --repeat 1 {CODE}")
 
     # then
     assert "nothing can be compared: before has" in ran.err
@@ -150,7 +185,7 @@ def test_bad_input_is_told_before_the_code_runs(
 def test_code_that_raises_keeps_what_was_measured(shell: InteractiveShell) -> None:
     """The exception is the user's own; the runs before it are shown."""
     # given
-    Ran(shell, f"%serprof -q -o before {FAST}\ncount = iter(range(9))")
+    Ran(shell, f"%serprof -q -o before {CODE}\ncount = iter(range(9))")
 
     # when
     ran = Ran(shell, "%serprof --compare before pickle.dumps(1 // (3 - next(count)))")
@@ -172,14 +207,9 @@ def test_a_cell_cannot_be_compared_and_says_how_to(shell: InteractiveShell) -> N
 # Functions
 
 
-def fast() -> object:
-    """Return a pickle of a little."""
+def code() -> object:
+    """Return a small pickle."""
     return pickle.dumps([1, 2, 3])
-
-
-def slow() -> object:
-    """Return a pickle of a lot."""
-    return pickle.dumps(list(range(300_000)))
 
 
 def test_two_functions_run_in_turns() -> None:
@@ -200,21 +230,23 @@ def test_two_functions_run_in_turns() -> None:
 def test_two_functions_have_a_document_with_their_comparison(tmp_path: Path) -> None:
     """It is saved and loaded like any other."""
     # when
-    sweep = sp.compare(fast, slow, repeat=6)
+    sweep = sp.compare(code, lambda: pickle.dumps(1), repeat=6)
     save_document(sweep, tmp_path / "x.serprof.json")
 
     # then
     assert sweep.comparison is not None
     warm = [c for c in sweep.comparison.changes if not c.stage and not c.cold]
-    assert [c.verdict for c in warm] == ["slower"]
-    assert (sweep.comparison.before, sweep.comparison.after) == ("fast", "slow")
+    assert [(c.before_runs, c.after_runs, c.low is None) for c in warm] == [(6, 6, False)]
+    assert (sweep.comparison.before, sweep.comparison.after) == ("code", "<lambda>")
+    assert sweep.summary is not None
+    assert sweep.summary.headline.startswith("code took ")
     assert load(tmp_path / "x.serprof.json") == sweep
 
 
 def test_documents_and_files_are_compared_without_running_anything(tmp_path: Path) -> None:
     """A path, a path without its ending, and a document are the same."""
     # given
-    _, trace = sp.profile(fast)
+    _, trace = sp.profile(code)
     save_document(trace, tmp_path / "before.serprof.json")
 
     # when
@@ -230,16 +262,9 @@ def test_documents_and_files_are_compared_without_running_anything(tmp_path: Pat
 
 def test_a_function_is_compared_with_a_document_and_may_fail() -> None:
     """The error carries what was measured."""
-    # given
-    before = sp.compare(fast, fast, repeat=6)
-    only = Sweep(
-        name="fast", started="", variants=before.variants[:1],
-        points=tuple(p for p in before.points if p.variant == "before"),
-    )  # fmt: skip
-
     # when
     with pytest.raises(sp.RegressionError) as caught:
-        sp.compare(only, slow, repeat=6, fail_above=0.1)
+        sp.compare(made(FAST_NS), code, repeat=6, fail_above=0.1)
 
     # then
     document = caught.value.document
@@ -250,9 +275,9 @@ def test_a_function_is_compared_with_a_document_and_may_fail() -> None:
 @pytest.mark.parametrize(
     ("before", "after", "said"),
     [
-        (fast, Trace(name="", started="", wall_ns=1), "Turn them"),
-        (1, fast, "cannot compare a int"),
-        (fast, None, "cannot compare a NoneType"),
+        (code, Trace(name="", started="", wall_ns=1), "Turn them"),
+        (1, code, "cannot compare a int"),
+        (code, None, "cannot compare a NoneType"),
     ],
 )
 def test_what_is_neither_is_refused(before: object, after: object, said: str) -> None:
@@ -265,7 +290,7 @@ def test_what_is_neither_is_refused(before: object, after: object, said: str) ->
 def test_a_bad_number_of_runs_is_refused_before_anything_runs(repeat: object) -> None:
     """Also a float, and a truth value."""
     with pytest.raises(UsageError, match="repeat is"):
-        sp.compare(fast, lambda: pytest.fail("it ran"), repeat=repeat)  # type: ignore[call-overload]
+        sp.compare(code, lambda: pytest.fail("it ran"), repeat=repeat)  # type: ignore[call-overload]
 
 
 @pytest.mark.parametrize(("first_s", "count"), [(0.001, 15), (2, 10), (60, 8)])

@@ -11,6 +11,7 @@ from IPython.core.completer import provisionalcompleter
 from shells import Ran
 
 from jupyter_serprof.capture.patching import armed_places
+from jupyter_serprof.magics.options import FLAGS, LINE_ONLY
 from jupyter_serprof.model import Trace, load
 from jupyter_serprof.model.document import MIME_TYPE
 
@@ -697,6 +698,9 @@ def completed(shell: InteractiveShell, line: str) -> set[str]:
         return {c.text for c in completer.completions(line, len(line)) if c.type == "option"}
 
 
+LONG_FLAGS = {flag for flag in FLAGS if flag.startswith("--")}
+
+
 @pytest.mark.parametrize(
     ("line", "offered"),
     [
@@ -705,8 +709,8 @@ def completed(shell: InteractiveShell, line: str) -> set[str]:
         ("%%serprof --na", {"--name"}),
         ("%serprof --detail --sa", {"--save"}),
         ("%serprof --name 'a b' --sa", {"--save"}),
-        ("%serprof --", {"--name", "--repeat", "--transports", "--detail", "--save", "--help"}),
-        ("%%serprof --", {"--name", "--detail", "--save", "--help"}),
+        ("%serprof --", LONG_FLAGS),
+        ("%%serprof --", LONG_FLAGS - set(LINE_ONLY)),
         ("%serprof f(x) --tr", set()),
         ("%serprof -o --tr", set()),
         ("%time --tr", set()),
