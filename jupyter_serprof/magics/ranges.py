@@ -46,6 +46,8 @@ def parse_range(flag: str, text: str) -> Range:
     )
     if right.low > right.high:
         right = Range(right.name, right.high, right.low, right.count)
+    if right.low == right.high:
+        right = Range(right.name, right.low, 1000 * right.low, right.count)
     problem = _problem(name, low, high, count)
     if problem:
         raise _wrong(flag, text, problem, right)

@@ -1,0 +1,153 @@
+"""The sentence above a sweep over sizes: who is fastest where, how each grows, what is missing."""
+
+from __future__ import annotations
+
+import pytest
+
+from jupyter_serprof.analysis.growth_summary import best_stretches, growth_text, summarize_growth
+from jupyter_serprof.model import Point, Sweep, Variant
+
+MS = 1_000_000
+SIZES = (1000, 10_000, 100_000, 1_000_000)
+ALIAS = "zero-copy, aliases the original"
+#: variant -> ms at each size; None where there is no point.
+Times = dict[str, tuple[float | None, ...]]
+
+
+def a_sweep(times: Times, results: dict[str, str] | None = None, **options: object) -> Sweep:
+    """Return a sweep with one cold run, ten times as slow, and two warm ones of each."""
+    points = tuple(
+        Point(
+            key,
+            size,
+            run,
+            cold=run == 0,
+            wall_ns=round(ms * MS * (10 if run == 0 else 1)),
+            moved_bytes=size,
+            stages={},
+        )
+        for key, row in times.items()
+        for size, ms in zip(SIZES, row, strict=False)
+        for run in range(3)
+        if ms is not None
+    )
+    variants = tuple(
+        Variant(key, key.title(), result=(results or {}).get(key, "")) for key in times
+    )
+    fields: dict[str, object] = {"variants": variants, "points": points} | options
+    return Sweep(name="a", started="", kind="sweep", parameter="n", **fields)  # type: ignore[arg-type]  # its fields
+
+
+def headline(times: Times, results: dict[str, str] | None = None) -> str:
+    """Return the sentence."""
+    return summarize_growth(a_sweep(times, results)).headline
+
+
+def test_each_stretch_has_its_fastest_with_its_sizes() -> None:
+    """Which transport, from which size on."""
+    # when
+    said = headline({"pickle": (1, 2, 30, 300), "ray": (3, 3, 4, 5)})
+
+    # then
+    assert said == (
+        "a (1.00 kB to 1.00 MB): Pickle is the fastest up to 10.0 kB, Ray from 100 kB on."
+    )
+
+
+@pytest.mark.parametrize(
+    ("times", "stretches"),
+    [
+        ({"a": (1, 1, 1, 1), "b": (1.05, 0.95, 1.05, 0.95)}, ["a"]),
+        ({"a": (1, 2, 1, 1), "b": (2, 1, 2, 2)}, ["a"]),
+        ({"a": (1, 1, 1, 2), "b": (2, 2, 2, 1)}, ["a", "b"]),
+        ({"a": (1, None, None, None), "b": (2, 2, 2, 2)}, ["a", "b"]),
+        ({"a": (1, 1, 5, 5), "b": (5, 5, 1, 1), "c": (9, 9, 9, 9)}, ["a", "b"]),
+    ],
+)
+def test_one_size_within_the_noise_is_no_stretch(times: Times, stretches: list[str]) -> None:
+    """Nobody is sent to another transport and back by one odd size."""
+    assert [key for key, _, _ in best_stretches(a_sweep(times))] == stretches
+
+
+def test_a_result_that_aliases_wins_nothing() -> None:
+    """It moved nothing; the facts say so."""
+    # when
+    sweep = a_sweep({"oob": (0.1,) * 4, "pickle": (1, 2, 3, 4)}, {"oob": ALIAS})
+    summary = summarize_growth(sweep)
+    only = headline({"oob": (0.1,) * 4}, {"oob": ALIAS})
+
+    # then
+    assert summary.headline.endswith("Pickle is the fastest at every size.")
+    assert "Oob: moves nothing, the result is the same memory" in summary.facts
+    assert "hands the same memory back" in only
+
+
+def test_one_variant_alone_is_told_by_its_ends() -> None:
+    """How much longer for how many more bytes; cold runs are not mixed in."""
+    assert headline({"code": (1, 2, 30, 500)}) == (
+        "a (1.00 kB to 1.00 MB): 1.00 ms at 1.00 kB, 500 ms at 1.00 MB: "
+        "500 times as long for 1,000 times the bytes."
+    )
+
+
+def test_growth_is_told_in_words_regime_by_regime() -> None:
+    """With rate, exponent, the size where it ends and the cause where it is known."""
+    # given
+    head = {"variant": "pickle", "cold": False}
+    fits = (
+        {**head, "from_bytes": 1, "to_bytes": 10_000, "growth": "constant", "fixed_ns": 5000.0},
+        {
+            **head,
+            "to_bytes": 100_000,
+            "growth": "linear",
+            "ns_per_byte": 0.5,
+            "cause": "fresh pages",
+        },
+        {**head, "to_bytes": 1_000_000, "growth": "superlinear", "exponent": 1.21},
+        {**head, "stage": "pickle.dumps", "growth": "linear"},
+        {**head, "cold": True, "growth": "linear"},
+    )
+    sweep = a_sweep({"pickle": (1, 2, 3, 4)}, fits=fits)
+
+    # when
+    said = growth_text(sweep, sweep.variants[0])
+
+    # then
+    assert said == (
+        "Pickle: flat at 5.00 µs up to 10.0 kB, then in proportion to size at 2.00 GB/s up to "
+        "100 kB (fresh pages), then faster than size (to the power 1.21) up to 1.00 MB"
+    )
+    assert said in summarize_growth(sweep).facts
+
+
+def test_what_is_missing_is_said() -> None:
+    """Absent transports, sizes that failed, passes that the budget cut; and the seed."""
+    # given
+    variants = (
+        Variant("pickle", "Pickle", notes=("failed at 1.00 MB: MemoryError", "comes back as x")),
+        Variant("ray", "Ray", "not running", "Ray is not running."),
+    )
+    sweep = a_sweep({"pickle": (1, 2, 3, 4)}, variants=variants, environment={"seed": 7})
+
+    # when
+    facts = summarize_growth(sweep).facts
+
+    # then
+    assert "Ray: Ray is not running." in facts
+    assert "Pickle: failed at 1.00 MB: MemoryError" in facts
+    assert not any("comes back" in fact for fact in facts)
+    assert any("2 warm runs at each size" in f and "(seed 7)" in f for f in facts)
+
+
+def test_without_points_or_sizes_nothing_is_claimed() -> None:
+    """An interrupt before the first point; code of which nobody saw bytes."""
+    # given
+    point = Point("code", None, 0, cold=True, wall_ns=5, moved_bytes=None, stages={})
+
+    # when
+    empty = summarize_growth(a_sweep({"pickle": ()})).headline
+    unseen = summarize_growth(a_sweep({"code": ()}, points=(point,))).headline
+
+    # then
+    assert empty == "a: no run ended."
+    assert unseen == "a: no bytes were seen to move, so there are no sizes."
