@@ -106,18 +106,15 @@ class Descent:
         began = time.perf_counter_ns()
         self._whole()
         self._room = self._affordable()
-        self._open_small([self.root])
+        self._open_small(self.root, 0)
         self.is_complete = True
-        for _ in range(_DEPTH):
+        for at in range(_DEPTH + 1):
             self._measure()
             spent = time.perf_counter_ns() - began
-            if self.error is not None:
-                if self._open_holes():
-                    continue
+            is_late = at > 0 and spent > max(_PASSES * (self.duration_ns or 0), _SMALL_NS)
+            if at == _DEPTH or (is_late and self.error is None):
                 break
-            if spent > max(_PASSES * (self.duration_ns or 0), _SMALL_NS):
-                break
-            if not self._open_large():
+            if not (self._open_large() if self.error is None else self._open_holes()):
                 break
 
     def _counter(self, *, takes_buffers: bool = True) -> Counter:
@@ -173,6 +170,7 @@ class Descent:
 
     def _measure(self) -> None:
         counter = self._counter()
+        _settle(self.root, _opened_at(self.root), set())
         self.firsts = Pass(counter, self.root)
         try:
             self.firsts.measure(self.root)
@@ -201,9 +199,9 @@ class Descent:
         self._opened.add(key)
         return True
 
-    def _open_small(self, nodes: list[Node]) -> bool:
-        """Open nodes and what is in them, level by level, until there is no room."""
-        waiting = deque((node, 0) for node in nodes)
+    def _open_small(self, first: Node, first_depth: int) -> bool:
+        """Open a node and what is in it, level by level, until there is no room."""
+        waiting = deque([(first, first_depth)])
         found = False
         while waiting:
             node, depth = waiting.popleft()
@@ -220,14 +218,14 @@ class Descent:
         least = _LARGE_SHARE * max(1, (self.in_band_bytes or 0) + self.out_of_band_bytes)
         self._room = _FEWEST_OPENED
         large = [
-            (holder, node)
-            for holder, node in _closed(self.root)
+            (holder, node, depth)
+            for holder, node, depth in _closed(self.root)
             if (node.in_band_bytes or 0) >= least and not node.is_shared
         ]
         found = False
-        for holder, node in large:
+        for holder, node, depth in large:
             if node.items is None:
-                found |= not node.is_fixed and self._open_small([node])
+                found |= not node.is_fixed and self._open_small(node, depth)
             else:
                 found |= self._split(holder, node, least)
         return found
@@ -266,8 +264,8 @@ class Descent:
         """Open the closed parts that hold something that cannot be pickled."""
         self._room = _MOST_OPENED
         found = False
-        for holder, node in _closed(self.root):
-            if not (node.holes or node.error) or is_hole(node):
+        for holder, node, depth in list(_closed(self.root)):
+            if depth > _DEPTH or not (node.holes or node.error) or is_hole(node):
                 continue
             if node.items is not None:
                 found |= self._cut(holder, node)
@@ -290,13 +288,39 @@ def is_hole(node: Node) -> bool:
     return node.items is None and id(node.value) in node.holes
 
 
-def _closed(node: Node) -> Iterator[tuple[Node, Node]]:
-    """Yield the closed parts, each with what holds it."""
+def _opened_at(node: Node) -> dict[int, Node]:
+    """Return the opened nodes by the id of their object."""
+    found: dict[int, Node] = {}
+    waiting = [node]
+    while waiting:
+        node = waiting.pop()
+        if node.steps is not None:
+            found.setdefault(id(node.value), node)
+            waiting += node.nodes
+    return found
+
+
+def _settle(node: Node, opened: dict[int, Node], visited: set[int]) -> None:
+    """Open an object where the pickler meets it first, not where it is nearest to the root."""
+    key = id(node.value)
+    if node.steps is None and node.items is None and key in opened and key not in visited:
+        other = opened[key]
+        node.steps, other.steps = other.steps, None
+        node.own_bytes, node.is_late = other.own_bytes, other.is_late
+        node.opening_ns, node.is_fixed, other.is_fixed = other.opening_ns, False, True
+    if node.items is None:
+        visited.add(key)
+    for part in node.nodes:
+        _settle(part, opened, visited)
+
+
+def _closed(node: Node, depth: int = 1) -> Iterator[tuple[Node, Node, int]]:
+    """Yield the closed parts, each with what holds it and its depth."""
     for part in node.nodes:
         if part.steps is None:
-            yield node, part
+            yield node, part, depth
         else:
-            yield from list(_closed(part))
+            yield from _closed(part, depth + 1)
 
 
 def _is_outlier(holder: Node, run: Node) -> bool:

@@ -125,9 +125,7 @@ class Pass:
     def _is_met(self, node: Node) -> bool:
         """Tell whether an opened object was met before, inside a closed part."""
         key = id(node.value)
-        if self._is_complete:
-            return key in self._known
-        met = key in self._memo.memo.copy()
+        met = key in self._known if self._is_complete else key in self._memo.memo.copy()
         node.is_shared = met
         if met:
             self._ahead.pop(key, None)
@@ -136,6 +134,7 @@ class Pass:
     def _memoize(self, node: Node) -> None:
         key = id(node.value)
         self._ahead.pop(key, None)
+        self._known.add(key)
         if self._is_complete:
             return
         memo = self._memo.memo.copy()
@@ -149,7 +148,7 @@ class Pass:
 
     def _replace(self, memo: dict[int, tuple[int, object]]) -> None:
         if len(memo) >= _NEAR:
-            self._known = {key for key in self._ahead if key in memo}
+            self._known |= self._ahead.keys() & memo.keys()
             rest = ((key, node) for key, node in self._ahead.items() if key not in memo)
             for key, node in rest:
                 memo[key] = (len(memo), node.value)

@@ -425,8 +425,8 @@ def test_unloading_takes_both_magics_away(user: InteractiveShell) -> None:
     ("line", "offered"),
     [
         ("%graphstages --t", {"--timeout"}),
-        ("%graphstages --", {"--name", "--compute", "--timeout", "--detail", "--save", "--help"}),
-        ("%%graphstages --", {"--name", "--detail", "--save", "--help"}),
+        ("%graphstages --", {"--name", "--compute", "--timeout", "--detail", "--blame", "--save", "--help"}),
+        ("%%graphstages --", {"--name", "--detail", "--blame", "--save", "--help"}),
         ("%graphstages --timeout 3 --c", {"--compute"}),
         ("%graphstages x --c", set[str]()),
         ("graphstages --c", set[str]()),
