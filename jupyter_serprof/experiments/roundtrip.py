@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from jupyter_serprof.analysis.limits import measure_limits
@@ -100,10 +100,20 @@ class RoundTrip:
             Called between runs with the sweep so far, once the trip has taken half a second.
         """
         __tracebackhide__ = True
+        for _ in self.steps(tell):
+            pass
+        return self.sweep
+
+    def steps(self, tell: Callable[[Sweep], None] | None = None) -> Iterator[None]:
+        """Do what `run` does, and yield after each run: others may have the thread.
+
+        Closed before its end it is as if it was interrupted.
+        """
+        __tracebackhide__ = True
         self._progress = Progress(tell)
         for transport in self._transports:
-            self._variants.append(self._variant(transport))
-        return self.sweep
+            variant = yield from self._variant(transport)
+            self._variants.append(variant)
 
     @property
     def sweep(self) -> Sweep:
@@ -145,7 +155,7 @@ class RoundTrip:
         """Return the transports behind the first so many: their turn has not come."""
         return [Variant(t.key, t.title, "skipped", reason) for t in self._transports[count:]]
 
-    def _variant(self, transport: Transport) -> Variant:
+    def _variant(self, transport: Transport) -> Generator[None, None, Variant]:
         __tracebackhide__ = True
         note = transport.start() if self._starts(transport) else ""
         state, reason = transport.state()
@@ -155,7 +165,7 @@ class RoundTrip:
             return Variant(transport.key, transport.title, "skipped", refusal)
         runs = _Runs()
         try:
-            self._run_all(transport, runs)
+            yield from self._run_all(transport, runs)
         except Exception as error:  # noqa: BLE001  (one transport fails in its row, others go on)
             why, notes = self._why(transport, error), (note,) if note else ()
             return Variant(transport.key, transport.title, "failed", why, notes=notes)
@@ -171,7 +181,7 @@ class RoundTrip:
         """Start what is named; of all of them what needs nothing but an import."""
         return self._asked and (not self._is_all or transport.state()[0] == "ok")
 
-    def _run_all(self, transport: Transport, runs: _Runs) -> None:
+    def _run_all(self, transport: Transport, runs: _Runs) -> Iterator[None]:
         __tracebackhide__ = True
         transport.prepare(self._value)
         deadline = time.monotonic() + BUDGET_S
@@ -182,6 +192,7 @@ class RoundTrip:
             if runs.points or self._points:
                 deadline += self._progress.update(lambda: self._growing(transport, runs))
             self._run_once(transport, runs, number)
+            yield
 
     def _run_once(self, transport: Transport, runs: _Runs, number: int) -> None:
         __tracebackhide__ = True

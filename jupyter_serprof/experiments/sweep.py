@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from threading import Event
 
@@ -159,16 +159,28 @@ class SizeSweep:
             What ``make`` raised, where it raised for every size.
         """
         __tracebackhide__ = True
+        for _ in self.steps(tell):
+            pass
+        return self.sweep
+
+    def steps(self, tell: Callable[[Sweep], None] | None = None) -> Iterator[None]:
+        """Do what `run` does, and yield after each value and each run: others may have the thread.
+
+        What happens meanwhile takes nothing from the budget. Parameters and errors as `run`.
+        """
+        __tracebackhide__ = True
         self._stopping.clear()
         self._progress = Progress(tell, quiet_s=0.0)
         self._budget.start()
         try:
-            self._run_all()
+            for _ in self._run_all():
+                self._budget.pause()
+                yield
+                self._budget.start()
         finally:
             self._budget.pause()
         if self._bench.error and not self._known.point_count and not self._stopping.is_set():
             raise self._bench.error
-        return self.sweep
 
     def stop(self) -> None:
         """Stop after the run that is being measured; may be called from another thread."""
@@ -194,17 +206,18 @@ class SizeSweep:
             left_s = min(left_s, self._budget.left_s)
         return SweepProgress(self._known.point_count, left, left_s, self._guard.bound)
 
-    def _run_all(self) -> None:
+    def _run_all(self) -> Iterator[None]:
         __tracebackhide__ = True
         if self._pass < 0:
             self._begin()
         while not self._stopping.is_set():
             if self._visits:
-                self._visit(self._visits[0])
+                yield from self._visit(self._visits[0])
                 if not self._visits[0].keys:
                     self._visits.popleft()
             else:
                 self._check_drift()
+                yield
                 if not self._wants_pass():
                     self._note_end()
                     return
@@ -225,16 +238,18 @@ class SizeSweep:
         self._visits = cold_pass(self._known.parameters, able, self._draw) if able else deque()
         self._pass = 0
 
-    def _visit(self, visit: Visit) -> None:
+    def _visit(self, visit: Visit) -> Iterator[None]:
         """Make the value of a size and run what is still to run on it; it is dropped here."""
         __tracebackhide__ = True
         value = self._bench.open(visit)
+        yield
         while visit.keys and not self._stopping.is_set():
             self._bench.step(visit.keys[0], visit.parameter, value)
             visit.keys.pop(0)
             waited_s = self._progress.update(lambda: self._known.document(has_lines=False))
             # What was shown is not what was measured: it takes nothing from the budget.
             self._budget.give_back(waited_s)
+            yield
 
     def _open_keys(self) -> dict[float, list[str]]:
         keys: dict[float, list[str]] = {}
