@@ -39,6 +39,8 @@ _FAULTS_CUT_PRICE = -6.0
 #: Noise of a median, at least; and where nothing tells it.
 _LEAST_NOISE = 0.005
 _ASSUMED_NOISE = 0.05
+#: What changes by more is not called flat, however noisy the machine was.
+_FLAT_RATIO = 3.0
 _CONFIDENCE = 0.95
 _ITERATIONS = 8
 
@@ -174,7 +176,9 @@ def _laws(curve: Curve, noise: float) -> list[_Cut]:
     cuts = []
     for (start, stop), line, power in zip(spans, straight, curved, strict=True):
         flat = float(logs[start:stop].var() * (stop - start))
-        options = [_Cut(start, stop, "constant", flat), _Cut(start, stop, "linear", float(line))]
+        options = [_Cut(start, stop, "linear", float(line))]
+        if np.ptp(logs[start:stop]) < math.log(_FLAT_RATIO):
+            options.append(_Cut(start, stop, "constant", flat))
         if stop - start >= _SHORTEST_POWER:
             options.append(_Cut(start, stop, "power", float(power)))
         cuts.append(min(options, key=lambda cut: _price(curve, cut, noise)))
