@@ -519,6 +519,17 @@ def test_code_that_moves_the_same_bytes_is_measured_once(clock: TickClock) -> No
     assert any("moves as many bytes as n=1000" in n for n in sweep.variants[0].notes)
 
 
+def test_code_of_which_nobody_saw_bytes_keeps_its_points(clock: TickClock) -> None:
+    """It stands nowhere on the axis, and a note says why there are no lines."""
+    # when
+    sweep = valid(SizeSweep(lambda _: clock.advance_ms(1), SIZES, code=True, repeat=1).run())
+
+    # then
+    assert {(p.size_bytes, p.parameter) for p in sweep.points} == {(None, n) for n in SIZES}
+    assert any("nobody saw how many bytes moved" in note for note in sweep.quality.notes)
+    assert sweep.fits == ()
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [

@@ -59,7 +59,7 @@ def test_what_a_size_will_cost_follows_the_smaller_ones() -> None:
 def test_the_run_of_median_length_stands_for_the_others() -> None:
     """Its waterfall adds up to one run, from the end of the run before to its own end."""
     # given
-    trace = a_loop([9.0, 2.0, 4.0, 6.0])
+    trace = a_loop([9.0, 6.0, 2.0, 4.0])
 
     # when
     alone = one_of(trace, 4)
