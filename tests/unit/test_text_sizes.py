@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -12,6 +13,7 @@ from size_samples import make_chunks, make_sizes
 
 from jupyter_serprof.model import Point, Sweep, Variant
 from jupyter_serprof.views.cells import width as columns_of
+from jupyter_serprof.views.sizes import regimes_of
 from jupyter_serprof.views.text import text
 
 numbers = st.one_of(st.none(), st.floats(), st.integers(-(2**63), 2**63), st.text(max_size=3))
@@ -104,6 +106,22 @@ def test_growth_is_said_by_regimes_with_the_cause_of_a_break() -> None:
     assert f"1.00 MB to 10.0 MB: {rate}" in said
     assert "held out 100 MB: the line is off by −20.0 %" in said  # noqa: RUF001
     assert "note: unstable: spreads 20 %" in said
+
+
+@pytest.mark.parametrize("key", ["from_bytes", "to_bytes", "fixed_ns", "ns_per_byte"])
+@pytest.mark.parametrize("bad", [None, math.nan, math.inf, "x", True])
+def test_a_line_that_lacks_a_number_is_left_out(key: str, bad: object) -> None:
+    """A damaged document shows its points, and no line where none can be drawn."""
+    # given
+    sweep = make_sizes()
+    fits = tuple({**fit, key: bad} for fit in sweep.fits)
+
+    # when
+    found = regimes_of(replace(sweep, fits=fits), "pickle", cold=False)
+
+    # then
+    assert len(regimes_of(sweep, "pickle", cold=False)) == 2
+    assert found == ()
 
 
 def test_a_crossover_lies_between_two_measured_sizes_or_cannot_be_told() -> None:
