@@ -103,6 +103,18 @@ def test_the_paired_interval_is_that_of_the_exact_signed_rank_test() -> None:
     assert cut == sum(share <= 0.025 for share in at_most)
 
 
+def test_pairs_are_joined_by_the_means_of_all_two_of_them() -> None:
+    """Each with itself, too (Walsh averages): three pairs have six."""
+    # given
+    before, after = [1000.0] * 3, [1000 * math.exp(log) for log in (0, 1, 5)]
+
+    # when
+    found = paired_shift(before, after)
+
+    # then
+    assert found.value == pytest.approx((1 + 2.5) / 2)  # of 0, 0.5, 1, 2.5, 3 and 5
+
+
 def test_a_ratio_is_the_same_whichever_side_is_first() -> None:
     """1.25 times slower one way is 0.8 times the other way, ends included."""
     # given
@@ -266,6 +278,21 @@ def test_many_lines_need_stronger_evidence() -> None:
     assert alone.changes[0].low == among[0].low
     assert among[0].verdict == "cannot tell"
     assert among[0].reason == "chance, among 20 lines"
+
+
+def test_a_single_cold_run_makes_no_other_test_stricter() -> None:
+    """Four and four warm runs that do not overlap are enough, beside whatever cannot be tested."""
+    # given
+    cold = points([90 * MS], cold=True)
+    fine, slow = [100, 101, 102, 103], [200, 201, 202, 203]
+
+    # when
+    found = compare(
+        sweep(cold, points([MS * t for t in fine])), sweep(cold, points([MS * t for t in slow]))
+    )
+
+    # then
+    assert [c.verdict for c in found.changes if not c.stage] == ["cannot tell", "slower"]
 
 
 # What is compared with what

@@ -56,6 +56,7 @@ def test_the_steps_of_workers_own_the_time_that_the_caller_waits() -> None:
     trace = loaded(RAY)
 
     # then
+    assert {span.parent for span in trace.spans if span.stage == "ray.submit"} == {0}
     assert trace.waterfall is not None
     owned = {row.stage: row.self_ns for row in trace.waterfall.rows}
     assert owned == {
