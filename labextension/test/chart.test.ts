@@ -105,10 +105,12 @@ describe("the chart of a sweep", () => {
       const times = { median_ns: 5, low_ns: 4, high_ns: 6, count: 7 };
       return { size_bytes, ...times };
     });
-    const line = { title: "Ray", family: "store", marker: "circle", points, fits: [] } as const;
-    const chart: Chart = { lines: [line], crossovers: [], selected_bytes: 1_000, label: "" };
+    const line = { title: "Ray", family: "store", marker: "circle", points } as const;
+    const more = { axis: "size", band: null, sizeText: String, label: "" };
+    const lines = [{ ...line, fits: [], wire: [] }];
+    const chart: Chart = { lines, crossovers: [], selected_bytes: 1_000, ...more };
     expect(chartOf(chart, 700).querySelectorAll(".jsp-series-label")).toHaveLength(1);
-    const narrow = chartOf({ ...chart, lines: [{ ...line, points }] }, 200);
+    const narrow = chartOf(chart, 200);
     expect(narrow.querySelectorAll(".jsp-series-label")).toHaveLength(0);
     const wide = chartOf(chart, 700).querySelectorAll(".jsp-tick-text").length;
     expect(narrow.querySelectorAll(".jsp-tick-text").length).toBeLessThan(wide);

@@ -117,6 +117,43 @@ describe("200 payloads in every string of a document", () => {
     ],
   };
 
+  const column = [0, 1];
+  const anatomy = {
+    name: "job",
+    pickler: "cloudpickle",
+    in_band_bytes: 9,
+    out_of_band_bytes: 0,
+    strings: ["job", "unpicklable"],
+    parts: {
+      label: column,
+      kind: column,
+      state: column,
+      note: column,
+      parent: [-1, 0],
+      self_bytes: column,
+      in_band_bytes: column,
+      out_of_band_bytes: column,
+      count: column,
+      duration_ns: column,
+    },
+    notes: ["a note"],
+  };
+  const change = {
+    stage: "",
+    title: "Wall time",
+    verdict: "faster" as const,
+    variant: "ray",
+    reason: "r",
+  };
+  const measured = { stage: "ray.store", before_ns: 9, after_ns: 3, low: 2, high: 4, pairs: 5 };
+  const blamed = {
+    ...trace,
+    anatomies: [anatomy, anatomy],
+    prediction: { size_bytes: 8, assumptions: ["none"] },
+    comparison: { before: "a", after: "b", changes: [change], method: "m", notes: ["n"] },
+    findings: trace.findings.map((finding) => ({ ...finding, measured })),
+  };
+
   it("are 200, all different", () => {
     expect(new Set(PAYLOADS).size).toBe(200);
     expect(BATCHES.join("")).toBe(PAYLOADS.join(""));
@@ -128,6 +165,9 @@ describe("200 payloads in every string of a document", () => {
     ["table", trace],
     ["findings", trace],
     ["details", trace],
+    ["anatomy", blamed],
+    ["compare", blamed],
+    ["waterfall", blamed],
     ["roundtrip", sampleSweep()],
     ["sweep", sweepOfSizes()],
     ["table", sampleSweep()],

@@ -8,7 +8,7 @@ import { paintAxis, paintLanes, type Scene } from "../src/core/scene";
 import { FAMILIES } from "../src/core/theme";
 import { indexOf, type SpanSpec, traceOf } from "./make";
 
-const PLAIN = { line: "#eee", accent: "#00f", font: "sans-serif" };
+const PLAIN = { line: "#eee", accent: "#00f", container: "#ddd", warn: "#b50", font: "sans-serif" };
 const COLOURS: Scene["colours"] = {
   ...PLAIN,
   background: "#fff",

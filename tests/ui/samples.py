@@ -37,8 +37,91 @@ def full_trace() -> dict[str, Any]:
     layers = {"title": "Graph layers", "note": "before fusion", "columns": columns, "rows": rows}
     workers = {"key": "workers", "title": "Workers", "columns": columns, "rows": rows[:1]}
     document["tables"] = [{"key": "layers", **layers}, workers]
-    document["findings"][0]["evidence"]["file"] = "model.pt"
+    finding = document["findings"][0]
+    finding["evidence"]["file"] = "model.pt"
+    stage = document["stages"][2]["key"]
+    times = {"before_ns": wall_ns // 2, "after_ns": wall_ns // 6}
+    finding |= {"gain": 3.0, "measured": {"stage": stage, **times, "low": 2.8, "high": 3.3}}
+    document["comparison"] = comparison()
+    document["prediction"] = {
+        "size_bytes": 10**9,
+        "bandwidth_bytes_per_s": 1.25e8,
+        "low_ns": wall_ns // 2,
+        "high_ns": wall_ns * 2,
+        "holdout_bytes": 10**8,
+        "error_share": -0.08,
+        "straight_error_share": -0.42,
+        "assumptions": ["nobody else is on the link"],
+    }
+    document["anatomies"] = [anatomy("job"), anatomy("other")]
     return document
+
+
+def lane_trace() -> dict[str, Any]:
+    """Return the same without anatomies, so that the bundle with the lanes draws it."""
+    return {**full_trace(), "anatomies": []}
+
+
+def anatomy(name: str) -> dict[str, Any]:
+    """Return an anatomy with a part of every state, an array out-of-band, and a note."""
+    why = "cannot pickle '_thread.lock' object"
+    strings = ["", name, ".cache", "<closure buf>", ".lock", "[0]", "dict", "float64 (8000,)"]
+    strings += ["lock", "shared", "not opened", "unpicklable", why]
+    parts = {
+        "label": [1, 2, 3, 4, 5, 5],
+        "kind": [6, 6, 7, 8, 6, 6],
+        "state": [0, 0, 0, 11, 9, 10],
+        "note": [0, 0, 0, 12, 0, 0],
+        "parent": [-1, 0, 0, 1, 1, 1],
+        "self_bytes": [100, 300, 128, 0, 40, 60_000],
+        "in_band_bytes": [60_568, 60_340, 128, 0, 40, 60_000],
+        "out_of_band_bytes": [64_000, 0, 64_000, 0, 0, 0],
+        "count": [1, 1, 1, 1, 1, 1000],
+        "duration_ns": [900_000, 800_000, 20_000, None, None, 700_000],
+    }
+    size = {"in_band_bytes": 60_568, "out_of_band_bytes": 64_000, "plain_bytes": None}
+    about = {"pickler": "cloudpickle", "protocol": 5, "duration_ns": 900_000, "is_complete": False}
+    notes = ["in a pass of its own"]
+    return {"name": name, **size, **about, "strings": strings, "parts": parts, "notes": notes}
+
+
+def comparison() -> dict[str, Any]:
+    """Return a comparison with each verdict."""
+    runs = {"before_runs": 15, "after_runs": 15}
+    verdicts = ("faster", "slower", "cannot tell", "only before", "only after")
+    ratios = ((0.5, 0.45, 0.55), (2.0, 1.8, 2.2), (1.0, 0.9, 1.1), (None,) * 3, (None,) * 3)
+    changes = [
+        {
+            "stage": f"stage{at}" if at else "",
+            "title": f"Stage {at}" if at else "Wall time",
+            "before_ns": None if verdict == "only after" else 2_000_000,
+            "after_ns": None if verdict == "only before" else 1_000_000,
+            "verdict": verdict,
+            "ratio": ratio,
+            "low": low,
+            "high": high,
+            "variant": "ray",
+            "size_bytes": 8_000_000,
+            "cold": False,
+            "reason": "too few pairs" if verdict == "cannot tell" else "",
+            **runs,
+        }
+        for at, (verdict, (ratio, low, high)) in enumerate(zip(verdicts, ratios, strict=True))
+    ]
+    about = {"noise_share": 0.02, "method": "bootstrap of 15 pairs", "notes": ["imports left out"]}
+    return {"before": "monday", "after": "now", "changes": changes, **about}
+
+
+def chunk_sweep() -> dict[str, Any]:
+    """Return a sweep over chunk sizes with a recommended one."""
+    document = sized_sweep()
+    sizes = sorted({point["size_bytes"] for point in document["points"]})
+    evidence = {"best_bytes": sizes[1], "low_bytes": sizes[0] * 3, "high_bytes": sizes[1] * 3}
+    limits = {"limits_below": "ray.store", "limits_above": "ray.unpickle"}
+    evidence |= {"best": 800, "parameter": "chunk", **limits}
+    finding = {**document["findings"][0], "rule": "dask.chunk-sweep", "evidence": evidence}
+    more = {"kind": "chunks", "parameter": "chunk", "comparison": None, "findings": [finding]}
+    return {**document, **more}
 
 
 def sized_sweep() -> dict[str, Any]:
@@ -46,7 +129,12 @@ def sized_sweep() -> dict[str, Any]:
     document: dict[str, Any] = json.loads(SWEEP.read_text("utf-8"))
     first = document["points"][0]["size_bytes"]
     points = [
-        {**point, "size_bytes": first * times, "wall_ns": point["wall_ns"] * times}
+        {
+            **point,
+            "size_bytes": first * times,
+            "parameter": first * times // 8,
+            "wall_ns": point["wall_ns"] * times,
+        }
         for times in (1, 10, 100)
         for point in document["points"]
     ]
@@ -56,8 +144,8 @@ def sized_sweep() -> dict[str, Any]:
     document["variants"][0]["facts"]["codec"] = "none"
     for fit in document["fits"]:
         fit["holdout"] = {"size_bytes": first * 1000, "error_share": 0.2, "why": "measured"}
-    shared = {"findings": trace["findings"], "quality": trace["quality"]}
-    return {**document, **shared, "kind": "sweep", "points": points}
+    shared = {name: trace[name] for name in ("findings", "quality", "comparison")}
+    return {**document, **shared, "kind": "sweep", "parameter": "n", "points": points}
 
 
 def markdown_cell(source: str) -> dict[str, Any]:

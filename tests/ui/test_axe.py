@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from ui.samples import SWEEP, TRACE, full_trace, sized_sweep
+from ui.samples import SWEEP, TRACE, chunk_sweep, full_trace, lane_trace, sized_sweep
 
 if TYPE_CHECKING:
     from ui.screen import Screen
@@ -15,25 +15,28 @@ if TYPE_CHECKING:
 #: What each document shows; a new view that nobody looks at makes the test red.
 VIEWS = {
     "trace": ["Waterfall", "Lanes", "Table", "Findings"],
-    "full trace": ["Waterfall", "Lanes", "Table", "Details", "Findings"],
+    "full trace": ["Compare", "Waterfall", "Lanes", "Table", "Details", "Findings"],
+    "anatomy": ["Compare", "Blame", "Waterfall", "Table", "Details", "Findings"],
     "round trip": ["Round trip", "Table", "Findings"],
-    "sweep": ["Sweep", "Round trip", "Table", "Findings"],
+    "sweep": ["Compare", "Sweep", "Round trip", "Table", "Findings"],
+    "chunks": ["Chunk sizes", "Runs", "Table", "Findings"],
 }
 
 
 def documents() -> dict[str, dict[str, Any]]:
     """Return one document of each kind."""
     golden = [json.loads(path.read_text("utf-8")) for path in (TRACE, SWEEP)]
-    full = full_trace()
+    full = lane_trace()
     # A finding that warns, a run that failed, a version that is newer: sentences in their colours.
     full["findings"].append({**full["findings"][0], "severity": "warn"})
     full |= {"outcome": "error", "version": 2}
-    return dict(zip(VIEWS, (golden[0], full, golden[1], sized_sweep()), strict=True))
+    traces = (golden[0], full, full_trace())
+    return dict(zip(VIEWS, (*traces, golden[1], sized_sweep(), chunk_sweep()), strict=True))
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing_in_any_view(screen: Screen, scheme: str) -> None:
-    """Waterfall, lanes, table, details, findings, round trip, sweep."""
+    """Compare, blame, waterfall, lanes, table, details, findings, round trip, sweeps."""
     # given
     seen: dict[str, list[str]] = {}
     found: dict[tuple[str, str, str], int] = {}

@@ -13,7 +13,15 @@ from jupyter_serprof.model.document import MIME_TYPE
 from jupyter_serprof.views import html as page_module
 from jupyter_serprof.views.html import html
 from ui.hostile import BATCHES, PAYLOADS, poisoned, texts_of_document, texts_of_schema
-from ui.samples import DATA, code_cell, full_trace, output, sized_sweep, write_notebook
+from ui.samples import (
+    DATA,
+    code_cell,
+    full_trace,
+    lane_trace,
+    output,
+    sized_sweep,
+    write_notebook,
+)
 from ui.screen import OPENERS
 
 if TYPE_CHECKING:
@@ -76,11 +84,12 @@ def test_the_documents_have_every_text_that_there_can_be(schema: str) -> None:
     assert texts_of_document(schema, poison) == texts_of_document(schema, DOCUMENTS[schema])
 
 
-@pytest.mark.parametrize("name", [*DOCUMENTS, "packed"])
+@pytest.mark.parametrize("name", [*DOCUMENTS, "packed", "lanes"])
 def test_no_payload_is_executed_in_any_view(screen: Screen, name: str) -> None:
     """All 200, in tens, in every view, with tooltips and all that can be opened."""
     # given
-    document = DOCUMENTS.get(name) or json.loads(PACKED.read_text("utf-8"))
+    more = {"packed": json.loads(PACKED.read_text("utf-8")), "lanes": lane_trace()}
+    document = {**DOCUMENTS, **more}[name]
 
     for batch in BATCHES:
         # when

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from jupyter_serprof import save
-from jupyter_serprof.model import load
-from ui.samples import SWEEP, TRACE, saved_cell, write_notebook
+from jupyter_serprof.model import from_document, load
+from ui.samples import SWEEP, TRACE, full_trace, saved_cell, write_notebook
 from ui.screen import READY
 
 if TYPE_CHECKING:
@@ -22,11 +22,16 @@ if TYPE_CHECKING:
 WIDTHS = (1280, 640, 360)
 
 
-@pytest.fixture(params=[TRACE, SWEEP], ids=["trace", "sweep"])
+@pytest.fixture(params=["trace", "sweep", "anatomy"])
 def page_file(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
-    """Save a document as a page."""
+    """Save a document of each kind as a page."""
     path = tmp_path / "saved.html"
-    save(load(request.param), path)
+    makers = {
+        "trace": lambda: load(TRACE),
+        "sweep": lambda: load(SWEEP),
+        "anatomy": lambda: from_document(full_trace()),
+    }
+    save(makers[request.param](), path)
     return path
 
 

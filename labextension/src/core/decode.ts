@@ -110,7 +110,12 @@ export function lowHalves(buffer: ArrayBuffer, announced: number): Int32Array {
   return values;
 }
 
-function numbersOf(column: unknown): Float64Array {
+/** One column of any table, inflated where it is packed; what is no number is NaN. */
+export async function numberColumn(column: unknown): Promise<Float64Array> {
+  return isPacked(column) ? ((await inflate(column, false)) as Float64Array) : numbersOf(column);
+}
+
+export function numbersOf(column: unknown): Float64Array {
   if (!Array.isArray(column)) {
     return new Float64Array(0);
   }

@@ -5,7 +5,16 @@
  * checked here, once; keys that nobody knows are ignored. The types come from the JSON Schema.
  */
 
-import type { Group, SweepDocument, Table, TraceDocument, Waterfall } from "./schema";
+import type {
+  Anatomy,
+  Comparison,
+  Group,
+  Prediction,
+  SweepDocument,
+  Table,
+  TraceDocument,
+  Waterfall,
+} from "./schema";
 
 export type * from "./schema";
 
@@ -86,7 +95,11 @@ function tidy(value: Record<string, unknown>): SerprofDocument {
     const groups = value.groups;
     tidied.groups = Array.isArray(groups) && groups.every(isGroup) ? groups : [];
     tidied.tables = Array.isArray(value.tables) ? value.tables.filter(isTable) : [];
+    const { anatomies } = value;
+    tidied.anatomies = Array.isArray(anatomies) ? anatomies.filter(isAnatomy) : [];
+    tidied.prediction = isPrediction(value.prediction) ? value.prediction : null;
   }
+  tidied.comparison = isComparison(value.comparison) ? value.comparison : null;
   return tidied as unknown as SerprofDocument;
 }
 
@@ -96,6 +109,18 @@ function isFinding(value: unknown): boolean {
 
 function isGroup(value: unknown): value is Group {
   return isObject(value) && typeof value.title === "string";
+}
+
+function isAnatomy(value: unknown): value is Anatomy {
+  return isObject(value) && Array.isArray(value.strings) && isObject(value.parts);
+}
+
+function isPrediction(value: unknown): value is Prediction {
+  return isObject(value) && isAmount(value.size_bytes);
+}
+
+function isComparison(value: unknown): value is Comparison {
+  return isObject(value) && Array.isArray(value.changes) && value.changes.every(isObject);
 }
 
 function isTable(value: unknown): value is Table {

@@ -79,6 +79,18 @@ export function bytesPerSecond(rate: number | null | undefined): string {
   return rate == null ? NOT_SEEN : `${withUnit(rate, BYTE_UNITS)}/s`;
 }
 
+const BIT_UNITS: readonly Unit[] = [
+  { name: "bit/s", size: 1 },
+  { name: "kbit/s", size: 1e3 },
+  { name: "Mbit/s", size: 1e6 },
+  { name: "Gbit/s", size: 1e9 },
+];
+
+/** A link as its makers name it: "1 Gbit/s", "2.5 Gbit/s". */
+export function link(bytesPerS: number): string {
+  return withUnit(bytesPerS * 8, BIT_UNITS).replace(/\.0+(?=\D)|(?<=\.\d*[1-9])0+(?=\D)/, "");
+}
+
 /** Bytes over busy time, in bytes per second; null where a rate would say nothing. */
 export function rateOf(sizeBytes: number | null, busyNs: number): number | null {
   return sizeBytes === null || sizeBytes < RATE_FLOOR_BYTES || busyNs <= 0

@@ -61,6 +61,10 @@ export interface Point {
    */
   parameter?: number | null;
   /**
+   * Runs in one recording; all numbers are of one of them. null: one.
+   */
+  loops?: number | null;
+  /**
    * self_ns by stage key.
    */
   stages: {

@@ -171,3 +171,56 @@ export function crossoversOf(sweep: SweepDocument): Crossover[] {
       : [];
   });
 }
+
+/** Bytes that were written at a size; null where nobody counted. */
+export function movedAt(
+  { points }: SweepDocument,
+  variant: string,
+  isCold: boolean,
+  size: number,
+): number | null {
+  const found = points.find(
+    (point) =>
+      point.variant === variant &&
+      point.cold === isCold &&
+      point.size_bytes === size &&
+      isNumber(point.moved_bytes),
+  );
+  return found?.moved_bytes ?? null;
+}
+
+/** What was asked for at a size: elements, rows, the chunk size; null where nobody tells. */
+export function parameterAt({ points }: SweepDocument, size: number): number | null {
+  return numberOf(
+    points.find((point) => point.size_bytes === size && isNumber(point.parameter))?.parameter,
+  );
+}
+
+/** The recommended chunk size, as the finding tells it. */
+export interface Best {
+  readonly best_bytes: number;
+  readonly low_bytes: number;
+  readonly high_bytes: number;
+  readonly parameter: string;
+  readonly best: number | null;
+  readonly below: string;
+  readonly above: string;
+}
+
+export function bestOf({ findings }: SweepDocument): Best | null {
+  const evidence = findings?.find(({ rule }) => rule === "dask.chunk-sweep")?.evidence ?? {};
+  const best_bytes = numberOf(evidence.best_bytes);
+  if (best_bytes === null || best_bytes <= 0) {
+    return null;
+  }
+  const text = (value: unknown): string => (typeof value === "string" ? value : "");
+  return {
+    best_bytes,
+    low_bytes: numberOf(evidence.low_bytes) || best_bytes,
+    high_bytes: numberOf(evidence.high_bytes) || best_bytes,
+    parameter: text(evidence.parameter),
+    best: numberOf(evidence.best),
+    below: text(evidence.limits_below),
+    above: text(evidence.limits_above),
+  };
+}

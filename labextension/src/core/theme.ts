@@ -37,6 +37,9 @@ export interface Colours {
   readonly quiet: string;
   readonly line: string;
   readonly accent: string;
+  /** What only holds other parts. */
+  readonly container: string;
+  readonly warn: string;
   readonly font: string;
   /** By kind: the families, then the wait. */
   readonly kinds: readonly string[];
@@ -53,6 +56,8 @@ export function coloursOf(root: Element): Colours {
     quiet,
     line: read("line-3"),
     accent: read("accent"),
+    container: read("line-2"),
+    warn: read("warn"),
     font: read("ui"),
     kinds: [...FAMILIES.map(read), quiet],
     labels: [...FAMILIES.map((family) => LABEL_INK[family]), quiet],

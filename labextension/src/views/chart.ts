@@ -12,6 +12,7 @@ import {
   type SizePoint,
 } from "../core/series";
 import { path, shape, words } from "../core/svg";
+import { axisTitle, type Band, bandNotes, bandOf, wireOf } from "./band";
 
 export interface Line {
   readonly title: string;
@@ -19,6 +20,8 @@ export interface Line {
   readonly marker: Marker;
   readonly points: readonly SizePoint[];
   readonly fits: readonly Fit[];
+  /** The same with a link behind it, predicted; empty without one. */
+  readonly wire: readonly { readonly size_bytes: number; readonly ns: number }[];
 }
 
 export const MARKERS = ["circle", "square", "triangle", "diamond", "wedge"] as const;
@@ -29,10 +32,13 @@ export interface Chart {
   readonly crossovers: readonly Crossover[];
   readonly selected_bytes: number;
   readonly label: string;
+  readonly axis: string;
+  readonly band: Band | null;
+  sizeText(bytes: number): string;
 }
 
-const MARGIN = { left: 62, top: 14, bottom: 30 };
-const HEIGHT = 380;
+const MARGIN = { left: 62, top: 14, bottom: 46 };
+const HEIGHT = 396;
 const BOTTOM = HEIGHT - MARGIN.bottom;
 /** Room for the names of the lines; narrow charts leave them to the legend, px. */
 const NAMES_PX = 152;
@@ -50,8 +56,11 @@ export function inkOf(family: string): string {
   return `var(--jsp-${family})`;
 }
 
-interface Frame {
+export interface Frame {
   readonly width: number;
+  readonly left: number;
+  readonly top: number;
+  readonly bottom: number;
   /** Where the chart ends; the names of the lines stand behind it. */
   readonly right: number;
   readonly isNarrow: boolean;
@@ -76,7 +85,9 @@ export function chartOf(chart: Chart, width: number): SVGElement {
   const svg = shape("svg", { class: "jsp-chart", width, height: HEIGHT, role: "img" });
   svg.setAttribute("aria-label", chart.label);
   svg.append(
+    ...bandOf(frame, chart.band),
     ...gridOf(frame),
+    ...axisTitle(frame, chart.axis),
     upright("jsp-selected-size", frame.x(chart.selected_bytes)),
     ...breakOf(frame, chart),
   );
@@ -84,24 +95,30 @@ export function chartOf(chart: Chart, width: number): SVGElement {
     ...chart.crossovers.flatMap((crossover) => crossoverOf(frame, crossover, chart.lines)),
   );
   for (const line of chart.lines) {
-    const group = shape("g", {}, ...lineOf(frame, line));
+    const group = shape("g", {}, ...lineOf(frame, line, chart.sizeText));
+    if (line.wire.length > 0) {
+      group.classList.add("jsp-measured-behind");
+      group.append(...wireOf(frame, line, (x, y) => markPath(line.marker, x, y)));
+    }
     group.style.color = inkOf(line.family);
     svg.append(group);
   }
-  svg.append(...labelsOf(frame, chart.lines));
+  svg.append(...labelsOf(frame, chart.lines), ...bandNotes(frame, chart.band));
   return svg;
 }
 
-function frameOf({ lines, crossovers }: Chart, width: number): Frame {
+function frameOf({ band, lines, crossovers }: Chart, width: number): Frame {
   const points = lines.flatMap((line) => line.points);
   const held = lines.flatMap(holdoutsOf);
   const sizes = decades([
     ...points.map((point) => point.size_bytes),
     ...held.map((each) => each.size_bytes),
     ...crossovers.flatMap((each) => [each.from_bytes, each.to_bytes]),
+    ...(band === null ? [] : [band.low_bytes, band.high_bytes]),
   ]);
   const times = decades([
     ...points.flatMap((point) => [point.low_ns, point.high_ns]),
+    ...lines.flatMap((line) => line.wire.map(({ ns }) => ns)),
     ...held.flatMap((each) => [each.measured_ns, each.line_ns]),
   ]);
   const isNarrow = width < NARROW_PX;
@@ -109,6 +126,9 @@ function frameOf({ lines, crossovers }: Chart, width: number): Frame {
   const [wide, high] = [right - MARGIN.left, BOTTOM - MARGIN.top];
   return {
     width,
+    left: MARGIN.left,
+    top: MARGIN.top,
+    bottom: BOTTOM,
     right,
     isNarrow,
     sizes,
@@ -207,13 +227,13 @@ function freeHeight(frame: Frame, lines: readonly Line[], from: number, to: numb
   return candidates.toSorted((a, b) => room(b) - room(a))[0] ?? TOP_NOTES;
 }
 
-function lineOf(frame: Frame, line: Line): SVGElement[] {
+function lineOf(frame: Frame, line: Line, sizeText: (bytes: number) => string): SVGElement[] {
   const fits = line.fits.map((fit) => path("jsp-fit", fitPath(frame, fit)));
   return [
     ...unbroken(line).flatMap((points) => stretchOf(frame, points)),
     ...fits,
     ...line.points.map((point) => {
-      const note = `${line.title}, ${duration(point.median_ns)} (${duration(point.low_ns)} to ${duration(point.high_ns)}, ${point.count} runs)`;
+      const note = `${line.title} at ${sizeText(point.size_bytes)}: ${duration(point.median_ns)} (${duration(point.low_ns)} to ${duration(point.high_ns)}, ${point.count} runs)`;
       return markOf(frame, line, point.size_bytes, point.median_ns, note, "jsp-mark");
     }),
     ...holdoutsOf(line).flatMap((held) => holdoutOf(frame, line, held)),
@@ -311,7 +331,9 @@ function labelsOf(frame: Frame, lines: readonly Line[]): SVGElement[] {
     .flatMap((line) => {
       const last = line.points.at(-1);
       const texts = holdoutsOf(line).slice(0, 1).flatMap(holdoutTexts);
-      return last === undefined ? [] : [{ line, texts, y: frame.y(last.median_ns) }];
+      const wired = line.wire.at(-1)?.ns;
+      const end = wired ?? last?.median_ns;
+      return end === undefined ? [] : [{ line, texts, y: frame.y(end) }];
     })
     .toSorted((a, b) => a.y - b.y);
   let free = MARGIN.top;

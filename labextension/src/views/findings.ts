@@ -5,6 +5,7 @@ import type { Finding } from "../core/document";
 import { element } from "../core/dom";
 import * as format from "../core/format";
 import type { Host } from "../core/host";
+import { measuredOf } from "../core/measured";
 import { evidence, labelOf } from "./evidence";
 import type { Part, Stage } from "./part";
 
@@ -61,7 +62,9 @@ function body(finding: Finding, host: Host): HTMLElement {
   const facts = Object.entries(finding.evidence ?? {}).map(([key, value]) =>
     element("div", "", element("dt", "", labelOf(key)), element("dd", "", evidence(key, value))),
   );
-  const gain = finding.gain == null ? null : `Measured: ${format.ratio(finding.gain)} faster`;
+  const gain =
+    measuredOf(finding)?.text ??
+    (finding.gain == null ? null : `Measured: ${format.ratio(finding.gain)} faster`);
   return element(
     "div",
     "jsp-finding-body",

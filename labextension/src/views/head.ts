@@ -1,15 +1,18 @@
 /** The headline sentence and the line of facts: what is read first. */
 
-import { hasWaterfall, type SerprofDocument } from "../core/document";
+import { type DrawnTrace, hasWaterfall, type SerprofDocument } from "../core/document";
 import { element } from "../core/dom";
 import { bytesPerSecond, count, duration, moment } from "../core/format";
+import { predictionBanner } from "./prediction";
 
 export function head(doc: SerprofDocument): HTMLElement {
   const headline = element("p", "jsp-headline", doc.summary?.headline ?? doc.name);
   headline.setAttribute("role", "heading");
   headline.setAttribute("aria-level", "3");
   const facts = element("p", "jsp-facts", ...factsOf(doc).map((fact) => element("span", "", fact)));
-  return element("div", "jsp-head", headline, outcome(doc), facts, ...warnings(doc));
+  const { prediction } = doc as Partial<DrawnTrace>;
+  const banner = prediction ? predictionBanner(prediction) : null;
+  return element("div", "jsp-head", headline, outcome(doc), facts, banner, ...warnings(doc));
 }
 
 /** Python writes the facts; a document without them still says when and with what it was recorded. */

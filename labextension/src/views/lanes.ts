@@ -8,6 +8,7 @@ import type { DrawnTrace } from "../core/document";
 import { element } from "../core/dom";
 import { inTime, matches } from "../core/find";
 import { count, duration } from "../core/format";
+import { KEY_HELP } from "../core/keys";
 import { BAR_HEIGHT, type LaneLayout, layoutLanes } from "../core/lanes";
 import type { Camera } from "../core/paint";
 import { buildPyramids, type Pyramid } from "../core/pyramid";
@@ -74,6 +75,7 @@ export function lanes(trace: DrawnTrace, stage: Stage): Part {
     node,
     paint: () => inner?.paint?.(),
     search: (words) => inner?.search?.(words),
+    help: { title: "Keys, while the lanes have the focus:", keys: KEY_HELP },
     destroy() {
       isGone = true;
       inner?.destroy?.();

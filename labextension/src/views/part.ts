@@ -9,7 +9,16 @@ export interface Part {
   /** Called when the part is on the page, and again when its size or the theme has changed. */
   paint?(): void;
   search?(words: string): void;
+  /** What the search box says it looks for. */
+  readonly searchLabel?: string;
+  /** The keys that it knows, in the help. */
+  readonly help?: Help;
   destroy?(): void;
+}
+
+export interface Help {
+  readonly title: string;
+  readonly keys: readonly (readonly [string, string])[];
 }
 
 /** What every view may use. */

@@ -6,6 +6,8 @@
 import { type DrawnTrace, hasWaterfall, type SerprofDocument } from "../core/document";
 import { element } from "../core/dom";
 import { hasSizes } from "../core/runs";
+import { anatomyView } from "./anatomy";
+import { comparisonView } from "./comparison";
 import { findingsView, firstFinding } from "./findings";
 import { lanes } from "./lanes";
 import type { Entry, Part, Provider, Stage, ViewSet } from "./part";
@@ -29,12 +31,19 @@ const lanesOf: Provider = (doc) =>
     build: (_doc, stage) => lanes(trace, stage),
   }));
 
+const anatomyOf: Provider = (doc) =>
+  ofTrace(doc, hasAnatomies, (trace) => ({
+    key: "anatomy",
+    title: "Blame",
+    build: (_doc, stage) => withFinding(anatomyView(trace, stage), doc, stage),
+  }));
+
 const sizesOf: Provider = (doc) =>
   doc.format === "serprof.sweep" && hasSizes(doc)
     ? [
         {
           key: "sweep",
-          title: "Sweep",
+          title: doc.kind === "chunks" ? "Chunk sizes" : "Sweep",
           build: (_doc, stage) => withFinding(sizeSweep(doc, stage), doc, stage),
         },
       ]
@@ -45,11 +54,18 @@ const roundTripOf: Provider = (doc) =>
     ? [
         {
           key: "roundtrip",
-          title: "Round trip",
+          title: doc.kind === "chunks" ? "Runs" : "Round trip",
           build: (_doc, stage) => withFinding(roundTrip(doc, stage), doc, stage),
         },
       ]
     : [];
+
+const comparisonOf: Provider = (doc) => {
+  const { comparison } = doc;
+  const build = (_doc: SerprofDocument, stage: Stage): Part =>
+    comparison ? comparisonView(doc, comparison, stage) : { node: element("p", "") };
+  return comparison ? [{ key: "compare", title: "Compare", build }] : [];
+};
 
 const tableOf: Provider = (doc) => [
   {
@@ -76,13 +92,21 @@ const findingsOf: Provider = (doc) => {
 const LAST: ViewSet = [tableOf, ownTablesOf, findingsOf];
 
 /** Of one run; a sweep is a table there. */
-export const TRACE: ViewSet = [waterfallOf, lanesOf, ...LAST];
+export const TRACE: ViewSet = [comparisonOf, waterfallOf, lanesOf, ...LAST];
 /** Of points over size; a trace has its waterfall there, and no lanes. */
-export const SWEEP: ViewSet = [sizesOf, roundTripOf, waterfallOf, ...LAST];
+export const SWEEP: ViewSet = [comparisonOf, sizesOf, roundTripOf, waterfallOf, ...LAST];
 /** Of the parts of a pickle; a trace has its waterfall there, and no lanes. */
-export const ANATOMY: ViewSet = [waterfallOf, ...LAST];
+export const ANATOMY: ViewSet = [comparisonOf, anatomyOf, waterfallOf, ...LAST];
 /** Where the size of a script does not count: in JupyterLab it is loaded once. */
-export const EVERY: ViewSet = [sizesOf, roundTripOf, waterfallOf, lanesOf, ...LAST];
+export const EVERY: ViewSet = [
+  comparisonOf,
+  anatomyOf,
+  sizesOf,
+  roundTripOf,
+  waterfallOf,
+  lanesOf,
+  ...LAST,
+];
 
 function ofTrace(
   doc: SerprofDocument,
@@ -98,6 +122,10 @@ function always(): boolean {
 
 function hasTables(trace: DrawnTrace): boolean {
   return (trace.tables ?? []).length > 0;
+}
+
+function hasAnatomies(trace: DrawnTrace): boolean {
+  return (trace.anatomies ?? []).length > 0;
 }
 
 /** The picture, then one finding; all of them are one click away. */

@@ -97,6 +97,7 @@ function variantRows(scene: Scene, variant: Variant, runs: readonly Run[]): HTML
     "th",
     "jsp-variant",
     element("strong", "", variant.title ?? variant.key),
+    variant.facts?.tried === true ? chip("tried", "jsp-badge") : null,
     variant.result ? chip(variant.result, "jsp-badge") : null,
     variant.facts?.equal === false ? chip("came back different", "jsp-badge jsp-bad") : null,
   );
@@ -184,13 +185,17 @@ function runPlot(scene: Scene, run: Run): HTMLElement {
     scene.memcpy_ns !== null && scene.memcpy_ns <= scene.end_ns
       ? place(element("div", "jsp-guide"), scene.memcpy_ns / scene.end_ns, 0)
       : null;
-  return element("div", "jsp-plot", guide, ...bars);
+  const isTried = variantOf(scene, run)?.facts?.tried === true;
+  return element("div", isTried ? "jsp-plot jsp-ghost" : "jsp-plot", guide, ...bars);
+}
+
+function variantOf({ sweep }: Scene, run: Run): Variant | undefined {
+  return sweep.variants.find((each) => each.key === run.variant);
 }
 
 /** Stages that copied what travels as buffers beside the pickle: most of what they copied. */
 function outOfBandStages(scene: Scene, run: Run): ReadonlySet<string> {
-  const variant = scene.sweep.variants.find((each) => each.key === run.variant);
-  const outside = variant?.facts?.out_of_band_bytes;
+  const outside = variantOf(scene, run)?.facts?.out_of_band_bytes;
   const rows = run.trace?.waterfall.rows ?? [];
   return new Set(
     typeof outside !== "number" || outside <= 0

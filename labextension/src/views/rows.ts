@@ -6,6 +6,7 @@ import { element, titled } from "../core/dom";
 import * as format from "../core/format";
 import { type BlockNode, coverOf, type Node, ownOf, type RowNode, rowsIn } from "../core/outline";
 import { familyOf } from "../core/theme";
+import { ghostRows } from "./ghost";
 import { indent, line, type Scene } from "./line";
 import { magnified } from "./magnifier";
 import { chip, swatch } from "./marks";
@@ -21,6 +22,8 @@ export interface Entry {
   readonly row: HTMLTableRowElement;
   readonly plot: Plot;
   readonly entries: readonly Entry[];
+  /** Rows right below it: remedies that were tried. */
+  readonly ghosts: readonly HTMLElement[];
   isOpen(): boolean;
   /** Rows that were opened below it: what its spans are called. */
   opened(): readonly HTMLElement[];
@@ -39,7 +42,7 @@ export function everyEntry(entries: readonly Entry[]): Entry[] {
 /** What lies in a folded block is not on the page. */
 export function showRows(entries: readonly Entry[], isShown = true): void {
   for (const entry of entries) {
-    for (const row of [entry.row, ...entry.opened()]) {
+    for (const row of [entry.row, ...entry.ghosts, ...entry.opened()]) {
       row.hidden = !isShown;
     }
     showRows(entry.entries, isShown && entry.isOpen());
@@ -73,7 +76,8 @@ function rowEntry(scene: Scene, node: RowNode, depth: number, childrenOf: Childr
   indent(tr, depth);
   magnified(trace, tr, plot, stage);
   const opened = openable(scene, tr, stage, depth, () => childrenOf(row));
-  return { node, row: tr, plot, entries: [], isOpen: () => false, opened };
+  const ghosts = node.isRest ? [] : ghostRows(scene, stage, row.start_ns, depth + 1);
+  return { node, row: tr, plot, ghosts, entries: [], isOpen: () => false, opened };
 }
 
 function blockEntry(scene: Scene, node: BlockNode, depth: number, childrenOf: ChildrenOf): Entry {
@@ -93,7 +97,9 @@ function blockEntry(scene: Scene, node: BlockNode, depth: number, childrenOf: Ch
       row.classList.add("jsp-part");
     }
   }
-  return { node, row: tr, plot, entries, isOpen: fold.isOpen, opened: () => [] };
+  const start = coverOf(node).pieces[0]?.[0] ?? 0;
+  const ghosts = node.stage === null ? [] : ghostRows(scene, node.stage, start, depth + 1);
+  return { node, row: tr, plot, ghosts, entries, isOpen: fold.isOpen, opened: () => [] };
 }
 
 function blockPlot({ trace, guide }: Scene, node: BlockNode): Plot {

@@ -4,10 +4,9 @@ import { type Columns, decodeColumns, isPlain, plainColumns } from "../core/deco
 import type { DrawnTrace, ReadDocument, SerprofDocument } from "../core/document";
 import { element } from "../core/dom";
 import type { Host } from "../core/host";
-import { KEY_HELP } from "../core/keys";
 import { watchTheme } from "../core/theme";
 import { head } from "./head";
-import type { Entry, Part, Stage, ViewSet } from "./part";
+import type { Entry, Help, Part, Stage, ViewSet } from "./part";
 import { radio } from "./radio";
 import { saveMenu } from "./save";
 
@@ -25,7 +24,8 @@ export function shell(
   const panel = element("div", "jsp-panel");
   const readout = element("p", "jsp-hidden");
   readout.setAttribute("aria-live", "polite");
-  const help = helpPanel();
+  const help = element("section", "jsp-help");
+  help.hidden = true;
   const search = searchBox((words) => part?.search?.(words));
   let part: Part | null = null;
   let shown = "";
@@ -41,6 +41,9 @@ export function shell(
     part = built(entry, doc, stage);
     panel.replaceChildren(part.node);
     search.node.hidden = part.search === undefined;
+    search.input.setAttribute("aria-label", part.searchLabel ?? SEARCH_SPANS);
+    search.input.placeholder = part.search && part.searchLabel ? "Search parts" : "Search spans";
+    help.replaceChildren(...helpOf(part.help ?? ROW_HELP));
     part.paint?.();
   };
   const stage: Stage = {
@@ -83,6 +86,18 @@ export function shell(
   };
 }
 
+const SEARCH_SPANS = "Search spans by name, stage or lane";
+
+/** Of views that have no keys of their own. */
+const ROW_HELP: Help = {
+  title: "Keys, while a control has the focus:",
+  keys: [
+    ["Tab", "the next control"],
+    ["← →", "fold and open a row, take the next choice"],
+    ["Enter, Space", "press it"],
+  ],
+};
+
 /** A view that fails says so; the others stay usable. */
 function built(entry: Entry, doc: SerprofDocument, stage: Stage): Part {
   try {
@@ -107,8 +122,6 @@ function rememberedColumns(): (trace: DrawnTrace) => Promise<Columns> {
 function searchBox(search: (words: string) => void) {
   const input = element("input", "jsp-search");
   input.type = "search";
-  input.placeholder = "Search spans";
-  input.setAttribute("aria-label", "Search spans by name, stage or lane");
   let timer = 0;
   input.addEventListener("input", () => {
     clearTimeout(timer);
@@ -133,12 +146,9 @@ function buttons(doc: SerprofDocument, source: unknown, stage: Stage): HTMLEleme
   return [saveMenu(stage.host, doc.name, source, stage.say), help];
 }
 
-function helpPanel(): HTMLElement {
-  const keys = KEY_HELP.map(([key, text]) =>
+function helpOf({ title, keys }: Help): HTMLElement[] {
+  const entries = keys.map(([key, text]) =>
     element("div", "", element("dt", "", key), element("dd", "", text)),
   );
-  const title = element("p", "jsp-note", "Keys, while the lanes have the focus:");
-  const node = element("section", "jsp-help", title, element("dl", "jsp-keys", ...keys));
-  node.hidden = true;
-  return node;
+  return [element("p", "jsp-note", title), element("dl", "jsp-keys", ...entries)];
 }

@@ -4,10 +4,12 @@ import { childrenOf } from "../core/children";
 import type { DrawnTrace } from "../core/document";
 import { element, titled } from "../core/dom";
 import * as format from "../core/format";
+import { measuredOf } from "../core/measured";
 import { groupAt, type Node, outlineOf, ownOf, stagesIn } from "../core/outline";
 import { familyOf } from "../core/theme";
 import { columnsOf } from "./columns";
 import { details } from "./details";
+import { ghostRows } from "./ghost";
 import { legendEntry } from "./legend";
 import { classOf, line, type Scene } from "./line";
 import { segment, swatch } from "./marks";
@@ -36,7 +38,7 @@ export function waterfall(trace: DrawnTrace, shared: Pick<Shared, "columnsOf">):
   const path = pathOver(trace);
   const node = element(
     "section",
-    "jsp-waterfall",
+    `jsp-waterfall${trace.prediction ? " jsp-predicted" : ""}`,
     nodes.length > 0
       ? summaryBar(trace, nodes)
       : element("p", "jsp-note", "No stage was recorded: nothing that is watched took any time."),
@@ -92,11 +94,12 @@ function table(scene: Scene, nodes: readonly Node[], entries: readonly Entry[]):
     "jsp-table",
     element("caption", "jsp-hidden", `Stages of ${trace.name}`),
     headRow(scene),
-    element("tbody", "", ...all.map(({ row }) => row), restRow(scene)),
+    element("tbody", "", ...all.flatMap(({ row, ghosts }) => [row, ...ghosts]), restRow(scene)),
     element(
       "tfoot",
       "",
       line("Wall time", null, columns, (column) => column.total),
+      ...ghostRows(scene, null, 0, 0),
     ),
   );
 }
@@ -147,6 +150,10 @@ function legend(trace: DrawnTrace): HTMLElement {
   return element(
     "p",
     "jsp-legend",
+    trace.prediction ? legendEntry("jsp-predicted-sample", "predicted") : null,
+    (trace.findings ?? []).some((finding) => (measuredOf(finding)?.after_ns ?? 0) > 0)
+      ? legendEntry("jsp-ghost-sample", "tried: a measured remedy")
+      : null,
     legendEntry("jsp-execute jsp-partial jsp-half", "height: its part of that time"),
     hasWaits ? legendEntry("jsp-waits", "wait") : null,
     rows.length > 1 ? legendEntry("jsp-path", "critical path") : null,

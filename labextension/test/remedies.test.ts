@@ -1,0 +1,214 @@
+import { afterEach, describe, expect, it } from "vitest";
+
+import { axisOf, groupsOf, placeOf } from "../src/core/changes";
+import type { Change, Comparison, Finding } from "../src/core/document";
+import { link } from "../src/core/format";
+import { measuredOf } from "../src/core/measured";
+import { mount, type View } from "../src/mount";
+import { mountWith } from "../src/place";
+import { intervalText, verdictText } from "../src/views/comparison";
+import { ANATOMY, SWEEP, TRACE } from "../src/views/registry";
+import { sampleSweep, sampleTrace } from "./sample";
+
+const WALL: Change = {
+  stage: "",
+  title: "Wall time",
+  before_ns: 71_300_000,
+  after_ns: 33_900_000,
+  verdict: "faster",
+  ratio: 0.475,
+  low: 0.455,
+  high: 0.497,
+};
+const COMPARISON: Comparison = {
+  before: "monday",
+  after: "now",
+  noise_share: 0.018,
+  method: "15 alternated pairs",
+  notes: ["imports are left out"],
+  changes: [
+    WALL,
+    { ...WALL, stage: "ray.store", title: "Store", verdict: "slower", ratio: 2, low: 1.5, high: 3 },
+    {
+      stage: "gc",
+      title: "Garbage collection",
+      before_ns: 5,
+      after_ns: null,
+      verdict: "only before",
+    },
+    {
+      ...WALL,
+      stage: "x",
+      title: "x",
+      verdict: "cannot tell",
+      ratio: 1.01,
+      low: 0.9,
+      high: 1.1,
+      reason: "too few pairs",
+    },
+  ],
+};
+
+let view: View | null = null;
+
+afterEach(() => {
+  view?.destroy();
+  view = null;
+  document.body.replaceChildren();
+});
+
+function draw(doc: unknown, name = ""): HTMLElement {
+  view = mount(document.body, doc, { view: name });
+  return document.body.querySelector(".jsp-root") as HTMLElement;
+}
+
+describe("the axis of ratios", () => {
+  it("has 1 in the middle, and twice as far from it as half", () => {
+    const axis = axisOf(COMPARISON);
+    expect(placeOf(1, axis)).toBeCloseTo(0.5, 9);
+    expect(placeOf(2, axis) - 0.5).toBeCloseTo(0.5 - placeOf(0.5, axis), 9);
+    expect(axis.to).toBeGreaterThan(3);
+    expect(axis.ticks).toContain(1);
+  });
+
+  it("has an end, whatever the numbers are", () => {
+    const wild = { ...COMPARISON, changes: [{ ...WALL, ratio: 1e30, low: -1, high: Number.NaN }] };
+    expect(axisOf(wild).to).toBe(1_000);
+    expect(axisOf({ before: "a", after: "b" }).to).toBe(1.25);
+  });
+});
+
+describe("a comparison in a document", () => {
+  it("is the first view, with verdicts in words and signs", () => {
+    const root = draw({ ...sampleTrace(), comparison: COMPARISON });
+    expect(root.querySelector(".jsp-switch [aria-checked=true]")?.textContent).toBe("Compare");
+    const verdicts = [...root.querySelectorAll(".jsp-verdict-text")].map((td) => td.textContent);
+    expect(verdicts).toEqual(["▼ 2.1× faster", "▲ 2.0× slower", "− only before", "≈ cannot tell"]);
+    expect(root.querySelectorAll(".jsp-interval")).toHaveLength(3);
+    expect(root.querySelectorAll("tbody .jsp-noise")).toHaveLength(4);
+    expect(root.textContent).toContain("too few pairs");
+    expect(root.textContent).toContain("imports are left out");
+  });
+
+  it("prints ratio and interval, and nothing where there is none", () => {
+    expect(intervalText(WALL)).toBe("0.47× [0.46–0.50]");
+    expect(intervalText({ ...WALL, ratio: null })).toBe("–");
+    expect(verdictText({ ...WALL, ratio: null })).toBe("▼ faster");
+  });
+
+  it("of a sweep stands in groups of variant, size and temperature", () => {
+    const changes = [
+      { ...WALL, variant: "ray", size_bytes: 8, cold: false },
+      { ...WALL, variant: "ray", size_bytes: 8, cold: false, stage: "s" },
+      { ...WALL, variant: "ray", size_bytes: 9, cold: true },
+    ];
+    expect(groupsOf({ ...COMPARISON, changes }).map((group) => group.length)).toEqual([2, 1]);
+    const root = draw({ ...sampleSweep(), comparison: { ...COMPARISON, changes } });
+    expect(root.querySelector(".jsp-block-group")?.textContent).toBe("ray, 8\u00a0B, warm");
+  });
+
+  it("of the wrong kind is no view", () => {
+    const root = draw({ ...sampleTrace(), comparison: { changes: [3] } });
+    expect(root.querySelector(".jsp-switch")?.textContent).not.toContain("Compare");
+  });
+});
+
+const FINDING: Finding = {
+  rule: "ray.inline",
+  severity: "warn",
+  title: "out-of-band",
+  evidence: {},
+  remedy: "x",
+  gain: 3.2,
+  measured: {
+    stage: "ray.store",
+    before_ns: 64_000_000,
+    after_ns: 16_000_000,
+    low: 2.9,
+    high: 3.5,
+    pairs: 15,
+    equal: true,
+  },
+};
+
+describe("a remedy that was measured", () => {
+  it("says how much, how sure, of how many pairs, and whether the result is equal", () => {
+    expect(measuredOf(FINDING)?.text).toBe("measured: 3.2× [2.9–3.5], 15 pairs, equal result");
+    const doubtful = { ...FINDING.measured, low: 0.9, equal: false };
+    expect(measuredOf({ ...FINDING, measured: doubtful })?.text).toContain(
+      "cannot tell, 15 pairs, a different result",
+    );
+    expect(measuredOf({ ...FINDING, measured: null })).toBeNull();
+  });
+
+  it("is an outline right below its stage, as long as it took", () => {
+    const root = draw({ ...sampleTrace(), findings: [FINDING] }, "waterfall");
+    const ghost = root.querySelector(".jsp-ghost .jsp-bar") as HTMLElement;
+    const above = ghost.closest("tr")?.previousElementSibling;
+    expect(above?.querySelector("th")?.textContent).toBe("Store");
+    expect(Number.parseFloat(ghost.style.width)).toBeCloseTo((100 * 16) / 71.3, 1);
+    expect(ghost.closest("tr")?.textContent).toContain("(16.00)");
+    expect(root.querySelector(".jsp-finding")?.textContent).toContain("measured: 3.2×");
+  });
+
+  it("of a stage that is not there stands below the wall time", () => {
+    const measured = { ...FINDING.measured, stage: "" };
+    const root = draw({ ...sampleTrace(), findings: [{ ...FINDING, measured }] }, "waterfall");
+    expect(root.querySelector("tfoot .jsp-ghost")).not.toBeNull();
+  });
+});
+
+describe("a predicted trace", () => {
+  const prediction = {
+    size_bytes: 1_000_000_000,
+    bandwidth_bytes_per_s: 125e6,
+    low_ns: 60_000_000,
+    high_ns: 84_000_000,
+    holdout_bytes: 100_000_000,
+    error_share: -0.083,
+    straight_error_share: -0.42,
+    assumptions: ["nobody else uses the link"],
+  };
+
+  it("says so in every view, with interval, error and assumptions", () => {
+    const root = draw({ ...sampleTrace(), prediction });
+    const text = root.querySelector(".jsp-banner")?.textContent?.replaceAll("\u00a0", " ");
+    expect(text).toContain("Predicted, not measured");
+    expect(text).toContain("for 1.00 GB, over 1 Gbit/s");
+    expect(text).toContain("between 60.0 ms and 84.0 ms");
+    expect(text).toContain("it missed by −8.3 %; a straight line missed it by −42.0 %");
+    expect(text).toContain("nobody else uses the link");
+    expect(root.querySelector(".jsp-waterfall.jsp-predicted")).not.toBeNull();
+  });
+
+  it("without a size is no prediction", () => {
+    expect(draw({ ...sampleTrace(), prediction: {} }).querySelector(".jsp-banner")).toBeNull();
+  });
+});
+
+describe("a link", () => {
+  it("is told in bits, as its makers do", () => {
+    expect([1.25e6, 1.25e8, 3.125e8, 1.25e9].map(link)).toEqual(
+      ["10 Mbit/s", "1 Gbit/s", "2.5 Gbit/s", "10 Gbit/s"].map((text) =>
+        text.replace(" ", "\u00a0"),
+      ),
+    );
+  });
+});
+
+describe("a bundle", () => {
+  const viewsIn = (views: typeof TRACE, doc: unknown): (string | null)[] => {
+    view = mountWith(views)(document.body, doc);
+    const found = [...document.body.querySelectorAll(".jsp-switch [role=radio]")];
+    const titles = found.map((node) => node.firstChild?.textContent ?? null);
+    view.destroy();
+    view = null;
+    return titles;
+  };
+
+  it("shows of a document of another kind what it can", () => {
+    expect(viewsIn(TRACE, sampleSweep())).toEqual(["Table", "Findings"]);
+    expect(viewsIn(SWEEP, sampleTrace())).toEqual(["Waterfall", "Table", "Findings"]);
+    expect(viewsIn(ANATOMY, sampleTrace())).toEqual(["Waterfall", "Table", "Findings"]);
+  });
+});
