@@ -97,11 +97,11 @@ def _change_line(change: Change) -> _Line:
     heat = "" if change.cold is None else "cold" if change.cold else "warm"
     size = "" if change.size_bytes is None else format_bytes(change.size_bytes)
     point = ", ".join(part for part in (change.variant, size, heat) if part)
-    ends = "" if change.low is None else f"{change.low:.2f} to {change.high:.2f}"
+    ends = [f"{end:.2f}" for end in (change.low, change.high) if end is not None]
     return (
         _plain(f"{change.title} ({point})" if point else change.title),
         _plain(f"{change.verdict}: {change.reason}" if change.reason else change.verdict),
         *("" if ns is None else format_ns(ns) for ns in (change.before_ns, change.after_ns)),
         "" if change.ratio is None else f"{change.ratio:.2f}",
-        ends,
+        " to ".join(ends),
     )
