@@ -32,9 +32,10 @@ from jupyter_serprof.experiments.anatomy_open import (
 from jupyter_serprof.experiments.anatomy_pass import Pass
 from jupyter_serprof.experiments.anatomy_pickler import Counter, OutOfTime
 
-_MOST_OPENED, _FEWEST_OPENED = 400, 60
-#: Opening an object and its parts takes about as long.
-_OPENING_NS = 20_000
+#: How many parts are looked at: many where the pickle takes long, some hundred where it is short.
+_MOST_PARTS, _FEWEST_PARTS = 3000, 300
+#: A part costs about so much in all, which is some microseconds in each step.
+_PART_NS = 15_000
 _DEPTH = 60
 _LARGE_SHARE = 0.02
 #: A run whose items are so many times larger than those of its neighbours holds an outlier.
@@ -81,7 +82,7 @@ class Descent:
         self.firsts: Pass | None = None
         self._globals: dict[int, Any] = {}
         self._opened: set[int] = set()
-        self._room = _MOST_OPENED
+        self._room = _MOST_PARTS
         #: Reduces what is opened; the picklers of the passes share its globals.
         self._opener = self._counter()
 
@@ -163,10 +164,10 @@ class Descent:
         self.holes |= counter.holes
 
     def _affordable(self) -> int:
-        """Return how many objects may be opened at once."""
+        """Return how many parts may be looked at."""
         if self.duration_ns is None:
-            return _MOST_OPENED
-        return min(_MOST_OPENED, max(_FEWEST_OPENED, self.duration_ns // _OPENING_NS))
+            return _MOST_PARTS
+        return min(_MOST_PARTS, max(_FEWEST_PARTS, self.duration_ns // _PART_NS))
 
     def _measure(self) -> None:
         counter = self._counter()
@@ -208,7 +209,7 @@ class Descent:
             if node.steps is None and (self._room <= 0 or depth > _DEPTH or not self._open(node)):
                 continue
             found = True
-            self._room -= 1
+            self._room -= len(node.steps or ())
             inner = (part for part in node.nodes if not part.is_fixed and part.items is None)
             waiting.extend((part, depth + 1) for part in inner if not is_atom(part.value))
         return found
@@ -216,7 +217,7 @@ class Descent:
     def _open_large(self) -> bool:
         """Open what is closed and large; tell whether there was something."""
         least = _LARGE_SHARE * max(1, (self.in_band_bytes or 0) + self.out_of_band_bytes)
-        self._room = _FEWEST_OPENED
+        self._room = _FEWEST_PARTS
         large = [
             (holder, node, depth)
             for holder, node, depth in _closed(self.root)
@@ -262,7 +263,7 @@ class Descent:
 
     def _open_holes(self) -> bool:
         """Open the closed parts that hold something that cannot be pickled."""
-        self._room = _MOST_OPENED
+        self._room = _MOST_PARTS
         found = False
         for holder, node, depth in list(_closed(self.root)):
             if depth > _DEPTH or not (node.holes or node.error) or is_hole(node):

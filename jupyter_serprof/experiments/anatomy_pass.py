@@ -113,7 +113,7 @@ class Pass:
         own = _tuple_bytes(len(items))
         # A copy: the user may hold the very same tuple.
         size = self._counter.add((*items,)) - own
-        if not self._is_complete and self._counter.has_small_memo:
+        if not self._is_complete and (self._ahead or self._counter.has_small_memo):
             memo = self._memo.memo.copy()
             last = max(memo, key=lambda key: memo[key][0])
             del memo[last]
@@ -125,7 +125,12 @@ class Pass:
     def _is_met(self, node: Node) -> bool:
         """Tell whether an opened object was met before, inside a closed part."""
         key = id(node.value)
-        met = key in self._known if self._is_complete else key in self._memo.memo.copy()
+        if not self._is_complete:
+            memo = self._memo.memo.copy()
+            self._known |= {key} & memo.keys()
+            if len(memo) >= _NEAR:
+                self._replace(memo)
+        met = key in self._known
         node.is_shared = met
         if met:
             self._ahead.pop(key, None)

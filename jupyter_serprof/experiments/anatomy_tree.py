@@ -189,11 +189,11 @@ class _Branches:
 
 def _is_dull(part: Node) -> bool:
     """Tell a technical part that is small: an argument, a slot of a function, a known class."""
-    if part.in_band_bytes is None or _has_problem(part) or part.out_of_band_bytes:
+    labels = _TECHNICAL if part.is_shared else _TECHNICAL[2:]
+    size = part.in_band_bytes
+    if not part.label.startswith(labels) or size is None or size >= _DULL_BYTES:
         return False
-    if part.is_shared:
-        return part.label.startswith(_TECHNICAL)
-    return part.label.startswith(_TECHNICAL[2:]) and part.in_band_bytes < _DULL_BYTES
+    return not (part.out_of_band_bytes or _has_problem(part))
 
 
 def _has_problem(node: Node) -> bool:

@@ -247,7 +247,7 @@ KINDS: dict[str, Callable[[], object]] = {
     "shared": shared,
     "cyclic": cyclic,
     "memo": many_memo_entries,
-    "one fat item": lambda: [[i] for i in range(2000)] + [list(range(5000))] + [[i] for i in "ab"],
+    "one fat item": lambda: [[i] if i % 900 else list(range(5 * i)) for i in range(2000)],
     "deep": lambda: functools.reduce(lambda inner, _: [inner], range(150), [1]),
 }
 
