@@ -79,8 +79,14 @@ def log_spaced(low: float, high: float, count: int) -> tuple[float, ...]:
 def cold_pass(
     parameters: Sequence[float], keys: Sequence[str], draw: random.Random
 ) -> deque[Visit]:
-    """Return the first pass: small sizes first, the variants of each in shuffled order."""
-    return deque(Visit(0, at, draw.sample(list(keys), len(keys))) for at in sorted(parameters))
+    """Return the first pass: small sizes first, the variants of each in shuffled order.
+
+    At the smallest size they keep their order: the first one is mostly there at once, while Ray
+    imports a lot in its first run, and somebody waits for the first point.
+    """
+    visits = deque(Visit(0, at, draw.sample(list(keys), len(keys))) for at in sorted(parameters))
+    visits[0].keys = list(keys)
+    return visits
 
 
 def warm_pass(

@@ -124,6 +124,7 @@ def test_the_first_pass_is_cold_and_goes_up_and_later_ones_are_shuffled(ways: Wa
         assert [size for _, size in ran[::2]] == [size for _, size in ran[1::2]]
         assert [size for _, size in ran[::2]] != list(sizes)
     assert later[0] != later[1]
+    assert order[0] == ("a", 1000)
     assert {key for key, _ in order[::2]} == {"a", "b"}
     assert all(p.cold == (p.repeat == 0) for p in sweep.points)
 
