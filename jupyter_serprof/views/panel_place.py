@@ -1,0 +1,61 @@
+"""The place of a cell where a picture grows and the document stays, long after the cell was run."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from jupyter_serprof.views.bundle import bundle
+from jupyter_serprof.views.widget import widget_for
+
+if TYPE_CHECKING:
+    from jupyter_serprof.model import Sweep
+    from jupyter_serprof.views.panel_parts import Document
+
+
+class Place:
+    """An output that is reserved while the cell runs, and filled later.
+
+    Parameters
+    ----------
+    waiting
+        What stands there until something is measured.
+
+    Notes
+    -----
+    What a button does belongs to no cell: an output of its own would be lost. So this one is made
+    with the panel. While something runs it holds a widget, afterwards the document: the notebook
+    that is saved shows it without a kernel.
+    """
+
+    def __init__(self, waiting: str) -> None:
+        self._handle: Any = _display({"text/plain": waiting}, display_id=True)
+        self._widget: Any = None
+
+    def grow(self, doc: Sweep) -> None:
+        """Draw what is known by now."""
+        if self._widget is None:
+            self._widget = widget_for(doc)
+            self._handle.update(self._widget._repr_mimebundle_()[0], raw=True)
+        else:
+            self._widget.show(doc)
+
+    def settle(self, doc: Document) -> None:
+        """Leave the document in the form that is saved."""
+        data, metadata = bundle(doc)
+        self._handle.update(data, metadata=metadata, raw=True)
+        if self._widget is not None:
+            with suppress(Exception):  # the front end may be gone
+                self._widget.close()
+            self._widget = None
+
+
+def show_panel(widget: Any, words: str) -> Any:  # noqa: ANN401  (an ipywidgets Box; a handle)
+    """Display a panel; ``words`` is what a notebook that was saved with it shows without kernel."""
+    data = {**widget._repr_mimebundle_(), "text/plain": words}
+    return _display(data, display_id=True)
+
+
+def _display(data: dict[str, Any], **options: bool) -> Any:  # noqa: ANN401  (a handle)
+    return sys.modules["IPython"].display.display(data, raw=True, **options)
