@@ -99,7 +99,8 @@ def _columns(changes: Sequence[Change], names: int) -> list[Column]:
     def column(head: str, cells: Iterator[str], *, leans_right: bool = True) -> Column:
         return Column(head, tuple(cells), leans_right=leans_right)
 
-    reasons = [change.reason if len(change.reason) <= _SHORT_REASON else "" for change in changes]
+    said = [clean(change.reason) for change in changes]
+    reasons = [reason if len(reason) <= _SHORT_REASON else "" for reason in said]
     titles = (clip(clean(change.title), names) for change in changes)
     return [
         column("stage", titles, leans_right=False),
@@ -107,7 +108,7 @@ def _columns(changes: Sequence[Change], names: int) -> list[Column]:
         column("after", (_time(change.after_ns) for change in changes)),
         column("ratio", (_ratio(change.ratio) for change in changes)),
         column("95 % interval", (_interval(change) for change in changes)),
-        column("verdict", (change.verdict for change in changes), leans_right=False),
+        column("verdict", (clean(change.verdict) for change in changes), leans_right=False),
         *([column("why", iter(reasons), leans_right=False)] if any(reasons) else []),
     ]
 
