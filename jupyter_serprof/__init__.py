@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         sweep,
         to_dataframe,
         to_markdown,
+        try_remedies,
     )
     from jupyter_serprof.model import RegressionError, SerprofError, Sweep, Trace
 
@@ -52,6 +53,7 @@ __all__ = [
     "sweep",
     "to_dataframe",
     "to_markdown",
+    "try_remedies",
 ]
 
 _MODEL_NAMES = ("RegressionError", "SerprofError", "Sweep", "Trace")

@@ -13,6 +13,7 @@ from jupyter_serprof.api.documents import bundle, save, show
 from jupyter_serprof.api.exports import import_timeline, load, to_dataframe, to_markdown
 from jupyter_serprof.api.predictions import predict
 from jupyter_serprof.api.recordings import profile, record
+from jupyter_serprof.api.remedies import Tryout, try_code, try_remedies
 from jupyter_serprof.api.roundtrips import roundtrip
 from jupyter_serprof.api.stages import graphstages
 from jupyter_serprof.api.sweeps import size_sweep, sweep
@@ -40,6 +41,7 @@ __all__ = [
     "RoundTrip",
     "SizeSweep",
     "SweepProgress",
+    "Tryout",
     "blame",
     "blame_graph",
     "bundle",
@@ -69,4 +71,6 @@ __all__ = [
     "to_dataframe",
     "to_markdown",
     "transports_of",
+    "try_code",
+    "try_remedies",
 ]

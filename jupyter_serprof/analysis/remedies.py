@@ -1,0 +1,360 @@
+"""Remedies that can be tried: which rule each belongs to, what to paste, and what a trial says.
+
+A trial is a number of pairs: the way it goes now and the remedy, side by side, in turns. The gain
+is the ratio of their times with its 95 % interval; where the interval contains 1, nothing is told.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import median
+
+from jupyter_serprof.analysis.compare_statistics import paired_shift
+from jupyter_serprof.model import Finding, stage
+from jupyter_serprof.model.trace import Scalar
+from jupyter_serprof.model.units import format_bytes, format_count, format_ns, format_ratio
+
+#: Stands for the variable in what is to be pasted.
+NAME = "NAME"
+_PLACEHOLDER = "a"
+_FINDINGS = ("faster", "unsure", "slower")
+
+
+@dataclass(frozen=True, slots=True)
+class Remedy:
+    """A remedy with a mechanical transformation.
+
+    Attributes
+    ----------
+    rule
+        The rule whose finding it answers.
+    cause
+        What is the matter, a sentence without the name of the variable.
+    code
+        A line to paste; `NAME` stands for the variable.
+    """
+
+    key: str
+    title: str
+    rule: str
+    cause: str
+    code: str
+
+
+_ALL = (
+    Remedy(
+        "out-of-band",
+        "out-of-band buffers",
+        "pickle.in-band-copy",
+        "its buffers are copied into the pickle; out-of-band they are handed over",
+        "buffers = []; data = pickle.dumps(NAME, protocol=5, buffer_callback=buffers.append)   "
+        "# Ray and Dask do so by themselves",
+    ),
+    Remedy(
+        "contiguous",
+        "contiguous copy, once",
+        "pickle.in-band-copy",
+        "it is not contiguous: every pickle gathers its elements first",
+        "NAME = np.ascontiguousarray(NAME)   # once, before it is sent",
+    ),
+    Remedy(
+        "contiguous-out-of-band",
+        "contiguous once, out-of-band",
+        "pickle.in-band-copy",
+        "it is not contiguous, so its buffers cannot be handed over",
+        "NAME = np.ascontiguousarray(NAME)   # once; then out-of-band, as Ray and Dask send it",
+    ),
+    Remedy(
+        "reused-buffer",
+        "one buffer, used again",
+        "pickle.fresh-buffers",
+        "every pickle of it is written into new pages",
+        "buffer = io.BytesIO()   # keep it; each time: buffer.seek(0); "
+        "pickle.Pickler(buffer, protocol=5).dump(NAME)",
+    ),
+    Remedy(
+        "protocol-5",
+        "protocol 5",
+        "pickle.protocol-4",
+        "protocol 4 copies its arrays twice",
+        "data = pickle.dumps(NAME, protocol=5)   # the default is still 4 before Python 3.14",
+    ),
+    Remedy(
+        "put-once",
+        "ray.put once, pass the reference",
+        "ray.same-object",
+        "each task that is given it stores it anew",
+        "ref = ray.put(NAME)   # once; then f.remote(ref) instead of f.remote(NAME)",
+    ),
+    Remedy(
+        "array",
+        "one array instead of numbers",
+        "pickle.small-objects",
+        "each of its numbers is an object of its own",
+        "NAME = np.array(NAME)   # NAME.tolist() goes back",
+    ),
+    Remedy(
+        "dtype",
+        "a fixed dtype instead of objects",
+        "pickle.small-objects",
+        "its elements are Python objects although one dtype holds them all",
+        "NAME = np.array(NAME.tolist())   # NAME.astype(object) goes back",
+    ),
+    Remedy(
+        "stacked",
+        "one stacked array",
+        "pickle.small-objects",
+        "its arrays have one shape and one dtype, and each is pickled by itself",
+        "NAME = np.stack(NAME)   # list(NAME) goes back, without copies",
+    ),
+    Remedy(
+        "columns",
+        "columns instead of rows",
+        "pickle.small-objects",
+        "each of its rows is a dict, with every key and value an object",
+        "NAME = {key: np.array([row[key] for row in NAME]) for key in NAME[0]}   "
+        "# numbers as arrays; texts stay lists",
+    ),
+    Remedy(
+        "arrow-strings",
+        "an Arrow array of strings",
+        "pickle.small-objects",
+        "each of its texts is an object of its own",
+        "NAME = pa.array(NAME)   # NAME.to_pylist() goes back",
+    ),
+    Remedy(
+        "str",
+        "dtype str instead of objects",
+        "pickle.small-objects",
+        "its texts are Python objects, pickled one by one",
+        'NAME = NAME.astype("str")   # of a data frame: only its object columns; the dtype changes',
+    ),
+    Remedy(
+        "category",
+        "categorical texts",
+        "pickle.small-objects",
+        "its texts repeat: few of them are different",
+        'NAME = NAME.astype("category")   # of a data frame: only such columns; the dtype changes',
+    ),
+    Remedy(
+        "lz4",
+        "lz4 for the link",
+        "network.slow-link",
+        "the link is slower than compression",
+        "data = lz4.frame.compress(pickle.dumps(NAME, protocol=5))   # Dask: "
+        'dask.config.set({"distributed.comm.compression": "lz4"})',
+    ),
+    Remedy(
+        "zstd",
+        "zstd for the link",
+        "network.slow-link",
+        "the link is slower than compression",
+        "data = zstandard.compress(pickle.dumps(NAME, protocol=5), 1)   # Dask: "
+        'dask.config.set({"distributed.comm.compression": "zstd"})',
+    ),
+    Remedy(
+        "dask-delayed",
+        "one key of the graph",
+        "dask.large-object",
+        "a large object is embedded in its tasks, and travels with each of them",
+        "value = dask.delayed(value)   # one key of the graph, to which all tasks refer",
+    ),
+    Remedy(
+        "dask-scatter",
+        "scattered, broadcast",
+        "dask.large-object",
+        "a large object is embedded in its tasks, and travels with each of them",
+        "value = client.scatter(value, broadcast=True)   # once; tasks then carry its key only",
+    ),
+)
+REMEDIES: Mapping[str, Remedy] = {entry.key: entry for entry in _ALL}
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """What the pairs of one remedy gave.
+
+    Attributes
+    ----------
+    before_ns, after_ns
+        One trip each, pair by pair.
+    before_stages, after_stages
+        Medians of their stages, ns.
+    equal
+        None where that cannot be told.
+    prepare_ns
+        What is paid once: the conversion, the put.
+    changes
+        What comes back otherwise, in words.
+    """
+
+    key: str
+    before_ns: Sequence[int] = ()
+    after_ns: Sequence[int] = ()
+    before_stages: Mapping[str, int] = field(default_factory=dict)
+    after_stages: Mapping[str, int] = field(default_factory=dict)
+    equal: bool | None = None
+    prepare_ns: int | None = None
+    changes: tuple[str, ...] = ()
+    #: What the remedy belongs to, and what is pasted, where the table does not know better.
+    evidence: Mapping[str, Scalar] = field(default_factory=dict)
+
+    @property
+    def pairs(self) -> int:
+        """How many there were."""
+        return min(len(self.before_ns), len(self.after_ns))
+
+
+@dataclass(frozen=True, slots=True)
+class Gain:
+    """How many times faster; ``low`` and ``high`` are None where too few pairs allow none."""
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+
+    @property
+    def verdict(self) -> str:
+        """``faster``, ``slower`` or ``unsure``."""
+        if self.low is None or self.high is None or self.low <= 1 <= self.high:
+            return "unsure"
+        return "faster" if self.low > 1 else "slower"
+
+
+def gain_of(trial: Trial) -> Gain | None:
+    """Return the gain of a trial; None without pairs."""
+    if not trial.pairs:
+        return None
+    shift = paired_shift(trial.before_ns[: trial.pairs], trial.after_ns[: trial.pairs])
+    if shift.low is None or shift.high is None:
+        return Gain(math.exp(-shift.value))
+    return Gain(math.exp(-shift.value), math.exp(-shift.high), math.exp(-shift.low))
+
+
+def ranked(trials: Sequence[Trial]) -> list[Trial]:
+    """Return what helps, the best first; then what cannot be told, what hurts, what is unequal."""
+    return sorted(trials, key=_rank)
+
+
+def _rank(trial: Trial) -> tuple[int, float]:
+    gain = gain_of(trial)
+    if gain is None or trial.equal is False:
+        return len(_FINDINGS), 0.0
+    return _FINDINGS.index(gain.verdict), -gain.value
+
+
+def shrinking_stage(trial: Trial) -> str:
+    """Return the stage that loses most of its time; "" where none does."""
+    saved = {key: ns - trial.after_stages.get(key, 0) for key, ns in trial.before_stages.items()}
+    key = max(saved, key=lambda name: saved[name], default="")
+    return key if saved.get(key, 0) > 0 else ""
+
+
+def interval_text(gain: Gain) -> str:
+    """Return the gain as it is printed.
+
+    >>> interval_text(Gain(3.2, 2.9, 3.5)), interval_text(Gain(1.1))
+    ('3.2× [2.9×, 3.5×]', '1.1×')
+    """  # noqa: RUF002
+    if gain.low is None or gain.high is None:
+        return format_ratio(gain.value)
+    return f"{format_ratio(gain.value)} [{format_ratio(gain.low)}, {format_ratio(gain.high)}]"
+
+
+def verdict_text(trial: Trial) -> str:
+    """Return what a trial says: how much faster, from how many pairs, and whether it is equal."""
+    gain = gain_of(trial)
+    if gain is None:
+        return "not measured"
+    pairs = f"{format_count(trial.pairs)} pair{'' if trial.pairs == 1 else 's'}"
+    equal = {True: "equal", False: "NOT equal", None: "equality cannot be told"}[trial.equal]
+    verdict = {"faster": "faster", "slower": "as fast: slower", "unsure": "cannot tell"}
+    return f"{interval_text(gain)} {verdict[gain.verdict]}, {pairs}, {equal}"
+
+
+def notes_of(trial: Trial) -> tuple[str, ...]:
+    """Return the sentences about a trial: the verdict, the stage, what it costs and changes."""
+    notes = [verdict_text(trial)]
+    key = shrinking_stage(trial)
+    if key:
+        before, after = trial.before_stages[key], trial.after_stages.get(key, 0)
+        notes.append(f"{stage(key).title} shrinks from {format_ns(before)} to {format_ns(after)}")
+    if trial.prepare_ns is not None:
+        notes.append(_once_text(trial))
+    return (*notes, *trial.changes)
+
+
+def _once_text(trial: Trial) -> str:
+    once = f"made once in {format_ns(trial.prepare_ns)}, which is not in the gain"
+    sends = sends_to_pay(trial)
+    if sends is None:
+        return once
+    return (
+        f"{once}; pays from {'the first send' if sends == 1 else f'{format_count(sends)} sends'} on"
+    )
+
+
+def sends_to_pay(trial: Trial) -> int | None:
+    """Return after how many sends what is paid once is earned; None where it never is."""
+    gain = gain_of(trial)
+    if gain is None or gain.verdict != "faster" or trial.prepare_ns is None:
+        return None
+    saved_ns = median(trial.before_ns) - median(trial.after_ns)
+    return max(1, math.ceil(trial.prepare_ns / saved_ns)) if saved_ns > 0 else None
+
+
+def measured_of(trial: Trial) -> Mapping[str, Scalar]:
+    """Return what `Finding.measured` holds.
+
+    ``before_ns`` and ``after_ns`` are medians of the whole trip, as the gain; those of the stage
+    that shrinks most are ``stage_before_ns`` and ``stage_after_ns``.
+    """
+    gain, key = gain_of(trial), shrinking_stage(trial)
+    return {
+        "stage": key or None,
+        "before_ns": round(median(trial.before_ns)),
+        "after_ns": round(median(trial.after_ns)),
+        "low": gain.low if gain else None,
+        "high": gain.high if gain else None,
+        "pairs": trial.pairs,
+        "equal": trial.equal,
+        "stage_before_ns": trial.before_stages.get(key),
+        "stage_after_ns": trial.after_stages.get(key, 0) if key else None,
+        "prepare_ns": trial.prepare_ns,
+    }
+
+
+def pasted(code: str, name: str) -> str:
+    """Return the line with the name of the variable; an expression is called ``a``."""
+    return code.replace(NAME, name if name.isidentifier() else _PLACEHOLDER)
+
+
+def finding_of(trial: Trial, name: str) -> Finding | None:
+    """Return the finding of a remedy that is faster and gives the same; else None."""
+    gain, remedy = gain_of(trial), REMEDIES[trial.key]
+    if gain is None or gain.verdict != "faster" or trial.equal is False:
+        return None
+    return Finding(
+        remedy.rule,
+        "warn",
+        f"{name}: {remedy.cause}",
+        {"remedy": trial.key, **trial.evidence, "changes": "; ".join(trial.changes) or None},
+        pasted(remedy.code, name),
+        gain=gain.value,
+        measured=measured_of(trial),
+    )
+
+
+def headline(name: str, size_bytes: int | None, baseline: str, trials: Sequence[Trial]) -> str:
+    """Return the sentence above the picture."""
+    what = f"{name} ({format_bytes(size_bytes)})" if size_bytes else name
+    best = next(iter(ranked(trials)), None)
+    gain = gain_of(best) if best else None
+    if best is None or gain is None:
+        return f"{what}: no remedy applies to it; {baseline} is what it should be."
+    if gain.verdict != "faster" or best.equal is False:
+        return f"{what}: none of {format_count(len(trials))} remedies is faster than {baseline}."
+    title = REMEDIES[best.key].title
+    return f"{what}: {title} is {interval_text(gain)} faster than {baseline}."

@@ -1,0 +1,199 @@
+"""From trials to a document: the way it goes now, and each remedy as a variant that was tried."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from statistics import median
+
+from jupyter_serprof.analysis import analyse
+from jupyter_serprof.analysis.remedies import (
+    REMEDIES,
+    Trial,
+    finding_of,
+    gain_of,
+    headline,
+    notes_of,
+    ranked,
+)
+from jupyter_serprof.capture.environment import describe_environment, producer
+from jupyter_serprof.experiments.points import lean
+from jupyter_serprof.experiments.remedies_ways import Trip
+from jupyter_serprof.model import (
+    Finding,
+    Lane,
+    Limits,
+    Point,
+    Quality,
+    Span,
+    Summary,
+    Sweep,
+    SweepTrace,
+    Trace,
+    Variant,
+)
+from jupyter_serprof.model.trace import Scalar
+
+_LANE = "client/main"
+
+
+@dataclass(slots=True)
+class Tried:
+    """A trial while it runs: the trips of both sides, the first of each apart.
+
+    ``baseline`` is the title of the way it goes now; ``reason`` says why it failed.
+    """
+
+    baseline: str
+    trial: Trial
+    trips: tuple[list[Trip], list[Trip]] = field(default_factory=lambda: ([], []))
+    cold: tuple[Trip, Trip] | None = None
+    loops: int = 1
+    reason: str = ""
+
+    def count(self) -> None:
+        """Take what was run so far into the trial."""
+        before, after = self.trips
+        self.trial = replace(
+            self.trial,
+            before_ns=tuple(trip.wall_ns for trip in before),
+            after_ns=tuple(trip.wall_ns for trip in after),
+            before_stages=_medians(before),
+            after_stages=_medians(after),
+        )
+
+
+def _medians(trips: Sequence[Trip]) -> Mapping[str, int]:
+    return {key: round(median(trip.stages[key] for trip in trips)) for key in trips[0].stages}
+
+
+def document_of(  # noqa: PLR0913  (what a document holds)
+    name: str,
+    started: str,
+    tried: Sequence[Tried],
+    *,
+    plain_bytes: int | None,
+    hints: Sequence[Finding],
+    notes: Sequence[str],
+    limits: Limits,
+) -> Sweep:
+    """Return the document: baselines first, then the remedies, the best first."""
+    places = {id(entry.trial): entry for entry in tried}
+    ordered = [places[id(trial)] for trial in ranked([entry.trial for entry in tried])]
+    baselines = list(dict.fromkeys(entry.baseline for entry in tried))
+    sides = [(_key(title), [e for e in tried if e.baseline == title], 0) for title in baselines]
+    sides += [(entry.trial.key, [entry], 1) for entry in ordered]
+    size = plain_bytes
+    return Sweep(
+        name=name,
+        started=started,
+        producer=producer(),
+        variants=(
+            *(_baseline(title, [e for e in tried if e.baseline == title]) for title in baselines),
+            *map(_variant, ordered),
+        ),
+        points=tuple(p for key, entries, side in sides for p in _points(key, entries, side, size)),
+        traces=tuple(t for key, entries, side in sides for t in _traces(key, entries, side, size)),
+        findings=(*_findings(name, ordered), *hints),
+        summary=_summary(name, plain_bytes, baselines, ordered),
+        limits=limits,
+        quality=Quality(notes=tuple(notes)),
+        environment=describe_environment(),
+    )
+
+
+def _key(title: str) -> str:
+    return f"now: {title}"
+
+
+def _findings(name: str, ordered: Sequence[Tried]) -> list[Finding]:
+    found = (finding_of(entry.trial, name) for entry in ordered if not entry.reason)
+    return [finding for finding in found if finding is not None]
+
+
+def _summary(
+    name: str, size: int | None, baselines: Sequence[str], ordered: Sequence[Tried]
+) -> Summary:
+    measured = [entry for entry in ordered if not entry.reason and entry.trial.pairs]
+    against = measured[0].baseline if measured else (baselines or ["the way it goes"])[0]
+    facts = (
+        "pairs in turns, warm: written, moved once, read back",
+        "gain with its 95 % interval; what is made once is not in it",
+    )
+    said = headline(name, size, against, [entry.trial for entry in measured])
+    return Summary(said, facts if measured else ())
+
+
+def _baseline(title: str, entries: Sequence[Tried]) -> Variant:
+    cold = next((entry.cold[0] for entry in entries if entry.cold), None)
+    return Variant(_key(title), f"now: {title}", facts=_bytes(cold))
+
+
+def _variant(entry: Tried) -> Variant:
+    trial, remedy = entry.trial, REMEDIES[entry.trial.key]
+    if entry.reason:
+        return Variant(trial.key, remedy.title, "failed", entry.reason, facts={"tried": True})
+    gain = gain_of(trial)
+    facts: Mapping[str, Scalar] = {
+        **_bytes(entry.cold[1] if entry.cold else None),
+        "tried": True,
+        "baseline": _key(entry.baseline),
+        "gain": gain.value if gain else None,
+        "low": gain.low if gain else None,
+        "high": gain.high if gain else None,
+        "pairs": trial.pairs,
+        "equal": trial.equal,
+        "prepare_ns": trial.prepare_ns,
+    }
+    return Variant(trial.key, remedy.title, facts=facts, notes=notes_of(trial))
+
+
+def _bytes(trip: Trip | None) -> dict[str, Scalar]:
+    if trip is None:
+        return {}
+    return {
+        "in_band_bytes": trip.in_band_bytes,
+        "out_of_band_bytes": trip.out_of_band_bytes,
+        "total_bytes": trip.moved_bytes,
+    }
+
+
+def _points(key: str, entries: Sequence[Tried], side: int, size: int | None) -> list[Point]:
+    """Return the points of one side: the first trip is cold, and never averaged with others."""
+    cold = [entry.cold[side] for entry in entries if entry.cold][:1]
+    points = [_point(key, trip, number, size, None) for number, trip in enumerate(cold)]
+    warm = [(trip, entry.loops) for entry in entries for trip in entry.trips[side]]
+    return points + [
+        _point(key, trip, number, size, loops) for number, (trip, loops) in enumerate(warm, 1)
+    ]
+
+
+def _point(key: str, trip: Trip, number: int, size: int | None, loops: int | None) -> Point:
+    return Point(
+        variant=key,
+        size_bytes=size,
+        repeat=number,
+        cold=number == 0,
+        wall_ns=trip.wall_ns,
+        moved_bytes=trip.moved_bytes,
+        stages=trip.stages,
+        loops=loops if loops is not None and loops > 1 else None,
+    )
+
+
+def _traces(key: str, entries: Sequence[Tried], side: int, size: int | None) -> list[SweepTrace]:
+    cold = [(True, entry.cold[side]) for entry in entries if entry.cold][:1]
+    warm = sorted(
+        (trip for entry in entries for trip in entry.trips[side]), key=lambda trip: trip.wall_ns
+    )
+    shown = cold + ([(False, warm[(len(warm) - 1) // 2])] if warm else [])
+    return [SweepTrace(key, size, is_cold, _trace(key, trip)) for is_cold, trip in shown]
+
+
+def _trace(key: str, trip: Trip) -> Trace:
+    spans, at = [], 0
+    for name, duration in trip.stages.items():
+        spans.append(Span(name, name, _LANE, at, duration))
+        at += duration
+    made = Trace(name=key, started="", wall_ns=at, lanes=(Lane(_LANE),), spans=tuple(spans))
+    return lean(analyse(made))
