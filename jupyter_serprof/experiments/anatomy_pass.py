@@ -115,8 +115,8 @@ class Pass:
         size = self._counter.add((*items,)) - own
         if not self._is_complete and (self._ahead or self._counter.has_small_memo):
             memo = self._memo.memo.copy()
-            last = max(memo, key=lambda key: memo[key][0])
-            del memo[last]
+            if len(memo) <= _NEAR:
+                del memo[max(memo, key=lambda key: memo[key][0])]
             self._replace(memo)
         return size
 

@@ -37,6 +37,8 @@ class Blame:
     def __init__(
         self, value: object, name: str = "it", budget_s: float = BUDGET_S, protocol: int = 5
     ) -> None:
+        import cloudpickle  # noqa: F401  (its first import is nothing of the object)
+
         _check(budget_s, protocol)
         self._name, self._budget_s, self._protocol = name, budget_s, protocol
         self.value = unwrapped(value)
