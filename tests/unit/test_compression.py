@@ -8,6 +8,7 @@ from jupyter_serprof.analysis.compression import break_even_bytes_per_s, with_br
 from jupyter_serprof.model import Point, Sweep, Variant
 
 MS = 1_000_000
+UNSURE = "cannot tell over which link it wins: it took no longer than plain pickle here"
 
 
 def make_sweep(
@@ -22,7 +23,7 @@ def make_sweep(
     ]
     variants = (
         Variant("pickle", "pickle"),
-        Variant("zstd", "zstd", facts={"compressed_bytes": moved}, notes=("kept",)),
+        Variant("zstd", "zstd", notes=("kept",)),
     )
     return Sweep(name="a", started="", variants=variants, points=tuple(points))
 
@@ -43,7 +44,7 @@ def test_both_ways_take_as_long_at_the_break_even() -> None:
     [
         (4_000_000, 30, 300e6, "wins over a link below 300 MB/s: sends 4.00 MB instead of 10.0 MB"),
         (10_000_500, 30, None, "saves no bytes, so it wins over no link"),
-        (4_000_000, 9, None, "wins over every link"),
+        (4_000_000, 9, None, UNSURE),
     ],
 )
 def test_a_variant_says_when_it_wins(
