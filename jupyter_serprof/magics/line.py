@@ -9,6 +9,7 @@ from jupyter_serprof.magics.blame import check_blame, run_blame
 from jupyter_serprof.magics.code import Code, compile_code
 from jupyter_serprof.magics.compare import check_options, run_compare
 from jupyter_serprof.magics.options import Options, help_text, parse
+from jupyter_serprof.magics.panel import show_size_panel, takes_panel
 from jupyter_serprof.magics.show import finish, finish_failed, usage_errors
 from jupyter_serprof.magics.sweep import check_sweep, sizes_of, swept_code
 from jupyter_serprof.model import UsageError
@@ -27,6 +28,9 @@ def run_line(shell: InteractiveShell, line: str, local_ns: dict[str, object] | N
     __tracebackhide__ = True
     with usage_errors():
         options = parse(line)
+        if not options.code and takes_panel(options):
+            show_size_panel(shell, options, local_ns)
+            return
         if options.help or not options.code:
             print(help_text())  # noqa: T201  (what was asked for)
             return
@@ -111,7 +115,7 @@ def _repeat(shell: InteractiveShell, options: Options, code: Code) -> None:
         __tracebackhide__ = True
         return repeats.run_again(options.repeat or 1, tell)
 
-    _shown_even_if_stopped(shell, options, run, repeats)
+    shown_even_if_stopped(shell, options, run, repeats)
 
 
 def _round_trip(shell: InteractiveShell, options: Options, value: object) -> None:
@@ -125,7 +129,7 @@ def _round_trip(shell: InteractiveShell, options: Options, value: object) -> Non
         repeat=options.repeat,
         detail=options.detail,
     )
-    _shown_even_if_stopped(shell, options, trip.run, trip)
+    shown_even_if_stopped(shell, options, trip.run, trip)
 
 
 def _sweep(
@@ -144,15 +148,24 @@ def _sweep(
         parameter=wanted.name,
         detail=options.detail,
     )
-    _shown_even_if_stopped(shell, options, sweep.run, sweep)
+    shown_even_if_stopped(shell, options, sweep.run, sweep)
 
 
-def _shown_even_if_stopped(
+def shown_even_if_stopped(
     shell: InteractiveShell,
     options: Options,
     run: Callable[[Tell], Sweep],
     partial: Any,  # noqa: ANN401
 ) -> None:
+    """Show a document that grows, and finish it; after an error or Ctrl-C what there is by then.
+
+    Parameters
+    ----------
+    run
+        Called with what is to be told between the runs, None where nobody watches.
+    partial
+        Its ``sweep`` is what was measured until an error.
+    """
     from jupyter_serprof import api
 
     __tracebackhide__ = True

@@ -35,9 +35,9 @@ def show_size_panel(
     shell: InteractiveShell, options: Options, local_ns: dict[str, object] | None
 ) -> None:
     """Show the panel of sweeps over sizes."""
-    from jupyter_serprof import api
+    from jupyter_serprof.api import panels
 
-    api.show_size_panel(namespace_of(shell, local_ns), keeper(shell, options))
+    panels.show_size_panel(namespace_of(shell, local_ns), keeper(shell, options))
 
 
 def namespace_of(
