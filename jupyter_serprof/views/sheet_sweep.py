@@ -70,7 +70,8 @@ def put_sizes(sheet: Sheet, sweep: Sweep) -> None:
     _put_best(sheet, chart, sweep)
     put_axes(sheet, chart)
     copy = _put_memcpy(sheet, chart, sweep)
-    for line in lines:
+    # The widest first: no band hides a narrower one.
+    for line in sorted(lines, key=lambda line: -_spread(line.series)):
         _put_band(sheet, chart, line)
     for line in lines:
         _put_line(sheet, chart, line)
@@ -166,6 +167,10 @@ def _put_copy_name(sheet: Sheet, chart: Chart, ends: tuple[_Place, ...]) -> None
         x, y = x0 + (x1 - x0) * share, y0 + (y1 - y0) * share
         if put_words(sheet, chart, ["one memcpy"], [x + 16], [y + 3]) is not None:
             return
+
+
+def _spread(series: Series) -> float:
+    return sum(math.log10(point.high_ns / point.low_ns) for point in series.points)
 
 
 def _put_band(sheet: Sheet, chart: Chart, line: _Line) -> None:

@@ -48,7 +48,8 @@ def _regime_text(series: Series, at: int) -> str:
 def _law(regime: Regime, *, is_alias: bool) -> str:
     growth = _GROWTH.get(regime.growth, regime.growth) or "a line"
     if regime.growth == "constant" or regime.ns_per_byte <= 0:
-        return f"{growth}, {format_ns(regime.fixed_ns)}"
+        said = growth if regime.growth == "constant" else "no growth was seen"
+        return f"{said}, {format_ns(regime.fixed_ns)}"
     if regime.growth in ("superlinear", "sublinear") and regime.exponent is not None:
         return f"{growth}, time ~ size^{format_fixed(regime.exponent, 2)}"
     if is_alias:
