@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from jupyter_serprof.experiments.dask_values import is_collection
 from jupyter_serprof.experiments.remedies import BUDGET_S, PAIRS, Tryout
 from jupyter_serprof.experiments.remedies_code import try_code
 from jupyter_serprof.model import Sweep
 
-__all__ = ["Tryout", "try_code", "try_remedies"]
+__all__ = ["Tryout", "is_collection", "try_code", "try_remedies"]
 
 
 def try_remedies(  # noqa: PLR0913  (the options of the magic, and what a program may want)

@@ -22,6 +22,7 @@ from jupyter_serprof.magics.options import (
     parse_cell,
 )
 from jupyter_serprof.magics.show import finish, finish_failed, usage_errors
+from jupyter_serprof.magics.tryout import check_try, tried
 from jupyter_serprof.model import UsageError
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ def _asked(source: str) -> tuple[Syntax, Options] | None:
         return None
     try:
         options = parse_cell("".join(rest), syntax)
+        check_try(options)
     except UsageError:
         return None
     return None if options.help else (syntax, options)
@@ -74,6 +76,7 @@ class _Entry:
     syntax: Syntax = SERPROF
     options: Options = field(default_factory=Options)
     recording: Any = None
+    source: str = ""
 
     def trace(self, error: BaseException | None = None) -> Trace:
         """Return the document of the recording of a cell that raised this, or nothing."""
@@ -105,11 +108,13 @@ class CellRecorder:
     def before(self, info: Any) -> None:  # noqa: ANN401  (IPython's ExecutionInfo)
         """Start a recording if the cell asks for one."""
         entry = _Entry(info)
-        asked = None if self._open else _asked(self._cleaned(str(info.raw_cell or "")))
+        source = self._cleaned(str(info.raw_cell or ""))
+        asked = None if self._open else _asked(source)
         self._open.append(entry)
         if asked is None:
             return
         entry.syntax, entry.options = asked
+        entry.source = source.partition("\n")[2]
         entry.recording = _recording(*asked)
         entry.recording.stop_at_traceback(lambda: self._open[-1:] == [entry])
         entry.recording.start()
@@ -132,7 +137,10 @@ class CellRecorder:
         entry.recording.stop(None if error is None else type(error))
         if result is not None and result.error_before_exec is not None:
             return
-        problem = finish_failed(self._shell, entry.options, entry.trace(error))
+        document = entry.trace(error)
+        if entry.options.try_ and error is None:
+            document = tried(self._shell, entry.options, entry.source, document)
+        problem = finish_failed(self._shell, entry.options, document)
         if problem is not None and result is not None and error is None:
             result.error_in_exec = problem  # the front end stops "Run All" at a file not written
 
@@ -162,6 +170,7 @@ def run_cell_magic(
     __tracebackhide__ = True
     with usage_errors():
         options = parse_cell(line, syntax)
+        check_try(options)
         if options.help or not cell.strip():
             print(help_text(syntax))  # noqa: T201  (what was asked for)
             return None
@@ -183,5 +192,8 @@ def _run_inside(shell: InteractiveShell, syntax: Syntax, options: Options, cell:
     except BaseException as error:
         finish_failed(shell, options, _trace(syntax, recording, error))
         raise
-    finish(shell, options, _trace(syntax, recording))
+    trace = _trace(syntax, recording)
+    if options.try_:
+        trace = tried(shell, options, cell, trace)
+    finish(shell, options, trace)
     return value

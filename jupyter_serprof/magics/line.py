@@ -12,6 +12,7 @@ from jupyter_serprof.magics.options import Options, help_text, parse
 from jupyter_serprof.magics.panel import show_size_panel, takes_panel
 from jupyter_serprof.magics.show import finish, finish_failed, usage_errors
 from jupyter_serprof.magics.sweep import check_sweep, sizes_of, swept_code
+from jupyter_serprof.magics.tryout import check_try, run_try
 from jupyter_serprof.model import UsageError
 
 if TYPE_CHECKING:
@@ -36,12 +37,16 @@ def run_line(shell: InteractiveShell, line: str, local_ns: dict[str, object] | N
             return
         check_options(options)
         check_blame(options)
+        check_try(options)
         if options.sweep is not None:
             _sweep(shell, options, options.sweep, local_ns)
             return
         code = compile_code(shell, options.code, local_ns)
         if options.blame:
             run_blame(shell, options, code)
+            return
+        if options.try_:
+            run_try(shell, options, code, {**shell.user_ns, **(local_ns or {})})
             return
         if options.compare is None:
             _run(shell, options, code)

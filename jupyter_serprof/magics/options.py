@@ -26,6 +26,8 @@ class Options:
     timeout: float | None = None
     detail: bool = False
     blame: bool = False
+    try_: bool = False
+    link: str | None = None
     save: str | None = None
     compare: str | None = None
     fail_above: str | None = None
@@ -63,6 +65,9 @@ _SAVE = (
 )
 _BLAME = """open the value (of a cell: the largest that crossed): the bytes of each part,
                        and every part that cannot be pickled"""
+_TRY = """what would be faster: each remedy that applies to the value (of code:
+                       to what it names), in 15 pairs, with its gain and equality"""
+_LINK = "with --try: sent over a link of 125MB/s, 1Gbit/s or 100e6 (bytes per second)"
 _COMPARE = "run it now, 15 times, and compare it with a document"
 _TRANSPORTS = """round trip through pickle,pickle4,pickle-oob,cloudpickle,ray,
                        ray-serializer,ray-chunked,dask,dask-scatter,arrow,npy,joblib,lz4,zstd;
@@ -80,6 +85,8 @@ FLAGS: dict[str, tuple[str, str, str]] = {
     "--sweep": ("sweep", "n=FROM:TO:COUNT", _SWEEP),
     "--detail": ("detail", "", "tell wait, pull and map of ray.get apart (two more calls each)"),
     "--blame": ("blame", "", _BLAME),
+    "--try": ("try_", "", _TRY),
+    "--link": ("link", "RATE", _LINK),
     "--save": _SAVE,
     "--compare": ("compare", "FILE_OR_NAME", _COMPARE),
     "--fail-above": ("fail_above", "PERCENT", "with --compare: raise if it got slower by more"),

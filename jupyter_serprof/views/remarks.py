@@ -8,9 +8,10 @@ from jupyter_serprof.model import Trace
 from jupyter_serprof.model.units import format_count, format_ns, format_ratio
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from jupyter_serprof.model import Finding, ProbeReport, Quality, Sweep
+    from jupyter_serprof.model.trace import Scalar
 
 _FINDINGS_SHOWN = 4
 #: A library that was not there took no time, so nothing was missed.
@@ -54,7 +55,19 @@ def finding_remarks(finding: Finding) -> Iterator[Remark]:
     if finding.remedy:
         yield "try", finding.remedy
     if finding.gain is not None:
-        yield "", f"measured: {format_ratio(finding.gain)} faster"
+        yield "", f"measured: {_gain_text(finding.gain, finding.measured or {})}"
+
+
+def _gain_text(gain: float, measured: Mapping[str, Scalar]) -> str:
+    """Return how much faster, and what is known of how sure that is."""
+    low, high, pairs = (measured.get(key) for key in ("low", "high", "pairs"))
+    said = f"{format_ratio(gain)} faster"
+    if isinstance(low, int | float) and isinstance(high, int | float):
+        said = f"{format_ratio(gain)} [{format_ratio(low)}, {format_ratio(high)}] faster"
+    if isinstance(pairs, int):
+        said += f", {format_count(pairs)} pair{'' if pairs == 1 else 's'}"
+    equal = {True: ", equal", False: ", NOT equal"}.get(measured.get("equal"))  # type: ignore[arg-type]  # a scalar
+    return said + (equal or "")
 
 
 def note_sentences(doc: Trace | Sweep) -> Iterator[str]:
