@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from jupyter_serprof.api import (
         blame,
+        chunk_sweep,
         compare,
         graphstages,
         import_timeline,
@@ -39,6 +40,7 @@ __all__ = [
     "Sweep",
     "Trace",
     "blame",
+    "chunk_sweep",
     "compare",
     "graphstages",
     "import_timeline",

@@ -16,7 +16,6 @@ from jupyter_serprof.model import Finding, Summary, stage
 from jupyter_serprof.model.trace import Scalar
 from jupyter_serprof.model.units import (
     format_bytes,
-    format_count,
     format_ns,
     format_ratio,
     format_share,
@@ -65,7 +64,11 @@ def chunk_finding(found: Recommendation, parameter: str, code: str, remedy: str)
 
 
 def summarize_chunks(
-    name: str, parameter: str, found: Recommendation | None, facts: Sequence[str], sizes: int
+    name: str,
+    parameter: str,
+    found: Recommendation | None,
+    facts: Sequence[str],
+    sizes: int | None,
 ) -> Summary:
     """Return headline and facts of a sweep over chunk sizes.
 
@@ -74,12 +77,12 @@ def summarize_chunks(
     facts
         Sentences that follow the own ones.
     sizes
-        How many sizes have runs.
+        How many sizes have warm runs; None where not even a cold one ended.
     """
     if found is None:
-        seen = f"{sizes} size{'' if sizes == 1 else 's'} measured warm"
-        why = f"{seen}, {FEWEST_SIZES} are needed to recommend one" if sizes else "no run ended"
-        return Summary(f"{name}: {why}.", tuple(facts))
+        seen = f"{sizes} size{'' if sizes == 1 else 's'} with warm runs"
+        needed = f"{seen}, {FEWEST_SIZES} are needed to recommend one"
+        return Summary(f"{name}: {'no run ended' if sizes is None else needed}.", tuple(facts))
     own = []
     if found.task_ns:
         per = found.task_ns
@@ -128,9 +131,10 @@ def _title(found: Recommendation, parameter: str) -> str:
 def _cannot_tell(found: Recommendation, parameter: str) -> str:
     walls = [entry.wall_ns for entry in found.sizes]
     ends = f"{_at(found.sizes[0], parameter)} to {_at(found.sizes[-1], parameter)}"
+    why = "and the runs spread as much" if found.is_repeated else "with one warm run of each"
     return (
         f"cannot tell which {parameter} is best: all {len(walls)} sizes, {ends}, take "
-        f"{format_ns(min(walls))} to {format_ns(max(walls))}, and the runs spread as much"
+        f"{format_ns(min(walls))} to {format_ns(max(walls))}, {why}"
     )
 
 
@@ -197,19 +201,3 @@ def _again(found: Recommendation, parameter: str, code: str) -> str:
 
 def _range(low: float, high: float, count: int) -> str:
     return f"{plain(low)}:{plain(high)}:{count}".replace("_", "")
-
-
-def facts_text(entry: Measured) -> str:
-    """Return chunks, tasks and graph of a size, for people; "" where nothing is known.
-
-    >>> from jupyter_serprof.analysis.chunks import ChunkFacts
-    >>> facts_text(Measured(ChunkFacts(100, chunks=64, tasks=201), 1e9, {}))
-    '64 chunks, 201 tasks'
-    """
-    facts = entry.facts
-    known = [
-        f"{format_count(facts.chunks)} chunks" if facts.chunks is not None else "",
-        f"{format_count(facts.tasks)} tasks" if facts.tasks is not None else "",
-        f"a graph of {format_bytes(facts.graph_bytes)}" if facts.graph_bytes is not None else "",
-    ]
-    return ", ".join(text for text in known if text)

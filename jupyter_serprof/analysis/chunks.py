@@ -89,6 +89,8 @@ class Recommendation:
         Positions in ``sizes``; ``low`` to ``high`` cannot be told from the best.
     is_told
         False where the runs cannot tell any size from another, or no size was run twice.
+    is_repeated
+        Whether some size has two warm runs: without, nobody knows the noise.
     below, above
         What limits; None where no size on that side is surely slower.
     task_ns
@@ -101,6 +103,7 @@ class Recommendation:
     low: int
     high: int
     is_told: bool
+    is_repeated: bool
     below: Limit | None = None
     above: Limit | None = None
     task_ns: Interval | None = None
@@ -135,18 +138,31 @@ def recommend(points: Sequence[Point], facts: Sequence[ChunkFacts]) -> Recommend
     below = _limit(measured, best, low - 1) if low > 0 else None
     above = _limit(measured, best, high + 1) if high + 1 < len(measured) else None
     return Recommendation(
-        measured, best, low, high, bool(slower), below, above, _task_ns(curve, measured, best)
+        measured,
+        best,
+        low,
+        high,
+        bool(slower),
+        curve.spread_freedom > 0,
+        below,
+        above,
+        _task_ns(curve, measured, best),
     )
 
 
 def in_order(facts: Sequence[ChunkFacts]) -> list[ChunkFacts]:
-    """Return facts from small chunks to large ones: by bytes, else by how many there are."""
-    if all(entry.chunk_bytes is not None for entry in facts):
-        return sorted(facts, key=lambda entry: (entry.chunk_bytes or 0, entry.parameter))
-    for count in ("chunks", "tasks"):
-        if all(getattr(entry, count) is not None for entry in facts):
-            return sorted(facts, key=lambda entry: (-getattr(entry, count), entry.parameter))
-    return sorted(facts, key=lambda entry: entry.parameter)
+    """Return facts from many small chunks to few large ones; by the parameter if nothing tells."""
+    known = [
+        key
+        for key in ("chunks", "chunk_bytes", "tasks")
+        if all(getattr(entry, key) is not None for entry in facts)
+    ]
+    signs = {"chunk_bytes": 1}
+
+    def place(entry: ChunkFacts) -> tuple[float, ...]:
+        return (*(signs.get(key, -1) * getattr(entry, key) for key in known), entry.parameter)
+
+    return sorted(facts, key=place)
 
 
 def _warm(points: Sequence[Point], parameter: float) -> list[Point]:

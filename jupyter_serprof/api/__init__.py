@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from jupyter_serprof.api.anatomies import blame
+from jupyter_serprof.api.chunks import chunk_sweep
 from jupyter_serprof.api.comparisons import (
     check_limit,
     compare,
@@ -21,7 +22,12 @@ from jupyter_serprof.capture.marks import span
 from jupyter_serprof.experiments.blame_recording import BlameRun
 from jupyter_serprof.experiments.compare import compared, runs_within_budget, transports_of
 from jupyter_serprof.experiments.dask_blame import blame_graph
-from jupyter_serprof.experiments.dask_values import list_collections, require_dask
+from jupyter_serprof.experiments.dask_chunks import ChunkSweep
+from jupyter_serprof.experiments.dask_values import (
+    is_collection,
+    list_collections,
+    require_dask,
+)
 from jupyter_serprof.experiments.graphstages import GraphStages, explained, stage_recording
 from jupyter_serprof.experiments.recording import Recording
 from jupyter_serprof.experiments.repeat import Repeats
@@ -33,6 +39,7 @@ from jupyter_serprof.views.live import Live
 
 __all__ = [
     "BlameRun",
+    "ChunkSweep",
     "GraphStages",
     "Live",
     "MemoryGuard",
@@ -46,12 +53,14 @@ __all__ = [
     "blame_graph",
     "bundle",
     "check_limit",
+    "chunk_sweep",
     "compare",
     "compared",
     "document_of",
     "explained",
     "graphstages",
     "import_timeline",
+    "is_collection",
     "limit_share",
     "list_collections",
     "load",

@@ -132,6 +132,11 @@ def _layer(expression: Any) -> Any:  # noqa: ANN401
     return expression.operand("layer") if is_persisted else None
 
 
+def has_tasks_left(layer: Any) -> bool:  # noqa: ANN401
+    """Tell whether a layer of a graph is more than results; it is not materialized for that."""
+    return not _is_materialized(layer) or any(map(_is_task, layer.values()))
+
+
 def _is_materialized(layer: Any) -> bool:  # noqa: ANN401
     return bool(layer.is_materialized())
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from jupyter_serprof.magics.chunk_sweep import check_chunk_sweep, run_chunk_sweep
 from jupyter_serprof.magics.code import Code, compile_code
 from jupyter_serprof.magics.options import GRAPHSTAGES, Options, help_text, parse
 from jupyter_serprof.magics.show import finish, finish_failed, usage_errors
@@ -37,7 +38,10 @@ def run_graphstages(shell: InteractiveShell, line: str, local_ns: dict[str, obje
             print(help_text(GRAPHSTAGES))  # noqa: T201  (what was asked for)
             return
         api.require_dask()
-        if options.code:
+        check_chunk_sweep(options)
+        if options.sweep is not None:
+            run_chunk_sweep(shell, options, options.sweep, local_ns)
+        elif options.code:
             code = compile_code(shell, options.code, local_ns, magic=GRAPHSTAGES.magic)
             _run(shell, options, code)
         else:

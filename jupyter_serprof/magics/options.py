@@ -74,6 +74,8 @@ _TRANSPORTS = """round trip through pickle,pickle4,pickle-oob,cloudpickle,ray,
                        or all"""
 _SWEEP = """the same for many sizes: --sweep n=1e3:1e8:12 np.ones(int(n)); code that
                        serializes is timed as it is, a value makes the round trip"""
+_CHUNK_SWEEP = """the same for many chunk sizes: --sweep chunk=100:4000:8 make(chunk)
+                       recommends one; a collection instead of code is cut anew for each"""
 _QUIET = ("quiet", "", "show nothing (for use with -o or --save)")
 _HELP = ("help", "", "show this")
 
@@ -125,6 +127,8 @@ GRAPHSTAGES = Syntax(
         "--name": _NAME,
         "--compute": ("compute", "", "compute the collection and gather it, instead of persist"),
         "--timeout": ("timeout", "SECONDS", "give up waiting after so many seconds"),
+        "--sweep": ("sweep", "n=FROM:TO:COUNT", _CHUNK_SWEEP),
+        "--repeat": ("repeat", "N", "with --sweep: warm runs of each chunk size"),
         "--detail": ("detail", "", "look closer, at the price of some time"),
         "--blame": ("blame", "", "open the objects that the graph embeds: the bytes of each part"),
         "--save": _SAVE,
@@ -135,6 +139,9 @@ GRAPHSTAGES = Syntax(
     {
         "--compute": "Write .compute() in the cell: it runs as it is",
         "--timeout": "Interrupt the cell, or: %graphstages --timeout SECONDS x",
+        "--sweep": "Put the code into a function of the chunk size that returns the collection, "
+        "then: %graphstages --sweep chunk=FROM:TO:COUNT f(chunk)",
+        "--repeat": "It goes with --sweep: %graphstages --sweep chunk=FROM:TO:COUNT f(chunk)",
     },
     """\
 See every stage of a Dask computation, from construction to gather.

@@ -298,7 +298,7 @@ def test_timeout_takes_seconds_above_0(value: str) -> None:
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("--repeat 3 x", "unknown option --repeat; %graphstages -h lists them"),
+        ("--transports ray x", "unknown option --transports; %graphstages -h lists them"),
         ("--computes x", "did you mean --compute?"),
         ("--compute=1 x", "--compute takes no value"),
         ("--timeout", "--timeout needs a value: --timeout SECONDS"),
@@ -315,7 +315,13 @@ def test_graphstages_refuses_what_it_does_not_have(line: str, said: str) -> None
 
 
 @pytest.mark.parametrize(
-    ("line", "flag"), [("--compute", "--compute"), ("--timeout 3", "--timeout")]
+    ("line", "flag"),
+    [
+        ("--compute", "--compute"),
+        ("--timeout 3", "--timeout"),
+        ("--sweep chunk=1:9:3", "--sweep"),
+        ("--repeat 3", "--repeat"),
+    ],
 )
 def test_a_cell_of_graphstages_runs_as_it_is(line: str, flag: str) -> None:
     """A cell waits for what it waits for; the message says what to write instead."""

@@ -1,0 +1,368 @@
+"""The sweep over chunk sizes: one Dask computation, cut into few large chunks or many small ones.
+
+For a panel: ``ChunkSweep(make, chunks, ...)``, ``run(tell)``, ``stop()`` from anywhere, ``sweep``
+(what is measured until now), ``progress`` and ``is_done``; the same names as `SizeSweep`.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from threading import Event
+from typing import Any
+
+from jupyter_serprof.analysis.limits import measure_limits
+from jupyter_serprof.experiments.culprits import told
+from jupyter_serprof.experiments.dask_chunk_bound import (
+    MOST_TASKS,
+    LeftOutError,
+    WorkerBound,
+    too_many,
+    worker_bound,
+)
+from jupyter_serprof.experiments.dask_chunk_cells import ChunkCell
+from jupyter_serprof.experiments.dask_chunk_document import ChunkRecord
+from jupyter_serprof.experiments.dask_chunk_look import look_at
+from jupyter_serprof.experiments.dask_fresh import fresh
+from jupyter_serprof.experiments.dask_rechunk import chunk_subject
+from jupyter_serprof.experiments.dask_values import (
+    client_of,
+    collections_in,
+    futures_in,
+    require_dask,
+)
+from jupyter_serprof.experiments.graphstages import GraphStages
+from jupyter_serprof.experiments.progress import Progress
+from jupyter_serprof.experiments.roundtrip import checked_repeat
+from jupyter_serprof.experiments.sweep import SweepProgress
+from jupyter_serprof.experiments.sweep_plan import checked_budget, checked_sizes, expected
+from jupyter_serprof.model import Sweep, UsageError
+
+#: Warm runs of each size, when nobody says how many: at least and at most.
+WARM_RUNS = 3
+MOST_WARM_RUNS = 5
+BUDGET_S = 60.0
+#: What nobody has measured yet costs at most so much for each further task.
+_SLOWEST_TASK_S = 2e-3
+#: Tasks that are only foreseen may be so many times more before a size is not even built.
+_FORESIGHT = 2.0
+_WAITING = "waits for its turn"
+_STOPPED = "stopped before its turn"
+
+
+class ChunkSweep:
+    """A sweep over chunk sizes that can be stopped and goes on: `sweep` is what there is by then.
+
+    Parameters
+    ----------
+    make
+        Called with each chunk size, in the recording; returns a collection that is not computed
+        yet. Or a collection, which is cut anew for each size.
+    chunks
+        The sizes, in any order: what ``make`` is called with.
+    name, parameter
+        What the document calls the computation, and the number (``chunk``). A number whose name
+        has "part" in it counts partitions: then larger numbers make smaller chunks.
+    code
+        What was typed, for lines to paste.
+    repeat
+        Warm runs of each size; None runs 3, and up to 5 while the budget lasts.
+    budget_s
+        Seconds for all of it; None: 60 where ``repeat`` is None, else no limit.
+    compute
+        Compute and gather instead of persisting and waiting.
+    timeout_s
+        Give one run up after so many seconds: a size that failed, the others stay.
+    detail
+        Record with ``--detail``.
+    seed
+        Of the shuffled order; None draws one. The document holds it.
+
+    Notes
+    -----
+    The first pass is cold and goes from large chunks to small ones: their graphs are cheap. Later
+    passes are shuffled. What a run made is released before the next one. Left out, with a reason:
+    chunks that do not fit into a worker's memory, graphs of more than 200,000 tasks, sizes that
+    give the same chunks as another one, and what would take longer than what is left.
+
+    `run` raises what the user raises (Ctrl-C) and keeps every point that was complete; called
+    again it goes on where it stopped. `stop` may be called from another thread; it ends with the
+    run that is being measured.
+    """
+
+    def __init__(  # noqa: PLR0913  (keywords of sp.chunk_sweep)
+        self,
+        make: object,
+        chunks: Iterable[float],
+        *,
+        name: str | None = None,
+        parameter: str = "",
+        code: str = "",
+        repeat: int | None = None,
+        budget_s: float | None = None,
+        compute: bool = False,
+        timeout_s: float | None = None,
+        detail: bool = False,
+        seed: int | None = None,
+    ) -> None:
+        require_dask()
+        self._subject = chunk_subject(make, name, parameter, code)
+        self._repeat = checked_repeat(repeat)
+        self._budget = checked_budget(BUDGET_S if budget_s is None and repeat is None else budget_s)
+        self._compute, self._timeout_s, self._detail = compute, timeout_s, detail
+        seed = random.SystemRandom().randrange(1_000_000) if seed is None else seed
+        self._draw = random.Random(seed)  # noqa: S311  (an order, no secret)
+        title = "compute" if compute else "persist and wait"
+        self._record = ChunkRecord(self._subject, title, seed)
+        sizes = checked_sizes(chunks)
+        # From large chunks to small ones.
+        self._parameters = sizes if self._subject.is_count else sizes[::-1]
+        self._visits: deque[float] = deque()
+        self._pass = -1
+        self._bound: WorkerBound | None = None
+        self._error: Exception | None = None
+        self._stopping = Event()
+        self._progress = Progress()
+        self._stages(lambda: None, "")  # a bad timeout is refused before anything runs
+
+    def run(self, tell: Callable[[Sweep], None] | None = None) -> Sweep:
+        """Measure what is left and return the sweep; after `stop` or Ctrl-C, call it again.
+
+        Parameters
+        ----------
+        tell
+            Called between runs with the sweep so far, from the first point on.
+
+        Raises
+        ------
+        UsageError
+            If ``make`` returns no collection, or the same chunks for every size.
+        Exception
+            What ``make`` or a task raised, where every size failed.
+        """
+        __tracebackhide__ = True
+        self._stopping.clear()
+        self._progress = Progress(tell, quiet_s=0.0)
+        self._budget.start()
+        try:
+            self._run_all()
+        finally:
+            self._budget.pause()
+        if self._error and not self._record.point_count and not self._stopping.is_set():
+            raise self._error
+        return self.sweep
+
+    def stop(self) -> None:
+        """Stop after the run that is being measured; may be called from another thread."""
+        self._stopping.set()
+
+    @property
+    def is_done(self) -> bool:
+        """Whether there is nothing left to run."""
+        return self._pass >= 0 and not self._visits and not self._wants_pass()
+
+    @property
+    def sweep(self) -> Sweep:
+        """The document of what was measured so far, with what it recommends."""
+        return self._record.document(waiting=_STOPPED)
+
+    @property
+    def progress(self) -> SweepProgress:
+        """How far it is; may be asked at any time, also from another thread."""
+        ahead = self._planned()
+        known = [cost for at in ahead if (cost := self._cost_s(at)) is not None]
+        left_s = min(sum(known), self._budget.left_s) if known or not ahead else None
+        bound = self._bound.text if self._bound else ""
+        return SweepProgress(self._record.point_count, len(ahead), left_s, bound)
+
+    # Passes
+
+    def _run_all(self) -> None:
+        __tracebackhide__ = True
+        if self._pass < 0:
+            # Measured once in a process: it is not the cost of the first size.
+            measure_limits()
+            self._pass, self._visits = 0, deque(self._parameters)
+        while not self._stopping.is_set():
+            if self._visits:
+                self._visit(self._visits[0])
+                self._visits.popleft()
+                waited_s = self._progress.update(lambda: self._record.document(waiting=_WAITING))
+                # What was shown is not what was measured: it takes nothing from the budget.
+                self._budget.give_back(waited_s)
+                continue
+            if self._pass == 0:
+                self._check_argument()
+            if not self._wants_pass():
+                self._note_end()
+                return
+            self._pass += 1
+            opened = self._open()
+            self._visits = deque(self._draw.sample(opened, len(opened)))
+
+    def _open(self) -> list[float]:
+        cells = list(self._record.cells.values())
+        return [cell.parameter for cell in cells if cell.is_open and cell.points]
+
+    @property
+    def _sure_passes(self) -> int:
+        return self._repeat or WARM_RUNS
+
+    def _wants_pass(self) -> bool:
+        """Tell whether another pass follows the latest one."""
+        opened = self._open()
+        if not opened or self._budget.left_s <= 0:
+            return False
+        if self._pass < self._sure_passes:
+            return True
+        if self._repeat is not None or self._pass >= MOST_WARM_RUNS:
+            return False
+        return sum(self._cost_s(at) or 0.0 for at in opened) < self._budget.left_s / 2
+
+    def _planned(self) -> list[float]:
+        """Return the sizes of the runs that are sure to come."""
+        if self._pass < 0:
+            return list(self._parameters) * (1 + self._sure_passes)
+        ahead = list(self._visits)
+        again = self._open() + (ahead if self._pass == 0 else [])
+        return ahead + again * max(0, self._sure_passes - self._pass)
+
+    def _note_end(self) -> None:
+        if self._pass < self._sure_passes and self._open():
+            self._record.notes["budget"] = (
+                f"{self._budget.problem(0.0)}: {self._pass} of {self._sure_passes} warm runs"
+            )
+
+    def _check_argument(self) -> None:
+        """Refuse a function that does not use its argument: nothing can be recommended."""
+        cells = list(self._record.cells.values())
+        measured = [cell for cell in cells if cell.points]
+        same = [at for at, why in self._record.left_out.items() if "same chunks" in why]
+        if len(measured) == 1 and same and len(same) == len(self._parameters) - 1:
+            name, low, high = self._subject.parameter, min(self._parameters), max(self._parameters)
+            message = (
+                f"{self._subject.name} gives the same chunks for all {len(self._parameters)} "
+                f"values of {name}, {low:g} to {high:g}. Use it where the chunks are chosen, e.g. "
+                f"da.random.random((8000, 8000), chunks={name}).sum()"
+            )
+            raise UsageError(message)
+
+    # One run
+
+    def _visit(self, parameter: float) -> None:
+        """Run one size once more, unless that would take too long or cannot work."""
+        __tracebackhide__ = True
+        cell = self._record.cells.setdefault(
+            parameter, ChunkCell(parameter, self._subject.is_cut_anew)
+        )
+        try:
+            self._check(cell)
+            self._run(cell)
+        except LeftOutError as error:
+            if cell.points:
+                cell.close(str(error))
+            else:
+                del self._record.cells[parameter]
+                self._record.left_out[parameter] = str(error)
+        except UsageError:
+            if not self._record.point_count:
+                raise
+            cell.failed = f"{self._called(parameter)} gave nothing of Dask to run"
+        except Exception as error:  # noqa: BLE001  (one size fails, the others go on)
+            self._error = self._error or error
+            cell.failed = told(error)
+        finally:
+            if not cell.points and not cell.failed:
+                self._record.cells.pop(parameter, None)
+
+    def _check(self, cell: ChunkCell) -> None:
+        """Refuse a size that would have too many tasks or take too long, before it is built."""
+        foreseen = None if cell.points else self._foreseen_count(cell.parameter)
+        if foreseen is not None and foreseen > _FORESIGHT * MOST_TASKS:
+            raise LeftOutError(too_many(foreseen, "about "))
+        problem = self._budget.problem(self._cost_s(cell.parameter))
+        if problem:
+            raise LeftOutError(problem)
+
+    def _run(self, cell: ChunkCell) -> None:
+        __tracebackhide__ = True
+        start_s = time.monotonic()
+        given: list[str] = []
+
+        def build() -> object:
+            __tracebackhide__ = True
+            value = self._subject.make(cell.parameter)
+            collections = collections_in(value)
+            if not collections:
+                given.append("" if futures_in(value) else type(value).__name__)
+                return value
+            self._look(cell, collections)
+            return fresh(value, client_of(collections))
+
+        name = f"{self._subject.name}, {self._subject.parameter} = {cell.parameter:g}"
+        stages = self._stages(build, name)
+        try:
+            trace = stages.run()
+        except UsageError as error:
+            if given and given[0]:
+                raise UsageError(self._no_collection(cell.parameter, given[0])) from error
+            raise
+        cell.add(trace)
+        cell.took_s = time.monotonic() - start_s
+        self._record.latest = trace
+
+    def _stages(self, build: Callable[[], object], name: str) -> GraphStages:
+        return GraphStages(build, name, self._compute, self._timeout_s, self._detail)
+
+    def _look(self, cell: ChunkCell, collections: Sequence[Any]) -> None:
+        """Note what the collections tell, and leave a size out that cannot or need not run."""
+        if cell.points:
+            return
+        cell.look = look_at(collections)
+        self._bound = worker_bound(collections)
+        self._bound.check(cell.look)
+        for other in self._record.cells.values():
+            is_same = other is not cell and other.look.marks == cell.look.marks
+            if is_same and cell.look.marks is not None:
+                message = (
+                    f"the same chunks as {self._subject.parameter} = {other.parameter:g}, "
+                    "measured once"
+                )
+                raise LeftOutError(message)
+
+    def _called(self, parameter: float) -> str:
+        return f"{self._subject.name} with {self._subject.parameter} = {parameter:g}"
+
+    def _no_collection(self, parameter: float, kind: str) -> str:
+        name = self._subject.parameter
+        return (
+            f"{self._called(parameter)} gave a value of type {kind}, and nothing of Dask ran. It "
+            "must return a collection that is not computed yet, e.g. "
+            f"da.random.random((8000, 8000), chunks={name}).sum()"
+        )
+
+    # What a size will cost
+
+    def _foreseen_count(self, parameter: float) -> float | None:
+        """Return about how many tasks a size will have, after the two latest; None before."""
+        known = [(cell.parameter, cell.count) for cell in self._record.cells.values() if cell.count]
+        if len(known) <= 1:
+            return None
+        (first, some), (second, more) = known[-2:]
+        if first == second or not some or not more:
+            return None
+        power = math.log(more / some) / math.log(second / first)
+        return float(more * (parameter / second) ** power)
+
+    def _cost_s(self, parameter: float) -> float | None:
+        """Return what a run will take, with all around it; None if nobody can tell."""
+        own = self._record.cells.get(parameter)
+        if own and own.points:
+            return own.took_s
+        count = self._foreseen_count(parameter)
+        cells = list(self._record.cells.values())
+        known = {float(cell.count): cell.took_s for cell in cells if cell.points and cell.count}
+        return None if count is None else expected(known, count, slowest=_SLOWEST_TASK_S)
