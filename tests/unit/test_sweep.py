@@ -249,6 +249,26 @@ def test_one_size_that_fails_in_one_variant_leaves_all_others(ways: Ways) -> Non
     assert any("failed at 10.0 kB" in fact for fact in sweep.summary.facts)
 
 
+def test_a_value_that_a_variant_refuses_is_a_skipped_row(ways: Ways) -> None:
+    """Not tried, not failed: its reason is the row; a transport that is absent has its own."""
+    # given
+    for key in "abc":
+        ways.add(key)
+    ways.known["a"].refuses = lambda *_: "only tables"  # type: ignore[method-assign]  # scripted
+    ways.known["b"].state = lambda *_: ("not running", "Start it.")  # type: ignore[method-assign]  # the same
+
+    # when
+    sweep = valid(of_bytes().run())
+
+    # then
+    assert [(v.state, v.reason) for v in sweep.variants] == [
+        ("skipped", "only tables"),
+        ("not running", "Start it."),
+        ("ok", ""),
+    ]
+    assert {p.variant for p in sweep.points} == {"c"}
+
+
 def test_a_variant_that_fails_everywhere_is_a_failed_row(ways: Ways) -> None:
     """With the reason once, beside the complete others."""
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -157,6 +159,27 @@ def test_the_guard_counts_copies_and_what_objects_hold(monkeypatch: pytest.Monke
     assert oob.problem(8_000_000) == ""
     assert "sizes up to 8.00 MB fit" in oob.problem(8_000_001)
     assert oob.problem(None) == ""
+
+
+@pytest.mark.parametrize(
+    ("key", "size_bytes", "fits"),
+    [("ray", 900, False), ("ray-chunked", 900, False), ("ray", 800, True), ("pickle", 900, True)],
+)
+def test_rays_store_bounds_what_goes_through_ray(
+    monkeypatch: pytest.MonkeyPatch, key: str, size_bytes: int, *, fits: bool
+) -> None:
+    """Beyond it Ray would spill to disk, which is another measurement."""
+    # given
+    resources = {"object_store_memory": 1000.0}
+    ray = SimpleNamespace(is_initialized=lambda: True, cluster_resources=lambda: resources)
+    monkeypatch.setitem(sys.modules, "ray", ray)
+
+    # when
+    problem = MemoryGuard(("ray",)).store_problem(key, size_bytes)
+
+    # then
+    assert (problem == "") is fits
+    assert fits or "Ray's store of 1.00 kB" in problem
 
 
 def test_nobody_is_stopped_where_nobody_can_say(monkeypatch: pytest.MonkeyPatch) -> None:
