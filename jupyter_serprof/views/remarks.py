@@ -64,10 +64,10 @@ def _gain_text(gain: float, measured: Mapping[str, Scalar]) -> str:
     said = f"{format_ratio(gain)} faster"
     if isinstance(low, int | float) and isinstance(high, int | float):
         said = f"{format_ratio(gain)} [{format_ratio(low)}, {format_ratio(high)}] faster"
-    if isinstance(pairs, int):
+    if isinstance(pairs, int) and not isinstance(pairs, bool):
         said += f", {format_count(pairs)} pair{'' if pairs == 1 else 's'}"
-    equal = {True: ", equal", False: ", NOT equal"}.get(measured.get("equal"))  # type: ignore[arg-type]  # a scalar
-    return said + (equal or "")
+    equal = measured.get("equal")
+    return said + (f", {'equal' if equal else 'NOT equal'}" if isinstance(equal, bool) else "")
 
 
 def note_sentences(doc: Trace | Sweep) -> Iterator[str]:

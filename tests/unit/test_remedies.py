@@ -375,7 +375,8 @@ def test_what_was_tried_until_an_interrupt_is_kept(monkeypatch: pytest.MonkeyPat
 def test_the_block_gives_back_what_was_moved_into_it() -> None:
     """Frames of any shape, each at an aligned place."""
     # given
-    frames = [b"abc", bytearray(b"x" * 100), pickle.PickleBuffer(np.arange(6.0).reshape(2, 3))]
+    array: Any = np.arange(6.0).reshape(2, 3)
+    frames = [b"abc", bytearray(b"x" * 100), pickle.PickleBuffer(array)]
 
     # when
     moved = Block().moved(frames)
