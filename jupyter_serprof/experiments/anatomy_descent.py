@@ -246,16 +246,16 @@ class Descent:
         return True
 
     def _heavy(self, run: Node, least: float) -> list[int]:
-        """Return which items of a run are large, each pickled for itself."""
-        sizes = []
+        """Return which items of a run are large, pickled one after the other with one memo."""
+        counter, sizes = self._counter(), []
         for at in range(run.count):
             [item] = split(run, [(at, at + 1)])
-            counter = self._counter()
+            beside = counter.sink.buffer_bytes
             try:
                 size = counter.add((*(item.items or ()),))
             except Exception:  # noqa: BLE001  (met as a hole in the next pass)
                 size = 0
-            sizes.append(size + counter.sink.buffer_bytes)
+            sizes.append(size + counter.sink.buffer_bytes - beside)
         order = sorted(range(run.count), key=lambda at: -sizes[at])
         return sorted(at for at in order[:_APART] if sizes[at] >= least)
 

@@ -19,7 +19,7 @@ from jupyter_serprof.experiments.culprits import told
 #: References to the first so many entries of the memo take 2 bytes, to others 5.
 _NEAR = 256
 _NEAR_BYTES, _FAR_BYTES = 2, 5
-_LONG = 64
+_LONG, _SOME = 64, 16
 
 
 class _MetInsideItselfError(Exception):
@@ -41,6 +41,8 @@ class Pass:
         #: True when the memo holds all that will be put there.
         self._is_complete = False
         self._values: dict[int, Node] = {}
+        #: Of the memo, after the last run of items.
+        self._entries = 0
 
     def measure(self, node: Node) -> None:
         """Measure a node and what is in it.
@@ -99,9 +101,12 @@ class Pass:
     # Runs of items, dumped as tuples: those enter the memo after their items, and leave it again.
 
     def _run(self, items: tuple[object, ...]) -> int:
-        size, at, step = 0, 0, 1
-        while self._is_risky() and at < len(items) and len(items) > _LONG:
+        """Dump a few, more and more, until the memo has 256 entries, or items add none."""
+        size, at, step, grows = 0, 0, 1, True
+        while grows and self._is_risky() and at < len(items) and len(items) > _LONG:
+            before = self._entries
             size += self._dump_run(items[at : at + step])
+            grows = step < _SOME or self._entries > before
             at, step = at + step, 2 * step
         rest = items[at:] if at else items
         return size + (self._dump_run(rest) if rest else 0)
@@ -115,6 +120,7 @@ class Pass:
         size = self._counter.add((*items,)) - own
         if not self._is_complete and (self._ahead or self._counter.has_small_memo):
             memo = self._memo.memo.copy()
+            self._entries = len(memo)
             if len(memo) <= _NEAR:
                 del memo[max(memo, key=lambda key: memo[key][0])]
             self._replace(memo)

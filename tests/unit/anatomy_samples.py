@@ -248,7 +248,7 @@ KINDS: dict[str, Callable[[], object]] = {
     "cyclic": cyclic,
     "memo": many_memo_entries,
     "one fat item": lambda: [[i] if i % 900 else list(range(5 * i)) for i in range(2000)],
-    "deep": lambda: functools.reduce(lambda inner, _: [inner], range(150), [1]),
+    "deep": lambda: functools.reduce(lambda inner, _: [inner], range(150), list[Any]([1])),
 }
 
 
