@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 WIDTH = 100
 _NARROWEST = 40
 #: Front ends draw more of them; where one has no picture of its own here, the usual one is given.
-VIEWS = ("waterfall", "lanes", "table", "findings", "roundtrip", "sweep")
+VIEWS = (
+    *("anatomy", "compare", "waterfall", "lanes", "table", "details", "findings"),
+    *("roundtrip", "sweep"),
+)
 
 
 def text(doc: Trace | Sweep, *, view: str | None = None, width: int | None = None) -> str:

@@ -71,7 +71,7 @@ def test_parts_are_found_and_told_with_their_paths(screen: Screen) -> None:
     page.keyboard.type("lock")
 
     # then
-    page.get_by_text("1 parts have").wait_for()
+    page.locator(".jsp-panel").get_by_text("1 part has").wait_for()
     found = page.locator(".jsp-parts tbody th")
     assert found.all_inner_texts() == ["job.cache.lock"]
 

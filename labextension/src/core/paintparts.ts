@@ -81,7 +81,7 @@ function paintBlock(context: CanvasRenderingContext2D, picture: Picture, block: 
 }
 
 /** The part of each leaf that is handed over as buffers: one clip and one stroke for all. */
-function hatch(context: CanvasRenderingContext2D, { anatomy, blocks, colours, ...size }: Picture) {
+function hatch(context: CanvasRenderingContext2D, { anatomy, blocks, ...size }: Picture) {
   context.save();
   context.beginPath();
   for (const block of blocks) {
@@ -98,9 +98,10 @@ function hatch(context: CanvasRenderingContext2D, { anatomy, blocks, colours, ..
     context.moveTo(x, size.height);
     context.lineTo(x + size.height, 0);
   }
-  context.strokeStyle = colours.background;
+  // As .jsp-oob in style/base.css.
+  context.strokeStyle = "#fff";
   context.lineWidth = 2;
-  context.globalAlpha = 0.75;
+  context.globalAlpha = 0.6;
   context.stroke();
   context.restore();
 }

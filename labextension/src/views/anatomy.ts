@@ -118,7 +118,9 @@ function anatomyPart(anatomy: Anatomy, shared: Stage): Part {
     look.found = found === null ? null : new Set(found);
     hits.hidden = found === null;
     hits.textContent =
-      found === null ? "" : `${format.count(found.length)} parts have “${words.trim()}”`;
+      found === null
+        ? ""
+        : `${format.count(found.length)} ${found.length === 1 ? "part has" : "parts have"} “${words.trim()}”`;
     shared.say(hits.textContent);
     if (found === null) {
       tree.show(look.root);
