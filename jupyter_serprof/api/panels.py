@@ -13,7 +13,7 @@ from jupyter_serprof.experiments.sources import Data, data_of, list_data
 from jupyter_serprof.experiments.sweep import SweepProgress
 from jupyter_serprof.experiments.sweep_memory import MemoryGuard
 from jupyter_serprof.experiments.sweep_plan import log_spaced
-from jupyter_serprof.experiments.transports import TRANSPORTS
+from jupyter_serprof.experiments.transports import TRANSPORTS, Transport
 from jupyter_serprof.model import Sweep, Trace, UsageError
 from jupyter_serprof.model.units import format_bytes
 from jupyter_serprof.views.panel import Panel
@@ -95,10 +95,9 @@ class SizeOffer:
 
     def ways(self) -> list[Way]:
         """Return every transport; those that cannot run here with the reason."""
-        made = [kind() for kind in TRANSPORTS.values()]
+        made = [(kind(), _reason(kind())) for kind in TRANSPORTS.values()]
         return [
-            Way(way.key, way.title, way.is_asked() and not way.state()[1], way.state()[1])
-            for way in made
+            Way(way.key, way.title, way.is_asked() and not reason, reason) for way, reason in made
         ]
 
     def scale(self, source: str, ways: Sequence[str]) -> Scale:
@@ -187,6 +186,11 @@ def show_size_panel(namespace: Namespace, keep: Keep) -> Panel:
         Called at the end of each sweep with its document, and with what shows it in the cell.
     """
     return Panel(SizeOffer(namespace), _WORDS, keep=keep)
+
+
+def _reason(way: Transport) -> str:
+    """Return why a transport cannot run, without the option that only a line can have."""
+    return way.state()[1].partition(", or ask for it")[0]
 
 
 def _described(data: Data) -> str:

@@ -176,15 +176,15 @@ def _buttons(words: Words) -> dict[str, Any]:
     from ipywidgets import Button
 
     known = {
-        "sweep": ("Sweep", "primary", "play", "Measure what is chosen"),
-        "stop": ("Stop", "", "stop", "Stop after this run; what was measured stays"),
-        "resume": ("Resume", "", "forward", "Go on where it was stopped"),
-        "extra": (words.extra, "", "bars", "Measure it once, as it is"),
-        "close": ("Close panel", "", "times", "Take the panel away; the picture stays"),
+        "sweep": ("Sweep", "primary", "Measure what is chosen"),
+        "stop": ("Stop", "", "Stop after this run; what was measured stays"),
+        "resume": ("Resume", "", "Go on where it was stopped"),
+        "extra": (words.extra, "", "Measure it once, as it is"),
+        "close": ("Close panel", "", "Take the panel away; the picture stays"),
     }
     return {
-        name: Button(description=label, button_style=style, icon=icon, tooltip=tip)
-        for name, (label, style, icon, tip) in known.items()
+        name: Button(description=label, button_style=style, tooltip=tip)
+        for name, (label, style, tip) in known.items()
         if label
     }
 
@@ -192,7 +192,10 @@ def _buttons(words: Words) -> dict[str, Any]:
 def _progress() -> tuple[Any, Any, Any]:
     from ipywidgets import HTML, IntProgress, Label
 
-    bar = IntProgress(min=0, max=1, description="Progress", layout={"width": "50%"})
+    bar = IntProgress(
+        min=0, max=1, description="Progress", style={"description_width": "7.5rem"},
+        layout={"width": "min(60%, 30rem)"},
+    )  # fmt: skip
     return bar, Label(), HTML()
 
 

@@ -10,12 +10,16 @@ from jupyter_serprof.views.panel_parts import Plan
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from jupyter_serprof.views.panel_parts import Offer, Scale, Words
+    from jupyter_serprof.views.panel_parts import Offer, Scale, Way, Words
 
 _MOST_SIZES = 40
 _SIZES = 8
-_LABEL = {"description_width": "7.5rem"}
+_LABEL_WIDTH = "7.5rem"
+_LABEL = {"description_width": _LABEL_WIDTH}
+_INDENTED = {"margin": f"0 0 4px calc({_LABEL_WIDTH} + 8px)"}
 _WIDE = {"width": "98%", "max_width": "44rem"}
+_WRAPS = {"flex_flow": "row wrap", "align_items": "center"}
+_NARROW = {"flex_flow": "row wrap", "align_items": "baseline"}
 _BUDGET, _REPEAT = "time budget", "warm runs"
 _ENDS = {_BUDGET: ("Seconds", 60, 3600), _REPEAT: ("Warm runs", 3, 1000)}
 
@@ -36,7 +40,7 @@ class Choice:
         self._scale: Scale | None = None
         self.source, self.refresh = _source(words)
         self.ways: dict[str, Any] = {}
-        self.ways_box, self.reasons = _ways(words)
+        self.ways_box, self.reasons = _ways()
         self.sizes, self.count, self.words = _sizes(words)
         self.ends, self.limit = _ends()
         self.code = _code()
@@ -120,7 +124,8 @@ class Choice:
 
         before = {key: box.value for key, box in self.ways.items()}
         self.ways = {}
-        for way in self._offer.ways():
+        offered = list(self._offer.ways())
+        for way in offered:
             self.ways[way.key] = Checkbox(
                 value=not way.reason and before.get(way.key, way.is_chosen),
                 description=way.title,
@@ -130,10 +135,8 @@ class Choice:
                 layout={"width": "13rem", "margin": "0"},
             )
             self.ways[way.key].observe(lambda _: self._follow(), "value")
-            if way.reason:
-                self._refused.append(f"{way.title}: {way.reason}")
         self.ways_box.children = tuple(self.ways.values())
-        self.reasons.value = _lines(self._refused)
+        self.reasons.value = _lines([*self._refused, *_grouped(offered)])
 
     def _show_scale(self, *, is_new: bool) -> None:
         """Offer the sizes of the source; the range stays where it was if it still can."""
@@ -166,18 +169,26 @@ class Choice:
     def _boxed(self) -> Any:  # noqa: ANN401  (a Box)
         from ipywidgets import HBox, VBox
 
-        wraps = {"flex_flow": "row wrap", "align_items": "center"}
         return VBox(
             [
-                HBox([self.source, self.refresh], layout=wraps),
-                self.ways_box,
+                HBox([self.source, self.refresh], layout=_WRAPS),
+                HBox([_heading(self._words.ways), self.ways_box], layout=_NARROW),
                 self.reasons,
                 self.sizes,
                 self.words,
-                HBox([self.count, self.ends, self.limit], layout=wraps),
+                HBox([self.count, self.ends, self.limit], layout=_WRAPS),
                 self.code,
             ]
         )
+
+
+def _grouped(ways: Sequence[Way]) -> list[str]:
+    """Return each reason once, behind all that cannot be chosen for it."""
+    titles: dict[str, list[str]] = {}
+    for way in ways:
+        if way.reason:
+            titles.setdefault(way.reason, []).append(way.title)
+    return [f"{'; '.join(names)}: {reason}" for reason, names in titles.items()]
 
 
 def _lines(texts: Sequence[str]) -> str:
@@ -193,20 +204,24 @@ def _source(words: Words) -> tuple[Any, Any]:
         options=[], description=words.source, style=_LABEL, layout={"width": "min(98%, 36rem)"}
     )
     refresh = Button(
-        description="Refresh", icon="refresh", tooltip="Look again what there is",
+        description="Refresh", tooltip="Look again what there is",
         layout={"width": "7rem"},
     )  # fmt: skip
     return source, refresh
 
 
-def _ways(words: Words) -> tuple[Any, Any]:
+def _ways() -> tuple[Any, Any]:
     from ipywidgets import HTML, Box
 
-    box = Box(layout={"flex_flow": "row wrap", "margin": "4px 0 4px 7.5rem"})
-    box.add_class("jsp-panel-ways")
-    if words.ways:
-        box.tooltip = words.ways
-    return box, HTML(layout={"margin": "0 0 4px 7.5rem"})
+    return Box(layout={"flex_flow": "row wrap", "flex": "1 1 20rem"}), HTML(layout=_INDENTED)
+
+
+def _heading(text: str) -> Any:  # noqa: ANN401  (a Label)
+    """Return the label of a group, in line with those of single controls."""
+    from ipywidgets import Label
+
+    layout = {"width": _LABEL_WIDTH, "justify_content": "flex-end", "margin": "2px 8px 2px 2px"}
+    return Label(text, layout=layout if text else {"display": "none"})
 
 
 def _sizes(words: Words) -> tuple[Any, Any, Any]:
@@ -220,7 +235,7 @@ def _sizes(words: Words) -> tuple[Any, Any, Any]:
         value=_SIZES, min=2, max=_MOST_SIZES, description="Number of sizes", style=_LABEL,
         layout={"width": "13rem"},
     )  # fmt: skip
-    return sizes, count, HTML(layout={"margin": "0 0 4px 7.5rem"})
+    return sizes, count, HTML(layout=_INDENTED)
 
 
 def _ends() -> tuple[Any, Any]:
