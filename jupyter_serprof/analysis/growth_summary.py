@@ -120,7 +120,8 @@ def _best_text(sweep: Sweep, stretches: Sequence[Stretch]) -> str:
 
 def _facts(sweep: Sweep) -> list[str]:
     used = [variant for variant in sweep.variants if variant.state == "ok"]
-    growth = [text for variant in used if (text := growth_text(sweep, variant))]
+    moving = [variant for variant in used if _ALIASES not in variant.result]
+    growth = [text for variant in moving if (text := growth_text(sweep, variant))]
     aliasing = [variant.title for variant in used if _ALIASES in variant.result]
     alias = [f"{', '.join(aliasing)}: moves nothing, the result is the same memory"]
     return [*growth, *(alias if aliasing else []), *_runs(sweep), *_missing(sweep)]
