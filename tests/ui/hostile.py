@@ -39,7 +39,9 @@ BATCHES = tuple("".join(PAYLOADS[at : at + 10]) for at in range(0, len(PAYLOADS)
 #: Values whose keys are free.
 _FREE = ("evidence", "environment", "facts")
 #: Words that a document of the right shape must keep.
-_KEPT = frozenset({"format", "started", "outcome", "kind", "family", "severity", "state"})
+_KEPT = frozenset(
+    {"format", "started", "outcome", "kind", "family", "severity", "state", "verdict"}
+)
 
 
 def poisoned(value: Any, payload: str, key: str = "") -> Any:
