@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
-from jupyter_serprof.analysis import dask_findings
+from jupyter_serprof.analysis import dask_findings, pickle_findings, ray_loops
 from jupyter_serprof.analysis.spans import (
     around_or_itself,
     captured,
@@ -222,6 +222,8 @@ RULES: Sequence[Callable[[Trace], Iterable[Finding]]] = (
     first_use_imports,
     cold_first_touch,
     not_zero_copy,
+    *pickle_findings.RULES,
+    *ray_loops.RULES,
     *dask_findings.RULES,
 )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar
@@ -47,8 +48,8 @@ def count_buffers(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, A
 
 
 def note_dumped(sizes: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa: ANN401, ARG001
-    """Note (in-band bytes, sizes of the out-of-band buffers)."""
-    return len(result), sizes or ()
+    """Note (in-band bytes, sizes of the out-of-band buffers, what the pickle begins with)."""
+    return len(result), sizes or (), result[:2]
 
 
 def note_loaded(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa: ANN401, ARG001
@@ -95,8 +96,10 @@ def complete_pickles(drafts: Iterable[Draft]) -> None:
             draft.extra = None
 
 
-def _complete(draft: Draft, in_band: int, sizes: Sequence[int] | None) -> None:
+def _complete(draft: Draft, in_band: int, sizes: Sequence[int] | None, head: bytes = b"") -> None:
     draft.details |= {"in_band_bytes": in_band, "copied_bytes": in_band}
+    if head[:1] == pickle.PROTO and len(head) > 1:
+        draft.details["protocol"] = head[1]
     if sizes is not None:
         out_of_band = sum(sizes)
         draft.size_bytes = in_band + out_of_band

@@ -90,6 +90,42 @@ def got(copied: int | None, around: str = "ray.fetch", stage: str = "ray.unpickl
     )
 
 
+def dumped(*pickles: tuple[int | None, int | None], ms: float = 30, protocol: object = 5) -> Trace:
+    """Return a dumps for each (size, pages that were new)."""
+    return make_trace(
+        [
+            (
+                *("pickle.dumps", CALLER, at * ms, ms, size, -1),
+                {"in_band_bytes": size, "minor_faults": faults, "protocol": protocol},
+            )
+            for at, (size, faults) in enumerate(pickles)
+        ],
+        limits=WARM,
+    )
+
+
+def refused(outcome: str, error: object = "TypeError") -> Trace:
+    """Return a dumps that failed inside a call that went on or failed, too."""
+    spans = [
+        ("ray.store", CALLER, 0, 5),
+        ("pickle.dumps", CALLER, 1, 2, None, 0, {"error": error}),
+    ]
+    return make_trace(spans, outcome=outcome)
+
+
+def collected(gc_ms: float, wall_ms: float, stage: str = "pickle.loads") -> Trace:
+    """Return loads with runs of the collector inside."""
+    return make_trace(
+        [(stage, CALLER, 0, wall_ms), ("gc", CALLER, 0, gc_ms, None, 0)], wall_ms=wall_ms
+    )
+
+
+def looped(stage: str, count: int, each_ms: float, size: int | None = 80) -> Trace:
+    """Return so many calls one after the other, in a second."""
+    spans = [(stage, CALLER, at * each_ms, each_ms, size) for at in range(count)]
+    return make_trace(spans, wall_ms=1_000)
+
+
 #: rule -> (make below the threshold, make at it, what the title says)
 GOLDEN: Mapping[str, list[tuple[Callable[[], Trace], Callable[[], Trace], str]]] = {
     "pickle.in-band-copy": [
@@ -130,6 +166,67 @@ GOLDEN: Mapping[str, list[tuple[Callable[[], Trace], Callable[[], Trace], str]]]
             "not zero-copy",
         ),
     ],
+    "pickle.protocol-4": [
+        (
+            lambda: dumped((8_192_000, 3_599), protocol=4),
+            lambda: dumped((8_192_000, 3_600), protocol=4),
+            "copied 8.19 MB twice",
+        ),
+        (
+            lambda: dumped((8_192_000, 4_000), protocol=5),
+            lambda: dumped((8_192_000, 4_000), protocol=3),
+            "protocol 3",
+        ),
+        (
+            lambda: dumped((7_999_999, 4_000), protocol=4),
+            lambda: dumped((8_000_000, 4_000), protocol=4),
+            "8.00 MB",
+        ),
+    ],
+    "pickle.fresh-buffers": [
+        (
+            lambda: dumped(*[(8_192_000, 1_000)] * 2, ms=1),
+            lambda: dumped(*[(8_192_000, 1_000)] * 3, ms=1),
+            "3 pickles, 24.6 MB",
+        ),
+        (
+            lambda: dumped(*[(8_192_000, 999)] * 3, ms=1),
+            lambda: dumped(*[(8_192_000, 1_000)] * 4, ms=1),
+            "4,000",
+        ),
+    ],
+    "pickle.small-objects": [
+        (lambda: dumped((9_000_000, 0)), lambda: dumped((8_990_000, 0)), "3.0 % of a copy"),
+        (lambda: dumped((999_999, 0)), lambda: dumped((1_000_000, 0)), "1.00 MB"),
+        (
+            lambda: dumped((2_000_000, 0), ms=19.9),
+            lambda: dumped((2_000_000, 0), ms=20),
+            "many small objects",
+        ),
+    ],
+    "pickle.unpicklable": [(lambda: refused("ok"), lambda: refused("error"), "TypeError")],
+    "python.gc": [
+        (lambda: collected(19.9, 50), lambda: collected(20, 50), "40 % of the wall time in 1 run"),
+        (lambda: collected(39, 200), lambda: collected(40, 200), "20 %"),
+        (lambda: collected(40, 80, "dask.execute"), lambda: collected(40, 80), "50 %"),
+    ],
+    "ray.many-puts": [
+        (lambda: looped("ray.store", 499, 1), lambda: looped("ray.store", 500, 1), "80 B in 1.00"),
+        (
+            lambda: looped("ray.store", 500, 0.39),
+            lambda: looped("ray.store", 500, 0.4),
+            "500 small objects",
+        ),
+        (
+            lambda: looped("ray.store", 500, 1, 100_000),
+            lambda: looped("ray.store", 500, 1, 99_999),
+            "100 kB",
+        ),
+    ],
+    "ray.get-in-loop": [
+        (lambda: looped("ray.fetch", 99, 5), lambda: looped("ray.fetch", 100, 5), "100 times"),
+        (lambda: looped("ray.fetch", 100, 2.9), lambda: looped("ray.fetch", 100, 3), "30 %"),
+    ],
 }
 ALL = {**GOLDEN, **DASK_GOLDEN}
 PAIRS = [(rule, *pair) for rule, pairs in ALL.items() for pair in pairs]
@@ -146,6 +243,11 @@ UNKNOWN: Mapping[str, Trace] = {
     "faults": touched(10**8, None, 80),
     "limits": touched(10**8, 25_000, 80, Limits()),
     "copied bytes of a result": got(None),
+    "bytes of a pickle": dumped(*[(None, 10_000)] * 5, protocol=4),
+    "pages of a pickle": dumped(*[(10**9, None)] * 5, protocol=4),
+    "protocol": dumped((10**9, 10**6), protocol=None),
+    "error": refused("error", None),
+    "bytes of puts": looped("ray.store", 500, 1, None),
 }
 
 

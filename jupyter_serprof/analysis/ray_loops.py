@@ -1,0 +1,77 @@
+"""Findings about calls of Ray in a loop: many puts of little, many gets of one reference each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from jupyter_serprof.analysis.spans import number, self_share
+from jupyter_serprof.analysis.tree import nearest, walk
+from jupyter_serprof.model import Finding, Trace
+from jupyter_serprof.model.units import format_bytes, format_count, format_ns, format_share
+
+MANY_PUTS = 500
+#: Ray keeps smaller objects in the process: what a put of one costs is the call.
+SMALL_BYTES = 100_000
+PUT_SHARE = 0.2
+MANY_GETS = 100
+GET_SHARE = 0.3
+POINTED_SPANS = 20
+_GETS = ("ray.fetch", "ray.map", "ray.wait")
+
+
+def many_puts(trace: Trace) -> Iterable[Finding]:
+    """Many small objects put one by one: the calls are the cost, not the bytes."""
+    puts = _outermost(trace, ("ray.store",))
+    sizes = [_bytes_of(trace, index) for index in puts]
+    small = [(at, size) for at, size in zip(puts, sizes, strict=True) if size is not None]
+    small = [(at, size) for at, size in small if size < SMALL_BYTES]
+    took_ns = sum(trace.spans[at].duration_ns for at, _ in small)
+    if len(small) < MANY_PUTS or took_ns < PUT_SHARE * trace.wall_ns:
+        return
+    total = sum(size for _, size in small)
+    yield Finding(
+        "ray.many-puts",
+        "warn",
+        f"{format_count(len(small))} small objects were put one by one, "
+        f"{format_bytes(total / len(small))} in {format_ns(took_ns / len(small))} each",
+        {"times": len(small), "total_bytes": total, "took_ns": took_ns},
+        "ref = ray.put(values)   # all of them as one object; or pass small values as they are: "
+        "f.remote(value)",
+        spans=tuple(at for at, _ in small)[:POINTED_SPANS],
+    )
+
+
+def get_in_a_loop(trace: Trace) -> Iterable[Finding]:
+    """Many gets one after the other: each waits for its own task while others are done."""
+    gets = _outermost(trace, _GETS)
+    share = sum(self_share(trace, key) for key in _GETS)
+    if len(gets) < MANY_GETS or share < GET_SHARE:
+        return
+    took_ns = sum(trace.spans[at].duration_ns for at in gets)
+    yield Finding(
+        "ray.get-in-loop",
+        "warn",
+        f"ray.get was called {format_count(len(gets))} times one after the other, "
+        f"{format_share(share, decimals=0)} of the wall time",
+        {"times": len(gets), "took_ns": took_ns, "share": round(share, 3)},
+        "values = ray.get(refs)   # all at once; as they come: ready, refs = ray.wait(refs)",
+        spans=tuple(gets)[:POINTED_SPANS],
+    )
+
+
+def _outermost(trace: Trace, stages: Sequence[str]) -> list[int]:
+    """Return the indices of the spans of stages that lie in no other one of them."""
+    around = nearest(trace.spans, walk(trace.spans), lambda span: span.stage in stages)
+    return [
+        index
+        for index, span in enumerate(trace.spans)
+        if span.stage in stages and around[index] < 0
+    ]
+
+
+def _bytes_of(trace: Trace, index: int) -> int | None:
+    span = trace.spans[index]
+    return span.size_bytes if span.size_bytes is not None else number(span, "total_bytes")
+
+
+RULES: Sequence[Callable[[Trace], Iterable[Finding]]] = (many_puts, get_in_a_loop)
