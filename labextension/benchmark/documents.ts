@@ -1,6 +1,6 @@
 /** Documents of any size, shaped like a Dask computation: a scheduler that hands tasks to workers. */
 
-import type { DrawnTrace, Packed } from "../src/core/document";
+import type { Anatomy, DrawnTrace, Packed } from "../src/core/document";
 
 const STAGES = [
   { key: "dask.schedule", title: "Scheduling", order: 50, family: "schedule" },
@@ -74,6 +74,43 @@ export async function documentOf(
       unaccounted_ns: wall - 3 * Math.floor(wall / 4),
     },
     findings: [],
+  };
+}
+
+/** So many parts, a hundred of them below the root and the others below those, packed. */
+export async function anatomyOf(count: number): Promise<Anatomy> {
+  const random = seeded(count);
+  const wide = 100;
+  const parent = Array.from({ length: count }, (_, at) =>
+    at === 0 ? -1 : at <= wide ? 0 : 1 + (at % wide),
+  );
+  const own = parent.map((_, at) => (at === 0 ? 60 : 50 + Math.floor(random() * 5_000)));
+  const whole = [...own];
+  for (let at = count - 1; at > 0; at -= 1) {
+    const above = parent[at] as number;
+    whole[above] = (whole[above] as number) + (whole[at] as number);
+  }
+  const same = (value: number): Promise<Packed> => pack(parent.map(() => value));
+  const [label, kind, state, note] = await Promise.all([1, 2, 0, 0].map(same));
+  const [up, self, bytes] = await Promise.all([parent, own, whole].map(pack));
+  const [none, one] = await Promise.all([0, 1].map(same));
+  return {
+    name: `${count} parts`,
+    in_band_bytes: whole[0] as number,
+    out_of_band_bytes: 0,
+    strings: ["", "[0]", "dict"],
+    parts: {
+      label: label as Packed,
+      kind: kind as Packed,
+      state: state as Packed,
+      note: note as Packed,
+      parent: up as Packed,
+      self_bytes: self as Packed,
+      in_band_bytes: bytes as Packed,
+      out_of_band_bytes: none as Packed,
+      count: one as Packed,
+      duration_ns: none as Packed,
+    },
   };
 }
 

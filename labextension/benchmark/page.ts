@@ -2,7 +2,7 @@
 
 import type { DrawnTrace } from "../src/core/document";
 import { mount } from "../src/mount";
-import { documentOf } from "./documents";
+import { anatomyOf, documentOf } from "./documents";
 
 const CASES = [
   { spans: 10_000, workers: 16 },
@@ -95,6 +95,25 @@ for (const { spans, workers } of CASES) {
   const result = await measure(spans, await documentOf(spans, workers));
   await fetch("/result", { method: "POST", body: JSON.stringify(result) });
 }
+
+/** First paint of an anatomy, inflating included. */
+async function blame(parts: number): Promise<object> {
+  const doc = { ...(await documentOf(100, 2)), anatomies: [await anatomyOf(parts)] };
+  const times: number[] = [];
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const node = place();
+    const began = performance.now();
+    const view = mount(node, doc, { view: "anatomy" });
+    await painted(() => node.querySelector(".jsp-parts tbody tr") !== null);
+    times.push(performance.now() - began);
+    view.destroy();
+    await rest();
+  }
+  return { parts, anatomy: times };
+}
+
+await fetch("/result", { method: "POST", body: JSON.stringify(await blame(10_000)) });
+
 async function load(text: string, view: string): Promise<number> {
   const node = place();
   const began = performance.now();

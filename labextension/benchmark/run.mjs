@@ -32,6 +32,11 @@ function frames(values) {
 }
 
 function report(result) {
+  if (result.parts !== undefined) {
+    console.log(`${result.parts.toLocaleString("en-US")} parts of a pickle`);
+    console.log(`  first paint, blame      ${spread(result.anatomy)}   inflating included`);
+    return;
+  }
   if (result.bytes !== undefined) {
     console.log(`a plain document of ${(result.bytes / 1e6).toFixed(1)} MB, parsing included`);
     console.log(`  loaded, waterfall       ${spread(result.waterfall)}`);
