@@ -42,7 +42,7 @@ _LARGE_SHARE = 0.02
 _OUTLIER = 2.0
 #: Further passes are made as long as all took less than so many times the first.
 _PASSES = 2.2
-_SMALL_NS = 4_000_000
+_SMALL_NS = 6_000_000
 _APART = 8
 
 

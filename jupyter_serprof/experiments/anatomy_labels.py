@@ -9,6 +9,8 @@ from typing import Any
 
 _KEY_LENGTH = 40
 _COLUMNS_NAMED = 3
+#: Of what cloudpickle makes a class from. Source: cloudpickle 3.1.2, _class_getnewargs.
+_BASES = 2
 #: What is inside of an object of these is told as that object.
 _CLOSED_LIBRARIES = frozenset({"pyarrow", "polars", "decimal", "datetime", "fractions", "uuid"})
 _SLOTS = {
@@ -47,6 +49,8 @@ def argument_label(value: object, at: object) -> str:
     """Return the step of an argument that an object is made again from."""
     if isinstance(value, types.FunctionType) and at == 0:
         return "<code>"
+    if isinstance(value, type) and at == _BASES:
+        return "<bases>"
     if isinstance(value, types.CellType):
         return "<contents>"
     if isinstance(value, types.MethodType):
@@ -84,6 +88,8 @@ def is_inlined(value: object, part: object, label: str) -> str:  # noqa: C901, P
         if label in ("<closure>", "<defaults>"):
             return "items"
         return ""
+    if label == "<bases>":
+        return "items"
     if isinstance(part, types.CellType):
         return "object"
     if isinstance(value, types.CellType):

@@ -256,6 +256,8 @@ def _names(value: object, label: str) -> list[str]:
     """Return the names of closure variables or of defaults."""
     if label == "<blocks>":
         return block_labels(value)
+    if label == "<bases>":
+        return [f"<base {base.__name__}>" for base in getattr(value, "__bases__", ())]
     code = getattr(value, "__code__", None)
     if code is None:
         return []

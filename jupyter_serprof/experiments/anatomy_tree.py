@@ -27,7 +27,7 @@ _DULL_BYTES = 1000
 _TINY_SHARE = 0.0005
 _TECHNICAL = (
     *("<class", "<function"),
-    *("<argument", "<repeated", ".__", "._cloudpickle", "<state>", "<empty>"),
+    *("<argument", "<repeated", ".__", "._cloudpickle", "<state>", "<empty>", "<base"),
     *("<closure>", "<defaults>", "<keyword defaults>", "<globals>"),
 )
 _RANGE = re.compile(r"\[([\d,]+)(?:\.\.([\d,]+))?\]")

@@ -82,7 +82,7 @@ def pickle_and_back(value: object) -> str:
 
 def unwrapped(value: object) -> object:
     """Return what Ray pickles of a remote function or an actor class; anything else as it is."""
-    if not type(value).__module__.startswith("ray."):
+    if not any(kind.__module__.startswith("ray.") for kind in type(value).__mro__):
         return value
     function = getattr(value, "_function", None)
     if function is not None:

@@ -1,7 +1,7 @@
 """What an anatomy costs beside a plain pickle, and how exact it is, for each kind of object.
 
 Run: python tests/benchmarks/anatomy.py
-Ratio: CPU time of `blame` over that of `cloudpickle.dumps` (protocol 5), median of 5 pairs in turns.
+Ratio: CPU time of `blame` over that of `cloudpickle.dumps`, protocol 5, median of 5 pairs in turns.
 The kinds marked with * were not looked at while the method was tuned.
 """
 

@@ -180,7 +180,8 @@ def test_remote_functions_and_actor_classes_are_opened_as_ray_pickles_them() -> 
     # given
     remote = type("RemoteFunction", (), {"__module__": "ray.remote_function"})()
     remote._function = len
-    actor = type("ActorClass", (), {"__module__": "ray.actor"})()
+    kind = type("ActorClass", (), {"__module__": "ray.actor"})
+    actor = type("ActorClass(Mine)", (kind,), {})()
     actor.__ray_metadata__ = types.SimpleNamespace(modified_class=dict)
 
     # when
