@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dask.array as da
 import numpy as np
-from dask import delayed
+from dask.delayed import delayed
 
 from jupyter_serprof.analysis.anatomy import blame_sentence
 from jupyter_serprof.api import blame_graph
