@@ -140,7 +140,8 @@ def _blocks(chunks: object, dtype: object) -> _Blocks | None:
 def _partitions(collections: Sequence[Any]) -> int | None:
     counts = []
     for collection in collections:
-        if "npartitions" not in dir(type(collection)):
+        # A Delayed would make a new Delayed of any attribute.
+        if "npartitions" not in {*dir(type(collection)), *getattr(collection, "__dict__", {})}:
             return None
         with suppress(Exception):  # it may have to compute them
             counts.append(collection.npartitions)

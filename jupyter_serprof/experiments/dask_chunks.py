@@ -283,7 +283,10 @@ class ChunkSweep:
         foreseen = None if cell.points else self._foreseen_count(cell.parameter)
         if foreseen is not None and foreseen > _FORESIGHT * MOST_TASKS:
             raise LeftOutError(too_many(foreseen, "about "))
-        problem = self._budget.problem(self._cost_s(cell.parameter))
+        cost_s = self._cost_s(cell.parameter)
+        if cost_s is None and self._record.point_count and self._budget.left_s <= 0:
+            cost_s = 0.0
+        problem = self._budget.problem(cost_s)
         if problem:
             raise LeftOutError(problem)
 
