@@ -9,7 +9,7 @@ import { type Mount, mountWith } from "../place";
 import type { ViewSet } from "../views/part";
 import { EVERY } from "../views/registry";
 import { keepKeys } from "./shortcuts";
-import { steadily } from "./steady";
+import { noteOpened, steadily } from "./steady";
 
 /** What anywidget gives a module; only what is used here. */
 interface Model {
@@ -40,6 +40,7 @@ function render(mount: Mount, { model, el }: Place): () => void {
   const feed = feedOf(model);
   const view = String(model.get("view") ?? "");
   const picture = mount(el, feed.document, view === "" ? {} : { view });
+  noteOpened(el);
   const follow = (document: unknown): void => steadily(el, () => picture.update(document));
   feed.followers.add(follow);
   const releaseKeys = keepKeys();

@@ -2,12 +2,25 @@
 
 const CHOSEN = '.jsp-switch [role="radio"][aria-checked="true"]';
 
+/** What was opened last without the reader: with the second size a sweep has a better view. */
+const opened = new WeakMap<HTMLElement, string | null>();
+
+/** Remember what is open now as nobody's choice. */
+export function noteOpened(place: HTMLElement): void {
+  opened.set(place, titleOf(place.querySelector(CHOSEN)));
+}
+
 /** Draw again; the view that was chosen is chosen again, and keeps the focus if it had it. */
 export function steadily(place: HTMLElement, draw: () => void): void {
   const chosen = place.querySelector(CHOSEN);
   const hadFocus = chosen !== null && chosen === document.activeElement;
   const title = titleOf(chosen);
+  const isChoice = !opened.has(place) || opened.get(place) !== title || hadFocus;
   draw();
+  noteOpened(place);
+  if (!isChoice) {
+    return;
+  }
   const again = [...place.querySelectorAll<HTMLElement>('.jsp-switch [role="radio"]')].find(
     (choice) => titleOf(choice) === title,
   );
