@@ -255,8 +255,9 @@ def test_the_settings_choose_first_view_palette_and_cap(
 ) -> None:
     """Kept by JupyterLab, in force at the next load; "light" stays light in a dark theme."""
     # given: one document of 24 kB, one of 3 kB
-    large = {**full_trace(), "name": "large", "strings": ["x" * 1000] * 20}
-    outputs = [output({MIME_TYPE: document}, {}) for document in (large, full_trace())]
+    small = {**full_trace(), "anatomies": [], "comparison": None, "prediction": None}
+    large = {**small, "name": "large", "strings": ["x" * 1000] * 20}
+    outputs = [output({MIME_TYPE: document}, {}) for document in (large, small)]
     write_notebook(jupyter_root / "settings.ipynb", [code_cell("1", *outputs)])
     page = screen.open_lab(jupyter, "settings.ipynb")
     before = look(screen)
@@ -276,7 +277,7 @@ def test_the_settings_choose_first_view_palette_and_cap(
         page.evaluate(SAVE_THEME, "JupyterLab Light")
     assert before == ("Waterfall", "rgb(255, 255, 255)", [])
     assert after[:2] == ("Details", "rgb(255, 255, 255)")
-    assert [text.split(" in the notebook")[0] for text in after[2]] == ["23.7\N{NO-BREAK SPACE}kB"]
+    assert [text.split(" in the notebook")[0] for text in after[2]] == ["23.9\N{NO-BREAK SPACE}kB"]
 
 
 def look(screen: Screen) -> tuple[str, str, list[str]]:
