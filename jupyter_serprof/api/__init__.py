@@ -32,6 +32,7 @@ from jupyter_serprof.experiments.graphstages import GraphStages, explained, stag
 from jupyter_serprof.experiments.recording import Recording
 from jupyter_serprof.experiments.repeat import Repeats
 from jupyter_serprof.experiments.roundtrip import RoundTrip
+from jupyter_serprof.experiments.stage_split import split
 from jupyter_serprof.experiments.sweep import SizeSweep, SweepProgress
 from jupyter_serprof.experiments.sweep_memory import MemoryGuard
 from jupyter_serprof.experiments.sweep_plan import log_spaced
@@ -75,6 +76,7 @@ __all__ = [
     "show",
     "size_sweep",
     "span",
+    "split",
     "stage_recording",
     "sweep",
     "to_dataframe",

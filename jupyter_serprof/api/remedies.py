@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from jupyter_serprof.experiments.dask_remedies import DaskTryout
 from jupyter_serprof.experiments.dask_values import is_collection
 from jupyter_serprof.experiments.remedies import BUDGET_S, PAIRS, Tryout
 from jupyter_serprof.experiments.remedies_code import try_code
 from jupyter_serprof.model import Sweep
 
-__all__ = ["Tryout", "is_collection", "try_code", "try_remedies"]
+__all__ = ["DaskTryout", "Tryout", "is_collection", "try_code", "try_remedies"]
 
 
 def try_remedies(  # noqa: PLR0913  (the options of the magic, and what a program may want)
@@ -24,7 +25,9 @@ def try_remedies(  # noqa: PLR0913  (the options of the magic, and what a progra
     Parameters
     ----------
     value
-        Anything that can be pickled; it is not changed.
+        Anything that can be pickled; it is not changed. Or a Dask collection that a cluster
+        computes: large objects in its graph are made keys of their own, or scattered. Its tasks
+        run in every trip; ``link_bytes_per_s``, ``now`` and ``pairs`` do not apply to it.
     link_bytes_per_s
         A link over which it is sent: every trip takes its bytes over that rate longer, and
         compression is tried. None: no link.
@@ -66,6 +69,8 @@ def try_remedies(  # noqa: PLR0913  (the options of the magic, and what a progra
     ['now: pickle 5, in-band', 'columns']
     """
     __tracebackhide__ = True
+    if is_collection(value):
+        return DaskTryout(value, name=name, budget_s=budget_s).run()
     tryout = Tryout(
         value,
         name=name,

@@ -116,8 +116,9 @@ def _summary(
 ) -> Summary:
     measured = [entry for entry in ordered if not entry.reason and entry.trial.pairs]
     against = measured[0].baseline if measured else (baselines or ["the way it goes"])[0]
+    is_moved = any("memory.move" in entry.trial.after_stages for entry in measured)
     facts = (
-        "pairs in turns, warm: written, moved once, read back",
+        f"pairs in turns, warm{': written, moved once, read back' if is_moved else ''}",
         "gain with its 95 % interval; what is made once is not in it",
     )
     said = headline(name, size, against, [entry.trial for entry in measured])

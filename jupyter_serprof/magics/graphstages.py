@@ -8,6 +8,7 @@ from jupyter_serprof.magics.chunk_sweep import check_chunk_sweep, run_chunk_swee
 from jupyter_serprof.magics.code import Code, compile_code
 from jupyter_serprof.magics.options import GRAPHSTAGES, Options, help_text, parse
 from jupyter_serprof.magics.show import finish, finish_failed, usage_errors
+from jupyter_serprof.magics.tryout import run_try_graph
 from jupyter_serprof.model import UsageError
 
 if TYPE_CHECKING:
@@ -50,7 +51,9 @@ def run_graphstages(shell: InteractiveShell, line: str, local_ns: dict[str, obje
 
 def _run(shell: InteractiveShell, options: Options, code: Code) -> None:
     __tracebackhide__ = True
-    if code.is_expression:
+    if options.try_:
+        run_try_graph(shell, options, code)
+    elif code.is_expression:
         _run_expression(shell, options, code)
     else:
         _run_statement(shell, options, code)

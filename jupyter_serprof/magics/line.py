@@ -11,6 +11,7 @@ from jupyter_serprof.magics.compare import check_options, run_compare
 from jupyter_serprof.magics.options import Options, help_text, parse
 from jupyter_serprof.magics.panel import show_size_panel, takes_panel
 from jupyter_serprof.magics.show import finish, finish_failed, usage_errors
+from jupyter_serprof.magics.split import run_split
 from jupyter_serprof.magics.sweep import check_sweep, sizes_of, swept_code
 from jupyter_serprof.magics.tryout import check_try, run_try
 from jupyter_serprof.model import UsageError
@@ -42,18 +43,25 @@ def run_line(shell: InteractiveShell, line: str, local_ns: dict[str, object] | N
             _sweep(shell, options, options.sweep, local_ns)
             return
         code = compile_code(shell, options.code, local_ns)
-        if options.blame:
-            run_blame(shell, options, code)
-            return
-        if options.try_:
-            run_try(shell, options, code, {**shell.user_ns, **(local_ns or {})})
-            return
-        if options.compare is None:
-            _run(shell, options, code)
-            return
+        _run_as_asked(shell, options, code, {**shell.user_ns, **(local_ns or {})})
+
+
+def _run_as_asked(
+    shell: InteractiveShell, options: Options, code: Code, names: dict[str, object]
+) -> None:
+    __tracebackhide__ = True
+    if options.blame:
+        run_blame(shell, options, code)
+    elif options.split:
+        run_split(shell, options, code)
+    elif options.try_:
+        run_try(shell, options, code, names)
+    elif options.compare is None:
+        _run(shell, options, code)
+    else:
         if options.transports is not None:
             _refuse_transports(options, code)
-        run_compare(shell, options, code, {**shell.user_ns, **(local_ns or {})})
+        run_compare(shell, options, code, names)
 
 
 def _run(shell: InteractiveShell, options: Options, code: Code) -> None:

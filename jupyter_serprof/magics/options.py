@@ -27,6 +27,7 @@ class Options:
     detail: bool = False
     blame: bool = False
     try_: bool = False
+    split: bool = False
     link: str | None = None
     save: str | None = None
     compare: str | None = None
@@ -67,6 +68,10 @@ _BLAME = """open the value (of a cell: the largest that crossed): the bytes of e
                        and every part that cannot be pickled"""
 _TRY = """what would be faster: each remedy that applies to the value (of code:
                        to what it names), in 15 pairs, with its gain and equality"""
+_TRY_GRAPH = """what would be faster: large objects in the graph as keys of their own, or
+                       scattered, in 15 pairs; runs the tasks in each"""
+_SPLIT = """the time inside one dumps and one loads of a value: reducers, opcodes,
+                       memo, copy, pages"""
 _LINK = "with --try: sent over a link of 125MB/s, 1Gbit/s or 100e6 (bytes per second)"
 _COMPARE = "run it now, 15 times, and compare it with a document"
 _TRANSPORTS = """round trip through pickle,pickle4,pickle-oob,cloudpickle,ray,
@@ -87,6 +92,7 @@ FLAGS: dict[str, tuple[str, str, str]] = {
     "--sweep": ("sweep", "n=FROM:TO:COUNT", _SWEEP),
     "--detail": ("detail", "", "tell wait, pull and map of ray.get apart (two more calls each)"),
     "--blame": ("blame", "", _BLAME),
+    "--split": ("split", "", _SPLIT),
     "--try": ("try_", "", _TRY),
     "--link": ("link", "RATE", _LINK),
     "--save": _SAVE,
@@ -98,7 +104,7 @@ FLAGS: dict[str, tuple[str, str, str]] = {
 }  # fmt: skip
 
 #: What a cell cannot do.
-LINE_ONLY = ("--repeat", "--transports", "--sweep", "--compare", "--fail-above")
+LINE_ONLY = ("--repeat", "--transports", "--sweep", "--split", "--compare", "--fail-above")
 
 SERPROF = Syntax(
     "serprof",
@@ -131,6 +137,7 @@ GRAPHSTAGES = Syntax(
         "--repeat": ("repeat", "N", "with --sweep: warm runs of each chunk size"),
         "--detail": ("detail", "", "look closer, at the price of some time"),
         "--blame": ("blame", "", "open the objects that the graph embeds: the bytes of each part"),
+        "--try": ("try_", "", _TRY_GRAPH),
         "--save": _SAVE,
         "-q": _QUIET,
         "-h": _HELP,
@@ -142,6 +149,7 @@ GRAPHSTAGES = Syntax(
         "--sweep": "Put the code into a function of the chunk size that returns the collection, "
         "then: %graphstages --sweep chunk=FROM:TO:COUNT f(chunk)",
         "--repeat": "It goes with --sweep: %graphstages --sweep chunk=FROM:TO:COUNT f(chunk)",
+        "--try": "Assign the collection to y, then: %graphstages --try y",
     },
     """\
 See every stage of a Dask computation, from construction to gather.

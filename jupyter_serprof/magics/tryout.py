@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from jupyter_serprof.model import Trace
 
 _ALONE = ("repeat", "transports", "sweep", "compare")
+_FLAGS = ("blame", "split")
 _RATE = re.compile(r"([0-9.]+(?:e[0-9]+)?)\s*([kMGT]?)(B|bit|b)?(?:/s|ps)?")
 _UNITS = {"": 1, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 
@@ -39,9 +40,10 @@ def check_try(options: Options) -> None:
                 f"Write %serprof --try {options.code}"
             )
             raise UsageError(message)
-    if options.try_ and options.blame:
-        message = f"--try and --blame are two runs. Write %serprof --try {options.code}"
-        raise UsageError(message)
+    for name in _FLAGS:
+        if options.try_ and getattr(options, name):
+            message = f"--try and --{name} are two runs. Write %serprof --try {options.code}"
+            raise UsageError(message)
     if options.link is not None:
         link_rate(options.link)
         if not options.try_:
@@ -111,6 +113,22 @@ def _try_value(shell: InteractiveShell, options: Options, value: object) -> None
         message = f"{_name(options)} is a Dask collection. Write %graphstages --try {options.code}"
         raise UsageError(message)
     tryout = api.Tryout(value, name=_name(options), link_bytes_per_s=link_rate(options.link))
+    shown_even_if_stopped(shell, options, tryout.run, tryout)
+
+
+def run_try_graph(shell: InteractiveShell, options: Options, code: Code) -> None:
+    """Try remedies on the graph of a Dask collection."""
+    from jupyter_serprof.api.remedies import DaskTryout
+    from jupyter_serprof.magics.line import shown_even_if_stopped
+
+    __tracebackhide__ = True
+    if not code.is_expression:
+        message = (
+            "--try takes a collection, and the code is a statement. "
+            "Assign first, then: %graphstages --try NAME"
+        )
+        raise UsageError(message)
+    tryout = DaskTryout(code.call(), name=_name(options))
     shown_even_if_stopped(shell, options, tryout.run, tryout)
 
 

@@ -126,3 +126,31 @@ def test_a_measured_gain_is_told_with_all_that_is_known() -> None:
     # then
     assert ("", "measured: 3.2× [2.9×, 3.5×] faster, 15 pairs, equal") in finding_remarks(full)  # noqa: RUF001
     assert ("", "measured: 3.2× faster") in finding_remarks(bare)  # noqa: RUF001
+
+
+def test_a_value_is_split(shell: InteractiveShell) -> None:
+    """Parts of dumps and loads as children of both; a statement has no value."""
+    # when
+    ran = Ran(shell, f"{ROWS}%serprof --split rows")
+    refused = Ran(shell, "%serprof --split x = 1")
+
+    # then
+    assert ran.trace.name == "rows"
+    assert {"pickle.opcodes", "unpickle.objects"} <= {span.stage for span in ran.trace.spans}
+    assert "Run the statement first" in refused.err + refused.out
+
+
+def test_a_value_that_is_no_collection_is_sent_to_the_other_magic(shell: InteractiveShell) -> None:
+    """%graphstages --try takes collections; without a cluster nothing travels."""
+    # given
+    pytest.importorskip("dask")
+
+    # when
+    value = Ran(shell, "%graphstages --try [1, 2]")
+    local = Ran(shell, "import dask\ny = dask.delayed(sum)([1, 2])\n%graphstages --try y")
+    crossed = Ran(shell, "%serprof --try y")
+
+    # then
+    assert "%serprof --try [1, 2]" in value.err + value.out
+    assert "no cluster computes y" in local.err + local.out
+    assert "%graphstages --try y" in crossed.err + crossed.out
