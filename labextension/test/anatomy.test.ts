@@ -255,6 +255,12 @@ describe("the view of an anatomy", () => {
     expect(root.querySelectorAll(".jsp-parts tbody tr")).toHaveLength(1);
   });
 
+  it("of an object that was not run misses no waterfall", () => {
+    const doc = { ...traceOf([{ start: 0, length: 9 }]), waterfall: null };
+    view = mount(document.body, { ...doc, anatomies: [stored()] });
+    expect(document.body.textContent).not.toContain("has no waterfall");
+  });
+
   it("says so when there are no parts", () => {
     const parts = Object.fromEntries(Object.keys(stored().parts).map((key) => [key, []]));
     const root = draw({ ...stored(), parts: parts as unknown as Stored["parts"] });

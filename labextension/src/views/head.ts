@@ -47,7 +47,8 @@ function outcome(doc: SerprofDocument): HTMLElement | null {
 function warnings(doc: SerprofDocument): HTMLElement[] {
   const dropped = doc.quality?.spans_dropped ?? 0;
   const sentences = [
-    ...(doc.format === "serprof.trace" && !hasWaterfall(doc)
+    // Parts of a pickle were counted without a run.
+    ...(doc.format === "serprof.trace" && !hasWaterfall(doc) && !doc.anatomies?.length
       ? ["This document has no waterfall: nobody added up its spans. They are on the lanes."]
       : []),
     ...(dropped > 0 ? [`${count(dropped)} spans were dropped; totals stay exact.`] : []),
