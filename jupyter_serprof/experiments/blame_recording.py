@@ -11,16 +11,23 @@ from jupyter_serprof.analysis.anatomy import blame_facts, blame_sentence, larges
 from jupyter_serprof.experiments.blame import BUDGET_S, Blame, pickle_and_back
 from jupyter_serprof.experiments.blame_keeper import Keeper
 from jupyter_serprof.experiments.recording import Recording
-from jupyter_serprof.model import Anatomy, Summary, Trace
+from jupyter_serprof.experiments.stage_split import split
+from jupyter_serprof.model import Anatomy, Summary, Trace, UsageError
 from jupyter_serprof.probes import Probe
 
+#: Time for the split of Pickle and Unpickle into their parts; what would take longer is left out.
+_SPLIT_S = 2.0
+#: A split makes about ten times the work of the pickle itself.
+_PASSES = 10
+_NOT_SPLIT = "Pickle and Unpickle are not split into parts: it would take long; --detail does it"
 _SEPARATE = "the anatomy is a separate pass after the timed run"
 
 
 class BlameRun:
-    """One value: its plain pickle and back, recorded, then its anatomy.
+    """One value: its plain pickle and back, recorded, then its anatomy, then the split of both.
 
-    An interrupt leaves what is known in `trace`.
+    An interrupt leaves what is known in `trace`. The split takes about ten pickles: where that is
+    more than 2 s, it is made only with ``detail``.
     """
 
     def __init__(
@@ -33,21 +40,36 @@ class BlameRun:
     ) -> None:
         self._blame = Blame(value, name, budget_s)
         self._recording = Recording(name, detail=detail)
-        self._error = ""
+        self._name, self._detail = name, detail
+        self._error = self._left_out = ""
+        self._split: Trace | None = None
 
     def run(self) -> Trace:
         """Pickle it, open it."""
         __tracebackhide__ = True
         with self._recording:
             self._error = pickle_and_back(self._blame.value)
-        self._blame.run()
+        anatomy = self._blame.run()
+        if anatomy.plain_bytes is not None and not self._error and not self._blame.was_interrupted:
+            self._split_stages()
         return self.trace
+
+    def _split_stages(self) -> None:
+        long_ns = _SPLIT_S * 1e9 / _PASSES
+        if self._recording.trace.wall_ns > long_ns and not self._detail:
+            self._left_out = _NOT_SPLIT
+            return
+        try:
+            self._split = split(self._blame.value, name=self._name, budget_s=_SPLIT_S)
+        except UsageError as error:
+            self._left_out = str(error)
 
     @property
     def trace(self) -> Trace:
         """The document of what is known until now."""
-        notes = [f"{self._error}"] if self._error else []
-        trace = with_anatomies(self._recording.trace, [self._blame.anatomy], notes)
+        notes = [note for note in (self._error, self._left_out) if note]
+        base = self._split or self._recording.trace
+        trace = with_anatomies(base, [self._blame.anatomy], notes)
         return replace(trace, summary=_summary(trace))
 
 

@@ -16,7 +16,9 @@ from anatomy_samples import Estimator, Model, frame, function
 
 from jupyter_serprof.analysis.anatomy import blame_sentence, culprit
 from jupyter_serprof.api import blame
+from jupyter_serprof.experiments import blame_recording
 from jupyter_serprof.experiments.blame import Blame, unwrapped
+from jupyter_serprof.experiments.blame_recording import BlameRun
 from jupyter_serprof.model import UsageError
 
 if TYPE_CHECKING:
@@ -456,3 +458,34 @@ def test_the_collector_and_the_object_are_as_before() -> None:
     # then
     assert gc.isenabled()
     assert sys.getrefcount(value) == before
+
+
+def test_pickle_and_unpickle_of_one_value_are_split_into_their_parts() -> None:
+    """The waterfall beside an anatomy has the parts as children, and still adds up."""
+    # given
+    value = {"numbers": list(range(2_000)), "text": "x" * 200_000}
+
+    # when
+    trace = BlameRun(value, "value").run()
+
+    # then
+    assert trace.waterfall is not None
+    found = {row.stage for row in trace.waterfall.rows}
+    assert {"pickle.opcodes", "pickle.memo", "pickle.dumps", "pickle.loads"} <= found
+    total_ns = sum(row.self_ns for row in trace.waterfall.rows)
+    assert total_ns + trace.waterfall.unaccounted_ns == trace.wall_ns
+
+
+def test_what_would_take_long_is_split_only_with_detail(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ten more pickles of a large value are not made unasked; a note says how to have them."""
+    # given
+    monkeypatch.setattr(blame_recording, "_SPLIT_S", 0.0)
+
+    # when
+    plain = BlameRun([1], "value").run()
+    asked = BlameRun([1], "value", detail=True).run()
+
+    # then
+    assert any("--detail" in note for note in plain.quality.notes)
+    assert not any("--detail" in note for note in asked.quality.notes)
+    assert {stage.key for stage in asked.stages} > {stage.key for stage in plain.stages}
