@@ -704,7 +704,8 @@ LONG_FLAGS = {flag for flag in FLAGS if flag.startswith("--")}
 @pytest.mark.parametrize(
     ("line", "offered"),
     [
-        ("%serprof --tr", {"--transports"}),
+        ("%serprof --tr", {"--transports", "--try"}),
+        ("%serprof --tra", {"--transports"}),
         ("%serprof --re", {"--repeat"}),
         ("%%serprof --na", {"--name"}),
         ("%serprof --detail --sa", {"--save"}),
@@ -732,8 +733,8 @@ def test_options_are_completed_where_they_may_stand(
 def test_the_simple_completion_agrees(shell: InteractiveShell) -> None:
     """Front ends that ask the old way get the same words."""
     # when
-    text, matches = shell.complete("--tr", "%serprof --tr", len("%serprof --tr"))
+    text, matches = shell.complete("--tra", "%serprof --tra", len("%serprof --tra"))
 
     # then
-    assert text == "--tr"
+    assert text == "--tra"
     assert matches == ["--transports"]
