@@ -185,7 +185,13 @@ def show_size_panel(namespace: Namespace, keep: Keep) -> Panel:
     keep
         Called at the end of each sweep with its document, and with what shows it in the cell.
     """
-    return Panel(SizeOffer(namespace), _WORDS, keep=keep)
+    return Panel(SizeOffer(namespace), _WORDS, keep=keep, warm=warm)
+
+
+def warm() -> None:
+    """Measure something small, so that the first point pays for no import and no calibration."""
+    for _ in size_sweep("float64", [_LEAST_BYTES], ["pickle"], 1).steps(lambda _: None):
+        pass
 
 
 def _reason(way: Transport) -> str:

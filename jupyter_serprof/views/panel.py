@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,8 @@ _STATES = {
     states.FAILED: "It could not go on.",
     states.DONE: "Done.",
 }
+#: The cell is done by then, and nobody has chosen anything yet.
+_WARM_S = 0.1
 _WAITING = "The picture appears here when you press Sweep, and stays in the saved notebook."
 
 
@@ -41,6 +44,8 @@ class Panel:
         Called with the document at the end of each sweep, and with what puts it into the place.
     stages
         Measures a source as it is; None where there is no such button.
+    warm
+        Called a moment later, if nothing was pressed by then: loads what the first point needs.
     turns
         Who calls back; None: the loop of this kernel.
     place
@@ -60,6 +65,7 @@ class Panel:
         *,
         keep: Callable[[Document, Callable[[Document], None]], None] | None = None,
         stages: Callable[[str], Job] | None = None,
+        warm: Callable[[], object] | None = None,
         turns: Turns | None = None,
         place: Place | None = None,
     ) -> None:
@@ -71,14 +77,22 @@ class Panel:
         self.box = _boxed(self)
         self._handle = None if place else show_panel(self.box, _saved(words))
         self._place = place or Place(_WAITING)
+        turns = turns or KernelTurns()
         self.runner = Runner(
-            turns or KernelTurns(),
+            turns,
             grew=self._place.grow,
             ended=lambda doc: self._keep(doc, self._place.settle),
             changed=self._show_state,
         )
         self._listen()
         self._show_state()
+        if warm is not None:
+            turns.later(_WARM_S, lambda: self._warmed(warm))
+
+    def _warmed(self, warm: Callable[[], object]) -> None:
+        if self.runner.state == states.READY:
+            with suppress(Exception):  # the sweep meets it again, and says so
+                warm()
 
     # Buttons
 
@@ -100,6 +114,7 @@ class Panel:
         if self._handle is not None:
             self._handle.update({"text/plain": ""}, raw=True)
         self.box.close()
+        self._place.close()
 
     def _listen(self) -> None:
         does = {

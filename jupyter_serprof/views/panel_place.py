@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import sys
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from jupyter_serprof.model import Sweep
 from jupyter_serprof.views.bundle import bundle
 from jupyter_serprof.views.widget import widget_for
 
 if TYPE_CHECKING:
-    from jupyter_serprof.model import Sweep
     from jupyter_serprof.views.panel_parts import Document
 
 
@@ -31,24 +30,30 @@ class Place:
 
     def __init__(self, waiting: str) -> None:
         self._handle: Any = _display({"text/plain": waiting}, display_id=True)
-        self._widget: Any = None
+        # Made now: front ends load the code of a widget when they first hear of it, and the first
+        # point must not wait for that.
+        self._widget: Any = widget_for(Sweep(name="", started="", kind="sweep"), view="sweep")
+        self._is_growing = False
 
     def grow(self, doc: Sweep) -> None:
         """Draw what is known by now."""
-        if self._widget is None:
-            self._widget = widget_for(doc)
-            self._handle.update(self._widget._repr_mimebundle_()[0], raw=True)
-        else:
+        if self._is_growing:
             self._widget.show(doc)
+            return
+        self._widget.view = "roundtrip" if doc.kind == "roundtrip" else "sweep"
+        self._widget.show(doc)
+        self._handle.update(self._widget._repr_mimebundle_()[0], raw=True)
+        self._is_growing = True
 
     def settle(self, doc: Document) -> None:
         """Leave the document in the form that is saved."""
         data, metadata = bundle(doc)
         self._handle.update(data, metadata=metadata, raw=True)
-        if self._widget is not None:
-            with suppress(Exception):  # the front end may be gone
-                self._widget.close()
-            self._widget = None
+        self._is_growing = False
+
+    def close(self) -> None:
+        """Grow no more."""
+        self._widget.close()
 
 
 def show_panel(widget: Any, words: str) -> Any:  # noqa: ANN401  (an ipywidgets Box; a handle)
