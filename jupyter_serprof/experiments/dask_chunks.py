@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from threading import Event
 from typing import Any
 
+from jupyter_serprof.analysis.chunks import FEWEST_SIZES
 from jupyter_serprof.analysis.limits import measure_limits
 from jupyter_serprof.experiments.culprits import told
 from jupyter_serprof.experiments.dask_chunk_bound import (
@@ -40,6 +41,7 @@ from jupyter_serprof.experiments.roundtrip import checked_repeat
 from jupyter_serprof.experiments.sweep import SweepProgress
 from jupyter_serprof.experiments.sweep_plan import checked_budget, checked_sizes, expected
 from jupyter_serprof.model import Sweep, UsageError
+from jupyter_serprof.model.units import format_ns
 
 #: Warm runs of each size, when nobody says how many: at least and at most.
 WARM_RUNS = 3
@@ -87,6 +89,7 @@ class ChunkSweep:
     passes are shuffled. What a run made is released before the next one. Left out, with a reason:
     chunks that do not fit into a worker's memory, graphs of more than 200,000 tasks, sizes that
     give the same chunks as another one, and what would take longer than what is left.
+    Where the budget does not suffice for all sizes, the longest are left out first.
 
     `run` raises what the user raises (Ctrl-C) and keeps every point that was complete; called
     again it goes on where it stopped. `stop` may be called from another thread; it ends with the
@@ -200,12 +203,31 @@ class ChunkSweep:
                 self._note_end()
                 return
             self._pass += 1
+            self._close_too_long()
             opened = self._open()
             self._visits = deque(self._draw.sample(opened, len(opened)))
 
     def _open(self) -> list[float]:
         cells = list(self._record.cells.values())
         return [cell.parameter for cell in cells if cell.is_open and cell.points]
+
+    def _close_too_long(self) -> None:
+        """Leave the longest sizes out of the passes to come until those fit into the budget.
+
+        They are far from the best; a few runs of each size that is near tell more.
+        """
+        passes = max(1, self._sure_passes - self._pass + 1)
+        cells = [cell for cell in self._record.cells.values() if cell.is_open and cell.points]
+        for cell in sorted(cells, key=lambda cell: -cell.took_s)[:-FEWEST_SIZES]:
+            sure_s = passes * sum(self._cost_s(at) or 0.0 for at in self._open())
+            if sure_s > self._budget.left_s:
+                cell.close(self._too_long(cell.took_s))
+
+    def _too_long(self, cost_s: float) -> str:
+        return (
+            f"a run takes about {format_ns(1e9 * cost_s)}, and {self._sure_passes} more of it do "
+            f"not fit into the budget of {self._budget.total_s:g} s"
+        )
 
     @property
     def _sure_passes(self) -> int:
@@ -289,6 +311,12 @@ class ChunkSweep:
         problem = self._budget.problem(cost_s)
         if problem:
             raise LeftOutError(problem)
+        if not cell.points and cost_s is not None and len(self._open()) >= FEWEST_SIZES:
+            later_s = self._sure_passes * (
+                cost_s + sum(self._cost_s(at) or 0 for at in self._open())
+            )
+            if cost_s + later_s > self._budget.left_s:
+                raise LeftOutError(self._too_long(cost_s))
 
     def _run(self, cell: ChunkCell) -> None:
         __tracebackhide__ = True

@@ -70,9 +70,10 @@ def chunk_subject(
     own = getattr(make, "__name__", type(make).__name__).replace("<lambda>", "computation")
     variable = parameter or "chunk"
     called = f"{own}({variable})"
-    remedy = f"{variable} = {BEST}   # then: {code or called}"
+    typed = code or called.replace("computation(", "make(")
+    remedy = f"{variable} = {BEST}   # then: {typed}"
     is_count = "part" in variable
-    return ChunkSubject(make, name or called, variable, remedy, code or called, is_count)
+    return ChunkSubject(make, name or called, variable, remedy, typed, is_count)
 
 
 def _cut_anew(

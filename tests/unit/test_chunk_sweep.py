@@ -374,6 +374,27 @@ def test_what_would_exceed_the_budget_is_left_out(client: Client) -> None:
     assert forgotten(client)
 
 
+def test_the_longest_sizes_go_first_where_the_budget_is_short(client: Client) -> None:
+    """What is near the best has its warm runs; three sizes stay in any case."""
+    # given
+    experiment = ChunkSweep(make, (2, 4, 5, 10, 20), budget_s=1000)
+    experiment.run(lambda sweep: experiment.stop() if len(sweep.points) == 5 else None)
+    for cell, took_s in zip(experiment._record.cells.values(), (1, 1, 1, 200, 400), strict=True):
+        cell.took_s = took_s
+
+    # when
+    sweep = experiment.run()
+
+    # then
+    runs = {at: sum(point.parameter == at for point in sweep.points) for at in (2, 4, 5, 10, 20)}
+    assert (runs[2], runs[4] > 1, runs[20] > 1) == (1, True, True)
+    assert (
+        "chunk = 2: 0 warm runs only: a run takes about 400 s, and 3 more of it do not fit into "
+        "the budget of 1000 s"
+    ) in sweep.variants[0].notes
+    assert forgotten(client)
+
+
 # Parts
 
 
