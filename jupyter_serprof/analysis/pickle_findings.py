@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from jupyter_serprof.analysis.spans import indexed, number, self_share, text
-from jupyter_serprof.model import Finding, Span, Trace
+from jupyter_serprof.model import Finding, Limits, Span, Trace
 from jupyter_serprof.model.units import (
     bytes_per_s,
     format_bytes,
@@ -84,11 +84,20 @@ def small_objects(trace: Trace) -> Iterable[Finding]:
         for index, span in indexed(trace, key):
             size = number(span, "in_band_bytes") or 0
             rate = bytes_per_s(size, span.duration_ns)
-            if not warm or rate is None or size < SMALL_BYTES or span.duration_ns < SMALL_NS:
+            if not warm or rate is None or size < SMALL_BYTES:
                 continue
+            work_ns = span.duration_ns - _new_pages_ns(span, trace.limits)
             # What was handed over is not in the rate.
-            if rate < SMALL_SHARE * warm and not number(span, "out_of_band_bytes"):
+            if work_ns < SMALL_NS or number(span, "out_of_band_bytes"):
+                continue
+            if size < SMALL_SHARE * warm * work_ns / 1e9:
                 yield _small(index, span, size, rate, rate / warm)
+
+
+def _new_pages_ns(span: Span, limits: Limits) -> float:
+    """Return how long its new pages take on this machine: that is not the work of objects."""
+    faults, rate = number(span, "minor_faults") or 0, limits.first_touch_bytes_per_s
+    return faults * PAGE_BYTES / rate * 1e9 if rate else 0.0
 
 
 def _small(index: int, span: Span, size: int, rate: float, share: float) -> Finding:
