@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import math
 import pickle
 import threading
 from dataclasses import replace
@@ -29,13 +30,13 @@ from jupyter_serprof.analysis.remedies import (
     shrinking_stage,
 )
 from jupyter_serprof.api import try_remedies
-from jupyter_serprof.experiments.remedies import Tryout
+from jupyter_serprof.experiments.remedies import Tryout, _made
 from jupyter_serprof.experiments.remedies_code import try_code, values_named
 from jupyter_serprof.experiments.remedies_hints import hints_of
-from jupyter_serprof.experiments.remedies_values import forms_of
+from jupyter_serprof.experiments.remedies_values import Form, forms_of
 from jupyter_serprof.experiments.remedies_ways import Block, PickleWay
 from jupyter_serprof.model import Finding, Sweep, UsageError, Variant, from_document, to_document
-from jupyter_serprof.testing import make_trace
+from jupyter_serprof.testing import TickClock, make_trace
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -294,6 +295,27 @@ def test_a_link_adds_its_time_and_compression() -> None:
 def test_without_a_link_nothing_is_compressed() -> None:
     """In one memory there is nothing to save by fewer bytes."""
     assert not {"lz4", "zstd"} & set(variants(try_remedies(b"abc" * 300_000, budget_s=0.1)))
+
+
+def test_what_the_first_making_imports_is_not_its_price(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first pa.array of a process imports pandas; later ones do not."""
+    # given
+    clock = TickClock()
+    imports = iter([8_000])
+
+    def make() -> list[int]:
+        clock.advance_ms(next(imports, 1))
+        return [1]
+
+    now = SimpleNamespace(perf_counter_ns=clock, monotonic=lambda: 0.0)
+    monkeypatch.setattr("jupyter_serprof.experiments.remedies.time", now)
+
+    # when
+    sent, prepare_ns = _made(Form("array", make), math.inf)
+
+    # then
+    assert sent == [1]
+    assert prepare_ns == 1_000_000
 
 
 def test_a_remedy_that_fails_has_its_row_and_the_others_go_on(
