@@ -186,11 +186,13 @@ class DaskTryout:
             # That the graph is large is why it is tried.
             warnings.filterwarnings("ignore", "Sending large graph")
             futures = self._client.get(renamed, keys, sync=False)
-        watch.stage("dask.submit")
-        wait_for(futures, None)
-        watch.stage("dask.wait")
-        result = self._results(futures) if gathers else None
-        release(futures)
+        try:
+            watch.stage("dask.submit")
+            wait_for(futures, None)
+            watch.stage("dask.wait")
+            result = self._results(futures) if gathers else None
+        finally:
+            release(futures)
         return Trip(watch.stages, None, None), result
 
     def _results(self, futures: list[Any]) -> object:
