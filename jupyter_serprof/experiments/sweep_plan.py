@@ -8,7 +8,7 @@ import time
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from numbers import Real
+from numbers import Integral, Real
 
 from jupyter_serprof.model import UsageError
 from jupyter_serprof.model.units import format_fixed, format_ns
@@ -49,7 +49,13 @@ def checked_sizes(sizes: Iterable[float], holdout: float | None = None) -> tuple
     if not 0 < len(asked) <= MOST_SIZES:
         message = f"there are {len(asked)} sizes; a sweep takes 1 to {MOST_SIZES}, {_EXAMPLE}"
         raise UsageError(message)
-    return tuple(sorted(set(asked)))
+    return tuple(sorted({_plain(size) for size in asked}))
+
+
+def _plain(size: float) -> float:
+    """Return a number of Python: ``make`` may do with it what it cannot do with one of numpy."""
+    known: object = size
+    return int(size) if isinstance(known, Integral) else float(size)
 
 
 def _is_size(size: object) -> bool:

@@ -59,7 +59,9 @@ def _is_absent(entry: dataclasses.Field[object], value: object) -> bool:
     """Tell whether a reader assumes this value anyway: an empty one that is the default."""
     made = entry.default_factory
     default = entry.default if made is dataclasses.MISSING else made()
-    return value in (None, "", (), {}) and value == default
+    # Not ``value in (...)``: a number of numpy compares with () element by element.
+    is_empty = value is None or (isinstance(value, str | tuple | Mapping) and not value)
+    return is_empty and value == default
 
 
 def unfit(value: object, depth: int = 0) -> str | None:
