@@ -251,3 +251,33 @@ def test_alone_it_lists_the_collections(dasks: Kernel) -> None:
     assert ran.status == "ok"
     assert "x     Array float64 (40, 40)" in ran.stream()
     assert ran.documents == []
+
+
+def test_a_sweep_over_chunks_is_one_document(
+    dasks: Kernel, record_property: Callable[[str, object], None]
+) -> None:
+    """The picture grows and is replaced by the document; an interrupt keeps the sizes before it."""
+    # given
+    dasks.run("def make(chunk): return da.random.random((80, 80), chunks=chunk).sum()")
+    stopped = (
+        "def stopping(chunk):\n    if chunk == 10: print('waiting'); time.sleep(60)\n"
+        "    return make(chunk)\n"
+    )
+
+    # when
+    ran = dasks.run("%graphstages --sweep chunk=10:40:3 --repeat 2 make(chunk)")
+    cut = dasks.run(
+        stopped + "%graphstages --sweep chunk=10:40:3 --repeat 2 stopping(chunk)",
+        interrupt_at="waiting",
+    )
+
+    # then
+    assert ran.status == "ok", ran.error
+    assert (ran.sweep.kind, ran.sweep.parameter) == ("chunks", "chunk")
+    assert "dask.chunk-sweep" in {finding.rule for finding in ran.sweep.findings}
+    record_property("output_bytes", ran.written_bytes)
+    assert cut.status == "error"
+    assert "KeyboardInterrupt" in cut.error
+    assert "jupyter_serprof" not in cut.error
+    assert {point.parameter for point in cut.sweep.points} == {20, 40}
+    assert dasks.run("forgotten()").value == "0"
