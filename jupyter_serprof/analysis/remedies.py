@@ -271,7 +271,8 @@ def verdict_text(trial: Trial) -> str:
     pairs = f"{format_count(trial.pairs)} pair{'' if trial.pairs == 1 else 's'}"
     equal = {True: "equal", False: "NOT equal", None: "equality cannot be told"}[trial.equal]
     verdict = {"faster": "faster", "slower": "as fast: slower", "unsure": "cannot tell"}
-    return f"{interval_text(gain)} {verdict[gain.verdict]}, {pairs}, {equal}"
+    said = verdict[gain.verdict] if gain.low is not None else "cannot tell from so few"
+    return f"{interval_text(gain)} {said}, {pairs}, {equal}"
 
 
 def notes_of(trial: Trial) -> tuple[str, ...]:

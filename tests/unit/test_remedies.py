@@ -103,6 +103,7 @@ def test_too_few_pairs_tell_nothing() -> None:
     gain = gain_of(few)
     assert gain
     assert (gain.low, gain.high) == (None, None)
+    assert "cannot tell from so few, 3 pairs" in notes_of(few)[0]
     assert finding_of(few, "a") is None
 
 
