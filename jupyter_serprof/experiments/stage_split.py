@@ -312,15 +312,30 @@ def _check_memory(name: str, plain_bytes: int) -> None:
 
 
 def _pickler_kind(value: object, name: str) -> Any:  # noqa: ANN401  (a class of picklers)
-    """Return the pickler that takes a value: that of pickle, or else that of cloudpickle."""
-    with suppress(Exception):
-        pickle.Pickler(Nowhere(), protocol=PROTOCOL, buffer_callback=hand_over).dump(value)
-        return pickle.Pickler
+    """Return the pickler that takes a value with all that it needs elsewhere.
+
+    Of a function or class of the notebook pickle writes only the name; cloudpickle writes it.
+    """
     import cloudpickle
 
+    named = _size_by(pickle.Pickler, value)
     try:
-        cloudpickle.Pickler(Nowhere(), protocol=PROTOCOL, buffer_callback=hand_over).dump(value)
+        carried = _size_by(cloudpickle.Pickler, value, raises=True)
     except Exception as error:
+        if named is not None:
+            return pickle.Pickler
         culprits = find_culprits(value, name, takes_functions=True)
         raise UsageError(culprits_text(culprits) or told(error)) from error
-    return cloudpickle.Pickler
+    return pickle.Pickler if named == carried else cloudpickle.Pickler
+
+
+def _size_by(kind: Any, value: object, *, raises: bool = False) -> int | None:  # noqa: ANN401
+    """Return the in-band bytes that a pickler writes; None where it cannot."""
+    sink = Nowhere()
+    try:
+        kind(sink, protocol=PROTOCOL, buffer_callback=hand_over).dump(value)
+    except Exception:
+        if raises:
+            raise
+        return None
+    return sink.size_bytes

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import pickle
+import sys
 import threading
 from typing import Any
 
@@ -214,6 +215,30 @@ def test_a_function_is_split_with_cloudpickle() -> None:
 
     # then
     assert sum(rows(trace, 1).values()) > 0
+
+
+def test_a_function_of_the_notebook_is_split_with_what_it_carries(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Pickle would write only the name of it: 33 bytes, and no table."""
+    # given
+    table = np.ones(10_000)
+
+    def price() -> float:
+        return float(table[0])
+
+    price.__module__, price.__qualname__ = "__main__", "price"
+    monkeypatch.setattr(sys.modules["__main__"], "price", price, raising=False)
+    named = len(pickle.dumps(price))
+
+    # when
+    trace = split(price, name="price", budget_s=0.1)
+
+    # then
+    whole = next(span for span in trace.spans if span.stage == "pickle.dumps")
+    assert named < 100
+    assert whole.size_bytes is not None
+    assert whole.size_bytes > table.nbytes
 
 
 def test_an_unpicklable_member_is_named() -> None:
