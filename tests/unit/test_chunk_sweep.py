@@ -267,7 +267,7 @@ def test_something_else_than_a_collection_is_refused(client: Client, value: obje
 @pytest.mark.parametrize(
     ("given", "options", "said"),
     [
-        (7, {}, "a int has no chunks; sweep a function"),
+        (7, {}, "a value of type int has no chunks; sweep a function"),
         (dask.delayed(len)([1]), {}, "a Delayed has no chunks to choose"),
         (make, {"chunks": [0]}, "a size is 0"),
         (make, {"repeat": 0}, "repeat is 0"),
