@@ -62,8 +62,8 @@ def chunk_subject(
         return _cut_anew(make, name, parameter, code)
     if not callable(make):
         message = (
-            f"a value of type {type(make).__name__} has no chunks; sweep a function of the chunk size or a Dask "
-            "collection: sp.chunk_sweep(lambda chunk: da.ones((8000, 8000), chunks=chunk).sum(), "
+            f"a value of type {type(make).__name__} has no chunks; sweep a function of the "
+            "chunk size or a Dask collection: sp.chunk_sweep(lambda chunk: da.ones((8000, 8000), chunks=chunk).sum(), "
             "[500, 1000, 2000])"
         )
         raise UsageError(message)
