@@ -49,17 +49,17 @@ def main() -> None:
         columns = ("object", "remedy", "now, ms", "then, ms", "gain", "pairs", "equal", "once, ms")
         table(columns, _rows(name, sweep))
     heading(f"A/A: {CONTROLS} times {PAIRS} pairs of the same way")
-    table(("intervals that leave 1 out", "of"), [(_false_alarms(), CONTROLS)])
+    table(("intervals that leave 1 out", "of"), [(str(_false_alarms()), str(CONTROLS))])
     heading("split of 400 MB of float64")
     table(("run", "stage", "ms"), _split_rows(split(RANDOM.random(50_000_000), name="a")))
 
 
-def _rows(name: str, sweep: Sweep) -> list[tuple[object, ...]]:
+def _rows(name: str, sweep: Sweep) -> list[tuple[str, ...]]:
     walls = {
         variant.key: [p.wall_ns for p in sweep.points if p.variant == variant.key and not p.cold]
         for variant in sweep.variants
     }
-    rows: list[tuple[object, ...]] = []
+    rows: list[tuple[str, ...]] = []
     for variant in sweep.variants:
         facts = variant.facts
         gain, low, high = (facts.get(key) for key in ("gain", "low", "high"))
@@ -72,7 +72,7 @@ def _rows(name: str, sweep: Sweep) -> list[tuple[object, ...]]:
                 *(name, variant.title),
                 f"{median(walls[str(facts['baseline'])]) / MS:.2f}",
                 f"{median(walls[variant.key]) / MS:.2f}",
-                *(interval_text(Gain(gain, *ends)), facts["pairs"], facts["equal"]),
+                *(interval_text(Gain(gain, *ends)), str(facts["pairs"]), str(facts["equal"])),
                 f"{once / MS:.1f}" if isinstance(once, int) else "",
             )
         )
@@ -93,7 +93,7 @@ def _is_told(send: partial[Trip]) -> bool:
     return paired_shift(*sides).is_told
 
 
-def _split_rows(trace: Trace) -> list[tuple[object, ...]]:
+def _split_rows(trace: Trace) -> list[tuple[str, ...]]:
     titles = {entry.key: entry.title for entry in trace.stages}
     return [
         (trace.groups[row.group or 0].title, titles[row.stage], f"{row.self_ns / MS:.1f}")

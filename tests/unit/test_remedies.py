@@ -30,11 +30,12 @@ from jupyter_serprof.analysis.remedies import (
     shrinking_stage,
 )
 from jupyter_serprof.api import try_remedies
-from jupyter_serprof.experiments.remedies import Tryout, _made
+from jupyter_serprof.experiments.remedies import Candidate, Tryout, _made, _run_trial
 from jupyter_serprof.experiments.remedies_code import try_code, values_named
+from jupyter_serprof.experiments.remedies_document import Tried
 from jupyter_serprof.experiments.remedies_hints import hints_of
 from jupyter_serprof.experiments.remedies_values import Form, forms_of
-from jupyter_serprof.experiments.remedies_ways import Block, PickleWay
+from jupyter_serprof.experiments.remedies_ways import Block, PickleWay, Trip
 from jupyter_serprof.model import Finding, Sweep, UsageError, Variant, from_document, to_document
 from jupyter_serprof.testing import TickClock, make_trace
 
@@ -395,6 +396,52 @@ def test_what_was_tried_until_an_interrupt_is_kept(monkeypatch: pytest.MonkeyPat
     assert "reused-buffer" not in {f.evidence.get("remedy") for f in tryout.sweep.findings}
 
 
+def test_each_way_begins_in_every_other_pair() -> None:
+    """Neither always runs in the wake of the other; the first trip of each is cold and apart."""
+    # given
+    order: list[str] = []
+
+    def way(name: str, took_ns: int) -> Callable[[object], Trip]:
+        def send(value: object) -> Trip:
+            order.append(name)
+            return Trip({"pickle.dumps": took_ns}, 8, value)
+
+        return send
+
+    candidate = Candidate("columns", way("before", 900_000), way("after", 300_000))
+    tried = Tried("now", Trial("columns"))
+
+    # when
+    _run_trial([1], candidate, tried, math.inf, 7)
+
+    # then
+    assert order[2:8] == ["before", "after", "after", "before", "before", "after"]
+    gain = gain_of(tried.trial)
+    assert gain
+    assert (gain.value, gain.low, gain.high) == pytest.approx((3, 3, 3))
+    assert tried.trial.pairs == 7
+
+
+def test_short_trips_are_run_several_times_within_one() -> None:
+    """A trip of 1 us is measured 200 times at once: the clock is not what is measured."""
+    # given
+    runs: list[object] = []
+
+    def send(value: object) -> Trip:
+        runs.append(value)
+        return Trip({"pickle.dumps": 1_000}, 8, value)
+
+    tried = Tried("now", Trial("columns"))
+
+    # when
+    _run_trial([1], Candidate("columns", send, send), tried, math.inf, 2)
+
+    # then
+    assert tried.loops == 200
+    assert len(runs) == 2 + 2 * 2 * 200
+    assert tried.trial.before_ns == (1_000, 1_000)
+
+
 def test_the_block_gives_back_what_was_moved_into_it() -> None:
     """Frames of any shape, each at an aligned place."""
     # given
@@ -468,7 +515,7 @@ def test_a_captured_array_is_suggested() -> None:
 def test_code_is_tried_on_the_values_that_it_names() -> None:
     """The findings of the run are measured on the largest named value; spans stay."""
     # given
-    rows, small = ROWS * 4, [1]
+    rows, small = [{"id": at, "x": at / 7} for at in range(2_000)], [1]
     found = Finding("pickle.small-objects", "warn", "many", {"n": 1}, "# r", spans=(0,))
     trace = replace(make_trace([("pickle.dumps", "client/main", 0, 5)]), findings=(found,))
     names = {"rows": rows, "small": small, "pickle": pickle}
