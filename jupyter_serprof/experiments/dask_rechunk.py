@@ -63,8 +63,8 @@ def chunk_subject(
     if not callable(make):
         message = (
             f"a value of type {type(make).__name__} has no chunks; sweep a function of the "
-            "chunk size or a Dask collection: sp.chunk_sweep(lambda chunk: da.ones((8000, 8000), chunks=chunk).sum(), "
-            "[500, 1000, 2000])"
+            "chunk size or a Dask collection: sp.chunk_sweep(lambda chunk: da.ones((8000, 8000), "
+            "chunks=chunk).sum(), [500, 1000, 2000])"
         )
         raise UsageError(message)
     own = getattr(make, "__name__", type(make).__name__).replace("<lambda>", "computation")
