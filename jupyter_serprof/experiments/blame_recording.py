@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from jupyter_serprof.analysis.anatomy import blame_facts, blame_sentence, largest_sentence
-from jupyter_serprof.experiments.blame import BUDGET_S, Blame, pickle_and_back
+from jupyter_serprof.experiments.blame import BUDGET_S, Blame, pickle_and_back, unwrapped
 from jupyter_serprof.experiments.blame_keeper import Keeper
 from jupyter_serprof.experiments.recording import Recording
 from jupyter_serprof.experiments.stage_split import split
@@ -131,7 +131,7 @@ def name_of(value: object) -> str:
     for name, known in list(main.items()):
         if known is value and not name.startswith("_"):
             return name
-    own = getattr(value, "__name__", None)
+    own = getattr(unwrapped(value), "__name__", None)
     return own if isinstance(own, str) else f"<{type(value).__name__}>"
 
 

@@ -1,0 +1,62 @@
+"""What crossed into a real Ray is kept until it is opened, and no longer."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+
+import numpy as np
+import pytest
+import ray
+
+import jupyter_serprof as sp
+
+pytestmark = [pytest.mark.ray, pytest.mark.usefixtures("cluster")]
+
+
+class Model:
+    """A class of the user's own, with a part that nobody thinks of."""
+
+    def __init__(self) -> None:
+        self.weights = np.arange(10_000.0)
+        self.cache = {"history": np.arange(200_000.0)}
+
+
+def test_the_largest_value_that_was_put_is_opened() -> None:
+    """The path leads to the array in the cache; afterwards nobody holds the value."""
+    # given
+    model = Model()
+    alive = weakref.ref(model)
+
+    # when
+    with sp.record(blame=True) as recording:
+        references = [ray.put(model), ray.put([1, 2, 3])]
+    trace = recording.trace
+
+    # then
+    assert len(references) == 2
+    parts = {part.path.partition(".")[2]: part for part in trace.anatomies[0].parts}
+    assert parts['cache["history"]'].out_of_band_bytes == 200_000 * 8
+    del model, recording, references
+    gc.collect()
+    assert alive() is None
+
+
+def test_the_captured_variable_of_an_exported_function_is_opened() -> None:
+    """Before Ray says *very large*, the anatomy names what the function drags along."""
+    # given
+    table = np.arange(150_000.0)
+
+    @ray.remote
+    def step(index: int) -> float:
+        return float(table[index])
+
+    # when
+    with sp.record(blame=True) as recording:
+        result = ray.get(step.remote(7))
+    trace = recording.trace
+
+    # then
+    assert result == 7.0
+    named = [part.path for anatomy in trace.anatomies for part in anatomy.parts]
+    assert any(path.endswith("step<closure table>") for path in named), named
