@@ -23,6 +23,10 @@ COPIED_TWICE = 1.8
 FRESH_BYTES = 8_000_000
 FRESH_RUNS = 3
 FRESH_SHARE = 0.5
+FRESH_REMEDY = (
+    "buffer = io.BytesIO()   # keep it; each time: buffer.seek(0); "
+    "pickle.Pickler(buffer, protocol=5).dump(a)"
+)
 SMALL_BYTES = 1_000_000
 SMALL_NS = 20_000_000
 #: Of the speed of a copy: below it the bytes are not the work.
@@ -66,8 +70,7 @@ def fresh_buffers(trace: Trace) -> Iterable[Finding]:
         f"{format_count(len(fresh))} pickles, {format_bytes(size)} in all, were each written into "
         f"new pages: {format_count(faults)}",
         {"times": len(fresh), "in_band_bytes": size, "minor_faults": faults},
-        "buffer = io.BytesIO()   # keep it; each time: buffer.seek(0); "
-        "pickle.Pickler(buffer, protocol=5).dump(a)",
+        FRESH_REMEDY,
         spans=tuple(fresh)[:20],
     )
 

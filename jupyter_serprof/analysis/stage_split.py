@@ -10,10 +10,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from jupyter_serprof.model import Group, Lane, Span, Summary, Trace, stage
+from jupyter_serprof.analysis.pickle_findings import (
+    FRESH_BYTES,
+    FRESH_REMEDY,
+    FRESH_SHARE,
+    PAGE_BYTES,
+)
+from jupyter_serprof.model import Finding, Group, Lane, Span, Summary, Trace, stage
 from jupyter_serprof.model.units import format_bytes, format_count, format_ns, format_share
 
 _LANE = "client/main"
+_FIRST_TOUCH = "memory.first-touch"
 #: A cut of less than this share of the whole is noise of the clock.
 _WORTH_SHARE = 0.02
 
@@ -149,6 +156,27 @@ def split_summary(trace: Trace, measured: Measured) -> Summary:
     old = trace.summary or Summary("")
     facts = [*_cold_facts(measured), *(fact for fact in old.facts if fact.startswith("memcpy"))]
     return replace(old, headline=f"{trace.name}{size}: {'; '.join(told)}.", facts=tuple(facts))
+
+
+def split_findings(trace: Trace, measured: Measured) -> tuple[Finding, ...]:
+    """Return the findings of the passes: new pages in warm runs are no matter of the first run."""
+    others = tuple(found for found in trace.findings if found.rule != _FIRST_TOUCH)
+    dumps = next((half for half in measured.halves if half.whole == "pickle.dumps"), None)
+    size, faults = measured.in_band_bytes or 0, dumps.warm.minor_faults if dumps else None
+    is_fresh = size >= FRESH_BYTES and (faults or 0) * PAGE_BYTES >= FRESH_SHARE * size
+    if not is_fresh or faults is None:
+        return others
+    allocated = [index for index, span in enumerate(trace.spans) if span.stage == "pickle.allocate"]
+    found = Finding(
+        "pickle.fresh-buffers",
+        "info",
+        f"every dumps, also a later one, writes its {format_bytes(size)} into new pages: "
+        f"{format_count(faults)}",
+        {"in_band_bytes": size, "minor_faults": faults},
+        FRESH_REMEDY,
+        spans=tuple(allocated),
+    )
+    return (found, *others)
 
 
 def _half_text(half: Half) -> str:

@@ -29,6 +29,7 @@ from jupyter_serprof.analysis.stage_split import (
     Level,
     Measured,
     Timed,
+    split_findings,
     split_summary,
     split_trace,
 )
@@ -102,7 +103,8 @@ class Split:
             environment=describe_environment(),
         )
         trace = analyse(split_trace(base, measured), measure_limits())
-        return replace(trace, summary=split_summary(trace, measured))
+        summary, findings = split_summary(trace, measured), split_findings(trace, measured)
+        return replace(trace, summary=summary, findings=findings)
 
     def _measured(self) -> Measured:
         # The very first dumps is the cold one; only a count into nowhere has been before it.

@@ -19,12 +19,13 @@ from jupyter_serprof.analysis.stage_split import (
     Timed,
     cut_notes,
     parts_of,
+    split_findings,
     split_summary,
     split_trace,
 )
 from jupyter_serprof.experiments.split_picklers import Block, Nowhere, TooLongError, watching
 from jupyter_serprof.experiments.stage_split import split
-from jupyter_serprof.model import Trace, UsageError, from_document, to_document
+from jupyter_serprof.model import Limits, Trace, UsageError, from_document, to_document
 from jupyter_serprof.testing import make_trace
 
 WHOLES = ("pickle.dumps", "pickle.loads")
@@ -126,6 +127,25 @@ def test_the_document_adds_up_exactly() -> None:
     assert trace.waterfall
     assert trace.waterfall.unaccounted_ns == 0
     assert split_summary(trace, measured).headline.startswith("a (1.00 kB in-band): dumps 100 ns")
+
+
+def test_new_pages_in_every_run_are_not_a_matter_of_the_first() -> None:
+    """To run it again does not help; a buffer that is kept does. Warm pages say nothing."""
+
+    # given
+    def found(warm_faults: int) -> list[str]:
+        halves = (
+            Half("pickle.dumps", Timed(50_000_000, 3_000), Timed(50_000_000, warm_faults), LEVELS),
+        )
+        measured = Measured(halves, 8_192_000)
+        limits = Limits(memcpy_bytes_per_s=1e10)
+        trace = analyse(split_trace(make_trace([], name="a"), measured), limits)
+        return [finding.rule for finding in split_findings(trace, measured)]
+
+    # then
+    assert found(1_000)[:1] == ["pickle.fresh-buffers"]
+    assert "pickle.fresh-buffers" not in found(999)
+    assert "memory.first-touch" not in found(2_000)
 
 
 @pytest.mark.parametrize(
