@@ -50,7 +50,7 @@ def large_object(trace: Trace) -> Iterable[Finding]:
 def _embedded(trace: Trace, entry: Record) -> Finding:
     size, count = whole(entry, "bytes"), whole(entry, "references")
     crossing, share = whole(entry, "crossing_bytes"), entry.get("share")
-    layer = prefix(word(entry, "layer") or word(entry, "key"))
+    layer = _layer(entry)
     referred = f", {format_count(count)} tasks refer to it" if count and count > 1 else ""
     crosses = f": {format_bytes(crossing)} go to workers" if (crossing or 0) > (size or 0) else ""
     return Finding(
@@ -69,6 +69,15 @@ def _embedded(trace: Trace, entry: Record) -> Finding:
         _instead_of_embedding(trace, entry, layer.lower()),
         spans=_sent(trace),
     )
+
+
+def _layer(entry: Record) -> str:
+    """Return the layer without its hash; where a graph has none, the task, if one is known."""
+    known = word(entry, "layer")
+    # "(low-level graph)" and the like stand in for a layer; "('x-0a1b', 0)" is a key.
+    if known.endswith(")") and not known.startswith(("('", '("')):
+        known = ""
+    return prefix(known or word(entry, "key"))
 
 
 def _instead_of_embedding(trace: Trace, entry: Record, layer: str) -> str:
@@ -100,7 +109,7 @@ def _instead_of_embedding(trace: Trace, entry: Record, layer: str) -> str:
 
 def _many_small(trace: Trace, entry: Record) -> Finding:
     """Tell of a layer that is large although no single object in it is."""
-    layer, size = prefix(word(entry, "layer")), whole(entry, "bytes")
+    layer, size = _layer(entry), whole(entry, "bytes")
     share = entry.get("share")
     of = f", {format_share(share, decimals=0)} of the graph," if isinstance(share, float) else ""
     return Finding(

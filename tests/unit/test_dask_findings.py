@@ -110,6 +110,22 @@ def test_the_remedy_fits_the_object_and_its_layer(
     ast.parse(found.remedy)
 
 
+def test_a_graph_without_layers_names_the_task() -> None:
+    """client.submit sends tasks, not layers: what stands there instead is no name."""
+    # given
+    known = graph_table(("(low-level graph)", ARRAY, 32_000_000, 1))
+    row = [
+        "price-0a1b2c3d4e5f60718293a4b5c6d7e8f9" if at == 1 else cell
+        for at, cell in enumerate(known.rows[0])
+    ]
+
+    # when
+    found = only(run(tables=[replace(known, rows=(tuple(row),))]), "dask.large-object")
+
+    # then
+    assert found.title == f"{ARRAY} of 32.0 MB is embedded in the graph, layer price"
+
+
 def test_without_a_scheduler_nothing_can_be_scattered() -> None:
     """Processes without a cluster get the object as a key of the graph."""
     # given
