@@ -26,6 +26,11 @@ SMALL = {
         "SIDE, EDGE_CHUNKS = 600, 6\nDAYS = 3\nCALLS = 300\nPAYLOAD_BYTES, READERS = 2_000_000, 20",
         250_000,
     ),
+    "04-which-object-is-to-blame": (
+        "WIDTH, BATCHES = 40, 6\nTABLE_BYTES, TASKS = 1_000_000, 4\nROWS = 2_000\n"
+        "CURVE_BYTES, FRAMES = 1_200_000, 6",
+        65_000,
+    ),
 }
 
 
