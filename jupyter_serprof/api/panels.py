@@ -104,11 +104,11 @@ class SizeOffer:
         """Return the sizes that fit into the memory, or into the variable."""
         guard = MemoryGuard(tuple(ways))
         data = self._data(source)
-        if data is not None and (data.rows is None or not data.size_bytes):
+        if data is not None and data.rows is None:
             words = "It has no rows to take fewer of: it makes the round trip as it is."
             return Scale((), 0, 0, words)
         if data is not None:
-            return _rows_scale(data, guard)
+            return _rows_scale(data, guard) if data.size_bytes else _counts_scale(data.rows or 1)
         most = min(_MOST_BYTES, guard.most_bytes or _MOST_BYTES)
         if most < _MOST_BYTES:
             words = f"Bounded by the memory: {guard.bound}."
@@ -165,8 +165,8 @@ class SizeOffer:
         """Return bytes for a generator, rows for a variable; round numbers read better."""
         low, high = plan.low or _LEAST_BYTES, plan.high or _LEAST_BYTES
         data = self._data(plan.source)
-        if data is not None and data.rows and data.size_bytes:
-            each = data.size_bytes / data.rows
+        if data is not None and data.rows:
+            each = data.size_bytes / data.rows if data.size_bytes else 1.0
             low = max(1, math.ceil(low / each))
             high = min(data.rows, max(low, math.floor(high / each)))
         if low == high:
@@ -233,6 +233,14 @@ def _rows_scale(data: Data, guard: MemoryGuard) -> Scale:
     words = f"Its leading rows are taken: up to all {rows:,} of them, {format_bytes(size)}."
     if not is_whole:
         words = f"Its leading rows are taken. Bounded by the memory: {guard.bound}."
+    return Scale(steps, 0, len(steps) - 1, words)
+
+
+def _counts_scale(rows: int) -> Scale:
+    """Return steps in rows, where nobody can say how large one is."""
+    numbers = [n for n in (t * 10**p for p in range(len(str(rows))) for t in _STEPS) if n < rows]
+    steps = tuple((f"{number:,} rows", float(number)) for number in [*numbers, rows])
+    words = f"Its leading rows are taken: up to all {rows:,} of them."
     return Scale(steps, 0, len(steps) - 1, words)
 
 

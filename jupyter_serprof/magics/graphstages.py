@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from jupyter_serprof.magics.chunk_sweep import check_chunk_sweep, run_chunk_sweep
 from jupyter_serprof.magics.code import Code, compile_code
 from jupyter_serprof.magics.options import GRAPHSTAGES, Options, help_text, parse
+from jupyter_serprof.magics.panel import show_graph_panel, takes_panel
 from jupyter_serprof.magics.show import finish, finish_failed, usage_errors
 from jupyter_serprof.magics.tryout import run_try_graph
 from jupyter_serprof.model import UsageError
@@ -46,7 +47,10 @@ def run_graphstages(shell: InteractiveShell, line: str, local_ns: dict[str, obje
             code = compile_code(shell, options.code, local_ns, magic=GRAPHSTAGES.magic)
             _run(shell, options, code)
         else:
-            print(_listing({**shell.user_ns, **(local_ns or {})}))  # noqa: T201  (what was asked for)
+            namespace = {**shell.user_ns, **(local_ns or {})}
+            print(_listing(namespace))  # noqa: T201  (what was asked for)
+            if api.list_collections(namespace) and takes_panel(options):
+                show_graph_panel(shell, options, local_ns)
 
 
 def _run(shell: InteractiveShell, options: Options, code: Code) -> None:

@@ -40,6 +40,15 @@ def show_size_panel(
     panels.show_size_panel(namespace_of(shell, local_ns), keeper(shell, options))
 
 
+def show_graph_panel(
+    shell: InteractiveShell, options: Options, local_ns: dict[str, object] | None
+) -> None:
+    """Show the panel of sweeps over chunk sizes."""
+    from jupyter_serprof.api import panel_graphs
+
+    panel_graphs.show_graph_panel(namespace_of(shell, local_ns), keeper(shell, options))
+
+
 def namespace_of(
     shell: InteractiveShell, local_ns: dict[str, object] | None
 ) -> Callable[[], dict[str, object]]:

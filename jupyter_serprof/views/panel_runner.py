@@ -78,7 +78,7 @@ class Runner:
     grew
         Called with the document while it grows.
     ended
-        Called with the document when it is done, stopped or failed, if anything was measured.
+        Called with the document when it is done; stopped or failed, if anything was measured.
     changed
         Called whenever the state or the progress is another one.
 
@@ -192,13 +192,13 @@ class Runner:
             with suppress(BaseException):  # what it holds goes away either way
                 close()
         self._steps = iter(())
-        is_done = self.job is not None and self.job.is_done
         with self._lock:
-            was_stopped = self.state == STOPPING and not is_done
+            was_stopped = self.state == STOPPING
             self.problem = problem
             self.state = FAILED if problem else STOPPED if was_stopped else DONE
         self._changed()
-        if self.job is not None and self.job.progress.done:
+        # Without any point it can say why; what was stopped before the first one cannot.
+        if self.job is not None and (self.state == DONE or self.job.progress.done):
             try:
                 self._ended(self.job.sweep)
             except Exception as error:  # noqa: BLE001  (as above)
