@@ -27,8 +27,9 @@ SMALL = {
         250_000,
     ),
     "04-which-object-is-to-blame": (
-        "WIDTH, BATCHES = 40, 6\nTABLE_BYTES, TASKS = 1_000_000, 4\nROWS = 2_000\n"
-        "CURVE_BYTES, FRAMES = 1_200_000, 6",
+        """WIDTH, BATCHES, ROWS = 40, 6, 2_000
+TABLE_BYTES, TASKS = 1_000_000, 4
+CURVE_BYTES, FRAMES = 1_200_000, 6""",
         65_000,
     ),
 }
