@@ -36,6 +36,9 @@ class Stream:
 
 def scan(value: object) -> Stream:
     """Pickle a value plainly and with buffers, and read the stream."""
+    # Some reducers change what they reduce: that of tblib, which distributed registers for
+    # exceptions, gives one its ``__dict__`` when it is first pickled.
+    cloudpickle.dumps(value, protocol=5)
     buffers: list[pickle.PickleBuffer] = []
     data = cloudpickle.dumps(value, protocol=5, buffer_callback=buffers.append)
     plain = cloudpickle.dumps(value, protocol=5)
