@@ -260,7 +260,7 @@ def test_a_timeout_is_one_line_and_a_picture(user: InteractiveShell, client: Cli
         ("%graphstages [ran()]", "gave a list of 1"),
         ("%graphstages x = = 3", "SyntaxError: invalid syntax"),
         ("%graphstages await x", "Write %%graphstages on the first line"),
-        ("%graphstages --repeat 3 x", "unknown option --repeat"),
+        ("%graphstages --transports ray x", "unknown option --transports"),
         ("%graphstages --compute y = x", "Assign first, then: %graphstages --compute NAME"),
         ("%graphstages --timeout 5 y = x", "--timeout runs a collection"),
         ("%%graphstages --timeout 5\nran()", "--timeout does not go with a whole cell"),
@@ -404,6 +404,9 @@ def test_help_is_printed_and_nothing_runs(user: InteractiveShell, cell: str) -> 
 
 # Loading, completion
 
+CELL_FLAGS = {"--name", "--detail", "--blame", "--save", "--help"}
+LINE_FLAGS = CELL_FLAGS | {"--compute", "--timeout", "--sweep", "--repeat", "--try"}
+
 
 def test_unloading_takes_both_magics_away(user: InteractiveShell) -> None:
     """The question mark shows the help; after unloading neither is there."""
@@ -424,9 +427,10 @@ def test_unloading_takes_both_magics_away(user: InteractiveShell) -> None:
 @pytest.mark.parametrize(
     ("line", "offered"),
     [
-        ("%graphstages --t", {"--timeout"}),
-        ("%graphstages --", {"--name", "--compute", "--timeout", "--detail", "--blame", "--save", "--help"}),
-        ("%%graphstages --", {"--name", "--detail", "--blame", "--save", "--help"}),
+        ("%graphstages --ti", {"--timeout"}),
+        ("%graphstages --t", {"--timeout", "--try"}),
+        ("%graphstages --", LINE_FLAGS),
+        ("%%graphstages --", CELL_FLAGS),
         ("%graphstages --timeout 3 --c", {"--compute"}),
         ("%graphstages x --c", set[str]()),
         ("graphstages --c", set[str]()),
