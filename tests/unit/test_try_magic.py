@@ -26,7 +26,8 @@ def test_a_value_is_tried(shell: InteractiveShell) -> None:
     assert ran.sweep.name == "rows"
     assert [v.key for v in ran.sweep.variants if v.facts.get("tried")] == ["columns"]
     assert "15 pairs, equal" in ran.bundles[0]["text/plain"]
-    assert shell.user_ns["found"] == ran.sweep
+    kept = shell.user_ns["found"]  # the output may leave out a cold trace that is like a warm one
+    assert (kept.points, kept.variants) == (ran.sweep.points, ran.sweep.variants)
     assert ran.sweep.findings[0].remedy.startswith("rows = {key: np.array(")
 
 
