@@ -156,6 +156,7 @@ class Runner:
 
     def _turn(self) -> None:
         """Make some steps, then let others have the thread."""
+        unwatch()
         problem, is_over = "", False
         try:
             with interruptible():
@@ -169,6 +170,7 @@ class Runner:
             self._end(problem)
         else:
             self._show_progress()
+            watch(lambda: self._turns.soon(self.stop))
             self._turns.later(PAUSE_S, self._turn)
 
     def _measure(self) -> bool:
@@ -218,6 +220,31 @@ def interruptible() -> Iterator[None]:
     finally:
         # None: a handler that is not Python's cannot be put back.
         signal.signal(signal.SIGINT, signal.SIG_DFL if before is None else before)
+
+
+class _Interrupted:
+    """A handler of SIGINT for the pauses between two turns, where an idle kernel ignores it."""
+
+    def __init__(self, stop: Callable[[], None]) -> None:
+        self._stop = stop
+
+    def __call__(self, *_: object) -> None:
+        self._stop()
+
+
+def watch(stop: Callable[[], None]) -> None:
+    """Stop when the kernel is interrupted while it is idle; cells keep the handler they have."""
+    if threading.current_thread() is threading.main_thread():
+        before = signal.getsignal(signal.SIGINT)
+        if before is signal.SIG_IGN or isinstance(before, _Interrupted):
+            signal.signal(signal.SIGINT, _Interrupted(stop))
+
+
+def unwatch() -> None:
+    """Let the kernel ignore interrupts again while it is idle."""
+    is_main = threading.current_thread() is threading.main_thread()
+    if is_main and isinstance(signal.getsignal(signal.SIGINT), _Interrupted):
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def told(error: BaseException) -> str:

@@ -216,6 +216,26 @@ def test_an_interrupt_stops_like_the_button() -> None:
     assert signal.getsignal(signal.SIGINT) is before
 
 
+def test_an_interrupt_between_two_points_is_not_lost() -> None:
+    """An idle kernel ignores interrupts, and the pauses of a sweep are idle time."""
+    # given
+    seen, before = Watched(), signal.signal(signal.SIGINT, signal.SIG_IGN)
+    seen.runner.start(lambda: Points(9))
+    seen.turns.turn(2)
+
+    # when
+    try:
+        signal.raise_signal(signal.SIGINT)
+        seen.turns.turn()
+        after = signal.getsignal(signal.SIGINT)
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+    # then
+    assert (seen.runner.state, after) == ("stopped", signal.SIG_IGN)
+    assert seen.ended in (["2 points"], ["3 points"])
+
+
 def test_a_second_start_while_one_runs_does_nothing() -> None:
     """Two clicks are one sweep."""
     # given
