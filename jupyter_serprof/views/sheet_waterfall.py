@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from jupyter_serprof.views.marks import Area, hatched, rest_boxes, row_boxes, wait_boxes
 from jupyter_serprof.views.rows import has_faults, table_of, waterfall_of, work_and_wait
 from jupyter_serprof.views.sheet import MARGIN, SMALL, TEXT, WIDTH, Box, Label
+from jupyter_serprof.views.sheet_anatomy import put_anatomies
 from jupyter_serprof.views.sheet_parts import (
     put_axis,
     put_grid,
@@ -62,6 +63,7 @@ def put_trace(sheet: Sheet, trace: Trace, most_rows: int) -> None:
     table = table_of(trace, most_rows)
     frame = _frame(sheet, table)
     put_head(sheet, trace)
+    put_anatomies(sheet, trace)
     places = _put_heads(sheet, frame, trace)
     bottom = sheet.y + frame.pitch * len(table.lines)
     put_grid(sheet, places, sheet.y, bottom)

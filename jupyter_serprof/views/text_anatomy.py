@@ -36,7 +36,7 @@ def anatomy_blocks(trace: Trace, columns: int) -> Iterator[list[str]]:
 def anatomy_lines(anatomy: Anatomy, columns: int, *, has_title: bool = True) -> list[str]:
     """Return an anatomy as a table: what cannot be pickled first, then the largest."""
     bad = [line for part in unpicklable_parts(anatomy) for line in _bad(part, columns)]
-    rows = _rows(anatomy)
+    rows = tree_rows(anatomy)
     title = wrap(clean(blame_sentence(anatomy)), columns) if has_title else []
     table = [clip(line, columns) for line in side_by_side(_fitting(anatomy, rows, columns))]
     said = [f"{part.path}: {part.note}" for part in _noted(rows)]
@@ -44,14 +44,20 @@ def anatomy_lines(anatomy: Anatomy, columns: int, *, has_title: bool = True) -> 
     return [*title, *bad, *table, *notes] if rows else [*title, *bad, *notes]
 
 
-class _Row:
+class TreeRow:
     """A line of the tree: a part, or what is told together."""
 
     def __init__(self, title: str, parts: Sequence[Part], depth: int) -> None:
+        self.label, self.depth = title, depth
         self.title = _INDENT * depth + title
         self.parts = parts
         self.in_band_bytes = sum(part.in_band_bytes for part in parts)
         self.out_of_band_bytes = sum(part.out_of_band_bytes for part in parts)
+
+    @property
+    def bytes(self) -> int:
+        """In-band and out-of-band bytes."""
+        return self.in_band_bytes + self.out_of_band_bytes
 
     @property
     def kind(self) -> str:
@@ -69,10 +75,11 @@ class _Row:
         return sum(known) if known else None
 
 
-def _rows(anatomy: Anatomy) -> list[_Row]:
+def tree_rows(anatomy: Anatomy) -> list[TreeRow]:
+    """Return the lines of the tree: the largest first, small ones told together."""
     if not anatomy.parts:
         return []
-    rows: list[_Row] = []
+    rows: list[TreeRow] = []
     inside = parts_inside(anatomy)
     least = _SMALL_SHARE * anatomy.total_bytes
     _add(anatomy, inside, 0, 0, least, rows)
@@ -85,9 +92,9 @@ def _add(  # noqa: PLR0913, PLR0917  (the state of a walk)
     at: int,
     depth: int,
     least: float,
-    rows: list[_Row],
+    rows: list[TreeRow],
 ) -> None:
-    rows.append(_Row(anatomy.parts[at].label, [anatomy.parts[at]], depth))
+    rows.append(TreeRow(anatomy.parts[at].label, [anatomy.parts[at]], depth))
     order = sorted(inside[at], key=lambda index: _rank(anatomy.parts[index]))
     worth = [index for index in order if _is_worth(anatomy, inside, index, least)]
     shown = worth[:_MOST_INSIDE] if len(rows) < _MOST_ROWS else worth[:1]
@@ -96,7 +103,7 @@ def _add(  # noqa: PLR0913, PLR0917  (the state of a walk)
     rest = [anatomy.parts[index] for index in order if index not in shown]
     if rest:
         count = format_count(sum(part.count for part in rest))
-        rows.append(_Row(f"{count} more", rest, depth + 1))
+        rows.append(TreeRow(f"{count} more", rest, depth + 1))
 
 
 def _rank(part: Part) -> tuple[bool, int]:
@@ -116,7 +123,7 @@ def _holds_bad(anatomy: Anatomy, inside: list[list[int]], at: int) -> bool:
     )
 
 
-def _fitting(anatomy: Anatomy, rows: list[_Row], columns: int) -> list[Column]:
+def _fitting(anatomy: Anatomy, rows: list[TreeRow], columns: int) -> list[Column]:
     """Return as many columns as fit: kinds are cut, then paths, then spare columns go."""
     kinds = [(paths, kind, ()) for paths in _PATHS[:3] for kind in _KINDS]
     spared = [
@@ -129,7 +136,7 @@ def _fitting(anatomy: Anatomy, rows: list[_Row], columns: int) -> list[Column]:
     return chosen
 
 
-def _columns(anatomy: Anatomy, rows: list[_Row], paths: int, kinds: int) -> list[Column]:
+def _columns(anatomy: Anatomy, rows: list[TreeRow], paths: int, kinds: int) -> list[Column]:
     total = anatomy.total_bytes
     return [
         Column("path", tuple(clip(clean(row.title), paths) for row in rows), leans_right=False),
@@ -141,9 +148,8 @@ def _columns(anatomy: Anatomy, rows: list[_Row], paths: int, kinds: int) -> list
     ]
 
 
-def _share(row: _Row, total: int) -> str:
-    size = row.in_band_bytes + row.out_of_band_bytes
-    return format_share(size / total).removesuffix(" %") if total else _NONE
+def _share(row: TreeRow, total: int) -> str:
+    return format_share(row.bytes / total).removesuffix(" %") if total else _NONE
 
 
 def _ms(duration_ns: int | None) -> str:
@@ -154,7 +160,7 @@ def _bad(part: Part, columns: int) -> list[str]:
     return hang("bad", f"{part.path} ({part.kind}): {part.note}", columns)
 
 
-def _noted(rows: list[_Row]) -> Iterator[Part]:
+def _noted(rows: list[TreeRow]) -> Iterator[Part]:
     """Yield the parts on the lines that have something to say; a reference says it by its type."""
     for row in rows:
         if len(row.parts) == 1 and row.parts[0].note and row.parts[0].state == "":
