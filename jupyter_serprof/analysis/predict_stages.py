@@ -89,7 +89,8 @@ def fit_stage(runs: Sequence[Run]) -> StageModel:
         prices = nnls(scaled / norms, times * near)[0] / norms
         off = np.abs(rows @ prices - times) / np.maximum(times, 1.0)
         near = known * np.sqrt(_FAR_SHARE / np.maximum(off, _FAR_SHARE))
-    return StageModel(*(float(price) for price in prices), usual_share=share)
+    fixed, rate, page, growth = (float(price) for price in prices)
+    return StageModel(fixed, rate, page, growth, usual_share=share)
 
 
 def _usual_share(runs: Sequence[Run]) -> float:
