@@ -82,7 +82,7 @@ def _is_fresh(span: Span) -> bool:
 
 def small_objects(trace: Trace) -> Iterable[Finding]:
     """Pickles far below the speed of a copy: the objects are the work, not their bytes."""
-    warm = trace.limits.memcpy_bytes_per_s
+    warm, told = trace.limits.memcpy_bytes_per_s, set()
     for key in ("pickle.dumps", "ray.pickle"):
         for index, span in indexed(trace, key):
             size = number(span, "in_band_bytes") or 0
@@ -91,9 +91,10 @@ def small_objects(trace: Trace) -> Iterable[Finding]:
                 continue
             work_ns = span.duration_ns - _new_pages_ns(span, trace.limits)
             # What was handed over is not in the rate.
-            if work_ns < SMALL_NS or number(span, "out_of_band_bytes"):
+            if work_ns < SMALL_NS or number(span, "out_of_band_bytes") or size in told:
                 continue
             if size < SMALL_SHARE * warm * work_ns / 1e9:
+                told.add(size)  # the same object again is the same finding
                 yield _small(index, span, size, rate, rate / warm)
 
 

@@ -416,6 +416,22 @@ def test_a_loop_does_not_fill_the_document() -> None:
     assert len(found.spans) == POINTED_SPANS
 
 
+def test_the_same_many_objects_again_are_one_finding() -> None:
+    """A first run and a later one of an object need one remedy; another object has its own."""
+    # given
+    runs = [(0, 50, 2_000_000), (60, 40, 2_000_000), (110, 70, 3_000_000)]
+    spans: list[Any] = [
+        ("pickle.dumps", CALLER, start, ms, size, -1, {"in_band_bytes": size})
+        for start, ms, size in runs
+    ]
+
+    # when
+    found = findings(make_trace(spans, limits=WARM), "pickle.small-objects")
+
+    # then
+    assert sorted(one.title.split(" were")[0] for one in found) == ["2.00 MB", "3.00 MB"]
+
+
 def test_the_remedy_for_imports_names_ray_only_where_ray_is_used() -> None:
     """Code without Ray is not told to call it."""
     # when
