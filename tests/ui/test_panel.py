@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -46,12 +46,12 @@ def button(page: Page, name: str) -> Locator:
     return page.locator(".jp-OutputArea").get_by_role("button", name=name, exact=True)
 
 
-def saved(screen: Screen, path: Path) -> list[dict[str, object]]:
+def saved(screen: Screen, path: Path) -> list[dict[str, Any]]:
     """Save the notebook; return the data of the outputs of the panel's cell."""
     screen.command("docmanager:save")
     screen.page.wait_for_function(SAVED)
     outputs = json.loads(path.read_text("utf-8"))["cells"][-1]["outputs"]
-    return [output["data"] for output in outputs]
+    return [output["data"] for output in outputs if "data" in output]
 
 
 def choose(page: Page, generator: str, runs: int) -> None:
@@ -94,12 +94,12 @@ def test_points_arrive_stop_keeps_them_and_the_saved_notebook_replays(
     panel, document = saved(screen, path)
     assert "run this cell" in str(panel["text/plain"])
     assert {"text/plain", "image/png", MIME_TYPE} == document.keys()
-    sweep = from_document(document[MIME_TYPE])  # type: ignore[arg-type]
+    sweep = from_document(document[MIME_TYPE])
     assert isinstance(sweep, Sweep)
     assert len(sweep.points) >= 20
     screen.command("notebook:shutdown-kernel")
     screen.open_lab(jupyter, path.name)
-    slider = screen.drawn().first.locator("input.jsp-slider")
+    slider = screen.drawn().first.get_by_role("slider", name="Size whose")
     before = page.locator(AT_SIZE).inner_text()
     slider.focus()
     page.keyboard.press("ArrowLeft")
@@ -164,3 +164,35 @@ def test_resume_goes_on_and_close_leaves_the_document_alone(
     *_, document = saved(screen, path)
     assert MIME_TYPE in document
     assert WIDGET_VIEW not in path.read_text("utf-8")
+
+
+def test_the_panel_of_graphs_shows_stages_and_sweeps_chunks(
+    screen: Screen, jupyter: str, jupyter_root: Path
+) -> None:
+    """The table stays; one click shows the stages of a collection, another sweeps its chunks."""
+    # given
+    pytest.importorskip("dask", reason="Dask is not installed")
+    path = jupyter_root / "panel-graphs.ipynb"
+    load = (
+        "%load_ext jupyter_serprof\nimport dask, dask.array as da\n"
+        "dask.config.set(scheduler='synchronous')\nx = da.ones((400, 400), chunks=200)"
+    )
+    page = shown(screen, jupyter, path, load, "%graphstages")
+    page.get_by_text("Array float64 (400, 400)").first.wait_for()
+
+    # when
+    button(page, "Show stages").click()
+    page.locator(IN_OUTPUT).wait_for()
+    screen.shoot("-stages")
+    page.get_by_label("Ends by").select_option("warm runs")
+    button(page, "Sweep").click()
+
+    # then
+    page.locator(IN_WIDGET).wait_for()
+    page.locator(IN_OUTPUT).wait_for()
+    page.get_by_text("Done. ").wait_for()
+    screen.shoot("-chunks")
+    *_, document = saved(screen, path)
+    sweep = from_document(document[MIME_TYPE])
+    assert isinstance(sweep, Sweep)
+    assert sweep.kind == "chunks"
