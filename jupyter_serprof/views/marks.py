@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -104,3 +105,8 @@ def hatched(x: float, y: float, width: float, height: float, theme: Theme) -> Bo
     if 0 < width < _HATCHED_WIDTH:
         return Box(x, y, width, height, theme.wait)
     return Box(x, y, width, height, theme.background, "\\", theme.wait, outline=theme.wait)
+
+
+def guessed(box: Box, theme: Theme) -> Box:
+    """Return a box with the texture of what was predicted and not measured."""
+    return replace(box, color=theme.background, hatch="/", hatch_color=box.color, outline=box.color)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
-from jupyter_serprof.views.marks import Area, hatched, rest_boxes, row_boxes, wait_boxes
+from jupyter_serprof.views.marks import Area, guessed, hatched, rest_boxes, row_boxes, wait_boxes
 from jupyter_serprof.views.rows import has_faults, table_of, waterfall_of, work_and_wait
 from jupyter_serprof.views.sheet import MARGIN, SMALL, TEXT, WIDTH, Box, Label
 from jupyter_serprof.views.sheet_anatomy import put_anatomies
@@ -72,7 +73,7 @@ def put_trace(sheet: Sheet, trace: Trace, most_rows: int) -> None:
         is_largest = _stage_ns(line) == largest_ns > 0
         _put_line(sheet, frame, trace, line, is_bold=is_largest or line.kind == "group")
     _put_total(sheet, frame, table)
-    put_legend(sheet, _legend(sheet, table))
+    put_legend(sheet, _legend(sheet, table, is_guess=trace.prediction is not None))
     put_remarks(sheet, trace)
 
 
@@ -156,7 +157,8 @@ def _put_line(sheet: Sheet, frame: _Frame, trace: Trace, line: Line, *, is_bold:
     else:
         if line.kind != "part":
             sheet.add(Box(x, middle - 5, 10, 10, family_color(line.family)))
-        sheet.add(*_stage_boxes(line, trace.wall_ns, area, theme))
+        boxes = _stage_boxes(line, trace.wall_ns, area, theme)
+        sheet.add(*(map(partial(guessed, theme=theme), boxes) if trace.prediction else boxes))
     _put_name(sheet, frame, line, middle)
     _put_numbers(sheet, frame, line, middle, is_bold=is_bold)
     sheet.y += frame.pitch
@@ -224,9 +226,12 @@ def _put_total(sheet: Sheet, frame: _Frame, table: Table) -> None:
     sheet.y += 26
 
 
-def _legend(sheet: Sheet, table: Table) -> list[tuple[Box | None, str]]:
+def _legend(sheet: Sheet, table: Table, *, is_guess: bool) -> list[tuple[Box | None, str]]:
     theme = sheet.theme
     entries: list[tuple[Box | None, str]] = [(None, "bars stand at their true time")]
+    if is_guess:
+        swatch = guessed(Box(0, 0, 0, 0, theme.muted), theme)
+        entries = [(swatch, "predicted, not measured; one stage behind the other")]
     if any(line.waits for line in table.lines):
         entries.append((Box(0, 0, 0, 3, theme.wait), "wait"))
     entries.append((hatched(0, 0, 0, 0, theme), "unaccounted: drawn, never spread"))

@@ -18,6 +18,8 @@ from jupyter_serprof.model import (
     from_document,
     to_document,
 )
+from jupyter_serprof.views.layout import sheet_of
+from jupyter_serprof.views.sheet import Box, Label
 
 SIZES = [round(10 ** (3 + step / 3)) for step in range(13)]  # 1 kB to 10 MB
 DUMPS, LOADS = "pickle.dumps", "pickle.loads"
@@ -238,3 +240,19 @@ def test_a_prediction_adds_up_and_travels() -> None:
     )
     assert trace.summary is not None
     assert trace.summary.headline.startswith("Predicted, not measured: 80.0 MB")
+
+
+def test_the_picture_of_a_prediction_is_hatched_and_says_so() -> None:
+    """No bar of a predicted stage is filled, so that nobody takes it for a measurement."""
+    # given
+    trace = predict(sweep_of(ARRAYS, [*SIZES, 100_000_000]), 80e6)
+
+    # when
+    marks = sheet_of(trace).marks
+
+    # then
+    bars = [mark for mark in marks if isinstance(mark, Box) and mark.width > 50 and mark.height > 5]
+    assert len(bars) == 2
+    assert {bar.hatch for bar in bars} == {"/"}
+    texts = [mark.text for mark in marks if isinstance(mark, Label)]
+    assert any(text.startswith("predicted, not measured") for text in texts)
