@@ -82,6 +82,33 @@ describe("a widget that is drawn again and again", () => {
     expect(document.activeElement).toBe(document.body);
   });
 
+  it("opens the better view of a sweep with its second size, unless the reader chose", () => {
+    const one = { ...sampleSweep(), kind: "sweep" };
+    const two = {
+      ...one,
+      points: one.points.flatMap((point) => [
+        point,
+        { ...point, size_bytes: (point.size_bytes ?? 1) * 10 },
+      ]),
+    };
+    for (const [choice, found] of [
+      [null, "Sweep"],
+      ["Table", "Table"],
+    ]) {
+      const model = modelOf(one);
+      const place = document.createElement("div");
+      anywidget.render({ model, el: place });
+      choices(place)
+        .find((each) => each.textContent === choice)
+        ?.click();
+
+      model.show(two);
+      model.fire("change:document");
+
+      expect(chosen(place)).toBe(found);
+    }
+  });
+
   it("keeps the findings although their count has changed", () => {
     const model = modelOf({ ...sampleTrace(), findings: [] });
     const place = document.createElement("div");
