@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Mapping, Sequence
 
-from jupyter_serprof.analysis.predict_pages import PAGE_BYTES, expected_pages
-from jupyter_serprof.analysis.predict_stages import OBJECTS_NS_PER_BYTE, Run, fit_stage
+from jupyter_serprof.analysis.predict_pages import ALWAYS_FRESH_BYTES, PAGE_BYTES, expected_pages
+from jupyter_serprof.analysis.predict_stages import (
+    OBJECTS_NS_PER_BYTE,
+    Run,
+    StageModel,
+    fit_stage,
+)
 from jupyter_serprof.model import Limits, Point
 
 #: The key of what no stage explains.
@@ -15,6 +21,8 @@ REST = ""
 _COPIES = ("pickle.dumps", "pickle.loads")
 #: A stage that takes less than this of the time of a copy hands buffers over.
 _COPY_SHARE = 0.5
+#: A size at which the model is off by more is an accident, not a correction.
+_MOST_CORRECTED = 5.0
 
 
 def stage_times(points: Sequence[Point], size_bytes: int, limits: Limits) -> Mapping[str, float]:
@@ -34,8 +42,11 @@ def stage_times(points: Sequence[Point], size_bytes: int, limits: Limits) -> Map
     pages = expected_pages(points, size_bytes, blocks=len(copies))
     times = {}
     for name, found in runs.items():
-        known = [*found, *_page_price(found, len(copies), limits)] if name in copies else found
-        times[name] = fit_stage(known).time_ns(size_bytes, pages)
+        is_copy = name in copies
+        known = [*found, *_page_price(found, len(copies), limits)] if is_copy else found
+        model = fit_stage(known)
+        near = _nearest(found, size_bytes, is_copy=is_copy)
+        times[name] = model.time_ns(size_bytes, pages) * _correction(model, near)
     return times
 
 
@@ -65,6 +76,30 @@ def _usual(runs: Sequence[Run]) -> tuple[int, float, float]:
     warm = [run for run in there if not run.is_cold] or there
     times, pages = [run.time_ns for run in warm], [run.pages for run in warm]
     return largest, statistics.median(times), statistics.median(pages)
+
+
+def _nearest(runs: Sequence[Run], size_bytes: int, *, is_copy: bool) -> list[Run]:
+    """Return the warm runs of the size that is nearest and has the same kind of memory."""
+    side = size_bytes >= ALWAYS_FRESH_BYTES
+    warm = [
+        run
+        for run in runs
+        if not run.is_cold and (not is_copy or (run.size_bytes >= ALWAYS_FRESH_BYTES) == side)
+    ]
+    away = {run.size_bytes: abs(math.log(run.size_bytes / size_bytes)) for run in warm}
+    nearest = min(away, key=lambda size: away[size], default=None)
+    return [run for run in warm if run.size_bytes == nearest]
+
+
+def _correction(model: StageModel, near: Sequence[Run]) -> float:
+    """Return what the model is to be multiplied with to meet the nearest measured size."""
+    if not near:
+        return 1.0
+    fitted = statistics.median(model.time_ns(run.size_bytes, run.pages) for run in near)
+    measured = statistics.median(run.time_ns for run in near)
+    if fitted <= 0 or measured <= 0:
+        return 1.0
+    return min(_MOST_CORRECTED, max(1 / _MOST_CORRECTED, measured / fitted))
 
 
 def _is_copy(runs: Sequence[Run], limits: Limits) -> bool:
