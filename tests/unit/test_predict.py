@@ -112,20 +112,24 @@ def test_pages_that_no_run_took_cost_what_the_machine_takes() -> None:
 
 
 def test_between_measured_sizes_the_nearest_one_is_met() -> None:
-    """Where large sizes cost half of what the law says, a size between two of them does, too."""
+    """Loads never met a fresh page at small sizes; between two large ones it takes what they do."""
 
     # given
-    def halved(size: int, is_cold: bool) -> tuple[float, float]:
-        time, pages = fresh_when_large(size, is_cold)
-        return time / (2 if size > 50_000_000 else 1), pages
+    def two_blocks(size: int, is_cold: bool) -> tuple[float, float]:
+        blocks = 1 if size >= 32 * 2**20 else 2 if is_cold else 0
+        return 0.1 * size + blocks * FRESH_NS_PER_BYTE * size, blocks * size / PAGE
 
-    sweep = sweep_of({LOADS: halved}, [*SIZES, 60_000_000, 100_000_000])
+    def warm_when_small(size: int, is_cold: bool) -> tuple[float, float]:  # noqa: ARG001  (a law)
+        return copied(size, is_fresh=size >= 32 * 2**20)
+
+    sweep = sweep_of({DUMPS: two_blocks, LOADS: warm_when_small}, [*SIZES, 60_000_000, 100_000_000])
 
     # when
-    trace = predict(sweep, 90e6)
+    seen = {span.stage: span.duration_ns for span in predict(sweep, 80e6).spans}
 
     # then
-    assert trace.wall_ns == pytest.approx(halved(90_000_000, is_cold=False)[0], rel=0.05)
+    assert seen[LOADS] == pytest.approx(copied(80_000_000, is_fresh=True)[0], rel=0.05)
+    assert seen[DUMPS] == pytest.approx(0.6 * 80_000_000, rel=0.05)
 
 
 def test_the_error_is_that_of_the_held_out_size() -> None:
