@@ -168,6 +168,8 @@ def _runs(sweep: Sweep) -> list[str]:
     runs = str(low) if low == high else f"{low} to {high}"
     seed = sweep.environment.get("seed")
     order = f"; later passes in shuffled order (seed {seed})" if seed is not None else ""
+    if high == 0:
+        return [f"only the first run at each size yet{order}"]
     return [f"{runs} warm run{'' if high == 1 else 's'} at each size, the first one apart{order}"]
 
 

@@ -354,7 +354,7 @@ def headline(name: str, size_bytes: int | None, baseline: str, trials: Sequence[
     best = next(iter(ranked(trials)), None)
     gain = gain_of(best) if best else None
     if best is None or gain is None:
-        return f"{what}: no remedy applies to it; {baseline} is what it should be."
+        return f"{what}: nothing that can be tried applies to it, so {baseline} stays."
     if gain.verdict != "faster" or best.equal is False:
         return f"{what}: none of {format_count(len(trials))} remedies is faster than {baseline}."
     title = REMEDIES[best.key].title

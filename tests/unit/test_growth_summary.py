@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from jupyter_serprof.analysis.growth_summary import best_stretches, growth_text, summarize_growth
@@ -154,3 +156,16 @@ def test_without_points_or_sizes_nothing_is_claimed() -> None:
     # then
     assert empty == "a: no run ended."
     assert unseen == "a: no bytes were seen to move, so there are no sizes."
+
+
+def test_a_sweep_that_has_only_begun_says_so() -> None:
+    """While the first pass runs there are no warm runs to count."""
+    # given
+    sweep = a_sweep({"pickle": (5, 6)})
+    begun = replace(sweep, points=tuple(replace(point, cold=True) for point in sweep.points))
+
+    # when
+    facts = summarize_growth(begun).facts
+
+    # then
+    assert any(fact.startswith("only the first run at each size yet") for fact in facts), facts
