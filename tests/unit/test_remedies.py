@@ -173,7 +173,7 @@ def test_the_headline_claims_only_what_was_told() -> None:
     best, same = trial("columns", 30_000, 10_000), trial("str", 10_000, 10_000)
 
     # then
-    assert "no remedy applies" in headline("a", 10, "pickle", [])
+    assert "nothing that can be tried applies" in headline("a", 10, "pickle", [])
     assert "none of 1 remedies" in headline("a", 10, "pickle", [same])
     assert headline("a", 10, "pickle", [same, best]).startswith(
         f"a (10 B): columns instead of rows is {interval_text(gain_of(best) or Gain(1))} faster"
