@@ -12,14 +12,13 @@ them: their side effects happen two to four times.
 
 from __future__ import annotations
 
-import gc
 import statistics
 import time
 from collections import deque
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
+from jupyter_serprof.capture.collector import paused_collector
 from jupyter_serprof.experiments.anatomy_node import Node
 from jupyter_serprof.experiments.anatomy_notes import depth_note
 from jupyter_serprof.experiments.anatomy_open import (
@@ -361,15 +360,3 @@ def _fixed(nodes: list[Node]) -> list[Node]:
     for node in nodes:
         node.is_fixed = True
     return nodes
-
-
-@contextmanager
-def paused_collector() -> Iterator[None]:
-    """Keep the garbage collector out: it would look through the whole object again and again."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()

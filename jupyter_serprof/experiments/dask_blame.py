@@ -6,10 +6,11 @@ import re
 import time
 from collections.abc import Sequence
 
+from jupyter_serprof.capture.collector import paused_collector
 from jupyter_serprof.experiments.blame_recording import anatomies_of, with_anatomies
 from jupyter_serprof.experiments.dask_values import collections_in
 from jupyter_serprof.model import Trace
-from jupyter_serprof.probes.dask_look import LARGE_BYTES, Found, graph_objects, paused_collector
+from jupyter_serprof.probes.dask_look import LARGE_BYTES, Found, graph_objects
 
 _OPENED = 3
 _SECONDS = 20.0

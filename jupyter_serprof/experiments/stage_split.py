@@ -12,11 +12,10 @@ data: the pickle and the block or the result.
 
 from __future__ import annotations
 
-import gc
 import pickle
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from io import BytesIO
@@ -33,6 +32,7 @@ from jupyter_serprof.analysis.stage_split import (
     split_summary,
     split_trace,
 )
+from jupyter_serprof.capture.collector import paused_collector
 from jupyter_serprof.capture.environment import describe_environment, producer
 from jupyter_serprof.capture.machine import available_bytes
 from jupyter_serprof.experiments.culprits import culprits_text, find_culprits, told
@@ -93,7 +93,7 @@ class Split:
     def run(self) -> Trace:
         """Make the passes and return the document."""
         started = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-        with _collector_paused():
+        with paused_collector():
             measured = self._measured()
         base = Trace(
             name=self._name,
@@ -290,17 +290,6 @@ def _faults() -> int | None:
 
         return resource.getrusage(resource.RUSAGE_THREAD).ru_minflt
     return None
-
-
-@contextmanager
-def _collector_paused() -> Iterator[None]:
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 def _check_memory(name: str, plain_bytes: int) -> None:

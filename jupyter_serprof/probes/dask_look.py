@@ -7,15 +7,13 @@ Pieces of a megabyte and more are opened; then every task is asked which large o
 
 from __future__ import annotations
 
-import gc
 import time
 from collections import defaultdict
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from heapq import heappush, heapreplace
 from itertools import chain, islice
 
+from jupyter_serprof.capture.collector import paused_collector
 from jupyter_serprof.probes.dask_large import Large, label, large_objects
 from jupyter_serprof.probes.dask_picklers import (
     CountingPickler,
@@ -164,18 +162,6 @@ def graph_objects(graph: object, deadline: float) -> list[Found]:
     look = _Look(graph, kind, deadline)
     look.result()
     return look.found()
-
-
-@contextmanager
-def paused_collector() -> Iterator[None]:
-    """Keep the garbage collector out: it would look through the whole graph again and again."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 @dataclass(slots=True)
