@@ -32,6 +32,7 @@ class Keeper:
 
     def __init__(self) -> None:
         self._kept: dict[int, tuple[int, object]] = {}
+        self._is_keeping = False
         self._subscriptions: list[Subscription] = []
 
     def start(self) -> None:
@@ -42,8 +43,17 @@ class Keeper:
                 for owner, name in _places(point):
                     self._subscriptions.append(arm(keeping, self, owner=owner, attribute=name))
 
+    def keep(self, *, is_on: bool) -> None:
+        """Keep what crosses from now on, or no more: what probes send for themselves is not kept.
+
+        With a cluster connected a recording pickles its agents when it starts, and fetches what
+        they saw when it ends.
+        """
+        self._is_keeping = is_on
+
     def stop(self) -> None:
         """Listen no more; called again it does nothing."""
+        self._is_keeping = False
         remove_all(self._subscriptions)
         self._subscriptions.clear()
 
@@ -68,7 +78,7 @@ class Keeper:
 
         def note(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa: ANN401
             noted = point.after(token, args, kwargs, result) if point.after else None
-            if self._subscriptions and len(args) > at:
+            if self._is_keeping and len(args) > at:
                 self._keep(args[at], _size_bytes(noted, args[at]))
             return noted
 

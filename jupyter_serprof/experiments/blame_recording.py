@@ -88,9 +88,11 @@ class BlamingRecording(Recording):
         """Keep what crosses, and record."""
         self._keeper.start()
         super().start()
+        self._keeper.keep(is_on=True)
 
     def stop(self, error_type: type[BaseException] | None = None) -> None:
         """Stop both."""
+        self._keeper.keep(is_on=False)
         super().stop(error_type)
         self._keeper.stop()
 

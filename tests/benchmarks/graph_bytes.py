@@ -16,8 +16,8 @@ from bench import heading, quartiles, ratios, table, timed_ns
 from dask._expr import HLGExpr
 from dask._task_spec import Task, TaskRef
 
+from jupyter_serprof.capture.collector import paused_collector
 from jupyter_serprof.probes.dask_graph import graph_bytes
-from jupyter_serprof.probes.dask_look import paused_collector
 
 PAIRS = 7
 SECONDS = 600.0

@@ -295,9 +295,9 @@ def test_unloading_inside_a_recorded_cell(kernel: Kernel) -> None:
 
 
 def test_completion_replaces_the_word(kernel: Kernel) -> None:
-    """Tab behind --tr gives --transports in the place of --tr."""
+    """Tab behind --tra gives --transports in the place of --tra."""
     # given
-    text = "%serprof --tr"
+    text = "%serprof --tra"
 
     # when
     reply = kernel.complete(text)

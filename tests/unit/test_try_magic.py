@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from shells import Ran
 
+from jupyter_serprof.experiments import remedies as remedies_of_values
 from jupyter_serprof.magics.tryout import link_rate
 from jupyter_serprof.model import Finding, UsageError
 from jupyter_serprof.views.remarks import finding_remarks
@@ -15,6 +16,12 @@ if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
 ROWS = "rows = [{'id': at, 'x': at / 7} for at in range(2000)]\n"
+
+
+@pytest.fixture(autouse=True)
+def no_ray(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hide the Ray of other tests of the session: with it there is one more remedy."""
+    monkeypatch.setattr(remedies_of_values, "is_running", lambda: False)
 
 
 def test_a_value_is_tried(shell: InteractiveShell) -> None:
@@ -144,12 +151,13 @@ def test_a_value_is_split(shell: InteractiveShell) -> None:
 def test_a_value_that_is_no_collection_is_sent_to_the_other_magic(shell: InteractiveShell) -> None:
     """%graphstages --try takes collections; without a cluster nothing travels."""
     # given
-    pytest.importorskip("dask")
+    dask = pytest.importorskip("dask")
 
     # when
-    value = Ran(shell, "%graphstages --try [1, 2]")
-    local = Ran(shell, "import dask\ny = dask.delayed(sum)([1, 2])\n%graphstages --try y")
-    crossed = Ran(shell, "%serprof --try y")
+    with dask.config.set(scheduler="sync"):  # another test of the session may have a client
+        value = Ran(shell, "%graphstages --try [1, 2]")
+        local = Ran(shell, "import dask\ny = dask.delayed(sum)([1, 2])\n%graphstages --try y")
+        crossed = Ran(shell, "%serprof --try y")
 
     # then
     assert "%serprof --try [1, 2]" in value.err + value.out
