@@ -42,6 +42,7 @@ class Progress:
     tell: Callable[[Sweep], None] | None = None
     quiet_s: float | None = None
     _next_s: float = field(default=0.0, init=False)
+    _has_told: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
         """Start the clock."""
@@ -64,5 +65,8 @@ class Progress:
             self.tell = None
         end_s = time.monotonic()
         took_s = end_s - start_s
-        self._next_s = end_s + max(BETWEEN_S, REST * took_s)
+        # The first one imports what draws: that says nothing about those that follow.
+        rest_s = REST * took_s if self._has_told else 0.0
+        self._has_told = True
+        self._next_s = end_s + max(BETWEEN_S, rest_s)
         return took_s

@@ -77,7 +77,10 @@ def test_half_a_second_is_quiet_then_ten_a_second_are_enough(clock: TickClock) -
 
 
 def test_a_telling_takes_a_tenth_of_the_time_at_most(clock: TickClock) -> None:
-    """One that took 300 ms is followed by 3 s without any; its time is given back."""
+    """One that took 300 ms is followed by 3 s without any; its time is given back.
+
+    Not the first one: it imports what draws, and says nothing about those that follow.
+    """
     # given
     told: list[int] = []
 
@@ -90,15 +93,16 @@ def test_a_telling_takes_a_tenth_of_the_time_at_most(clock: TickClock) -> None:
 
     # when
     waited_s = [progress.update(lambda: EMPTY)]
-    for _ in range(70):
+    for _ in range(80):
         clock.advance_ms(50)
         waited_s.append(progress.update(lambda: EMPTY))
 
     # then
-    assert len(told) == 2
-    assert told[1] - told[0] >= 3_300
+    assert len(told) == 3
+    assert told[1] - told[0] <= 500
+    assert told[2] - told[1] >= 3_300
     assert waited_s[0] == pytest.approx(0.3, abs=1e-6)
-    assert sum(waited_s) == pytest.approx(0.6, abs=1e-6)
+    assert sum(waited_s) == pytest.approx(0.9, abs=1e-6)
 
 
 def test_the_sweep_is_not_made_for_nobody(clock: TickClock) -> None:
