@@ -2,7 +2,8 @@
 
 Run: python tests/benchmarks/anatomy.py
 Ratio: CPU time of `blame` over that of `cloudpickle.dumps`, protocol 5, median of 5 pairs in turns.
-The kinds marked with * were not looked at while the method was tuned.
+The kinds marked with * were not looked at while the method was tuned, but for the tree of dicts and
+the shared lists: their first figures led to changes.
 """
 
 from __future__ import annotations
