@@ -122,8 +122,9 @@ def test_a_cluster_without_this_package_is_seen_whole(outside_client: Client) ->
     for stage in ("dask.communicate.wire", "dask.schedule.order", "dask.dispatch.wire"):
         assert row(trace, stage).busy_ns > 0
     outsiders = [span for span in trace.spans if span.lane.startswith(("scheduler", "worker"))]
-    assert min(span.start_ns for span in outsiders) >= -MS
-    assert max(span.end_ns for span in outsiders) <= trace.wall_ns + MS
+    # A clock that is not ours is off by seconds; the guesses of a busy machine's workers, by 1 ms.
+    assert min(span.start_ns for span in outsiders) >= -20 * MS
+    assert max(span.end_ns for span in outsiders) <= trace.wall_ns + 20 * MS
 
 
 def test_a_worker_that_is_killed_spoils_nothing(tmp_path: Any) -> None:
