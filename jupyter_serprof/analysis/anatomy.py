@@ -4,45 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from jupyter_serprof.analysis.anatomy_culprit import Culprit, culprit
 from jupyter_serprof.model import Anatomy, Part
 from jupyter_serprof.model.units import format_bytes, format_count, format_share
 
-#: The walk to the culprit goes on into a part that has at least so much of what holds it.
-_MOST_OF_IT = 0.5
-#: A part with less of the whole is no culprit.
-_CULPRIT_SHARE = 0.3
 _NAMED = 4
+#: So many siblings are named one by one, if that is so short.
+_FEW, _SHORT = 2, 60
 _UNPICKLABLE = "unpicklable"
-
-
-def culprit(anatomy: Anatomy) -> Part | None:
-    """Return the innermost part that holds most of the bytes; None if there is no such part.
-
-    Notes
-    -----
-    From the root on into the largest part, as long as it has at least half of what holds it, and
-    once more where it still has 30 % of the whole.
-    """
-    if not anatomy.parts or not anatomy.parts[0].bytes:
-        return None
-    inside = parts_inside(anatomy)
-    at, total = 0, anatomy.parts[0].bytes
-    while inside[at]:
-        largest = max(inside[at], key=lambda index: anatomy.parts[index].bytes)
-        size = anatomy.parts[largest].bytes
-        if size < _CULPRIT_SHARE * total or size < _MOST_OF_IT * anatomy.parts[at].bytes:
-            break
-        at = largest
-    return anatomy.parts[at] if at else None
-
-
-def parts_inside(anatomy: Anatomy) -> list[list[int]]:
-    """Return for each part the indices of those directly in it."""
-    inside: list[list[int]] = [[] for _ in anatomy.parts]
-    for index, part in enumerate(anatomy.parts):
-        if part.parent >= 0:
-            inside[part.parent].append(index)
-    return inside
 
 
 def unpicklable_parts(anatomy: Anatomy) -> list[Part]:
@@ -59,14 +28,38 @@ def blame_sentence(anatomy: Anatomy) -> str:
         return f"{anatomy.name} cannot be pickled because of {named}{more}"
     if not anatomy.parts or not anatomy.total_bytes:
         return f"{anatomy.name}: nothing is known about its parts"
+    found = culprit(anatomy)
+    return _nobody(anatomy) if found is None else _accused(anatomy, found)
+
+
+def _accused(anatomy: Anatomy, found: Culprit) -> str:
     total = format_bytes(anatomy.total_bytes)
-    part = culprit(anatomy)
-    if part is None:
-        has_parts = len(anatomy.parts) > 1
-        return f"{anatomy.name} is {total} when pickled" + ": no part has most" * has_parts
-    share = format_share(part.bytes / anatomy.total_bytes, decimals=0)
-    kind = f"{format_count(part.count)} {part.kind}" if part.count > 1 else part.kind
-    return f"{part.path} is {share} of {total} ({kind})"
+    share = format_share(found.bytes / anatomy.total_bytes, decimals=0)
+    if found.count == 1:
+        return f"{found.path} is {share} of {total} ({found.kind})"
+    each = format_bytes(found.bytes / found.count)
+    about = "" if found.is_even else "about "
+    kind = "items" if found.kind == "mixed" else found.kind
+    said = f"{format_count(found.count)} {kind} at {_where(found)} are {share} of {total}"
+    return f"{said} ({about}{each} each)"
+
+
+def _where(found: Culprit) -> str:
+    """Return the paths of a few parts, of many what their paths have in common."""
+    paths = [part.path for part in found.parts]
+    few = " and ".join(paths)
+    return few if len(paths) <= _FEW and len(few) <= _SHORT else found.path
+
+
+def _nobody(anatomy: Anatomy) -> str:
+    """Say the size, and which part is the largest although it has not most."""
+    said = f"{anatomy.name} is {format_bytes(anatomy.total_bytes)} when pickled"
+    parts = [part for part in anatomy.parts if part.parent == 0]
+    if not parts:
+        return said
+    largest = max(parts, key=lambda part: part.bytes)
+    share = format_share(largest.bytes / anatomy.total_bytes, decimals=0)
+    return f"{said}: no part has most, the largest is {largest.path} with {share}"
 
 
 def blame_facts(anatomy: Anatomy) -> list[str]:

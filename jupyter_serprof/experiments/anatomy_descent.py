@@ -116,6 +116,19 @@ class Descent:
                 break
             if not (self._open_large() if self.error is None else self._open_holes()):
                 break
+        if self.error is None and (self.root.in_band_bytes or 0) > (self.in_band_bytes or 0):
+            self._whole_again()
+
+    def _whole_again(self) -> None:
+        """Measure the whole once more: the first pickle of an instance can add to its class.
+
+        That is the ``__slotnames__`` of ``copyreg``. What changes otherwise keeps its first size.
+        """
+        counter = self._counter()
+        size = counter.whole(self.root.value)
+        if size - counter.envelope_bytes == self.root.in_band_bytes:
+            self._take(counter, size)
+            self.plain_bytes = self._plain()
 
     def _counter(self, *, takes_buffers: bool = True) -> Counter:
         return Counter(
@@ -135,11 +148,12 @@ class Descent:
             self._opener = self._counter()
             self._measure_forgiving()
             return
-        if self.buffers:
-            counter = self._counter(takes_buffers=False)
-            self.plain_bytes = counter.whole(self.root.value)
-        else:
-            self.plain_bytes = self.in_band_bytes
+        self.plain_bytes = self._plain()
+
+    def _plain(self) -> int | None:
+        if not self.buffers:
+            return self.in_band_bytes
+        return self._counter(takes_buffers=False).whole(self.root.value)
 
     def _measure_whole(self) -> None:
         counter = self._counter()

@@ -118,6 +118,11 @@ class Counter:
         return self.sink.written_bytes
 
     @property
+    def envelope_bytes(self) -> int:
+        """What one pickle has besides its parts: PROTO, the headers of its frames, STOP."""
+        return _ENVELOPE_BYTES + _FRAME_BYTES * self.sink.frames
+
+    @property
     def has_small_memo(self) -> bool:
         """Tell whether reading the memo takes next to no time."""
         return sys.getsizeof(self.pickler) < _SMALL_MEMO_BYTES + _BUFFER_BYTES

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jupyter_serprof.analysis.anatomy import blame_sentence, parts_inside, unpicklable_parts
+from jupyter_serprof.analysis.anatomy import blame_sentence, unpicklable_parts
+from jupyter_serprof.analysis.anatomy_culprit import parts_inside
 from jupyter_serprof.model.units import format_count, format_share
 from jupyter_serprof.views.cells import Column, clean, clip, hang, side_by_side, table_width, wrap
 
@@ -17,6 +18,8 @@ _MOST_ROWS = 40
 _MOST_INSIDE = 8
 #: Smaller parts are told together.
 _SMALL_SHARE = 0.005
+#: Siblings of one type are opened once if their sizes differ by less.
+_ALIKE = 0.01
 _INDENT = "  "
 _PATHS = (44, 36, 28, 20, 12)
 _KINDS = (28, 20, 14)
@@ -98,8 +101,11 @@ def _add(  # noqa: PLR0913, PLR0917  (the state of a walk)
     order = sorted(inside[at], key=lambda index: _rank(anatomy.parts[index]))
     worth = [index for index in order if _is_worth(anatomy, inside, index, least)]
     shown = worth[:_MOST_INSIDE] if len(rows) < _MOST_ROWS else worth[:1]
-    for index in shown:
-        _add(anatomy, inside, index, depth + 1, least, rows)
+    for place, index in enumerate(shown):
+        if _is_told(anatomy, inside, index, shown[:place]):
+            rows.append(TreeRow(anatomy.parts[index].label, [anatomy.parts[index]], depth + 1))
+        else:
+            _add(anatomy, inside, index, depth + 1, least, rows)
     rest = [anatomy.parts[index] for index in order if index not in shown]
     if rest:
         count = format_count(sum(part.count for part in rest))
@@ -114,6 +120,16 @@ def _is_worth(anatomy: Anatomy, inside: list[list[int]], at: int, least: float) 
     part = anatomy.parts[at]
     is_large = part.bytes >= least and (part.bytes > 0 or not least)
     return is_large or part.state == _UNPICKLABLE or _holds_bad(anatomy, inside, at)
+
+
+def _is_told(anatomy: Anatomy, inside: list[list[int]], at: int, before: Sequence[int]) -> bool:
+    """Tell whether a sibling of the same type and size has shown what is inside."""
+    part = anatomy.parts[at]
+    alike = (anatomy.parts[one] for one in before)
+    return not _holds_bad(anatomy, inside, at) and any(
+        other.kind == part.kind and abs(other.bytes - part.bytes) <= _ALIKE * part.bytes
+        for other in alike
+    )
 
 
 def _holds_bad(anatomy: Anatomy, inside: list[list[int]], at: int) -> bool:

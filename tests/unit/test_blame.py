@@ -10,11 +10,13 @@ import time
 import types
 from typing import TYPE_CHECKING, Any, NoReturn
 
+import cloudpickle
 import numpy as np
 import pytest
 from anatomy_samples import Estimator, Model, frame, function
 
-from jupyter_serprof.analysis.anatomy import blame_sentence, culprit
+from jupyter_serprof.analysis.anatomy import blame_sentence
+from jupyter_serprof.analysis.anatomy_culprit import culprit
 from jupyter_serprof.api import blame
 from jupyter_serprof.experiments import blame_recording
 from jupyter_serprof.experiments.blame import Blame, unwrapped
@@ -37,6 +39,90 @@ def part_of(anatomy: Anatomy, path: str) -> Part:
 def unpicklable(anatomy: Anatomy) -> dict[str, str]:
     """Return path and note of what cannot be pickled."""
     return {part.path: part.note for part in anatomy.parts if part.state == "unpicklable"}
+
+
+# Who is to blame
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        (
+            {f"k{i}": np.zeros(10_000) for i in range(8)},
+            "8 ndarray float64 (10000,) at x[*] are 100 % of 640 kB (80.0 kB each)",
+        ),
+        (
+            Model(layers=[Model(w=np.zeros(10_000), b=np.zeros(10)) for _ in range(12)], name="m"),
+            "12 ndarray float64 (10000,) at x.layers[*].w are 100 % of 962 kB (80.0 kB each)",
+        ),
+        (
+            {i: {j: np.zeros(5_000) for j in "abc"} for i in range(6)},
+            "18 ndarray float64 (5000,) at x[*][*] are 100 % of 720 kB (40.0 kB each)",
+        ),
+        (
+            {"a": np.zeros(10_000), "b": np.zeros(7_000), "c": "small"},
+            '2 ndarray float64 at x["a"] and x["b"] are 100 % of 136 kB (about 68.1 kB each)',
+        ),
+        ([{"a": i} for i in range(5_000)], "5,000 dict at x[0..4,999] are 100 % of"),
+        (
+            {f"k{i}": np.zeros(10 if i else 10_000) for i in range(8)},
+            'x["k0"] is 99 % of 80.8 kB (ndarray float64 (10000,))',
+        ),
+        (
+            {"a": np.zeros(10_000), "b": np.zeros(10_000, "i4"), "c": "t" * 50_000},
+            'no part has most, the largest is x["a"] with 47 %',
+        ),
+    ],
+    ids=["dict", "layers", "nested", "two", "run", "one", "nobody"],
+)
+def test_siblings_that_are_equally_to_blame_are_told_together(value: object, said: str) -> None:
+    """What a user would call the culprit, not one of twelve equal layers."""
+    # when
+    anatomy = blame(value, "x")
+
+    # then
+    assert said in blame_sentence(anatomy)
+
+
+def test_two_siblings_are_named() -> None:
+    """A star would say less than their paths."""
+    # given
+    value = {"train": np.zeros(10_000), "test": np.zeros(10_000), "name": "x"}
+
+    # when
+    anatomy = blame(value, "x")
+
+    # then
+    assert ' at x["train"] and x["test"] are 100 % of 160 kB' in blame_sentence(anatomy)
+
+
+def test_an_object_that_is_held_several_times_is_no_group() -> None:
+    """Its bytes are written once, so it stands alone, and the share never exceeds the whole."""
+    # given
+    shared = np.zeros(10_000)
+
+    # when
+    anatomy = blame({"a": shared, "b": shared, "c": [shared]}, "x")
+
+    # then
+    found = culprit(anatomy)
+    assert found is not None
+    assert (found.path, found.count, found.bytes) == ('x["a"]', 1, part_of(anatomy, 'x["a"]').bytes)
+
+
+def test_a_group_has_exactly_the_bytes_of_its_parts() -> None:
+    """Small siblings are not meant, and nothing is counted twice."""
+    # given
+    value = {f"k{i}": np.zeros(10_000 + i if i < 5 else 20) for i in range(9)}
+
+    # when
+    found = culprit(blame(value, "x"))
+
+    # then
+    assert found is not None
+    assert [part.label for part in found.parts] == [f'["k{i}"]' for i in range(5)]
+    assert found.bytes == sum(part.bytes for part in found.parts)
+    assert found.count == 5
 
 
 # Names
@@ -353,6 +439,29 @@ def test_objects_that_cannot_be_compared_are_no_matter() -> None:
     # then
     assert sum(part.self_bytes for part in anatomy.parts) == anatomy.in_band_bytes
     assert unpicklable(anatomy) == {}
+
+
+def test_a_class_of_the_notebook_has_one_size() -> None:
+    """Its first pickle leaves ``__slotnames__`` in the class: no size that changes for ever."""
+
+    # given
+    class Layer:
+        def __init__(self) -> None:
+            self.w = [1.5] * 500
+
+    class Net:
+        def __init__(self) -> None:
+            self.layers = [Layer(), Layer()]
+
+    net = Net()
+
+    # when
+    anatomy = blame(net, "net")
+
+    # then
+    assert anatomy.notes == ()
+    assert anatomy.plain_bytes == len(cloudpickle.dumps(net, protocol=5))
+    assert sum(part.self_bytes for part in anatomy.parts) == anatomy.in_band_bytes
 
 
 def test_a_reducer_that_changes_its_answer_is_said() -> None:

@@ -61,6 +61,22 @@ def test_what_cannot_be_pickled_comes_before_everything() -> None:
     assert lines[4].split()[:3] == [".lock", "dict,", "unpicklable"]
 
 
+def test_of_equal_siblings_only_the_first_is_opened() -> None:
+    """Twelve layers are not twelve times the same lines; what differs is shown."""
+    # given
+    layers = [part(f"[{i}]", 0, 1_000) for i in range(6)]
+    inside = [part(".w", 1 + i, 900) for i in range(6)]
+    odd = [part(".odd", 0, 2_000), part(".v", 13, 1_900)]
+    found = anatomy(*layers, *inside, *odd)
+
+    # when
+    lines = anatomy_lines(found, 100)
+
+    # then
+    paths = [line.split()[0] for line in lines[2:]]
+    assert paths == ["x", ".odd", ".v", "[0]", ".w", "[1]", "[2]", "[3]", "[4]", "[5]"]
+
+
 def test_states_counts_and_notes_are_told() -> None:
     """Shared references, parts that were not opened, views, and what is to know about the whole."""
     # given
