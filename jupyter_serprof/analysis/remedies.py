@@ -1,4 +1,4 @@
-"""Remedies that can be tried: which rule each belongs to, what to paste, and what a trial says.
+"""What a trial of a remedy says: its gain, the stage that shrinks, and the finding.
 
 A trial is a number of pairs: the way it goes now and the remedy, side by side, in turns. The gain
 is the ratio of their times with its 95 % interval; where the interval contains 1, nothing is told.
@@ -12,164 +12,12 @@ from dataclasses import dataclass, field
 from statistics import median
 
 from jupyter_serprof.analysis.compare_statistics import paired_shift
+from jupyter_serprof.analysis.remedy_table import REMEDIES, pasted
 from jupyter_serprof.model import Finding, stage
 from jupyter_serprof.model.trace import Scalar
 from jupyter_serprof.model.units import format_bytes, format_count, format_ns, format_ratio
 
-#: Stands for the variable in what is to be pasted.
-NAME = "NAME"
-_PLACEHOLDER = "a"
 _FINDINGS = ("faster", "unsure", "slower")
-
-
-@dataclass(frozen=True, slots=True)
-class Remedy:
-    """A remedy with a mechanical transformation.
-
-    Attributes
-    ----------
-    rule
-        The rule whose finding it answers.
-    cause
-        What is the matter, a sentence without the name of the variable.
-    code
-        A line to paste; `NAME` stands for the variable.
-    """
-
-    key: str
-    title: str
-    rule: str
-    cause: str
-    code: str
-
-
-_ALL = (
-    Remedy(
-        "out-of-band",
-        "out-of-band buffers",
-        "pickle.in-band-copy",
-        "its buffers are copied into the pickle; out-of-band they are handed over",
-        "buffers = []; data = pickle.dumps(NAME, protocol=5, buffer_callback=buffers.append)   "
-        "# Ray and Dask do so by themselves",
-    ),
-    Remedy(
-        "contiguous",
-        "contiguous copy, once",
-        "pickle.in-band-copy",
-        "it is not contiguous: every pickle gathers its elements first",
-        "NAME = np.ascontiguousarray(NAME)   # once, before it is sent",
-    ),
-    Remedy(
-        "contiguous-out-of-band",
-        "contiguous once, out-of-band",
-        "pickle.in-band-copy",
-        "it is not contiguous, so its buffers cannot be handed over",
-        "NAME = np.ascontiguousarray(NAME)   # once; then out-of-band, as Ray and Dask send it",
-    ),
-    Remedy(
-        "reused-buffer",
-        "one buffer, used again",
-        "pickle.fresh-buffers",
-        "every pickle of it is written into new pages",
-        "buffer = io.BytesIO()   # keep it; each time: buffer.seek(0); "
-        "pickle.Pickler(buffer, protocol=5).dump(NAME)",
-    ),
-    Remedy(
-        "protocol-5",
-        "protocol 5",
-        "pickle.protocol-4",
-        "protocol 4 copies its arrays twice",
-        "data = pickle.dumps(NAME, protocol=5)   # the default is still 4 before Python 3.14",
-    ),
-    Remedy(
-        "put-once",
-        "ray.put once, pass the reference",
-        "ray.same-object",
-        "each task that is given it stores it anew",
-        "ref = ray.put(NAME)   # once; then f.remote(ref) instead of f.remote(NAME)",
-    ),
-    Remedy(
-        "array",
-        "one array instead of numbers",
-        "pickle.small-objects",
-        "each of its numbers is an object of its own",
-        "NAME = np.array(NAME)   # NAME.tolist() goes back",
-    ),
-    Remedy(
-        "dtype",
-        "a fixed dtype instead of objects",
-        "pickle.small-objects",
-        "its elements are Python objects although one dtype holds them all",
-        "NAME = np.array(NAME.tolist())   # NAME.astype(object) goes back",
-    ),
-    Remedy(
-        "stacked",
-        "one stacked array",
-        "pickle.small-objects",
-        "its arrays have one shape and one dtype, and each is pickled by itself",
-        "NAME = np.stack(NAME)   # list(NAME) goes back, without copies",
-    ),
-    Remedy(
-        "columns",
-        "columns instead of rows",
-        "pickle.small-objects",
-        "each of its rows is a dict, with every key and value an object",
-        "NAME = {key: np.array([row[key] for row in NAME]) for key in NAME[0]}   "
-        "# numbers as arrays; texts stay lists",
-    ),
-    Remedy(
-        "arrow-strings",
-        "an Arrow array of strings",
-        "pickle.small-objects",
-        "each of its texts is an object of its own",
-        "NAME = pa.array(NAME)   # NAME.to_pylist() goes back",
-    ),
-    Remedy(
-        "str",
-        "dtype str instead of objects",
-        "pickle.small-objects",
-        "its texts are Python objects, pickled one by one",
-        'NAME = NAME.astype("str")   # of a data frame: only its object columns; the dtype changes',
-    ),
-    Remedy(
-        "category",
-        "categorical texts",
-        "pickle.small-objects",
-        "its texts repeat: few of them are different",
-        'NAME = NAME.astype("category")   # of a data frame: only such columns; the dtype changes',
-    ),
-    Remedy(
-        "lz4",
-        "lz4 for the link",
-        "network.slow-link",
-        "the link is slower than compression",
-        "data = lz4.frame.compress(pickle.dumps(NAME, protocol=5))   # Dask: "
-        'dask.config.set({"distributed.comm.compression": "lz4"})',
-    ),
-    Remedy(
-        "zstd",
-        "zstd for the link",
-        "network.slow-link",
-        "the link is slower than compression",
-        "data = zstandard.compress(pickle.dumps(NAME, protocol=5), 1)   # Dask: "
-        'dask.config.set({"distributed.comm.compression": "zstd"})',
-    ),
-    Remedy(
-        "dask-delayed",
-        "one key of the graph",
-        "dask.large-object",
-        "a large object is embedded in its tasks, and travels with each of them",
-        "value = dask.delayed(value)   # one key of the graph, to which all tasks refer",
-    ),
-    Remedy(
-        "dask-scatter",
-        "scattered, broadcast",
-        "dask.large-object",
-        "a large object is embedded in its tasks, and travels with each of them",
-        "value = client.scatter(value, broadcast=True)   # once; tasks then carry its key only",
-    ),
-)
-REMEDIES: Mapping[str, Remedy] = {entry.key: entry for entry in _ALL}
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,6 +36,12 @@ class Trial:
         What is paid once: the conversion, the put.
     changes
         What comes back otherwise, in words.
+    again_ns
+        What whoever reads the result pays again, for each result.
+    evidence
+        What else the finding holds.
+    cause, code
+        Of this very trial, where the table of remedies does not know better.
     """
 
     key: str
@@ -198,8 +52,10 @@ class Trial:
     equal: bool | None = None
     prepare_ns: int | None = None
     changes: tuple[str, ...] = ()
-    #: What the remedy belongs to, and what is pasted, where the table does not know better.
+    again_ns: int | None = None
     evidence: Mapping[str, Scalar] = field(default_factory=dict)
+    cause: str = ""
+    code: str = ""
 
     @property
     def pairs(self) -> int:
@@ -284,7 +140,29 @@ def notes_of(trial: Trial) -> tuple[str, ...]:
         notes.append(f"{stage(key).title} shrinks from {format_ns(before)} to {format_ns(after)}")
     if trial.prepare_ns is not None:
         notes.append(_once_text(trial))
+    if trial.again_ns is not None and trial.equal is not False:
+        notes.append(_again_text(trial))
     return (*notes, *trial.changes)
+
+
+def _again_text(trial: Trial) -> str:
+    again = f"computed again where it is read, in {format_ns(trial.again_ns)} for each copy"
+    saved_ns = saved_of(trial)
+    if saved_ns <= 0:
+        return f"{again}, which is not in the gain"
+    than = "less" if pays_if_read(trial) else "more"
+    who = "all copies gain" if pays_if_read(trial) else "only copies that do not read it gain"
+    return f"{again}: {than} than the {format_ns(saved_ns)} that a trip saves, so {who}"
+
+
+def saved_of(trial: Trial) -> int:
+    """Return what a trip saves, ns, between the medians; below 0 where it takes longer."""
+    return round(median(trial.before_ns) - median(trial.after_ns)) if trial.pairs else 0
+
+
+def pays_if_read(trial: Trial) -> bool:
+    """Tell whether a trip saves more than computing again costs."""
+    return trial.again_ns is None or trial.again_ns < saved_of(trial)
 
 
 def _once_text(trial: Trial) -> str:
@@ -302,7 +180,7 @@ def sends_to_pay(trial: Trial) -> int | None:
     gain = gain_of(trial)
     if gain is None or gain.verdict != "faster" or trial.prepare_ns is None:
         return None
-    saved_ns = median(trial.before_ns) - median(trial.after_ns)
+    saved_ns = saved_of(trial)
     return max(1, math.ceil(trial.prepare_ns / saved_ns)) if saved_ns > 0 else None
 
 
@@ -324,12 +202,8 @@ def measured_of(trial: Trial) -> Mapping[str, Scalar]:
         "stage_before_ns": trial.before_stages.get(key),
         "stage_after_ns": trial.after_stages.get(key, 0) if key else None,
         "prepare_ns": trial.prepare_ns,
+        **({} if trial.again_ns is None else {"again_ns": trial.again_ns}),
     }
-
-
-def pasted(code: str, name: str) -> str:
-    """Return the line with the name of the variable; an expression is called ``a``."""
-    return code.replace(NAME, name if name.isidentifier() else _PLACEHOLDER)
 
 
 def finding_of(trial: Trial, name: str) -> Finding | None:
@@ -339,10 +213,10 @@ def finding_of(trial: Trial, name: str) -> Finding | None:
         return None
     return Finding(
         remedy.rule,
-        "warn",
-        f"{name}: {remedy.cause}",
+        "warn" if pays_if_read(trial) else "info",
+        f"{name}: {trial.cause or remedy.cause}",
         {"remedy": trial.key, **trial.evidence, "changes": "; ".join(trial.changes) or None},
-        pasted(remedy.code, name),
+        trial.code or pasted(remedy.code, name),
         gain=gain.value,
         measured=measured_of(trial),
     )

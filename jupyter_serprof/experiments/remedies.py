@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
@@ -19,11 +19,18 @@ from jupyter_serprof.experiments.differences import Witness, differences
 from jupyter_serprof.experiments.equality import same_value
 from jupyter_serprof.experiments.outcome import pickled_bytes
 from jupyter_serprof.experiments.progress import Progress
+from jupyter_serprof.experiments.remedies_cache import Reducer, Verdict, drops_of
 from jupyter_serprof.experiments.remedies_document import Tried, document_of
 from jupyter_serprof.experiments.remedies_hints import hints_of
 from jupyter_serprof.experiments.remedies_ray import RayWay, is_running
 from jupyter_serprof.experiments.remedies_values import Form, forms_of
-from jupyter_serprof.experiments.remedies_ways import Block, PickleWay, Trip, codecs
+from jupyter_serprof.experiments.remedies_ways import (
+    Block,
+    PickleWay,
+    Trip,
+    codecs,
+    private_pickler,
+)
 from jupyter_serprof.experiments.split_picklers import Nowhere
 from jupyter_serprof.model import Finding, Sweep, UsageError
 from jupyter_serprof.model.units import format_bytes
@@ -48,7 +55,8 @@ Send = Callable[[object], Trip]
 class Candidate:
     """A remedy that applies: both ways, and the form that the second one sends.
 
-    ``form`` is None where the value itself is sent.
+    ``form`` is None where the value itself is sent; ``check`` where what came back is to be equal
+    as it is. ``told`` are fields of the trial that the table of remedies does not know.
     """
 
     key: str
@@ -56,6 +64,8 @@ class Candidate:
     after: Send
     form: Form | None = None
     baseline: str = ""
+    told: Mapping[str, Any] = field(default_factory=dict)
+    check: Callable[[object, object], Verdict] | None = None
     prepare_ns: Callable[[], int | None] = field(default=lambda: None)
     end: Callable[[], None] = field(default=lambda: None)
 
@@ -206,7 +216,34 @@ class Tryout:
                 found.append(pair(both.key, after=self._way(out_of_band=True).send, form=both))
         for key, codec in codecs().items() if self._link else ():
             found.append(pair(key, after=self._way(codec=codec).send))
-        return found + self._ray_candidates()
+        return found + self._cache_candidates(pair) + self._ray_candidates()
+
+    def _cache_candidates(self, pair: Callable[..., Candidate]) -> list[Candidate]:
+        """Leave caches out, as a ``__getstate__`` would: in picklers of our own."""
+        protocol = 4 if self._now == "pickle4" else 5
+
+        def private(reducers: Mapping[type, Reducer]) -> Any:  # noqa: ANN401  (a class of picklers)
+            return private_pickler(reducers, by_value=self._now == "cloudpickle")
+
+        def size_of(reducers: Mapping[type, Reducer]) -> int | None:
+            sink = Nowhere()
+            try:
+                private(reducers)(sink, protocol=protocol).dump(self._value)
+            except Exception:  # noqa: BLE001  (it was pickled a moment ago; the trial is extra)
+                return None
+            return sink.size_bytes
+
+        return [
+            pair(
+                drop.key,
+                after=self._way(
+                    protocol=protocol, private=private({drop.kind: drop.reducer(protocol)})
+                ).send,
+                check=drop.check,
+                told=drop.told(self._value),
+            )
+            for drop in drops_of(self._value, size_of)
+        ]
 
     def _ray_candidates(self) -> list[Candidate]:
         if not is_running() or self._value is None:
@@ -263,7 +300,8 @@ def _run_trial(
         sent, prepare_ns = _made(candidate.form, deadline)
     first, after = candidate.before(value), candidate.after(sent)
     tried.cold = _emptied(first), _emptied(after)
-    equal, changes = _checked(value, after.result, candidate.form)
+    verdict = _checked(value, after.result, candidate)
+    equal, changes = verdict.equal, verdict.changes
     if not witness.is_unchanged(value):
         equal, changes = False, (*changes, "the trip changed the value itself")
     del first
@@ -273,6 +311,8 @@ def _run_trial(
         equal=equal,
         changes=changes,
         prepare_ns=prepare_ns if prepared is None else prepared,
+        again_ns=verdict.again_ns,
+        **candidate.told,
     )
     cold_ns = after.wall_ns
     del after
@@ -312,19 +352,17 @@ def _emptied(trip: Trip) -> Trip:
     return trip._replace(result=None)
 
 
-def _checked(
-    value: object,
-    result: object,
-    form: Form | None,
-) -> tuple[bool | None, tuple[str, ...]]:
+def _checked(value: object, result: object, candidate: Candidate) -> Verdict:
     """Tell whether what came back is, on the way back, what was sent; and what is otherwise."""
-    changed = differences(value, result)
+    if candidate.check is not None:
+        return candidate.check(value, result)
+    changed, form = tuple(differences(value, result)), candidate.form
     if form is None or form.back is None:
-        return same_value(value, result), tuple(changed)
+        return Verdict(same_value(value, result), changed)
     try:
-        return same_value(value, form.back(result)), tuple(changed)
+        return Verdict(same_value(value, form.back(result)), changed)
     except Exception as error:  # noqa: BLE001  (a form that does not come back is not equal)
-        return False, (*changed, f"there is no way back: {told(error)}")
+        return Verdict(equal=False, changes=(*changed, f"there is no way back: {told(error)}"))
 
 
 def _needs_value(value: object) -> bool:

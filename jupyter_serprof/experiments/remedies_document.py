@@ -8,7 +8,6 @@ from statistics import median
 
 from jupyter_serprof.analysis import analyse
 from jupyter_serprof.analysis.remedies import (
-    REMEDIES,
     Trial,
     finding_of,
     gain_of,
@@ -16,6 +15,7 @@ from jupyter_serprof.analysis.remedies import (
     notes_of,
     ranked,
 )
+from jupyter_serprof.analysis.remedy_table import REMEDIES
 from jupyter_serprof.capture.environment import describe_environment, producer
 from jupyter_serprof.experiments.points import lean
 from jupyter_serprof.experiments.remedies_ways import Trip

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import functools
-import re
 import types
 from collections.abc import Iterator
 
 from jupyter_serprof.experiments.outcome import pickled_bytes
+from jupyter_serprof.experiments.remedies_cache import (
+    WORTH_BYTES,
+    WORTH_SHARE,
+    attributes_of,
+    is_kept,
+    leaves_state_to_object,
+    looks_like_cache,
+)
 from jupyter_serprof.model import Finding
 from jupyter_serprof.model.sizes import size_bytes
 from jupyter_serprof.model.units import format_bytes
 
-#: Names that people give to what can be computed again.
-_CACHE = re.compile(r"(^|_)(cache|cached|memo|memoized|lru)(_|$|s$)", re.IGNORECASE)
-_WORTH_BYTES = 10_000
-_WORTH_SHARE = 0.1
 _ATTRIBUTES = 200
 _CAPTURED_BYTES = 1_000_000
 
@@ -30,34 +32,26 @@ def hints_of(value: object, name: str, plain_bytes: int) -> Iterator[Finding]:
 
 
 def _caches(value: object, name: str, plain_bytes: int) -> Iterator[Finding]:
-    """Find attributes that look like caches: dropping them is for the class to say."""
-    attributes = getattr(value, "__dict__", None)
-    if not isinstance(attributes, dict) or isinstance(value, type | types.FunctionType):
+    """Find caches of a class whose ``__setstate__`` may need them; all others are tried."""
+    kind = type(value)
+    if not leaves_state_to_object(kind) or not hasattr(kind, "__setstate__"):
         return
-    if hasattr(type(value), "__setstate__") or "__getstate__" in vars(type(value)):
-        return  # the class has a say already
-    for key, part in list(attributes.items())[:_ATTRIBUTES]:
-        if not _is_cache(value, str(key)):
+    for key, part in list(attributes_of(value).items())[:_ATTRIBUTES]:
+        if not (is_kept(kind, key) or looks_like_cache(key)):
             continue
         size = pickled_bytes(part) or 0
-        if size >= max(_WORTH_BYTES, _WORTH_SHARE * plain_bytes):
-            yield _cache_finding(name, str(key), size, plain_bytes)
+        if size >= max(WORTH_BYTES, WORTH_SHARE * plain_bytes):
+            yield _cache_finding(name, kind.__name__, key, size, plain_bytes)
 
 
-def _is_cache(value: object, key: str) -> bool:
-    """Tell by the name, or because a ``cached_property`` keeps its value there."""
-    kept = getattr(type(value), key, None)
-    return isinstance(kept, functools.cached_property) or bool(_CACHE.search(key))
-
-
-def _cache_finding(name: str, key: str, size: int, plain_bytes: int) -> Finding:
+def _cache_finding(name: str, kind: str, key: str, size: int, plain_bytes: int) -> Finding:
     return Finding(
         "pickle.cache-travels",
         "info",
         f"{name}.{key} looks like a cache and takes {format_bytes(size)} of the pickle's "
-        f"{format_bytes(plain_bytes)}. Not tried: only the class knows whether it can do without",
+        f"{format_bytes(plain_bytes)}. Not tried: {kind}.__setstate__ may need it",
         {"attribute": key, "size_bytes": size, "total_bytes": plain_bytes},
-        f"__getstate__ = lambda self: {{**vars(self), {key!r}: None}}   # in the class; not tried",
+        f"{kind}.__getstate__ = lambda self: {{**vars(self), {key!r}: None}}   # not tried",
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import functools
 import math
 import pickle
 import threading
@@ -16,7 +15,6 @@ import pandas as pd
 import pytest
 
 from jupyter_serprof.analysis.remedies import (
-    REMEDIES,
     Gain,
     Trial,
     finding_of,
@@ -24,11 +22,11 @@ from jupyter_serprof.analysis.remedies import (
     headline,
     interval_text,
     notes_of,
-    pasted,
     ranked,
     sends_to_pay,
     shrinking_stage,
 )
+from jupyter_serprof.analysis.remedy_table import REMEDIES, pasted
 from jupyter_serprof.api import try_remedies
 from jupyter_serprof.experiments import remedies as tried_values
 from jupyter_serprof.experiments.remedies import Candidate, Tryout, _made, _run_trial
@@ -464,42 +462,6 @@ def test_the_block_gives_back_what_was_moved_into_it() -> None:
 
 
 # What is only suggested
-
-
-class Model:
-    """An object that keeps what it can compute again."""
-
-    def __init__(self) -> None:
-        self.weights = [0.5] * 10
-        self._cache = list(range(50_000))
-
-    @functools.cached_property
-    def table(self) -> bytes:
-        return b"x" * 500_000
-
-
-class Polite(Model):
-    """One whose class has a say in what travels."""
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {"weights": self.weights}
-
-
-def test_a_cache_that_travels_is_suggested_and_not_tried() -> None:
-    """By its name, or because it is a cached_property; a class with __getstate__ is left alone."""
-    # given
-    model, polite = Model(), Polite()
-    assert model.table
-
-    # when
-    hints = list(hints_of(model, "m", 600_000))
-
-    # then
-    assert [hint.evidence["attribute"] for hint in hints] == ["_cache", "table"]
-    assert all(hint.gain is None and "Not tried" in hint.title for hint in hints)
-    assert list(hints_of(polite, "m", 600_000)) == []
-    assert list(hints_of(SimpleNamespace(cache=b"tiny"), "m", 600_000)) == []
-    ast.parse(hints[0].remedy)
 
 
 def test_a_captured_array_is_suggested() -> None:

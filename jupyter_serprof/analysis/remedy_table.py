@@ -1,0 +1,179 @@
+"""The remedies that can be tried: which rule each belongs to, and what to paste."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+#: Stands for the variable in what is to be pasted.
+NAME = "NAME"
+_PLACEHOLDER = "a"
+
+
+@dataclass(frozen=True, slots=True)
+class Remedy:
+    """A remedy with a mechanical transformation.
+
+    Attributes
+    ----------
+    rule
+        The rule whose finding it answers.
+    cause
+        What is the matter, a sentence without the name of the variable.
+    code
+        A line to paste; `NAME` stands for the variable.
+    """
+
+    key: str
+    title: str
+    rule: str
+    cause: str
+    code: str
+
+
+_ALL = (
+    Remedy(
+        "out-of-band",
+        "out-of-band buffers",
+        "pickle.in-band-copy",
+        "its buffers are copied into the pickle; out-of-band they are handed over",
+        "buffers = []; data = pickle.dumps(NAME, protocol=5, buffer_callback=buffers.append)   "
+        "# Ray and Dask do so by themselves",
+    ),
+    Remedy(
+        "contiguous",
+        "contiguous copy, once",
+        "pickle.in-band-copy",
+        "it is not contiguous: every pickle gathers its elements first",
+        "NAME = np.ascontiguousarray(NAME)   # once, before it is sent",
+    ),
+    Remedy(
+        "contiguous-out-of-band",
+        "contiguous once, out-of-band",
+        "pickle.in-band-copy",
+        "it is not contiguous, so its buffers cannot be handed over",
+        "NAME = np.ascontiguousarray(NAME)   # once; then out-of-band, as Ray and Dask send it",
+    ),
+    Remedy(
+        "reused-buffer",
+        "one buffer, used again",
+        "pickle.fresh-buffers",
+        "every pickle of it is written into new pages",
+        "buffer = io.BytesIO()   # keep it; each time: buffer.seek(0); "
+        "pickle.Pickler(buffer, protocol=5).dump(NAME)",
+    ),
+    Remedy(
+        "protocol-5",
+        "protocol 5",
+        "pickle.protocol-4",
+        "protocol 4 copies its arrays twice",
+        "data = pickle.dumps(NAME, protocol=5)   # the default is still 4 before Python 3.14",
+    ),
+    Remedy(
+        "put-once",
+        "ray.put once, pass the reference",
+        "ray.same-object",
+        "each task that is given it stores it anew",
+        "ref = ray.put(NAME)   # once; then f.remote(ref) instead of f.remote(NAME)",
+    ),
+    Remedy(
+        "array",
+        "one array instead of numbers",
+        "pickle.small-objects",
+        "each of its numbers is an object of its own",
+        "NAME = np.array(NAME)   # NAME.tolist() goes back",
+    ),
+    Remedy(
+        "dtype",
+        "a fixed dtype instead of objects",
+        "pickle.small-objects",
+        "its elements are Python objects although one dtype holds them all",
+        "NAME = np.array(NAME.tolist())   # NAME.astype(object) goes back",
+    ),
+    Remedy(
+        "stacked",
+        "one stacked array",
+        "pickle.small-objects",
+        "its arrays have one shape and one dtype, and each is pickled by itself",
+        "NAME = np.stack(NAME)   # list(NAME) goes back, without copies",
+    ),
+    Remedy(
+        "columns",
+        "columns instead of rows",
+        "pickle.small-objects",
+        "each of its rows is a dict, with every key and value an object",
+        "NAME = {key: np.array([row[key] for row in NAME]) for key in NAME[0]}   "
+        "# numbers as arrays; texts stay lists",
+    ),
+    Remedy(
+        "arrow-strings",
+        "an Arrow array of strings",
+        "pickle.small-objects",
+        "each of its texts is an object of its own",
+        "NAME = pa.array(NAME)   # NAME.to_pylist() goes back",
+    ),
+    Remedy(
+        "str",
+        "dtype str instead of objects",
+        "pickle.small-objects",
+        "its texts are Python objects, pickled one by one",
+        'NAME = NAME.astype("str")   # of a data frame: only its object columns; the dtype changes',
+    ),
+    Remedy(
+        "category",
+        "categorical texts",
+        "pickle.small-objects",
+        "its texts repeat: few of them are different",
+        'NAME = NAME.astype("category")   # of a data frame: only such columns; the dtype changes',
+    ),
+    Remedy(
+        "lz4",
+        "lz4 for the link",
+        "network.slow-link",
+        "the link is slower than compression",
+        "data = lz4.frame.compress(pickle.dumps(NAME, protocol=5))   # Dask: "
+        'dask.config.set({"distributed.comm.compression": "lz4"})',
+    ),
+    Remedy(
+        "zstd",
+        "zstd for the link",
+        "network.slow-link",
+        "the link is slower than compression",
+        "data = zstandard.compress(pickle.dumps(NAME, protocol=5), 1)   # Dask: "
+        'dask.config.set({"distributed.comm.compression": "zstd"})',
+    ),
+    Remedy(
+        "drop-cached-property",
+        "without cached properties",
+        "pickle.cache-travels",
+        "what it can compute again travels with it",
+        "# a __getstate__ in the class of NAME that leaves it out",
+    ),
+    Remedy(
+        "drop-cache",
+        "without its cache",
+        "pickle.cache-travels",
+        "what looks like a cache travels with it",
+        "# a __getstate__ in the class of NAME that leaves it out",
+    ),
+    Remedy(
+        "dask-delayed",
+        "one key of the graph",
+        "dask.large-object",
+        "a large object is embedded in its tasks, and travels with each of them",
+        "value = dask.delayed(value)   # one key of the graph, to which all tasks refer",
+    ),
+    Remedy(
+        "dask-scatter",
+        "scattered, broadcast",
+        "dask.large-object",
+        "a large object is embedded in its tasks, and travels with each of them",
+        "value = client.scatter(value, broadcast=True)   # once; tasks then carry its key only",
+    ),
+)
+REMEDIES: Mapping[str, Remedy] = {entry.key: entry for entry in _ALL}
+
+
+def pasted(code: str, name: str) -> str:
+    """Return the line with the name of the variable; an expression is called ``a``."""
+    return code.replace(NAME, name if name.isidentifier() else _PLACEHOLDER)
