@@ -92,7 +92,8 @@ def culprit(anatomy: Anatomy) -> Culprit | None:
         if chosen is None or chosen.bytes < _CULPRIT_SHARE * root.bytes:
             return found if at != [0] else None
         found = chosen
-        at = [index for index in indices if anatomy.parts[index] in chosen.parts]
+        meant = set(map(id, chosen.parts))
+        at = [index for index in indices if id(anatomy.parts[index]) in meant]
 
 
 def parts_inside(anatomy: Anatomy) -> list[list[int]]:
@@ -110,8 +111,9 @@ def _under_one_name(parts: Sequence[Part], holder: Culprit) -> Culprit | None:
     if not named:
         return None
     most = max(named, key=_bytes)
-    rivals = (one for one in named if one is not most and _is_alike(one[0], most[0]))
-    if any(_bytes(one) > _RIVAL * _bytes(most) for one in rivals):
+    least = _RIVAL * _bytes(most)
+    others = (one for one in named if one is not most and _is_alike(one[0], most[0]))
+    if any(_bytes(one) > least for one in others):
         return None
     return _culprit(most, holder)
 

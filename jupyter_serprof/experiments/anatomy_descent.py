@@ -16,6 +16,7 @@ import statistics
 import time
 from collections import deque
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 from jupyter_serprof.capture.collector import paused_collector
@@ -125,10 +126,11 @@ class Descent:
         That is the ``__slotnames__`` of ``copyreg``. What changes otherwise keeps its first size.
         """
         counter = self._counter()
-        size = counter.whole(self.root.value)
-        if size - counter.envelope_bytes == self.root.in_band_bytes:
-            self._take(counter, size)
-            self.plain_bytes = self._plain()
+        with suppress(Exception):  # a reducer that has had enough
+            size = counter.whole(self.root.value)
+            if size - counter.envelope_bytes == self.root.in_band_bytes:
+                self._take(counter, size)
+                self.plain_bytes = self._plain()
 
     def _counter(self, *, takes_buffers: bool = True) -> Counter:
         return Counter(

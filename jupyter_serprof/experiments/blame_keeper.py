@@ -1,17 +1,19 @@
-"""The largest values that cross while a recording runs, kept until they are opened."""
+"""The largest different values that cross while a recording runs, kept until they are opened."""
 
 from __future__ import annotations
 
 import sys
+import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from jupyter_serprof.capture.hook import Hook
 from jupyter_serprof.capture.patching import Subscription, arm, remove_all
 from jupyter_serprof.capture.point import Point, Record
+from jupyter_serprof.experiments.blame_payload import Payload, payloads
 from jupyter_serprof.probes.cloudpickle import pickle_points
 from jupyter_serprof.probes.ray_driver import driver_points
 
@@ -21,8 +23,41 @@ _PICKLES = ("pickle", "cloudpickle")
 _RAY = ("SerializationContext.serialize", "Manager.export", "Manager.export_actor_class")
 
 
+@dataclass(frozen=True, slots=True)
+class Crossed:
+    """An object that was pickled, once or again and again.
+
+    Attributes
+    ----------
+    value, holder
+        The object, and the outermost object of the user that it was first met in.
+    size_bytes
+        Of the largest of its pickles.
+    count
+        How often it was pickled.
+    total_bytes
+        Of all its pickles; None if it was pickled as a part of something else.
+    """
+
+    value: object
+    holder: object
+    size_bytes: int
+    count: int = 1
+    total_bytes: int | None = None
+
+    def again(self, other: Crossed) -> Crossed:
+        """Return both times as one."""
+        apart = (self.total_bytes, other.total_bytes)
+        return replace(
+            self,
+            size_bytes=max(self.size_bytes, other.size_bytes),
+            count=self.count + other.count,
+            total_bytes=None if None in apart else sum(size or 0 for size in apart),
+        )
+
+
 class Keeper:
-    """Listens where values are handed to a pickler, and keeps the three largest.
+    """Listens where values are handed to a pickler, and keeps the three largest different ones.
 
     The places are those of the probes, noted as the probes note them: a recording that starts
     later listens to the same hooks. Values are held only from `start` to `clear`.
@@ -31,7 +66,9 @@ class Keeper:
     now = staticmethod(time.perf_counter_ns)
 
     def __init__(self) -> None:
-        self._kept: dict[int, tuple[int, object]] = {}
+        self._kept: dict[Hashable, Crossed] = {}
+        # Threads of Dask and finalizers pickle, too.
+        self._lock = threading.RLock()
         self._is_keeping = False
         self._subscriptions: list[Subscription] = []
 
@@ -57,10 +94,10 @@ class Keeper:
         remove_all(self._subscriptions)
         self._subscriptions.clear()
 
-    def values(self) -> list[object]:
+    def crossed(self) -> list[Crossed]:
         """Return what was kept, the largest first; not what is next to nothing beside it."""
-        kept = sorted(self._kept.values(), key=lambda kept: -kept[0])
-        return [value for size, value in kept if size >= _WORTH_SHARE * kept[0][0]]
+        kept = sorted(self._kept.values(), key=lambda one: -one.size_bytes)
+        return [one for one in kept if one.size_bytes >= _WORTH_SHARE * kept[0].size_bytes]
 
     def clear(self) -> None:
         """Let go of the values."""
@@ -79,15 +116,24 @@ class Keeper:
         def note(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa: ANN401
             noted = point.after(token, args, kwargs, result) if point.after else None
             if self._is_keeping and len(args) > at:
-                self._keep(args[at], _size_bytes(noted, args[at]))
+                with suppress(Exception):  # the recording needs what was noted
+                    self._keep(args[at], _size_bytes(noted, args[at]))
             return noted
 
         return note
 
     def _keep(self, value: object, size_bytes: int) -> None:
-        self._kept[id(value)] = (size_bytes, value)
+        for payload in payloads(value, size_bytes):
+            total = size_bytes if payload.value is value else None
+            new = Crossed(payload.value, payload.holder, payload.size_bytes, 1, total)
+            with self._lock:
+                self._add(payload, new)
+
+    def _add(self, payload: Payload, new: Crossed) -> None:
+        known = self._kept.get(payload.key)
+        self._kept[payload.key] = new if known is None else known.again(new)
         if len(self._kept) > _KEPT:
-            del self._kept[min(self._kept, key=lambda key: self._kept[key][0])]
+            del self._kept[min(self._kept, key=lambda key: self._kept[key].size_bytes)]
 
 
 def _points() -> Iterator[Point]:

@@ -9,10 +9,11 @@ from dataclasses import replace
 
 from jupyter_serprof.analysis.anatomy import blame_facts, blame_sentence, largest_sentence
 from jupyter_serprof.experiments.blame import BUDGET_S, Blame, pickle_and_back, unwrapped
-from jupyter_serprof.experiments.blame_keeper import Keeper
+from jupyter_serprof.experiments.blame_keeper import Crossed, Keeper
 from jupyter_serprof.experiments.recording import Recording
 from jupyter_serprof.experiments.stage_split import split
 from jupyter_serprof.model import Anatomy, Summary, Trace, UsageError
+from jupyter_serprof.model.units import format_bytes, format_count
 from jupyter_serprof.probes import Probe
 
 #: Time for the split of Pickle and Unpickle into their parts; what would take longer is left out.
@@ -20,6 +21,8 @@ _SPLIT_S = 2.0
 #: A split makes about ten times the work of the pickle itself.
 _PASSES = 10
 _NOT_SPLIT = "Pickle and Unpickle are not split into parts: it would take long; --detail does it"
+_WORTH_SHARE = 0.01
+_PICKLED = " was pickled "
 _SEPARATE = "the anatomy is a separate pass after the timed run"
 
 
@@ -104,11 +107,38 @@ class BlamingRecording(Recording):
         """
         if self._blamed is None:
             trace = super().trace
-            anatomies = anatomies_of(self._keeper.values())
+            anatomies = crossed_anatomies(self._keeper.crossed())
             self._keeper.clear()
             notes = [] if anatomies else ["nothing crossed that could be opened"]
             self._blamed = with_anatomies(trace, anatomies, notes)
         return self._blamed
+
+
+def crossed_anatomies(crossed: Sequence[Crossed]) -> list[Anatomy]:
+    """Return the anatomies of what crossed, each object once; notes tell how often it crossed.
+
+    What turns out to be next to nothing beside the others is left out.
+    """
+    opened: dict[int, tuple[object, Crossed]] = {}
+    for one in crossed:
+        value = one.value if notebook_name(one.value) else one.holder
+        opened.setdefault(id(value), (value, one))
+    anatomies = anatomies_of([value for value, _ in opened.values()])
+    least = _WORTH_SHARE * max((anatomy.total_bytes for anatomy in anatomies), default=0)
+    return [
+        replace(anatomy, notes=(*_repeated(anatomy, one), *anatomy.notes))
+        for anatomy, (_, one) in zip(anatomies, opened.values(), strict=False)
+        if anatomy.total_bytes >= least
+    ]
+
+
+def _repeated(anatomy: Anatomy, crossed: Crossed) -> list[str]:
+    if crossed.count == 1:
+        return []
+    total = crossed.total_bytes or crossed.count * anatomy.total_bytes
+    about = "" if crossed.total_bytes else "about "
+    times = format_count(crossed.count)
+    return [f"{anatomy.name}{_PICKLED}{times} times: {about}{format_bytes(total)} in all"]
 
 
 def anatomies_of(
@@ -129,19 +159,26 @@ def anatomies_of(
 
 def name_of(value: object) -> str:
     """Return the name that the notebook has for a value, else that of its type."""
-    main = vars(sys.modules["__main__"]) if "__main__" in sys.modules else {}
-    for name, known in list(main.items()):
-        if known is value and not name.startswith("_"):
-            return name
+    known = notebook_name(value)
+    if known:
+        return known
     own = getattr(unwrapped(value), "__name__", None)
     return own if isinstance(own, str) else f"<{type(value).__name__}>"
+
+
+def notebook_name(value: object) -> str:
+    """Return the name that the notebook has for a value, "" if it has none."""
+    main = vars(sys.modules["__main__"]) if "__main__" in sys.modules else {}
+    names = (name for name, known in list(main.items()) if known is value)
+    return next((name for name in names if not name.startswith("_")), "")
 
 
 def with_anatomies(trace: Trace, anatomies: Sequence[Anatomy], notes: Sequence[str] = ()) -> Trace:
     """Return the trace with anatomies; its facts name the largest culprit."""
     summary = trace.summary or Summary("")
     sentence = largest_sentence(anatomies)
-    facts = (*summary.facts, *([sentence, _SEPARATE] if sentence else []))
+    repeated = [note for anatomy in anatomies for note in anatomy.notes if _PICKLED in note]
+    facts = (*summary.facts, *([sentence, *repeated, _SEPARATE] if sentence else []))
     return replace(
         trace,
         anatomies=(*trace.anatomies, *anatomies),

@@ -42,6 +42,28 @@ def test_the_largest_value_that_was_put_is_opened() -> None:
     assert alive() is None
 
 
+def test_what_is_put_and_passed_again_and_again_is_opened_once() -> None:
+    """The same object in three puts and two arguments; another one stands beside it."""
+    # given
+    table, other = np.arange(150_000.0), {"rows": np.arange(100_000.0)}
+
+    @ray.remote
+    def length(values: object) -> int:
+        return len(values)  # type: ignore[arg-type]  # sized
+
+    # when
+    with sp.record(blame=True) as recording:
+        references = [ray.put(table) for _ in range(3)] + [ray.put(other)]
+        results = ray.get([length.remote(table) for _ in range(2)])
+
+    # then
+    assert (len(references), results) == (4, [150_000, 150_000])
+    first, second = recording.trace.anatomies[:2]
+    assert first.parts[0].kind == "ndarray float64 (150000,)"
+    assert " was pickled 5 times: 6.00 MB in all" in first.notes[0]
+    assert second.parts[0].kind == "dict (1)"
+
+
 def test_the_captured_variable_of_an_exported_function_is_opened() -> None:
     """Before Ray says *very large*, the anatomy names what the function drags along."""
     # given

@@ -11,6 +11,7 @@ from shells import Ran
 
 from jupyter_serprof.capture.patching import armed_places
 from jupyter_serprof.model import load
+from jupyter_serprof.model.units import format_bytes
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -67,6 +68,25 @@ def test_a_cell_opens_what_crossed_largest_first(shell: InteractiveShell) -> Non
     ]
     assert ran.trace.summary is not None
     assert any("separate pass" in fact for fact in ran.trace.summary.facts)
+
+
+def test_a_value_that_crosses_several_times_is_opened_once(shell: InteractiveShell) -> None:
+    """With how often and how many bytes in all; the next largest are opened beside it."""
+    # given
+    code = "import pickle\nbig = [str(i) for i in range(5000)]\nhalf = big[:2500]\n"
+    cell = "%%serprof --blame\nsent = sum(len(pickle.dumps(big)) for _ in range(5))\n"
+    Ran(shell, code)
+
+    # when
+    ran = Ran(shell, cell + "pickle.dumps(half, protocol=5); sent")
+
+    # then
+    big, half = ran.trace.anatomies
+    assert (big.parts[0].kind, half.parts[0].kind) == ("list (5000)", "list (2500)")
+    assert big.notes == (f"{big.name} was pickled 5 times: {format_bytes(ran.value)} in all",)
+    assert half.notes == ()
+    assert ran.trace.summary is not None
+    assert big.notes[0] in ran.trace.summary.facts
 
 
 @pytest.mark.parametrize("line", ["%serprof --blame d = dumps(value)", "%%serprof --blame\n{0}"])
