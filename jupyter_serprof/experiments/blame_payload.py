@@ -12,6 +12,7 @@ import types
 from collections import deque
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from jupyter_serprof.experiments.anatomy_labels import is_array, is_by_value
@@ -22,7 +23,7 @@ _LIBRARIES = frozenset({"dask", "distributed", "dask_expr"})
 _GRAPHS = frozenset({"Expr", "HighLevelGraph"})
 #: The threads of a scheduler that runs in this process: what it sends are copies.
 _SCHEDULER_THREADS = ("IO loop", "Dask-Offload")
-_MOST_LOOKED_AT = 1_000
+_MOST_LOOKED_AT = 500
 #: A longer container is told as one.
 _WIDE = 200
 #: Containers in containers that a graph keeps for itself: the iterables of ``client.map``.
@@ -191,7 +192,7 @@ def _inside(met: _Met) -> Iterator[_Met]:
 
 
 def _items(value: Any) -> Iterator[object]:  # noqa: ANN401  (a container)
-    return iter(value.values() if type(value) is dict else value)
+    return islice(value.values() if type(value) is dict else value, _MOST_LOOKED_AT)
 
 
 def _slots(value: object) -> Iterator[object]:
