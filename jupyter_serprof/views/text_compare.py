@@ -47,7 +47,8 @@ def comparison_lines(comparison: Comparison, columns: int) -> list[str]:
 def _is_worth_a_line(change: Change) -> bool:
     """Leave out tiny stages, and of a single cold run on each side all but the wall time."""
     is_one_cold_run = change.cold and change.low is None and change.before_runs == 1
-    return not (change.stage and (is_one_cold_run or change.reason.startswith(_SMALL)))
+    is_tiny = change.reason.startswith(_SMALL) or not (change.before_ns or change.after_ns)
+    return not (change.stage and (is_one_cold_run or is_tiny))
 
 
 def _headline(comparison: Comparison) -> str:

@@ -47,6 +47,21 @@ def test_a_comparison_is_a_sentence_a_table_and_notes() -> None:
     ]
 
 
+def test_a_stage_that_most_runs_do_without_is_counted_with_the_small_ones() -> None:
+    """Two medians of nothing are no line to read; a median of something is."""
+    # given
+    rare = Change("dask.wire", "Wire", 0, 0, "cannot tell", reason="only in some of the runs")
+    seen = replace(rare, title="Read", after_ns=MS)
+
+    # when
+    lines = comparison_lines(replace(FOUND, changes=(WALL, rare, seen)), 100)
+
+    # then
+    assert not any(line.startswith("Wire") for line in lines)
+    assert any(line.startswith("Read") for line in lines)
+    assert any("1 more line (cold runs, small stages)" in line for line in lines)
+
+
 @pytest.mark.parametrize("columns", [40, 60, 80, 100])
 def test_no_line_is_wider_than_asked(columns: int) -> None:
     """Names from anywhere, on any terminal."""
