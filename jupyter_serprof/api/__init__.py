@@ -23,6 +23,7 @@ from jupyter_serprof.experiments.blame_recording import BlameRun
 from jupyter_serprof.experiments.compare import compared, runs_within_budget, transports_of
 from jupyter_serprof.experiments.dask_blame import blame_graph
 from jupyter_serprof.experiments.dask_chunks import ChunkSweep
+from jupyter_serprof.experiments.dask_repeats import GraphRepeats, checked_before
 from jupyter_serprof.experiments.dask_values import (
     is_collection,
     list_collections,
@@ -41,6 +42,7 @@ from jupyter_serprof.views.live import Live
 __all__ = [
     "BlameRun",
     "ChunkSweep",
+    "GraphRepeats",
     "GraphStages",
     "Live",
     "MemoryGuard",
@@ -54,6 +56,7 @@ __all__ = [
     "blame_graph",
     "bundle",
     "check_limit",
+    "checked_before",
     "chunk_sweep",
     "compare",
     "compared",

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import overload
 
+from jupyter_serprof.experiments.dask_repeats import GraphRepeats
 from jupyter_serprof.experiments.dask_values import is_collection, require_dask
 from jupyter_serprof.experiments.graphstages import GraphStages
-from jupyter_serprof.model import Trace
+from jupyter_serprof.model import Sweep, Trace
 
 
+@overload
 def graphstages(
     collection: object,
     *,
@@ -16,7 +19,31 @@ def graphstages(
     timeout: float | None = None,
     name: str | None = None,
     detail: bool = False,
-) -> Trace:
+    repeat: None = None,
+) -> Trace: ...
+
+
+@overload
+def graphstages(
+    collection: object,
+    *,
+    compute: bool = False,
+    timeout: float | None = None,
+    name: str | None = None,
+    detail: bool = False,
+    repeat: int,
+) -> Sweep: ...
+
+
+def graphstages(  # noqa: PLR0913  (the options of the magic)
+    collection: object,
+    *,
+    compute: bool = False,
+    timeout: float | None = None,
+    name: str | None = None,
+    detail: bool = False,
+    repeat: int | None = None,
+) -> Trace | Sweep:
     """Persist a Dask collection, wait for it, and see every stage on the way.
 
     Parameters
@@ -33,11 +60,15 @@ def graphstages(
         What the document calls it; None takes the name of its type, or of the function.
     detail
         Look closer, at the price of some time.
+    repeat
+        Run it once cold and so many times warm, 1 to 1000; what a run made is released before the
+        next one. Compare two such documents with `compare`.
 
     Returns
     -------
-    Trace
-        From construction to gather; client, scheduler and workers on one clock.
+    Trace or Sweep
+        From construction to gather; client, scheduler and workers on one clock. With ``repeat`` a
+        point for each run.
 
     Raises
     ------
@@ -60,4 +91,6 @@ def graphstages(
         getattr(collection, "__name__", "computation") if is_maker else type(collection).__name__
     )
     title = known.replace("<lambda>", "computation") if name is None else name
+    if repeat is not None:
+        return GraphRepeats(build, title, compute, timeout, detail).run(repeat)
     return GraphStages(build, title, compute, timeout, detail).run()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from jupyter_serprof.magics.code import compile_code
 from jupyter_serprof.magics.line import shown_even_if_stopped
 from jupyter_serprof.magics.options import GRAPHSTAGES, Options
-from jupyter_serprof.magics.sweep import sizes_of, swept_code
+from jupyter_serprof.magics.sweep import COMPARED, sizes_of, swept_code
 from jupyter_serprof.model import UsageError
 
 if TYPE_CHECKING:
@@ -36,21 +36,17 @@ _BLAME = (
 
 
 def check_chunk_sweep(options: Options) -> None:
-    """Refuse options that do not go together.
+    """Refuse options that do not go together with a sweep.
 
     Raises
     ------
     UsageError
-        For ``--repeat`` without ``--sweep``, and for what a sweep cannot do.
+        With what to write instead.
     """
-    if options.sweep is None and options.repeat is not None:
-        message = (
-            "--repeat goes with --sweep; the first run of a graph is the one that counts. To run "
-            f"many times: %serprof --repeat {options.repeat} x.compute()"
-        )
-        raise UsageError(message)
     if options.sweep is not None and options.blame:
         raise UsageError(_BLAME)
+    if options.sweep is not None and options.compare is not None:
+        raise UsageError(COMPARED)
 
 
 def run_chunk_sweep(

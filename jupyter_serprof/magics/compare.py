@@ -1,4 +1,4 @@
-"""``%serprof --compare FILE_OR_NAME CODE``: run it now, and set it against a document."""
+"""``--compare FILE_OR_NAME CODE``: run it now, and set it against a document."""
 
 from __future__ import annotations
 
@@ -20,8 +20,10 @@ if TYPE_CHECKING:
     Run = Callable[[], Sweep]
 
 
-def check_options(options: Options) -> None:
+def check_options(options: Options, magic: str = "serprof") -> None:
     """Refuse a limit without anything to compare with, or one that is no percentage.
+
+    ``magic`` is the one that was typed, for messages.
 
     Raises
     ------
@@ -36,7 +38,7 @@ def check_options(options: Options) -> None:
     if options.compare is None:
         message = (
             "--fail-above needs something to compare with: "
-            f"%serprof --compare before.serprof.json --fail-above {options.fail_above} CODE"
+            f"%{magic} --compare before.serprof.json --fail-above {options.fail_above} CODE"
         )
         raise UsageError(message)
 
@@ -48,7 +50,7 @@ def run_compare(
     from jupyter_serprof import api
 
     __tracebackhide__ = True
-    before = _document(options.compare or "", names)
+    before = document_named(options.compare or "", names)
     first = api.record(_name(options), detail=options.detail)
     try:
         with first:
@@ -108,8 +110,12 @@ def _show(
         api.check_limit(document.comparison, options.fail_above, document)
 
 
-def _document(given: str, names: Mapping[str, object]) -> Trace | Sweep:
+def document_named(
+    given: str, names: Mapping[str, object], magic: str = "serprof"
+) -> Trace | Sweep:
     """Return the document in a variable, or else in a file.
+
+    ``magic`` is the one that was typed, for messages.
 
     Raises
     ------
@@ -130,7 +136,7 @@ def _document(given: str, names: Mapping[str, object]) -> Trace | Sweep:
             raise
         message = (
             f"{given} is a {type(known).__name__} and no document, and there is no file of that "
-            f"name. Make one first: %serprof --repeat 15 -o {given} CODE"
+            f"name. Make one first: %{magic} --repeat 15 -o {given} CODE"
         )
         raise UsageError(message) from None
 

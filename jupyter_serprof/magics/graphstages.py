@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from jupyter_serprof.magics.chunk_sweep import check_chunk_sweep, run_chunk_sweep
 from jupyter_serprof.magics.code import Code, compile_code
+from jupyter_serprof.magics.compare import check_options
+from jupyter_serprof.magics.graphstages_repeat import check_repeats, is_repeated, run_repeats
 from jupyter_serprof.magics.options import GRAPHSTAGES, Options, help_text, parse
 from jupyter_serprof.magics.panel import show_graph_panel, takes_panel
 from jupyter_serprof.magics.show import finish, finish_failed, usage_errors
@@ -41,11 +43,13 @@ def run_graphstages(shell: InteractiveShell, line: str, local_ns: dict[str, obje
             return
         api.require_dask()
         check_chunk_sweep(options)
+        check_options(options, GRAPHSTAGES.magic)
+        check_repeats(options)
         if options.sweep is not None:
             run_chunk_sweep(shell, options, options.sweep, local_ns)
         elif options.code:
             code = compile_code(shell, options.code, local_ns, magic=GRAPHSTAGES.magic)
-            _run(shell, options, code)
+            _run(shell, options, code, {**shell.user_ns, **(local_ns or {})})
         else:
             namespace = {**shell.user_ns, **(local_ns or {})}
             print(_listing(namespace))  # noqa: T201  (what was asked for)
@@ -53,10 +57,14 @@ def run_graphstages(shell: InteractiveShell, line: str, local_ns: dict[str, obje
                 show_graph_panel(shell, options, local_ns)
 
 
-def _run(shell: InteractiveShell, options: Options, code: Code) -> None:
+def _run(shell: InteractiveShell, options: Options, code: Code, names: dict[str, object]) -> None:
     __tracebackhide__ = True
+    if not code.is_expression:
+        _check_statement(options)
     if options.try_:
         run_try_graph(shell, options, code)
+    elif is_repeated(options):
+        run_repeats(shell, options, code, names)
     elif code.is_expression:
         _run_expression(shell, options, code)
     else:
@@ -100,10 +108,7 @@ def _holding(code: Code, held: list[object]) -> Callable[[], object]:
     return call
 
 
-def _run_statement(shell: InteractiveShell, options: Options, code: Code) -> None:
-    from jupyter_serprof import api
-
-    __tracebackhide__ = True
+def _check_statement(options: Options) -> None:
     for flag, is_given in (("--compute", options.compute), ("--timeout", options.timeout)):
         if is_given:
             message = (
@@ -111,6 +116,12 @@ def _run_statement(shell: InteractiveShell, options: Options, code: Code) -> Non
                 f"Assign first, then: %graphstages {flag} NAME"
             )
             raise UsageError(message)
+
+
+def _run_statement(shell: InteractiveShell, options: Options, code: Code) -> None:
+    from jupyter_serprof import api
+
+    __tracebackhide__ = True
     recording = api.stage_recording(_name(options), detail=options.detail, blame=options.blame)
     try:
         with recording:

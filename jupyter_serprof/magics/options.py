@@ -74,6 +74,7 @@ _SPLIT = """the time inside one dumps and one loads of a value: reducers, opcode
                        memo, copy, pages"""
 _LINK = "with --try: sent over a link of 125MB/s, 1Gbit/s or 100e6 (bytes per second)"
 _COMPARE = "run it now, 15 times, and compare it with a document"
+_FAIL_ABOVE = ("fail_above", "PERCENT", "with --compare: raise if it got slower by more")
 _TRANSPORTS = """round trip through pickle,pickle4,pickle-oob,cloudpickle,ray,
                        ray-serializer,ray-chunked,dask,dask-scatter,arrow,npy,joblib,lz4,zstd;
                        or all"""
@@ -97,7 +98,7 @@ FLAGS: dict[str, tuple[str, str, str]] = {
     "--link": ("link", "RATE", _LINK),
     "--save": _SAVE,
     "--compare": ("compare", "FILE_OR_NAME", _COMPARE),
-    "--fail-above": ("fail_above", "PERCENT", "with --compare: raise if it got slower by more"),
+    "--fail-above": _FAIL_ABOVE,
     "-q": _QUIET,
     "-h": _HELP,
     "--help": _HELP,
@@ -134,11 +135,13 @@ GRAPHSTAGES = Syntax(
         "--compute": ("compute", "", "compute the collection and gather it, instead of persist"),
         "--timeout": ("timeout", "SECONDS", "give up waiting after so many seconds"),
         "--sweep": ("sweep", "n=FROM:TO:COUNT", _CHUNK_SWEEP),
-        "--repeat": ("repeat", "N", "with --sweep: warm runs of each chunk size"),
+        "--repeat": ("repeat", "N", "run once cold and N times warm, released between the runs"),
         "--detail": ("detail", "", "look closer, at the price of some time"),
         "--blame": ("blame", "", "open the objects that the graph embeds: the bytes of each part"),
         "--try": ("try_", "", _TRY_GRAPH),
         "--save": _SAVE,
+        "--compare": ("compare", "FILE_OR_NAME", _COMPARE),
+        "--fail-above": _FAIL_ABOVE,
         "-q": _QUIET,
         "-h": _HELP,
         "--help": _HELP,
@@ -148,8 +151,12 @@ GRAPHSTAGES = Syntax(
         "--timeout": "Interrupt the cell, or: %graphstages --timeout SECONDS x",
         "--sweep": "Put the code into a function of the chunk size that returns the collection, "
         "then: %graphstages --sweep chunk=FROM:TO:COUNT f(chunk)",
-        "--repeat": "It goes with --sweep: %graphstages --sweep chunk=FROM:TO:COUNT f(chunk)",
+        "--repeat": "Put the code into a function f, then: %graphstages --repeat N f()",
         "--try": "Assign the collection to y, then: %graphstages --try y",
+        "--compare": "Put the code into a function f, then: "
+        "%graphstages --compare FILE_OR_NAME f()",
+        "--fail-above": "Put the code into a function f, then: "
+        "%graphstages --compare FILE_OR_NAME --fail-above PERCENT f()",
     },
     """\
 See every stage of a Dask computation, from construction to gather.

@@ -19,7 +19,7 @@ _STATEMENT = (
     "--sweep measures an expression, and the code is a statement. "
     "Put it into a function f of {0}, then: %serprof --sweep {0}=FROM:TO:COUNT f({0})"
 )
-_COMPARED = (
+COMPARED = (
     "--sweep does not go with --compare. Store the sweep with -o now, and compare it later: "
     "sp.compare(before, after)"
 )
@@ -52,7 +52,7 @@ def swept_code(
 def check_sweep(options: Options) -> None:
     """Refuse options that do not go together with a sweep."""
     if options.compare is not None:
-        raise UsageError(_COMPARED)
+        raise UsageError(COMPARED)
 
 
 def sizes_of(wanted: Range) -> tuple[float, ...]:

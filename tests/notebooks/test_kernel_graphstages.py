@@ -242,6 +242,30 @@ def test_each_computation_of_a_cell_is_a_block(dasks: Kernel) -> None:
     assert len(tables["dask.computations"].rows) == 2
 
 
+def test_a_collection_is_compared_with_a_saved_document(dasks: Kernel) -> None:
+    """Saved, run again stage by stage, the cluster empty; of another computation it is refused."""
+    # when
+    saved = dasks.run("%graphstages -q --repeat 6 --save before (x + x.T).sum()")
+    left = dasks.run("forgotten()")
+    ran = dasks.run("%graphstages --compare before --repeat 6 (x + x.T).sum()")
+    other = dasks.run("%graphstages --compare before x.mean()")
+
+    # then
+    assert saved.status == "ok", saved.error
+    assert left.value == "0"
+    assert ran.status == "ok", ran.error
+    comparison = ran.sweep.comparison
+    assert comparison is not None
+    warm = {change.stage: change for change in comparison.changes if not change.cold}
+    assert warm[""].low is not None
+    assert warm["dask.execute"].ratio is not None
+    assert comparison.noise_share is not None
+    assert other.status == "error"
+    assert "the saved document is of another computation" in other.stream("stderr")
+    assert other.trace.outcome == "ok"
+    assert dasks.run("forgotten()").value == "0"
+
+
 def test_alone_it_lists_the_collections(dasks: Kernel) -> None:
     """Without running anything."""
     # when

@@ -405,7 +405,9 @@ def test_help_is_printed_and_nothing_runs(user: InteractiveShell, cell: str) -> 
 # Loading, completion
 
 CELL_FLAGS = {"--name", "--detail", "--blame", "--save", "--help"}
-LINE_FLAGS = CELL_FLAGS | {"--compute", "--timeout", "--sweep", "--repeat", "--try"}
+LINE_FLAGS = CELL_FLAGS | {
+    *("--compute", "--timeout", "--sweep", "--repeat", "--try", "--compare", "--fail-above"),
+}
 
 
 def test_unloading_takes_both_magics_away(user: InteractiveShell) -> None:
@@ -431,7 +433,7 @@ def test_unloading_takes_both_magics_away(user: InteractiveShell) -> None:
         ("%graphstages --t", {"--timeout", "--try"}),
         ("%graphstages --", LINE_FLAGS),
         ("%%graphstages --", CELL_FLAGS),
-        ("%graphstages --timeout 3 --c", {"--compute"}),
+        ("%graphstages --timeout 3 --c", {"--compute", "--compare"}),
         ("%graphstages x --c", set[str]()),
         ("graphstages --c", set[str]()),
     ],
