@@ -236,7 +236,7 @@ class Descent:
         large = [
             (holder, node, depth)
             for holder, node, depth in _closed(self.root)
-            if (node.in_band_bytes or 0) >= least and not node.is_shared
+            if (node.in_band_bytes or 0) + node.out_of_band_bytes >= least and not node.is_shared
         ]
         found = False
         for holder, node, depth in large:

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jupyter_serprof.analysis.anatomy import blame_sentence
+from jupyter_serprof.analysis.anatomy import blame_sentence, unpicklable_parts
 from jupyter_serprof.model.units import format_bytes, format_count, format_share
 from jupyter_serprof.views.cells import clean
 from jupyter_serprof.views.sheet import MARGIN, SMALL, TEXT, WIDTH, Box, Label
-from jupyter_serprof.views.text_anatomy import tree_rows
+from jupyter_serprof.views.text_anatomy import anatomy_notes, tree_rows
 from jupyter_serprof.views.theme import family_color
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from jupyter_serprof.model import Anatomy, Trace
     from jupyter_serprof.views.sheet import Sheet
     from jupyter_serprof.views.text_anatomy import TreeRow
 
-_MOST_ROWS = 12
+_MOST_ROWS, _MOST_REMARKS = 12, 4
 _PITCH, _INDENT = 22, 14
 #: Where columns begin, or end for numbers; pixels.
 _KIND_X, _BAR_X, _BYTES_X = 400, 620, WIDTH - MARGIN - 60
@@ -33,12 +35,22 @@ def put_anatomies(sheet: Sheet, trace: Trace) -> None:
     rows = tree_rows(first)
     for row in rows[:_MOST_ROWS]:
         _put_row(sheet, row, first)
-    rest = len(rows) - _MOST_ROWS
-    more = [f"{format_count(rest)} more lines"] if rest > 0 else []
-    more += [f"other objects that were opened: {format_count(len(others))}"] if others else []
-    if more:
-        sheet.paragraph(f"in the document: {', '.join(more)}", sheet.theme.muted, SMALL)
+    for said in _remarks(first, rows, others):
+        sheet.paragraph(said, sheet.theme.muted, SMALL, most=2)
     sheet.y += 10
+
+
+def _remarks(anatomy: Anatomy, rows: list[TreeRow], others: Sequence[Anatomy]) -> Iterator[str]:
+    """Yield why parts cannot be pickled, notes, and what else is in the document."""
+    bad = [f"{part.path}: {part.note}" for part in unpicklable_parts(anatomy)]
+    said = [*bad, *anatomy_notes(anatomy, rows)]
+    yield from said[:_MOST_REMARKS]
+    yield from (f"opened, too: {blame_sentence(other)}" for other in others)
+    rest, unsaid = len(rows) - _MOST_ROWS, len(said) - _MOST_REMARKS
+    more = [f"{format_count(rest)} more lines"] if rest > 0 else []
+    more += [f"{format_count(unsaid)} more remarks"] if unsaid > 0 else []
+    if more:
+        yield f"in the document: {', '.join(more)}"
 
 
 def _put_row(sheet: Sheet, row: TreeRow, anatomy: Anatomy) -> None:

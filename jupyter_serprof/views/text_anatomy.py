@@ -42,9 +42,14 @@ def anatomy_lines(anatomy: Anatomy, columns: int, *, has_title: bool = True) -> 
     rows = tree_rows(anatomy)
     title = wrap(clean(blame_sentence(anatomy)), columns) if has_title else []
     table = [clip(line, columns) for line in side_by_side(_fitting(anatomy, rows, columns))]
-    said = [f"{part.path}: {part.note}" for part in _noted(rows)]
-    notes = [line for text in (*anatomy.notes, *said) for line in hang("note", text, columns)]
+    said = anatomy_notes(anatomy, rows)
+    notes = [line for text in said for line in hang("note", text, columns)]
     return [*title, *bad, *table, *notes] if rows else [*title, *bad, *notes]
+
+
+def anatomy_notes(anatomy: Anatomy, rows: list[TreeRow]) -> list[str]:
+    """Return what there is to know about the whole, and about the parts on the lines."""
+    return [*anatomy.notes, *(f"{part.path}: {part.note}" for part in _noted(rows))]
 
 
 class TreeRow:
@@ -109,7 +114,8 @@ def _add(  # noqa: PLR0913, PLR0917  (the state of a walk)
     rest = [anatomy.parts[index] for index in order if index not in shown]
     if rest:
         count = format_count(sum(part.count for part in rest))
-        rows.append(TreeRow(f"{count} more", rest, depth + 1))
+        title = rest[0].label if len(rest) == 1 else f"{count} more"
+        rows.append(TreeRow(title, rest, depth + 1))
 
 
 def _rank(part: Part) -> tuple[bool, int]:

@@ -161,6 +161,22 @@ def test_a_function_tells_what_it_captures_by_name() -> None:
     assert part_of(anatomy, "step<default x>").out_of_band_bytes == 400
 
 
+def test_an_array_deep_among_hundreds_of_parts_is_found() -> None:
+    """What stayed closed and travels out-of-band is opened, too, as in an actor class of Ray."""
+
+    # given
+    def deep(inner: object) -> object:
+        return {"a": {"b": {"c": {"d": {"e": {"f": inner}}}}}}
+
+    value = {at: deep(["text" * 300]) for at in range(30)} | {"last": deep(np.zeros(100_000))}
+
+    # when
+    anatomy = blame(value, "x")
+
+    # then
+    assert blame_sentence(anatomy).startswith('x["last"]["a"]["b"]["c"]["d"]["e"]["f"] is ')
+
+
 def test_a_frame_is_told_by_its_columns() -> None:
     """Not by the managers and blocks that pandas keeps them in."""
     # given

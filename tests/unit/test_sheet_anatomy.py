@@ -44,7 +44,7 @@ def test_bars_are_as_long_as_the_share_of_a_part() -> None:
 
 
 def test_a_large_tree_is_cut_and_says_so() -> None:
-    """Twelve lines at most, the largest first; other objects are counted."""
+    """Twelve lines at most, the largest first; other objects have a sentence each."""
     # given
     chain = [Part(f".p{at}", f"p{at}", "dict", at, 0, 1_000) for at in range(30)]
     deep = Anatomy(
@@ -59,7 +59,8 @@ def test_a_large_tree_is_cut_and_says_so() -> None:
     # then
     assert ".p10" in said
     assert ".p11" not in said
-    assert "in the document: 19 more lines, other objects that were opened: 1" in said
+    assert "in the document: 19 more lines" in said
+    assert "opened, too: model is 1.00 kB when pickled" in said
 
 
 def test_what_cannot_be_pickled_has_the_colour_of_a_warning() -> None:
@@ -70,3 +71,22 @@ def test_what_cannot_be_pickled_has_the_colour_of_a_warning() -> None:
     # then
     [lock] = [mark for mark in sheet.marks if isinstance(mark, Label) and mark.text == ".lock"]
     assert lock.color == LIGHT.warn
+
+
+def test_notes_stand_below_the_tree() -> None:
+    """A picture alone says whether a view drags its base along, and why something is refused."""
+    # given
+    view = Part(".view", "model.view", "ndarray", 0, 500, 500, note="a view on 800 MB")
+    lock = Part(".lock", "model.lock", "lock", 0, 5, 5, state="unpicklable", note="TypeError: no")
+    many = [
+        Part(f".l{at}", f"model.l{at}", "lock", 0, 5, 5, state="unpicklable", note="no")
+        for at in range(5)
+    ]
+
+    # when
+    few, cut = texts(drawn(anatomy(view, lock))), texts(drawn(anatomy(*many)))
+
+    # then
+    assert {"model.view: a view on 800 MB", "model.lock: TypeError: no"} <= set(few)
+    assert {"model.l3: no", "in the document: 1 more remarks"} <= set(cut)
+    assert "model.l4: no" not in cut

@@ -61,6 +61,18 @@ def test_what_cannot_be_pickled_comes_before_everything() -> None:
     assert lines[4].split()[:3] == [".lock", "dict,", "unpicklable"]
 
 
+def test_a_single_small_part_keeps_its_name() -> None:
+    """Only several parts are told together."""
+    # given
+    found = anatomy(part(".big", 0, 1_000_000), part(".name", 0, 5))
+
+    # when
+    lines = anatomy_lines(found, 100)
+
+    # then
+    assert [line.split()[0] for line in lines[2:]] == ["x", ".big", ".name"]
+
+
 def test_of_equal_siblings_only_the_first_is_opened() -> None:
     """Twelve layers are not twelve times the same lines; what differs is shown."""
     # given
