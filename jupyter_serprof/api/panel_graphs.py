@@ -33,49 +33,6 @@ _FIRST_SHARE = 0.1
 _MOST_PARTITIONS = 1000
 
 
-class ChunkJob:
-    """A chunk sweep as a job of a panel, one run at a time."""
-
-    def __init__(self, sweep: ChunkSweep) -> None:
-        self._sweep = sweep
-        self._is_stopped = False
-
-    def steps(self, tell: Callable[[Sweep], None] | None = None) -> Iterator[None]:
-        """Measure what is left; each run is stopped behind the first step, and gone on with."""
-        self._is_stopped = False
-
-        def told(sweep: Sweep) -> None:
-            self._sweep.stop()
-            if tell is not None:
-                tell(sweep)
-
-        while not (self._sweep.is_done or self._is_stopped):
-            self._sweep.run(told)
-            yield
-        if self._sweep.is_done and not self._sweep.progress.done:
-            self._sweep.run()  # raises what went wrong with every size
-
-    def stop(self) -> None:
-        """Stop after the run that is being measured."""
-        self._is_stopped = True
-        self._sweep.stop()
-
-    @property
-    def sweep(self) -> Sweep:
-        """The document of what was measured so far."""
-        return self._sweep.sweep
-
-    @property
-    def is_done(self) -> bool:
-        """Whether there is nothing left to measure."""
-        return self._sweep.is_done
-
-    @property
-    def progress(self) -> SweepProgress:
-        """How far it is."""
-        return self._sweep.progress
-
-
 class StagesJob:
     """One run of a collection as it is: its stages."""
 
@@ -142,15 +99,13 @@ class GraphOffer:
         """Return the chunk sweep."""
         if plan.low is None or plan.high is None:
             return self.stages(plan.source)
-        return ChunkJob(
-            ChunkSweep(
-                self._collection(plan.source),
-                log_spaced(round(plan.low), round(plan.high), plan.count),
-                name=plan.source,
-                code=plan.source,
-                repeat=plan.repeat,
-                budget_s=plan.budget_s,
-            )
+        return ChunkSweep(
+            self._collection(plan.source),
+            log_spaced(round(plan.low), round(plan.high), plan.count),
+            name=plan.source,
+            code=plan.source,
+            repeat=plan.repeat,
+            budget_s=plan.budget_s,
         )
 
     def stages(self, source: str) -> Job:

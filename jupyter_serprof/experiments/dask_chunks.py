@@ -1,17 +1,15 @@
 """The sweep over chunk sizes: one Dask computation, cut into few large chunks or many small ones.
 
-For a panel: ``ChunkSweep(make, chunks, ...)``, ``run(tell)``, ``stop()`` from anywhere, ``sweep``
-(what is measured until now), ``progress`` and ``is_done``; the same names as `SizeSweep`.
+The surface is that of `SizeSweep`: ``run(tell)``, ``steps(tell)``, ``stop()`` from anywhere,
+``sweep`` (what is measured until now), ``progress`` and ``is_done``.
 """
 
 from __future__ import annotations
 
 import math
-import random
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
-from threading import Event
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from jupyter_serprof.analysis.chunks import FEWEST_SIZES
@@ -36,17 +34,12 @@ from jupyter_serprof.experiments.dask_values import (
     require_dask,
 )
 from jupyter_serprof.experiments.graphstages import GraphStages
-from jupyter_serprof.experiments.progress import Progress
-from jupyter_serprof.experiments.roundtrip import checked_repeat
 from jupyter_serprof.experiments.sweep import SweepProgress
-from jupyter_serprof.experiments.sweep_plan import checked_budget, checked_sizes, expected
+from jupyter_serprof.experiments.sweep_passes import passes_of
+from jupyter_serprof.experiments.sweep_plan import checked_sizes, expected
 from jupyter_serprof.model import Sweep, UsageError
 from jupyter_serprof.model.units import format_ns
 
-#: Warm runs of each size, when nobody says how many: at least and at most.
-WARM_RUNS = 3
-MOST_WARM_RUNS = 5
-BUDGET_S = 60.0
 #: What nobody has measured yet costs at most so much for each further task.
 _SLOWEST_TASK_S = 2e-3
 #: Tasks that are only foreseen may be so many times more before a size is not even built.
@@ -113,22 +106,16 @@ class ChunkSweep:
     ) -> None:
         require_dask()
         self._subject = chunk_subject(make, name, parameter, code)
-        self._repeat = checked_repeat(repeat)
-        self._budget = checked_budget(BUDGET_S if budget_s is None and repeat is None else budget_s)
+        self._passes = passes_of(repeat, budget_s, seed)
         self._compute, self._timeout_s, self._detail = compute, timeout_s, detail
-        seed = random.SystemRandom().randrange(1_000_000) if seed is None else seed
-        self._draw = random.Random(seed)  # noqa: S311  (an order, no secret)
         title = "compute" if compute else "persist and wait"
-        self._record = ChunkRecord(self._subject, title, seed)
+        self._record = ChunkRecord(self._subject, title, self._passes.seed)
         sizes = checked_sizes(chunks)
         # From large chunks to small ones.
         self._parameters = sizes if self._subject.is_count else sizes[::-1]
         self._visits: deque[float] = deque()
-        self._pass = -1
         self._bound: WorkerBound | None = None
         self._error: Exception | None = None
-        self._stopping = Event()
-        self._progress = Progress()
         self._stages(lambda: None, "")  # a bad timeout is refused before anything runs
 
     def run(self, tell: Callable[[Sweep], None] | None = None) -> Sweep:
@@ -147,25 +134,28 @@ class ChunkSweep:
             What ``make`` or a task raised, where every size failed.
         """
         __tracebackhide__ = True
-        self._stopping.clear()
-        self._progress = Progress(tell, quiet_s=0.0)
-        self._budget.start()
-        try:
-            self._run_all()
-        finally:
-            self._budget.pause()
-        if self._error and not self._record.point_count and not self._stopping.is_set():
-            raise self._error
+        for _ in self.steps(tell):
+            pass
         return self.sweep
+
+    def steps(self, tell: Callable[[Sweep], None] | None = None) -> Iterator[None]:
+        """Do what `run` does, and yield after each run: others may have the thread.
+
+        What happens meanwhile takes nothing from the budget. Parameters and errors as `run`.
+        """
+        __tracebackhide__ = True
+        yield from self._passes.steps(self._run_all, tell)
+        if self._error and not self._record.point_count and not self._passes.is_stopped:
+            raise self._error
 
     def stop(self) -> None:
         """Stop after the run that is being measured; may be called from another thread."""
-        self._stopping.set()
+        self._passes.stop()
 
     @property
     def is_done(self) -> bool:
         """Whether there is nothing left to run."""
-        return self._pass >= 0 and not self._visits and not self._wants_pass()
+        return self._passes.number >= 0 and not self._visits and not self._wants_pass()
 
     @property
     def sweep(self) -> Sweep:
@@ -177,35 +167,36 @@ class ChunkSweep:
         """How far it is; may be asked at any time, also from another thread."""
         ahead = self._planned()
         known = [cost for at in ahead if (cost := self._cost_s(at)) is not None]
-        left_s = min(sum(known), self._budget.left_s) if known or not ahead else None
+        left_s = min(sum(known), self._passes.budget.left_s) if known or not ahead else None
         bound = self._bound.text if self._bound else ""
         return SweepProgress(self._record.point_count, len(ahead), left_s, bound)
 
     # Passes
 
-    def _run_all(self) -> None:
+    def _run_all(self) -> Iterator[None]:
         __tracebackhide__ = True
-        if self._pass < 0:
+        passes = self._passes
+        if passes.number < 0:
             # Measured once in a process: it is not the cost of the first size.
             measure_limits()
-            self._pass, self._visits = 0, deque(self._parameters)
-        while not self._stopping.is_set():
+            passes.number, self._visits = 0, deque(self._parameters)
+        while not passes.is_stopped:
             if self._visits:
                 self._visit(self._visits[0])
                 self._visits.popleft()
-                waited_s = self._progress.update(lambda: self._record.document(waiting=_WAITING))
-                # What was shown is not what was measured: it takes nothing from the budget.
-                self._budget.give_back(waited_s)
+                passes.told(lambda: self._record.document(waiting=_WAITING))
+                yield
                 continue
-            if self._pass == 0:
+            if passes.number == 0:
                 self._check_argument()
             if not self._wants_pass():
-                self._note_end()
+                if passes.cut_short and self._open():
+                    self._record.notes["budget"] = passes.cut_short
                 return
-            self._pass += 1
+            passes.number += 1
             self._close_too_long()
             opened = self._open()
-            self._visits = deque(self._draw.sample(opened, len(opened)))
+            self._visits = deque(passes.draw.sample(opened, len(opened)))
 
     def _open(self) -> list[float]:
         cells = list(self._record.cells.values())
@@ -216,47 +207,33 @@ class ChunkSweep:
 
         They are far from the best; a few runs of each size that is near tell more.
         """
-        passes = max(1, self._sure_passes - self._pass + 1)
+        passes = max(1, self._passes.sure - self._passes.number + 1)
         cells = [cell for cell in self._record.cells.values() if cell.is_open and cell.points]
         for cell in sorted(cells, key=lambda cell: -cell.took_s)[:-FEWEST_SIZES]:
             sure_s = passes * sum(self._cost_s(at) or 0.0 for at in self._open())
-            if sure_s > self._budget.left_s:
+            if sure_s > self._passes.budget.left_s:
                 cell.close(self._too_long(cell.took_s))
 
     def _too_long(self, cost_s: float) -> str:
         return (
-            f"a run takes about {format_ns(1e9 * cost_s)}, and {self._sure_passes} more of it do "
-            f"not fit into the budget of {self._budget.total_s:g} s"
+            f"a run takes about {format_ns(1e9 * cost_s)}, and {self._passes.sure} more of it do "
+            f"not fit into the budget of {self._passes.budget.total_s:g} s"
         )
-
-    @property
-    def _sure_passes(self) -> int:
-        return self._repeat or WARM_RUNS
 
     def _wants_pass(self) -> bool:
         """Tell whether another pass follows the latest one."""
         opened = self._open()
-        if not opened or self._budget.left_s <= 0:
-            return False
-        if self._pass < self._sure_passes:
-            return True
-        if self._repeat is not None or self._pass >= MOST_WARM_RUNS:
-            return False
-        return sum(self._cost_s(at) or 0.0 for at in opened) < self._budget.left_s / 2
+        return bool(opened) and self._passes.follows(
+            lambda: sum(self._cost_s(at) or 0.0 for at in opened)
+        )
 
     def _planned(self) -> list[float]:
         """Return the sizes of the runs that are sure to come."""
-        if self._pass < 0:
-            return list(self._parameters) * (1 + self._sure_passes)
+        if self._passes.number < 0:
+            return list(self._parameters) * (1 + self._passes.sure)
         ahead = list(self._visits)
-        again = self._open() + (ahead if self._pass == 0 else [])
-        return ahead + again * max(0, self._sure_passes - self._pass)
-
-    def _note_end(self) -> None:
-        if self._pass < self._sure_passes and self._open():
-            self._record.notes["budget"] = (
-                f"{self._budget.problem(0.0)}: {self._pass} of {self._sure_passes} warm runs"
-            )
+        again = self._open() + (ahead if self._passes.number == 0 else [])
+        return ahead + again * self._passes.sure_left
 
     def _check_argument(self) -> None:
         """Refuse a function that does not use its argument: nothing can be recommended."""
@@ -306,16 +283,17 @@ class ChunkSweep:
         if foreseen is not None and foreseen > _FORESIGHT * MOST_TASKS:
             raise LeftOutError(too_many(foreseen, "about "))
         cost_s = self._cost_s(cell.parameter)
-        if cost_s is None and self._record.point_count and self._budget.left_s <= 0:
+        budget = self._passes.budget
+        if cost_s is None and self._record.point_count and budget.left_s <= 0:
             cost_s = 0.0
-        problem = self._budget.problem(cost_s)
+        problem = budget.problem(cost_s)
         if problem:
             raise LeftOutError(problem)
         if not cell.points and cost_s is not None and len(self._open()) >= FEWEST_SIZES:
-            later_s = self._sure_passes * (
+            later_s = self._passes.sure * (
                 cost_s + sum(self._cost_s(at) or 0 for at in self._open())
             )
-            if cost_s + later_s > self._budget.left_s:
+            if cost_s + later_s > budget.left_s:
                 raise LeftOutError(self._too_long(cost_s))
 
     def _run(self, cell: ChunkCell) -> None:

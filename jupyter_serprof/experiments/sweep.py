@@ -2,31 +2,19 @@
 
 from __future__ import annotations
 
-import random
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from threading import Event
 
 from jupyter_serprof.analysis.limits import measure_limits
-from jupyter_serprof.experiments.progress import Progress
-from jupyter_serprof.experiments.roundtrip import checked_repeat, chosen_transports, is_all
+from jupyter_serprof.experiments.roundtrip import chosen_transports, is_all
 from jupyter_serprof.experiments.sweep_bench import Bench, Code
 from jupyter_serprof.experiments.sweep_measured import Measured
 from jupyter_serprof.experiments.sweep_memory import MemoryGuard
-from jupyter_serprof.experiments.sweep_plan import (
-    Visit,
-    checked_budget,
-    checked_sizes,
-    cold_pass,
-    warm_pass,
-)
+from jupyter_serprof.experiments.sweep_passes import passes_of
+from jupyter_serprof.experiments.sweep_plan import Visit, checked_sizes, cold_pass, warm_pass
 from jupyter_serprof.model import Sweep, Trace, UsageError, Variant
 
-#: Warm runs of each variant and size, when nobody says how many: at least and at most.
-WARM_RUNS = 3
-MOST_WARM_RUNS = 5
-BUDGET_S = 60.0
 #: The control point is measured after the first pass, after every second one, and at the end.
 _CONTROL_EVERY = 2
 
@@ -111,34 +99,28 @@ class SizeSweep:
         code: bool = False,
         is_bytes: bool = False,
     ) -> None:
-        self._repeat = checked_repeat(repeat)
-        self._budget = checked_budget(BUDGET_S if budget_s is None and repeat is None else budget_s)
+        self._passes = passes_of(repeat, budget_s, seed)
         self._asked = transports is not None and not is_all(transports)
         if code and transports is not None:
             message = "transports are for values; code that serializes by itself is timed as it is"
             raise UsageError(message)
         ways = [Code(make, name)] if code else chosen_transports(transports)
-        seed = random.SystemRandom().randrange(1_000_000) if seed is None else seed
-        self._draw = random.Random(seed)  # noqa: S311  (an order, no secret)
         parameters = checked_sizes(sizes, holdout)
         self._ways = {way.key: way for way in ways}
-        self._known = Measured(name, parameter, parameters, seed, list(ways), holdout)
+        self._known = Measured(name, parameter, parameters, self._passes.seed, list(ways), holdout)
         self._guard = MemoryGuard(tuple(self._ways))
         self._bench = Bench(
             make,
             self._ways,
             self._known,
-            self._budget,
+            self._passes.budget,
             self._guard,
             detail=detail,
             is_code=code,
             is_bytes=is_bytes,
         )
         self._visits: deque[Visit] = deque()
-        self._pass = -1
         self._controlled_after = -1
-        self._stopping = Event()
-        self._progress = Progress()
 
     def take_first(self, trace: Trace | None) -> None:
         """Take a recording of code at the smallest size that was made already, if there is one."""
@@ -169,27 +151,18 @@ class SizeSweep:
         What happens meanwhile takes nothing from the budget. Parameters and errors as `run`.
         """
         __tracebackhide__ = True
-        self._stopping.clear()
-        self._progress = Progress(tell, quiet_s=0.0)
-        self._budget.start()
-        try:
-            for _ in self._run_all():
-                self._budget.pause()
-                yield
-                self._budget.start()
-        finally:
-            self._budget.pause()
-        if self._bench.error and not self._known.point_count and not self._stopping.is_set():
+        yield from self._passes.steps(self._run_all, tell)
+        if self._bench.error and not self._known.point_count and not self._passes.is_stopped:
             raise self._bench.error
 
     def stop(self) -> None:
         """Stop after the run that is being measured; may be called from another thread."""
-        self._stopping.set()
+        self._passes.stop()
 
     @property
     def is_done(self) -> bool:
         """Whether there is nothing left to run."""
-        return self._pass >= 0 and not self._visits and not self._wants_pass()
+        return self._passes.number >= 0 and not self._visits and not self._wants_pass()
 
     @property
     def sweep(self) -> Sweep:
@@ -203,14 +176,14 @@ class SizeSweep:
         left = sum(len(visit.keys) for visit in visits)
         left_s = self._bench.costs.visits_s(visits)
         if left_s is not None:
-            left_s = min(left_s, self._budget.left_s)
+            left_s = min(left_s, self._passes.budget.left_s)
         return SweepProgress(self._known.point_count, left, left_s, self._guard.bound)
 
     def _run_all(self) -> Iterator[None]:
         __tracebackhide__ = True
-        if self._pass < 0:
+        if self._passes.number < 0:
             self._begin()
-        while not self._stopping.is_set():
+        while not self._passes.is_stopped:
             if self._visits:
                 yield from self._visit(self._visits[0])
                 if not self._visits[0].keys:
@@ -221,8 +194,8 @@ class SizeSweep:
                 if not self._wants_pass():
                     self._note_end()
                     return
-                self._pass += 1
-                self._visits = warm_pass(self._pass, self._open_keys(), self._draw)
+                self._passes.number += 1
+                self._visits = warm_pass(self._passes.number, self._open_keys(), self._passes.draw)
 
     def _begin(self) -> None:
         """See who can run, and plan the first pass."""
@@ -235,20 +208,19 @@ class SizeSweep:
                 self._known.absent[key] = Variant(key, way.title, state, reason)
         able = [key for key in self._ways if key not in self._known.absent]
         self._guard.keys = tuple(able)
-        self._visits = cold_pass(self._known.parameters, able, self._draw) if able else deque()
-        self._pass = 0
+        draw = self._passes.draw
+        self._visits = cold_pass(self._known.parameters, able, draw) if able else deque()
+        self._passes.number = 0
 
     def _visit(self, visit: Visit) -> Iterator[None]:
         """Make the value of a size and run what is still to run on it; it is dropped here."""
         __tracebackhide__ = True
         value = self._bench.open(visit)
         yield
-        while visit.keys and not self._stopping.is_set():
+        while visit.keys and not self._passes.is_stopped:
             self._bench.step(visit.keys[0], visit.parameter, value)
             visit.keys.pop(0)
-            waited_s = self._progress.update(lambda: self._known.document(has_lines=False))
-            # What was shown is not what was measured: it takes nothing from the budget.
-            self._budget.give_back(waited_s)
+            self._passes.told(lambda: self._known.document(has_lines=False))
             yield
 
     def _open_keys(self) -> dict[float, list[str]]:
@@ -258,46 +230,35 @@ class SizeSweep:
                 keys.setdefault(parameter, []).append(key)
         return keys
 
-    @property
-    def _sure_passes(self) -> int:
-        return self._repeat or WARM_RUNS
-
     def _wants_pass(self) -> bool:
         """Tell whether another pass follows the latest one."""
-        open_keys = self._open_keys()
-        if not open_keys or self._budget.left_s <= 0:
-            return False
-        if self._pass < self._sure_passes:
-            return True
-        if self._repeat is not None or self._pass >= MOST_WARM_RUNS:
-            return False
-        again = [Visit(0, at, keys) for at, keys in open_keys.items()]
-        # Half of the time is kept: the estimate is one, and the control point follows.
-        return (self._bench.costs.visits_s(again) or 0.0) < self._budget.left_s / 2
+        again = [Visit(0, at, keys) for at, keys in self._open_keys().items()]
+        return bool(again) and self._passes.follows(
+            lambda: self._bench.costs.visits_s(again) or 0.0
+        )
 
     def _planned(self) -> list[Visit]:
         """Return the visits that are sure to come."""
-        if self._pass < 0:
+        if self._passes.number < 0:
             every = [Visit(0, at, list(self._ways)) for at in self._known.parameters]
-            return every * (1 + self._sure_passes)
+            return every * (1 + self._passes.sure)
         visits = [Visit(v.number, v.parameter, list(v.keys)) for v in list(self._visits)]
         keys = self._open_keys()
-        if self._pass == 0:
+        if self._passes.number == 0:
             for visit in visits:
                 keys[visit.parameter] = [*keys.get(visit.parameter, ()), *visit.keys]
-        later = max(0, self._sure_passes - self._pass)
-        return visits + [Visit(1, at, keys[at]) for at in keys] * later
+        return visits + [Visit(1, at, keys[at]) for at in keys] * self._passes.sure_left
 
     def _check_drift(self) -> None:
         """Measure the control point: after the first pass, every second one, and at the end."""
-        is_due = self._pass >= self._controlled_after + _CONTROL_EVERY
+        number = self._passes.number
+        is_due = number >= self._controlled_after + _CONTROL_EVERY
         is_first = self._controlled_after < 0
-        if self._controlled_after < self._pass and (is_first or is_due or not self._wants_pass()):
-            self._controlled_after = self._pass
+        if self._controlled_after < number and (is_first or is_due or not self._wants_pass()):
+            self._controlled_after = number
             self._bench.check_drift()
 
     def _note_end(self) -> None:
-        if self._pass < self._sure_passes and self._open_keys():
-            self._known.notes["budget"] = (
-                f"{self._budget.problem(0.0)}: {self._pass} of {self._sure_passes} warm runs"
-            )
+        why = self._passes.cut_short
+        if why and self._open_keys():
+            self._known.notes["budget"] = why

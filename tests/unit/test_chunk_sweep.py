@@ -343,6 +343,61 @@ def test_after_stop_it_goes_on_where_it_was(client: Client) -> None:
     assert forgotten(client)
 
 
+def test_a_program_steps_from_run_to_run(client: Client) -> None:
+    """A point for each step; stopped between two of them it goes on by `run`, and ends."""
+    # given
+    experiment = ChunkSweep(make, CHUNKS, repeat=1, seed=1)
+    counts: list[int] = []
+
+    # when
+    for _ in experiment.steps():
+        counts.append(experiment.progress.done)
+        if len(counts) == 2:
+            experiment.stop()
+    left = experiment.progress
+    told: list[int] = []
+    done = experiment.run(lambda sweep: told.append(len(sweep.points)))
+
+    # then
+    assert counts == [1, 2]
+    assert (left.done, left.left, experiment.is_done) == (2, 4, True)
+    assert len(done.points) == 6
+    assert told[0] == 3
+    assert list(experiment.steps()) == []
+    assert forgotten(client)
+
+
+def test_a_size_that_fails_is_a_step_and_the_error_comes_at_the_end(client: Client) -> None:
+    """Where every size failed: as `run`."""
+    # given
+    steps = ChunkSweep(lambda chunk: chunk / 0, CHUNKS).steps()
+
+    # when
+    made = [next(steps, "over") for _ in CHUNKS]
+    with pytest.raises(ZeroDivisionError):
+        next(steps)
+
+    # then
+    assert made == [None, None, None]
+    assert forgotten(client)
+
+
+def test_steps_that_are_given_up_leave_nothing_behind(client: Client) -> None:
+    """Whoever closes them can go on with `run`."""
+    # given
+    experiment = ChunkSweep(make, CHUNKS, repeat=1)
+    steps = experiment.steps()
+    next(steps)
+
+    # when
+    del steps
+    done = experiment.run()
+
+    # then
+    assert len(done.points) == 6
+    assert forgotten(client)
+
+
 def test_an_interrupt_keeps_what_was_measured(client: Client) -> None:
     """Ctrl-C passes through; the sizes before it are in the document."""
 
