@@ -14,6 +14,7 @@ from jupyter_serprof.model.codec import decode, encode, field_names, unfit
 from jupyter_serprof.model.columns import pack, unpack
 from jupyter_serprof.model.errors import DocumentError, damaged, shown
 from jupyter_serprof.model.integrity import check_details, check_sweep, check_trace
+from jupyter_serprof.model.packed import packed, unpacked
 from jupyter_serprof.model.parts import anatomy_document, anatomy_of
 from jupyter_serprof.model.road import Stage
 from jupyter_serprof.model.schema import validate
@@ -73,8 +74,16 @@ def _checked(data: object) -> Mapping[str, Any]:
         raise DocumentError(message)
     document = cast("Mapping[str, Any]", data)
     _check_version(document.get("version"))
+    if kind == "serprof.trace":
+        return _valid(document, "trace.v1.json")
+    valid = _valid(document, "sweep.v1.json")
+    lists = unpacked(valid)
+    return _valid(lists, "sweep.v1.json") if "packed" in valid else lists
+
+
+def _valid(document: Mapping[str, Any], schema_name: str) -> Mapping[str, Any]:
     _check_plain(document)
-    validate(document, "sweep.v1.json" if kind == "serprof.sweep" else "trace.v1.json")
+    validate(document, schema_name)
     return document
 
 
@@ -262,7 +271,7 @@ def _sweep_document(sweep: Sweep) -> dict[str, object]:
         }
         for entry in sweep.traces
     ]
-    return {"format": "serprof.sweep", "version": VERSION, **plain, "traces": traces}
+    return packed({"format": "serprof.sweep", "version": VERSION, **plain, "traces": traces})
 
 
 def _sweep(data: Mapping[str, Any]) -> Sweep:

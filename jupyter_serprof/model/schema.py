@@ -54,7 +54,8 @@ def _problem(value: object, schema: Schema, home: str, path: str) -> str | None:
         return _problem(value, target, target_home, path)
     if "anyOf" in schema:
         problems = [_problem(value, choice, home, path) for choice in schema["anyOf"]]
-        return None if None in problems else problems[0]
+        if None not in problems:
+            return problems[0]
     return _wrong_value(value, schema, path) or _wrong_inside(value, schema, home, path)
 
 
