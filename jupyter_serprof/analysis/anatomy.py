@@ -19,11 +19,16 @@ def unpicklable_parts(anatomy: Anatomy) -> list[Part]:
     return [part for part in anatomy.parts if part.state == _UNPICKLABLE]
 
 
+def kind_of(part: Part) -> str:
+    """Return the type of a part, with how many it stands for."""
+    return f"{format_count(part.count)} {part.kind}" if part.count > 1 else part.kind
+
+
 def blame_sentence(anatomy: Anatomy) -> str:
     """Return who is to blame: ``model.layers[3].w is 92 % of 120 MB``."""
     bad = unpicklable_parts(anatomy)
     if bad:
-        named = "; ".join(f"{part.path} ({part.kind})" for part in bad[:_NAMED])
+        named = "; ".join(f"{part.path} ({kind_of(part)})" for part in bad[:_NAMED])
         more = f"; and {len(bad) - _NAMED} more" if len(bad) > _NAMED else ""
         return f"{anatomy.name} cannot be pickled because of {named}{more}"
     if not anatomy.parts or not anatomy.total_bytes:
@@ -66,6 +71,8 @@ def blame_facts(anatomy: Anatomy) -> list[str]:
     """Return how the bytes travel, and what is known besides."""
     inside, beside = format_bytes(anatomy.in_band_bytes), format_bytes(anatomy.out_of_band_bytes)
     facts = [f"in-band {inside}, out-of-band {beside}"]
+    if unpicklable_parts(anatomy):
+        facts.insert(0, "remove what is named, or recreate it in __setstate__")
     if anatomy.plain_bytes is not None and anatomy.out_of_band_bytes:
         facts.append(f"plain dumps writes {format_bytes(anatomy.plain_bytes)}")
     shared = sum(part.state == "shared" for part in anatomy.parts)

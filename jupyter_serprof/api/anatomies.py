@@ -27,7 +27,8 @@ def blame(
     Anatomy
         ``total_bytes`` and ``parts``; the ``self_bytes`` (in-band) of all parts sum to
         ``in_band_bytes``, and ``plain_bytes`` is ``len(cloudpickle.dumps(value, protocol))``. Parts
-        that cannot be pickled have the state ``unpicklable`` and say why; all are found.
+        that cannot be pickled have the state ``unpicklable`` and say why; of hundreds the last ones
+        are told as "something in it".
 
     Raises
     ------

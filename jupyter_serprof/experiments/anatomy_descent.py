@@ -28,6 +28,7 @@ from jupyter_serprof.experiments.anatomy_open import (
     open_node,
     singles,
     split,
+    values_of,
 )
 from jupyter_serprof.experiments.anatomy_pass import Pass
 from jupyter_serprof.experiments.anatomy_pickler import Counter, OutOfTime
@@ -43,6 +44,8 @@ _OUTLIER = 2.0
 #: Further passes are made as long as all took less than so many times the first.
 _PASSES = 2.2
 _SMALL_NS = 6_000_000
+#: In one pass so many parts are opened that hold something unpicklable, until so many are known.
+_HOLES_OPENED, _HOLES = 64, 200
 _APART = 8
 
 
@@ -277,12 +280,17 @@ class Descent:
     # What cannot be pickled.
 
     def _open_holes(self) -> bool:
-        """Open the closed parts that hold something that cannot be pickled."""
+        """Open the closed parts that hold something that cannot be pickled, some in each pass."""
+        closed = list(_closed(self.root))
+        known = sum(is_hole(node) for _, node, _ in closed)
+        bad = [
+            (holder, node)
+            for holder, node, depth in closed
+            if depth <= _DEPTH and (node.holes or node.error) and not is_hole(node)
+        ]
         self._room = _MOST_PARTS
         found = False
-        for holder, node, depth in list(_closed(self.root)):
-            if depth > _DEPTH or not (node.holes or node.error) or is_hole(node):
-                continue
+        for holder, node in bad[:_HOLES_OPENED] if known < _HOLES else []:
             if node.items is not None:
                 found |= self._cut(holder, node)
             elif not node.is_fixed and (node.holes or not depth_note(node.value)):
@@ -300,8 +308,14 @@ class Descent:
 
 
 def is_hole(node: Node) -> bool:
-    """Tell whether it is the object itself that cannot be pickled, and not what it holds."""
-    return node.items is None and id(node.value) in node.holes
+    """Tell whether it is the object itself that cannot be pickled, and not what it holds.
+
+    Of a run it is each of its items.
+    """
+    if node.items is None:
+        return id(node.value) in node.holes
+    holes = set(node.holes)
+    return bool(holes) and all(id(item) in holes for item in values_of(node))
 
 
 def _opened_at(node: Node) -> dict[int, Node]:

@@ -108,6 +108,12 @@ def singles(node: Node) -> list[Node]:
     return [Node(item, f"[{node.first + at}]") for at, item in enumerate(items)]
 
 
+def values_of(run: Node) -> tuple[object, ...]:
+    """Return the items of a run without their keys."""
+    items = run.items or ()
+    return items[1::2] if _width(run.value) > 1 else items
+
+
 class Pairs:
     """Stands for a container whose items come as keys and values from a reducer."""
 

@@ -16,7 +16,7 @@ from jupyter_serprof.experiments.anatomy_descent import Descent, is_hole
 from jupyter_serprof.experiments.anatomy_labels import kind_label
 from jupyter_serprof.experiments.anatomy_node import Node
 from jupyter_serprof.experiments.anatomy_notes import depth_note, memory_note
-from jupyter_serprof.experiments.anatomy_open import is_atom
+from jupyter_serprof.experiments.anatomy_open import is_atom, values_of
 from jupyter_serprof.experiments.culprits import told
 from jupyter_serprof.model import Anatomy, Part
 
@@ -180,10 +180,11 @@ class _Branches:
             branch.note = memory_note(node.value, branch.own_bytes + branch.own_buffer_bytes)
 
     def _reason(self, node: Node) -> str:
-        for key in [id(node.value)] if is_hole(node) else node.holes:
+        is_bad = is_hole(node)
+        for key in [id(node.value)] if is_bad and node.items is None else node.holes:
             if key in self._descent.holes:
                 said = told(self._descent.holes[key][1])
-                return said if is_hole(node) else f"something in it: {said}"
+                return said if is_bad else f"something in it: {said}"
         return depth_note(node.value) or node.error
 
 
@@ -201,10 +202,7 @@ def _has_problem(node: Node) -> bool:
 
 
 def _run_kind(node: Node) -> str:
-    items = node.items or ()
-    is_keyed = bool(items) and len(items) != node.count
-    values = items[1::2] if is_keyed else items
-    names = {type(value).__name__ for value in islice(values, _SAMPLE)}
+    names = {type(value).__name__ for value in islice(values_of(node), _SAMPLE)}
     return names.pop() if len(names) == 1 else "mixed"
 
 
@@ -229,9 +227,11 @@ def _folded(branches: list[_Branch], total: int) -> list[_Branch]:
 
     def key(at: int) -> object:
         branch = branches[at]
+        kind = branch.kind.partition(" ")[0]
+        if branch.state == "unpicklable" and not branch.inside and _RANGE.fullmatch(branch.label):
+            return kind, branch.note
         if branch.state:
             return at
-        kind = branch.kind.partition(" ")[0]
         if branch.first is not None:
             is_usual = branch.bytes / branch.count <= _ALIKE * max(middle, 1.0)
             return kind if is_usual else at
@@ -256,7 +256,10 @@ def _joined(alike: Sequence[_Branch]) -> list[_Branch]:
 
 
 def _sum(alike: Sequence[_Branch], label: str, kind: str, count: int) -> _Branch:
-    joined = _Branch(label, kind, count=count, first=alike[0].first)
+    first = alike[0]
+    is_bad = all(branch.state == "unpicklable" for branch in alike)
+    state, note = (first.state, first.note) if is_bad else ("", "")
+    joined = _Branch(label, kind, count=count, first=first.first, state=state, note=note)
     joined.own_bytes = sum(branch.size_bytes for branch in alike)
     joined.own_buffer_bytes = sum(branch.buffer_bytes for branch in alike)
     joined.own_ns = sum(branch.duration_ns for branch in alike)
@@ -266,12 +269,19 @@ def _sum(alike: Sequence[_Branch], label: str, kind: str, count: int) -> _Branch
 
 def _without_tiny(branches: list[_Branch], total: int) -> list[_Branch]:
     """Join what is tiny and says nothing, if it is more than a few."""
-    tiny = [b for b in branches if b.bytes < _TINY_SHARE * total and not b.state]
+    tiny = [
+        b for b in branches if b.bytes < _TINY_SHARE * total and not (b.state or _is_refused(b))
+    ]
     if len(tiny) <= _FEW or len(branches) <= 2 * _FEW:
         return branches
     count = sum(branch.count for branch in tiny)
     rest = [branch for branch in branches if branch not in tiny]
     return [*rest, _sum(tiny, f".<{count:,} more>", "", count)]
+
+
+def _is_refused(branch: _Branch) -> bool:
+    """Tell whether it, or something in it, cannot be pickled."""
+    return branch.state == "unpicklable" or any(map(_is_refused, branch.inside))
 
 
 def _parts(branch: _Branch, above: str, parent: int, made: list[int]) -> Iterator[Part]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jupyter_serprof.analysis.anatomy import blame_sentence, unpicklable_parts
-from jupyter_serprof.model.units import format_bytes, format_count, format_share
+from jupyter_serprof.analysis.anatomy import blame_sentence
+from jupyter_serprof.model.units import NOT_APPLICABLE, format_bytes, format_count, format_share
 from jupyter_serprof.views.cells import clean
 from jupyter_serprof.views.sheet import MARGIN, SMALL, TEXT, WIDTH, Box, Label
-from jupyter_serprof.views.text_anatomy import anatomy_notes, tree_rows
+from jupyter_serprof.views.text_anatomy import anatomy_notes, bad_sentences, tree_rows
 from jupyter_serprof.views.theme import family_color
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from jupyter_serprof.views.sheet import Sheet
     from jupyter_serprof.views.text_anatomy import TreeRow
 
-_MOST_ROWS, _MOST_REMARKS = 12, 4
+_MOST_ROWS, _MOST_BAD, _MOST_NOTES = 12, 4, 4
 _PITCH, _INDENT = 22, 14
 #: Where columns begin, or end for numbers; pixels.
 _KIND_X, _BAR_X, _BYTES_X = 400, 620, WIDTH - MARGIN - 60
@@ -42,15 +42,12 @@ def put_anatomies(sheet: Sheet, trace: Trace) -> None:
 
 def _remarks(anatomy: Anatomy, rows: list[TreeRow], others: Sequence[Anatomy]) -> Iterator[str]:
     """Yield why parts cannot be pickled, notes, and what else is in the document."""
-    bad = [f"{part.path}: {part.note}" for part in unpicklable_parts(anatomy)]
-    said = [*bad, *anatomy_notes(anatomy, rows)]
-    yield from said[:_MOST_REMARKS]
+    yield from bad_sentences(anatomy, _MOST_BAD)
+    yield from anatomy_notes(anatomy, rows)[:_MOST_NOTES]
     yield from (f"opened, too: {blame_sentence(other)}" for other in others)
-    rest, unsaid = len(rows) - _MOST_ROWS, len(said) - _MOST_REMARKS
-    more = [f"{format_count(rest)} more lines"] if rest > 0 else []
-    more += [f"{format_count(unsaid)} more remarks"] if unsaid > 0 else []
-    if more:
-        yield f"in the document: {', '.join(more)}"
+    rest = len(rows) - _MOST_ROWS
+    if rest > 0:
+        yield f"in the document: {format_count(rest)} more lines"
 
 
 def _put_row(sheet: Sheet, row: TreeRow, anatomy: Anatomy) -> None:
@@ -60,14 +57,15 @@ def _put_row(sheet: Sheet, row: TreeRow, anatomy: Anatomy) -> None:
     kind = sheet.fit(clean(row.kind), _BAR_X - _GAP - _KIND_X, SMALL)
     is_bad = any(part.state == "unpicklable" for part in row.parts)
     share = row.bytes / anatomy.total_bytes if anatomy.total_bytes else 0.0
-    size = sheet.fit(format_bytes(row.bytes), _NUMBER, TEXT)
+    size = sheet.fit(NOT_APPLICABLE if row.is_refused else format_bytes(row.bytes), _NUMBER, TEXT)
     room = _BYTES_X - _BAR_X - _GAP - _NUMBER
     sheet.add(Label(x, middle, label, theme.warn if is_bad else theme.ink))
     sheet.add(Label(_KIND_X, middle, kind, theme.warn if is_bad else theme.muted, SMALL))
-    if row.bytes:
+    if row.bytes and not row.is_refused:
         width = room * min(1.0, share)
         sheet.add(Box(_BAR_X, middle - 6, width, 12, family_color("pickle")))
     sheet.add(Label(_BYTES_X, middle, size, theme.ink, side="right"))
-    text = sheet.fit(format_share(share), WIDTH - MARGIN - _BYTES_X - 6, TEXT)
+    said = NOT_APPLICABLE if row.is_refused else format_share(share)
+    text = sheet.fit(said, WIDTH - MARGIN - _BYTES_X - 6, TEXT)
     sheet.add(Label(WIDTH - MARGIN, middle, text, theme.muted, side="right"))
     sheet.y += _PITCH

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jupyter_serprof.analysis.anatomy import blame_sentence, unpicklable_parts
+from jupyter_serprof.analysis.anatomy import blame_sentence, kind_of, unpicklable_parts
 from jupyter_serprof.analysis.anatomy_culprit import parts_inside
 from jupyter_serprof.model.units import format_count, format_share
 from jupyter_serprof.views.cells import Column, clean, clip, hang, side_by_side, table_width, wrap
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from jupyter_serprof.model import Anatomy, Part, Trace
 
-_MOST_ROWS = 40
+_MOST_ROWS, _MOST_BAD = 40, 10
 _MOST_INSIDE = 8
 #: Smaller parts are told together.
 _SMALL_SHARE = 0.005
@@ -38,13 +38,23 @@ def anatomy_blocks(trace: Trace, columns: int) -> Iterator[list[str]]:
 
 def anatomy_lines(anatomy: Anatomy, columns: int, *, has_title: bool = True) -> list[str]:
     """Return an anatomy as a table: what cannot be pickled first, then the largest."""
-    bad = [line for part in unpicklable_parts(anatomy) for line in _bad(part, columns)]
+    bad = [
+        line for said in bad_sentences(anatomy, _MOST_BAD) for line in hang("bad", said, columns)
+    ]
     rows = tree_rows(anatomy)
     title = wrap(clean(blame_sentence(anatomy)), columns) if has_title else []
     table = [clip(line, columns) for line in side_by_side(_fitting(anatomy, rows, columns))]
     said = anatomy_notes(anatomy, rows)
     notes = [line for text in said for line in hang("note", text, columns)]
     return [*title, *bad, *table, *notes] if rows else [*title, *bad, *notes]
+
+
+def bad_sentences(anatomy: Anatomy, most: int) -> list[str]:
+    """Return why parts cannot be pickled, and how many are not told."""
+    bad = unpicklable_parts(anatomy)
+    said = [f"{part.path} ({kind_of(part)}): {part.note}" for part in bad[:most]]
+    more = format_count(len(bad) - most)
+    return [*said, f"{more} more in the document"] if len(bad) > most else said
 
 
 def anatomy_notes(anatomy: Anatomy, rows: list[TreeRow]) -> list[str]:
@@ -73,8 +83,12 @@ class TreeRow:
         if len(self.parts) != 1:
             return ""
         [part] = self.parts
-        kind = f"{format_count(part.count)} {part.kind}" if part.count > 1 else part.kind
-        return f"{kind}, {part.state}" if part.state else kind
+        return f"{kind_of(part)}, {part.state}" if part.state else kind_of(part)
+
+    @property
+    def is_refused(self) -> bool:
+        """Tell whether it has no bytes: what was written for it is a placeholder of ours."""
+        return all(part.state == _UNPICKLABLE for part in self.parts)
 
     @property
     def duration_ns(self) -> int | None:
@@ -163,23 +177,24 @@ def _columns(anatomy: Anatomy, rows: list[TreeRow], paths: int, kinds: int) -> l
     return [
         Column("path", tuple(clip(clean(row.title), paths) for row in rows), leans_right=False),
         Column("type", tuple(clip(clean(row.kind), kinds) for row in rows), leans_right=False),
-        Column("in-band", tuple(f"{row.in_band_bytes:,}" for row in rows)),
-        Column("out-of-band", tuple(f"{row.out_of_band_bytes:,}" for row in rows)),
+        Column("in-band", tuple(_number(row, row.in_band_bytes) for row in rows)),
+        Column("out-of-band", tuple(_number(row, row.out_of_band_bytes) for row in rows)),
         Column("%", tuple(_share(row, total) for row in rows)),
         Column("ms", tuple(_ms(row.duration_ns) for row in rows)),
     ]
 
 
+def _number(row: TreeRow, size_bytes: int) -> str:
+    return _NONE if row.is_refused else f"{size_bytes:,}"
+
+
 def _share(row: TreeRow, total: int) -> str:
-    return format_share(row.bytes / total).removesuffix(" %") if total else _NONE
+    is_known = total and not row.is_refused
+    return format_share(row.bytes / total).removesuffix(" %") if is_known else _NONE
 
 
 def _ms(duration_ns: int | None) -> str:
     return _NONE if duration_ns is None else f"{duration_ns / 1e6:,.2f}"
-
-
-def _bad(part: Part, columns: int) -> list[str]:
-    return hang("bad", f"{part.path} ({part.kind}): {part.note}", columns)
 
 
 def _noted(rows: list[TreeRow]) -> Iterator[Part]:

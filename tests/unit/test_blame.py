@@ -385,6 +385,26 @@ def test_every_part_that_cannot_be_pickled_is_named_in_one_call() -> None:
     assert blame_sentence(anatomy).startswith("job cannot be pickled because of job[")
 
 
+def test_thousands_that_cannot_be_pickled_are_told_together() -> None:
+    """A long list of locks is one part, not thousands; what holds one each is opened some times."""
+    # given
+    locks = [threading.Lock() for _ in range(3_000)]
+    holders = [Model(lock=threading.Lock()) for _ in range(4_000)]
+
+    # when
+    bare, held = blame(locks, "x"), blame(holders, "x")
+
+    # then
+    [part] = [part for part in bare.parts if part.state == "unpicklable"]
+    assert (part.path, part.count) == ("x[0..2,999]", 3_000)
+    assert "because of x[0..2,999] (3,000 lock)" in blame_sentence(bare)
+    found = unpicklable(held)
+    assert found["x[0].lock"] == "TypeError: cannot pickle '_thread.lock' object"
+    assert found["x[200].lock"] == found["x[0].lock"]
+    assert len(held.parts) < 2_000
+    assert any(note.startswith("something in it: TypeError") for note in found.values())
+
+
 @pytest.mark.parametrize(
     ("bad", "said"),
     [

@@ -71,6 +71,7 @@ def test_what_cannot_be_pickled_has_the_colour_of_a_warning() -> None:
     # then
     [lock] = [mark for mark in sheet.marks if isinstance(mark, Label) and mark.text == ".lock"]
     assert lock.color == LIGHT.warn
+    assert "5 B" not in texts(sheet)
 
 
 def test_notes_stand_below_the_tree() -> None:
@@ -87,6 +88,6 @@ def test_notes_stand_below_the_tree() -> None:
     few, cut = texts(drawn(anatomy(view, lock))), texts(drawn(anatomy(*many)))
 
     # then
-    assert {"model.view: a view on 800 MB", "model.lock: TypeError: no"} <= set(few)
-    assert {"model.l3: no", "in the document: 1 more remarks"} <= set(cut)
-    assert "model.l4: no" not in cut
+    assert {"model.view: a view on 800 MB", "model.lock (lock): TypeError: no"} <= set(few)
+    assert {"model.l3 (lock): no", "1 more in the document"} <= set(cut)
+    assert "model.l4 (lock): no" not in cut

@@ -58,7 +58,20 @@ def test_what_cannot_be_pickled_comes_before_everything() -> None:
     # then
     assert lines[0] == "x cannot be pickled because of x.lock (dict)"
     assert lines[1] == "bad   x.lock (dict): TypeError: cannot pickle 'lock' object"
-    assert lines[4].split()[:3] == [".lock", "dict,", "unpicklable"]
+    assert lines[4].split()[:5] == [".lock", "dict,", "unpicklable", "–", "–"]  # noqa: RUF001
+
+
+def test_of_many_that_cannot_be_pickled_ten_are_told() -> None:
+    """A list of sockets does not fill the notebook."""
+    # given
+    bad = [part(f".l{at}", 0, 5, state="unpicklable", note="no") for at in range(40)]
+
+    # when
+    lines = anatomy_lines(anatomy(*bad), 100)
+
+    # then
+    assert sum(line.startswith("bad") for line in lines) == 11
+    assert "bad   30 more in the document" in lines
 
 
 def test_a_single_small_part_keeps_its_name() -> None:
