@@ -10,6 +10,7 @@ from jupyter_serprof.api.panels import Keep, Namespace
 from jupyter_serprof.experiments.dask_chunks import ChunkSweep
 from jupyter_serprof.experiments.dask_rechunk import chunk_subject
 from jupyter_serprof.experiments.dask_values import list_collections
+from jupyter_serprof.experiments.dask_warm import warm_graphs
 from jupyter_serprof.experiments.graphstages import GraphStages
 from jupyter_serprof.experiments.sweep import SweepProgress
 from jupyter_serprof.experiments.sweep_plan import log_spaced
@@ -113,6 +114,12 @@ class GraphOffer:
         collection = self._collection(source)
         return StagesJob(GraphStages(lambda: collection, source, False, None, False))  # noqa: FBT003  (as GraphStages takes them)
 
+    def warm(self) -> None:
+        """Let the first point wait for no import and no agent; nothing is computed."""
+        known = self.namespace()
+        # Those that are results already have nothing left that workers would import.
+        warm_graphs([known[one.name] for one in list_collections(known) if not one.state])
+
     def code(self, plan: Plan) -> str:
         """Return the line that does the same."""
         if plan.low is None or plan.high is None:
@@ -136,7 +143,7 @@ class GraphOffer:
 def show_graph_panel(namespace: Namespace, keep: Keep) -> Panel:
     """Display the panel of ``%graphstages`` in the cell that runs now; as `show_size_panel`."""
     offer = GraphOffer(namespace)
-    return Panel(offer, _WORDS, keep=keep, stages=offer.stages)
+    return Panel(offer, _WORDS, keep=keep, stages=offer.stages, warm=offer.warm)
 
 
 def _lengths(array: Any) -> Scale:  # noqa: ANN401  (an array of Dask)
