@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 import time
+import types
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -20,7 +21,9 @@ from jupyter_serprof.probes.ray_driver import driver_points
 _KEPT = 3
 _WORTH_SHARE = 0.01
 _PICKLES = ("pickle", "cloudpickle")
-_RAY = ("SerializationContext.serialize", "Manager.export", "Manager.export_actor_class")
+_RAY = "SerializationContext.serialize"
+#: Pickles what `_RAY` sees, and besides the functions and classes that are exported.
+_RAY_PICKLE = "ray.cloudpickle"
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,14 +113,14 @@ class Keeper:
         """Forget it: the recording is told, too."""
 
     def _keeping(self, point: Point) -> Callable[..., object]:
-        """Return what notes as the probe does, and keeps the value; functions stand behind self."""
+        """Return what notes as the probe does, and keeps the value, which can stand behind self."""
         at = 0 if point.role == "pickle.dumps" else 1
 
         def note(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa: ANN401
             noted = point.after(token, args, kwargs, result) if point.after else None
-            if self._is_keeping and len(args) > at:
+            if self._is_keeping and len(args) > at and _is_meant(point, args[at]):
                 with suppress(Exception):  # the recording needs what was noted
-                    self._keep(args[at], _size_bytes(noted, args[at]))
+                    self._keep(args[at], _size_bytes(noted))
             return noted
 
         return note
@@ -142,6 +145,12 @@ def _points() -> Iterator[Point]:
             yield pickle_points(module)[0]
     if "ray" in sys.modules:
         yield from (p for p in driver_points(detail=False) if p.place.endswith(_RAY))
+        yield pickle_points(_RAY_PICKLE)[0]
+
+
+def _is_meant(point: Point, value: object) -> bool:
+    is_ray_pickle = point.place.startswith(_RAY_PICKLE)
+    return not is_ray_pickle or isinstance(value, types.FunctionType | type)
 
 
 def _places(point: Point) -> Iterator[tuple[object, str]]:
@@ -159,10 +168,9 @@ def _unhooked(value: object) -> object:
     return value.original if isinstance(value, Hook) else value
 
 
-def _size_bytes(noted: object, value: object) -> int:
-    """Return the size that a probe has noted first; for a function that of its pickle."""
+def _size_bytes(noted: object) -> int:
+    """Return the size that a probe has noted first."""
     if isinstance(noted, tuple) and noted and isinstance(noted[0], int):
         beside = noted[1] if len(noted) > 1 else ()
         return noted[0] + (sum(beside) if isinstance(beside, list | tuple) else 0)
-    pickled = getattr(value, "_pickled_function", None)
-    return len(pickled) if isinstance(pickled, bytes) else 0
+    return 0

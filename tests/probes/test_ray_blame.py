@@ -82,3 +82,26 @@ def test_the_captured_variable_of_an_exported_function_is_opened() -> None:
     assert result == 7.0
     named = [part.path for anatomy in trace.anatomies for part in anatomy.parts]
     assert any(path.endswith("step<closure table>") for path in named), named
+
+
+def test_the_captured_variable_of_an_actor_class_is_opened() -> None:
+    """What a method reads travels with the class, once; small arguments do not hide it."""
+    # given
+    table = np.arange(150_000.0)
+
+    @ray.remote(num_cpus=0)
+    class Reader:
+        def read(self, words: list[str]) -> float:
+            return float(table[len(words)])
+
+    # when
+    with sp.record(blame=True) as recording:
+        reader = Reader.remote()
+        result = ray.get(reader.read.remote(["word"] * 5_000))
+    ray.kill(reader)
+
+    # then
+    assert result == 5_000.0
+    first = recording.trace.anatomies[0]
+    assert first.parts[0].kind == "class Reader"
+    assert any(part.path.endswith(".read<closure table>") for part in first.parts)
