@@ -90,7 +90,8 @@ class GraphRepeats:
         differs = before and difference(before, graph_kind(self.traces[0]) or GraphKind())
         if differs:
             self.partial = self.traces[0]
-            raise UsageError(_OTHER.format(differs, self.typed or self.name))
+            flag = "--compute " if self.compute else ""
+            raise UsageError(_OTHER.format(differs, flag + (self.typed or self.name)))
 
     def run(self, repeat: int | None = None, tell: Callable[[Sweep], None] | None = None) -> Sweep:
         """Make the warm runs, and the cold one if there is none; compare them with ``before``.
@@ -212,7 +213,7 @@ _KEPT = (
 )
 _OTHER = (
     "the saved document is of another computation: {0}. Save one of this: "
-    "%graphstages --repeat 15 --save before {1}. Any two documents: sp.compare(before, after)"
+    "%graphstages --repeat 15 --save before {1}. For any two documents: sp.compare(before, after)"
 )
 _NOT_DASK = (
     "{0} is no document of a Dask computation: {1}. Save one first: "

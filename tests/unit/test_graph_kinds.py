@@ -75,10 +75,11 @@ def test_a_document_without_dask_is_none() -> None:
         SUM,
         replace(SUM, tasks=597),
         kind("random_sample", "sum", "partial", "aggregate", "rechunk", "merge", "split"),
+        kind("ones_like", "rechunk", "merge", "sum", "aggregate"),
         kind("random_sample", "sum", "partial", "aggregate", "astype", end="astype"),
         GraphKind(),
     ],
-    ids=["same", "other chunks", "rechunked", "converted", "unknown"],
+    ids=["same", "other chunks", "rechunked", "unfused", "converted", "unknown"],
 )
 def test_a_changed_graph_of_the_same_computation_passes(after: GraphKind) -> None:
     """An improvement changes the graph: that is what is compared."""
@@ -96,11 +97,14 @@ def test_a_changed_graph_of_the_same_computation_passes(after: GraphKind) -> Non
             kind("random_sample", "mean_chunk", "mean_agg", "aggregate", end="mean_agg-aggregate"),
             "up to mean_agg-aggregate",
         ),
-        (kind("range", "str", "count", "part", "sum", "aggregate"), "of aggregate, count, part"),
+        (
+            kind("random_sample", "max", "partial", "aggregate", end="max-aggregate"),
+            "aggregate, max, partial, random_sample, up to max-aggregate",
+        ),
         (replace(SUM, ways=("compute",)), "before it was persisted, now it is computed"),
         (replace(SUM, kinds=frozenset()), "and now no task was seen: its results are on"),
     ],
-    ids=["frame", "mean", "bag", "computed", "found"],
+    ids=["frame", "mean", "max", "computed", "found"],
 )
 def test_another_computation_is_told_apart(after: GraphKind, said: str) -> None:
     """In one sentence, with what ran on both sides."""
@@ -110,14 +114,20 @@ def test_another_computation_is_told_apart(after: GraphKind, said: str) -> None:
 def test_what_else_differs_is_noted() -> None:
     """Tasks, computations, and where it ran."""
     # given
-    after = replace(SUM, tasks=597, ends=("sum-aggregate", "sum-aggregate"), has_cluster=False)
+    after = replace(
+        kind("random_sample", "sum", "aggregate", "rechunk"),
+        tasks=597,
+        ends=("sum-aggregate", "sum-aggregate"),
+        has_cluster=False,
+    )
 
     # when
     notes = list(graph_notes(SUM, after))
 
     # then
     assert notes == [
-        "37 tasks before, 597 after: the graph is another one",
+        "the graph is another one: 37 tasks before, 597 after",
+        "kinds of tasks: partial only before; rechunk only after",
         "1 computation before, 2 after",
         "before ran on a cluster, after in this process: few stages are the same",
     ]

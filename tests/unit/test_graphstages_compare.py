@@ -195,6 +195,20 @@ def test_a_collection_is_compared_stage_by_stage_with_a_file(
     assert forgotten(client)
 
 
+def test_a_collection_that_was_cut_anew_is_the_same_computation(user: InteractiveShell) -> None:
+    """That is what one wants to know; what differs in the graph is noted."""
+    # given
+    Ran(user, "%graphstages -q --repeat 2 -o before x.map_blocks(abs).sum()")
+
+    # when
+    ran = Ran(user, "%graphstages --compare before --repeat 2 x.rechunk(4).map_blocks(abs).sum()")
+
+    # then
+    assert ran.result.success, ran.err
+    assert ran.sweep.comparison is not None
+    assert ran.sweep.comparison.notes[0].startswith("the graph is another one: 5 tasks before, ")
+
+
 def test_one_run_before_gives_a_ratio_and_no_verdict(user: InteractiveShell) -> None:
     """A single recording is a document too; what would give a verdict is said."""
     # given
@@ -263,7 +277,11 @@ def test_what_is_not_slower_passes(user: InteractiveShell) -> None:
     [
         ("x.mean()", "now it ran 5 tasks of aggregate, mean_agg, mean_chunk, up to mean_agg-"),
         ("bag.map(str)", "up to sum-aggregate; now it ran"),
-        ("--compute x.sum()", "before it was persisted, now it is computed"),
+        ("x.max()", "up to max-aggregate"),
+        (
+            "--compute x.sum()",
+            "now it is computed. Save one of this: %graphstages --repeat 15 --save before --compute",
+        ),
     ],
 )
 def test_another_computation_is_refused_after_one_run(
