@@ -280,7 +280,7 @@ def test_what_is_not_slower_passes(user: InteractiveShell) -> None:
         ("x.max()", "up to max-aggregate"),
         (
             "--compute x.sum()",
-            "now it is computed. Save one of this: %graphstages --repeat 15 --save before --compute",
+            "now it is computed. Save one of this: %graphstages --repeat 15 --save before --comp",
         ),
     ],
 )
