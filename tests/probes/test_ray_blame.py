@@ -96,7 +96,7 @@ def test_the_captured_variable_of_an_actor_class_is_opened() -> None:
 
     # when
     with sp.record(blame=True) as recording:
-        reader = Reader.remote()
+        reader = Reader.remote()  # type: ignore[attr-defined]  # ray.remote gives it
         result = ray.get(reader.read.remote(["word"] * 5_000))
     ray.kill(reader)
 
