@@ -227,8 +227,13 @@ def headline(name: str, size_bytes: int | None, baseline: str, trials: Sequence[
     what = f"{name} ({format_bytes(size_bytes)})" if size_bytes else name
     best = next(iter(ranked(trials)), None)
     gain = gain_of(best) if best else None
+    if best is not None and gain is None and best.equal is False:
+        return f"{what}: what was tried gives another result, so {baseline} stays."
     if best is None or gain is None:
         return f"{what}: nothing that can be tried applies to it, so {baseline} stays."
+    if gain.low is None and best.equal is not False:
+        few = f"{format_count(best.pairs)} pair{'' if best.pairs == 1 else 's'}"
+        return f"{what}: {few} cannot tell whether a remedy is faster than {baseline}."
     if gain.verdict != "faster" or best.equal is False:
         return f"{what}: none of {format_count(len(trials))} remedies is faster than {baseline}."
     title = REMEDIES[best.key].title

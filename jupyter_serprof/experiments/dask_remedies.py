@@ -1,4 +1,4 @@
-"""``%graphstages --try y``: objects embedded in a graph, as one key or scattered, in pairs.
+"""``%graphstages --try y``: embedded objects as one key or scattered, larger chunks; in pairs.
 
 The graph of the collection is copied before it is looked at, so the collection stays as it was. Its
 tasks run once in each trip, as persisting it would run them (but not fused), under keys of their
@@ -20,6 +20,12 @@ from uuid import uuid4
 from jupyter_serprof.analysis.limits import measure_limits
 from jupyter_serprof.analysis.remedies import Trial
 from jupyter_serprof.experiments.culprits import told
+from jupyter_serprof.experiments.dask_chunk_remedies import (
+    GATHERED_BYTES,
+    ChunkTrials,
+    result_bytes,
+)
+from jupyter_serprof.experiments.dask_cuts import Cuts, cuts_of
 from jupyter_serprof.experiments.dask_values import (
     asynchronous_client,
     client_of,
@@ -39,8 +45,8 @@ from jupyter_serprof.model.units import format_bytes, format_count
 LARGE_BYTES = 1_000_000
 PAIRS = 15
 BUDGET_S = 30.0
-#: More is not brought to the client for the check.
-_GATHERED_BYTES = 200_000_000
+#: Of the time, where larger chunks are tried, too.
+_EMBEDDED_SHARE = 0.5
 _MOST_TASKS = 200_000
 _NEAR = 1e-12
 _BASELINE = "the graph as it is"
@@ -93,9 +99,20 @@ class DaskTryout:
         self._notes: list[str] = []
         self._embedded_bytes: int | None = None
         self._keys: list[Any] = []
+        self._cuts = Cuts()
 
     def run(self, tell: object = None) -> Sweep:  # noqa: ARG002  (as every experiment)
         """Try what applies and return the document."""
+        __tracebackhide__ = True
+        self._cuts = cuts_of(self._collection, self._client, self._name)
+        deadline = time.monotonic() + self._budget_s
+        share = _EMBEDDED_SHARE if self._cuts.found else 1.0
+        self._try_embedded(time.monotonic() + share * self._budget_s)
+        self._try_cuts(deadline)
+        return self.sweep
+
+    def _try_embedded(self, deadline: float) -> None:
+        """Try large objects of its tasks as keys of their own, and scattered."""
         __tracebackhide__ = True
         graph = materialized(self._collection)
         self._keys = _flat(self._collection.__dask_keys__())
@@ -103,9 +120,9 @@ class DaskTryout:
         if not large:
             self._notes.append(
                 f"no object of {format_bytes(LARGE_BYTES)} or more is embedded in the tasks of "
-                f"{self._name}: there is nothing to try. Larger chunks: %graphstages --sweep"
+                f"{self._name}: there is nothing to make a key of its own, or to scatter"
             )
-            return self.sweep
+            return
         self._embedded_bytes = sum(size_bytes(value) or 0 for value, _ in large.values())
         used = sum(count for _, count in large.values())
         self._notes.append(
@@ -114,11 +131,17 @@ class DaskTryout:
         )
         scatter = partial(_as_futures, self._client)
         ways: dict[str, Any] = {"dask-delayed": _as_keys, "dask-scatter": scatter}
-        deadline = time.monotonic() + self._budget_s
         for at, (key, change) in enumerate(ways.items()):
             share_s = (deadline - time.monotonic()) / (len(ways) - at)
             self._try(key, graph, partial(change, graph, large), time.monotonic() + share_s)
-        return self.sweep
+
+    def _try_cuts(self, deadline: float) -> None:
+        __tracebackhide__ = True
+        self._notes += self._cuts.notes
+        if self._cuts.found:
+            trials = ChunkTrials(self._client, self._collection, self._cuts, self._name)
+            # They are in the document while they run: Ctrl-C keeps them.
+            trials.run(deadline, PAIRS, self._tried, self._notes)
 
     @property
     def sweep(self) -> Sweep:
@@ -128,7 +151,7 @@ class DaskTryout:
             self._started.replace("+00:00", "Z"),
             self._tried,
             plain_bytes=self._embedded_bytes,
-            hints=(),
+            hints=[hint] if (hint := self._cuts.hint(self._name)) else (),
             notes=self._notes,
             limits=measure_limits(),
         )
@@ -165,16 +188,17 @@ class DaskTryout:
                 changes=told_changes,
             )
             del before, after
-            self._pairs(tried, (graph, changed), deadline)
+            sides = partial(self._trip, graph), partial(self._trip, changed)
+            self._pairs(tried, sides, deadline)
         finally:
             release(made)
 
-    def _pairs(self, tried: Tried, graphs: tuple[Any, Any], deadline: float) -> None:
+    def _pairs(self, tried: Tried, sides: tuple[Any, Any], deadline: float) -> None:
         for number in range(PAIRS):
             if number and time.monotonic() > deadline:
                 return
             for side in (0, 1) if number % 2 == 0 else (1, 0):
-                tried.trips[side].append(self._trip(graphs[side])[0])
+                tried.trips[side].append(sides[side]()[0])
             tried.count()
 
     def _trip(self, graph: Mapping[Any, Any], *, gathers: bool = False) -> tuple[Trip, object]:
@@ -197,8 +221,8 @@ class DaskTryout:
 
     def _results(self, futures: list[Any]) -> object:
         """Gather what is small enough; None else."""
-        sizes = self._client.run_on_scheduler(_result_bytes, keys=[f.key for f in futures])
-        return self._client.gather(futures) if sizes <= _GATHERED_BYTES else None
+        sizes = self._client.run_on_scheduler(result_bytes, keys=[f.key for f in futures])
+        return self._client.gather(futures) if sizes <= GATHERED_BYTES else None
 
 
 def _checked(before: object, after: object) -> tuple[bool | None, tuple[str, ...]]:
@@ -224,12 +248,6 @@ def nearly_same(before: Any, after: Any) -> bool:  # noqa: ANN401
         return bool(near.all() if hasattr(near, "all") else near)
     except Exception:  # noqa: BLE001  (values of the user)
         return False
-
-
-def _result_bytes(dask_scheduler: Any, keys: list[Any]) -> int:  # noqa: ANN401
-    """Ask the scheduler how large results are."""
-    tasks = (dask_scheduler.tasks.get(key) for key in keys)
-    return sum(task.nbytes for task in tasks if task is not None and task.nbytes > 0)
 
 
 def materialized(collection: Any) -> dict[Any, Any]:  # noqa: ANN401

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import median
+from string import digits
 
 from jupyter_serprof.analysis import analyse
 from jupyter_serprof.analysis.remedies import (
@@ -107,8 +108,13 @@ def _key(title: str) -> str:
 
 
 def _findings(name: str, ordered: Sequence[Tried]) -> list[Finding]:
-    found = (finding_of(entry.trial, name) for entry in ordered if not entry.reason)
-    return [finding for finding in found if finding is not None]
+    """Return the findings, of one remedy in several sizes (``-2``, ``-4``) the best only."""
+    found: dict[str, Finding] = {}
+    for entry in ordered:
+        finding = None if entry.reason else finding_of(entry.trial, name)
+        if finding is not None:
+            found.setdefault(entry.trial.key.rstrip(digits), finding)
+    return list(found.values())
 
 
 def _summary(
@@ -121,7 +127,8 @@ def _summary(
         f"pairs in turns, warm{': written, moved once, read back' if is_moved else ''}",
         "gain with its 95 % interval; what is made once is not in it",
     )
-    said = headline(name, size, against, [entry.trial for entry in measured])
+    known = [e.trial for e in ordered if not e.reason and (e.trial.pairs or e.trial.equal is False)]
+    said = headline(name, size, against, known)
     return Summary(said, facts if measured else ())
 
 
@@ -163,7 +170,8 @@ def _points(key: str, entries: Sequence[Tried], side: int, size: int | None) -> 
     """Return the points of one side: the first trip is cold, and never averaged with others."""
     cold = [entry.cold[side] for entry in entries if entry.cold][:1]
     points = [_point(key, trip, number, size, None) for number, trip in enumerate(cold)]
-    warm = [(trip, entry.loops) for entry in entries for trip in entry.trips[side]]
+    # What was the other side of several trials, is one trip.
+    warm = {id(t): (t, entry.loops) for entry in entries for t in entry.trips[side]}.values()
     return points + [
         _point(key, trip, number, size, loops) for number, (trip, loops) in enumerate(warm, 1)
     ]
@@ -185,7 +193,8 @@ def _point(key: str, trip: Trip, number: int, size: int | None, loops: int | Non
 def _traces(key: str, entries: Sequence[Tried], side: int, size: int | None) -> list[SweepTrace]:
     cold = [(True, entry.cold[side]) for entry in entries if entry.cold][:1]
     warm = sorted(
-        (trip for entry in entries for trip in entry.trips[side]), key=lambda trip: trip.wall_ns
+        {id(trip): trip for entry in entries for trip in entry.trips[side]}.values(),
+        key=lambda trip: trip.wall_ns,
     )
     shown = cold + ([(False, warm[(len(warm) - 1) // 2])] if warm else [])
     return [SweepTrace(key, size, is_cold, _trace(key, trip)) for is_cold, trip in shown]
