@@ -140,7 +140,7 @@ class GraphRepeats:
     def _run_once(self) -> None:
         __tracebackhide__ = True
         trace = self._run_statement() if self.is_statement else self._run_collection()
-        if self.traces and task_count(self.traces[0]) and task_count(trace) == 0:
+        if self.traces and task_count(self.traces[0]) and _found_results(trace):
             raise UsageError(_NOTHING_LEFT.format(self.typed or self.name, len(self.traces) + 1))
         self._graph_bytes.append(graph_bytes(trace))
         is_long = len(trace.spans) > _MOST_SPANS
@@ -148,7 +148,7 @@ class GraphRepeats:
 
     def _run_collection(self) -> Trace:
         __tracebackhide__ = True
-        used: list[Any] = []
+        used: list[Any] = [default_client()]
 
         def build() -> object:
             __tracebackhide__ = True
@@ -197,6 +197,12 @@ class GraphRepeats:
             self.partial = trace
             raise UsageError(_KEPT.format(self.typed))
         return trace
+
+
+def _found_results(trace: Trace) -> bool:
+    """Tell whether a scheduler was seen, and no task was."""
+    is_seen = any(lane.kind == "scheduler" for lane in trace.lanes)
+    return is_seen and not task_count(trace)
 
 
 _NOTHING_LEFT = (

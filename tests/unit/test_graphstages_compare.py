@@ -87,6 +87,17 @@ def test_results_that_the_user_holds_are_computed_again_and_stay(
     assert forgotten(client)
 
 
+def test_a_future_is_computed_in_every_run(user: InteractiveShell, client: Client) -> None:
+    """The same function and arguments have the same key: it is given back before the next run."""
+    # when
+    ran = Ran(user, "%graphstages --repeat 5 client.submit(len, [1, 2])")
+
+    # then
+    assert ran.result.success, ran.err
+    assert all(point.stages.get("dask.execute", 0) > 0 for point in ran.sweep.points)
+    assert forgotten(client)
+
+
 def test_a_statement_that_computes_is_run_again(user: InteractiveShell, client: Client) -> None:
     """What it assigns is the user's."""
     # when
@@ -112,6 +123,21 @@ def test_a_statement_that_keeps_results_is_not_run_again(
     assert scheduler_tasks(client)
     assert float(user.user_ns["y"].sum().compute()) == 32.0
     del user.user_ns["y"]
+    assert forgotten(client)
+
+
+def test_a_run_that_finds_results_is_no_measurement(user: InteractiveShell, client: Client) -> None:
+    """Code that keeps what it persists is told so; the run that computed is shown."""
+    # given
+    Ran(user, "kept = []\ndef keep(y): kept.append(y.persist()); return kept[-1]")
+
+    # when
+    ran = Ran(user, "%graphstages --repeat 3 keep(x)")
+
+    # then
+    assert "run 2 of keep(x) found its results on the cluster" in ran.err
+    assert len(ran.sweep.points) == 1
+    user.user_ns["kept"].clear()
     assert forgotten(client)
 
 
