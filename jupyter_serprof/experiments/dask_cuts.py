@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from jupyter_serprof.experiments.culprits import told
 from jupyter_serprof.experiments.dask_chunk_bound import LeftOutError, worker_bound
-from jupyter_serprof.experiments.dask_chunk_look import ChunkLook, graph_of, look_at
+from jupyter_serprof.experiments.dask_chunk_look import ChunkLook, graph_of, has_expression, look_at
 from jupyter_serprof.experiments.dask_larger_chunks import (
     NotRemadeError,
     merged,
@@ -82,9 +82,13 @@ def cuts_of(collection: Any, client: Any, name: str) -> Cuts:  # noqa: ANN401
         What the lines to paste call it.
     """
     methods = dir(type(collection))
-    if "rechunk" not in methods and "repartition" not in methods:
-        return Cuts()
     is_array = "rechunk" in methods
+    if not is_array and "repartition" not in methods:
+        return Cuts()
+    if not is_array and not has_expression(collection):
+        kind = type(collection).__name__
+        note = f"fewer partitions were not tried: a {kind} does not tell how it was cut"
+        return Cuts(notes=(note,))
     look = look_at([collection])
     try:
         look = look if is_array else _looked_frame(collection)

@@ -273,6 +273,19 @@ def test_what_cannot_be_made_again_is_suggested_with_the_reason(dask_client: Cli
     assert dask_client.status == "running"
 
 
+def test_a_bag_is_not_made_again(dask_client: Client) -> None:
+    """Its partitions are lists already, or tasks of the user: this is said, in its own words."""
+    # given
+    bag = pytest.importorskip("dask.bag").from_sequence(range(100), npartitions=50).map(str)
+
+    # when
+    cuts = cuts_of(bag, dask_client, "y")
+
+    # then
+    assert cuts.found == ()
+    assert cuts.notes == ("fewer partitions were not tried: a Bag does not tell how it was cut",)
+
+
 def test_chunks_that_a_worker_cannot_hold_are_left_out(
     dask_client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
