@@ -227,8 +227,10 @@ def headline(name: str, size_bytes: int | None, baseline: str, trials: Sequence[
     what = f"{name} ({format_bytes(size_bytes)})" if size_bytes else name
     best = next(iter(ranked(trials)), None)
     gain = gain_of(best) if best else None
-    if best is not None and gain is None and best.equal is False:
-        return f"{what}: what was tried gives another result, so {baseline} stays."
+    if best is not None and gain is None:
+        is_other = any(trial.equal is False for trial in trials)
+        why = "what was tried gives another result" if is_other else "no pair was measured"
+        return f"{what}: {why}, so {baseline} stays."
     if best is None or gain is None:
         return f"{what}: nothing that can be tried applies to it, so {baseline} stays."
     if gain.low is None and best.equal is not False:

@@ -127,7 +127,7 @@ def _summary(
         f"pairs in turns, warm{': written, moved once, read back' if is_moved else ''}",
         "gain with its 95 % interval; what is made once is not in it",
     )
-    known = [e.trial for e in ordered if not e.reason and (e.trial.pairs or e.trial.equal is False)]
+    known = [entry.trial for entry in ordered if not entry.reason]
     said = headline(name, size, against, known)
     return Summary(said, facts if measured else ())
 

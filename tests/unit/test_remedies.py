@@ -180,6 +180,10 @@ def test_the_headline_claims_only_what_was_told() -> None:
     # then
     assert "nothing that can be tried applies" in headline("a", 10, "pickle", [])
     assert "none of 1 remedies" in headline("a", 10, "pickle", [same])
+    assert "no pair was measured" in headline("a", 10, "pickle", [Trial("str", equal=True)])
+    assert "another result" in headline("a", 10, "pickle", [Trial("str", equal=False)])
+    few = trial("str", 30_000, 10_000, pairs=3)
+    assert "3 pairs cannot tell" in headline("a", 10, "pickle", [few])
     assert headline("a", 10, "pickle", [same, best]).startswith(
         f"a (10 B): columns instead of rows is {interval_text(gain_of(best) or Gain(1))} faster"
     )
