@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from keyword import iskeyword
 
 #: Stands for the variable in what is to be pasted.
 NAME = "NAME"
@@ -21,14 +22,15 @@ class Remedy:
     cause
         What is the matter, a sentence without the name of the variable.
     code
-        A line to paste; `NAME` stands for the variable.
+        A line to paste; `NAME` stands for the variable. "" where the trial has its own: the line
+        that made the very form that was sent.
     """
 
     key: str
     title: str
     rule: str
     cause: str
-    code: str
+    code: str = ""
 
 
 _ALL = (
@@ -45,22 +47,21 @@ _ALL = (
         "contiguous copy, once",
         "pickle.in-band-copy",
         "it is not contiguous: every pickle gathers its elements first",
-        "NAME = np.ascontiguousarray(NAME)   # once, before it is sent",
     ),
     Remedy(
         "contiguous-out-of-band",
         "contiguous once, out-of-band",
         "pickle.in-band-copy",
         "it is not contiguous, so its buffers cannot be handed over",
-        "NAME = np.ascontiguousarray(NAME)   # once; then out-of-band, as Ray and Dask send it",
     ),
     Remedy(
         "reused-buffer",
         "one buffer, used again",
         "pickle.fresh-buffers",
         "every pickle of it is written into new pages",
-        "buffer = io.BytesIO()   # keep it; each time: buffer.seek(0); "
-        "pickle.Pickler(buffer, protocol=5).dump(NAME)",
+        "buffer = io.BytesIO(); pickle.Pickler(buffer, protocol=5).dump(NAME); "
+        "data = buffer.getbuffer()[:buffer.tell()]   "
+        "# keep buffer; each next time first: data.release(); buffer.seek(0)",
     ),
     Remedy(
         "protocol-5",
@@ -81,50 +82,42 @@ _ALL = (
         "one array instead of numbers",
         "pickle.small-objects",
         "each of its numbers is an object of its own",
-        "NAME = np.array(NAME)   # NAME.tolist() goes back",
     ),
     Remedy(
         "dtype",
         "a fixed dtype instead of objects",
         "pickle.small-objects",
         "its elements are Python objects although one dtype holds them all",
-        "NAME = np.array(NAME.tolist())   # NAME.astype(object) goes back",
     ),
     Remedy(
         "stacked",
         "one stacked array",
         "pickle.small-objects",
         "its arrays have one shape and one dtype, and each is pickled by itself",
-        "NAME = np.stack(NAME)   # list(NAME) goes back, without copies",
     ),
     Remedy(
         "columns",
         "columns instead of rows",
         "pickle.small-objects",
         "each of its rows is a dict, with every key and value an object",
-        "NAME = {key: np.array([row[key] for row in NAME]) for key in NAME[0]}   "
-        "# numbers as arrays; texts stay lists",
     ),
     Remedy(
         "arrow-strings",
         "an Arrow array of strings",
         "pickle.small-objects",
         "each of its texts is an object of its own",
-        "NAME = pa.array(NAME)   # NAME.to_pylist() goes back",
     ),
     Remedy(
         "str",
         "dtype str instead of objects",
         "pickle.small-objects",
         "its texts are Python objects, pickled one by one",
-        'NAME = NAME.astype("str")   # of a data frame: only its object columns; the dtype changes',
     ),
     Remedy(
         "category",
         "categorical texts",
         "pickle.small-objects",
         "its texts repeat: few of them are different",
-        'NAME = NAME.astype("category")   # of a data frame: only such columns; the dtype changes',
     ),
     Remedy(
         "lz4",
@@ -193,4 +186,13 @@ REMEDIES: Mapping[str, Remedy] = {entry.key: entry for entry in (*_ALL, *_LARGER
 
 def pasted(code: str, name: str) -> str:
     """Return the line with the name of the variable; an expression is called ``a``."""
-    return code.replace(NAME, name if name.isidentifier() else _PLACEHOLDER)
+    return code.replace(NAME, variable(name))
+
+
+def variable(name: str) -> str:
+    """Return what a line to paste calls it.
+
+    >>> variable("rows"), variable("rows[3].w")
+    ('rows', 'a')
+    """
+    return name if name.isidentifier() and not iskeyword(name) else _PLACEHOLDER

@@ -13,6 +13,7 @@ from typing import Any
 
 from jupyter_serprof.analysis.limits import measure_limits
 from jupyter_serprof.analysis.remedies import Trial
+from jupyter_serprof.analysis.remedy_table import REMEDIES, pasted, variable
 from jupyter_serprof.capture.machine import available_bytes
 from jupyter_serprof.experiments.culprits import culprits_text, find_culprits, told
 from jupyter_serprof.experiments.differences import Witness, differences
@@ -206,17 +207,30 @@ class Tryout:
         if self._now == "pickle4" and large >= _BUFFER_BYTES:
             found.append(pair("protocol-5", after=self._way().send))
         if large >= _BUFFER_BYTES:
-            found.append(pair("out-of-band", after=self._way(out_of_band=True).send))
+            found.append(
+                pair(
+                    "out-of-band",
+                    after=self._way(out_of_band=True).send,
+                    told=self._line("out-of-band"),
+                )
+            )
         if (self._plain_bytes or 0) >= _FRESH_BYTES and self._now != "cloudpickle":
             found.append(pair("reused-buffer", after=self._way(reuses=BytesIO()).send))
-        for form in forms_of(self._value):
-            found.append(pair(form.key, after=self._way(out_of_band=False).send, form=form))
+        for form in forms_of(self._value, variable(self._name)):
+            as_form = partial(pair, form=form, told={"code": form.line})
+            found.append(as_form(form.key, after=self._way(out_of_band=False).send))
             if form.key == "contiguous":
-                both = form._replace(key="contiguous-out-of-band")
-                found.append(pair(both.key, after=self._way(out_of_band=True).send, form=both))
+                beside = self._way(out_of_band=True).send
+                found.append(as_form("contiguous-out-of-band", after=beside))
         for key, codec in codecs().items() if self._link else ():
-            found.append(pair(key, after=self._way(codec=codec).send))
+            found.append(pair(key, after=self._way(codec=codec).send, told=self._line(key)))
         return found + self._cache_candidates(pair) + self._ray_candidates()
+
+    def _line(self, key: str) -> dict[str, Any]:
+        """Return the line to paste: with the pickler that the trial uses."""
+        code = pasted(REMEDIES[key].code, self._name)
+        is_other = self._now == "cloudpickle"
+        return {"code": code.replace("pickle.dumps(", "cloudpickle.dumps(") if is_other else code}
 
     def _cache_candidates(self, pair: Callable[..., Candidate]) -> list[Candidate]:
         """Leave caches out, as a ``__getstate__`` would: in picklers of our own."""

@@ -39,7 +39,7 @@ from jupyter_serprof.model import Finding, Sweep, UsageError, Variant, from_docu
 from jupyter_serprof.testing import TickClock, make_trace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 TEXTS = [f"text {at}" for at in range(1_000)]
 ROWS = [{"id": at, "x": at / 7, "name": f"n{at}"} for at in range(500)]
@@ -314,15 +314,16 @@ def test_what_the_first_making_imports_is_not_its_price(monkeypatch: pytest.Monk
     clock = TickClock()
     imports = iter([8_000])
 
-    def make() -> list[int]:
-        clock.advance_ms(next(imports, 1))
-        return [1]
+    class Made:
+        def __iter__(self) -> Iterator[int]:
+            clock.advance_ms(next(imports, 1))
+            return iter([1])
 
     now = SimpleNamespace(perf_counter_ns=clock, monotonic=lambda: 0.0)
     monkeypatch.setattr("jupyter_serprof.experiments.remedies.time", now)
 
     # when
-    sent, prepare_ns = _made(Form("array", make), math.inf)
+    sent, prepare_ns = _made(Form("array", "a = list(a)", Made(), "a"), math.inf)
 
     # then
     assert sent == [1]
@@ -336,9 +337,9 @@ def test_a_remedy_that_fails_has_its_row_and_the_others_go_on(
     # given
     value = [0.5] * 1_000
 
-    def broken(_: object) -> Any:
-        form = next(iter(forms_of(value)))
-        return [form._replace(make=lambda: 1 / 0), form]
+    def broken(_: object, name: str) -> Any:
+        form = next(iter(forms_of(value, name)))
+        return [form._replace(line="1 / 0"), form]
 
     monkeypatch.setattr("jupyter_serprof.experiments.remedies.forms_of", broken)
 
