@@ -28,7 +28,10 @@ See where the serialization time of a statement goes, without a notebook.
 An expression that serializes nothing makes the round trip through every transport."""
 _EPILOG = """\
 Several statements are lines of one program, as with timeit. The exit code is 0; 1 if the statement
-raised, or got slower by more than --fail-above; 2 if the command cannot be understood."""
+raised, or got slower by more than --fail-above; 2 if the command cannot be understood.
+
+Slower is the wall time; or a stage of a tenth of it or more, if what it lost at least is half of
+what --fail-above allows the wall time. Against a file nothing tells code and machine apart."""
 
 
 @dataclass(frozen=True, slots=True)

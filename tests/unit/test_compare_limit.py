@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from jupyter_serprof.analysis.compare_limit import check, limit_share
+from jupyter_serprof.analysis.compare_limit import check, limit_share, regressions
+from jupyter_serprof.analysis.compare_notes import TIMES_APART
 from jupyter_serprof.model import Change, Comparison, RegressionError, SerprofError, UsageError
 
 MS = 1_000_000
@@ -79,12 +82,59 @@ def test_what_is_slower_by_more_raises_and_is_listed() -> None:
         comparison(change(low=1.09)),  # the interval reaches below the limit
         comparison(change(), noise=0.3),  # the noise reaches above the interval
         comparison(change(verdict="cannot tell")),
-        comparison(change(verdict="faster", low=0.5), change("gc", after_ms=0.1)),  # small
     ],
 )
 def test_what_is_not_sure_or_does_not_matter_passes(found: Comparison) -> None:
-    """A build is not stopped by chance, nor by a stage below a tenth of the wall time."""
+    """A build is not stopped by chance."""
     check(found, "10%")
+
+
+def stage(before_ms: float, low: float) -> Change:
+    """Return a stage that got slower by at least so much, in a wall time of 10 ms before."""
+    grown_ns = before_ms * MS * (low + 0.1)
+    return replace(change("pickle.dumps", low=low), before_ns=before_ms * MS, after_ns=grown_ns)
+
+
+@pytest.mark.parametrize(
+    ("before_ms", "low", "breaks"),
+    [
+        (5, 1.12, True),  # 0.6 ms lost for sure, 6 % of the wall time
+        (5, 1.09, False),  # it may be less than 10 % of the stage
+        (4, 1.12, False),  # 0.48 ms lost: less than half of what the limit allows the wall time
+        (0.4, 2.85, False),  # 0.74 ms lost, and yet a stage of 4 %: the wall time tells of it
+        (0.9, 9.0, False),
+        (1.1, 1.6, True),
+    ],
+)
+def test_a_stage_has_to_count_against_the_wall_time(
+    before_ms: float, low: float, *, breaks: bool
+) -> None:
+    """A tenth of the wall time before, and a loss of half of what the limit allows the whole."""
+    # given
+    wall = change(verdict="cannot tell", low=0.9)
+
+    # when
+    found = regressions(comparison(wall, stage(before_ms, low)), 0.1)
+
+    # then
+    assert [line.stage for line in found] == (["pickle.dumps"] if breaks else [])
+
+
+def test_a_limit_that_breaks_against_a_file_says_that_it_may_be_the_machine() -> None:
+    """Of runs in turns it does not: whatever drifts, drifts for both."""
+    # given
+    in_turns = comparison(change())
+    apart = replace(in_turns, notes=("other versions", TIMES_APART))
+
+    # when
+    with pytest.raises(RegressionError) as of_turns:
+        check(in_turns, "10%")
+    with pytest.raises(RegressionError) as of_file:
+        check(apart, "10%")
+
+    # then
+    assert "another time" not in str(of_turns.value)
+    assert str(of_file.value) == f"{of_turns.value}. {TIMES_APART}"
 
 
 @pytest.mark.parametrize("changes", [(), (change(low=None, reason="1 run is too few"),)])
