@@ -14,7 +14,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from jupyter_serprof.analysis import compare_statistics as statistics_of
-from jupyter_serprof.analysis.compare_notes import notes_on
+from jupyter_serprof.analysis.compare_groups import apart_text, are_apart, medians_shift
+from jupyter_serprof.analysis.compare_notes import TIMES_APART, notes_on
 from jupyter_serprof.analysis.compare_samples import UNACCOUNTED, Match, Run, match
 from jupyter_serprof.model import Change, Comparison, Sweep, Trace, stage
 from jupyter_serprof.model.units import format_share
@@ -22,12 +23,14 @@ from jupyter_serprof.model.units import format_share
 #: Stages below this share of the wall time, before and after, get no verdict.
 SMALLEST_SHARE = 0.01
 _APART = (
-    "95 % intervals of the ratio of the runs (Hodges-Lehmann, Mann-Whitney); a verdict also has to "
-    "exceed chance and drift inside the runs of each side"
+    "before and after are medians; ratios are of all runs, with 95 % intervals (Hodges-Lehmann, "
+    "Mann-Whitney). A verdict also has to exceed what is told as noise (every other run of a side "
+    "against the rest) and drift (the first half against the second), of that line, the worse side"
 )
 _PAIRED = (
-    "pairs run in turns, 95 % intervals of their ratios (Hodges-Lehmann, signed ranks); a verdict "
-    "also has to exceed the chance of A against A"
+    "before and after are medians; ratios are of pairs run in turns, with 95 % intervals "
+    "(Hodges-Lehmann, signed ranks). A verdict also has to exceed what is told as noise (every "
+    "other run of a side against the rest), of that line, the worse side"
 )
 _AGAIN = "too few for an interval. Run each side again: --repeat 15"
 
@@ -85,14 +88,31 @@ def compare(
     walls = sum(line.key == "" for line in judged)
     families = max(1, walls), max(1, len(judged) - walls)
     changes = [_change(line, families, is_paired=is_paired) for line in lines]
+    is_told = any(change.low is not None for change in changes)
     return Comparison(
         before=before.name,
         after=after.name,
         changes=tuple(changes),
         noise_share=_noise_share(matches, is_paired=is_paired) if is_now else None,
         method=_PAIRED if is_paired else _APART,
-        notes=(*unmatched, *notes_on(before, after, matches)),
+        notes=(
+            *unmatched,
+            *notes_on(before, after, matches),
+            *_groups_notes(lines, changes),
+            *([TIMES_APART] if is_told and not is_paired else []),
+        ),
     )
+
+
+def _groups_notes(lines: Sequence[_Times], changes: Sequence[Change]) -> Iterator[str]:
+    """Yield why the columns of a line do not give its ratio; of each point for one line."""
+    told = set[int]()
+    for line, change in zip(lines, changes, strict=True):
+        is_asked = change.low is not None and not line.is_small and id(line.match) not in told
+        if is_asked and (said := apart_text(line.before_ns, line.after_ns, change.ratio)):
+            told.add(id(line.match))
+            point = f"{line.match.before.told}: " if line.match.before.title else ""
+            yield f"{point}{change.title} is {said}"
 
 
 def _lines(found: Match) -> Iterator[_Times]:
@@ -192,21 +212,41 @@ def _doubt(
         return f"below {format_share(SMALLEST_SHARE, decimals=0)} of the wall time"
     if single.low is None or strict.low is None:
         return f"{_runs(line.before_ns)} before and {len(line.after_ns)} after are {_AGAIN}"
+    reason = _lost_in(line, single, strict, family, is_paired=is_paired)
+    medians = medians_shift(line.before_ns, line.after_ns)
+    if reason and are_apart(medians, single.value):
+        return f"medians give {math.exp(medians):.2f}×"  # noqa: RUF001
+    return reason
+
+
+def _lost_in(
+    line: _Times,
+    single: statistics_of.Shift,
+    strict: statistics_of.Shift,
+    family: int,
+    *,
+    is_paired: bool,
+) -> str:
+    """Return in what a shift is lost; nothing if it exceeds all that."""
     if not strict.is_told:
         return f"chance, among {family} lines" if single.is_told else "within chance"
-    floor = _floor(line, is_paired=is_paired)
-    if abs(single.value) <= floor:
-        return f"within noise (±{format_share(math.expm1(floor))})"
-    return ""
+    floor, cause = _floor(line, is_paired=is_paired)
+    is_lost = abs(single.value) <= floor
+    return f"within {cause} (±{format_share(math.expm1(floor))})" if is_lost else ""
 
 
 def _runs(times: Sequence[int]) -> str:
     return f"{len(times)} run{'' if len(times) == 1 else 's'}"
 
 
-def _floor(line: _Times, *, is_paired: bool) -> float:
-    measure = statistics_of.chance if is_paired else statistics_of.floor
-    return max(measure(times) or 0.0 for times in (line.before_ns, line.after_ns))
+def _floor(line: _Times, *, is_paired: bool) -> tuple[float, str]:
+    """Return what a shift has to exceed, and whether noise or drift sets it."""
+    sides = (line.before_ns, line.after_ns)
+    noise = max(statistics_of.chance(times) or 0.0 for times in sides)
+    if is_paired:
+        return noise, "noise"
+    reach = max(statistics_of.floor(times) or 0.0 for times in sides)
+    return reach, "drift" if reach > noise else "noise"
 
 
 def _noise_share(matches: Sequence[Match], *, is_paired: bool) -> float | None:

@@ -138,6 +138,7 @@ def _notes(comparison: Comparison, hidden: int) -> Iterator[str]:
         yield f"{format_count(hidden)} {stages} in the document"
     yield from comparison.notes
     if comparison.noise_share is not None:
-        yield f"noise here, the same against itself: ±{format_share(comparison.noise_share)}"
+        share = format_share(comparison.noise_share)
+        yield f"noise here, the wall time of now against itself: ±{share}; stages have their own"
     if any(change.low is not None for change in comparison.changes):
         yield comparison.method

@@ -12,6 +12,7 @@ import pytest
 
 from jupyter_serprof.analysis import analyse
 from jupyter_serprof.analysis.compare import compare
+from jupyter_serprof.analysis.compare_notes import TIMES_APART
 from jupyter_serprof.analysis.compare_statistics import (
     _cut,
     _signed_cut,
@@ -253,7 +254,7 @@ def test_a_shift_within_the_drift_of_the_runs_cannot_be_told() -> None:
     assert wall.low is not None
     assert wall.low > 1
     assert wall.verdict == "cannot tell"
-    assert "within noise (±" in wall.reason
+    assert "within drift (±" in wall.reason
 
 
 def test_many_lines_need_stronger_evidence() -> None:
@@ -295,6 +296,82 @@ def test_a_single_cold_run_makes_no_other_test_stricter() -> None:
     assert [c.verdict for c in found.changes if not c.stage] == ["cannot tell", "slower"]
 
 
+# Columns that do not give the ratio
+
+#: Warm runs as on a machine that others use, ns: dumps of 10,000 and of 12,000 rows.
+FAST_OR_SLOW = (
+    *(31271769, 10117076, 8541690, 2253886, 1680612, 7204719, 5946336, 1786210, 1726361, 1669146),
+    *(1646071, 1753030, 1619121, 1600974, 5325641),
+)
+MOSTLY_SLOW = (
+    *(7301333, 3029091, 2641000, 7442000, 7900000, 8100000, 6900000, 2050000, 2010000, 6500000),
+    *(7000000, 1990000, 2020000, 6800000, 7440000),
+)
+
+
+@pytest.mark.parametrize("is_paired", [True, False])
+def test_medians_that_give_another_ratio_are_told(*, is_paired: bool) -> None:
+    """Runs in groups: the line says what its columns give, a note says why, nobody can tell."""
+    # given
+    before, after = sweep(points(FAST_OR_SLOW)), sweep(points(MOSTLY_SLOW))
+
+    # when
+    found = compare(before, after, is_now=True, is_paired=is_paired)
+
+    # then
+    wall = found.changes[0]
+    assert wall.before_ns is not None
+    assert wall.after_ns is not None
+    assert wall.ratio is not None
+    assert wall.after_ns / wall.before_ns == pytest.approx(3.81, abs=0.005)
+    assert wall.ratio < 2.5
+    assert (wall.verdict, wall.reason) == ("cannot tell", "medians give 3.81×")  # noqa: RUF001
+    (note,) = [note for note in found.notes if "by the medians" in note]
+    assert note.startswith(f"Code, warm: Wall time is 3.81× by the medians and {wall.ratio:.2f}×")  # noqa: RUF001
+    assert "the runs fall into groups (before 9 runs up to 2.25 ms and 6 from 5.33 ms on;" in note
+
+
+def test_a_verdict_stays_where_medians_exaggerate_it() -> None:
+    """Slower for sure; how much is another question, and the note says so."""
+    # given
+    before = [10 * MS] * 8 + [16 * MS] * 7
+    after = [30 * MS] * 7 + [48 * MS] * 8
+
+    # when
+    found = compare(sweep(points(before)), sweep(points(after)))
+
+    # then
+    assert found.changes[0].verdict == "slower"
+    assert found.changes[0].ratio == pytest.approx(3)
+    assert "Wall time is 4.80× by the medians and 3.00× by all runs" in found.notes[0]  # noqa: RUF001
+
+
+def test_steady_runs_have_nothing_to_be_told_of_medians() -> None:
+    """Also where they got twice as slow, and where one in seven runs is wild."""
+    # given
+    wild = [ns * (3 if at % 7 == 0 else 1) for at, ns in enumerate(walls("b", 2))]
+
+    # when
+    found = [compare(sweep(points(walls("a"))), sweep(points(ns))) for ns in (walls("b", 2), wild)]
+
+    # then
+    assert not any("medians" in note for each in found for note in each.notes)
+    assert not any("medians" in change.reason for each in found for change in each.changes)
+
+
+def test_runs_in_turns_have_their_control() -> None:
+    """A document of another time has none, and that is said."""
+    # given
+    pair = sweep(points(walls("a"))), sweep(points(walls("b")))
+
+    # when
+    apart, in_turns = compare(*pair, is_now=True), compare(*pair, is_now=True, is_paired=True)
+
+    # then
+    assert apart.notes == (TIMES_APART,)
+    assert in_turns.notes == ()
+
+
 # What is compared with what
 
 
@@ -319,6 +396,7 @@ def test_points_are_compared_by_variant_size_and_heat() -> None:
             "not in both, so not compared: Ray at 80 B, warm (only before), "
             "Ray at 800 B, warm (only after)"
         ),
+        TIMES_APART,
     )
 
 
@@ -442,6 +520,7 @@ def test_sizes_that_differ_a_little_are_compared_and_said() -> None:
     assert found.changes[0].ratio == pytest.approx(1)
     assert found.notes == (
         "sizes differ a little: Ray at 1.00 kB, warm before, Ray at 1.01 kB, warm after",
+        TIMES_APART,
     )
 
 
@@ -468,6 +547,7 @@ def test_another_machine_and_other_versions_are_said() -> None:
         "another machine: cores 2 before and 8 after; a change may come from there",
         "other versions: python 3.11.7 before and 3.12.1 after; a change may come from there",
         "memory was copied at 12.0 GB/s before, 5.00 GB/s after: another or a busier machine",
+        TIMES_APART,
     )
 
 
@@ -484,12 +564,13 @@ def test_another_computation_is_said() -> None:
     same, different = compare(before, renamed), compare(before, other)
 
     # then
-    assert same.notes == ()
+    assert same.notes == (TIMES_APART,)
     assert different.notes == (
         (
             "pickle.dumps(a) and x.sum() have 0 % of their stages in common: "
             "probably not the same computation"
         ),
+        TIMES_APART,
     )
 
 

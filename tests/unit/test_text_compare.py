@@ -42,7 +42,7 @@ def test_a_comparison_is_a_sentence_a_table_and_notes() -> None:
         "Garbage collection  1.00 ms        –    n/a                    only before",  # noqa: RUF001
         "note  1 more line (cold runs, small stages) in the document",
         "note  other versions",
-        "note  noise here, the same against itself: ±3.4 %",
+        "note  noise here, the wall time of now against itself: ±3.4 %; stages have their own",
         "note  Intervals.",
     ]
 

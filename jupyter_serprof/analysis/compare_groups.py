@@ -1,0 +1,73 @@
+"""Runs that fall into groups: their medians then tell another change than all runs together.
+
+A change has its median before and after, for people to read, and the ratio of all runs
+(Hodges-Lehmann), which has an interval. Of steady runs both say the same. Where half of the runs of
+a side are fast and half are slow, the median is whichever group has one run more: then neither
+number is the change, and whoever divides the columns has to learn why they give something else.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from statistics import median, quantiles
+
+from jupyter_serprof.model.units import format_ns
+
+#: Medians and ratio may differ so much by chance, and by the digits that are shown.
+_APART = math.log(1.1)
+#: Between groups nothing lies for so many times the time, and each has a fifth of the runs.
+_GAP_RATIO = 1.5
+_SMALLEST_GROUP_SHARE = 0.2
+_FEWEST_RUNS = 2
+
+
+def medians_shift(before: Sequence[float], after: Sequence[float]) -> float:
+    """Return the difference of the logarithms of the medians, after minus before."""
+    return math.log(max(1.0, median(after))) - math.log(max(1.0, median(before)))
+
+
+def are_apart(medians: float, runs: float) -> bool:
+    """Tell whether the shift of the medians is another one than that of all runs, by a tenth."""
+    return abs(medians - runs) > _APART
+
+
+def apart_text(before: Sequence[float], after: Sequence[float], ratio: float | None) -> str:
+    """Return why the columns of a line do not give its ratio; nothing if they do."""
+    medians = medians_shift(before, after)
+    if ratio is None or not are_apart(medians, math.log(ratio)):
+        return ""
+    why = "fall into groups" if any(map(_is_split, (before, after))) else "scatter"
+    return (
+        f"{math.exp(medians):.2f}× by the medians and {ratio:.2f}× by all runs, because the runs "  # noqa: RUF001
+        f"{why} (before {_spread_text(before)}; after {_spread_text(after)}). Take neither for the "
+        "change: run more, on a quieter machine"
+    )
+
+
+def _spread_text(times: Sequence[float]) -> str:
+    """Return how the runs of a side lie: the two groups, or the middle half of them."""
+    ordered = sorted(times)
+    if (cut := _gap(ordered)) is not None:
+        return (
+            f"{cut} runs up to {format_ns(ordered[cut - 1])} and "
+            f"{len(ordered) - cut} from {format_ns(ordered[cut])} on"
+        )
+    if len(ordered) < _FEWEST_RUNS:
+        return f"one run of {format_ns(ordered[0])}"
+    low, _, high = quantiles(ordered, n=4, method="inclusive")
+    return f"the middle half from {format_ns(low)} to {format_ns(high)}"
+
+
+def _is_split(times: Sequence[float]) -> bool:
+    """Tell whether there is a gap in the times, with enough runs on either side."""
+    return _gap(sorted(times)) is not None
+
+
+def _gap(ordered: Sequence[float]) -> int | None:
+    """Return how many runs are below the widest gap; None if it is no gap between groups."""
+    least = max(_FEWEST_RUNS, math.ceil(_SMALLEST_GROUP_SHARE * len(ordered)))
+    places = range(least, len(ordered) - least + 1)
+    ratios = {at: ordered[at] / max(1.0, ordered[at - 1]) for at in places}
+    widest = max(ratios, key=lambda at: ratios[at], default=None)
+    return widest if widest is not None and ratios[widest] >= _GAP_RATIO else None
