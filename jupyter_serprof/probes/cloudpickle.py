@@ -12,6 +12,7 @@ from jupyter_serprof.capture.hook import Hook
 from jupyter_serprof.capture.point import Point
 from jupyter_serprof.capture.recorder import Recorder
 from jupyter_serprof.probes import Probe
+from jupyter_serprof.probes.pickle_look import LOOK_BYTES, Look, details_of, look_at
 
 _INSIDE_DUMPS = {"ray.serialize": "ray.pickle", "ray.submit": "ray.export"}
 _INSIDE_LOADS = {"ray.get": "ray.unpickle", "ray.deserialize": "ray.unpickle"}
@@ -48,18 +49,21 @@ def count_buffers(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, A
 
 
 def note_dumped(sizes: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa: ANN401, ARG001
-    """Note (in-band bytes, sizes of the out-of-band buffers, what the pickle begins with)."""
-    return len(result), sizes or (), result[:2]
+    """Note (in-band bytes, sizes of out-of-band buffers, the first two bytes, a look)."""
+    look = look_at(result, args[0] if args else None) if len(result) >= LOOK_BYTES else None
+    return len(result), sizes or (), result[:2], look
 
 
 def note_loaded(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa: ANN401, ARG001
-    """Note (in-band bytes, sizes of the buffers handed over); an iterator stays untouched."""
+    """Note (in-band bytes, sizes of buffers handed over, nothing, a look); iterators stay whole."""
     data, buffers = args[0], kwargs.get("buffers")
     in_band = memoryview(data).nbytes
+    look = look_at(data) if in_band >= LOOK_BYTES else None
     if buffers is None:
-        return in_band, ()
+        return in_band, (), b"", look
     known = isinstance(buffers, list | tuple)
-    return in_band, [memoryview(buffer).nbytes for buffer in buffers] if known else None
+    sizes = [memoryview(buffer).nbytes for buffer in buffers] if known else None
+    return in_band, sizes, b"", look
 
 
 def pickle_points(module: str) -> list[Point]:
@@ -96,8 +100,11 @@ def complete_pickles(drafts: Iterable[Draft]) -> None:
             draft.extra = None
 
 
-def _complete(draft: Draft, in_band: int, sizes: Sequence[int] | None, head: bytes = b"") -> None:
+def _complete(
+    draft: Draft, in_band: int, sizes: Sequence[int] | None, head: bytes, look: Look | None
+) -> None:
     draft.details |= {"in_band_bytes": in_band, "copied_bytes": in_band}
+    draft.details |= details_of(look) if look is not None else {}
     if head[:1] == pickle.PROTO and len(head) > 1:
         draft.details["protocol"] = head[1]
     if sizes is not None:

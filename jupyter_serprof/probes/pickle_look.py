@@ -1,0 +1,227 @@
+"""A bounded look at a pickle and its value: small objects or large payloads, rows, arrays.
+
+The look is taken in a hook, of large pickles only, and keeps at most 2 kB; what it means is worked
+out at freeze. Nothing of the user is called: types are compared exactly, attributes are those of
+the interpreter. From protocol 4 on a pickle is a chain of frames of about 64 KiB; payloads of that
+size and larger stand between them. Source: CPython 3.11, Modules/_pickle.c:_Pickler_write_bytes.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from itertools import islice
+from typing import Any, NamedTuple
+
+#: Smaller pickles are not looked at.
+LOOK_BYTES = 1_000_000
+_FORM_BYTES = 8_000_000
+_SAMPLES, _SAMPLE_BYTES = 4, 512
+#: Fewer objects in the samples are too few to tell how many there are in all.
+_ENOUGH = 10
+#: Payloads of 64 KiB are copied in microseconds: a longer look would cost more than a hundredth.
+_MOST_PAYLOADS = 256
+_PROTO, _FRAME, _STOP = 0x80, 0x95, ord(".")
+_HAS_FRAMES, _HANDS_OVER = 4, 5
+#: Opcode -> bytes of its length: BINBYTES, BINUNICODE; BINUNICODE8, BINBYTES8, BYTEARRAY8.
+_PAYLOADS = {ord("B"): 4, ord("X"): 4, 0x8D: 8, 0x8E: 8, 0x96: 8}
+#: What is shorter than a frame's own head stands without one: BININT1, BINGET, EXT1, BININT2, EXT2.
+_SHORT = {ord("K"): 2, ord("h"): 2, 0x82: 2, ord("M"): 3, 0x83: 3}
+_COUNTED = {ord("C"), ord("U"), 0x8C, 0x8A}
+_SEEN_ROWS, _MOST_KEYS = 8, 64
+_KINDS: dict[type, str] = {int: "number", float: "number", bool: "number", str: "text"}
+_SEEN_ARRAYS, _DEPTH = 64, 3
+#: Opcodes that make no object of their own: they remember, refer, fill or arrange.
+_NO_OBJECTS = frozenset(
+    [
+        *("PROTO", "FRAME", "STOP", "MARK", "POP", "POP_MARK", "DUP", "READONLY_BUFFER"),
+        *("MEMOIZE", "PUT", "BINPUT", "LONG_BINPUT", "GET", "BINGET", "LONG_BINGET"),
+        *("APPEND", "APPENDS", "SETITEM", "SETITEMS", "ADDITEMS", "BUILD"),
+    ]
+)
+_REDUCED = frozenset(
+    ["REDUCE", "NEWOBJ", "NEWOBJ_EX", "BUILD", "INST", "OBJ", "BINPERSID", "PERSID"]
+)
+
+
+class Look(NamedTuple):
+    """What a hook keeps of one pickle; None is what could not be told."""
+
+    small_bytes: int | None
+    large_bytes: int | None
+    samples: tuple[bytes, ...] = ()
+    is_rows: bool = False
+    contiguous_bytes: int | None = None
+
+
+def look_at(data: Any, value: object = None) -> Look | None:  # noqa: ANN401  (bytes or a view)
+    """Look at a pickle of at least 1 MB and, if it is given, at its value.
+
+    Parameters
+    ----------
+    data
+        The in-band bytes.
+    value
+        What was pickled; None where only the pickle is there.
+
+    Returns
+    -------
+    Look or None
+        None for small pickles. The bytes by kind are None before protocol 4 and for many payloads.
+    """
+    data = data if type(data) is bytes else memoryview(data).cast("B")
+    size = len(data)
+    if size < LOOK_BYTES or data[0] != _PROTO:
+        return None
+    protocol = data[1]
+    form = contiguous_bytes(value) if size >= _FORM_BYTES and protocol < _HANDS_OVER else None
+    frames, large = _chain(data) if protocol >= _HAS_FRAMES else (None, 0)
+    if frames is None:
+        return Look(None, None, (), is_rows(value), form)
+    small = sum(length for _, length in frames)
+    return Look(small, large, tuple(_samples(data, frames, small)), is_rows(value), form)
+
+
+def _chain(data: Any) -> tuple[list[tuple[int, int]] | None, int]:  # noqa: ANN401
+    """Return (start, bytes) of each frame, and the bytes of the payloads between them."""
+    at, end, large, payloads = 2, len(data), 0, 0
+    frames: list[tuple[int, int]] = []
+    while at < end:
+        code = data[at]
+        if code == _FRAME:
+            length = int.from_bytes(data[at + 1 : at + 9], "little")
+            frames.append((at + 9, length))
+            at += 9 + length
+        elif code in _PAYLOADS:
+            head = 1 + _PAYLOADS[code]
+            length = int.from_bytes(data[at + 1 : at + head], "little")
+            large, payloads = large + length, payloads + 1
+            at += head + length
+        elif code == _STOP:
+            break
+        else:
+            at += 2 + data[at + 1] if code in _COUNTED else _SHORT.get(code, 1)
+        if payloads > _MOST_PAYLOADS:
+            return None, 0
+    return (frames, large) if at <= end and (frames or large) else (None, 0)
+
+
+def _samples(
+    data: Any,  # noqa: ANN401
+    frames: Sequence[tuple[int, int]],
+    small: int,
+) -> Iterator[bytes]:
+    """Yield the beginnings of frames that lie at equal distances of bytes."""
+    seen, taken = 0, 0
+    for start, length in frames:
+        seen += length
+        if seen > (taken + 0.5) * small / _SAMPLES:
+            yield bytes(data[start : start + min(length, _SAMPLE_BYTES)])
+            taken = int(seen * _SAMPLES / small + 0.5)
+
+
+def is_rows(value: object) -> bool:
+    """Tell whether rows of a list, looked at here and there, are alike: dicts of numbers and texts.
+
+    Only then its columns can be taken out with ``row[key]``; a column of numbers must be there.
+    """
+    if type(value) is not list or not value:
+        return False
+    rows = value[:: max(1, len(value) // _SEEN_ROWS)]
+    first = rows[0]
+    if type(first) is not dict or not 0 < len(first) <= _MOST_KEYS:
+        return False
+    kinds = _kinds(first)
+    has_numbers = any(kind == "number" for kind in kinds.values())
+    return has_numbers and all(type(row) is dict and _kinds(row) == kinds for row in rows)
+
+
+def _kinds(row: dict[object, object]) -> dict[object, str]:
+    """Return number or text for each key; nothing if there is anything else."""
+    if len(row) > _MOST_KEYS or not all(type(key) is str for key in row):
+        return {}
+    kinds = {key: _KINDS.get(type(item), "") for key, item in row.items()}
+    return kinds if all(kinds.values()) else {}
+
+
+def contiguous_bytes(value: object) -> int:
+    """Return the bytes of the arrays in a value that protocol 5 takes without gathering them.
+
+    Looks into lists, tuples, dicts, attributes and data frames, three deep, at 64 things.
+    """
+    return sum(islice(_contiguous(value, _DEPTH), _SEEN_ARRAYS))
+
+
+def _contiguous(value: Any, depth: int) -> Iterator[int]:  # noqa: ANN401  (an array, perhaps)
+    numpy = sys.modules.get("numpy")
+    if numpy is None:
+        return
+    if type(value) is numpy.ndarray:
+        yield value.nbytes if value.flags.forc and not value.dtype.hasobject else 0
+    elif depth:
+        for part in islice(_parts(value), _SEEN_ARRAYS):
+            yield from _contiguous(part, depth - 1)
+
+
+def _parts(value: object) -> Iterator[object]:
+    if type(value) in (list, tuple):
+        yield from value  # type: ignore[misc]  # one of the two
+    elif type(value) is dict:
+        yield from value.values()
+    elif blocks := _blocks(value):
+        yield from blocks
+    else:
+        yield from _attributes(value)
+
+
+def _blocks(value: object) -> list[object]:
+    pandas = sys.modules.get("pandas")
+    if pandas is None or type(value) not in (pandas.DataFrame, pandas.Series):
+        return []
+    return [block.values for block in getattr(getattr(value, "_mgr", None), "blocks", ())]
+
+
+def _attributes(value: object) -> Iterator[object]:
+    """Yield the attributes of an instance that says nothing itself about how it is pickled."""
+    own = type(value)
+    if not own.__dictoffset__ or own.__module__ == "builtins":
+        return
+    if own.__reduce_ex__ is not object.__reduce_ex__ or own.__reduce__ is not object.__reduce__:
+        return
+    try:
+        state = object.__getattribute__(value, "__dict__")
+    except AttributeError:
+        return
+    if type(state) is dict:
+        yield from state.values()
+
+
+def details_of(look: Look) -> dict[str, Any]:
+    """Return the details of a span: bytes by kind, and about how many objects they hold."""
+    details: dict[str, Any] = {"is_rows": look.is_rows}
+    if look.contiguous_bytes is not None:
+        details["contiguous_bytes"] = look.contiguous_bytes
+    if look.small_bytes is None:
+        return details
+    details |= {"small_bytes": look.small_bytes, "large_bytes": look.large_bytes}
+    sampled = sum(map(len, look.samples))
+    made, reduced = _count(look.samples)
+    if made >= _ENOUGH or sampled >= look.small_bytes:
+        factor = look.small_bytes / max(1, sampled)
+        details |= {"objects": round(made * factor), "reduced_objects": round(reduced * factor)}
+    return details
+
+
+def _count(samples: Sequence[bytes]) -> tuple[int, int]:
+    """Return how many objects the samples make, and how many of them reducers gave."""
+    import pickletools
+
+    made = reduced = 0
+    for sample in samples:
+        # A sample may end inside of an opcode.
+        with suppress(ValueError):
+            for code, _, _ in pickletools.genops(sample):
+                made += code.name not in _NO_OBJECTS
+                reduced += code.name in _REDUCED
+    return made, reduced
