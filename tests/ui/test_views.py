@@ -14,6 +14,7 @@ from ui.samples import (
     full_trace,
     output,
     sized_sweep,
+    tried_sweep,
     write_notebook,
 )
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
     from ui.screen import Screen
 
-WIDTHS = (1280, 640, 360)
+WIDTHS = (1280, 640, 480, 360)
 
 
 def blamed(count: int = 0) -> dict[str, Any]:
@@ -94,16 +95,21 @@ def test_a_card_tells_what_is_known_of_a_part(screen: Screen) -> None:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("view", ["anatomy", "compare", "sweep", "chunks"])
+@pytest.mark.parametrize("view", ["anatomy", "compare", "sweep", "chunks", "roundtrip"])
 def test_a_new_view_fits_its_output(screen: Screen, view: str, width: int, scheme: str) -> None:
     """Nothing has to be scrolled sideways, save a table in its own frame."""
     # given
     screen.page.set_viewport_size({"width": width, "height": 900})
-    documents = {"anatomy": full_trace(), "compare": full_trace(), "sweep": sized_sweep()}
-    document = documents.get(view) or chunk_sweep()
+    documents = {
+        "anatomy": full_trace(),
+        "compare": full_trace(),
+        "sweep": sized_sweep(),
+        "chunks": chunk_sweep(),
+        "roundtrip": tried_sweep(),
+    }
 
     # when
-    page = screen.mount(document, view="sweep" if view == "chunks" else view, scheme=scheme)
+    page = screen.mount(documents[view], view="sweep" if view == "chunks" else view, scheme=scheme)
     if view == "sweep":
         page.get_by_label("Network").fill("6")
 

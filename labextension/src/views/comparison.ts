@@ -79,7 +79,7 @@ export function comparisonView(doc: SerprofDocument, comparison: Comparison, sha
 /** Before each group of a sweep, which runs these are. */
 function bodyOf(scene: Scene, changes: readonly Change[]): HTMLElement {
   const name = changes[0] === undefined ? "" : runOf(changes[0]);
-  const rows = changes.map((change) => rowOf(scene, change));
+  const rows = changes.map((change) => rowOf(scene, saidOnce(change, changes)));
   if (name === "") {
     return element("tbody", "", ...rows);
   }
@@ -87,6 +87,13 @@ function bodyOf(scene: Scene, changes: readonly Change[]): HTMLElement {
   head.colSpan = HEADS.length;
   head.scope = "rowgroup";
   return element("tbody", "", element("tr", "jsp-block-group", head), ...rows);
+}
+
+/** A reason that all rows share is said in the first one. */
+function saidOnce(change: Change, changes: readonly Change[]): Change {
+  const [first] = changes;
+  const isShared = changes.every(({ reason }) => reason === first?.reason);
+  return isShared && change !== first ? { ...change, reason: "" } : change;
 }
 
 function runOf({ cold, size_bytes, variant }: Change): string {
@@ -109,7 +116,7 @@ function rowOf(scene: Scene, change: Change): HTMLElement {
     head,
     element("td", "jsp-number", timeText(change.before_ns)),
     element("td", "jsp-number", timeText(change.after_ns)),
-    element("td", "jsp-number", intervalText(change)),
+    element("td", "jsp-number", ...wholes(intervalText(change))),
     element("td", "jsp-plot-cell", whisker(scene, change)),
     verdictCell(change),
   );
@@ -138,6 +145,12 @@ export function intervalText({ high, low, ratio }: Change): string {
   }
   const interval = from == null || to == null ? "" : ` [${ratioText(from)}–${ratioText(to)}]`;
   return `${ratioText(middle)}×${interval}`;
+}
+
+/** A line may end before the interval, not in it. */
+function wholes(text: string): (HTMLElement | string)[] {
+  const [ratio = "", ...rest] = text.split(" ");
+  return [ratio, ...rest.flatMap((part) => [" ", element("span", "jsp-whole", part)])];
 }
 
 /** In words and with a sign; the colour only repeats it. */

@@ -66,7 +66,7 @@ const NARROWABLE = [
   "jsp-column-bytes",
   "jsp-column-bytes",
   "jsp-column-rate",
-  "",
+  "jsp-column-share",
 ];
 
 function headRow(scene: Scene): HTMLElement {
