@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from jupyter_serprof.experiments.anatomy_ask import attribute
 from jupyter_serprof.experiments.blame import BUDGET_S, Blame
 from jupyter_serprof.model import Anatomy
 
@@ -47,5 +48,5 @@ def blame(
     >>> [(part.path, part.bytes) for part in anatomy.parts]
     [('job', 5030), ('job["a"]', 5004), ('job["b"]', 2)]
     """
-    known = getattr(value, "__name__", None) if name is None else name
+    known = attribute(value, "__name__") if name is None else name
     return Blame(value, known if isinstance(known, str) else "it", budget_s, protocol).run()

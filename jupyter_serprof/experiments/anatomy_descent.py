@@ -158,7 +158,9 @@ class Descent:
     def _plain(self) -> int | None:
         if not self.buffers:
             return self.in_band_bytes
-        return self._counter(takes_buffers=False).whole(self.root.value)
+        with suppress(Exception):  # a reducer that has had enough
+            return self._counter(takes_buffers=False).whole(self.root.value)
+        return None
 
     def _measure_whole(self) -> None:
         counter = self._counter()

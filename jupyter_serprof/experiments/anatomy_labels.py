@@ -7,6 +7,15 @@ import types
 from collections.abc import Sequence
 from typing import Any
 
+from jupyter_serprof.experiments.anatomy_ask import (
+    attribute,
+    is_a,
+    kind_module,
+    kind_name,
+    length,
+    qualified_name,
+)
+
 _KEY_LENGTH = 40
 _COLUMNS_NAMED = 3
 #: Of what cloudpickle makes a class from. Source: cloudpickle 3.1.2, _class_getnewargs.
@@ -28,34 +37,42 @@ def key_label(key: object) -> str:
     >>> key_label("a"), key_label(3), key_label((1, 2))
     ('["a"]', '[3]', '[<tuple>]')
     """
-    if isinstance(key, str):
-        text = key if len(key) <= _KEY_LENGTH else f"{key[: _KEY_LENGTH - 3]}..."
+    text = as_text(key)
+    if text is not None:
+        text = text if len(text) <= _KEY_LENGTH else f"{text[: _KEY_LENGTH - 3]}..."
         return f'["{text}"]'
-    return (
-        f"[{key!r}]" if isinstance(key, int | float | bool | None) else f"[<{type(key).__name__}>]"
-    )
+    if key is None or key is True or key is False:
+        return f"[{key!r}]"
+    number = next((kind for kind in (int, float) if is_a(key, kind)), None)
+    return f"[<{kind_name(type(key))}>]" if number is None else f"[{number.__repr__(key)}]"
+
+
+def as_text(value: object) -> str | None:
+    """Return the text that an object is, also of a class derived from ``str``; else None."""
+    return str.__str__(value) if is_a(value, str) else None
 
 
 def state_label(value: object, key: object) -> str:
     """Return the step of an entry in the state of an object: an attribute, as a rule."""
-    if isinstance(value, types.FunctionType) and key in _SLOTS:
-        return _SLOTS[str(key)]
-    if type(value).__name__ == "SingleBlockManager":
+    text = as_text(key)
+    if is_a(value, types.FunctionType) and text in _SLOTS:
+        return _SLOTS[text]
+    if kind_name(type(value)) == "SingleBlockManager":
         return "<repeated>"
-    return f".{key}" if isinstance(key, str) else key_label(key)
+    return key_label(key) if text is None else f".{text}"
 
 
 def argument_label(value: object, at: object) -> str:
     """Return the step of an argument that an object is made again from."""
-    if isinstance(value, types.FunctionType) and at == 0:
+    if is_a(value, types.FunctionType) and at == 0:
         return "<code>"
-    if isinstance(value, type) and at == _BASES:
+    if is_a(value, type) and at == _BASES:
         return "<bases>"
-    if isinstance(value, types.CellType):
+    if is_a(value, types.CellType):
         return "<contents>"
-    if isinstance(value, types.MethodType):
+    if is_a(value, types.MethodType):
         return (".__self__", ".__func__")[at == 1]
-    if type(value).__name__ == "SingleBlockManager":
+    if kind_name(type(value)) == "SingleBlockManager":
         return {"state 0": ".index", "state 1": ".values"}.get(str(at), "<repeated>")
     known = _pandas_argument(value, at)
     return known if known is not None else f"<argument {at}>"
@@ -65,10 +82,10 @@ def is_closed(value: object) -> bool:
     """Tell objects that are told as one: arrays of numbers, tables of Arrow, dates."""
     kind = type(value)
     if is_array(value):
-        return not getattr(getattr(value, "dtype", None), "hasobject", False)
-    library = kind.__module__.partition(".")[0]
+        return not attribute(attribute(value, "dtype"), "hasobject")
+    library = kind_module(kind).partition(".")[0]
     if library == "pandas":
-        return not isinstance(value, _opened_pandas())
+        return not is_a(value, _opened_pandas())
     if library == "numpy":
         return True
     return library in _CLOSED_LIBRARIES
@@ -77,12 +94,12 @@ def is_closed(value: object) -> bool:
 def is_array(value: object) -> bool:
     """Tell an array of NumPy."""
     numpy = sys.modules.get("numpy")
-    return numpy is not None and isinstance(value, getattr(numpy, "ndarray", ()))
+    return numpy is not None and is_a(value, getattr(numpy, "ndarray", ()))
 
 
 def is_inlined(value: object, part: object, label: str) -> str:  # noqa: C901, PLR0911  (a kind each)
     """Tell how a part joins the object that holds it: its items, its names, itself, or not ("")."""
-    if isinstance(value, types.FunctionType):
+    if is_a(value, types.FunctionType):
         if label in ("<globals>", "<keyword defaults>"):
             return "names"
         if label in ("<closure>", "<defaults>"):
@@ -90,20 +107,20 @@ def is_inlined(value: object, part: object, label: str) -> str:  # noqa: C901, P
         return ""
     if label == "<bases>":
         return "items"
-    if isinstance(part, types.CellType):
+    if is_a(part, types.CellType):
         return "object"
-    if isinstance(value, types.CellType):
+    if is_a(value, types.CellType):
         return "object"
     if is_array(value) and type(part) is list:
         return "list"
-    name = type(part).__name__
-    if type(part).__module__.startswith("pandas.") and name.endswith("Manager"):
+    name = kind_name(type(part))
+    if kind_module(type(part)).startswith("pandas.") and name.endswith("Manager"):
         return "object"
-    if type(value).__name__ == "SingleBlockManager":
+    if kind_name(type(value)) == "SingleBlockManager":
         return "one" if label in (".index", ".values") else ""
-    if type(value).__name__.endswith("BlockManager"):
+    if kind_name(type(value)).endswith("BlockManager"):
         return {"<blocks>": "items", "<axes>": "axes"}.get(label, "")
-    if type(value).__name__.endswith("Block") and label == "<values>":
+    if kind_name(type(value)).endswith("Block") and label == "<values>":
         return "object"
     return ""
 
@@ -122,11 +139,11 @@ def _opened_pandas() -> tuple[type, ...]:
 
 def _pandas_argument(value: object, at: object) -> str | None:
     kind = type(value)
-    if not kind.__module__.startswith("pandas.") or not isinstance(at, int):
+    if not kind_module(kind).startswith("pandas.") or not isinstance(at, int):
         return None
-    if kind.__name__ == "BlockManager":
+    if kind_name(kind) == "BlockManager":
         return ("<blocks>", "<axes>")[at] if at < 2 else None  # noqa: PLR2004  (pandas gives two)
-    return "<values>" if kind.__name__.endswith("Block") and at == 0 else None
+    return "<values>" if kind_name(kind).endswith("Block") and at == 0 else None
 
 
 def block_labels(manager: Any) -> list[str]:  # noqa: ANN401  (pandas' BlockManager)
@@ -151,43 +168,52 @@ def _columns(names: Sequence[object]) -> str:
 
 def inner_kind(part: Any) -> str:  # noqa: ANN401  (anything)
     """Return what a cell of a closure or a block of a frame holds; "" for anything else."""
-    if isinstance(part, types.CellType):
+    if is_a(part, types.CellType):
         try:
             return kind_label(part.cell_contents)
         except ValueError:
             return "empty"
-    if type(part).__module__.startswith("pandas.") and type(part).__name__.endswith("Block"):
-        return kind_label(getattr(part, "values", part))
+    if kind_module(type(part)).startswith("pandas.") and kind_name(type(part)).endswith("Block"):
+        return kind_label(attribute(part, "values"))
     return ""
 
 
 def is_by_value(kind: object) -> bool:
     """Tell whether a class or function travels whole: it is of the notebook, or made by another."""
-    if not isinstance(kind, type | types.FunctionType):
+    if isinstance(kind, types.FunctionType):
+        module, name = kind.__module__, kind.__qualname__
+    elif isinstance(kind, type):
+        module, name = kind_module(kind), qualified_name(kind)
+    else:
         return False
-    return kind.__module__ == "__main__" or "<l" in kind.__qualname__  # <locals> or <lambda>
+    return as_text(module) == "__main__" or "<l" in name  # <locals> or <lambda>
 
 
-def kind_label(value: object) -> str:
+def kind_label(value: Any) -> str:  # noqa: ANN401  (anything)
     """Return the type of an object, with dtype and shape or its length; never its value.
 
     >>> kind_label([1, 2]), kind_label("abc")
     ('list (2)', 'str')
     """
     kind = type(value)
-    if isinstance(value, types.FunctionType):
+    if is_a(value, types.FunctionType):
         return f"function {value.__name__}"
-    if isinstance(value, type):
-        return f"class {value.__name__}"
-    dtype = getattr(getattr(value, "dtype", None), "name", None) if is_array(value) else None
-    shape = getattr(value, "shape", None) if is_array(value) or _is_frame(value) else None
-    length = f"({len(value)})" if isinstance(value, list | tuple | dict | set | frozenset) else ""
-    shape = str(shape) if isinstance(shape, tuple) else length
-    texts = (kind.__name__, dtype if isinstance(dtype, str) else "", shape)
+    if is_a(value, type):
+        return f"class {kind_name(value)}"
+    dtype = attribute(attribute(value, "dtype"), "name") if is_array(value) else None
+    shape = attribute(value, "shape") if is_array(value) or _is_frame(value) else None
+    count = length(value)
+    counted = "" if count is None else f"({count})"
+    said = str(shape) if _is_shape(shape) else counted
+    texts = (kind_name(kind), dtype if type(dtype) is str else "", said)
     return " ".join(text for text in texts if text)
 
 
+def _is_shape(shape: object) -> bool:
+    return type(shape) is tuple and all(type(size) is int for size in shape)
+
+
 def _is_frame(value: object) -> bool:
-    return type(value).__module__.partition(".")[0] == "pandas" and type(value).__name__ in (
+    return kind_module(type(value)).partition(".")[0] == "pandas" and kind_name(type(value)) in (
         *("DataFrame", "Series"),
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from jupyter_serprof.experiments.anatomy_ask import attribute, is_a, kind_module
 from jupyter_serprof.experiments.anatomy_labels import is_array
 from jupyter_serprof.model.units import format_bytes, format_count
 
@@ -14,8 +15,15 @@ _DEEP, _DEEPEST = 50, 1_000_000
 
 def memory_note(value: Any, pickled_bytes: int) -> str:  # noqa: ANN401  (anything)
     """Say whether an array drags its base along, is copied, or takes only what it shows."""
-    own = getattr(value, "nbytes", None) if is_array(value) or _is_arrow(value) else None
-    if not isinstance(own, int):
+    try:
+        return _memory_note(value, pickled_bytes)
+    except Exception:  # noqa: BLE001  (an array of users answers with anything)
+        return ""
+
+
+def _memory_note(value: Any, pickled_bytes: int) -> str:  # noqa: ANN401  (anything)
+    own = attribute(value, "nbytes") if is_array(value) or _is_arrow(value) else None
+    if type(own) is not int:
         return ""
     if is_array(value):
         if value.dtype.hasobject:
@@ -37,7 +45,7 @@ def _view_note(array: Any, own: int) -> str:  # noqa: ANN401  (an array)
 
 
 def _is_arrow(value: object) -> bool:
-    return type(value).__module__.partition(".")[0] in ("pyarrow", "pandas")
+    return kind_module(type(value)).partition(".")[0] in ("pyarrow", "pandas")
 
 
 def depth_note(value: object) -> str:
@@ -56,14 +64,17 @@ def depth_note(value: object) -> str:
 def _following(value: object) -> object | None:
     """Return the first part that is a container itself."""
     parts: Any = ()
-    if isinstance(value, list | tuple):
-        parts = value
-    elif isinstance(value, dict):
-        parts = value.values()
-    elif hasattr(value, "__dict__") and not isinstance(value, type):
-        parts = vars(value).values()
+    try:
+        if is_a(value, (list, tuple)):
+            parts = (list if is_a(value, list) else tuple).__iter__(value)  # type: ignore[arg-type]  # it is one
+        elif is_a(value, dict):
+            parts = dict.values(value)  # type: ignore[arg-type]  # it is one
+        elif not is_a(value, type):
+            parts = vars(value).values()
+    except Exception:  # noqa: BLE001  (without __dict__, or with a strange one)
+        return None
     return next((part for part in parts if _is_container(part)), None)
 
 
 def _is_container(value: object) -> bool:
-    return isinstance(value, list | tuple | dict) or type(value).__module__ == "__main__"
+    return is_a(value, (list, tuple, dict)) or kind_module(type(value)) == "__main__"

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, pairwise
 from typing import Any
 
+from jupyter_serprof.experiments.anatomy_ask import attribute, is_a, is_exactly, kind_name
 from jupyter_serprof.experiments.anatomy_labels import (
     argument_label,
     block_labels,
@@ -40,6 +41,7 @@ MOST_ITEMS = 32
 _RUNS = 64
 _LONG_TEXT = 1000
 _ATOMS = (int, float, bool, type(None), complex, type(...), type(NotImplemented))
+_TEXTS = (str, bytes, bytearray, types.ModuleType, types.CodeType)
 _CONTAINERS = (list, tuple, dict, set, frozenset)
 _OWN_BYTES: dict[object, Callable[[int], int]] = {
     list: list_bytes,
@@ -61,10 +63,10 @@ def open_node(node: Node, reduce: Reduce) -> bool:
     Exception
         Whatever the reducer of the object raises.
     """
-    value, kind = node.value, type(node.value)
+    value = node.value
     if node.items is not None or node.is_fixed or is_atom(value) or is_closed(value):
         return False
-    if kind in _CONTAINERS:
+    if is_exactly(value, _CONTAINERS):
         _open_container(node)
         return node.steps is not None
     began = time.perf_counter_ns()
@@ -76,15 +78,13 @@ def open_node(node: Node, reduce: Reduce) -> bool:
 
 def is_atom(value: object) -> bool:
     """Tell what has no parts: numbers, texts, bytes, modules."""
-    return type(value) in _ATOMS or isinstance(
-        value, str | bytes | bytearray | types.ModuleType | types.CodeType
-    )
+    return is_exactly(value, _ATOMS) or is_a(value, _TEXTS)
 
 
 def is_small_atom(value: object) -> bool:
     """Tell what is not worth a part: a number, a short text."""
-    kind = type(value)
-    return kind in _ATOMS or (kind in (str, bytes) and len(value) <= _LONG_TEXT)  # type: ignore[arg-type]  # sized
+    is_text = is_exactly(value, (str, bytes))
+    return is_exactly(value, _ATOMS) or (is_text and len(value) <= _LONG_TEXT)  # type: ignore[arg-type]  # sized
 
 
 def split(node: Node, pieces: Sequence[tuple[int, int]]) -> list[Node]:
@@ -100,10 +100,10 @@ def split(node: Node, pieces: Sequence[tuple[int, int]]) -> list[Node]:
 def singles(node: Node) -> list[Node]:
     """Return the items of a run as nodes of their own, keys as plumbing before their values."""
     items, value = node.items or (), node.value
-    if isinstance(value, dict) or _width(value) > 1:
+    if _width(value) > 1:
         pairs = zip(items[::2], items[1::2], strict=True)
         return [part for key, item in pairs for part in _entry(key, item)]
-    if type(value) in (set, frozenset):
+    if is_exactly(value, (set, frozenset)):
         return [Node(item, "<element>") for item in items]
     return [Node(item, f"[{node.first + at}]") for at, item in enumerate(items)]
 
@@ -152,7 +152,7 @@ def _items(value: object, flat: tuple[object, ...], count: int) -> Iterator[Node
 
 def _entry(key: object, value: object) -> Iterator[Node]:
     is_named = is_small_atom(key)
-    label = "" if is_named else f"<key {type(key).__name__}>"
+    label = "" if is_named else f"<key {kind_name(type(key))}>"
     yield Node(key, label, is_fixed=is_named, is_plumbing=is_named)
     yield Node(value, key_label(key))
 
@@ -184,7 +184,7 @@ def _is_dull(step: Node | Step) -> bool:
 
 def _head(value: object, function: Any, arguments: Any) -> tuple[Steps, int]:  # noqa: ANN401
     """Return the steps up to the new object, and their own opcodes with MEMOIZE."""
-    name = getattr(function, "__name__", "")
+    name = attribute(function, "__name__")
     if name == _NEWOBJ and arguments:
         rest = _plumbed(value, arguments[1:], argument_label)
         return [_class_node(arguments[0]), rest], 2
@@ -200,7 +200,7 @@ def _class_node(kind: object) -> Node:
     if not is_by_value(kind):
         return Node(kind, is_plumbing=True, is_fixed=True)
     word = "class" if isinstance(kind, type) else "function"
-    return Node(kind, f"<{word} {getattr(kind, '__name__', '')}>")
+    return Node(kind, f"<{word} {attribute(kind, '__name__')}>")
 
 
 def _plumbed(value: object, parts: tuple[Any, ...], label: Callable[[Any, Any], str]) -> Node:
@@ -221,9 +221,7 @@ def _plumbed_state(value: object, state: dict[Any, Any], label: Callable[[Any, A
     node.own_bytes = dict_bytes(len(state))
     steps: Steps = [MEMOIZE]
     for key, part in state.items():
-        steps.append(
-            Node(key, "" if isinstance(key, str) else "<key>", is_plumbing=True, is_fixed=True)
-        )
+        steps.append(Node(key, "" if is_a(key, str) else "<key>", is_plumbing=True, is_fixed=True))
         steps.append(_joined(value, part, label(value, key)))
     node.steps = steps
     return node
@@ -263,7 +261,7 @@ def _names(value: object, label: str) -> list[str]:
     if label == "<blocks>":
         return block_labels(value)
     if label == "<bases>":
-        return [f"<base {base.__name__}>" for base in getattr(value, "__bases__", ())]
+        return [f"<base {kind_name(base)}>" for base in attribute(value, "__bases__") or ()]
     code = getattr(value, "__code__", None)
     if code is None:
         return []

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby, islice
 
+from jupyter_serprof.experiments.anatomy_ask import kind_name
 from jupyter_serprof.experiments.anatomy_descent import Descent, is_hole
 from jupyter_serprof.experiments.anatomy_labels import kind_label
 from jupyter_serprof.experiments.anatomy_node import Node
@@ -202,7 +203,7 @@ def _has_problem(node: Node) -> bool:
 
 
 def _run_kind(node: Node) -> str:
-    names = {type(value).__name__ for value in islice(values_of(node), _SAMPLE)}
+    names = {kind_name(type(value)) for value in islice(values_of(node), _SAMPLE)}
     return names.pop() if len(names) == 1 else "mixed"
 
 

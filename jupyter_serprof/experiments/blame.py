@@ -6,6 +6,7 @@ import math
 import pickle
 import time
 
+from jupyter_serprof.experiments.anatomy_ask import attribute, kind_module
 from jupyter_serprof.experiments.anatomy_descent import Descent
 from jupyter_serprof.experiments.anatomy_tree import anatomy_of
 from jupyter_serprof.experiments.culprits import told
@@ -82,13 +83,14 @@ def pickle_and_back(value: object) -> str:
 
 def unwrapped(value: object) -> object:
     """Return what Ray pickles of a remote function or an actor class; anything else as it is."""
-    if not any(kind.__module__.startswith("ray.") for kind in type(value).__mro__):
+    kinds = type.__dict__["__mro__"].__get__(type(value))
+    if not any(kind_module(kind).startswith("ray.") for kind in kinds):
         return value
-    function = getattr(value, "_function", None)
+    function = attribute(value, "_function")
     if function is not None:
         return function
-    meta = getattr(value, "__ray_metadata__", None)
-    return getattr(meta, "modified_class", value)
+    found = attribute(attribute(value, "__ray_metadata__"), "modified_class")
+    return value if found is None else found
 
 
 def _check(budget_s: float, protocol: int) -> None:

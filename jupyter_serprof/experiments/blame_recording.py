@@ -8,8 +8,10 @@ from contextlib import suppress
 from dataclasses import replace
 
 from jupyter_serprof.analysis.anatomy import blame_facts, blame_sentence, largest_sentence
+from jupyter_serprof.experiments.anatomy_ask import attribute, kind_name
 from jupyter_serprof.experiments.blame import BUDGET_S, Blame, pickle_and_back, unwrapped
 from jupyter_serprof.experiments.blame_keeper import Crossed, Keeper
+from jupyter_serprof.experiments.culprits import told
 from jupyter_serprof.experiments.recording import Recording
 from jupyter_serprof.experiments.stage_split import split
 from jupyter_serprof.model import Anatomy, Summary, Trace, UsageError
@@ -66,6 +68,8 @@ class BlameRun:
             self._split = split(self._blame.value, name=self._name, budget_s=_SPLIT_S)
         except UsageError as error:
             self._left_out = str(error)
+        except Exception as error:  # noqa: BLE001  (a reducer that has had enough)
+            self._left_out = f"Pickle and Unpickle are not split into parts: {told(error)}"
 
     @property
     def trace(self) -> Trace:
@@ -162,8 +166,8 @@ def name_of(value: object) -> str:
     known = notebook_name(value)
     if known:
         return known
-    own = getattr(unwrapped(value), "__name__", None)
-    return own if isinstance(own, str) else f"<{type(value).__name__}>"
+    own = attribute(unwrapped(value), "__name__")
+    return own if type(own) is str else f"<{kind_name(type(value))}>"
 
 
 def notebook_name(value: object) -> str:

@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
+from jupyter_serprof.experiments.anatomy_ask import is_a, kind_name
 from jupyter_serprof.experiments.parts import Part, parts_of
 
 _SECONDS = 1.0
@@ -88,11 +89,18 @@ def culprits_text(culprits: Sequence[Culprit]) -> str:
 
 def told(error: BaseException) -> str:
     """Return what an error says, its first line without paths and addresses, which are private."""
-    lines = str(error).strip().splitlines()
+    lines = _words(error).strip().splitlines()
     bare = _PATH.sub(r"\1", _QUOTED.sub(r"\1\2\1", lines[0])) if lines else ""
     said = _ADDRESS.sub("", bare)
     said = said if len(said) <= _TOLD else f"{said[: _TOLD - 3]}..."
     return f"{type(error).__name__}: {said}" if said else type(error).__name__
+
+
+def _words(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception:  # noqa: BLE001  (errors of users raise anything)
+        return ""
 
 
 class _OutOfTime(BaseException):  # reducers of users catch Exception
@@ -116,19 +124,19 @@ class _Search:
         except Exception as error:  # noqa: BLE001  (reducers raise anything)
             if isinstance(error, RecursionError) or isinstance(error.__cause__, RecursionError):
                 return _TOO_DEEP
-            return f"{type(error).__name__}: {error}"
+            return told(error)
         return None
 
     def descend(self, value: object, path: str, error: str, above: tuple[int, ...]) -> None:
         """Add the culprits below a value that fails, or the value itself."""
         count = len(self.found)
         parts = self._parts(value) if len(above) < _DEPTH else []
-        if error != _TOO_DEEP or len(parts) > _CHAIN_PARTS or isinstance(value, dict):
+        if error != _TOO_DEEP or len(parts) > _CHAIN_PARTS or is_a(value, dict):
             for step, part, why in self._failing(parts):
                 if id(part) not in above and part is not value:
                     self.descend(part, path + step, why, (*above, id(value)))
         if len(self.found) == count:
-            self.found.append(Culprit(path, type(value).__name__, error))
+            self.found.append(Culprit(path, kind_name(type(value)), error))
         if len(self.found) >= _CULPRITS:
             raise _OutOfTime
 
