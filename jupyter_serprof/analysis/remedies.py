@@ -40,6 +40,8 @@ class Trial:
         What whoever reads the result pays again, for each result.
     evidence
         What else the finding holds.
+    against
+        What the gain is measured against, in words.
     cause, code
         Of this very trial, where the table of remedies does not know better.
     """
@@ -54,6 +56,7 @@ class Trial:
     changes: tuple[str, ...] = ()
     again_ns: int | None = None
     evidence: Mapping[str, Scalar] = field(default_factory=dict)
+    against: str = ""
     cause: str = ""
     code: str = ""
 
@@ -214,12 +217,20 @@ def finding_of(trial: Trial, name: str) -> Finding | None:
     return Finding(
         remedy.rule,
         "warn" if pays_if_read(trial) else "info",
-        f"{name}: {trial.cause or remedy.cause}",
+        f"{name}: {trial.cause or remedy.cause}{_against(trial)}",
         {"remedy": trial.key, **trial.evidence, "changes": "; ".join(trial.changes) or None},
         trial.code or pasted(remedy.code, name),
         gain=gain.value,
         measured=measured_of(trial),
     )
+
+
+def _against(trial: Trial) -> str:
+    """Return what the gain is a gain over, as it stands behind the title of a finding."""
+    if not trial.against:
+        return ""
+    is_told = "against" in trial.against
+    return f" (gain: {'' if is_told else 'against '}{trial.against})"
 
 
 def headline(name: str, size_bytes: int | None, baseline: str, trials: Sequence[Trial]) -> str:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
+import pickle
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 from io import BytesIO
@@ -16,59 +16,40 @@ from jupyter_serprof.analysis.remedies import Trial
 from jupyter_serprof.analysis.remedy_table import REMEDIES, pasted, variable
 from jupyter_serprof.capture.machine import available_bytes
 from jupyter_serprof.experiments.culprits import culprits_text, find_culprits, told
-from jupyter_serprof.experiments.differences import Witness, differences
-from jupyter_serprof.experiments.equality import same_value
-from jupyter_serprof.experiments.outcome import pickled_bytes
 from jupyter_serprof.experiments.progress import Progress
-from jupyter_serprof.experiments.remedies_cache import Reducer, Verdict, drops_of
+from jupyter_serprof.experiments.remedies_cache import Reducer, drops_of
 from jupyter_serprof.experiments.remedies_document import Tried, document_of
 from jupyter_serprof.experiments.remedies_hints import hints_of
-from jupyter_serprof.experiments.remedies_ray import RayWay, is_running
-from jupyter_serprof.experiments.remedies_values import Form, forms_of
-from jupyter_serprof.experiments.remedies_ways import (
-    Block,
-    PickleWay,
-    Trip,
-    codecs,
-    private_pickler,
-)
+from jupyter_serprof.experiments.remedies_ray import RayWay, is_running, reference_text
+from jupyter_serprof.experiments.remedies_trial import Candidate, Send, run_trial
+from jupyter_serprof.experiments.remedies_values import forms_of
+from jupyter_serprof.experiments.remedies_ways import Block, PickleWay, codecs, private_pickler
 from jupyter_serprof.experiments.split_picklers import Nowhere
 from jupyter_serprof.model import Finding, Sweep, UsageError
-from jupyter_serprof.model.units import format_bytes
+from jupyter_serprof.model.units import format_bytes, format_count, format_ns
 
 PAIRS = 15
 BUDGET_S = 20.0
-#: What is shorter is run several times within one measurement.
-_SHORT_NS = 200_000
-_MOST_LOOPS = 500
 #: Buffers below this size are not worth handing over, nor is a buffer worth keeping.
 _BUFFER_BYTES = 64_000
 _FRESH_BYTES = 8_000_000
 #: The pickle, where it is moved to, what comes back, another form of the value.
 _COPIES = 4.2
-_NOW = {"pickle": "pickle 5, in-band", "pickle4": "pickle 4", "cloudpickle": "cloudpickle"}
+#: How often it is put where nobody has seen how often it is.
+PUTS = 5
+_MOST_PUTS = 10
+#: A budget for fewer pickles tells nothing: two trips to begin with, and a pair.
+_LEAST_PASSES = 5
+_BY_VALUE = ("cloudpickle", "cloudpickle-out-of-band")
 _RAY = "ray.put + ray.get"
-
-Send = Callable[[object], Trip]
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """A remedy that applies: both ways, and the form that the second one sends.
-
-    ``form`` is None where the value itself is sent; ``check`` where what came back is to be equal
-    as it is. ``told`` are fields of the trial that the table of remedies does not know.
-    """
-
-    key: str
-    before: Send
-    after: Send
-    form: Form | None = None
-    baseline: str = ""
-    told: Mapping[str, Any] = field(default_factory=dict)
-    check: Callable[[object, object], Verdict] | None = None
-    prepare_ns: Callable[[], int | None] = field(default=lambda: None)
-    end: Callable[[], None] = field(default=lambda: None)
+_NOW = {
+    "pickle": "pickle 5, in-band",
+    "pickle4": "pickle 4",
+    "cloudpickle": "cloudpickle",
+    "out-of-band": "pickle 5, out-of-band",
+    "cloudpickle-out-of-band": "cloudpickle, out-of-band",
+    "ray": _RAY,
+}
 
 
 class Tryout:
@@ -84,12 +65,15 @@ class Tryout:
         A link over which it is sent: adds its bytes over that rate to every trip, and compression
         to the remedies. None: no link.
     now
-        How it goes now: ``pickle`` (protocol 5, in-band), ``pickle4``, ``cloudpickle``; None takes
-        pickle, or cloudpickle for what only that takes.
+        How it goes now: ``pickle`` (protocol 5, in-band), ``pickle4``, ``cloudpickle``,
+        ``out-of-band``, ``cloudpickle-out-of-band``, ``ray`` (its store); None takes pickle, or
+        cloudpickle for what only that takes.
     budget_s
         Seconds for all pairs; a trip that has begun is ended.
     pairs
         Pairs of each remedy, fewer where the budget ends before.
+    puts
+        How often it is put into Ray's store: from 2 on putting it once is tried, where Ray runs.
 
     Raises
     ------
@@ -106,6 +90,7 @@ class Tryout:
         now: str | None = None,
         budget_s: float = BUDGET_S,
         pairs: int = PAIRS,
+        puts: int = PUTS,
     ) -> None:
         _check("link_bytes_per_s", link_bytes_per_s, "100e6")
         _check("budget_s", budget_s, "20")
@@ -114,13 +99,16 @@ class Tryout:
             raise UsageError(message)
         self._value, self._name = value, name
         self._link, self._now = link_bytes_per_s, now
-        self._budget_s, self._most = budget_s, pairs
+        self._budget_s, self._most, self._puts = budget_s, pairs, min(puts, _MOST_PUTS)
         self._block = Block()
         self._started = datetime.now(UTC).isoformat(timespec="milliseconds")
         self._tried: list[Tried] = []
         self._hints: list[Finding] = []
         self._notes: list[str] = []
         self._plain_bytes: int | None = None
+        self._large_bytes = 0
+        self._pass_s = 0.0
+        self._said = self._ended = ""
 
     def run(self, tell: Callable[[Sweep], None] | None = None) -> Sweep:
         """Try what applies and return the document.
@@ -137,13 +125,24 @@ class Tryout:
         """
         __tracebackhide__ = True
         progress = Progress(tell)
-        self._look()
-        deadline = time.monotonic() + self._budget_s
-        candidates = list(self._candidates())
-        for at, candidate in enumerate(candidates):
-            progress.update(lambda: self.sweep)
-            share_s = (deadline - time.monotonic()) / (len(candidates) - at)
-            self._try(candidate, time.monotonic() + max(0.0, share_s))
+        count = 0
+        try:
+            if not self._look():
+                return self.sweep
+            deadline = time.monotonic() + self._budget_s - self._pass_s
+            candidates = self._candidates()
+            count = len(candidates)
+            for at, candidate in enumerate(candidates):
+                progress.update(lambda: self.sweep)
+                left_s = deadline - time.monotonic()
+                if at and left_s < _LEAST_PASSES * self._pass_s:
+                    self._notes.append(self._too_slow(count - at))
+                    break
+                self._try(candidate, time.monotonic() + max(0.0, left_s / (count - at)))
+        except KeyboardInterrupt:
+            done = f"{format_count(len(self._tried))} of {format_count(count)} remedies begun"
+            self._ended = f"Interrupted: {done if count else 'nothing was tried yet'}."
+            raise
         return self.sweep
 
     @property
@@ -157,18 +156,69 @@ class Tryout:
             hints=self._hints,
             notes=self._notes,
             limits=measure_limits(),
+            said=self._said,
+            ended=self._ended,
         )
 
-    def _look(self) -> None:
-        """Find out how it goes now, and whether there is memory for what is to be tried."""
-        known = pickled_bytes(self._value)
+    def _look(self) -> bool:
+        """Find out how it goes now; False where nothing is to be tried, which is told."""
+        self._said = reference_text(self._value, self._name)
+        if self._said:
+            return False
+        is_free = self._now is None
         if self._now is None:
-            self._now = "cloudpickle" if known is None or _needs_value(self._value) else "pickle"
-        if self._now == "cloudpickle":
-            known = self._by_value_bytes()
-        if known is None:
-            raise UsageError(self._why())
-        self._plain_bytes = known
+            self._now = "cloudpickle" if _needs_value(self._value) else "pickle"
+        error = self._pass()
+        if error is not None and is_free and self._is_in_time():
+            self._now = "cloudpickle"
+            error = self._pass()
+        if error is not None or self._plain_bytes is None:
+            raise UsageError(self._why(error))
+        if not self._is_in_time():
+            self._said = f"{self._name}: nothing was tried. {self._too_slow()}."
+            return False
+        self._check_memory(self._plain_bytes)
+        self._hints = list(hints_of(self._value, self._name, self._plain_bytes))
+        return True
+
+    def _pass(self) -> Exception | None:
+        """Pickle into nowhere: note the bytes, those of buffers, and the time; return an error."""
+        sink, sizes = Nowhere(), list[int]()
+
+        def take(buffer: pickle.PickleBuffer) -> bool:
+            sizes.append(buffer.raw().nbytes)
+            return True
+
+        kind: Any = pickle.Pickler
+        if self._now in (*_BY_VALUE, "ray"):
+            import cloudpickle
+
+            kind = cloudpickle.Pickler
+        start = time.monotonic()
+        try:
+            kind(sink, protocol=5, buffer_callback=take).dump(self._value)
+        except Exception as error:  # noqa: BLE001  (the culprits say why)
+            return error
+        finally:
+            self._pass_s = time.monotonic() - start
+        self._plain_bytes, self._large_bytes = sink.size_bytes, sum(sizes)
+        return None
+
+    def _is_in_time(self) -> bool:
+        """Tell whether the budget is enough for one remedy."""
+        return _LEAST_PASSES * self._pass_s <= self._budget_s
+
+    def _too_slow(self, left: int = 0) -> str:
+        one, budget = (format_ns(round(s * 1e9)) for s in (self._pass_s, self._budget_s))
+        more = "remedy was" if left == 1 else "remedies were"
+        rest = f"{format_count(left)} {more} not tried: " if left else ""
+        return (
+            f"{rest}one pickle of {self._name} takes {one}, the budget is {budget}, and a remedy "
+            f"needs {_LEAST_PASSES} pickles. Try a part of it, or give it more time: "
+            f"try_remedies({self._name}, budget_s={max(60, round(40 * self._pass_s))})"
+        )
+
+    def _check_memory(self, known: int) -> None:
         free = available_bytes()
         if free is not None and free < _COPIES * known:
             message = (
@@ -176,60 +226,58 @@ class Tryout:
                 f"{format_bytes(free)} are free. Try a part of it, e.g. {self._name}[:1000]"
             )
             raise UsageError(message)
-        self._hints = list(hints_of(self._value, self._name, known))
 
-    def _by_value_bytes(self) -> int | None:
-        import cloudpickle
-
-        sink = Nowhere()
-        try:
-            cloudpickle.Pickler(sink, protocol=5).dump(self._value)
-        except Exception:  # noqa: BLE001  (the culprits say why)
-            return None
-        return sink.size_bytes
-
-    def _why(self) -> str:
-        by_value = self._now == "cloudpickle"
-        culprits = find_culprits(self._value, self._name, takes_functions=by_value)
-        return culprits_text(culprits) or f"{self._name} cannot be pickled by {self._now}"
+    def _why(self, error: Exception | None) -> str:
+        by_value = self._now in (*_BY_VALUE, "ray")
+        text = f"{self._name} cannot be pickled by {self._now}"
+        if self._is_in_time():  # the search pickles its parts again
+            culprits = find_culprits(self._value, self._name, takes_functions=by_value)
+            text = culprits_text(culprits) or text
+        return f"{text}. {told(error)}" if error is not None else text
 
     def _way(self, **changed: Any) -> PickleWay:  # noqa: ANN401  (fields of a way)
-        by_value = self._now == "cloudpickle"
+        by_value = self._now in _BY_VALUE
         known: dict[str, Any] = {"by_value": by_value, "link_bytes_per_s": self._link}
         return PickleWay(self._block, **{**known, **changed})
 
     def _candidates(self) -> list[Candidate]:
-        """Return what applies, by what the value is and holds."""
-        now = self._way(protocol=4 if self._now == "pickle4" else 5).send
+        """Return what applies, by what the value is and holds, and how it goes now."""
+        if self._now == "ray":
+            return [*self._form_candidates(RayWay().send, RayWay().send), *self._ray_candidates()]
+        is_beside = (self._now or "").endswith("out-of-band")
+        protocol = 4 if self._now == "pickle4" else 5
+        now = self._way(protocol=protocol, out_of_band=is_beside).send
         pair = partial(Candidate, before=now, baseline=_NOW[self._now or "pickle"])
-        large = self._large_bytes()
+        large = self._large_bytes
         found = []
         if self._now == "pickle4" and large >= _BUFFER_BYTES:
             found.append(pair("protocol-5", after=self._way().send))
-        if large >= _BUFFER_BYTES:
-            found.append(
-                pair(
-                    "out-of-band",
-                    after=self._way(out_of_band=True).send,
-                    told=self._line("out-of-band"),
-                )
-            )
-        if (self._plain_bytes or 0) >= _FRESH_BYTES and self._now != "cloudpickle":
+        if large >= _BUFFER_BYTES and not is_beside:
+            beside, line = self._way(out_of_band=True).send, self._line("out-of-band")
+            found.append(pair("out-of-band", after=beside, told=line))
+        if (self._plain_bytes or 0) >= _FRESH_BYTES and self._now in ("pickle", "pickle4"):
             found.append(pair("reused-buffer", after=self._way(reuses=BytesIO()).send))
-        for form in forms_of(self._value, variable(self._name)):
-            as_form = partial(pair, form=form, told={"code": form.line})
-            found.append(as_form(form.key, after=self._way(out_of_band=False).send))
-            if form.key == "contiguous":
-                beside = self._way(out_of_band=True).send
-                found.append(as_form("contiguous-out-of-band", after=beside))
+        found += self._form_candidates(now, self._way(out_of_band=is_beside).send)
         for key, codec in codecs().items() if self._link else ():
             found.append(pair(key, after=self._way(codec=codec).send, told=self._line(key)))
         return found + self._cache_candidates(pair) + self._ray_candidates()
 
+    def _form_candidates(self, now: Send, after: Send) -> list[Candidate]:
+        """Send the forms that the value may have, as it goes now."""
+        pair = partial(Candidate, before=now, baseline=_NOW[self._now or "pickle"])
+        found = []
+        for form in forms_of(self._value, variable(self._name)):
+            as_form = partial(pair, form=form, told={"code": form.line})
+            found.append(as_form(form.key, after=after))
+            if form.key == "contiguous" and self._now in ("pickle", "pickle4", "cloudpickle"):
+                beside = self._way(out_of_band=True).send
+                found.append(as_form("contiguous-out-of-band", after=beside))
+        return found
+
     def _line(self, key: str) -> dict[str, Any]:
         """Return the line to paste: with the pickler that the trial uses."""
         code = pasted(REMEDIES[key].code, self._name)
-        is_other = self._now == "cloudpickle"
+        is_other = self._now in _BY_VALUE
         return {"code": code.replace("pickle.dumps(", "cloudpickle.dumps(") if is_other else code}
 
     def _cache_candidates(self, pair: Callable[..., Candidate]) -> list[Candidate]:
@@ -237,7 +285,7 @@ class Tryout:
         protocol = 4 if self._now == "pickle4" else 5
 
         def private(reducers: Mapping[type, Reducer]) -> Any:  # noqa: ANN401  (a class of picklers)
-            return private_pickler(reducers, by_value=self._now == "cloudpickle")
+            return private_pickler(reducers, by_value=self._now in _BY_VALUE)
 
         def size_of(reducers: Mapping[type, Reducer]) -> int | None:
             sink = Nowhere()
@@ -251,7 +299,9 @@ class Tryout:
             pair(
                 drop.key,
                 after=self._way(
-                    protocol=protocol, private=private({drop.kind: drop.reducer(protocol)})
+                    protocol=protocol,
+                    private=private({drop.kind: drop.reducer(protocol)}),
+                    out_of_band=(self._now or "").endswith("out-of-band"),
                 ).send,
                 check=drop.check,
                 told=drop.told(self._value),
@@ -260,123 +310,23 @@ class Tryout:
         ]
 
     def _ray_candidates(self) -> list[Candidate]:
-        if not is_running() or self._value is None:
+        """Put once and get as often as it was put."""
+        if not is_running() or self._value is None or self._puts < 2:  # noqa: PLR2004  (once is once)
             return []
-        once = RayWay(once=True)
-        return [
-            Candidate(
-                "put-once",
-                RayWay().send,
-                once.send,
-                baseline=_RAY,
-                prepare_ns=lambda: once.prepare_ns,
-                end=once.end,
-            )
-        ]
-
-    def _large_bytes(self) -> int:
-        """Return the bytes that could go out-of-band."""
-        import pickle
-
-        sizes: list[int] = []
-
-        def take(buffer: pickle.PickleBuffer) -> bool:
-            sizes.append(buffer.raw().nbytes)
-            return False
-
-        kind: Any = pickle.Pickler
-        if self._now == "cloudpickle":
-            import cloudpickle
-
-            kind = cloudpickle.Pickler
-        kind(Nowhere(), protocol=5, buffer_callback=take).dump(self._value)
-        return sum(sizes)
+        each, once = RayWay(self._puts), RayWay(self._puts, once=True)
+        gains = f"put once and get {self._puts} times, against {self._puts} puts and gets"
+        baseline = f"{self._puts} × ({_RAY})"  # noqa: RUF001
+        return [Candidate("put-once", each.send, once.send, baseline=baseline, against=gains)]
 
     def _try(self, candidate: Candidate, deadline: float) -> None:
         __tracebackhide__ = True
         tried = Tried(candidate.baseline, Trial(candidate.key))
         try:
-            _run_trial(self._value, candidate, tried, deadline, self._most)
+            run_trial(self._value, candidate, tried, deadline, self._most)
         except Exception as error:  # noqa: BLE001  (one remedy fails in its row, others go on)
             tried.reason = told(error)
         finally:
-            candidate.end()
             self._tried.append(tried)
-
-
-def _run_trial(
-    value: object, candidate: Candidate, tried: Tried, deadline: float, most: int
-) -> None:
-    __tracebackhide__ = True
-    witness = Witness(value)
-    sent, prepare_ns = value, None
-    if candidate.form is not None:
-        sent, prepare_ns = _made(candidate.form, deadline)
-    first, after = candidate.before(value), candidate.after(sent)
-    tried.cold = _emptied(first), _emptied(after)
-    verdict = _checked(value, after.result, candidate)
-    equal, changes = verdict.equal, verdict.changes
-    if not witness.is_unchanged(value):
-        equal, changes = False, (*changes, "the trip changed the value itself")
-    del first
-    prepared = candidate.prepare_ns()
-    tried.trial = Trial(
-        candidate.key,
-        equal=equal,
-        changes=changes,
-        prepare_ns=prepare_ns if prepared is None else prepared,
-        again_ns=verdict.again_ns,
-        **candidate.told,
-    )
-    cold_ns = after.wall_ns
-    del after
-    tried.loops = max(1, min(_MOST_LOOPS, _SHORT_NS // max(1, cold_ns)))
-    calls = (partial(candidate.before, value), partial(candidate.after, sent))
-    for number in range(most):
-        if number and time.monotonic() > deadline:
-            break
-        # Each begins in every other pair: neither always runs in the wake of the other.
-        for side in (0, 1) if number % 2 == 0 else (1, 0):
-            tried.trips[side].append(_averaged(calls[side], tried.loops))
-        tried.count()
-
-
-def _made(form: Form, deadline: float) -> tuple[object, int]:
-    """Return what is sent and how long making it takes: the first one may pay for imports."""
-    start = time.perf_counter_ns()
-    sent = form.make()
-    first_ns = time.perf_counter_ns() - start
-    if time.monotonic() > deadline:
-        return sent, first_ns
-    del sent  # never two of them at a time
-    start = time.perf_counter_ns()
-    sent = form.make()
-    return sent, min(first_ns, time.perf_counter_ns() - start)
-
-
-def _averaged(call: Callable[[], Trip], loops: int) -> Trip:
-    """Return one trip of several runs, its stages the means of theirs; nothing is kept of it."""
-    trips = [_emptied(call()) for _ in range(loops)]
-    stages = {key: sum(trip.stages[key] for trip in trips) // loops for key in trips[0].stages}
-    return trips[0]._replace(stages=stages)
-
-
-def _emptied(trip: Trip) -> Trip:
-    """Return a trip without what came back."""
-    return trip._replace(result=None)
-
-
-def _checked(value: object, result: object, candidate: Candidate) -> Verdict:
-    """Tell whether what came back is, on the way back, what was sent; and what is otherwise."""
-    if candidate.check is not None:
-        return candidate.check(value, result)
-    changed, form = tuple(differences(value, result)), candidate.form
-    if form is None or form.back is None:
-        return Verdict(same_value(value, result), changed)
-    try:
-        return Verdict(same_value(value, form.back(result)), changed)
-    except Exception as error:  # noqa: BLE001  (a form that does not come back is not equal)
-        return Verdict(equal=False, changes=(*changed, f"there is no way back: {told(error)}"))
 
 
 def _needs_value(value: object) -> bool:

@@ -77,8 +77,18 @@ def document_of(  # noqa: PLR0913  (what a document holds)
     hints: Sequence[Finding],
     notes: Sequence[str],
     limits: Limits,
+    said: str = "",
+    ended: str = "",
 ) -> Sweep:
-    """Return the document: baselines first, then the remedies, the best first."""
+    """Return the document: baselines first, then the remedies, the best first.
+
+    Parameters
+    ----------
+    said
+        Stands for the headline, where nothing is to be tried.
+    ended
+        Why it ended early, a sentence; "" where it went through.
+    """
     places = {id(entry.trial): entry for entry in tried}
     ordered = [places[id(trial)] for trial in ranked([entry.trial for entry in tried])]
     baselines = list(dict.fromkeys(entry.baseline for entry in tried))
@@ -96,7 +106,7 @@ def document_of(  # noqa: PLR0913  (what a document holds)
         points=tuple(p for key, entries, side in sides for p in _points(key, entries, side, size)),
         traces=tuple(t for key, entries, side in sides for t in _traces(key, entries, side, size)),
         findings=(*_findings(name, ordered), *hints),
-        summary=_summary(name, plain_bytes, baselines, ordered),
+        summary=_ended(_summary(name, plain_bytes, baselines, ordered), name, said, ended),
         limits=limits,
         quality=Quality(notes=tuple(notes)),
         environment=describe_environment(),
@@ -130,6 +140,17 @@ def _summary(
     known = [entry.trial for entry in ordered if not entry.reason]
     said = headline(name, size, against, known)
     return Summary(said, facts if measured else ())
+
+
+def _ended(summary: Summary, name: str, said: str, ended: str) -> Summary:
+    """Return the summary of what was not tried, or ended early: then it claims nothing of it."""
+    if said:
+        return Summary(said)
+    if not ended:
+        return summary
+    if summary.facts:
+        return replace(summary, headline=f"{summary.headline} {ended}")
+    return replace(summary, headline=f"{name}: {ended[0].lower()}{ended[1:]}")
 
 
 def _baseline(title: str, entries: Sequence[Tried]) -> Variant:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sys
-import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from jupyter_serprof.experiments.remedies_ways import Trip, Watch
@@ -16,30 +15,48 @@ def is_running() -> bool:
     return ray is not None and bool(ray.is_initialized())
 
 
-@dataclass(slots=True)
-class RayWay:
-    """Through Ray's store: put each time, or once."""
+def reference_text(value: object, name: str) -> str:
+    """Say that a value is only a reference to another one, and what to try; "" of all others."""
+    ray, distributed = sys.modules.get("ray"), sys.modules.get("distributed")
+    behind = ""
+    if ray is not None and isinstance(value, ray.ObjectRef):
+        behind = f"ray.get({name})"
+    elif distributed is not None and isinstance(value, distributed.Future):
+        behind = f"{name}.result()"
+    if not behind:
+        return ""
+    return (
+        f"{name} is a reference: what travels is its name, a few bytes, and not the object behind "
+        f"it. There is nothing to make faster. For that object: %serprof --try {behind}"
+    )
 
+
+@dataclass(frozen=True, slots=True)
+class RayWay:
+    """Through Ray's store some times: put each time, or once for all of them.
+
+    Attributes
+    ----------
+    count
+        How often it is fetched.
+    once
+        Whether it is put once for all of these.
+    """
+
+    count: int = 1
     once: bool = False
-    prepare_ns: int | None = field(default=None, init=False)
-    _reference: Any = field(default=None, init=False)
 
     def send(self, value: object) -> Trip:
-        """Put, unless that was done, and get."""
+        """Put and get; the stages are the sums of all."""
         import ray
 
-        if self.once and self._reference is None:
-            start = time.perf_counter_ns()
-            self._reference = ray.put(value)
-            self.prepare_ns = time.perf_counter_ns() - start
         watch = Watch()
-        reference = self._reference if self.once else ray.put(value)
-        if not self.once:
-            watch.stage("ray.store")
-        result = ray.get(reference)
-        watch.stage("ray.fetch")
+        reference: Any = None
+        result: Any = None
+        for number in range(self.count):
+            if number == 0 or not self.once:
+                reference = ray.put(value)
+                watch.stage("ray.store")
+            result = ray.get(reference)
+            watch.stage("ray.fetch")
         return Trip(watch.stages, None, result)
-
-    def end(self) -> None:
-        """Give the reference back."""
-        self._reference = None

@@ -29,10 +29,11 @@ from jupyter_serprof.analysis.remedies import (
 from jupyter_serprof.analysis.remedy_table import REMEDIES, pasted
 from jupyter_serprof.api import try_remedies
 from jupyter_serprof.experiments import remedies as tried_values
-from jupyter_serprof.experiments.remedies import Candidate, Tryout, _made, _run_trial
+from jupyter_serprof.experiments.remedies import Tryout
 from jupyter_serprof.experiments.remedies_code import try_code, values_named
 from jupyter_serprof.experiments.remedies_document import Tried
 from jupyter_serprof.experiments.remedies_hints import hints_of
+from jupyter_serprof.experiments.remedies_trial import Candidate, made_of, run_trial
 from jupyter_serprof.experiments.remedies_values import Form, forms_of
 from jupyter_serprof.experiments.remedies_ways import Block, PickleWay, Trip
 from jupyter_serprof.model import Finding, Sweep, UsageError, Variant, from_document, to_document
@@ -320,10 +321,10 @@ def test_what_the_first_making_imports_is_not_its_price(monkeypatch: pytest.Monk
             return iter([1])
 
     now = SimpleNamespace(perf_counter_ns=clock, monotonic=lambda: 0.0)
-    monkeypatch.setattr("jupyter_serprof.experiments.remedies.time", now)
+    monkeypatch.setattr("jupyter_serprof.experiments.remedies_trial.time", now)
 
     # when
-    sent, prepare_ns = _made(Form("array", "a = list(a)", Made(), "a"), math.inf)
+    sent, prepare_ns = made_of(Form("array", "a = list(a)", Made(), "a"), math.inf)
 
     # then
     assert sent == [1]
@@ -422,7 +423,7 @@ def test_each_way_begins_in_every_other_pair() -> None:
     tried = Tried("now", Trial("columns"))
 
     # when
-    _run_trial([1], candidate, tried, math.inf, 7)
+    run_trial([1], candidate, tried, math.inf, 7)
 
     # then
     assert order[2:8] == ["before", "after", "after", "before", "before", "after"]
@@ -444,7 +445,7 @@ def test_short_trips_are_run_several_times_within_one() -> None:
     tried = Tried("now", Trial("columns"))
 
     # when
-    _run_trial([1], Candidate("columns", send, send), tried, math.inf, 2)
+    run_trial([1], Candidate("columns", send, send), tried, math.inf, 2)
 
     # then
     assert tried.loops == 200

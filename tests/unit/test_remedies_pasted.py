@@ -20,12 +20,13 @@ from jupyter_serprof.experiments import remedies as tried_values
 from jupyter_serprof.experiments.equality import same_value
 from jupyter_serprof.experiments.remedies import Tryout
 from jupyter_serprof.experiments.remedies_document import Tried
+from jupyter_serprof.experiments.remedies_trial import run_trial
 from jupyter_serprof.experiments.remedies_ways import PickleWay
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from jupyter_serprof.experiments.remedies import Candidate
+    from jupyter_serprof.experiments.remedies_trial import Candidate
 
 NAMES = [f"n{at % 7}" for at in range(2_000)]
 NUMBERS = np.arange(40_000.0)
@@ -224,7 +225,7 @@ def test_what_is_sent_is_made_by_the_line_alone(monkeypatch: pytest.MonkeyPatch)
     [candidate] = candidates(value, "rows")
 
     # when
-    tried_values._run_trial(value, candidate, Tried("now", Trial("columns")), math.inf, 1)
+    run_trial(value, candidate, Tried("now", Trial("columns")), math.inf, 1)
 
     # then
     expected = run(line_of(candidate, "rows"), "rows", value)["rows"]
