@@ -58,13 +58,14 @@ def save(document: Trace | Sweep, path: str | os.PathLike[str]) -> None:
     """Write a document: ``.serprof.json``, ``.png`` or ``.svg`` as a picture, ``.html`` as a page.
 
     The page is complete in itself: it opens offline and asks for nothing. ``.trace.json`` opens in
-    the Perfetto UI and in speedscope, ``.csv`` has the spans of a trace or the points of a sweep,
-    ``.md`` is a table for an issue. A name without an ending gets ``.serprof.json``.
+    the Perfetto UI and in speedscope, ``.csv`` has the parts of what was blamed, the spans of
+    another trace, or the points of a sweep (``sp.to_dataframe`` has every table); ``.md`` is all of
+    it as tables for an issue. A name without an ending gets ``.serprof.json``.
 
     Raises
     ------
     UsageError
-        If the file has another ending.
+        If the file has another ending, or if it is no document.
     DocumentError
         If the file cannot be written; what was there before is still there.
     """

@@ -14,7 +14,7 @@ from jupyter_serprof.export.markdown import markdown
 from jupyter_serprof.export.rows import csv_text, rows_of
 from jupyter_serprof.export.timelines import import_timeline as timeline_of
 from jupyter_serprof.export.timelines import is_timeline
-from jupyter_serprof.model import DocumentError, Sweep, Trace
+from jupyter_serprof.model import Anatomy, Comparison, DocumentError, Sweep, Trace, UsageError
 from jupyter_serprof.model import load as load_document
 
 if TYPE_CHECKING:
@@ -24,14 +24,28 @@ if TYPE_CHECKING:
 CHROME = (".trace.json", ".chrome.json", ".perfetto.json")
 
 
-def exported(document: Trace | Sweep, ending: str) -> str | None:
-    """Return the text of a file for another tool; None if the ending is none of theirs."""
-    if ending.endswith(CHROME):
-        return json.dumps(chrome_trace(document), separators=(",", ":"))
+def exported(document: export.Given, ending: str) -> str | None:
+    """Return the text of a file for another tool; None if the ending is none of theirs.
+
+    Raises
+    ------
+    UsageError
+        If it is no document, or one that is only a table and the ending is another one.
+    """
     if ending.endswith(".csv"):
         return csv_text(rows_of(document))
     if ending.endswith(".md"):
         return markdown(document)
+    if not isinstance(document, Trace | Sweep):
+        if not isinstance(document, Anatomy | Comparison):
+            raise export.no_document(document)
+        message = (
+            f"{type(document).__name__} is written as .md or .csv only. What can be loaded and "
+            "drawn: %serprof --blame x --save FILE, or sp.save(sp.compare(f, g), FILE) of functions"
+        )
+        raise UsageError(message)
+    if ending.endswith(CHROME):
+        return json.dumps(chrome_trace(document), separators=(",", ":"))
     return None
 
 
@@ -93,25 +107,36 @@ def import_timeline(
     return timeline_of(source, name or "")
 
 
-def to_dataframe(document: Trace | Sweep, what: str | None = None) -> pd.DataFrame:
+def to_dataframe(document: export.Given, what: str | None = None) -> pd.DataFrame:
     """Return a document as a pandas data frame.
 
     Parameters
     ----------
+    document
+        A trace or a sweep, an anatomy of ``sp.blame``, or a comparison.
     what
-        ``spans`` or ``summary`` of a trace, ``points`` or ``summary`` of a sweep; None takes the
-        first. Spans: (n_spans, 9), times in ns, sizes in bytes, as Int64, which knows unknown.
+        ``parts`` of an anatomy or of a trace that has some, ``spans`` or ``summary`` of a trace,
+        ``points`` or ``summary`` of a sweep, ``changes`` of a comparison or of what holds one; None
+        takes the first that it has. Spans: (n_spans, 9), with groups (first run, again;
+        computations) 11, a predicted trace has one more; parts: (n_parts, 14); changes:
+        (n_changes, 16). Times in ns and sizes in bytes, as Int64, which knows unknown.
 
     Raises
     ------
     UsageError
-        If the document has no such table.
+        If it is no document, or has no such table.
     ImportError
         If pandas is not installed: ``pip install "jupyter_serprof[dataframe]"``.
     """
     return export.data_frame(document, what)
 
 
-def to_markdown(document: Trace | Sweep) -> str:
-    """Return a document as Markdown tables, for an issue: paste it as it is."""
+def to_markdown(document: export.Given) -> str:
+    """Return a document as Markdown, for an issue: paste it as it is.
+
+    Raises
+    ------
+    UsageError
+        If it is no document.
+    """
     return markdown(document)

@@ -1,13 +1,24 @@
-"""A document as one flat table: its spans, its stages, or its points."""
+"""A document as one flat table: spans, stages, points, parts of a pickle, or changes."""
 
 from __future__ import annotations
 
 import csv
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from io import StringIO
 
-from jupyter_serprof.model import Row, Sweep, Trace, UsageError, stage
+from jupyter_serprof.export.found import CHANGES, PARTS, change_lines, part_lines
+from jupyter_serprof.model import (
+    Anatomy,
+    Comparison,
+    Row,
+    Span,
+    Sweep,
+    Trace,
+    UsageError,
+    stage,
+)
 from jupyter_serprof.model.trace import Scalar
 
 _SPANS = (
@@ -22,7 +33,11 @@ _POINTS = (
     *("variant", "size_bytes", "parameter", "repeat", "cold"),
     *("wall_ns", "moved_bytes", "minor_faults"),
 )
-_KINDS = {Trace: ("spans", "summary"), Sweep: ("points", "summary")}
+#: Only of traces with several computations, or with a first run and those that follow.
+_GROUP = ("group", "group_title")
+#: Only of traces that nobody measured.
+_PREDICTED = ("predicted_size_bytes",)
+Given = Trace | Sweep | Anatomy | Comparison
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,21 +48,62 @@ class Rows:
     lines: Sequence[tuple[Scalar, ...]]
 
 
-def rows_of(doc: Trace | Sweep, what: str | None = None) -> Rows:
-    """Return ``spans`` or ``summary`` of a trace, ``points`` or ``summary`` of a sweep.
+def rows_of(doc: Given, what: str | None = None) -> Rows:
+    """Return a table of a document; the first one that it has by default.
+
+    That is ``parts`` of what has anatomies, else ``spans`` of a trace and ``points`` of a sweep;
+    there are also ``summary``, and ``changes`` of what was compared.
 
     Raises
     ------
     UsageError
-        If the document has no such table.
+        If it is no document, or has no such table.
     """
-    kinds = _KINDS[type(doc)]
+    kinds = _kinds(doc)
     if what is not None and what not in kinds:
         kind = type(doc).__name__.lower()
-        message = f"a {kind} has no {what!r}. Choose one of: {', '.join(kinds)}"
+        message = f"{_article(kind)} has no {what!r}. Choose one of: {', '.join(kinds)}"
         raise UsageError(message)
+    return _rows(doc, what or kinds[0])
+
+
+def _kinds(doc: Given) -> tuple[str, ...]:
+    """Return which tables there are of a document."""
+    if isinstance(doc, Anatomy):
+        return ("parts",)
+    if isinstance(doc, Comparison):
+        return ("changes",)
+    if not isinstance(doc, Trace | Sweep):
+        raise no_document(doc)
+    compared = ("changes",) if doc.comparison is not None else ()
+    if isinstance(doc, Sweep):
+        return ("points", "summary", *compared)
+    return (*(("parts",) if doc.anatomies else ()), "spans", "summary", *compared)
+
+
+def _article(noun: str) -> str:
+    return f"an {noun}" if noun[0] in "aeiou" else f"a {noun}"
+
+
+def no_document(given: object) -> UsageError:
+    """Return the error for what is none of ours."""
+    return UsageError(
+        f"{type(given).__name__} is no document. Give what sp.record, sp.roundtrip, sp.blame, "
+        "sp.compare or sp.load returned, e.g. sp.roundtrip(value)"
+    )
+
+
+def _rows(doc: Given, what: str) -> Rows:
+    if isinstance(doc, Anatomy):
+        return Rows(PARTS, part_lines([doc]))
+    if isinstance(doc, Comparison):
+        return Rows(CHANGES, change_lines(doc))
+    if what == "changes":
+        return Rows(CHANGES, change_lines(doc.comparison) if doc.comparison else [])
     if isinstance(doc, Sweep):
         return _sweep_summary(doc) if what == "summary" else _points(doc)
+    if what == "parts":
+        return Rows(PARTS, part_lines(doc.anatomies))
     return Rows(_SUMMARY, list(_summary(doc))) if what == "summary" else _spans(doc)
 
 
@@ -62,15 +118,25 @@ def csv_text(rows: Rows) -> str:
 
 def _spans(trace: Trace) -> Rows:
     titles = {entry.key: entry.title for entry in trace.stages}
+    about, begins = trace.prediction, [group.start_ns for group in trace.groups]
     lines: list[tuple[Scalar, ...]] = [
         (
             *(index, None if span.parent < 0 else span.parent, span.stage),
             *(titles.get(span.stage) or stage(span.stage).title, span.name, span.lane),
             *(span.start_ns, span.duration_ns, span.size_bytes),
+            *(_group_of(trace, begins, span) if begins else ()),
+            *((about.size_bytes,) if about else ()),
         )
         for index, span in enumerate(trace.spans)
     ]
-    return Rows(_SPANS, lines)
+    heads = (*_SPANS, *(_GROUP if trace.groups else ()), *(_PREDICTED if about else ()))
+    return Rows(heads, lines)
+
+
+def _group_of(trace: Trace, begins: Sequence[int], span: Span) -> tuple[int, str]:
+    """Return the last group that began before a span, the first one if none did."""
+    at = max(0, bisect_right(begins, span.start_ns) - 1)
+    return at, trace.groups[at].title
 
 
 def _summary(trace: Trace) -> Iterator[tuple[Scalar, ...]]:
