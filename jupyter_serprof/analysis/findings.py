@@ -37,11 +37,20 @@ TOUCHED_BYTES = 8_000_000
 #: Share of the copied bytes whose pages had to be made first.
 TOUCHED_SHARE = 0.5
 PAGE_BYTES = 4_096
+#: From here on glibc maps each block anew: DEFAULT_MMAP_THRESHOLD_MAX of malloc/malloc.c, 64 bit.
+MAPPED_BYTES = 32 * 2**20
 #: A finding points at so many spans; a loop over many tasks must not fill the document.
 POINTED_SPANS = 20
 #: Of one rule so many sentences are said; the last one tells how many more there are.
 SAID_OF_A_RULE = 3
 _GETS = ("ray.fetch", "ray.map")
+_STORE = "ray.store"
+_AGAIN = "# let the result go and run it again: from the third run on its memory is known"
+_TOUCH_REMEDIES = {
+    _STORE: "# run it again: pages that are known already make the same copy faster",
+    "pickle.loads": _AGAIN,
+    "ray.unpickle": _AGAIN,
+}
 _ARRAY_FORMS = {"object": ": an array of Python objects", "strided": ": a non-contiguous array"}
 _IN_BAND_REMEDIES = {
     "object": "a = a.astype(float)   # a fixed dtype; data frames: df.astype('str') (pandas 3)",
@@ -154,11 +163,17 @@ def first_use_imports(trace: Trace) -> Iterable[Finding]:
 
 
 def cold_first_touch(trace: Trace) -> Iterable[Finding]:
-    """Tell of a copy whose time went into making new pages."""
-    for key in ("pickle.dumps", "ray.pickle", "ray.store", "pickle.loads", "ray.unpickle"):
+    """Tell of a copy whose time went into making new pages, where a later one does without.
+
+    The pages of Ray's store stay. What ``dumps`` returns is written into new pages each time, and
+    so is each block of 32 MiB and more that ``loads`` makes: there a repetition does not help.
+    """
+    for key, remedy in _TOUCH_REMEDIES.items():
         row = row_of(trace, key)
         if row and (row.copied_bytes or 0) >= TOUCHED_BYTES and _is_slowed_by_pages(row, trace):
             faults, copied = row.minor_faults or 0, row.copied_bytes or 0
+            if key != _STORE and not _is_used_again(key, row, trace):
+                continue
             touching = (i for i, span in indexed(trace, key) if number(span, "minor_faults"))
             yield Finding(
                 "memory.first-touch",
@@ -166,9 +181,17 @@ def cold_first_touch(trace: Trace) -> Iterable[Finding]:
                 f"the copy of {format_bytes(copied)} touched {format_count(faults)} new pages: "
                 "making pages took longer than copying",
                 {"minor_faults": faults, "copied_bytes": copied, "stage": key},
-                "# run it again: pages that are known already make the same copy faster",
+                remedy,
                 spans=_pointed(touching),
             )
+
+
+def _is_used_again(key: str, row: Row, trace: Trace) -> bool:
+    """Tell whether pages explain the time of blocks that malloc will give again."""
+    rate = trace.limits.first_touch_bytes_per_s
+    pages_ns = (row.minor_faults or 0) * PAGE_BYTES / rate * 1e9 if rate else 0.0
+    sizes = [number(span, "copied_bytes") or 0 for _, span in indexed(trace, key)]
+    return pages_ns >= TOUCHED_SHARE * row.busy_ns and max(sizes) < MAPPED_BYTES
 
 
 def _is_slowed_by_pages(row: Row, trace: Trace) -> bool:

@@ -20,32 +20,61 @@ PROTOCOL_BYTES = 8_000_000
 OLD_PROTOCOL = 4
 #: Protocol 4 copies a buffer into bytes, and those into the pickle: both into new pages.
 COPIED_TWICE = 1.8
+#: Of the pickle; protocol 5 copies only contiguous arrays once.
+CONTIGUOUS_SHARE = 0.8
 FRESH_BYTES = 8_000_000
 FRESH_RUNS = 3
 FRESH_SHARE = 0.5
+#: Of the time of a pickle that its new pages must take, for a kept buffer to help.
+FRESH_TIME_SHARE = 0.2
 FRESH_REMEDY = (
     "buffer = io.BytesIO()   # keep it; each time: buffer.seek(0); "
-    "pickle.Pickler(buffer, protocol=5).dump(a)"
+    "pickle.Pickler(buffer, protocol=5).dump(a); for functions: cloudpickle.Pickler"
 )
 SMALL_BYTES = 1_000_000
 SMALL_NS = 20_000_000
 #: Of the speed of a copy: below it the bytes are not the work.
 SMALL_SHARE = 0.03
+MANY_OBJECTS = 10_000
+#: Of an object; larger ones are not small.
+MEAN_BYTES = 200
+#: Of the pickle that stands in small objects.
+MOST_SHARE = 0.5
+#: The longest that pickle itself needs for one, on a busy machine: it takes 0.03 to 0.5 us for a
+#: plain object and 1 to 10 us for one with a reducer. Longer: its reducers are slow.
+PLAIN_NS, REDUCED_NS = 1_000, 20_000
+#: Of a dumps, in a stage split.
+WRITTEN_SHARE = 0.5
+COLUMNS_REMEDY = (
+    "columns = {key: np.array([row[key] for row in rows]) for key in rows[0]}   "
+    "# rows: your list of dicts; long texts: leave them as lists, or Arrow. To measure it: "
+    "%serprof --try NAME"
+)
+FORMS = (
+    "# %serprof --try NAME measures it in other forms (arrays, columns, Arrow) where they fit; "
+    "%serprof --blame NAME tells which part it is"
+)
 GC_NS = 20_000_000
 GC_SHARE = 0.2
+_WRITING = ("pickle.opcodes", "pickle.memo", "pickle.opcodes-memo")
+_SPLIT = ("pickle.reduce", "pickle.allocate", *_WRITING)
 _DUMPS = ("pickle.dumps", "ray.pickle", "ray.export")
 #: Stages in which somebody waits for a pickle that failed.
 _REFUSING = (*_DUMPS, "ray.msgpack", "ray.store", "ray.submit", "dask.serialize")
 
 
 def old_protocol(trace: Trace) -> Iterable[Finding]:
-    """Arrays by protocol 4: twice the pages of protocol 5, and twice the time."""
+    """Arrays by protocol 4: twice the pages of protocol 5, and twice the time.
+
+    Arrays that are not contiguous are copied twice by protocol 5, too: nothing is said of them.
+    """
     for index, span in indexed(trace, "pickle.dumps"):
         size, faults = number(span, "in_band_bytes") or 0, number(span, "minor_faults") or 0
         protocol = number(span, "protocol")
         if protocol is None or protocol > OLD_PROTOCOL or size < PROTOCOL_BYTES:
             continue
-        if faults * PAGE_BYTES >= COPIED_TWICE * size:
+        contiguous = number(span, "contiguous_bytes") or 0
+        if faults * PAGE_BYTES >= COPIED_TWICE * size and contiguous >= CONTIGUOUS_SHARE * size:
             yield Finding(
                 "pickle.protocol-4",
                 "warn",
@@ -59,7 +88,12 @@ def old_protocol(trace: Trace) -> Iterable[Finding]:
 
 def fresh_buffers(trace: Trace) -> Iterable[Finding]:
     """Large pickles again and again, each into new pages: warm runs do not get faster."""
-    fresh = {index: span for index, span in indexed(trace, "pickle.dumps") if _is_fresh(span)}
+    fresh = {
+        index: span
+        for index, span in indexed(trace, "pickle.dumps")
+        if _is_fresh(span)
+        and _new_pages_ns(span, trace.limits) >= FRESH_TIME_SHARE * span.duration_ns
+    }
     if len(fresh) < FRESH_RUNS:
         return
     size = sum(number(span, "in_band_bytes") or 0 for span in fresh.values())
@@ -81,21 +115,85 @@ def _is_fresh(span: Span) -> bool:
 
 
 def small_objects(trace: Trace) -> Iterable[Finding]:
-    """Pickles far below the speed of a copy: the objects are the work, not their bytes."""
+    """Pickles far below the speed of a copy that hold very many objects, which explain the time."""
+    for index, span, size in _slow(trace):
+        if _is_many(span):
+            count = number(span, "objects") or 1
+            yield Finding(
+                "pickle.small-objects",
+                "warn",
+                f"{_slowly(span, size, trace)}: about {format_count(_rounded(count))} small "
+                f"objects, {format_ns(span.duration_ns / count)} each",
+                {**_evidence(span, size, trace), "objects": count},
+                COLUMNS_REMEDY if span.details and span.details.get("is_rows") is True else FORMS,
+                spans=(index,),
+            )
+        elif _written_ns(trace, index) >= WRITTEN_SHARE * span.duration_ns:
+            took_ns = _written_ns(trace, index)
+            yield Finding(
+                "pickle.small-objects",
+                "warn",
+                f"{_slowly(span, size, trace)}: to write its objects and to remember them took "
+                f"{format_ns(took_ns)} of {format_ns(span.duration_ns)}",
+                {**_evidence(span, size, trace), "written_ns": took_ns},
+                FORMS,
+                spans=(index,),
+            )
+
+
+def slow_for_its_bytes(trace: Trace) -> Iterable[Finding]:
+    """Pickles far below the speed of a copy, which nothing that was recorded explains.
+
+    Reducers of the user may be slow or compress, or the machine was busy: that is not recorded. A
+    stage split says itself where the time went.
+    """
+    if any(span.stage in _SPLIT for span in trace.spans):
+        return
+    for index, span, size in _slow(trace):
+        if not _is_many(span):
+            yield Finding(
+                "pickle.slow",
+                "info",
+                f"{_slowly(span, size, trace)}: slow for its bytes, {format_ns(span.duration_ns)}",
+                _evidence(span, size, trace),
+                "# %serprof --split NAME tells its own reducers from pickle's work; "
+                "%serprof --blame NAME tells which part it is",
+                spans=(index,),
+            )
+
+
+def _slow(trace: Trace) -> Iterable[tuple[int, Span, int]]:
+    """Yield (index, span, in-band bytes) of pickles far below the speed of a copy."""
     warm, told = trace.limits.memcpy_bytes_per_s, set()
     for key in ("pickle.dumps", "ray.pickle"):
         for index, span in indexed(trace, key):
             size = number(span, "in_band_bytes") or 0
-            rate = bytes_per_s(size, span.duration_ns)
-            if not warm or rate is None or size < SMALL_BYTES:
-                continue
             work_ns = span.duration_ns - _new_pages_ns(span, trace.limits)
-            # What was handed over is not in the rate.
-            if work_ns < SMALL_NS or number(span, "out_of_band_bytes") or size in told:
+            if not warm or size < SMALL_BYTES or work_ns < SMALL_NS:
                 continue
-            if size < SMALL_SHARE * warm * work_ns / 1e9:
-                told.add(size)  # the same object again is the same finding
-                yield _small(index, span, size, rate, rate / warm)
+            # What was handed over is not in the rate.
+            if number(span, "out_of_band_bytes") or size >= SMALL_SHARE * warm * work_ns / 1e9:
+                continue
+            # The same object again is the same finding; the runs of a split are not the same.
+            if size not in told or _written_ns(trace, index):
+                told.add(size)
+                yield index, span, size
+
+
+def _is_many(span: Span) -> bool:
+    """Tell whether a pickle is mostly small objects, so many that they can explain its time."""
+    size, small = number(span, "in_band_bytes") or 0, number(span, "small_bytes") or 0
+    count, reduced = number(span, "objects") or 0, number(span, "reduced_objects") or 0
+    longest_ns = (count - reduced) * PLAIN_NS + reduced * REDUCED_NS
+    is_small = count >= MANY_OBJECTS and small < MEAN_BYTES * count
+    return is_small and small >= MOST_SHARE * size and span.duration_ns <= longest_ns
+
+
+def _written_ns(trace: Trace, index: int) -> int:
+    """Return the time that a stage split measured for opcodes and memo; 0 elsewhere."""
+    return sum(
+        span.duration_ns for span in trace.spans if span.stage in _WRITING and span.parent == index
+    )
 
 
 def _new_pages_ns(span: Span, limits: Limits) -> float:
@@ -104,18 +202,26 @@ def _new_pages_ns(span: Span, limits: Limits) -> float:
     return faults * PAGE_BYTES / rate * 1e9 if rate else 0.0
 
 
-def _small(index: int, span: Span, size: int, rate: float, share: float) -> Finding:
-    return Finding(
-        "pickle.small-objects",
-        "warn",
-        f"{format_bytes(size)} were pickled at {format_rate(rate)}, "
-        f"{format_share(share)} of a copy: many small objects, not bytes, took "
-        f"{format_ns(span.duration_ns)}",
-        {"in_band_bytes": size, "duration_ns": span.duration_ns, "share": round(share, 4)},
-        "columns = {key: np.array([row[key] for row in rows]) for key in rows[0]}   "
-        "# rows of dicts; texts: dtype str or Arrow. To measure it: %serprof --try NAME",
-        spans=(index,),
+def _slowly(span: Span, size: int, trace: Trace) -> str:
+    rate, share = _rate_and_share(span, size, trace)
+    return (
+        f"{format_bytes(size)} were pickled at {format_rate(rate)}, {format_share(share)} of a copy"
     )
+
+
+def _rate_and_share(span: Span, size: int, trace: Trace) -> tuple[float, float]:
+    rate = bytes_per_s(size, span.duration_ns) or 0.0
+    return rate, rate / (trace.limits.memcpy_bytes_per_s or 1)
+
+
+def _evidence(span: Span, size: int, trace: Trace) -> dict[str, float]:
+    share = round(_rate_and_share(span, size, trace)[1], 4)
+    return {"in_band_bytes": size, "duration_ns": span.duration_ns, "share": share}
+
+
+def _rounded(count: int) -> int:
+    """Return two digits of a count that was estimated."""
+    return round(count, 2 - len(str(count)))
 
 
 def unpicklable(trace: Trace) -> Iterable[Finding]:
@@ -171,6 +277,7 @@ RULES: Sequence[Callable[[Trace], Iterable[Finding]]] = (
     old_protocol,
     fresh_buffers,
     small_objects,
+    slow_for_its_bytes,
     unpicklable,
     collector,
 )

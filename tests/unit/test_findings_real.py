@@ -1,0 +1,166 @@
+"""Findings of real pickles: what was recorded of values that look alike from outside."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime as dt
+import pickle
+import zlib
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from jupyter_serprof import record
+from jupyter_serprof.analysis.findings import find
+from jupyter_serprof.analysis.spans import number
+from jupyter_serprof.model import Finding, Limits, Trace
+
+BIG = np.ones(5_000_000)
+ROWS = [{"id": at, "x": at / 7, "name": f"n{at % 50}"} for at in range(200_000)]
+#: A machine on which all of these pickles are slow for their bytes, and whose pages are free.
+FAST = Limits(memcpy_bytes_per_s=1e15, first_touch_bytes_per_s=1e15)
+
+
+class Waits:
+    """A state that takes its time; the time itself is put into the recording."""
+
+    def __init__(self, data: Any) -> None:
+        self.data = data
+
+    def __getstate__(self) -> dict[str, object]:
+        return self.__dict__
+
+
+class Compresses:
+    """A reducer that compresses: one object, one payload."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Compresses, (zlib.compress(self.data, 6),)
+
+
+@dataclasses.dataclass
+class Point:
+    """A small object with two fields."""
+
+    x: float
+    y: float
+
+
+def recorded(value: object, times: int = 1, protocol: int | None = None) -> Trace:
+    """Record dumps of a value."""
+    with record("real") as recording:
+        for _ in range(times):
+            pickle.dumps(value, protocol)
+    return recording.trace
+
+
+def pages(trace: Trace) -> int:
+    """Return how many pages were new in all pickles."""
+    return sum(number(span, "minor_faults") or 0 for span in trace.spans)
+
+
+def found(value: object, rule: str, least_ms: int = 20, **options: Any) -> list[Finding]:
+    """Return the findings of a rule in dumps of a value, on a machine where each takes so long."""
+    trace = recorded(value, **options)
+    least_ns = least_ms * 1_000_000
+    spans = [one._replace(duration_ns=max(least_ns, one.duration_ns)) for one in trace.spans]
+    judged = dataclasses.replace(trace, limits=FAST, spans=tuple(spans))
+    return [one for one in find(judged) if one.rule == rule]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        Waits(np.ones(1_000_000)),
+        Waits([at / 7 for at in range(120_000)]),
+        Compresses(np.random.default_rng(0).bytes(3_000_000)),
+    ],
+    ids=["waits with an array", "waits with numbers", "compresses"],
+)
+def test_slow_reducers_are_not_many_small_objects(value: object) -> None:
+    """Only that it was slow is known; the ways to find out why are named."""
+    # when
+    said, slow = (found(value, rule, 300) for rule in ("pickle.small-objects", "pickle.slow"))
+
+    # then
+    assert said == []
+    assert len(slow) == 1
+    assert "--split NAME" in slow[0].remedy
+    assert "--blame NAME" in slow[0].remedy
+
+
+@pytest.mark.parametrize("protocol", [4, 5])
+def test_an_array_is_not_many_small_objects_however_slow_its_pages_are(protocol: int) -> None:
+    """A cold run on a busy machine takes long; there is one object."""
+    assert found(BIG, "pickle.small-objects", 600, protocol=protocol) == []
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        [Point(at, at / 3) for at in range(60_000)],
+        [dt.datetime(2020, 1, 1, at % 24) for at in range(100_000)],  # noqa: DTZ001
+        [np.ones(3) for _ in range(30_000)],
+        pd.DataFrame(
+            {"s": np.array([f"abc{at}" for at in range(200_000)], dtype=object)}, dtype=object
+        ),
+        [(at, str(at)) for at in range(200_000)],
+        {"rows": ROWS},
+        [{"id": at, "n": [at]} for at in range(200_000)],
+    ],
+    ids=["dataclasses", "datetimes", "arrays", "frame", "tuples", "rows inside", "rows of lists"],
+)
+def test_columns_are_not_proposed_where_they_cannot_be_taken_out(value: object) -> None:
+    """Many small objects of any kind are told; the line for rows of dicts is not."""
+    # when
+    said = found(value, "pickle.small-objects") + found(value, "pickle.slow")
+
+    # then
+    assert len(said) == 1
+    assert "row[key]" not in said[0].remedy
+
+
+def test_the_line_for_rows_runs_and_its_columns_are_smaller_work() -> None:
+    """What is proposed for a list of dicts is run here as it stands."""
+    # given
+    (said,) = found(ROWS, "pickle.small-objects")
+    names: dict[str, Any] = {"np": np, "rows": ROWS}
+
+    # when
+    exec(said.remedy, names)  # noqa: S102  (the line is the subject)
+
+    # then
+    columns = names["columns"]
+    assert {key: len(column) for key, column in columns.items()} == dict.fromkeys(
+        ("id", "x", "name"), len(ROWS)
+    )
+    assert found(columns, "pickle.small-objects") == []
+    assert said.evidence["objects"] == pytest.approx(800_000, rel=0.1)
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [(BIG, 1), (BIG[::2], 0), ({"a": BIG}, 1), ([BIG[::2]], 0), (b"x" * 40_000_000, 0)],
+    ids=["array", "strided", "dict of an array", "list of a strided one", "bytes"],
+)
+def test_protocol_5_is_proposed_only_where_it_copies_less(value: object, expected: int) -> None:
+    """An array with gaps is gathered by each protocol; its pages are the same."""
+    # when
+    trace = recorded(value, protocol=4)
+    said = [one for one in trace.findings if one.rule == "pickle.protocol-4"]
+
+    # then
+    assert len(said) == expected
+    if said:
+        assert pages(recorded(value, protocol=5)) < 0.6 * pages(trace)
+
+
+@pytest.mark.parametrize("times", [1, 5])
+def test_a_dumps_is_not_told_to_run_again(times: int) -> None:
+    """Each dumps writes into new pages: only a kept buffer helps."""
+    assert "memory.first-touch" not in {one.rule for one in recorded(BIG, times).findings}
