@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from jupyter_serprof import api
+from jupyter_serprof.api.comparisons import noting_interrupts
 from jupyter_serprof.model import RegressionError, SerprofError, Sweep, Trace, UsageError
 
 _OK, _FAILED, _MISUSED, _INTERRUPTED = 0, 1, 2, 130
@@ -55,8 +56,8 @@ def main(arguments: Sequence[str], namespace: dict[str, Any]) -> int:
         return _say(error, _FAILED)
     except SerprofError as error:
         return _say(error, _MISUSED)
-    except KeyboardInterrupt:
-        return _say("interrupted", _INTERRUPTED)
+    except KeyboardInterrupt as error:
+        return _say("; ".join(["interrupted", *getattr(error, "__notes__", ())]), _INTERRUPTED)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -128,7 +129,11 @@ def _measured(
     if options.repeat is None and before is None:
         return first.trace
     repeats = api.Repeats(code.call, name, options.detail, [first.trace])
-    return repeats.run_again(options.repeat or api.runs_within_budget(first.trace.wall_ns))
+    count = options.repeat or api.runs_within_budget(first.trace.wall_ns)
+    if before is None:
+        return repeats.run_again(count)
+    with noting_interrupts(lambda: len(repeats.traces) - 1, count, "runs"):
+        return repeats.run_again(count)
 
 
 def _round_trip(

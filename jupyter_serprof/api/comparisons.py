@@ -14,14 +14,23 @@ from jupyter_serprof.experiments.compare import (
     Turns,
     checked_runs,
     compared,
+    noting_interrupts,
     runs_within_budget,
+    stopped,
 )
 from jupyter_serprof.experiments.recording import Recording
 from jupyter_serprof.experiments.repeat import Repeats
 from jupyter_serprof.model import Comparison, RegressionError, Sweep, Trace, UsageError
 from jupyter_serprof.model.files import SUFFIX
 
-__all__ = ["check_limit", "compare", "document_of", "limit_share"]
+__all__ = [
+    "check_limit",
+    "compare",
+    "document_of",
+    "limit_share",
+    "noting_interrupts",
+    "stopped",
+]
 Document = Trace | Sweep | str | os.PathLike[str]
 Code = Callable[[], object]
 
@@ -133,7 +142,9 @@ def _repeated(call: Code, repeat: int | None, *, detail: bool) -> Sweep:
     with first:
         call()
     repeats = Repeats(call, _name(call), detail, [first.trace])
-    return repeats.run_again(repeat or runs_within_budget(first.trace.wall_ns))
+    count = repeat or runs_within_budget(first.trace.wall_ns)
+    with noting_interrupts(lambda: len(repeats.traces) - 1, count, "runs"):
+        return repeats.run_again(count)
 
 
 def _code(given: object) -> Code:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from jupyter_serprof.analysis.compare import compare
@@ -17,6 +18,7 @@ RUNS = 15
 #: With fewer no verdict is possible beside several stages.
 FEWEST_RUNS = 8
 BUDGET_S = 20.0
+_NO_VERDICT = "no verdict follows from fewer runs than were asked for"
 MOST_RUNS = 1000
 
 
@@ -61,6 +63,40 @@ def compared(before: Trace | Sweep, after: Sweep) -> Sweep:
     return replace(after, comparison=compare(before, after, is_now=True))
 
 
+def stopped(before: Trace | Sweep, after: Trace | Sweep) -> Trace | Sweep:
+    """Return what was measured until a comparison was stopped, with a headline that says so.
+
+    ``after`` is a trace where the first run did not end.
+    """
+    name = before.name or "before"
+    if isinstance(after, Trace):
+        how = "was interrupted" if after.outcome == "interrupted" else "raised"
+        said = (
+            f"{after.name} {how} after {format_ns(after.wall_ns)}, in its first run: no run ended, "
+            f"so that nothing is compared with {name}."
+        )
+    else:
+        warm = sum(not point.cold for point in after.points)
+        told = f"{after.summary.headline} " if after.summary and after.points else ""
+        said = (
+            f"{told}Stopped after {warm} warm run{'' if warm == 1 else 's'} and not compared with "
+            f"{name}: {_NO_VERDICT}."
+        )
+    known = after.summary or Summary("")
+    return replace(after, summary=replace(known, headline=said))
+
+
+@contextmanager
+def noting_interrupts(measured: Callable[[], int], asked: int, what: str) -> Iterator[None]:
+    """Let an interrupt of a comparison say how much was measured until then."""
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        done = f"{measured()} of {asked} {what} were measured until the interrupt"
+        error.add_note(f"{done}; {_NO_VERDICT}")
+        raise
+
+
 @dataclass(slots=True)
 class Turns:
     """Two pieces of code, run in turns: first, second, second, first, first, second ...
@@ -87,15 +123,26 @@ class Turns:
     traces: tuple[list[Trace], list[Trace]] = field(default_factory=lambda: ([], []))
 
     def run(self) -> Sweep:
-        """Run them and return the document with its comparison; exceptions pass through."""
+        """Run them and return the document with its comparison; exceptions pass through.
+
+        An interrupt gets a note: how many pairs were measured.
+        """
         __tracebackhide__ = True
-        for side in (0, 1):
-            self._run_once(side)
-        cold_ns = max(traces[0].wall_ns for traces in self.traces)
-        for number in range(checked_runs(self.repeat) or runs_within_budget(cold_ns, sides=2)):
-            for side in (0, 1) if number % 2 == 0 else (1, 0):
+        with noting_interrupts(lambda: self.pairs, checked_runs(self.repeat) or RUNS, "pairs"):
+            for side in (0, 1):
                 self._run_once(side)
+        cold_ns = max(traces[0].wall_ns for traces in self.traces)
+        count = checked_runs(self.repeat) or runs_within_budget(cold_ns, sides=2)
+        with noting_interrupts(lambda: self.pairs, count, "pairs"):
+            for number in range(count):
+                for side in (0, 1) if number % 2 == 0 else (1, 0):
+                    self._run_once(side)
         return self.sweep
+
+    @property
+    def pairs(self) -> int:
+        """Warm runs of both until now."""
+        return max(0, min(len(traces) for traces in self.traces) - 1)
 
     def _run_once(self, side: int) -> None:
         __tracebackhide__ = True

@@ -48,6 +48,7 @@ def run_compare(
 ) -> None:
     """Run the code as often as a comparison needs, show both, and raise if it is too slow."""
     from jupyter_serprof import api
+    from jupyter_serprof.api.comparisons import stopped
 
     __tracebackhide__ = True
     before = document_named(options.compare or "", names)
@@ -57,7 +58,7 @@ def run_compare(
             value = code.call()
     except BaseException as error:
         if first.has_spans or isinstance(error, KeyboardInterrupt):
-            finish_failed(shell, options, first.trace)
+            finish_failed(shell, options, stopped(before, first.trace))
         raise
     is_value = code.is_expression and value is not None and not first.has_spans
     if is_value or options.transports is not None:
@@ -91,6 +92,7 @@ def _show(
 ) -> None:
     """Show what was measured, with the comparison if there can be one."""
     from jupyter_serprof import api
+    from jupyter_serprof.api.comparisons import stopped
 
     __tracebackhide__ = True
     try:
@@ -98,7 +100,7 @@ def _show(
     except BaseException as error:
         sweep = partial.sweep
         if sweep.points or isinstance(error, KeyboardInterrupt):
-            finish_failed(shell, options, sweep)
+            finish_failed(shell, options, stopped(before, sweep))
         raise
     try:
         document = api.compared(before, document)

@@ -73,7 +73,9 @@ def _gain_text(gain: float, measured: Mapping[str, Scalar]) -> str:
 def note_sentences(doc: Trace | Sweep) -> Iterator[str]:
     """Yield what a reader of the numbers should know about them."""
     if isinstance(doc, Trace) and not (doc.waterfall and doc.waterfall.rows):
-        yield "no stage was seen: nothing was serialized, or no probe could watch it"
+        cut = doc.outcome == "interrupted"
+        why = "none had ended" if cut else "nothing was serialized"
+        yield f"no stage was seen: {why}, or no probe could watch it"
     yield from _quality_sentences(doc.quality)
 
 

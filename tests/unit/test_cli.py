@@ -66,6 +66,22 @@ def test_a_regression_gives_the_exit_code_of_a_failed_test(folder: Path) -> None
     assert "Traceback" not in ran.stderr
 
 
+def test_an_interrupted_comparison_says_how_many_runs_there_are(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Not how fast they were: that would be a verdict."""
+    # given
+    save_document(made(SLOW_NS), folder / "before.serprof.json")
+    code = "pickle.dumps(1)\nif next(runs) == 3: raise KeyboardInterrupt"
+
+    # when
+    given = run("--compare", "before", "-s", "import pickle; runs = iter(range(9))", code)
+
+    # then
+    assert given == 130
+    assert capsys.readouterr().err.startswith("interrupted; 2 of 15 runs were measured until")
+
+
 def test_what_is_not_slower_gives_zero(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """And -q keeps quiet."""
     # given

@@ -195,6 +195,62 @@ def test_code_that_raises_keeps_what_was_measured(shell: InteractiveShell) -> No
     assert len(ran.sweep.points) == 3
 
 
+INTERRUPTS = (
+    "runs = iter(range(99))\n"
+    "def f():\n"
+    "    pickle.dumps(1)\n"
+    "    if next(runs) == {}: raise KeyboardInterrupt"
+)
+
+
+@pytest.mark.parametrize(
+    ("number", "said"),
+    [
+        (1, "Stopped after 0 warm runs and not compared with pickle.dumps([1, 2, 3]): no verdict"),
+        (4, "Stopped after 3 warm runs and not compared with pickle.dumps([1, 2, 3]): no verdict"),
+    ],
+)
+def test_an_interrupted_comparison_says_what_was_measured(
+    shell: InteractiveShell, number: int, said: str
+) -> None:
+    """The runs that ended are shown; nothing is said of faster or slower."""
+    # given
+    shell.user_ns["before"] = made(FAST_NS)
+    Ran(shell, INTERRUPTS.format(number))
+
+    # when
+    ran = Ran(shell, "%serprof --compare before f()")
+
+    # then
+    assert isinstance(ran.result.error_in_exec, KeyboardInterrupt)
+    assert ran.sweep.summary is not None
+    assert said in ran.sweep.summary.headline
+    assert "f() took " in ran.sweep.summary.headline
+    assert len(ran.sweep.points) == number
+    assert ran.sweep.comparison is None
+
+
+def test_an_interrupt_of_the_first_run_does_not_say_that_nothing_was_serialized(
+    shell: InteractiveShell,
+) -> None:
+    """Nobody knows what it would have done: a stage is seen when it has ended."""
+    # given
+    shell.user_ns["before"] = made(FAST_NS)
+    Ran(shell, "def f():\n    raise KeyboardInterrupt")
+
+    # when
+    compared, alone = Ran(shell, "%serprof --compare before f()"), Ran(shell, "%serprof f()")
+
+    # then
+    assert compared.trace.summary is not None
+    assert "f() was interrupted after " in compared.trace.summary.headline
+    assert "no run ended, so that nothing is compared with" in compared.trace.summary.headline
+    assert alone.trace.summary is not None
+    assert alone.trace.summary.headline.endswith("; no serialization had ended.")
+    for ran in (compared, alone):
+        assert "nothing was serialized" not in ran.bundles[0]["text/plain"]
+
+
 def test_a_cell_cannot_be_compared_and_says_how_to(shell: InteractiveShell) -> None:
     """It runs once; a function can be run 15 times."""
     # when
@@ -225,6 +281,46 @@ def test_two_functions_run_in_turns() -> None:
     assert "".join(order) == "ab" + "abbaab"
     assert [(p.variant, p.cold) for p in sweep.points].count(("before", False)) == 3
     assert sweep.comparison is not None
+
+
+@pytest.mark.parametrize(("number", "pairs"), [(0, 0), (1, 0), (7, 2)])
+def test_interrupted_turns_say_how_many_pairs_there_are(number: int, pairs: int) -> None:
+    """In the interrupt itself, which a notebook prints."""
+    # given
+    runs = iter(range(99))
+
+    def f() -> None:
+        if next(runs) == number:
+            raise KeyboardInterrupt
+
+    # when
+    with pytest.raises(KeyboardInterrupt) as caught:
+        sp.compare(f, f, repeat=6)
+
+    # then
+    assert caught.value.__notes__ == [
+        (
+            f"{pairs} of 6 pairs were measured until the interrupt; no verdict follows from fewer "
+            "runs than were asked for"
+        )
+    ]
+
+
+def test_an_interrupted_comparison_with_a_document_says_how_many_runs_there_are() -> None:
+    """The cold one does not count."""
+    # given
+    runs = iter(range(99))
+
+    def f() -> None:
+        if next(runs) == 4:
+            raise KeyboardInterrupt
+
+    # when
+    with pytest.raises(KeyboardInterrupt) as caught:
+        sp.compare(made(FAST_NS), f)
+
+    # then
+    assert caught.value.__notes__[0].startswith("3 of 15 runs were measured until the interrupt")
 
 
 def test_two_functions_have_a_document_with_their_comparison(tmp_path: Path) -> None:
