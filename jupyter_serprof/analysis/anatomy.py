@@ -32,7 +32,10 @@ def blame_sentence(anatomy: Anatomy) -> str:
         more = f"; and {len(bad) - _NAMED} more" if len(bad) > _NAMED else ""
         return f"{anatomy.name} cannot be pickled because of {named}{more}"
     if not anatomy.parts or not anatomy.total_bytes:
-        return f"{anatomy.name}: nothing is known about its parts"
+        size = (
+            f" is {format_bytes(anatomy.plain_bytes)} when pickled" if anatomy.plain_bytes else ""
+        )
+        return f"{anatomy.name}{size}: nothing is known about its parts"
     found = culprit(anatomy)
     return _nobody(anatomy) if found is None else _accused(anatomy, found)
 
@@ -70,7 +73,7 @@ def _nobody(anatomy: Anatomy) -> str:
 def blame_facts(anatomy: Anatomy) -> list[str]:
     """Return how the bytes travel, and what is known besides."""
     inside, beside = format_bytes(anatomy.in_band_bytes), format_bytes(anatomy.out_of_band_bytes)
-    facts = [f"in-band {inside}, out-of-band {beside}"]
+    facts = [f"in-band {inside}, out-of-band {beside}"] if anatomy.total_bytes else []
     if unpicklable_parts(anatomy):
         facts.insert(0, "remove what is named, or recreate it in __setstate__")
     if anatomy.plain_bytes is not None and anatomy.out_of_band_bytes:

@@ -39,8 +39,9 @@ def blame(
     Notes
     -----
     Takes about two to three pickles and some milliseconds; nothing of the pickle is kept. Reducers
-    (``__reduce__``, ``__getstate__``) are called two to four times. The root's own bytes include
-    the envelope: 3 bytes, and 9 for each frame of 64 KiB.
+    (``__reduce__``, ``__getstate__``) are called two to four times. Times of parts are their shares
+    of what the probe took, scaled to one pickle that keeps no bytes (``duration_ns``). The root's
+    own bytes include the envelope: 3 bytes, and 9 for each frame of 64 KiB.
 
     Examples
     --------

@@ -80,6 +80,8 @@ class Descent:
         self.plain_bytes: int | None = None
         self.error: BaseException | None = None
         self.is_complete = False
+        #: True while every part that is open has been measured.
+        self.is_measured = False
         self.was_interrupted = False
         self.holes: dict[int, tuple[object, BaseException]] = {}
         self.firsts: Pass | None = None
@@ -114,11 +116,14 @@ class Descent:
         self.is_complete = True
         for at in range(_DEPTH + 1):
             self._measure()
+            self.is_measured = True
             spent = time.perf_counter_ns() - began
             is_late = at > 0 and spent > max(_PASSES * (self.duration_ns or 0), _SMALL_NS)
             if at == _DEPTH or (is_late and self.error is None):
                 break
+            self.is_measured = False
             if not (self._open_large() if self.error is None else self._open_holes()):
+                self.is_measured = True
                 break
         if self.error is None and (self.root.in_band_bytes or 0) > (self.in_band_bytes or 0):
             self._whole_again()

@@ -69,23 +69,41 @@ class _Branch:
         return self.size_bytes + self.buffer_bytes
 
 
-def anatomy_of(descent: Descent) -> Anatomy:
-    """Return what a descent has found, also if it was interrupted."""
+INTERRUPTED = "interrupted"
+#: What the times of parts are, in a note.
+TIMES = "times: shares of the probe, scaled to "
+_PLAIN, _NOWHERE = "the plain dumps", "one pickle that keeps nothing"
+
+
+def anatomy_of(descent: Descent, dumps_ns: int | None = None) -> Anatomy:
+    """Return what a descent has found, also if it was interrupted.
+
+    Parameters
+    ----------
+    dumps_ns
+        Time of the plain ``dumps``, if it was measured: the times of all parts add up to it. Else
+        they add up to the first pickle into nowhere.
+    """
     root = _Branches(descent).of(descent.root)
     root.add_up()
     notes = [*_notes(descent)]
     _balance(descent, root, notes)
+    whole_ns = descent.duration_ns if dumps_ns is None else dumps_ns
+    can_tell = descent.is_measured and descent.error is None and root.duration_ns > 0
+    scale = whole_ns / root.duration_ns if whole_ns is not None and can_tell else None
+    if scale is not None:
+        notes.append(TIMES + (_NOWHERE if dumps_ns is None else _PLAIN))
     total = max(1, root.bytes)
     _shrink(root, total)
     root.add_up()
-    parts = tuple(_parts(root, "", -1, []))
+    parts = tuple(_parts(root, "", -1, [], scale))
     return Anatomy(
         name=root.label,
         protocol=descent.protocol,
         in_band_bytes=root.size_bytes,
         out_of_band_bytes=root.buffer_bytes,
         plain_bytes=None if descent.error is not None else descent.plain_bytes,
-        duration_ns=descent.duration_ns,
+        duration_ns=whole_ns if descent.error is None else None,
         is_complete=descent.is_complete,
         parts=parts,
         notes=tuple(notes),
@@ -96,7 +114,7 @@ def _notes(descent: Descent) -> Iterator[str]:
     if descent.error is not None:
         yield f"it cannot be pickled: {told(descent.error)}; sizes are of what can be"
     if descent.was_interrupted:
-        yield "interrupted: what was measured until then"
+        yield f"{INTERRUPTED}: what was measured until then"
     elif not descent.is_complete:
         yield "the time budget ended before everything was opened: give it more with budget_s"
 
@@ -285,9 +303,11 @@ def _is_refused(branch: _Branch) -> bool:
     return branch.state == "unpicklable" or any(map(_is_refused, branch.inside))
 
 
-def _parts(branch: _Branch, above: str, parent: int, made: list[int]) -> Iterator[Part]:
+def _parts(
+    branch: _Branch, above: str, parent: int, made: list[int], scale: float | None
+) -> Iterator[Part]:
     """Yield a branch and what is in it; a chain of equal steps is one part."""
-    label, own = branch.label, branch.own_bytes
+    label, own, took_ns = branch.label, branch.own_bytes, branch.duration_ns
     depth, last = _chain(branch) if parent >= 0 else (1, branch)
     if depth >= _CHAIN:
         own = branch.size_bytes - sum(part.size_bytes for part in last.inside)
@@ -303,13 +323,13 @@ def _parts(branch: _Branch, above: str, parent: int, made: list[int]) -> Iterato
         self_bytes=own,
         in_band_bytes=own + sum(part.size_bytes for part in branch.inside),
         out_of_band_bytes=branch.buffer_bytes,
-        duration_ns=branch.duration_ns or None,
+        duration_ns=round(took_ns * scale) if scale is not None and took_ns else None,
         count=branch.count,
         state=branch.state,
         note=branch.note,
     )
     for part in branch.inside:
-        yield from _parts(part, above + label, at, made)
+        yield from _parts(part, above + label, at, made, scale)
 
 
 def _chain(branch: _Branch) -> tuple[int, _Branch]:

@@ -60,7 +60,13 @@ class Blame:
     @property
     def anatomy(self) -> Anatomy:
         """What is known until now."""
-        return Anatomy(name=self._name) if self._descent is None else anatomy_of(self._descent)
+        return self.timed(None)
+
+    def timed(self, dumps_ns: int | None) -> Anatomy:
+        """Return what is known until now, its times scaled to those of the plain dumps."""
+        if self._descent is None:
+            return Anatomy(name=self._name, is_complete=False)
+        return anatomy_of(self._descent, dumps_ns)
 
 
 def pickle_and_back(value: object) -> str:

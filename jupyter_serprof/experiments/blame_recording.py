@@ -9,12 +9,13 @@ from dataclasses import replace
 
 from jupyter_serprof.analysis.anatomy import blame_facts, blame_sentence, largest_sentence
 from jupyter_serprof.experiments.anatomy_ask import attribute, kind_name
+from jupyter_serprof.experiments.anatomy_tree import INTERRUPTED
 from jupyter_serprof.experiments.blame import BUDGET_S, Blame, pickle_and_back, unwrapped
 from jupyter_serprof.experiments.blame_keeper import Crossed, Keeper
 from jupyter_serprof.experiments.culprits import told
 from jupyter_serprof.experiments.recording import Recording
 from jupyter_serprof.experiments.stage_split import split
-from jupyter_serprof.model import Anatomy, Summary, Trace, UsageError
+from jupyter_serprof.model import Anatomy, Span, Summary, Trace, UsageError
 from jupyter_serprof.model.units import format_bytes, format_count
 from jupyter_serprof.probes import Probe
 
@@ -23,6 +24,7 @@ _SPLIT_S = 2.0
 #: A split makes about ten times the work of the pickle itself.
 _PASSES = 10
 _NOT_SPLIT = "Pickle and Unpickle are not split into parts: it would take long; --detail does it"
+_DUMPS = "pickle.dumps"
 _WORTH_SHARE = 0.01
 _PICKLED = " was pickled "
 _SEPARATE = "the anatomy is a separate pass after the timed run"
@@ -76,7 +78,8 @@ class BlameRun:
         """The document of what is known until now."""
         notes = [note for note in (self._error, self._left_out) if note]
         base = self._split or self._recording.trace
-        trace = with_anatomies(base, [self._blame.anatomy], notes)
+        anatomy = _sized(self._blame.timed(_dumps_ns(base)), base)
+        trace = with_anatomies(base, [anatomy], notes)
         return replace(trace, summary=_summary(trace))
 
 
@@ -191,10 +194,28 @@ def with_anatomies(trace: Trace, anatomies: Sequence[Anatomy], notes: Sequence[s
     )
 
 
+def _dumps_ns(trace: Trace) -> int | None:
+    """Return the time of the plain dumps: the warm median of a split, else that of the one run."""
+    runs = _dumps(trace)
+    return runs[-1].duration_ns if runs else None
+
+
+def _dumps(trace: Trace) -> list[Span]:
+    return [span for span in trace.spans if span.stage == _DUMPS and span.parent < 0]
+
+
+def _sized(anatomy: Anatomy, trace: Trace) -> Anatomy:
+    """Return an anatomy that was stopped before it had a size with that of the plain dumps."""
+    if anatomy.is_complete or anatomy.total_bytes or not _dumps(trace):
+        return anatomy
+    return replace(anatomy, plain_bytes=_dumps(trace)[-1].size_bytes)
+
+
 def _summary(trace: Trace) -> Summary:
     """Return who is to blame as the headline; what was timed is a fact below it."""
     [anatomy] = trace.anatomies
     known = trace.summary or Summary("")
     timed = f"plain dumps and loads: {known.headline.rstrip('.')}"
-    facts = (*blame_facts(anatomy), timed, _SEPARATE)
+    said = (f"the anatomy was {note}" for note in anatomy.notes if note.startswith(INTERRUPTED))
+    facts = (*said, *blame_facts(anatomy), timed, _SEPARATE)
     return replace(known, headline=f"{blame_sentence(anatomy)}.", facts=facts)

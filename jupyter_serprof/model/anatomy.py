@@ -27,7 +27,9 @@ class Part:
     in_band_bytes, out_of_band_bytes
         Bytes of it and its parts; ``Part.bytes`` is their sum.
     duration_ns
-        Time to pickle it with its parts; None when it was not measured apart.
+        Time to pickle it with its parts: its share of what a probe took for all parts, of
+        ``Anatomy.duration_ns``; None when it was not measured apart. A probe takes longer than
+        the pickle: up to some microseconds for each part, which small parts share.
     count
         How many equal neighbours are told together as one part.
     state
@@ -69,7 +71,8 @@ class Anatomy:
     plain_bytes
         What plain ``dumps`` writes (no buffers handed over); None when it cannot be pickled.
     duration_ns
-        Time of the pass that measured the whole (no bytes are kept, so it is not that of dumps).
+        Time of one pickle, which the times of the parts are shares of: the plain ``dumps`` where
+        one was timed, else a pickle that keeps no bytes. None where none has ended.
     is_complete
         False when the time budget ended before everything worth it was opened.
     notes

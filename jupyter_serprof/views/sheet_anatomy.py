@@ -43,7 +43,9 @@ def put_anatomies(sheet: Sheet, trace: Trace) -> None:
 def _remarks(anatomy: Anatomy, rows: list[TreeRow], others: Sequence[Anatomy]) -> Iterator[str]:
     """Yield why parts cannot be pickled, notes, and what else is in the document."""
     yield from bad_sentences(anatomy, _MOST_BAD)
-    yield from anatomy_notes(anatomy, rows)[:_MOST_NOTES]
+    # No times are shown here.
+    notes = [note for note in anatomy_notes(anatomy, rows) if not note.startswith("times: ")]
+    yield from notes[:_MOST_NOTES]
     yield from (f"opened, too: {blame_sentence(other)}" for other in others)
     rest = len(rows) - _MOST_ROWS
     if rest > 0:

@@ -26,7 +26,7 @@ _KINDS = (28, 20, 14)
 #: What goes first when the lines get narrow.
 _SPARE = ("type", "ms", "out-of-band")
 _NONE = "–"  # noqa: RUF001  (an en dash is meant)
-_UNPICKLABLE = "unpicklable"
+_UNPICKLABLE, _NOT_OPENED = "unpicklable", "not opened"
 
 
 def anatomy_blocks(trace: Trace, columns: int) -> Iterator[list[str]]:
@@ -87,8 +87,11 @@ class TreeRow:
 
     @property
     def is_refused(self) -> bool:
-        """Tell whether it has no bytes: what was written for it is a placeholder of ours."""
-        return all(part.state == _UNPICKLABLE for part in self.parts)
+        """Tell whether it has no bytes of its own: a placeholder of ours, or never measured."""
+        return all(
+            part.state == _UNPICKLABLE or (part.state == _NOT_OPENED and not part.bytes)
+            for part in self.parts
+        )
 
     @property
     def duration_ns(self) -> int | None:
@@ -174,13 +177,15 @@ def _fitting(anatomy: Anatomy, rows: list[TreeRow], columns: int) -> list[Column
 
 def _columns(anatomy: Anatomy, rows: list[TreeRow], paths: int, kinds: int) -> list[Column]:
     total = anatomy.total_bytes
+    took = [row.duration_ns for row in rows]
+    times = [Column("ms", tuple(map(_ms, took)))] if any(took) else []
     return [
         Column("path", tuple(clip(clean(row.title), paths) for row in rows), leans_right=False),
         Column("type", tuple(clip(clean(row.kind), kinds) for row in rows), leans_right=False),
         Column("in-band", tuple(_number(row, row.in_band_bytes) for row in rows)),
         Column("out-of-band", tuple(_number(row, row.out_of_band_bytes) for row in rows)),
         Column("%", tuple(_share(row, total) for row in rows)),
-        Column("ms", tuple(_ms(row.duration_ns) for row in rows)),
+        *times,
     ]
 
 

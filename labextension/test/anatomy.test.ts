@@ -261,6 +261,23 @@ describe("the view of an anatomy", () => {
     expect(document.body.textContent).not.toContain("has no waterfall");
   });
 
+  it("of an interrupted pass says so once, and shows no size that was never measured", () => {
+    const doc = stored();
+    doc.in_band_bytes = 0;
+    doc.out_of_band_bytes = 0;
+    doc.is_complete = false;
+    doc.notes = ["interrupted: what was measured until then"];
+    doc.strings = ["", "job", "dict", "not opened"];
+    const one = { label: 1, kind: 2, state: 3, note: 0, parent: -1, count: 1 };
+    const none = { self_bytes: 0, in_band_bytes: 0, out_of_band_bytes: 0, duration_ns: null };
+    const columns = Object.entries({ ...one, ...none }).map(([key, value]) => [key, [value]]);
+    const root = draw({ ...doc, parts: Object.fromEntries(columns) as Stored["parts"] });
+    expect(root.textContent).toContain("interrupted: what was measured until then");
+    expect(root.textContent).not.toContain("ended before everything");
+    const cells = [...root.querySelectorAll(".jsp-parts tbody td.jsp-number")];
+    expect(cells.slice(0, 3).map((cell) => cell.textContent)).toEqual(["n/a", "n/a", "n/a"]);
+  });
+
   it("says so when there are no parts", () => {
     const parts = Object.fromEntries(Object.keys(stored().parts).map((key) => [key, []]));
     const root = draw({ ...stored(), parts: parts as unknown as Stored["parts"] });

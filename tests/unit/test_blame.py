@@ -495,7 +495,7 @@ def test_a_class_of_the_notebook_has_one_size() -> None:
     anatomy = blame(net, "net")
 
     # then
-    assert anatomy.notes == ()
+    assert anatomy.notes == ("times: shares of the probe, scaled to one pickle that keeps nothing",)
     assert anatomy.plain_bytes == len(cloudpickle.dumps(net, protocol=5))
     assert sum(part.self_bytes for part in anatomy.parts) == anatomy.in_band_bytes
 

@@ -83,8 +83,8 @@ def test_a_value_that_crosses_several_times_is_opened_once(shell: InteractiveShe
     # then
     big, half = ran.trace.anatomies
     assert (big.parts[0].kind, half.parts[0].kind) == ("list (5000)", "list (2500)")
-    assert big.notes == (f"{big.name} was pickled 5 times: {format_bytes(ran.value)} in all",)
-    assert half.notes == ()
+    assert big.notes[0] == f"{big.name} was pickled 5 times: {format_bytes(ran.value)} in all"
+    assert big.notes[1:] == half.notes
     assert ran.trace.summary is not None
     assert big.notes[0] in ran.trace.summary.facts
 
@@ -162,6 +162,12 @@ def test_an_interrupt_passes_and_shows_what_is_known(shell: InteractiveShell) ->
     assert isinstance(ran.result.error_in_exec, KeyboardInterrupt)
     [anatomy] = ran.trace.anatomies
     assert not anatomy.is_complete
+    assert anatomy.plain_bytes
+    assert ran.trace.summary is not None
+    assert ran.trace.summary.facts[0] == "the anatomy was interrupted: what was measured until then"
+    shown = ran.bundles[0]["text/plain"]
+    assert "0 B" not in shown.partition("stage ")[0]
+    assert f"is {format_bytes(anatomy.plain_bytes)} when pickled: nothing is known" in shown
 
 
 @pytest.mark.parametrize(

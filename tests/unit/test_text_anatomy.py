@@ -167,3 +167,18 @@ def test_an_anatomy_without_parts_is_a_sentence() -> None:
 
     # then
     assert lines == ["x: nothing is known about its parts", "note  interrupted"]
+
+
+def test_what_was_never_measured_has_no_number() -> None:
+    """Stopped before the first pickle had ended: not "0 bytes", but unknown; no empty column."""
+    # given
+    root = Part("x", "x", "list (500000)", -1, 0, 0, state="not opened")
+    found = Anatomy(name="x", plain_bytes=27_700_000, is_complete=False, parts=(root,))
+
+    # when
+    lines = anatomy_lines(found, 100)
+
+    # then
+    assert lines[0] == "x is 27.7 MB when pickled: nothing is known about its parts"
+    assert lines[1].split() == ["path", "type", "in-band", "out-of-band", "%"]
+    assert lines[2].split()[-3:] == ["–"] * 3  # noqa: RUF001  (an en dash is meant)

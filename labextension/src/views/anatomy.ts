@@ -22,6 +22,8 @@ import { known, STATE_TEXTS, shareOf } from "./partfacts";
 import { partTree } from "./parttree";
 import { radio } from "./radio";
 
+/** How a note begins that says why parts were not opened. */
+const WHY_CUT = ["interrupted", "the time budget ended"];
 /** More of them are chosen from a list. */
 const MOST_BUTTONS = 6;
 /** More of what cannot be pickled is in the tree. */
@@ -236,11 +238,12 @@ function sumOf(anatomy: Anatomy): string {
 }
 
 function notesOf({ problem, stored }: Anatomy): string[] {
-  const cut =
-    stored.is_complete === false
-      ? ["The time budget ended before everything was opened: such parts are told as not opened."]
-      : [];
   const notes = (stored.notes ?? []).map(String);
+  const isSaid = notes.some((note) => WHY_CUT.some((words) => note.startsWith(words)));
+  const cut =
+    stored.is_complete === false && !isSaid
+      ? ["It ended before everything was opened: such parts are told as not opened."]
+      : [];
   return [...(problem === null ? [] : [problem]), ...cut, ...notes];
 }
 

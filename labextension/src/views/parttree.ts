@@ -175,10 +175,12 @@ function cellsOf(anatomy: Anatomy, part: number, name: string, scale: Scale | nu
   );
   const exact = (value: number | undefined): string => format.count(known(value));
   const time = known(anatomy.duration[part]);
+  // It was never measured: an interrupt came first.
+  const isUnknown = state === "not opened" && bytesOf(anatomy, part) === 0;
   const numbers: [string, string][] = [
-    ["jsp-number", format.count(bytesOf(anatomy, part))],
-    ["jsp-number jsp-part-band", exact(anatomy.inBand[part])],
-    ["jsp-number jsp-part-band", exact(anatomy.outOfBand[part])],
+    ["jsp-number", isUnknown ? format.NOT_SEEN : format.count(bytesOf(anatomy, part))],
+    ["jsp-number jsp-part-band", isUnknown ? format.NOT_SEEN : exact(anatomy.inBand[part])],
+    ["jsp-number jsp-part-band", isUnknown ? format.NOT_SEEN : exact(anatomy.outOfBand[part])],
     ["jsp-number", format.fixed(shareOf(anatomy, part) * 100, 1)],
   ];
   const timeText =
