@@ -6,9 +6,10 @@ from jupyter_serprof.experiments.dask_remedies import DaskTryout
 from jupyter_serprof.experiments.dask_values import is_collection
 from jupyter_serprof.experiments.remedies import BUDGET_S, PAIRS, Tryout
 from jupyter_serprof.experiments.remedies_code import try_code
+from jupyter_serprof.experiments.remedies_sent import TryingRecording
 from jupyter_serprof.model import Sweep
 
-__all__ = ["DaskTryout", "Tryout", "is_collection", "try_code", "try_remedies"]
+__all__ = ["DaskTryout", "TryingRecording", "Tryout", "is_collection", "try_code", "try_remedies"]
 
 
 def try_remedies(  # noqa: PLR0913  (the options of the magic, and what a program may want)

@@ -37,7 +37,7 @@ _FRESH_BYTES = 8_000_000
 _COPIES = 4.2
 #: How often it is put where nobody has seen how often it is.
 PUTS = 5
-_MOST_PUTS = 10
+MOST_PUTS = 10
 #: A budget for fewer pickles tells nothing: two trips to begin with, and a pair.
 _LEAST_PASSES = 5
 _BY_VALUE = ("cloudpickle", "cloudpickle-out-of-band")
@@ -99,7 +99,7 @@ class Tryout:
             raise UsageError(message)
         self._value, self._name = value, name
         self._link, self._now = link_bytes_per_s, now
-        self._budget_s, self._most, self._puts = budget_s, pairs, min(puts, _MOST_PUTS)
+        self._budget_s, self._most, self._puts = budget_s, pairs, min(puts, MOST_PUTS)
         self._block = Block()
         self._started = datetime.now(UTC).isoformat(timespec="milliseconds")
         self._tried: list[Tried] = []
@@ -257,7 +257,9 @@ class Tryout:
             found.append(pair("out-of-band", after=beside, told=line))
         if (self._plain_bytes or 0) >= _FRESH_BYTES and self._now in ("pickle", "pickle4"):
             found.append(pair("reused-buffer", after=self._way(reuses=BytesIO()).send))
-        found += self._form_candidates(now, self._way(out_of_band=is_beside).send)
+        found += self._form_candidates(
+            now, self._way(protocol=protocol, out_of_band=is_beside).send
+        )
         for key, codec in codecs().items() if self._link else ():
             found.append(pair(key, after=self._way(codec=codec).send, told=self._line(key)))
         return found + self._cache_candidates(pair) + self._ray_candidates()

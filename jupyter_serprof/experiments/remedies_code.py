@@ -1,101 +1,161 @@
-"""``--try CODE`` for code that serializes: its findings, tried on the values that it names.
+"""``--try CODE`` for code that serializes: its findings, tried on the values that it sent.
 
-What the code sent cannot be taken out of a recording: no recording keeps values. What it names in
-the namespace is still there, and the largest of that is most likely what was sent.
+Each is sent again as the recording saw it go: what Ray or a buffer callback handed over is not
+compared with a pickle that nobody made.
 """
 
 from __future__ import annotations
 
-import ast
 import types
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from jupyter_serprof.experiments.outcome import pickled_bytes
-from jupyter_serprof.experiments.remedies import BUDGET_S, Tryout
+from jupyter_serprof.experiments.remedies import BUDGET_S, MOST_PUTS, Tryout
+from jupyter_serprof.experiments.remedies_hints import hints_of
+from jupyter_serprof.experiments.remedies_sent import Sent
 from jupyter_serprof.model import Finding, Sweep, Trace, UsageError
 from jupyter_serprof.model.sizes import size_bytes
+from jupyter_serprof.model.units import format_bytes, format_count, format_ns, format_ratio
 
 _WORTH_BYTES = 10_000
 _TRIED = 2
+_WIDE = 16
 _NOT_DATA = (types.ModuleType, types.FunctionType, types.BuiltinFunctionType, type)
-_PROTOCOL_4 = "pickle.protocol-4"
 
 
 def try_code(
     trace: Trace,
-    source: str,
+    sent: Sequence[Sent],
     namespace: Mapping[str, object],
     *,
     link_bytes_per_s: float | None = None,
     budget_s: float = BUDGET_S,
 ) -> Trace:
-    """Return the trace with its findings measured on the values that the code names.
+    """Return the trace with its findings measured on the values that crossed in it.
 
     Parameters
     ----------
     trace
         The recording of the code.
-    source
-        The code, as Python; namespace: where its names are looked up.
+    sent
+        What crossed, the largest first; namespace: where their names are looked up.
     link_bytes_per_s, budget_s
         As `try_remedies`.
+
+    Notes
+    -----
+    An interrupt ends the trials, not the document: what was measured stays, and it is told.
     """
-    values = list(values_named(source, namespace))[:_TRIED]
-    now = "pickle4" if any(found.rule == _PROTOCOL_4 for found in trace.findings) else None
+    chosen = list(values_sent(sent, namespace))[:_TRIED]
     found: list[Finding] = []
-    notes: list[str] = [] if values else [_nothing()]
-    for name, value in values:
-        share_s = budget_s / len(values)
+    notes: list[str] = [] if chosen else [_nothing(sent)]
+    for name, one in chosen:
+        if isinstance(one.value, _NOT_DATA):
+            found += hints_of(one.value, name, one.size_bytes)
+            continue
         tryout = Tryout(
-            value, name=name, link_bytes_per_s=link_bytes_per_s, now=now, budget_s=share_s
+            one.value,
+            name=name,
+            link_bytes_per_s=link_bytes_per_s,
+            now=one.now,
+            budget_s=budget_s / len(chosen),
+            puts=one.count if one.now == "ray" else 0,
         )
+        is_stopped = False
         try:
-            sweep = tryout.run()
+            tryout.run()
         except UsageError as error:
             notes.append(f"{name} was not tried: {error}")
             continue
-        found += sweep.findings
-        notes.append(_told(name, sweep))
+        except KeyboardInterrupt:
+            is_stopped = True
+        found += tryout.sweep.findings
+        notes += _told(name, one, tryout.sweep, trace.wall_ns, is_stopped=is_stopped)
+        if is_stopped:
+            break
     return with_findings(trace, found, notes)
 
 
-def values_named(source: str, namespace: Mapping[str, object]) -> Iterator[tuple[str, object]]:
-    """Yield (name, value) of what code names and a pickle has at least 10 kB of, largest first."""
-    sizes: dict[str, int] = {}
-    for name in _names(source):
-        value = namespace.get(name)
-        if value is None or isinstance(value, _NOT_DATA):
-            continue
-        size = size_bytes(value)
-        size = pickled_bytes(value) if size is None else size
-        if size is not None and size >= _WORTH_BYTES:
-            sizes[name] = size
-    for name in sorted(sizes, key=lambda key: -sizes[key]):
-        yield name, namespace[name]
+def values_sent(
+    sent: Sequence[Sent], namespace: Mapping[str, object]
+) -> Iterator[tuple[str, Sent]]:
+    """Yield (name, what crossed) of all that is worth a trial, each once, the largest first.
+
+    Of a container without a name, as in ``dumps((rows, 1))``, those parts that have one.
+    """
+    for one in sent:
+        parts = [] if _named(one.value, namespace) else _named_parts(one.value, namespace)
+        for value in parts or (one.value,):
+            size = (size_bytes(value) or one.size_bytes) if parts else one.size_bytes
+            if size >= _WORTH_BYTES:
+                name = _named(value, namespace) or f"<{type(value).__name__}>"
+                yield name, replace(one, value=value, size_bytes=size)
 
 
-def _names(source: str) -> dict[str, None]:
+def _named(value: object, namespace: Mapping[str, object]) -> str:
+    names = (name for name, known in list(namespace.items()) if known is value)
+    return next((name for name in names if not name.startswith("_")), "")
+
+
+def _named_parts(value: object, namespace: Mapping[str, object]) -> list[object]:
+    """Return the parts of a small container that have names and are containers or large."""
+    if type(value) not in (tuple, list, dict) or len(value) > _WIDE:  # type: ignore[arg-type]
+        return []
+    parts = value.values() if isinstance(value, dict) else value
+    named = [part for part in parts if _named(part, namespace)]  # type: ignore[attr-defined]
+    return [part for part in named if _may_be_large(part)]
+
+
+def _may_be_large(part: object) -> bool:
+    size = size_bytes(part)
+    if size is not None:
+        return size >= _WORTH_BYTES
     try:
-        nodes = list(ast.walk(ast.parse(source)))
-    except SyntaxError:
-        return {}
-    return {node.id: None for node in nodes if isinstance(node, ast.Name)}
+        return len(part) > _WIDE  # type: ignore[arg-type]
+    except Exception:  # noqa: BLE001  (without a length it is told as a part of the whole)
+        return False
 
 
-def _nothing() -> str:
-    return (
-        "nothing was tried: the code names no value of 10 kB or more that is still there. "
-        "Give it a name first, then: %serprof --try NAME"
-    )
+def _nothing(sent: Sequence[Sent]) -> str:
+    if not sent:
+        return (
+            "nothing was tried: no value was seen that went through pickle, cloudpickle or Ray. "
+            "For a value by itself: %serprof --try NAME"
+        )
+    largest = format_bytes(sent[0].size_bytes)
+    return f"nothing was tried: the largest value that was sent takes {largest}"
 
 
-def _told(name: str, sweep: Sweep) -> str:
+def _told(name: str, one: Sent, sweep: Sweep, wall_ns: int, *, is_stopped: bool) -> Iterator[str]:
+    what = name if name.isidentifier() else f"{name}, which has no name: the lines call it a"
+    said = sweep.summary.headline if sweep.summary else ""
     tried = [variant for variant in sweep.variants if variant.facts.get("tried")]
-    if not tried:
-        return f"tried on {name}: no remedy applies to it"
     told = [f"{variant.title} {variant.notes[0]}" for variant in tried if variant.notes]
-    return f"tried on {name}: {'; '.join(told)}"
+    if is_stopped:
+        yield f"tried on {what}: {'; '.join(told) or 'nothing yet'}. Then it was interrupted"
+    elif told:
+        yield f"tried on {what}: {'; '.join(told)}"
+    else:
+        yield f"tried on {what}: {said if sweep.quality.notes else 'no remedy applies to it'}"
+    yield from sweep.quality.notes
+    yield from _of_the_code(one, sweep, wall_ns)
+
+
+def _of_the_code(one: Sent, sweep: Sweep, wall_ns: int) -> Iterator[str]:
+    """Say what putting once would save of the code itself, whose tasks take as long as before."""
+    for finding in sweep.findings:
+        measured = finding.measured or {}
+        before, after = measured.get("before_ns"), measured.get("after_ns")
+        if finding.rule != "ray.same-object" or not isinstance(before, int):
+            continue
+        tried = min(one.count, MOST_PUTS) - 1
+        saved_ns = (before - after) * (one.count - 1) // tried if isinstance(after, int) else 0
+        left_ns = max(wall_ns - saved_ns, 1)
+        yield (
+            f"putting once saves about {format_ns(saved_ns)} of the {format_ns(wall_ns)} that the "
+            f"code took ({format_count(one.count)} puts)"
+            + (f": about {format_ratio(wall_ns / left_ns)}" if saved_ns < wall_ns else "")
+        )
 
 
 def with_findings(trace: Trace, found: list[Finding], notes: list[str]) -> Trace:

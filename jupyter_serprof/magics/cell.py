@@ -53,6 +53,10 @@ def _lacks_library(syntax: Syntax) -> bool:
 def _recording(syntax: Syntax, options: Options) -> Any:  # noqa: ANN401  (a Recording)
     from jupyter_serprof import api
 
+    if options.try_ and syntax is SERPROF:
+        from jupyter_serprof.api.remedies import TryingRecording
+
+        return TryingRecording(options.name or "cell", detail=options.detail)
     record = api.stage_recording if syntax is GRAPHSTAGES else api.record
     return record(options.name or "cell", detail=options.detail, blame=options.blame)
 
@@ -76,7 +80,6 @@ class _Entry:
     syntax: Syntax = SERPROF
     options: Options = field(default_factory=Options)
     recording: Any = None
-    source: str = ""
 
     def trace(self, error: BaseException | None = None) -> Trace:
         """Return the document of the recording of a cell that raised this, or nothing."""
@@ -114,7 +117,6 @@ class CellRecorder:
         if asked is None:
             return
         entry.syntax, entry.options = asked
-        entry.source = source.partition("\n")[2]
         entry.recording = _recording(*asked)
         entry.recording.stop_at_traceback(lambda: self._open[-1:] == [entry])
         entry.recording.start()
@@ -139,7 +141,7 @@ class CellRecorder:
             return
         document = entry.trace(error)
         if entry.options.try_ and error is None:
-            document = tried(self._shell, entry.options, entry.source, document)
+            document = tried(self._shell, entry.options, entry.recording, document)
         problem = finish_failed(self._shell, entry.options, document)
         if problem is not None and result is not None and error is None:
             result.error_in_exec = problem  # the front end stops "Run All" at a file not written
@@ -194,6 +196,6 @@ def _run_inside(shell: InteractiveShell, syntax: Syntax, options: Options, cell:
         raise
     trace = _trace(syntax, recording)
     if options.try_:
-        trace = tried(shell, options, cell, trace)
+        trace = tried(shell, options, recording, trace)
     finish(shell, options, trace)
     return value

@@ -1,11 +1,11 @@
-"""``--try``: what would be faster for a value, or for the values that code names."""
+"""``--try``: what would be faster for a value, or for the values that code sends."""
 
 from __future__ import annotations
 
 import math
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from jupyter_serprof.magics.code import Code
 from jupyter_serprof.magics.options import Options
@@ -84,11 +84,11 @@ def link_rate(text: str | None) -> float | None:
 def run_try(
     shell: InteractiveShell, options: Options, code: Code, names: Mapping[str, object]
 ) -> None:
-    """Try remedies on the value of an expression; of code that serializes, on what it names."""
-    from jupyter_serprof import api
+    """Try remedies on the value of an expression; of code that serializes, on what it sent."""
+    from jupyter_serprof.api.remedies import TryingRecording
 
     __tracebackhide__ = True
-    recording = api.record(_name(options), detail=options.detail)
+    recording = TryingRecording(_name(options), detail=options.detail)
     try:
         with recording:
             value = code.call()
@@ -97,10 +97,11 @@ def run_try(
             finish_failed(shell, options, recording.trace)
         raise
     if code.is_expression and value is not None and not recording.has_spans:
-        del recording
+        recording.let_go()
         _try_value(shell, options, value)
         return
-    finish(shell, options, tried(shell, options, options.code, recording.trace, names))
+    del value
+    finish(shell, options, tried(shell, options, recording, recording.trace, names))
 
 
 def _try_value(shell: InteractiveShell, options: Options, value: object) -> None:
@@ -135,24 +136,25 @@ def run_try_graph(shell: InteractiveShell, options: Options, code: Code) -> None
 def tried(
     shell: InteractiveShell,
     options: Options,
-    source: str,
+    recording: Any,  # noqa: ANN401  (a TryingRecording; magics import no layer below the API)
     trace: Trace,
     names: Mapping[str, object] | None = None,
 ) -> Trace:
-    """Return the recording of code with its findings tried; after Ctrl-C as it was, and told."""
+    """Return the recording of code with its findings tried; after Ctrl-C with what there is."""
     from jupyter_serprof import api
 
     try:
-        python = str(shell.transform_cell(source))  # type: ignore[no-untyped-call]  # IPython
         return api.try_code(
             trace,
-            python,
+            recording.sent,
             shell.user_ns if names is None else names,
             link_bytes_per_s=link_rate(options.link),
         )
     except KeyboardInterrupt:
-        notes = (*trace.quality.notes, "trying remedies was interrupted")
+        notes = (*trace.quality.notes, "trying remedies was interrupted before it began")
         return replace(trace, quality=replace(trace.quality, notes=notes))
+    finally:
+        recording.let_go()
 
 
 def _name(options: Options) -> str:

@@ -6,7 +6,6 @@ import ast
 import math
 import pickle
 import threading
-from dataclasses import replace
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -30,14 +29,13 @@ from jupyter_serprof.analysis.remedy_table import REMEDIES, pasted
 from jupyter_serprof.api import try_remedies
 from jupyter_serprof.experiments import remedies as tried_values
 from jupyter_serprof.experiments.remedies import Tryout
-from jupyter_serprof.experiments.remedies_code import try_code, values_named
 from jupyter_serprof.experiments.remedies_document import Tried
 from jupyter_serprof.experiments.remedies_hints import hints_of
 from jupyter_serprof.experiments.remedies_trial import Candidate, made_of, run_trial
 from jupyter_serprof.experiments.remedies_values import Form, forms_of
 from jupyter_serprof.experiments.remedies_ways import Block, PickleWay, Trip
-from jupyter_serprof.model import Finding, Sweep, UsageError, Variant, from_document, to_document
-from jupyter_serprof.testing import TickClock, make_trace
+from jupyter_serprof.model import Sweep, UsageError, Variant, from_document, to_document
+from jupyter_serprof.testing import TickClock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -482,35 +480,3 @@ def test_a_captured_array_is_suggested() -> None:
     # then
     assert hint.evidence["name"] == "table"
     assert list(hints_of(lambda: small, "f", 10)) == []
-
-
-# Code that serializes
-
-
-def test_code_is_tried_on_the_values_that_it_names() -> None:
-    """The findings of the run are measured on the largest named value; spans stay."""
-    # given
-    rows, small = [{"id": at, "x": at / 7} for at in range(2_000)], [1]
-    found = Finding("pickle.small-objects", "warn", "many", {"n": 1}, "# r", spans=(0,))
-    trace = replace(make_trace([("pickle.dumps", "client/main", 0, 5)]), findings=(found,))
-    names = {"rows": rows, "small": small, "pickle": pickle}
-
-    # when
-    tried = try_code(trace, "pickle.dumps((rows, small))", names, budget_s=1)
-
-    # then
-    assert tried.findings[0].rule == "pickle.small-objects"
-    assert tried.findings[0].gain is not None
-    assert tried.findings[0].spans == (0,)
-    assert found not in tried.findings
-    assert any(note.startswith("tried on rows") for note in tried.quality.notes)
-
-
-def test_code_without_a_named_value_says_so() -> None:
-    """No recording keeps values: what has no name is gone."""
-    # when
-    tried = try_code(make_trace([]), "pickle.dumps(list(range(10_000)))", {"pickle": pickle})
-
-    # then
-    assert "Give it a name first" in tried.quality.notes[-1]
-    assert list(values_named("not python ?!", {})) == []
