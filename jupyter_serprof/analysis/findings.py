@@ -22,7 +22,7 @@ from jupyter_serprof.analysis.spans import (
     self_share,
     text,
 )
-from jupyter_serprof.model import Finding, Row, Trace
+from jupyter_serprof.model import Finding, Row, Span, Trace
 from jupyter_serprof.model.units import format_bytes, format_count, format_ns, format_share
 
 #: Bytes below which a copy is not worth a sentence.
@@ -55,8 +55,21 @@ _ARRAY_FORMS = {"object": ": an array of Python objects", "strided": ": a non-co
 _IN_BAND_REMEDIES = {
     "object": "a = a.astype(float)   # a fixed dtype; data frames: df.astype('str') (pandas 3)",
     "strided": "a = np.ascontiguousarray(a)   # once, before it is sent",
-    "": "a = np.ascontiguousarray(a)   # once; send arrays or Arrow tables, not objects",
+    "": "# %serprof --blame NAME tells which part: an array is not copied after a = "
+    "np.ascontiguousarray(a), bytes not as np.frombuffer(data, np.uint8)",
 }
+_NUMBERS_REMEDY = (
+    "ref = ray.put(np.array(values))   # the array itself, not a list of its elements; "
+    "or arr.tolist(): Python floats need no callback"
+)
+_OBJECTS_REMEDY = (
+    "# send few arrays instead of many objects, one for each field; or pickle.dumps(values): "
+    "Ray does not walk bytes"
+)
+_MADE_ANEW = (
+    "# its many small objects are made anew by each get; arrays and Arrow tables are not: "
+    "%serprof --blame NAME tells which part it is"
+)
 _COPIED_REMEDIES = {
     "ray.unpack": "ref = ray.put(np.frombuffer(data, np.uint8))   # bytes as an array: not copied",
     "ray.unpickle": "ref = ray.put(np.ascontiguousarray(a))   # polars: ray.put(df.to_arrow())",
@@ -66,9 +79,10 @@ _COPIED_REMEDIES = {
 def in_band_copy(trace: Trace) -> Iterable[Finding]:
     """Large bytes inside the pickle although buffers could have gone out-of-band."""
     for index, span in indexed(trace, "ray.pickle"):
-        copied = number(span, "in_band_bytes") or 0
-        if copied >= WORTH_BYTES and _elements_around(trace, index) < WALKED_ELEMENTS:
-            form = _array_form(trace, index)
+        copied, form = number(span, "in_band_bytes") or 0, _array_form(trace, index)
+        if copied < WORTH_BYTES or _elements_around(trace, index) >= WALKED_ELEMENTS:
+            continue
+        if form or _has_payloads(span):
             yield Finding(
                 "pickle.in-band-copy",
                 "warn",
@@ -91,26 +105,32 @@ def msgpack_walk(trace: Trace) -> Iterable[Finding]:
     if walked and walk and self_share(trace, "ray.msgpack") >= WALK_SHARE:
         kinds = dict.fromkeys(text(trace.spans[index], "element_type") for index in walked)
         kind, total = ", ".join(filter(None, kinds)), sum(walked.values())
-        of_type = f" of type {kind}" if kind else ""
+        # Of a list only the first element was looked at.
+        first = f"; the first is of type {kind}" if kind else ""
         yield Finding(
             "ray.msgpack-walk",
             "warn",
-            f"Ray walked {format_count(total)} elements{of_type} one by one, "
-            f"{format_ns(walk.self_ns)}",
+            f"Ray walked {format_count(total)} elements one by one, "
+            f"{format_ns(walk.self_ns)}{first}",
             {"elements": total, "element_type": kind or None, "self_ns": walk.self_ns},
-            "ref = ray.put(np.array(values))   # the array itself, not a list of its elements; "
-            "or arr.tolist(): Python floats need no callback",
+            _NUMBERS_REMEDY if all(map(_is_number, kinds)) else _OBJECTS_REMEDY,
             spans=_pointed(walked),
         )
 
 
+def _is_number(kind: str) -> bool:
+    """Tell whether a type, known by its name, is one of numpy's numbers."""
+    return kind.rstrip("0123456789_") in {"float", "int", "uint", "complex", "bool"}
+
+
 def same_object_again(trace: Trace) -> Iterable[Finding]:
     """One living object serialized more than once."""
-    times: dict[int, dict[int, int]] = defaultdict(dict)
+    times: dict[tuple[int, int], dict[int, int]] = defaultdict(dict)
     for index, span in indexed(trace, "ray.msgpack"):
         key, size = number(span, "value_key"), number(span, "total_bytes") or 0
         if key is not None and size >= REPEATED_BYTES:
-            times[key][index] = size
+            # Of another size it has changed: then it must be sent anew.
+            times[key, size][index] = size
     for found in times.values():
         if len(found) > 1:
             total = sum(found.values())
@@ -120,7 +140,7 @@ def same_object_again(trace: Trace) -> Iterable[Finding]:
                 "warn",
                 f"the same {kind} was serialized {len(found)} times, {format_bytes(total)} in all",
                 {"times": len(found), "total_bytes": total, "value_type": kind},
-                "ref = ray.put(value)   # once; then pass ref instead of the value: f.remote(ref)",
+                "ref = ray.put(value)   # once, if it stays as it is; then pass ref: f.remote(ref)",
                 spans=_pointed(found),
             )
 
@@ -148,7 +168,9 @@ def first_use_imports(trace: Trace) -> Iterable[Finding]:
     row = row_of(trace, "import")
     if row and row.self_ns >= IMPORT_NS and self_share(trace, "import") >= IMPORT_SHARE:
         share = format_share(self_share(trace, "import"), decimals=0)
-        is_ray = any(span.stage.startswith("ray.") for span in trace.spans)
+        imports = {index: span.duration_ns for index, span in indexed(trace, "import")}
+        in_put = inside(trace, _STORE) & imports.keys()
+        is_ray = sum(imports[index] for index in in_put) >= sum(imports.values()) / 2
         yield Finding(
             "python.first-use-imports",
             "info",
@@ -158,7 +180,7 @@ def first_use_imports(trace: Trace) -> Iterable[Finding]:
             "ray.put(None)   # once, before what is measured: pays the imports"
             if is_ray
             else "# run it again: what is imported once in a process is not imported again",
-            spans=_pointed(index for index, _ in indexed(trace, "import")),
+            spans=_pointed(imports),
         )
 
 
@@ -216,7 +238,9 @@ def not_zero_copy(trace: Trace) -> Iterable[Finding]:
             "info",
             f"ray.get copied {format_bytes(large[index])} to the heap: the result is not zero-copy",
             {"copied_bytes": large[index]},
-            _COPIED_REMEDIES[trace.spans[index].stage],
+            _COPIED_REMEDIES[trace.spans[index].stage]
+            if _has_payloads(trace.spans[index])
+            else _MADE_ANEW,
             spans=(index,),
         )
 
@@ -229,6 +253,12 @@ def _elements_around(trace: Trace, index: int) -> int:
     """Count the objects that the pickle holds side by side; many small ones: another finding."""
     parent = trace.spans[index].parent
     return (number(trace.spans[parent], "elements") or 0) if 0 <= parent < len(trace.spans) else 0
+
+
+def _has_payloads(span: Span) -> bool:
+    """Tell whether a pickle has what could be handed over; many small objects can not."""
+    large = number(span, "large_bytes")
+    return large is None or large >= WORTH_BYTES
 
 
 def _array_form(trace: Trace, index: int) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from jupyter_serprof.analysis.spans import indexed, number, self_share, text
+from jupyter_serprof.analysis.spans import indexed, inside, number, text
 from jupyter_serprof.model import Finding, Limits, Span, Trace
 from jupyter_serprof.model.units import (
     bytes_per_s,
@@ -56,6 +56,17 @@ FORMS = (
 )
 GC_NS = 20_000_000
 GC_SHARE = 0.2
+_SERIALIZING = ("pickle.", "ray.")
+_ASK = "# %serprof --blame NAME tells which part of it cannot be pickled"
+#: What pickle raises itself: TypeError for locks, files, generators; the others for functions and
+#: classes that it does not find by name.
+_BY_NAME = f"data = cloudpickle.dumps(value)   {_ASK}: functions and classes travel by value"
+_REFUSED_REMEDIES = {
+    "TypeError": "__getstate__ = lambda self: {**vars(self), 'lock': None}   # in the class of "
+    "what %serprof --blame NAME names; make it anew in __setstate__",
+    "AttributeError": _BY_NAME,
+    "PicklingError": _BY_NAME,
+}
 _WRITING = ("pickle.opcodes", "pickle.memo", "pickle.opcodes-memo")
 _SPLIT = ("pickle.reduce", "pickle.allocate", *_WRITING)
 _DUMPS = ("pickle.dumps", "ray.pickle", "ray.export")
@@ -242,33 +253,36 @@ def unpicklable(trace: Trace) -> Iterable[Finding]:
     yield Finding(
         "pickle.unpicklable",
         "warn",
-        f"something in it cannot be pickled ({kind})",
+        f"a pickle failed: {kind}",
         {"error": kind, "attempts": len(refused)},
-        "__getstate__ = lambda self: {**vars(self), 'lock': None}   # in the class of what "
-        "%serprof --blame NAME names; make it anew in __setstate__",
+        _REFUSED_REMEDIES.get(kind, _ASK),
         spans=tuple(refused[-1:]),
     )
 
 
 def collector(trace: Trace) -> Iterable[Finding]:
-    """Python's collector runs while many objects are made: it searches all of them each time."""
+    """Python's collector runs while objects are pickled or made: it searches all of them each time.
+
+    Only runs inside of serialization count: others are not shortened by what is proposed.
+    """
+    stages = {span.stage for span in trace.spans if span.stage.startswith(_SERIALIZING)}
+    pickling = inside(trace, *stages)
     runs = {
         index: span.duration_ns
         for index, span in indexed(trace, "gc")
-        if span.lane.partition("/")[0] == "client"
+        if span.lane.partition("/")[0] == "client" and index in pickling
     }
-    share = self_share(trace, "gc")
     busy_ns = sum(runs.values())
-    is_pickling = any(span.stage.startswith(("pickle.", "ray.")) for span in trace.spans)
-    if is_pickling and busy_ns >= GC_NS and share >= GC_SHARE:
+    share = busy_ns / trace.wall_ns if trace.wall_ns else 0.0
+    if busy_ns >= GC_NS and share >= GC_SHARE:
         yield Finding(
             "python.gc",
             "warn",
-            f"garbage collection took {format_share(share, decimals=0)} of the wall time in "
-            f"{format_count(len(runs))} run{'' if len(runs) == 1 else 's'}",
+            f"garbage collection inside serialization took {format_share(share, decimals=0)} of "
+            f"the wall time in {format_count(len(runs))} run{'' if len(runs) == 1 else 's'}",
             {"busy_ns": busy_ns, "share": round(share, 3), "runs": len(runs)},
-            "import gc; gc.freeze()   # what lives now is not searched any more; or gc.disable() "
-            "around loads, gc.enable() behind it",
+            "import gc; gc.disable()   # before it, gc.enable() behind it; or gc.freeze(): what "
+            "lives now is not searched any more",
             spans=tuple(sorted(runs, key=lambda index: -runs[index]))[:20],
         )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 
 from jupyter_serprof.analysis.spans import number, self_share
@@ -16,6 +17,11 @@ PUT_SHARE = 0.2
 MANY_GETS = 100
 GET_SHARE = 0.3
 POINTED_SPANS = 20
+_ALL_AT_ONCE = "values = ray.get(refs)   # all at once; as they come: ready, refs = ray.wait(refs)"
+_SUBMIT_FIRST = (
+    "values = ray.get([f.remote(x) for x in xs])   # submit all first, where none needs the value "
+    "of the one before"
+)
 _GETS = ("ray.fetch", "ray.map", "ray.wait")
 
 
@@ -54,9 +60,16 @@ def get_in_a_loop(trace: Trace) -> Iterable[Finding]:
         f"ray.get was called {format_count(len(gets))} times one after the other, "
         f"{format_share(share, decimals=0)} of the wall time",
         {"times": len(gets), "took_ns": took_ns, "share": round(share, 3)},
-        "values = ray.get(refs)   # all at once; as they come: ready, refs = ray.wait(refs)",
+        _SUBMIT_FIRST if _submits_between(trace, gets) >= len(gets) / 2 else _ALL_AT_ONCE,
         spans=tuple(gets)[:POINTED_SPANS],
     )
+
+
+def _submits_between(trace: Trace, gets: Sequence[int]) -> int:
+    """Count the gets before which something was submitted after the get before."""
+    edges = sorted(trace.spans[at].start_ns for at in gets)
+    submitted = sorted(trace.spans[at].start_ns for at in _outermost(trace, ("ray.submit",)))
+    return len({bisect_right(edges, start) for start in submitted} - {len(edges)})
 
 
 def _outermost(trace: Trace, stages: Sequence[str]) -> list[int]:

@@ -22,14 +22,16 @@ MANY: dict[str, object] = {"small_bytes": 10**9, "objects": 10**8}
 WARM = Limits(memcpy_bytes_per_s=10e9, first_touch_bytes_per_s=1e9)
 
 
-def in_band(copied: int | None, form: str = "strided", elements: int | None = 1) -> Trace:
+def in_band(
+    copied: int | None, form: str = "strided", elements: int | None = 1, **look: object
+) -> Trace:
     """Return a put whose pickle holds so many bytes."""
     return make_trace(
         [
             ("ray.store", CALLER, 0, 10, copied),
             ("ray.msgpack", CALLER, 0.1, 5, None, 0, {"value_type": "ndarray", "array_form": form}),
             ("ray.pickle", CALLER, 0.2, 4.8, None, 1, {"elements": elements}),
-            ("ray.pickle", CALLER, 0.3, 4, copied, 2, {"in_band_bytes": copied}),
+            ("ray.pickle", CALLER, 0.3, 4, copied, 2, {"in_band_bytes": copied, **look}),
         ]
     )
 
@@ -66,9 +68,10 @@ def exported(*sizes: int | None) -> Trace:
 
 
 def imported(import_ms: float, wall_ms: float, stage: str = "ray.store") -> Trace:
-    """Return an import and a call."""
+    """Return a call and an import in it."""
     return make_trace(
-        [("import", CALLER, 0, import_ms), (stage, CALLER, import_ms, 1)], wall_ms=wall_ms
+        [(stage, CALLER, 0, import_ms + 1), ("import", CALLER, 0, import_ms, None, 0)],
+        wall_ms=wall_ms,
     )
 
 
@@ -84,13 +87,15 @@ def touched(
     return make_trace([(stage, CALLER, 0, copy_ms, copied, -1, noted)], limits=limits)
 
 
-def got(copied: int | None, around: str = "ray.fetch", stage: str = "ray.unpickle") -> Trace:
+def got(
+    copied: int | None, around: str = "ray.fetch", stage: str = "ray.unpickle", **look: object
+) -> Trace:
     """Return a get whose result was copied."""
     return make_trace(
         [
             (around, CALLER, 0, 10),
             ("ray.unpack", CALLER, 1, 8, None, 0),
-            (stage, CALLER, 2, 6, copied, 1, {"copied_bytes": copied}),
+            (stage, CALLER, 2, 6, copied, 1, {"copied_bytes": copied, **look}),
         ]
     )
 
@@ -142,10 +147,10 @@ def refused(outcome: str, error: object = "TypeError") -> Trace:
     return make_trace(spans, outcome=outcome)
 
 
-def collected(gc_ms: float, wall_ms: float, stage: str = "pickle.loads") -> Trace:
-    """Return loads with runs of the collector inside."""
+def collected(gc_ms: float, wall_ms: float, stage: str = "pickle.loads", parent: int = 0) -> Trace:
+    """Return loads with runs of the collector inside, or beside them."""
     return make_trace(
-        [(stage, CALLER, 0, wall_ms), ("gc", CALLER, 0, gc_ms, None, 0)], wall_ms=wall_ms
+        [(stage, CALLER, 0, wall_ms), ("gc", CALLER, 0, gc_ms, None, parent)], wall_ms=wall_ms
     )
 
 
@@ -160,9 +165,24 @@ GOLDEN: Mapping[str, list[tuple[Callable[[], Trace], Callable[[], Trace], str]]]
     "pickle.in-band-copy": [
         (lambda: in_band(999_999), lambda: in_band(1_000_000), "1.00 MB"),
         (lambda: in_band(2_000_000, "", 10_000), lambda: in_band(2_000_000, "", 9_999), "2.00 MB"),
+        # Many small objects: nothing of them could have been handed over.
+        (
+            lambda: in_band(2_000_000, "", large_bytes=999_999),
+            lambda: in_band(2_000_000, "", large_bytes=1_000_000),
+            "instead of handed over",
+        ),
+        (
+            lambda: in_band(2_000_000, "", large_bytes=0),
+            lambda: in_band(2_000_000, "object", large_bytes=0),
+            "an array of Python objects",
+        ),
     ],
     "ray.msgpack-walk": [
-        (lambda: walked(9_999, 20), lambda: walked(10_000, 20), "10,000 elements of type Point"),
+        (
+            lambda: walked(9_999, 20),
+            lambda: walked(10_000, 20),
+            "10,000 elements one by one, 20.0 ms; the first is of type Point",
+        ),
         (lambda: walked(10_000, 9.9), lambda: walked(10_000, 10), "10.0 ms"),
     ],
     "ray.same-object": [
@@ -171,6 +191,12 @@ GOLDEN: Mapping[str, list[tuple[Callable[[], Trace], Callable[[], Trace], str]]]
             lambda: again((7, 99_999), (7, 99_999)),
             lambda: again((7, 100_000), (8, 100_000), (7, 100_000)),
             "the same ndarray",
+        ),
+        # What has another size has changed in between.
+        (
+            lambda: again((7, 100_000), (7, 200_000)),
+            lambda: again((7, 100_000), (7, 200_000), (7, 200_000)),
+            "2 times, 400 kB",
         ),
     ],
     "ray.captured-variable": [
@@ -289,9 +315,15 @@ GOLDEN: Mapping[str, list[tuple[Callable[[], Trace], Callable[[], Trace], str]]]
     ],
     "pickle.unpicklable": [(lambda: refused("ok"), lambda: refused("error"), "TypeError")],
     "python.gc": [
-        (lambda: collected(19.9, 50), lambda: collected(20, 50), "40 % of the wall time in 1 run"),
+        (
+            lambda: collected(19.9, 50),
+            lambda: collected(20, 50),
+            "took 40 % of the wall time in 1 run",
+        ),
         (lambda: collected(39, 200), lambda: collected(40, 200), "20 %"),
         (lambda: collected(40, 80, "dask.execute"), lambda: collected(40, 80), "50 %"),
+        # The objects of the user's own code: nothing that serializes makes them.
+        (lambda: collected(40, 80, parent=-1), lambda: collected(40, 80), "inside serialization"),
     ],
     "ray.many-puts": [
         (lambda: looped("ray.store", 499, 1), lambda: looped("ray.store", 500, 1), "80 B in 1.00"),
@@ -425,7 +457,7 @@ def _spans_with(trace: Trace, value: object) -> tuple[Any, ...]:
     [
         ("object", "an array of Python objects", "a = a.astype(float)"),
         ("strided", "a non-contiguous array", "a = np.ascontiguousarray(a)"),
-        ("", "instead of handed over", "a = np.ascontiguousarray(a)"),
+        ("", "instead of handed over", "# %serprof --blame NAME"),
     ],
 )
 def test_the_form_of_the_array_is_named_where_it_is_known(
@@ -456,7 +488,9 @@ def test_the_walk_is_told_once_for_all_lists() -> None:
     found = only(trace, "ray.msgpack-walk")
 
     # then
-    assert found.title == "Ray walked 50,000 elements of type A, B one by one, 78.0 ms"
+    assert found.title == (
+        "Ray walked 50,000 elements one by one, 78.0 ms; the first is of type A, B"
+    )
     assert found.spans == (1, 3)
 
 
@@ -510,17 +544,85 @@ def test_the_same_many_objects_again_are_one_finding() -> None:
     assert sorted(one.title.split(" were")[0] for one in found) == ["2.00 MB", "3.00 MB"]
 
 
-def test_the_remedy_for_imports_names_ray_only_where_ray_is_used() -> None:
-    """Code without Ray is not told to call it."""
+def test_the_remedy_for_imports_names_ray_only_where_ray_imports() -> None:
+    """Imports of the user's code are not paid by a put, even where there is one."""
+    # given
+    beside = make_trace(
+        [("import", CALLER, 0, 50), ("ray.store", CALLER, 50, 1)],
+        wall_ms=100,
+    )
+
     # when
-    with_ray, without = (
-        only(imported(50, 100, stage), "python.first-use-imports")
-        for stage in ("ray.store", "pickle.loads")
+    with_ray, without, other = (
+        only(trace, "python.first-use-imports")
+        for trace in (imported(50, 100), imported(50, 100, "pickle.loads"), beside)
     )
 
     # then
     assert with_ray.remedy.startswith("ray.put(None)   #")
     assert "ray" not in without.remedy
+    assert other.remedy == without.remedy
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [
+        *[(kind, True) for kind in ("float64", "int8", "uint16", "bool_", "bool", "complex128")],
+        *[(kind, False) for kind in ("Point", "datetime", "str_", "ndarray", None)],
+    ],
+)
+def test_an_array_is_proposed_only_for_numbers(kind: str | None, *, expected: bool) -> None:
+    """An array of other objects is an array of objects, and is walked by pickle instead."""
+    # when
+    remedy = only(walked(10_000, 50, kind), "ray.msgpack-walk").remedy
+
+    # then
+    assert ("np.array(values)" in remedy) is expected
+
+
+def test_a_get_of_small_objects_is_not_mended_by_an_array() -> None:
+    """Their pickle holds nothing that a contiguous array could replace."""
+    # when
+    payload, objects = (
+        only(got(10**6, large_bytes=large), "ray.not-zero-copy") for large in (10**6, 999_999)
+    )
+
+    # then
+    assert payload.remedy.startswith("ref = ray.put(np.ascontiguousarray(a))")
+    assert objects.remedy.startswith("# its many small objects")
+
+
+@pytest.mark.parametrize(
+    ("error", "remedy"),
+    [
+        ("TypeError", "__getstate__ = "),
+        ("AttributeError", "data = cloudpickle.dumps(value)"),
+        ("PicklingError", "data = cloudpickle.dumps(value)"),
+        ("ValueError", "# %serprof --blame NAME"),
+    ],
+)
+def test_a_failed_pickle_gets_the_remedy_of_its_error(error: str, remedy: str) -> None:
+    """A function without a name elsewhere is no lock; of an error of the user nothing is known."""
+    # when
+    found = only(refused("error", error), "pickle.unpicklable")
+
+    # then
+    assert found.title == f"a pickle failed: {error}"
+    assert found.remedy.startswith(remedy)
+
+
+@pytest.mark.parametrize(("submits", "remedy"), [(50, "values = ray.get([f.remote("), (49, "refs")])
+def test_gets_between_submissions_wait_for_those_first(submits: int, remedy: str) -> None:
+    """Where each task is submitted after the get of the one before, there is no list to get."""
+    # given
+    gets: list[Any] = [("ray.fetch", CALLER, 10 * at + 5, 5) for at in range(100)]
+    before: list[Any] = [("ray.submit", CALLER, 10 * at, 2) for at in range(submits)]
+
+    # when
+    found = only(make_trace([*before, *gets], wall_ms=1_000), "ray.get-in-loop")
+
+    # then
+    assert found.remedy.startswith(remedy if submits == 50 else f"values = ray.get({remedy})")
 
 
 def test_bytes_and_arrays_that_were_copied_have_different_remedies() -> None:
