@@ -11,9 +11,9 @@ from jupyter_serprof.model.units import format_rate, format_share
 
 #: Said of runs that were not made in turns: nothing tells the code from the machine then.
 TIMES_APART = (
-    "before was measured at another time, without a control run of it now: a machine that got "
-    "slower since then looks like slower code. To tell them apart run both in turns: "
-    "sp.compare(f, g)"
+    "before was measured at another time, without a control run of it now: a machine that is "
+    "slower or faster than it was then looks like slower or faster code. To tell them apart run "
+    "both in turns: sp.compare(f, g)"
 )
 _MACHINE = ("platform", "machine", "cores")
 #: Stages that two runs of the same computation share, at least, of their wall time.

@@ -89,8 +89,10 @@ def compare(
     Raises
     ------
     RegressionError
-        If it is slower by more than ``fail_above``, with the whole interval above that and above
-        the noise; its ``document`` is what would have been returned.
+        If the wall time is slower by more than ``fail_above``, with the whole interval above that
+        and above the noise; or so is a stage that owned a tenth of the wall time before, and that
+        lost (by the lower end of its interval) half of what is allowed to the wall time, or more.
+        Its ``document`` is what would have been returned.
     UsageError
         If nothing can be compared, or ``fail_above`` is no share.
     DocumentError
@@ -99,8 +101,11 @@ def compare(
     Notes
     -----
     What differs beside the code (versions, machine, sizes) is said in ``Comparison.notes``.
-    A single run on a side has a ratio and no verdict. Of documents that were made on two days
-    nobody can tell the machine of those days apart: run both sides now where that matters.
+    A single run on a side has a ratio and no verdict. ``before_ns`` and ``after_ns`` are medians,
+    ``ratio`` is of all runs; where the runs fall into groups the two differ, and a note says so.
+    Against a document nothing tells the code from the machine, which may be slower or faster than
+    it was then: run both sides now, as two functions, where that matters. An interrupt passes, with
+    a note of how many runs there were.
 
     Examples
     --------
