@@ -8,7 +8,7 @@ import math
 import socket
 import sys
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 import pandas as pd
@@ -369,6 +369,70 @@ def test_the_sentence_names_all_and_a_remedy() -> None:
         "cannot be pickled because of a.x (lock); a.y (socket). "
         "Remove it, or recreate it in __setstate__"
     )
+
+
+class Minds:
+    """An object whose reducer raises what it is given."""
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+
+    def __reduce__(self) -> NoReturn:
+        raise self.error
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (RuntimeError("no!"), "(Minds, RuntimeError: no!)"),
+        (KeyError(), "(Minds, KeyError)"),
+        (TypeError("cannot pickle a model that trains: stop it"), "that trains: stop it)"),
+        (OSError("no /home/jane/x.csv"), "(Minds, OSError: no x.csv)"),
+        (TypeError("cannot pickle '_thread.lock' object"), "a (Minds). Remove it"),
+        (AttributeError("Can't pickle local object 'f.<locals>.g'"), "a (Minds). Remove it"),
+    ],
+)
+def test_what_the_reducer_of_the_user_said_is_told(error: Exception, said: str) -> None:
+    """The words of pickle itself say nothing that the type does not."""
+    # when
+    text = culprits_text(find_culprits(Minds(error), "a"))
+
+    # then
+    assert said in text
+
+
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        ("a" + "['k']" * 50, "a['k']['k']… x 50"),
+        ("a.x" + ".next" * 9 + "[0]", "a.x.next.next… x 9[0]"),
+        ("a" + "[0]['k']" * 25, "a[0]['k'][0]['k']… x 25"),
+        ("a[0][0][0]", "a[0][0][0]"),
+        ("a" + "[0][1]" * 2, "a[0][1][0][1]"),
+        ("a['x]'].b['[']", "a['x]'].b['[']"),
+    ],
+)
+def test_a_path_of_equal_steps_is_folded(path: str, said: str) -> None:
+    """As blame does; what is repeated fewer than four times is written out."""
+    # when
+    text = culprits_text([Culprit(path, "dict", "nested too deeply")])
+
+    # then
+    assert text.startswith(f"{said} (dict)")
+
+
+def test_a_deep_dict_is_named_in_a_short_line() -> None:
+    """Ten thousand levels: where the search ends says nothing more than that it is deep."""
+    # given
+    value: dict[str, object] = {}
+    for _ in range(10_000):
+        value = {"k": value}
+
+    # when
+    text = culprits_text(find_culprits(value, "deep", seconds=60))
+
+    # then
+    assert text.startswith("deep['k']['k']… x 50 (dict) is nested too deeply")
 
 
 @pytest.mark.parametrize(
