@@ -23,6 +23,8 @@ _LANE = "client/main"
 _FIRST_TOUCH = "memory.first-touch"
 #: A cut of less than this share of the whole is noise of the clock.
 _WORTH_SHARE = 0.02
+#: What would be told as 0 % is not told in the headline.
+_TOLD_SHARE = 0.005
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,23 +48,31 @@ class Half:
     """Everything that was measured of dumps or of loads.
 
     ``whole`` is ``pickle.dumps`` or ``pickle.loads``; ``levels`` are in the order of the passes.
+    ``warm`` is None where there was no time for another run: then the first one is split.
     """
 
     whole: str
     cold: Timed
-    warm: Timed
+    warm: Timed | None
     levels: tuple[Level, ...]
     runs: int = 1
+
+    @property
+    def last(self) -> Timed:
+        """The run that the levels are the parts of."""
+        return self.warm or self.cold
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """Both halves, and what the pickle holds."""
+    """Both halves as far as they came, what the pickle holds, and how often it was made."""
 
     halves: tuple[Half, ...]
     in_band_bytes: int | None = None
     large_bytes: int | None = None
     notes: tuple[str, ...] = ()
+    pickled: int | None = None
+    unpickled: int | None = None
 
 
 def parts_of(total_ns: int, levels: Iterable[Level]) -> list[tuple[str, int]]:
@@ -87,9 +97,9 @@ def cut_notes(half: Half) -> list[str]:
         until, title = level.until_ns, stage(level.stage).title
         if until is None:
             continue
-        worth = _WORTH_SHARE * half.warm.duration_ns
-        if until > half.warm.duration_ns + worth:
-            over = format_ns(until - half.warm.duration_ns)
+        worth = _WORTH_SHARE * half.last.duration_ns
+        if until > half.last.duration_ns + worth:
+            over = format_ns(until - half.last.duration_ns)
             notes.append(f"{title}: its pass took {over} longer than the whole; cut to the whole")
         elif until < reached - worth:
             less = format_ns(reached - until)
@@ -112,8 +122,10 @@ def split_trace(base: Trace, measured: Measured) -> Trace:
     for is_cold in (True, False):
         start = at
         for half in measured.halves:
-            at = _add_half(spans, half, at, measured, is_cold=is_cold)
-        groups.append(Group(_title(measured, is_cold=is_cold), start, at))
+            if is_cold or half.warm is not None:
+                at = _add_half(spans, half, at, measured, is_cold=is_cold)
+        if at > start:
+            groups.append(Group(_title(measured, is_cold=is_cold), start, at))
     notes = (*measured.notes, *(note for half in measured.halves for note in cut_notes(half)))
     return replace(
         base,
@@ -126,12 +138,12 @@ def split_trace(base: Trace, measured: Measured) -> Trace:
 
 
 def _title(measured: Measured, *, is_cold: bool) -> str:
-    runs = min((half.runs for half in measured.halves), default=1)
+    runs = min((half.runs for half in measured.halves if half.warm is not None), default=1)
     return "first run" if is_cold else f"again: median of {format_count(runs)}"
 
 
 def _add_half(spans: list[Span], half: Half, at: int, measured: Measured, *, is_cold: bool) -> int:
-    run = half.cold if is_cold else half.warm
+    run = half.cold if is_cold else half.last
     details = {
         "in_band_bytes": measured.in_band_bytes,
         "copied_bytes": measured.in_band_bytes,
@@ -143,7 +155,8 @@ def _add_half(spans: list[Span], half: Half, at: int, measured: Measured, *, is_
     spans.append(Span(half.whole, half.whole, _LANE, at, run.duration_ns, size, -1, known))
     start = at
     # Of the first run nobody made passes: what it did beside the work of all runs is not known.
-    for key, duration in () if is_cold else parts_of(run.duration_ns, half.levels):
+    is_whole = is_cold and half.warm is not None
+    for key, duration in () if is_whole else parts_of(run.duration_ns, half.levels):
         spans.append(Span(key, key, _LANE, start, duration, None, parent))
         start += duration
     return at + run.duration_ns
@@ -155,14 +168,17 @@ def split_summary(trace: Trace, measured: Measured) -> Summary:
     size = f" ({format_bytes(measured.in_band_bytes)} in-band)" if measured.in_band_bytes else ""
     old = trace.summary or Summary("")
     facts = [*_cold_facts(measured), *(fact for fact in old.facts if fact.startswith("memcpy"))]
-    return replace(old, headline=f"{trace.name}{size}: {'; '.join(told)}.", facts=tuple(facts))
+    said = f"{trace.name}{size}: {'; '.join(told) or 'nothing was measured'}"
+    if trace.outcome == "interrupted":
+        said += "; interrupted: this is what was measured until then" if told else ": interrupted"
+    return replace(old, headline=f"{said}.", facts=tuple(facts))
 
 
 def split_findings(trace: Trace, measured: Measured) -> tuple[Finding, ...]:
     """Return the findings of the passes: new pages in warm runs are no matter of the first run."""
     others = tuple(found for found in trace.findings if found.rule != _FIRST_TOUCH)
     dumps = next((half for half in measured.halves if half.whole == "pickle.dumps"), None)
-    size, faults = measured.in_band_bytes or 0, dumps.warm.minor_faults if dumps else None
+    size, faults = measured.in_band_bytes or 0, dumps.last.minor_faults if dumps else None
     is_fresh = size >= FRESH_BYTES and (faults or 0) * PAGE_BYTES >= FRESH_SHARE * size
     if not is_fresh or faults is None:
         return others
@@ -180,27 +196,36 @@ def split_findings(trace: Trace, measured: Measured) -> tuple[Finding, ...]:
 
 
 def _half_text(half: Half) -> str:
-    verb = half.whole.partition(".")[2]
-    total_ns = half.warm.duration_ns
+    total_ns = half.last.duration_ns
     parts = parts_of(total_ns, half.levels)
     shares = sorted(parts, key=lambda part: -part[1])[:2]
     told = [
         f"{format_share(ns / total_ns, decimals=0)} {stage(key).title}"
         for key, ns in shares
-        if ns and total_ns
+        if total_ns and ns >= _TOLD_SHARE * total_ns
     ]
-    return f"{verb} {format_ns(total_ns)}{': ' if told else ''}{', '.join(told)}"
+    return f"{_verb(half)} {format_ns(total_ns)}{': ' if told else ''}{', '.join(told)}"
 
 
 def _cold_facts(measured: Measured) -> Sequence[str]:
-    first = [
-        f"{half.whole.partition('.')[2]} {format_ns(half.cold.duration_ns)}"
-        for half in measured.halves
-    ]
+    first = [f"{_verb(half)} {format_ns(half.cold.duration_ns)}" for half in measured.halves]
     faults = [
-        f"{half.whole.partition('.')[2]} {format_count(half.warm.minor_faults)} new pages"
+        f"{_verb(half)} {format_count(half.warm.minor_faults)} new pages"
         for half in measured.halves
-        if half.warm.minor_faults is not None
+        if half.warm is not None and half.warm.minor_faults is not None
     ]
-    facts = [f"first run: {', '.join(first)}"]
-    return [*facts, f"each warm run: {', '.join(faults)}"] if faults else facts
+    facts = [f"first run: {', '.join(first)}"] if first else []
+    if faults:
+        facts.append(f"each warm run: {', '.join(faults)}")
+    if measured.pickled is not None:
+        times = f"pickled {_times(measured.pickled)}"
+        facts.append(f"{times}, unpickled {_times(measured.unpickled or 0)}")
+    return facts
+
+
+def _verb(half: Half) -> str:
+    return half.whole.partition(".")[2]
+
+
+def _times(count: int) -> str:
+    return {0: "never", 1: "once", 2: "twice"}.get(count) or f"{format_count(count)} times"

@@ -6,9 +6,13 @@ import copyreg
 import pickle
 import time
 import types
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 PROTOCOL = 5
+#: A block has room for a pickle that has grown a little since its size was taken.
+_ROOM_SHARE, _ROOM_BYTES = 0.1, 4_096
 
 
 class TooLongError(Exception):
@@ -32,10 +36,11 @@ class Nowhere:
 
 
 class Block:
-    """A file in one block of memory, which is used again and again."""
+    """A file in one block of memory, which is used again and again; its pages are touched."""
 
     def __init__(self, size_bytes: int) -> None:
-        self._view = memoryview(bytearray(size_bytes))
+        room = _ROOM_BYTES + int(_ROOM_SHARE * size_bytes)
+        self._view = memoryview(bytearray(size_bytes + room))
         self._at = 0
 
     def rewind(self) -> None:
@@ -43,12 +48,18 @@ class Block:
         self._at = 0
 
     def write(self, data: Any) -> int:  # noqa: ANN401  (bytes or a PickleBuffer)
-        """Copy."""
+        """Copy; raises `TooLongError` for a pickle that has grown beyond the block."""
         view = _flat(data)
         end = self._at + view.nbytes
+        if end > self._view.nbytes:
+            raise TooLongError
         self._view[self._at : end] = view
         self._at = end
         return view.nbytes
+
+    def written(self) -> bytes:
+        """Return a copy of what was written since the last `rewind`."""
+        return bytes(self._view[: self._at])
 
 
 def _flat(data: Any) -> memoryview:  # noqa: ANN401  (anything with a buffer)
@@ -61,14 +72,28 @@ def hand_over(_: pickle.PickleBuffer) -> bool:
 
 
 def watching(base: Any) -> Any:  # noqa: ANN401  (a class of picklers)
-    """Return a pickler that adds up the time inside reducers."""
+    """Return a pickler that adds up the time inside reducers, in ``spent_ns``.
+
+    ``carried`` are the classes and functions that it writes by value, ``has_own_ways`` tells that
+    it took a reducer that pickle does not have. Beyond ``most_ns`` it raises `TooLongError`.
+    """
     above = getattr(base, "reducer_override", None)
-    now, by_type = time.perf_counter_ns, copyreg.dispatch_table
+    now, known_to_pickle = time.perf_counter_ns, copyreg.dispatch_table
+    # Of pickle itself the attribute is a slot for those of an instance.
+    by_type = known_to_pickle if base is pickle.Pickler else base.dispatch_table
 
     class Watching(base):  # type: ignore[misc]  # chosen at run time
         spent_ns = 0
+        most_ns = float("inf")
+        has_own_ways = False
+
+        def __init__(self, *args: Any, **options: Any) -> None:  # noqa: ANN401
+            super().__init__(*args, **options)
+            self.carried: list[object] = []
 
         def reducer_override(self, value: Any) -> Any:  # noqa: ANN401
+            if self.spent_ns > self.most_ns:
+                raise TooLongError
             start = now()
             try:
                 return self._reduced(value)
@@ -77,9 +102,50 @@ def watching(base: Any) -> Any:  # noqa: ANN401  (a class of picklers)
 
         def _reduced(self, value: Any) -> Any:  # noqa: ANN401
             known = above(self, value) if above is not None else NotImplemented
-            if known is not NotImplemented or isinstance(value, type | types.FunctionType):
+            if known is not NotImplemented:
+                self.carried.append(value)
                 return known
-            reduce = by_type.get(type(value))
-            return reduce(value) if reduce is not None else value.__reduce_ex__(PROTOCOL)
+            own = type(value)
+            if issubclass(own, type | types.FunctionType):
+                return NotImplemented
+            reduce = by_type.get(own)
+            if reduce is None:
+                return value.__reduce_ex__(PROTOCOL)
+            self.has_own_ways = self.has_own_ways or own not in known_to_pickle
+            return reduce(value)
 
     return Watching
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What one watched pass into nowhere found out.
+
+    ``size_bytes`` is the pickle without its large buffers, ``large_bytes`` those; ``carried`` are
+    the classes and functions that are written by value.
+    """
+
+    duration_ns: int
+    spent_ns: int
+    size_bytes: int
+    large_bytes: int
+    carried: Sequence[object]
+    has_own_ways: bool
+
+
+def look_at(value: object, base: Any) -> Look:  # noqa: ANN401  (a class of picklers)
+    """Pickle once into nowhere, watched; raises what the pickler raises."""
+    sizes: list[int] = []
+
+    def count(buffer: pickle.PickleBuffer) -> bool:
+        sizes.append(buffer.raw().nbytes)
+        return False
+
+    sink = Nowhere()
+    pickler = watching(base)(sink, protocol=PROTOCOL, buffer_callback=count)
+    start = time.perf_counter_ns()
+    pickler.dump(value)
+    duration_ns = time.perf_counter_ns() - start
+    has_own_ways = pickler.has_own_ways or bool(pickler.carried)
+    spent_ns, carried = pickler.spent_ns, pickler.carried
+    return Look(duration_ns, spent_ns, sink.size_bytes, sum(sizes), carried, has_own_ways)

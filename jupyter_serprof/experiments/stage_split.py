@@ -5,29 +5,27 @@ into nowhere, buffers handed over; into one block of memory that is known alread
 loads: buffers handed over; their copy into a known block; real loads. The collector of Python is
 paused; the passes take turns, and each is the median of its runs.
 
-Reducers of the user run once in each pass, as in any dumps. The value is not changed; buffers that
-are handed to loads are read-only. At the peak there are, as in a round trip, two more copies of the
-data: the pickle and the block or the result.
+Reducers of the user run once in each pass, as in any dumps; how often the value was pickled is
+told. What takes more than 2 s to pickle gets one pass of each kind, as far as the budget goes. The
+value is not changed; buffers that are handed to loads are read-only. At the peak there are, as in
+a round trip, two more copies of the data: the pickle and the block or the result.
 """
 
 from __future__ import annotations
 
 import pickle
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from io import BytesIO
 from typing import Any
 
 from jupyter_serprof.analysis import analyse
 from jupyter_serprof.analysis.limits import measure_limits
 from jupyter_serprof.analysis.stage_split import (
-    Half,
-    Level,
     Measured,
-    Timed,
     split_findings,
     split_summary,
     split_trace,
@@ -36,22 +34,31 @@ from jupyter_serprof.capture.collector import paused_collector
 from jupyter_serprof.capture.environment import describe_environment, producer
 from jupyter_serprof.capture.machine import available_bytes
 from jupyter_serprof.experiments.culprits import culprits_text, find_culprits, told
+from jupyter_serprof.experiments.split_halves import dumps_half, loads_half, missing_notes
+from jupyter_serprof.experiments.split_passes import WHOLE, Passes, are_short, timed
 from jupyter_serprof.experiments.split_picklers import (
     PROTOCOL,
     Block,
+    Look,
     Nowhere,
     hand_over,
+    look_at,
     watching,
 )
 from jupyter_serprof.model import Trace, UsageError
-from jupyter_serprof.model.units import format_bytes
+from jupyter_serprof.model.units import format_bytes, format_ns
 
 BUDGET_S = 10.0
-#: So many rounds are wanted within the budget, more while they are short.
-_WANTED, _MOST = 7, 101
-_PASS_S = 0.2
 #: A pickler without memo writes what is shared again: then the difference is not the memo.
 _MOST_GROWN = 2
+_GRACE_NS = 10_000_000
+#: Classes and functions that are written by value need the memo; they are not to be the most.
+_MOST_CARRIED = 0.1
+#: Of one run each, passes differ by what reducers do, unless these take less of the time; without
+#: memo reducers may also run again and again.
+_CHEAP_SHARE = 0.1
+#: The passes that come before the block, and itself.
+_UNTIL_BLOCK = 3
 #: The value itself is there already; the pickle and a block or a result come on top.
 _COPIES = 2.2
 
@@ -66,13 +73,15 @@ def split(value: object, *, name: str = "value", budget_s: float = BUDGET_S) -> 
     name
         What the document calls it.
     budget_s
-        Seconds for all passes; a pass that has begun is ended.
+        Seconds for all passes; a pass that has begun is ended, and the value is pickled twice and
+        unpickled once, however long that takes.
 
     Returns
     -------
     Trace
-        Two groups, first run and warm median. The parts add up to the time of real dumps and loads;
-        what no pass explains is the own time of ``pickle.dumps`` or ``pickle.loads``.
+        Two groups, first run and warm median; the first alone where there was no time for more.
+        The parts add up to the time of real dumps and loads; what no pass explains is the own time
+        of ``pickle.dumps`` or ``pickle.loads``.
 
     Raises
     ------
@@ -83,22 +92,38 @@ def split(value: object, *, name: str = "value", budget_s: float = BUDGET_S) -> 
 
 
 class Split:
-    """The passes over one value."""
+    """The passes over one value: `trace` is whatever was measured, also after an interrupt."""
 
-    def __init__(self, value: object, name: str, budget_s: float) -> None:
+    def __init__(self, value: object, name: str = "value", budget_s: float = BUDGET_S) -> None:
         self._value, self._name, self._budget_s = value, name, budget_s
-        self._kind = _pickler_kind(value, name)
-        self._notes: list[str] = []
+        self._started = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        self._start_s = time.monotonic()
+        self._kind: Any = pickle.Pickler
+        self._look: Look | None = None
+        self._dumped, self._loaded = Passes(), Passes()
+        self._sizes: list[int] = []
+        self._pickled = self._unpickled = 0
+        self._is_interrupted = False
 
     def run(self) -> Trace:
         """Make the passes and return the document."""
-        started = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-        with paused_collector():
-            measured = self._measured()
+        try:
+            with paused_collector():
+                self._measure()
+        except KeyboardInterrupt:
+            self._is_interrupted = True
+            raise
+        return self.trace
+
+    @property
+    def trace(self) -> Trace:
+        """The document of what was measured until now."""
+        measured = self._measured()
         base = Trace(
             name=self._name,
-            started=started,
+            started=self._started,
             wall_ns=0,
+            outcome="interrupted" if self._is_interrupted else "ok",
             producer=producer(),
             environment=describe_environment(),
         )
@@ -107,73 +132,166 @@ class Split:
         return replace(trace, summary=summary, findings=findings)
 
     def _measured(self) -> Measured:
-        # The very first dumps is the cold one; only a count into nowhere has been before it.
-        plain_bytes = self._counted(in_band=True)
-        _check_memory(self._name, plain_bytes)
-        dumps, data = self._dumps_half(plain_bytes)
-        loads, large = self._loads_half(data)
-        return Measured((dumps, loads), len(data), large, tuple(self._notes))
+        look = self._look
+        large = look.large_bytes if look else None
+        halves = [
+            half
+            for half in (
+                dumps_half(look, self._dumped) if look else None,
+                loads_half(self._loaded, large or 0),
+            )
+            if half is not None
+        ]
+        size = self._sizes[0] if self._sizes else None
+        notes = [*self._look_notes(), *missing_notes(self._dumped, self._loaded, halves)]
+        return Measured(
+            tuple(halves),
+            size,
+            large,
+            (*notes, *self._mutation_notes()),
+            pickled=self._pickled,
+            unpickled=self._unpickled,
+        )
 
-    def _counted(self, *, in_band: bool) -> int:
-        sink = Nowhere()
-        self._pickler(sink, in_band=in_band).dump(self._value)
-        return sink.size_bytes
+    def _look_notes(self) -> list[str]:
+        """Tell what the first, watched pass saw, where nothing else was measured."""
+        if self._look is None or self._dumped.cold is not None:
+            return []
+        took, spent = format_ns(self._look.duration_ns), format_ns(self._look.spent_ns)
+        return [f"a first pass into nowhere took {took}, {spent} of it in reducers"]
+
+    def _mutation_notes(self) -> list[str]:
+        sizes = self._sizes
+        if not sizes or max(sizes) == min(sizes):
+            return []
+        grown = f"{sizes[0]:,} B at first and {sizes[-1]:,} B at last"
+        told_so = f"{self._name} changes while it is pickled: its pickle had {grown}"
+        return [f"{told_so}; the passes did not all do the same work"]
+
+    def _measure(self) -> None:
+        self._kind, self._look = self._looked()
+        _check_memory(self._name, self._look.size_bytes + self._look.large_bytes)
+        data = self._measure_dumps(self._look)
+        if data is not None:
+            self._measure_loads(data, self._look.large_bytes)
+
+    def _looked(self) -> tuple[Any, Look]:
+        """Return the pickler that takes a value with all that it needs elsewhere.
+
+        Of a function or class of the notebook pickle writes only the name; cloudpickle writes it.
+        """
+        import cloudpickle
+
+        self._pickled += 1
+        try:
+            look = look_at(self._value, cloudpickle.Pickler)
+        except Exception as error:  # noqa: BLE001  (reducers raise anything)
+            self._pickled += 1
+            return pickle.Pickler, self._looked_by_name(error)
+        return cloudpickle.Pickler if look.has_own_ways else pickle.Pickler, look
+
+    def _looked_by_name(self, error: Exception) -> Look:
+        try:
+            return look_at(self._value, pickle.Pickler)
+        except Exception:  # noqa: BLE001  (that of cloudpickle says more)
+            culprits = find_culprits(self._value, self._name, takes_functions=True)
+            text = culprits_text(culprits)
+            said = told(error)
+            has_said = not text or said in text
+            raise UsageError(text or said if has_said else f"{text}. It said: {said}") from error
 
     def _pickler(self, sink: Any, *, in_band: bool = False) -> Any:  # noqa: ANN401
+        self._pickled += 1
         callback = None if in_band else hand_over
         return self._kind(sink, protocol=PROTOCOL, buffer_callback=callback)
 
     def _dumps(self) -> bytes:
+        self._pickled += 1
         if self._kind is pickle.Pickler:
-            return pickle.dumps(self._value, protocol=PROTOCOL)
-        import cloudpickle
+            data = pickle.dumps(self._value, protocol=PROTOCOL)
+        else:
+            import cloudpickle
 
-        return bytes(cloudpickle.dumps(self._value, protocol=PROTOCOL))
+            data = bytes(cloudpickle.dumps(self._value, protocol=PROTOCOL))
+        self._sizes.append(len(data))
+        return data
 
-    def _dumps_half(self, plain_bytes: int) -> tuple[Half, bytes]:
-        cold = _timed(self._dumps)
-        sink_bytes = self._counted(in_band=False)
-        spent: list[int] = []
-        block = Block(plain_bytes)
-        found = self._rounds(
-            {
-                "whole": self._dumps,
-                "reduce": lambda: self._watched(spent),
-                "forgetful": lambda: self._without_memo(sink_bytes),
-                "sink": lambda: self._pickler(Nowhere()).dump(self._value),
-                "block": lambda: self._into_block(block),
-            }
-        )
-        warm, sink = _middle(found["whole"]), _middle(found["sink"])
-        levels = (
-            Level("pickle.reduce", _reduce_ns(found["reduce"], spent, sink.duration_ns)),
-            Level("pickle.opcodes", (_middle_ns(found["forgetful"]) or sink.duration_ns)),
-            Level("pickle.memo", sink.duration_ns),
-            Level("pickle.copy", _middle_ns(found["block"])),
-            Level("pickle.allocate", warm.duration_ns),
-        )
-        self._say_what_is_missing(found)
-        return Half("pickle.dumps", cold, warm, levels, len(found["whole"])), self._dumps()
+    def _loads(self, data: bytes, buffers: Sequence[memoryview] = ()) -> object:
+        self._unpickled += 1
+        return pickle.loads(data, buffers=buffers)  # noqa: S301  (our own bytes)
 
-    def _say_what_is_missing(self, found: Mapping[str, Sequence[Timed]]) -> None:
-        if not found["reduce"]:
-            self._notes.append("reducers were not told apart: one minds being asked directly")
-        if not found["forgetful"]:
-            self._notes.append(
-                "the memo was not told apart from the opcodes: the value holds cycles, or much "
-                "that is shared"
-            )
+    def _left_s(self) -> float:
+        return self._budget_s - (time.monotonic() - self._start_s)
 
-    def _watched(self, spent: list[int]) -> None:
-        """Add up the time inside reducers."""
-        kind = watching(self._kind)
-        pickler = kind(Nowhere(), protocol=PROTOCOL, buffer_callback=hand_over)
-        pickler.dump(self._value)
-        spent.append(pickler.spent_ns)
+    def _measure_dumps(self, look: Look) -> bytes | None:
+        """Make the passes of dumps; return a pickle, None where the value gives no more."""
+        passes, expected_s = self._dumped, look.duration_ns / 1e9
+        kept: list[bytes] = []
+        try:
+            passes.cold = timed(lambda: kept.append(self._dumps()))
+        except Exception as error:
+            message = f"{self._name} was pickled once, not twice: {told(error)}"
+            raise UsageError(message) from error
+        left_s = self._left_s()
+        is_short = are_short(expected_s, left_s)
+        calls: dict[str, Callable[[], object]] = {
+            WHOLE: self._dumps,
+            "sink": lambda: self._pickler(Nowhere()).dump(self._value),
+        }
+        block = None
+        is_alike = is_short or _is_cheap(look)
+        if is_alike and left_s > _UNTIL_BLOCK * expected_s:
+            block = Block(len(kept.pop()))
+            calls["block"] = partial(self._into_block, block)
+        if self._can_forget(look, is_short=is_short):
+            calls["forgetful"] = partial(self._without_memo, look)
+        if is_short:
+            calls["reduce"] = partial(self._watched, passes)
+        passes.take_turns(calls, expected_s, left_s / 2 if is_short else left_s)
+        if kept:
+            return kept[0]
+        if block is not None and "block" in passes.runs and "block" not in passes.raised:
+            return block.written()
+        del block
+        try:
+            return self._dumps()
+        except Exception as error:  # noqa: BLE001  (reducers raise anything)
+            passes.raised.setdefault(WHOLE, told(error))
+        return None
 
-    def _without_memo(self, sink_bytes: int) -> None:
-        """Pickle without remembering anything; raises for what needs the memo."""
-        pickler = self._pickler(Nowhere(_MOST_GROWN * max(1_000, sink_bytes)))
+    def _watched(self, passes: Passes) -> None:
+        """Keep the time inside reducers."""
+        self._pickled += 1
+        passes.spent_ns.append(look_at(self._value, self._kind).spent_ns)
+
+    def _can_forget(self, look: Look, *, is_short: bool) -> bool:
+        """Tell whether a pickler without memo does the same work but for the memo."""
+        if not is_short and not _is_cheap(look):
+            return False
+        sink = Nowhere(_MOST_CARRIED * look.size_bytes)
+        try:
+            if look.carried:
+                kind = self._kind(sink, protocol=PROTOCOL, buffer_callback=hand_over)
+                for one in look.carried:
+                    kind.dump(one)
+            if is_short:
+                self._forget(look, watching(self._kind), look.spent_ns * _MOST_GROWN + _GRACE_NS)
+        except Exception:  # noqa: BLE001  (cycles, what is shared, reducers that mind)
+            return False
+        return True
+
+    def _without_memo(self, look: Look) -> None:
+        self._forget(look, self._kind)
+
+    def _forget(self, look: Look, kind: Any, most_ns: int | None = None) -> None:  # noqa: ANN401
+        """Pickle without remembering more than code; raises for what needs the memo."""
+        self._pickled += 1
+        sink = Nowhere(_MOST_GROWN * max(1_000, look.size_bytes))
+        pickler = kind(sink, protocol=PROTOCOL, buffer_callback=hand_over)
+        if most_ns is not None:
+            pickler.most_ns = most_ns
+        for one in look.carried:
+            pickler.dump(one)
         pickler.fast = True
         pickler.dump(self._value)
 
@@ -181,115 +299,44 @@ class Split:
         block.rewind()
         self._pickler(block, in_band=True).dump(self._value)
 
-    def _loads_half(self, data: bytes) -> tuple[Half, int]:
-        cold = _timed(lambda: pickle.loads(data))  # noqa: S301  (our own bytes)
-        frames, buffers = self._handed_over()
-        block = memoryview(bytearray(max((buffer.nbytes for buffer in buffers), default=0)))
-        found = self._rounds(
-            {
-                "whole": lambda: pickle.loads(data),  # noqa: S301  (our own bytes)
-                "objects": lambda: pickle.loads(frames, buffers=buffers),  # noqa: S301
-                "copy": lambda: _copy_each(buffers, block),
-            }
-        )
-        warm = _middle(found["whole"])
-        if not found["objects"]:
-            self._notes.append("loads was not split: it writes into the buffers that it is given")
-        large = sum(buffer.nbytes for buffer in buffers)
-        levels = _loads_levels(warm, found) if large else [_all_objects(warm)]
-        return Half("pickle.loads", cold, warm, tuple(levels), len(found["whole"])), large
+    def _measure_loads(self, data: bytes, large_bytes: int) -> None:
+        passes = self._loaded
+        try:
+            passes.cold = timed(lambda: self._loads(data))
+        except Exception as error:  # noqa: BLE001  (a __setstate__ raises anything)
+            passes.raised[WHOLE] = told(error)
+            return
+        calls: dict[str, Callable[[], object]] = {WHOLE: lambda: self._loads(data)}
+        expected_s, left_s = passes.cold.duration_ns / 1e9, self._left_s()
+        dumps_s = (self._dumped.middle_ns("sink") or 0) / 1e9
+        if large_bytes and left_s > dumps_s + expected_s:
+            try:
+                frames, buffers = self._handed_over()
+            except Exception as error:  # noqa: BLE001  (reducers raise anything)
+                passes.raised["buffers"] = told(error)
+            else:
+                block = memoryview(bytearray(max((one.nbytes for one in buffers), default=0)))
+                calls["objects"] = lambda: self._loads(frames, buffers)
+                calls["copy"] = lambda: _copy_each(buffers, block)
+        passes.take_turns(calls, expected_s, min(left_s, self._budget_s / 2))
 
     def _handed_over(self) -> tuple[bytes, list[memoryview]]:
         """Return the pickle without its buffers, and the buffers: read-only, not copied."""
+        self._pickled += 1
         frames, found = BytesIO(), list[pickle.PickleBuffer]()
         pickler = self._kind(frames, protocol=PROTOCOL, buffer_callback=found.append)
         pickler.dump(self._value)
         return frames.getvalue(), [buffer.raw().toreadonly() for buffer in found]
 
-    def _rounds(self, passes: Mapping[str, Callable[[], object]]) -> dict[str, list[Timed]]:
-        """Run all passes in turns: what drifts, drifts for all. One that raises is left out."""
-        runs: dict[str, list[Timed]] = {name: [] for name in passes}
-        left = {name: call for name, call in passes.items() if name == "whole" or _works(call)}
-        start = time.monotonic()
-        for number in range(_MOST):
-            for name, call in left.items():
-                runs[name].append(_timed(call))
-            spent_s = time.monotonic() - start
-            wanted_s = self._budget_s / 2 if number + 1 < _WANTED else _PASS_S
-            if spent_s > min(wanted_s, self._budget_s / 2):
-                break
-        return runs
 
-
-def _works(call: Callable[[], object]) -> bool:
-    """Run a pass once, not counted: it warms what is to be warm, or it is left out."""
-    try:
-        call()
-    except Exception:  # noqa: BLE001  (cycles, what is shared, reducers that mind)
-        return False
-    return True
-
-
-def _middle(runs: Sequence[Timed]) -> Timed:
-    """Return the (lower) median run, one that happened."""
-    ordered = sorted(runs, key=lambda run: run.duration_ns)
-    return ordered[(len(ordered) - 1) // 2]
-
-
-def _middle_ns(runs: Sequence[Timed]) -> int | None:
-    return _middle(runs).duration_ns if runs else None
-
-
-def _reduce_ns(watched: Sequence[Timed], spent: Sequence[int], sink_ns: int) -> int | None:
-    """Return the time inside reducers; what watching costs is taken off."""
-    whole_ns = _middle_ns(watched)
-    if whole_ns is None:
-        return None
-    overhead_ns = max(0, whole_ns - sink_ns)
-    return max(0, sorted(spent)[len(spent) // 2] - overhead_ns)
-
-
-def _loads_levels(warm: Timed, found: Mapping[str, Sequence[Timed]]) -> list[Level]:
-    objects_ns = _middle_ns(found["objects"])
-    if objects_ns is None:
-        return []
-    copy_ns = _middle_ns(found["copy"]) or 0
-    return [
-        Level("unpickle.objects", objects_ns),
-        Level("unpickle.copy", objects_ns + copy_ns),
-        Level("unpickle.allocate", warm.duration_ns),
-    ]
-
-
-def _all_objects(warm: Timed) -> Level:
-    """Return that all of it is objects: without large buffers loads does nothing else."""
-    return Level("unpickle.objects", warm.duration_ns)
+def _is_cheap(look: Look) -> bool:
+    return look.spent_ns <= _CHEAP_SHARE * look.duration_ns
 
 
 def _copy_each(buffers: Sequence[memoryview], block: memoryview) -> None:
     """Copy the buffers, each into the same known block."""
     for buffer in buffers:
         block[: buffer.nbytes] = buffer
-
-
-def _timed(call: Callable[[], object]) -> Timed:
-    """Run it once; what it returns is dropped outside of the timing."""
-    faults = _faults()
-    start = time.perf_counter_ns()
-    result = call()
-    duration_ns = time.perf_counter_ns() - start
-    after = _faults()
-    del result
-    return Timed(duration_ns, None if faults is None or after is None else after - faults)
-
-
-def _faults() -> int | None:
-    """Return the pages that this thread has touched for the first time; None where unknown."""
-    with suppress(ImportError, AttributeError):
-        import resource
-
-        return resource.getrusage(resource.RUSAGE_THREAD).ru_minflt
-    return None
 
 
 def _check_memory(name: str, plain_bytes: int) -> None:
@@ -300,33 +347,3 @@ def _check_memory(name: str, plain_bytes: int) -> None:
             f"{format_bytes(free)} are free. Split a part of it, e.g. {name}[:1000]"
         )
         raise UsageError(message)
-
-
-def _pickler_kind(value: object, name: str) -> Any:  # noqa: ANN401  (a class of picklers)
-    """Return the pickler that takes a value with all that it needs elsewhere.
-
-    Of a function or class of the notebook pickle writes only the name; cloudpickle writes it.
-    """
-    import cloudpickle
-
-    named = _size_by(pickle.Pickler, value)
-    try:
-        carried = _size_by(cloudpickle.Pickler, value, raises=True)
-    except Exception as error:
-        if named is not None:
-            return pickle.Pickler
-        culprits = find_culprits(value, name, takes_functions=True)
-        raise UsageError(culprits_text(culprits) or told(error)) from error
-    return pickle.Pickler if named == carried else cloudpickle.Pickler
-
-
-def _size_by(kind: Any, value: object, *, raises: bool = False) -> int | None:  # noqa: ANN401
-    """Return the in-band bytes that a pickler writes; None where it cannot."""
-    sink = Nowhere()
-    try:
-        kind(sink, protocol=PROTOCOL, buffer_callback=hand_over).dump(value)
-    except Exception:
-        if raises:
-            raise
-        return None
-    return sink.size_bytes

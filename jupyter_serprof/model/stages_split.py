@@ -19,8 +19,16 @@ SPLIT_OF_DUMPS = (
         "Write opcodes",
         12,
         "pickle",
-        note="visiting every object and writing its opcodes; with the memo where that could not be "
-        "told apart",
+        note="visiting every object and writing its opcodes",
+        parent="pickle.dumps",
+    ),
+    Stage(
+        "pickle.opcodes-memo",
+        "Opcodes and memo",
+        12,
+        "pickle",
+        note="visiting every object, writing its opcodes and remembering it, where a pickler "
+        "without memo does other work, so that the two were not told apart",
         parent="pickle.dumps",
     ),
     Stage(
