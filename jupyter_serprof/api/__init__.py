@@ -33,7 +33,7 @@ from jupyter_serprof.experiments.graphstages import GraphStages, explained, stag
 from jupyter_serprof.experiments.recording import Recording
 from jupyter_serprof.experiments.repeat import Repeats
 from jupyter_serprof.experiments.roundtrip import RoundTrip
-from jupyter_serprof.experiments.stage_split import split
+from jupyter_serprof.experiments.stage_split import Split, split
 from jupyter_serprof.experiments.sweep import SizeSweep, SweepProgress
 from jupyter_serprof.experiments.sweep_memory import MemoryGuard
 from jupyter_serprof.experiments.sweep_plan import log_spaced
@@ -50,6 +50,7 @@ __all__ = [
     "Repeats",
     "RoundTrip",
     "SizeSweep",
+    "Split",
     "SweepProgress",
     "Tryout",
     "blame",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from jupyter_serprof.magics.code import Code
 from jupyter_serprof.magics.options import Options
-from jupyter_serprof.magics.show import finish
+from jupyter_serprof.magics.show import finish, finish_failed
 from jupyter_serprof.model import UsageError
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def run_split(shell: InteractiveShell, options: Options, code: Code) -> None:
-    """Split the dumps and loads of the value of an expression."""
+    """Split the dumps and loads of the value of an expression; after Ctrl-C show what there is."""
     from jupyter_serprof import api
 
     __tracebackhide__ = True
@@ -25,4 +25,10 @@ def run_split(shell: InteractiveShell, options: Options, code: Code) -> None:
         )
         raise UsageError(message)
     name = options.name if options.name is not None else options.code
-    finish(shell, options, api.split(code.call(), name=name))
+    split = api.Split(code.call(), name)
+    try:
+        document = split.run()
+    except KeyboardInterrupt:
+        finish_failed(shell, options, split.trace)
+        raise
+    finish(shell, options, document)
