@@ -233,7 +233,8 @@ class Tryout:
         if self._is_in_time():  # the search pickles its parts again
             culprits = find_culprits(self._value, self._name, takes_functions=by_value)
             text = culprits_text(culprits) or text
-        return f"{text}. {told(error)}" if error is not None else text
+        said = "" if error is None else told(error)
+        return text if not said or said in text else f"{text}. {said}"
 
     def _way(self, **changed: Any) -> PickleWay:  # noqa: ANN401  (fields of a way)
         by_value = self._now in _BY_VALUE
