@@ -101,18 +101,30 @@ describe("the chart of a sweep", () => {
   });
 
   it("leaves the names of the lines to the legend where there is no room", () => {
-    const points = SIZES.map((size_bytes) => {
-      const times = { median_ns: 5, low_ns: 4, high_ns: 6, count: 7 };
-      return { size_bytes, ...times };
-    });
-    const line = { title: "Ray", family: "store", marker: "circle", points } as const;
-    const more = { axis: "size", band: null, sizeText: String, label: "" };
-    const lines = [{ ...line, fits: [], wire: [] }];
-    const chart: Chart = { lines, crossovers: [], selected_bytes: 1_000, ...more };
+    const chart = chartNamed("Ray");
     expect(chartOf(chart, 700).querySelectorAll(".jsp-series-label")).toHaveLength(1);
     const narrow = chartOf(chart, 200);
     expect(narrow.querySelectorAll(".jsp-series-label")).toHaveLength(0);
     const wide = chartOf(chart, 700).querySelectorAll(".jsp-tick-text").length;
     expect(narrow.querySelectorAll(".jsp-tick-text").length).toBeLessThan(wide);
   });
+
+  it("writes a long name in two lines, and names both axes", () => {
+    const names = (title: string): string[] =>
+      [...chartOf(chartNamed(title), 700).querySelectorAll(".jsp-series-label")].map(
+        (label) => label.firstChild?.textContent ?? "",
+      );
+    expect(names("pickle 5, in-band")).toEqual(["pickle 5, in-band"]);
+    expect(names("pickle 5, out-of-band")).toEqual(["pickle 5,", "out-of-band"]);
+    expect(names("aVeryLongNameWithoutAnySpace")).toEqual(["aVeryLongNameWith…"]);
+    expect(chartOf(chartNamed("Ray"), 700).textContent).toContain("median time");
+  });
 });
+
+function chartNamed(title: string): Chart {
+  const times = { median_ns: 5, low_ns: 4, high_ns: 6, count: 7 };
+  const points = SIZES.map((size_bytes) => ({ size_bytes, ...times }));
+  const line = { title, family: "store", marker: "circle", points, fits: [], wire: [] } as const;
+  const more = { axis: "size", band: null, sizeText: String, label: "" };
+  return { lines: [line], crossovers: [], selected_bytes: 1_000, ...more };
+}

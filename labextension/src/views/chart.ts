@@ -37,8 +37,8 @@ export interface Chart {
   sizeText(bytes: number): string;
 }
 
-const MARGIN = { left: 62, top: 14, bottom: 46 };
-const HEIGHT = 396;
+const MARGIN = { left: 62, top: 30, bottom: 46 };
+const HEIGHT = 412;
 const BOTTOM = HEIGHT - MARGIN.bottom;
 /** Room for the names of the lines; narrow charts leave them to the legend, px. */
 const NAMES_PX = 152;
@@ -88,6 +88,7 @@ export function chartOf(chart: Chart, width: number): SVGElement {
     ...bandOf(frame, chart.band),
     ...gridOf(frame),
     ...axisTitle(frame, chart.axis),
+    words("median time", { class: "jsp-tick-text", x: MARGIN.left, y: MARGIN.top - 14 }),
     upright("jsp-selected-size", frame.x(chart.selected_bytes)),
     ...breakOf(frame, chart),
   );
@@ -339,19 +340,35 @@ function labelsOf(frame: Frame, lines: readonly Line[]): SVGElement[] {
   let free = MARGIN.top;
   const places = ends.map((end) => {
     const y = Math.max(end.y, free);
-    free = y + LABEL_GAP * (1 + end.texts.length);
+    free = y + LABEL_GAP * (linesOf(end.line.title).length + end.texts.length);
     return { ...end, y };
   });
   const over = Math.max(0, free - LABEL_GAP - BOTTOM);
   return places.flatMap(({ line, texts, y }) => {
     const x = frame.right + 10;
     const { title } = line;
-    const text = title.length > LONGEST_NAME ? `${title.slice(0, LONGEST_NAME - 1)}…` : title;
-    const label = words(text, { class: "jsp-series-label", x, y: y - over + 4 });
-    label.append(words(title, {}, "title"));
-    const notes = texts.map((each, at) =>
-      words(each, { class: "jsp-series-note", x, y: y - over + 4 + LABEL_GAP * (at + 1) }),
+    const names = linesOf(title);
+    const at = (row: number): object => ({ x, y: y - over + 4 + LABEL_GAP * row });
+    const labels = names.map((name, row) => {
+      const label = words(name, { class: "jsp-series-label", ...at(row) });
+      label.append(words(title, {}, "title"));
+      return label;
+    });
+    const notes = texts.map((each, row) =>
+      words(each, { class: "jsp-series-note", ...at(names.length + row) }),
     );
-    return [label, ...notes];
+    return [...labels, ...notes];
   });
+}
+
+/** A long name in two lines; only what is too long for both is cut. */
+function linesOf(title: string): string[] {
+  const space = title.lastIndexOf(" ", LONGEST_NAME);
+  const lines =
+    title.length > LONGEST_NAME && space > 0
+      ? [title.slice(0, space), title.slice(space + 1)]
+      : [title];
+  return lines.map((each) =>
+    each.length > LONGEST_NAME ? `${each.slice(0, LONGEST_NAME - 1)}…` : each,
+  );
 }
