@@ -40,6 +40,7 @@ class Choice:
         self._scale: Scale | None = None
         self.source, self.refresh = _source(words)
         self.ways: dict[str, Any] = {}
+        self._unusable: set[str] = set()
         self.ways_box, self.reasons = _ways()
         self.sizes, self.count, self.words = _sizes(words)
         self.ends, self.limit = _ends()
@@ -67,7 +68,7 @@ class Choice:
 
     @property
     def _chosen(self) -> tuple[str, ...]:
-        return tuple(key for key, box in self.ways.items() if box.value and not box.disabled)
+        return tuple(key for key, box in self.ways.items() if box.value and key not in self._unusable)
 
     def look_again(self) -> None:
         """Ask anew what there is; what was chosen stays chosen if it is still there."""
@@ -83,6 +84,8 @@ class Choice:
 
     def lock(self, *, is_locked: bool) -> None:
         """Let nothing be chosen while something runs."""
+        for key, box in self.ways.items():
+            box.disabled = is_locked or key in self._unusable
         for control in (self.source, self.refresh, self.sizes, self.count, self.ends, self.limit):
             if control.disabled != is_locked:
                 control.disabled = is_locked
@@ -125,6 +128,7 @@ class Choice:
         before = {key: box.value for key, box in self.ways.items()}
         self.ways = {}
         offered = list(self._offer.ways())
+        self._unusable = {way.key for way in offered if way.reason}
         for way in offered:
             self.ways[way.key] = Checkbox(
                 value=not way.reason and before.get(way.key, way.is_chosen),

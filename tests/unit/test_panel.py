@@ -412,9 +412,11 @@ def test_the_buttons_follow_the_state() -> None:
     # then
     assert opened.usable == {"stop"}
     assert panel.choice.source.disabled
+    assert all(box.disabled for box in panel.choice.ways.values())
     panel.buttons["stop"].click()
     opened.turns.turn()
     assert opened.usable == {"sweep", "resume", "close"}
+    assert not panel.choice.ways["pickle"].disabled
     assert panel.status.value == "Stopped; what was measured stays. 1 point, 2 left"
     panel.buttons["resume"].click()
     opened.turns.turn()
