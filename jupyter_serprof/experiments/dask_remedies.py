@@ -20,6 +20,12 @@ from uuid import uuid4
 from jupyter_serprof.analysis.limits import measure_limits
 from jupyter_serprof.analysis.remedies import Trial
 from jupyter_serprof.experiments.culprits import told
+from jupyter_serprof.experiments.dask_captured import (
+    Captured,
+    captured_findings,
+    captured_in,
+    captured_text,
+)
 from jupyter_serprof.experiments.dask_chunk_remedies import (
     GATHERED_BYTES,
     ChunkTrials,
@@ -100,15 +106,23 @@ class DaskTryout:
         self._embedded_bytes: int | None = None
         self._keys: list[Any] = []
         self._cuts = Cuts()
+        self._captured: list[Captured] = []
+        self._ended = ""
 
     def run(self, tell: object = None) -> Sweep:  # noqa: ARG002  (as every experiment)
         """Try what applies and return the document."""
         __tracebackhide__ = True
-        self._cuts = cuts_of(self._collection, self._client, self._name)
-        deadline = time.monotonic() + self._budget_s
-        share = _EMBEDDED_SHARE if self._cuts.found else 1.0
-        self._try_embedded(time.monotonic() + share * self._budget_s)
-        self._try_cuts(deadline)
+        try:
+            self._cuts = cuts_of(self._collection, self._client, self._name)
+            deadline = time.monotonic() + self._budget_s
+            share = _EMBEDDED_SHARE if self._cuts.found else 1.0
+            self._try_embedded(time.monotonic() + share * self._budget_s)
+            self._try_cuts(deadline)
+        except KeyboardInterrupt:
+            count = len(self._tried)
+            begun = f"{format_count(count)} remed{'y' if count == 1 else 'ies'} begun"
+            self._ended = f"Interrupted: {begun if count else 'nothing was tried yet'}."
+            raise
         return self.sweep
 
     def _try_embedded(self, deadline: float) -> None:
@@ -117,6 +131,10 @@ class DaskTryout:
         graph = materialized(self._collection)
         self._keys = _flat(self._collection.__dask_keys__())
         large = large_values(graph)
+        self._captured = captured_in(graph, LARGE_BYTES)
+        if not large and self._captured:
+            self._notes.append(captured_text(self._captured, self._name))
+            return
         if not large:
             self._notes.append(
                 f"no object of {format_bytes(LARGE_BYTES)} or more is embedded in the tasks of "
@@ -146,14 +164,20 @@ class DaskTryout:
     @property
     def sweep(self) -> Sweep:
         """The document of what was tried so far."""
+        hint = self._cuts.hint(self._name)
+        said = ""
+        if self._captured and not self._tried and not self._ended:
+            said = f"{self._name}: nothing was tried: {self._captured[0]}."
         return document_of(
             self._name,
             self._started.replace("+00:00", "Z"),
             self._tried,
             plain_bytes=self._embedded_bytes,
-            hints=[hint] if (hint := self._cuts.hint(self._name)) else (),
+            hints=[*captured_findings(self._captured, self._name), *([hint] if hint else [])],
             notes=self._notes,
             limits=measure_limits(),
+            said=said,
+            ended=self._ended,
         )
 
     def _try(self, key: str, graph: Mapping[Any, Any], change: Any, deadline: float) -> None:  # noqa: ANN401

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 pytest.importorskip("distributed")
 dask = pytest.importorskip("dask")
+bags = pytest.importorskip("dask.bag")
 
 
 def use(array: np.ndarray[tuple[int], np.dtype[np.float64]], at: int) -> float:
@@ -47,6 +48,24 @@ def keys_on(client: Client) -> set[str]:
 def tried(sweep: Sweep) -> list[Variant]:
     """Return what was tried."""
     return [variant for variant in sweep.variants if variant.facts.get("tried")]
+
+
+def test_an_array_inside_a_function_is_told_and_not_tried(dask_client: Client) -> None:
+    """Nothing embedded is not the answer: it travels with the code, and its name is said."""
+    # given
+    table = np.ones(250_000)
+    bag = bags.from_sequence(range(4), npartitions=2).map(lambda at: at + len(table))
+
+    # when
+    sweep = DaskTryout(bag, name="y", budget_s=1).run()
+
+    # then
+    assert dask_client.status == "running"
+    assert tried(sweep) == []
+    assert sweep.summary
+    assert "table (2.00 MB) sits inside the function <lambda>" in sweep.summary.headline
+    assert [f.evidence["name"] for f in sweep.findings] == ["table"]
+    assert not any("there is nothing" in note for note in sweep.quality.notes)
 
 
 def test_an_embedded_array_is_tried_as_a_key_and_scattered(dask_client: Client) -> None:
