@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
+from jupyter_serprof.analysis.fastest import Stretch, stretches_of
 from jupyter_serprof.model import Summary, Sweep, Variant
 from jupyter_serprof.model.trace import Details
 from jupyter_serprof.model.units import format_bytes, format_fixed, format_ns, format_rate
 
 _ALIASES = "aliases the original"
-#: Who is faster by less than this stays behind the one that was best at the size before.
-_FASTER = 1.1
 _MOST_STRETCHES = 3
 _GROWTH = {
     "constant": "flat",
@@ -20,8 +20,7 @@ _GROWTH = {
     "sublinear": "slower than size",
 }
 Medians = Mapping[str, Mapping[int, float]]
-#: A variant and the first and the last size at which it is the best.
-Stretch = tuple[str, int, int]
+_MOST_PEERS = 3
 
 
 def summarize_growth(sweep: Sweep) -> Summary:
@@ -46,27 +45,13 @@ def medians_of(sweep: Sweep) -> Medians:
 
 
 def best_stretches(sweep: Sweep) -> list[Stretch]:
-    """Return which variant is fastest from which size to which; results that alias do not count."""
-    medians = medians_of(sweep)
-    moving = [v.key for v in sweep.variants if v.state == "ok" and _ALIASES not in v.result]
-    sizes = sorted({size for key in moving for size in medians.get(key, {})})
-    ranked = [
-        {key: medians[key][size] for key in moving if size in medians.get(key, {})}
-        for size in sizes
-    ]
-    stretches: list[Stretch] = []
-    best = ""
-    for at, size in enumerate(sizes):
-        # One size alone is no stretch: it takes two in a row, or the end, to change sides.
-        if all(_is_beaten(best, times) for times in ranked[at : at + 2]):
-            best = min(ranked[at], key=lambda key: ranked[at][key])
-        start = stretches.pop()[1] if stretches and stretches[-1][0] == best else size
-        stretches.append((best, start, size))
-    return stretches
+    """Return who is fastest from which size to which; results that alias do not count."""
+    has_warm = any(not point.cold for point in sweep.points if point.size_bytes is not None)
+    return stretches_of(sweep.points, _moving(sweep), cold=not has_warm)
 
 
-def _is_beaten(best: str, times: Mapping[str, float]) -> bool:
-    return best not in times or times[best] >= _FASTER * min(times.values())
+def _moving(sweep: Sweep) -> list[str]:
+    return [v.key for v in sweep.variants if v.state == "ok" and _ALIASES not in v.result]
 
 
 def _headline(sweep: Sweep) -> str:
@@ -103,19 +88,47 @@ def _number(ratio: float) -> str:
 
 
 def _best_text(sweep: Sweep, stretches: Sequence[Stretch]) -> str:
+    measured = {point.variant for point in sweep.points}
+    aliasing = [v.title for v in sweep.variants if _ALIASES in v.result and {v.key} <= measured]
+    said = _stretches_text(sweep, stretches)
+    if not aliasing:
+        return said
+    hand = "hands" if len(aliasing) == 1 else "hand"
+    without = f"{_listed(aliasing)} {hand} over the buffers without a copy"
+    return f"of those that move the bytes, {said}; {without}"
+
+
+def _stretches_text(sweep: Sweep, stretches: Sequence[Stretch]) -> str:
     titles = {variant.key: variant.title for variant in sweep.variants}
-    if len(stretches) == 1:
-        return f"{titles[stretches[0][0]]} is the fastest at every size"
-    if len(stretches) > _MOST_STRETCHES:
-        first, last = stretches[0], stretches[-1]
-        return (
-            f"{titles[first[0]]} is the fastest up to {format_bytes(first[2])}, "
-            f"{titles[last[0]]} from {format_bytes(last[1])} on; in between it changes"
-        )
-    key, _, until = stretches[0]
-    parts = [f"{titles[key]} is the fastest up to {format_bytes(until)}"]
-    parts += [f"{titles[key]} from {format_bytes(start)} on" for key, start, _ in stretches[1:]]
-    return ", ".join(parts)
+    first, last = stretches[0], stretches[-1]
+    once = ", by one run at each" if any(not each.is_noise_known for each in stretches) else ""
+    if first is last:
+        if first.peers:
+            return _claim(first, titles)
+        share = "at every size" if first.is_clear else "at most sizes"
+        return f"{_claim(first, titles)} {share}{once}"
+    parts = [f"{_claim(first, titles)} up to {format_bytes(first.to_bytes)}"]
+    shown = stretches[1:] if len(stretches) <= _MOST_STRETCHES else [last]
+    for before, each in pairwise([first, *shown]):
+        is_same_claim = not before.peers and not each.peers
+        claim = titles[each.key] if is_same_claim else _claim(each, titles)
+        parts.append(f"{claim} from {format_bytes(each.from_bytes)} on")
+    between = "" if len(stretches) <= _MOST_STRETCHES else "; in between it changes"
+    return ", ".join(parts) + between + once
+
+
+def _claim(stretch: Stretch, titles: Mapping[str, str]) -> str:
+    if not stretch.peers:
+        return f"{titles[stretch.key]} is the fastest"
+    together = _listed([titles[key] for key in (stretch.key, *stretch.peers)])
+    return f"{together} cannot be told apart{'' if stretch.is_unsure else ' at most sizes'}"
+
+
+def _listed(titles: Sequence[str]) -> str:
+    shown = list(titles[:_MOST_PEERS])
+    if len(titles) > len(shown):
+        shown.append(f"{len(titles) - len(shown)} more")
+    return " and ".join(filter(None, [", ".join(shown[:-1]), shown[-1]]))
 
 
 def _facts(sweep: Sweep) -> list[str]:

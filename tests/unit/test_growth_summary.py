@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from jupyter_serprof.analysis.crossovers import crossovers_of
 from jupyter_serprof.analysis.growth_summary import best_stretches, growth_text, summarize_growth
 from jupyter_serprof.model import Point, Sweep, Variant
 
@@ -16,21 +17,31 @@ ALIAS = "zero-copy, aliases the original"
 Times = dict[str, tuple[float | None, ...]]
 
 
-def a_sweep(times: Times, results: dict[str, str] | None = None, **options: object) -> Sweep:
-    """Return a sweep with one cold run, ten times as slow, and two warm ones of each."""
+def a_sweep(
+    times: Times,
+    results: dict[str, str] | None = None,
+    *,
+    noise: float = 0.0,
+    runs: int = 2,
+    **options: object,
+) -> Sweep:
+    """Return a sweep with one cold run, ten times as slow, and some warm ones of each.
+
+    ``noise`` is by how much, as a share, each second warm run is longer and each other one shorter.
+    """
     points = tuple(
         Point(
             key,
             size,
             run,
             cold=run == 0,
-            wall_ns=round(ms * MS * (10 if run == 0 else 1)),
+            wall_ns=round(ms * MS * (10 if run == 0 else 1 - noise * (-1) ** run)),
             moved_bytes=size,
             stages={},
         )
         for key, row in times.items()
         for size, ms in zip(SIZES, row, strict=False)
-        for run in range(3)
+        for run in range(1 + runs)
         if ms is not None
     )
     variants = tuple(
@@ -68,7 +79,55 @@ def test_each_stretch_has_its_fastest_with_its_sizes() -> None:
 )
 def test_one_size_within_the_noise_is_no_stretch(times: Times, stretches: list[str]) -> None:
     """Nobody is sent to another transport and back by one odd size."""
-    assert [key for key, _, _ in best_stretches(a_sweep(times))] == stretches
+    assert [each.key for each in best_stretches(a_sweep(times, noise=0.05))] == stretches
+
+
+@pytest.mark.parametrize(
+    ("noise", "runs", "said"),
+    [
+        (0.3, 4, "Pickle and Cloud cannot be told apart."),
+        (0.0, 1, "Pickle and Cloud cannot be told apart."),
+        (0.01, 4, "Pickle is the fastest up to 10.0 kB, Cloud from 100 kB on."),
+    ],
+)
+def test_the_headline_names_no_winner_that_the_crossovers_deny(
+    noise: float, runs: int, said: str
+) -> None:
+    """Within the noise, or with a single run where the order turns round: both are named."""
+    # given
+    times: Times = {
+        "pickle": (1, 2, 30, 300),
+        "cloud": (1.2, 2.4, 25, 250),
+        "ray": (9, 90, 99, 999),
+    }
+    sweep = a_sweep(times, noise=noise, runs=runs)
+    titles = {variant.key: variant.title for variant in sweep.variants}
+
+    # when
+    headline = summarize_growth(sweep).headline
+    crossings = [each for each in crossovers_of(sweep.points, titles) if not each["cold"]]
+
+    # then
+    assert headline.endswith(said)
+    assert [each["from_bytes"] is None for each in crossings] == ["told apart" in said]
+
+
+def test_who_is_ahead_within_the_noise_does_not_win() -> None:
+    """The medians never change places, so that no crossover tells; the noise does."""
+    # when
+    close = summarize_growth(a_sweep({"a": (1, 1, 1, 1), "b": (1.1,) * 4}, noise=0.2)).headline
+    once = summarize_growth(a_sweep({"a": (1, 1, 1, 1), "b": (2,) * 4}, runs=1)).headline
+    late = summarize_growth(
+        a_sweep({"a": (1, 1, 1, 9), "b": (1, 1, 1, 1), "c": (1, 1, 1, 1)}, noise=0.1)
+    ).headline
+
+    # then
+    assert close.endswith(": A and B cannot be told apart.")
+    assert once.endswith(": A is the fastest at every size, by one run at each.")
+    assert late.endswith(
+        ": A, B and C cannot be told apart up to 100 kB, B and C cannot be told apart "
+        "from 1.00 MB on."
+    )
 
 
 def test_a_result_that_aliases_wins_nothing() -> None:
@@ -81,7 +140,10 @@ def test_a_result_that_aliases_wins_nothing() -> None:
     only = headline({"oob": (0.1,) * 4}, {"oob": ALIAS})
 
     # then
-    assert summary.headline.endswith("Pickle is the fastest at every size.")
+    assert summary.headline == (
+        "a (1.00 kB to 1.00 MB): of those that move the bytes, Pickle is the fastest at every "
+        "size; Oob hands over the buffers without a copy."
+    )
     assert "Oob: moves nothing, the result is the same memory" in summary.facts
     assert not any("/s" in fact for fact in summary.facts)
     assert "hands the same memory back" in only
