@@ -22,7 +22,7 @@ from jupyter_serprof.experiments.remedies_document import Tried, document_of
 from jupyter_serprof.experiments.remedies_hints import hints_of
 from jupyter_serprof.experiments.remedies_ray import RayWay, is_running, reference_text
 from jupyter_serprof.experiments.remedies_trial import Candidate, Send, run_trial
-from jupyter_serprof.experiments.remedies_values import forms_of
+from jupyter_serprof.experiments.remedies_values import REMARK, forms_of
 from jupyter_serprof.experiments.remedies_ways import Block, PickleWay, codecs, private_pickler
 from jupyter_serprof.experiments.split_picklers import Nowhere
 from jupyter_serprof.model import Finding, Sweep, UsageError
@@ -40,6 +40,7 @@ PUTS = 5
 MOST_PUTS = 10
 #: A budget for fewer pickles tells nothing: two trips to begin with, and a pair.
 _LEAST_PASSES = 5
+_LONG_PASS_S = 0.5
 _BY_VALUE = ("cloudpickle", "cloudpickle-out-of-band")
 _RAY = "ray.put + ray.get"
 _NOW = {
@@ -135,7 +136,7 @@ class Tryout:
             for at, candidate in enumerate(candidates):
                 progress.update(lambda: self.sweep)
                 left_s = deadline - time.monotonic()
-                if at and left_s < _LEAST_PASSES * self._pass_s:
+                if at and not self._is_in_time(left_s):
                     self._notes.append(self._too_slow(count - at))
                     break
                 self._try(candidate, time.monotonic() + max(0.0, left_s / (count - at)))
@@ -169,12 +170,12 @@ class Tryout:
         if self._now is None:
             self._now = "cloudpickle" if _needs_value(self._value) else "pickle"
         error = self._pass()
-        if error is not None and is_free and self._is_in_time():
+        if error is not None and is_free and self._is_in_time(self._budget_s):
             self._now = "cloudpickle"
             error = self._pass()
         if error is not None or self._plain_bytes is None:
             raise UsageError(self._why(error))
-        if not self._is_in_time():
+        if not self._is_in_time(self._budget_s):
             self._said = f"{self._name}: nothing was tried. {self._too_slow()}."
             return False
         self._check_memory(self._plain_bytes)
@@ -204,9 +205,9 @@ class Tryout:
         self._plain_bytes, self._large_bytes = sink.size_bytes, sum(sizes)
         return None
 
-    def _is_in_time(self) -> bool:
-        """Tell whether the budget is enough for one remedy."""
-        return _LEAST_PASSES * self._pass_s <= self._budget_s
+    def _is_in_time(self, left_s: float) -> bool:
+        """Tell whether what is left is enough for one remedy; of a short pickle it always is."""
+        return self._pass_s < _LONG_PASS_S or _LEAST_PASSES * self._pass_s <= left_s
 
     def _too_slow(self, left: int = 0) -> str:
         one, budget = (format_ns(round(s * 1e9)) for s in (self._pass_s, self._budget_s))
@@ -230,7 +231,7 @@ class Tryout:
     def _why(self, error: Exception | None) -> str:
         by_value = self._now in (*_BY_VALUE, "ray")
         text = f"{self._name} cannot be pickled by {self._now}"
-        if self._is_in_time():  # the search pickles its parts again
+        if self._is_in_time(self._budget_s):  # the search pickles its parts again
             culprits = find_culprits(self._value, self._name, takes_functions=by_value)
             text = culprits_text(culprits) or text
         said = "" if error is None else told(error)
@@ -274,7 +275,9 @@ class Tryout:
             found.append(as_form(form.key, after=after))
             if form.key == "contiguous" and self._now in ("pickle", "pickle4", "cloudpickle"):
                 beside = self._way(out_of_band=True).send
-                found.append(as_form("contiguous-out-of-band", after=beside))
+                then = self._line("out-of-band")["code"]
+                both = {"code": f"{form.line.removesuffix(REMARK)}; {then}"}
+                found.append(as_form("contiguous-out-of-band", after=beside, told=both))
         return found
 
     def _line(self, key: str) -> dict[str, Any]:

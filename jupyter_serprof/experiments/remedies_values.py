@@ -24,6 +24,8 @@ _SAMPLE = 100
 _INT64 = range(-(2**63), 2**63)
 #: More labels than these are written as one list.
 _NAMED = 8
+#: Behind a line after which it is sent as before.
+REMARK = "   # once, before it is sent"
 #: What the lines to paste take for known.
 _MODULES = {"np": "numpy", "pa": "pyarrow"}
 
@@ -70,7 +72,7 @@ def forms_of(value: object, name: str = "value") -> Iterator[Form]:
 def _array_forms(array: Any, form: partial[Form]) -> Iterator[Form]:  # noqa: ANN401  (an ndarray)
     name = form.keywords["name"]
     if _is_strided(array):
-        line = f"{name} = np.ascontiguousarray({name})   # once, before it is sent"
+        line = f"{name} = np.ascontiguousarray({name}){REMARK}"
         yield form("contiguous", line)
     elif array.dtype == object and array.size >= _NUMBERS and array.ndim == 1:
         kinds = {type(element) for element in array.flat}
@@ -98,7 +100,7 @@ def _strided_parts(value: dict[Any, Any], form: partial[Form]) -> Iterator[Form]
         chosen = chosen_of(list(value), places)
         line = (
             f"{name} = {{key: np.ascontiguousarray(part){chosen.condition('part')} "
-            f"for {chosen.loop(name, '.items()', 'key, part')}}}   # once, before it is sent"
+            f"for {chosen.loop(name, '.items()', 'key, part')}}}{REMARK}"
         )
         yield form("contiguous", line)
 

@@ -142,6 +142,26 @@ def test_a_pasted_conversion_gives_what_was_sent(made: Callable[[], Any], name: 
     assert same_value(pickle.loads(before), value) is True
 
 
+@pytest.mark.parametrize("now", ["pickle", "pickle4", "cloudpickle"])
+@pytest.mark.parametrize("case", ["strided", "strided part"])
+def test_a_conversion_that_goes_out_of_band_is_pasted_with_its_pickle(now: str, case: str) -> None:
+    """The gain is that of both steps: one of them alone would not give it."""
+    # given
+    value = VALUES[case]()
+    found = {c.key: c for c in candidates(value, "a", now=now)}
+    both = found["contiguous-out-of-band"]
+    assert both.form
+
+    # when
+    names = run(line_of(both, "a"), "a", value)
+
+    # then
+    sizes = [buffer.raw().nbytes for buffer in names["buffers"]]
+    trip = both.after(both.form.make())
+    assert (len(names["data"]), sum(sizes)) == (trip.in_band_bytes, trip.out_of_band_bytes)
+    assert ("cloudpickle." in line_of(both, "a")) == (now == "cloudpickle")
+
+
 def test_every_remedy_that_converts_is_pasted_here() -> None:
     """None is left out of the test above."""
     # when
