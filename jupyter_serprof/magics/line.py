@@ -33,9 +33,10 @@ def run_line(shell: InteractiveShell, line: str, local_ns: dict[str, object] | N
         if not options.code and takes_panel(options):
             show_size_panel(shell, options, local_ns)
             return
-        if options.help or not options.code:
+        if options.help or (not options.code and options.sweep is None):
             print(help_text())  # noqa: T201  (what was asked for)
             return
+        check_sweep(options)
         check_options(options)
         check_blame(options)
         check_try(options)
@@ -151,7 +152,6 @@ def _sweep(
     from jupyter_serprof import api
 
     __tracebackhide__ = True
-    check_sweep(options)
     sweep = api.size_sweep(
         swept_code(shell, options.code, wanted.name, local_ns),
         sizes_of(wanted),

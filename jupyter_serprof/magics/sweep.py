@@ -25,6 +25,15 @@ COMPARED = (
 )
 
 
+_FAIL_ABOVE = (
+    "--sweep does not go with --fail-above, which is a limit of a comparison. "
+    "Store both sweeps with -o, then: sp.compare(before, after)"
+)
+#: What is done with a value or a run, not with many sizes of it: flag -> field of the options.
+_OF_ONE_SIZE = {"--split": "split", "--blame": "blame", "--link": "link", "--try": "try_"}
+_BEFORE = {"--link": "--try "}
+
+
 def swept_code(
     shell: InteractiveShell, code: str, name: str, local_ns: dict[str, object] | None
 ) -> Callable[[float], object]:
@@ -50,9 +59,41 @@ def swept_code(
 
 
 def check_sweep(options: Options) -> None:
-    """Refuse options that do not go together with a sweep."""
+    """Refuse options that do not go together with a sweep, and one of nothing.
+
+    Raises
+    ------
+    UsageError
+        With the line to write instead.
+    """
+    wanted = options.sweep
+    if wanted is None:
+        return
+    if not options.code:
+        typed = f"{wanted.name}={wanted.low:g}:{wanted.high:g}:{wanted.count}".replace("e+0", "e")
+        message = (
+            "what should be swept is missing behind --sweep. "
+            f"Write an expression: %serprof --sweep {typed} bytes(int({wanted.name}))"
+        )
+        raise UsageError(message)
     if options.compare is not None:
         raise UsageError(COMPARED)
+    for flag, field in _OF_ONE_SIZE.items():
+        if getattr(options, field):
+            value = f" {options.link}" if flag == "--link" else ""
+            message = (
+                f"--sweep does not go with {flag}, which is about one size. "
+                f"Choose one: {wanted.name} = {_typed(wanted.high)}, then: "
+                f"%serprof {_BEFORE.get(flag, '')}{flag}{value} {options.code}"
+            )
+            raise UsageError(message)
+    if options.fail_above is not None:
+        raise UsageError(_FAIL_ABOVE)
+
+
+def _typed(number: float) -> str:
+    """Return a number as code has it: whole ones without a point, as a sweep passes them."""
+    return f"{number:.0f}" if number.is_integer() else f"{number:g}"
 
 
 def sizes_of(wanted: Range) -> tuple[float, ...]:

@@ -165,6 +165,14 @@ def test_an_interrupt_shows_what_was_measured(shell: InteractiveShell) -> None:
         ("--sweep n=1e3:1e5:3 f(", "SyntaxError"),
         ("--sweep", "--sweep needs a value: --sweep n=FROM:TO:COUNT"),
         ("--swep n=1:2:3 f(n)", "did you mean --sweep?"),
+        ("--sweep n=1e3:1e6:4 --repeat 2 --split f(n)", "go with --split, which is about one size"),
+        ("--sweep n=1e3:1e6:4 --split f(n)", "n = 1000000, then: %serprof --split f(n)"),
+        ("--sweep n=1e3:1e5:3 --blame f(n)", "n = 100000, then: %serprof --blame f(n)"),
+        ("--sweep n=1e3:1e5:3 --try f(n)", "n = 100000, then: %serprof --try f(n)"),
+        ("--sweep n=1e3:1e5:3 --link 1e6 f(n)", "then: %serprof --try --link 1e6 f(n)"),
+        ("--sweep n=1e3:1e5:3 --fail-above 5% f(n)", "does not go with --fail-above"),
+        ("--sweep n=1e3:1e5:5", "what should be swept is missing behind --sweep"),
+        ("--sweep n=1e3:1e5:5", "%serprof --sweep n=1000:100000:5 bytes(int(n))"),
     ],
 )
 def test_what_cannot_be_swept_is_said_in_one_line(
@@ -176,7 +184,18 @@ def test_what_cannot_be_swept_is_said_in_one_line(
 
     # then
     assert said in ran.err
+    assert ran.err.count("\n") == 1 or said == "SyntaxError"
     assert ran.documents == []
+
+
+def test_the_help_is_shown_beside_a_sweep_of_nothing(shell: InteractiveShell) -> None:
+    """Who asks for help gets it, and is not told what is missing."""
+    # when
+    ran = Ran(shell, "%serprof --sweep n=1e3:1e5:5 -h")
+
+    # then
+    assert "Options, before the code:" in ran.out
+    assert ran.err == ""
 
 
 def test_a_cell_cannot_be_swept(shell: InteractiveShell) -> None:
