@@ -281,8 +281,7 @@ def collector(trace: Trace) -> Iterable[Finding]:
             f"garbage collection inside serialization took {format_share(share, decimals=0)} of "
             f"the wall time in {format_count(len(runs))} run{'' if len(runs) == 1 else 's'}",
             {"busy_ns": busy_ns, "share": round(share, 3), "runs": len(runs)},
-            "import gc; gc.disable()   # before it, gc.enable() behind it; or gc.freeze(): what "
-            "lives now is not searched any more",
+            "import gc; gc.disable()   # before it; behind it, also after an error: gc.enable()",
             spans=tuple(sorted(runs, key=lambda index: -runs[index]))[:20],
         )
 
