@@ -6,25 +6,35 @@ of items, and every closed part is pickled once with one memo (`anatomy_pass`). 
 large are opened in a further pass, while there is time: about two more pickles. Nothing is kept of
 what is pickled. The garbage collector rests meanwhile.
 
+Where one pickle takes so long that these would take more than the budget, only what costs nothing
+is opened, and one pass is made, or none.
+
 Reducers of opened objects are called once more in each pass that has them closed, and once to open
 them: their side effects happen two to four times.
 """
 
 from __future__ import annotations
 
-import statistics
 import time
 from collections import deque
-from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
 from jupyter_serprof.capture.collector import paused_collector
+from jupyter_serprof.experiments.anatomy_cut import (
+    around,
+    closed,
+    is_outlier,
+    opened_at,
+    replace,
+    settle,
+)
 from jupyter_serprof.experiments.anatomy_node import Node
 from jupyter_serprof.experiments.anatomy_notes import depth_note
 from jupyter_serprof.experiments.anatomy_open import (
     MOST_ITEMS,
     is_atom,
+    is_cheap,
     open_node,
     singles,
     split,
@@ -39,14 +49,14 @@ _MOST_PARTS, _FEWEST_PARTS = 3000, 300
 _PART_NS = 15_000
 _DEPTH = 60
 _LARGE_SHARE = 0.02
-#: A run whose items are so many times larger than those of its neighbours holds an outlier.
-_OUTLIER = 2.0
 #: Further passes are made as long as all took less than so many times the first.
 _PASSES = 2.2
 _SMALL_NS = 6_000_000
 #: In one pass so many parts are opened that hold something unpicklable, until so many are known.
 _HOLES_OPENED, _HOLES = 64, 200
 _APART = 8
+#: The pass over the whole, the opening, which calls every reducer, and the pass over the parts.
+_PICKLES = 3
 
 
 class Descent:
@@ -56,6 +66,8 @@ class Descent:
     ----------
     deadline
         On the clock of `time.monotonic`.
+    known_s
+        What one pickle of it has taken before, in seconds; None if nobody knows.
 
     Attributes
     ----------
@@ -65,11 +77,20 @@ class Descent:
         Of the pickle as a whole; None until it was made.
     plain_bytes
         Of a pickle without buffers; None if it cannot be pickled or was not made.
+    pickled
+        How often it was pickled, or a part of it.
     error
         What the pickler raised, where it cannot be pickled.
     """
 
-    def __init__(self, value: object, name: str, deadline: float, protocol: int = 5) -> None:
+    def __init__(
+        self,
+        value: object,
+        name: str,
+        deadline: float,
+        protocol: int = 5,
+        known_s: float | None = None,
+    ) -> None:
         self.root = Node(value, name)
         self.deadline = deadline
         self.protocol = protocol
@@ -83,11 +104,14 @@ class Descent:
         #: True while every part that is open has been measured.
         self.is_measured = False
         self.was_interrupted = False
+        self.cost_s = known_s
+        self.pickled = 0
         self.holes: dict[int, tuple[object, BaseException]] = {}
         self.firsts: Pass | None = None
         self._globals: dict[int, Any] = {}
         self._opened: set[int] = set()
         self._room = _MOST_PARTS
+        self._is_lean = False
         #: Reduces what is opened; the picklers of the passes share its globals.
         self._opener = self._counter()
 
@@ -110,23 +134,36 @@ class Descent:
 
     def _run(self) -> None:
         began = time.perf_counter_ns()
-        self._whole()
+        self._need(1)
+        self._is_lean = not self._fits(_PICKLES)
+        if not self._is_lean:
+            self._whole()
+            self._need(1)
+            self._is_lean = not self._fits(_PICKLES - 1)
         self._room = self._affordable()
         self._open_small(self.root, 0)
-        self.is_complete = True
+        self.is_complete = not self._is_lean
         for at in range(_DEPTH + 1):
             self._measure()
             self.is_measured = True
             spent = time.perf_counter_ns() - began
             is_late = at > 0 and spent > max(_PASSES * (self.duration_ns or 0), _SMALL_NS)
-            if at == _DEPTH or (is_late and self.error is None):
+            if at == _DEPTH or self._is_lean or (is_late and self.error is None):
                 break
             self.is_measured = False
             if not (self._open_large() if self.error is None else self._open_holes()):
                 self.is_measured = True
                 break
-        if self.error is None and (self.root.in_band_bytes or 0) > (self.in_band_bytes or 0):
+        is_less = (self.root.in_band_bytes or 0) > (self.in_band_bytes or 0)
+        if self.error is None and is_less and not self._is_lean:
             self._whole_again()
+
+    def _fits(self, pickles: int) -> bool:
+        return time.monotonic() + pickles * (self.cost_s or 0.0) <= self.deadline
+
+    def _need(self, pickles: int) -> None:
+        if not self._fits(pickles):
+            raise OutOfTime
 
     def _whole_again(self) -> None:
         """Measure the whole once more: the first pickle of an instance can add to its class.
@@ -164,15 +201,19 @@ class Descent:
         if not self.buffers:
             return self.in_band_bytes
         with suppress(Exception):  # a reducer that has had enough
-            return self._counter(takes_buffers=False).whole(self.root.value)
+            if self._fits(_PICKLES):
+                self.pickled += 1
+                return self._counter(takes_buffers=False).whole(self.root.value)
         return None
 
     def _measure_whole(self) -> None:
         counter = self._counter()
         self._globals.clear()
-        began = time.perf_counter_ns()
+        self.pickled += 1
+        started_s, began = time.monotonic(), time.perf_counter_ns()
         size = counter.whole(self.root.value)
         self.duration_ns = time.perf_counter_ns() - began
+        self.cost_s = time.monotonic() - started_s
         self._take(counter, size)
 
     def _measure_forgiving(self) -> None:
@@ -196,8 +237,9 @@ class Descent:
 
     def _measure(self) -> None:
         counter = self._counter()
-        _settle(self.root, _opened_at(self.root), set())
+        settle(self.root, opened_at(self.root), set())
         self.firsts = Pass(counter, self.root)
+        self.pickled += 1
         try:
             self.firsts.measure(self.root)
         finally:
@@ -208,7 +250,7 @@ class Descent:
     def _open(self, node: Node) -> bool:
         """Open a node; one that was opened elsewhere stays closed: it is a reference."""
         key = id(node.value)
-        if node.items is not None:
+        if node.items is not None or (self._is_lean and not is_cheap(node.value)):
             return False
         if key in self._opened or node.steps is not None:
             return False
@@ -245,7 +287,7 @@ class Descent:
         self._room = _FEWEST_PARTS
         large = [
             (holder, node, depth)
-            for holder, node, depth in _closed(self.root)
+            for holder, node, depth in closed(self.root)
             if (node.in_band_bytes or 0) + node.out_of_band_bytes >= least and not node.is_shared
         ]
         found = False
@@ -258,16 +300,16 @@ class Descent:
 
     def _split(self, holder: Node, run: Node, least: float) -> bool:
         """Cut the large items out of a run that is larger than its neighbours."""
-        if run.is_fixed or not _is_outlier(holder, run):
+        if run.is_fixed or not is_outlier(holder, run):
             return False
         run.is_fixed = True
         if run.count <= 1:
-            _replace(holder, run, singles(run))
+            replace(holder, run, singles(run))
             return True
         heavy = self._heavy(run, least)
         if not heavy:
             return False
-        _replace(holder, run, list(_around(run, heavy)))
+        replace(holder, run, list(around(run, heavy)))
         return True
 
     def _heavy(self, run: Node, least: float) -> list[int]:
@@ -288,11 +330,11 @@ class Descent:
 
     def _open_holes(self) -> bool:
         """Open the closed parts that hold something that cannot be pickled, some in each pass."""
-        closed = list(_closed(self.root))
-        known = sum(is_hole(node) for _, node, _ in closed)
+        waiting = list(closed(self.root))
+        known = sum(is_hole(node) for _, node, _ in waiting)
         bad = [
             (holder, node)
-            for holder, node, depth in closed
+            for holder, node, depth in waiting
             if depth <= _DEPTH and (node.holes or node.error) and not is_hole(node)
         ]
         self._room = _MOST_PARTS
@@ -307,10 +349,10 @@ class Descent:
     def _cut(self, holder: Node, run: Node) -> bool:
         """Cut the items that hold something unpicklable out of a run, by halving."""
         if run.count <= MOST_ITEMS:
-            _replace(holder, run, singles(run))
+            replace(holder, run, singles(run))
             return True
         middle = run.count // 2
-        _replace(holder, run, split(run, [(0, middle), (middle, run.count)]))
+        replace(holder, run, split(run, [(0, middle), (middle, run.count)]))
         return True
 
 
@@ -323,77 +365,3 @@ def is_hole(node: Node) -> bool:
         return id(node.value) in node.holes
     holes = set(node.holes)
     return bool(holes) and all(id(item) in holes for item in values_of(node))
-
-
-def _opened_at(node: Node) -> dict[int, Node]:
-    """Return the opened nodes by the id of their object."""
-    found: dict[int, Node] = {}
-    waiting = [node]
-    while waiting:
-        node = waiting.pop()
-        if node.steps is not None:
-            found.setdefault(id(node.value), node)
-            waiting += node.nodes
-    return found
-
-
-def _settle(node: Node, opened: dict[int, Node], visited: set[int]) -> None:
-    """Open an object where the pickler meets it first, not where it is nearest to the root."""
-    key = id(node.value)
-    if node.steps is None and node.items is None and key in opened and key not in visited:
-        other = opened[key]
-        node.steps, other.steps = other.steps, None
-        node.own_bytes, node.is_late = other.own_bytes, other.is_late
-        node.opening_ns, node.is_fixed, other.is_fixed = other.opening_ns, False, True
-    if node.items is None:
-        visited.add(key)
-    for part in node.nodes:
-        _settle(part, opened, visited)
-
-
-def _closed(node: Node, depth: int = 1) -> Iterator[tuple[Node, Node, int]]:
-    """Yield the closed parts, each with what holds it and its depth."""
-    for part in node.nodes:
-        if part.steps is None:
-            yield node, part, depth
-        else:
-            yield from _closed(part, depth + 1)
-
-
-def _is_outlier(holder: Node, run: Node) -> bool:
-    others = [
-        (node.in_band_bytes or 0) + node.out_of_band_bytes
-        for node in holder.nodes
-        if node.items is not None
-    ]
-    sizes = [size / node.count for size, node in zip(others, _runs(holder), strict=True)]
-    own = ((run.in_band_bytes or 0) + run.out_of_band_bytes) / run.count
-    return own > _OUTLIER * max(1.0, statistics.median(sizes))
-
-
-def _runs(holder: Node) -> list[Node]:
-    return [node for node in holder.nodes if node.items is not None]
-
-
-def _replace(holder: Node, node: Node, nodes: list[Node]) -> None:
-    steps = holder.steps or []
-    at = steps.index(node)
-    steps[at : at + 1] = nodes
-
-
-def _around(run: Node, heavy: list[int]) -> Iterator[Node]:
-    """Yield the items at these places for themselves, and the runs between them."""
-    at = 0
-    for place in heavy:
-        if place > at:
-            yield from _fixed(split(run, [(at, place)]))
-        yield from singles(split(run, [(place, place + 1)])[0])
-        at = place + 1
-    if at < run.count:
-        yield from _fixed(split(run, [(at, run.count)]))
-
-
-def _fixed(nodes: list[Node]) -> list[Node]:
-    for node in nodes:
-        node.is_fixed = True
-    return nodes

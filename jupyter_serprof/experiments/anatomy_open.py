@@ -6,6 +6,7 @@ pickle would ask it: function, arguments, items and state. Nothing here pickles.
 
 from __future__ import annotations
 
+import copyreg
 import time
 import types
 from collections.abc import Callable, Iterator, Sequence
@@ -50,6 +51,10 @@ _OWN_BYTES: dict[object, Callable[[int], int]] = {
     frozenset: frozenset_bytes,
     tuple: tuple_bytes,
 }
+_REDUCERS = (
+    *("__reduce__", "__reduce_ex__", "__getstate__", "__getnewargs__", "__getnewargs_ex__"),
+    *("__getattribute__", "__getattr__"),
+)
 _NEWOBJ, _NEWOBJ_EX = "__newobj__", "__newobj_ex__"
 Reduce = Callable[[object], Any]
 Steps = list[Node | Step]
@@ -79,6 +84,16 @@ def open_node(node: Node, reduce: Reduce) -> bool:
 def is_atom(value: object) -> bool:
     """Tell what has no parts: numbers, texts, bytes, modules."""
     return is_exactly(value, _ATOMS) or is_a(value, _TEXTS)
+
+
+def is_cheap(value: object) -> bool:
+    """Tell whether opening runs no code of users: containers, functions, plain objects."""
+    kind: Any = type(value)
+    if is_exactly(value, _CONTAINERS) or kind is types.FunctionType:
+        return True
+    own = ((name, attribute(kind, name)) for name in _REDUCERS)
+    is_plain = type(kind) is type and kind not in copyreg.dispatch_table
+    return is_plain and all(found is getattr(object, name, None) for name, found in own)
 
 
 def is_small_atom(value: object) -> bool:

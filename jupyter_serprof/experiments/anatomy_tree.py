@@ -20,6 +20,7 @@ from jupyter_serprof.experiments.anatomy_notes import depth_note, memory_note
 from jupyter_serprof.experiments.anatomy_open import is_atom, values_of
 from jupyter_serprof.experiments.culprits import told
 from jupyter_serprof.model import Anatomy, Part
+from jupyter_serprof.model.units import format_ns
 
 #: Equal neighbours are told as one if they are smaller than this share of the whole.
 _SMALL_SHARE = 0.02
@@ -70,6 +71,7 @@ class _Branch:
 
 
 INTERRUPTED = "interrupted"
+_BUDGET = "the time budget is too short to open everything"
 #: What the times of parts are, in a note.
 TIMES = "times: shares of the probe, scaled to "
 _PLAIN, _NOWHERE = "the plain dumps", "one pickle that keeps nothing"
@@ -116,7 +118,13 @@ def _notes(descent: Descent) -> Iterator[str]:
     if descent.was_interrupted:
         yield f"{INTERRUPTED}: what was measured until then"
     elif not descent.is_complete:
-        yield "the time budget ended before everything was opened: give it more with budget_s"
+        yield f"{_BUDGET}: {_how_often(descent)}; give it more with budget_s"
+
+
+def _how_often(descent: Descent) -> str:
+    each = "" if descent.cost_s is None else f", {format_ns(descent.cost_s * 1e9)} each time"
+    times = "once" if descent.pickled == 1 else f"{descent.pickled} times"
+    return f"it was pickled {times}{each}" if descent.pickled else "it was not pickled"
 
 
 def _balance(descent: Descent, root: _Branch, notes: list[str]) -> None:
@@ -127,7 +135,7 @@ def _balance(descent: Descent, root: _Branch, notes: list[str]) -> None:
     rest, beside = whole - root.size_bytes, descent.out_of_band_bytes - root.buffer_bytes
     if rest < 0 or beside < 0:
         notes.append("its size changes from pickle to pickle: this is the sum of its parts")
-    elif descent.is_complete or not root.inside:
+    elif descent.is_complete or descent.is_measured or not root.inside:
         root.own_bytes += rest
         root.own_buffer_bytes += beside
     else:

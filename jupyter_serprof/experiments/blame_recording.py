@@ -56,7 +56,8 @@ class BlameRun:
         __tracebackhide__ = True
         with self._recording:
             self._error = pickle_and_back(self._blame.value)
-        anatomy = self._blame.run()
+        dumps_ns = _dumps_ns(self._recording.trace)
+        anatomy = self._blame.run(None if dumps_ns is None else dumps_ns / 1e9)
         if anatomy.plain_bytes is not None and not self._error and not self._blame.was_interrupted:
             self._split_stages()
         return self.trace

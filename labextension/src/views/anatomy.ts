@@ -23,7 +23,7 @@ import { partTree } from "./parttree";
 import { radio } from "./radio";
 
 /** How a note begins that says why parts were not opened. */
-const WHY_CUT = ["interrupted", "the time budget ended"];
+const WHY_CUT = ["interrupted", "the time budget"];
 /** More of them are chosen from a list. */
 const MOST_BUTTONS = 6;
 /** More of what cannot be pickled is in the tree. */
