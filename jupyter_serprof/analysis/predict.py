@@ -1,20 +1,21 @@
 """What the waterfall of an object would be at another size, or over another link.
 
-Nothing is predicted that was not checked: the nearest measured size is held out, predicted from
-the sizes below it with the same reach, and its error goes with the answer, beside the error of one
-straight line. Where no size was measured within a factor of ten, there is no answer.
+Nothing is predicted that was not checked: a measured size is held out and predicted in the same
+way, and its error goes with the answer, beside the error of one straight line. Where no size was
+measured within a factor of ten, or the check failed, there is no answer.
 """
 
 from __future__ import annotations
 
 import math
-import statistics
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from jupyter_serprof.analysis.predict_pages import ALWAYS_FRESH_BYTES
-from jupyter_serprof.analysis.predict_road import REST, names_of, stage_times, time_ns
-from jupyter_serprof.analysis.predict_stages import straight_ns
+from jupyter_serprof.analysis.predict_answer import Answer, signed
+from jupyter_serprof.analysis.predict_between import between
+from jupyter_serprof.analysis.predict_beyond import beyond
+from jupyter_serprof.analysis.predict_measured import medians, sizes_of, stages_at
+from jupyter_serprof.analysis.predict_road import REST
 from jupyter_serprof.analysis.waterfall import partition
 from jupyter_serprof.model import (
     Lane,
@@ -26,24 +27,12 @@ from jupyter_serprof.model import (
     UsageError,
     stage,
 )
-from jupyter_serprof.model.units import format_bytes, format_ns, format_rate, format_share
+from jupyter_serprof.model.units import format_bytes, format_ns, format_rate
 
 #: A held-out size is in the decade of what is asked; a reach of more is refused.
 REACH = 10.0
-_FEWEST_SIZES = 4
 WIRE = "network.wire"
 _LANE = "client/main"
-
-
-@dataclass(frozen=True, slots=True)
-class _Guess:
-    """Time by stage (ns); the key of what no stage explains is empty."""
-
-    stages: Mapping[str, float]
-
-    @property
-    def wall_ns(self) -> float:
-        return sum(self.stages.values())
 
 
 def predict(
@@ -56,52 +45,35 @@ def predict(
     """Return the predicted trace; see `jupyter_serprof.predict`."""
     _check_bandwidth(bandwidth_bytes_per_s)
     key = _checked_variant(sweep, variant)
-    sizes = _sizes(sweep, key)
+    sizes = sizes_of(sweep, key)
     size = sizes[-1] if size_bytes is None else _checked_size(size_bytes)
-    if size in sizes:
-        guess, checked = _measured(sweep, key, size), _Checked()
-    else:
-        guess, checked = _guess(sweep, key, size, sizes[-1]), _check(sweep, key, size)
-    wire = _wire(sweep, key, size, bandwidth_bytes_per_s)
-    low_ns, high_ns = checked.around(guess.wall_ns)
+    answer = _answer(sweep, key, size)
+    low_ns, high_ns = answer.interval()
+    moved = None if bandwidth_bytes_per_s is None else _moved_bytes(sweep, key, size)
+    wire_ns = moved / bandwidth_bytes_per_s * 1e9 if moved and bandwidth_bytes_per_s else 0.0
+    checked = answer.checked
     about = Prediction(
         size_bytes=size,
         bandwidth_bytes_per_s=bandwidth_bytes_per_s,
-        low_ns=round(low_ns + sum(wire.values())),
-        high_ns=round(high_ns + sum(wire.values())),
-        holdout_bytes=checked.size_bytes,
-        error_share=checked.error_share,
-        straight_error_share=checked.straight_share,
-        assumptions=tuple(_assumptions(sweep, key, size, bandwidth_bytes_per_s)),
+        low_ns=round(low_ns + wire_ns),
+        high_ns=round(high_ns + wire_ns),
+        holdout_bytes=checked.size_bytes if checked else None,
+        error_share=checked.error_share if checked else None,
+        straight_error_share=checked.straight_share if checked else None,
+        assumptions=tuple(_assumptions(answer, moved, bandwidth_bytes_per_s)),
     )
-    return _trace(sweep, key, _Guess({**guess.stages, **wire}), about)
+    stages = {**answer.stages, WIRE: wire_ns} if moved else answer.stages
+    return _trace(sweep, key, stages, about, moved)
 
 
-@dataclass(frozen=True, slots=True)
-class _Checked:
-    """How good a prediction of a measured size was; empty when nothing had to be predicted."""
-
-    size_bytes: int | None = None
-    error_share: float | None = None
-    straight_share: float | None = None
-
-    def around(self, wall_ns: float) -> tuple[float, float]:
-        """Return the wall time, lower and upper end, that an error as large leaves possible."""
-        error = abs(self.error_share or 0.0)
-        return wall_ns / (1 + error), wall_ns / max(0.1, 1 - error)
-
-
-def _check(sweep: Sweep, key: str, size: int) -> _Checked:
-    """Hold the nearest size out and predict it from as far below as what is asked lies beyond."""
-    sizes = _sizes(sweep, key)
-    held = _held_out(sizes, size)
-    reach = max(1.0, size / sizes[-1])
-    train = [known for known in sizes if known < held and known * reach <= held]
-    _check_enough(train, held, size)
-    walls = _medians(sweep, key, None)
-    guess_ns = _guess(sweep, key, held, train[-1]).wall_ns
-    line_ns = straight_ns({known: walls[known] for known in train}, held)
-    return _Checked(held, guess_ns / walls[held] - 1, line_ns / walls[held] - 1)
+def _answer(sweep: Sweep, key: str, size: int) -> Answer:
+    """Return what was measured, lies between what was measured, or follows from it."""
+    sizes = sizes_of(sweep, key)
+    if size in sizes:
+        said = "the stages are medians of what was measured at this size"
+        return Answer(stages_at(sweep, key, size), assumptions=(said,))
+    answer = between if sizes[0] < size < sizes[-1] else beyond
+    return answer(sweep, key, size, reach=REACH)
 
 
 # What was asked
@@ -133,7 +105,7 @@ def _checked_variant(sweep: Sweep, variant: str | None) -> str:
     if not isinstance(given, Sweep):
         message = "a prediction needs a sweep over sizes, e.g. sp.sweep(make, sizes=[...])"
         raise UsageError(message)
-    known = [v.key for v in sweep.variants if v.state == "ok" and _sizes(sweep, v.key)]
+    known = [v.key for v in sweep.variants if v.state == "ok" and sizes_of(sweep, v.key)]
     if variant is not None and variant not in known:
         message = f"the sweep did not measure {variant!r}; it has: {', '.join(known) or 'nothing'}"
         raise UsageError(message)
@@ -146,70 +118,12 @@ def _checked_variant(sweep: Sweep, variant: str | None) -> str:
 def _fastest(sweep: Sweep, key: str) -> tuple[bool, int, float]:
     """Order variants: real copies before aliases, more sizes first, then the fastest."""
     described = next(v for v in sweep.variants if v.key == key)
-    walls = _medians(sweep, key, None)
+    walls = medians(sweep, key, None)
     largest = max(walls)
     return "aliases" in described.result, -largest, walls[largest]
 
 
-# What was measured
-
-
-def _medians(sweep: Sweep, key: str, name: str | None) -> dict[int, float]:
-    """Return the median warm time by size of a stage, of the rest (""), or of the whole (None)."""
-    times: dict[int, list[float]] = {}
-    for point in sweep.points:
-        if point.variant == key and not point.cold and point.size_bytes:
-            took_ns = point.wall_ns if name is None else time_ns(point, name)
-            times.setdefault(point.size_bytes, []).append(took_ns)
-    return {size: statistics.median(found) for size, found in sorted(times.items())}
-
-
-def _sizes(sweep: Sweep, key: str) -> list[int]:
-    return sorted(_medians(sweep, key, None))
-
-
-def _held_out(sizes: list[int], size: int) -> int:
-    """Return the measured size that is nearest to what is asked: the next larger, or the last."""
-    held = next((known for known in sizes if known >= size), sizes[-1])
-    if not 1 / REACH <= held / size <= REACH:
-        message = (
-            f"no size within a factor of 10 of {format_bytes(size)} was measured "
-            f"({format_bytes(sizes[0])} to {format_bytes(sizes[-1])}), so nothing says how good a "
-            f"prediction is. Measure one there: sp.sweep(make, sizes, holdout={size})"
-        )
-        raise UsageError(message)
-    return held
-
-
-def _check_enough(train: list[int], held: int, size: int) -> None:
-    if len(train) < _FEWEST_SIZES:
-        message = (
-            f"to predict {format_bytes(size)}, {format_bytes(held)} is held out and predicted from "
-            f"as far below; only {len(train)} sizes are left for that, and it takes "
-            f"{_FEWEST_SIZES}. Measure more small sizes"
-        )
-        raise UsageError(message)
-
-
 # What follows
-
-
-def _measured(sweep: Sweep, key: str, size: int) -> _Guess:
-    """Return the median of each stage at a measured size."""
-    names = names_of([point for point in sweep.points if point.variant == key])
-    return _Guess({name: _medians(sweep, key, name)[size] for name in names})
-
-
-def _guess(sweep: Sweep, key: str, size: int, known_bytes: int) -> _Guess:
-    """Return the time of each stage at a size, from the sizes up to the last known one."""
-    known = [p for p in sweep.points if p.variant == key and 0 < (p.size_bytes or 0) <= known_bytes]
-    return _Guess(stage_times(known, size, sweep.limits))
-
-
-def _wire(sweep: Sweep, key: str, size: int, bandwidth: float | None) -> dict[str, float]:
-    if bandwidth is None:
-        return {}
-    return {WIRE: _moved_bytes(sweep, key, size) / bandwidth * 1e9}
 
 
 def _moved_bytes(sweep: Sweep, key: str, size: int) -> float:
@@ -226,16 +140,9 @@ def _moved_bytes(sweep: Sweep, key: str, size: int) -> float:
     return bytes_there * size / largest
 
 
-def _assumptions(sweep: Sweep, key: str, size: int, bandwidth: float | None) -> list[str]:
-    known = ["warm runs on this machine; the first run is slower"]
-    if size in _sizes(sweep, key):
-        known.append("the stages are medians of what was measured at this size")
-    else:
-        known.append("each stage apart: fixed cost, bytes, fresh pages, growth of the memo")
-        if size >= ALWAYS_FRESH_BYTES:
-            known.append("blocks of 32 MiB and more are always fresh pages (glibc)")
-    if bandwidth is not None:
-        moved = _moved_bytes(sweep, key, size)
+def _assumptions(answer: Answer, moved: float | None, bandwidth: float | None) -> list[str]:
+    known = ["warm runs on this machine; the first run is slower", *answer.assumptions]
+    if moved is not None:
         known.append(
             f"{format_bytes(round(moved))} cross a link of {format_rate(bandwidth)} that is free, "
             "after pickling and before unpickling, without latency"
@@ -243,21 +150,23 @@ def _assumptions(sweep: Sweep, key: str, size: int, bandwidth: float | None) -> 
     return known
 
 
-def _trace(sweep: Sweep, key: str, guess: _Guess, about: Prediction) -> Trace:
+def _trace(
+    sweep: Sweep, key: str, stages: Mapping[str, float], about: Prediction, moved: float | None
+) -> Trace:
     """Lay the stages one behind the other, in the order of the road."""
-    keys = sorted((k for k in guess.stages if k), key=lambda k: stage(k).order)
+    keys = sorted((k for k in stages if k), key=lambda k: stage(k).order)
     spans, at_ns = [], 0
     for name in keys:
-        duration = round(guess.stages[name])
+        duration = round(stages[name])
         if duration > 0:
-            size = about.size_bytes if stage(name).family == "pickle" else None
+            size = _span_bytes(name, about, moved)
             spans.append(Span(name, "predicted", _LANE, at_ns, duration, size))
             at_ns += duration
     title = next(entry.title for entry in sweep.variants if entry.key == key)
     trace = Trace(
         name=f"{sweep.name}, {title}",
         started=sweep.started,
-        wall_ns=at_ns + round(max(0.0, guess.stages.get(REST, 0.0))),
+        wall_ns=at_ns + round(max(0.0, stages.get(REST, 0.0))),
         producer=sweep.producer,
         stages=tuple(stage(span.stage) for span in spans),
         lanes=(Lane(_LANE),),
@@ -267,6 +176,13 @@ def _trace(sweep: Sweep, key: str, guess: _Guess, about: Prediction) -> Trace:
         environment=sweep.environment,
     )
     return replace(trace, waterfall=partition(trace), summary=_summary(trace, title, about))
+
+
+def _span_bytes(name: str, about: Prediction, moved: float | None) -> int | None:
+    """Return the bytes of a span: of the value where it is pickled, as many as move on the wire."""
+    if name == WIRE and moved is not None:
+        return round(moved)
+    return about.size_bytes if stage(name).family == "pickle" else None
 
 
 def _summary(trace: Trace, title: str, about: Prediction) -> Summary:
@@ -283,16 +199,9 @@ def _summary(trace: Trace, title: str, about: Prediction) -> Summary:
 def _held_facts(about: Prediction) -> tuple[str, ...]:
     if about.holdout_bytes is None:
         return ()
-    held, error = format_bytes(about.holdout_bytes), _signed(about.error_share)
-    straight = _signed(about.straight_error_share)
+    held, error = format_bytes(about.holdout_bytes), signed(about.error_share)
+    straight = signed(about.straight_error_share)
     return (
         f"{format_ns(about.low_ns)} to {format_ns(about.high_ns)}",
         f"{held} was held out: predicted with an error of {error}, by a straight line {straight}",
     )
-
-
-def _signed(share: float | None) -> str:
-    if share is None:
-        return "unknown"
-    sign = "+" if share >= 0 else "\N{MINUS SIGN}"
-    return f"{sign}{format_share(abs(share), decimals=0)}"

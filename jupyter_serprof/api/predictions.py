@@ -18,7 +18,8 @@ def predict(
     Parameters
     ----------
     sweep
-        Warm runs of at least five sizes; for another link only, one size is enough.
+        Warm runs: of three sizes to predict between them, of five to predict beyond them; for
+        another link only, one size is enough.
     size
         Bytes of the value, at most ten times the largest measured size; None takes that one.
     bandwidth_bytes_per_s
@@ -31,19 +32,27 @@ def predict(
     Trace
         With ``prediction`` set: it is drawn hatched and says how far off it was at a measured size
         that was held out (``error_share``), and how far off one straight line was
-        (``straight_error_share``).
+        (``straight_error_share``). What the check was made from is among the ``assumptions``.
 
     Raises
     ------
     UsageError
         Where no measured size within a factor of ten can check it, for fewer than four sizes below
-        that one, for a transport that the sweep has not, and for values that are no sizes or rates.
+        that one (one on each side, between sizes), where the held-out size was missed by more than
+        a factor of 2 (measure the size that is asked for, with more runs), for a transport that the
+        sweep has not, and for values that are no sizes or rates.
 
     Notes
     -----
-    Each stage is modelled apart: a fixed cost, bytes at the warm rate, fresh pages by the price of
-    a page in first runs, and growth of the memo for many small objects. It holds for the machine
-    and the allocator that the sweep was measured with.
+    Between two measured sizes each stage is interpolated between its medians there, on a line of
+    logarithms, and never leaves them; to check it, the nearest size with measured ones on both
+    sides is left out and interpolated from those. The range has at least the spread of the runs at
+    both sizes.
+    Beyond them each stage is modelled apart: a fixed cost, bytes at the warm rate, fresh pages by
+    the price of a page in first runs, and growth of the memo for many small objects. To check it,
+    the last size is predicted from as far below.
+    Where a straight line held out clearly better, the line answers, and the assumptions say so. It
+    holds for the machine and the allocator that the sweep was measured with.
     Source: ``tests/benchmarks/prediction.py`` measures the held-out errors; glibc's
     ``DEFAULT_MMAP_THRESHOLD_MAX`` (malloc/malloc.c) is why blocks of 32 MiB are always fresh.
     """
