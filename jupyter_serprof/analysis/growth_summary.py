@@ -7,17 +7,19 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 from jupyter_serprof.analysis.fastest import Stretch, stretches_of
-from jupyter_serprof.model import Summary, Sweep, Variant
+from jupyter_serprof.model import Point, Summary, Sweep, Variant
 from jupyter_serprof.model.trace import Details
 from jupyter_serprof.model.units import format_bytes, format_fixed, format_ns, format_rate
 
 _ALIASES = "aliases the original"
 _MOST_STRETCHES = 3
+#: A fixed part of more than this, as a share of the time at the smallest size, is told.
+_TRIFLE = 0.1
 _GROWTH = {
     "constant": "flat",
     "linear": "in proportion to size",
-    "superlinear": "faster than size",
-    "sublinear": "slower than size",
+    "superlinear": "grows faster than its size",
+    "sublinear": "grows slower than its size",
 }
 Medians = Mapping[str, Mapping[int, float]]
 _MOST_PEERS = 3
@@ -158,12 +160,33 @@ def _regime_text(line: Details) -> str:
     if growth == "constant":
         text += f" at {format_ns(_float(line.get('fixed_ns')))}"
     elif growth == "linear" and isinstance(rate, float | int) and rate > 0:
-        text += f" at {format_rate(1e9 / rate)}"
+        text = _line_text(line, rate)
     elif isinstance(exponent, float | int):
-        text += f" (to the power {format_fixed(exponent, 2)})"
+        text += f" (power {format_fixed(exponent, 2)})"
     text += f" up to {format_bytes(_float(line.get('to_bytes')))}"
+    text += _taken_over(line) if growth == "linear" else ""
     cause = line.get("cause")
     return f"{text} ({cause})" if cause else text
+
+
+def _line_text(line: Details, ns_per_byte: float) -> str:
+    """Say what a byte costs, and what it costs anyway where that is more than a trifle."""
+    rate, fixed = format_rate(1e9 / ns_per_byte), _float(line.get("fixed_ns")) or 0.0
+    first_ns = ns_per_byte * (_float(line.get("from_bytes")) or 0.0)
+    if first_ns > 0 and fixed > _TRIFLE * (fixed + first_ns):
+        return f"{format_ns(fixed)} plus {rate}"
+    return f"{_GROWTH['linear']} at {rate}"
+
+
+def _taken_over(line: Details) -> str:
+    """Say from which size on the bytes cost more than what it costs anyway; "" from the first."""
+    fixed, rate = _float(line.get("fixed_ns")), _float(line.get("ns_per_byte"))
+    first, last = _float(line.get("from_bytes")), _float(line.get("to_bytes"))
+    if not fixed or not rate or not first or not last or rate <= 0 or fixed <= rate * first:
+        return ""
+    if fixed >= rate * last:
+        return "; the fixed part is the larger one at every size"
+    return f"; the rate takes over from about {format_bytes(fixed / rate)} on"
 
 
 def _float(number: object) -> float | None:
@@ -171,19 +194,26 @@ def _float(number: object) -> float | None:
 
 
 def _runs(sweep: Sweep) -> list[str]:
-    counts: dict[tuple[str, int | None], int] = {}
+    counts: dict[tuple[str, float | None], int] = {}
     for point in sweep.points:
-        at = (point.variant, point.size_bytes)
+        at = (point.variant, _place(point))
         counts[at] = counts.get(at, 0) + (not point.cold)
     if not counts:
         return []
+    has_sizes = any(point.size_bytes is not None for point in sweep.points)
+    each = "size" if has_sizes or not sweep.parameter else sweep.parameter
     low, high = min(counts.values()), max(counts.values())
     runs = str(low) if low == high else f"{low} to {high}"
     seed = sweep.environment.get("seed")
     order = f"; later passes in shuffled order (seed {seed})" if seed is not None else ""
     if high == 0:
-        return [f"only the first run at each size yet{order}"]
-    return [f"{runs} warm run{'' if high == 1 else 's'} at each size, the first one apart{order}"]
+        return [f"only the first run at each {each} yet{order}"]
+    return [f"{runs} warm run{'' if high == 1 else 's'} at each {each}, the first one apart{order}"]
+
+
+def _place(point: Point) -> float | None:
+    """Return the size, or what was asked for where nobody knows the size."""
+    return point.parameter if point.size_bytes is None else point.size_bytes
 
 
 def _missing(sweep: Sweep) -> list[str]:

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 _GROWTH = {
     "constant": "constant",
     "linear": "linear",
-    "superlinear": "faster than size",
-    "sublinear": "slower than size",
+    "superlinear": "grows faster than its size",
+    "sublinear": "grows slower than its size",
 }
 _WHOLE = 1e-9
 _UNSURE_NAMED = 3

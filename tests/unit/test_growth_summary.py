@@ -182,9 +182,56 @@ def test_growth_is_told_in_words_regime_by_regime() -> None:
     # then
     assert said == (
         "Pickle: flat at 5.00 µs up to 10.0 kB, then in proportion to size at 2.00 GB/s up to "
-        "100 kB (fresh pages), then faster than size (to the power 1.21) up to 1.00 MB"
+        "100 kB (fresh pages), then grows faster than its size (power 1.21) up to 1.00 MB"
     )
     assert said in summarize_growth(sweep).facts
+
+
+@pytest.mark.parametrize(
+    ("fixed_ns", "said"),
+    [
+        (0.0, "in proportion to size at 2.00 GB/s up to 100 MB"),
+        (40.0, "in proportion to size at 2.00 GB/s up to 100 MB"),
+        (-9.0, "in proportion to size at 2.00 GB/s up to 100 MB"),
+        (200.0, "200 ns plus 2.00 GB/s up to 100 MB"),
+        (
+            2e6,
+            "2.00 ms plus 2.00 GB/s up to 100 MB; the rate takes over from about 4.00 MB on",
+        ),
+        (
+            9e7,
+            "90.0 ms plus 2.00 GB/s up to 100 MB; the fixed part is the larger one at every size",
+        ),
+    ],
+)
+def test_what_is_mostly_fixed_is_not_in_proportion(fixed_ns: float, said: str) -> None:
+    """64 times the bytes in the same time are no rate: the fixed part is told, and its end."""
+    # given
+    line = {"variant": "a", "cold": False, "growth": "linear", "ns_per_byte": 0.5}
+    ends = {"from_bytes": 1000, "to_bytes": 100_000_000, "fixed_ns": fixed_ns}
+    sweep = a_sweep({"a": (1, 2, 3, 4)}, fits=({**line, **ends},))
+
+    # when
+    told = growth_text(sweep, sweep.variants[0])
+
+    # then
+    assert told == f"A: {said}"
+
+
+def test_runs_without_sizes_are_counted_by_what_was_asked_for() -> None:
+    """Two runs of each of five numbers are two, not ten."""
+    # given
+    points = tuple(
+        Point("a", None, run, run == 0, 5, None, {}, parameter=float(n))
+        for n in range(1, 6)
+        for run in range(3)
+    )
+
+    # when
+    facts = summarize_growth(a_sweep({"a": ()}, points=points)).facts
+
+    # then
+    assert "2 warm runs at each n, the first one apart" in facts
 
 
 def test_what_is_missing_is_said() -> None:
