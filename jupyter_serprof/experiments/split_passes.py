@@ -63,6 +63,7 @@ class Passes:
         left_s
             Seconds for all; a run that begins is ended, one that would end later does not begin.
         """
+        __tracebackhide__ = True
         start = time.monotonic()
         is_short = are_short(expected_s, left_s)
         left = {
@@ -82,6 +83,7 @@ class Passes:
 
     def _works(self, call: Call, name: str) -> bool:
         """Run a pass once, not counted: it warms what is to be warm, or it is left out."""
+        __tracebackhide__ = True
         try:
             call()
         except Exception as error:  # noqa: BLE001  (cycles, what is shared, reducers that mind)
@@ -89,6 +91,7 @@ class Passes:
         return name not in self.raised
 
     def _add(self, name: str, call: Call) -> bool:
+        __tracebackhide__ = True
         try:
             run = timed(call)
         except Exception as error:  # noqa: BLE001  (the same)
@@ -105,6 +108,7 @@ def are_short(expected_s: float, left_s: float) -> bool:
 
 def timed(call: Call) -> Timed:
     """Run it once; what it returns is dropped outside of the timing."""
+    __tracebackhide__ = True
     faults = _faults()
     start = time.perf_counter_ns()
     result = call()

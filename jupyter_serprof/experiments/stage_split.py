@@ -107,6 +107,7 @@ class Split:
 
     def run(self) -> Trace:
         """Make the passes and return the document."""
+        __tracebackhide__ = True
         try:
             with paused_collector():
                 self._measure()
@@ -169,6 +170,7 @@ class Split:
         return [f"{told_so}; the passes did not all do the same work"]
 
     def _measure(self) -> None:
+        __tracebackhide__ = True
         self._kind, self._look = self._looked()
         _check_memory(self._name, self._look.size_bytes + self._look.large_bytes)
         data = self._measure_dumps(self._look)
@@ -182,6 +184,7 @@ class Split:
         """
         import cloudpickle
 
+        __tracebackhide__ = True
         self._pickled += 1
         try:
             look = look_at(self._value, cloudpickle.Pickler)
@@ -195,10 +198,7 @@ class Split:
             return look_at(self._value, pickle.Pickler)
         except Exception:  # noqa: BLE001  (that of cloudpickle says more)
             culprits = find_culprits(self._value, self._name, takes_functions=True)
-            text = culprits_text(culprits)
-            said = told(error)
-            has_said = not text or said in text
-            raise UsageError(text or said if has_said else f"{text}. It said: {said}") from error
+            raise UsageError(culprits_text(culprits) or told(error)) from error
 
     def _pickler(self, sink: Any, *, in_band: bool = False) -> Any:  # noqa: ANN401
         self._pickled += 1
@@ -225,7 +225,8 @@ class Split:
 
     def _measure_dumps(self, look: Look) -> bytes | None:
         """Make the passes of dumps; return a pickle, None where the value gives no more."""
-        passes, expected_s = self._dumped, look.duration_ns / 1e9
+        __tracebackhide__ = True
+        passes = self._dumped
         kept: list[bytes] = []
         try:
             passes.cold = timed(lambda: kept.append(self._dumps()))
@@ -233,17 +234,19 @@ class Split:
             message = f"{self._name} was pickled once, not twice: {told(error)}"
             raise UsageError(message) from error
         left_s = self._left_s()
+        # Large arrays take no time until somebody copies them.
+        expected_s = max(look.duration_ns, passes.cold.duration_ns) / 1e9
         is_short = are_short(expected_s, left_s)
+        is_alike = is_short or look.spent_ns <= _CHEAP_SHARE * 1e9 * expected_s
         calls: dict[str, Callable[[], object]] = {
             WHOLE: self._dumps,
             "sink": lambda: self._pickler(Nowhere()).dump(self._value),
         }
         block = None
-        is_alike = is_short or _is_cheap(look)
         if is_alike and left_s > _UNTIL_BLOCK * expected_s:
             block = Block(len(kept.pop()))
             calls["block"] = partial(self._into_block, block)
-        if self._can_forget(look, is_short=is_short):
+        if is_alike and self._can_forget(look, is_short=is_short):
             calls["forgetful"] = partial(self._without_memo, look)
         if is_short:
             calls["reduce"] = partial(self._watched, passes)
@@ -266,8 +269,6 @@ class Split:
 
     def _can_forget(self, look: Look, *, is_short: bool) -> bool:
         """Tell whether a pickler without memo does the same work but for the memo."""
-        if not is_short and not _is_cheap(look):
-            return False
         sink = Nowhere(_MOST_CARRIED * look.size_bytes)
         try:
             if look.carried:
@@ -300,6 +301,7 @@ class Split:
         self._pickler(block, in_band=True).dump(self._value)
 
     def _measure_loads(self, data: bytes, large_bytes: int) -> None:
+        __tracebackhide__ = True
         passes = self._loaded
         try:
             passes.cold = timed(lambda: self._loads(data))
@@ -327,10 +329,6 @@ class Split:
         pickler = self._kind(frames, protocol=PROTOCOL, buffer_callback=found.append)
         pickler.dump(self._value)
         return frames.getvalue(), [buffer.raw().toreadonly() for buffer in found]
-
-
-def _is_cheap(look: Look) -> bool:
-    return look.spent_ns <= _CHEAP_SHARE * look.duration_ns
 
 
 def _copy_each(buffers: Sequence[memoryview], block: memoryview) -> None:

@@ -10,8 +10,9 @@ SPLIT_OF_DUMPS = (
         "Reducers",
         11,
         "pickle",
-        note="__reduce_ex__, __getstate__ and registered reducers; a lower bound: what it costs to "
-        "watch them is taken off",
+        note="__reduce_ex__, __getstate__ and registered reducers, and those of cloudpickle for "
+        "classes and functions written by value; a lower bound: what it costs to watch them is "
+        "taken off",
         parent="pickle.dumps",
     ),
     Stage(
@@ -36,7 +37,8 @@ SPLIT_OF_DUMPS = (
         "Memo",
         13,
         "pickle",
-        note="remembering every object that was visited; what is saved by a pickler without memo",
+        note="remembering every object that was visited; what is saved by a pickler without memo; "
+        "that of classes and functions written by value is in the opcodes",
         parent="pickle.dumps",
     ),
     Stage(
