@@ -330,27 +330,34 @@ def large_values(graph: Mapping[Any, Any]) -> dict[int, tuple[Any, int]]:
 
 
 def _arguments(task: Any) -> Iterator[Any]:  # noqa: ANN401
-    """Yield the plain arguments of a task of today's Dask; other entries have none."""
+    """Yield the plain arguments of a task of today's Dask, of those inside it too.
+
+    Other entries of a graph have none.
+    """
     from dask._task_spec import DataNode, GraphNode, Task
 
     if isinstance(task, Task):
         for argument in (*task.args, *(task.kwargs or {}).values()):
             value = argument.value if isinstance(argument, DataNode) else argument
-            if not isinstance(value, GraphNode):
+            if isinstance(value, Task):
+                yield from _arguments(value)
+            elif not isinstance(value, GraphNode):
                 yield value
 
 
 def _replaced(graph: Mapping[Any, Any], instead: Mapping[int, Any]) -> dict[Any, Any]:
     """Return the graph whose tasks have other arguments in place of some objects."""
-    from dask._task_spec import DataNode, Task
+    from dask._task_spec import DataNode, NestedContainer, Task
 
     def other(argument: Any) -> Any:  # noqa: ANN401
         value = argument.value if isinstance(argument, DataNode) else argument
-        return instead.get(id(value), argument)
+        return changed(value) if isinstance(value, Task) else instead.get(id(value), argument)
 
     def changed(task: Any) -> Any:  # noqa: ANN401
         if not isinstance(task, Task) or not any(id(v) in instead for v in _arguments(task)):
             return task
+        if isinstance(task, NestedContainer):
+            return type(task)(*map(other, task.args))
         keywords = {name: other(value) for name, value in (task.kwargs or {}).items()}
         return Task(task.key, task.func, *map(other, task.args), **keywords)
 

@@ -68,6 +68,24 @@ def test_an_array_inside_a_function_is_told_and_not_tried(dask_client: Client) -
     assert not any("there is nothing" in note for note in sweep.quality.notes)
 
 
+def test_an_array_deep_inside_the_tasks_is_tried_too(dask_client: Client) -> None:
+    """A bag nests its tasks, and keeps what it is given by name in a dict of Dask."""
+    # given
+    table = np.arange(250_000.0)
+    numbers = bags.from_sequence(range(4), npartitions=2)
+    before = keys_on(dask_client)
+
+    for bag in (numbers.map(lambda at, t: float(t[at]), table), numbers.map(use, at=table)):
+        # when
+        changed = large_values(materialized(bag))
+
+        # then
+        assert [count for _, count in changed.values()] == [2]
+    sweep = DaskTryout(numbers.map(lambda at, t: float(t[at]), t=table), name="y", budget_s=1).run()
+    assert [v.facts["equal"] for v in tried(sweep)] == [True, True]
+    assert keys_on(dask_client) == before
+
+
 def test_an_embedded_array_is_tried_as_a_key_and_scattered(dask_client: Client) -> None:
     """Both give the same sum; the stages add up; nothing stays on the cluster."""
     # given
