@@ -78,7 +78,7 @@ class Descent:
     plain_bytes
         Of a pickle without buffers; None if it cannot be pickled or was not made.
     pickled
-        How often it was pickled, or a part of it.
+        How often it was pickled, or a part of it, with the earlier pickle that was timed.
     error
         What the pickler raised, where it cannot be pickled.
     """
@@ -105,7 +105,9 @@ class Descent:
         self.is_measured = False
         self.was_interrupted = False
         self.cost_s = known_s
-        self.pickled = 0
+        self.pickled = 0 if known_s is None else 1
+        #: What the earlier pickle has written, buffers included.
+        self.known_bytes: int | None = None
         self.holes: dict[int, tuple[object, BaseException]] = {}
         self.firsts: Pass | None = None
         self._globals: dict[int, Any] = {}

@@ -122,14 +122,17 @@ def _notes(descent: Descent) -> Iterator[str]:
 
 
 def _how_often(descent: Descent) -> str:
-    each = "" if descent.cost_s is None else f", {format_ns(descent.cost_s * 1e9)} each time"
-    times = "once" if descent.pickled == 1 else f"{descent.pickled} times"
-    return f"it was pickled {times}{each}" if descent.pickled else "it was not pickled"
+    took = "" if descent.cost_s is None else f", {format_ns(descent.cost_s * 1e9)}"
+    if descent.pickled == 1:
+        return f"it was pickled once{took}"
+    return f"it was pickled {descent.pickled} times{took and took + ' each time'}"
 
 
 def _balance(descent: Descent, root: _Branch, notes: list[str]) -> None:
     """Give the root what the pickle as a whole has besides its parts."""
     whole = descent.in_band_bytes
+    if whole is None and not root.buffer_bytes and descent.is_measured:
+        whole = max(descent.known_bytes or 0, root.size_bytes)
     if whole is None:
         return
     rest, beside = whole - root.size_bytes, descent.out_of_band_bytes - root.buffer_bytes

@@ -45,10 +45,11 @@ class Blame:
         self.value = unwrapped(value)
         self._descent: Descent | None = None
 
-    def run(self, known_s: float | None = None) -> Anatomy:
+    def run(self, known_s: float | None = None, known_bytes: int | None = None) -> Anatomy:
         """Make the anatomy; what one pickle has taken before tells how often it can be pickled."""
         deadline = time.monotonic() + self._budget_s
         self._descent = Descent(self.value, self._name, deadline, self._protocol, known_s)
+        self._descent.known_bytes = known_bytes
         self._descent.run()
         return self.anatomy
 

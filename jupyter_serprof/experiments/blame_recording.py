@@ -56,8 +56,8 @@ class BlameRun:
         __tracebackhide__ = True
         with self._recording:
             self._error = pickle_and_back(self._blame.value)
-        dumps_ns = _dumps_ns(self._recording.trace)
-        anatomy = self._blame.run(None if dumps_ns is None else dumps_ns / 1e9)
+        known = [(s.duration_ns / 1e9, s.size_bytes) for s in _dumps(self._recording.trace)]
+        anatomy = self._blame.run(*known[-1] if known else ())
         if anatomy.plain_bytes is not None and not self._error and not self._blame.was_interrupted:
             self._split_stages()
         return self.trace

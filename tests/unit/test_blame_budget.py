@@ -44,13 +44,14 @@ def test_without_time_for_three_more_one_pass_tells_the_parts(clock: list[float]
     value = Model(slow=Slow(clock), rest=list(range(1_000)))
 
     # when
-    anatomy = Blame(value, "x", budget_s=30.0).run(known_s=12.0)
+    anatomy = Blame(value, "x", budget_s=30.0).run(12.0, known_bytes=5_000)
 
     # then
     assert clock == [12.0]
+    assert anatomy.in_band_bytes == 5_000
     assert {".rest", ".slow"} <= set(labels(anatomy))
     assert sum(part.self_bytes for part in anatomy.parts) == anatomy.in_band_bytes
-    assert any("budget" in note and "pickled once" in note for note in anatomy.notes)
+    assert any("budget" in note and "pickled 2 times" in note for note in anatomy.notes)
 
 
 def test_the_first_pass_tells_that_there_is_time_for_one_more(clock: list[float]) -> None:
@@ -79,7 +80,7 @@ def test_what_takes_longer_than_the_budget_is_not_pickled_again(clock: list[floa
     # then
     assert clock == [0.0]
     assert not anatomy.is_complete
-    assert any("it was not pickled" in note for note in anatomy.notes)
+    assert any("it was pickled once, 12.0 s" in note for note in anatomy.notes)
 
 
 def test_with_time_enough_everything_is_opened(clock: list[float]) -> None:
