@@ -67,7 +67,7 @@ _SAVE = (
 _BLAME = """open the value (of a cell: the largest that crossed): the bytes of each part,
                        and every part that cannot be pickled"""
 _TRY = """what would be faster: each remedy that applies to the value (of code:
-                       to what it names), in 15 pairs, with its gain and equality"""
+                       to what it sent), in 15 pairs, with its gain and equality"""
 _TRY_GRAPH = """what would be faster: large objects in the graph as keys of their own, or
                        scattered, in 15 pairs; runs the tasks in each"""
 _SPLIT = """the time inside one dumps and one loads of a value: reducers, opcodes,
