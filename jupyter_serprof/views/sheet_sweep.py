@@ -213,18 +213,21 @@ def _put_held(sheet: Sheet, chart: Chart, line: _Line) -> None:
         return
     regime = line.series.regimes[-1]
     places = tuple(_said(chart, regime, held.size_bytes))
-    sheet.add(Curve(places, line.color, 1.4, is_dotted=True))
+    if places:
+        sheet.add(Curve(places, line.color, 1.4, is_dotted=True))
     place = chart.x(held.size_bytes), chart.y(measured[0].median_ns)
     chart.take((*places, place))
     sheet.add(*mark_of(line.mark, place, line.color, hollow=sheet.theme.background))
 
 
 def _said(chart: Chart, regime: Regime, size_bytes: int) -> Iterator[tuple[float, float]]:
-    """Yield a straight line in time over size, which is a curve on logarithmic axes."""
+    """Yield a straight line in time over size, a curve on logarithmic axes; none for a power."""
     ratio = size_bytes / regime.to_bytes
     for step in range(_STEPS + 1):
         size = regime.to_bytes * ratio ** (step / _STEPS)
-        yield chart.x(size), chart.y(regime.line_ns(size))
+        said_ns = regime.line_ns(size)
+        if said_ns is not None:
+            yield chart.x(size), chart.y(said_ns)
 
 
 def _put_break(sheet: Sheet, chart: Chart, found: Sequence[Series]) -> None:

@@ -20,6 +20,8 @@ _GROWTH = {
     "superlinear": "grows faster than its size",
     "sublinear": "grows slower than its size",
 }
+#: Growth of which analysis/fit.py can tell no law; the cause says why.
+_UNTOLD = "cannot tell"
 _WHOLE = 1e-9
 _UNSURE_NAMED = 3
 #: How analysis/crossovers.py ends the title of a pair of which it cannot tell.
@@ -39,19 +41,22 @@ def growth_lines(series: Series) -> list[str]:
 
 def _regime_text(series: Series, at: int) -> str:
     regime = series.regimes[at]
-    sizes = f"{format_bytes(regime.from_bytes)} to {format_bytes(regime.to_bytes)}"
+    ends = (format_bytes(regime.from_bytes), format_bytes(regime.to_bytes))
+    sizes = " to ".join(ends if regime.from_bytes < regime.to_bytes else ends[:1])
     cause = f" ({clean(regime.cause)})" if regime.cause else ""
-    is_new = "from here on another regime, " if at else ""
+    is_new = "from here on another regime, " if at and regime.growth != _UNTOLD else ""
     return f"{sizes}: {is_new}{_law(regime, is_alias=series.is_alias)}{cause}"
 
 
 def _law(regime: Regime, *, is_alias: bool) -> str:
     growth = _GROWTH.get(regime.growth, regime.growth) or "a line"
+    if regime.growth in ("superlinear", "sublinear") and regime.exponent is not None:
+        return f"{growth}, time ~ size^{format_fixed(regime.exponent, 2)}"
+    if regime.fixed_ns is None or regime.ns_per_byte is None:
+        return growth
     if regime.growth == "constant" or regime.ns_per_byte <= 0:
         said = growth if regime.growth == "constant" else "no growth was seen"
         return f"{said}, {format_ns(regime.fixed_ns)}"
-    if regime.growth in ("superlinear", "sublinear") and regime.exponent is not None:
-        return f"{growth}, time ~ size^{format_fixed(regime.exponent, 2)}"
     if is_alias:
         return f"{growth}; nothing is moved, so there is no rate"
     fixed = f"{format_ns(regime.fixed_ns)} + " if regime.fixed_ns > 0 else ""

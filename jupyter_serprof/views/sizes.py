@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 _KINDS = ("sweep", "chunks")
 _CHUNK_RULE = "dask.chunk-sweep"
+_LINE = {"fixed_ns", "ns_per_byte"}
+_WITHOUT_LINE = ("superlinear", "sublinear", "cannot tell")
 _ALIASES = "aliases the original"
 
 
@@ -38,13 +40,14 @@ class SizePoint:
 class Regime:
     """A stretch of sizes over which time grows by one law, ``fixed_ns + ns_per_byte * size``.
 
-    ``exponent`` is of time over size; ``cause`` says what is different from ``from_bytes`` on.
+    Both are None for a power, which has an ``exponent`` of time over size, and where nothing can be
+    told; ``cause`` says what is different from ``from_bytes`` on, or why nothing can be told.
     """
 
     from_bytes: int
     to_bytes: int
-    fixed_ns: float
-    ns_per_byte: float
+    fixed_ns: float | None
+    ns_per_byte: float | None
     growth: str
     exponent: float | None
     low: float | None
@@ -52,8 +55,10 @@ class Regime:
     cause: str
     holdout: Holdout | None
 
-    def line_ns(self, size_bytes: float) -> float:
-        """Return what the line says, ns."""
+    def line_ns(self, size_bytes: float) -> float | None:
+        """Return what the line says, ns; None where there is no straight line."""
+        if self.fixed_ns is None or self.ns_per_byte is None:
+            return None
         return self.fixed_ns + self.ns_per_byte * size_bytes
 
 
@@ -148,7 +153,9 @@ def regimes_of(sweep: Sweep, key: str, *, cold: bool) -> tuple[Regime, ...]:
 def _regime(fit: Mapping[str, Any]) -> Regime | None:
     sizes = [_number(fit.get(key)) for key in ("from_bytes", "to_bytes")]
     fixed, rate = _number(fit.get("fixed_ns")), _number(fit.get("ns_per_byte"))
-    if fixed is None or rate is None or not all(size and size > 0 for size in sizes):
+    has_line = fixed is not None and rate is not None
+    is_curved = fit.get("growth") in _WITHOUT_LINE and not fit.keys() & _LINE
+    if not (has_line or is_curved) or not all(size and size > 0 for size in sizes):
         return None
     low, high = (int(size or 0) for size in sizes)
     limits = _number(fit.get("low")), _number(fit.get("high"))
@@ -172,7 +179,7 @@ def _number(value: object) -> float | None:
 def _break(before: Regime, after: Regime) -> Break:
     start, end = before.to_bytes, max(before.to_bytes, after.from_bytes)
     old, new = before.line_ns(end), after.line_ns(end)
-    jump = new / old if old > 0 and new > 0 else 1.0
+    jump = new / old if old and new and old > 0 and new > 0 else 1.0
     return Break(start, end, after.cause, jump)
 
 

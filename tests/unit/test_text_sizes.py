@@ -108,6 +108,23 @@ def test_growth_is_said_by_regimes_with_the_cause_of_a_break() -> None:
     assert "note: unstable: spreads 20 %" in said
 
 
+def test_a_power_is_said_without_a_rate_and_a_doubt_with_its_reason() -> None:
+    """Neither has a straight line, and neither is joined with one."""
+    # given
+    sweep = make_sizes()
+    head = {"variant": "pickle", "cold": False}
+    power = {"from_bytes": 1_000, "to_bytes": 1_000_000, "growth": "superlinear", "exponent": 1.31}
+    doubt = {"from_bytes": 10**7, "to_bytes": 10**7, "growth": "cannot tell", "cause": "it jumps"}
+
+    # when
+    said = text(replace(sweep, fits=({**head, **power}, {**head, **doubt})), width=140)
+
+    # then
+    assert "1.00 kB to 1.00 MB: grows faster than its size, time ~ size^1.31" in said
+    assert "10.0 MB: cannot tell (it jumps)" in said
+    assert "to 10.0 MB: cannot tell" not in said
+
+
 @pytest.mark.parametrize("key", ["from_bytes", "to_bytes", "fixed_ns", "ns_per_byte"])
 @pytest.mark.parametrize("bad", [None, math.nan, math.inf, "x", True])
 def test_a_line_that_lacks_a_number_is_left_out(key: str, bad: object) -> None:
