@@ -6,6 +6,10 @@ least (dynamic programming over all cuts). Errors are relative, as they are with
 is measured in units of the noise: the spread of the runs, or the disagreement of neighbouring sizes
 where that is larger. A cut where page faults per byte change is cheaper.
 
+No law is told where it would not hold: over fewer than three sizes, at a last size that alone is
+off the line, where the law misses its own points, and where a slope may be 0 as well as not. A
+power runs over no change of page faults, and has to be there without the last size too.
+
 What it cannot see: a regime of fewer than three sizes (two, if page faults change there); anything
 beyond the last size; noise that differs from size to size, which is taken as equal everywhere.
 ``tests/benchmarks/fit_calibration.py`` says how often it is right.
@@ -14,8 +18,8 @@ beyond the last size; noise that differs from size to size, which is taken as eq
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from jupyter_serprof.analysis.curve import Curve
@@ -31,18 +35,32 @@ if TYPE_CHECKING:
 SHORTEST = 3
 _SHORTEST_SEEN = 2
 _SHORTEST_POWER = 5
+#: Sizes before a last one that stands apart: fewer do not tell what the noise is.
+_SHORTEST_BEFORE_LAST = 4
 #: Price of a number of the model and of a cut, in squared units of noise. One more number lowers
 #: the misfit of a true model by more than 7 in 1 of 120 cases.
 _NUMBER_PRICE = 7.0
 _CUT_PRICE = 4.0
 _FAULTS_CUT_PRICE = -6.0
+#: The same before a last size apart: two numbers less are saved there than before a line.
+_FAULTS_LAST_PRICE = 0.0
 #: Noise of a median, at least; and where nothing tells it.
 _LEAST_NOISE = 0.005
 _ASSUMED_NOISE = 0.05
-#: What changes by more is not called flat, however noisy the machine was.
-_FLAT_RATIO = 3.0
+#: What grows by more over its sizes is not called flat, nor what varies by more, however noisy.
+_FLAT_CHANGE = 1.5
+_FLAT_RATIO = 2.0
+#: A law that misses half of its points, or one of them, by more (ratios) is none.
+_MISSED_HALF = 1.35
+_MISSED_ONE = 2.0
 _CONFIDENCE = 0.95
 _ITERATIONS = 8
+UNTOLD = "cannot tell"
+_CURVED = ("superlinear", "sublinear")
+_FEW = "{} sizes, three are needed"
+_LONE = "jumps before the last size; one more size would tell"
+_MISSED = "no law comes near all points; more runs would tell"
+_LEVEL = "growth and noise are alike; more runs would tell"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,24 +79,30 @@ class Regime:
     Attributes
     ----------
     growth
-        ``constant``, ``linear``, ``superlinear`` or ``sublinear``.
+        ``constant``, ``linear``, ``superlinear``, ``sublinear`` or ``cannot tell``.
     fixed_ns
-        The line at size 0; in a later regime no cost of a call, and it may be below 0.
+        The line at size 0; in a later regime no cost of a call, and it may be below 0. None where
+        there is no straight line.
     ns_per_byte
-        Slope of the line; for a curved regime the line is only the nearest one.
+        Slope of the line; None where there is no straight line.
     exponent
         Of time, without its fixed part, over size; None for a constant and for few sizes.
+    doubt
+        Why no law can be told; "" where one is.
     """
 
     from_bytes: int
     to_bytes: int
     growth: str
-    fixed_ns: Interval
-    ns_per_byte: Interval
-    exponent: Interval | None
+    fixed_ns: Interval | None = None
+    ns_per_byte: Interval | None = None
+    exponent: Interval | None = None
+    doubt: str = ""
 
-    def line_ns(self, size_bytes: float) -> float:
-        """Return the line at a size."""
+    def line_ns(self, size_bytes: float) -> float | None:
+        """Return the line at a size; None where there is no straight line."""
+        if self.fixed_ns is None or self.ns_per_byte is None:
+            return None
         return self.fixed_ns.value + self.ns_per_byte.value * size_bytes
 
 
@@ -93,7 +117,7 @@ class _Cut:
 
     @property
     def numbers(self) -> int:
-        return {"constant": 1, "linear": 2, "power": 3}[self.law]
+        return {"lone": 1, "constant": 1, "linear": 2, "power": 3}[self.law]
 
 
 def regimes(curve: Curve) -> tuple[Regime, ...]:
@@ -103,7 +127,18 @@ def regimes(curve: Curve) -> tuple[Regime, ...]:
     noise = _noise(curve)
     cuts = _best_cuts(curve, noise)
     scale = _interval_scale(curve, cuts, noise)
-    return tuple(_regime(curve, cut, scale) for cut in cuts)
+    return _joined([_regime(curve, cut, scale) for cut in cuts])
+
+
+def _joined(found: Sequence[Regime]) -> tuple[Regime, ...]:
+    """Return regimes where those of which nothing can be told are one: nothing parts them."""
+    joined: list[Regime] = []
+    for regime in found:
+        if joined and joined[-1].growth == regime.growth == UNTOLD:
+            joined[-1] = replace(joined[-1], to_bytes=regime.to_bytes)
+        else:
+            joined.append(regime)
+    return tuple(joined)
 
 
 def t_quantile(freedom: float, confidence: float = _CONFIDENCE) -> float:
@@ -124,12 +159,19 @@ def _noise(curve: Curve) -> float:
     of_runs = curve.noise_share(float(np.median(curve.counts)))
     known += [] if of_runs is None else [of_runs]
     size_count = len(curve.sizes_bytes)
-    if size_count > SHORTEST + 1:
-        windows = [(at, at + 4) for at in range(size_count - 3)]
+    windows = [(at, at + 4) for at in range(size_count - 3)] if size_count > SHORTEST + 1 else []
+    # Where page faults change, neighbours disagree for another reason than noise.
+    windows = [span for span in windows if not _is_turning(curve, *span)]
+    if windows:
         misfits = _solved(curve, windows, np.ones((1, 1)), np.ones(len(windows), bool))[2][:, 0]
         # Two degrees of freedom each: the median of a chi-square over them is ln 2.
         known.append(math.sqrt(float(np.median(misfits)) / 2 / math.log(2)))
     return max(known) if len(known) > 1 else _ASSUMED_NOISE
+
+
+def _is_turning(curve: Curve, start: int, stop: int) -> bool:
+    """Tell whether page faults change within a stretch of sizes."""
+    return any(curve.faults_turn(at) for at in range(start + 1, stop))
 
 
 def _best_cuts(curve: Curve, noise: float) -> list[_Cut]:
@@ -152,7 +194,8 @@ def _price(curve: Curve, cut: _Cut, noise: float) -> float:
     price = cut.misfit / noise**2 + _NUMBER_PRICE * cut.numbers
     if cut.start == 0:
         return price
-    return price + (_FAULTS_CUT_PRICE if curve.faults_turn(cut.start) else _CUT_PRICE)
+    seen = _FAULTS_LAST_PRICE if cut.law == "lone" else _FAULTS_CUT_PRICE
+    return price + (seen if curve.faults_turn(cut.start) else _CUT_PRICE)
 
 
 def _shortest(curve: Curve, start: int) -> int:
@@ -170,19 +213,47 @@ def _laws(curve: Curve, noise: float) -> list[_Cut]:
         for stop in range(start + _shortest(curve, start), size_count + 1)
     ]
     later = np.array([start > 0 for start, _ in spans])
-    straight = _solved(curve, spans, np.ones((1, 1)), later)[2][:, 0]
-    curved = _curved(curve, spans)
+    fixed, slope, straight = (each[:, 0] for each in _solved(curve, spans, np.ones((1, 1)), later))
+    bends = dict(zip(spans, zip(straight, _curved(curve, spans), strict=True), strict=True))
     logs = np.log(curve.medians_ns)
+    x = np.array(curve.sizes_bytes) / curve.sizes_bytes[-1]
     cuts = []
-    for (start, stop), line, power in zip(spans, straight, curved, strict=True):
-        flat = float(logs[start:stop].var() * (stop - start))
+    for (start, stop), level, rate, line in zip(spans, fixed, slope, straight, strict=True):
         options = [_Cut(start, stop, "linear", float(line))]
-        if np.ptp(logs[start:stop]) < math.log(_FLAT_RATIO):
+        change = (level + rate * x[stop - 1]) / max(level + rate * x[start], 1e-9)
+        if change < _FLAT_CHANGE and np.ptp(logs[start:stop]) < math.log(_FLAT_RATIO):
+            flat = float(logs[start:stop].var() * (stop - start))
             options.append(_Cut(start, stop, "constant", flat))
-        if stop - start >= _SHORTEST_POWER:
-            options.append(_Cut(start, stop, "power", float(power)))
+        if _may_bend(curve, (start, stop), bends, noise):
+            options.append(_Cut(start, stop, "power", float(bends[start, stop][1])))
         cuts.append(min(options, key=lambda cut: _price(curve, cut, noise)))
-    return cuts
+    return [*cuts, *_lone(curve)]
+
+
+def _lone(curve: Curve) -> list[_Cut]:
+    """Return the last size as a stretch of its own, where enough sizes lie before it."""
+    last = len(curve.sizes_bytes) - 1
+    fewest = SHORTEST if curve.faults_turn(last) else _SHORTEST_BEFORE_LAST
+    return [_Cut(last, last + 1, "lone", 0.0)] if last >= fewest else []
+
+
+def _may_bend(
+    curve: Curve,
+    span: tuple[int, int],
+    bends: Mapping[tuple[int, int], tuple[float, float]],
+    noise: float,
+) -> bool:
+    """Tell whether a power may be claimed: no faults change, and it is not made by the last size.
+
+    ``bends`` has the misfit of the best line and of the best power in each span.
+    """
+    start, stop = span
+    if stop - start < _SHORTEST_POWER or _is_turning(curve, start, stop):
+        return False
+    if stop < len(curve.sizes_bytes):
+        return True
+    line, power = bends[start, stop - 1]
+    return (line - power) / noise**2 > _NUMBER_PRICE
 
 
 def _curved(curve: Curve, spans: Sequence[tuple[int, int]]) -> Floats:
@@ -239,23 +310,53 @@ def _interval_scale(curve: Curve, cuts: Sequence[_Cut], noise: float) -> float:
 
 
 def _regime(curve: Curve, cut: _Cut, scale: float) -> Regime:
+    size_count = cut.stop - cut.start
+    ends = curve.sizes_bytes[cut.start], curve.sizes_bytes[cut.stop - 1]
+    if size_count >= SHORTEST:
+        return _told(curve, cut, scale, ends)
+    doubt = _LONE if cut.law == "lone" else _FEW.format(size_count)
+    return Regime(*ends, UNTOLD, doubt=doubt)
+
+
+def _told(curve: Curve, cut: _Cut, scale: float, ends: tuple[int, int]) -> Regime:
+    """Return the law of a cut, or why it is none."""
     import numpy as np
 
-    span, is_later = (cut.start, cut.stop), np.array([cut.start > 0])
-    ends = curve.sizes_bytes[cut.start], curve.sizes_bytes[cut.stop - 1]
-    if cut.law == "constant":
-        level = math.exp(float(np.log(curve.medians_ns[cut.start : cut.stop]).mean()))
-        half = scale / math.sqrt(cut.stop - cut.start)
-        fixed = Interval(level, level * math.exp(-half), level * math.exp(half))
-        return Regime(*ends, "constant", fixed, Interval(0.0, 0.0, 0.0), None)
-    fixed_ns, slope, _ = _solved(curve, [span], np.ones((1, 1)), is_later)
-    rate = float(slope[0, 0]) / curve.sizes_bytes[-1]
-    line = _line_intervals(curve, cut, float(fixed_ns[0, 0]), rate, scale)
     power = _exponent(curve, cut, scale)
-    growth = "linear"
+    of_law = power.value if cut.law == "power" and power else 1.0
+    is_later = np.array([cut.start > 0 and cut.law != "power"])
+    solved = _solved(curve, [(cut.start, cut.stop)], np.full((1, 1), of_law), is_later)
+    fixed_ns, slope = float(solved[0][0, 0]), float(solved[1][0, 0])
+    level = math.exp(float(np.log(curve.medians_ns[cut.start : cut.stop]).mean()))
+    shares = np.array(curve.sizes_bytes[cut.start : cut.stop]) / curve.sizes_bytes[-1]
+    law_ns = fixed_ns + slope * shares**of_law
+    if _is_missed(curve, cut, np.full(shares.size, level) if cut.law == "constant" else law_ns):
+        return Regime(*ends, UNTOLD, doubt=_MISSED)
     if cut.law == "power" and power:
-        growth = "superlinear" if power.value > 1 else "sublinear"
-    return Regime(*ends, growth, *line, power)
+        return Regime(*ends, _CURVED[power.value <= 1], exponent=power)
+    line = _line_intervals(curve, cut, fixed_ns, slope / curve.sizes_bytes[-1], scale)
+    if not _is_told(cut, line[1], level, ends):
+        return Regime(*ends, UNTOLD, doubt=_LEVEL)
+    if cut.law == "linear":
+        return Regime(*ends, "linear", *line, power)
+    half = scale / math.sqrt(cut.stop - cut.start)
+    flat = Interval(level, level * math.exp(-half), level * math.exp(half))
+    return Regime(*ends, "constant", flat, Interval(0.0, 0.0, 0.0))
+
+
+def _is_missed(curve: Curve, cut: _Cut, law_ns: Floats) -> bool:
+    """Tell whether a law is far off half of its points, or off one by a factor."""
+    import numpy as np
+
+    off = np.abs(np.log(np.array(curve.medians_ns[cut.start : cut.stop]) / law_ns))
+    return bool(np.median(off) > math.log(_MISSED_HALF) or off.max() > math.log(_MISSED_ONE))
+
+
+def _is_told(cut: _Cut, rate: Interval, level: float, ends: tuple[int, int]) -> bool:
+    """Tell whether a line surely grows, or a flat one surely not in proportion to size."""
+    if cut.law == "linear":
+        return rate.low > 0
+    return 1 + rate.high * (ends[1] - ends[0]) / level < ends[1] / ends[0]
 
 
 def _line_intervals(

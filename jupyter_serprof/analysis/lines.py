@@ -53,10 +53,12 @@ def fits_of(
     Returns
     -------
     tuple of mappings
-        ``variant``, ``stage`` (a stage only), ``cold``, ``from_bytes``, ``to_bytes``, ``growth``,
-        ``fixed_ns`` and ``ns_per_byte``, with intervals ``fixed_low``, ``fixed_high``, ``low`` and
-        ``high``; ``exponent``, ``exponent_low``, ``exponent_high``, ``cause`` and
-        ``holdout`` (``size_bytes``, ``error_share``) where there is something to say.
+        ``variant``, ``stage`` (a stage only), ``cold``, ``from_bytes``, ``to_bytes``, ``growth``.
+        A straight line has ``fixed_ns`` and ``ns_per_byte``, with intervals ``fixed_low``,
+        ``fixed_high``, ``low`` and ``high``; a power has ``exponent``, ``exponent_low`` and
+        ``exponent_high``. Where no law can be told there is neither, and ``cause`` says why.
+        ``cause`` and, past a line, ``holdout`` (``size_bytes``, ``error_share``) where there is
+        something to say.
     """
     used = [point for point in points if point.size_bytes != holdout_bytes]
     held = [point for point in points if point.size_bytes == holdout_bytes]
@@ -69,7 +71,7 @@ def fits_of(
             known = [cause for cause in causes if not cause.variants or variant in cause.variants]
             head = {"variant": variant, **({"stage": stage} if stage else {}), "cold": cold}
             entries = [
-                {**head, **_entry(regime), **({"cause": cause} if cause else {})}
+                {**head, **_entry(regime), **_reason(cause, regime.doubt)}
                 for regime, cause in zip(found, _causes(curve, found, known), strict=True)
             ]
             error = _holdout(found, curve_of(held, variant, cold=cold, stage=stage))
@@ -97,14 +99,13 @@ def _entry(regime: Regime) -> dict[str, object]:
         "from_bytes": regime.from_bytes,
         "to_bytes": regime.to_bytes,
         "growth": regime.growth,
-        "fixed_ns": fixed.value,
-        "ns_per_byte": rate.value,
     }
-    if regime.growth in ("constant", "linear"):
+    if fixed and rate:
+        entry |= {"fixed_ns": fixed.value, "ns_per_byte": rate.value}
         entry |= {"fixed_low": fixed.low, "fixed_high": fixed.high}
-    if regime.growth == "linear":
+    if regime.growth == "linear" and rate:
         entry |= {"low": rate.low, "high": rate.high}
-    if power:
+    elif power:
         entry |= {
             "exponent": power.value,
             "exponent_low": power.low,
@@ -113,14 +114,20 @@ def _entry(regime: Regime) -> dict[str, object]:
     return entry
 
 
+def _reason(cause: str, doubt: str) -> dict[str, object]:
+    said = "; ".join(part for part in (cause, doubt) if part)
+    return {"cause": said} if said else {}
+
+
 def _holdout(found: Sequence[Regime], held: Curve) -> dict[str, object] | None:
     """Return the error of the last line at the held-out size: below 0 it promises too little."""
     if not found or not held.sizes_bytes:
         return None
     size, measured_ns = held.sizes_bytes[-1], held.medians_ns[-1]
-    if not 1 < size / found[-1].to_bytes <= _HOLDOUT_REACH:
+    said_ns = found[-1].line_ns(size)
+    if said_ns is None or not 1 < size / found[-1].to_bytes <= _HOLDOUT_REACH:
         return None
-    return {"size_bytes": size, "error_share": found[-1].line_ns(size) / measured_ns - 1}
+    return {"size_bytes": size, "error_share": said_ns / measured_ns - 1}
 
 
 def _causes(curve: Curve, found: Sequence[Regime], causes: Sequence[Cause]) -> list[str]:
@@ -146,9 +153,8 @@ def _named(
     sizes = curve.sizes_bytes
     # A break is known to one step of the grid.
     low, high = sizes[max(0, start - 2)], sizes[min(len(sizes) - 1, start + 1)]
-    grows = regime.growth == "superlinear" or (
-        last is not None and regime.ns_per_byte.value > last.ns_per_byte.value
-    )
+    rates = [each.ns_per_byte.value for each in (last, regime) if each and each.ns_per_byte]
+    grows = regime.growth == "superlinear" or rates != sorted(rates, reverse=True)
     for cause in causes:
         is_there = grows if cause.at_bytes is None else last and low <= cause.at_bytes <= high
         if is_there:

@@ -38,6 +38,7 @@ def seeded(seed: object) -> random.Random:
 def rate_width(points: Sequence[Point]) -> float:
     """Return how wide the interval of the first rate is, as a share of the rate."""
     rate = regimes(curve_of(points, "pickle", cold=False))[0].ns_per_byte
+    assert rate is not None
     return (rate.high - rate.low) / rate.value
 
 
@@ -89,6 +90,8 @@ def test_without_noise_the_numbers_are_those_of_the_law() -> None:
     assert found[0].to_bytes == SIZES[truth.break_at - 1]
     assert found[1].from_bytes == SIZES[truth.break_at]
     for regime, (fixed, rate, _) in zip(found, truth.numbers, strict=True):
+        assert regime.fixed_ns is not None
+        assert regime.ns_per_byte is not None
         assert regime.fixed_ns.value == pytest.approx(fixed, rel=0.01)
         assert regime.ns_per_byte.value == pytest.approx(rate, rel=0.001)
 
@@ -109,6 +112,7 @@ def test_a_run_far_off_moves_nothing(law: Law) -> None:
     assert [regime.growth for regime in found] == ["linear"] * len(truth.numbers)
     for regime, (_, rate, _) in zip(found, truth.numbers, strict=True):
         assert rate is not None
+        assert regime.ns_per_byte is not None
         assert regime.ns_per_byte.low < rate < regime.ns_per_byte.high
 
 
@@ -223,7 +227,7 @@ def test_page_faults_a_step_beside_the_break_name_it_too() -> None:
 
 
 def test_page_faults_make_a_regime_of_the_last_two_sizes() -> None:
-    """Times alone would need three: with two anything may be noise."""
+    """They stand apart from the line before; two sizes tell no law."""
     # given
     edge = SIZES[-2]
     truth = Truth(
@@ -238,7 +242,8 @@ def test_page_faults_make_a_regime_of_the_last_two_sizes() -> None:
 
     # then
     assert [line["from_bytes"] for line in lines] == [SIZES[0], edge]
-    assert [line.get("cause") for line in lines] == [None, "fresh pages"]
+    assert [line["growth"] for line in lines] == ["linear", "cannot tell"]
+    assert lines[1]["cause"] == "fresh pages; 2 sizes, three are needed"
 
 
 def test_a_known_limit_is_named_only_where_the_curve_breaks() -> None:
@@ -316,3 +321,187 @@ def test_what_grows_fivefold_is_not_called_flat_however_noisy() -> None:
 
 def _pages(size_bytes: int) -> int:
     return 2 * size_bytes // 4096 if size_bytes > 20_000_000 else 0
+
+
+# What is not claimed
+
+
+def measured(
+    walls: dict[int, float],
+    *,
+    noises: Sequence[float] = (0.97, 1.0, 1.03),
+    fresh_from: float | None = None,
+) -> list[Point]:
+    """Return runs around a time (ns) at each size; with faults, each page is new from a size on."""
+    return [
+        Point(
+            "pickle",
+            size,
+            repeat,
+            cold=False,
+            wall_ns=round(wall * noise),
+            moved_bytes=size,
+            stages={},
+            minor_faults=None
+            if fresh_from is None
+            else (size // 4096 if size >= fresh_from else 0),
+        )
+        for size, wall in walls.items()
+        for repeat, noise in enumerate(noises)
+    ]
+
+
+def jumping(*, jump: float) -> dict[int, float]:
+    """Return the times of a straight line whose last size takes so many times as long."""
+    sizes = [round(8 * 10 ** (3 + step / 2)) for step in range(7)]
+    walls = {size: 9_000 + 0.25 * size for size in sizes}
+    return {**walls, sizes[-1]: jump * walls[sizes[-1]]}
+
+
+@pytest.mark.parametrize("fresh_from", [None, 8_000_000])
+@pytest.mark.parametrize("jump", [2.0, 3.0, 8.0])
+def test_a_jump_at_the_last_size_is_no_power(jump: float, fresh_from: float | None) -> None:
+    """Sizes before it are one line; what comes after the last size, one more would tell."""
+    # given
+    walls = jumping(jump=jump)
+
+    # when
+    lines = fits_of(measured(walls, fresh_from=fresh_from))
+
+    # then
+    assert [line["growth"] for line in lines] == ["linear", "cannot tell"]
+    assert lines[0]["to_bytes"] == sorted(walls)[-2]
+    assert lines[0]["ns_per_byte"] == pytest.approx(0.25, rel=0.01)
+    assert "one more size would tell" in str(lines[1]["cause"])
+    assert not {"fixed_ns", "ns_per_byte", "exponent"} & lines[1].keys()
+
+
+def test_page_faults_alone_are_no_jump_of_the_last_size() -> None:
+    """Where the time goes on along the line, the last size belongs to it."""
+    # when
+    lines = fits_of(measured(jumping(jump=1.0), fresh_from=8_000_000))
+
+    # then
+    assert [line["growth"] for line in lines] == ["linear"]
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_no_power_runs_across_a_change_of_faults(seed: int) -> None:
+    """Fresh pages that cost ever more look like a power; they are another regime, or none."""
+    # given
+    sizes = [round(8 * 10 ** (3 + step / 2)) for step in range(7)]
+    edge = sizes[4]
+    walls = {n: 5_000 + n * (0.1 if n < edge else 0.25 * (n / edge) ** 0.4) for n in sizes}
+    draw = seeded(seed)
+    noises = [1 + draw.gauss(0, 0.08) for _ in range(3)]
+
+    # when
+    found = regimes(curve_of(measured(walls, noises=noises, fresh_from=edge), "pickle", cold=False))
+
+    # then
+    curved = [regime for regime in found if regime.growth in ("superlinear", "sublinear")]
+    assert not [each for each in curved if each.from_bytes < edge <= each.to_bytes]
+
+
+def test_what_more_than_doubles_is_not_flat() -> None:
+    """270 ms at 281 MB and 626 ms at 800 MB, on fresh pages: two sizes tell no law."""
+    # given
+    walls = {n: 2e6 + 0.09 * n for n in (890_000, 2_810_000, 8_900_000, 28_100_000, 89_000_000)}
+    walls |= {281_000_000: 270e6, 800_000_000: 626e6}
+    points = measured(walls, noises=(0.75, 1.0, 1.33), fresh_from=200_000_000)
+
+    # when
+    last = fits_of(points)[-1]
+
+    # then
+    assert (last["from_bytes"], last["to_bytes"]) == (281_000_000, 800_000_000)
+    assert last["growth"] == "cannot tell"
+    assert str(last["cause"]).startswith("fresh pages; ")
+
+
+@pytest.mark.parametrize("factor", [2.0, 1.7])
+def test_three_noisy_sizes_that_grow_are_not_flat(factor: float) -> None:
+    """However noisy the runs: the times grow by the factor over eight times the bytes."""
+    # given
+    walls = {100_000: 1e6, 300_000: 1.25e6, 800_000: factor * 1e6}
+
+    # when
+    growths = [line["growth"] for line in fits_of(measured(walls, noises=(0.4, 1.0, 2.5)))]
+
+    # then
+    assert "constant" not in growths
+
+
+def test_sizes_too_close_to_tell_are_not_flat() -> None:
+    """Over a tenth more bytes, no noisy machine tells flat from growth in proportion."""
+    # given
+    walls = {100_000: 1e6, 105_000: 1.01e6, 110_000: 1.0e6}
+
+    # when
+    growths = [line["growth"] for line in fits_of(measured(walls, noises=(0.9, 1.0, 1.1)))]
+
+    # then
+    assert growths == ["cannot tell"]
+
+
+@pytest.mark.parametrize(
+    "walls",
+    [
+        {8_000: 1.02e6, 80_000: 30.6e3, 800_000: 1.47e6},
+        {8_000: 60e3, 80_000: 24e3, 800_000: 165e3, 8_000_000: 5.6e6},
+        {8_000: 25e3, 80_000: 570e3, 800_000: 165e3, 8_000_000: 5.6e6},
+    ],
+)
+def test_few_noisy_sizes_tell_no_law(walls: dict[int, float]) -> None:
+    """A law that misses its own points by half, or by more than twice, is none."""
+    # when
+    lines = fits_of(measured(walls, noises=(1.0,)))
+
+    # then
+    assert [line["growth"] for line in lines] == ["cannot tell"]
+    assert not {"fixed_ns", "ns_per_byte", "exponent"} & lines[0].keys()
+
+
+def test_a_slope_that_may_be_zero_is_not_linear() -> None:
+    """Times wander by more than they grow."""
+    # given
+    walls = {10_000: 1e6, 100_000: 1.5e6, 1_000_000: 1.0e6, 10_000_000: 1.7e6}
+
+    # when
+    lines = fits_of(measured(walls, noises=(1.0,)))
+
+    # then
+    assert [line["growth"] for line in lines] == ["cannot tell"]
+
+
+def test_a_power_has_an_exponent_and_no_line_and_a_line_no_exponent() -> None:
+    """Nobody joins a rate with an exponent, nor draws a straight line for a power."""
+    # given
+    curved = simulated(superlinear(seeded(11)), seeded(11))
+    straight = simulated(linear(seeded(11)), seeded(11))
+    far = replace(curved[-1], size_bytes=3 * SIZES[-1], wall_ns=5 * curved[-1].wall_ns)
+
+    # when
+    (power,) = fits_of([*curved, far], holdout_bytes=far.size_bytes)
+    (line,) = fits_of(straight)
+
+    # then
+    assert power["growth"] == "superlinear"
+    assert {"exponent", "exponent_low", "exponent_high"} <= power.keys()
+    assert not {"fixed_ns", "ns_per_byte", "holdout"} & power.keys()
+    assert {"fixed_ns", "ns_per_byte", "low", "high"} <= line.keys()
+    assert "exponent" not in line
+
+
+def test_what_nothing_can_be_told_of_is_not_parted() -> None:
+    """No jump is claimed off a line that there is not."""
+    # given
+    walls = {8_000: 1.7e6, 80_000: 48e3, 800_000: 178e3, 8_000_000: 21e6}
+
+    # when
+    lines = fits_of(measured(walls, noises=(1.0,), fresh_from=8_000_000))
+
+    # then
+    assert [line["growth"] for line in lines] == ["cannot tell"]
+    assert (lines[0]["from_bytes"], lines[0]["to_bytes"]) == (8_000, 8_000_000)
+    assert "jumps" not in str(lines[0]["cause"])
