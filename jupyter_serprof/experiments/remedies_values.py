@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from importlib import import_module
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -26,8 +27,6 @@ _INT64 = range(-(2**63), 2**63)
 _NAMED = 8
 #: Behind a line after which it is sent as before.
 REMARK = "   # once, before it is sent"
-#: What the lines to paste take for known.
-_MODULES = {"np": "numpy", "pa": "pyarrow"}
 
 
 class Form(NamedTuple):
@@ -49,7 +48,8 @@ class Form(NamedTuple):
 
     def make(self) -> object:
         """Run the line on the value, among names of its own; return what the name stands for."""
-        known = {alias: sys.modules.get(module) for alias, module in _MODULES.items()}
+        # Arrow is offered only where it is imported already.
+        known = {"np": import_module("numpy"), "pa": sys.modules.get("pyarrow")}
         names: dict[str, Any] = {**known, self.name: self.value}
         exec(self.line, names)  # noqa: S102  (our own line; labels in it are plain literals)
         return names[self.name]
