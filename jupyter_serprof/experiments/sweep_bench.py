@@ -193,6 +193,7 @@ class Bench:
                 cell.checked = checked_result(value, result, witness)
         self.known.latest = trace
         if self.is_code and is_cold:
+            self.guard.learn_stages(cell.points[-1].stages)
             self._settle(cell, trace)
         took_s = max(time.monotonic() - start_s, trace.wall_ns / 1e9)
         self.costs.note_run(cell.key, cell.parameter, without_imports_s(trace, took_s))

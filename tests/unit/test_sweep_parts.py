@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import pickle
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,6 +14,7 @@ import pytest
 from jupyter_serprof.analysis import analyse
 from jupyter_serprof.capture import machine
 from jupyter_serprof.experiments import sweep_causes, sweep_memory
+from jupyter_serprof.experiments.sweep import SizeSweep
 from jupyter_serprof.experiments.sweep_causes import causes_of, has_objects
 from jupyter_serprof.experiments.sweep_drift import Control, control_point
 from jupyter_serprof.experiments.sweep_lean import fewer, leaner, longest
@@ -170,16 +172,58 @@ def test_rays_store_bounds_what_goes_through_ray(
 ) -> None:
     """Beyond it Ray would spill to disk, which is another measurement."""
     # given
-    resources = {"object_store_memory": 1000.0}
-    ray = SimpleNamespace(is_initialized=lambda: True, cluster_resources=lambda: resources)
-    monkeypatch.setitem(sys.modules, "ray", ray)
+    monkeypatch.setitem(sys.modules, "ray", a_ray(4000.0, {"object_store_memory": 1000.0}))
 
     # when
     problem = MemoryGuard(("ray",)).store_problem(key, size_bytes)
 
     # then
     assert (problem == "") is fits
-    assert fits or "Ray's store of 1.00 kB" in problem
+    assert fits or "what is free of Ray's store, 1.00 kB" in problem
+
+
+def a_ray(store_bytes: float, free: dict[str, float]) -> object:
+    """Return a Ray that runs, with so much of its store free."""
+    return SimpleNamespace(
+        is_initialized=lambda: True,
+        cluster_resources=lambda: {"object_store_memory": store_bytes},
+        available_resources=lambda: free,
+    )
+
+
+@pytest.mark.parametrize(
+    ("free_bytes", "keys", "stages", "said"),
+    [
+        ((1e9, 1e6), ("code",), ["ray.store"], "up to 800 kB fit: 1.00 MB of Ray's store are free"),
+        ((1e9, None), ("code",), ["ray.store"], "up to 0 B fit: 0 B of Ray's store are free"),
+        ((1e9, 1e6), ("code",), ["pickle.dumps"], "up to 267 MB fit: 1.00 GB of memory are free"),
+        ((1e6, 1e9), ("code",), ["ray.store"], "up to 267 kB fit: 1.00 MB of memory are free"),
+        ((1e9, 1e6), ("ray", "ray-chunked"), [], "up to 800 kB fit: 1.00 MB of Ray's store"),
+        ((1e9, 1e6), ("ray", "pickle"), [], "up to 160 MB fit: 1.00 GB of memory are free"),
+    ],
+)
+def test_the_smaller_of_memory_and_rays_store_is_the_bound(
+    monkeypatch: pytest.MonkeyPatch,
+    free_bytes: tuple[float, float | None],
+    keys: tuple[str, ...],
+    stages: list[str],
+    said: str,
+) -> None:
+    """Code that goes through Ray, and Ray alone; beside others Ray is left out where it is full."""
+    # given
+    memory_bytes, free = free_bytes
+    ray = a_ray(2e9, {} if free is None else {"object_store_memory": free})
+    monkeypatch.setitem(sys.modules, "ray", ray)
+    monkeypatch.setattr(sweep_memory, "available_bytes", lambda: int(memory_bytes))
+    guard = MemoryGuard(keys)
+
+    # when
+    guard.learn_stages(stages)
+
+    # then
+    assert said in guard.bound
+    assert guard.problem((guard.most_bytes or 0) + 1).endswith(guard.bound)
+    assert guard.problem(guard.most_bytes) == ""
 
 
 def test_nobody_is_stopped_where_nobody_can_say(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -316,3 +360,19 @@ def test_unknown_costs_are_no_cost() -> None:
     assert Budget(None).left_s == math.inf
     assert Budget(1.0).problem(None) == ""
     assert "would take about 5.00 s" in Budget(1.0).problem(5.0)
+
+
+def test_the_guard_of_code_learns_which_stages_its_first_runs_had(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Whatever the code names: what was seen tells whether Ray's store takes part."""
+    # given
+    seen: list[set[str]] = []
+    monkeypatch.setattr(MemoryGuard, "learn_stages", lambda _, stages: seen.append(set(stages)))
+
+    # when
+    SizeSweep(lambda n: pickle.dumps(b"x" * int(n)), [1000, 2000], repeat=1, code=True).run()
+
+    # then
+    assert len(seen) == 2
+    assert all("pickle.dumps" in stages for stages in seen)
