@@ -65,7 +65,7 @@ def show_lines(sweep: Sweep) -> None:
     for line in sweep.fits:
         if line["cold"] or line.get("stage"):
             continue
-        rate, power = line["ns_per_byte"], line.get("exponent")
+        rate, power = line.get("ns_per_byte"), line.get("exponent")
         ends = f"{format_bytes(line['from_bytes'])} to {format_bytes(line['to_bytes'])}"  # type: ignore[arg-type]  # numbers
         bounds = (
             "" if power is None else f"{line['exponent_low']:.2f} to {line['exponent_high']:.2f}"
@@ -75,8 +75,8 @@ def show_lines(sweep: Sweep) -> None:
                 titles[str(line["variant"])],
                 ends,
                 str(line["growth"]),
-                format_ns(line["fixed_ns"]),  # type: ignore[arg-type]  # a number
-                f"{rate:.3f}",
+                "" if rate is None else format_ns(line["fixed_ns"]),  # type: ignore[arg-type]  # a number
+                "" if rate is None else f"{rate:.3f}",
                 "" if power is None else f"{power:.2f}",
                 bounds,
                 str(line.get("cause", "")),
