@@ -27,7 +27,7 @@ SMALL = {
         250_000,
     ),
     "03-sizes-and-crossovers": (
-        "LARGEST, COUNT = 1e5, 6\nKNOWN, HELD = 1e5, 1e6\nSIDE = 2_000",
+        "LARGEST, COUNT = 1e5, 6\nKNOWN, HELD = 1e7, 1e8\nSIDE = 2_000",
         250_000,
     ),
     "04-which-object-is-to-blame": (
