@@ -8,6 +8,7 @@ measured within a factor of ten, or the check failed, there is no answer.
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -127,7 +128,7 @@ def _fastest(sweep: Sweep, key: str) -> tuple[bool, int, float]:
 
 
 def _moved_bytes(sweep: Sweep, key: str, size: int) -> float:
-    """Return the bytes on the wire: as many for each byte of the value as at the largest size."""
+    """Return the bytes on the wire: as many for each byte of the value as at the nearest size."""
     moved = [
         (point.size_bytes, point.moved_bytes)
         for point in sweep.points
@@ -136,8 +137,9 @@ def _moved_bytes(sweep: Sweep, key: str, size: int) -> float:
     if not moved:
         message = f"nobody saw how many bytes {key!r} moves, so its time on a link is unknown"
         raise UsageError(message)
-    largest, bytes_there = max(moved)
-    return bytes_there * size / largest
+    nearest, _ = min(moved, key=lambda seen: abs(math.log(seen[0] / size)))
+    bytes_there = statistics.median(there for known, there in moved if known == nearest)
+    return bytes_there * size / nearest
 
 
 def _assumptions(answer: Answer, moved: float | None, bandwidth: float | None) -> list[str]:

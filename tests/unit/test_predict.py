@@ -315,3 +315,18 @@ def test_the_straight_line_answers_beyond_the_sizes_where_it_was_better() -> Non
     assert abs(trace.prediction.error_share or 1) < 0.01
     assert trace.prediction.straight_error_share == trace.prediction.error_share
     assert any("a straight line answers" in text for text in trace.prediction.assumptions)
+
+
+def test_the_wire_carries_what_moved_at_the_nearest_size() -> None:
+    """The header of a small pickle is not lost: 139 bytes more than the value, as measured."""
+    # given
+    sweep = sweep_of(ARRAYS, SIZES)
+    points = tuple(replace(p, moved_bytes=(p.size_bytes or 0) + 139) for p in sweep.points)
+
+    # when
+    trace = predict(replace(sweep, points=points), SIZES[0], 1e6)
+
+    # then
+    wire = next(span for span in trace.spans if span.stage == "network.wire")
+    assert wire.size_bytes == SIZES[0] + 139
+    assert wire.duration_ns == (SIZES[0] + 139) * 1_000
