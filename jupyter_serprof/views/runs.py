@@ -13,6 +13,7 @@ from jupyter_serprof.model import stage
 from jupyter_serprof.model.units import (
     NOT_APPLICABLE,
     NOT_SEEN,
+    RATE_FLOOR_BYTES,
     column,
     column_unit,
     format_bytes,
@@ -149,9 +150,14 @@ def fastest_text(run: Run, runs: Sequence[Run]) -> str:
 
 
 def memcpy_ns(sweep: Sweep, size_bytes: int | None) -> float | None:
-    """Return how long this machine takes to copy so many bytes once; None if nobody knows."""
+    """Return how long this machine takes to copy so many bytes once, ns.
+
+    None if nobody knows, and below the size from which on a rate says something (64 kB).
+    """
     rate = sweep.limits.memcpy_bytes_per_s
-    return size_bytes / rate * 1e9 if size_bytes and rate and rate > 0 else None
+    if not size_bytes or size_bytes < RATE_FLOOR_BYTES or not rate or rate <= 0:
+        return None
+    return size_bytes / rate * 1e9
 
 
 def memcpy_text(sweep: Sweep, run: Run) -> str:

@@ -216,3 +216,19 @@ def test_a_single_size_is_shown_as_a_round_trip(kind: str) -> None:
     # then
     assert "times" in said
     assert "median of 3 (range" in said
+
+
+@pytest.mark.parametrize(("size_bytes", "has_copies"), [(1_000, False), (100_000, True)])
+def test_copies_are_counted_only_where_a_rate_says_something(
+    size_bytes: int, *, has_copies: bool
+) -> None:
+    """80 bytes are a million times slower than a copy: that is no rate, as anywhere below 64 kB."""
+    # given
+    sweep = make_sizes()
+    only = tuple(point for point in sweep.points if point.size_bytes == size_bytes)
+
+    # when
+    said = text(replace(sweep, points=only), width=140)
+
+    # then
+    assert ("memcpy" in said) is has_copies
