@@ -58,8 +58,8 @@ _ITERATIONS = 8
 UNTOLD = "cannot tell"
 _CURVED = ("superlinear", "sublinear")
 _FEW = "{} sizes, three are needed"
-_LONE = "jumps before the last size; one more size would tell"
-_MISSED = "no law comes near all points; more runs would tell"
+_LONE = "the last size stands apart; one more size would tell"
+_MISSED = "no law comes near all points; more sizes or runs would tell"
 _LEVEL = "growth and noise are alike; more runs would tell"
 
 
