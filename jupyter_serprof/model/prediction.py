@@ -16,7 +16,7 @@ class Prediction:
     bandwidth_bytes_per_s
         Of the link that it was asked for; None without one.
     low_ns, high_ns
-        Wall time, lower and upper end of what the held-out error allows.
+        Wall time, lower and upper end: what the held-out error and the spread of runs allow.
     holdout_bytes
         Size that was measured, not used, and predicted; None when only a link was added.
     error_share
