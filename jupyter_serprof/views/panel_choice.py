@@ -68,7 +68,9 @@ class Choice:
 
     @property
     def _chosen(self) -> tuple[str, ...]:
-        return tuple(key for key, box in self.ways.items() if box.value and key not in self._unusable)
+        return tuple(
+            key for key, box in self.ways.items() if box.value and key not in self._unusable
+        )
 
     def look_again(self) -> None:
         """Ask anew what there is; what was chosen stays chosen if it is still there."""
