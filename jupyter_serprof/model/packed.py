@@ -16,7 +16,7 @@ from jupyter_serprof.model.errors import damaged, shown
 
 Record = Mapping[str, Any]
 #: Up to so many points a sweep stays in lists, which people and diffs can read.
-MOST_LISTED = 32
+MOST_LISTED = 20
 #: Objects whose keys are columns of their own, ``trace/wall_ns``; other objects are values.
 _OPENED = {
     *("stages", "trace", "trace/spans", "trace/summary", "trace/waterfall"),
