@@ -575,6 +575,21 @@ def test_bad_options_are_refused_before_anything_runs(options: dict[str, Any], s
         SizeSweep(lambda _: pytest.fail("ran"), given.pop("sizes"), **given)
 
 
+def test_a_held_out_size_checks_the_line_that_was_drawn_without_it(ways: Ways) -> None:
+    """One ms for each 1,000 bytes, also beyond the line, which ends before the held-out size."""
+    # given
+    ways.add("a", before=lambda size: ways.clock.advance_ms(size / 1000))
+
+    # when
+    sweep = valid(of_bytes((1000, 4000, 16_000, 64_000), holdout=256_000).run())
+
+    # then
+    (line,) = [line for line in sweep.fits if not line["cold"]]
+    assert (line["growth"], line["to_bytes"]) == ("linear", 64_000)
+    assert line["holdout"]["size_bytes"] == 256_000
+    assert abs(line["holdout"]["error_share"]) < 0.01
+
+
 def test_real_transports_check_every_size() -> None:
     """Arrays through pickle: equal, a copy in-band, the same memory out-of-band."""
     # given
