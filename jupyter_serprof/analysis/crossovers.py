@@ -65,7 +65,7 @@ def _crossings(
     if len(sizes) <= 1:
         return []
     gaps = [math.log(_median(left, size) / _median(right, size)) for size in sizes]
-    widths = _widths(left, right, sizes)
+    widths = widths_of(left, right, sizes)
     sure = [
         (size, gap > 0)
         for size, gap, width in zip(sizes, gaps, widths, strict=True)
@@ -89,7 +89,7 @@ def _median(curve: Curve, size_bytes: int) -> float:
     return curve.medians_ns[curve.sizes_bytes.index(size_bytes)]
 
 
-def _widths(left: Curve, right: Curve, sizes: Sequence[int]) -> list[float | None]:
+def widths_of(left: Curve, right: Curve, sizes: Sequence[int]) -> list[float | None]:
     """Return how far apart the logarithms of two medians must be, at each size; None: unknown."""
     freedom = min(left.spread_freedom, right.spread_freedom)
     if freedom == 0:

@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from jupyter_serprof.analysis.crossovers import _widths as widths_of
+from jupyter_serprof.analysis.crossovers import widths_of
 from jupyter_serprof.analysis.curve import Curve, curve_of
 from jupyter_serprof.model import Point
 
