@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from jupyter_serprof.magics.code import compile_code
 from jupyter_serprof.magics.line import shown_even_if_stopped
 from jupyter_serprof.magics.options import GRAPHSTAGES, Options
-from jupyter_serprof.magics.sweep import COMPARED, sizes_of, swept_code
+from jupyter_serprof.magics.sweep import COMPARED, LIMITED, sizes_of, swept_code
 from jupyter_serprof.model import UsageError
 
 if TYPE_CHECKING:
@@ -33,6 +33,10 @@ _BLAME = (
     "--blame opens the graph of one run. Sweep first, then: %graphstages --blame CODE with the "
     "chunk size that you want to look into"
 )
+_TRY = (
+    "--try runs one computation in pairs. Sweep first, then: %graphstages --try CODE with the "
+    "chunk size that you want to improve"
+)
 
 
 def check_chunk_sweep(options: Options) -> None:
@@ -43,10 +47,16 @@ def check_chunk_sweep(options: Options) -> None:
     UsageError
         With what to write instead.
     """
-    if options.sweep is not None and options.blame:
-        raise UsageError(_BLAME)
-    if options.sweep is not None and options.compare is not None:
-        raise UsageError(COMPARED)
+    if options.sweep is None:
+        return
+    for is_given, message in (
+        (options.blame, _BLAME),
+        (options.try_, _TRY),
+        (options.compare is not None, COMPARED),
+        (options.fail_above is not None, LIMITED),
+    ):
+        if is_given:
+            raise UsageError(message)
 
 
 def run_chunk_sweep(

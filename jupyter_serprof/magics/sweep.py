@@ -23,9 +23,7 @@ COMPARED = (
     "--sweep does not go with --compare. Store the sweep with -o now, and compare it later: "
     "sp.compare(before, after)"
 )
-
-
-_FAIL_ABOVE = (
+LIMITED = (
     "--sweep does not go with --fail-above, which is a limit of a comparison. "
     "Store both sweeps with -o, then: sp.compare(before, after)"
 )
@@ -88,7 +86,7 @@ def check_sweep(options: Options) -> None:
             )
             raise UsageError(message)
     if options.fail_above is not None:
-        raise UsageError(_FAIL_ABOVE)
+        raise UsageError(LIMITED)
 
 
 def _typed(number: float) -> str:
