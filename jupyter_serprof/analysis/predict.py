@@ -11,11 +11,13 @@ import math
 import statistics
 from collections.abc import Mapping
 from dataclasses import replace
+from numbers import Real
+from typing import Any
 
 from jupyter_serprof.analysis.predict_answer import Answer, signed
 from jupyter_serprof.analysis.predict_between import between
 from jupyter_serprof.analysis.predict_beyond import beyond
-from jupyter_serprof.analysis.predict_measured import medians, sizes_of, stages_at
+from jupyter_serprof.analysis.predict_measured import medians, sizes_of, spread_at, stages_at
 from jupyter_serprof.analysis.predict_road import REST
 from jupyter_serprof.analysis.waterfall import partition
 from jupyter_serprof.model import (
@@ -28,10 +30,14 @@ from jupyter_serprof.model import (
     UsageError,
     stage,
 )
+from jupyter_serprof.model.errors import shown
 from jupyter_serprof.model.units import format_bytes, format_ns, format_rate
 
 #: A held-out size is in the decade of what is asked; a reach of more is refused.
 REACH = 10.0
+#: What a column of a document holds: bytes, or 146 years.
+_MOST = 2**62
+_MOST_BYTES_PER_S = 1e15
 WIRE = "network.wire"
 _LANE = "client/main"
 
@@ -49,19 +55,20 @@ def predict(
     sizes = sizes_of(sweep, key)
     size = sizes[-1] if size_bytes is None else _checked_size(size_bytes)
     answer = _answer(sweep, key, size)
+    rate = None if bandwidth_bytes_per_s is None else float(bandwidth_bytes_per_s)
     low_ns, high_ns = answer.interval()
-    moved = None if bandwidth_bytes_per_s is None else _moved_bytes(sweep, key, size)
-    wire_ns = moved / bandwidth_bytes_per_s * 1e9 if moved and bandwidth_bytes_per_s else 0.0
+    moved = None if rate is None else _moved_bytes(sweep, key, size)
+    wire_ns = _wire_ns(moved, rate)
     checked = answer.checked
     about = Prediction(
         size_bytes=size,
-        bandwidth_bytes_per_s=bandwidth_bytes_per_s,
+        bandwidth_bytes_per_s=rate,
         low_ns=round(low_ns + wire_ns),
         high_ns=round(high_ns + wire_ns),
         holdout_bytes=checked.size_bytes if checked else None,
         error_share=checked.error_share if checked else None,
         straight_error_share=checked.straight_share if checked else None,
-        assumptions=tuple(_assumptions(answer, moved, bandwidth_bytes_per_s)),
+        assumptions=tuple(_assumptions(answer, moved, rate)),
     )
     stages = {**answer.stages, WIRE: wire_ns} if moved else answer.stages
     return _trace(sweep, key, stages, about, moved)
@@ -72,7 +79,8 @@ def _answer(sweep: Sweep, key: str, size: int) -> Answer:
     sizes = sizes_of(sweep, key)
     if size in sizes:
         said = "the stages are medians of what was measured at this size"
-        return Answer(stages_at(sweep, key, size), assumptions=(said,))
+        spread = spread_at(sweep, key, (size,))
+        return Answer(stages_at(sweep, key, size), assumptions=(said,), spread=spread)
     answer = between if sizes[0] < size < sizes[-1] else beyond
     return answer(sweep, key, size, reach=REACH)
 
@@ -81,30 +89,40 @@ def _answer(sweep: Sweep, key: str, size: int) -> Answer:
 
 
 def _checked_size(size_bytes: float) -> int:
-    known: object = size_bytes
-    is_number = isinstance(known, int | float) and not isinstance(known, bool)
-    if not is_number or not math.isfinite(size_bytes) or size_bytes < 1:
-        message = f"size is {size_bytes!r}; it is a number of bytes, e.g. size=100e6"
+    if not _is_number(size_bytes, 1, _MOST):
+        message = f"size is {shown(size_bytes)}; it is a number of bytes, e.g. size=100e6"
         raise UsageError(message)
     return round(size_bytes)
 
 
 def _check_bandwidth(bandwidth: float | None) -> None:
-    known: object = bandwidth
-    is_number = isinstance(known, int | float) and not isinstance(known, bool)
-    if bandwidth is None or (is_number and math.isfinite(bandwidth) and bandwidth > 0):
+    if bandwidth is None or (_is_number(bandwidth, 0, _MOST_BYTES_PER_S) and bandwidth > 0):
         return
     message = (
-        f"bandwidth_bytes_per_s is {bandwidth!r}; it is a rate above 0, "
+        f"bandwidth_bytes_per_s is {shown(bandwidth)}; it is a rate above 0 and up to 1e15, "
         "e.g. bandwidth_bytes_per_s=1.25e8 for 1 Gbit/s"
     )
     raise UsageError(message)
+
+
+def _is_number(value: object, least: float, most: float) -> bool:
+    """Tell whether it is a number within bounds; those of numpy are, too."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        return False
+    number: Any = value
+    return bool(least <= number <= most)
 
 
 def _checked_variant(sweep: Sweep, variant: str | None) -> str:
     given: object = sweep
     if not isinstance(given, Sweep):
         message = "a prediction needs a sweep over sizes, e.g. sp.sweep(make, sizes=[...])"
+        raise UsageError(message)
+    if sweep.kind == "chunks":
+        message = (
+            "this sweep is over chunk sizes of a Dask computation, and a prediction needs one over "
+            "sizes of a value: sp.sweep(make, sizes=[...]). To know another chunk size, measure it"
+        )
         raise UsageError(message)
     known = [v.key for v in sweep.variants if v.state == "ok" and sizes_of(sweep, v.key)]
     if variant is not None and variant not in known:
@@ -140,6 +158,19 @@ def _moved_bytes(sweep: Sweep, key: str, size: int) -> float:
     nearest, _ = min(moved, key=lambda seen: abs(math.log(seen[0] / size)))
     bytes_there = statistics.median(there for known, there in moved if known == nearest)
     return bytes_there * size / nearest
+
+
+def _wire_ns(moved: float | None, bandwidth: float | None) -> float:
+    if not moved or not bandwidth:
+        return 0.0
+    wire_ns = moved / bandwidth * 1e9
+    if wire_ns > _MOST:
+        message = (
+            f"{format_bytes(round(moved))} over {bandwidth:g} bytes/s take more than "
+            "146 years. Ask for a faster link, e.g. bandwidth_bytes_per_s=1.25e8 for 1 Gbit/s"
+        )
+        raise UsageError(message)
+    return wire_ns
 
 
 def _assumptions(answer: Answer, moved: float | None, bandwidth: float | None) -> list[str]:
@@ -200,7 +231,8 @@ def _summary(trace: Trace, title: str, about: Prediction) -> Summary:
 
 def _held_facts(about: Prediction) -> tuple[str, ...]:
     if about.holdout_bytes is None:
-        return ()
+        ends = f"{format_ns(about.low_ns)} to {format_ns(about.high_ns)}"
+        return (f"{ends}, as the runs that were measured",) if about.low_ns != about.high_ns else ()
     held, error = format_bytes(about.holdout_bytes), signed(about.error_share)
     straight = signed(about.straight_error_share)
     return (

@@ -13,6 +13,7 @@ from jupyter_serprof.analysis.predict_answer import Answer, Checked, better
 from jupyter_serprof.analysis.predict_measured import (
     medians,
     sizes_of,
+    spread_at,
     stage_names,
     with_rest,
 )
@@ -58,7 +59,7 @@ def between(sweep: Sweep, key: str, size: int, *, reach: float) -> Answer:
         _stages(sweep, key, ends, size, by_power),
         checked,
         (said,),
-        spread=_spread(sweep, key, ends),
+        spread=spread_at(sweep, key, ends),
     )
     line_name = f"interpolated between {_named(ends)}"
     return better(answer, _stages(sweep, key, ends, size, by_line), size, line_name)
@@ -122,14 +123,3 @@ def _held_out(sizes: Sequence[int], size: int, reach: float) -> int:
         f"Measure more there: sp.sweep(make, sizes=[..., {size}])"
     )
     raise UsageError(message)
-
-
-def _spread(sweep: Sweep, key: str, ends: Sequence[int]) -> tuple[float, float]:
-    """Return the least and the most that a warm run took there, over the median of its size."""
-    middle = medians(sweep, key, None)
-    shares = [
-        point.wall_ns / middle[point.size_bytes]
-        for point in sweep.points
-        if point.variant == key and not point.cold and point.size_bytes and point.size_bytes in ends
-    ]
-    return min(shares), max(shares)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from jupyter_serprof.analysis.predict_road import REST, names_of, time_ns
 from jupyter_serprof.analysis.predict_stages import straight_ns
@@ -34,6 +34,18 @@ def stages_at(sweep: Sweep, key: str, size: int) -> Mapping[str, float]:
     """Return the median of each stage at a measured size (ns); the rest up to that of the whole."""
     named = {name: medians(sweep, key, name)[size] for name in stage_names(sweep, key) if name}
     return with_rest(named, medians(sweep, key, None)[size])
+
+
+def spread_at(sweep: Sweep, key: str, sizes: Collection[int]) -> tuple[float, float]:
+    """Return the least and the most that a warm run took there, over the median of its size."""
+    middle = medians(sweep, key, None)
+    shares = [
+        point.wall_ns / middle[point.size_bytes]
+        for point in sweep.points
+        if point.variant == key and not point.cold and point.size_bytes in sizes
+        if point.size_bytes
+    ]
+    return min(shares), max(shares)
 
 
 def with_rest(named: Mapping[str, float], wall_ns: float) -> Mapping[str, float]:

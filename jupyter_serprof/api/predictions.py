@@ -23,7 +23,8 @@ def predict(
     size
         Bytes of the value, at most ten times the largest measured size; None takes that one.
     bandwidth_bytes_per_s
-        Rate of a link that the bytes cross between pickling and unpickling; None has no link.
+        Rate of a link that the bytes cross between pickling and unpickling, in bytes: 1 Gbit/s is
+        1.25e8; above 0, up to 1e15. None has no link.
     variant
         Key of a transport of the sweep; None takes the fastest one at the largest size.
 
@@ -40,10 +41,11 @@ def predict(
         Where no measured size within a factor of ten can check it, for fewer than four sizes below
         that one (one on each side, between sizes), where the held-out size was missed by more than
         a factor of 2 (measure the size that is asked for, with more runs), for a transport that the
-        sweep has not, and for values that are no sizes or rates.
+        sweep has not, for a sweep over chunk sizes, and for values that are no sizes or rates.
 
     Notes
     -----
+    At a measured size it is the median of what was measured there, and the range that of its runs.
     Between two measured sizes each stage is interpolated between its medians there, on a line of
     logarithms, and never leaves them; to check it, the nearest size with measured ones on both
     sides is left out and interpolated from those. The range has at least the spread of the runs at

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from jupyter_serprof import predict
@@ -208,18 +209,57 @@ def test_too_few_sizes_are_refused() -> None:
         predict(sweep, 500_000)
 
 
-@pytest.mark.parametrize("size", [0, -1, float("nan"), float("inf"), "1e6", True])
+@pytest.mark.parametrize("size", [0, -1, float("nan"), float("inf"), "1e6", True, 1e300, 10**400])
 def test_what_is_no_size_is_refused(size: object) -> None:
     """The value is shown with an example."""
     with pytest.raises(UsageError, match="number of bytes"):
         predict(sweep_of(ARRAYS, SIZES), size)  # type: ignore[arg-type]  # on purpose
 
 
-@pytest.mark.parametrize("rate", [0, -1.0, float("nan"), "1 Gbit/s"])
+@pytest.mark.parametrize("rate", [0, -1.0, float("nan"), "1 Gbit/s", 1e-300, 1e300, 10**400])
 def test_what_is_no_rate_is_refused(rate: object) -> None:
     """The value is shown with an example."""
     with pytest.raises(UsageError, match="Gbit/s"):
         predict(sweep_of(ARRAYS, SIZES), 1e6, rate)  # type: ignore[arg-type]  # on purpose
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    """What an array gives is taken like any other number."""
+    # given
+    sweep = sweep_of(ARRAYS, SIZES)
+
+    # when
+    trace = predict(sweep, np.int64(SIZES[-1]), np.float32(1e9))  # type: ignore[arg-type]  # as it is
+
+    # then
+    assert trace == predict(sweep, SIZES[-1], 1e9)
+
+
+def test_at_a_measured_size_the_range_is_that_of_its_runs() -> None:
+    """A median of runs that spread is no exact number, also with a link behind it."""
+    # given
+    sweep = sweep_of(ARRAYS, SIZES)
+    there = [p for p in sweep.points if p.size_bytes == SIZES[-1] and not p.cold]
+    slower = replace(there[0], wall_ns=3 * there[0].wall_ns)
+    sweep = replace(sweep, points=(*sweep.points, slower))
+
+    # when
+    trace = predict(sweep, SIZES[-1], 1e9)
+
+    # then
+    wire_ns = SIZES[-1]
+    walls = [p.wall_ns for p in (*there, slower)]
+    assert trace.prediction is not None
+    assert trace.prediction.low_ns == pytest.approx(min(walls) + wire_ns, rel=1e-6)
+    assert trace.prediction.high_ns == pytest.approx(max(walls) + wire_ns, rel=1e-6)
+    assert trace.summary is not None
+    assert any(" to " in fact and "runs" in fact for fact in trace.summary.facts)
+
+
+def test_a_sweep_over_chunk_sizes_is_no_sweep_over_sizes() -> None:
+    """Its sizes are those of chunks, and the bytes that it counted are those of the graph."""
+    with pytest.raises(UsageError, match="over chunk sizes"):
+        predict(replace(sweep_of(ARRAYS, SIZES), kind="chunks"), SIZES[-1])
 
 
 def test_an_unknown_transport_and_another_document_are_refused() -> None:
