@@ -28,6 +28,7 @@ from jupyter_serprof.model import (
     Sweep,
     Trace,
     UsageError,
+    WrongTypeError,
     stage,
 )
 from jupyter_serprof.model.errors import shown
@@ -116,8 +117,9 @@ def _is_number(value: object, least: float, most: float) -> bool:
 def _checked_variant(sweep: Sweep, variant: str | None) -> str:
     given: object = sweep
     if not isinstance(given, Sweep):
-        message = "a prediction needs a sweep over sizes, e.g. sp.sweep(make, sizes=[...])"
-        raise UsageError(message)
+        kind = type(given).__name__
+        message = f"a prediction needs a sweep, not a {kind}, e.g. sp.sweep(make, sizes=[...])"
+        raise WrongTypeError(message)
     if sweep.kind == "chunks":
         message = (
             "this sweep is over chunk sizes of a Dask computation, and a prediction needs one over "

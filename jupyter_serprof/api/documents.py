@@ -7,54 +7,61 @@ import sys
 from pathlib import Path
 
 from jupyter_serprof.api.exports import exported
-from jupyter_serprof.model import Comparison, Sweep, Trace, UsageError, save_document
+from jupyter_serprof.export import Given, no_document
+from jupyter_serprof.model import Anatomy, Comparison, Sweep, Trace, UsageError, save_document
 from jupyter_serprof.model.files import SUFFIX, write_whole
 from jupyter_serprof.views.bundle import bundle as drawn
 from jupyter_serprof.views.figure import png, svg
 from jupyter_serprof.views.html import html
 from jupyter_serprof.views.text import WIDTH, text
+from jupyter_serprof.views.text_anatomy import anatomy_lines
 from jupyter_serprof.views.text_compare import comparison_lines
 
 _ENDINGS = ("json", "png", "svg", "html", "htm", "csv", "md")
 
 
-def show(document: Trace | Sweep | Comparison, view: str | None = None) -> None:
+def show(document: Given, view: str | None = None) -> None:
     """Display a document: drawn in a notebook, as text in a terminal.
 
     Parameters
     ----------
     document
-        A trace or a sweep, fresh or loaded; or a comparison, which is text everywhere.
+        A trace or a sweep, fresh or loaded; or a comparison or an anatomy of ``sp.blame``, which
+        are text everywhere.
     view
         Name of a view; None chooses the one that fits.
+
+    Raises
+    ------
+    UsageError
+        If it is no document (a `TypeError`, too), or if there is no view of that name.
     """
     ipython = sys.modules.get("IPython")
     if ipython is None or ipython.get_ipython() is None:
-        said = (
-            _comparison_text(document)
-            if isinstance(document, Comparison)
-            else text(document, view=view)
-        )
-        print(said)  # noqa: T201  (there is nothing else to show it with)
+        print(_text(document, view))  # noqa: T201  (there is nothing else to show it with)
         return
     data, metadata = bundle(document, view)
     ipython.display.display(data, metadata=metadata, raw=True)
 
 
-def bundle(
-    document: Trace | Sweep | Comparison, view: str | None = None
-) -> tuple[dict[str, object], dict[str, object]]:
+def bundle(document: Given, view: str | None = None) -> tuple[dict[str, object], dict[str, object]]:
     """Return what a front end displays, by MIME type, and its metadata."""
+    if isinstance(document, Trace | Sweep):
+        return drawn(document, view=view)
+    return {"text/plain": _text(document, view)}, {}
+
+
+def _text(document: Given, view: str | None) -> str:
+    if isinstance(document, Trace | Sweep):
+        return text(document, view=view)
+    if isinstance(document, Anatomy):
+        return "\n".join(anatomy_lines(document, WIDTH))
     if isinstance(document, Comparison):
-        return {"text/plain": _comparison_text(document)}, {}
-    return drawn(document, view=view)
+        return "\n".join(comparison_lines(document, WIDTH))
+    raise no_document(document)
 
 
-def _comparison_text(comparison: Comparison) -> str:
-    return "\n".join(comparison_lines(comparison, WIDTH))
-
-
-def save(document: Trace | Sweep, path: str | os.PathLike[str]) -> None:
+def save(document: Trace | Sweep, path: str | bytes | os.PathLike[str]) -> None:
     """Write a document: ``.serprof.json``, ``.png`` or ``.svg`` as a picture, ``.html`` as a page.
 
     The page is complete in itself: it opens offline and asks for nothing. ``.trace.json`` opens in
@@ -65,11 +72,15 @@ def save(document: Trace | Sweep, path: str | os.PathLike[str]) -> None:
     Raises
     ------
     UsageError
-        If the file has another ending, or if it is no document.
+        If the file has another ending or no name, or if it is no document.
     DocumentError
         If the file cannot be written; what was there before is still there.
     """
-    path = os.fspath(path) + (SUFFIX if _lacks_ending(Path(path).name) else "")
+    path = os.fsdecode(path)
+    if not os.path.basename(path):  # noqa: PTH119  (a Path forgets that it ended in a slash)
+        message = "the path ends without the name of a file; add one, e.g. run.serprof.json"
+        raise UsageError(message)
+    path += SUFFIX if _lacks_ending(Path(path).name) else ""
     ending = path.lower()
     other = exported(document, ending)
     if other is not None:

@@ -17,6 +17,7 @@ from jupyter_serprof.model import (
     Sweep,
     Trace,
     UsageError,
+    WrongTypeError,
     stage,
 )
 from jupyter_serprof.model.trace import Scalar
@@ -85,9 +86,9 @@ def _article(noun: str) -> str:
     return f"an {noun}" if noun[0] in "aeiou" else f"a {noun}"
 
 
-def no_document(given: object) -> UsageError:
+def no_document(given: object) -> WrongTypeError:
     """Return the error for what is none of ours."""
-    return UsageError(
+    return WrongTypeError(
         f"{type(given).__name__} is no document. Give what sp.record, sp.roundtrip, sp.blame, "
         "sp.compare or sp.load returned, e.g. sp.roundtrip(value)"
     )

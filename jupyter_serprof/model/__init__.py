@@ -9,6 +9,7 @@ from jupyter_serprof.model.errors import (
     RegressionError,
     SerprofError,
     UsageError,
+    WrongTypeError,
 )
 from jupyter_serprof.model.files import load, save_document
 from jupyter_serprof.model.prediction import Prediction
@@ -61,6 +62,7 @@ __all__ = [
     "UsageError",
     "Variant",
     "Waterfall",
+    "WrongTypeError",
     "from_document",
     "load",
     "save_document",

@@ -15,6 +15,10 @@ class UsageError(SerprofError):
     """Something was asked for in a way that cannot be answered (an unknown option, a bad value)."""
 
 
+class WrongTypeError(UsageError, TypeError):
+    """A value was given that is none of the types that are taken."""
+
+
 class ProbeUnavailable(SerprofError):  # noqa: N818  (it says what is the case)
     """A library was asked for by name and cannot be watched: missing, too old or not running."""
 

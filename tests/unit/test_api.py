@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -12,6 +12,8 @@ import jupyter_serprof as sp
 from jupyter_serprof.model import DocumentError, UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from jupyter_serprof import Sweep, Trace
 
 MAGIC_BYTES = {".png": b"\x89PNG", ".svg": b"<?xml", ".serprof.json": b'{"format"'}
@@ -153,3 +155,43 @@ def test_an_unknown_view_is_refused(trace: Trace) -> None:
 
     # then
     assert "nope" in str(caught.value)
+
+
+@pytest.mark.parametrize("given", [5, None, "x.serprof.json", [1], sp.Trace])
+@pytest.mark.parametrize("call", [sp.show, sp.predict, lambda doc: sp.save(doc, "x.png")])
+def test_what_is_no_document_is_a_type_error_in_words(
+    given: object, call: Callable[[Any], object]
+) -> None:
+    """It names what was given and what it takes; both kinds of except meet it."""
+    # when
+    with pytest.raises(TypeError) as caught:
+        call(given)
+
+    # then
+    assert isinstance(caught.value, UsageError)
+    assert type(given).__name__ in str(caught.value)
+    assert "sp.sweep(" in str(caught.value) or "sp.roundtrip(" in str(caught.value)
+
+
+def test_an_anatomy_is_shown_as_text(capsys: pytest.CaptureFixture[str]) -> None:
+    """What sp.blame returned is a tree of characters, as in a notebook."""
+    # when
+    sp.show(sp.blame({"a": [1] * 1000, "b": 2}))
+
+    # then
+    assert 'it["a"]' in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("path", ["", "folder/", b"", b"x.pdf"])
+def test_a_name_that_is_none_is_refused(trace: Trace, tmp_path: Path, path: str | bytes) -> None:
+    """Nothing is written under a name that is an ending only."""
+    # given
+    folder = str(tmp_path) + "/"
+    (tmp_path / "folder").mkdir()
+
+    # when
+    with pytest.raises(UsageError, match=r"cannot tell how to save|name of a file"):
+        sp.save(trace, folder + path if isinstance(path, str) else folder.encode() + path)
+
+    # then
+    assert [file for file in tmp_path.rglob("*") if file.is_file()] == []
