@@ -12,7 +12,7 @@ import math
 from collections.abc import Sequence
 from statistics import median, quantiles
 
-from jupyter_serprof.model.units import format_ns
+from jupyter_serprof.model.units import format_ns, format_ratio
 
 #: Medians and ratio may differ so much by chance, and by the digits that are shown.
 _APART = math.log(1.1)
@@ -42,6 +42,28 @@ def apart_text(before: Sequence[float], after: Sequence[float], ratio: float | N
         f"{math.exp(medians):.2f}× by the medians and {ratio:.2f}× by all runs, because the runs "  # noqa: RUF001
         f"{why} (before {_spread_text(before)}; after {_spread_text(after)}). Take neither for the "
         "change: run more, on a quieter machine"
+    )
+
+
+def gain_apart_text(now: Sequence[float], tried: Sequence[float], gain: float) -> str:
+    """Return why the medians of a remedy do not give its gain; nothing if they do.
+
+    Parameters
+    ----------
+    now, tried
+        The runs whose medians people see, ns: those of the way it goes now may be of more pairs.
+    gain
+        How many times faster, of the pairs.
+    """
+    medians = -medians_shift(now, tried)
+    if not are_apart(medians, math.log(gain)):
+        return ""
+    why = "fall into groups" if any(map(_is_split, (now, tried))) else "scatter"
+    return (
+        f"the medians above give {format_ratio(math.exp(medians))} and the pairs "
+        f"{format_ratio(gain)}, because the runs {why} (now {_spread_text(now)}; with it "
+        f"{_spread_text(tried)}). The gain is of runs side by side, within its interval: for a "
+        "closer one, try again on a quieter machine"
     )
 
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import median
 
+from jupyter_serprof.analysis.compare_groups import gain_apart_text
 from jupyter_serprof.analysis.compare_statistics import paired_shift
 from jupyter_serprof.analysis.remedy_table import REMEDIES, pasted
 from jupyter_serprof.model import Finding, stage
@@ -134,9 +135,14 @@ def verdict_text(trial: Trial) -> str:
     return f"{interval_text(gain)} {said}, {pairs}, {equal}"
 
 
-def notes_of(trial: Trial) -> tuple[str, ...]:
-    """Return the sentences about a trial: the verdict, the stage, what it costs and changes."""
-    notes = [verdict_text(trial)]
+def notes_of(trial: Trial, now_ns: Sequence[int] = ()) -> tuple[str, ...]:
+    """Return the sentences about a trial: the verdict, the stage, what it costs and changes.
+
+    ``now_ns`` are the runs whose median stands for the way it goes now: of all trials against it.
+    """
+    notes, gain = [verdict_text(trial)], gain_of(trial)
+    if gain and (apart := gain_apart_text(now_ns or trial.before_ns, trial.after_ns, gain.value)):
+        notes.append(apart)
     key = shrinking_stage(trial)
     if key:
         before, after = trial.before_stages[key], trial.after_stages.get(key, 0)

@@ -101,7 +101,7 @@ def document_of(  # noqa: PLR0913  (what a document holds)
         producer=producer(),
         variants=(
             *(_baseline(title, [e for e in tried if e.baseline == title]) for title in baselines),
-            *map(_variant, ordered),
+            *(_variant(entry, _now_ns(entry, tried)) for entry in ordered),
         ),
         points=tuple(p for key, entries, side in sides for p in _points(key, entries, side, size)),
         traces=tuple(t for key, entries, side in sides for t in _traces(key, entries, side, size)),
@@ -135,7 +135,7 @@ def _summary(
     is_moved = any("memory.move" in entry.trial.after_stages for entry in measured)
     facts = (
         f"pairs in turns, warm{': written, moved once, read back' if is_moved else ''}",
-        "gain with its 95 % interval; what is made once is not in it",
+        "gain of the pairs, with its 95 % interval; what is made once is not in it",
     )
     known = [entry.trial for entry in ordered if not entry.reason]
     said = headline(name, size, against, known)
@@ -158,7 +158,13 @@ def _baseline(title: str, entries: Sequence[Tried]) -> Variant:
     return Variant(_key(title), f"now: {title}", facts=_bytes(cold))
 
 
-def _variant(entry: Tried) -> Variant:
+def _now_ns(entry: Tried, tried: Sequence[Tried]) -> list[int]:
+    """Return the warm runs of the way it goes now, as they are shown: of all trials against it."""
+    alike = [other for other in tried if other.baseline == entry.baseline]
+    return [point.wall_ns for point in _points("", alike, 0, None) if not point.cold]
+
+
+def _variant(entry: Tried, now_ns: Sequence[int]) -> Variant:
     trial, remedy = entry.trial, REMEDIES[entry.trial.key]
     if entry.reason:
         return Variant(trial.key, remedy.title, "failed", entry.reason, facts={"tried": True})
@@ -174,7 +180,7 @@ def _variant(entry: Tried) -> Variant:
         "equal": trial.equal,
         "prepare_ns": trial.prepare_ns,
     }
-    return Variant(trial.key, remedy.title, facts=facts, notes=notes_of(trial))
+    return Variant(trial.key, remedy.title, facts=facts, notes=notes_of(trial, now_ns))
 
 
 def _bytes(trip: Trip | None) -> dict[str, Scalar]:
