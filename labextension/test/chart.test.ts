@@ -87,6 +87,39 @@ describe("the chart of a sweep", () => {
     ]);
   });
 
+  it("breaks where a power or an unknown law begins, as the text says, and draws no line there", () => {
+    const head = { variant: "ray", stage: null, cold: false };
+    const power = { ...head, from_bytes: 100_000, to_bytes: 1_000_000, growth: "superlinear" };
+    const curved = { ...power, exponent: 1.31, cause: "the pickler's memo grows" };
+    const untold = { ...power, growth: "cannot tell", cause: "2 sizes, three are needed" };
+    for (const next of [curved, untold]) {
+      const root = draw({ fits: [LOW, next] });
+      expect(root.querySelectorAll(".jsp-series")).toHaveLength(2);
+      expect(root.querySelectorAll(".jsp-break")).toHaveLength(1);
+      expect(root.querySelectorAll(".jsp-fit")).toHaveLength(1);
+      expect(texts(root)).toContain("regime break, 100 kB");
+      expect(texts(root)).toContain(next.cause);
+      view?.destroy();
+    }
+    const said = [...draw({ fits: [curved] }).querySelectorAll(".jsp-fit-text")];
+    expect(said[0]?.textContent?.replaceAll("\u00a0", " ")).toBe(
+      "Ray, 100 kB to 1.00 MB (the pickler's memo grows): grows faster than its size, time ~ size^1.31",
+    );
+    view?.destroy();
+    const unsaid = [...draw({ fits: [untold] }).querySelectorAll(".jsp-fit-text")];
+    expect(unsaid[0]?.textContent?.replaceAll("\u00a0", " ")).toBe(
+      "Ray, 100 kB to 1.00 MB (2 sizes, three are needed): cannot tell",
+    );
+  });
+
+  it("gives no rate to what is flat", () => {
+    const flat = { ...LOW, growth: "constant", ns_per_byte: 1e-4 };
+    const said = draw({ fits: [flat] }).querySelector(".jsp-fit-text");
+    expect(said?.textContent?.replaceAll("\u00a0", " ")).toBe(
+      "Ray, 1.00 kB to 10.0 kB: constant, 500 ns",
+    );
+  });
+
   it("names the sizes between which one line overtakes another", () => {
     const crossovers = [{ title: "Ray overtakes", cold: false, from_bytes: 1e4, to_bytes: 1e5 }];
     expect(texts(draw({ crossovers }))).toContain("10.0 kB to 100 kB");

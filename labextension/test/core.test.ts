@@ -208,7 +208,7 @@ describe("series over size", () => {
       fits: [fit, { variant: "ray", from_bytes: 1 }],
       crossovers: [{ from_bytes: 10, to_bytes: 20 }, { from_bytes: "many" }],
     };
-    const unknown = { cause: "", exponent: null, low: null, high: null, holdout: null };
+    const unknown = { growth: "", cause: "", exponent: null, low: null, high: null, holdout: null };
     expect(fitsOf(doc)).toEqual([{ ...fit, stage: null, cold: false, ...unknown }]);
     expect(crossoversOf(doc)).toHaveLength(1);
   });
@@ -245,6 +245,8 @@ describe("fits", () => {
       { from_bytes: 9_000, to_bytes: 10_000, cause: "faults", jump: 30_500 / 10_500 },
     ]);
     expect(breaksOf(fits(fit))).toEqual([]);
+    const { fixed_ns, ns_per_byte, ...power } = { ...next, growth: "superlinear" };
+    expect([fixed_ns, ns_per_byte, breaksOf(fits(power, fit))[0]?.jump]).toEqual([500, 3, 1]);
   });
 });
 

@@ -91,7 +91,12 @@ function sweepOfSizes(): SerprofDocument {
   const doc = sampleSweep();
   const more = doc.points.map((point) => ({ ...point, size_bytes: 1_000 }));
   const line = { variant: "ray", from_bytes: 1_000, to_bytes: 2_000, fixed_ns: 9, ns_per_byte: 1 };
-  const fits = [line, { ...line, from_bytes: 3_000, to_bytes: 4_000, cause: "fresh pages" }];
+  const power = { variant: "ray", from_bytes: 4_000, to_bytes: 5_000, growth: "sublinear" };
+  const fits = [
+    line,
+    { ...line, from_bytes: 3_000, to_bytes: 4_000, cause: "fresh pages" },
+    { ...power, exponent: 0.5, cause: "caches" },
+  ];
   const crossovers = [{ title: "Ray overtakes", cold: false, from_bytes: 1_000, to_bytes: 2_000 }];
   return { ...doc, fits, crossovers, points: [...doc.points, ...more] };
 }

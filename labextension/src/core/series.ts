@@ -52,15 +52,19 @@ export function sizesOf(sweep: SweepDocument): number[] {
   return [...new Set(sizes)].toSorted((a, b) => a - b);
 }
 
-/** One regime of a fitted line, `fixed_ns + ns_per_byte * size` from one measured size to another. */
+/**
+ * One regime of growth from one measured size to another: a line, `fixed_ns + ns_per_byte * size`,
+ * or without both a power, or nothing that can be told.
+ */
 export interface Fit {
   readonly variant: string;
   readonly stage: string | null;
   readonly cold: boolean;
   readonly from_bytes: number;
   readonly to_bytes: number;
-  readonly fixed_ns: number;
-  readonly ns_per_byte: number;
+  readonly growth: string;
+  readonly fixed_ns: number | null;
+  readonly ns_per_byte: number | null;
   /** What is different from `from_bytes` on; "" when nobody knows. */
   readonly cause: string;
   /** Of time over size; 1 is a straight line. */
@@ -80,20 +84,28 @@ export interface Holdout {
   readonly line_ns: number;
 }
 
-const FIT_NUMBERS = ["from_bytes", "to_bytes", "fixed_ns", "ns_per_byte"] as const;
+/** Growth that no straight line says. */
+const WITHOUT_LINE = ["superlinear", "sublinear", "cannot tell"];
 
-/** One that lacks a number is not drawn. */
+/** One that lacks a number is left out. */
 export function fitsOf(sweep: SweepDocument): Fit[] {
   return (sweep.fits ?? []).flatMap((fit) => {
-    if (typeof fit.variant !== "string" || !FIT_NUMBERS.every((key) => isNumber(fit[key]))) {
+    const { from_bytes, to_bytes, variant } = fit;
+    const growth = typeof fit.growth === "string" ? fit.growth : "";
+    const [fixed_ns, ns_per_byte] = [numberOf(fit.fixed_ns), numberOf(fit.ns_per_byte)];
+    const hasLine = fixed_ns !== null && ns_per_byte !== null;
+    const isCurved = !("fixed_ns" in fit || "ns_per_byte" in fit) && WITHOUT_LINE.includes(growth);
+    if (typeof variant !== "string" || !isNumber(from_bytes) || !isNumber(to_bytes)) {
       return [];
     }
-    const [from_bytes, to_bytes, fixed_ns, ns_per_byte] = FIT_NUMBERS.map((key) => fit[key]);
-    const known = { from_bytes, to_bytes, fixed_ns, ns_per_byte } as Fit;
+    if (!(hasLine || isCurved)) {
+      return [];
+    }
+    const known = { from_bytes, to_bytes, growth, fixed_ns, ns_per_byte };
     return [
       {
         ...known,
-        variant: fit.variant,
+        variant,
         stage: typeof fit.stage === "string" ? fit.stage : null,
         cold: fit.cold === true,
         cause: typeof fit.cause === "string" ? fit.cause : "",
@@ -106,18 +118,21 @@ export function fitsOf(sweep: SweepDocument): Fit[] {
   });
 }
 
-export function lineAt(fit: Pick<Fit, "fixed_ns" | "ns_per_byte">, bytes: number): number {
-  return fit.fixed_ns + fit.ns_per_byte * bytes;
+type Law = Pick<Fit, "fixed_ns" | "ns_per_byte">;
+
+/** What the line says at a size, ns; null where there is none. */
+export function lineAt({ fixed_ns, ns_per_byte }: Law, bytes: number): number | null {
+  return fixed_ns === null || ns_per_byte === null ? null : fixed_ns + ns_per_byte * bytes;
 }
 
-function holdoutOf(fit: Fit, value: unknown): Holdout | null {
+function holdoutOf(fit: Law, value: unknown): Holdout | null {
   const { size_bytes, error_share } = (value ?? {}) as Record<string, unknown>;
   if (!isNumber(size_bytes) || !isNumber(error_share) || !(size_bytes > 0)) {
     return null;
   }
   const line_ns = lineAt(fit, size_bytes);
-  const measured_ns = line_ns / (1 + error_share);
-  return isNumber(measured_ns) && measured_ns > 0
+  const measured_ns = (line_ns ?? 0) / (1 + error_share);
+  return line_ns !== null && isNumber(measured_ns) && measured_ns > 0
     ? { size_bytes, error_share, measured_ns, line_ns }
     : null;
 }
@@ -135,7 +150,7 @@ export interface Break {
   readonly from_bytes: number;
   readonly to_bytes: number;
   readonly cause: string;
-  /** How many times longer it takes behind the break; below 1 it is shorter. */
+  /** How many times longer it takes behind the break; below 1 it is shorter. 1: no line says. */
   readonly jump: number;
 }
 
@@ -144,7 +159,8 @@ export function breaksOf(fits: readonly Fit[]): Break[] {
   return ordered.slice(1).map((next, at) => {
     const before = ordered[at] as Fit;
     const [from_bytes, to_bytes] = [before.to_bytes, Math.max(before.to_bytes, next.from_bytes)];
-    const jump = lineAt(next, to_bytes) / lineAt(before, to_bytes);
+    const [old, now] = [lineAt(before, to_bytes), lineAt(next, to_bytes)];
+    const jump = old !== null && now !== null && old > 0 && now > 0 ? now / old : 1;
     return { from_bytes, to_bytes, cause: next.cause, jump };
   });
 }

@@ -229,7 +229,9 @@ function freeHeight(frame: Frame, lines: readonly Line[], from: number, to: numb
 }
 
 function lineOf(frame: Frame, line: Line, sizeText: (bytes: number) => string): SVGElement[] {
-  const fits = line.fits.map((fit) => path("jsp-fit", fitPath(frame, fit)));
+  const fits = line.fits
+    .filter((fit) => fit.fixed_ns !== null)
+    .map((fit) => path("jsp-fit", fitPath(frame, fit)));
   return [
     ...unbroken(line).flatMap((points) => stretchOf(frame, points)),
     ...fits,
@@ -309,7 +311,7 @@ const FIT_STEPS = 24;
 function fitPath(frame: Frame, fit: Fit): string {
   const points = Array.from({ length: FIT_STEPS + 1 }, (_, step) => {
     const size = fit.from_bytes * (fit.to_bytes / fit.from_bytes) ** (step / FIT_STEPS);
-    const ns = Math.max(1e-3, lineAt(fit, size));
+    const ns = Math.max(1e-3, lineAt(fit, size) ?? 0);
     return `${frame.x(size).toFixed(1)} ${frame.y(ns).toFixed(1)}`;
   });
   return `M${points.join("L")}`;

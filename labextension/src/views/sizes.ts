@@ -4,7 +4,7 @@ import type { SweepDocument } from "../core/document";
 import { element } from "../core/dom";
 import * as format from "../core/format";
 import { stagesOf } from "../core/runs";
-import { sizesOf } from "../core/series";
+import { type Fit, sizesOf } from "../core/series";
 import { shape } from "../core/svg";
 import { atSize, replayOf } from "./atsize";
 import { chartOf, inkOf, markPath, sizeExtent } from "./chart";
@@ -162,19 +162,29 @@ function legendOf(scene: SizeScene): (HTMLElement | null)[] {
   ];
 }
 
-/** The fitted lines in words: what a call costs whatever its size, and what a byte costs. */
+/** The growth in words, regime by regime. */
 function fitTexts(scene: SizeScene): HTMLElement[] {
   return chartScene(scene).lines.flatMap((line) =>
     line.fits.map((fit) => {
-      const rate = (slope: number): string => format.bytesPerSecond(1e9 / slope);
-      const { exponent, high, low, ns_per_byte } = fit;
-      const spread = low && high ? ` [${rate(high)}, ${rate(low)}]` : "";
-      const slope = ns_per_byte > 0 ? ` + ${rate(ns_per_byte)}${spread}` : "";
-      const power = exponent === null ? "" : `, exponent ${format.fixed(exponent, 2)}`;
       const sizes = `${format.bytes(fit.from_bytes)} to ${format.bytes(fit.to_bytes)}`;
       const cause = fit.cause === "" ? "" : ` (${fit.cause})`;
-      const text = `${line.title}, ${sizes}${cause}: ${format.duration(fit.fixed_ns)}${slope}${power}`;
-      return element("span", "jsp-fit-text", text);
+      return element("span", "jsp-fit-text", `${line.title}, ${sizes}${cause}: ${lawText(fit)}`);
     }),
   );
+}
+
+/** What a call costs whatever its size, and what a byte costs; or how it grows without a line. */
+function lawText({ exponent, fixed_ns, growth, high, low, ns_per_byte }: Fit): string {
+  const rate = (slope: number): string => format.bytesPerSecond(1e9 / slope);
+  const power = exponent === null ? "" : format.fixed(exponent, 2);
+  if (fixed_ns === null || ns_per_byte === null) {
+    const law = growth === "superlinear" ? "faster" : "slower";
+    return power === "" ? growth : `grows ${law} than its size, time ~ size^${power}`;
+  }
+  if (growth === "constant") {
+    return `constant, ${format.duration(fixed_ns)}`;
+  }
+  const spread = low && high ? ` [${rate(high)}, ${rate(low)}]` : "";
+  const slope = ns_per_byte > 0 ? ` + ${rate(ns_per_byte)}${spread}` : "";
+  return `${format.duration(fixed_ns)}${slope}${power && `, exponent ${power}`}`;
 }
