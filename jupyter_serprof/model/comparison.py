@@ -54,6 +54,10 @@ class Comparison:
         Names of the two.
     changes
         The wall time first, then the stages in the order of the road.
+    control
+        The fixed work between the runs, a line for each kind (its key is ``stage``); empty where
+        one of the two has none. How the machine itself has changed, so that there is no verdict
+        on the code in ``changes`` that does not exceed it.
     noise_share
         Half width of the interval of A against A, as a share, measured on the spot; None when
         nothing could be run.
@@ -69,3 +73,4 @@ class Comparison:
     noise_share: float | None = None
     method: str = ""
     notes: tuple[str, ...] = ()
+    control: tuple[Change, ...] = ()

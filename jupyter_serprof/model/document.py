@@ -39,7 +39,7 @@ _ABSENT: dict[str, object] = {
     "summary": None,
 }
 #: Keys of a sweep that came later; those that wrote without them are read and written unchanged.
-_LATER = ("parameter", "comparison")
+_LATER = ("parameter", "comparison", "control")
 _COLUMNS = ("parent", "stage", "lane", "name", "start_ns", "duration_ns", "size_bytes")
 
 

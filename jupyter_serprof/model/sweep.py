@@ -85,7 +85,9 @@ class Sweep:
     """Points over variant x size x repeat, and a representative trace for each variant and size.
 
     ``kind`` is ``roundtrip`` (one size), ``sweep`` (size of the value) or ``chunks`` (size of a
-    chunk). ``parameter`` is the name of what was varied: ``n``, ``chunk``.
+    chunk). ``parameter`` is the name of what was varied: ``n``, ``chunk``. ``control`` has the
+    durations of fixed work between the warm runs (ns), in their order, by kind; of many runs some
+    have one. Kinds of the same name are the same work in every version.
     """
 
     name: str
@@ -101,6 +103,7 @@ class Sweep:
     summary: Summary | None = None
     findings: tuple[Finding, ...] = ()
     comparison: Comparison | None = None
+    control: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     limits: Limits = field(default_factory=Limits)
     quality: Quality = field(default_factory=Quality)
     environment: Mapping[str, Scalar] = field(default_factory=dict)

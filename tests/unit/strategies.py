@@ -316,6 +316,7 @@ def sweeps(draw: st.DrawFn) -> Sweep:
         summary=draw(summaries),
         findings=draw(findings(0)),
         comparison=draw(comparisons),
+        control=draw(st.dictionaries(texts, st.lists(whole, max_size=3).map(tuple), max_size=3)),
         limits=draw(limits),
         quality=draw(qualities),
         environment=draw(scalar_maps),

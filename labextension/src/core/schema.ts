@@ -29,6 +29,12 @@ export interface SweepDocument {
   summary?: Summary | null;
   findings?: Finding[];
   comparison?: Comparison | null;
+  /**
+   * Durations (ns) of fixed work between the warm runs, in their order, by kind; of many runs some have one.
+   */
+  control?: {
+    [k: string]: number[];
+  };
   limits?: Limits;
   quality?: Quality;
   environment?: Scalars;
@@ -282,6 +288,10 @@ export interface Comparison {
   noise_share?: number | null;
   method?: string;
   notes?: string[];
+  /**
+   * The machine itself, in fixed work between the runs; stage is the kind.
+   */
+  control?: Change[];
 }
 /**
  * stage is empty for the wall time.
