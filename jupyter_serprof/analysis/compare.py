@@ -1,9 +1,10 @@
 """Two documents, stage by stage: faster, slower, or nobody can tell.
 
 A change is told where its interval leaves no change out and it is larger than the noise floor: the
-reach of chance and drift inside the runs of each side (``compare_statistics``). Of several wall
-times, and of several stages, each has to pass a stricter interval, so that one comparison in twenty
-raises a false alarm, not one line in twenty (Bonferroni).
+reach of chance and drift inside the runs of each side (``compare_statistics``); and, where both
+documents have a control, larger than the change of the machine (``compare_control``). Of several
+wall times, and of several stages, each has to pass a stricter interval, so that one comparison in
+twenty raises a false alarm, not one line in twenty (Bonferroni).
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from jupyter_serprof.analysis import compare_statistics as statistics_of
+from jupyter_serprof.analysis.compare_control import held_back, machine_between, machine_text
 from jupyter_serprof.analysis.compare_groups import apart_text, are_apart, medians_shift
 from jupyter_serprof.analysis.compare_notes import TIMES_APART, notes_on
 from jupyter_serprof.analysis.compare_samples import UNACCOUNTED, Match, Run, match
@@ -87,7 +89,8 @@ def compare(
     judged = [line for line in lines if line.is_judged and _is_enough(line, is_paired=is_paired)]
     walls = sum(line.key == "" for line in judged)
     families = max(1, walls), max(1, len(judged) - walls)
-    changes = [_change(line, families, is_paired=is_paired) for line in lines]
+    machine = () if is_paired else machine_between(before, after)
+    changes = [_change(line, families, machine, is_paired=is_paired) for line in lines]
     is_told = any(change.low is not None for change in changes)
     return Comparison(
         before=before.name,
@@ -99,8 +102,9 @@ def compare(
             *unmatched,
             *notes_on(before, after, matches),
             *_groups_notes(lines, changes),
-            *([TIMES_APART] if is_told and not is_paired else []),
+            *([machine_text(machine) or TIMES_APART] if is_told and not is_paired else []),
         ),
+        control=machine,
     )
 
 
@@ -142,7 +146,9 @@ def _title(key: str) -> str:
     return stage(key).title if key else "Wall time"
 
 
-def _change(line: _Times, families: tuple[int, int], *, is_paired: bool) -> Change:
+def _change(
+    line: _Times, families: tuple[int, int], machine: Sequence[Change], *, is_paired: bool
+) -> Change:
     one, other = (statistics.median(times) for times in (line.before_ns, line.after_ns))
     sample = line.match.before
     change = Change(
@@ -160,7 +166,15 @@ def _change(line: _Times, families: tuple[int, int], *, is_paired: bool) -> Chan
     if not line.has_both:
         return _one_sided(change)
     family = families[0] if line.key == "" else families[1]
-    return _judged(change, line, family, is_paired=is_paired)
+    return _over_machine(_judged(change, line, family, is_paired=is_paired), line, machine)
+
+
+def _over_machine(change: Change, line: _Times, machine: Sequence[Change]) -> Change:
+    """Return a change without its verdict where the machine may have changed as much."""
+    if change.verdict not in {"slower", "faster"} or not machine:
+        return change
+    reason = held_back(_shift(line, statistics_of.ALPHA, is_paired=False), machine)
+    return replace(change, verdict="cannot tell", reason=reason) if reason else change
 
 
 def _one_sided(change: Change) -> Change:

@@ -5,8 +5,9 @@ inverts the exact Mann-Whitney test; for pairs that ran side by side the means o
 (Walsh averages) and the exact signed-rank test. No distribution is assumed, and a few wild runs do
 not matter. Source: Hollander, Wolfe, Chicken, Nonparametric Statistical Methods, 3.2 and 4.2.
 
-What it cannot see: a machine that was slower as a whole on one of two days. Drift inside the runs
-is seen, and taken to go on between the two samples as it did from one half to the other.
+What it cannot see: a machine that was slower as a whole on one of two days, which is what a control
+is for (``compare_control``). Drift inside the runs is seen, and taken to go on between the two
+samples as it did from one half to the other.
 ``tests/benchmarks/compare_calibration.py`` says how often it is right.
 """
 

@@ -1,0 +1,115 @@
+"""The machine between two documents: fixed work that was timed beside the runs of each.
+
+A change of the code has to exceed that of the machine, in each kind of work that both documents
+have. The kinds do not follow every program, and what they say is uncertain; so nothing is divided
+by them: a change is told where its whole interval lies beyond the intervals of all kinds, and
+beyond no change. What is told is then true of any program that follows the machine no more than
+one of them does.
+
+What it cannot see: disks, the network, other machines; and code that shares something with a
+neighbour that no kind touches. ``tests/benchmarks/compare_calibration.py`` says how often it errs.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Sequence
+
+from jupyter_serprof.analysis.compare_statistics import Shift, shift_of
+from jupyter_serprof.model import Change, Sweep, Trace
+
+#: Kinds of work, as ``experiments/control.py`` has them.
+_TITLES = {
+    "pickle": "pickling",
+    "copy": "copying memory",
+    "pages": "filling new pages",
+}
+_UNSEEN = "Other machines, disks and the network are not in it"
+
+
+def machine_between(before: Trace | Sweep, after: Trace | Sweep) -> tuple[Change, ...]:
+    """Return how the machine changed, a line for each kind of work; nothing without a control.
+
+    A document whose control is too short for an interval has none.
+    """
+    if isinstance(before, Trace) or isinstance(after, Trace):
+        return ()
+    kinds = [key for key in _TITLES if before.control.get(key) and after.control.get(key)]
+    changes = tuple(_change(key, before.control[key], after.control[key]) for key in kinds)
+    return changes if all(change.low is not None for change in changes) else ()
+
+
+def _change(key: str, before: Sequence[int], after: Sequence[int]) -> Change:
+    shift = shift_of(before, after)
+    known = shift.low is not None and shift.high is not None
+    return Change(
+        stage=key,
+        title=_TITLES[key],
+        before_ns=statistics.median(before),
+        after_ns=statistics.median(after),
+        verdict=("slower" if shift.value > 0 else "faster") if shift.is_told else "cannot tell",
+        ratio=math.exp(shift.value),
+        low=math.exp(shift.low) if known and shift.low is not None else None,
+        high=math.exp(shift.high) if known and shift.high is not None else None,
+        before_runs=len(before),
+        after_runs=len(after),
+        reason="" if shift.is_told else "within chance",
+    )
+
+
+def held_back(shift: Shift, machine: Sequence[Change]) -> str:
+    """Return which kind of work a change of the code does not exceed; nothing if it exceeds all.
+
+    Parameters
+    ----------
+    shift
+        Of the code, with its interval.
+    machine
+        As `machine_between` gives it.
+    """
+    for change in sorted(machine, key=_reach, reverse=True):
+        if not _exceeds(shift, change):
+            return _told(change)
+    return ""
+
+
+def _reach(change: Change) -> float:
+    """Return how far a kind of work has moved, whichever way."""
+    return abs(math.log(change.ratio or 1.0))
+
+
+def _exceeds(shift: Shift, change: Change) -> bool:
+    """Tell whether all of the interval of the code lies beyond that of the machine."""
+    if None in (shift.low, shift.high, change.low, change.high):
+        return False
+    low, high = math.exp(shift.low or 0.0), math.exp(shift.high or 0.0)
+    if shift.value > 0:
+        return low > (change.high or 0.0)
+    return high < (change.low or 0.0)
+
+
+def _told(change: Change) -> str:
+    if change.verdict == "cannot tell":
+        return f"the machine itself, {change.title}, took {_interval(change)} as long"
+    ratio = change.ratio or 1.0
+    how = f"{ratio:.2f}× slower" if ratio > 1 else f"{1 / ratio:.2f}× faster"  # noqa: RUF001
+    return f"the machine ran {how} in its control, {change.title}"
+
+
+def _interval(change: Change) -> str:
+    return f"{change.low:.2f} to {change.high:.2f} times"
+
+
+def machine_text(machine: Sequence[Change]) -> str:
+    """Return what the control says, for a note; nothing without one."""
+    if not machine:
+        return ""
+    said = ", ".join(
+        f"{change.title} {change.ratio:.2f}× [{change.low:.2f}× to {change.high:.2f}×]"  # noqa: RUF001
+        for change in machine
+    )
+    return (
+        f"control, fixed work between the runs, after against before: {said}. A verdict has to "
+        f"exceed each of them. {_UNSEEN}"
+    )
