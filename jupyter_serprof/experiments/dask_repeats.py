@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -14,6 +14,7 @@ from jupyter_serprof.analysis.dask_facts import graph_bytes, task_count
 from jupyter_serprof.analysis.graph_kinds import GraphKind, difference, graph_kind, graph_notes
 from jupyter_serprof.analysis.graph_kinds import stages_of as stage_keys
 from jupyter_serprof.experiments.compare import checked_runs, compared, runs_within_budget
+from jupyter_serprof.experiments.control import Control
 from jupyter_serprof.experiments.dask_chunk_cells import thinned
 from jupyter_serprof.experiments.dask_fresh import fresh
 from jupyter_serprof.experiments.dask_values import client_of, collections_in
@@ -56,6 +57,9 @@ class GraphRepeats:
     ----------
     partial
         The recording of the run that failed.
+    control
+        What is timed between the runs; None where workers may be on other machines, of which it
+        would say nothing.
     """
 
     call: Callable[[], object]
@@ -69,7 +73,9 @@ class GraphRepeats:
     traces: list[Trace] = field(default_factory=list, init=False)
     stopped: str = field(default="", init=False)
     partial: Trace | None = field(default=None, init=False)
+    control: Control | None = field(default=None, init=False)
     _graph_bytes: list[int | None] = field(default_factory=list, init=False)
+    _is_here: bool = field(default=True, init=False)
 
     def __post_init__(self) -> None:
         """Refuse what cannot work before anything runs."""
@@ -114,9 +120,12 @@ class GraphRepeats:
             self.begin()
         count = repeat or runs_within_budget(self.traces[0].wall_ns)
         progress = Progress(tell)
+        self.control = control = Control(count) if self._is_here else None
         for number in range(count):
             try:
                 progress.update(lambda: self.sweep)
+                if control is not None:
+                    control.measure(number)
                 self._run_once()
             except BaseException as error:
                 self.stopped = stopped_text(error, number, count)
@@ -127,7 +136,7 @@ class GraphRepeats:
     def sweep(self) -> Sweep:
         """The document of the runs so far; at least one must have ended."""
         repeats = Repeats(self.call, self.name, self.detail, self.traces)
-        repeats.stopped = self.stopped
+        repeats.stopped, repeats.control = self.stopped, self.control
         made = repeats.sweep
         points = zip(made.points, self._graph_bytes, strict=True)
         return replace(
@@ -167,9 +176,15 @@ class GraphRepeats:
             if stages.has_spans or isinstance(error, KeyboardInterrupt):
                 self.partial = stages.trace
             raise
+        self._note_machines(used)
         for client in used:
             settle(client)
         return trace
+
+    def _note_machines(self, clients: Iterable[Any]) -> None:
+        """Ask in the first run, outside of its recording, where the workers are."""
+        if not self.traces:
+            self._is_here = self._is_here and all(map(is_here, clients))
 
     def _stages(self, build: Callable[[], object] = lambda: None) -> GraphStages:
         return GraphStages(build, self.name, self.compute, self.timeout_s, self.detail)
@@ -177,6 +192,7 @@ class GraphRepeats:
     def _run_statement(self) -> Trace:
         __tracebackhide__ = True
         client = default_client()
+        self._note_machines([client])
         known = held_keys(client)
         recording = stage_recording(self.name, detail=self.detail)
         try:
@@ -266,6 +282,25 @@ def default_client() -> Any:  # noqa: ANN401  (a Client; None without one)
         client = module.default_client()
         return None if client.asynchronous else client
     return None
+
+
+def is_here(client: Any) -> bool:  # noqa: ANN401
+    """Tell whether all workers of a client run on this machine for sure; without one they do.
+
+    Nobody joins a scheduler on loopback, or inside this process, from anywhere else. It is asked
+    for its own address, because the client may reach it through a tunnel.
+
+    Source: distributed 2026.8.0, client.py:Client.scheduler_info, scheduler.py:Scheduler.identity.
+    """
+    if client is None:
+        return True
+    try:
+        address = str(client.scheduler_info()["address"])
+    except Exception:  # noqa: BLE001  (it was closed meanwhile: the next run says so)
+        return False
+    scheme, _, place = address.partition("://")
+    host = place.rpartition(":")[0].strip("[]")
+    return scheme == "inproc" or host.startswith("127.") or host in {"localhost", "::1"}
 
 
 def held_keys(client: Any) -> set[object]:  # noqa: ANN401

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from jupyter_serprof.analysis.sweep_summary import summarize_repeats
+from jupyter_serprof.experiments.control import Control
 from jupyter_serprof.experiments.points import (
     finished,
     median_trace,
@@ -34,6 +35,11 @@ class Repeats:
         Record with ``--detail``.
     traces
         The runs so far; the first one is the cold one.
+
+    Attributes
+    ----------
+    control
+        What is timed between the runs, so that a comparison can tell the machine from the code.
     """
 
     call: Callable[[], object]
@@ -41,6 +47,7 @@ class Repeats:
     detail: bool = False
     traces: list[Trace] = field(default_factory=list)
     stopped: str = field(default="", init=False)
+    control: Control | None = field(default=None, init=False)
 
     def run_again(self, repeat: int, tell: Callable[[Sweep], None] | None = None) -> Sweep:
         """Run `repeat` times; an exception of the code passes through.
@@ -51,9 +58,11 @@ class Repeats:
         """
         __tracebackhide__ = True
         progress = Progress(tell)
+        self.control = control = Control(repeat)
         for number in range(repeat):
             try:
                 progress.update(lambda: self.sweep)
+                control.measure(number)
                 recording = Recording(self.name, detail=self.detail)
                 with recording:
                     self.call()
@@ -76,6 +85,7 @@ class Repeats:
             variants=(Variant(_KEY, self.name, facts=written(self.traces[0]), notes=notes),),
             points=tuple(point_of(_KEY, None, i, trace) for i, trace in enumerate(self.traces)),
             traces=tuple(SweepTrace(_KEY, None, is_cold, trace) for is_cold, trace in shown),
+            control=self.control.times_ns if self.control else {},
             limits=last.limits,
             quality=last.quality,
             environment=last.environment,

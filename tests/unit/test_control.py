@@ -1,0 +1,208 @@
+"""The control: fixed work between the runs, which the user's program does not notice."""
+
+from __future__ import annotations
+
+import gc
+import json
+import mmap
+import pickle
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import pytest
+
+import jupyter_serprof as sp
+from jupyter_serprof.experiments import control as control_of
+from jupyter_serprof.experiments.control import FEWEST, MOST, Control
+from jupyter_serprof.experiments.dask_repeats import is_here
+from jupyter_serprof.experiments.recording import Recording
+from jupyter_serprof.experiments.repeat import Repeats
+from jupyter_serprof.model import Sweep, from_document, to_document
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+KINDS = {"copy", "pages", "pickle"}
+
+
+def runs_of(call: Callable[[], object], repeat: int) -> Sweep:
+    """Return a document of one cold run and so many warm ones."""
+    first = Recording("f()", detail=False)
+    with first:
+        call()
+    return Repeats(call, "f()", traces=[first.trace]).run_again(repeat)
+
+
+def pickled() -> object:
+    """Return a small pickle."""
+    return pickle.dumps([1])
+
+
+def test_each_warm_run_has_a_control_before_it() -> None:
+    """As many as runs, of each kind, and the document keeps them."""
+    # when
+    sweep = runs_of(pickled, 6)
+    again = from_document(json.loads(json.dumps(to_document(sweep))))
+
+    # then
+    assert set(sweep.control) == KINDS
+    assert {len(times) for times in sweep.control.values()} == {6}
+    assert all(time > 0 for times in sweep.control.values() for time in times)
+    assert isinstance(again, Sweep)
+    assert again.control == sweep.control
+
+
+@pytest.mark.parametrize("runs", [FEWEST, MOST, MOST + 1, 30, 50, 1000])
+def test_of_many_runs_some_have_one_evenly(runs: int) -> None:
+    """Its cost is bounded: twenty of a thousand, from the first part to the last."""
+    # when
+    due = [number for number in range(runs) if control_of._is_due(number, runs)]
+
+    # then
+    assert len(due) == min(runs, MOST)
+    assert due[0] == 0
+    gaps = {late - early for early, late in pairwise(due)}
+    assert max(gaps) - min(gaps) <= 1
+    assert runs - due[-1] <= max(gaps)
+
+
+@pytest.mark.parametrize("repeat", [1, FEWEST - 1])
+def test_where_no_verdict_is_possible_there_is_none(repeat: int) -> None:
+    """A single run is not made longer, and its document says nothing new."""
+    # when
+    sweep = runs_of(pickled, repeat)
+
+    # then
+    assert sweep.control == {}
+    assert "control" not in to_document(sweep)
+
+
+def test_a_single_run_makes_no_control(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor does a function that runs once."""
+    # given
+    monkeypatch.setattr(Control, "measure", lambda *_: pytest.fail("a single run has no control"))
+
+    # when
+    _, trace = sp.profile(pickled)
+
+    # then
+    assert trace.outcome == "ok"
+
+
+def test_it_stands_outside_of_every_recording() -> None:
+    """Neither a run nor a recording around all of them sees its pickles."""
+    # given
+    with sp.record() as outer:
+        # when
+        sweep = runs_of(pickled, 5)
+
+    # then
+    sizes = {span.size_bytes for span in outer.trace.spans if span.stage == "pickle.dumps"}
+    assert sizes == {len(pickle.dumps([1]))}
+    assert all(point.moved_bytes == len(pickle.dumps([1])) for point in sweep.points)
+
+
+@pytest.mark.parametrize("error", [OSError, MemoryError, ValueError])
+def test_it_never_fails_the_run(error: type[Exception], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without memory for it the document has none, and a comparison says so as before."""
+    # given
+    blocks = iter(range(100))
+
+    def refuse(*_: object, **__: object) -> object:
+        if next(blocks) == 5:
+            raise error
+        return real(-1, 4096)
+
+    real = mmap.mmap
+    monkeypatch.setattr(control_of, "_BLOCK_BYTES", 4096)
+    monkeypatch.setattr(control_of, "_NEW_BYTES", 4096)
+    monkeypatch.setattr(mmap, "mmap", refuse)
+
+    # when
+    sweep = runs_of(pickled, 6)
+
+    # then
+    assert len(sweep.points) == 7
+    assert sweep.control == {}
+
+
+def test_an_interrupt_in_it_stops_the_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C is the user's, whatever it meets; what was measured stays."""
+    # given
+    calls = iter(range(100))
+
+    def interrupted(_: object) -> int:
+        if next(calls) == 7:
+            raise KeyboardInterrupt
+        return 1
+
+    monkeypatch.setattr(control_of, "_duration_ns", interrupted)
+    first = Recording("f()", detail=False)
+    with first:
+        pickled()
+    repeats = Repeats(pickled, "f()", traces=[first.trace])
+
+    # when
+    with pytest.raises(KeyboardInterrupt):
+        repeats.run_again(9)
+
+    # then
+    assert [point.cold for point in repeats.sweep.points] == [True, False, False]
+    assert repeats.sweep.control == {"copy": (1, 1), "pages": (1, 1), "pickle": (1, 1)}
+    assert from_document(to_document(repeats.sweep)).name == "f()"
+
+
+def test_the_garbage_collector_is_left_alone() -> None:
+    """It neither runs because of it, nor is it switched or frozen."""
+    # given
+    control = Control(9)
+    before = gc.isenabled(), gc.get_threshold(), gc.get_freeze_count()
+    gc.collect()
+    collected = [entry["collections"] for entry in gc.get_stats()]
+
+    # when
+    for number in range(9):
+        control.measure(number)
+
+    # then
+    assert [entry["collections"] for entry in gc.get_stats()] == collected
+    assert (gc.isenabled(), gc.get_threshold(), gc.get_freeze_count()) == before
+
+
+def test_its_document_stays_small() -> None:
+    """Of fifteen runs about half a kilobyte."""
+    # when
+    sweep = runs_of(pickled, 15)
+
+    # then
+    assert len(json.dumps(to_document(sweep)["control"])) < 800
+
+
+class _Client:
+    """A client whose scheduler says where it listens; None: it was closed."""
+
+    def __init__(self, address: str | None) -> None:
+        self.address = address
+
+    def scheduler_info(self) -> dict[str, str]:
+        """Return what a scheduler tells of itself."""
+        if self.address is None:
+            raise OSError
+        return {"address": self.address}
+
+
+@pytest.mark.parametrize(
+    ("address", "expected"),
+    [
+        ("tcp://127.0.0.1:8786", True),
+        ("tls://[::1]:8786", True),
+        ("inproc://10.0.0.3/12/1", True),
+        ("tcp://10.0.0.3:8786", False),
+        ("tcp://scheduler:8786", False),
+        (None, False),
+    ],
+)
+def test_workers_elsewhere_have_no_control_here(address: str | None, *, expected: bool) -> None:
+    """What this machine does says nothing about theirs."""
+    assert is_here(_Client(address)) is expected
+    assert is_here(None)
