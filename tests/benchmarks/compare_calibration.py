@@ -1,21 +1,32 @@
 """How often a comparison raises a false alarm, and how often it finds a true change.
 
 Simulated documents of known truth, and pickles of one fixed object measured against themselves.
+With ``neighbour``: real documents, some of them made while other processes are busy on all cores,
+each set against each, with the control between their runs and without it.
 
 Run: uv run python tests/benchmarks/compare_calibration.py
+Run: uv run python tests/benchmarks/compare_calibration.py neighbour 10
 """
 
 from __future__ import annotations
 
+import os
 import pickle
 import random
+import subprocess
 import sys
+import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from itertools import product
 
 from bench import heading, table, timed_ns
 
 from jupyter_serprof.analysis.compare import compare
+from jupyter_serprof.experiments.recording import Recording
+from jupyter_serprof.experiments.repeat import Repeats
 from jupyter_serprof.model import Comparison, Point, Sweep, Variant
 
 PAIRS = 200
@@ -105,6 +116,111 @@ def measured(runs: int, *, is_paired: bool) -> list[tuple[str, bool]]:
     return verdicts
 
 
+#: Bursts of memory and computing with pauses, until its parent ends it.
+_NEIGHBOUR = """
+import random, time
+block = bytearray(24_000_000)
+while True:
+    end = time.time() + random.uniform(0.05, 1.5)
+    while time.time() < end:
+        bytes(block)
+        sum(range(100_000))
+    time.sleep(random.uniform(0, 0.7))
+"""
+CHANGES = {"A/A": 1.0, "15% slower": 1.15, "50% slower": 1.5}
+
+
+@contextmanager
+def neighbours(count: int) -> Iterator[None]:
+    """Keep so many processes busy."""
+    made = [subprocess.Popen([sys.executable, "-c", _NEIGHBOUR]) for _ in range(count)]
+    try:
+        time.sleep(0.5 if made else 0.0)
+        yield
+    finally:
+        for process in made:
+            process.kill()
+            process.wait()
+
+
+def workloads() -> dict[str, Callable[[float], Callable[[], object]]]:
+    """Return code that takes so many times as long, because it has so many times as much to do."""
+
+    def rows(factor: float) -> Callable[[], object]:
+        value = [{"a": at, "b": float(at)} for at in range(round(20_000 * factor))]
+        return lambda: pickle.dumps(value)
+
+    def block(factor: float) -> Callable[[], object]:
+        value = [bytearray(round(3_000_000 * factor))]
+        return lambda: pickle.dumps(value)
+
+    def loaded(factor: float) -> Callable[[], object]:
+        data = pickle.dumps([{"a": at, "b": float(at)} for at in range(round(15_000 * factor))])
+        return lambda: pickle.loads(data)
+
+    return {"dicts": rows, "bytes": block, "loads": loaded}
+
+
+def document(call: Callable[[], object], runs: int) -> Sweep:
+    """Return the document of a cold run and so many warm ones, as ``--repeat`` makes it."""
+    first = Recording("f()", detail=False)
+    with first:
+        call()
+    return Repeats(call, "f()", traces=[first.trace]).run_again(runs)
+
+
+def neighbourhood(each: int, runs: int) -> None:
+    """Print what real documents say, each of a first kind against each of a second one.
+
+    Of every workload, change and state of the machine there are so many documents, made in random
+    order.
+    """
+    states = {"quiet": 0, "busy": os.cpu_count() or 1}
+    draw = random.Random(0)  # noqa: S311  (an order)
+    kinds = list(product(workloads(), CHANGES, states)) * each
+    draw.shuffle(kinds)
+    known: dict[tuple[str, str, str], list[Sweep]] = {}
+    for workload, change, state in kinds:
+        call = workloads()[workload](CHANGES[change])
+        with neighbours(states[state]):
+            known.setdefault((workload, change, state), []).append(document(call, runs))
+    heading(f"{each} documents of each kind and state, {runs} runs; load {os.getloadavg()[0]:.1f}")
+    for workload in workloads():
+        table(
+            [workload, "pairs", "faster", "slower", "faster, control", "slower, control"],
+            [
+                _told(change, before, after, known, workload)
+                for change in CHANGES
+                for before, after in product(states, states)
+            ],
+        )
+
+
+def _told(
+    change: str,
+    before: str,
+    after: str,
+    known: dict[tuple[str, str, str], list[Sweep]],
+    workload: str,
+) -> list[str]:
+    """Return how often the wall time has a verdict, without the control and with it."""
+    first, second = known[workload, "A/A", before], known[workload, change, after]
+    pairs = [(one, other) for one in first for other in second if one is not other]
+    with_control = Counter(_warm(one, other) for one, other in pairs)
+    without = Counter(_warm(replace(one, control={}), other) for one, other in pairs)
+    cells = [
+        counted[verdict] / len(pairs)
+        for counted in (without, with_control)
+        for verdict in ("faster", "slower")
+    ]
+    return [f"{change}, {before} then {after}", str(len(pairs)), *(f"{s:.1%}" for s in cells)]
+
+
+def _warm(before: Sweep, after: Sweep) -> str:
+    changes = compare(before, after).changes
+    return next(c.verdict for c in changes if not c.stage and not c.cold)
+
+
 def row(name: str, verdicts: Sequence[tuple[str, bool]], wanted: str = "") -> list[str]:
     """Return how often the wall time has a verdict (or the wanted one), and any stage."""
     counted = Counter(verdict for verdict, _ in verdicts)
@@ -136,4 +252,7 @@ def main(runs: int) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else RUNS)
+    if sys.argv[1:2] == ["neighbour"]:
+        neighbourhood(int(sys.argv[2]) if len(sys.argv) > 2 else 10, RUNS)
+    else:
+        main(int(sys.argv[1]) if len(sys.argv) > 1 else RUNS)
