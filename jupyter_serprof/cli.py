@@ -32,7 +32,8 @@ Several statements are lines of one program, as with timeit. The exit code is 0;
 raised, or got slower by more than --fail-above; 2 if the command cannot be understood.
 
 Slower is the wall time; or a stage of a tenth of it or more, if what it lost at least is half of
-what --fail-above allows the wall time. Against a file nothing tells code and machine apart."""
+what --fail-above allows the wall time. Against a file it also
+has to exceed what the machine itself lost, in fixed work that --repeat puts between the runs."""
 
 
 @dataclass(frozen=True, slots=True)
