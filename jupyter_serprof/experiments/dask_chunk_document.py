@@ -7,8 +7,9 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from jupyter_serprof.analysis.chunk_words import chunk_finding, summarize_chunks
+from jupyter_serprof.analysis.chunk_words import chunk_finding, plain, summarize_chunks
 from jupyter_serprof.analysis.chunks import Recommendation, recommend
+from jupyter_serprof.analysis.graph_kinds import GraphKind, difference, graph_kind
 from jupyter_serprof.analysis.limits import measure_limits
 from jupyter_serprof.analysis.sweep_summary import sweep_findings
 from jupyter_serprof.experiments.dask_chunk_cells import KEY, ChunkCell
@@ -75,7 +76,29 @@ class ChunkRecord:
             sweep, findings=self._findings(sweep, found), summary=self._summary(found, cells)
         )
         traces = tuple(replace(entry, trace=lean(entry.trace)) for entry in sweep.traces)
-        return replace(sweep, traces=traces)
+        sweep = replace(sweep, traces=traces)
+        return sweep if _are_placed(cells) else self._apart(sweep, cells)
+
+    def _apart(self, sweep: Sweep, cells: Sequence[ChunkCell]) -> Sweep:
+        """Give each size a row of its own: what has no place on one axis must not be one median."""
+        traces = (
+            replace(entry, variant=_key(cell.parameter), size_bytes=None)
+            for cell, entry in zip([c for c in cells if c.shown], sweep.traces, strict=True)
+        )
+        points = (
+            replace(point, variant=_key(point.parameter), size_bytes=None) for point in sweep.points
+        )
+        variants = tuple(
+            Variant(
+                _key(cell.parameter),
+                f"{self.subject.parameter} = {plain(cell.parameter)}",
+                "ok" if cell.points else "failed" if cell.failed else "skipped",
+                "" if cell.points else cell.failed or cell.skipped,
+                notes=tuple(filter(None, (cell.failed, cell.skipped))) if cell.points else (),
+            )
+            for cell in cells
+        )
+        return replace(sweep, variants=variants, points=tuple(points), traces=tuple(traces))
 
     def _findings(self, sweep: Sweep, found: Recommendation | None) -> tuple[Finding, ...]:
         """Return the recommendation, and the findings of the size that is recommended."""
@@ -124,11 +147,42 @@ class ChunkRecord:
             *self.notes.values(),
             *([drift] if drift else []),
             *([_FROM_RESULTS] if results else []),
+            *self._others(),
             *_grouped(self.left_out, self._label),
         ]
 
+    def _others(self) -> list[str]:
+        """Say at which sizes another computation ran than at the first one."""
+        cells = [self.cells[at] for at in sorted(self.cells) if self.cells[at].points]
+        kinds = {cell.parameter: graph_kind(cell.shown[-1].trace) for cell in cells}
+        first = next(iter(kinds), 0.0)
+        before = kinds.get(first)
+        other = {
+            at: f"other kinds of tasks ran than at {self._label(first)}. Only the same computation "
+            "says which size is best"
+            for at, after in kinds.items()
+            if before and after and _is_other(before, after)
+        }
+        return _grouped(other, self._label)
+
     def _label(self, parameter: float) -> str:
         return f"{self.subject.parameter} = {parameter:g}"
+
+
+def _are_placed(cells: Sequence[ChunkCell]) -> bool:
+    """Tell whether each size that was measured has its own bytes, or is the only one."""
+    sizes = [cell.points[0].size_bytes for cell in cells if cell.points]
+    return len(sizes) < 2 or (None not in sizes and len(set(sizes)) == len(sizes))  # noqa: PLR2004
+
+
+def _is_other(one: GraphKind, other: GraphKind) -> bool:
+    """Tell whether two sizes ran different computations; one may lack steps, as a last merge."""
+    is_part = one.kinds <= other.kinds or other.kinds <= one.kinds
+    return not is_part and bool(difference(one, other))
+
+
+def _key(parameter: float | None) -> str:
+    return f"{KEY}-{parameter:g}"
 
 
 _FROM_RESULTS = (

@@ -19,8 +19,9 @@ from jupyter_serprof.experiments.dask_chunk_document import drift_note
 from jupyter_serprof.experiments.dask_chunk_look import ChunkLook, look_at
 from jupyter_serprof.experiments.dask_chunks import ChunkSweep
 from jupyter_serprof.experiments.dask_fresh import fresh
-from jupyter_serprof.model import Point, Sweep, UsageError, load
+from jupyter_serprof.model import Point, Sweep, UsageError, from_document, load, to_document
 from jupyter_serprof.testing import make_trace
+from jupyter_serprof.views.text import text
 
 #: Typed in part only.
 dask: Any = import_module("dask")
@@ -190,6 +191,66 @@ def test_results_that_it_begins_with_keep_their_names(client: Client) -> None:
     assert same == [True, True]
     del kept, lazy
     assert forgotten(client)
+
+
+def test_sizes_that_no_bytes_tell_apart_are_rows_of_their_own() -> None:
+    """Runs of different chunk sizes are never one median, where nobody knows their bytes."""
+    # when
+    with dask.config.set(scheduler="sync"):
+        sweep = sp.chunk_sweep(lambda chunk: make(chunk).compute(), CHUNKS, repeat=2)
+
+    # then
+    assert [variant.title for variant in sweep.variants] == [
+        "chunk = 5",
+        "chunk = 10",
+        "chunk = 20",
+    ]
+    assert {point.size_bytes for point in sweep.points} == {None}
+    for variant in sweep.variants:
+        own = [point for point in sweep.points if point.variant == variant.key]
+        assert len(own) == 3
+        assert len({point.parameter for point in own}) == 1
+    assert {entry.variant for entry in sweep.traces} == {each.key for each in sweep.variants}
+    assert "chunk = 10" in text(sweep)
+    assert from_document(to_document(sweep)) == sweep
+
+
+def test_a_size_that_failed_keeps_its_row_where_bytes_tell_nothing() -> None:
+    """With its own reason."""
+
+    # given
+    def computed(chunk: float) -> Any:
+        if chunk == 10:
+            message = "ten"
+            raise ValueError(message)
+        return make(chunk).compute()
+
+    # when
+    with dask.config.set(scheduler="sync"):
+        sweep = sp.chunk_sweep(computed, CHUNKS, repeat=1)
+
+    # then
+    states = [(variant.state, variant.reason) for variant in sweep.variants]
+    assert states == [("ok", ""), ("failed", "ValueError: ten"), ("ok", "")]
+
+
+def test_another_computation_at_some_sizes_is_told() -> None:
+    """A chunk size that computes something else is not faster or slower."""
+
+    # given
+    def other(chunk: float) -> Any:
+        x = da.ones((20, 20), chunks=chunk)
+        return (x @ x.T).mean() if chunk > 10 else x.std()
+
+    # when
+    with dask.config.set(scheduler="sync"):
+        found = sp.chunk_sweep(other, CHUNKS, repeat=1)
+        same = sp.chunk_sweep(make, CHUNKS, repeat=1)
+        cut = sp.chunk_sweep(lambda chunk: small_array().rechunk(int(chunk)), (1, 2, 4), repeat=1)
+
+    # then
+    assert "chunk = 20: other kinds of tasks ran than at chunk = 5" in notes(found)
+    assert "other kinds of tasks" not in notes(same) + notes(cut)
 
 
 # What is left out
