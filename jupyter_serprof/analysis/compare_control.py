@@ -1,10 +1,10 @@
 """The machine between two documents: fixed work that was timed beside the runs of each.
 
 A change of the code has to exceed that of the machine, in each kind of work that both documents
-have. The kinds do not follow every program, and what they say is uncertain; so nothing is divided
-by them: a change is told where its whole interval lies beyond the intervals of all kinds, and
-beyond no change. What is told is then true of any program that follows the machine no more than
-one of them does.
+have, and in all of it over longer stretches. The kinds do not follow every program, and what they
+say is uncertain; so nothing is divided by them: a change is told where its whole interval lies
+beyond the intervals of all kinds, and beyond no change. That costs verdicts on a busy machine, and
+is meant to: code that follows the machine no more than one of the kinds does is not accused.
 
 What it cannot see: disks, the network, other machines; and code that shares something with a
 neighbour that no kind touches. ``tests/benchmarks/compare_calibration.py`` says how often it errs.
@@ -25,6 +25,11 @@ _TITLES = {
     "copy": "copying memory",
     "pages": "filling new pages",
 }
+#: All of it, over runs that follow each other. A processor that is shared is taken away for
+#: milliseconds: work that is shorter mostly fits in between, so that its median tells nothing.
+_ALL = "all"
+_ALL_TITLE = "all kinds together"
+_STRETCHES = 5
 _UNSEEN = "Other machines, disks and the network are not in it"
 
 
@@ -36,8 +41,22 @@ def machine_between(before: Trace | Sweep, after: Trace | Sweep) -> tuple[Change
     if isinstance(before, Trace) or isinstance(after, Trace):
         return ()
     kinds = [key for key in _TITLES if before.control.get(key) and after.control.get(key)]
-    changes = tuple(_change(key, before.control[key], after.control[key]) for key in kinds)
-    return changes if all(change.low is not None for change in changes) else ()
+    one, other = ([doc.control[key] for key in kinds] for doc in (before, after))
+    changes = [_change(*line) for line in zip(kinds, one, other, strict=True)]
+    if not changes or any(change.low is None for change in changes):
+        return ()
+    together = _change(_ALL, _stretches(one), _stretches(other))
+    return (*changes, *([together] if together.low is not None else []))
+
+
+def _stretches(kinds: Sequence[Sequence[int]]) -> list[int]:
+    """Return all kinds together, the mean of a fifth of the runs each, ns; an odd rest is left out.
+
+    Fewer runs than ten stay single.
+    """
+    totals = [sum(times) for times in zip(*kinds, strict=False)]
+    size = max(1, len(totals) // _STRETCHES)
+    return [sum(totals[at : at + size]) // size for at in range(0, len(totals) - size + 1, size)]
 
 
 def _change(key: str, before: Sequence[int], after: Sequence[int]) -> Change:
@@ -45,7 +64,7 @@ def _change(key: str, before: Sequence[int], after: Sequence[int]) -> Change:
     known = shift.low is not None and shift.high is not None
     return Change(
         stage=key,
-        title=_TITLES[key],
+        title=_TITLES.get(key, _ALL_TITLE),
         before_ns=statistics.median(before),
         after_ns=statistics.median(after),
         verdict=("slower" if shift.value > 0 else "faster") if shift.is_told else "cannot tell",
