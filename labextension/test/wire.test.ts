@@ -5,10 +5,34 @@ import { compressionWins, LINKS, type Ride, ranked, reigns } from "../src/core/w
 import { mount, type View } from "../src/mount";
 import { sampleSweep } from "./sample";
 
-const PLAIN: Ride = { title: "plain", wall_ns: 1e6, moved_bytes: 1e6, isCompressed: false };
-const SMALL: Ride = { title: "zstd", wall_ns: 9e6, moved_bytes: 2e5, isCompressed: true };
-const SILLY: Ride = { title: "silly", wall_ns: 9e7, moved_bytes: 9e6, isCompressed: false };
-const UNKNOWN: Ride = { title: "ray", wall_ns: 1, moved_bytes: null, isCompressed: false };
+const PLAIN: Ride = {
+  title: "plain",
+  wall_ns: 1e6,
+  moved_bytes: 1e6,
+  isCompressed: false,
+  isAlias: false,
+};
+const SMALL: Ride = {
+  title: "zstd",
+  wall_ns: 9e6,
+  moved_bytes: 2e5,
+  isCompressed: true,
+  isAlias: false,
+};
+const SILLY: Ride = {
+  title: "silly",
+  wall_ns: 9e7,
+  moved_bytes: 9e6,
+  isCompressed: false,
+  isAlias: false,
+};
+const UNKNOWN: Ride = {
+  title: "ray",
+  wall_ns: 1,
+  moved_bytes: null,
+  isCompressed: false,
+  isAlias: false,
+};
 const ALL = [PLAIN, UNKNOWN, SILLY, SMALL];
 
 describe("who arrives first", () => {
@@ -102,6 +126,18 @@ describe("the network slider", () => {
     expect(root.querySelector(".jsp-link-words")?.textContent).toContain("n/a: ");
   });
 
+  it("says that what hands the same memory over pays no new memory behind the link", () => {
+    const doc = sweep({}, (size) => size);
+    const variants = doc.variants.map((each) => ({ ...each, result: "aliases the original" }));
+    const root = draw({ ...doc, variants });
+    slide(root, "7");
+    expect(root.querySelector(".jsp-link-words")?.textContent).toContain("new memory");
+    view?.destroy();
+    const plain = draw(doc);
+    slide(plain, "7");
+    expect(plain.querySelector(".jsp-link-words")?.textContent).not.toContain("new memory");
+  });
+
   it("keeps its keys from the notebook", () => {
     const root = draw(sweep({}, (size) => size));
     let heard = 0;
@@ -138,6 +174,26 @@ describe("a sweep over chunk sizes", () => {
     expect(texts).toContain("◂ limited by Store");
     expect(texts).toContain("limited by Transfer ▸");
     expect(texts).toContain("chunk size (chunk)");
+  });
+
+  it("has no link: the bytes of its graph are not those that cross it", () => {
+    expect(draw(sweep(chunks, (size) => size)).querySelector(".jsp-link-row")).toBeNull();
+  });
+
+  it("leaves stages out that are nearly nothing at every size, and says so", () => {
+    const doc = sweep(chunks, () => null);
+    const points = (doc.points ?? []).map((point, at) => ({
+      ...point,
+      stages: {
+        "ray.store": point.wall_ns / 2,
+        "ray.msgpack": point.wall_ns / 40,
+        "ray.pickle": point.wall_ns / (at === 0 ? 10 : 40),
+      },
+    }));
+    const legend = draw({ ...doc, points }).querySelector(".jsp-legend")?.textContent ?? "";
+    const titles = ["Store", "msgpack walk", "Pickle 5"];
+    expect(titles.map((title) => legend.includes(title))).toEqual([true, false, true]);
+    expect(legend).toContain("1 stage below 5\u00a0% at every size: see Table");
   });
 
   it("begins with the stages of its one variant and the U of the whole", () => {

@@ -14,6 +14,8 @@ export interface Ride {
   /** null: nobody knows, so nothing can be said. */
   readonly moved_bytes: number | null;
   readonly isCompressed: boolean;
+  /** Its result is the value itself: no new memory was needed, as there is behind a link. */
+  readonly isAlias: boolean;
 }
 
 export function wireNs(movedBytes: number, bytesPerS: number): number {

@@ -61,8 +61,18 @@ export function linkTexts(rides: readonly Ride[], bytesPerS: number, size: strin
     `Fastest: ${parts.join("; ")}`,
     ...compression,
     ...missing,
+    ...aliasTexts(rides),
     "Measured time plus bytes over bandwidth: no latency, nothing overlaps, nobody else on the link",
   ];
+}
+
+function aliasTexts(rides: readonly Ride[]): string[] {
+  const titles = rides.filter((ride) => ride.isAlias).map((ride) => ride.title);
+  return titles.length === 0
+    ? []
+    : [
+        `${titles.join(", ")}: here the same memory is handed over; behind a link it arrives in new memory, which is not counted`,
+      ];
 }
 
 function time(ride: Ride, bytesPerS: number): string {

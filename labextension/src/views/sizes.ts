@@ -12,7 +12,7 @@ import { legendEntry } from "./legend";
 import { linkSlider, linkTexts } from "./link";
 import type { Part, Stage as Shared } from "./part";
 import { radio } from "./radio";
-import { chartScene, ridesOf, type SizeScene, sizeName } from "./sizescene";
+import { chartScene, ridesOf, type SizeScene, sizeName, smallStages } from "./sizescene";
 
 const CHART_MOST = 700;
 const SIDE_PX = 330;
@@ -86,7 +86,9 @@ export function sizeSweep(doc: SweepDocument, shared: Shared): Part {
   );
   const words = element("div", "jsp-link-words");
   words.setAttribute("aria-live", "polite");
-  const hasBytes = doc.points.some((point) => (point.moved_bytes ?? 0) > 0);
+  // Of a Dask computation only the bytes of its graph are counted, and those were sent already.
+  const hasBytes =
+    doc.kind !== "chunks" && doc.points.some((point) => (point.moved_bytes ?? 0) > 0);
   const network = hasBytes
     ? linkSlider((link) => {
         scene.link = link;
@@ -152,11 +154,19 @@ function legendOf(scene: SizeScene): (HTMLElement | null)[] {
   });
   const counts = chartScene(scene).lines.flatMap((line) => line.points.map((point) => point.count));
   const most = Math.max(0, ...counts);
+  const small = smallStages(scene);
   const hasHoldout = scene.doc.fits?.some((fit) => fit.holdout);
   return [
     ...lines,
     hasHoldout ? element("span", "", "hollow: hold-out, not used for the line") : null,
     scene.link === null ? null : legendEntry("jsp-wire", "wire, predicted: dashed and hollow"),
+    small === 0
+      ? null
+      : element(
+          "span",
+          "",
+          `${small} stage${small === 1 ? "" : "s"} below 5\u00a0% at every size: see Table`,
+        ),
     legendEntry("jsp-band-sample", most < 4 ? "all runs" : "middle half of the runs"),
     element("span", "jsp-legend-end", `median of ${most}; lines end at measured sizes`),
   ];
@@ -166,7 +176,8 @@ function legendOf(scene: SizeScene): (HTMLElement | null)[] {
 function fitTexts(scene: SizeScene): HTMLElement[] {
   return chartScene(scene).lines.flatMap((line) =>
     line.fits.map((fit) => {
-      const sizes = `${format.bytes(fit.from_bytes)} to ${format.bytes(fit.to_bytes)}`;
+      const ends = [...new Set([fit.from_bytes, fit.to_bytes])];
+      const sizes = ends.map(format.bytes).join(" to ");
       const cause = fit.cause === "" ? "" : ` (${fit.cause})`;
       return element("span", "jsp-fit-text", `${line.title}, ${sizes}${cause}: ${lawText(fit)}`);
     }),

@@ -100,8 +100,25 @@ function transportLines(scene: SizeScene): Line[] {
   });
 }
 
-function stageLines(scene: SizeScene, variant: string): Line[] {
+/** Below this share of the time at every size a stage has no line: it would hide the others. */
+const LEAST_SHARE = 0.05;
+
+/** How many stages of the chosen variant have no line. */
+export function smallStages(scene: SizeScene): number {
+  const [small] = scene.variant === "" ? [[]] : stagesBySize(scene, scene.variant);
+  return small.length;
+}
+
+/** The lines of the stages of a variant: those that are small at every size, and the others. */
+function stagesBySize(scene: SizeScene, variant: string): [Line[], Line[]] {
   const { doc, isCold, stages } = scene;
+  const walls = new Map(
+    seriesOf(doc, variant, isCold).map(({ median_ns, size_bytes }) => [size_bytes, median_ns]),
+  );
+  const isSmall = ({ points }: Line): boolean =>
+    points.every(
+      ({ median_ns, size_bytes }) => median_ns < LEAST_SHARE * (walls.get(size_bytes) ?? 0),
+    );
   const keys = [...stages.values()].toSorted((a, b) => a.order - b.order).map((stage) => stage.key);
   const lines = keys
     .map((key, at) => ({
@@ -115,6 +132,12 @@ function stageLines(scene: SizeScene, variant: string): Line[] {
       wire: [],
     }))
     .filter((line) => line.points.length > 0);
+  return [lines.filter(isSmall), lines.filter((line) => !isSmall(line))];
+}
+
+function stageLines(scene: SizeScene, variant: string): Line[] {
+  const { doc, isCold } = scene;
+  const [, lines] = stagesBySize(scene, variant);
   const points = seriesOf(doc, variant, isCold);
   const whole: Line = {
     title: "Wall time",
@@ -161,6 +184,7 @@ export function ridesOf(scene: SizeScene): Ride[] {
             wall_ns: run.point.wall_ns,
             moved_bytes: movedAt(scene.doc, variant.key, scene.isCold, scene.size),
             isCompressed,
+            isAlias: String(variant.result ?? "").includes("aliases the original"),
           },
         ];
   });
