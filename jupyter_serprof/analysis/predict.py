@@ -60,7 +60,7 @@ def predict(
     low_ns, high_ns = answer.interval()
     moved = None if rate is None else _moved_bytes(sweep, key, size)
     wire_ns = _wire_ns(moved, rate)
-    checked = answer.checked
+    checked, is_alias = answer.checked, _is_alias(sweep, key)
     about = Prediction(
         size_bytes=size,
         bandwidth_bytes_per_s=rate,
@@ -69,7 +69,7 @@ def predict(
         holdout_bytes=checked.size_bytes if checked else None,
         error_share=checked.error_share if checked else None,
         straight_error_share=checked.straight_share if checked else None,
-        assumptions=tuple(_assumptions(answer, moved, rate)),
+        assumptions=tuple(_assumptions(answer, moved, rate, is_alias=is_alias)),
     )
     stages = {**answer.stages, WIRE: wire_ns} if moved else answer.stages
     return _trace(sweep, key, stages, about, moved)
@@ -138,10 +138,14 @@ def _checked_variant(sweep: Sweep, variant: str | None) -> str:
 
 def _fastest(sweep: Sweep, key: str) -> tuple[bool, int, float]:
     """Order variants: real copies before aliases, more sizes first, then the fastest."""
-    described = next(v for v in sweep.variants if v.key == key)
     walls = medians(sweep, key, None)
     largest = max(walls)
-    return "aliases" in described.result, -largest, walls[largest]
+    return _is_alias(sweep, key), -largest, walls[largest]
+
+
+def _is_alias(sweep: Sweep, key: str) -> bool:
+    """Tell whether the result of a variant is the value itself."""
+    return any(v.key == key and "aliases" in v.result for v in sweep.variants)
 
 
 # What follows
@@ -175,13 +179,20 @@ def _wire_ns(moved: float | None, bandwidth: float | None) -> float:
     return wire_ns
 
 
-def _assumptions(answer: Answer, moved: float | None, bandwidth: float | None) -> list[str]:
+def _assumptions(
+    answer: Answer, moved: float | None, bandwidth: float | None, *, is_alias: bool
+) -> list[str]:
     known = ["warm runs on this machine; the first run is slower", *answer.assumptions]
     if moved is not None:
         known.append(
             f"{format_bytes(round(moved))} cross a link of {format_rate(bandwidth)} that is free, "
             "after pickling and before unpickling, without latency"
         )
+        if is_alias:
+            known.append(
+                "here the same memory is handed over; behind a link it arrives in new memory, "
+                "which is not counted"
+            )
     return known
 
 

@@ -357,6 +357,23 @@ def test_the_straight_line_answers_beyond_the_sizes_where_it_was_better() -> Non
     assert any("a straight line answers" in text for text in trace.prediction.assumptions)
 
 
+def test_what_aliases_here_needs_new_memory_behind_a_link() -> None:
+    """Nobody measured that memory, so the prediction says that it lacks it."""
+    # given
+    sweep = sweep_of(ARRAYS, SIZES)
+    variants = tuple(replace(each, result="aliases the original") for each in sweep.variants)
+
+    # when
+    linked = predict(replace(sweep, variants=variants), bandwidth_bytes_per_s=1e9)
+    bare = predict(replace(sweep, variants=variants))
+    copied_too = predict(sweep, bandwidth_bytes_per_s=1e9)
+
+    # then
+    made = [each.prediction for each in (linked, bare, copied_too)]
+    said = [" ".join(about.assumptions) for about in made if about]
+    assert ["new memory" in text for text in said] == [True, False, False]
+
+
 def test_the_wire_carries_what_moved_at_the_nearest_size() -> None:
     """The header of a small pickle is not lost: 139 bytes more than the value, as measured."""
     # given
