@@ -74,7 +74,11 @@ class Recording:
         traceback: TracebackType | None,
     ) -> None:
         """Stop the clock and remove everything; an exception passes through."""
-        self.stop(error_type)
+        try:
+            self.stop(error_type)
+        except BaseException:  # Ctrl-C in the middle of it: to the end, nobody else will
+            self.stop(error_type)
+            raise
 
     def start(self) -> None:
         """Arm every probe and start the clock."""

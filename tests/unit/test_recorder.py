@@ -15,6 +15,7 @@ from jupyter_serprof.capture.freeze import freeze
 from jupyter_serprof.capture.patching import armed_places
 from jupyter_serprof.capture.point import Point
 from jupyter_serprof.capture.recorder import Recorder, active_recorders
+from jupyter_serprof.experiments import recording
 from jupyter_serprof.probes import Probe
 from jupyter_serprof.testing import TickClock
 
@@ -485,6 +486,25 @@ def test_an_interrupt_at_any_line_of_stop_is_undone_by_stopping_again(
         made = started()
         was_pressed = interrupted(made.stop, line_count)
         made.stop()
+        assert vars(library) == before, f"line {line_count}"
+        assert active_recorders() == (), f"line {line_count}"
+        if not was_pressed:
+            break
+
+    assert 20 < line_count < 399
+
+
+def test_an_interrupt_at_any_line_of_leaving_a_block_removes_everything(
+    library: types.ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody calls ``stop`` again behind a with block: a sweep that is stopped leaves no hook."""
+    monkeypatch.setattr(recording, "available_probes", lambda **_: [])
+    before = dict(vars(library))
+
+    for line_count in range(1, 400):
+        made = recording.Recording("x", detail=False, also=[LibraryProbe()])
+        made.start()
+        was_pressed = interrupted(lambda: made.__exit__(None, None, None), line_count)  # noqa: B023
         assert vars(library) == before, f"line {line_count}"
         assert active_recorders() == (), f"line {line_count}"
         if not was_pressed:
