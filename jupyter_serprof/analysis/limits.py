@@ -59,8 +59,10 @@ def _touch(block: mmap.mmap) -> None:
 def _copy_ns(source: mmap.mmap, target: mmap.mmap, offset: int, size_bytes: int) -> int:
     to_address = ctypes.addressof(view := ctypes.c_char.from_buffer(target)) + offset
     from_address = ctypes.addressof(other := ctypes.c_char.from_buffer(source)) + offset
-    start = time.perf_counter_ns()
-    ctypes.memmove(to_address, from_address, size_bytes)
-    duration = time.perf_counter_ns() - start
-    del view, other  # they keep the blocks from being closed
+    try:
+        start = time.perf_counter_ns()
+        ctypes.memmove(to_address, from_address, size_bytes)
+        duration = time.perf_counter_ns() - start
+    finally:
+        del view, other  # they keep the blocks from being closed, also after Ctrl-C
     return duration

@@ -62,6 +62,23 @@ def test_the_blocks_are_given_back(small: list[mmap.mmap]) -> None:
 
 
 @pytest.mark.usefixtures("small")
+def test_an_interrupt_of_the_measurement_stays_one(
+    small: list[mmap.mmap], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C inside a copy, which holds both blocks then: no other error takes its place."""
+
+    # given
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("ctypes.memmove", interrupted)
+
+    # when, then
+    with pytest.raises(KeyboardInterrupt):
+        limits._measured()
+    assert [block.closed for block in small] == [True, True]
+
+
 def test_it_measures_once_in_a_process(monkeypatch: pytest.MonkeyPatch) -> None:
     """The second trace of a kernel does not pay again."""
     # given
