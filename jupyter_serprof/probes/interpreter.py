@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 import sys
+from _thread import interrupt_main, start_new_thread
 from collections.abc import Sequence
 from threading import get_ident
 from typing import Any
@@ -88,6 +89,13 @@ class InterpreterProbe(Probe):
         super().remove()
 
     def _collected(self, phase: str, info: dict[str, int]) -> None:
+        try:
+            self._note_collection(phase, info)
+        except KeyboardInterrupt:
+            # Python prints and drops what a callback raises: Ctrl-C is pressed again behind it.
+            start_new_thread(interrupt_main, ())
+
+    def _note_collection(self, phase: str, info: dict[str, int]) -> None:
         if phase == "start":
             self._gc_start_ns = self._recorder.now()
         elif self._gc_start_ns is not None:

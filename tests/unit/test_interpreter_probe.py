@@ -7,6 +7,7 @@ import gc
 import importlib
 import sys
 import threading
+import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -197,6 +198,35 @@ def test_after_the_recording_the_collector_calls_nobody() -> None:
     recorded(gc.collect)
 
     assert gc.callbacks == before
+
+
+def test_an_interrupt_that_arrives_while_a_collection_is_noted_is_not_lost() -> None:
+    """Python drops what is raised in a callback of the collector; Ctrl-C comes again behind it."""
+    # given
+    clock, presses = TickClock(), [KeyboardInterrupt]
+
+    def now() -> int:
+        if gathered and presses:
+            raise presses.pop()
+        return clock()
+
+    gathered: list[object] = []
+    recorder = Recorder([InterpreterProbe()], clock=now)
+    recorder.start()
+
+    # when
+    with pytest.raises(KeyboardInterrupt):
+        try:
+            gathered.append(1)
+            gc.collect()
+            for _ in range(1_000):
+                time.sleep(0.001)
+        finally:
+            recorder.stop()
+
+    # then
+    assert presses == []
+    assert armed_places() == []
 
 
 def test_a_future_that_is_done_is_no_wait() -> None:
