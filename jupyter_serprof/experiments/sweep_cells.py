@@ -129,12 +129,17 @@ def recorded(
     __tracebackhide__ = True
     recording = Recording(transport.title, detail=detail)
     result: object = None
-    with recording:
-        if loops == 1:
-            result = transport.round_trip(value)
-        else:
-            for _ in range(loops):
+    try:
+        with recording:
+            if loops == 1:
                 result = transport.round_trip(value)
+            else:
+                for _ in range(loops):
+                    result = transport.round_trip(value)
+    except BaseException:
+        # Ctrl-C may come before the first line of what leaves the block.
+        recording.stop(KeyboardInterrupt)
+        raise
     return recording.trace, result
 
 

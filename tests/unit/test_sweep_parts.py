@@ -13,14 +13,19 @@ import pytest
 
 from jupyter_serprof.analysis import analyse
 from jupyter_serprof.capture import machine
+from jupyter_serprof.capture.patching import armed_places
+from jupyter_serprof.capture.recorder import active_recorders
 from jupyter_serprof.experiments import sweep_causes, sweep_memory
+from jupyter_serprof.experiments.recording import Recording
 from jupyter_serprof.experiments.sweep import SizeSweep
 from jupyter_serprof.experiments.sweep_causes import causes_of, has_objects
+from jupyter_serprof.experiments.sweep_cells import recorded
 from jupyter_serprof.experiments.sweep_drift import Control, control_point
 from jupyter_serprof.experiments.sweep_lean import fewer, leaner, longest
 from jupyter_serprof.experiments.sweep_loops import one_of
 from jupyter_serprof.experiments.sweep_memory import MemoryGuard
 from jupyter_serprof.experiments.sweep_plan import expected, log_spaced
+from jupyter_serprof.experiments.transports import TRANSPORTS
 from jupyter_serprof.model import Point, Trace
 from jupyter_serprof.testing import make_trace
 
@@ -92,6 +97,26 @@ def test_the_run_of_median_length_stands_for_the_others() -> None:
 def test_runs_that_are_not_alike_are_not_told_apart(trace: Trace, loops: int) -> None:
     """Then there is no such recording, and none is invented."""
     assert one_of(trace, loops) is None
+
+
+def test_an_interrupt_before_the_first_line_of_the_exit_leaves_no_hook(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A signal is served where a function begins, too: then that function did nothing."""
+
+    # given
+    def served(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Recording, "__exit__", served)
+
+    # when
+    with pytest.raises(KeyboardInterrupt):
+        recorded(TRANSPORTS["pickle"](), [1], 1, detail=False)
+
+    # then
+    assert armed_places() == []
+    assert active_recorders() == ()
 
 
 def test_garbage_collection_belongs_to_no_run() -> None:
