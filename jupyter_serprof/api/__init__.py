@@ -15,6 +15,7 @@ from jupyter_serprof.api.exports import import_timeline, load, to_dataframe, to_
 from jupyter_serprof.api.predictions import predict
 from jupyter_serprof.api.recordings import profile, record
 from jupyter_serprof.api.remedies import Tryout, try_code, try_remedies
+from jupyter_serprof.api.resumes import resumable, resume
 from jupyter_serprof.api.roundtrips import roundtrip
 from jupyter_serprof.api.stages import graphstages
 from jupyter_serprof.api.sweeps import size_sweep, sweep
@@ -74,6 +75,8 @@ __all__ = [
     "profile",
     "record",
     "require_dask",
+    "resumable",
+    "resume",
     "roundtrip",
     "runs_within_budget",
     "save",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from jupyter_serprof.api.resumes import resumable
 from jupyter_serprof.experiments.dask_chunks import ChunkSweep
 from jupyter_serprof.model import Sweep
 
@@ -70,6 +71,7 @@ def chunk_sweep(  # noqa: PLR0913  (the options of the magic)
     memory and graphs of more than 200,000 tasks are left out, with the reason. Where the runs
     cannot tell, no size is recommended; of the smallest or largest size measured it is said that
     the best may lie beyond. A collection that is cut anew pays for that in each run.
+    After Ctrl-C, `resume` goes on with it, or gives what was measured.
 
     Examples
     --------
@@ -79,7 +81,7 @@ def chunk_sweep(  # noqa: PLR0913  (the options of the magic)
     ... )
     """
     __tracebackhide__ = True
-    return ChunkSweep(
+    runs = ChunkSweep(
         make,
         chunks,
         name=name,
@@ -90,4 +92,5 @@ def chunk_sweep(  # noqa: PLR0913  (the options of the magic)
         timeout_s=timeout,
         detail=detail,
         seed=seed,
-    ).run()
+    )
+    return resumable(runs)

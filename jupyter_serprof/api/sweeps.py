@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from jupyter_serprof.api.resumes import resumable
 from jupyter_serprof.experiments.sweep import SizeSweep
 from jupyter_serprof.experiments.sweep_plan import checked_sizes
 from jupyter_serprof.experiments.sweep_subject import serializes, subject_of
@@ -67,9 +68,10 @@ def sweep(  # noqa: PLR0913  (the options of the magic)
     -----
     The first pass goes from small to large and is cold; later passes are shuffled, so that drift of
     the machine does not look like growth. Sizes that would not fit into the memory are left out.
+    After Ctrl-C, `resume` goes on with it, or gives what was measured.
     """
     __tracebackhide__ = True
-    return size_sweep(
+    runs = size_sweep(
         make,
         sizes,
         transports,
@@ -80,7 +82,8 @@ def sweep(  # noqa: PLR0913  (the options of the magic)
         parameter=parameter,
         detail=detail,
         seed=seed,
-    ).run()
+    )
+    return resumable(runs)
 
 
 def size_sweep(  # noqa: PLR0913  (as sweep)

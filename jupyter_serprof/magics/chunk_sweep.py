@@ -77,7 +77,7 @@ def run_chunk_sweep(
         timeout_s=options.timeout,
         detail=options.detail,
     )
-    shown_even_if_stopped(shell, options, sweep.run, sweep)
+    shown_even_if_stopped(shell, options, lambda tell: api.resumable(sweep, tell), sweep)
 
 
 def _subject(

@@ -161,7 +161,7 @@ def _sweep(
         parameter=wanted.name,
         detail=options.detail,
     )
-    shown_even_if_stopped(shell, options, sweep.run, sweep)
+    shown_even_if_stopped(shell, options, lambda tell: api.resumable(sweep, tell), sweep)
 
 
 def shown_even_if_stopped(
