@@ -156,7 +156,7 @@ def _moved_bytes(sweep: Sweep, key: str, size: int) -> float:
     moved = [
         (point.size_bytes, point.moved_bytes)
         for point in sweep.points
-        if point.variant == key and point.size_bytes and point.moved_bytes is not None
+        if point.variant == key and point.size_bytes and point.moved_bytes
     ]
     if not moved:
         message = f"nobody saw how many bytes {key!r} moves, so its time on a link is unknown"

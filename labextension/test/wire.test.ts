@@ -124,6 +124,15 @@ describe("the network slider", () => {
     slide(root, "7");
     expect(root.textContent).toContain("wire n/a");
     expect(root.querySelector(".jsp-link-words")?.textContent).toContain("n/a: ");
+    view?.destroy();
+    const still = draw(sweep({}, (size) => (size === SIZES[1] ? 0 : size)));
+    slide(still, "7");
+    const size = [...still.querySelectorAll<HTMLInputElement>(".jsp-slider")].at(-1);
+    if (size) {
+      size.value = "1";
+      size.dispatchEvent(new Event("input"));
+    }
+    expect(still.textContent).toContain("wire n/a");
   });
 
   it("says that what hands the same memory over pays no new memory behind the link", () => {

@@ -357,6 +357,17 @@ def test_the_straight_line_answers_beyond_the_sizes_where_it_was_better() -> Non
     assert any("a straight line answers" in text for text in trace.prediction.assumptions)
 
 
+def test_what_moved_nothing_here_has_no_known_time_on_a_link() -> None:
+    """Its bytes would have to cross; that none were written says nothing about how many."""
+    # given
+    sweep = sweep_of(ARRAYS, SIZES)
+    points = tuple(replace(point, moved_bytes=0) for point in sweep.points)
+
+    # when, then
+    with pytest.raises(UsageError, match="nobody saw how many bytes 'pickle' moves"):
+        predict(replace(sweep, points=points), bandwidth_bytes_per_s=1e9)
+
+
 def test_what_aliases_here_needs_new_memory_behind_a_link() -> None:
     """Nobody measured that memory, so the prediction says that it lacks it."""
     # given

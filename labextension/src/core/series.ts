@@ -188,7 +188,7 @@ export function crossoversOf(sweep: SweepDocument): Crossover[] {
   });
 }
 
-/** Bytes that were written at a size; null where nobody counted. */
+/** Bytes that were written at a size; null where nobody counted, or nothing had to be written. */
 export function movedAt(
   { points }: SweepDocument,
   variant: string,
@@ -200,7 +200,8 @@ export function movedAt(
       point.variant === variant &&
       point.cold === isCold &&
       point.size_bytes === size &&
-      isNumber(point.moved_bytes),
+      isNumber(point.moved_bytes) &&
+      point.moved_bytes > 0,
   );
   return found?.moved_bytes ?? null;
 }
