@@ -25,12 +25,12 @@ _TITLES = {
     "copy": "copying memory",
     "pages": "filling new pages",
 }
-#: All of it, over runs that follow each other. A processor that is shared is taken away for
+#: All of it, over times that follow each other. A processor that is shared is taken away for
 #: milliseconds: work that is shorter mostly fits in between, so that its median tells nothing.
 _ALL = "all"
 _ALL_TITLE = "all kinds together"
 _STRETCHES = 5
-_UNSEEN = "Other machines, disks and the network are not in it"
+_UNSEEN = "Other machines, disks, the network and memory behind the caches are not in it"
 
 
 def machine_between(before: Trace | Sweep, after: Trace | Sweep) -> tuple[Change, ...]:
@@ -50,9 +50,9 @@ def machine_between(before: Trace | Sweep, after: Trace | Sweep) -> tuple[Change
 
 
 def _stretches(kinds: Sequence[Sequence[int]]) -> list[int]:
-    """Return all kinds together, the mean of a fifth of the runs each, ns; an odd rest is left out.
+    """Return all kinds together, the mean of a fifth of the times each, ns.
 
-    Fewer runs than ten stay single.
+    An odd rest is left out; fewer than ten stay single.
     """
     totals = [sum(times) for times in zip(*kinds, strict=False)]
     size = max(1, len(totals) // _STRETCHES)

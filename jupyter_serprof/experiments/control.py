@@ -16,10 +16,14 @@ from contextlib import suppress
 # Bound here, so that a recording around all that does not see it.
 from pickle import dumps
 
-#: Runs of one document that have a control before them, at most; more are chosen evenly.
-MOST = 20
 #: Fewer runs on a side give no interval, hence no verdict that a control could hold back.
 FEWEST = 4
+#: So often each time.
+EACH = 5
+#: Between runs it is due once they have taken so many times as long as it did.
+REST = 20
+#: So many times between the runs, at most.
+MOST = 15
 _BLOCK_BYTES = 4 * 2**20
 _NEW_BYTES = 2**20
 _LOOPS = 8
@@ -28,7 +32,7 @@ _DICTS, _KEYS = 4, 500
 
 
 class Control:
-    """Fixed work that is timed before each warm run of a document.
+    """Fixed work that is timed before the warm runs of a document, after them, and in between.
 
     Parameters
     ----------
@@ -38,20 +42,26 @@ class Control:
     Attributes
     ----------
     times_ns
-        Durations by kind (``pickle``, ``copy``, ``pages``), each in the order of the runs: a copy,
-        as it is stored. Empty where nothing was measured.
+        Durations by kind (``pickle``, ``copy``, ``pages``), five of each time, in order. Empty
+        where nothing was measured.
 
     Notes
     -----
     It stands outside of every recording and never fails a run: where the machine refuses memory, it
     ends without a trace. Interrupts pass.
 
-    Cost: 2 to 5 ms before a run, and before 20 of them at most; 9 MiB for the time of the runs.
-    Blocks come from ``mmap`` and the pickles are small (31 kB), so that neither ``malloc`` changes
-    its ways nor the garbage collector has anything to count. What it costs the caches of the
-    processor is in ``tests/benchmarks/control_cost.py``.
+    Cost: 9 ms each time on two quiet cores, so 25 ms for a document with what it prepares, and a
+    twentieth of what longer runs take; 9 MiB meanwhile. Blocks come from ``mmap`` and the pickles
+    are small (31 kB), so that neither ``malloc`` changes its ways nor the garbage collector has
+    anything to count. Runs behind it meet cold caches: of 24 us, the first two of fifteen took 1.9
+    and 1.3 times as long as without it, the others as long; of milliseconds 1.0 times
+    (``tests/benchmarks/control_cost.py``). Hence it does not stand between short runs, and medians
+    stay as they are.
 
-    What it cannot see: other machines, disks, the network.
+    What it cannot see: other machines, disks, the network; and it follows the memory behind the
+    last cache by half: with one neighbour that copies 24 MB all the time, pickles of 40 MB took 1.7
+    times as long, its copies 1.1 to 1.3 times. Code that begins to leave much more in the caches
+    makes its copies up to 1.16 times slower, and hides that much of its own change.
     """
 
     def __init__(self, runs: int) -> None:
@@ -59,33 +69,54 @@ class Control:
         self._work: Mapping[str, Callable[[], object]] | None = None
         self._times: dict[str, list[int]] = {}
         self._is_off = runs < FEWEST
+        self._took_ns = self._ran_ns = self._last = 0
 
     @property
     def times_ns(self) -> Mapping[str, tuple[int, ...]]:
         """Return what was measured so far."""
         return {key: tuple(times) for key, times in self._times.items()}
 
-    def measure(self, number: int) -> None:
-        """Do the work once and note how long it took, if it is due before this run (from 0)."""
-        if self._is_off or not _is_due(number, self._runs):
+    def measure(self, number: int, ran_ns: int = 0) -> None:
+        """Do the work and note how long it took, if it is due before this run.
+
+        Parameters
+        ----------
+        number
+            Of the warm run, from 0; the number of runs once the last one has ended.
+        ran_ns
+            How long the run before it took.
+        """
+        self._ran_ns += ran_ns
+        if self._is_off or not self._is_due(number):
             return
+        start_ns = time.perf_counter_ns()
         try:
             if self._work is None:
                 self._work = _work()
-                for call in self._work.values():
-                    call()  # the first time is another one
-            taken = {key: _duration_ns(call) for key, call in self._work.items()}
+                _timed(self._work)  # the first time is another one
+                start_ns = time.perf_counter_ns()
+            taken = [_timed(self._work) for _ in range(EACH)]
         except Exception:  # noqa: BLE001  (no control must not cost the run)
             self._is_off = True
             self._work, self._times = None, {}
             return
-        for key, duration_ns in taken.items():
-            self._times.setdefault(key, []).append(duration_ns)
+        for times in taken:
+            for key, duration_ns in times.items():
+                self._times.setdefault(key, []).append(duration_ns)
+        self._took_ns = time.perf_counter_ns() - start_ns
+        self._ran_ns, self._last = 0, number
+
+    def _is_due(self, number: int) -> bool:
+        if number in {0, self._runs}:
+            return True
+        is_paid = self._ran_ns >= REST * self._took_ns
+        return is_paid and number - self._last >= self._runs / MOST
 
 
-def _is_due(number: int, runs: int) -> bool:
-    """Tell whether a run is one of the evenly chosen ones."""
-    return runs <= MOST or number * MOST // runs != (number - 1) * MOST // runs
+def _timed(work: Mapping[str, Callable[[], object]]) -> dict[str, int]:
+    """Return how long each kind took, ns."""
+    work["pickle"]()  # into the caches, whatever the run before has left there
+    return {key: _duration_ns(call) for key, call in work.items()}
 
 
 def _duration_ns(call: Callable[[], object]) -> int:
@@ -116,7 +147,6 @@ def _work() -> Mapping[str, Callable[[], object]]:
         with _block(_NEW_BYTES) as new:
             _copy(source, new, _NEW_BYTES)
 
-    # The one that leaves least in the caches of the user is the first, computing the last.
     return {"copy": copied, "pages": into_new_pages, "pickle": computed}
 
 

@@ -125,11 +125,13 @@ class GraphRepeats:
             try:
                 progress.update(lambda: self.sweep)
                 if control is not None:
-                    control.measure(number)
+                    control.measure(number, self.traces[-1].wall_ns if number else 0)
                 self._run_once()
             except BaseException as error:
                 self.stopped = stopped_text(error, number, count)
                 raise
+        if control is not None:
+            control.measure(count)
         return self.sweep if self.before is None else compared_graphs(self.before, self.sweep)
 
     @property

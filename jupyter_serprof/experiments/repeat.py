@@ -62,7 +62,7 @@ class Repeats:
         for number in range(repeat):
             try:
                 progress.update(lambda: self.sweep)
-                control.measure(number)
+                control.measure(number, self.traces[-1].wall_ns if number else 0)
                 recording = Recording(self.name, detail=self.detail)
                 with recording:
                     self.call()
@@ -70,6 +70,7 @@ class Repeats:
                 self.stopped = stopped_text(error, number, repeat)
                 raise
             self.traces.append(recording.trace)
+        control.measure(repeat)
         return self.sweep
 
     @property

@@ -86,8 +86,8 @@ class Sweep:
 
     ``kind`` is ``roundtrip`` (one size), ``sweep`` (size of the value) or ``chunks`` (size of a
     chunk). ``parameter`` is the name of what was varied: ``n``, ``chunk``. ``control`` has the
-    durations of fixed work between the warm runs (ns), in their order, by kind; of many runs some
-    have one. Kinds of the same name are the same work in every version.
+    durations of fixed work between the warm runs (ns), in order, by kind; kinds of one name are the
+    same work in every version.
     """
 
     name: str

@@ -1,9 +1,9 @@
-"""What the control between repeated runs costs: its own time, and the run behind it.
+"""What the control beside repeated runs costs: its own time, and the runs behind it.
 
-Every other run has a control before it; the ratio is of a run with one over its neighbour without,
-in pairs, the order changing. Below it the same without any control (A/A).
+Documents of fifteen runs with it and without it, in turns: the medians of the first, second and
+third run of each, and of all fifteen, as ratios.
 
-Run: uv run python tests/benchmarks/control_cost.py [PAIRS]
+Run: uv run python tests/benchmarks/control_cost.py [DOCUMENTS]
 """
 
 from __future__ import annotations
@@ -11,21 +11,31 @@ from __future__ import annotations
 import pickle
 import sys
 from collections.abc import Callable
+from statistics import median
+from unittest.mock import patch
 
-from bench import heading, quartiles, ratios, table
+from bench import heading, quartiles, table
+from compare_calibration import document
 
-from jupyter_serprof.experiments.control import Control
-from jupyter_serprof.experiments.recording import Recording
+from jupyter_serprof.experiments.control import FEWEST, Control
 
-PAIRS = 200
+DOCUMENTS = 20
+RUNS = 15
 
 
-def wall_ns(call: Callable[[], object]) -> int:
-    """Return the wall time of a recorded run."""
-    recording = Recording("f()", detail=False)
-    with recording:
-        call()
-    return recording.trace.wall_ns
+class NoControl(Control):
+    """A control that does nothing."""
+
+    def measure(self, number: int, ran_ns: int = 0) -> None:
+        """Do nothing."""
+
+
+def walls(call: Callable[[], object], *, has_control: bool) -> list[int]:
+    """Return the wall times of the warm runs of a document."""
+    chosen = Control if has_control else NoControl
+    with patch("jupyter_serprof.experiments.repeat.Control", chosen):
+        made = document(call, RUNS)
+    return [point.wall_ns for point in made.points if not point.cold]
 
 
 def workloads() -> dict[str, Callable[[], object]]:
@@ -43,34 +53,33 @@ def workloads() -> dict[str, Callable[[], object]]:
     }
 
 
-def main(pairs: int) -> None:
+def main(documents: int) -> None:
     """Print both."""
-    control = Control(20)
-    for number in range(20):
+    control = Control(FEWEST)
+    for number in (0, FEWEST):
         control.measure(number)
-    heading("one control, quartiles in ms")
+    heading("one time of the control, five of which stand beside the runs; quartiles in ms")
     parts = control.times_ns
     parts = {**parts, "all": tuple(map(sum, zip(*parts.values(), strict=True)))}
     table(
         ["kind", "low", "median", "high"],
         [[key, *(f"{ns / 1e6:.2f}" for ns in quartiles(times))] for key, times in parts.items()],
     )
-    heading(f"the run behind a control over the one without, {pairs} pairs")
+    heading(f"with the control over without, medians of {documents} documents of {RUNS} runs")
     rows = []
     for name, call in workloads().items():
-
-        def plain(call: Callable[[], object] = call) -> int:
-            return wall_ns(call)
-
-        def behind(call: Callable[[], object] = call) -> int:
-            control.measure(0)
-            return wall_ns(call)
-
-        for label, other in ((name, behind), ("  A/A", plain)):
-            low, median, high = quartiles(ratios(plain, other, pairs))
-            rows.append([label, f"{low:.2f}", f"{median:.3f}", f"{high:.2f}"])
-    table(["run", "low", "median", "high"], rows)
+        made: tuple[list[list[int]], list[list[int]]] = ([], [])
+        for turn in range(documents):
+            for side in (0, 1) if turn % 2 == 0 else (1, 0):
+                made[side].append(walls(call, has_control=bool(side)))
+        early = [median(w[at] for w in made[1]) / median(w[at] for w in made[0]) for at in range(3)]
+        whole = [median(a) / median(b) for b, a in zip(*made, strict=True)]
+        low, middle, high = quartiles(whole)
+        rows.append(
+            [name, *(f"{ratio:.2f}" for ratio in early), f"{middle:.3f} ({low:.2f} to {high:.2f})"]
+        )
+    table(["run", "first", "second", "third", "median of all (quartiles)"], rows)
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else PAIRS)
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else DOCUMENTS)

@@ -7,22 +7,25 @@ import json
 import mmap
 import pickle
 from itertools import pairwise
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
 
 import jupyter_serprof as sp
 from jupyter_serprof.experiments import control as control_of
-from jupyter_serprof.experiments.control import FEWEST, MOST, Control
+from jupyter_serprof.experiments.control import EACH, FEWEST, MOST, REST, Control
 from jupyter_serprof.experiments.dask_repeats import is_here
 from jupyter_serprof.experiments.recording import Recording
 from jupyter_serprof.experiments.repeat import Repeats
 from jupyter_serprof.model import Sweep, from_document, to_document
+from jupyter_serprof.testing import TickClock
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 KINDS = {"copy", "pages", "pickle"}
+MS = 1_000_000
 
 
 def runs_of(call: Callable[[], object], repeat: int) -> Sweep:
@@ -38,32 +41,82 @@ def pickled() -> object:
     return pickle.dumps([1])
 
 
-def test_each_warm_run_has_a_control_before_it() -> None:
-    """As many as runs, of each kind, and the document keeps them."""
+@pytest.fixture
+def bursts(monkeypatch: pytest.MonkeyPatch) -> TickClock:
+    """Let each time of the control take 1 ms on a clock that nothing else moves."""
+    clock = TickClock()
+
+    def timed(_: object) -> dict[str, int]:
+        clock.advance_ms(1)
+        return {"pickle": MS}
+
+    monkeypatch.setattr(control_of, "_timed", timed)
+    monkeypatch.setattr(control_of, "time", SimpleNamespace(perf_counter_ns=clock))
+    return clock
+
+
+def due(runs: int, each_ns: int) -> list[int]:
+    """Return before which of so many equal runs the control was timed; the last is after them."""
+    control, found, known = Control(runs), [], 0
+    for number in range(runs + 1):
+        control.measure(number, each_ns if number else 0)
+        times = len(control.times_ns.get("pickle", ()))
+        if times > known:
+            found.append(number)
+        assert times - known in {0, EACH}
+        known = times
+    return found
+
+
+def test_the_document_keeps_what_was_timed_beside_the_runs() -> None:
+    """Five times of each kind before the first run, and after the last one."""
     # when
     sweep = runs_of(pickled, 6)
     again = from_document(json.loads(json.dumps(to_document(sweep))))
 
     # then
     assert set(sweep.control) == KINDS
-    assert {len(times) for times in sweep.control.values()} == {6}
+    assert {len(times) for times in sweep.control.values()} == {2 * EACH}
     assert all(time > 0 for times in sweep.control.values() for time in times)
     assert isinstance(again, Sweep)
     assert again.control == sweep.control
 
 
-@pytest.mark.parametrize("runs", [FEWEST, MOST, MOST + 1, 30, 50, 1000])
-def test_of_many_runs_some_have_one_evenly(runs: int) -> None:
-    """Its cost is bounded: twenty of a thousand, from the first part to the last."""
+@pytest.mark.usefixtures("bursts")
+@pytest.mark.parametrize("runs", [FEWEST, 15, 1000])
+def test_short_runs_have_none_between_them(runs: int) -> None:
+    """What it leaves in the caches would be a part of their times."""
     # when
-    due = [number for number in range(runs) if control_of._is_due(number, runs)]
+    found = due(runs, each_ns=10_000)
 
     # then
-    assert len(due) == min(runs, MOST)
-    assert due[0] == 0
-    gaps = {late - early for early, late in pairwise(due)}
-    assert max(gaps) - min(gaps) <= 1
-    assert runs - due[-1] <= max(gaps)
+    assert found == [0, runs]
+
+
+@pytest.mark.usefixtures("bursts")
+@pytest.mark.parametrize(
+    ("share", "expected"), [(1, list(range(16))), (2, [0, *range(2, 16, 2), 15]), (20, [0, 15])]
+)
+def test_long_runs_have_it_where_it_is_a_twentieth_of_them(share: int, expected: list[int]) -> None:
+    """Runs that take as long as twenty of its times have it before each one."""
+    # when
+    found = due(15, each_ns=REST * EACH * MS // share)
+
+    # then
+    assert found == expected
+
+
+@pytest.mark.usefixtures("bursts")
+@pytest.mark.parametrize("runs", [15, 100, 1000])
+def test_there_are_few_however_many_runs_there_are(runs: int) -> None:
+    """A document of 1000 long runs stays small, and has them evenly."""
+    # when
+    found = due(runs, each_ns=1000 * MS)
+
+    # then
+    assert len(found) <= MOST + 2
+    gaps = [late - early for early, late in pairwise(found)]
+    assert max(gaps) <= 2 * runs / MOST
 
 
 @pytest.mark.parametrize("repeat", [1, FEWEST - 1])
@@ -132,7 +185,7 @@ def test_an_interrupt_in_it_stops_the_runs(monkeypatch: pytest.MonkeyPatch) -> N
     calls = iter(range(100))
 
     def interrupted(_: object) -> int:
-        if next(calls) == 7:
+        if next(calls) == len(KINDS) * (1 + EACH):  # the first one after the runs
             raise KeyboardInterrupt
         return 1
 
@@ -147,8 +200,8 @@ def test_an_interrupt_in_it_stops_the_runs(monkeypatch: pytest.MonkeyPatch) -> N
         repeats.run_again(9)
 
     # then
-    assert [point.cold for point in repeats.sweep.points] == [True, False, False]
-    assert repeats.sweep.control == {"copy": (1, 1), "pages": (1, 1), "pickle": (1, 1)}
+    assert len(repeats.sweep.points) == 10
+    assert repeats.sweep.control == dict.fromkeys(KINDS, (1,) * EACH)
     assert from_document(to_document(repeats.sweep)).name == "f()"
 
 

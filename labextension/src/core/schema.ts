@@ -30,7 +30,7 @@ export interface SweepDocument {
   findings?: Finding[];
   comparison?: Comparison | null;
   /**
-   * Durations (ns) of fixed work between the warm runs, in their order, by kind; of many runs some have one.
+   * Durations (ns) of fixed work between the warm runs, in order, by kind.
    */
   control?: {
     [k: string]: number[];
