@@ -48,6 +48,12 @@ _WAITING = "waits for its turn"
 _STOPPED = "stopped before its turn"
 
 
+class _NoCollectionError(UsageError):
+    """One chunk size gave something else; ``short`` says it where the size is named beside."""
+
+    short = ""
+
+
 class ChunkSweep:
     """A sweep over chunk sizes that can be stopped and goes on: `sweep` is what there is by then.
 
@@ -266,10 +272,10 @@ class ChunkSweep:
             else:
                 del self._record.cells[parameter]
                 self._record.left_out[parameter] = str(error)
-        except UsageError:
+        except UsageError as error:
             if not self._record.point_count:
                 raise
-            cell.failed = f"{self._called(parameter)} gave nothing of Dask to run"
+            cell.failed = error.short if isinstance(error, _NoCollectionError) else told(error)
         except Exception as error:  # noqa: BLE001  (one size fails, the others go on)
             self._error = self._error or error
             cell.failed = told(error)
@@ -317,7 +323,7 @@ class ChunkSweep:
             trace = stages.run()
         except UsageError as error:
             if given and given[0]:
-                raise UsageError(self._no_collection(cell.parameter, given[0])) from error
+                raise self._no_collection(cell.parameter, given[0]) from error
             raise
         cell.add(trace)
         cell.took_s = time.monotonic() - start_s
@@ -342,16 +348,15 @@ class ChunkSweep:
                 )
                 raise LeftOutError(message)
 
-    def _called(self, parameter: float) -> str:
-        return f"{self._subject.name} with {self._subject.parameter} = {parameter:g}"
-
-    def _no_collection(self, parameter: float, kind: str) -> str:
-        name = self._subject.parameter
-        return (
-            f"{self._called(parameter)} gave a value of type {kind}, and nothing of Dask ran. It "
-            "must return a collection that is not computed yet, e.g. "
+    def _no_collection(self, parameter: float, kind: str) -> _NoCollectionError:
+        called, name = self._subject.name, self._subject.parameter
+        error = _NoCollectionError(
+            f"{called} with {name} = {parameter:g} gave a value of type {kind}, and nothing of "
+            "Dask ran. It must return a collection that is not computed yet, e.g. "
             f"da.random.random((8000, 8000), chunks={name}).sum()"
         )
+        error.short = f"the value is of type {kind}, and nothing of Dask ran"
+        return error
 
     # What a size will cost
 

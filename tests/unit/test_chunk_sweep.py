@@ -272,6 +272,19 @@ def test_an_exception_at_one_size_leaves_the_others(client: Client) -> None:
     assert forgotten(client)
 
 
+def test_sizes_that_give_no_collection_are_named_together(client: Client) -> None:
+    """Once, with the type of what came instead."""
+    # when
+    sweep = sp.chunk_sweep(lambda c: make(c) if c > 10 else 5, (5, 10, 20), repeat=1, name="f")
+
+    # then
+    assert {point.parameter for point in sweep.points} == {20}
+    assert sweep.variants[0].notes == (
+        "failed at chunk = 5, chunk = 10: the value is of type int, and nothing of Dask ran",
+    )
+    assert forgotten(client)
+
+
 def test_an_exception_at_every_size_is_the_users(client: Client) -> None:
     """Nothing was measured: the error itself comes through."""
     # given
