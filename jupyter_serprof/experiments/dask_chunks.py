@@ -48,7 +48,7 @@ _WAITING = "waits for its turn"
 _STOPPED = "stopped before its turn"
 
 
-class _NoCollectionError(UsageError):
+class NoCollectionError(UsageError):
     """One chunk size gave something else; ``short`` says it where the size is named beside."""
 
     short = ""
@@ -275,7 +275,7 @@ class ChunkSweep:
         except UsageError as error:
             if not self._record.point_count:
                 raise
-            cell.failed = error.short if isinstance(error, _NoCollectionError) else told(error)
+            cell.failed = error.short if isinstance(error, NoCollectionError) else told(error)
         except Exception as error:  # noqa: BLE001  (one size fails, the others go on)
             self._error = self._error or error
             cell.failed = told(error)
@@ -348,9 +348,9 @@ class ChunkSweep:
                 )
                 raise LeftOutError(message)
 
-    def _no_collection(self, parameter: float, kind: str) -> _NoCollectionError:
+    def _no_collection(self, parameter: float, kind: str) -> NoCollectionError:
         called, name = self._subject.name, self._subject.parameter
-        error = _NoCollectionError(
+        error = NoCollectionError(
             f"{called} with {name} = {parameter:g} gave a value of type {kind}, and nothing of "
             "Dask ran. It must return a collection that is not computed yet, e.g. "
             f"da.random.random((8000, 8000), chunks={name}).sum()"

@@ -194,12 +194,13 @@ class Bench:
         self.known.latest = trace
         if self.is_code and is_cold:
             self.guard.learn_stages(cell.points[-1].stages)
+        if is_cold and cell.size_bytes is None:
             self._settle(cell, trace)
         took_s = max(time.monotonic() - start_s, trace.wall_ns / 1e9)
         self.costs.note_run(cell.key, cell.parameter, without_imports_s(trace, took_s))
 
     def _settle(self, cell: Cell, trace: Trace) -> None:
-        """Place code on the axis of sizes: by the bytes that its first run moved."""
+        """Place code, or what pickle cannot measure, on the axis: by what its first run moved."""
         moved, sizes = written(trace)["total_bytes"], self.known.sizes
         double = next((at for at in sizes if sizes[at] == moved and moved is not None), None)
         if double is not None:

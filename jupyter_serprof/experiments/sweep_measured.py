@@ -98,6 +98,8 @@ class Measured:
         if not any(cell.points for cell in own):
             reasons = [("failed", cell.failed) for cell in own if cell.failed]
             reasons += [("skipped", cell.skipped) for cell in own if cell.skipped]
+            if len(self.left_out) == len(self.parameters):
+                reasons += [("skipped", why) for why in self.left_out.values()]
             state, reason = (reasons or [("skipped", waiting)])[0]
             return replace(plain, state=state, reason=reason, notes=tuple(filter(None, notes[:1])))
         told = [cell for cell in own if cell.checked]

@@ -612,3 +612,33 @@ def test_real_transports_check_every_size() -> None:
     told = [line for line in sweep.fits if line["growth"] == "linear" and not line["cold"]]
     assert all("holdout" in line for line in told if line["to_bytes"] == SIZES[-1])
     assert all(p.minor_faults is not None and p.moved_bytes for p in sweep.points)
+
+
+def test_values_that_pickle_cannot_measure_stand_where_their_bytes_are() -> None:
+    """Two sizes are never one median because nobody knew them beforehand."""
+    # when
+    sweep = SizeSweep(
+        lambda n: [lambda: n] * int(n), [10, 20, 30], transports=["pickle", "cloudpickle"], repeat=1
+    ).run()
+
+    # then
+    sizes = {point.parameter: point.size_bytes for point in sweep.points}
+    assert len(sizes) == len({size for size in sizes.values() if size}) == 3
+    assert all(point.size_bytes == sizes[point.parameter] for point in sweep.points)
+    assert len([entry for entry in sweep.traces if not entry.cold]) == 3
+
+
+def test_what_was_left_out_was_not_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The row of a transport has the reason why no size was run."""
+    # given
+    monkeypatch.setattr(sweep_memory, "available_bytes", lambda: 1_000)
+
+    # when
+    runner = SizeSweep(
+        lambda n: bytes(int(n)), [10**6, 10**7], transports=["pickle"], repeat=1, is_bytes=True
+    )
+    sweep = runner.run()
+
+    # then
+    (variant,) = sweep.variants
+    assert (variant.state, variant.reason) == ("skipped", "left out for lack of memory")
