@@ -162,7 +162,8 @@ class SizeSweep:
     @property
     def is_done(self) -> bool:
         """Whether there is nothing left to run."""
-        return self._passes.number >= 0 and not self._visits and not self._wants_pass()
+        is_measured = self._passes.number >= 0 and not self._visits and not self._wants_pass()
+        return is_measured and self._controlled_after == self._passes.number
 
     @property
     def sweep(self) -> Sweep:
@@ -255,8 +256,8 @@ class SizeSweep:
         is_due = number >= self._controlled_after + _CONTROL_EVERY
         is_first = self._controlled_after < 0
         if self._controlled_after < number and (is_first or is_due or not self._wants_pass()):
-            self._controlled_after = number
             self._bench.check_drift()
+            self._controlled_after = number
 
     def _note_end(self) -> None:
         why = self._passes.cut_short

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -478,6 +479,43 @@ def test_drift_is_told_and_a_steady_machine_is_not_blamed(ways: Ways, clock: Tic
     assert "the machine drifted: the control point (way a, 1.00 kB) took" in note
     assert "at the end" in note
     assert steady.quality.notes == ()
+
+
+@pytest.mark.parametrize("is_pressed", [False, True], ids=["stop", "interrupt"])
+def test_drift_is_told_of_a_sweep_that_was_stopped_behind_its_last_run(
+    ways: Ways, clock: TickClock, is_pressed: bool
+) -> None:
+    """The last look at the control point is a part of it: it is done only after that."""
+    # given
+    drift = [1.0]
+    stopped: list[int] = []
+
+    def slower(_: int) -> None:
+        drift[0] += 0.04
+        clock.advance_ms(20 * drift[0])
+        if is_pressed and len(ways.ran) > 9 and runner.progress.done == 9 and not stopped:
+            stopped.append(1)
+            raise KeyboardInterrupt
+
+    def tell(sweep: Sweep) -> None:
+        if not is_pressed and len(sweep.points) == 9 and not stopped:
+            stopped.append(1)
+            runner.stop()
+
+    ways.add("a", before=slower)
+    runner = of_bytes()
+
+    # when
+    with pytest.raises(KeyboardInterrupt) if is_pressed else nullcontext():
+        runner.run(tell)
+    was_done = runner.is_done
+    whole = valid(runner.run())
+
+    # then
+    assert stopped
+    assert not was_done
+    assert runner.is_done
+    assert any("the machine drifted" in note for note in whole.quality.notes)
 
 
 def test_progress_counts_down(ways: Ways) -> None:
