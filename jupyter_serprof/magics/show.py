@@ -12,12 +12,13 @@ from jupyter_serprof.model import SerprofError, UsageError
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
-    from jupyter_serprof.model import Comparison, Sweep, Trace
+    from jupyter_serprof.model import Anatomy, Comparison, Sweep, Trace
 
 _KINDS = (
     ("jupyter_serprof.model.trace", "Trace"),
     ("jupyter_serprof.model.sweep", "Sweep"),
     ("jupyter_serprof.model.comparison", "Comparison"),
+    ("jupyter_serprof.model.anatomy", "Anatomy"),
 )
 
 
@@ -82,7 +83,7 @@ def usage_errors() -> Iterator[None]:
 
 
 def _bundle(
-    document: Trace | Sweep | Comparison,
+    document: Trace | Sweep | Comparison | Anatomy,
     include: object = None,  # noqa: ARG001  (IPython passes it)
     exclude: object = None,  # noqa: ARG001  (the same)
 ) -> object:

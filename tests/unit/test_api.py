@@ -14,6 +14,8 @@ from jupyter_serprof.model import DocumentError, UsageError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from IPython.core.interactiveshell import InteractiveShell
+
     from jupyter_serprof import Sweep, Trace
 
 MAGIC_BYTES = {".png": b"\x89PNG", ".svg": b"<?xml", ".serprof.json": b'{"format"'}
@@ -180,6 +182,17 @@ def test_an_anatomy_is_shown_as_text(capsys: pytest.CaptureFixture[str]) -> None
 
     # then
     assert 'it["a"]' in capsys.readouterr().out
+
+
+def test_an_anatomy_that_is_the_value_of_a_cell_is_its_tree(shell: InteractiveShell) -> None:
+    """Not a line of code that holds every part."""
+    # when
+    anatomy = sp.blame([b"x" * 10_000])
+    data, _ = shell.display_formatter.format(anatomy)  # type: ignore[union-attr]  # it has one
+
+    # then
+    assert "10.0 kB" in data["text/plain"]
+    assert "Part(" not in data["text/plain"]
 
 
 @pytest.mark.parametrize("path", ["", "folder/", b"", b"x.pdf"])
