@@ -131,7 +131,7 @@ def _checked_variant(sweep: Sweep, variant: str | None) -> str:
         message = f"the sweep did not measure {variant!r}; it has: {', '.join(known) or 'nothing'}"
         raise UsageError(message)
     if not known:
-        message = "the sweep has no warm runs; measure it with repeat=3 or more"
+        message = "the sweep has no warm runs of known bytes; measure it with repeat=3 or more"
         raise UsageError(message)
     return variant or min(known, key=lambda key: _fastest(sweep, key))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from jupyter_serprof.analysis.chunk_words import plain
 from jupyter_serprof.analysis.growth_summary import summarize_growth
 from jupyter_serprof.analysis.limits import measure_limits
 from jupyter_serprof.analysis.sweep_summary import sweep_findings
@@ -72,11 +73,45 @@ class Measured:
             environment={**(latest.environment if latest else {}), "seed": self.seed},
             quality=replace(quality, notes=(*quality.notes, *self._said())),
         )
+        sweep = self._apart(sweep)
         if not has_lines:
             return _bare(sweep)
         held = None if self.holdout is None else self.sizes.get(self.holdout)
         causes = causes_of(points, has_objects=self.has_objects)
         return finished(sweep, summarize_growth, holdout_bytes=held, causes=causes)
+
+    def _apart(self, sweep: Sweep) -> Sweep:
+        """Give each size of code a row of its own where nobody saw bytes: no median is of many."""
+        cells = self._ordered()
+        if len(self.transports) > 1 or any(p.size_bytes is not None for p in sweep.points):
+            return sweep
+        if len({point.parameter for point in sweep.points}) <= 1:
+            return sweep
+        (transport,) = self.transports
+        keys = [f"{cell.key}-{cell.parameter:g}" for cell in cells]
+        return replace(
+            sweep,
+            variants=tuple(
+                Variant(
+                    key,
+                    f"{transport.title}, {self.parameter} = {plain(cell.parameter)}",
+                    "ok" if cell.points else "failed" if cell.failed else "skipped",
+                    "" if cell.points else cell.failed or cell.skipped,
+                    notes=tuple(filter(None, (cell.failed, cell.skipped))) if cell.points else (),
+                )
+                for key, cell in zip(keys, cells, strict=True)
+            ),
+            points=tuple(
+                replace(point, variant=key)
+                for key, cell in zip(keys, cells, strict=True)
+                for point in cell.points
+            ),
+            traces=tuple(
+                replace(entry, variant=key)
+                for key, cell in zip(keys, cells, strict=True)
+                for entry in cell.shown
+            ),
+        )
 
     def _ordered(self) -> list[Cell]:
         keys = [transport.key for transport in self.transports]

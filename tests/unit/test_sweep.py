@@ -587,6 +587,15 @@ def test_code_of_which_nobody_saw_bytes_keeps_its_points(clock: TickClock) -> No
     assert {(p.size_bytes, p.parameter) for p in sweep.points} == {(None, n) for n in SIZES}
     assert any("nobody saw how many bytes moved" in note for note in sweep.quality.notes)
     assert sweep.fits == ()
+    assert [variant.title for variant in sweep.variants] == [
+        "value, n = 1_000",
+        "value, n = 10_000",
+        "value, n = 100_000",
+    ]
+    for variant in sweep.variants:
+        own = [point for point in sweep.points if point.variant == variant.key]
+        assert len({point.parameter for point in own}) == 1
+        assert len(own) == len([t for t in sweep.traces if t.variant == variant.key]) == 2
 
 
 @pytest.mark.parametrize(
