@@ -101,6 +101,11 @@ describe("the chart of a sweep", () => {
       expect(texts(root)).toContain(next.cause);
       view?.destroy();
     }
+    // A long cause is in lines, so that a narrow chart has room for it.
+    const both = { ...untold, cause: "fresh pages; 2 sizes, three are needed" };
+    const lines = texts(draw({ fits: [LOW, both] }));
+    expect(lines).toEqual(expect.arrayContaining(["fresh pages", "2 sizes, three are needed"]));
+    view?.destroy();
     const said = [...draw({ fits: [curved] }).querySelectorAll(".jsp-fit-text")];
     expect(said[0]?.textContent?.replaceAll("\u00a0", " ")).toBe(
       "Ray, 100 kB to 1.00 MB (the pickler's memo grows): grows faster than its size, time ~ size^1.31",

@@ -182,8 +182,9 @@ function breakOf(frame: Frame, { lines }: Chart): SVGElement[] {
   const note = { ...at, class: "jsp-series-note" };
   return [
     upright("jsp-break", x),
-    words(`regime break, ${bytes(found.to_bytes)}`, { ...note, y }),
-    words(found.cause, { ...note, y: y + LABEL_GAP }),
+    ...[`regime break, ${bytes(found.to_bytes)}`, ...found.cause.split("; ")].map((text, row) =>
+      words(text, { ...note, y: y + row * LABEL_GAP }),
+    ),
   ];
 }
 
@@ -212,7 +213,7 @@ function crossoverOf(
 /** Half the width of the words at a bracket, px. */
 const BRACKET_ROOM = 80;
 /** Below the words at a break, px. */
-const TOP_NOTES = MARGIN.top + 42;
+const TOP_NOTES = MARGIN.top + 57;
 
 /** The height between two places that is farthest from every line. */
 function freeHeight(frame: Frame, lines: readonly Line[], from: number, to: number): number {
