@@ -7,7 +7,13 @@ beyond the intervals of all kinds, and beyond no change. That costs verdicts on 
 is meant to: code that follows the machine no more than one of the kinds does is not accused.
 
 What it cannot see: disks, the network, other machines; and code that shares something with a
-neighbour that no kind touches. ``tests/benchmarks/compare_calibration.py`` says how often it errs.
+neighbour that no kind touches.
+
+Measured (two cores at a load of 3 to 5, beside none, one or two busy neighbours; 84 documents of 15
+runs, 2268 pairs of the same code): 12.6 % of pairs had a verdict without a control, 0.3 % with it.
+Of 2352 pairs that were 15 % slower, 14.2 % were told slower and 4.3 % faster without it, 1.3 % and
+0.04 % with it: beside neighbours such a change is told in turns only. Simulated on a quiet machine
+a tenth is told as before (99 %). ``tests/benchmarks/compare_calibration.py neighbour`` repeats it.
 """
 
 from __future__ import annotations
@@ -16,7 +22,7 @@ import math
 import statistics
 from collections.abc import Sequence
 
-from jupyter_serprof.analysis.compare_statistics import Shift, shift_of
+from jupyter_serprof.analysis.compare_statistics import ALPHA, Shift, shift_of
 from jupyter_serprof.model import Change, Sweep, Trace
 
 #: Kinds of work, as ``experiments/control.py`` has them.
@@ -30,6 +36,8 @@ _TITLES = {
 _ALL = "all"
 _ALL_TITLE = "all kinds together"
 _STRETCHES = 5
+#: Of five and five stretches a single wild one must not reach the ends of the interval: 70 %.
+_ALL_ALPHA = 0.3
 _UNSEEN = "Other machines, disks, the network and memory behind the caches are not in it"
 
 
@@ -45,7 +53,7 @@ def machine_between(before: Trace | Sweep, after: Trace | Sweep) -> tuple[Change
     changes = [_change(*line) for line in zip(kinds, one, other, strict=True)]
     if not changes or any(change.low is None for change in changes):
         return ()
-    together = _change(_ALL, _stretches(one), _stretches(other))
+    together = _change(_ALL, _stretches(one), _stretches(other), _ALL_ALPHA)
     return (*changes, *([together] if together.low is not None else []))
 
 
@@ -59,8 +67,8 @@ def _stretches(kinds: Sequence[Sequence[int]]) -> list[int]:
     return [sum(totals[at : at + size]) // size for at in range(0, len(totals) - size + 1, size)]
 
 
-def _change(key: str, before: Sequence[int], after: Sequence[int]) -> Change:
-    shift = shift_of(before, after)
+def _change(key: str, before: Sequence[int], after: Sequence[int], alpha: float = ALPHA) -> Change:
+    shift = shift_of(before, after, alpha)
     known = shift.low is not None and shift.high is not None
     return Change(
         stage=key,
@@ -130,5 +138,5 @@ def machine_text(machine: Sequence[Change]) -> str:
     )
     return (
         f"control, fixed work between the runs, after against before: {said}. A verdict has to "
-        f"exceed each of them. {_UNSEEN}"
+        f"exceed each of them. {_UNSEEN}. Surer: both in turns, sp.compare(f, g)"
     )

@@ -176,6 +176,19 @@ def test_a_processor_that_is_taken_away_at_times_holds_back() -> None:
     assert wall(found)[1].endswith("× slower in its control, all kinds together")  # noqa: RUF001
 
 
+def test_a_single_wild_time_holds_nothing_back() -> None:
+    """One interruption on a quiet machine is neither the machine nor the code."""
+    # given
+    before, after = document("a"), document("b", 1.15)
+    wild = (40 * MS, *after.control["pickle"][1:])
+
+    # when
+    found = compare(before, replace(after, control={**after.control, "pickle": wild}))
+
+    # then
+    assert wall(found) == ("slower", "")
+
+
 @pytest.mark.parametrize("runs", [4, 8, 9])
 def test_few_runs_have_no_stretches_and_a_verdict_all_the_same(runs: int) -> None:
     """Eight runs are the fewest that a comparison makes by itself."""
