@@ -14,8 +14,9 @@ runs, 2268 pairs of the same code): 12.6 % of pairs had a verdict without a cont
 Of 2352 pairs that were 15 % slower, 14.2 % were told slower and 4.3 % faster without it, 1.3 % and
 0.04 % with it: beside neighbours such a change is told in turns only. Begun on idle cores of the
 same shared host (888 and 856 pairs): 15 % and 0.2 % of the same code, and of the slower one 26 %
-and 6.6 % slower, as the host itself was up to twice as slow from one to the next. Simulated on a quiet machine
-a tenth is told as before (99 %). ``tests/benchmarks/compare_calibration.py neighbour`` repeats it.
+and 6.6 % slower, as the host itself was up to twice as slow from one to the next. Simulated on a
+quiet machine a tenth is told as before (99 %). ``tests/benchmarks/compare_calibration.py
+neighbour`` repeats it.
 """
 
 from __future__ import annotations
