@@ -34,6 +34,10 @@ RUN_COUNT = """(i) =>
   globalThis.jupyterapp.shell.currentWidget.content.widgets[i].model.executionCount"""
 OUTPUTS = """(i) =>
   globalThis.jupyterapp.shell.currentWidget.content.widgets[i].model.outputs.toJSON()"""
+TYPE_INTO = """(i) =>
+  globalThis.jupyterapp.shell.currentWidget.content.widgets[i].model.sharedModel.setSource("new")"""
+#: The side panel follows changes after 150 ms.
+REPAINTED_MS = 600
 #: A cell was run once more than so often, and is not running.
 DONE = """([i, count]) => {
   const { model, promptNode } =
@@ -117,6 +121,27 @@ def test_the_side_panel_lists_jumps_pins_and_compares(
     items.nth(2).get_by_text("Compare", exact=True).click()
     page.locator('.jsp-comparison .jsp-root[data-ready="1"]').wait_for()
     screen.shoot("-compare")
+
+
+def test_a_click_in_the_side_panel_outlasts_a_change_of_the_notebook(
+    screen: Screen, jupyter: str
+) -> None:
+    """Outputs come and cells are typed while one presses; the button must still be there then."""
+    # given
+    page = screen.open_lab(jupyter, "saved.ipynb")
+    screen.drawn(1)
+    screen.command("serprof:open-panel")
+    page.locator(".jsp-side[data-count='3']").wait_for()
+    page.locator(".jsp-side .jsp-side-title").nth(2).hover()
+
+    # when
+    page.mouse.down()
+    page.evaluate(TYPE_INTO, 0)
+    page.wait_for_timeout(REPAINTED_MS)
+    page.mouse.up()
+
+    # then
+    page.wait_for_function(f"() => ({ACTIVE})() === 3")
 
 
 def test_the_side_panel_follows_the_notebook(screen: Screen, jupyter: str) -> None:

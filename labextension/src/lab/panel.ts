@@ -33,6 +33,9 @@ export class ProfilesPanel extends Widget {
   #followed: IDisposable = new DisposableSet();
   #baseline: Compared | null = null;
   #capBytes = Number.POSITIVE_INFINITY;
+  #profiles: readonly Profile[] = [];
+  /** What the list shows: one that says the same stays, since somebody may be pressing a button. */
+  #shown = "";
 
   constructor(tracker: INotebookTracker, actions: PanelActions) {
     super();
@@ -94,17 +97,44 @@ export class ProfilesPanel extends Widget {
     if (this.isDisposed) {
       return;
     }
-    const profiles = profilesOf(this.#notebook());
+    this.#profiles = profilesOf(this.#notebook());
+    const shown = JSON.stringify(this.#profiles.map((profile) => this.#textOf(profile)));
+    if (shown !== this.#shown) {
+      this.#shown = shown;
+      this.#paintList();
+    }
+    this.#note.hidden = this.#profiles.length > 0;
+    this.#paintPinned();
+    this.node.dataset.count = String(this.#profiles.length);
+  }
+
+  #paintList(): void {
     const focused = this.node.contains(document.activeElement)
       ? document.activeElement?.getAttribute("data-jsp-key")
       : null;
-    this.#list.replaceChildren(...profiles.map((profile, i) => this.#item(profile, i)));
-    this.#note.hidden = profiles.length > 0;
-    this.#paintPinned();
+    this.#list.replaceChildren(...this.#profiles.map((profile, i) => this.#item(profile, i)));
     if (focused) {
       this.#list.querySelector<HTMLElement>(`[data-jsp-key="${focused}"]`)?.focus();
     }
-    this.node.dataset.count = String(profiles.length);
+  }
+
+  /** All that the item of a profile says or marks. */
+  #textOf(profile: Profile): unknown[] {
+    const { title, about, sizeBytes } = profile;
+    const heavyBytes = sizeBytes > this.#capBytes ? sizeBytes : 0;
+    return [title, about, heavyBytes, this.#isPinned(profile), this.#baseline === null];
+  }
+
+  #isPinned({ output }: Profile): boolean {
+    return this.#baseline?.output === output;
+  }
+
+  /** Do something with the profile that is at a position now; the output may be a newer one. */
+  #with(i: number, act: (profile: Profile) => void): void {
+    const profile = this.#profiles[i];
+    if (profile !== undefined) {
+      act(profile);
+    }
   }
 
   #paintPinned(): void {
@@ -116,19 +146,23 @@ export class ProfilesPanel extends Widget {
   }
 
   #item(profile: Profile, i: number): HTMLElement {
-    const isPinned = this.#baseline?.output === profile.output;
-    const jump = button(profile.title, `${i}:jump`, () => this.#actions.jump(profile));
+    const isPinned = this.#isPinned(profile);
+    const jump = button(profile.title, `${i}:jump`, () => this.#with(i, this.#actions.jump));
     jump.classList.add("jsp-side-title");
     jump.title = "Go to the cell";
-    const pin = button(isPinned ? "Unpin" : "Pin", `${i}:pin`, () => this.#pin(profile, isPinned));
+    const pin = button(isPinned ? "Unpin" : "Pin", `${i}:pin`, () =>
+      this.#with(i, (now) => this.#pin(now)),
+    );
     pin.title = "Baseline of comparisons; it stays when the cell runs again";
     pin.setAttribute("aria-pressed", String(isPinned));
-    const compare = button("Compare", `${i}:compare`, () => this.#compare(profile));
+    const compare = button("Compare", `${i}:compare`, () =>
+      this.#with(i, (now) => this.#compare(now)),
+    );
     compare.disabled = this.#baseline === null || isPinned;
     compare.title = compare.disabled ? "Pin another profile first" : "Compare with the baseline";
     const saves = KINDS.map((kind) => {
       const save = button(kind.toUpperCase(), `${i}:${kind}`, () =>
-        this.#actions.save(profile, kind),
+        this.#with(i, (now) => this.#actions.save(now, kind)),
       );
       save.title = `Export as ${kind.toUpperCase()}`;
       return save;
@@ -148,9 +182,9 @@ export class ProfilesPanel extends Widget {
     return sizeBytes > this.#capBytes ? [element("p", "jsp-side-heavy", text)] : [];
   }
 
-  #pin(profile: Profile, isPinned: boolean): void {
+  #pin(profile: Profile): void {
     const { title, about, document, output } = profile;
-    this.#baseline = isPinned ? null : { title, about, document, output };
+    this.#baseline = this.#isPinned(profile) ? null : { title, about, document, output };
     this.#paint();
   }
 
