@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 import sys
+import time
 from _thread import interrupt_main, start_new_thread
 from collections.abc import Sequence
 from threading import get_ident
@@ -21,6 +22,8 @@ from jupyter_serprof.probes import Probe
 _GC = Point("gc:collect", "gc", "gc")
 #: What is over sooner did not wait: the result was there. Dask asks once for each task.
 _LEAST_WAIT_NS = 20_000
+#: Others listen to the collector, too: Ctrl-C is pressed again once all of them are through.
+_AGAIN_S = 0.01
 _WAITS = (
     ("threading:Thread.join", 0),
     ("concurrent.futures._base:Future.result", _LEAST_WAIT_NS),
@@ -43,6 +46,11 @@ def _arm_late_probes(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  #
     for recorder in active_recorders():
         recorder.arm_waiting()
     return args[0] if args else None
+
+
+def _interrupt_again() -> None:
+    time.sleep(_AGAIN_S)
+    interrupt_main()
 
 
 class InterpreterProbe(Probe):
@@ -79,6 +87,7 @@ class InterpreterProbe(Probe):
         super().arm(recorder)
         self._recorder = recorder
         self._gc_start_ns: int | None = None
+        self._is_interrupted = False
         if self._collected not in gc.callbacks:
             gc.callbacks.append(self._collected)
 
@@ -89,11 +98,15 @@ class InterpreterProbe(Probe):
         super().remove()
 
     def _collected(self, phase: str, info: dict[str, int]) -> None:
+        """Take note of a collection; Python prints and drops what is raised in here."""
         try:
             self._note_collection(phase, info)
         except KeyboardInterrupt:
-            # Python prints and drops what a callback raises: Ctrl-C is pressed again behind it.
-            start_new_thread(interrupt_main, ())
+            self._is_interrupted = True
+        if self._is_interrupted and phase == "stop":
+            self._is_interrupted = False
+            # A Thread would take locks, in the middle of whatever goes on.
+            start_new_thread(_interrupt_again, ())
 
     def _note_collection(self, phase: str, info: dict[str, int]) -> None:
         if phase == "start":

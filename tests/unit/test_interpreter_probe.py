@@ -200,32 +200,46 @@ def test_after_the_recording_the_collector_calls_nobody() -> None:
     assert gc.callbacks == before
 
 
-def test_an_interrupt_that_arrives_while_a_collection_is_noted_is_not_lost() -> None:
-    """Python drops what is raised in a callback of the collector; Ctrl-C comes again behind it."""
+@pytest.mark.parametrize("phase", ["start", "stop"])
+def test_an_interrupt_that_arrives_while_a_collection_is_noted_is_not_lost(phase: str) -> None:
+    """Python drops what is raised in a callback of the collector; Ctrl-C comes again behind all."""
     # given
     clock, presses = TickClock(), [KeyboardInterrupt]
+    behind: list[str] = []
 
     def now() -> int:
-        if gathered and presses:
+        if gathered == [phase] and presses:
             raise presses.pop()
         return clock()
 
-    gathered: list[object] = []
+    def listens_before(at: str, _: dict[str, int]) -> None:
+        gathered[:] = [at]
+
+    def listens_behind(at: str, _: dict[str, int]) -> None:
+        for _ in range(20_000):  # a signal that is due is raised in here
+            pass
+        behind.append(at)
+
+    gathered: list[str] = []
     recorder = Recorder([InterpreterProbe()], clock=now)
+    gc.callbacks.append(listens_before)
     recorder.start()
+    gc.callbacks.append(listens_behind)
 
     # when
-    with pytest.raises(KeyboardInterrupt):
-        try:
-            gathered.append(1)
+    try:
+        with pytest.raises(KeyboardInterrupt):
             gc.collect()
             for _ in range(1_000):
                 time.sleep(0.001)
-        finally:
-            recorder.stop()
+    finally:
+        recorder.stop()
+        gc.callbacks.remove(listens_before)
+        gc.callbacks.remove(listens_behind)
 
     # then
     assert presses == []
+    assert behind[:2] == ["start", "stop"]
     assert armed_places() == []
 
 
