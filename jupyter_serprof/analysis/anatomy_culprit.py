@@ -52,8 +52,8 @@ class Culprit:
 
     @property
     def count(self) -> int:
-        """How many objects they are: a part can stand for a run of items."""
-        return sum(part.count for part in self.parts)
+        """How many objects they are, at least one: a part can stand for a run of items."""
+        return max(1, sum(part.count for part in self.parts))
 
     @property
     def kind(self) -> str:
@@ -126,8 +126,8 @@ def _of_one_type(parts: Sequence[Part], holder: Culprit) -> Culprit | None:
 
 
 def _culprit(parts: Sequence[Part], holder: Culprit) -> Culprit | None:
-    least = _MEANT * max(part.bytes / part.count for part in parts)
-    meant = tuple(part for part in parts if part.bytes / part.count >= least)
+    least = _MEANT * max(map(_bytes_each, parts))
+    meant = tuple(part for part in parts if _bytes_each(part) >= least)
     if _bytes(meant) < _MOST_OF_IT * holder.bytes:
         return None
     if len(meant) == 1:
@@ -135,6 +135,10 @@ def _culprit(parts: Sequence[Part], holder: Culprit) -> Culprit | None:
     labels = {part.label for part in meant}
     step = labels.pop() if len(labels) == 1 else _step(meant[0].label)
     return Culprit(holder.path + step, meant)
+
+
+def _bytes_each(part: Part) -> float:
+    return part.bytes / max(1, part.count)  # a document may say that a part is no object at all
 
 
 def _grouped(parts: Iterable[tuple[Hashable, Part]]) -> list[list[Part]]:

@@ -169,6 +169,18 @@ def test_an_anatomy_without_parts_is_a_sentence() -> None:
     assert lines == ["x: nothing is known about its parts", "note  interrupted"]
 
 
+def test_parts_that_stand_for_no_object_are_shown_all_the_same() -> None:
+    """A document of another writer may say so; nobody divides by it."""
+    # given
+    found = anatomy(part(".a", 0, 90, count=0), part("[0]", 0, 60, count=0))
+
+    # when
+    lines = anatomy_lines(found, 80)
+
+    # then
+    assert lines[0].startswith("x.a is ")
+
+
 def test_what_was_never_measured_has_no_number() -> None:
     """Stopped before the first pickle had ended: not "0 bytes", but unknown; no empty column."""
     # given
