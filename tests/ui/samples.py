@@ -113,7 +113,10 @@ def comparison() -> dict[str, Any]:
     long = {"ratio": 4.56, "before_ns": 1_540_000, "after_ns": 203_000_000, **doubt}
     first = [{**changes[at], **long} for at in range(3)]
     about = {"noise_share": 0.02, "method": "bootstrap of 15 pairs", "notes": ["imports left out"]}
-    return {"before": "monday", "after": "now", "changes": first + changes, **about}
+    machine = {"variant": "", "stage": "copy", "title": "copying memory", "reason": "within chance"}
+    control = [{**changes[2], **machine, "size_bytes": None}]
+    compared = {"changes": first + changes, "control": control}
+    return {"before": "monday", "after": "now", **compared, **about}
 
 
 def tried_sweep() -> dict[str, Any]:
