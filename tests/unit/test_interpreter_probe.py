@@ -216,7 +216,7 @@ def test_an_interrupt_that_arrives_while_a_collection_is_noted_is_not_lost(phase
         gathered[:] = [at]
 
     def listens_behind(at: str, _: dict[str, int]) -> None:
-        for _ in range(20_000):  # a signal that is due is raised in here
+        for _round in range(20_000):  # a signal that is due is raised in here
             pass
         behind.append(at)
 
