@@ -124,6 +124,9 @@ def _build(hint: object, value: object, path: str) -> object:
 
 def _build_leaf(hint: object, value: object, path: str) -> object:
     if hint is int and isinstance(value, float) and value.is_integer():
+        if abs(value) > _LARGEST:
+            problem = f"{path} is {shown(value)}, beyond int64"
+            raise damaged(problem)
         return int(value)  # JSON has one kind of number
     if isinstance(hint, type) and hint in _JSON_NAMES and not isinstance(value, hint):
         problem = f"{path} should be {_JSON_NAMES[hint]}, it is {shown(value)}"

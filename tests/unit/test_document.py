@@ -600,6 +600,7 @@ DAMAGED_TRACES = [
     (("wall_ns",), True, "document.wall_ns should be integer, it is True"),
     (("wall_ns",), 1, "add up to 6412300 ns, not 1 ns"),
     (("wall_ns",), 10**30, "document.wall_ns"),
+    (("wall_ns",), 2.0**63, "beyond int64"),
     (("version",), 0, "document.version should be at least 1, it is 0"),
     (("version",), "1", "document.version should be integer, it is '1'"),
     (("name",), None, "document.name should be string, it is None"),
