@@ -171,7 +171,8 @@ def column(values: Sequence[int], total: float, decimals: int, unit: float) -> l
     last_digit = 10**decimals
     scaled = [value * last_digit / unit if unit else 0.0 for value in values]
     parts = [math.floor(number) for number in scaled]
-    missing = math.floor(total * last_digit / unit + 0.5) - sum(parts) if unit else 0
+    # Rounded as format_fixed does it, which goes by the binary number: 60.425 is 60.42.
+    missing = round(float(f"{total / unit:.{decimals}f}") * last_digit) - sum(parts) if unit else 0
     by_remainder = sorted(range(len(parts)), key=lambda i: parts[i] - scaled[i])
     for index in by_remainder[: max(0, missing)]:
         parts[index] += 1

@@ -76,6 +76,10 @@ describe("a column that adds up", () => {
     expect(format.column([1, 1, 1], 3, 1, 3 / 100)).toEqual(["33.4", "33.3", "33.3"]);
   });
 
+  it("rounds a half as the total is rounded", () => {
+    expect(format.column([60_425], 60_425, 2, 1_000)).toEqual([format.fixed(60.425, 2)]);
+  });
+
   it("moves no number by more than the last digit", () => {
     const values = Array.from({ length: 60 }, (_, index) => (index * 7919) % 997);
     const total = values.reduce((sum, value) => sum + value, 0);

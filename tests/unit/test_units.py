@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from jupyter_serprof.model.units import (
@@ -92,6 +92,7 @@ def test_the_unit_of_a_column_is_chosen_from_the_wall_time(wall_ns: int, said: s
 
 
 @given(st.lists(st.integers(0, LONGEST_NS), min_size=1, max_size=60))
+@example([60_425])
 def test_printed_rows_add_up_to_the_printed_total(values: list[int]) -> None:
     """Who adds the printed numbers up gets the printed wall time, to the last digit."""
     total = sum(values)

@@ -169,7 +169,8 @@ export function columnParts(
   const lastDigit = 10 ** decimals;
   const scaled = values.map((value) => (unit > 0 ? (value * lastDigit) / unit : 0));
   const parts = scaled.map(Math.floor);
-  const whole = unit > 0 ? Math.floor((total * lastDigit) / unit + 0.5) : 0;
+  // Rounded as `fixed` does it, which goes by the binary number: 60.425 is 60.42.
+  const whole = unit > 0 ? Math.round(Number((total / unit).toFixed(decimals)) * lastDigit) : 0;
   const missing = whole - parts.reduce((sum, part) => sum + part, 0);
   const remainder = (index: number): number => (scaled[index] as number) - (parts[index] as number);
   const byRemainder = [...parts.keys()].sort((a, b) => remainder(b) - remainder(a));
