@@ -125,6 +125,14 @@ describe("the chart of a sweep", () => {
     );
   });
 
+  it("tells no time below zero: such a line is in proportion to size", () => {
+    const steep = { ...LOW, fixed_ns: -338, ns_per_byte: 1 };
+    const said = draw({ fits: [steep] }).querySelector(".jsp-fit-text");
+    expect(said?.textContent?.replaceAll("\u00a0", " ")).toBe(
+      "Ray, 1.00 kB to 10.0 kB: in proportion to size at 1.00 GB/s",
+    );
+  });
+
   it("names the sizes between which one line overtakes another", () => {
     const crossovers = [{ title: "Ray overtakes", cold: false, from_bytes: 1e4, to_bytes: 1e5 }];
     expect(texts(draw({ crossovers }))).toContain("10.0 kB to 100 kB");

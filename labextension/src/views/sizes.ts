@@ -197,5 +197,8 @@ function lawText({ exponent, fixed_ns, growth, high, low, ns_per_byte }: Fit): s
   }
   const spread = low && high ? ` [${rate(high)}, ${rate(low)}]` : "";
   const slope = ns_per_byte > 0 ? ` + ${rate(ns_per_byte)}${spread}` : "";
+  if (fixed_ns <= 0 && ns_per_byte > 0) {
+    return `in proportion to size at ${rate(ns_per_byte)}${spread}${power && `, exponent ${power}`}`;
+  }
   return `${format.duration(fixed_ns)}${slope}${power && `, exponent ${power}`}`;
 }
