@@ -102,7 +102,10 @@ def innermost(trace: Trace, lane: str, at: int) -> int | None:
 
 
 def slow_owner(trace: Trace, at: int) -> str | None:
-    """Say who owns an instant, as the rule is written: innermost, waits give way to work."""
+    """Say who owns an instant, as the rule is written: innermost, waits give way to work.
+
+    Of work elsewhere the furthest along the road, where collections and imports have no place.
+    """
     mine = innermost(trace, CALLER, at)
     if mine is None:
         return None
@@ -112,7 +115,8 @@ def slow_owner(trace: Trace, at: int) -> str | None:
         if (index := innermost(trace, lane, at)) is not None
     ]
     waits = stage(trace.spans[mine].stage).waits
-    furthest = max(keys, key=lambda key: (not stage(key).waits, stage(key).order), default=None)
+    places = {key: -1 if key in ("gc", "import") else stage(key).order for key in keys}
+    furthest = max(keys, key=lambda key: (not stage(key).waits, places[key]), default=None)
     return furthest if waits and furthest else trace.spans[mine].stage
 
 
