@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import partial
 from typing import TYPE_CHECKING
 
 from jupyter_serprof.magics.code import compile_code
@@ -77,7 +78,7 @@ def run_chunk_sweep(
         timeout_s=options.timeout,
         detail=options.detail,
     )
-    shown_even_if_stopped(shell, options, lambda tell: api.resumable(sweep, tell), sweep)
+    shown_even_if_stopped(shell, options, partial(api.resumable, sweep), sweep)
 
 
 def _subject(

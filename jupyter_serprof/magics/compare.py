@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from jupyter_serprof.magics.show import finish, finish_failed
@@ -68,7 +69,7 @@ def run_compare(
     del value
     repeats = api.Repeats(code.call, _name(options), options.detail, [first.trace])
     count = options.repeat or api.runs_within_budget(first.trace.wall_ns)
-    _show(shell, options, before, lambda: repeats.run_again(count), repeats)
+    _show(shell, options, before, partial(repeats.run_again, count), repeats)
 
 
 def _round_trip(options: Options, before: Trace | Sweep, value: object) -> api.RoundTrip:
@@ -88,7 +89,7 @@ def _show(
     options: Options,
     before: Trace | Sweep,
     run: Run,
-    partial: api.Repeats | api.RoundTrip,
+    measured: api.Repeats | api.RoundTrip,
 ) -> None:
     """Show what was measured, with the comparison if there can be one."""
     from jupyter_serprof import api
@@ -98,7 +99,7 @@ def _show(
     try:
         document = run()
     except BaseException as error:
-        sweep = partial.sweep
+        sweep = measured.sweep
         if sweep.points or isinstance(error, KeyboardInterrupt):
             finish_failed(shell, options, stopped(before, sweep))
         raise

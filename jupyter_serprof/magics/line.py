@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from jupyter_serprof.magics.blame import check_blame, run_blame
@@ -161,7 +162,7 @@ def _sweep(
         parameter=wanted.name,
         detail=options.detail,
     )
-    shown_even_if_stopped(shell, options, lambda tell: api.resumable(sweep, tell), sweep)
+    shown_even_if_stopped(shell, options, partial(api.resumable, sweep), sweep)
 
 
 def shown_even_if_stopped(

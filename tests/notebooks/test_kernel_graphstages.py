@@ -302,6 +302,7 @@ def test_a_sweep_over_chunks_is_one_document(
     record_property("output_bytes", ran.written_bytes)
     assert cut.status == "error"
     assert "KeyboardInterrupt" in cut.error
-    assert "jupyter_serprof" not in cut.error
+    assert "jupyter_serprof/" not in cut.error
+    assert "sp.resume()" in cut.error
     assert {point.parameter for point in cut.sweep.points} == {20, 40}
     assert dasks.run("forgotten()").value == "0"

@@ -223,6 +223,7 @@ def test_an_interrupted_comparison_says_what_was_measured(
 
     # then
     assert isinstance(ran.result.error_in_exec, KeyboardInterrupt)
+    assert "jupyter_serprof/" not in ran.out
     assert ran.sweep.summary is not None
     assert said in ran.sweep.summary.headline
     assert "f() took " in ran.sweep.summary.headline

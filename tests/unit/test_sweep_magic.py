@@ -154,6 +154,8 @@ def test_an_interrupt_shows_what_was_measured(shell: InteractiveShell) -> None:
     # then
     assert isinstance(ran.result.error_in_exec, KeyboardInterrupt)
     assert {p.size_bytes for p in ran.sweep.points} == {1000, 10_000}
+    assert "in f(n)" in ran.out
+    assert "jupyter_serprof/" not in ran.out
 
 
 @pytest.mark.parametrize(
