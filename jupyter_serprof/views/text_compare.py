@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import groupby
+from math import floor, log10
 from typing import TYPE_CHECKING
 
 from jupyter_serprof.analysis.compare_notes import TIMES_APART
@@ -30,7 +31,8 @@ _SMALL = "below "
 #: The only variant of code that was run again has no name worth telling.
 _CODE = "code"
 #: From here on more decimals say nothing.
-_LARGE_RATIO = 10
+_SMALL_RATIO, _LARGE_RATIO = 0.0995, 10
+_MOST_DECIMALS = 6
 
 
 def comparison_lines(comparison: Comparison, columns: int) -> list[str]:
@@ -125,7 +127,11 @@ def _time(duration_ns: float | None) -> str:
 def _ratio(ratio: float | None) -> str:
     if ratio is None:
         return NOT_SEEN
-    return f"{ratio:.2f}×" if ratio < _LARGE_RATIO else format_ratio(ratio)  # noqa: RUF001
+    if ratio >= _LARGE_RATIO:
+        return format_ratio(ratio)
+    # Of a ratio below a tenth two digits are told as well: 0.0041 is not nothing.
+    is_small = 0 < ratio < _SMALL_RATIO
+    return f"{ratio:.{min(_MOST_DECIMALS, 1 - floor(log10(ratio))) if is_small else 2}f}×"  # noqa: RUF001
 
 
 def _interval(change: Change) -> str:

@@ -93,6 +93,9 @@ describe("a comparison in a document", () => {
   it("prints ratio and interval, and nothing where there is none", () => {
     expect(intervalText(WALL)).toBe("0.47× [0.46–0.50]");
     expect(intervalText({ ...WALL, ratio: null })).toBe("–");
+    expect(intervalText({ ...WALL, ratio: 0.00413, low: 0.0199, high: 0.0996 })).toBe(
+      "0.0041× [0.020–0.10]",
+    );
     expect(verdictText({ ...WALL, ratio: null })).toBe("▼ faster");
   });
 

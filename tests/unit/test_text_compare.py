@@ -48,6 +48,17 @@ def test_a_comparison_is_a_sentence_a_table_and_notes() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("ratio", "said"),
+    [(0.00413, "0.0041"), (0.0199, "0.020"), (0.0996, "0.10"), (1e-9, "0.000000"), (0, "0.00")],
+)
+def test_small_ratios_keep_two_digits(ratio: float, said: str) -> None:
+    """A run that takes a 240th of the time is not "0.00" times as long."""
+    lines = comparison_lines(replace(FOUND, changes=(replace(WALL, ratio=ratio),)), 100)
+
+    assert f"slower, {said}× of the time before" in lines[0]  # noqa: RUF001
+
+
 def test_a_stage_that_most_runs_do_without_is_counted_with_the_small_ones() -> None:
     """Two medians of nothing are no line to read; a median of something is."""
     # given
