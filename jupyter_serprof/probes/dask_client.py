@@ -237,10 +237,11 @@ def _name_collections(run: Run, cluster: Cluster, suffix: str) -> None:
     report = cluster.scheduler.report if cluster.scheduler else None
     if report is None or report["pid"] != os.getpid():
         return
-    lane = run.threads.get(report["loop_thread"])
+    lane, own = run.threads.get(report["loop_thread"]), f"scheduler{suffix}"
     for draft in run.drafts:
         if draft.stage == "gc" and draft.lane == lane and lane != MAIN_LANE:
-            draft.lane, draft.parent = f"scheduler{suffix}", None
+            draft.lane, draft.parent = own, None
+            run.lanes.setdefault(own, Lane(own, "scheduler", 0))
 
 
 def _move_to_loop(run: Run) -> None:

@@ -26,6 +26,7 @@ def trace_of(recording: Recording) -> Trace:
     owned_ns = sum(row.self_ns for row in trace.waterfall.rows)
     assert owned_ns + trace.waterfall.unaccounted_ns == trace.wall_ns
     assert trace.waterfall.unaccounted_ns >= 0
+    assert {span.lane for span in trace.spans} <= {lane.key for lane in trace.lanes}
     assert not [note for note in trace.quality.notes if "failed" in note or "Error" in note]
     return trace
 

@@ -517,6 +517,21 @@ def test_collections_on_the_schedulers_thread_are_the_schedulers() -> None:
     assert "scheduler" in lanes
 
 
+def test_a_collection_of_a_scheduler_that_did_nothing_else_has_its_lane(
+    dask_client: Client,
+) -> None:
+    """A heartbeat is enough to set it off, and no graph came."""
+    # given
+    import gc
+
+    # when
+    _, trace = recorded(lambda: dask_client.run_on_scheduler(gc.collect))
+
+    # then
+    assert "scheduler" in {span.lane for span in spans(trace, "gc")}
+    assert [lane.kind for lane in trace.lanes if lane.key == "scheduler"] == ["scheduler"]
+
+
 def test_who_holds_the_bytes_is_told_for_large_graphs() -> None:
     """An array of 2 MB in the graph is named, with how often it is sent to workers."""
     # given
