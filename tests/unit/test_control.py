@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import gc
 import json
 import mmap
 import pickle
+import subprocess
+import sys
 from itertools import pairwise
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
@@ -76,7 +77,8 @@ def test_the_document_keeps_what_was_timed_beside_the_runs() -> None:
 
     # then
     assert set(sweep.control) == KINDS
-    assert {len(times) for times in sweep.control.values()} == {2 * EACH}
+    (count,) = {len(times) for times in sweep.control.values()}
+    assert count >= 2 * EACH  # a run that was held up for long would have one behind it, too
     assert all(time > 0 for times in sweep.control.values() for time in times)
     assert isinstance(again, Sweep)
     assert again.control == sweep.control
@@ -207,19 +209,26 @@ def test_an_interrupt_in_it_stops_the_runs(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_the_garbage_collector_is_left_alone() -> None:
     """It neither runs because of it, nor is it switched or frozen."""
-    # given
-    control = Control(9)
-    before = gc.isenabled(), gc.get_threshold(), gc.get_freeze_count()
-    gc.collect()
-    collected = [entry["collections"] for entry in gc.get_stats()]
+    # given: a process of its own, where nobody else makes objects meanwhile
+    script = """
+import gc
+from jupyter_serprof.experiments.control import Control
+control = Control(9)
+state = lambda: (gc.isenabled(), gc.get_threshold(), gc.get_freeze_count())
+collections = lambda: [entry["collections"] for entry in gc.get_stats()]
+before = state()
+gc.collect()
+counted = collections()
+for number in range(10):
+    control.measure(number)
+print(len(control.times_ns["pickle"]), collections() == counted, state() == before)
+"""
 
     # when
-    for number in range(9):
-        control.measure(number)
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
 
     # then
-    assert [entry["collections"] for entry in gc.get_stats()] == collected
-    assert (gc.isenabled(), gc.get_threshold(), gc.get_freeze_count()) == before
+    assert ran.stdout.split() == [str(2 * EACH), "True", "True"]
 
 
 def test_its_document_stays_small() -> None:
