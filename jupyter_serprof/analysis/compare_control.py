@@ -15,8 +15,9 @@ Of 2352 pairs that were 15 % slower, 14.2 % were told slower and 4.3 % faster wi
 0.04 % with it: beside neighbours such a change is told in turns only. Begun on idle cores of the
 same shared host (888 and 856 pairs): 15 % and 0.2 % of the same code, and of the slower one 26 %
 and 6.6 % slower, as the host itself was up to twice as slow from one to the next. Simulated on a
-quiet machine a tenth is told as before (99 %). ``tests/benchmarks/compare_calibration.py
-neighbour`` repeats it.
+quiet machine a tenth is told as before (99 %). The first set was looked at when the 70 % below was
+chosen, the second was not; pairs share documents, so that fewer are independent.
+``tests/benchmarks/compare_calibration.py neighbour`` does the like.
 """
 
 from __future__ import annotations
