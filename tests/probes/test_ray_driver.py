@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
-from jupyter_serprof.model import Summary
 from probes.seen import (
-    attempts,
     detail,
     findings,
     has_row,
@@ -44,74 +41,6 @@ def _roundtrip(value: object) -> tuple[object, object]:
 
     reference = ray.put(value)
     return ray.get(reference), reference
-
-
-def _slow_down(
-    monkeypatch: pytest.MonkeyPatch, owner: type[Any], method: str, delay_s: float
-) -> None:
-    """Make a method sleep first, below whatever a recording puts on it."""
-    original = getattr(owner, method)
-
-    def sleep_first(*args: Any, **kwargs: Any) -> Any:
-        time.sleep(delay_s)
-        return original(*args, **kwargs)
-
-    monkeypatch.setattr(owner, method, sleep_first)
-
-
-def test_named_stages_cover_a_put() -> None:
-    """At least 95 % of the wall time is in stages that work; best of eight on a busy machine."""
-    # given
-    array = _array(50 * MB)
-    # when
-    shares = [
-        trace.summary.strict_share
-        for trace in attempts(lambda: _put(array))
-        if trace.summary and trace.summary.strict_share
-    ]
-    # then
-    assert max(shares) >= 0.95
-
-
-def test_each_step_of_a_put_is_in_its_stage(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A step of Ray that takes 50 ms longer is found where it belongs, and nothing is left over."""
-    # given
-    import ray
-    from ray._private.serialization import SerializationContext
-    from ray._private.worker import Worker
-
-    delay_s = 0.05
-    _slow_down(monkeypatch, Worker, "put_object", delay_s)
-    _slow_down(monkeypatch, SerializationContext, "serialize", delay_s)
-    array = _array(MB)
-    # when
-    traces = list(attempts(lambda: ray.put(array), count=4))
-    # then
-    for trace in traces:
-        assert self_ns(trace, "ray.store") >= delay_s * 1e9
-        assert self_ns(trace, "ray.msgpack") >= delay_s * 1e9
-    assert max((trace.summary or Summary("")).strict_share or 0 for trace in traces) >= 0.95
-
-
-def test_each_step_of_a_get_is_in_its_stage(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What lasts 50 ms longer in the fetch or the unpacking is found there, and nothing is left."""
-    # given
-    import ray
-    from ray._private.serialization import SerializationContext
-    from ray._private.worker import Worker
-
-    delay_s = 0.05
-    reference = ray.put(_array(50 * MB))
-    _slow_down(monkeypatch, Worker, "get_objects", delay_s)
-    _slow_down(monkeypatch, Worker, "deserialize_objects", delay_s)
-    _slow_down(monkeypatch, SerializationContext, "_deserialize_object", delay_s)
-    # when
-    traces = list(attempts(lambda: ray.get(reference), count=4))
-    # then
-    for trace in traces:
-        assert self_ns(trace, "ray.fetch") >= delay_s * 1e9
-        assert self_ns(trace, "ray.unpack") >= 2 * delay_s * 1e9
-    assert max((trace.summary or Summary("")).total_share or 0 for trace in traces) >= 0.95
 
 
 @pytest.mark.parametrize("size_bytes", [MB, 50 * MB], ids=["1MB", "50MB"])
