@@ -80,6 +80,8 @@ def test_on_a_machine_that_stayed_as_it_was_a_change_is_told() -> None:
     assert TIMES_APART not in slower.notes
     (note,) = slower.notes
     assert note.startswith("control, fixed work between the runs, after against before: pickling")
+    assert "this is a hint" in note
+    assert note.endswith("run both in turns: sp.compare(f, g)")
     assert [change.stage for change in slower.control] == LINES
     assert all(0.95 < (change.ratio or 0) < 1.05 for change in slower.control)
 
