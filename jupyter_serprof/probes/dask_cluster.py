@@ -89,14 +89,12 @@ class Cluster:
 
     Parameters
     ----------
-    client
-        A connected ``distributed.Client``; not changed.
-    ids
-        The ids of the clients of this process that are connected to the same scheduler.
+    clients
+        The ``distributed.Client`` of this process that are connected to the same scheduler; not
+        changed.
     """
 
-    client: Any
-    ids: tuple[str, ...]
+    clients: tuple[Any, ...]
     token: str = field(default_factory=lambda: uuid4().hex)
     scheduler: Station | None = None
     workers: dict[str, Station] = field(default_factory=dict)
@@ -107,6 +105,11 @@ class Cluster:
     #: What this process sent, and when its socket had taken it (see the agent's notes).
     outgoing: list[Any] = field(default_factory=list)
     drained: list[int] = field(default_factory=list)
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """Dask's ids of the clients."""
+        return tuple(client.id for client in self.clients)
 
     def start(self) -> None:
         """Ship the agent and begin to note; what fails is told in ``trouble``."""
@@ -136,7 +139,7 @@ class Cluster:
 
     def _guarded(self, what: str, seconds: float, action: Action) -> None:
         try:
-            _run(self.client, action, seconds)
+            _run(self.clients[0], action, seconds)
         except Exception as error:  # noqa: BLE001  (what the client sees itself must survive)
             self.trouble.append(f"{what} ({type(error).__name__})")
 
@@ -155,6 +158,10 @@ class Cluster:
         known = await _on_scheduler(line, agent.start, self.token, self.ids, os.getpid())
         self.scheduler = Station()
         self.missing += known["missing"]
+        for client in self.clients:
+            # Behind all that it sent before, and not by what another recording may watch.
+            send = client._send_to_scheduler_safe  # noqa: SLF001
+            client.loop.add_callback(send, agent.mark(self.token, client.id))
         if known["pid"] != os.getpid():
             asked = [await _timed(_on_scheduler(line, agent.ping)) for _ in range(_PINGS)]
             self.scheduler.offset_ns, self.scheduler.error_ns = _offset(asked, agent.ping())
@@ -215,7 +222,7 @@ def clusters_of(clients: Sequence[Any]) -> Iterator[Cluster]:
         if client.status == "running" and client.scheduler is not None:
             by_address.setdefault(client.scheduler.address, []).append(client)
     for connected in by_address.values():
-        yield Cluster(connected[0], tuple(client.id for client in connected))
+        yield Cluster(tuple(connected))
 
 
 # The agent as source.

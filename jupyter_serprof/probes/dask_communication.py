@@ -26,8 +26,10 @@ def add_communication(run: Run, cluster: Cluster, sent: Sequence[Sent]) -> None:
     # What left before is of another recording of this client, in another thread.
     out = [entry for entry in out if entry[3] >= first]
     into = [entry for entry in report["messages"] if entry[:2] == ["update-graph", "in"]]
+    # By how much what came in may seem to be too early: the clocks, and what is known of them.
+    early = cluster.scheduler.offset_ns - cluster.scheduler.error_ns
     handled = sorted(entry[3] for entry in report["spans"] if entry[2] == "update_graph")
-    batches = iter(_batches(out, into, cluster.drained))
+    batches = iter(_batches(out, into, cluster.drained, early))
     begun, left = None, 0
     for number, entry in enumerate(sent):
         if not is_framed:  # no frames: scheduler and client share a process
@@ -47,15 +49,17 @@ def add_communication(run: Run, cluster: Cluster, sent: Sequence[Sent]) -> None:
 
 
 def _batches(
-    out: Sequence[Any], into: Sequence[Any], drained: Sequence[int]
+    out: Sequence[Any], into: Sequence[Any], drained: Sequence[int], early_ns: int
 ) -> Iterable[tuple[Any, Any, int | None]]:
-    """Match what left with what came in: one connection keeps the order, and the size.
+    """Match what left with what came in after it: one connection keeps the order, and the size.
 
     Each list may begin earlier than the others, with what was under way when the agents came.
     """
     left, outs = list(into), list(drained)
     for message in out:
-        found = next((at for at, entry in enumerate(left) if entry[5] == message[5]), None)
+        soonest, size = message[4] + early_ns, message[5]
+        alike = (at for at, entry in enumerate(left) if entry[5] == size and entry[2] >= soonest)
+        found = next(alike, None)
         arrived = None if found is None else left[found]
         del left[: 0 if found is None else found + 1]
         while outs and outs[0] < message[4]:

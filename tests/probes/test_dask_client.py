@@ -381,6 +381,36 @@ def test_tasks_of_the_same_name_are_not_taken_for_ours(dask_client: Client) -> N
     assert column(trace, "dask.tasks", "count") == {"sleep": 3}
 
 
+def test_what_was_sent_before_is_not_ours_where_the_scheduler_takes_it_in_later(
+    monkeypatch: pytest.MonkeyPatch, dask_client: Client
+) -> None:
+    """Graphs that were under way when the recording began count for nothing in it."""
+    # given
+    import distributed.scheduler as module
+
+    original: Any = module._materialize_graph
+
+    def slow(*args: Any, **kwargs: Any) -> Any:
+        time.sleep(0.3)
+        return original(*args, **kwargs)
+
+    def ours() -> list[int]:
+        futures = dask_client.map(operator.neg, [1, 2], pure=False)
+        values: list[int] = dask_client.gather([*futures, *taken, *waiting])
+        return values
+
+    monkeypatch.setattr(module, "_materialize_graph", slow)
+    # when
+    taken = dask_client.map(operator.neg, [3, 4, 5], pure=False)
+    time.sleep(0.1)  # the scheduler is at this one now, and the next one waits behind it
+    waiting = dask_client.map(operator.neg, [6, 7, 8, 9], pure=False)
+    values, trace = recorded(ours)
+    # then
+    assert values == [-1, -2, -3, -4, -5, -6, -7, -8, -9]
+    assert column(trace, "dask.tasks", "count") == {"neg": 2}
+    assert column(trace, "dask.computations", "tasks") == {"neg": 2}
+
+
 def test_a_graph_that_the_scheduler_cannot_load_takes_no_others_place(dask_client: Client) -> None:
     """The numbers of the next graph stay with the next graph."""
 

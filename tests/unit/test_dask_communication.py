@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from jupyter_serprof.capture.draft import MAIN_LANE, Draft, Run
 from jupyter_serprof.probes.dask_cluster import Cluster, Station
 from jupyter_serprof.probes.dask_communication import add_communication
@@ -26,7 +28,7 @@ def road(run_messages: list[list[Any]], scheduler_messages: list[list[Any]]) -> 
     """Return the steps of our only graph, which is handed over at 1,000 ns."""
     run = Run(0, 5_000, 0, [], {})
     entry = Sent(Draft("dask.submit", "submit", MAIN_LANE, 900, 1_000), handed_ns=1_000)
-    cluster = Cluster(None, ("client",))
+    cluster = Cluster(())
     cluster.scheduler = Station(report={"messages": scheduler_messages, "spans": []})
     cluster.outgoing = run_messages
     cluster.drained = [message[4] + 5 for message in run_messages]
@@ -50,12 +52,11 @@ def test_a_graph_of_another_recording_is_not_taken_for_ours() -> None:
     }
 
 
-def test_what_came_in_before_is_not_taken_for_the_end_of_our_road() -> None:
-    """A graph from before the recording may still come in; its size tells it apart."""
+@pytest.mark.parametrize("size", [OTHERS_BYTES, OUR_BYTES])
+def test_what_came_in_before_is_not_taken_for_the_end_of_our_road(size: int) -> None:
+    """A graph from before the recording may still come in; its size or time tells it apart."""
     # when
-    steps = road(
-        [leaving(1_200, OUR_BYTES)], [arriving(1_150, OTHERS_BYTES), arriving(1_300, OUR_BYTES)]
-    )
+    steps = road([leaving(1_200, OUR_BYTES)], [arriving(1_150, size), arriving(1_300, OUR_BYTES)])
     # then
     (wire,) = (step for step in steps if step.name == "wire")
     assert (wire.start, wire.end) == (1_210, 1_300)

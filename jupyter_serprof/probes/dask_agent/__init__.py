@@ -20,6 +20,7 @@ from importlib import import_module
 from pathlib import Path
 
 from .hooks import (
+    MARK,
     counting,
     decoding,
     encoding,
@@ -28,6 +29,7 @@ from .hooks import (
     importing,
     is_patched,
     is_wrapped,
+    marked,
     often,
     put_back,
     reading,
@@ -49,6 +51,8 @@ _LOCK = threading.RLock()
 _MISSING: list[str] = []
 #: Keys of a computation that are read to tell it apart.
 _FEW_KEYS = 256
+#: The message that tells where in the stream of a client a recording begins: it releases no key.
+BEGINNING = "client-releases-keys"
 #: Messages to workers that are under way: an event loop alone would forget them.
 _LEAVING: set[asyncio.Future[None]] = set()
 
@@ -73,6 +77,7 @@ def _patch_scheduler(scheduler: Any, missing: list[str]) -> None:
         return
     handlers = scheduler.stream_handlers
     replace_item(missing, "update-graph", handlers, "update-graph", update_graph)
+    replace_item(missing, BEGINNING, handlers, BEGINNING, marked)
     transitions = "dask.schedule.transitions"
     for op in ("task-finished", "task-erred"):
         replace_item(missing, op, handlers, op, often(transitions, op))
@@ -153,12 +158,12 @@ def _plugin(agent: Agent, scheduler: Any, token: str) -> Any:
     class Listener(SchedulerPlugin):
         """Hears of graphs and of every change of a task."""
 
-        name = "serprof-" + token
+        name = MARK + token
 
         def update_graph(
             self, scheduler: Any, *, client: str, keys: Any, tasks: Any, **_: Any
         ) -> None:
-            if client in agent.clients:
+            if client in agent.clients and agent.is_taking():
                 sign = min(map(str, keys)) if 0 < len(keys) <= _FEW_KEYS else ""
                 agent.sent(scheduler, sign, tasks)
 
@@ -168,7 +173,7 @@ def _plugin(agent: Agent, scheduler: Any, token: str) -> Any:
                 if finish in ("memory", "erred"):
                     agent.finished(scheduler, key, finish, details)
             elif finish == "processing" and agent.is_unassigned:
-                agent.assigned()
+                agent.assigned(scheduler, key)
 
         def remove_client(self, scheduler: Any, client: str) -> None:
             agent.clients.discard(client)
@@ -226,6 +231,8 @@ def start(
         if _is_scheduler(dask_scheduler):
             agent.loop_thread, agent.is_scheduler = threading.get_ident(), True
             _patch_scheduler(dask_scheduler, _MISSING)
+            if BEGINNING in _MISSING:
+                agent.begun = agent.clients
             dask_scheduler.add_plugin(_plugin(agent, dask_scheduler, token))
         elif dask_scheduler is not None:
             _patch_workers(_MISSING)
@@ -240,6 +247,11 @@ def _is_scheduler(server: Any) -> bool:
 def _delay(server: Any) -> float:
     """Return what a worker adds to its times to have those of its scheduler, seconds."""
     return getattr(server, "scheduler_delay", 0) or 0
+
+
+def mark(token: str, client: str) -> dict[str, Any]:
+    """Return the message that a client has to send where a recording begins."""
+    return {"op": BEGINNING, "keys": [], "client": client, "stimulus_id": MARK + token}
 
 
 async def leave(token: str, dask_scheduler: Any) -> None:
@@ -281,7 +293,7 @@ def stop(token: str, dask_scheduler: Any = None) -> dict[str, Any] | None:
         if agent is None:
             return None
         agent.users -= 1
-        plugin = "serprof-" + token
+        plugin = MARK + token
         if _is_scheduler(dask_scheduler) and plugin in dask_scheduler.plugins:
             dask_scheduler.remove_plugin(name=plugin)
         # The scheduler is asked last: workers of its process may have come or gone meanwhile.

@@ -8,10 +8,7 @@ import sys
 import threading
 from weakref import WeakKeyDictionary
 
-from .notes import (
-    agents_here,
-    clock,
-)
+from .notes import AGENTS, agents_here, clock
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,6 +22,9 @@ OFFLOADED_BYTES = 10_000_000
 
 #: Messages that are noted: graphs, task specifications, news of finished tasks.
 _OPS = ("compute-task", "update-graph", "task-finished", "task-erred")
+
+#: What a message of our own says of itself, before the name of the recording.
+MARK = "serprof-"
 
 _UNDO: list[Callable[[], None]] = []
 _PLACES: set[tuple[int, str]] = set()
@@ -150,12 +150,26 @@ def update_graph(original: Any) -> Any:
     @functools.wraps(original)
     async def call(*args: Any, **kwargs: Any) -> Any:
         start = clock()
+        note("begin_graph", kwargs.get("client"))
         try:
             return await original(*args, **kwargs)
         finally:
             note("graph", kwargs.get("client"), start, clock())
 
     return call
+
+
+def marked(original: Any) -> Any:
+    """Note the message with which a client says where in its stream a recording begins."""
+
+    @functools.wraps(original)
+    def client_releases_keys(*args: Any, **kwargs: Any) -> Any:
+        agent = AGENTS.get(str(kwargs.get("stimulus_id")).removeprefix(MARK))
+        if agent is not None:
+            agent.begun.add(str(kwargs.get("client")))
+        return original(*args, **kwargs)
+
+    return client_releases_keys
 
 
 def counting(function: str, what: str) -> Maker:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import threading
 import time
@@ -68,6 +69,10 @@ class Agent:
 
     def __init__(self, clients: Iterable[str], *, has_own_process: bool) -> None:
         self.clients = set(clients)
+        #: Clients of which all that they sent before the recording was read.
+        self.begun: set[str] = set()
+        #: Tasks of the event loop that take in a graph of the recording.
+        self.taking: set[Any] = set()
         self.has_own_process = has_own_process
         self.loop_thread = threading.get_ident()
         self.spans: list[Block] = []
@@ -121,9 +126,25 @@ class Agent:
         """Note an interval of the scheduler's loop that comes with each task."""
         self.blocks.add(SCHEDULER, stage, name, start, end)
 
+    def begin_graph(self, client: str | None) -> None:
+        """Note that the scheduler begins to take a graph in: ours, if it was sent since the start.
+
+        What was sent before may be taken in later: messages are under way, and wait for each other.
+        """
+        if client in self.begun:
+            self.taking.add(asyncio.current_task())
+
+    def is_taking(self) -> bool:
+        """Tell whether the graph that is taken in now is one of the recording."""
+        return asyncio.current_task() in self.taking
+
     def graph(self, client: str | None, start: int, end: int) -> None:
         """Note how long the scheduler took a graph in."""
-        name = "update_graph" if client in self.clients else "update_graph (another client)"
+        if client not in self.clients:
+            name = "update_graph (another client)"
+        else:
+            name = "update_graph" if self.is_taking() else "update_graph (sent before)"
+        self.taking.discard(asyncio.current_task())
         self.span("dask.schedule", name, start, end, lane=SCHEDULER)
 
     def count(self, what: str) -> None:
@@ -185,20 +206,25 @@ class Agent:
                     groups[task.group.name] = at
                 computation.tasks += 1
 
-    def assigned(self) -> None:
+    def assigned(self, scheduler: Any, key: Any) -> None:
         """Note when the first task of the newest graph was given to a worker."""
+        if self.place(scheduler.tasks.get(key)) != len(self.computations) - 1:
+            return
         self.computations[-1].first_assigned = clock()
         self.is_unassigned = False
+
+    def place(self, task: Any) -> int | None:
+        """Return which graph of the recording a task belongs to; None if it is of no one."""
+        if task is None:
+            return None
+        at = self.keys.get(task.key)
+        return self.groups.get(task.group.name) if at is None else at
 
     def finished(self, scheduler: Any, key: Any, finish: str, details: dict[str, Any]) -> None:
         """Note that a task left ``processing``."""
         task = scheduler.tasks.get(key)
-        if task is None:
-            return
-        at = self.keys.get(key)
-        if at is None:
-            at = self.groups.get(task.group.name)
-        if at is None:  # another client's
+        at = self.place(task)
+        if at is None:  # gone, or another client's
             return
         computation, name = self.computations[at], task.prefix.name
         prefix = self.prefixes.get(name)
