@@ -6,6 +6,7 @@ import functools
 import gc
 import threading
 from collections.abc import Callable, Iterator
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +15,7 @@ import pyarrow as pa
 import pytest
 
 from jupyter_serprof.model import UsageError
-from jupyter_serprof.probes import dask_look
+from jupyter_serprof.probes import dask_large, dask_look
 from jupyter_serprof.probes.dask_culprit import find_unpicklable
 from jupyter_serprof.probes.dask_graph import GraphBytes, KeptGraphs, graph_bytes, table
 from jupyter_serprof.probes.dask_large import large_objects
@@ -516,7 +517,7 @@ def test_an_object_that_takes_too_long_is_told_whole(monkeypatch: pytest.MonkeyP
     """Time ends while an object is opened: the object has a row, and the table says it is whole."""
     # given
     clock = iter([0.0] * 90 + [100.0] * 100_000)
-    monkeypatch.setattr("jupyter_serprof.probes.dask_large.time.monotonic", lambda: next(clock))
+    monkeypatch.setattr(dask_large, "time", SimpleNamespace(monotonic=lambda: next(clock)))
     parts = {str(i): [str(j).zfill(200) for j in range(100)] for i in range(150)}
     value = Dataset()
     value._variables = parts  # type: ignore[assignment]
@@ -541,7 +542,7 @@ def test_an_object_of_small_parts_that_takes_too_long_is_told_as_a_whole(
 
     tree = Tree(3)
     clock = iter([0.0] * 40 + [100.0] * 10)
-    monkeypatch.setattr("jupyter_serprof.probes.dask_large.time.monotonic", lambda: next(clock))
+    monkeypatch.setattr(dask_large, "time", SimpleNamespace(monotonic=lambda: next(clock)))
 
     # when
     found, is_whole = large_objects((first, tree), by_value_pickler(), 5_000, deadline=50.0)
