@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import warnings
 from typing import TYPE_CHECKING
 
@@ -39,6 +40,8 @@ def embedded(count: int = 6, size: int = 250_000) -> object:
 
 def keys_on(client: Client) -> set[str]:
     """Return the keys that somebody wants on the cluster."""
+    # What other tests left in cycles is given up now, and not in the midst of this test.
+    gc.collect()
     # Its loop has done by then what it was asked for before.
     client.nthreads()  # type: ignore[no-untyped-call]  # distributed
     wanted: set[str] = set(client.futures)
