@@ -74,8 +74,10 @@ def hand_over(_: pickle.PickleBuffer) -> bool:
 def watching(base: Any) -> Any:  # noqa: ANN401  (a class of picklers)
     """Return a pickler that adds up the time inside reducers, in ``spent_ns``.
 
-    ``carried`` are the classes and functions that it writes by value, ``has_own_ways`` tells that
-    it took a reducer that pickle does not have. Beyond ``most_ns`` it raises `TooLongError`.
+    ``calls`` counts the objects that it asked for one. Where it asks for more than ``most_calls``
+    and that takes longer than ``most_ns``, it raises `TooLongError`; a machine that is busy for a
+    moment makes it longer, not more. ``carried`` are the classes and functions that it writes by
+    value, ``has_own_ways`` tells that it took a reducer that pickle does not have.
     """
     above = getattr(base, "reducer_override", None)
     now, known_to_pickle = time.perf_counter_ns, copyreg.dispatch_table
@@ -83,8 +85,8 @@ def watching(base: Any) -> Any:  # noqa: ANN401  (a class of picklers)
     by_type = known_to_pickle if base is pickle.Pickler else base.dispatch_table
 
     class Watching(base):  # type: ignore[misc]  # chosen at run time
-        spent_ns = 0
-        most_ns = float("inf")
+        spent_ns = calls = 0
+        most_ns = most_calls = float("inf")
         has_own_ways = False
 
         def __init__(self, *args: Any, **options: Any) -> None:  # noqa: ANN401
@@ -92,7 +94,8 @@ def watching(base: Any) -> Any:  # noqa: ANN401  (a class of picklers)
             self.carried: list[object] = []
 
         def reducer_override(self, value: Any) -> Any:  # noqa: ANN401
-            if self.spent_ns > self.most_ns:
+            self.calls += 1
+            if self.calls > self.most_calls and self.spent_ns > self.most_ns:
                 raise TooLongError
             start = now()
             try:
@@ -121,8 +124,9 @@ def watching(base: Any) -> Any:  # noqa: ANN401  (a class of picklers)
 class Look:
     """What one watched pass into nowhere found out.
 
-    ``size_bytes`` is the pickle without its large buffers, ``large_bytes`` those; ``carried`` are
-    the classes and functions that are written by value.
+    ``size_bytes`` is the pickle without its large buffers, ``large_bytes`` those; ``calls`` counts
+    the objects that reducers were asked for; ``carried`` are the classes and functions that are
+    written by value.
     """
 
     duration_ns: int
@@ -131,6 +135,7 @@ class Look:
     large_bytes: int
     carried: Sequence[object]
     has_own_ways: bool
+    calls: int = 0
 
 
 def look_at(value: object, base: Any) -> Look:  # noqa: ANN401  (a class of picklers)
@@ -147,5 +152,5 @@ def look_at(value: object, base: Any) -> Look:  # noqa: ANN401  (a class of pick
     pickler.dump(value)
     duration_ns = time.perf_counter_ns() - start
     has_own_ways = pickler.has_own_ways or bool(pickler.carried)
-    spent_ns, carried = pickler.spent_ns, pickler.carried
-    return Look(duration_ns, spent_ns, sink.size_bytes, sum(sizes), carried, has_own_ways)
+    spent_ns, carried, calls = pickler.spent_ns, pickler.carried, pickler.calls
+    return Look(duration_ns, spent_ns, sink.size_bytes, sum(sizes), carried, has_own_ways, calls)

@@ -276,7 +276,7 @@ class Split:
                 for one in look.carried:
                     kind.dump(one)
             if is_short:
-                self._forget(look, watching(self._kind), look.spent_ns * _MOST_GROWN + _GRACE_NS)
+                self._forget(look, watching(self._kind), is_bounded=True)
         except Exception:  # noqa: BLE001  (cycles, what is shared, reducers that mind)
             return False
         return True
@@ -284,13 +284,14 @@ class Split:
     def _without_memo(self, look: Look) -> None:
         self._forget(look, self._kind)
 
-    def _forget(self, look: Look, kind: Any, most_ns: int | None = None) -> None:  # noqa: ANN401
+    def _forget(self, look: Look, kind: Any, *, is_bounded: bool = False) -> None:  # noqa: ANN401
         """Pickle without remembering more than code; raises for what needs the memo."""
         self._pickled += 1
         sink = Nowhere(_MOST_GROWN * max(1_000, look.size_bytes))
         pickler = kind(sink, protocol=PROTOCOL, buffer_callback=hand_over)
-        if most_ns is not None:
-            pickler.most_ns = most_ns
+        if is_bounded:
+            pickler.most_calls = look.calls * _MOST_GROWN
+            pickler.most_ns = look.spent_ns * _MOST_GROWN + _GRACE_NS
         for one in look.carried:
             pickler.dump(one)
         pickler.fast = True

@@ -6,6 +6,9 @@ import gc
 import pickle
 import sys
 import threading
+import time
+from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -23,11 +26,13 @@ from jupyter_serprof.analysis.stage_split import (
     split_summary,
     split_trace,
 )
+from jupyter_serprof.experiments import split_passes, split_picklers, stage_split
 from jupyter_serprof.experiments.split_picklers import Block, Nowhere, TooLongError, watching
-from jupyter_serprof.experiments.stage_split import split
 from jupyter_serprof.model import Limits, Trace, UsageError, from_document, to_document
-from jupyter_serprof.testing import make_trace
+from jupyter_serprof.testing import TickClock, make_trace
 
+#: Time for every pass on the slowest machine; they end after seven rounds all the same.
+split = partial(stage_split.split, budget_s=1e6)
 WHOLES = ("pickle.dumps", "pickle.loads")
 LEVELS = (
     Level("pickle.reduce", 10),
@@ -38,11 +43,22 @@ LEVELS = (
 )
 
 
+@pytest.fixture(autouse=True)
+def _seven_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make no more than are wanted: what is short would be repeated for a while."""
+    monkeypatch.setattr(split_passes, "_PASS_S", 0)
+
+
+#: What passes measure with in the test of an injected delay.
+CLOCK = TickClock(tick_ns=10)
+
+
 class Slow:
-    """An object whose reducer does work that can be seen."""
+    """An object whose reducer takes 1 ms."""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Slow, (), {"sum": sum(range(20_000))}
+        CLOCK.advance_ms(1)
+        return Slow, ()
 
 
 class Mutating:
@@ -163,7 +179,7 @@ def test_new_pages_in_every_run_are_not_a_matter_of_the_first() -> None:
 def test_a_real_value_is_split_into_parts_that_add_up(value: object) -> None:
     """For real dumps and loads of arrays, many objects, bytes and nothing at all."""
     # when
-    trace = split(value, name="v", budget_s=0.3)
+    trace = split(value, name="v")
 
     # then
     warm = rows(trace, 1)
@@ -174,13 +190,19 @@ def test_a_real_value_is_split_into_parts_that_add_up(value: object) -> None:
     assert from_document(to_document(trace)) == trace
 
 
-def test_reducers_are_told_apart() -> None:
-    """Twenty reducers that take a while own most of dumps, as a profiler would say."""
+def test_reducers_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Twenty reducers that take 1 ms each own 20 ms of dumps, as a profiler would say."""
+    # given
+    clock = SimpleNamespace(perf_counter_ns=CLOCK, monotonic=time.monotonic)
+    for module in (split_passes, split_picklers):
+        monkeypatch.setattr(module, "time", clock)
+
     # when
-    trace = split([Slow() for _ in range(20)], budget_s=20)
+    trace = split([Slow() for _ in range(20)])
 
     # then
-    assert rows(trace, 1)["pickle.reduce"] > warm_total(trace, "pickle.dumps") / 2
+    assert rows(trace, 1)["pickle.reduce"] == pytest.approx(20_000_000, abs=1_000)
+    assert warm_total(trace, "pickle.dumps") == pytest.approx(20_000_000, abs=1_000)
 
 
 def test_a_cycle_has_no_memo_of_its_own() -> None:
@@ -190,7 +212,7 @@ def test_a_cycle_has_no_memo_of_its_own() -> None:
     value.append(value)
 
     # when
-    trace = split(value, budget_s=0.2)
+    trace = split(value)
 
     # then
     assert any(note.startswith("memo: n/a") for note in trace.quality.notes)
@@ -207,7 +229,7 @@ def test_what_is_shared_does_not_explode() -> None:
         value = [value, value]
 
     # when
-    trace = split(value, budget_s=0.2)
+    trace = split(value)
 
     # then
     assert any("shared" in note for note in trace.quality.notes)
@@ -219,7 +241,7 @@ def test_the_value_is_not_changed_by_its_own_setstate() -> None:
     value = Mutating(np.ones(50_000))
 
     # when
-    trace = split(value, budget_s=0.2)
+    trace = split(value)
 
     # then
     assert value.array.all()
@@ -233,7 +255,7 @@ def test_a_function_is_split_with_cloudpickle() -> None:
     captured = np.ones(1_000)
 
     # when
-    trace = split(lambda: captured, budget_s=0.2)
+    trace = split(lambda: captured)
 
     # then
     assert sum(rows(trace, 1).values()) > 0
@@ -254,7 +276,7 @@ def test_a_function_of_the_notebook_is_split_with_what_it_carries(
     named = len(pickle.dumps(price))
 
     # when
-    trace = split(price, name="price", budget_s=0.1)
+    trace = split(price, name="price")
 
     # then
     whole = next(span for span in trace.spans if span.stage == "pickle.dumps")
@@ -266,7 +288,7 @@ def test_a_function_of_the_notebook_is_split_with_what_it_carries(
 def test_an_unpicklable_member_is_named() -> None:
     """The message has the path to paste, not a traceback."""
     with pytest.raises(UsageError, match=r"v\['lock'\] \(lock\)"):
-        split({"lock": threading.Lock()}, name="v", budget_s=0.2)
+        split({"lock": threading.Lock()}, name="v")
 
 
 def test_too_little_memory_is_said_before_anything_is_copied(
@@ -278,7 +300,7 @@ def test_too_little_memory_is_said_before_anything_is_copied(
 
     # when / then
     with pytest.raises(UsageError, match=r"takes 80[.0-9]* kB twice"):
-        split(np.zeros(10_000), budget_s=0.2)
+        split(np.zeros(10_000))
 
 
 def test_the_collector_is_as_it_was() -> None:
@@ -287,7 +309,7 @@ def test_the_collector_is_as_it_was() -> None:
     was_enabled = gc.isenabled()
 
     # when
-    split([1, 2, 3], budget_s=0.1)
+    split([1, 2, 3])
 
     # then
     assert gc.isenabled() == was_enabled

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable
+from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import cloudpickle
@@ -10,12 +13,17 @@ import numpy as np
 import pytest
 
 from jupyter_serprof.analysis.stage_split import Timed
-from jupyter_serprof.experiments import split_passes
+from jupyter_serprof.experiments import split_passes, split_picklers, stage_split
 from jupyter_serprof.experiments.split_halves import dumps_half
 from jupyter_serprof.experiments.split_passes import Passes
 from jupyter_serprof.experiments.split_picklers import Block, Look, TooLongError, look_at
-from jupyter_serprof.experiments.stage_split import Split, split
 from jupyter_serprof.model import Trace, UsageError, from_document, to_document
+from jupyter_serprof.testing import TickClock
+
+#: Time for every pass on the slowest machine; they end after seven rounds all the same.
+AMPLE_S = 1e6
+Split = partial(stage_split.Split, budget_s=AMPLE_S)
+split = partial(stage_split.split, budget_s=AMPLE_S)
 
 #: As typed into a cell: the class is written by value, with the modules and names that it uses.
 NOTEBOOK = """
@@ -30,6 +38,12 @@ class Plain:
         self.at = at
 """
 REDUCE, MEMO, BOTH = "pickle.reduce", "pickle.memo", "pickle.opcodes-memo"
+
+
+@pytest.fixture(autouse=True)
+def _seven_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make no more than are wanted: what is short would be repeated for a while."""
+    monkeypatch.setattr(split_passes, "_PASS_S", 0)
 
 
 class Counting:
@@ -95,7 +109,7 @@ def test_slow_reducers_of_a_notebook_class_are_reducers() -> None:
 
     # when
     look = look_at(value, cloudpickle.Pickler)
-    trace = split(value, budget_s=0.5)
+    trace = split(value)
 
     # then
     assert slow in look.carried
@@ -108,8 +122,8 @@ def test_many_notebook_objects_are_also_pickled_without_memo() -> None:
     """The class needs the memo, its many objects do not."""
     # given
     plain = notebook()["Plain"]
-    many = Split([plain(at) for at in range(2_000)], budget_s=60)
-    few = Split([plain(0)], budget_s=60)
+    many = Split([plain(at) for at in range(2_000)])
+    few = Split([plain(0)])
 
     # when
     for passes in (many, few):
@@ -118,6 +132,42 @@ def test_many_notebook_objects_are_also_pickled_without_memo() -> None:
     # then
     assert many._dumped.runs["forgetful"]
     assert "forgetful" not in few._dumped.runs
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> TickClock:
+    """What reducers are timed with."""
+    made = TickClock(tick_ns=100)
+    monkeypatch.setattr(split_picklers, "time", SimpleNamespace(perf_counter_ns=made))
+    return made
+
+
+def test_a_machine_that_was_busy_for_a_moment_hides_no_memo(clock: TickClock) -> None:
+    """The pass that asks whether there can be one without memo may take longer than the first."""
+    # given: 50 ms in the third pass, which is that one
+    late = Counting(lambda calls: clock.advance_ms(50 * (calls == 3)))
+    passes = Split([late, *(Counting(lambda calls: f"{calls:200}") for _ in range(100))])
+
+    # when
+    passes.run()
+
+    # then
+    assert passes._dumped.runs["forgetful"]
+
+
+def test_a_slow_reducer_of_what_is_shared_is_not_called_again_and_again(clock: TickClock) -> None:
+    """Without memo it would be, for each place where it stands."""
+    # given
+    shared = Counting(lambda _: clock.advance_ms(10))
+    passes, look = Split([shared] * 1_000), look_at([shared] * 1_000, pickle.Pickler)
+    before = shared.calls
+
+    # when
+    can_forget = passes._can_forget(look, is_short=True)
+
+    # then
+    assert not can_forget
+    assert shared.calls - before <= 5
 
 
 def test_a_memo_that_saves_time_is_not_told_as_zero() -> None:
@@ -158,7 +208,7 @@ def test_an_unknown_memo_is_not_zero() -> None:
     plain = notebook()["Plain"]
 
     # when
-    trace = split([plain(0)], budget_s=0.3)
+    trace = split([plain(0)])
 
     # then
     rows = last_rows(trace)
@@ -175,7 +225,7 @@ def test_an_object_that_changes_while_it_is_pickled_is_told() -> None:
     large = Counting(lambda calls: b"y" * (100_000 * calls))
 
     # when
-    traces = [split(value, name="m", budget_s=0.3) for value in (small, large)]
+    traces = [split(value, name="m") for value in (small, large)]
 
     # then
     for trace in traces:
@@ -221,7 +271,7 @@ def test_a_slow_value_gets_one_pass_of_each_kind(monkeypatch: pytest.MonkeyPatch
     many = [value, np.ones(200_000), *([at] for at in range(20_000))]
 
     # when
-    trace = split(many, budget_s=60)
+    trace = split(many)
 
     # then
     assert trace.summary
@@ -238,7 +288,7 @@ def test_a_large_array_is_slow_though_its_reducer_is_not(monkeypatch: pytest.Mon
     monkeypatch.setattr(split_passes, "SLOW_S", 1e-3)
 
     # when
-    trace = split(value, budget_s=60)
+    trace = split(value)
 
     # then
     assert trace.summary
@@ -253,7 +303,7 @@ def test_how_often_it_was_pickled_is_counted() -> None:
     value = Counting()
 
     # when
-    trace = split(value, budget_s=0.2)
+    trace = split(value)
 
     # then
     assert trace.summary
@@ -267,7 +317,7 @@ def test_the_words_of_an_error_are_kept() -> None:
 
     # when / then
     with pytest.raises(UsageError, match=r"because of v\['a'\] \(Counting.*RuntimeError: no!"):
-        split({"a": value}, name="v", budget_s=0.2)
+        split({"a": value}, name="v")
 
 
 def test_an_error_of_a_later_pass_loses_nothing() -> None:
@@ -277,20 +327,20 @@ def test_an_error_of_a_later_pass_loses_nothing() -> None:
     later = Counting(raising(RuntimeError("no!"), 3))
 
     # when
-    trace = split(later, budget_s=0.2)
+    trace = split(later)
 
     # then
     assert "pickle.dumps" in last_rows(trace)
     assert any("RuntimeError: no!" in note for note in trace.quality.notes)
     check_sums(trace)
     with pytest.raises(UsageError, match="pickled once, not twice: RuntimeError: no!"):
-        split(second, budget_s=0.2)
+        split(second)
 
 
 def test_a_value_that_cannot_be_made_again_has_its_dumps() -> None:
     """An error of loads is a note."""
     # when
-    trace = split(NeverBack(), budget_s=0.2)
+    trace = split(NeverBack())
 
     # then
     assert "pickle.dumps" in last_rows(trace)
