@@ -40,6 +40,8 @@ from jupyter_serprof.testing import TickClock
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+#: Time for every remedy on the slowest machine.
+AMPLE_S = 1e6
 TEXTS = [f"text {at}" for at in range(1_000)]
 ROWS = [{"id": at, "x": at / 7, "name": f"n{at}"} for at in range(500)]
 STRIDED = np.arange(40_000.0).reshape(200, 200)[:, ::2]
@@ -239,7 +241,7 @@ def test_a_form_is_offered_where_it_holds_all_and_not_elsewhere(
     before = pickle.dumps(fits)
 
     # when
-    sweep = try_remedies(fits, budget_s=0.01, pairs=1)
+    sweep = try_remedies(fits, budget_s=AMPLE_S, pairs=1)
 
     # then
     assert variants(sweep)[key].facts["equal"] is True
@@ -259,7 +261,7 @@ def test_a_mixed_list_of_bools_is_no_array_of_numbers() -> None:
 def test_an_array_goes_out_of_band() -> None:
     """1 MB of floats: the baseline copies it, out-of-band does not, both arrive equal."""
     # when
-    sweep = try_remedies(np.arange(125_000.0), budget_s=2, name="a")
+    sweep = try_remedies(np.arange(125_000.0), budget_s=AMPLE_S, name="a")
 
     # then
     tried = variants(sweep)["out-of-band"]
@@ -279,7 +281,9 @@ def test_protocol_4_is_tried_against_5_only_where_it_is_used() -> None:
     value = np.zeros(20_000)
 
     # when
-    old, new = (try_remedies(value, now=now, budget_s=0.1, pairs=1) for now in ("pickle4", None))
+    old, new = (
+        try_remedies(value, now=now, budget_s=AMPLE_S, pairs=1) for now in ("pickle4", None)
+    )
 
     # then
     assert "protocol-5" in variants(old)
@@ -292,7 +296,7 @@ def test_a_link_adds_its_time_and_compression() -> None:
     value = b"abc" * 300_000
 
     # when
-    sweep = try_remedies(value, link_bytes_per_s=1e6, budget_s=60, pairs=8)
+    sweep = try_remedies(value, link_bytes_per_s=1e6, budget_s=AMPLE_S, pairs=8)
 
     # then
     wire = [p.stages["network.wire"] for p in sweep.points if p.variant.startswith("now")]
@@ -304,7 +308,9 @@ def test_a_link_adds_its_time_and_compression() -> None:
 
 def test_without_a_link_nothing_is_compressed() -> None:
     """In one memory there is nothing to save by fewer bytes."""
-    assert not {"lz4", "zstd"} & set(variants(try_remedies(b"abc" * 300_000, budget_s=0.1)))
+    assert not {"lz4", "zstd"} & set(
+        variants(try_remedies(b"abc" * 300_000, budget_s=AMPLE_S, pairs=1))
+    )
 
 
 def test_what_the_first_making_imports_is_not_its_price(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -343,7 +349,7 @@ def test_a_remedy_that_fails_has_its_row_and_the_others_go_on(
     monkeypatch.setattr("jupyter_serprof.experiments.remedies.forms_of", broken)
 
     # when
-    sweep = try_remedies(value, budget_s=0.1)
+    sweep = try_remedies(value, budget_s=AMPLE_S, pairs=1)
 
     # then
     states = [variant.state for variant in sweep.variants]
@@ -394,7 +400,7 @@ def test_what_was_tried_until_an_interrupt_is_kept(monkeypatch: pytest.MonkeyPat
         return real(way, value)
 
     monkeypatch.setattr(PickleWay, "send", send)
-    tryout = Tryout(np.zeros(1_100_000), budget_s=0.2)
+    tryout = Tryout(np.zeros(1_100_000), budget_s=AMPLE_S, pairs=1)
 
     # when
     with pytest.raises(KeyboardInterrupt):

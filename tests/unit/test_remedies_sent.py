@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pickle
+import time
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import cloudpickle
@@ -11,6 +13,7 @@ import numpy as np
 import pytest
 
 from jupyter_serprof.experiments import remedies as tried_values
+from jupyter_serprof.experiments import remedies_ways
 from jupyter_serprof.experiments.remedies_code import try_code, values_sent
 from jupyter_serprof.experiments.remedies_sent import Sent, TryingRecording
 from jupyter_serprof.experiments.remedies_ways import PickleWay
@@ -20,6 +23,8 @@ from jupyter_serprof.testing import make_trace
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+#: Time for every pair on the slowest machine.
+AMPLE_S = 1e6
 ROWS = [{"id": at, "x": at / 7} for at in range(2_000)]
 BIG = np.arange(20_000.0)
 
@@ -28,6 +33,13 @@ BIG = np.arange(20_000.0)
 def no_ray(monkeypatch: pytest.MonkeyPatch) -> None:
     """Hide the Ray of other tests of the session: with it there is one more remedy."""
     monkeypatch.setattr(tried_values, "is_running", lambda: False)
+
+
+@pytest.fixture(autouse=True)
+def _own_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Measure the work of this thread: a machine that is busy with others makes no remedy slow."""
+    clock = SimpleNamespace(perf_counter_ns=time.thread_time_ns)
+    monkeypatch.setattr(remedies_ways, "time", clock)
 
 
 def buffers() -> list[pickle.PickleBuffer]:
@@ -115,7 +127,7 @@ def test_a_slice_that_was_sent_is_tried_and_not_what_it_is_a_slice_of() -> None:
 
     # when
     [(name, sent)] = values_sent(recording.sent, names)
-    tried = try_code(recording.trace, recording.sent, names, budget_s=0.5)
+    tried = try_code(recording.trace, recording.sent, names, budget_s=AMPLE_S)
 
     # then
     assert name == "<ndarray>"
@@ -137,7 +149,7 @@ def test_what_was_handed_over_is_not_compared_with_copies() -> None:
     recording = recorded(code)
 
     # when
-    tried = try_code(recording.trace, recording.sent, {}, budget_s=0.5)
+    tried = try_code(recording.trace, recording.sent, {}, budget_s=AMPLE_S)
 
     # then
     [note] = [note for note in tried.quality.notes if note.startswith("tried on")]
@@ -154,7 +166,7 @@ def test_the_findings_of_the_run_are_measured_and_say_against_what() -> None:
     sent = [Sent((ROWS, [1]), 60_000, "pickle", 1)]
 
     # when
-    tried = try_code(trace, sent, {"rows": ROWS, "pickle": pickle}, budget_s=1)
+    tried = try_code(trace, sent, {"rows": ROWS, "pickle": pickle}, budget_s=AMPLE_S)
 
     # then
     assert tried.findings[0].rule == "pickle.small-objects"
@@ -179,7 +191,7 @@ def test_an_interrupt_keeps_the_findings_until_then(monkeypatch: pytest.MonkeyPa
     sent = [Sent(np.zeros(1_100_000), 8_800_000, "pickle", 1)]
 
     # when
-    tried = try_code(make_trace([]), sent, {"a": sent[0].value}, budget_s=2)
+    tried = try_code(make_trace([]), sent, {"a": sent[0].value}, budget_s=AMPLE_S)
 
     # then
     [note] = [note for note in tried.quality.notes if note.startswith("tried on a")]
