@@ -64,11 +64,10 @@ def pages(trace: Trace) -> int:
     return sum(number(span, "minor_faults") or 0 for span in trace.spans)
 
 
-def found(value: object, rule: str, least_ms: int = 20, **options: Any) -> list[Finding]:
+def found(value: object, rule: str, each_ms: int = 40, **options: Any) -> list[Finding]:
     """Return the findings of a rule in dumps of a value, on a machine where each takes so long."""
     trace = recorded(value, **options)
-    least_ns = least_ms * 1_000_000
-    spans = [one._replace(duration_ns=max(least_ns, one.duration_ns)) for one in trace.spans]
+    spans = [one._replace(duration_ns=each_ms * 1_000_000) for one in trace.spans]
     judged = dataclasses.replace(trace, limits=FAST, spans=tuple(spans))
     return [one for one in find(judged) if one.rule == rule]
 
