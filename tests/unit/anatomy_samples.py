@@ -11,16 +11,22 @@ import fractions
 import functools
 import pathlib
 import random
+import time
 import types
 import uuid
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import attrs
 import numpy as np
 import pandas as pd
 
+from jupyter_serprof.experiments import anatomy_descent, anatomy_pickler, blame
+
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    import pytest
 
 BUFFER = np.arange(2_500.0)
 TABLE = {f"key {i}": i for i in range(500)}
@@ -257,3 +263,10 @@ def _rebuilt(count: int) -> Rebuilt:
     made.items = [[i] for i in range(count)]
     made.pairs = {(i, "k"): [i] for i in range(count)}
     return made
+
+
+def give_clock(monkeypatch: pytest.MonkeyPatch, clock: list[float]) -> None:
+    """Let a test say what time it is, s, where an anatomy looks: others live in this process."""
+    now = SimpleNamespace(monotonic=lambda: clock[0], perf_counter_ns=time.perf_counter_ns)
+    for module in (anatomy_descent, anatomy_pickler, blame):
+        monkeypatch.setattr(module, "time", now)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from anatomy_samples import Model
+from anatomy_samples import Model, give_clock
 
 from jupyter_serprof.experiments.blame import Blame
 
@@ -29,7 +28,7 @@ class Slow:
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """Return the time of the test in seconds."""
     now = [0.0]
-    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    give_clock(monkeypatch, now)
     return now
 
 

@@ -8,6 +8,7 @@ import math
 import socket
 import sys
 import threading
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -298,7 +299,7 @@ def test_the_time_is_kept_also_inside_one_large_part(
             seen.append(1)
             return (Counts, ())
 
-    monkeypatch.setattr("time.monotonic", lambda: clock() / 1e9)
+    monkeypatch.setattr(culprits, "time", SimpleNamespace(monotonic=lambda: clock() / 1e9))
     value = [[Counts() for _ in range(50_000)], LOCK]
 
     # when
