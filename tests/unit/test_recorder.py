@@ -525,3 +525,40 @@ def test_the_wall_clock_can_be_given(library: types.ModuleType) -> None:
     trace = trace_of(running)
     assert trace.started == "2026-11-21T08:00:00.000Z"
     assert trace.quality.clock_error_ns == 3_000_000
+
+
+@pytest.mark.parametrize("pause_at", [0, 5], ids=["start", "stop"])
+def test_a_pause_between_the_two_clocks_moves_no_time_of_the_day(pause_at: int) -> None:
+    """A thread may lose the processor anywhere: what other processes tell stays where it was."""
+    # given
+    day_ns, clock = 1_795_248_000_000_000_000, TickClock()
+    readings: list[int] = []
+    moments: list[int] = []
+
+    def wall_clock() -> int:
+        readings.append(day_ns + clock.now_ns)
+        if len(readings) == pause_at + 1:
+            clock.advance_ms(50)
+        return readings[-1]
+
+    class Remote(LibraryProbe):
+        library = "sys"
+
+        def points(self) -> list[Point]:
+            return []
+
+        def refine(self, run: Run) -> None:
+            moments.append(run.start + run.wall_offset)
+
+    # when
+    running = Recorder([Remote()], clock=clock, wall_clock=wall_clock)
+    running.start()
+    begin_ns = clock.now_ns
+    clock.advance_ms(7)
+    running.stop()
+    trace = trace_of(running)
+
+    # then
+    assert trace.wall_ns == 7_000_000
+    assert trace.quality.clock_error_ns == 0
+    assert moments == [day_ns + begin_ns]
