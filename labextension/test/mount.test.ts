@@ -4,6 +4,7 @@ import { svgOf } from "../src/core/picture";
 import { type Host, mount, type View } from "../src/mount";
 import { gapsOf } from "../src/views/plot";
 import { HOSTILE, sampleSweep, sampleTrace, silentHost } from "./sample";
+import { soon } from "./soon";
 
 let view: View | null = null;
 
@@ -156,7 +157,7 @@ describe("a trace whose waterfall nobody computed", () => {
     expect(names.map((node) => node.textContent)).toEqual(["Lanes", "Table", "Findings2"]);
     expect(root.querySelector(".jsp-head")?.textContent).toContain("no waterfall");
     expect(root.querySelector("[role=alert]")).toBeNull();
-    await vi.waitFor(() => expect(root.querySelector(".jsp-map, .jsp-note")).not.toBeNull());
+    await soon(() => expect(root.querySelector(".jsp-map, .jsp-note")).not.toBeNull());
   });
 
   it("is saved as it came", async () => {
@@ -164,7 +165,7 @@ describe("a trace whose waterfall nobody computed", () => {
     const source = { ...sampleTrace(), waterfall: null, findings: "none" };
     const root = draw(source, { save: (_name: string, blob: Blob) => blobs.push(blob) });
     root.querySelector<HTMLElement>(".jsp-menu button")?.click();
-    await vi.waitFor(() => expect(blobs).toHaveLength(1));
+    await soon(() => expect(blobs).toHaveLength(1));
     expect(JSON.parse((await blobs[0]?.text()) ?? "")).toEqual(source);
   });
 });
@@ -182,7 +183,7 @@ describe("the menu to save", () => {
       save: (name, blob) => saved.push([name, blob]),
     });
     [...root.querySelectorAll<HTMLElement>(".jsp-menu button")].at(-1)?.click();
-    await vi.waitFor(() => expect(saved).toHaveLength(1));
+    await soon(() => expect(saved).toHaveLength(1));
     expect(saved[0]?.[0]).toBe("ray-get-ray-put-a.html");
     expect(await saved[0]?.[1].text()).toBe("ray.get(ray.put(a))");
   });
@@ -192,7 +193,7 @@ describe("the menu to save", () => {
     const [menu] = root.querySelectorAll<HTMLDetailsElement>(".jsp-menu");
     vi.spyOn(HTMLCanvasElement.prototype, "getContext").mockReturnValue(null);
     root.querySelectorAll<HTMLElement>(".jsp-menu button")[1]?.click();
-    await vi.waitFor(() => expect(titles(root)[1]).toContain("not possible"));
+    await soon(() => expect(titles(root)[1]).toContain("not possible"));
     (menu as HTMLDetailsElement).open = true;
     menu?.dispatchEvent(new KeyboardEvent("keydown", { key: "Escape", bubbles: true }));
     expect(menu?.open).toBe(false);
@@ -220,7 +221,7 @@ describe("the menu to save", () => {
 describe("the view", () => {
   it("is ready after it was painted, draws anew and leaves nothing behind", async () => {
     const root = draw(sampleTrace());
-    await vi.waitFor(() => expect(root.dataset.ready).toBe("1"));
+    await soon(() => expect(root.dataset.ready).toBe("1"));
     view?.update(sampleSweep());
     expect(root.dataset.ready).toBeUndefined();
     expect(root.querySelector(".jsp-sweep")).not.toBeNull();

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it, vi } from "vitest";
+import { afterEach, describe, expect, it } from "vitest";
 
 import { handovers, ownersOf } from "../src/core/critical";
 import { type DrawnTrace, readDocument } from "../src/core/document";
@@ -7,6 +7,7 @@ import { mount, type View } from "../src/mount";
 import { magnifiedRange } from "../src/views/magnifier";
 import { marksOf } from "../src/views/path";
 import { sampleTrace } from "./sample";
+import { soon } from "./soon";
 
 type Row = DrawnTrace["waterfall"]["rows"][number];
 
@@ -172,7 +173,7 @@ describe("a block of rows", () => {
     const all = ["Build", "Scheduling", "Other in Scheduling", "Order", "Unpickle", "Execution"];
     expect(visible(root)).toEqual([...all, "Unaccounted"]);
     lineOf(root, "Order").click();
-    await vi.waitFor(() => expect(root.querySelector(".jsp-row-note")).not.toBeNull());
+    await soon(() => expect(root.querySelector(".jsp-row-note")).not.toBeNull());
     const button = lineOf(root, "Scheduling").querySelector("button") as HTMLElement;
     button.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowLeft", bubbles: true }));
     expect(visible(root)).toEqual(["Build", "Scheduling", "Execution", "Unaccounted"]);

@@ -3,6 +3,7 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { mount, mountCompare, type View } from "../src/mount";
 import { pack, traceOf } from "./make";
 import { sampleSweep, sampleTrace } from "./sample";
+import { soon } from "./soon";
 
 let view: View | null = null;
 
@@ -25,7 +26,7 @@ const TRACE = traceOf([
 
 async function drawLanes(doc: unknown = TRACE): Promise<HTMLCanvasElement> {
   const root = draw(doc, "lanes");
-  return vi.waitFor(() => {
+  return soon(() => {
     const canvas = root.querySelector<HTMLCanvasElement>("canvas.jsp-canvas");
     expect(canvas).not.toBeNull();
     return canvas as HTMLCanvasElement;
@@ -153,10 +154,10 @@ describe("the waterfall", () => {
     const root = draw(trace, "waterfall");
     const button = root.querySelector<HTMLElement>(".jsp-twisty");
     button?.click();
-    await vi.waitFor(() => expect(root.querySelectorAll(".jsp-child")).toHaveLength(2));
+    await soon(() => expect(root.querySelectorAll(".jsp-child")).toHaveLength(2));
     expect(button?.getAttribute("aria-expanded")).toBe("true");
     button?.click();
-    await vi.waitFor(() => expect(root.querySelectorAll(".jsp-child")).toHaveLength(0));
+    await soon(() => expect(root.querySelectorAll(".jsp-child")).toHaveLength(0));
   });
 });
 
@@ -182,7 +183,7 @@ describe("the table", () => {
     const root = draw(many, "table");
     const spans = [...root.querySelectorAll<HTMLElement>("[role=radio]")];
     spans.find((node) => node.textContent === "Spans")?.click();
-    await vi.waitFor(() => expect(root.querySelectorAll("tbody tr")).toHaveLength(200));
+    await soon(() => expect(root.querySelectorAll("tbody tr")).toHaveLength(200));
   });
 });
 
@@ -194,7 +195,7 @@ describe("saving", () => {
       (node) => node.textContent === "Document (JSON)",
     );
     button?.click();
-    await vi.waitFor(() => expect(save).toHaveBeenCalled());
+    await soon(() => expect(save).toHaveBeenCalled());
     expect(save.mock.calls[0]?.[0]).toBe("x.serprof.json");
   });
 });
