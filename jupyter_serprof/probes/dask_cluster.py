@@ -69,6 +69,8 @@ class Station:
         What a worker added to its times at the start to have those of its scheduler.
     delay_end_s
         The same at the end; None if it was gone then.
+    delays_s
+        The least and the most that it added meanwhile: each heartbeat may change it.
     is_here
         Whether it shares our process, and so the agent of the scheduler.
     report
@@ -79,6 +81,7 @@ class Station:
     error_ns: int = 0
     delay_s: float = 0.0
     delay_end_s: float | None = None
+    delays_s: tuple[float, ...] = ()
     is_here: bool = False
     report: dict[str, Any] | None = None
 
@@ -209,6 +212,7 @@ class Cluster:
             for address, report in noted.items():
                 if isinstance(report, dict):
                     self.workers[address].delay_end_s = report["delay"]
+                    self.workers[address].delays_s = tuple(report["delays"])
                     self.workers[address].report = report if "blocks" in report else None
         finally:
             if self.scheduler is not None:

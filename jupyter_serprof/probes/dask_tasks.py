@@ -149,9 +149,10 @@ class _Places:
         station = self.workers.get(address)
         if station is None or station.delay_end_s is None:
             return -self.station.offset_ns, self.station.error_ns
-        before, after = station.delay_s, station.delay_end_s
-        guess = round((before + after) / 2 * 1e9)
-        doubt = round(abs(after - before) / 2 * 1e9)
+        ends = station.delay_s, station.delay_end_s
+        middle_s = sum(ends) / len(ends)
+        guess = round(middle_s * 1e9)
+        doubt = round(max(abs(each - middle_s) for each in (*ends, *station.delays_s)) * 1e9)
         if station.report is None:  # in the process of the scheduler, which has one clock
             return -guess - self.station.offset_ns, self.station.error_ns + doubt
         bridges = station.report["bridge"] - self.report["bridge"]

@@ -442,6 +442,34 @@ def test_a_guess_that_changed_moves_no_task_out_of_the_run(
     assert 0 <= executions[0].start_ns <= executions[0].end_ns <= trace.wall_ns
 
 
+def test_a_guess_that_is_gone_before_the_end_moves_no_task_out_of_the_run(
+    inside_client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Several heartbeats in the run: a guess that neither its begin nor its end knows of."""
+    # given
+    from distributed.worker import Worker
+
+    guesses = {"now": 0.0}
+    guess = property(lambda _: guesses["now"], lambda *_: None)
+    monkeypatch.setattr(Worker, "scheduler_delay", guess, False)
+    for worker in inside_client.cluster.workers.values():
+        vars(worker).pop("scheduler_delay", None)
+
+    def work(guessed_s: float) -> object:
+        guesses["now"] = guessed_s
+        try:
+            return inside_client.submit(operator.neg, 1, pure=False).result()
+        finally:
+            guesses["now"] = 0.0
+
+    # when
+    _, trace = recorded(lambda: [work(5.0), work(-5.0), work(0.0)])
+    # then
+    executions = [span for span in trace.spans if span.stage == "dask.execute"]
+    assert sum(int(str((span.details or {}).get("count", 1))) for span in executions) == 3
+    assert all(0 <= span.start_ns <= span.end_ns <= trace.wall_ns for span in executions)
+
+
 def test_a_client_that_is_made_in_the_recording_is_not_taken_for_another(
     outside_client: Client,
 ) -> None:

@@ -39,7 +39,7 @@ from .hooks import (
     update_graph,
     writing,
 )
-from .notes import AGENTS, SCHEDULER, Agent, clock
+from .notes import AGENTS, SCHEDULER, Agent, clock, delay_s
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -236,17 +236,12 @@ def start(
             dask_scheduler.add_plugin(_plugin(agent, dask_scheduler, token))
         elif dask_scheduler is not None:
             _patch_workers(_MISSING)
-    known = {"pid": os.getpid(), "missing": list(_MISSING), "delay": _delay(dask_scheduler)}
+    known = {"pid": os.getpid(), "missing": list(_MISSING), "delay": delay_s(dask_scheduler)}
     return {**ping(), **known}
 
 
 def _is_scheduler(server: Any) -> bool:
     return hasattr(server, "update_graph")
-
-
-def _delay(server: Any) -> float:
-    """Return what a worker adds to its times to have those of its scheduler, seconds."""
-    return getattr(server, "scheduler_delay", 0) or 0
 
 
 def mark(token: str, client: str) -> dict[str, Any]:
@@ -286,7 +281,7 @@ def stop(token: str, dask_scheduler: Any = None) -> dict[str, Any] | None:
     Returns
     -------
     dict or None
-        Only the delay where another role of the same process gives the report.
+        Only the delays where another role of the same process gives the report.
     """
     with _LOCK:
         agent = AGENTS.get(token)
@@ -301,9 +296,10 @@ def stop(token: str, dask_scheduler: Any = None) -> dict[str, Any] | None:
             del AGENTS[token]
         if not AGENTS:
             _put_back()
-    if agent.is_scheduler and not _is_scheduler(dask_scheduler):
-        return {"delay": _delay(dask_scheduler)}
-    return {**agent.report(), "delay": _delay(dask_scheduler)}
+    if _is_scheduler(dask_scheduler):
+        return agent.report()
+    known = {"delay": delay_s(dask_scheduler), "delays": agent.delays_of(dask_scheduler)}
+    return known if agent.is_scheduler else {**agent.report(), **known}
 
 
 def abandon(token: str) -> None:

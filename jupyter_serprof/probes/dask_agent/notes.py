@@ -97,6 +97,8 @@ class Agent:
         self.bytes: Counter[str] = Counter()
         self.transitions = 0
         self.users = 0
+        #: The least and the most that each worker added to its times, by address.
+        self.delays: dict[str, tuple[float, float]] = {}
         self.is_scheduler = False
         self.is_unassigned = False
         self.bridge = _bridge()
@@ -266,7 +268,7 @@ class Agent:
         begun, done = getattr(result, "start", None), getattr(result, "stop", None)
         if begun is None or done is None:
             return
-        moved = self.bridge - int((getattr(worker, "scheduler_delay", 0) or 0) * 1e9)
+        moved = self.bridge - int(delay_s(worker) * 1e9)
         begun, done = int(begun * 1e9) + moved, int(done * 1e9) + moved
         if start <= begun <= done <= end:
             self.on_loop(worker, "begin task", start, begun)
@@ -276,6 +278,13 @@ class Agent:
         """Note an interval of a worker's event loop."""
         lane = self.lanes.setdefault((worker.address, "loop"), len(self.lanes))
         self.blocks.add(lane, "dask.worker", name, start, end)
+        self.delays[worker.address] = self.delays_of(worker)
+
+    def delays_of(self, worker: Any) -> tuple[float, float]:
+        """Return the least and the most that a worker added to its times until now, seconds."""
+        now = delay_s(worker)
+        least, most = self.delays.get(worker.address, (now, now))
+        return min(least, now), max(most, now)
 
     def report(self) -> dict[str, Any]:
         """Return all of it as plain data."""
@@ -324,6 +333,11 @@ def _bridge() -> int:
     from distributed.metrics import time as now
 
     return clock() - int(now() * 1e9)
+
+
+def delay_s(server: Any) -> float:
+    """Return what a worker adds to its times to have those of its scheduler: its latest guess."""
+    return getattr(server, "scheduler_delay", 0) or 0
 
 
 def agents_here() -> list[Agent]:
