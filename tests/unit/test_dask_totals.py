@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from jupyter_serprof.probes.dask_agent import notes
 from jupyter_serprof.probes.dask_agent.hooks import note
 from jupyter_serprof.probes.dask_agent.notes import (
     AGENTS,
@@ -186,6 +187,27 @@ def finish(agent: Agent, key: str, start_s: float, stop_s: float) -> None:
     steps = [{"action": "compute", "start": start_s, "stop": stop_s}]
     details = {"startstops": steps, "worker": "tcp://1", "thread": 7, "nbytes": 8}
     agent.finished(Scheduler, key, "memory", details)
+
+
+def test_a_pause_between_two_clocks_moves_no_task(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Workers tell the time of day: what makes ours of it is read as closely as it can be."""
+    # given
+    now_ns, pauses_ns = [0], iter([0, 50 * MS, 0, 70 * MS])
+
+    def ours() -> int:
+        now_ns[0] += 1_000
+        return now_ns[0]
+
+    def of_the_day() -> float:
+        now_ns[0] += next(pauses_ns, 0)
+        return now_ns[0] / 1e9
+
+    monkeypatch.setattr(notes, "clock", ours)
+    monkeypatch.setattr("distributed.metrics.time", of_the_day)
+    # when
+    agents = [Agent(["client"], has_own_process=True) for _ in range(4)]
+    # then
+    assert all(abs(agent.bridge) <= 2_000 for agent in agents)
 
 
 def test_tasks_of_other_clients_are_left_out() -> None:
