@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.notebook
 
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
-PATIENCE_S = 30
+#: What may take that long on a slow machine before the test gives up.
+PATIENCE_S = 120
 #: Each row takes a twentieth of a second to pickle.
 SLOW = """\
 import time
@@ -191,7 +192,7 @@ def test_stop_works_while_it_runs_and_resume_goes_on(front: FrontEnd) -> None:
     # then
     sweep = front.until_document()
     assert isinstance(sweep, Sweep)
-    assert 2 <= len(sweep.points) < 12
+    assert 2 <= len(sweep.points) < 60  # of 84 and more, in 40 s
     assert not front.states[front.labelled("Resume")]["disabled"]
     front.press("Resume")
     front.until_points(len(sweep.points) + 1)
