@@ -230,7 +230,7 @@ def test_an_interrupt_that_arrives_while_a_collection_is_noted_is_not_lost(phase
     try:
         with pytest.raises(KeyboardInterrupt):
             gc.collect()
-            for _ in range(1_000):
+            for _ in range(60_000):
                 time.sleep(0.001)
     finally:
         recorder.stop()
@@ -260,7 +260,8 @@ def test_waiting_for_threads_and_futures_is_a_wait() -> None:
         with concurrent.futures.ThreadPoolExecutor(1) as pool:
             assert pool.submit(int, "5").result() == 5
 
-    spans = recorded(wait, tick_ns=20_000).spans
+    # Threads of other tests wait, too.
+    spans = [s for s in recorded(wait, tick_ns=20_000).spans if s.lane == "client/main"]
     stages = [(span.stage, span.name) for span in spans]
 
     assert stages.count(("python.wait", "Future.result")) == 1
