@@ -165,8 +165,9 @@ class Choice:
 
     def _show_limit(self) -> None:
         label, value, most = _ENDS[self.ends.value]
-        self.limit.description, self.limit.max = label, most
-        self.limit.value = value
+        with self.limit.hold_sync():  # at once: what is typed between two would be overwritten
+            self.limit.description, self.limit.max = label, most
+            self.limit.value = value
 
     def _show_code(self) -> None:
         plan = self.plan

@@ -382,6 +382,22 @@ def test_what_is_chosen_is_what_is_measured() -> None:
     assert choice.code.value == "sweep x 2000.0 5000.0"
 
 
+def test_what_ends_it_changes_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Label, bound and number in one message: whoever sees the label can type."""
+    # given
+    choice = Open().panel.choice
+    sent: list[set[str]] = []
+    monkeypatch.setattr(
+        choice.limit, "_send", lambda message, **_: sent.append({*message["state"]}), raising=True
+    )
+
+    # when
+    choice.ends.value = "warm runs"
+
+    # then
+    assert sent == [{"description", "max", "value"}]
+
+
 def test_what_has_one_size_shows_no_slider() -> None:
     """It makes the round trip; choosing the other again brings the slider back."""
     # given
