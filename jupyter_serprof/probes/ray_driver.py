@@ -27,7 +27,7 @@ from jupyter_serprof.probes.cloudpickle import (
 from jupyter_serprof.probes.ray_captures import captured_variables
 from jupyter_serprof.probes.ray_detail import split_get
 from jupyter_serprof.probes.ray_selftest import blindness, known_blindness
-from jupyter_serprof.probes.ray_tasks import add_task_spans
+from jupyter_serprof.probes.ray_tasks import add_task_spans, task_id
 
 _WORKER = "ray._private.worker:Worker"
 _CONTEXT = "ray._private.serialization:SerializationContext"
@@ -81,6 +81,10 @@ def _note_function(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # n
     return weakref.ref(args[1])
 
 
+def _note_submitted(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa: ANN401, ARG001
+    return task_id(result)
+
+
 def driver_points(*, detail: bool) -> list[Point]:
     """Return the places of the driver; stages own the time that their inner places do not.
 
@@ -99,13 +103,17 @@ def driver_points(*, detail: bool) -> list[Point]:
             f"{_WORKER}.deserialize_objects", "ray.unpack", "ray.deserialize", after=_note_values
         ),
         Point(f"{_CONTEXT}._deserialize_object", "ray.unpack", "ray.object", after=_note_object),
-        Point("ray.remote_function:RemoteFunction._remote", "ray.submit", "ray.submit"),
-        Point("ray.actor:ActorClass._remote", "ray.submit", "ray.submit"),
-        Point("ray.actor:ActorMethod._remote", "ray.submit", "ray.submit"),
+        _submission("ray.remote_function:RemoteFunction._remote"),
+        _submission("ray.actor:ActorClass._remote"),
+        _submission("ray.actor:ActorMethod._remote"),
         Point(f"{_MANAGER}.export", "ray.export", "ray.export", after=_note_function),
         Point(f"{_MANAGER}.export_actor_class", "ray.export", "ray.export", after=_note_function),
         *pickle_points("ray.cloudpickle"),
     ]
+
+
+def _submission(place: str) -> Point:
+    return Point(place, "ray.submit", "ray.submit", after=_note_submitted)
 
 
 #: The lowest rung: public names only, for a Ray whose inner names moved away or a Ray Client.
@@ -156,11 +164,9 @@ class RayDriverProbe(Probe):
         _keep_exports(run.drafts)
         _pass_sizes_up(run.drafts)
         _judge_results(run.drafts)
-        submitted = [
-            d for d in run.drafts if d.role == "ray.submit" and not d.is_inside("ray.submit")
-        ]
+        submitted = [draft for draft in run.drafts if _is_submission(draft)]
         if submitted and not self._is_client:
-            self._task_note = add_task_spans(run, len(submitted))
+            self._task_note = add_task_spans(run, [draft.extra for draft in submitted])
 
     def level(self) -> str:
         """Return the rung: outer, wrappers or pickle."""
@@ -180,7 +186,15 @@ def _is_ray_client() -> bool:
     return client is not None and bool(client.ray.is_connected())
 
 
+def _is_submission(draft: Draft) -> bool:
+    """Tell whether a call made a task: the outermost one, and not one that raised."""
+    is_outer = draft.role == "ray.submit" and not draft.is_inside("ray.submit")
+    return is_outer and "error" not in draft.details
+
+
 def _complete(draft: Draft) -> None:
+    if draft.role == "ray.submit":
+        return
     extra, draft.extra = draft.extra, None
     if draft.name.endswith(".serialize") and extra:
         _complete_serialized(draft, extra)

@@ -1,7 +1,9 @@
 """The road of Ray tasks, from Ray's own task events: no code of ours runs on workers.
 
-Workers report once a second, so the last events are waited for after the run, outside its wall
-time. A task that still runs when the run ends is shown as executing until then.
+A task is known by its id, which the submission gave back: whatever else the cluster does meanwhile
+is not shown. Tasks that such a task submits itself are. Workers report once a second, so the last
+events are waited for after the run, outside its wall time. A task that still runs when the run ends
+is shown as executing until then.
 Source: Ray 2.60.0, ray/_private/state.py:GlobalState._get_all_task_events; profile events
 ``task:deserialize_arguments``, ``task:execute``, ``task:store_outputs``; ``state_ts_ns`` in
 src/ray/protobuf/gcs.proto. Times there are of day, ns; on one host they convert exactly.
@@ -12,7 +14,7 @@ from __future__ import annotations
 import importlib
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from jupyter_serprof.capture.draft import Draft, Run
@@ -26,36 +28,51 @@ _STAGES = {
     "task:execute": "ray.execute",
     "task:store_outputs": "ray.outputs",
 }
+_WHOLE = "task::"
 #: Ray reads its clock when the event is made, ours at the start: allow for the difference.
 _SLACK_NS = 2_000_000
 _READ_EVENTS = "_get_all_task_events"
 _HIDDEN = f"the road of tasks (no {_READ_EVENTS} in this Ray, or it was shut down)"
 
 
-def add_task_spans(run: Run, submitted_count: int) -> str:
+def task_id(submitted: object) -> bytes | None:
+    """Return the id of the task that made a reference, a generator or an actor; None: not told.
+
+    A task of no results (``num_returns=0``) gives nothing back.
+    """
+    first: Any = submitted[0] if isinstance(submitted, list) and submitted else submitted
+    actor = getattr(first, "_ray_actor_id", None)
+    if actor is not None:
+        return bytes(sys.modules["ray"].TaskID.for_actor_creation_task(actor).binary())
+    reference = getattr(first, "_generator_ref", first)
+    return bytes(reference.task_id().binary()) if hasattr(reference, "task_id") else None
+
+
+def add_task_spans(run: Run, submitted: Sequence[bytes | None]) -> str:
     """Add the spans of the tasks that were submitted in this run; return what is missing, in words.
 
     Parameters
     ----------
     run
         Gets drafts on lanes ``raylet`` and ``worker N``.
-    submitted_count
-        How many tasks the driver submitted; their events are waited for, 2.5 s at most.
+    submitted
+        The ids of the tasks that the driver submitted, None for one that is not known: it is looked
+        for by its time. Their events are waited for, 2.5 s at most.
     """
     state = _state()
     if state is None:
         return _HIDDEN
     try:
-        tasks = _wait_for_tasks(state, run, submitted_count)
+        tasks = _wait_for_tasks(state, run, submitted)
     except Exception as error:  # noqa: BLE001  (private to Ray; what the driver saw must survive)
         return f"the road of tasks ({type(error).__name__}: {error})"
     workers: dict[bytes, str] = {}
     for task in tasks:
         _add_task(run, task, workers)
-    missing = submitted_count - sum(1 for task in tasks if _is_complete(task))
-    if missing <= 0:
+    missing, count = _missing(tasks, submitted)
+    if not missing:
         return ""
-    return f"{missing} of {submitted_count} tasks, which had not reported when the run was frozen"
+    return f"{missing} of {count} tasks, which had not reported when the run was frozen"
 
 
 def _state() -> Any:  # noqa: ANN401  (Ray has no types here)
@@ -67,14 +84,14 @@ def _state() -> Any:  # noqa: ANN401  (Ray has no types here)
     return state if hasattr(state, _READ_EVENTS) else None
 
 
-def _wait_for_tasks(state: Any, run: Run, submitted_count: int) -> list[Any]:  # noqa: ANN401
+def _wait_for_tasks(state: Any, run: Run, submitted: Sequence[bytes | None]) -> list[Any]:  # noqa: ANN401
     tasks: list[Any] = []
     deadline = time.monotonic() + _PATIENCE_S
     try:
         while True:
-            tasks = [task for task in getattr(state, _READ_EVENTS)() if _is_ours(task, run)]
-            complete = sum(1 for task in tasks if _is_complete(task))
-            if complete >= submitted_count or time.monotonic() > deadline:
+            tasks = _ours(getattr(state, _READ_EVENTS)(), run, submitted)
+            missing, _ = _missing(tasks, submitted)
+            if not missing or time.monotonic() > deadline:
                 return tasks
             time.sleep(_POLL_S)
     except KeyboardInterrupt:
@@ -82,12 +99,32 @@ def _wait_for_tasks(state: Any, run: Run, submitted_count: int) -> list[Any]:  #
         return tasks
 
 
+def _missing(tasks: Sequence[Any], submitted: Sequence[bytes | None]) -> tuple[int, int]:
+    """Return how many tasks have not reported, of how many that are known."""
+    seen = {bytes(task.task_id) for task in tasks}
+    count = max(len(submitted), len(seen | {ident for ident in submitted if ident}))
+    return count - len({bytes(task.task_id) for task in tasks if _is_complete(task)}), count
+
+
+def _ours(tasks: Sequence[Any], run: Run, submitted: Sequence[bytes | None]) -> list[Any]:
+    """Return the tasks that were submitted in this run, and those that they submitted in turn."""
+    ids = {ident for ident in submitted if ident}
+    if None in submitted:
+        ids |= {bytes(task.task_id) for task in tasks if _is_within(task, run)}
+    parents = {bytes(task.task_id): bytes(task.task_info.parent_task_id) for task in tasks}
+    found = set(ids)
+    while found:
+        found = {task for task, parent in parents.items() if parent in found} - ids
+        ids |= found
+    return [task for task in tasks if bytes(task.task_id) in ids]
+
+
 def _submitted_ns(task: Any) -> int | None:  # noqa: ANN401
     times = task.state_updates.state_ts_ns
     return min(times.values()) if times else None
 
 
-def _is_ours(task: Any, run: Run) -> bool:  # noqa: ANN401
+def _is_within(task: Any, run: Run) -> bool:  # noqa: ANN401
     if task.task_info.type == _names().TaskType.DRIVER_TASK:
         return False
     submitted = _submitted_ns(task)
@@ -100,7 +137,11 @@ def _names() -> Any:  # noqa: ANN401  (protobuf makes its names at run time)
 
 
 def _is_complete(task: Any) -> bool:  # noqa: ANN401
-    return {"task:execute"} <= {event.event_name for event in task.profile_events.events}
+    """Tell whether a worker has told all steps: the event around them (``task::name``) is last.
+
+    It reports what it has once a second, also in the middle of a task.
+    """
+    return any(event.event_name.startswith(_WHOLE) for event in task.profile_events.events)
 
 
 def _add_task(run: Run, task: Any, workers: dict[bytes, str]) -> None:  # noqa: ANN401
@@ -131,12 +172,12 @@ def _steps(task: Any, end_ns: int) -> list[tuple[str, int, int]]:  # noqa: ANN40
         for event in task.profile_events.events
         if event.event_name in _STAGES
     ]
-    began = [task.state_updates.state_ts_ns.get(_names().TaskStatus.RUNNING, end_ns)]
-    start = max(began + [end for _, _, end in reported])
+    times, status = task.state_updates.state_ts_ns, _names().TaskStatus
+    start = max([times.get(status.RUNNING, end_ns), *(end for _, _, end in reported)])
     if any(stage == "ray.execute" for stage, _, _ in reported) or start >= end_ns:
         return reported
-    failed = task.state_updates.state_ts_ns.get(_names().TaskStatus.FAILED, end_ns)
-    return [*reported, ("ray.execute", start, max(start, min(failed, end_ns)))]
+    ended = min(times.get(each, end_ns) for each in (status.FINISHED, status.FAILED))
+    return [*reported, ("ray.execute", start, max(start, min(ended, end_ns)))]
 
 
 def _add_lanes(run: Run, keys: Iterable[str]) -> None:
