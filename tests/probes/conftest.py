@@ -7,8 +7,10 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -36,7 +38,7 @@ def cluster() -> Iterator[None]:
     folder = tempfile.mkdtemp(prefix="sp")
     with _waited_for_processes():
         _start(folder)
-        _warm_up()
+        _warm_up(folder)
         yield
         ray.shutdown()
     shutil.rmtree(folder, ignore_errors=True)
@@ -86,18 +88,18 @@ def _waited_for_processes() -> Iterator[None]:
             _end(process)
 
 
-def _warm_up() -> None:
+def _warm_up(folder: str) -> None:
     import numpy as np
     import ray
 
     @ray.remote
-    def meet(value: object) -> object:
-        import time
-
-        time.sleep(0.5)  # long enough that both workers take part
+    def meet(me: int, value: object) -> object:
+        Path(folder, f"here{me}").touch()
+        while not Path(folder, f"here{1 - me}").exists():  # until both workers take part
+            time.sleep(0.01)
         return value
 
-    ray.get([meet.remote(np.zeros(100_000)) for _ in range(2)])
+    ray.get([meet.remote(me, np.zeros(100_000)) for me in range(2)])
     ray.get(ray.put(np.zeros(10)))
 
 
@@ -127,6 +129,12 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     except subprocess.TimeoutExpired:  # of a start that failed half-way
         process.kill()
         process.wait()
+
+
+@pytest.fixture(autouse=True)
+def _workers_may_report_late(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ray's workers report once a second, on a busy machine later: a test waits until they do."""
+    monkeypatch.setattr("jupyter_serprof.probes.ray_tasks._PATIENCE_S", 60)
 
 
 @pytest.fixture(autouse=True)
