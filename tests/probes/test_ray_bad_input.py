@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import importlib
+import signal
 import subprocess
 import sys
 import textwrap
 import threading
+import time
+import types
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -62,25 +68,29 @@ def test_an_object_larger_than_the_store_ends_as_it_does_bare() -> None:
 
 
 @pytest.mark.usefixtures("cluster")
-def test_a_get_that_times_out_raises_and_is_a_wait() -> None:
+def test_a_get_that_times_out_raises_and_is_a_wait(tmp_path: Path) -> None:
     """GetTimeoutError passes through; the time until then is waiting."""
     # given
     import ray
 
+    may_end = tmp_path / "may end"
+
     @ray.remote
     def slow() -> None:
-        import time
-
-        time.sleep(1)
+        while not may_end.exists():
+            time.sleep(0.01)
 
     reference = slow.remote()
     # when
     with pytest.raises(ray.exceptions.GetTimeoutError), record("timeout") as recording:
         ray.get(reference, timeout=0.2)
     # then
+    may_end.touch()
     trace = trace_of(recording)
     assert trace.outcome == "error"
-    assert row(trace, "ray.fetch").self_ns >= 190e6
+    (wait,) = spans(trace, "ray.fetch")
+    assert wait.duration_ns >= 190e6
+    assert row(trace, "ray.fetch").self_ns > 0
     ray.get(reference)
 
 
@@ -104,36 +114,63 @@ def test_a_task_that_raises_keeps_its_road() -> None:
     assert has_row(trace, "ray.execute")
 
 
+def _press_when_it_runs(task_id: bytes) -> None:
+    """Press Ctrl-C when Ray knows that a task runs, and this process waits for it."""
+    from ray._private.state import state
+
+    names: Any = importlib.import_module("ray.core.generated.common_pb2")
+    running = names.TaskStatus.Value("RUNNING")
+    while not any(
+        task.task_id == task_id and running in task.state_updates.state_ts_ns
+        for task in state._get_all_task_events()
+    ):
+        time.sleep(0.05)
+    main = threading.main_thread().ident or 0
+    while not {"get_objects", "_timed_wait"} & set(_names_in(sys._current_frames()[main])):
+        time.sleep(0.01)
+    time.sleep(1.5)
+    signal.raise_signal(signal.SIGINT)
+
+
+def _names_in(frame: types.FrameType | None) -> Iterator[str]:
+    while frame is not None:
+        yield frame.f_code.co_name
+        frame = frame.f_back
+
+
 @pytest.mark.parametrize("detail", [False, True], ids=["plain", "detail"])
 @pytest.mark.usefixtures("cluster")
-def test_an_interrupt_while_waiting_keeps_what_was_seen(detail: bool) -> None:
+def test_an_interrupt_while_waiting_keeps_what_was_seen(
+    detail: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Stop in the middle of ray.get: interrupted, spans kept, everything removed."""
     # given
-    import signal
-
     import ray
 
-    @ray.remote
-    def slow() -> None:
-        import time
+    # What is known by then is enough: the task never reports its end.
+    monkeypatch.setattr("jupyter_serprof.probes.ray_tasks._PATIENCE_S", 0)
 
-        time.sleep(20)
+    @ray.remote
+    def never_done() -> None:
+        time.sleep(600)
 
     recording = record("interrupt", detail=detail)
     references = []
 
     def run() -> None:
         with recording:
-            references.append(slow.remote())
-            threading.Timer(1.5, signal.raise_signal, (signal.SIGINT,)).start()
+            references.append(never_done.remote())
+            task_id = references[0].task_id().binary()
+            threading.Thread(target=_press_when_it_runs, args=(task_id,)).start()
             ray.get(references)
 
     # when
     with pytest.raises(KeyboardInterrupt):
         run()
+    trace = trace_of(recording)
+    ray.cancel(references[0], force=True)
     # then
     assert armed_places() == []
-    trace = trace_of(recording)
     assert trace.outcome == "interrupted"
     assert trace.summary is not None
     assert "interrupted after" in trace.summary.headline
@@ -141,7 +178,6 @@ def test_an_interrupt_while_waiting_keeps_what_was_seen(detail: bool) -> None:
     assert max(span.duration_ns for span in waited) > 1e9
     (running,) = spans(trace, "ray.execute")
     assert running.end_ns == trace.wall_ns
-    ray.cancel(references[0], force=True)
 
 
 def _in_a_new_process(code: str) -> str:

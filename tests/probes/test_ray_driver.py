@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -240,29 +242,47 @@ def test_a_reference_that_is_not_ready_is_waited_for() -> None:
     assert not has_row(trace, "ray.map")
 
 
-def test_detail_tells_producer_pull_and_map_apart() -> None:
-    """A task that sleeps 300 ms before 50 MB: the wait is the producer's, not the transfer's."""
+def test_detail_tells_producer_pull_and_map_apart(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A task that sleeps 300 ms in the wait, then 60 ms of pull and 50 ms of map: each its own."""
     # given
     import ray
+    from ray._private.worker import Worker
+
+    waits, get_objects, begin = ray.wait, Worker.get_objects, tmp_path / "begin"
 
     @ray.remote
     def produce() -> object:
-        import time
-
+        while not begin.exists():
+            time.sleep(0.001)
         time.sleep(0.3)
         return np.zeros(50 * MB // 8)
 
-    ray.get(produce.remote())
+    def wait(*args: Any, fetch_local: bool, **kwargs: Any) -> Any:
+        begin.touch()
+        time.sleep(0.06 if fetch_local else 0)
+        return waits(*args, fetch_local=fetch_local, **kwargs)
+
+    def get(*args: Any, **kwargs: Any) -> Any:
+        time.sleep(0.05)
+        return get_objects(*args, **kwargs)
+
+    monkeypatch.setattr(ray, "wait", wait)
+    monkeypatch.setattr(Worker, "get_objects", get)
     # when
     _, trace = recorded(lambda: ray.get(produce.remote()), detail=True)
     # then
-    (wait,) = spans(trace, "ray.wait")
+    (waited,) = spans(trace, "ray.wait")
     (pull,) = spans(trace, "ray.pull")
     (mapped,) = spans(trace, "ray.map")
-    assert wait.duration_ns > 290e6
-    assert pull.duration_ns < 100e6
-    assert mapped.duration_ns < 100e6
-    assert self_ns(trace, "ray.execute") == pytest.approx(300e6, rel=0.05)
+    (execute,) = spans(trace, "ray.execute")
+    assert waited.duration_ns >= 300e6
+    assert pull.duration_ns >= 60e6
+    assert mapped.duration_ns >= 50e6
+    assert execute.end_ns <= waited.end_ns <= pull.start_ns < pull.end_ns <= mapped.start_ns
+    # Of the sleep all lies in the wait; the clock of the day may be slewed meanwhile.
+    assert 299e6 <= self_ns(trace, "ray.execute") <= execute.duration_ns
     assert not has_row(trace, "ray.fetch")
 
 
