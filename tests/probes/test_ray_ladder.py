@@ -20,6 +20,12 @@ def _untested(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ray_selftest, "_ANSWERS", [])
 
 
+@pytest.fixture
+def _any_share(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is seen counts, not how much of the time: a busy machine takes its part of that."""
+    monkeypatch.setattr(ray_selftest, "_SEEN_SHARE", 0.0)
+
+
 def _take_away(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str) -> None:
     """Move a method elsewhere, as another version of Ray might: calls work, the name is gone."""
     moved = vars(owner)[name]
@@ -42,6 +48,7 @@ def _roundtrip() -> Any:
     return ray.get(ray.put(np.arange(100_000)))
 
 
+@pytest.mark.usefixtures("_any_share")
 def test_without_the_pickle_step_the_wrappers_remain(monkeypatch: pytest.MonkeyPatch) -> None:
     """One missing name merges its time into the stage around it; the level drops by one."""
     # given
@@ -60,6 +67,7 @@ def test_without_the_pickle_step_the_wrappers_remain(monkeypatch: pytest.MonkeyP
     assert has_row(trace, "ray.msgpack")
 
 
+@pytest.mark.usefixtures("_any_share")
 def test_without_put_object_the_public_names_remain(monkeypatch: pytest.MonkeyPatch) -> None:
     """When the wrappers lost put, ray.put itself is watched: the whole of it is still timed."""
     # given
@@ -76,6 +84,7 @@ def test_without_put_object_the_public_names_remain(monkeypatch: pytest.MonkeyPa
     assert row(trace, "ray.store").self_ns > 0
 
 
+@pytest.mark.usefixtures("_any_share")
 def test_a_blind_probe_finds_out_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     """Names that exist but are no longer called: a trial put tells, and the document says it."""
     # given
@@ -98,9 +107,9 @@ def test_a_blind_probe_finds_out_by_itself(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_a_busy_machine_is_not_blindness(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One good attempt of five is enough; a poor share alone is said with its size."""
+    """One good attempt of many is enough; it is the last one."""
     # given
-    shares = iter([0.1, 0.3, 0.95])
+    shares = iter([0.1] * 15 + [0.95])
     roles = ray_selftest._EXPECTED_ROLES
     monkeypatch.setattr(ray_selftest, "_put_and_get", lambda: (roles, next(shares)))
     # when
@@ -110,7 +119,7 @@ def test_a_busy_machine_is_not_blindness(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_a_poor_share_is_said_with_its_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    """When five attempts see little, the document says how much goes by."""
+    """When all attempts see little, the document says how much goes by."""
     # given
     roles = ray_selftest._EXPECTED_ROLES
     monkeypatch.setattr(ray_selftest, "_put_and_get", lambda: (roles, 0.4))
