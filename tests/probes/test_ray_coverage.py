@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from jupyter_serprof.model import Summary
-from probes.seen import attempts, self_ns
+from probes.seen import attempts, row, self_ns
 
 pytestmark = [pytest.mark.ray, pytest.mark.usefixtures("cluster")]
 
@@ -94,6 +94,7 @@ def test_each_step_of_a_get_is_in_its_stage(monkeypatch: pytest.MonkeyPatch) -> 
     traces = list(attempts(lambda: ray.get(reference), count=4))
     # then
     for trace in traces:
-        assert self_ns(trace, "ray.fetch") >= delay_s * 1e9
-        assert self_ns(trace, "ray.unpack") >= 2 * delay_s * 1e9
+        # Not what the wait owns: a collection in another thread may have a part of that.
+        assert row(trace, "ray.fetch").busy_ns >= delay_s * 1e9
+        assert row(trace, "ray.unpack").busy_ns >= 2 * delay_s * 1e9
     assert max((trace.summary or Summary("")).total_share or 0 for trace in traces) >= 0.95
