@@ -8,6 +8,9 @@ import ray
 
 from jupyter_serprof.api import Tryout, try_remedies
 
+#: Time for every pair on the slowest machine.
+AMPLE_S = 1e6
+
 
 @pytest.mark.usefixtures("cluster")
 def test_putting_once_is_measured_as_the_user_would_have_it() -> None:
@@ -16,7 +19,7 @@ def test_putting_once_is_measured_as_the_user_would_have_it() -> None:
     value = np.arange(500_000.0)
 
     # when
-    sweep = try_remedies(value, budget_s=3, name="a")
+    sweep = try_remedies(value, budget_s=AMPLE_S, pairs=3, name="a")
 
     # then
     [tried] = [v for v in sweep.variants if v.key == "put-once"]
@@ -37,9 +40,9 @@ def test_what_ray_sends_is_tried_as_ray_sends_it() -> None:
     rows = [{"id": at, "x": at / 7} for at in range(2_000)]
 
     # when
-    array = Tryout(np.arange(2_000_000.0), now="ray", puts=1, budget_s=1).run()
-    twice = Tryout(np.arange(2_000_000.0), now="ray", puts=2, budget_s=1).run()
-    texts = Tryout(rows, now="ray", puts=1, budget_s=1).run()
+    array = Tryout(np.arange(2_000_000.0), now="ray", puts=1, budget_s=AMPLE_S, pairs=2).run()
+    twice = Tryout(np.arange(2_000_000.0), now="ray", puts=2, budget_s=AMPLE_S, pairs=2).run()
+    texts = Tryout(rows, now="ray", puts=1, budget_s=AMPLE_S, pairs=2).run()
 
     # then
     assert [v.key for v in array.variants if v.facts.get("tried")] == []
