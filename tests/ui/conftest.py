@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 FOLDER = Path(__file__).parent
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
-START_S = 60
+START_S = 150
 #: It asks whether to fetch news, in front of the picture.
 NEWS = "@jupyterlab/apputils-extension:announcements"
 

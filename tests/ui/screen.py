@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,8 @@ AXE = Path(__file__).parents[2] / "labextension/node_modules/axe-core/axe.min.js
 #: Notebook 7.6 throws these at load, with our extension disabled too: the first always, the second
 #: where a JupyterLab of the same server has saved which folder it showed.
 KNOWN_ERRORS = ("reading 'schema'", "Command 'filebrowser:open-path' not registered")
-PATIENCE_MS = 30_000
+#: What one step may take on the slowest machine; a step that is done is not waited for.
+PATIENCE_MS = 120_000
 _AXE_RUN = """async (selector) => {
   const { violations } = await globalThis.axe.run(selector, { resultTypes: ["violations"] });
   return violations.map(({ id, nodes }) => `${id}: ${nodes.map((n) => n.html).join(" | ")}`);
@@ -40,6 +42,11 @@ _MOUNT = """async ([source, style, documents, view]) => {
     await widget.render({ el, model: { get: (name) => traits[name], on() {}, off() {} } });
   }
 }"""
+#: Packed columns are read beside the page; what they give is painted in a frame.
+_READ = """() => [...document.querySelectorAll(".jsp-note")]
+  .every((note) => !note.textContent.startsWith("Reading the spans"))"""
+_PAINTED = "() => new Promise((next) => requestAnimationFrame(() => requestAnimationFrame(next)))"
+_IS_LIGHT = "body[data-jp-theme-light='{}']"
 _FRAME = "<!doctype html><html lang=en><title>Pictures</title><main></main>"
 OPENERS = ".jsp-twisty[aria-expanded=false], details:not([open]) > summary"
 _CHOICES = ".jsp-switch [role=radio]"
@@ -123,7 +130,8 @@ class Screen:
                 "(openers) => document.querySelectorAll(openers).forEach((one) => one.click())",
                 f":is({OPENERS})",
             )
-            self.page.evaluate("() => new Promise((next) => setTimeout(next, 30))")
+            self.page.wait_for_function(_READ)
+            self.page.evaluate(_PAINTED)
             yield str(choices.nth(at).evaluate("(choice) => choice.firstChild.textContent"))
 
     def drawn(self, count: int = 1) -> Locator:
@@ -138,6 +146,23 @@ class Screen:
             "([name, args]) => globalThis.jupyterapp.commands.execute(name, args)",
             [name, arguments],
         )
+
+    @contextmanager
+    def dark(self) -> Iterator[None]:
+        """Have JupyterLab's dark theme on the screen; afterwards it is light for all that follow.
+
+        The server keeps the theme: one red test would leave the others in the dark.
+        """
+        self._change_theme("Dark", "false")
+        try:
+            yield
+        finally:
+            self._change_theme("Light", "true")
+
+    def _change_theme(self, name: str, is_light: str) -> None:
+        self.command("apputils:change-theme", theme=f"JupyterLab {name}")
+        self.page.locator(_IS_LIGHT.format(is_light)).wait_for(state="attached")
+        self.page.evaluate(_PAINTED)
 
     def shoot(self, suffix: str = "") -> None:
         """Write a screenshot for people to look at."""

@@ -11,6 +11,7 @@ import pytest
 from jupyter_serprof.model import from_document, load
 from jupyter_serprof.model.document import MIME_TYPE
 from ui.samples import SWEEP, code_cell, full_trace, output, write_notebook
+from ui.screen import PATIENCE_MS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,6 +27,7 @@ ACTIVE = "() => globalThis.jupyterapp.shell.currentWidget.content.activeCellInde
 #: Which level a heading should have depends on the prose of the notebook around the output.
 SURROUNDINGS = ("heading-order",)
 GROUND = "node => getComputedStyle(node).backgroundColor"
+SETTINGS = '{"defaultView": "details", "palette": "light", "embedCapKB": 10}'
 SAVE_SETTINGS = """(raw) => globalThis.jupyterapp.serviceManager.settings.save(
   "jupyter-serprof:plugin", raw)"""
 SAVE_THEME = """(theme) => globalThis.jupyterapp.serviceManager.settings.save(
@@ -58,8 +60,9 @@ def test_the_button_of_a_cell_profiles_it(screen: Screen, jupyter: str, host: st
     """One click: the magic is put on top, the extension is loaded, the picture appears."""
     # given
     page = opened(screen, host, jupyter, "live.ipynb")
-    page.locator(".jp-CodeCell").nth(1).locator(".jp-InputArea-editor").click()
-    button = page.locator(".jp-cell-toolbar [data-command='serprof:profile-cell']").first
+    cell = page.locator(".jp-CodeCell").nth(1)
+    cell.locator(".jp-InputArea-editor").click()
+    button = cell.locator(".jp-cell-toolbar [data-command='serprof:profile-cell']")
 
     # when
     button.click()
@@ -216,15 +219,16 @@ def test_the_commands_are_in_the_palette(screen: Screen, jupyter: str, host: str
     # when
     # It closes, and forgets its list, whenever the notebook takes the focus: open it until it has.
     names = page.evaluate(
-        """async () => {
-          for (let tries = 0; tries < 300; tries += 1) {
+        """async (patience) => {
+          for (const start = Date.now(); Date.now() - start < patience; ) {
             const found = [...document.querySelectorAll("[data-command^='serprof:']")];
             if (found.length > 6) return found.map((one) => one.dataset.command);
             await window.jupyterapp.commands.execute("apputils:activate-command-palette");
             await new Promise(requestAnimationFrame);
           }
           return [];
-        }"""
+        }""",
+        PATIENCE_MS,
     )
 
     # then
@@ -261,16 +265,12 @@ def test_a_theme_change_repaints(screen: Screen, jupyter: str, host: str) -> Non
     light = root.evaluate(GROUND)
 
     # when
-    screen.command("apputils:change-theme", theme="JupyterLab Dark")
-    screen.page.locator("body[data-jp-theme-light='false']").wait_for(state="attached")
-
-    # then
-    dark = root.evaluate(GROUND)
-    screen.shoot("-dark")
-    assert dark != light
-    assert screen.violations(ignored=SURROUNDINGS) == []
-    screen.command("apputils:change-theme", theme="JupyterLab Light")
-    screen.page.locator("body[data-jp-theme-light='true']").wait_for(state="attached")
+    with screen.dark():
+        # then
+        dark = root.evaluate(GROUND)
+        screen.shoot("-dark")
+        assert dark != light
+        assert screen.violations(ignored=SURROUNDINGS) == []
     assert root.evaluate(GROUND) == light
     assert screen.violations(ignored=SURROUNDINGS) == []
 
@@ -288,18 +288,18 @@ def test_the_settings_choose_first_view_palette_and_cap(
     before = look(screen)
 
     # when
-    page.evaluate(SAVE_SETTINGS, '{"defaultView": "details", "palette": "light", "embedCapKB": 10}')
-    page.evaluate(SAVE_THEME, "JupyterLab Dark")
-    screen.open_lab(jupyter, "settings.ipynb")
-    page.locator("body[data-jp-theme-light='false']").wait_for(state="attached")
-
-    # then
     try:
+        page.evaluate(SAVE_SETTINGS, SETTINGS)
+        page.evaluate(SAVE_THEME, "JupyterLab Dark")
+        screen.open_lab(jupyter, "settings.ipynb")
+        page.locator("body[data-jp-theme-light='false']").wait_for(state="attached")
         after = look(screen)
         screen.shoot()
     finally:
         page.evaluate(SAVE_SETTINGS, "{}")
         page.evaluate(SAVE_THEME, "JupyterLab Light")
+
+    # then
     assert before == ("Waterfall", "rgb(255, 255, 255)", [])
     assert after[:2] == ("Details", "rgb(255, 255, 255)")
     assert [text.split(" in the notebook")[0] for text in after[2]] == ["23.9\N{NO-BREAK SPACE}kB"]

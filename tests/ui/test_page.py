@@ -13,6 +13,7 @@ from jupyter_serprof import save
 from jupyter_serprof.model import from_document, load
 from ui.samples import SWEEP, TRACE, full_trace, saved_cell, write_notebook
 from ui.screen import READY
+from ui.test_saved import WIDTH
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -111,5 +112,5 @@ def test_nbconvert_writes_the_picture_for_readers_offline(screen: Screen, tmp_pa
     # then
     pictures = page.locator(".jp-OutputArea img")
     assert pictures.count() == 2
-    assert all(picture.evaluate("one => one.naturalWidth") > 500 for picture in pictures.all())
+    assert all(picture.evaluate(WIDTH) > 500 for picture in pictures.all())
     screen.shoot()

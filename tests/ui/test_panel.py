@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import time
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -16,6 +17,7 @@ from ui.samples import code_cell, write_notebook
 from ui.test_widget import IN_OUTPUT, IN_WIDGET, SAVED, run
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from playwright.sync_api import Locator, Page
@@ -117,27 +119,26 @@ def test_the_panel_can_be_read_and_used_with_the_keyboard(
     # given
     path = jupyter_root / f"panel-{look}.ipynb"
     page = shown(screen, jupyter, path, LOAD, "%serprof")
-    if look == "dark":
-        screen.command("apputils:change-theme", theme="JupyterLab Dark")
-        page.locator("body[data-jp-theme-light='false']").wait_for(state="attached")
-    else:
-        page.set_viewport_size({"width": 640, "height": 900})
-        screen.command("application:toggle-left-area")
-    choose(page, "float64 array", 1)
+    with screen.dark() if look == "dark" else narrow(screen):
+        choose(page, "float64 array", 1)
 
-    # when
-    button(page, "Sweep").focus()
-    page.keyboard.press("Enter")
+        # when
+        button(page, "Sweep").focus()
+        page.keyboard.press("Enter")
 
-    # then
-    try:
+        # then
         page.get_by_text("Done. ").wait_for()
         page.locator(IN_OUTPUT).wait_for()
         screen.shoot()
-        wrong = screen.violations(".jp-OutputArea .widget-vbox", ignored=OF_IPYWIDGETS)
-    finally:
-        screen.command("apputils:change-theme", theme="JupyterLab Light")
-    assert wrong == []
+        assert screen.violations(".jp-OutputArea .widget-vbox", ignored=OF_IPYWIDGETS) == []
+
+
+@contextmanager
+def narrow(screen: Screen) -> Iterator[None]:
+    """Have a window of 640 px without the list of files."""
+    screen.page.set_viewport_size({"width": 640, "height": 900})
+    screen.command("application:toggle-left-area")
+    yield
 
 
 def test_resume_goes_on_and_close_leaves_the_document_alone(

@@ -11,6 +11,7 @@ from ui.screen import READY
 if TYPE_CHECKING:
     from ui.screen import Screen
 
+WIDTH = "async (image) => { await image.decode(); return image.naturalWidth; }"
 TRUSTED = "() => globalThis.jupyterapp.shell.currentWidget.content.widgets[1].model.trusted"
 
 
@@ -47,7 +48,7 @@ def test_without_our_extension_there_is_a_picture_and_no_error(
     # then
     picture = page.locator(".jp-OutputArea img[src^='data:image/png']").first
     picture.wait_for()
-    assert picture.evaluate("image => image.naturalWidth") > 500
+    assert picture.evaluate(WIDTH) > 500
     assert page.locator(".jsp-root").count() == 0
     screen.shoot()
 

@@ -47,7 +47,7 @@ class Slow:
     def __reduce__(self):
         time.sleep(0.25)
         return (Slow, ())
-%serprof --transports pickle --repeat 200 Slow()"""
+%serprof --transports pickle --repeat 1000 Slow()"""
 START = """(cell) => {
   const { commands, shell } = globalThis.jupyterapp;
   shell.currentWidget.content.activeCellIndex = cell;
