@@ -15,7 +15,7 @@ from distributed import Client, LocalCluster
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_PATIENCE_S = 10
+_PATIENCE_S = 60
 _COUNT = itertools.count()
 #: Opened by a test; tasks that wait for it are as long as the test wants.
 GATE = threading.Event()

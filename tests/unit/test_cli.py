@@ -31,7 +31,7 @@ def python(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run the command as a user does."""
     command = [sys.executable, "-m", "jupyter_serprof", *arguments]
     return subprocess.run(
-        command, cwd=folder, capture_output=True, text=True, timeout=120, check=False
+        command, cwd=folder, capture_output=True, text=True, timeout=240, check=False
     )
 
 

@@ -105,7 +105,7 @@ def interrupted_wait(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         return wait
 
     def send() -> None:
-        if waiting.wait(10) and ARRIVED.wait(10):
+        if waiting.wait(60) and ARRIVED.wait(60):
             os.kill(os.getpid(), signal.SIGINT)
 
     monkeypatch.setattr(distributed, "wait", noted(distributed.wait))
@@ -165,7 +165,7 @@ def test_it_waits_for_what_it_persists(client: Client) -> None:
     ended = []
 
     def end() -> None:
-        assert ARRIVED.wait(10)
+        assert ARRIVED.wait(60)
         ended.append("tasks")
         GATE.set()
 
@@ -296,7 +296,7 @@ def test_a_persisted_collection_that_still_runs_is_waited_for(client: Client) ->
     """The note says how much was left."""
     # given
     kept = mapped(gated).persist()
-    assert ARRIVED.wait(10)
+    assert ARRIVED.wait(60)
 
     # when
     trace = stages(kept).run()
@@ -344,7 +344,7 @@ def test_the_default_one_of_two_clients_is_used(client: Client, waited_with: lis
     """The other cluster is not disturbed; futures are waited for with their own client."""
     # given
     kept = client.submit(gated, 1, pure=False)
-    assert ARRIVED.wait(10)
+    assert ARRIVED.wait(60)
     before = set(scheduler_tasks(client))
 
     # when
@@ -412,7 +412,7 @@ def test_an_interrupt_while_submitting_releases_the_futures(
     def interrupted(self: Client, message: dict[str, object]) -> None:
         send(self, message)
         if message["op"] == "update-graph":
-            assert ARRIVED.wait(10)
+            assert ARRIVED.wait(60)
             raise KeyboardInterrupt
 
     monkeypatch.setattr(distributed.Client, "_send_to_scheduler", interrupted)
@@ -490,7 +490,7 @@ def test_a_scheduler_that_goes_away_is_the_users_error_and_a_partial_trace() -> 
         experiment = stages(mapped(gated))
 
         def close() -> None:
-            assert ARRIVED.wait(10)
+            assert ARRIVED.wait(60)
             cluster: Any = client.cluster
             cluster.sync(cluster.scheduler.close)
 

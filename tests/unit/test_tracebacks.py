@@ -96,7 +96,7 @@ print(trace.outcome, [span.name for span in trace.spans if "drawing" in span.nam
         env={**os.environ, **folders},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=240,
         check=True,
     )
 
