@@ -453,22 +453,42 @@ def test_one_failing_transport_leaves_the_others(ray_kernel: Kernel) -> None:
     assert "v['f'] (function)" in ran.texts[0]
 
 
+#: Prints when the main thread waits in ray.get: a first submission may take long before that.
+ANNOUNCE_GET = """
+def names(frame):
+    while frame is not None:
+        yield frame.f_code.co_name
+        frame = frame.f_back
+def look():
+    main = threading.main_thread().ident
+    while "get_objects" not in names(sys._current_frames()[main]): time.sleep(0.01)
+    time.sleep(0.5)
+    print("waiting")
+def announce(): threading.Thread(target=look).start()"""
+
+
 @pytest.mark.ray
 @pytest.mark.parametrize(
     "cell",
     [
-        f"%%serprof\n{ANNOUNCE}\nray.get(sleeper.remote())",
-        f"%serprof ({ANNOUNCE}, ray.get(sleeper.remote()))",
+        "%%serprof\nannounce()\nray.get(sleeper.remote())",
+        "%serprof (announce(), ray.get(sleeper.remote()))",
     ],
     ids=["cell", "line"],
 )
-def test_an_interrupt_in_ray_get_passes_through_and_is_shown(ray_kernel: Kernel, cell: str) -> None:
+def test_an_interrupt_in_ray_get_passes_through_and_is_shown(
+    ray_kernel: Kernel, cell: str, tmp_path: Path
+) -> None:
     """The wait ends, the error is KeyboardInterrupt, the picture says interrupted."""
     # given
-    ray_kernel.run("@ray.remote(max_retries=0)\ndef sleeper(): time.sleep(5)")
+    ray_kernel.run(
+        f"import os, sys{ANNOUNCE_GET}\n@ray.remote(max_retries=0)\ndef sleeper():\n"
+        f"    while not os.path.exists({str(tmp_path / 'end')!r}): time.sleep(0.05)"
+    )
 
     # when
     ran = ray_kernel.run(cell, interrupt_at="waiting")
+    (tmp_path / "end").touch()
 
     # then
     assert ran.status == "error"
