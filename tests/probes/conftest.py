@@ -17,6 +17,7 @@ import pytest
 
 from jupyter_serprof.capture.patching import armed_places
 from jupyter_serprof.capture.point import Point
+from jupyter_serprof.probes import dask_cluster
 from jupyter_serprof.probes.cloudpickle import pickle_points
 from jupyter_serprof.probes.interpreter import InterpreterProbe
 from jupyter_serprof.probes.ray_driver import driver_points
@@ -103,12 +104,26 @@ def _warm_up(folder: str) -> None:
     ray.get(ray.put(np.zeros(10)))
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _patience() -> Iterator[None]:
+    """Let clusters answer as late as a machine with far more work than cores lets them."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(dask_cluster, "_START_S", 60.0)
+        patched.setattr(dask_cluster, "_STOP_S", 60.0)
+        yield
+
+
 @pytest.fixture(scope="session")
 def dask_client() -> Iterator[Client]:
-    """Give a client of a cluster of two worker processes of one thread each, on loopback."""
+    """Give a client of a cluster of two worker processes of one thread each, on loopback.
+
+    Tasks run where they were sent: one that is stolen by an idle worker would be sent twice.
+    """
+    import dask
     from distributed import Client, LocalCluster
 
     with (
+        dask.config.set({"distributed.scheduler.work-stealing": False}),
         LocalCluster(  # type: ignore[no-untyped-call]  # distributed is typed in part
             n_workers=2,
             threads_per_worker=1,

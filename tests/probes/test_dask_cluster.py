@@ -154,19 +154,25 @@ def test_a_worker_that_is_killed_spoils_nothing(tmp_path: Any) -> None:
     assert probe(trace, "dask").level == "scheduler and workers"
 
 
-def test_a_scheduler_that_goes_away_leaves_what_the_client_saw(tmp_path: Any) -> None:
+def test_a_scheduler_that_goes_away_leaves_what_the_client_saw(
+    tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The user's error propagates, the recording ends in bounded time and says what is lost."""
     # given
     from distributed import Client
 
+    from jupyter_serprof.probes import dask_cluster
+
+    monkeypatch.setattr(dask_cluster, "_STOP_S", 10.0)
     recording = record("gone")
     with outside_cluster(tmp_path, workers_count=1) as cluster:
-        client = Client(cluster.address, timeout="5s")
+        client = Client(cluster.address)
         client.wait_for_workers(1)
         # when
         with pytest.raises(Exception) as caught, recording:  # noqa: PT011  (any error of distributed)
             future = client.submit(time.sleep, 30)
-            time.sleep(0.2)
+            while not any(client.processing().values()):  # it has come to a worker
+                pass
             cluster.scheduler.send_signal(signal.SIGKILL)
             cluster.scheduler.wait()
             client.close(timeout=1)
