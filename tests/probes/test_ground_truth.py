@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from jupyter_serprof.model import Trace
-from probes.seen import recorded, self_ns, spans
+from probes.seen import attempts, recorded, self_ns, spans
 
 _DELAY_S = 0.2
 _SLEPT_NS: list[int] = []
@@ -41,9 +41,17 @@ class SlowState:
         _sleep()
 
 
-def _assert_found(trace: Trace, stage: str, injected_ns: int) -> None:
-    assert injected_ns >= _DELAY_S * 1e9
-    assert self_ns(trace, stage) == pytest.approx(injected_ns, rel=0.05)
+def _is_found(function: Callable[[], object], stage: str) -> bool:
+    """Tell whether one of a few recordings finds the sleep in a stage; a stage has all of it.
+
+    A busy machine takes the interpreter away beside the sleep, too.
+    """
+    for trace in attempts(function):
+        found_ns, injected_ns = self_ns(trace, stage), _SLEPT_NS[-1]
+        assert found_ns >= injected_ns >= _DELAY_S * 1e9
+        if found_ns == pytest.approx(injected_ns, rel=0.05):
+            return True
+    return False
 
 
 @pytest.mark.parametrize("library", ["pickle", "cloudpickle"])
@@ -52,10 +60,8 @@ def test_a_slow_reducer_is_found_in_pickle(library: str) -> None:
     # given
     module = importlib.import_module(library)
     value = SlowReduce()
-    # when
-    _, trace = recorded(lambda: module.dumps(value))
     # then
-    _assert_found(trace, "pickle.dumps", _SLEPT_NS[-1])
+    assert _is_found(lambda: module.dumps(value), "pickle.dumps")
 
 
 @pytest.mark.parametrize("library", ["pickle", "cloudpickle"])
@@ -64,10 +70,8 @@ def test_a_slow_setstate_is_found_in_unpickle(library: str) -> None:
     # given
     module = importlib.import_module(library)
     data = module.dumps(SlowState())
-    # when
-    _, trace = recorded(lambda: module.loads(data))
     # then
-    _assert_found(trace, "pickle.loads", _SLEPT_NS[-1])
+    assert _is_found(lambda: module.loads(data), "pickle.loads")
 
 
 @pytest.mark.ray
@@ -78,10 +82,8 @@ def test_a_slow_reducer_is_found_in_the_pickle_inside_put() -> None:
     import ray
 
     value = SlowReduce()
-    # when
-    _, trace = recorded(lambda: ray.put(value))
     # then
-    _assert_found(trace, "ray.pickle", _SLEPT_NS[-1])
+    assert _is_found(lambda: ray.put(value), "ray.pickle")
 
 
 @pytest.mark.ray
@@ -92,10 +94,8 @@ def test_a_slow_setstate_is_found_in_the_unpickle_inside_get() -> None:
     import ray
 
     reference = ray.put(SlowState())
-    # when
-    _, trace = recorded(lambda: ray.get(reference))
     # then
-    _assert_found(trace, "ray.unpickle", _SLEPT_NS[-1])
+    assert _is_found(lambda: ray.get(reference), "ray.unpickle")
 
 
 @pytest.mark.ray
@@ -114,11 +114,16 @@ def test_a_slow_task_is_found_in_execute_on_a_worker() -> None:
         return time.perf_counter_ns() - start_ns
 
     ray.get(sleepy.remote())
-    # when
-    slept_ns, trace = recorded(lambda: ray.get(sleepy.remote()))
-    # then
-    assert self_ns(trace, "ray.execute") == pytest.approx(slept_ns, rel=0.05)
-    assert {span.lane.partition(" ")[0] for span in spans(trace, "ray.execute")} == {"worker"}
+    for _ in range(8):  # a driver that is late for its wait owns less of it
+        # when
+        slept_ns, trace = recorded(lambda: ray.get(sleepy.remote()))
+        # then
+        assert {span.lane.partition(" ")[0] for span in spans(trace, "ray.execute")} == {"worker"}
+        assert sum(span.duration_ns for span in spans(trace, "ray.execute")) >= 0.99 * slept_ns
+        if self_ns(trace, "ray.execute") == pytest.approx(slept_ns, rel=0.05):
+            break
+    else:
+        pytest.fail("none of the recordings gives the wait to Execute")
 
 
 @pytest.mark.ray
@@ -145,9 +150,17 @@ def test_slow_steps_of_a_task_are_told_apart() -> None:
 
     argument = slow("__setstate__")
     ray.get(give_back.remote(1, slow))
-    # when
-    _, trace = recorded(lambda: ray.get(give_back.remote(argument, slow)))
+
+    def is_told_apart(trace: Trace) -> bool:
+        slow = ("ray.arguments", "ray.outputs")
+        for stage in slow:
+            assert sum(span.duration_ns for span in spans(trace, stage)) >= 0.99 * 200e6
+        slow_ns = [self_ns(trace, stage) for stage in slow]
+        is_theirs = slow_ns == pytest.approx([200e6] * 2, rel=0.1)
+        return is_theirs and self_ns(trace, "ray.execute") < 20e6
+
     # then
-    assert self_ns(trace, "ray.arguments") == pytest.approx(200e6, rel=0.1)
-    assert self_ns(trace, "ray.outputs") == pytest.approx(200e6, rel=0.1)
-    assert self_ns(trace, "ray.execute") < 20e6
+    assert any(
+        is_told_apart(trace)
+        for trace in attempts(lambda: ray.get(give_back.remote(argument, slow)))
+    )
