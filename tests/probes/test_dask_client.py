@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import gc
 import operator
 import time
 from typing import TYPE_CHECKING, Any
@@ -111,12 +112,13 @@ def test_a_slow_task_is_execution() -> None:
 
     task = dask.delayed(sleepy)()
 
-    # when
-    traces = list(attempts(task.compute, count=4))
+    def is_found(trace: Trace) -> bool:
+        # Workers measure with the time of day, which somebody may be setting right.
+        assert column(trace, "dask.tasks", "compute_max")["sleepy"] >= 0.999 * DELAY_NS
+        return abs(self_ns(trace, "dask.execute") - DELAY_NS) <= SLACK_NS
+
     # then
-    found = [self_ns(trace, "dask.execute") for trace in traces]
-    assert min(abs(owned_ns - DELAY_NS) for owned_ns in found) <= SLACK_NS
-    assert column(traces[0], "dask.tasks", "compute_max")["sleepy"] >= DELAY_NS
+    assert any(map(is_found, attempts(task.compute)))
 
 
 def slow_object(pickle_s: float, unpickle_s: float) -> object:
@@ -154,16 +156,18 @@ def test_an_object_that_is_slow_to_pickle_is_graph_serialization() -> None:
 
     slow = slow_object(DELAY_S, 0)
     task = dask.delayed(bool)(slow)
-    # when
-    excess_ns = []
-    for _ in range(3):
+
+    def excess_ns() -> float:
         vars(sys)[COUNT] = 0
         _, trace = recorded(task.compute)
         times = vars(sys).pop(COUNT)
         assert times >= 1
-        excess_ns.append(row(trace, "dask.serialize").busy_ns / times - DELAY_NS)
+        found: float = row(trace, "dask.serialize").busy_ns / times - DELAY_NS
+        assert found >= 0
+        return found
+
     # then
-    assert 0 <= min(excess_ns) <= SLACK_NS
+    assert any(excess_ns() <= SLACK_NS for _ in range(8))
 
 
 def test_an_object_that_is_slow_to_unpickle_is_scheduling() -> None:
@@ -172,11 +176,12 @@ def test_an_object_that_is_slow_to_unpickle_is_scheduling() -> None:
     import dask
 
     task = dask.delayed(bool)(slow_object(0, DELAY_S))
-    # when
-    found = [self_ns(trace, "dask.schedule.unpickle") for trace in attempts(task.compute, count=4)]
     # then
     # Workers have their say meanwhile: an instant of theirs is not the scheduler's.
-    assert min(abs(owned_ns - DELAY_NS) for owned_ns in found) <= SLACK_NS
+    assert any(
+        abs(self_ns(trace, "dask.schedule.unpickle") - DELAY_NS) <= SLACK_NS
+        for trace in attempts(task.compute)
+    )
 
 
 def test_a_graph_with_an_array_says_what_leaves_the_scheduler() -> None:
@@ -505,12 +510,16 @@ def test_optimization_on_the_scheduler_is_not_called_scheduling() -> None:
         __slots__ = ()
         __dask_optimize__ = staticmethod(slow)
 
-    # when
-    _, trace = recorded(Slow(task.key, task.dask).compute)
+    def is_optimization(trace: Trace) -> bool:
+        assert row(trace, "dask.schedule").count == 1
+        assert row(trace, "dask.optimize").busy_ns >= DELAY_NS
+        return (
+            row(trace, "dask.optimize").self_ns >= 0.9 * DELAY_NS
+            and row(trace, "dask.schedule").self_ns < 0.5 * DELAY_NS
+        )
+
     # then
-    assert row(trace, "dask.optimize").self_ns >= 0.9 * DELAY_NS
-    assert row(trace, "dask.schedule").self_ns < 0.5 * DELAY_NS
-    assert row(trace, "dask.schedule").count == 1
+    assert any(map(is_optimization, attempts(Slow(task.key, task.dask).compute)))
 
 
 def test_a_schedule_knows_its_graph() -> None:
@@ -529,8 +538,6 @@ def test_a_schedule_knows_its_graph() -> None:
 def test_collections_on_the_schedulers_thread_are_the_schedulers() -> None:
     """A LocalCluster's scheduler lives in this process: its garbage collections are its own."""
     # given
-    import gc
-
     import dask
 
     class Collecting:
@@ -551,9 +558,6 @@ def test_a_collection_of_a_scheduler_that_did_nothing_else_has_its_lane(
     dask_client: Client,
 ) -> None:
     """A heartbeat is enough to set it off, and no graph came."""
-    # given
-    import gc
-
     # when
     _, trace = recorded(lambda: dask_client.run_on_scheduler(gc.collect))
 
@@ -586,8 +590,12 @@ def test_who_holds_the_bytes_is_told_for_large_graphs() -> None:
     assert first["crossing_bytes"] == pytest.approx(40_000_000, rel=0.01)
 
 
-def test_an_idle_cluster_is_no_part_of_other_work() -> None:
+def test_an_idle_cluster_is_no_part_of_other_work(dask_client: Client) -> None:
     """A client that is connected has heartbeats; a recording without Dask shows none of them."""
+    # given
+    gc.collect()  # futures that other tests left in cycles are released now, and not meanwhile
+    dask_client.nthreads()  # the client's event loop has done so
+
     # when
     _, trace = recorded(lambda: time.sleep(0.6))
     # then
