@@ -32,6 +32,8 @@ from jupyter_serprof.model import Sweep, Trace, UsageError, stage
 #: Of the recording of a run so many spans are kept, the longest; rows and tables are exact.
 _MOST_SPANS = 5_000
 _MOST_NAMED = 4
+#: Levels of the probe of Dask's client that know of tasks.
+_SEES_TASKS = {"scheduler and workers", "scheduler", "events and task stream"}
 
 
 @dataclass(eq=False, slots=True)
@@ -218,9 +220,12 @@ class GraphRepeats:
 
 
 def _found_results(trace: Trace) -> bool:
-    """Tell whether a scheduler was seen, and no task was."""
-    is_seen = any(lane.kind == "scheduler" for lane in trace.lanes)
-    return is_seen and not task_count(trace)
+    """Tell whether tasks would have been seen, and none was.
+
+    A client that knows the results does not wait: its scheduler may not have met the graph yet.
+    """
+    level = next((report.level for report in trace.quality.probes if report.name == "dask"), "")
+    return level in _SEES_TASKS and not task_count(trace)
 
 
 _NOTHING_LEFT = (

@@ -141,6 +141,38 @@ def test_a_run_that_finds_results_is_no_measurement(user: InteractiveShell, clie
     assert forgotten(client)
 
 
+def test_a_run_that_finds_results_is_told_before_the_scheduler_has_its_graph(
+    user: InteractiveShell, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The client knows the results, so that such a run can be over before its graph is there."""
+    # given
+    send: Any = vars(type(client))["_send_to_scheduler_safe"]
+    graphs: list[object] = []
+    held: list[object] = []
+
+    def hold(message: dict[str, object]) -> None:
+        graphs.extend([message] if message["op"] == "update-graph" else [])
+        if len(graphs) < 2:
+            send(client, message)
+        else:
+            held.append(message)
+
+    Ran(user, "kept = []\ndef keep(y): kept.append(y.persist()); return kept[-1]")
+
+    # when
+    with monkeypatch.context() as patched:
+        patched.setattr(client, "_send_to_scheduler_safe", hold)
+        ran = Ran(user, "%graphstages --repeat 2 keep(x)")
+
+    # then
+    assert "run 2 of keep(x) found its results on the cluster" in ran.err
+    assert len(ran.sweep.points) == 1
+    for message in held:
+        client.loop.add_callback(send, client, message)
+    user.user_ns["kept"].clear()
+    assert forgotten(client)
+
+
 def test_an_error_in_a_later_run_keeps_those_before(user: InteractiveShell, client: Client) -> None:
     """The error is the user's own, and the document says what is missing."""
     # given
