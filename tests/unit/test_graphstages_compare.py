@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 from dasks import forgotten, mapped, scheduler_tasks, small_array, started
@@ -146,7 +146,7 @@ def test_a_run_that_finds_results_is_told_before_the_scheduler_has_its_graph(
 ) -> None:
     """The client knows the results, so that such a run can be over before its graph is there."""
     # given
-    send: Any = vars(type(client))["_send_to_scheduler_safe"]
+    loop, send = cast("Any", client.loop), vars(type(client))["_send_to_scheduler_safe"]
     graphs: list[object] = []
     held: list[object] = []
 
@@ -168,7 +168,7 @@ def test_a_run_that_finds_results_is_told_before_the_scheduler_has_its_graph(
     assert "run 2 of keep(x) found its results on the cluster" in ran.err
     assert len(ran.sweep.points) == 1
     for message in held:
-        client.loop.add_callback(send, client, message)
+        loop.add_callback(send, client, message)
     user.user_ns["kept"].clear()
     assert forgotten(client)
 
