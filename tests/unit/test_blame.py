@@ -6,6 +6,7 @@ import gc
 import socket
 import sys
 import threading
+import time
 import types
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -17,7 +18,7 @@ from anatomy_samples import Estimator, Model, frame, function, give_clock
 from jupyter_serprof.analysis.anatomy import blame_sentence
 from jupyter_serprof.analysis.anatomy_culprit import culprit
 from jupyter_serprof.api import blame
-from jupyter_serprof.experiments import blame_recording
+from jupyter_serprof.experiments import blame_recording, split_passes
 from jupyter_serprof.experiments.blame import Blame, unwrapped
 from jupyter_serprof.experiments.blame_recording import BlameRun
 from jupyter_serprof.model import UsageError
@@ -608,9 +609,11 @@ def test_pickle_and_unpickle_of_one_value_are_split_into_their_parts(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The waterfall beside an anatomy has the parts as children, and still adds up."""
-    # given
-    monkeypatch.setattr(blame_recording, "_SPLIT_S", 600.0)  # enough on any machine
-    value = {"numbers": list(range(2_000)), "text": "x" * 200_000}
+    # given: enough time on any machine, passes by their work, and much to remember
+    monkeypatch.setattr(blame_recording, "_SPLIT_S", 600.0)
+    clock = types.SimpleNamespace(perf_counter_ns=time.thread_time_ns, monotonic=time.monotonic)
+    monkeypatch.setattr(split_passes, "time", clock)
+    value = {"numbers": [[at] for at in range(2_000)], "text": "x" * 200_000}
 
     # when
     trace = BlameRun(value, "value").run()

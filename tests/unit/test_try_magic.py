@@ -10,7 +10,7 @@ import pytest
 from shells import Ran
 
 from jupyter_serprof.experiments import remedies as remedies_of_values
-from jupyter_serprof.experiments import remedies_ways
+from jupyter_serprof.experiments import remedies_ways, split_passes
 from jupyter_serprof.magics.tryout import link_rate
 from jupyter_serprof.model import Finding, UsageError
 from jupyter_serprof.views.remarks import finding_remarks
@@ -29,9 +29,10 @@ def no_ray(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(autouse=True)
 def _own_work(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Measure the work of this thread: a machine that is busy with others makes no remedy slow."""
-    clock = SimpleNamespace(perf_counter_ns=time.thread_time_ns)
-    monkeypatch.setattr(remedies_ways, "time", clock)
+    """Measure the work of this thread: a machine that is busy with others makes nothing slow."""
+    clock = SimpleNamespace(perf_counter_ns=time.thread_time_ns, monotonic=time.monotonic)
+    for module in (remedies_ways, split_passes):
+        monkeypatch.setattr(module, "time", clock)
 
 
 def test_a_value_is_tried(shell: InteractiveShell) -> None:
