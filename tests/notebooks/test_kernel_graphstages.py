@@ -18,7 +18,7 @@ pytestmark = pytest.mark.notebook
 
 _START = """
 %load_ext jupyter_serprof
-import asyncio, functools, logging, os, signal, threading, time
+import asyncio, functools, logging, os, signal, sys, threading, time, traceback
 import dask, dask.array as da, distributed, numpy as np
 from distributed import Client, LocalCluster
 logging.getLogger("distributed").setLevel(logging.CRITICAL)
@@ -53,9 +53,22 @@ def new_gate():
 def open_gate():
     distributed.Event(f"gate {turn}").set()
 
+def is_waiting():
+    frame = sys._current_frames()[threading.main_thread().ident]
+    calls = [(f.f_globals["__name__"], f.f_code.co_name) for f, _ in traceback.walk_stack(frame)]
+    return ("distributed.utils", "sync") in calls
+
 def when_arrived(call):
-    arrived = distributed.Event(f"arrived {turn}")
-    threading.Thread(target=lambda: (arrived.wait(60), call())).start()
+    arrived, end = distributed.Event(f"arrived {turn}"), time.monotonic() + 60
+
+    def wait_and_call():
+        arrived.wait(60)
+        # Until it waits, the client holds futures that Dask does not give back after an interrupt.
+        while not is_waiting() and time.monotonic() < end:
+            time.sleep(0.01)
+        call()
+
+    threading.Thread(target=wait_and_call).start()
 
 def forgotten():
     open_gate()
