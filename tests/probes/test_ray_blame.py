@@ -98,10 +98,10 @@ def test_the_captured_variable_of_an_actor_class_is_opened() -> None:
     with sp.record(blame=True) as recording:
         reader = Reader.remote()  # type: ignore[attr-defined]  # ray.remote gives it
         result = ray.get(reader.read.remote(["word"] * 5_000))
-    ray.kill(reader)
+    first = recording.trace.anatomies[0]
+    ray.kill(reader)  # not before it has reported
 
     # then
     assert result == 5_000.0
-    first = recording.trace.anatomies[0]
     assert first.parts[0].kind == "class Reader"
     assert any(part.path.endswith(".read<closure table>") for part in first.parts)
