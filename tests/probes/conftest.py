@@ -85,8 +85,9 @@ def _waited_for_processes() -> Iterator[None]:
         yield
     finally:
         place.ConsolePopen = original
+        patient_until = time.monotonic() + 30
         for process in started:
-            _end(process)
+            _end(process, patient_until)
 
 
 def _warm_up(folder: str) -> None:
@@ -138,9 +139,9 @@ def dask_client() -> Iterator[Client]:
         yield client
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
+def _end(process: subprocess.Popen[bytes], patient_until: float) -> None:
     try:
-        process.wait(timeout=30)
+        process.wait(timeout=max(0.0, patient_until - time.monotonic()))
     except subprocess.TimeoutExpired:  # of a start that failed half-way
         process.kill()
         process.wait()
