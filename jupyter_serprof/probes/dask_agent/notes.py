@@ -297,7 +297,6 @@ class Agent:
         return {
             "clock": clock(),
             "bridge": self.bridge,
-            "bridge_end": _bridge(),
             "pid": os.getpid(),
             "loop_thread": self.loop_thread,
             "lanes": [list(place) for place in self.lanes],
