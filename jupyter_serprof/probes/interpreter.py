@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import gc
 import sys
-import time
-from _thread import interrupt_main, start_new_thread
+from _thread import interrupt_main
+from collections import defaultdict
 from collections.abc import Sequence
+from functools import partial
+from operator import itemgetter
 from threading import get_ident
 from typing import Any
 
@@ -22,8 +24,6 @@ from jupyter_serprof.probes import Probe
 _GC = Point("gc:collect", "gc", "gc")
 #: What is over sooner did not wait: the result was there. Dask asks once for each task.
 _LEAST_WAIT_NS = 20_000
-#: Others listen to the collector, too: Ctrl-C is pressed again once all of them are through.
-_AGAIN_S = 0.01
 _WAITS = (
     ("threading:Thread.join", 0),
     ("concurrent.futures._base:Future.result", _LEAST_WAIT_NS),
@@ -48,9 +48,65 @@ def _arm_late_probes(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  #
     return args[0] if args else None
 
 
-def _interrupt_again() -> None:
-    time.sleep(_AGAIN_S)
-    interrupt_main()
+class _Press(defaultdict[str, None]):
+    """Presses Ctrl-C when ``stop`` is read for the first time, in nothing but C code.
+
+    Python code would be interrupted right there.
+    """
+
+    stop = property(itemgetter("once"))
+
+
+class _Presses:
+    """Presses Ctrl-C again where a callback of the collector has swallowed it.
+
+    Python prints and drops what is raised in such a callback. A Ctrl-C that arrives while the
+    collector works is raised where Python code runs next: in a callback of ours, before its first
+    line, where nothing of ours can catch it; so this stands before ``sys.unraisablehook`` while
+    somebody listens to the collector.
+    """
+
+    def __init__(self) -> None:
+        self._callbacks: list[object] = []
+        self._pressed: list[Any] = []
+        self._before: Any = sys.__unraisablehook__
+
+    def add(self, callback: object) -> None:
+        """Watch a callback of the collector."""
+        self._callbacks.append(callback)
+        if sys.unraisablehook is not self:
+            self._before, sys.unraisablehook = sys.unraisablehook, self
+
+    def remove(self, callback: object) -> None:
+        """Watch it no longer; put everything back behind the last one."""
+        self._callbacks = [known for known in self._callbacks if known is not callback]
+        if self._callbacks:
+            return
+        gc.callbacks[:] = [
+            known for known in gc.callbacks if all(known is not press for press in self._pressed)
+        ]
+        self._pressed.clear()
+        if sys.unraisablehook is self:
+            sys.unraisablehook = self._before
+
+    def press_behind_all(self) -> None:
+        """Press it when all callbacks of this collection are through: the list is read as it grows.
+
+        The collector calls ``getattr(press, "stop", info)``.
+        """
+        self._pressed.append(partial(getattr, _Press(interrupt_main)))
+        gc.callbacks.append(self._pressed[-1])
+
+    def __call__(self, unraised: Any, /) -> None:  # noqa: ANN401  (sys.UnraisableHookArgs)
+        """Take what nobody could catch; all that is not ours goes where it went before."""
+        is_ours = any(unraised.object is callback for callback in self._callbacks)
+        if is_ours and issubclass(unraised.exc_type, KeyboardInterrupt):
+            self.press_behind_all()
+        else:
+            self._before(unraised)
+
+
+_PRESSES = _Presses()
 
 
 class InterpreterProbe(Probe):
@@ -63,6 +119,8 @@ class InterpreterProbe(Probe):
     name = "interpreter"
     library = "importlib"
     requires = "python"
+    #: What the collector calls, the very object; None while nobody records.
+    _callback: object = None
 
     def points(self) -> list[Point]:
         """Return the import seam and the waits."""
@@ -88,13 +146,18 @@ class InterpreterProbe(Probe):
         self._recorder = recorder
         self._gc_start_ns: int | None = None
         self._is_interrupted = False
-        if self._collected not in gc.callbacks:
-            gc.callbacks.append(self._collected)
+        if self._callback is None:
+            self._callback = self._collected
+            _PRESSES.add(self._callback)
+            gc.callbacks.append(self._callback)
 
     def remove(self) -> None:
         """Stop listening."""
-        if self._collected in gc.callbacks:
-            gc.callbacks.remove(self._collected)
+        if self._callback is not None:
+            if self._callback in gc.callbacks:
+                gc.callbacks.remove(self._callback)
+            _PRESSES.remove(self._callback)
+            self._callback = None
         super().remove()
 
     def _collected(self, phase: str, info: dict[str, int]) -> None:
@@ -105,15 +168,15 @@ class InterpreterProbe(Probe):
             self._is_interrupted = True
         if self._is_interrupted and phase == "stop":
             self._is_interrupted = False
-            # A Thread would take locks, in the middle of whatever goes on.
-            start_new_thread(_interrupt_again, ())
+            _PRESSES.press_behind_all()
 
     def _note_collection(self, phase: str, info: dict[str, int]) -> None:
         if phase == "start":
             self._gc_start_ns = self._recorder.now()
         elif self._gc_start_ns is not None:
-            end, generation = self._recorder.now(), info.get("generation")
-            self._recorder.add((_GC, get_ident(), self._gc_start_ns, end, None, generation, None))
+            start, end, generation = self._gc_start_ns, self._recorder.now(), info.get("generation")
+            self._gc_start_ns = None
+            self._recorder.add((_GC, get_ident(), start, end, None, generation, None))
 
     def refine(self, run: Run) -> None:
         """Keep the outermost of nested imports; name the module."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import concurrent.futures
 import gc
 import importlib
+import subprocess
 import sys
 import threading
 import time
@@ -198,6 +199,36 @@ def test_after_the_recording_the_collector_calls_nobody() -> None:
     recorded(gc.collect)
 
     assert gc.callbacks == before
+
+
+#: Ctrl-C comes from outside while the collector looks at a million objects again and again.
+_COLLECTING = """
+import gc, subprocess, sys, jupyter_serprof as sp
+press = "import os, signal, sys; sys.stdin.read(1); os.kill(os.getppid(), signal.SIGINT)"
+heap = [[at] for at in range(1_000_000)]
+presser = subprocess.Popen([sys.executable, "-c", press], stdin=subprocess.PIPE)
+with sp.record("x") as recording:
+    presser.stdin.write(b"!")
+    presser.stdin.flush()
+    for _ in range(100):
+        gc.collect()
+"""
+
+
+def test_an_interrupt_that_arrives_while_the_collector_works_is_not_lost() -> None:
+    """It is raised where the next line of Python begins, and that is in a callback of ours."""
+    # when
+    done = subprocess.run(
+        [sys.executable, "-c", _COLLECTING],
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+
+    # then
+    assert done.stderr.splitlines()[-1:] == ["KeyboardInterrupt"], done.stderr
+    assert "Exception ignored" not in done.stderr
 
 
 @pytest.mark.parametrize("phase", ["start", "stop"])

@@ -221,13 +221,14 @@ def start(
             _MISSING.clear()
             _patch_wire(_MISSING)
             _patch_modules(_MISSING)
-            gc.callbacks.append(_collected)
         agent = AGENTS.get(token)
         if agent is None:
             agent = AGENTS[token] = Agent(clients, has_own_process=os.getpid() != pid)
         agent.users += 1
-        if agent.has_own_process:
+        if agent.has_own_process:  # the client's process sees its own
             _patch_imports(_MISSING)
+            if _collected not in gc.callbacks:
+                gc.callbacks.append(_collected)
         if _is_scheduler(dask_scheduler):
             agent.loop_thread, agent.is_scheduler = threading.get_ident(), True
             _patch_scheduler(dask_scheduler, _MISSING)
