@@ -10,7 +10,7 @@ import gc
 import sys
 from _thread import interrupt_main
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from operator import itemgetter
 from threading import get_ident
@@ -69,13 +69,14 @@ class _Presses:
     def __init__(self) -> None:
         self._callbacks: list[object] = []
         self._pressed: list[Any] = []
-        self._before: Any = sys.__unraisablehook__
+        self._hook: object = None
 
     def add(self, callback: object) -> None:
         """Watch a callback of the collector."""
+        if not self._callbacks:
+            # Another one each time: the last one may still stand behind a hook of the user.
+            self._hook = sys.unraisablehook = partial(self._hear, sys.unraisablehook)
         self._callbacks.append(callback)
-        if sys.unraisablehook is not self:
-            self._before, sys.unraisablehook = sys.unraisablehook, self
 
     def remove(self, callback: object) -> None:
         """Watch it no longer; put everything back behind the last one."""
@@ -86,8 +87,8 @@ class _Presses:
             known for known in gc.callbacks if all(known is not press for press in self._pressed)
         ]
         self._pressed.clear()
-        if sys.unraisablehook is self:
-            sys.unraisablehook = self._before
+        if isinstance(self._hook, partial) and sys.unraisablehook is self._hook:
+            sys.unraisablehook = self._hook.args[0]
 
     def press_behind_all(self) -> None:
         """Press it when all callbacks of this collection are through: the list is read as it grows.
@@ -97,13 +98,13 @@ class _Presses:
         self._pressed.append(partial(getattr, _Press(interrupt_main)))
         gc.callbacks.append(self._pressed[-1])
 
-    def __call__(self, unraised: Any, /) -> None:  # noqa: ANN401  (sys.UnraisableHookArgs)
+    def _hear(self, before: Callable[[Any], object], unraised: Any, /) -> None:  # noqa: ANN401
         """Take what nobody could catch; all that is not ours goes where it went before."""
         is_ours = any(unraised.object is callback for callback in self._callbacks)
         if is_ours and issubclass(unraised.exc_type, KeyboardInterrupt):
             self.press_behind_all()
         else:
-            self._before(unraised)
+            before(unraised)
 
 
 _PRESSES = _Presses()

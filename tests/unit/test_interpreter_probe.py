@@ -201,6 +201,36 @@ def test_after_the_recording_the_collector_calls_nobody() -> None:
     assert gc.callbacks == before
 
 
+def test_errors_that_nobody_can_catch_reach_the_hook_of_the_user_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Also one that was put in place during a recording, and passes on what it hears."""
+
+    # given
+    class Broken:
+        def __del__(self) -> None:
+            raise LookupError
+
+    heard: list[str] = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda _: heard.append("first"))
+
+    def put_in_front() -> None:
+        behind = sys.unraisablehook
+
+        def hook(unraised: sys.UnraisableHookArgs) -> None:
+            heard.append("in front")
+            behind(unraised)
+
+        monkeypatch.setattr(sys, "unraisablehook", hook)
+
+    # when
+    recorded(put_in_front)
+    recorded(Broken)
+    Broken()
+    # then
+    assert heard == ["in front", "first"] * 2
+
+
 #: Ctrl-C comes from outside while the collector looks at a million objects again and again.
 _COLLECTING = """
 import gc, subprocess, sys, jupyter_serprof as sp
