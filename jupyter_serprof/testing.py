@@ -7,6 +7,7 @@ methods whose names begin with ``test_``.
 from __future__ import annotations
 
 import gc
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from threading import Lock
 from typing import Any, ClassVar, Protocol, cast
@@ -298,8 +299,11 @@ class ProbeContract:
         return freeze(recorder, name="contract").spans
 
     def _attributes(self) -> dict[str, object]:
-        """Return what stands at every place of the probe now, and who listens to the collector."""
-        found: dict[str, object] = {"gc.callbacks": list(gc.callbacks)}
+        """Return what stands at every place of the probe now, and who listens to Python itself."""
+        found: dict[str, object] = {
+            "gc.callbacks": list(gc.callbacks),
+            "sys.unraisablehook": sys.unraisablehook,
+        }
         for point in self.probe().points():
             try:
                 owner, attribute = point.owner()
