@@ -34,13 +34,13 @@ def is_exactly(value: object, kinds: tuple[type, ...]) -> bool:
 
 def kind_name(kind: type) -> str:
     """Return the name of a class, whatever its metaclass says."""
-    return str(_NAME.__get__(kind))
+    return str(_NAME.__get__(kind, type(kind)))
 
 
 def kind_module(kind: type) -> str:
     """Return the module of a class; "" if that is no text."""
     try:
-        found = _MODULE.__get__(kind)
+        found = _MODULE.__get__(kind, type(kind))
     except AttributeError:
         return ""
     return found if type(found) is str else ""
@@ -48,7 +48,7 @@ def kind_module(kind: type) -> str:
 
 def qualified_name(kind: type) -> str:
     """Return the qualified name of a class, whatever its metaclass says."""
-    return str(_QUALIFIED.__get__(kind))
+    return str(_QUALIFIED.__get__(kind, type(kind)))
 
 
 def attribute(value: object, name: str) -> Any:  # noqa: ANN401  (anything)

@@ -102,7 +102,7 @@ class Counter:
         if globals_ref is not None:
             self.pickler.globals_ref = globals_ref
         # The dump of C: that of cloudpickle only words an error differently.
-        self._dump: Callable[[object], None] = pickle.Pickler.dump.__get__(self.pickler)
+        self._dump: Callable[[object], None] = pickle.Pickler.dump.__get__(self.pickler, kind)
 
     def add(self, value: object) -> int:
         """Return the in-band bytes that an object adds to one pickle, without envelope."""

@@ -90,7 +90,7 @@ def pickle_and_back(value: object) -> str:
 
 def unwrapped(value: object) -> object:
     """Return what Ray pickles of a remote function or an actor class; anything else as it is."""
-    kinds = type.__dict__["__mro__"].__get__(type(value))
+    kinds = type.__dict__["__mro__"].__get__(type(value), type)
     if not any(kind_module(kind).startswith("ray.") for kind in kinds):
         return value
     function = attribute(value, "_function")
