@@ -9,7 +9,6 @@ said between or beyond the measured sizes.
 from __future__ import annotations
 
 import math
-import statistics
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,6 +16,7 @@ from dataclasses import dataclass, replace
 from jupyter_serprof.analysis.curve import Curve, curve_of
 from jupyter_serprof.analysis.fit import Interval, regimes, t_quantile
 from jupyter_serprof.model import Point, stage
+from jupyter_serprof.model.times import middle_ns
 
 #: Medians this close (a standard error, as a share) are never told apart.
 _LEAST_NOISE = 0.005
@@ -175,8 +175,8 @@ def _measured(points: Sequence[Point], facts: ChunkFacts) -> Measured:
     keys = {key for family in families for key in family}
     return Measured(
         facts,
-        statistics.median(point.wall_ns for point in own),
-        {key: statistics.median(family[key] for family in families) for key in sorted(keys)},
+        middle_ns(point.wall_ns for point in own),
+        {key: middle_ns(family[key] for family in families) for key in sorted(keys)},
     )
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Mapping
 from dataclasses import replace
 
 from jupyter_serprof.model import Sweep, Variant
+from jupyter_serprof.model.times import middle_ns
 from jupyter_serprof.model.trace import Scalar
 from jupyter_serprof.model.units import format_bytes, format_rate
 
@@ -97,6 +97,5 @@ def _warm(sweep: Sweep, key: str) -> dict[int, tuple[float, int]]:
             pair = point.wall_ns, point.moved_bytes
             groups.setdefault(point.size_bytes or 0, []).append(pair)
     return {
-        size: (statistics.median(ns for ns, _ in pairs), pairs[-1][1])
-        for size, pairs in groups.items()
+        size: (middle_ns(ns for ns, _ in pairs), pairs[-1][1]) for size, pairs in groups.items()
     }

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from jupyter_serprof.model import Point
+from jupyter_serprof.model.times import middle_ns
 
 #: What a minor fault brings on the machines that this runs on.
 _PAGE_BYTES = 4096
@@ -16,8 +17,6 @@ _PAGE_BYTES = 4096
 _FEW_PAGES = 16
 #: A change in new pages per page of the value that counts as another regime of memory.
 _FAULTS_STEP = 0.25
-#: Of so few runs the median is the mean, or hardly noisier.
-_MEAN_RUNS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +48,7 @@ class Curve:
         """Return the relative standard error of a median of so many runs; None if not seen."""
         if self.spread_share is None:
             return None
-        efficiency = math.pi / 2 if count > _MEAN_RUNS else 1.0
+        efficiency = math.pi / 2 if count > 1 else 1.0
         return self.spread_share * math.sqrt(efficiency / count)
 
     def faults_turn(self, at: int) -> int:
@@ -77,7 +76,7 @@ def curve_of(
     spread, freedom = _spread([times[size] for size in sizes])
     return Curve(
         tuple(sizes),
-        tuple(statistics.median(times[size]) for size in sizes),
+        tuple(middle_ns(times[size]) for size in sizes),
         tuple(len(times[size]) for size in sizes),
         tuple(_fault_share(size, faults[size], least) for size in sizes),
         spread,

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 from jupyter_serprof.analysis.fastest import Stretch, stretches_of
 from jupyter_serprof.model import Point, Summary, Sweep, Variant
+from jupyter_serprof.model.times import middle_ns
 from jupyter_serprof.model.trace import Details
 from jupyter_serprof.model.units import format_bytes, format_fixed, format_ns, format_rate
 
@@ -42,7 +42,7 @@ def medians_of(sweep: Sweep) -> Medians:
     medians: dict[str, dict[int, float]] = {}
     for (variant, size, cold), walls in sorted(times.items()):
         if cold != has_warm:
-            medians.setdefault(variant, {})[size] = statistics.median(walls)
+            medians.setdefault(variant, {})[size] = middle_ns(walls)
     return medians
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Collection, Mapping, Sequence
 
 from jupyter_serprof.analysis.predict_road import REST, names_of, time_ns
 from jupyter_serprof.analysis.predict_stages import straight_ns
 from jupyter_serprof.model import Sweep
+from jupyter_serprof.model.times import middle_ns
 
 
 def medians(sweep: Sweep, key: str, name: str | None) -> dict[int, float]:
@@ -17,7 +17,7 @@ def medians(sweep: Sweep, key: str, name: str | None) -> dict[int, float]:
         if point.variant == key and not point.cold and point.size_bytes:
             took_ns = point.wall_ns if name is None else time_ns(point, name)
             times.setdefault(point.size_bytes, []).append(took_ns)
-    return {size: statistics.median(found) for size, found in sorted(times.items())}
+    return {size: middle_ns(found) for size, found in sorted(times.items())}
 
 
 def sizes_of(sweep: Sweep, key: str) -> list[int]:

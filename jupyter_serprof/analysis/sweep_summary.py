@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import statistics
 from collections import Counter
 from dataclasses import replace
 
 from jupyter_serprof.model import Finding, Summary, Sweep, Variant
+from jupyter_serprof.model.times import groups_text, middle_ns
 from jupyter_serprof.model.units import format_bytes, format_ns, format_rate, format_ratio
 
 _ALIASES = "aliases the original"
@@ -17,10 +17,20 @@ _FASTER = 1.1
 _COLD_RULES = ("python.first-use-imports", "memory.first-touch")
 
 
-def warm_median_ns(sweep: Sweep, key: str) -> float | None:
-    """Return the median warm wall time of a variant; None without warm runs."""
-    walls = [point.wall_ns for point in sweep.points if point.variant == key and not point.cold]
-    return statistics.median(walls) if walls else None
+def warm_ns(sweep: Sweep, key: str) -> float | None:
+    """Return the time of the warm runs of a variant; None without warm runs."""
+    walls = _warm_walls(sweep, key)
+    return middle_ns(walls) if walls else None
+
+
+def warm_text(sweep: Sweep, key: str) -> str:
+    """Return the time of the warm runs, or both times of runs in two groups; "" without runs."""
+    walls = _warm_walls(sweep, key)
+    return groups_text(walls) or format_ns(middle_ns(walls)) if walls else ""
+
+
+def _warm_walls(sweep: Sweep, key: str) -> list[int]:
+    return [point.wall_ns for point in sweep.points if point.variant == key and not point.cold]
 
 
 def summarize_sweep(sweep: Sweep) -> Summary:
@@ -31,35 +41,35 @@ def summarize_sweep(sweep: Sweep) -> Summary:
 def summarize_repeats(sweep: Sweep) -> Summary:
     """Return headline and facts of one piece of code that was run again."""
     cold = next((point.wall_ns for point in sweep.points if point.cold), None)
-    warm = next((warm_median_ns(sweep, variant.key) for variant in sweep.variants), None)
-    if cold is None and warm is None:
+    warm = next((warm_text(sweep, variant.key) for variant in sweep.variants), "")
+    if cold is None and not warm:
         return Summary(f"{sweep.name}: no run ended.", tuple(_facts(sweep)))
     first = f" {format_ns(cold)} the first time" if cold is not None else ""
-    again = f"{' and' if first else ''} {format_ns(warm)} again" if warm is not None else ""
+    again = f"{' and' if first else ''} {warm} again" if warm else ""
     return Summary(f"{sweep.name} took{first}{again}.", tuple(_facts(sweep)))
 
 
 def _headline(sweep: Sweep) -> str:
     medians = {
-        variant.key: median
+        variant.key: time_ns
         for variant in sweep.variants
-        if variant.state == "ok" and (median := warm_median_ns(sweep, variant.key)) is not None
+        if variant.state == "ok" and (time_ns := warm_ns(sweep, variant.key)) is not None
     }
     used = [variant for variant in sweep.variants if variant.key in medians]
     moving = [variant for variant in used if _ALIASES not in variant.result]
     what = _what(sweep)
     if not moving:
-        return f"{what}: no transport could move it{_alias(used, medians)}."
+        return f"{what}: no transport could move it{_alias(sweep, used, medians)}."
     best = _best(moving, medians)
-    sentence = f"{what}: {best.title} moves it in {format_ns(medians[best.key])}"
-    return f"{sentence}{_against(best, medians)}{_cold(sweep, best, medians[best.key])}."
+    sentence = f"{what}: {best.title} moves it in {warm_text(sweep, best.key)}"
+    return f"{sentence}{_against(sweep, best, medians)}{_cold(sweep, best, medians[best.key])}."
 
 
-def _alias(aliasing: list[Variant], medians: dict[str, float]) -> str:
+def _alias(sweep: Sweep, aliasing: list[Variant], medians: dict[str, float]) -> str:
     if not aliasing:
         return ""
     best = _best(aliasing, medians)
-    return f"; {best.title} {_ALIASES} in {format_ns(medians[best.key])}"
+    return f"; {best.title} {_ALIASES} in {warm_text(sweep, best.key)}"
 
 
 def _best(variants: list[Variant], medians: dict[str, float]) -> Variant:
@@ -75,8 +85,11 @@ def _what(sweep: Sweep) -> str:
     return f"{sweep.name} ({format_bytes(size)})" if size else sweep.name
 
 
-def _against(best: Variant, medians: dict[str, float]) -> str:
+def _against(sweep: Sweep, best: Variant, medians: dict[str, float]) -> str:
+    """Return how many times faster than pickle, by the two times of the rows; not of groups."""
     if best.key == _BASELINE or _BASELINE not in medians:
+        return ""
+    if any(groups_text(_warm_walls(sweep, key)) for key in (best.key, _BASELINE)):
         return ""
     ratio = medians[_BASELINE] / medians[best.key]
     return f", {format_ratio(ratio)} faster than pickle in-band" if ratio >= _FASTER else ""

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from jupyter_serprof.analysis.compare import compare
-from jupyter_serprof.analysis.sweep_summary import summarize_sweep, warm_median_ns
+from jupyter_serprof.analysis.sweep_summary import summarize_sweep, warm_text
 from jupyter_serprof.experiments.points import finished, median_trace, point_of, written
 from jupyter_serprof.experiments.recording import Recording
 from jupyter_serprof.experiments.transports import TRANSPORTS
@@ -160,12 +160,8 @@ class Turns:
         return replace(finished(both, self._summary), comparison=comparison)
 
     def _summary(self, sweep: Sweep) -> Summary:
-        medians = (warm_median_ns(sweep, variant.key) for variant in sweep.variants)
-        said = [
-            f"{name} took {format_ns(median)}"
-            for name, median in zip(self.names, medians, strict=True)
-            if median is not None
-        ]
+        texts = (warm_text(sweep, variant.key) for variant in sweep.variants)
+        said = [f"{name} took {text}" for name, text in zip(self.names, texts, strict=True) if text]
         return Summary(f"{', '.join(said) or sweep.name}.", summarize_sweep(sweep).facts)
 
     def _document(self, sides: Sequence[tuple[str, int]]) -> Sweep:

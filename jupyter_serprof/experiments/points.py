@@ -10,6 +10,7 @@ from jupyter_serprof.analysis.crossovers import crossovers_of
 from jupyter_serprof.analysis.lines import Cause, fits_of
 from jupyter_serprof.analysis.sweep_summary import sweep_findings
 from jupyter_serprof.model import Limits, Point, Quality, Summary, Sweep, Trace
+from jupyter_serprof.model.times import middle_run
 
 
 def point_of(key: str, size: int | None, number: int, trace: Trace) -> Point:
@@ -94,9 +95,8 @@ def lean(trace: Trace) -> Trace:
 
 
 def median_trace(traces: Sequence[Trace]) -> Trace | None:
-    """Return the run whose wall time is the (lower) median; None without runs."""
-    ordered = sorted(traces, key=lambda trace: trace.wall_ns)
-    return ordered[(len(ordered) - 1) // 2] if ordered else None
+    """Return the run whose wall time is that of all of them; None without runs."""
+    return middle_run(traces, lambda trace: trace.wall_ns) if traces else None
 
 
 def stopped_text(error: BaseException, count: int, asked: int | None) -> str:

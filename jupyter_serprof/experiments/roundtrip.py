@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -27,6 +26,7 @@ from jupyter_serprof.model import (
 )
 from jupyter_serprof.model.sizes import size_bytes
 from jupyter_serprof.model.suggest import closest
+from jupyter_serprof.model.times import middle_ns, quartiles
 from jupyter_serprof.model.trace import Scalar
 from jupyter_serprof.model.units import format_share
 
@@ -291,7 +291,8 @@ def _notes(runs: _Runs) -> list[str]:
         notes.append("what comes back is not equal to what was sent")
     warm = [point.wall_ns for point in runs.points if not point.cold]
     if len(warm) > WARM_RUNS:
-        low, middle, high = statistics.quantiles(warm, n=4)
+        low, high = quartiles(warm) or (min(warm), max(warm))
+        middle = middle_ns(warm)
         if high - low > UNSTABLE_SHARE * middle:
             spread = format_share((high - low) / middle, decimals=0)
             notes.append(f"unstable: the middle half of {len(warm)} warm runs spreads {spread}")

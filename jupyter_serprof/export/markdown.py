@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Iterator
 
 from jupyter_serprof.export.markdown_cells import Line, listed, plain, table
@@ -12,6 +11,7 @@ from jupyter_serprof.export.markdown_parts import anatomy_blocks
 from jupyter_serprof.export.markdown_stages import stages_table
 from jupyter_serprof.export.rows import Given, no_document
 from jupyter_serprof.model import Anatomy, Comparison, Sweep, Trace, Variant
+from jupyter_serprof.model.times import groups_text, middle_ns, quartiles
 from jupyter_serprof.model.units import format_bytes, format_ns
 
 
@@ -62,7 +62,7 @@ def _trace(trace: Trace, said: str) -> Iterator[str]:
 
 
 def _sweep(sweep: Sweep) -> Iterator[str]:
-    heads = ("variant", "size", "cold", "warm (median)", "quartiles", "runs", "moved")
+    heads = ("variant", "size", "cold", "warm (median)", "spread", "runs", "moved")
     yield table(heads, (line for variant in sweep.variants for line in _runs(sweep, variant)), 1)
     yield from listed(
         f"{variant.title}: {sentence}"
@@ -84,15 +84,16 @@ def _runs(sweep: Sweep, variant: Variant) -> Iterator[Line]:
             plain(variant.title),
             "" if size is None else format_bytes(size),
             format_ns(cold[0]) if cold else "",
-            format_ns(statistics.median(warm)) if warm else "",
-            _quartiles(warm),
+            format_ns(middle_ns(warm)) if warm else "",
+            _spread(warm),
             str(len(warm)),
             "" if here[0].moved_bytes is None else format_bytes(here[0].moved_bytes),
         )
 
 
-def _quartiles(warm: list[int]) -> str:
+def _spread(warm: list[int]) -> str:
+    """Return the two groups of the runs, else their quartiles, or of few the range."""
     if len(warm) < 2:  # noqa: PLR2004  (one run has no spread)
         return ""
-    low, _, high = statistics.quantiles(warm, n=4, method="inclusive")
-    return f"{format_ns(low)} to {format_ns(high)}"
+    low, high = quartiles(warm) or (min(warm), max(warm))
+    return groups_text(warm) or f"{format_ns(low)} to {format_ns(high)}"

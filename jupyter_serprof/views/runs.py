@@ -1,7 +1,7 @@
 """The lines of a sweep: for each variant and size the cold run and the median warm one.
 
-Cold runs are never mixed with warm ones. The median is a run that happened (the lower one of the
-two in the middle), so that its stages add up to the printed total.
+Cold runs are never mixed with warm ones. The time of several is that of `model.times`: of a run
+that happened, so that its stages add up to the printed total.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from jupyter_serprof.model import stage
+from jupyter_serprof.model.times import groups_text, middle_run, quartiles
 from jupyter_serprof.model.units import (
     NOT_APPLICABLE,
     NOT_SEEN,
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 
     from jupyter_serprof.model import Point, Stage, Sweep, Trace, Variant
 
-_QUARTILES_FROM = 4
 _SMALLEST_RATIO = 0.05
 
 
@@ -39,7 +39,7 @@ class Run:
     Attributes
     ----------
     point
-        The point in the middle when sorted by wall time.
+        The one whose time is that of all its points.
     walls_ns
         (n,) wall times of all its points, ascending.
     trace
@@ -79,7 +79,7 @@ def runs_of(sweep: Sweep, variant: Variant) -> list[Run]:
 
 def _run(sweep: Sweep, variant: Variant, points: list[Point]) -> Run:
     ordered = sorted(points, key=lambda point: point.wall_ns)
-    middle = ordered[(len(ordered) - 1) // 2]
+    middle = middle_run(ordered, lambda point: point.wall_ns)
     wanted = (variant.key, middle.size_bytes, middle.cold)
     traces = (
         entry.trace
@@ -113,25 +113,13 @@ def _stages(run: Run) -> dict[str, Stage]:
     return {entry.key: entry for entry in run.trace.stages} if run.trace else {}
 
 
-def quartiles(walls_ns: Sequence[int]) -> tuple[float, float] | None:
-    """Return the first and third quartile of ascending values; None for fewer than four."""
-    if len(walls_ns) < _QUARTILES_FROM:
-        return None
-    return _at(walls_ns, 0.25), _at(walls_ns, 0.75)
-
-
-def _at(ordered: Sequence[int], share: float) -> float:
-    position = share * (len(ordered) - 1)
-    low = int(position)
-    high = min(low + 1, len(ordered) - 1)
-    return ordered[low] + (ordered[high] - ordered[low]) * (position - low)
-
-
 def spread_text(run: Run) -> str:
     """Return how many runs there were and how far apart they lie; nothing for one run."""
     count = len(run.walls_ns)
     if count == 1:
         return ""
+    if groups := groups_text(run.walls_ns):
+        return groups
     middle = quartiles(run.walls_ns)
     low, high = middle or (run.walls_ns[0], run.walls_ns[-1])
     word = "quartiles" if middle else "range"

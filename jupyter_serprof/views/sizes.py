@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from jupyter_serprof.views.runs import quartiles, runs_of
+from jupyter_serprof.model.times import middle_ns, quartiles
+from jupyter_serprof.views.runs import runs_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,7 +28,7 @@ _ALIASES = "aliases the original"
 
 @dataclass(frozen=True, slots=True)
 class SizePoint:
-    """All runs of a variant at one size: their median, and the middle half or (of few) all."""
+    """All runs of a variant at one size: their time, and the middle half or (of few) all."""
 
     size_bytes: int
     median_ns: float
@@ -130,9 +131,7 @@ def series_of(sweep: Sweep, *, cold: bool) -> list[Series]:
 
 def _size_point(size_bytes: int, walls_ns: tuple[int, ...]) -> SizePoint:
     low, high = quartiles(walls_ns) or (walls_ns[0], walls_ns[-1])
-    middle, is_even = divmod(len(walls_ns), 2)
-    median = (walls_ns[middle] + walls_ns[middle - 1]) / 2 if not is_even else walls_ns[middle]
-    return SizePoint(size_bytes, float(median), low, high, len(walls_ns))
+    return SizePoint(size_bytes, middle_ns(walls_ns), low, high, len(walls_ns))
 
 
 def regimes_of(sweep: Sweep, key: str, *, cold: bool) -> tuple[Regime, ...]:

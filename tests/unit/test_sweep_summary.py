@@ -10,7 +10,7 @@ from jupyter_serprof.analysis.sweep_summary import (
     summarize_repeats,
     summarize_sweep,
     sweep_findings,
-    warm_median_ns,
+    warm_ns,
 )
 from jupyter_serprof.model import Finding, Limits, Point, Sweep, SweepTrace, Variant
 from jupyter_serprof.testing import make_trace
@@ -163,20 +163,25 @@ def test_the_warm_median_leaves_the_cold_run_out() -> None:
     found = sweep({"ray": [900, 10, 30, 20], "pickle": [900]})
 
     # then
-    assert warm_median_ns(found, "ray") == 20 * MS
-    assert warm_median_ns(found, "pickle") is None
-    assert warm_median_ns(found, "dask") is None
+    assert warm_ns(found, "ray") == 20 * MS
+    assert warm_ns(found, "pickle") is None
+    assert warm_ns(found, "dask") is None
 
 
 @pytest.mark.parametrize(
     ("walls", "said"),
     [
         ([30, 10, 12, 11], "a took 30.0 ms the first time and 11.0 ms again."),
+        ([30, 12, 10], "a took 30.0 ms the first time and 10.0 ms again."),
+        (
+            [30, 200, 10, 10, 200],
+            "a took 30.0 ms the first time and 10.0 ms in 2 runs, 200 ms in 2 again.",
+        ),
         ([30], "a took 30.0 ms the first time."),
     ],
 )
 def test_code_that_ran_again_is_told_cold_and_warm(walls: list[float], said: str) -> None:
-    """The first time and the median of the others, never averaged."""
+    """The first time and a run of the others, never a mean, and both groups where there are two."""
     assert summarize_repeats(sweep({"code": walls})).headline == said
 
 
