@@ -62,7 +62,7 @@ OWNERS = {
     "matplotlib": ("views.figure",),
     "numpy": (
         *("analysis.fit", "analysis.predict_stages", "analysis.compare"),
-        "experiments.equality",
+        *("experiments.equality", "experiments.payload"),
         *("experiments.generators", "experiments.transports_files"),
         "experiments.remedies_values",
     ),

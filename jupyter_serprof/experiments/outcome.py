@@ -8,33 +8,60 @@ from collections.abc import Mapping
 from jupyter_serprof.capture.memory import Buffer, buffers_of, lies_inside, overlaps, store_ranges
 from jupyter_serprof.experiments.differences import Witness, differences
 from jupyter_serprof.experiments.equality import same_value
-from jupyter_serprof.experiments.payload import buffer_places
+from jupyter_serprof.experiments.payload import Held, buffer_places, held_by_both
 from jupyter_serprof.model.sizes import size_bytes
+from jupyter_serprof.model.units import format_share
+
+#: What is not memory of the original may be the pickle of its shape, or is less than is told.
+_WHOLE, _TOLD = 0.995, 0.005
+#: What of it stands among the facts of a variant.
+CHECKED_FACTS = ("equal", "type", "shared_share", "has_buffers")
 
 
 def checked_result(before: object, after: object, witness: Witness) -> dict[str, object]:
-    """Return ``equal``, ``type``, ``notes`` (in lines) and ``result`` of what came back."""
+    """Return ``equal``, ``type``, ``notes`` (in lines) and ``result`` of what came back.
+
+    ``shared_share`` is the part of its bytes that lies in the very memory of the value (None: not
+    told), ``has_buffers`` whether there are any that could be handed over.
+    """
     is_kept = witness.is_unchanged(before)
     changed = differences(before, after)
     spoilt = [] if is_kept else ["the round trip changed the value itself"]
+    held = held_by_both(before, after)
+    buffers = list(held[1].buffers if held else ()) or buffers_of(after)
+    share = _shared_share(before, after, held)
     return {
         "equal": same_value(before, after) if is_kept else False,
         "type": type(after).__name__,
         "notes": "\n".join([*changed, *spoilt]),
-        "result": _result_kind(buffers_of(before), buffers_of(after), after),
+        "result": _result_kind(share, buffers, after),
+        "shared_share": share,
+        "has_buffers": bool(held[0].buffers) if held else None,
     }
 
 
-def _result_kind(before: list[Buffer], after: list[Buffer], result: object) -> str:
-    if not after:
-        return "a new object"
-    if overlaps(before, after):
+def _shared_share(before: object, after: object, held: tuple[Held, Held] | None) -> float | None:
+    if held is None:
+        return 1.0 if overlaps(buffers_of(before), buffers_of(after)) else None
+    value, result = held
+    # What has next to no bytes, a number or a name, is one object wherever it is made.
+    if after is before and value.total_bytes:
+        return 1.0
+    return result.shared_bytes(value) / result.total_bytes if result.total_bytes else 0.0
+
+
+def _result_kind(share: float | None, buffers: list[Buffer], result: object) -> str:
+    if share and share >= _WHOLE:
         return "zero-copy, aliases the original"
+    if share and share >= _TOLD:
+        return f"{format_share(share, decimals=0)} aliases the original"
+    if not buffers:
+        return "a new object"
     ranges = store_ranges()
     flags = getattr(result, "flags", None)
     writeable = getattr(flags, "writeable", None)
     access = "" if writeable is None else ", writeable" if writeable else ", read-only"
-    if ranges and lies_inside(after, ranges):
+    if ranges and lies_inside(buffers, ranges):
         return f"zero-copy{access}"
     return f"a copy{access}"
 

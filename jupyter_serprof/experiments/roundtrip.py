@@ -10,7 +10,7 @@ from jupyter_serprof.analysis.limits import measure_limits
 from jupyter_serprof.analysis.sweep_summary import summarize_sweep
 from jupyter_serprof.experiments.culprits import culprits_text, find_culprits, told
 from jupyter_serprof.experiments.differences import Witness
-from jupyter_serprof.experiments.outcome import checked_result, payload_places
+from jupyter_serprof.experiments.outcome import CHECKED_FACTS, checked_result, payload_places
 from jupyter_serprof.experiments.points import finished, median_trace, point_of, written
 from jupyter_serprof.experiments.progress import Progress
 from jupyter_serprof.experiments.recording import Recording
@@ -238,8 +238,7 @@ class RoundTrip:
         facts = {
             **totals,
             **runs.facts,
-            "equal": runs.checked["equal"],
-            "type": runs.checked["type"],
+            **{key: runs.checked[key] for key in CHECKED_FACTS},
         }
         return Variant(
             transport.key,

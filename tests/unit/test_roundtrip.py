@@ -10,9 +10,11 @@ import sys
 import threading
 import tracemalloc
 import weakref
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from jupyter_serprof.capture.recorder import Recorder
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 
 LOCAL = ("pickle", "pickle-oob", "cloudpickle")
 LOCK = threading.Lock()
+ALIASES = "zero-copy, aliases the original"
 PEAK_COPIES = {"pickle": 2, "pickle-oob": 0, "cloudpickle": 2}
 
 
@@ -69,6 +72,24 @@ class SlowState:
 
     def __setstate__(self, state: object) -> None:
         CLOCK.advance_ms(50)
+
+
+@dataclass
+class Holder:
+    """An object of a class that nobody knows, which holds an array."""
+
+    array: np.ndarray
+    label: str = "a"
+
+
+class Handed:
+    """An object that hands a buffer of its own to pickle."""
+
+    def __init__(self, data: bytearray) -> None:
+        self.data = data
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return Handed, (pickle.PickleBuffer(self.data),)
 
 
 class Fake(Transport):
@@ -344,15 +365,48 @@ def test_a_changed_type_is_reported(fakes: dict[str, type[Transport]]) -> None:
     assert rows["pickle"].notes == ("a bytearray comes back as bytes",)
 
 
-def test_results_say_whether_they_share_memory() -> None:
-    """By address: out-of-band aliases the original, in-band is a copy."""
+@pytest.mark.parametrize(
+    ("value", "in_band", "out_of_band"),
+    [
+        (np.zeros(100_000), "a copy, writeable", ALIASES),
+        ({"a": {"b": np.zeros(100_000)}, "c": [np.ones(100_000)]}, "a copy", ALIASES),
+        (Holder(np.zeros(100_000)), "a copy", ALIASES),
+        (Handed(bytearray(100_000)), "a copy", ALIASES),
+        (pd.DataFrame({"a": np.zeros(100_000)}), "a copy", ALIASES),
+        ([np.zeros(900_000, "u1"), b"x" * 100_000], "a copy", "90 % aliases the original"),
+        ([np.zeros(100_000)[::2]], "a copy", "a copy"),
+        ([0.5] * 10_000, "a new object", "a new object"),
+        (5, "a new object", "a new object"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_results_say_whether_they_share_memory(
+    value: object, in_band: str, out_of_band: str
+) -> None:
+    """By the addresses of what a value holds, whatever its class and however deep."""
     # when
-    rows = run(np.zeros(100_000))
+    rows = run(value)
 
     # then
-    assert rows["pickle"].result == "a copy, writeable"
-    assert rows["pickle-oob"].result == "zero-copy, aliases the original"
-    assert rows["cloudpickle"].result == "a copy, writeable"
+    assert rows["pickle"].result == rows["cloudpickle"].result == in_band
+    assert rows["pickle-oob"].result == out_of_band
+
+
+@pytest.mark.parametrize(
+    "value", [["a" * 10_000], b"x" * 10_000, {"a": np.zeros(100_000)}, Holder(np.zeros(100_000))]
+)
+def test_what_comes_back_as_itself_was_not_moved(
+    fakes: dict[str, type[Transport]], value: object
+) -> None:
+    """A worker in this process gives back the very object, whatever its class."""
+    # given
+    add_fake(fakes, "pickle", lambda: value)
+
+    # when
+    rows = run(value, "pickle")
+
+    # then
+    assert rows["pickle"].result == ALIASES
 
 
 def test_buffers_are_listed_with_their_place() -> None:
