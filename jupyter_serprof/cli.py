@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from jupyter_serprof import api
-from jupyter_serprof.api.comparisons import noting_interrupts
+from jupyter_serprof.api.comparisons import check_question, noting_interrupts
 from jupyter_serprof.model import RegressionError, SerprofError, Sweep, Trace, UsageError
 
 _OK, _FAILED, _MISUSED, _INTERRUPTED = 0, 1, 2, 130
@@ -118,6 +118,8 @@ def _measured(
     options: argparse.Namespace, code: _Code, before: Trace | Sweep | None
 ) -> Trace | Sweep:
     name = options.name or code.text
+    if before is not None:
+        check_question(before.name, name)
     if options.transports and not code.is_expression:
         message = "--transports sends a value, and the statement is none. Move it to -s"
         raise UsageError(message)

@@ -17,7 +17,12 @@ from dataclasses import dataclass, replace
 from jupyter_serprof.analysis import compare_statistics as statistics_of
 from jupyter_serprof.analysis.compare_control import held_back, machine_between, machine_text
 from jupyter_serprof.analysis.compare_groups import apart_text, are_apart, medians_shift
-from jupyter_serprof.analysis.compare_notes import TIMES_APART, notes_on
+from jupyter_serprof.analysis.compare_notes import (
+    TIMES_APART,
+    check_kinds,
+    check_question,
+    notes_on,
+)
 from jupyter_serprof.analysis.compare_samples import UNACCOUNTED, Match, Run, match
 from jupyter_serprof.model import Change, Comparison, Sweep, Trace, stage
 from jupyter_serprof.model.units import format_share
@@ -82,8 +87,12 @@ def compare(
     Raises
     ------
     UsageError
-        If the documents have nothing in common that could be compared.
+        If the documents have nothing in common that could be compared: two kinds, no stage, or
+        different code without one name. What ran in turns was put side by side by the user.
     """
+    if not is_paired:
+        check_kinds(before, after)
+        check_question(before.name, after.name)
     matches, unmatched = match(before, after)
     lines = [line for found in matches for line in _lines(found)]
     judged = [line for line in lines if line.is_judged and _is_enough(line, is_paired=is_paired)]
@@ -100,7 +109,7 @@ def compare(
         method=_PAIRED if is_paired else _APART,
         notes=(
             *unmatched,
-            *notes_on(before, after, matches),
+            *notes_on(before, after),
             *_groups_notes(lines, changes),
             *([machine_text(machine) or TIMES_APART] if is_told and not is_paired else []),
         ),

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import overload
 
 from jupyter_serprof.analysis.compare import compare as compare_documents
 from jupyter_serprof.analysis.compare_limit import check, limit_share
+from jupyter_serprof.analysis.compare_notes import check_question
 from jupyter_serprof.api.exports import load
 from jupyter_serprof.experiments.compare import (
     Turns,
@@ -25,6 +27,7 @@ from jupyter_serprof.model.files import SUFFIX
 
 __all__ = [
     "check_limit",
+    "check_question",
     "compare",
     "document_of",
     "limit_share",
@@ -43,6 +46,7 @@ def compare(
     repeat: None = None,
     fail_above: str | float | None = None,
     detail: bool = False,
+    name: str | None = None,
 ) -> Comparison: ...
 
 
@@ -54,16 +58,18 @@ def compare(
     repeat: int | None = None,
     fail_above: str | float | None = None,
     detail: bool = False,
+    name: str | None = None,
 ) -> Sweep: ...
 
 
-def compare(
+def compare(  # noqa: PLR0913  (the options of the magic)
     before: Document | Code,
     after: Document | Code,
     *,
     repeat: int | None = None,
     fail_above: str | float | None = None,
     detail: bool = False,
+    name: str | None = None,
 ) -> Comparison | Sweep:
     """Compare stage by stage: faster, slower, or cannot tell.
 
@@ -78,6 +84,9 @@ def compare(
         Raise if it got slower by more than this: ``"10%"``, or ``0.1`` as a share.
     detail
         Tell waiting, pulling and mapping of ``ray.get`` apart in runs of now.
+    name
+        What both answer: documents of different code are compared only under one name. Two
+        functions need none.
 
     Returns
     -------
@@ -94,7 +103,8 @@ def compare(
         lost (by the lower end of its interval) half of what is allowed to the wall time, or more.
         Its ``document`` is what would have been returned.
     UsageError
-        If nothing can be compared, or ``fail_above`` is no share.
+        If nothing can be compared (two kinds of documents, no stage in common, different code
+        without ``name``), or ``fail_above`` is no share.
     DocumentError
         If a file cannot be read.
 
@@ -120,7 +130,7 @@ def compare(
     __tracebackhide__ = True
     limit = None if fail_above is None else limit_share(fail_above)
     checked_runs(repeat)
-    result = _compared(before, after, repeat, detail=detail)
+    result = _compared(before, after, repeat, name, detail=detail)
     if limit is not None:
         comparison = result if isinstance(result, Comparison) else result.comparison
         check_limit(comparison, limit, result)
@@ -128,14 +138,21 @@ def compare(
 
 
 def _compared(
-    before: Document | Code, after: Document | Code, repeat: int | None, *, detail: bool
+    before: Document | Code,
+    after: Document | Code,
+    repeat: int | None,
+    name: str | None,
+    *,
+    detail: bool,
 ) -> Comparison | Sweep:
     __tracebackhide__ = True
     if isinstance(before, Trace | Sweep | str | os.PathLike):
-        known = document_of(before)
+        known = _named(document_of(before), name)
         if isinstance(after, Trace | Sweep | str | os.PathLike):
-            return compare_documents(known, document_of(after))
-        return compared(known, _repeated(_code(after), repeat, detail=detail))
+            return compare_documents(known, _named(document_of(after), name))
+        call = _code(after)
+        check_question(known.name, name or _name(call))
+        return compared(known, _repeated(call, repeat, name or known.name, detail=detail))
     if isinstance(after, Trace | Sweep | str | os.PathLike):
         message = "before is a function and after a document. Turn them: sp.compare(document, f)"
         raise UsageError(message)
@@ -143,12 +160,16 @@ def _compared(
     return Turns(calls, [_name(call) for call in calls], repeat, detail).run()
 
 
-def _repeated(call: Code, repeat: int | None, *, detail: bool) -> Sweep:
+def _named(document: Trace | Sweep, name: str | None) -> Trace | Sweep:
+    return document if name is None else replace(document, name=name)
+
+
+def _repeated(call: Code, repeat: int | None, name: str, *, detail: bool) -> Sweep:
     __tracebackhide__ = True
-    first = Recording(_name(call), detail=detail)
+    first = Recording(name or _name(call), detail=detail)
     with first:
         call()
-    repeats = Repeats(call, _name(call), detail, [first.trace])
+    repeats = Repeats(call, first.name, detail, [first.trace])
     count = repeat or runs_within_budget(first.trace.wall_ns)
     with noting_interrupts(lambda: len(repeats.traces) - 1, count, "runs"):
         return repeats.run_again(count)

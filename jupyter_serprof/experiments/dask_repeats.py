@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from jupyter_serprof.analysis.compare_notes import check_question
 from jupyter_serprof.analysis.dask_facts import graph_bytes, task_count
 from jupyter_serprof.analysis.graph_kinds import GraphKind, difference, graph_kind, graph_notes
 from jupyter_serprof.analysis.graph_kinds import stages_of as stage_keys
@@ -94,6 +95,8 @@ class GraphRepeats:
         """
         __tracebackhide__ = True
         before = None if self.before is None else checked_before(self.before)
+        if self.before is not None:
+            check_question(self.before.name, self.name)
         self._run_once()
         differs = before and difference(before, graph_kind(self.traces[0]) or GraphKind())
         if differs:
@@ -242,7 +245,8 @@ _KEPT = (
 )
 _OTHER = (
     "the saved document is of another computation: {0}. Save one of this: "
-    "%graphstages --repeat 15 --save before {1}. For any two documents: sp.compare(before, after)"
+    "%graphstages --repeat 15 --save before {1}. For any two documents: "
+    'sp.compare(before, after, name="what both answer")'
 )
 _NOT_DASK = (
     "{0} is no document of a Dask computation: {1}. Save one first: "

@@ -49,10 +49,11 @@ def run_compare(
 ) -> None:
     """Run the code as often as a comparison needs, show both, and raise if it is too slow."""
     from jupyter_serprof import api
-    from jupyter_serprof.api.comparisons import stopped
+    from jupyter_serprof.api.comparisons import check_question, stopped
 
     __tracebackhide__ = True
     before = document_named(options.compare or "", names)
+    check_question(before.name, _name(options))
     first = api.record(_name(options), detail=options.detail)
     try:
         with first:

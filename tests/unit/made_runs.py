@@ -9,10 +9,10 @@ CODE = "pickle.dumps([1, 2, 3])"
 FAST_NS, SLOW_NS = 10, 10**15
 
 
-def made(wall_ns: int) -> Sweep:
+def made(wall_ns: int, name: str = CODE) -> Sweep:
     """Return a document of fifteen warm runs of the same code, nearly alike."""
     points = tuple(
         Point("code", None, at + 1, False, wall_ns + at % 3, None, {})  # noqa: FBT003  (a column)
         for at in range(15)
     )
-    return Sweep(name=CODE, started="", variants=(Variant("code", CODE),), points=points)
+    return Sweep(name=name, started="", variants=(Variant("code", name),), points=points)

@@ -71,11 +71,13 @@ def test_an_interrupted_comparison_says_how_many_runs_there_are(
 ) -> None:
     """Not how fast they were: that would be a verdict."""
     # given
-    save_document(made(SLOW_NS), folder / "before.serprof.json")
+    save_document(made(SLOW_NS, "sent"), folder / "before.serprof.json")
     code = "pickle.dumps(1)\nif next(runs) == 3: raise KeyboardInterrupt"
 
     # when
-    given = run("--compare", "before", "-s", "import pickle; runs = iter(range(9))", code)
+    given = run(
+        "--compare", "before", "--name", "sent", "-s", "import pickle; runs = iter(range(9))", code
+    )
 
     # then
     assert given == 130

@@ -431,8 +431,10 @@ def test_one_run_is_set_against_the_warm_ones() -> None:
 def test_a_stage_of_one_side_is_only_before_or_only_after() -> None:
     """No ratio with nothing."""
     # given
-    before = sweep(points(walls("a")))
-    after = sweep(tuple(replace(p, stages={"ray.store": p.wall_ns // 2}) for p in before.points))
+    before, after = (
+        sweep(tuple(replace(p, stages={key: MS, "pickle.loads": MS}) for p in points(walls("a"))))
+        for key in ("pickle.dumps", "ray.store")
+    )
 
     # when
     changes = compare(before, after).changes
@@ -551,27 +553,52 @@ def test_another_machine_and_other_versions_are_said() -> None:
     )
 
 
-def test_another_computation_is_said() -> None:
-    """Other code with the same stages is what one compares; without common stages it is not."""
+def staged(key: str, *, name: str = "f()", variant: str = "code", kind: str = "roundtrip") -> Sweep:
+    """Return a document whose runs have one stage."""
+    runs = tuple(replace(p, stages={key: p.wall_ns}) for p in points(walls("a"), variant, 8))
+    return sweep(runs, name=name, kind=kind)
+
+
+@pytest.mark.parametrize(
+    ("after", "said"),
+    [
+        (
+            staged("pickle.dumps", name="g()"),
+            "not the same code.* --name 'f\\(\\)', in Python name=",
+        ),
+        (
+            staged("pickle.dumps", variant="pickle"),
+            r"runs of code \(f\(\)\), after is a round trip",
+        ),
+        (staged("pickle.dumps", kind="sweep"), "after is a sweep over sizes"),
+        (staged("pickle.dumps", kind="chunks"), "after is a sweep over chunk sizes"),
+        (staged("dask.execute", name="x.sum()"), r"after is a Dask computation \(x.sum\(\)\)"),
+        (staged("dask.execute"), "after is a Dask computation"),
+        (staged("ray.store"), "before has Pickle; after has Store: no stage in common"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused_both_ways(after: Sweep, said: str) -> None:
+    """No ratio of a sum against a pickle; functions in one call are the user's own word."""
     # given
-    before = sweep(points(walls("a")), name="pickle.dumps(a)")
-    renamed = replace(before, name="pickle.dumps(b)")
-    other = sweep(
-        tuple(replace(p, stages={"dask.execute": p.wall_ns}) for p in before.points), name="x.sum()"
-    )
+    before = staged("pickle.dumps")
 
     # when
-    same, different = compare(before, renamed), compare(before, other)
+    with pytest.raises(UsageError, match=said):
+        compare(before, after)
+    with pytest.raises(UsageError):
+        compare(after, before)
 
     # then
-    assert same.notes == (TIMES_APART,)
-    assert different.notes == (
-        (
-            "pickle.dumps(a) and x.sum() have 0 % of their stages in common: "
-            "probably not the same computation"
-        ),
-        TIMES_APART,
-    )
+    if after.variants[0].key == "code" and after.kind == "roundtrip":
+        assert compare(before, after, is_paired=True).changes[0].ratio == pytest.approx(1)
+
+
+@pytest.mark.parametrize("name", ["f", " f()\n", ""])
+def test_the_same_code_is_known_by_its_name(name: str) -> None:
+    """A function and its call, other spaces, and a document that does not say."""
+    found = compare(staged("pickle.dumps"), staged("pickle.dumps", name=name))
+
+    assert found.changes[0].ratio == pytest.approx(1)
 
 
 def test_runs_of_now_tell_the_noise() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -144,13 +145,13 @@ def test_a_value_is_compared_by_the_transports_of_before(shell: InteractiveShell
 def test_what_cannot_be_compared_is_shown_and_said(shell: InteractiveShell) -> None:
     """A round trip against repeats: what was measured is not lost."""
     # given
-    Ran(shell, "%serprof -q --transports pickle,cloudpickle --repeat 1 -o before [1, 2, 3]")
+    Ran(shell, "%serprof -q --transports pickle --repeat 1 --name sent -o before [1, 2, 3]")
 
     # when
-    ran = Ran(shell, f"%serprof --compare before --repeat 1 {CODE}")
+    ran = Ran(shell, f"%serprof --compare before --name sent --repeat 1 {CODE}")
 
     # then
-    assert "nothing can be compared: before has" in ran.err
+    assert "nothing can be compared: before is a round trip (sent), after is runs of" in ran.err
     assert "Traceback" not in ran.err
     assert ran.sweep.comparison is None
 
@@ -185,10 +186,10 @@ def test_bad_input_is_told_before_the_code_runs(
 def test_code_that_raises_keeps_what_was_measured(shell: InteractiveShell) -> None:
     """The exception is the user's own; the runs before it are shown."""
     # given
-    Ran(shell, f"%serprof -q -o before {CODE}\ncount = iter(range(9))")
+    Ran(shell, f"%serprof -q --name sent -o before {CODE}\ncount = iter(range(9))")
 
     # when
-    ran = Ran(shell, "%serprof --compare before pickle.dumps(1 // (3 - next(count)))")
+    ran = Ran(shell, "%serprof --compare before --name sent pickle.dumps(1 // (3 - next(count)))")
 
     # then
     assert isinstance(ran.result.error_in_exec, ZeroDivisionError)
@@ -206,8 +207,8 @@ INTERRUPTS = (
 @pytest.mark.parametrize(
     ("number", "said"),
     [
-        (1, "Stopped after 0 warm runs and not compared with pickle.dumps([1, 2, 3]): no verdict"),
-        (4, "Stopped after 3 warm runs and not compared with pickle.dumps([1, 2, 3]): no verdict"),
+        (1, "Stopped after 0 warm runs and not compared with f(): no verdict"),
+        (4, "Stopped after 3 warm runs and not compared with f(): no verdict"),
     ],
 )
 def test_an_interrupted_comparison_says_what_was_measured(
@@ -215,7 +216,7 @@ def test_an_interrupted_comparison_says_what_was_measured(
 ) -> None:
     """The runs that ended are shown; nothing is said of faster or slower."""
     # given
-    shell.user_ns["before"] = made(FAST_NS)
+    shell.user_ns["before"] = made(FAST_NS, "f()")
     Ran(shell, INTERRUPTS.format(number))
 
     # when
@@ -236,7 +237,7 @@ def test_an_interrupt_of_the_first_run_does_not_say_that_nothing_was_serialized(
 ) -> None:
     """Nobody knows what it would have done: a stage is seen when it has ended."""
     # given
-    shell.user_ns["before"] = made(FAST_NS)
+    shell.user_ns["before"] = made(FAST_NS, "f()")
     Ran(shell, "def f():\n    raise KeyboardInterrupt")
 
     # when
@@ -250,6 +251,24 @@ def test_an_interrupt_of_the_first_run_does_not_say_that_nothing_was_serialized(
     assert alone.trace.summary.headline.endswith("; no serialization had ended.")
     for ran in (compared, alone):
         assert "nothing was serialized" not in ran.bundles[0]["text/plain"]
+
+
+def test_other_code_is_refused_before_it_runs(shell: InteractiveShell) -> None:
+    """One line with both and what to type; typed, it compares."""
+    # given
+    shell.user_ns["before"] = made(FAST_NS)
+    Ran(shell, "import pickle\nruns = []\ndef g():\n    runs.append(pickle.dumps(1))")
+
+    # when
+    refused = Ran(shell, "%serprof --compare before --repeat 4 g()")
+    count = len(shell.user_ns["runs"])
+    typed = re.search("--name '.*?'", refused.err)
+    ran = Ran(shell, f"%serprof --compare before --repeat 4 {typed and typed[0]} g()")
+
+    # then
+    assert f"before is of {CODE}, after of g(): not the same code" in refused.err
+    assert count == 0
+    assert ran.sweep.comparison is not None
 
 
 def test_a_cell_cannot_be_compared_and_says_how_to(shell: InteractiveShell) -> None:
@@ -318,7 +337,7 @@ def test_an_interrupted_comparison_with_a_document_says_how_many_runs_there_are(
 
     # when
     with pytest.raises(KeyboardInterrupt) as caught:
-        sp.compare(made(FAST_NS), f)
+        sp.compare(made(FAST_NS, "f"), f)
 
     # then
     assert caught.value.__notes__[0].startswith("3 of 15 runs were measured until the interrupt")
@@ -361,7 +380,7 @@ def test_a_function_is_compared_with_a_document_and_may_fail() -> None:
     """The error carries what was measured."""
     # when
     with pytest.raises(sp.RegressionError) as caught:
-        sp.compare(made(FAST_NS), code, repeat=6, fail_above=0.1)
+        sp.compare(made(FAST_NS), code, repeat=6, fail_above=0.1, name="a pickle")
 
     # then
     document = caught.value.document

@@ -256,12 +256,14 @@ def test_a_collection_is_compared_stage_by_stage_with_a_file(
 def test_a_collection_that_was_cut_anew_is_the_same_computation(user: InteractiveShell) -> None:
     """That is what one wants to know; what differs in the graph is noted."""
     # given
-    Ran(user, "%graphstages -q --repeat 2 -o before x.map_blocks(abs).sum()")
+    Ran(user, "%graphstages -q --repeat 2 --name total -o before x.map_blocks(abs).sum()")
 
     # when
-    ran = Ran(user, "%graphstages --compare before --repeat 2 x.rechunk(4).map_blocks(abs).sum()")
+    line = "%graphstages --compare before --repeat 2 {} x.rechunk(4).map_blocks(abs).sum()"
+    refused, ran = Ran(user, line.format("")), Ran(user, line.format("--name total"))
 
     # then
+    assert "after of x.rechunk(4).map_blocks(abs).sum(): not the same code" in refused.err
     assert ran.result.success, ran.err
     assert ran.sweep.comparison is not None
     assert ran.sweep.comparison.notes[0].startswith("the graph is another one: 5 tasks before, ")
@@ -347,15 +349,15 @@ def test_another_computation_is_refused_after_one_run(
 ) -> None:
     """What differs is said, and the one run that was made is shown."""
     # given
-    Ran(user, "%graphstages -q --repeat 2 -o before x.sum()")
+    Ran(user, "%graphstages -q --repeat 2 --name y -o before x.sum()")
 
     # when
-    ran = Ran(user, f"%graphstages --compare before {line}")
+    ran = Ran(user, f"%graphstages --compare before --name y {line}")
 
     # then
     assert "the saved document is of another computation: before" in ran.err
     assert said in ran.err
-    assert "sp.compare(before, after)" in ran.err
+    assert "sp.compare(before, after, name=" in ran.err
     assert "Traceback" not in ran.err
     assert isinstance(ran.trace, Trace)
     assert forgotten(client)
