@@ -10,7 +10,6 @@ twenty raises a false alarm, not one line in twenty (Bonferroni).
 from __future__ import annotations
 
 import math
-import statistics
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -25,19 +24,23 @@ from jupyter_serprof.analysis.compare_notes import (
 )
 from jupyter_serprof.analysis.compare_samples import UNACCOUNTED, Match, Run, match
 from jupyter_serprof.model import Change, Comparison, Sweep, Trace, stage
+from jupyter_serprof.model.times import middle_ns
 from jupyter_serprof.model.units import format_share
 
 #: Stages below this share of the wall time, before and after, get no verdict.
 SMALLEST_SHARE = 0.01
+_TIMES = "before and after are the middle run (of two groups, of the larger); ratios are of "
+_DOUBT = (
+    "A verdict also has to exceed what is told as noise (every other run of a side against the "
+    "rest)"
+)
 _APART = (
-    "before and after are medians; ratios are of all runs, with 95 % intervals (Hodges-Lehmann, "
-    "Mann-Whitney). A verdict also has to exceed what is told as noise (every other run of a side "
-    "against the rest) and drift (the first half against the second), of that line, the worse side"
+    f"{_TIMES}all runs, with 95 % intervals (Hodges-Lehmann, Mann-Whitney). {_DOUBT} and drift "
+    "(the first half against the second), of that line, the worse side"
 )
 _PAIRED = (
-    "before and after are medians; ratios are of pairs run in turns, with 95 % intervals "
-    "(Hodges-Lehmann, signed ranks). A verdict also has to exceed what is told as noise (every "
-    "other run of a side against the rest), of that line, the worse side"
+    f"{_TIMES}pairs run in turns, with 95 % intervals (Hodges-Lehmann, signed ranks). {_DOUBT}, "
+    "of that line, the worse side"
 )
 _AGAIN = "too few for an interval. Run each side again: --repeat 15"
 
@@ -55,7 +58,7 @@ class _Times:
     @property
     def has_both(self) -> bool:
         """Tell whether it took time on both sides."""
-        return statistics.median(self.before_ns) > 0 and statistics.median(self.after_ns) > 0
+        return middle_ns(self.before_ns) > 0 and middle_ns(self.after_ns) > 0
 
     @property
     def is_judged(self) -> bool:
@@ -132,11 +135,11 @@ def _lines(found: Match) -> Iterator[_Times]:
     one, other = found.before.runs, found.after.runs
     walls = [run.wall_ns for run in one], [run.wall_ns for run in other]
     yield _Times("", found, *walls)
-    middles = [max(1.0, statistics.median(wall)) for wall in walls]
+    middles = [max(1.0, middle_ns(wall)) for wall in walls]
     keys = {key for run in (*one, *other) for key in run.stages}
     for key in sorted(keys, key=_road):
         times = _owned(one, key), _owned(other, key)
-        shares = [statistics.median(t) / wall for t, wall in zip(times, middles, strict=True)]
+        shares = [middle_ns(t) / wall for t, wall in zip(times, middles, strict=True)]
         if any(map(max, times)):
             yield _Times(key, found, *times, is_small=max(shares) < SMALLEST_SHARE)
 
@@ -158,7 +161,7 @@ def _title(key: str) -> str:
 def _change(
     line: _Times, families: tuple[int, int], machine: Sequence[Change], *, is_paired: bool
 ) -> Change:
-    one, other = (statistics.median(times) for times in (line.before_ns, line.after_ns))
+    one, other = middle_ns(line.before_ns), middle_ns(line.after_ns)
     sample = line.match.before
     change = Change(
         stage=line.key,
@@ -238,7 +241,7 @@ def _doubt(
     reason = _lost_in(line, single, strict, family, is_paired=is_paired)
     medians = medians_shift(line.before_ns, line.after_ns)
     if reason and are_apart(medians, single.value):
-        return f"medians give {math.exp(medians):.2f}×"  # noqa: RUF001
+        return f"the columns give {math.exp(medians):.2f}×"  # noqa: RUF001
     return reason
 
 

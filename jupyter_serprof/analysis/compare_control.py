@@ -27,11 +27,11 @@ made apart remain a hint; a verdict comes from turns.
 from __future__ import annotations
 
 import math
-import statistics
 from collections.abc import Sequence
 
 from jupyter_serprof.analysis.compare_statistics import ALPHA, Shift, shift_of
 from jupyter_serprof.model import Change, Sweep, Trace
+from jupyter_serprof.model.times import middle_ns
 
 #: Kinds of work, as ``experiments/control.py`` has them.
 _TITLES = {
@@ -81,8 +81,8 @@ def _change(key: str, before: Sequence[int], after: Sequence[int], alpha: float 
     return Change(
         stage=key,
         title=_TITLES.get(key, _ALL_TITLE),
-        before_ns=statistics.median(before),
-        after_ns=statistics.median(after),
+        before_ns=middle_ns(before),
+        after_ns=middle_ns(after),
         verdict=("slower" if shift.value > 0 else "faster") if shift.is_told else "cannot tell",
         ratio=math.exp(shift.value),
         low=math.exp(shift.low) if known and shift.low is not None else None,

@@ -10,21 +10,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from statistics import median, quantiles
 
+from jupyter_serprof.model.times import groups_of, middle_ns, quartiles
 from jupyter_serprof.model.units import format_ns, format_ratio
 
 #: Medians and ratio may differ so much by chance, and by the digits that are shown.
 _APART = math.log(1.1)
-#: Between groups nothing lies for so many times the time, and each has a fifth of the runs.
-_GAP_RATIO = 1.5
-_SMALLEST_GROUP_SHARE = 0.2
-_FEWEST_RUNS = 2
 
 
 def medians_shift(before: Sequence[float], after: Sequence[float]) -> float:
     """Return the difference of the logarithms of the medians, after minus before."""
-    return math.log(max(1.0, median(after))) - math.log(max(1.0, median(before)))
+    return math.log(max(1.0, middle_ns(after))) - math.log(max(1.0, middle_ns(before)))
 
 
 def are_apart(medians: float, runs: float) -> bool:
@@ -39,7 +35,7 @@ def apart_text(before: Sequence[float], after: Sequence[float], ratio: float | N
         return ""
     why = "fall into groups" if any(map(_is_split, (before, after))) else "scatter"
     return (
-        f"{math.exp(medians):.2f}× by the medians and {ratio:.2f}× by all runs, because the runs "  # noqa: RUF001
+        f"{math.exp(medians):.2f}× by the columns and {ratio:.2f}× by all runs, because the runs "  # noqa: RUF001
         f"{why} (before {_spread_text(before)}; after {_spread_text(after)}). Take neither for the "
         "change: run more, on a quieter machine"
     )
@@ -60,7 +56,7 @@ def gain_apart_text(now: Sequence[float], tried: Sequence[float], gain: float) -
         return ""
     why = "fall into groups" if any(map(_is_split, (now, tried))) else "scatter"
     return (
-        f"the medians above give {format_ratio(math.exp(medians))} and the pairs "
+        f"the times above give {format_ratio(math.exp(medians))} and the pairs "
         f"{format_ratio(gain)}, because the runs {why} (now {_spread_text(now)}; with it "
         f"{_spread_text(tried)}). The gain is of runs side by side, within its interval: for a "
         "closer one, try again on a quieter machine"
@@ -69,27 +65,23 @@ def gain_apart_text(now: Sequence[float], tried: Sequence[float], gain: float) -
 
 def _spread_text(times: Sequence[float]) -> str:
     """Return how the runs of a side lie: the two groups, or the middle half of them."""
-    ordered = sorted(times)
-    if (cut := _gap(ordered)) is not None:
+    fast, *slow = _groups(times)
+    if slow:
         return (
-            f"{cut} runs up to {format_ns(ordered[cut - 1])} and "
-            f"{len(ordered) - cut} from {format_ns(ordered[cut])} on"
+            f"{len(fast)} runs up to {format_ns(fast[-1])} and "
+            f"{len(slow[0])} from {format_ns(slow[0][0])} on"
         )
-    if len(ordered) < _FEWEST_RUNS:
-        return f"one run of {format_ns(ordered[0])}"
-    low, _, high = quantiles(ordered, n=4, method="inclusive")
-    return f"the middle half from {format_ns(low)} to {format_ns(high)}"
+    if len(fast) == 1:
+        return f"one run of {format_ns(fast[0])}"
+    if (middle := quartiles(fast)) is None:
+        return f"{len(fast)} runs from {format_ns(fast[0])} to {format_ns(fast[-1])}"
+    return f"the middle half from {format_ns(middle[0])} to {format_ns(middle[1])}"
 
 
 def _is_split(times: Sequence[float]) -> bool:
     """Tell whether there is a gap in the times, with enough runs on either side."""
-    return _gap(sorted(times)) is not None
+    return len(_groups(times)) > 1
 
 
-def _gap(ordered: Sequence[float]) -> int | None:
-    """Return how many runs are below the widest gap; None if it is no gap between groups."""
-    least = max(_FEWEST_RUNS, math.ceil(_SMALLEST_GROUP_SHARE * len(ordered)))
-    places = range(least, len(ordered) - least + 1)
-    ratios = {at: ordered[at] / max(1.0, ordered[at - 1]) for at in places}
-    widest = max(ratios, key=lambda at: ratios[at], default=None)
-    return widest if widest is not None and ratios[widest] >= _GAP_RATIO else None
+def _groups(times: Sequence[float]) -> list[list[float]]:
+    return groups_of(times, lambda time: time)

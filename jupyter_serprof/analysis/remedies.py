@@ -9,12 +9,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from statistics import median
 
 from jupyter_serprof.analysis.compare_groups import gain_apart_text
 from jupyter_serprof.analysis.compare_statistics import paired_shift
 from jupyter_serprof.analysis.remedy_table import REMEDIES, pasted
 from jupyter_serprof.model import Finding, stage
+from jupyter_serprof.model.times import middle_ns
 from jupyter_serprof.model.trace import Scalar
 from jupyter_serprof.model.units import format_bytes, format_count, format_ns, format_ratio
 
@@ -30,7 +30,7 @@ class Trial:
     before_ns, after_ns
         One trip each, pair by pair.
     before_stages, after_stages
-        Medians of their stages, ns.
+        Stages of the trip in the middle, ns.
     equal
         None where that cannot be told.
     prepare_ns
@@ -166,7 +166,7 @@ def _again_text(trial: Trial) -> str:
 
 def saved_of(trial: Trial) -> int:
     """Return what a trip saves, ns, between the medians; below 0 where it takes longer."""
-    return round(median(trial.before_ns) - median(trial.after_ns)) if trial.pairs else 0
+    return round(middle_ns(trial.before_ns) - middle_ns(trial.after_ns)) if trial.pairs else 0
 
 
 def pays_if_read(trial: Trial) -> bool:
@@ -202,8 +202,8 @@ def measured_of(trial: Trial) -> Mapping[str, Scalar]:
     gain, key = gain_of(trial), shrinking_stage(trial)
     return {
         "stage": key or None,
-        "before_ns": round(median(trial.before_ns)),
-        "after_ns": round(median(trial.after_ns)),
+        "before_ns": round(middle_ns(trial.before_ns)),
+        "after_ns": round(middle_ns(trial.after_ns)),
         "low": gain.low if gain else None,
         "high": gain.high if gain else None,
         "pairs": trial.pairs,

@@ -111,8 +111,9 @@ def compare(  # noqa: PLR0913  (the options of the magic)
     Notes
     -----
     What differs beside the code (versions, machine, sizes) is said in ``Comparison.notes``.
-    A single run on a side has a ratio and no verdict. ``before_ns`` and ``after_ns`` are medians,
-    ``ratio`` is of all runs; where the runs fall into groups the two differ, and a note says so.
+    A single run on a side has a ratio and no verdict. ``before_ns`` and ``after_ns`` are those of
+    the middle runs, ``ratio`` is of all runs; where the runs fall into groups the two differ, and a
+    note says so.
     Against a document the machine may be slower or faster than it was then. Repeated runs have
     fixed work between them; where both sides have it, a verdict has to exceed what the machine did,
     as ``Comparison.control`` has it, else a note says that nothing tells the two apart. Run both

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from statistics import median
 from string import digits
 
 from jupyter_serprof.analysis import analyse
@@ -33,6 +32,7 @@ from jupyter_serprof.model import (
     Trace,
     Variant,
 )
+from jupyter_serprof.model.times import middle_run
 from jupyter_serprof.model.trace import Scalar
 
 _LANE = "client/main"
@@ -59,13 +59,13 @@ class Tried:
             self.trial,
             before_ns=tuple(trip.wall_ns for trip in before),
             after_ns=tuple(trip.wall_ns for trip in after),
-            before_stages=_medians(before),
-            after_stages=_medians(after),
+            before_stages=_middle(before).stages,
+            after_stages=_middle(after).stages,
         )
 
 
-def _medians(trips: Sequence[Trip]) -> Mapping[str, int]:
-    return {key: round(median(trip.stages[key] for trip in trips)) for key in trips[0].stages}
+def _middle(trips: Iterable[Trip]) -> Trip:
+    return middle_run(trips, lambda trip: trip.wall_ns)
 
 
 def document_of(  # noqa: PLR0913  (what a document holds)
@@ -219,11 +219,8 @@ def _point(key: str, trip: Trip, number: int, size: int | None, loops: int | Non
 
 def _traces(key: str, entries: Sequence[Tried], side: int, size: int | None) -> list[SweepTrace]:
     cold = [(True, entry.cold[side]) for entry in entries if entry.cold][:1]
-    warm = sorted(
-        {id(trip): trip for entry in entries for trip in entry.trips[side]}.values(),
-        key=lambda trip: trip.wall_ns,
-    )
-    shown = cold + ([(False, warm[(len(warm) - 1) // 2])] if warm else [])
+    warm = {id(trip): trip for entry in entries for trip in entry.trips[side]}.values()
+    shown = cold + ([(False, _middle(warm))] if warm else [])
     return [SweepTrace(key, size, is_cold, _trace(key, trip)) for is_cold, trip in shown]
 
 

@@ -19,7 +19,7 @@ class Change:
     variant, size_bytes, cold
         Which points of a sweep it compares; empty, None and None for two traces.
     before_ns, after_ns
-        Medians; None where the stage is missing.
+        Medians (`model.times`); None where the stage is missing.
     ratio, low, high
         After over before with its 95 % interval; None without enough runs.
     verdict

@@ -71,7 +71,8 @@ def _told(change: Change) -> str:
     if change.verdict == "cannot tell":
         why = f" ({change.reason})" if change.reason else ""
         return f"nobody can tell whether it is faster or slower{why}"
-    return f"{change.verdict}, {_ratio(change.ratio)} of the time before, {_interval(change)}"
+    ratio = f"{_ratio(change.ratio)} of the time before by all runs"
+    return f"{change.verdict}, {ratio}, {_interval(change)}"
 
 
 def _point(change: Change) -> tuple[str, int | None, bool | None]:
@@ -113,7 +114,7 @@ def _columns(changes: Sequence[Change], names: int) -> list[Column]:
         column("stage", titles, leans_right=False),
         column("before", (_time(change.before_ns) for change in changes)),
         column("after", (_time(change.after_ns) for change in changes)),
-        column("ratio", (_ratio(change.ratio) for change in changes)),
+        column("ratio of\nall runs", (_ratio(change.ratio) for change in changes)),
         column("95 % interval", (_interval(change) for change in changes)),
         column("verdict", (clean(change.verdict) for change in changes), leans_right=False),
         *([column("why", iter(reasons), leans_right=False)] if any(reasons) else []),

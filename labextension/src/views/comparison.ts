@@ -24,7 +24,7 @@ const HEADS = [
   "Stage",
   "before",
   "after",
-  "after / before, 95 %",
+  "after / before of all runs, 95 %",
   "faster ◂ 1 ▸ slower",
   "verdict",
 ];
