@@ -1,8 +1,8 @@
 """Two documents, stage by stage: faster, slower, or nobody can tell.
 
 A change is told where its interval leaves no change out and it is larger than the noise floor: the
-reach of chance and drift inside the runs of each side (``compare_statistics``); and, where both
-documents have a control, larger than the change of the machine (``compare_control``). Of several
+reach of chance and drift inside the runs of each side (``compare_statistics``); and, of documents
+that were made apart, larger than the reach of the machine (``compare_control``). Of several
 wall times, and of several stages, each has to pass a stricter interval, so that one comparison in
 twenty raises a false alarm, not one line in twenty (Bonferroni).
 """
@@ -14,9 +14,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from jupyter_serprof.analysis import compare_statistics as statistics_of
-from jupyter_serprof.analysis.compare_control import held_back, machine_between, machine_text
+from jupyter_serprof.analysis.compare_control import (
+    Machine,
+    held_back,
+    machine_between,
+    machine_text,
+)
 from jupyter_serprof.analysis.compare_groups import apart_text, are_apart, medians_shift
 from jupyter_serprof.analysis.compare_notes import (
+    NO_CONTROL,
     TIMES_APART,
     check_kinds,
     check_question,
@@ -101,7 +107,7 @@ def compare(
     judged = [line for line in lines if line.is_judged and _is_enough(line, is_paired=is_paired)]
     walls = sum(line.key == "" for line in judged)
     families = max(1, walls), max(1, len(judged) - walls)
-    machine = () if is_paired else machine_between(before, after)
+    machine = None if is_paired else machine_between(before, after)
     changes = [_change(line, families, machine, is_paired=is_paired) for line in lines]
     is_told = any(change.low is not None for change in changes)
     return Comparison(
@@ -114,9 +120,13 @@ def compare(
             *unmatched,
             *notes_on(before, after),
             *_groups_notes(lines, changes),
-            *([machine_text(machine) or TIMES_APART] if is_told and not is_paired else []),
+            *(
+                [machine_text(machine) if machine else TIMES_APART]
+                if is_told and not is_paired
+                else []
+            ),
         ),
-        control=machine,
+        control=machine.changes if machine else (),
     )
 
 
@@ -159,7 +169,7 @@ def _title(key: str) -> str:
 
 
 def _change(
-    line: _Times, families: tuple[int, int], machine: Sequence[Change], *, is_paired: bool
+    line: _Times, families: tuple[int, int], machine: Machine | None, *, is_paired: bool
 ) -> Change:
     one, other = middle_ns(line.before_ns), middle_ns(line.after_ns)
     sample = line.match.before
@@ -178,14 +188,17 @@ def _change(
     if not line.has_both:
         return _one_sided(change)
     family = families[0] if line.key == "" else families[1]
-    return _over_machine(_judged(change, line, family, is_paired=is_paired), line, machine)
+    found = _judged(change, line, family, is_paired=is_paired)
+    return found if is_paired else _over_machine(found, line, machine)
 
 
-def _over_machine(change: Change, line: _Times, machine: Sequence[Change]) -> Change:
+def _over_machine(change: Change, line: _Times, machine: Machine | None) -> Change:
     """Return a change without its verdict where the machine may have changed as much."""
-    if change.verdict not in {"slower", "faster"} or not machine:
+    if change.verdict not in {"slower", "faster"}:
         return change
-    reason = held_back(_shift(line, statistics_of.ALPHA, is_paired=False), machine)
+    reason = NO_CONTROL
+    if machine:
+        reason = held_back(line.before_ns, line.after_ns, line.match.pages, machine)
     return replace(change, verdict="cannot tell", reason=reason) if reason else change
 
 

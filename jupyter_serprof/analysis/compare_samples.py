@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from statistics import median
 
 from jupyter_serprof.model import Point, Sweep, Trace, UsageError
 from jupyter_serprof.model.units import format_bytes
@@ -18,10 +19,11 @@ _ENDED = "ok"
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run: its wall time, and what each stage owned of it."""
+    """One run: its wall time, what each stage owned of it, and how many new pages it filled."""
 
     wall_ns: int
     stages: Mapping[str, int]
+    pages: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +57,13 @@ class Match:
         """Return which side has no complete run; nothing if both have."""
         sides = (("before", self.before.failure), ("after", self.after.failure))
         return next((f"{side} {failure}" for side, failure in sides if failure), "")
+
+    @property
+    def pages(self) -> tuple[float, ...]:
+        """Return the new pages of a run before and after, medians; nothing if one is not known."""
+        sides = [[run.pages for run in side.runs] for side in (self.before, self.after)]
+        known = [[count for count in side if count is not None] for side in sides]
+        return tuple(map(median, known)) if all(known) else ()
 
 
 def match(before: Trace | Sweep, after: Trace | Sweep) -> tuple[list[Match], list[str]]:
@@ -98,12 +107,12 @@ def _run_of(trace: Trace) -> Run:
 
 
 def _run_at(point: Point) -> Run:
-    return _complete(point.wall_ns, point.stages)
+    return _complete(point.wall_ns, point.stages, point.minor_faults)
 
 
-def _complete(wall_ns: int, stages: Mapping[str, int]) -> Run:
+def _complete(wall_ns: int, stages: Mapping[str, int], pages: int | None = None) -> Run:
     rest = wall_ns - sum(stages.values())
-    return Run(wall_ns, {**stages, UNACCOUNTED: max(0, rest)} if stages else {})
+    return Run(wall_ns, {**stages, UNACCOUNTED: max(0, rest)} if stages else {}, pages)
 
 
 def _alike(

@@ -115,9 +115,9 @@ def compare(  # noqa: PLR0913  (the options of the magic)
     the middle runs, ``ratio`` is of all runs; where the runs fall into groups the two differ, and a
     note says so.
     Against a document the machine may be slower or faster than it was then. Repeated runs have
-    fixed work between them; where both sides have it, a verdict has to exceed what the machine did,
-    as ``Comparison.control`` has it, else a note says that nothing tells the two apart. Run both
-    sides now, as two functions, where that matters. An interrupt passes, with a note of how many
+    fixed work beside them; where both sides have it, a verdict has to exceed the reach of the
+    machine (1.25 at least), else there is none. Run both sides now, as two functions: that tells a
+    tenth. An interrupt passes, with a note of how many
     runs there were.
 
     Examples

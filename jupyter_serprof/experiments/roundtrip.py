@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from jupyter_serprof.analysis.limits import measure_limits
 from jupyter_serprof.analysis.sweep_summary import summarize_sweep
+from jupyter_serprof.experiments.control import Control
 from jupyter_serprof.experiments.culprits import culprits_text, find_culprits, told
 from jupyter_serprof.experiments.differences import Witness
 from jupyter_serprof.experiments.outcome import CHECKED_FACTS, checked_result, payload_places
@@ -90,6 +91,7 @@ class RoundTrip:
         self._traces: list[SweepTrace] = []
         self._latest: Trace | None = None
         self._progress = Progress()
+        self._control = Control(self._repeat or 0)
 
     def run(self, tell: Callable[[Sweep], None] | None = None) -> Sweep:
         """Run every transport and return the sweep; after Ctrl-C `sweep` has what there is.
@@ -145,6 +147,7 @@ class RoundTrip:
             variants=(*variants, *self._left_out(len(variants), left)),
             points=tuple(points),
             traces=tuple(traces),
+            control=self._control.times_ns,
             limits=measure_limits(),
             environment=latest.environment if latest else {},
             quality=latest.quality if latest else Quality(),
@@ -189,10 +192,13 @@ class RoundTrip:
             is_enough = self._repeat is None and number > WARM_RUNS
             if is_enough and time.monotonic() > deadline:
                 return
+            if number == 1:
+                self._control.measure(0)
             if runs.points or self._points:
                 deadline += self._progress.update(lambda: self._growing(transport, runs))
             self._run_once(transport, runs, number)
             yield
+        self._control.measure(self._repeat or 0)
 
     def _run_once(self, transport: Transport, runs: _Runs, number: int) -> None:
         __tracebackhide__ = True

@@ -56,9 +56,8 @@ class Comparison:
         The wall time first, then the stages in the order of the road.
     control
         The fixed work between the runs, a line for each kind (its key is ``stage``); empty where
-        one of the two has none; ``all`` is all of it over longer stretches, with a 70 % interval.
-        How the machine itself has changed, so that there is no verdict on the code in ``changes``
-        that does not exceed it.
+        one of the two has none. How the machine itself has changed: no verdict on the code in
+        ``changes`` lies within what this work differed by.
     noise_share
         Half width of the interval of A against A, as a share, measured on the spot; None when
         nothing could be run.

@@ -6,7 +6,6 @@ from itertools import groupby
 from math import floor, log10
 from typing import TYPE_CHECKING
 
-from jupyter_serprof.analysis.compare_notes import TIMES_APART
 from jupyter_serprof.model.units import (
     NOT_SEEN,
     format_bytes,
@@ -57,11 +56,8 @@ def _is_worth_a_line(change: Change) -> bool:
 def _headline(comparison: Comparison) -> str:
     walls = [change for change in comparison.changes if not change.stage and not change.cold]
     said = f"Compared with {comparison.before or 'before'}"
-    is_apart = TIMES_APART in comparison.notes
     if len(walls) == 1:
-        is_told = walls[0].verdict in {"faster", "slower"}
-        doubt = ": the code, or the machine since then"
-        return f"{said}: {_told(walls[0])}{doubt if is_told and is_apart else ''}."
+        return f"{said}: {_told(walls[0])}."
     verdicts = [change.verdict for change in walls]
     counts = {verdict: verdicts.count(verdict) for verdict in dict.fromkeys(verdicts)}
     return f"{said}: {', '.join(f'{count} {word}' for word, count in counts.items())}."

@@ -1,16 +1,16 @@
 """How often a comparison raises a false alarm, and how often it finds a true change.
 
 Simulated documents of known truth, and pickles of one fixed object measured against themselves.
-With ``neighbour``: real documents, some of them made while other processes are busy on all cores,
-each set against each, with the control between their runs and without it.
+With ``apart``: real documents of one workload (dicts, bytes, loads), made in one process and in one
+of their own, so many of the same code, beside so many busy neighbours; each against each.
 
 Run: uv run python tests/benchmarks/compare_calibration.py
-Run: uv run python tests/benchmarks/compare_calibration.py neighbour 10
+Run: uv run python tests/benchmarks/compare_calibration.py apart dicts 25 0
 """
 
 from __future__ import annotations
 
-import os
+import json
 import pickle
 import random
 import subprocess
@@ -20,14 +20,16 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from itertools import product
+from itertools import combinations, product
+from statistics import quantiles
 
 from bench import heading, table, timed_ns
 
 from jupyter_serprof.analysis.compare import compare
+from jupyter_serprof.analysis.compare_control import LEAST, machine_between
 from jupyter_serprof.experiments.recording import Recording
 from jupyter_serprof.experiments.repeat import Repeats
-from jupyter_serprof.model import Comparison, Point, Sweep, Variant
+from jupyter_serprof.model import Comparison, Point, Sweep, Variant, from_document, to_document
 
 PAIRS = 200
 RUNS = 15
@@ -61,7 +63,9 @@ def drift(draw: random.Random, count: int) -> list[float]:
 def sweep(times: Sequence[float], draw: random.Random) -> Sweep:
     """Return a document of warm runs, whose stages have noise of their own."""
     points = tuple(_point(at, share, draw) for at, share in enumerate(times))
-    return Sweep(name="f()", started="", variants=(Variant("code", "f()"),), points=points)
+    steady = {"pickle": (WALL_NS,) * RUNS}
+    code = (Variant("code", "f()"),)
+    return Sweep(name="f()", started="", variants=code, points=points, control=steady)
 
 
 def _point(at: int, share: float, draw: random.Random) -> Point:
@@ -98,9 +102,7 @@ def simulated(noise: Noise, shift: float, runs: int, *, is_paired: bool) -> list
 CONTROL_NS = {"pickle": 800_000, "copy": 250_000, "pages": 600_000}
 
 
-def drifted(
-    shift: float, machine: float, runs: int, *, has_control: bool
-) -> list[tuple[str, bool]]:
+def drifted(shift: float, machine: float, runs: int) -> list[tuple[str, bool]]:
     """Return what comparisons say where the machine of after is slower by a share, too."""
     verdicts = []
     for seed in range(PAIRS):
@@ -112,7 +114,7 @@ def drifted(
                 kind: tuple(round(ns * other * share) for share in lognormal(draw, runs))
                 for kind, ns in CONTROL_NS.items()
             }
-            sides.append(replace(made, control=control if has_control else {}))
+            sides.append(replace(made, control=control))
         verdicts.append(found(compare(*sides)))
     return verdicts
 
@@ -150,7 +152,7 @@ while True:
         sum(range(100_000))
     time.sleep(random.uniform(0, 0.7))
 """
-CHANGES = {"A/A": 1.0, "15% slower": 1.15, "50% slower": 1.5}
+CHANGES = {"A/A": 1.0, "50% slower": 1.5, "twice": 2.0}
 
 
 @contextmanager
@@ -192,51 +194,51 @@ def document(call: Callable[[], object], runs: int) -> Sweep:
     return Repeats(call, "f()", traces=[first.trace]).run_again(runs)
 
 
-def neighbourhood(each: int, runs: int) -> None:
-    """Print what real documents say, each of a first kind against each of a second one.
+def apart(workload: str, each: int, busy: int) -> None:
+    """Print what documents made apart say: all in this process, and each in one of its own.
 
-    Of every workload, change and state of the machine there are so many documents, made in random
-    order.
+    There are so many of the same code, and half as many of each change, in random order, beside so
+    many busy neighbours.
     """
-    states = {"quiet": 0, "busy": os.cpu_count() or 1}
-    draw = random.Random(0)  # noqa: S311  (an order)
-    kinds = list(product(workloads(), CHANGES, states)) * each
-    draw.shuffle(kinds)
-    known: dict[tuple[str, str, str], list[Sweep]] = {}
-    for workload, change, state in kinds:
-        call = workloads()[workload](CHANGES[change])
-        with neighbours(states[state]):
-            known.setdefault((workload, change, state), []).append(document(call, runs))
-    heading(f"{each} documents of each kind and state, {runs} runs; load {os.getloadavg()[0]:.1f}")
-    for workload in workloads():
-        table(
-            [workload, "pairs", "faster", "slower", "faster, control", "slower, control"],
-            [
-                _told(change, before, after, known, workload)
-                for change in CHANGES
-                for before, after in product(states, states)
-            ],
-        )
-
-
-def _told(
-    change: str,
-    before: str,
-    after: str,
-    known: dict[tuple[str, str, str], list[Sweep]],
-    workload: str,
-) -> list[str]:
-    """Return how often the wall time has a verdict, without the control and with it."""
-    first, second = known[workload, "A/A", before], known[workload, change, after]
-    pairs = [(one, other) for one in first for other in second if one is not other]
-    with_control = Counter(_warm(one, other) for one, other in pairs)
-    without = Counter(_warm(replace(one, control={}), other) for one, other in pairs)
-    cells = [
-        counted[verdict] / len(pairs)
-        for counted in (without, with_control)
-        for verdict in ("faster", "slower")
+    changes = [change for change in CHANGES for at in range(each) if change == "A/A" or at % 2]
+    random.Random(0).shuffle(changes)  # noqa: S311  (an order)
+    known: dict[tuple[str, str], list[Sweep]] = {}
+    with neighbours(busy):
+        for place, change in product(("one", "own"), changes):
+            make = own_process if place == "own" else in_here
+            known.setdefault((place, change), []).append(make(workload, CHANGES[change]))
+    heading(f"{workload}: {each} documents of {RUNS} runs of each place, {busy} neighbours")
+    lines = [
+        _told(f"{change}, {first} and {second}", known[first, "A/A"], known[second, change])
+        for change in CHANGES
+        for first, second in (("one", "one"), ("own", "own"), ("one", "own"))
     ]
-    return [f"{change}, {before} then {after}", str(len(pairs)), *(f"{s:.1%}" for s in cells)]
+    table(["", "pairs", "faster", "slower", "had to exceed (quartiles)"], lines)
+
+
+def in_here(workload: str, factor: float) -> Sweep:
+    """Return a document that this process makes."""
+    return replace(document(workloads()[workload](factor), RUNS), traces=())
+
+
+def own_process(workload: str, factor: float) -> Sweep:
+    """Return a document that a process of its own makes."""
+    command = [sys.executable, __file__, "document", workload, str(factor)]
+    made = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    found = from_document(json.loads(made))
+    assert isinstance(found, Sweep)
+    return found
+
+
+def _told(name: str, before: Sequence[Sweep], after: Sequence[Sweep]) -> list[str]:
+    """Return how often the wall time has a verdict."""
+    is_same = before is after
+    pairs = list(combinations(before, 2)) if is_same else list(product(before, after))
+    counted = Counter(_warm(*pair) for pair in pairs)
+    shares = [f"{counted[verdict] / len(pairs):.1%}" for verdict in ("faster", "slower")]
+    machines = [machine_between(*pair) for pair in pairs]
+    reaches = [max(LEAST, machine.reach) for machine in machines if machine]
+    return [name, str(len(pairs)), *shares, " ".join(f"{q:.2f}" for q in quantiles(reaches))]
 
 
 def _warm(before: Sweep, after: Sweep) -> str:
@@ -271,23 +273,24 @@ def main(runs: int) -> None:
             for noise in (lognormal, heavy_tails, drift)
         ]
         table(["", "wall time told", "any stage told"], rows)
-    heading(f"{PAIRS} comparisons of {runs} + {runs} runs, without a control and with one")
+    heading(f"{PAIRS} comparisons of {runs} + {runs} runs apart, with fixed work beside them")
     rows = [
-        row(f"{name}, {how}", drifted(shift, machine, runs, has_control=has_control), wanted)
+        row(name, drifted(shift, machine, runs), wanted)
         for name, shift, machine, wanted in (
             ("A/A, the same machine", 0.0, 0.0, ""),
             ("A/A, machine 30% slower", 0.0, 0.3, ""),
-            ("10% slower, the same machine", 0.1, 0.0, "slower"),
-            ("50% slower, machine 10% slower", 0.5, 0.1, "slower"),
+            ("50% slower, the same machine", 0.5, 0.0, "slower"),
+            ("twice, machine 10% slower", 1.0, 0.1, "slower"),
         )
-        for how, has_control in (("without", False), ("with", True))
     ]
     table(["", "wall time told", "any stage told"], rows)
-    print("bounds: A/A wall time at most 5%; 10% slower with lognormal noise of 3% at least 90%")
+    print("bounds: A/A at most 1% apart and 5% in turns; 10% slower, lognormal, in turns: 90%")
 
 
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["neighbour"]:
-        neighbourhood(int(sys.argv[2]) if len(sys.argv) > 2 else 10, RUNS)
+    if sys.argv[1:2] == ["apart"]:
+        apart(sys.argv[2], *map(int, sys.argv[3:5]))
+    elif sys.argv[1:2] == ["document"]:
+        print(json.dumps(to_document(in_here(sys.argv[2], float(sys.argv[3])))))
     else:
         main(int(sys.argv[1]) if len(sys.argv) > 1 else RUNS)

@@ -15,4 +15,10 @@ def made(wall_ns: int, name: str = CODE) -> Sweep:
         Point("code", None, at + 1, False, wall_ns + at % 3, None, {})  # noqa: FBT003  (a column)
         for at in range(15)
     )
-    return Sweep(name=name, started="", variants=(Variant("code", name),), points=points)
+    return Sweep(
+        name=name,
+        started="",
+        variants=(Variant("code", name),),
+        points=points,
+        control={"pickle": (10**6,) * 10},
+    )

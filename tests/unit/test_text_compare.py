@@ -7,7 +7,6 @@ from dataclasses import replace
 import pytest
 
 from jupyter_serprof.analysis import analyse
-from jupyter_serprof.analysis.compare_notes import TIMES_APART
 from jupyter_serprof.model import Change, Comparison
 from jupyter_serprof.testing import make_trace
 from jupyter_serprof.views.cells import width
@@ -105,26 +104,6 @@ def test_cold_and_warm_stand_apart_and_one_cold_run_takes_one_line() -> None:
     assert lines[1] == "cold"
     assert lines[5] == "warm"
     assert sum("too few for an interval" in line for line in lines) == 1
-
-
-@pytest.mark.parametrize(
-    ("wall", "end"),
-    [
-        (WALL, "[1.20× to 1.30×]: the code, or the machine since then."),  # noqa: RUF001
-        (replace(WALL, verdict="cannot tell", reason="within chance"), "slower (within chance)."),
-    ],
-)
-def test_a_verdict_without_a_control_names_the_machine_too(wall: Change, end: str) -> None:
-    """In the sentence that everybody reads; where nobody can tell, there is nothing to doubt."""
-    # given
-    apart = replace(FOUND, changes=(wall,), notes=(TIMES_APART,))
-
-    # when
-    lines = comparison_lines(apart, 200)
-
-    # then
-    assert lines[0].endswith(end)
-    assert any(line.startswith("note  before was measured at another time") for line in lines)
 
 
 def test_several_variants_are_counted_above_and_named_below() -> None:
