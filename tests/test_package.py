@@ -5,9 +5,11 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
+import tomllib
 import zipfile
 from collections import Counter
 from importlib import metadata
@@ -26,6 +28,8 @@ ROOT = Path(__file__).resolve().parents[1]
 LABEXTENSION = "share/jupyter/labextensions/jupyter-serprof"
 #: It travels in every widget and lies in every exported page.
 MOST_BUNDLE_BYTES = 40 * 1024
+#: One version, and for which Python or system; no address, no file.
+CONSTRAINT = re.compile(r"[\w-]+==[\w.]+( ; [\w.<>=!' ()]+)?")
 BUNDLES = [f"{kind}.{end}" for kind in KINDS for end in ("js", "css", "html")]
 
 
@@ -77,6 +81,11 @@ def urls_in(value: object, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[s
         yield path, value
 
 
+def name_of(requirement: str) -> str:
+    """Return the package that a requirement is about."""
+    return re.split(r"[^\w-]", requirement)[0]
+
+
 def test_wheel_holds_every_file_once(wheel_names: list[str]) -> None:
     """The labextension is not shipped a second time inside the Python package."""
     repeated = [name for name, count in Counter(wheel_names).items() if count > 1]
@@ -124,6 +133,26 @@ def test_lock_file_names_no_host() -> None:
     assert '"resolved"' not in text
     assert '"integrity"' in text
     assert hosts == []
+
+
+def test_every_direct_dependency_is_constrained_and_no_host_is_named() -> None:
+    """No release of others turns the tests red: one version of each, for each Python."""
+    # given
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    mine, uv = project["project"], project["tool"]["uv"]
+    built = project["build-system"]["requires"]
+    extras = [*mine["optional-dependencies"].values(), *project["dependency-groups"].values()]
+    direct = {name_of(text) for texts in (mine["dependencies"], *extras) for text in texts}
+
+    # when
+    constrained = uv["constraint-dependencies"]
+    constrained_builds = uv["build-constraint-dependencies"]
+
+    # then
+    assert direct - {name_of(text) for text in constrained} == {mine["name"]}
+    assert {name_of(text) for text in constrained_builds} == {name_of(text) for text in built}
+    bound = [*constrained, *constrained_builds]
+    assert [text for text in bound if not CONSTRAINT.fullmatch(text)] == []
 
 
 @pytest.mark.parametrize(
