@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import queue
 import re
 import shutil
 import tempfile
@@ -119,7 +120,7 @@ class Kernel:
         request = self.client.execute(cell, silent=silent)
         ran = Ran("")
         while True:
-            message = self.client.get_iopub_msg(timeout=_PATIENCE_S)
+            message = self._message()
             content = message["content"]
             if message["parent_header"].get("msg_id") != request:
                 continue
@@ -133,6 +134,26 @@ class Kernel:
                 self.interrupt()
         ran.status = self._reply(request)["status"]
         return ran
+
+    def _message(self) -> dict[str, Any]:
+        """Return the next message; a kernel that died sends none, and is not waited for."""
+        for _ in range(_PATIENCE_S):
+            try:
+                message: dict[str, Any] = self.client.get_iopub_msg(timeout=1)
+            except queue.Empty:
+                if self.is_alive:
+                    continue
+                process: Any = self._manager.provisioner
+                died = f"the kernel died, exit code {process.process.returncode}"
+                raise RuntimeError(died) from None
+            return message
+        late = f"the kernel said nothing for {_PATIENCE_S} s"
+        raise TimeoutError(late)
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether the process of the kernel runs."""
+        return bool(self._manager.is_alive())
 
     def interrupt(self) -> None:
         """Press the stop button."""
