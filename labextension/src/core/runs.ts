@@ -11,11 +11,12 @@ import {
   type SweepDocument,
 } from "./document";
 import { rateOf } from "./format";
+import { middleAt } from "./times";
 
 export interface Run {
   readonly variant: string;
   readonly cold: boolean;
-  /** The point in the middle when sorted by wall time. */
+  /** The one whose time is that of all its points. */
   readonly point: Point;
   /** Wall times of all its points, sorted, ns. */
   readonly walls_ns: readonly number[];
@@ -39,7 +40,8 @@ export function runsOf(sweep: SweepDocument, variant: string): Run[] {
 
 function runOf(sweep: SweepDocument, points: Point[]): Run {
   const sorted = points.toSorted((a, b) => a.wall_ns - b.wall_ns);
-  const point = sorted[(sorted.length - 1) >> 1] as Point;
+  const walls_ns = sorted.map((each) => each.wall_ns);
+  const point = sorted[middleAt(walls_ns)] as Point;
   const entry = sweep.traces.find(
     (candidate) =>
       candidate.variant === point.variant &&
@@ -50,7 +52,7 @@ function runOf(sweep: SweepDocument, points: Point[]): Run {
     variant: point.variant,
     cold: point.cold,
     point,
-    walls_ns: sorted.map((each) => each.wall_ns),
+    walls_ns,
     trace: entry !== undefined && isDrawn(entry.trace) ? entry.trace : null,
   };
 }

@@ -2,6 +2,7 @@
 
 import type { Point, SweepDocument } from "./document";
 import { quantile } from "./runs";
+import { middleAt } from "./times";
 
 export interface SizePoint {
   readonly size_bytes: number;
@@ -40,7 +41,7 @@ function sizePoint(size_bytes: number, times: readonly number[]): SizePoint {
   const isFew = sorted.length < 4;
   return {
     size_bytes,
-    median_ns: quantile(sorted, 0.5),
+    median_ns: sorted[middleAt(sorted)] as number,
     low_ns: quantile(sorted, isFew ? 0 : 0.25),
     high_ns: quantile(sorted, isFew ? 1 : 0.75),
     count: sorted.length,

@@ -13,6 +13,7 @@ import * as format from "../core/format";
 import type { GridColumn } from "../core/grid";
 import type { Host } from "../core/host";
 import { familyOf } from "../core/theme";
+import { middleAt } from "../core/times";
 import { grid } from "./grid";
 import { bar, swatch } from "./marks";
 import type { Shell } from "./shell";
@@ -272,7 +273,7 @@ function intervalText(interval: readonly [number, number] | null): string {
 
 function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
-  return ((sorted[(sorted.length - 1) >> 1] ?? 0) + (sorted[sorted.length >> 1] ?? 0)) / 2;
+  return sorted[middleAt(sorted)] ?? 0;
 }
 
 const COLUMNS: readonly GridColumn<Pair>[] = [

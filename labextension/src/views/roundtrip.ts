@@ -5,6 +5,7 @@ import { element, place, titled } from "../core/dom";
 import * as format from "../core/format";
 import { copyRateOf, inOrder, quartiles, type Run, runsOf, stagesOf } from "../core/runs";
 import { familyOf } from "../core/theme";
+import { groupsOf, middleAt } from "../core/times";
 import { legendEntry } from "./legend";
 import { bar, chip, labelParts } from "./marks";
 import type { Part, Stage as Shared } from "./part";
@@ -59,7 +60,7 @@ function sceneOf(doc: SweepDocument, runs: readonly Run[]): Scene {
   };
 }
 
-const NUMBERS = ["total", "quartiles", "in-band", "out-of-band", "page faults", "of memcpy"];
+const NUMBERS = ["total", "spread", "in-band", "out-of-band", "page faults", "of memcpy"];
 const NARROWABLE = [
   "",
   "jsp-column-rate",
@@ -146,10 +147,20 @@ function number(index: number, text: string): HTMLElement {
 }
 
 function spread(run: Run): string {
+  const groups = groupsOf(run.walls_ns);
+  if (groups.length > 1) {
+    return groups
+      .map((group, at) => `${timeOf(group)} in ${format.count(group.length)}${at ? "" : " runs"}`)
+      .join(", ");
+  }
   const range = quartiles(run.walls_ns);
   return range === null
     ? format.NOT_APPLICABLE
     : `${format.duration(range[0])} … ${format.duration(range[1])}`;
+}
+
+function timeOf(sorted: readonly number[]): string {
+  return format.duration(sorted[middleAt(sorted)]);
 }
 
 function bytesFact(variant: Variant, key: string): string {
@@ -223,6 +234,6 @@ function legend(scene: Scene): HTMLElement {
   if (scene.sweep.variants.some((variant) => Number(variant.facts?.out_of_band_bytes) > 0)) {
     entries.push(legendEntry("jsp-store jsp-oob", "out-of-band bytes"));
   }
-  const end = "total: the cold run, or the median of the warm ones";
+  const end = "total: the cold run, or the middle one of the warm runs";
   return element("p", "jsp-legend", ...entries, element("span", "jsp-legend-end", end));
 }
