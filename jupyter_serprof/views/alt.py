@@ -9,7 +9,7 @@ from jupyter_serprof.model.units import format_bytes, format_count, format_ns, f
 from jupyter_serprof.views.cells import clean
 from jupyter_serprof.views.outline import stage_sums
 from jupyter_serprof.views.remarks import headline_of, outcome_of
-from jupyter_serprof.views.runs import runs_of
+from jupyter_serprof.views.runs import runs_of, time_text
 from jupyter_serprof.views.sizes import is_over_sizes, series_of
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def _sweep_sentence(sweep: Sweep) -> str:
     for variant in sweep.variants:
         runs = runs_of(sweep, variant)
         title = clean(variant.title)
-        times = " and ".join(f"{format_ns(run.point.wall_ns)} {run.label}" for run in runs[-2:])
+        times = " and ".join(f"{time_text(run)} {run.label}" for run in runs[-2:])
         named.append(f"{title} {times}" if runs else f"{title} {variant.state}")
     return f"Bars of {len(named)} variants: {', '.join(named)}."
 

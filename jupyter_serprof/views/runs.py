@@ -113,6 +113,11 @@ def _stages(run: Run) -> dict[str, Stage]:
     return {entry.key: entry for entry in run.trace.stages} if run.trace else {}
 
 
+def time_text(run: Run) -> str:
+    """Return the time of a line; of runs in two groups that of both."""
+    return groups_text(run.walls_ns) or format_ns(run.point.wall_ns)
+
+
 def spread_text(run: Run) -> str:
     """Return how many runs there were and how far apart they lie; nothing for one run."""
     count = len(run.walls_ns)

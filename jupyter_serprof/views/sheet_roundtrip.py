@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from jupyter_serprof.model.times import groups_of
 from jupyter_serprof.model.units import format_bytes, format_ns
 from jupyter_serprof.views.cells import clean
 from jupyter_serprof.views.marks import hatched
@@ -17,6 +18,7 @@ from jupyter_serprof.views.runs import (
     parts_of,
     runs_of,
     state_text,
+    time_text,
 )
 from jupyter_serprof.views.sheet import MARGIN, SMALL, TEXT, WIDTH, Box, Label, Rule
 from jupyter_serprof.views.sheet_parts import (
@@ -161,16 +163,18 @@ def _put_variant(sheet: Sheet, scene: _Scene, variant: Variant, places: list[flo
     put_grid(sheet, places, top - 8, top + _PITCH * len(runs[:_LINES_SHOWN]) + 8 * bool(runs))
     for run in runs[:_LINES_SHOWN]:
         _put_run(sheet, scene, run)
+        if len(groups_of(run.walls_ns, float)) > 1:
+            _put_words(sheet, f"{_label(run, scene.has_sizes)}: {time_text(run)}")
     if variant.state != "ok" or not runs:
-        _put_reason(sheet, variant)
+        _put_words(sheet, state_text(variant))
     sheet.y = max(sheet.y, left - 4) + 8
     sheet.line(theme.grid)
 
 
-def _put_reason(sheet: Sheet, variant: Variant) -> None:
+def _put_words(sheet: Sheet, text: str) -> None:
     room = WIDTH - MARGIN - _LABELS_X
     sheet.y += 5
-    for line in sheet.wrap(state_text(variant), room, TEXT, most=3):
+    for line in sheet.wrap(text, room, TEXT, most=3):
         sheet.add(Label(_LABELS_X, sheet.y + 8, line, sheet.theme.ink, TEXT))
         sheet.y += 18
 
@@ -206,4 +210,4 @@ def _legend(sheet: Sheet, scene: _Scene) -> Iterator[tuple[Box | None, str]]:
         colors = (sheet.theme.muted, sheet.theme.background)
         yield striped(0, 0, 0, 0, colors), "striped: out-of-band bytes"
     yield hatched(0, 0, 0, 0, sheet.theme), "unaccounted"
-    yield None, "warm: median run; its stages add up to the total"
+    yield None, "warm: the middle run; its stages add up to the total"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
+from jupyter_serprof.model.times import groups_text
 from jupyter_serprof.model.units import column_unit, format_bytes, format_ns
 from jupyter_serprof.views.bars import length_bar
 from jupyter_serprof.views.cells import Column, clean, clip, hang, side_by_side, table_width, wrap
@@ -46,7 +47,17 @@ def sweep_lines(sweep: Sweep, columns: int, *, has_bars: bool) -> list[str]:
     missing = [line for variant in sweep.variants for line in _missing(variant, runs, columns)]
     written_out = runs if len(runs) <= _WRITTEN_OUT else []
     stages = ["", *_stage_lines(written_out, columns)] if written_out else []
-    return [*table, *missing, *stages]
+    hidden = [line for run in runs if not written_out for line in _groups(sweep, run, columns)]
+    return [*table, *missing, *hidden, *stages]
+
+
+def _groups(sweep: Sweep, run: Run, columns: int) -> list[str]:
+    """Return both times of runs in two groups, where the stages are not written out."""
+    if not groups_text(run.walls_ns):
+        return []
+    has_size = len({point.size_bytes for point in sweep.points}) > 1
+    head = f"{clean(run.variant.title)} {_label(run, has_size=has_size)}"
+    return hang(head, groups_text(run.walls_ns), columns, indent=_NAMES[1] + 2)
 
 
 def _table(sweep: Sweep, runs: Sequence[Run], columns: int, *, has_bars: bool) -> list[str]:
