@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import replace
 from itertools import product
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given, settings
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 MS = 1_000_000
+KNOWN = Path(__file__).parents[1] / "data" / "times.json"
 KEYS = ("pickle", "ray", "cloudpickle")
 _TIME = re.compile(r"[\d,.]+ (?:ns|µs|ms|s)\b")
 _UNITS = {"ns": 1, "µs": 1e3, "ms": 1e6, "s": 1e9}
@@ -168,6 +171,19 @@ def test_runs_in_two_groups_are_told_as_two(times: list[int], middle: int, said:
     ns = [time * MS for time in times]
 
     assert (middle_ns(ns), groups_text(ns)) == (middle * MS, said)
+
+
+@pytest.mark.parametrize(
+    "known", json.loads(KNOWN.read_text("utf-8")), ids=lambda known: known["said"]
+)
+def test_the_runs_that_typescript_draws_have_the_times_of_python(known: dict[str, Any]) -> None:
+    """``labextension/test/times.test.ts`` draws the same file and looks for the same words."""
+    # when
+    found = middle_ns(known["walls_ns"])
+
+    # then
+    assert found == known["middle_ns"]
+    assert (groups_text(known["walls_ns"]) or format_ns(found)) == known["said"]
 
 
 def test_quartiles_begin_with_four_runs() -> None:
