@@ -2,10 +2,10 @@
 
 Two documents differ in more than the code: in the moment, and in what the process had of memory. No
 run inside one of them shows that, so fixed work is timed beside the runs (``experiments/control``).
-The rule: a change is told where all of its interval lies beyond the reach of the machine, which is
-how many times as long the slow tenth of the fixed work took as the quick tenth, of both documents
-together and of the worst kind, and 1.25 at least. Where one side filled new pages and the other one
-next to none, which is often a matter of the process, the pages are given to the other one, too.
+The rule: a change is told where all of its interval lies beyond the reach of the machine: so many
+times as long as the quick tenth of the fixed work its slow tenth took, of both documents together
+and of the worst kind, and a quarter more for what no fixed work sees. Where one side filled new
+pages and the other next to none, often a matter of the process, the other is given them, too.
 
 What it cannot see: disks, the network, other machines; and code that shares something with a
 neighbour that no kind touches. ``tests/benchmarks/compare_calibration.py apart`` says how often it
@@ -30,7 +30,7 @@ _TITLES = {
     "pages": "filling new pages",
 }
 _PAGES = 256
-#: No document tells less of another one.
+#: Between documents on a machine that stayed as it was.
 LEAST = 1.25
 _TENTH = 0.1
 _TURNS = "To know, run both in turns: sp.compare(f, g)"
@@ -45,7 +45,7 @@ class Machine:
     changes
         A line for each kind of work, after against before.
     reach
-        How many times as long the slow tenth of the work took as the quick one, of the worst kind.
+        What a verdict has to exceed, as a factor.
     worst
         The title of that kind.
     page_ns
@@ -73,7 +73,8 @@ def machine_between(before: Trace | Sweep, after: Trace | Sweep) -> Machine | No
     ends = {kind: _ends([*one, *other]) for kind, (one, other) in sides.items()}
     worst = max(ends, key=lambda kind: ends[kind][1] / ends[kind][0])
     page_ns = ends["pages"][1] / _PAGES if "pages" in ends else 0.0
-    return Machine(changes, ends[worst][1] / ends[worst][0], _TITLES[worst], page_ns)
+    reach = LEAST * ends[worst][1] / ends[worst][0]
+    return Machine(changes, reach, _TITLES[worst], page_ns)
 
 
 def _ends(times: Sequence[int]) -> tuple[float, float]:
@@ -111,11 +112,10 @@ def held_back(
     pages
         New pages of a run before and after, medians; empty where nobody counted.
     """
-    least = max(LEAST, machine.reach)
-    if _nearest(shift_of(before_ns, after_ns)) <= least:
-        return f"within {least:.2f}×, {_cause(machine)}"  # noqa: RUF001
+    if _nearest(shift_of(before_ns, after_ns)) <= machine.reach:
+        return _reach_text(machine)
     sides = _with_pages(before_ns, after_ns, pages, machine.page_ns)
-    if _nearest(shift_of(*sides)) > least:
+    if _nearest(shift_of(*sides)) > machine.reach:
         return ""
     counts = "{} new pages a run before, {} after".format(*map(format_count, map(round, pages)))
     return f"{counts}: another process may know them already"
@@ -140,10 +140,12 @@ def _nearest(shift: Shift) -> float:
     return math.exp(max(0.0, shift.low, -shift.high))
 
 
-def _cause(machine: Machine) -> str:
-    if machine.reach <= LEAST:
-        return "which documents made apart may differ by"
-    return f"which the machine itself differed by in fixed work ({machine.worst})"
+def _reach_text(machine: Machine) -> str:
+    by = f"{machine.reach / LEAST:.2f}×"  # noqa: RUF001
+    return (
+        f"within {machine.reach:.2f}×, what the machine may have done: "  # noqa: RUF001
+        f"fixed work ({machine.worst}) differed by {by}"
+    )
 
 
 def machine_text(machine: Machine) -> str:
@@ -151,5 +153,5 @@ def machine_text(machine: Machine) -> str:
     said = ", ".join(f"{change.title} {change.ratio:.2f}×" for change in machine.changes)  # noqa: RUF001
     return (
         f"fixed work beside the runs, after against before: {said}. A verdict has to exceed "
-        f"{max(LEAST, machine.reach):.2f}×, {_cause(machine)}; it is a hint all the same. {_TURNS}"  # noqa: RUF001
+        f"{machine.reach:.2f}×; it is a hint all the same. {_TURNS}"  # noqa: RUF001
     )

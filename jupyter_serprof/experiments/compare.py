@@ -7,11 +7,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from jupyter_serprof.analysis.compare import compare
+from jupyter_serprof.analysis.compare_words import headline
 from jupyter_serprof.analysis.sweep_summary import summarize_sweep, warm_text
 from jupyter_serprof.experiments.points import finished, median_trace, point_of, written
 from jupyter_serprof.experiments.recording import Recording
 from jupyter_serprof.experiments.transports import TRANSPORTS
-from jupyter_serprof.model import Summary, Sweep, SweepTrace, Trace, UsageError, Variant
+from jupyter_serprof.model import Comparison, Summary, Sweep, SweepTrace, Trace, UsageError, Variant
 from jupyter_serprof.model.units import format_ns
 
 RUNS = 15
@@ -60,7 +61,14 @@ def compared(before: Trace | Sweep, after: Sweep) -> Sweep:
     UsageError
         If nothing of the two can be compared.
     """
-    return replace(after, comparison=compare(before, after, is_now=True))
+    return _told(after, compare(before, after, is_now=True))
+
+
+def _told(document: Sweep, comparison: Comparison) -> Sweep:
+    """Return a document with its comparison, whose headline comes first in every form."""
+    known = document.summary or Summary("")
+    said = f"{headline(comparison)} {known.headline}".strip()
+    return replace(document, comparison=comparison, summary=replace(known, headline=said))
 
 
 def stopped(before: Trace | Sweep, after: Trace | Sweep) -> Trace | Sweep:
@@ -157,7 +165,7 @@ class Turns:
         before, after = (self._document([("code", side)]) for side in (0, 1))
         both = self._document([("before", 0), ("after", 1)])
         comparison = compare(before, after, is_now=True, is_paired=True)
-        return replace(finished(both, self._summary), comparison=comparison)
+        return _told(finished(both, self._summary), comparison)
 
     def _summary(self, sweep: Sweep) -> Summary:
         texts = (warm_text(sweep, variant.key) for variant in sweep.variants)

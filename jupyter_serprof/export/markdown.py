@@ -43,12 +43,12 @@ def _document(doc: Trace | Sweep) -> Iterator[str]:
     facts = " · ".join(doc.summary.facts) if doc.summary else ""
     if facts:
         yield plain(facts)
+    if doc.comparison is not None:
+        yield from comparison_blocks(doc.comparison, has_headline=False)
     said = f"{headline} {facts}"
     yield from _trace(doc, said) if isinstance(doc, Trace) else _sweep(doc)
     yield from finding_blocks(doc.findings)
     yield from listed(doc.quality.notes)
-    if doc.comparison is not None:
-        yield from comparison_blocks(doc.comparison)
     environment = ", ".join(f"{key} {value}" for key, value in doc.environment.items())
     origin = ", ".join(part for part in (doc.producer, environment) if part)
     if origin:

@@ -52,8 +52,8 @@ class Rows:
 def rows_of(doc: Given, what: str | None = None) -> Rows:
     """Return a table of a document; the first one that it has by default.
 
-    That is ``parts`` of what has anatomies, else ``spans`` of a trace and ``points`` of a sweep;
-    there are also ``summary``, and ``changes`` of what was compared.
+    That is ``changes`` of what was compared, ``parts`` of what has anatomies, else ``spans`` of a
+    trace and ``points`` of a sweep; there is also ``summary``.
 
     Raises
     ------
@@ -78,8 +78,8 @@ def _kinds(doc: Given) -> tuple[str, ...]:
         raise no_document(doc)
     compared = ("changes",) if doc.comparison is not None else ()
     if isinstance(doc, Sweep):
-        return ("points", "summary", *compared)
-    return (*(("parts",) if doc.anatomies else ()), "spans", "summary", *compared)
+        return (*compared, "points", "summary")
+    return (*compared, *(("parts",) if doc.anatomies else ()), "spans", "summary")
 
 
 def _article(noun: str) -> str:

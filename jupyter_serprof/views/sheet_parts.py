@@ -16,6 +16,7 @@ from jupyter_serprof.views.remarks import (
     outcome_of,
 )
 from jupyter_serprof.views.sheet import HEADLINE, MARGIN, SMALL, TEXT, WIDTH, Box, Label, Rule
+from jupyter_serprof.views.sheet_compare import put_comparison
 from jupyter_serprof.views.text_tables import table_sentence
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ _REMEDY_LINES = 6
 
 
 def put_head(sheet: Sheet, doc: Trace | Sweep) -> None:
-    """Put the headline, how the run ended early, and the facts."""
+    """Put the headline, how the run ended early, the facts, and what it was compared with."""
     theme = sheet.theme
     sheet.paragraph(headline_of(doc), theme.ink, HEADLINE, is_bold=True)
     sheet.y += 2
@@ -40,6 +41,8 @@ def put_head(sheet: Sheet, doc: Trace | Sweep) -> None:
     if doc.summary and doc.summary.facts:
         sheet.paragraph("  ·  ".join(doc.summary.facts), theme.muted, SMALL + 0.5)
     sheet.y += 10
+    if doc.comparison is not None:
+        put_comparison(sheet, doc.comparison)
 
 
 def put_axis(sheet: Sheet, x: float, width: float, wall_ns: int) -> list[float]:

@@ -61,8 +61,8 @@ def text(doc: Trace | Sweep, *, view: str | None = None, width: int | None = Non
     blocks = [
         _head(doc, columns),
         *(anatomy_blocks(doc, columns) if isinstance(doc, Trace) else ()),
+        comparison_lines(doc.comparison, columns, has_headline=False) if doc.comparison else [],
         body(doc, columns, has_bars=has_bars),  # type: ignore[arg-type]  # chosen by its type
-        comparison_lines(doc.comparison, columns) if doc.comparison else [],
         [line for label, said in remarks_of(doc) for line in hang(label, said, columns)],
         *(table_blocks(doc, columns) if isinstance(doc, Trace) else ()),
     ]

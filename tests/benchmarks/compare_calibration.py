@@ -26,7 +26,7 @@ from statistics import quantiles
 from bench import heading, table, timed_ns
 
 from jupyter_serprof.analysis.compare import compare
-from jupyter_serprof.analysis.compare_control import LEAST, machine_between
+from jupyter_serprof.analysis.compare_control import machine_between
 from jupyter_serprof.experiments.recording import Recording
 from jupyter_serprof.experiments.repeat import Repeats
 from jupyter_serprof.model import Comparison, Point, Sweep, Variant, from_document, to_document
@@ -237,7 +237,7 @@ def _told(name: str, before: Sequence[Sweep], after: Sequence[Sweep]) -> list[st
     counted = Counter(_warm(*pair) for pair in pairs)
     shares = [f"{counted[verdict] / len(pairs):.1%}" for verdict in ("faster", "slower")]
     machines = [machine_between(*pair) for pair in pairs]
-    reaches = [max(LEAST, machine.reach) for machine in machines if machine]
+    reaches = [machine.reach for machine in machines if machine]
     return [name, str(len(pairs)), *shares, " ".join(f"{q:.2f}" for q in quantiles(reaches))]
 
 

@@ -11,6 +11,7 @@ from made_runs import CODE, FAST_NS, SLOW_NS, made
 from shells import Ran
 
 import jupyter_serprof as sp
+from jupyter_serprof.analysis.compare_words import interval_text, ratio_text, time_text
 from jupyter_serprof.experiments.compare import Turns, runs_within_budget
 from jupyter_serprof.model import (
     Sweep,
@@ -19,6 +20,10 @@ from jupyter_serprof.model import (
     load,
     save_document,
 )
+from jupyter_serprof.views.alt import alt_text
+from jupyter_serprof.views.html import html
+from jupyter_serprof.views.layout import sheet_of
+from jupyter_serprof.views.sheet import Label
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -66,6 +71,34 @@ def test_code_is_compared_with_a_file(shell: InteractiveShell, folder: Path) -> 
     saved = load(folder / "after.serprof.json")
     assert isinstance(saved, Sweep)
     assert saved.comparison == comparison
+
+
+def test_a_comparison_is_in_every_form_that_a_viewer_may_choose(shell: InteractiveShell) -> None:
+    """Without our extension too: before, after, ratio and verdict, as the document has them."""
+    # given
+    shell.user_ns["before"] = made(FAST_NS)
+
+    # when
+    ran = Ran(shell, f"%serprof --compare before {CODE}")
+
+    # then
+    comparison = ran.sweep.comparison
+    assert comparison is not None
+    assert ran.sweep.summary is not None
+    wall = next(c for c in comparison.changes if not c.stage and not c.cold)
+    cells = [time_text(wall.before_ns), time_text(wall.after_ns), ratio_text(wall.ratio)]
+    drawn = [mark.text for mark in sheet_of(ran.sweep).marks if isinstance(mark, Label)]
+    said = ran.sweep.summary.headline, ran.bundles[0]["text/plain"], sp.to_markdown(ran.sweep)
+    forms = [*map(plain_of, said), alt_text(ran.sweep), html(ran.sweep)]
+    for form in forms:
+        assert not [cell for cell in (*cells, "slower") if cell not in form]
+    assert not [cell for cell in (*cells, interval_text(wall), "slower") if cell not in drawn]
+    assert (sp.to_dataframe(ran.sweep).verdict == "slower").any()
+
+
+def plain_of(text: str) -> str:
+    """Return text on one line, however it was wrapped."""
+    return " ".join(text.split())
 
 
 def test_code_is_compared_with_a_variable(shell: InteractiveShell, folder: Path) -> None:
@@ -356,7 +389,8 @@ def test_two_functions_have_a_document_with_their_comparison(tmp_path: Path) -> 
     assert [(c.before_runs, c.after_runs, c.low is None) for c in warm] == [(6, 6, False)]
     assert (sweep.comparison.before, sweep.comparison.after) == ("code", "<lambda>")
     assert sweep.summary is not None
-    assert sweep.summary.headline.startswith("code took ")
+    assert sweep.summary.headline.startswith("Compared with code: ")
+    assert " code took " in sweep.summary.headline
     assert load(tmp_path / "x.serprof.json") == sweep
 
 

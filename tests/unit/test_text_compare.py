@@ -34,8 +34,9 @@ FOUND = Comparison(
 
 def test_a_comparison_is_a_sentence_a_table_and_notes() -> None:
     """What the eye needs first is first; tiny stages are counted, not shown."""
-    assert comparison_lines(FOUND, 100) == [
-        "Compared with f(): slower, 1.25× of the time before by all runs, [1.20× to 1.30×].",  # noqa: RUF001
+    assert comparison_lines(FOUND, 90) == [
+        "Compared with f(): slower, 1.25× of the time before by all runs, [1.20× to 1.30×];",  # noqa: RUF001
+        "10.0 ms before, 12.5 ms after.",
         "                                      ratio of",
         "stage                before    after  all runs     95 % interval  verdict",
         "Wall time           10.0 ms  12.5 ms     1.25×  [1.20× to 1.30×]  slower",  # noqa: RUF001
@@ -101,8 +102,8 @@ def test_cold_and_warm_stand_apart_and_one_cold_run_takes_one_line() -> None:
 
     # then
     assert lines[0].startswith("Compared with f(): slower")
-    assert lines[1] == "cold"
-    assert lines[5] == "warm"
+    assert lines[2] == "cold"
+    assert lines[6] == "warm"
     assert sum("too few for an interval" in line for line in lines) == 1
 
 
@@ -123,7 +124,7 @@ def test_several_variants_are_counted_above_and_named_below() -> None:
 
 
 def test_a_document_shows_its_comparison() -> None:
-    """Below the stages, in the same text."""
+    """Above the stages, in the same text."""
     # given
     trace = analyse(make_trace([("pickle.dumps", "client/main", 0, 5)]))
 
@@ -131,5 +132,5 @@ def test_a_document_shows_its_comparison() -> None:
     said = text(replace(trace, comparison=FOUND))
 
     # then
-    assert "Compared with f(): slower" in said
-    assert "Compared" not in text(trace)
+    assert said.index("verdict") < said.index("where")
+    assert "verdict" not in text(trace)

@@ -1,0 +1,104 @@
+"""A comparison in words, the same in every form: headline, cells of a line, notes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import floor, log10
+
+from jupyter_serprof.model import Change, Comparison
+from jupyter_serprof.model.units import (
+    NOT_SEEN,
+    format_bytes,
+    format_count,
+    format_ns,
+    format_ratio,
+    format_share,
+)
+
+RATIO = "ratio of all runs"
+_SMALL = "below "
+#: Variants of code that was run again have no name worth telling.
+_CODE = "code"
+#: From here on more decimals say nothing.
+_SMALL_RATIO, _LARGE_RATIO = 0.0995, 10
+_MOST_DECIMALS = 6
+
+
+def headline(comparison: Comparison) -> str:
+    """Return the verdict on the wall time, with before, after and ratio, in one sentence."""
+    walls = [change for change in comparison.changes if not change.stage and not change.cold]
+    said = f"Compared with {comparison.before or 'before'}"
+    if len(walls) == 1:
+        return f"{said}: {_told(walls[0])}."
+    verdicts = [change.verdict for change in walls]
+    counts = {verdict: verdicts.count(verdict) for verdict in dict.fromkeys(verdicts)}
+    return f"{said}: {', '.join(f'{count} {word}' for word, count in counts.items())}."
+
+
+def _told(change: Change) -> str:
+    times = f"{time_text(change.before_ns)} before, {time_text(change.after_ns)} after"
+    if change.verdict == "cannot tell":
+        why = f" ({change.reason})" if change.reason else ""
+        return f"nobody can tell whether it is faster or slower{why}; {times}"
+    ratio = f"{ratio_text(change.ratio)} of the time before by all runs"
+    return f"{change.verdict}, {ratio}, {interval_text(change)}; {times}"
+
+
+def lines_of(comparison: Comparison) -> list[Change]:
+    """Return the changes without tiny stages, and of one cold run a side the wall time only."""
+    return [change for change in comparison.changes if _is_worth_a_line(change)]
+
+
+def _is_worth_a_line(change: Change) -> bool:
+    is_one_cold_run = change.cold and change.low is None and change.before_runs == 1
+    is_tiny = change.reason.startswith(_SMALL) or not (change.before_ns or change.after_ns)
+    return not (change.stage and (is_one_cold_run or is_tiny))
+
+
+def point_of(change: Change) -> tuple[str, int | None, bool | None]:
+    """Return which runs a change is of."""
+    return change.variant, change.size_bytes, change.cold
+
+
+def point_text(change: Change) -> str:
+    """Return which runs a change is of, in words."""
+    size = format_bytes(change.size_bytes) if change.size_bytes is not None else ""
+    heat = "" if change.cold is None else "cold" if change.cold else "warm"
+    variant = "" if change.variant == _CODE else change.variant
+    return ", ".join(part for part in (variant, size, heat) if part)
+
+
+def time_text(duration_ns: float | None) -> str:
+    """Return a time of one side."""
+    return "–" if duration_ns is None else format_ns(duration_ns)  # noqa: RUF001  (does not apply)
+
+
+def ratio_text(ratio: float | None) -> str:
+    """Return a ratio; of one below a tenth two digits are told as well: 0.0041 is not nothing."""
+    if ratio is None:
+        return NOT_SEEN
+    if ratio >= _LARGE_RATIO:
+        return format_ratio(ratio)
+    is_small = 0 < ratio < _SMALL_RATIO
+    return f"{ratio:.{min(_MOST_DECIMALS, 1 - floor(log10(ratio))) if is_small else 2}f}×"  # noqa: RUF001
+
+
+def interval_text(change: Change) -> str:
+    """Return the interval of a ratio; nothing without one."""
+    if change.low is None or change.high is None:
+        return ""
+    return f"[{ratio_text(change.low)} to {ratio_text(change.high)}]"
+
+
+def notes_of(comparison: Comparison) -> Iterator[str]:
+    """Yield what has to be known of the two, how much is left out, and how it was made."""
+    hidden = len(comparison.changes) - len(lines_of(comparison))
+    if hidden:
+        more = f"more line{'' if hidden == 1 else 's'} (cold runs, small stages)"
+        yield f"{format_count(hidden)} {more} in the document"
+    yield from comparison.notes
+    if comparison.noise_share is not None:
+        share = format_share(comparison.noise_share)
+        yield f"noise here, the wall time of now against itself: ±{share}; stages have their own"
+    if comparison.method and any(change.low is not None for change in comparison.changes):
+        yield comparison.method
