@@ -35,6 +35,8 @@ class Curve:
         was run twice. A size with a run far off does not move it.
     spread_freedom
         Degrees of freedom behind it.
+    watching_ns
+        What it cost to watch a run.
     """
 
     sizes_bytes: tuple[int, ...]
@@ -43,6 +45,7 @@ class Curve:
     fault_shares: tuple[float | None, ...]
     spread_share: float | None
     spread_freedom: int
+    watching_ns: float = 0
 
     def noise_share(self, count: float) -> float | None:
         """Return the relative standard error of a median of so many runs; None if not seen."""

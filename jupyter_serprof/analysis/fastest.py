@@ -1,7 +1,8 @@
 """Who is the fastest from which size to which, and who cannot be told apart from it.
 
-The verdicts are those of the crossovers: two medians differ where they are farther apart than the
-noise of their runs. Without noise (one run at each size) an order counts that no size turns round.
+The verdicts are those of the crossovers: two times differ where they are farther apart than the
+noise of their runs, and by as much as matters. Without noise (one run at each size) an order counts
+that no size turns round.
 """
 
 from __future__ import annotations
@@ -9,10 +10,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import permutations
 
-from jupyter_serprof.analysis.crossovers import widths_of
-from jupyter_serprof.analysis.curve import Curve, curve_of
-from jupyter_serprof.model import Point
+from jupyter_serprof.analysis.crossovers import curves_of, least_widths, widths_of
+from jupyter_serprof.analysis.curve import Curve
+from jupyter_serprof.model import Point, Variant
 
 Medians = Mapping[str, float]
 #: (the faster one, the slower one) -> the sizes at which that is sure.
@@ -48,10 +50,12 @@ class Stretch:
     is_noise_known: bool = True
 
 
-def stretches_of(points: Sequence[Point], keys: Sequence[str], *, cold: bool) -> list[Stretch]:
-    """Return the stretches of the variants with these keys, in the order of their sizes."""
-    curves = {key: curve_of(points, key, cold=cold) for key in keys}
-    sure = {(a, b): _surely_faster(curves[a], curves[b]) for a in keys for b in keys if a != b}
+def stretches_of(
+    points: Sequence[Point], variants: Sequence[Variant], *, cold: bool
+) -> list[Stretch]:
+    """Return the stretches of these variants, in the order of their sizes."""
+    curves = curves_of(points, variants, cold=cold)
+    sure = {(a, b): _surely_faster(curves[a], curves[b]) for a, b in permutations(curves, 2)}
     ranked = _ranked(curves)
     found: list[tuple[str, list[int]]] = []
     for at, (size, medians) in enumerate(ranked):
@@ -87,10 +91,11 @@ def _surely_faster(one: Curve, other: Curve) -> frozenset[int]:
     )
     gaps = [math.log(theirs[size] / ours[size]) for size in sizes]
     is_ordered = min(gaps) > 0
+    least, widths = least_widths(one, other, sizes), widths_of(one, other, sizes)
     return frozenset(
         size
-        for size, gap, width in zip(sizes, gaps, widths_of(one, other, sizes), strict=True)
-        if (is_ordered if width is None else gap > width)
+        for size, gap, own, width in zip(sizes, gaps, least, widths, strict=True)
+        if (is_ordered and gap > own if width is None else gap > width)
     )
 
 

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 from jupyter_serprof.analysis.fastest import Stretch, stretches_of
+from jupyter_serprof.analysis.ranking import listed, outside_texts, ranked_of
 from jupyter_serprof.model import Point, Summary, Sweep, Variant
 from jupyter_serprof.model.times import middle_ns
 from jupyter_serprof.model.trace import Details
 from jupyter_serprof.model.units import format_bytes, format_fixed, format_ns, format_rate
 
-_ALIASES = "aliases the original"
 _MOST_STRETCHES = 3
 #: A fixed part of more than this, as a share of the time at the smallest size, is told.
 _TRIFLE = 0.1
@@ -22,7 +22,6 @@ _GROWTH = {
     "sublinear": "grows slower than its size",
 }
 Medians = Mapping[str, Mapping[int, float]]
-_MOST_PEERS = 3
 
 
 def summarize_growth(sweep: Sweep) -> Summary:
@@ -47,13 +46,9 @@ def medians_of(sweep: Sweep) -> Medians:
 
 
 def best_stretches(sweep: Sweep) -> list[Stretch]:
-    """Return who is fastest from which size to which; results that alias do not count."""
+    """Return who is fastest from which size to which; what moved nothing does not count."""
     has_warm = any(not point.cold for point in sweep.points if point.size_bytes is not None)
-    return stretches_of(sweep.points, _moving(sweep), cold=not has_warm)
-
-
-def _moving(sweep: Sweep) -> list[str]:
-    return [v.key for v in sweep.variants if v.state == "ok" and _ALIASES not in v.result]
+    return stretches_of(sweep.points, ranked_of(sweep.variants), cold=not has_warm)
 
 
 def _headline(sweep: Sweep) -> str:
@@ -91,13 +86,9 @@ def _number(ratio: float) -> str:
 
 def _best_text(sweep: Sweep, stretches: Sequence[Stretch]) -> str:
     measured = {point.variant for point in sweep.points}
-    aliasing = [v.title for v in sweep.variants if _ALIASES in v.result and {v.key} <= measured]
+    outside = outside_texts(v for v in sweep.variants if v.key in measured)
     said = _stretches_text(sweep, stretches)
-    if not aliasing:
-        return said
-    hand = "hands" if len(aliasing) == 1 else "hand"
-    without = f"{_listed(aliasing)} {hand} over the buffers without a copy"
-    return f"of those that move the bytes, {said}; {without}"
+    return "; ".join([f"of those that move the bytes, {said}", *outside]) if outside else said
 
 
 def _stretches_text(sweep: Sweep, stretches: Sequence[Stretch]) -> str:
@@ -122,24 +113,16 @@ def _stretches_text(sweep: Sweep, stretches: Sequence[Stretch]) -> str:
 def _claim(stretch: Stretch, titles: Mapping[str, str]) -> str:
     if not stretch.peers:
         return f"{titles[stretch.key]} is the fastest"
-    together = _listed([titles[key] for key in (stretch.key, *stretch.peers)])
-    return f"{together} cannot be told apart{'' if stretch.is_unsure else ' at most sizes'}"
-
-
-def _listed(titles: Sequence[str]) -> str:
-    shown = list(titles[:_MOST_PEERS])
-    if len(titles) > len(shown):
-        shown.append(f"{len(titles) - len(shown)} more")
-    return " and ".join(filter(None, [", ".join(shown[:-1]), shown[-1]]))
+    together = listed([titles[key] for key in (stretch.key, *stretch.peers)])
+    where = "" if stretch.is_unsure else " at most sizes"
+    return f"no difference that matters between {together}{where}"
 
 
 def _facts(sweep: Sweep) -> list[str]:
     used = [variant for variant in sweep.variants if variant.state == "ok"]
-    moving = [variant for variant in used if _ALIASES not in variant.result]
-    growth = [text for variant in moving if (text := growth_text(sweep, variant))]
-    aliasing = [variant.title for variant in used if _ALIASES in variant.result]
-    alias = [f"{', '.join(aliasing)}: moves nothing, the result is the same memory"]
-    return [*growth, *(alias if aliasing else []), *_runs(sweep), *_missing(sweep)]
+    growth = [text for variant in ranked_of(used) if (text := growth_text(sweep, variant))]
+    outside = [f"{text}, outside the ranking" for text in outside_texts(used)]
+    return [*growth, *outside, *_runs(sweep), *_missing(sweep)]
 
 
 def growth_text(sweep: Sweep, variant: Variant) -> str:

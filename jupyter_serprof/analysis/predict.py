@@ -145,7 +145,7 @@ def _fastest(sweep: Sweep, key: str) -> tuple[bool, int, float]:
 
 def _is_alias(sweep: Sweep, key: str) -> bool:
     """Tell whether the result of a variant is the value itself."""
-    return any(v.key == key and "aliases" in v.result for v in sweep.variants)
+    return any(v.key == key and v.is_alias for v in sweep.variants)
 
 
 # What follows

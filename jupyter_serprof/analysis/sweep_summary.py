@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from jupyter_serprof.analysis.ranking import (
+    BASELINE,
+    cost_of,
+    listed,
+    matters,
+    outside_texts,
+    ranked_of,
+)
 from jupyter_serprof.model import Finding, Summary, Sweep, Variant
 from jupyter_serprof.model.times import groups_text, middle_ns
 from jupyter_serprof.model.units import format_bytes, format_ns, format_rate, format_ratio
 
-_ALIASES = "aliases the original"
-_BASELINE = "pickle"
-#: A smaller ratio is within the noise of one run.
-_FASTER = 1.1
+Walls = Mapping[str, Sequence[int]]
 #: Cold only by nature: in a sweep they are shown by the cold bars themselves.
 _COLD_RULES = ("python.first-use-imports", "memory.first-touch")
 
@@ -50,33 +56,32 @@ def summarize_repeats(sweep: Sweep) -> Summary:
 
 
 def _headline(sweep: Sweep) -> str:
-    medians = {
-        variant.key: time_ns
-        for variant in sweep.variants
-        if variant.state == "ok" and (time_ns := warm_ns(sweep, variant.key)) is not None
-    }
-    used = [variant for variant in sweep.variants if variant.key in medians]
-    moving = [variant for variant in used if _ALIASES not in variant.result]
-    what = _what(sweep)
-    if not moving:
-        return f"{what}: no transport could move it{_alias(sweep, used, medians)}."
-    best = _best(moving, medians)
-    sentence = f"{what}: {best.title} moves it in {warm_text(sweep, best.key)}"
-    return f"{sentence}{_against(sweep, best, medians)}{_cold(sweep, best, medians[best.key])}."
+    walls = {v.key: own for v in sweep.variants if (own := _warm_walls(sweep, v.key))}
+    used = [v for v in sweep.variants if v.state == "ok" and v.key in walls]
+    ranked, outside = ranked_of(used), outside_texts(used)
+    if not ranked:
+        return f"{_what(sweep)}: {'; '.join(['no transport could move it', *outside])}."
+    best = _best(ranked, walls)
+    tied = [v for v in ranked if v is not best and not _is_apart(best, v, walls)]
+    against = _against(best, [v for v in ranked if v not in tied], walls)
+    sentences = [
+        f"{_what(sweep)}: {best.title} moves it in {warm_text(sweep, best.key)}{against}",
+        *([f"no difference that matters to {listed([v.title for v in tied])}"] if tied else []),
+        *outside,
+        *_cold(sweep, best, middle_ns(walls[best.key])),
+    ]
+    return f"{'; '.join(sentences)}."
 
 
-def _alias(sweep: Sweep, aliasing: list[Variant], medians: dict[str, float]) -> str:
-    if not aliasing:
-        return ""
-    best = _best(aliasing, medians)
-    return f"; {best.title} {_ALIASES} in {warm_text(sweep, best.key)}"
+def _best(ranked: Sequence[Variant], walls: Walls) -> Variant:
+    """Return the fastest; plain pickle if the difference does not matter."""
+    fastest = min(ranked, key=lambda variant: middle_ns(walls[variant.key]))
+    plain = next((variant for variant in ranked if variant.key == BASELINE), fastest)
+    return fastest if _is_apart(plain, fastest, walls) else plain
 
 
-def _best(variants: list[Variant], medians: dict[str, float]) -> Variant:
-    """Return the fastest; plain pickle if it is as fast within the noise."""
-    fastest = min(variants, key=lambda variant: medians[variant.key])
-    plain = next((variant for variant in variants if variant.key == _BASELINE), fastest)
-    return plain if medians[plain.key] < _FASTER * medians[fastest.key] else fastest
+def _is_apart(one: Variant, other: Variant, walls: Walls) -> bool:
+    return matters(walls[one.key], walls[other.key], cost_of(one, other))
 
 
 def _what(sweep: Sweep) -> str:
@@ -85,21 +90,21 @@ def _what(sweep: Sweep) -> str:
     return f"{sweep.name} ({format_bytes(size)})" if size else sweep.name
 
 
-def _against(sweep: Sweep, best: Variant, medians: dict[str, float]) -> str:
+def _against(best: Variant, others: Sequence[Variant], walls: Walls) -> str:
     """Return how many times faster than pickle, by the two times of the rows; not of groups."""
-    if best.key == _BASELINE or _BASELINE not in medians:
+    if best.key == BASELINE or BASELINE not in [variant.key for variant in others]:
         return ""
-    if any(groups_text(_warm_walls(sweep, key)) for key in (best.key, _BASELINE)):
+    if any(groups_text(walls[key]) for key in (best.key, BASELINE)):
         return ""
-    ratio = medians[_BASELINE] / medians[best.key]
-    return f", {format_ratio(ratio)} faster than pickle in-band" if ratio >= _FASTER else ""
+    ratio = middle_ns(walls[BASELINE]) / middle_ns(walls[best.key])
+    return f", {format_ratio(ratio)} faster than pickle in-band"
 
 
-def _cold(sweep: Sweep, best: Variant, warm_ns: float) -> str:
+def _cold(sweep: Sweep, best: Variant, warm_ns: float) -> list[str]:
     cold = next((p.wall_ns for p in sweep.points if p.variant == best.key and p.cold), None)
     if cold is None or cold < 1.5 * warm_ns:
-        return ""
-    return f"; the first time took {format_ns(cold)}"
+        return []
+    return [f"the first time took {format_ns(cold)}"]
 
 
 def _facts(sweep: Sweep) -> list[str]:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from jupyter_serprof.analysis.compression import with_break_even
 from jupyter_serprof.analysis.crossovers import crossovers_of
 from jupyter_serprof.analysis.lines import Cause, fits_of
+from jupyter_serprof.analysis.ranking import ranked_of, with_ranking
 from jupyter_serprof.analysis.sweep_summary import sweep_findings
 from jupyter_serprof.model import Limits, Point, Quality, Summary, Sweep, Trace
 from jupyter_serprof.model.times import middle_run
@@ -68,11 +69,11 @@ def finished(
 
     ``holdout_bytes`` and ``causes`` are for the lines, see `fits_of`.
     """
-    titles = {variant.key: variant.title for variant in sweep.variants if variant.state == "ok"}
+    sweep = with_ranking(with_break_even(sweep))
     found = replace(
-        with_break_even(sweep),
+        sweep,
         fits=fits_of(sweep.points, holdout_bytes=holdout_bytes, causes=causes),
-        crossovers=crossovers_of(sweep.points, titles),
+        crossovers=crossovers_of(sweep.points, ranked_of(sweep.variants)),
         findings=sweep_findings(sweep),
     )
     traces = tuple(replace(entry, trace=lean(entry.trace)) for entry in found.traces)

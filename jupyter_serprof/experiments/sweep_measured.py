@@ -8,12 +8,14 @@ from dataclasses import dataclass, field, replace
 from jupyter_serprof.analysis.chunk_words import plain
 from jupyter_serprof.analysis.growth_summary import summarize_growth
 from jupyter_serprof.analysis.limits import measure_limits
+from jupyter_serprof.analysis.ranking import with_ranking
 from jupyter_serprof.analysis.sweep_summary import sweep_findings
 from jupyter_serprof.experiments.points import finished, lean
 from jupyter_serprof.experiments.sweep_causes import causes_of
 from jupyter_serprof.experiments.sweep_cells import Cell
 from jupyter_serprof.experiments.transport import Transport
 from jupyter_serprof.model import Quality, Sweep, Trace, Variant
+from jupyter_serprof.model.trace import Scalar
 from jupyter_serprof.model.units import format_bytes
 
 
@@ -167,13 +169,22 @@ class Measured:
         return [*_grouped(others, self._label), *_grouped(unequal, self._label), *changed]
 
 
-def _facts(cells: Sequence[Cell]) -> dict[str, bool | str | None]:
-    """Return whether all results were equal (None: not told) and the type of the largest one."""
+def _facts(cells: Sequence[Cell]) -> dict[str, Scalar]:
+    """Return whether all results were equal (None: not told), and the type of the largest one.
+
+    What shares memory at any size takes part in no ranking: its largest share stands for all.
+    """
     equal = [cell.checked["equal"] for cell in cells]
     if not equal:
         return {}
     verdict = False if False in equal else None if None in equal else True
-    return {"equal": verdict, "type": str(cells[-1].checked["type"])}
+    shares = [cell.checked["shared_share"] for cell in cells]
+    return {
+        "equal": verdict,
+        "type": str(cells[-1].checked["type"]),
+        "shared_share": max((each for each in shares if isinstance(each, float)), default=None),
+        "has_buffers": any(cell.checked["has_buffers"] is not False for cell in cells),
+    }
 
 
 def _grouped(reasons: dict[float, str], label: object) -> list[str]:
@@ -192,5 +203,5 @@ def _listed(labels: Sequence[str]) -> str:
 def _bare(sweep: Sweep) -> Sweep:
     """Return what is shown while it grows: lines are fitted at the end, they take a while."""
     traces = tuple(replace(entry, trace=lean(entry.trace)) for entry in sweep.traces)
-    found = replace(sweep, findings=sweep_findings(sweep), traces=traces)
+    found = replace(with_ranking(sweep), findings=sweep_findings(sweep), traces=traces)
     return replace(found, summary=summarize_growth(found))

@@ -46,6 +46,18 @@ class Variant:
     buffers: tuple[tuple[int, str], ...] = ()
     notes: tuple[str, ...] = ()
 
+    @property
+    def is_alias(self) -> bool:
+        """Tell whether what came back lies in the memory of the original: it was not moved."""
+        # Older documents say it with the result alone.
+        return self.facts.get("is_alias", "aliases the original" in self.result) is True
+
+    @property
+    def unranked(self) -> str:
+        """Why its time is compared with nobody's, as ``gave the same memory back``; "" if it is."""
+        told = self.facts.get("unranked")
+        return str(told) if told else "gave the same memory back" if self.is_alias else ""
+
 
 @dataclass(frozen=True, slots=True)
 class Point:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from jupyter_serprof.analysis.ranking import cost_of, matters
 from jupyter_serprof.model import stage
 from jupyter_serprof.model.times import groups_text, middle_run, quartiles
 from jupyter_serprof.model.units import (
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
     from jupyter_serprof.model import Point, Stage, Sweep, Trace, Variant
 
 _SMALLEST_RATIO = 0.05
+_TIED = "≈"
+#: What stands below a table in which it occurs.
+TIED_LEGEND = f"{_TIED} no difference that matters to the fastest"
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,14 +136,29 @@ def spread_text(run: Run) -> str:
 
 
 def fastest_text(run: Run, runs: Sequence[Run]) -> str:
-    """Return the wall time over that of the fastest run of its size, cold or warm like itself."""
+    """Return the wall time over that of the fastest run of its size, cold or warm like itself.
+
+    ``≈`` where the difference does not matter; nothing of a variant outside the ranking.
+    """
     rivals = [
-        other.point.wall_ns
+        other
         for other in runs
         if (other.point.size_bytes, other.cold) == (run.point.size_bytes, run.cold)
+        and not other.variant.unranked
     ]
-    best = min(rivals)
-    return format_ratio(run.point.wall_ns / best) if best else NOT_APPLICABLE
+    if run not in rivals:
+        return NOT_APPLICABLE
+    best = min(rivals, key=lambda other: other.point.wall_ns)
+    cost_ns = cost_of(run.variant, best.variant)
+    if run is not best and not matters(run.walls_ns, best.walls_ns, cost_ns):
+        return _TIED
+    best_ns = best.point.wall_ns
+    return format_ratio(run.point.wall_ns / best_ns) if best_ns else NOT_APPLICABLE
+
+
+def has_ties(runs: Sequence[Run]) -> bool:
+    """Tell whether some run is as good as the fastest."""
+    return any(fastest_text(run, runs) == _TIED for run in runs)
 
 
 def memcpy_ns(sweep: Sweep, size_bytes: int | None) -> float | None:

@@ -10,9 +10,11 @@ from jupyter_serprof.model.units import format_bytes, format_ns
 from jupyter_serprof.views.cells import clean
 from jupyter_serprof.views.marks import hatched
 from jupyter_serprof.views.runs import (
+    TIED_LEGEND,
     fact_bytes_text,
     fastest_text,
     faults_text,
+    has_ties,
     memcpy_ns,
     memcpy_text,
     parts_of,
@@ -210,4 +212,6 @@ def _legend(sheet: Sheet, scene: _Scene) -> Iterator[tuple[Box | None, str]]:
         colors = (sheet.theme.muted, sheet.theme.background)
         yield striped(0, 0, 0, 0, colors), "striped: out-of-band bytes"
     yield hatched(0, 0, 0, 0, sheet.theme), "unaccounted"
+    if has_ties(scene.runs):
+        yield None, TIED_LEGEND
     yield None, "warm: the middle run; its stages add up to the total"

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from jupyter_serprof.analysis.ranking import outside_texts
 from jupyter_serprof.model import stage
 from jupyter_serprof.model.units import format_bytes, format_ns
 from jupyter_serprof.views.cells import clean
@@ -302,9 +303,8 @@ def _legend(sheet: Sheet, sweep: Sweep, lines: Sequence[_Line]) -> Iterator[tupl
         yield None, f"median of {low}" + (f" to {high}" if high > low else "")
     if any(line.series.held for line in lines):
         yield None, "hollow: held out, dotted: what the line says there"
-    if any(line.series.is_alias for line in lines):
-        names = (clean(line.series.variant.title) for line in lines if line.series.is_alias)
-        yield None, f"moves nothing: {', '.join(names)}"
+    for said in outside_texts(line.series.variant for line in lines):
+        yield None, clean(said)
     yield None, "lines end at measured sizes"
     if any(point.cold for point in sweep.points) and lines and not lines[0].series.cold:
         yield None, "cold runs: in the text and the document"

@@ -23,7 +23,6 @@ _KINDS = ("sweep", "chunks")
 _CHUNK_RULE = "dask.chunk-sweep"
 _LINE = {"fixed_ns", "ns_per_byte"}
 _WITHOUT_LINE = ("superlinear", "sublinear", "cannot tell")
-_ALIASES = "aliases the original"
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +100,7 @@ class Series:
     @property
     def is_alias(self) -> bool:
         """Tell whether its result is the value itself: it moves nothing and has no rate."""
-        return _ALIASES in self.variant.result
+        return self.variant.is_alias
 
     @property
     def held(self) -> Holdout | None:

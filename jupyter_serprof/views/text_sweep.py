@@ -10,9 +10,11 @@ from jupyter_serprof.model.units import column_unit, format_bytes, format_ns
 from jupyter_serprof.views.bars import length_bar
 from jupyter_serprof.views.cells import Column, clean, clip, hang, side_by_side, table_width, wrap
 from jupyter_serprof.views.runs import (
+    TIED_LEGEND,
     fact_bytes_text,
     fastest_text,
     faults_text,
+    has_ties,
     memcpy_text,
     parts_of,
     runs_of,
@@ -65,7 +67,8 @@ def _table(sweep: Sweep, runs: Sequence[Run], columns: int, *, has_bars: bool) -
     room = min(_WIDEST_BAR, columns - table_width(chosen) - 2)
     if has_bars and room >= _NARROWEST_BAR:
         chosen.insert(2, _bars(chosen[1], runs, room))
-    return [clip(line, columns) for line in side_by_side(chosen)]
+    legend = [TIED_LEGEND] if has_ties(runs) else []
+    return [clip(line, columns) for line in (*side_by_side(chosen), *legend)]
 
 
 def _fitting(sweep: Sweep, runs: Sequence[Run], room: int) -> list[Column]:

@@ -9,11 +9,11 @@ from itertools import pairwise
 from laws import SIZES, Truth, simulated
 
 from jupyter_serprof.analysis.crossovers import crossovers_of
-from jupyter_serprof.model import Point
+from jupyter_serprof.model import Point, Variant
 from jupyter_serprof.model.trace import Scalar
 
 RUNS = 100
-TITLES = {"pickle": "pickle in-band", "ray": "Ray"}
+WAYS = (Variant("pickle", "pickle in-band"), Variant("ray", "Ray"))
 
 
 def two_lines(seed: int, meet_bytes: float, noise_share: float = 0.05) -> list[Point]:
@@ -39,7 +39,7 @@ def test_a_crossover_lies_between_the_sizes_around_the_true_one() -> None:
     places = [SIZES[3] * (SIZES[8] / SIZES[3]) ** (seed / RUNS) for seed in range(RUNS)]
 
     # when
-    runs = [crossovers_of(two_lines(seed, at), TITLES) for seed, at in enumerate(places)]
+    runs = [crossovers_of(two_lines(seed, at), WAYS) for seed, at in enumerate(places)]
 
     # then
     right = [
@@ -61,7 +61,7 @@ def test_without_noise_it_is_one_step_of_the_grid() -> None:
     points = two_lines(1, 1.2 * SIZES[5], noise_share=0)
 
     # when
-    (found,) = crossovers_of(points, TITLES)
+    (found,) = crossovers_of(points, WAYS)
 
     # then
     assert (found["from_bytes"], found["to_bytes"]) in set(pairwise(SIZES))
@@ -77,8 +77,8 @@ def test_two_that_are_equal_never_cross() -> None:
     # when
     runs = [
         crossovers_of(
-            [p for key in TITLES for p in simulated(same, draw, variant=key)],
-            TITLES,
+            [p for way in WAYS for p in simulated(same, draw, variant=way.key)],
+            WAYS,
         )
         for draw in draws
     ]
@@ -95,7 +95,7 @@ def test_lines_that_meet_beyond_the_last_size_do_not_cross() -> None:
     points = two_lines(2, 20 * SIZES[-1])
 
     # when
-    found = crossovers_of(points, TITLES)
+    found = crossovers_of(points, WAYS)
 
     # then
     assert found == ()
@@ -108,8 +108,8 @@ def test_single_runs_cannot_tell() -> None:
     once = [point for point in points if point.repeat == 1]
 
     # when
-    found = crossovers_of(once, TITLES)
+    found = crossovers_of(once, WAYS)
 
     # then
     assert [each["from_bytes"] for each in found] == [None]
-    assert crossovers_of([p for p in points if p.size_bytes == SIZES[0]], TITLES) == ()
+    assert crossovers_of([p for p in points if p.size_bytes == SIZES[0]], WAYS) == ()

@@ -9,6 +9,7 @@ import {
   type Row,
   type Stage,
   type SweepDocument,
+  type Variant,
 } from "./document";
 import { rateOf } from "./format";
 import { middleAt } from "./times";
@@ -55,6 +56,12 @@ function runOf(sweep: SweepDocument, points: Point[]): Run {
     walls_ns,
     trace: entry !== undefined && isDrawn(entry.trace) ? entry.trace : null,
   };
+}
+
+/** Its result lies in the memory of the original: it moved nothing, and is in no ranking. */
+export function isAlias({ facts, result }: Variant): boolean {
+  // Older documents say it with the result alone.
+  return (facts?.is_alias ?? (result ?? "").includes("aliases the original")) === true;
 }
 
 /** Of sorted values; not a number when there are none. */

@@ -2,7 +2,7 @@
 
 import type { Stage, SweepDocument, Variant } from "../core/document";
 import * as format from "../core/format";
-import { type Run, runsOf } from "../core/runs";
+import { isAlias, type Run, runsOf } from "../core/runs";
 import { bestOf, crossoversOf, fitsOf, movedAt, parameterAt, seriesOf } from "../core/series";
 import { familyOf } from "../core/theme";
 import { type Ride, wireNs } from "../core/wire";
@@ -184,7 +184,7 @@ export function ridesOf(scene: SizeScene): Ride[] {
             wall_ns: run.point.wall_ns,
             moved_bytes: movedAt(scene.doc, variant.key, scene.isCold, scene.size),
             isCompressed,
-            isAlias: String(variant.result ?? "").includes("aliases the original"),
+            isAlias: isAlias(variant),
           },
         ];
   });

@@ -1,0 +1,141 @@
+"""The ranking of variants: who takes part in it, and which differences between them matter.
+
+A variant that gives back the very memory of the value has moved nothing: its time is shown, and is
+compared with nobody's. Two others differ where the middle halves of their runs do not overlap, by a
+tenth at least, and by more than it costs to watch them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from jupyter_serprof.model import Sweep, Variant
+from jupyter_serprof.model.times import middle_ns, quartiles
+from jupyter_serprof.model.trace import Scalar
+from jupyter_serprof.model.units import format_share
+
+BASELINE = "pickle"
+_HANDS_OVER = "pickle-oob"
+_OUTSIDE = "outside the ranking: it "
+_SAME_AS = "did the same as "
+#: So much of the bytes may be shared before a time is no longer that of moving them.
+_SHARED = 0.1
+#: All of it, but what rounding and the names around it leave.
+_WHOLE = 0.995
+#: The rate of memcpy is that of blocks so large; less may lie in a cache, which is faster.
+_MEMORY_BYTES = 32 * 2**20
+#: A smaller ratio is nothing that anybody should act on.
+_LEAST_RATIO = 1.1
+_MOST_NAMED = 3
+
+
+def with_ranking(sweep: Sweep) -> Sweep:
+    """Return the sweep whose variants say what keeps them out, and what watching a run cost."""
+    costs = _watching_ns(sweep)
+    variants = (_judged(sweep, each, costs.get(each.key, 0)) for each in sweep.variants)
+    return replace(sweep, variants=tuple(variants))
+
+
+def ranked_of(variants: Iterable[Variant]) -> list[Variant]:
+    """Return the variants that take part, in their order."""
+    return [variant for variant in variants if variant.state == "ok" and not variant.unranked]
+
+
+def outside_texts(variants: Iterable[Variant]) -> list[str]:
+    """Say of those that moved nothing, what they did instead; those alike together."""
+    found: dict[str, list[str]] = {}
+    for variant in variants:
+        if variant.unranked and not variant.unranked.startswith(_SAME_AS):
+            found.setdefault(variant.unranked, []).append(variant.title)
+    return [f"{listed(titles)} {said}" for said, titles in found.items()]
+
+
+def listed(titles: Sequence[str]) -> str:
+    """Name some variants, and say how many more there are."""
+    shown = list(titles[:_MOST_NAMED])
+    if len(titles) > len(shown):
+        shown.append(f"{len(titles) - len(shown)} more")
+    return " and ".join(filter(None, [", ".join(shown[:-1]), shown[-1]]))
+
+
+def matters(left_ns: Sequence[int], right_ns: Sequence[int], cost_ns: float = 0) -> bool:
+    """Tell whether the times of two variants differ by as much as anybody should act on.
+
+    Parameters
+    ----------
+    left_ns, right_ns
+        The runs of each, alike cold or warm; one alone says nothing of its noise.
+    cost_ns
+        What watching costs, the larger of `cost_of` of both.
+    """
+    faster, slower = sorted((left_ns, right_ns), key=middle_ns)
+    is_apart = _middle_half(faster)[1] < _middle_half(slower)[0]
+    gap = math.log(max(1, middle_ns(slower)) / max(1, middle_ns(faster)))
+    return is_apart and gap > least_gap(middle_ns(faster), cost_ns)
+
+
+def least_gap(faster_ns: float, cost_ns: float) -> float:
+    """Return the logarithm of the smallest ratio that matters, whatever the noise."""
+    return max(math.log(_LEAST_RATIO), math.log1p(cost_ns / max(1.0, faster_ns)))
+
+
+def cost_of(*variants: Variant) -> float:
+    """Return what it cost at most to watch a run of one of these, ns; 0 where nobody knows."""
+    costs = (variant.facts.get("watching_ns") for variant in variants)
+    return max((cost for cost in costs if isinstance(cost, int | float)), default=0)
+
+
+def _middle_half(times: Sequence[int]) -> tuple[float, float]:
+    return quartiles(times) or (min(times), max(times))
+
+
+def _watching_ns(sweep: Sweep) -> Mapping[str, int]:
+    """Return the cost of one recorded call times those of a run, in the caller's own process."""
+    cost, found = sweep.quality.span_cost_ns or 0, dict[str, int]()
+    for entry in sweep.traces:
+        own = {lane.key for lane in entry.trace.lanes if lane.kind == "client"}
+        calls = sum(span.lane in own for span in entry.trace.spans)
+        found[entry.variant] = max(found.get(entry.variant, 0), cost * calls)
+    return found
+
+
+def _judged(sweep: Sweep, variant: Variant, watching_ns: int) -> Variant:
+    # A document that grows is judged more than once: what was said the last time goes.
+    notes = tuple(note for note in variant.notes if not note.startswith(_OUTSIDE))
+    why = _why_outside(sweep, variant) if variant.state == "ok" else ""
+    told: dict[str, Scalar] = {"unranked": why, "watching_ns": watching_ns}
+    facts = {key: fact for key, fact in variant.facts.items() if key not in told}
+    facts |= {key: fact for key, fact in told.items() if fact}
+    if "shared_share" in facts:
+        facts["is_alias"] = _share(variant) > _SHARED
+    return replace(variant, facts=facts, notes=(*notes, _OUTSIDE + why) if why else notes)
+
+
+def _share(variant: Variant) -> float:
+    share = variant.facts.get("shared_share")
+    return share if isinstance(share, int | float) else 0.0
+
+
+def _why_outside(sweep: Sweep, variant: Variant) -> str:
+    share, has_buffers = _share(variant), variant.facts.get("has_buffers")
+    if share > _SHARED:
+        part = "" if share >= _WHOLE else f"{format_share(share, decimals=0)} of it in "
+        return f"gave {part}the same memory back"
+    plain = next((v for v in sweep.variants if v.key == BASELINE and v.state == "ok"), None)
+    if variant.key == _HANDS_OVER and has_buffers is False and plain:
+        return f"{_SAME_AS}{plain.title}: there are no buffers to hand over"
+    if has_buffers is False and _is_too_fast(sweep, variant):
+        return "took less than one memcpy of its bytes"
+    return ""
+
+
+def _is_too_fast(sweep: Sweep, variant: Variant) -> bool:
+    """Tell whether no copy can have been made, where no address says so."""
+    runs = [p for p in sweep.points if p.variant == variant.key and not p.cold]
+    largest = max((point.moved_bytes or 0 for point in runs), default=0)
+    rate = sweep.limits.memcpy_bytes_per_s
+    if not rate or largest < _MEMORY_BYTES:
+        return False
+    return middle_ns(p.wall_ns for p in runs if p.moved_bytes == largest) < largest / rate * 1e9
