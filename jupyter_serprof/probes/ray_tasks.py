@@ -4,9 +4,10 @@ A task is known by its id, which the submission gave back: whatever else the clu
 is not shown. Tasks that such a task submits itself are. Workers report once a second, so the last
 events are waited for after the run, outside its wall time. A task that still runs when the run ends
 is shown as executing until then.
-Source: Ray 2.60.0, ray/_private/state.py:GlobalState._get_all_task_events; profile events
-``task:deserialize_arguments``, ``task:execute``, ``task:store_outputs``; ``state_ts_ns`` in
-src/ray/protobuf/gcs.proto. Times there are of day, ns; on one host they convert exactly.
+Source: Ray 2.60.0, ray/_private/state.py:GlobalState._get_all_task_events, before 2.58 only what it
+calls, GlobalStateAccessor.get_task_events; profile events ``task:deserialize_arguments``,
+``task:execute``, ``task:store_outputs``; ``state_ts_ns`` in src/ray/protobuf/gcs.proto. Times there
+are of day, ns; on one host they convert exactly.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ from __future__ import annotations
 import importlib
 import sys
 import time
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, cast
 
 from jupyter_serprof.capture.draft import Draft, Run
 from jupyter_serprof.model import Lane
@@ -31,8 +32,7 @@ _STAGES = {
 _WHOLE = "task::"
 #: Ray reads its clock when the event is made, ours at the start: allow for the difference.
 _SLACK_NS = 2_000_000
-_READ_EVENTS = "_get_all_task_events"
-_HIDDEN = f"the road of tasks (no {_READ_EVENTS} in this Ray, or it was shut down)"
+_HIDDEN = "the road of tasks (this Ray tells no task events, or it was shut down)"
 
 
 def task_id(submitted: object) -> bytes | None:
@@ -59,11 +59,11 @@ def add_task_spans(run: Run, submitted: Sequence[bytes | None]) -> str:
         The ids of the tasks that the driver submitted, None for one that is not known: it is looked
         for by its time. Their events are waited for, 2.5 s at most.
     """
-    state = _state()
-    if state is None:
-        return _HIDDEN
     try:
-        tasks = _wait_for_tasks(state, run, submitted)
+        read = _reader()
+        if read is None:
+            return _HIDDEN
+        tasks = _wait_for_tasks(read, run, submitted)
     except Exception as error:  # noqa: BLE001  (private to Ray; what the driver saw must survive)
         return f"the road of tasks ({type(error).__name__}: {error})"
     workers: dict[bytes, str] = {}
@@ -75,21 +75,39 @@ def add_task_spans(run: Run, submitted: Sequence[bytes | None]) -> str:
     return f"{missing} of {count} tasks, which had not reported when the run was frozen"
 
 
-def _state() -> Any:  # noqa: ANN401  (Ray has no types here)
+def _reader() -> Callable[[], list[Any]] | None:
+    """Return what reads all task events, at the highest rung that this Ray has."""
     ray = sys.modules.get("ray")
     module = sys.modules.get("ray._private.state")
-    if ray is None or not ray.is_initialized():
+    state: Any = getattr(module, "state", None)
+    if ray is None or state is None or not ray.is_initialized():
         return None
-    state = getattr(module, "state", None)
-    return state if hasattr(state, _READ_EVENTS) else None
+    if hasattr(state, "_get_all_task_events"):
+        return cast("Callable[[], list[Any]]", state._get_all_task_events)  # noqa: SLF001  (Ray's)
+    accessor = _accessor(state)
+    if not hasattr(accessor, "get_task_events"):
+        return None
+    parse = importlib.import_module("ray.core.generated.gcs_pb2").TaskEvents.FromString
+    return lambda: [parse(event) for event in accessor.get_task_events()]
 
 
-def _wait_for_tasks(state: Any, run: Run, submitted: Sequence[bytes | None]) -> list[Any]:  # noqa: ANN401
+def _accessor(state: Any) -> Any:  # noqa: ANN401  (Ray has no types here)
+    """Return what the state reads through, connected; its name changed after 2.50."""
+    if hasattr(state, "_connect_and_get_accessor"):
+        return state._connect_and_get_accessor()  # noqa: SLF001  (Ray's)
+    if hasattr(state, "_check_connected"):
+        state._check_connected()  # noqa: SLF001  (Ray's)
+    return getattr(state, "global_state_accessor", None)
+
+
+def _wait_for_tasks(
+    read: Callable[[], list[Any]], run: Run, submitted: Sequence[bytes | None]
+) -> list[Any]:
     tasks: list[Any] = []
     deadline = time.monotonic() + _PATIENCE_S
     try:
         while True:
-            tasks = _ours(getattr(state, _READ_EVENTS)(), run, submitted)
+            tasks = _ours(read(), run, submitted)
             missing, _ = _missing(tasks, submitted)
             if not missing or time.monotonic() > deadline:
                 return tasks

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import sys
 from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
@@ -51,8 +52,7 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> list[list[Any]]:
     def read() -> list[Any]:
         return next(left, told[-1])
 
-    state = SimpleNamespace(_get_all_task_events=read)
-    monkeypatch.setattr(ray_tasks, "_state", lambda: state)
+    monkeypatch.setattr(ray_tasks, "_reader", lambda: read)
     monkeypatch.setattr(ray_tasks, "_POLL_S", 0)
     return told
 
@@ -85,6 +85,40 @@ def test_a_task_that_was_submitted_just_before_is_not_shown(reads: list[list[Any
             _task(b"theirs", parent=b"other", PENDING_ARGS_AVAIL=120, execute=(121, 122)),
         ]
     )
+    run = _run()
+    # when
+    note = add_task_spans(run, [b"ours"])
+    # then
+    assert note == ""
+    assert _executed(run) == {"ours": (111, 112)}
+
+
+def _states(event: Any) -> dict[str, Any]:
+    """Give the state of each Ray: what it is called where events are read."""
+    accessor = SimpleNamespace(get_task_events=lambda: [event.SerializeToString()])
+    connected = SimpleNamespace(global_state_accessor=None)
+
+    def connect() -> None:
+        connected.global_state_accessor = accessor
+
+    connected._check_connected = connect
+    return {
+        "2.40": connected,
+        "2.57": SimpleNamespace(_connect_and_get_accessor=lambda: accessor),
+        "2.58": SimpleNamespace(_get_all_task_events=lambda: [event]),
+    }
+
+
+@pytest.mark.parametrize("version", ["2.40", "2.57", "2.58"])
+def test_events_are_read_by_the_name_that_this_ray_has(
+    version: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Below 2.58 the accessor tells them as bytes; the accessor itself is made at first use."""
+    # given
+    state = _states(_task(b"ours", PENDING_ARGS_AVAIL=110, execute=(111, 112)))[version]
+    ray = SimpleNamespace(is_initialized=lambda: True)
+    monkeypatch.setitem(sys.modules, "ray", ray)
+    monkeypatch.setitem(sys.modules, "ray._private.state", SimpleNamespace(state=state))
     run = _run()
     # when
     note = add_task_spans(run, [b"ours"])

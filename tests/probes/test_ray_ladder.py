@@ -139,7 +139,8 @@ def test_without_task_events_the_driver_is_still_seen(monkeypatch: pytest.Monkey
     def one() -> int:
         return 1
 
-    monkeypatch.delattr(GlobalState, "_get_all_task_events")
+    for name in ("_get_all_task_events", "_connect_and_get_accessor"):
+        monkeypatch.delattr(GlobalState, name)
     # when
     value, trace = recorded(lambda: ray.get(one.remote()))
     # then
