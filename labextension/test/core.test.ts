@@ -2,13 +2,11 @@ import { describe, expect, it } from "vitest";
 
 import { ticksBetween } from "../src/core/axis";
 import { fileName } from "../src/core/clip";
-import { difference } from "../src/core/difference";
 import { csv, type GridColumn, markdown, sortedRows } from "../src/core/grid";
 import { actionOf } from "../src/core/keys";
 import { around, decades, logShare, panned, within, zoomed } from "../src/core/scale";
 import { breaksOf, crossoversOf, fitsOf, seriesOf, sizesOf } from "../src/core/series";
 import { labelFor, shortened } from "../src/core/text";
-import { seeded } from "./make";
 import { sampleSweep } from "./sample";
 
 const LIMITS = { from: -100, to: 10_000 };
@@ -158,33 +156,6 @@ describe("tables", () => {
       '"a|""x"",\ny",9',
       "",
     ]);
-  });
-});
-
-describe("differences", () => {
-  it("cannot be told from single runs", () => {
-    expect(difference([10], [20])).toEqual({
-      shift_ns: 10,
-      interval_ns: null,
-      verdict: "cannot tell",
-    });
-  });
-
-  it("are found when the repeats are apart", () => {
-    const found = difference([10, 11, 12, 13, 14], [20, 21, 22, 23, 24]);
-    expect(found.verdict).toBe("slower");
-    expect(found.shift_ns).toBe(10);
-    expect(found.interval_ns?.[0]).toBeGreaterThan(0);
-    expect(difference([20, 21, 22, 23], [10, 11, 12, 13]).verdict).toBe("faster");
-  });
-
-  it("are seldom claimed between samples of the same kind", () => {
-    const random = seeded(5);
-    const sample = () => Array.from({ length: 9 }, () => 100 + random() * 10);
-    const claims = Array.from({ length: 400 }, () => difference(sample(), sample())).filter(
-      (found) => found.verdict !== "cannot tell",
-    );
-    expect(claims.length).toBeLessThanOrEqual(28);
   });
 });
 

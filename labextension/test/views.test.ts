@@ -1,5 +1,7 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 
+import { duration, NOT_APPLICABLE } from "../src/core/format";
+import { runsOf } from "../src/core/runs";
 import { mount, mountCompare, type View } from "../src/mount";
 import { pack, traceOf } from "./make";
 import { sampleSweep, sampleTrace } from "./sample";
@@ -201,28 +203,33 @@ describe("saving", () => {
 });
 
 describe("a comparison", () => {
-  it("of single runs cannot tell", () => {
+  it("of traces shows both sides and leaves the verdict to Python", () => {
     const slower = { ...sampleTrace(), wall_ns: 81_300_000 };
     const compare = mountCompare(document.body, sampleTrace(), slower);
-    expect(document.body.textContent).toContain("10.0\u00a0ms more");
-    const verdicts = [...document.body.querySelectorAll(".jsp-verdict")].map(
-      (td) => td.textContent,
-    );
-    expect(new Set(verdicts)).toEqual(new Set(["cannot tell"]));
+    const text = document.body.textContent;
+    expect(text).toContain("10.0\u00a0ms more");
+    expect(text).toContain("sp.compare(before, after)");
+    expect(text).not.toMatch(/cannot tell|slower|verdict/);
+    expect(document.body.querySelector(".jsp-total")?.textContent).toContain("1.14");
     compare.destroy();
     expect(document.body.childElementCount).toBe(0);
   });
 
-  it("of repeats has an interval and a verdict", () => {
+  it("of repeats has the times of the documents, and no ratio of other code", () => {
     const before = sampleSweep();
-    const after = {
-      ...before,
-      points: before.points.map((point) => ({ ...point, wall_ns: point.wall_ns * 3 })),
+    const tripled = before.points.map((point) => ({ ...point, wall_ns: point.wall_ns * 3 }));
+    const cells = (name: string): (string | null)[] => {
+      const compare = mountCompare(document.body, before, { ...before, name, points: tripled });
+      const found = [...document.body.querySelectorAll(".jsp-total .jsp-number")];
+      const texts = found.slice(0, 3).map((cell) => cell.textContent);
+      compare.destroy();
+      return texts;
     };
-    const compare = mountCompare(document.body, before, after);
-    const total = document.body.querySelector(".jsp-total");
-    expect(total?.textContent).toContain("slower");
-    compare.destroy();
+    const [run] = runsOf(before, before.variants[0]?.key ?? "").filter(({ cold }) => !cold);
+    const [first, , ratio] = cells(before.name);
+    expect(first).toContain(duration(run?.point.wall_ns ?? 0));
+    expect(ratio).toBe("3.00");
+    expect(cells("other()")[2]).toBe(NOT_APPLICABLE);
   });
 
   it("of a trace with a sweep says that they share nothing", () => {

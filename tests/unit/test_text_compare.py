@@ -34,9 +34,12 @@ FOUND = Comparison(
 
 def test_a_comparison_is_a_sentence_a_table_and_notes() -> None:
     """What the eye needs first is first; tiny stages are counted, not shown."""
-    assert comparison_lines(FOUND, 90) == [
-        "Compared with f(): slower, 1.25× of the time before by all runs, [1.20× to 1.30×];",  # noqa: RUF001
-        "10.0 ms before, 12.5 ms after.",
+    assert comparison_lines(FOUND, 100) == [
+        (
+            "Compared with f(): slower, 1.25× of the time before by all runs, [1.20× to 1.30×]; "  # noqa: RUF001
+            "10.0 ms before,"
+        ),
+        "12.5 ms after.",
         "                                      ratio of",
         "stage                before    after  all runs     95 % interval  verdict",
         "Wall time           10.0 ms  12.5 ms     1.25×  [1.20× to 1.30×]  slower",  # noqa: RUF001

@@ -1,6 +1,5 @@
-/** Compare: two documents stage by stage; what changed, and whether that can be told. */
+/** Two documents side by side, stage by stage; whether one is faster only Python tells. */
 
-import { difference, FEWEST_REPEATS } from "../core/difference";
 import {
   type DrawnTrace,
   hasWaterfall,
@@ -8,22 +7,25 @@ import {
   type SerprofDocument,
   type SweepDocument,
 } from "../core/document";
-import { element, titled } from "../core/dom";
+import { element } from "../core/dom";
 import * as format from "../core/format";
 import type { GridColumn } from "../core/grid";
 import type { Host } from "../core/host";
+import { quartiles, type Run, runsOf } from "../core/runs";
 import { familyOf } from "../core/theme";
-import { middleAt } from "../core/times";
+import { ratioText } from "./comparison";
 import { grid } from "./grid";
 import { bar, swatch } from "./marks";
 import type { Shell } from "./shell";
 
-/** One line: the times of a stage in both documents, one for each repeat. */
+/** One line: the time of a stage in the run that each document shows, ns. */
 export interface Pair {
   readonly title: string;
   readonly family: string;
-  readonly before: readonly number[];
-  readonly after: readonly number[];
+  readonly before: number;
+  readonly after: number;
+  /** Of the wall times: the quartiles of all runs, before and after. */
+  readonly quartiles?: readonly (readonly [number, number] | null)[];
   readonly isTotal: boolean;
 }
 
@@ -31,7 +33,7 @@ export function compareShell(
   root: HTMLElement,
   before: ReadDocument,
   after: ReadDocument,
-  _host: Host,
+  host: Host,
 ): Shell {
   const [one, other] = [before.document, after.document];
   const title = element("p", "jsp-headline", headlineOf(one, other));
@@ -44,11 +46,12 @@ export function compareShell(
     element("span", "", `after: ${other.name || "unnamed"}, ${format.moment(other.started)}`),
   );
   const groups = groupsOf(one, other);
+  const isSame = one.name === other.name;
   const nothing = "Nothing in these documents can be compared: they share no variant and size.";
   const warnings = [before.warning, after.warning]
     .filter((warning) => warning !== null)
     .map((warning) => element("p", "jsp-outcome", warning));
-  const bodies = groups.map(({ name, pairs }) => groupOf(name, pairs, _host));
+  const bodies = groups.map(({ name, pairs }) => groupOf(name, pairs, host, isSame));
   root.replaceChildren(
     element("div", "jsp-head", title, facts, ...warnings),
     ...(bodies.length === 0 ? [element("p", "jsp-note", nothing)] : bodies),
@@ -85,8 +88,8 @@ export function tracePairs(one: DrawnTrace, other: DrawnTrace): Pair[] {
   const wall: Pair = {
     title: "Wall time",
     family: "",
-    before: [one.wall_ns],
-    after: [other.wall_ns],
+    before: one.wall_ns,
+    after: other.wall_ns,
     isTotal: true,
   };
   if (!hasWaterfall(one) || !hasWaterfall(other)) {
@@ -97,18 +100,17 @@ export function tracePairs(one: DrawnTrace, other: DrawnTrace): Pair[] {
   const pairs = [...stages].map(([key, { title, family }]) => ({
     title,
     family,
-    before: [before.get(key) ?? 0],
-    after: [after.get(key) ?? 0],
+    before: before.get(key) ?? 0,
+    after: after.get(key) ?? 0,
     isTotal: false,
   }));
-  const rest = (trace: DrawnTrace): number[] => [trace.waterfall.unaccounted_ns];
   return [
-    ...pairs.filter((pair) => (pair.before[0] ?? 0) + (pair.after[0] ?? 0) > 0),
+    ...pairs.filter((pair) => pair.before + pair.after > 0),
     {
       title: "Unaccounted",
       family: "unaccounted",
-      before: rest(one),
-      after: rest(other),
+      before: one.waterfall.unaccounted_ns,
+      after: other.waterfall.unaccounted_ns,
       isTotal: false,
     },
     wall,
@@ -136,68 +138,56 @@ function stagesByKey(traces: readonly DrawnTrace[]) {
   );
 }
 
-/** Warm runs of the same variant and size; cold runs are one each, so nothing could be told. */
+/** The middle warm run of the same variant and size; cold runs are one each. */
 export function sweepGroups(one: SweepDocument, other: SweepDocument): Group[] {
   const traces = [...one.traces, ...other.traces].map((entry) => entry.trace as DrawnTrace);
   const stages = stagesByKey(traces);
-  return one.variants.flatMap((variant) =>
-    sizesIn(one, variant.key).flatMap((size) => {
-      const [before, after] = [one, other].map((doc) => warmPoints(doc, variant.key, size));
-      if (!before?.length || !after?.length) {
-        return [];
-      }
-      const keys = [...stages.keys()].filter((key) =>
-        [...before, ...after].some((point) => (point.stages[key] ?? 0) > 0),
-      );
-      const times = (points: typeof before, key: string): number[] =>
-        points.map((point) => point.stages[key] ?? 0);
-      const pairs = keys.map((key) => ({
-        title: stages.get(key)?.title ?? key,
-        family: stages.get(key)?.family ?? "other",
-        before: times(before, key),
-        after: times(after, key),
-        isTotal: false,
-      }));
-      const walls = (points: typeof before): number[] => points.map((point) => point.wall_ns);
-      const total = { before: walls(before), after: walls(after), isTotal: true, family: "" };
-      const name = `${variant.title ?? variant.key}, ${format.bytes(size)}, warm`;
-      return [{ name, pairs: [...pairs, { ...total, title: "Wall time" }] }];
-    }),
-  );
+  return one.variants.flatMap((variant) => {
+    const [ones, others] = [one, other].map((doc) =>
+      runsOf(doc, variant.key).filter((run) => !run.cold),
+    ) as [Run[], Run[]];
+    return ones.flatMap((before) => {
+      const size = before.point.size_bytes;
+      const after = others.find((run) => run.point.size_bytes === size);
+      return after === undefined
+        ? []
+        : [
+            {
+              name: `${variant.title ?? variant.key}, ${format.bytes(size)}, warm`,
+              pairs: runPairs(before, after, stages),
+            },
+          ];
+    });
+  });
 }
 
-function sizesIn(doc: SweepDocument, variant: string): (number | null)[] {
-  const points = doc.points.filter((point) => point.variant === variant);
-  return [...new Set(points.map((point) => point.size_bytes))];
+function runPairs(before: Run, after: Run, stages: ReturnType<typeof stagesByKey>): Pair[] {
+  const pairs = [...stages].map(([key, { title, family }]) => ({
+    title,
+    family,
+    before: before.point.stages[key] ?? 0,
+    after: after.point.stages[key] ?? 0,
+    isTotal: false,
+  }));
+  const wall: Pair = {
+    title: "Wall time",
+    family: "",
+    before: before.point.wall_ns,
+    after: after.point.wall_ns,
+    quartiles: [quartiles(before.walls_ns), quartiles(after.walls_ns)],
+    isTotal: true,
+  };
+  return [...pairs.filter((pair) => pair.before + pair.after > 0), wall];
 }
 
-function warmPoints(doc: SweepDocument, variant: string, size: number | null) {
-  return doc.points.filter(
-    (point) => point.variant === variant && point.size_bytes === size && !point.cold,
-  );
-}
+const HEADS = ["Stage", "before and after", "before", "after", "after / before"];
+const HOW =
+  "Whether one is faster, beyond chance and the machine, Python tells: sp.compare(before, after) of the saved documents, or both in turns, sp.compare(f, g).";
 
-function groupOf(name: string, pairs: readonly Pair[], host: Host): HTMLElement {
-  const longest = Math.max(
-    1,
-    ...pairs.map((pair) => Math.max(median(pair.before), median(pair.after))),
-  );
-  const lines = pairs.map((pair) => lineOf(pair, longest));
-  const heads = [
-    "Stage",
-    "before and after",
-    "before",
-    "after",
-    "change",
-    "95 % interval",
-    "verdict",
-  ].map((title, at) => element("th", at < 2 ? "jsp-stage" : "jsp-number", title));
-  const few = pairs.some(
-    (pair) => Math.min(pair.before.length, pair.after.length) < FEWEST_REPEATS,
-  );
-  const note = few
-    ? `One run on a side says nothing about chance: from ${FEWEST_REPEATS} repeats on each side there is an interval.`
-    : "Interval: Hodges-Lehmann shift between the repeats, Mann-Whitney, 95 %.";
+function groupOf(name: string, pairs: readonly Pair[], host: Host, isSame: boolean): HTMLElement {
+  const longest = Math.max(1, ...pairs.map((pair) => Math.max(pair.before, pair.after)));
+  const lines = pairs.map((pair) => lineOf(pair, longest, isSame));
+  const heads = HEADS.map((title, at) => element("th", at < 2 ? "jsp-stage" : "jsp-number", title));
   const table = element(
     "table",
     "jsp-table jsp-compare-table",
@@ -213,79 +203,52 @@ function groupOf(name: string, pairs: readonly Pair[], host: Host): HTMLElement 
   copy.addEventListener("toggle", () => copy.append(grid("Comparison", COLUMNS, pairs, host)), {
     once: true,
   });
+  const other =
+    "The two have different names: no ratio, unless one --name says that both answer the same question.";
   return element(
     "section",
     "jsp-compare",
     name === "" ? null : element("p", "jsp-at-title", element("strong", "", name)),
     table,
-    element("p", "jsp-note", note),
+    element("p", "jsp-note", isSame ? HOW : other),
     copy,
   );
 }
 
-function lineOf(pair: Pair, longest: number): HTMLElement {
-  const [before, after] = [median(pair.before), median(pair.after)];
-  const found = difference(pair.before, pair.after);
+function lineOf(pair: Pair, longest: number, isSame: boolean): HTMLElement {
+  const { before, after } = pair;
   const family = pair.family === "" ? "other" : pair.family;
-  const share = (ns: number): number => ns / longest;
   const bars = element(
     "div",
     "jsp-plot",
-    bar("jsp-before", 0, share(before), `before: ${format.duration(before)}`),
-    bar(`jsp-after jsp-${family}`, 0, share(after), `after: ${format.duration(after)}`),
+    bar("jsp-before", 0, before / longest, `before: ${format.duration(before)}`),
+    bar(`jsp-after jsp-${family}`, 0, after / longest, `after: ${format.duration(after)}`),
   );
   const mark = pair.family === "" ? null : swatch(family as Parameters<typeof swatch>[0]);
   const name = element("th", "jsp-stage", mark, pair.title);
   name.scope = "row";
-  const verdict = element(
-    "td",
-    `jsp-verdict jsp-${found.verdict.replace(" ", "-")}`,
-    found.verdict,
-  );
-  const node = element(
+  const ratio =
+    isSame && before > 0 && after > 0 ? ratioText(after / before) : format.NOT_APPLICABLE;
+  return element(
     "tr",
     pair.isTotal ? "jsp-total" : "",
     name,
     element("td", "jsp-plot-cell", bars),
-    element("td", "jsp-number", format.duration(before)),
-    element("td", "jsp-number", format.duration(after)),
-    element("td", "jsp-number", changeText(before, after)),
-    element("td", "jsp-number", intervalText(found.interval_ns)),
-    verdict,
+    element("td", "jsp-number", timeText(before, pair.quartiles?.[0])),
+    element("td", "jsp-number", timeText(after, pair.quartiles?.[1])),
+    element("td", "jsp-number", ratio),
   );
-  return titled(node, `${pair.before.length} runs before, ${pair.after.length} after`);
 }
 
-function changeText(before: number, after: number): string {
-  const change = after - before;
-  const sign = change > 0 ? "+" : change < 0 ? "\u2212" : "";
-  const ratio = before > 0 && after > 0 ? ` (${format.ratio(after / before)})` : "";
-  return `${sign}${format.duration(Math.abs(change))}${ratio}`;
-}
-
-function intervalText(interval: readonly [number, number] | null): string {
-  const signed = (ns: number): string =>
-    `${ns < 0 ? "\u2212" : "+"}${format.duration(Math.abs(Math.round(ns)))}`;
-  return interval === null
-    ? format.NOT_APPLICABLE
-    : `${signed(interval[0])} … ${signed(interval[1])}`;
-}
-
-function median(values: readonly number[]): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  return sorted[middleAt(sorted)] ?? 0;
+function timeText(ns: number, quarter: readonly [number, number] | null | undefined): string {
+  const ends = quarter?.map((end) => format.duration(end)).join("–");
+  return ends === undefined ? format.duration(ns) : `${format.duration(ns)} [${ends}]`;
 }
 
 const COLUMNS: readonly GridColumn<Pair>[] = [
   { title: "Stage", key: "stage", value: (pair) => pair.title, text: (pair) => pair.title },
-  timeColumn("before", (pair) => median(pair.before)),
-  timeColumn("after", (pair) => median(pair.after)),
-  {
-    title: "verdict",
-    key: "verdict",
-    value: (pair) => difference(pair.before, pair.after).verdict,
-    text: (pair) => difference(pair.before, pair.after).verdict,
-  },
+  timeColumn("before", (pair) => pair.before),
+  timeColumn("after", (pair) => pair.after),
 ];
 
 function timeColumn(title: string, value: (pair: Pair) => number): GridColumn<Pair> {

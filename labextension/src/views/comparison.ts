@@ -134,7 +134,7 @@ function timeText(ns: number | null | undefined): string {
 }
 
 /** Two decimals: 0.98 and 1.02 must not both be 1.0. */
-function ratioText(ratio: number): string {
+export function ratioText(ratio: number): string {
   // Of a ratio below a tenth two digits are told as well: 0.0041 is not nothing.
   const small = Math.min(6, 1 - Math.floor(Math.log10(ratio)));
   return format.fixed(ratio, ratio < 0.0995 ? small : ratio < 9.995 ? 2 : 1);
