@@ -161,6 +161,22 @@ def has_ties(runs: Sequence[Run]) -> bool:
     return any(fastest_text(run, runs) == _TIED for run in runs)
 
 
+def has_gains(sweep: Sweep) -> bool:
+    """Tell whether remedies were tried: their gain is of pairs, and no quotient of two rows."""
+    return any(_gain(variant) is not None for variant in sweep.variants)
+
+
+def gain_text(run: Run) -> str:
+    """Return how many times faster a remedy is by its pairs, on the line of its warm runs."""
+    gain = None if run.cold else _gain(run.variant)
+    return NOT_APPLICABLE if gain is None else format_ratio(gain)
+
+
+def _gain(variant: Variant) -> float | None:
+    gain = variant.facts.get("gain")
+    return gain if isinstance(gain, float) and variant.facts.get("tried") is True else None
+
+
 def memcpy_ns(sweep: Sweep, size_bytes: int | None) -> float | None:
     """Return how long this machine takes to copy so many bytes once, ns.
 

@@ -14,6 +14,8 @@ from jupyter_serprof.views.runs import (
     fact_bytes_text,
     fastest_text,
     faults_text,
+    gain_text,
+    has_gains,
     has_ties,
     memcpy_ns,
     memcpy_text,
@@ -55,6 +57,8 @@ _HEADS = (
     ("times", "memcpy"),
 )
 
+#: Beside the times of which it is no quotient.
+_GAIN = ("gain of", "pairs")
 #: So many of them, from the left, are in a brief picture.
 _BRIEF = 2
 
@@ -102,6 +106,7 @@ def _cells(sweep: Sweep, runs: Sequence[Run], run: Run) -> tuple[str, ...]:
     return (
         format_ns(run.point.wall_ns),
         fastest_text(run, runs),
+        *([gain_text(run)] if has_gains(sweep) else []),
         fact_bytes_text(run, "in_band_bytes"),
         fact_bytes_text(run, "out_of_band_bytes"),
         faults_text(run),
@@ -109,13 +114,18 @@ def _cells(sweep: Sweep, runs: Sequence[Run], run: Run) -> tuple[str, ...]:
     )
 
 
+def _heads(sweep: Sweep) -> tuple[tuple[str, str], ...]:
+    return (*_HEADS[:_BRIEF], _GAIN, *_HEADS[_BRIEF:]) if has_gains(sweep) else _HEADS
+
+
 def _rights(sheet: Sheet, sweep: Sweep, runs: Sequence[Run]) -> tuple[tuple[float, ...], float]:
     """Return the right edges of the columns of numbers, and where the first one begins."""
     right = float(WIDTH - MARGIN)
     rights = []
     rows = [_cells(sweep, runs, run) for run in runs]
-    for i in reversed(range(_BRIEF if sheet.is_brief else len(_HEADS))):
-        texts = [*(row[i] for row in rows), *_HEADS[i]]
+    heads = _heads(sweep)
+    for i in reversed(range(_BRIEF + has_gains(sweep) if sheet.is_brief else len(heads))):
+        texts = [*(row[i] for row in rows), *heads[i]]
         rights.append(right)
         widest = max(sheet.measure(text, TEXT, i == 0) for text in texts)
         right -= min(_WIDEST_NUMBER, widest) + _GAP
@@ -131,7 +141,7 @@ def _label(run: Run, has_sizes: bool) -> str:
 def _put_heads(sheet: Sheet, scene: _Scene) -> list[float]:
     """Put the heads of the columns and the axis; return where the grid lines go."""
     muted = sheet.theme.muted
-    for right, head in zip(scene.rights, _HEADS, strict=False):
+    for right, head in zip(scene.rights, _heads(scene.sweep), strict=False):
         for text, y in zip(head, (8, 22), strict=True):
             sheet.add(Label(right, sheet.y + y, text, muted, SMALL, side="right"))
     _put_guide_name(sheet, scene)

@@ -14,6 +14,8 @@ from jupyter_serprof.views.runs import (
     fact_bytes_text,
     fastest_text,
     faults_text,
+    gain_text,
+    has_gains,
     has_ties,
     memcpy_text,
     parts_of,
@@ -25,7 +27,7 @@ from jupyter_serprof.views.sizes import is_over_sizes
 from jupyter_serprof.views.text_sizes import size_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from jupyter_serprof.model import Sweep, Variant
     from jupyter_serprof.views.runs import Run
@@ -99,7 +101,7 @@ def _columns(sweep: Sweep, runs: Sequence[Run], names: int) -> list[Column]:
     lines = _lines(sweep, runs, names)
     has_sizes = len({run.point.size_bytes for run in runs}) > 1
 
-    def column(head: str, given: Sequence[str]) -> Column:
+    def column(head: str, given: Iterable[str]) -> Column:
         texts = iter(given)
         return Column(head, tuple(next(texts) if run else "" for _, run in lines))
 
@@ -108,6 +110,7 @@ def _columns(sweep: Sweep, runs: Sequence[Run], names: int) -> list[Column]:
         column("", [_label(run, has_size=has_sizes) for run in runs]),
         column("total", [format_ns(run.point.wall_ns) for run in runs]),
         column("times\nfastest", [fastest_text(run, runs) for run in runs]),
+        *([column("gain of\npairs", map(gain_text, runs))] if has_gains(sweep) else []),
         column("in-band", [fact_bytes_text(run, "in_band_bytes") for run in runs]),
         column("out-of-\nband", [fact_bytes_text(run, "out_of_band_bytes") for run in runs]),
         column("page\nfaults", [faults_text(run) for run in runs]),

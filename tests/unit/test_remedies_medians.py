@@ -9,6 +9,8 @@ from jupyter_serprof.analysis.remedies import Trial, gain_of, notes_of
 from jupyter_serprof.experiments.remedies_document import Tried, document_of
 from jupyter_serprof.experiments.remedies_ways import Trip
 from jupyter_serprof.model import Limits, Sweep
+from jupyter_serprof.views.layout import sheet_of
+from jupyter_serprof.views.sheet import Label
 from jupyter_serprof.views.text import text
 
 MS = 1_000_000
@@ -66,6 +68,22 @@ def test_a_median_of_more_runs_than_the_pairs_is_explained() -> None:
         "(now 15 runs up to 4.04 ms and 15 from 8.00 ms on; with it the middle half from 1.00 ms "
     )
     assert "is of runs side by side" in " ".join(text(document, width=100).split())
+
+
+def test_the_gain_of_pairs_has_a_column_of_its_own() -> None:
+    """In text and in the picture: the times of the rows give another ratio."""
+    # given
+    slow, quick = tried(spread(8), spread(1), "columns"), tried(spread(4), spread(3), "protocol-5")
+    document = made(slow, quick)
+
+    # when
+    drawn = {mark.text for mark in sheet_of(document).marks if isinstance(mark, Label)}
+    rows = [line.split() for line in text(document, width=140).splitlines() if " warm  " in line]
+
+    # then
+    ratios = [" ".join(row[-5:-3]) for row in rows if "unaccounted" not in row]
+    assert ratios == ["4.0× –", "1.0× 8.0×", "3.0× 1.3×"]  # noqa: RUF001
+    assert {"gain of", "pairs", "8.0×", "1.3×"} <= drawn  # noqa: RUF001
 
 
 def test_pairs_that_fall_into_groups_are_explained() -> None:

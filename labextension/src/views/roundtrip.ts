@@ -18,6 +18,7 @@ interface Scene {
   readonly stages: ReadonlyMap<string, Stage>;
   readonly end_ns: number;
   readonly hasSizes: boolean;
+  readonly hasGains: boolean;
   readonly memcpy_ns: number | null;
 }
 
@@ -56,11 +57,14 @@ function sceneOf(doc: SweepDocument, runs: readonly Run[]): Scene {
     stages: stagesOf(doc),
     end_ns: Math.max(1, ...runs.map((run) => run.point.wall_ns)),
     hasSizes: sizes.size > 1,
+    hasGains: doc.variants.some((variant) => gainOf(variant) !== null),
     memcpy_ns: sizes.size === 1 && size && memcpy ? (size / memcpy) * 1e9 : null,
   };
 }
 
 const NUMBERS = ["total", "spread", "in-band", "out-of-band", "page faults", "of memcpy"];
+/** Of remedies: the ratio of runs side by side, which is no quotient of two rows. */
+const GAIN = "gain of pairs";
 const NARROWABLE = [
   "",
   "jsp-column-rate",
@@ -76,8 +80,9 @@ function headRow(scene: Scene): HTMLElement {
       ? { time_ns: scene.memcpy_ns, title: `one memcpy ${format.duration(scene.memcpy_ns)}` }
       : null;
   const plot = element("th", "jsp-plot-head", axis(scene.end_ns, guide));
-  const numbers = NUMBERS.map((title, index) =>
-    element("th", `jsp-number ${NARROWABLE[index]}`, title),
+  const titles = scene.hasGains ? [...NUMBERS, GAIN] : NUMBERS;
+  const numbers = titles.map((title, index) =>
+    element("th", `jsp-number ${NARROWABLE[index] ?? ""}`, title),
   );
   return element(
     "thead",
@@ -105,14 +110,14 @@ function variantRows(scene: Scene, variant: Variant, runs: readonly Run[]): HTML
   name.scope = "rowgroup";
   const notes = (variant.notes ?? []).map((note) => {
     const cell = element("td", "jsp-state", note);
-    cell.colSpan = 3 + NUMBERS.length;
+    cell.colSpan = 3 + NUMBERS.length + Number(scene.hasGains);
     return element("tr", "jsp-variant-note", cell);
   });
   name.rowSpan = Math.max(1, runs.length);
   if (runs.length === 0) {
     const state = [variant.state, variant.reason].filter(Boolean).join(": ");
     const cell = element("td", "jsp-state", state);
-    cell.colSpan = 2 + NUMBERS.length;
+    cell.colSpan = 2 + NUMBERS.length + Number(scene.hasGains);
     return element("tbody", "", element("tr", "", name, cell), ...notes);
   }
   const lines = runs.map((run) => runRow(scene, variant, run));
@@ -139,11 +144,21 @@ function runRow(scene: Scene, variant: Variant, run: Run): HTMLElement {
     number(3, bytesFact(variant, "out_of_band_bytes")),
     number(4, faults == null ? format.NOT_SEEN : format.count(faults)),
     number(5, rate === null || !memcpy ? format.NOT_APPLICABLE : format.ofMemcpy(rate / memcpy)),
+    scene.hasGains ? number(NUMBERS.length, gainText(variant, run)) : null,
   );
 }
 
 function number(index: number, text: string): HTMLElement {
-  return element("td", `jsp-number ${NARROWABLE[index]}`, text);
+  return element("td", `jsp-number ${NARROWABLE[index] ?? ""}`, text);
+}
+
+function gainOf({ facts }: Variant): number | null {
+  return facts?.tried === true && typeof facts.gain === "number" ? facts.gain : null;
+}
+
+function gainText(variant: Variant, run: Run): string {
+  const gain = run.cold ? null : gainOf(variant);
+  return gain === null ? format.NOT_APPLICABLE : format.ratio(gain);
 }
 
 function spread(run: Run): string {
