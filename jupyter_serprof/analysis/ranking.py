@@ -121,8 +121,8 @@ def _share(variant: Variant) -> float:
 def _why_outside(sweep: Sweep, variant: Variant) -> str:
     share, has_buffers = _share(variant), variant.facts.get("has_buffers")
     if share > _SHARED:
-        part = "" if share >= _WHOLE else f"{format_share(share, decimals=0)} of it in "
-        return f"gave {part}the same memory back"
+        part = f"gave {format_share(share, decimals=0)} of it back in the same memory"
+        return part if share < _WHOLE else "gave the same memory back"
     plain = next((v for v in sweep.variants if v.key == BASELINE and v.state == "ok"), None)
     if variant.key == _HANDS_OVER and has_buffers is False and plain:
         return f"{_SAME_AS}{plain.title}: there are no buffers to hand over"

@@ -189,7 +189,12 @@ def memcpy_ns(sweep: Sweep, size_bytes: int | None) -> float | None:
 
 
 def memcpy_text(sweep: Sweep, run: Run) -> str:
-    """Return the wall time in copies: how often the data could have been copied meanwhile."""
+    """Return the wall time in copies: how often the data could have been copied meanwhile.
+
+    Nothing of what was not moved: it is no faster than a copy.
+    """
+    if run.variant.is_alias:
+        return NOT_APPLICABLE
     once_ns = memcpy_ns(sweep, run.point.size_bytes)
     if not once_ns:
         return NOT_SEEN

@@ -137,14 +137,20 @@ describe("the network slider", () => {
 
   it("says that what hands the same memory over pays no new memory behind the link", () => {
     const doc = sweep({}, (size) => size);
-    const variants = doc.variants.map((each) => ({ ...each, result: "aliases the original" }));
-    const root = draw({ ...doc, variants });
-    slide(root, "7");
-    expect(root.querySelector(".jsp-link-words")?.textContent).toContain("new memory");
-    view?.destroy();
-    const plain = draw(doc);
-    slide(plain, "7");
-    expect(plain.querySelector(".jsp-link-words")?.textContent).not.toContain("new memory");
+    const result = "aliases the original";
+    for (const [told, isSaid] of [
+      [{ result }, true],
+      [{ facts: { is_alias: true } }, true],
+      [{ result, facts: { is_alias: false } }, false],
+      [{}, false],
+    ] as const) {
+      const variants = doc.variants.map((each) => ({ ...each, ...told }));
+      const root = draw({ ...doc, variants });
+      slide(root, "7");
+      const said = root.querySelector(".jsp-link-words")?.textContent ?? "";
+      expect(said.includes("new memory")).toBe(isSaid);
+      view?.destroy();
+    }
   });
 
   it("keeps its keys from the notebook", () => {

@@ -14,7 +14,7 @@ from jupyter_serprof.analysis.sweep_summary import summarize_sweep
 from jupyter_serprof.experiments.points import finished
 from jupyter_serprof.model import Limits, Point, Quality, Sweep, SweepTrace, Variant
 from jupyter_serprof.testing import make_trace
-from jupyter_serprof.views.runs import fastest_text, runs_of
+from jupyter_serprof.views.runs import fastest_text, memcpy_text, runs_of
 from jupyter_serprof.views.text import text
 
 if TYPE_CHECKING:
@@ -56,7 +56,11 @@ def reasons(sweep: Sweep) -> dict[str, str]:
         ("dask", MOVED, ""),
         ("dask", {"shared_share": 0.1, "has_buffers": True}, ""),
         ("dask", {"shared_share": 1.0, "has_buffers": True}, "gave the same memory back"),
-        ("dask", {"shared_share": 0.9, "has_buffers": True}, "gave 90 % of it in the same memory"),
+        (
+            "dask",
+            {"shared_share": 0.9, "has_buffers": True},
+            "gave 90 % of it back in the same memory",
+        ),
         ("dask", {"shared_share": 0.0, "has_buffers": False}, ""),
         ("pickle-oob", {"shared_share": 0.0, "has_buffers": False}, "did the same as pickle"),
     ],
@@ -158,7 +162,9 @@ def test_the_column_says_nothing_of_what_moved_nothing() -> None:
             "oob": ([1] * 4, shared),
             "ray": ([105] * 4, MOVED),
             "dask": ([250] * 4, MOVED),
-        }
+        },
+        1_000_000,
+        limits=Limits(1e9),
     )
     runs = [run for variant in sweep.variants for run in runs_of(sweep, variant)]
 
@@ -166,6 +172,8 @@ def test_the_column_says_nothing_of_what_moved_nothing() -> None:
     cells = {run.variant.key: fastest_text(run, runs) for run in runs if not run.cold}
 
     # then
+    copies = [memcpy_text(sweep, run) for run in runs if not run.cold]
+    assert copies == ["0.1×", "–", "0.1×", "0.2×"]  # noqa: RUF001
     assert cells == {"pickle": "1.0×", "oob": "–", "ray": "≈", "dask": "2.5×"}  # noqa: RUF001
     assert "≈ no difference that matters" in text(sweep)
     assert [variant.key for variant in ranked_of(sweep.variants)] == ["pickle", "ray", "dask"]
