@@ -261,7 +261,7 @@ def test_a_collection_is_compared_with_a_saved_document(dasks: Kernel) -> None:
     saved = dasks.run("%graphstages -q --repeat 6 --save before (x + x.T).sum()")
     left = dasks.run("forgotten()")
     ran = dasks.run("%graphstages --compare before --repeat 6 (x + x.T).sum()")
-    other = dasks.run("%graphstages --compare before x.mean()")
+    other = dasks.run("%graphstages --compare before --name '(x + x.T).sum()' x.mean()")
 
     # then
     assert saved.status == "ok", saved.error
