@@ -56,8 +56,6 @@ REQUIREMENTS = {
 NOTEBOOKS = {"4.4": "7.4"}
 #: What runs the flows; not what is tested.
 TOOLS = ("hypothesis", "playwright", "pytest", "pytest-timeout")
-#: How a test that is not ok is told.
-_TOLD = {"failure": ": ", "error": " (error): ", "skipped": " skipped: "}
 COLUMNS = ("pair", "versions", "flows", "strict, Ray tasks", "strict, Dask", "time", "red")
 #: The flows that measure a coverage, in the order of their columns.
 COVERAGES = ("ray: coverage of tasks", "dask: coverage")
@@ -109,6 +107,7 @@ class Result:
     strict: Mapping[str, str] = field(default_factory=dict)
     duration_s: float = 0
     red: list[str] = field(default_factory=list)
+    skipped: list[str] = field(default_factory=list)
     #: Why it was not run, or None.
     absent: str | None = None
 
@@ -122,7 +121,7 @@ class Result:
         flows = f"{self.ok_count}/{self.count}"
         return [
             *(self.pair.name, versions, flows, *strict),
-            *(f"{self.duration_s:.0f} s", "; ".join(self.red)),
+            *(f"{self.duration_s:.0f} s", "; ".join(self.red + self.skipped)),
         ]
 
 
@@ -276,7 +275,9 @@ def read(report: Path, result: Result) -> None:
         told = [e for e in case if e.tag in {"failure", "error", "skipped"}]
         result.count += 1
         result.ok_count += not told
-        result.red += [f"{name}{_TOLD[e.tag]}{shortened(e)}" for e in told]
+        for e in told:
+            where = result.skipped if e.tag == "skipped" else result.red
+            where.append(f"{name} {e.tag}: {shortened(e)}")
     result.strict = strict
 
 

@@ -80,7 +80,8 @@ def test_a_red_flow_is_named_and_a_coverage_is_read(tmp_path: Path) -> None:
     # then
     assert (result.ok_count, result.count) == (1, 3)
     assert "98.6%" in result.row
-    assert "pickle: --blame: RuntimeError: the kernel died, exit code -11" in result.row[-1]
+    assert len(result.red) == 1
+    assert "pickle: --blame failure: RuntimeError: the kernel died, exit code -11" in result.row[-1]
     assert "picture_is_drawn[lab] skipped: no Chromium" in result.row[-1]
 
 
