@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from jupyter_serprof.analysis.stage_split import Timed
 from jupyter_serprof.experiments.culprits import told
+from jupyter_serprof.model.times import middle_run
 
 #: What takes longer gets one pass of each kind.
 SLOW_S = 2.0
@@ -38,7 +39,7 @@ class Passes:
     spent_ns: list[int] = field(default_factory=list)
 
     def middle(self, name: str) -> Timed | None:
-        """Return the (lower) median run of a pass, one that happened; None without any."""
+        """Return the run whose time is that of all of a pass; None without any."""
         runs = self.runs.get(name)
         return _middle(runs) if runs else None
 
@@ -119,8 +120,7 @@ def timed(call: Call) -> Timed:
 
 
 def _middle(runs: Sequence[Timed]) -> Timed:
-    ordered = sorted(runs, key=lambda run: run.duration_ns)
-    return ordered[(len(ordered) - 1) // 2]
+    return middle_run(runs, lambda run: run.duration_ns)
 
 
 def _faults() -> int | None:

@@ -7,13 +7,14 @@ from itertools import pairwise
 
 from jupyter_serprof.analysis import analyse
 from jupyter_serprof.model import Span, Trace
+from jupyter_serprof.model.times import middle_run
 
 #: They come when they come, and belong to no run.
 _BACKGROUND = ("gc", "import")
 
 
 def one_of(trace: Trace, loops: int) -> Trace | None:
-    """Return the run of median length as a trace of its own; None where runs are not told apart.
+    """Return the run in the middle as a trace of its own; None where runs are not told apart.
 
     Parameters
     ----------
@@ -29,10 +30,10 @@ def one_of(trace: Trace, loops: int) -> Trace | None:
     span is counted to the next one, which does the same.
     """
     ends = _ends(trace.spans, loops)
-    windows = sorted(pairwise(ends), key=lambda window: window[1] - window[0])
+    windows = list(pairwise(ends))
     if not windows:
         return None
-    low, high = windows[(len(windows) - 1) // 2]
+    low, high = middle_run(windows, lambda window: window[1] - window[0])
     kept = [
         at for at, span in enumerate(trace.spans) if span.start_ns >= low and span.end_ns <= high
     ]
