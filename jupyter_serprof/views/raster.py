@@ -58,7 +58,8 @@ def _font(size: float, is_bold: bool) -> FreeTypeFont:
     spec = find_spec("matplotlib")
     home = Path(spec.origin).parent / "mpl-data/fonts/ttf" if spec and spec.origin else Path()
     # Some distributions keep the fonts elsewhere: by its name alone the system's own is found.
-    path = home / file if (home / file).exists() else file
+    # As text: Pillow 10.0 and 10.1 take no path.
+    path = str(home / file) if (home / file).exists() else file
     return ImageFont.truetype(path, size, layout_engine=ImageFont.Layout.BASIC)
 
 

@@ -27,7 +27,7 @@ from test_text import (
 from jupyter_serprof.model import UsageError
 from jupyter_serprof.views.figure import alt_text, figure, png, svg
 from jupyter_serprof.views.layout import sheet_of
-from jupyter_serprof.views.raster import measure
+from jupyter_serprof.views.raster import _font, measure
 from jupyter_serprof.views.rows import table_of
 from jupyter_serprof.views.sheet import WIDTH, Box, Label, Rule, Sheet
 from jupyter_serprof.views.theme import DARK, FAMILY_COLORS, LIGHT
@@ -292,6 +292,16 @@ def _check_labels(sheet: Sheet) -> None:
         assert one[3] <= sheet.height, text
         for other, other_text in extents[index + 1 :]:
             assert not _overlap(one, other), (text, other_text)
+
+
+def test_the_font_is_asked_for_by_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pillow 10.0 and 10.1 raise on a path: there was no picture at all."""
+    asked: list[object] = []
+    monkeypatch.setattr("PIL.ImageFont.truetype", lambda font, *_, **__: asked.append(font))
+
+    _font.__wrapped__(10.0, is_bold=False)
+
+    assert [type(font) for font in asked] == [str]
 
 
 def _labels(sheet: Sheet) -> Iterator[Label]:
