@@ -100,7 +100,12 @@ class _Presses:
 
     def _hear(self, before: Callable[[Any], object], unraised: Any, /) -> None:  # noqa: ANN401
         """Take what nobody could catch; all that is not ours goes where it went before."""
-        is_ours = any(unraised.object is callback for callback in self._callbacks)
+        # Python 3.14 hands no object over; its message ends with the repr of the callback.
+        said = str(unraised.err_msg)
+        is_ours = any(
+            unraised.object is known or said.endswith(f"GC callback {known!r}")
+            for known in self._callbacks
+        )
         if is_ours and issubclass(unraised.exc_type, KeyboardInterrupt):
             self.press_behind_all()
         else:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -229,6 +230,35 @@ def test_errors_that_nobody_can_catch_reach_the_hook_of_the_user_once(
     Broken()
     # then
     assert heard == ["in front", "first"] * 2
+
+
+@pytest.mark.parametrize("is_named", [False, True])
+@pytest.mark.parametrize("is_ours", [False, True])
+def test_a_dropped_interrupt_is_known_as_an_object_and_by_its_name(
+    monkeypatch: pytest.MonkeyPatch, is_named: bool, is_ours: bool
+) -> None:
+    """Python 3.14 hands None over and names the callback in the message."""
+    # given
+    heard: list[object] = []
+    monkeypatch.setattr(sys, "unraisablehook", heard.append)
+    probe = InterpreterProbe()
+    recorder = Recorder([probe], clock=TickClock())
+    recorder.start()
+    callback = probe._callback if is_ours else InterpreterProbe()._collected
+    said = f"Exception ignored while calling GC callback {callback!r}" if is_named else None
+    args = SimpleNamespace(
+        exc_type=KeyboardInterrupt, err_msg=said, object=None if is_named else callback
+    )
+
+    # when
+    before = len(gc.callbacks)
+    sys.unraisablehook(args)  # type: ignore[arg-type]  # of the same shape
+    pressed = len(gc.callbacks) - before
+    recorder.stop()
+
+    # then
+    assert pressed == is_ours
+    assert heard == ([] if is_ours else [args])
 
 
 #: Ctrl-C comes from outside while the collector looks at a million objects again and again.
