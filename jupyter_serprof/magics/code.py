@@ -75,7 +75,9 @@ def _is_coroutine(compiled: Any) -> bool:  # noqa: ANN401  (a code object, or No
 
 def _told(error: SyntaxError) -> str:
     """Say what is wrong as Python does, with the line and a mark below it."""
-    said = f"{type(error).__name__}: {error.msg}"
+    # Python 3.13 has a private kind of it for what is incomplete.
+    kind = type(error) if isinstance(error, IndentationError) else SyntaxError
+    said = f"{kind.__name__}: {error.msg}"
     if error.text is None:
         return said
     line = error.text.rstrip("\n")
