@@ -252,7 +252,7 @@ def test_a_dropped_interrupt_is_known_as_an_object_and_by_its_name(
 
     # when
     before = len(gc.callbacks)
-    sys.unraisablehook(args)  # type: ignore[arg-type]  # of the same shape
+    sys.unraisablehook(args)
     pressed = len(gc.callbacks) - before
     recorder.stop()
 
