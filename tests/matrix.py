@@ -54,6 +54,8 @@ REQUIREMENTS = {
     "lab": ("jupyterlab", "notebook"),
 }
 NOTEBOOKS = {"4.4": "7.4"}
+#: What pip would install although it cannot be imported: pyarrow 26 says so only when it is loaded.
+BESIDE = {("numpy", "1"): "pyarrow<26"}
 #: What runs the flows; not what is tested.
 TOOLS = ("hypothesis", "playwright", "pytest", "pytest-timeout")
 COLUMNS = ("pair", "versions", "flows", "strict, Ray tasks", "strict, Dask", "time", "red")
@@ -85,11 +87,11 @@ class Pair(NamedTuple):
     @property
     def requirements(self) -> list[str]:
         """What pip is asked for, beside this package."""
-        return [
-            required(name, value, at)
-            for axis, value in zip(AXES, self, strict=True)
-            for at, name in enumerate(REQUIREMENTS.get(axis, ()))
+        values = list(zip(AXES, self, strict=True))
+        asked = [
+            required(name, value) for axis, value in values for name in REQUIREMENTS.get(axis, ())
         ]
+        return asked + [BESIDE[value] for value in values if value in BESIDE]
 
 
 #: It differs most from the default; Python 3.12, because most people run it.
@@ -125,11 +127,11 @@ class Result:
         ]
 
 
-def required(name: str, value: str, at: int) -> str:
+def required(name: str, value: str) -> str:
     """Return the requirement of one package of an axis."""
     if value == NEWEST:
         return name
-    return f"{name}=={NOTEBOOKS.get(value, value) if at and name == 'notebook' else value}.*"
+    return f"{name}=={NOTEBOOKS[value] if name == 'notebook' else value}.*"
 
 
 def can_be_had(pair: Sequence[str]) -> bool:
@@ -209,7 +211,9 @@ def install(pair: Pair, python: str, package: Path, place: Path) -> None:
     """Make the environment of a pair: wheels only, and no constraints of this project."""
     checked(uv(), "venv", "--quiet", "--no-config", "--python", python, str(place))
     pip = (uv(), "pip", "install", "--quiet", "--no-config", "--no-build", "--python", str(place))
-    lowest = ("--resolution", "lowest-direct") if pair.is_lowest else ()
+    # What a wheel depends on is not direct: without its file the newest of it would be taken.
+    declared = ("-r", str(ROOT / "pyproject.toml"), "--all-extras")
+    lowest = ("--resolution", "lowest-direct", *declared) if pair.is_lowest else ()
     checked(*pip, *lowest, f"jupyter_serprof[all] @ {package.as_uri()}", *pair.requirements)
     checked(*pip, *TOOLS)
 

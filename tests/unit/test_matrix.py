@@ -88,7 +88,7 @@ def test_a_red_flow_is_named_and_a_coverage_is_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("pair", "wanted"),
     [
-        (LOWEST, "numpy==1.* pandas==2.* jupyterlab==4.4.* notebook==7.4.*"),
+        (LOWEST, "numpy==1.* pandas==2.* jupyterlab==4.4.* notebook==7.4.* pyarrow<26"),
         (Pair("3.11", *["newest"] * 5), "ray dask distributed numpy pandas jupyterlab notebook"),
     ],
 )
