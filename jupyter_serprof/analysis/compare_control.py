@@ -8,8 +8,13 @@ and of the worst kind, and a quarter more for what no fixed work sees. Where one
 pages and the other next to none, often a matter of the process, the other is given them, too.
 
 What it cannot see: disks, the network, other machines; and code that shares something with a
-neighbour that no kind touches. ``tests/benchmarks/compare_calibration.py apart`` says how often it
-is wrong, and what it costs; in turns a tenth is told.
+neighbour that no kind touches.
+
+Measured (``tests/benchmarks/compare_calibration.py``, two cores that others used): without the
+quarter 31 of 7350 pairs of the same code were told as changed, and 9 of 300 of the worst set; with
+it 1 of 1225 (dicts) and 0 of 946 (loads). Beside such neighbours a code that takes twice as long
+was told in 0 to 4 %; simulated at 3 % noise 1.5 times as long is told always, 1.3 times never. In
+turns a tenth is told.
 """
 
 from __future__ import annotations
