@@ -34,6 +34,8 @@ _OWN_CODE_ONLY = "all of it outside the stages seen (your own code)"
 _AMPLIFIED = 2
 #: Stages of which the number of tasks is worth more than their bytes.
 _OF_TASKS = ("dask.schedule", "dask.queue", "dask.execute")
+#: What waits for tasks, and is no explanation where those could not be seen.
+_WAITS_FOR_TASKS = ("ray.wait", "ray.fetch", "python.wait")
 _OUTCOMES = {"error": "raised after", "interrupted": "interrupted after", "ok": "took"}
 
 
@@ -89,6 +91,11 @@ def _causes(waterfall: Waterfall) -> list[_Cause]:
 
 def _said(trace: Trace, cause: _Cause) -> str:
     share = format_share(cause.self_ns / trace.wall_ns, decimals=0)
+    unseen = _unseen_tasks(trace) if cause.key in _WAITS_FOR_TASKS else 0
+    if unseen:
+        tasks = "a task" if unseen == 1 else f"{format_count(unseen)} tasks"
+        waited = format_ns(cause.self_ns)
+        return f"{share} waiting ({waited}), and the stages of {tasks} of Ray could not be seen"
     own = [row for row in cause.rows if row.stage == cause.key]
     size, tasks = total(row.size_bytes for row in own), _scheduled(trace, cause)
     carried = f" of {format_bytes(size)}" if size else tasks
@@ -96,6 +103,11 @@ def _said(trace: Trace, cause: _Cause) -> str:
     pace = _pace(own[0]) if len(own) == len(cause.rows) == 1 else ""
     taken = f"{format_ns(cause.self_ns)}{pace}{part}"
     return f"{share} {stage(cause.key).title}{carried} ({taken})"
+
+
+def _unseen_tasks(trace: Trace) -> int:
+    """Return how many tasks of Ray went a road that nobody told: the wait is not their stage."""
+    return sum((span.details or {}).get("road") == "unseen" for span in trace.spans)
 
 
 def _scheduled(trace: Trace, cause: _Cause) -> str:

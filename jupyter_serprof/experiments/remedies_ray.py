@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from jupyter_serprof.experiments.remedies_ways import Trip, Watch
+from jupyter_serprof.probes.ray_alive import is_alive
 
 
 def is_running() -> bool:
-    """Tell whether Ray is there to be used; never imports or starts it."""
-    ray = sys.modules.get("ray")
-    return ray is not None and bool(ray.is_initialized())
+    """Tell whether Ray is there and lives; never imports or starts it."""
+    return is_alive()
 
 
 def reference_text(value: object, name: str) -> str:

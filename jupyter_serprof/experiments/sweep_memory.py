@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from jupyter_serprof.capture.machine import available_bytes
 from jupyter_serprof.model.units import format_bytes, format_fixed
+from jupyter_serprof.probes.ray_alive import is_alive
 
 #: Of the memory that is free, so much may be taken.
 _SHARE = 0.8
@@ -128,7 +129,7 @@ def _is_ray(key: str) -> bool:
 def _store_free_bytes() -> float | None:
     ray = sys.modules.get("ray")
     with suppress(Exception):  # Ray is gone, or does not say
-        if ray is not None and ray.is_initialized() and ray.cluster_resources().get(_STORE):
+        if ray is not None and is_alive() and ray.cluster_resources().get(_STORE):
             # A store that is full is not listed.
             return float(ray.available_resources().get(_STORE, 0.0))
     return None

@@ -13,6 +13,7 @@ from jupyter_serprof.capture.marks import span
 from jupyter_serprof.experiments.transport import Transport
 from jupyter_serprof.model import ProbeUnavailable
 from jupyter_serprof.model.trace import Scalar
+from jupyter_serprof.probes.ray_alive import DEAD, is_alive
 
 _PIP = 'Run: pip install "jupyter_serprof[ray]"'
 #: As large as the chunks in which Ray sends an object to another node, a few times over.
@@ -40,12 +41,12 @@ class Ray(Transport):
         if ray is None or not ray.is_initialized():
             start = f"ray.init(include_dashboard=False), or ask for it: --transports {self.key}"
             return "not running", f"Ray is not running. Run: import ray; {start}"
-        return "ok", ""
+        return ("ok", "") if is_alive() else ("dead", DEAD)
 
     def start(self) -> str:
         """Start Ray on this machine, without dashboard, if none runs."""
         state, reason = self.state()
-        if state == "not installed":
+        if state in ("not installed", "dead"):
             message = f"the transport {self.key} needs Ray. {reason}"
             raise ProbeUnavailable(message)
         if state == "ok":

@@ -11,6 +11,7 @@ from typing import Any
 
 from jupyter_serprof.capture.point import Point
 from jupyter_serprof.capture.recorder import active_recorders
+from jupyter_serprof.probes.ray_alive import is_alive
 
 _WAIT = Point("ray:wait", "ray.wait", "ray.wait")
 _PULL = Point("ray:wait", "ray.pull", "ray.wait")
@@ -21,7 +22,8 @@ def split_get(args: Any, kwargs: Any) -> tuple[Any, Any, Any]:  # noqa: ANN401
     given = dict(zip(("self", "object_refs", "timeout"), args, strict=False)) | kwargs
     timeout, references = given.get("timeout"), given.get("object_refs", ())
     # With a timeout the waits would use up time that the call itself is promised.
-    if timeout in (None, -1) and references:
+    # A get of a small value needs no raylet; a wait for it does.
+    if timeout in (None, -1) and references and is_alive():
         unique = list(dict.fromkeys(references))
         _timed_wait(unique, _WAIT, fetch_local=False)
         _timed_wait(unique, _PULL, fetch_local=True)

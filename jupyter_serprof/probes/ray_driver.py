@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import sys
 import weakref
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -26,7 +27,6 @@ from jupyter_serprof.probes.cloudpickle import (
 )
 from jupyter_serprof.probes.ray_captures import captured_variables
 from jupyter_serprof.probes.ray_detail import split_get
-from jupyter_serprof.probes.ray_selftest import blindness, known_blindness
 from jupyter_serprof.probes.ray_tasks import add_task_spans, task_id
 
 _WORKER = "ray._private.worker:Worker"
@@ -116,8 +116,15 @@ def _submission(place: str) -> Point:
     return Point(place, "ray.submit", "ray.submit", after=_note_submitted)
 
 
-#: The lowest rung: public names only, for a Ray whose inner names moved away or a Ray Client.
-_OUTER = (Point("ray:put", "ray.store", "ray.put"), Point("ray:get", "ray.fetch", "ray.get"))
+_WITNESS = "ray.outer"
+#: The lowest rung: public names only. They also witness what the places inside them did not see.
+_OUTER = (Point("ray:put", "ray.store", _WITNESS), Point("ray:get", "ray.fetch", _WITNESS))
+#: What each call of the user has inside it, if this Ray still works as its names say.
+_INSIDE = {
+    "put": ("ray.put", "ray.serialize"),
+    "get": ("ray.get", "ray.deserialize"),
+}
+_SHOWN = frozenset(role for roles in _INSIDE.values() for role in roles)
 _CLIENT_WHY = (
     "Ray Client (ray://): this process is not part of the cluster, so put and get have outer "
     "timings only. Run the notebook on a node of the cluster to see their stages"
@@ -136,28 +143,24 @@ class RayDriverProbe(Probe):
     requires = "ray>=2.9"
 
     def arm(self, recorder: Recorder) -> None:
-        """Listen at the highest rung that this Ray allows."""
-        self._task_note = ""
+        """Listen at the public names and, unless this is Ray Client, inside them."""
+        self._task_note, self._blind = "", Counter[str]()
         self._is_client = _is_ray_client()
         if self._is_client:
             self.was_armed = True
         else:
             super().arm(recorder)
-        if self._is_client or self._is_blind():
-            for point in _OUTER:
-                self.arm_point(point, recorder)
+        for point in _OUTER:
+            self.arm_point(point, recorder)
 
     def points(self) -> list[Point]:
         """Return the places of the driver."""
         return driver_points(detail=self.detail)
 
-    def _is_blind(self) -> bool:
-        lost = {"Worker.put_object", "Worker.get_objects"} & set(self.missing)
-        return bool(lost or known_blindness())
-
     def refine(self, run: Run) -> None:
         """Give sizes and details; add the lanes of the workers from Ray's task events."""
         complete_pickles(run.drafts)
+        self._blind = _judge_witnesses(run.drafts)
         for draft in list(run.drafts):
             if draft.role.startswith("ray."):
                 _complete(draft)
@@ -167,23 +170,59 @@ class RayDriverProbe(Probe):
         submitted = [draft for draft in run.drafts if _is_submission(draft)]
         if submitted and not self._is_client:
             self._task_note = add_task_spans(run, [draft.extra for draft in submitted])
+            if self._task_note:
+                _note_unseen_roads(run.drafts, submitted)
 
     def level(self) -> str:
         """Return the rung: outer, wrappers or pickle."""
-        if self._is_client or self._is_blind():
-            return "outer"
         inner = {"SerializationContext._serialize_to_pickle5", "dumps"} & set(self.missing)
-        return "outer" if blindness() else "wrappers" if inner else "pickle"
+        is_outer = self._is_client or {"ray.put", "ray.get"} & set(self._blind)
+        inner |= set(self._blind)
+        return "outer" if is_outer else "wrappers" if inner else "pickle"
 
     def unseen(self) -> Sequence[str]:
         """Return what this Ray or this connection hides."""
-        why = _CLIENT_WHY if self._is_client else blindness()
-        return [*super().unseen(), *filter(None, (why, self._task_note))]
+        blind = [f"{role} ({_made(role, count)})" for role, count in self._blind.items()]
+        why = [_CLIENT_WHY] if self._is_client else blind
+        return [*super().unseen(), *why, *filter(None, [self._task_note])]
+
+
+def _made(role: str, count: int) -> str:
+    call = "put" if role in _INSIDE["put"] else "get"
+    return f"{count} {call}{' was' if count == 1 else 's were'} made, none was seen"
+
+
+def _judge_witnesses(drafts: Sequence[Draft]) -> Counter[str]:
+    """Drop what only witnesses; tell what the user's own calls hid, and of how many calls.
+
+    A place counts as hidden if none of the calls around it showed it. A put or get that nothing
+    inside showed stands for itself.
+    """
+    seen, made = set[tuple[int, str]](), Counter[str]()
+    for draft in drafts:
+        if draft.role in _SHOWN:
+            outside = next((above for above in draft.ancestors() if above.role == _WITNESS), None)
+            seen.add((id(outside), draft.role))
+    shown = {role for _, role in seen}
+    for draft in [draft for draft in drafts if draft.role == _WITNESS]:
+        outer, inner = _INSIDE[draft.name]
+        draft.role, draft.is_dropped = outer, (id(draft), outer) in seen
+        if "error" not in draft.details:
+            made.update(role for role in (outer, inner) if role not in shown)
+    return made
 
 
 def _is_ray_client() -> bool:
     client = sys.modules.get("ray.util.client")
     return client is not None and bool(client.ray.is_connected())
+
+
+def _note_unseen_roads(drafts: Sequence[Draft], submitted: Sequence[Draft]) -> None:
+    """Mark the submissions whose task nobody executed in what is seen: a wait may be for it."""
+    seen = {draft.extra for draft in drafts if draft.stage == "ray.execute"}
+    for draft in submitted:
+        if draft.extra is None or draft.extra not in seen:
+            draft.details["road"] = "unseen"
 
 
 def _is_submission(draft: Draft) -> bool:

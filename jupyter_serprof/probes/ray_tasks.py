@@ -21,6 +21,7 @@ from typing import Any, cast
 from jupyter_serprof.capture.draft import Draft, Run
 from jupyter_serprof.model import Lane
 from jupyter_serprof.probes.dask_ray import TASK_MARK, task_prefix
+from jupyter_serprof.probes.ray_alive import is_alive
 
 _PATIENCE_S = 2.5
 _POLL_S = 0.05
@@ -32,7 +33,7 @@ _STAGES = {
 _WHOLE = "task::"
 #: Ray reads its clock when the event is made, ours at the start: allow for the difference.
 _SLACK_NS = 2_000_000
-_HIDDEN = "the road of tasks (this Ray tells no task events, or it was shut down)"
+_HIDDEN = "the road of tasks (this Ray tells no task events, or it was shut down or died)"
 
 
 def task_id(submitted: object) -> bytes | None:
@@ -60,7 +61,7 @@ def add_task_spans(run: Run, submitted: Sequence[bytes | None]) -> str:
         for by its time. Their events are waited for, 2.5 s at most.
     """
     try:
-        read = _reader()
+        read = _reader() if is_alive() else None
         if read is None:
             return _HIDDEN
         tasks = _wait_for_tasks(read, run, submitted)
@@ -77,11 +78,7 @@ def add_task_spans(run: Run, submitted: Sequence[bytes | None]) -> str:
 
 def _reader() -> Callable[[], list[Any]] | None:
     """Return what reads all task events, at the highest rung that this Ray has."""
-    ray = sys.modules.get("ray")
-    module = sys.modules.get("ray._private.state")
-    state: Any = getattr(module, "state", None)
-    if ray is None or state is None or not ray.is_initialized():
-        return None
+    state: Any = getattr(sys.modules.get("ray._private.state"), "state", None)
     if hasattr(state, "_get_all_task_events"):
         return cast("Callable[[], list[Any]]", state._get_all_task_events)  # noqa: SLF001  (Ray's)
     accessor = _accessor(state)
@@ -171,7 +168,10 @@ def _add_task(run: Run, task: Any, workers: dict[bytes, str]) -> None:  # noqa: 
     ident = bytes(task.profile_events.component_id) or bytes(task.state_updates.worker_id)
     worker = workers.setdefault(ident, f"worker {len(workers) + 1}")
     begin = max(submitted, min(start for _, start, _ in steps))
-    run.drafts += [_draft(run, name, worker, step) for step in steps]
+    drafts = [_draft(run, name, worker, step) for step in steps]
+    for draft in drafts:
+        draft.extra = bytes(task.task_id)
+    run.drafts += drafts
     run.drafts.append(_draft(run, name, "raylet", ("ray.schedule", submitted, begin)))
     _add_lanes(run, (worker, "raylet"))
 

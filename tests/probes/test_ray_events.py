@@ -53,6 +53,7 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> list[list[Any]]:
         return next(left, told[-1])
 
     monkeypatch.setattr(ray_tasks, "_reader", lambda: read)
+    monkeypatch.setattr(ray_tasks, "is_alive", lambda: True)
     monkeypatch.setattr(ray_tasks, "_POLL_S", 0)
     return told
 
@@ -116,8 +117,7 @@ def test_events_are_read_by_the_name_that_this_ray_has(
     """Below 2.58 the accessor tells them as bytes; the accessor itself is made at first use."""
     # given
     state = _states(_task(b"ours", PENDING_ARGS_AVAIL=110, execute=(111, 112)))[version]
-    ray = SimpleNamespace(is_initialized=lambda: True)
-    monkeypatch.setitem(sys.modules, "ray", ray)
+    monkeypatch.setattr(ray_tasks, "is_alive", lambda: True)
     monkeypatch.setitem(sys.modules, "ray._private.state", SimpleNamespace(state=state))
     run = _run()
     # when

@@ -130,6 +130,23 @@ def test_a_small_rest_is_not_called_the_cause(unaccounted_ms: int, is_first: boo
     assert ("outside the stages" in found.headline) is is_first
 
 
+@pytest.mark.parametrize("waits", ["ray.fetch", "ray.wait"])
+def test_a_wait_for_tasks_that_were_not_seen_is_not_the_cause(waits: str) -> None:
+    """Where Ray did not tell the stages of tasks, the headline says that, and names no wait."""
+    # given
+    unseen = {"road": "unseen"}
+    submitted = [("ray.submit", CALLER, at, 1, None, -1, unseen) for at in range(2)]
+
+    # when
+    found = summary([*submitted, (waits, CALLER, 2, 98)])
+
+    # then
+    assert found.headline == (
+        "f(a) took 100 ms: 98 % waiting (98.0 ms), and the stages of 2 tasks of Ray "
+        "could not be seen."
+    )
+
+
 def test_waits_count_for_the_total_share_only() -> None:
     """A wait is named as a wait: strict coverage leaves it out."""
     # given
