@@ -116,7 +116,8 @@ def test_a_ratio_is_the_quotient_of_the_times_beside_it(runs: dict[str, list[int
     slow = _printed(sweep, "pickle")
     low, high = ratio_range(slow, _printed(sweep, found[1].lower()))
     ratio = float(found[3].replace(",", ""))
-    assert low - 0.05 * max(1, ratio / 100) <= ratio <= high + 0.05 * max(10, ratio / 100)
+    half = 0.05 if "." in found[3] else 0.5  # of its last digit
+    assert low - half <= ratio <= high + half
     assert found[2] == _printed(sweep, found[1].lower())
 
 
