@@ -10,6 +10,7 @@ from jupyter_serprof.experiments.differences import Witness, differences
 from jupyter_serprof.experiments.equality import same_value
 from jupyter_serprof.experiments.payload import Held, buffer_places, held_by_both
 from jupyter_serprof.model.sizes import size_bytes
+from jupyter_serprof.model.trace import Scalar
 from jupyter_serprof.model.units import format_share
 
 #: What is not memory of the original may be the pickle of its shape, or is less than is told.
@@ -18,7 +19,7 @@ _WHOLE, _TOLD = 0.995, 0.005
 CHECKED_FACTS = ("equal", "type", "shared_share", "has_buffers")
 
 
-def checked_result(before: object, after: object, witness: Witness) -> dict[str, object]:
+def checked_result(before: object, after: object, witness: Witness) -> dict[str, Scalar]:
     """Return ``equal``, ``type``, ``notes`` (in lines) and ``result`` of what came back.
 
     ``shared_share`` is the part of its bytes that lies in the very memory of the value (None: not

@@ -46,7 +46,7 @@ class _Runs:
 
     points: list[Point] = field(default_factory=list)
     traces: list[Trace] = field(default_factory=list)
-    checked: dict[str, object] = field(default_factory=dict)
+    checked: dict[str, Scalar] = field(default_factory=dict)
     facts: Mapping[str, Scalar] = field(default_factory=dict)
 
 
@@ -173,12 +173,17 @@ class RoundTrip:
             why, notes = self._why(transport, error), (note,) if note else ()
             return Variant(transport.key, transport.title, "failed", why, notes=notes)
         except BaseException:
-            reason = f"interrupted after {len(runs.points)} runs; the unfinished one is left out"
-            self._variants.append(Variant(transport.key, transport.title, "skipped", reason))
+            why = f"interrupted after {len(runs.points)} runs; the unfinished one is left out"
+            self._variants.append(_interrupted(transport, runs, why))
             raise
         finally:
             self._keep(transport, runs)
-        return self._described(transport, runs, note)
+        try:
+            return self._described(transport, runs, note)
+        except BaseException:
+            why = "interrupted before its result was looked at"
+            self._variants.append(_interrupted(transport, runs, why))
+            raise
 
     def _starts(self, transport: Transport) -> bool:
         """Start what is named; of all of them what needs nothing but an import."""
@@ -288,6 +293,14 @@ def chosen_transports(keys: Sequence[str] | None) -> list[Transport]:
         message = f"unknown transport {(unknown or [''])[0]!r}; {hint}there are: {shown}"
         raise UsageError(message)
     return [TRANSPORTS[key]() for key in dict.fromkeys(keys)]
+
+
+def _interrupted(transport: Transport, runs: _Runs, why: str) -> Variant:
+    """Return a variant with the runs that it has; one whose result is not known has no rank."""
+    if not runs.checked:
+        return Variant(transport.key, transport.title, "skipped", why)
+    facts = {**runs.facts, **{key: runs.checked[key] for key in CHECKED_FACTS}}
+    return Variant(transport.key, transport.title, "ok", facts=facts, notes=(why,))
 
 
 def _notes(runs: _Runs) -> list[str]:

@@ -541,9 +541,19 @@ def test_an_interrupted_line_is_always_shown(shell: InteractiveShell, options: s
     assert ran.trace.outcome == "interrupted"
 
 
-@pytest.mark.parametrize("count", [0, 4])
-def test_an_interrupted_round_trip_shows_what_there_is(shell: InteractiveShell, count: int) -> None:
-    """The rows that are done, and what was left out."""
+@pytest.mark.parametrize(
+    ("count", "points", "told"),
+    [
+        (0, 0, "interrupted after 0 runs"),
+        (3, 2, "interrupted after 2 runs"),
+        (4, 3, "interrupted before its result was looked at"),
+        (5, 3, "interrupted after 0 runs"),
+    ],
+)
+def test_an_interrupted_round_trip_shows_what_there_is(
+    shell: InteractiveShell, count: int, points: int, told: str
+) -> None:
+    """The rows that are done, also where Ctrl-C fell behind their runs, and what was left out."""
     # given
     cell = (
         "class Interrupts:\n"
@@ -560,10 +570,11 @@ def test_an_interrupted_round_trip_shows_what_there_is(shell: InteractiveShell, 
 
     # then
     assert isinstance(ran.result.error_in_exec, KeyboardInterrupt)
-    assert len(ran.sweep.points) == (3 if count else 0)
+    assert len(ran.sweep.points) == points
     said = str(ran.bundles[0]["text/plain"])
-    assert "interrupted after 0 runs" in said
-    assert ("stopped before its turn" in said) is (count == 0)
+    assert told in said
+    assert ("no transport could move it" in said) is (points == 0)
+    assert ("stopped before its turn" in said) is (count < 5)
 
 
 def test_repeat_runs_cold_once_and_warm_so_often(shell: InteractiveShell) -> None:
