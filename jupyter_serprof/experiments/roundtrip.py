@@ -255,7 +255,7 @@ class RoundTrip:
             transport.key,
             transport.title,
             result=str(runs.checked["result"]),
-            facts=facts,  # type: ignore[arg-type]  # scalars only
+            facts=facts,
             buffers=payload_places(self._value, facts, hands_over=transport.hands_over_buffers),
             notes=tuple(entry for entry in notes if entry),
         )
