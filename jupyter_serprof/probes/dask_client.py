@@ -88,7 +88,7 @@ def client_points(note_frames: After) -> list[Point]:
     module = "distributed.client:"
     return [
         Point(f"{module}Client._graph_to_futures", "dask.submit", "dask.graph", after=_note_graph),
-        Point(f"{module}serialize", "dask.serialize", "dask.serialize", after=note_frames),
+        *_graph_points(module, note_frames),
         *[Point(f"{module}Client.{name}", "dask.submit", f"dask.call:{name}") for name in _CALLS],
         Point(f"{module}Client._send_to_scheduler", "dask.submit", "dask.send"),
         Point("distributed.utils:SyncMethodMixin.sync", "dask.wait", "dask.wait"),
@@ -96,6 +96,14 @@ def client_points(note_frames: After) -> list[Point]:
         Point(f"{module}Client._gather_remote", "dask.gather", "dask.gather"),
         Point(f"{module}Client._scatter", "dask.scatter", "dask.scatter"),
     ]
+
+
+def _graph_points(module: str, note_frames: After) -> list[Point]:
+    """Return where a graph is optimized and pickled: until Dask 2025.1 both is done elsewhere."""
+    is_early = hasattr(sys.modules.get("distributed.client"), "collections_to_dsk")
+    home = "distributed.protocol:" if is_early else module
+    pickled = Point(f"{home}serialize", "dask.serialize", "dask.serialize", after=note_frames)
+    return [pickled, *([Point(f"{module}collections_to_dsk", "dask.optimize")] * is_early)]
 
 
 class DaskProbe(Probe):

@@ -7,10 +7,14 @@ from typing import Any
 import pytest
 
 from jupyter_serprof.capture.draft import MAIN_LANE, Draft, Run
+from jupyter_serprof.experiments import dask_remedies
+from jupyter_serprof.model import UsageError
+from jupyter_serprof.probes.dask_client import client_points
 from jupyter_serprof.probes.dask_cluster import Cluster, Station
 from jupyter_serprof.probes.dask_communication import add_communication
 from jupyter_serprof.probes.dask_computations import Sent
 
+STAGES = ("dask.serialize", "dask.optimize")
 OTHERS_BYTES, OUR_BYTES = 111, 222
 
 
@@ -60,3 +64,37 @@ def test_what_came_in_before_is_not_taken_for_the_end_of_our_road(size: int) -> 
     # then
     (wire,) = (step for step in steps if step.name == "wire")
     assert (wire.start, wire.end) == (1_210, 1_300)
+
+
+@pytest.mark.parametrize(
+    ("is_early", "pickled", "optimized"),
+    [
+        (False, "distributed.client:serialize", []),
+        (True, "distributed.protocol:serialize", ["distributed.client:collections_to_dsk"]),
+    ],
+)
+def test_a_graph_is_watched_where_its_version_optimizes_and_pickles_it(
+    monkeypatch: pytest.MonkeyPatch, is_early: bool, pickled: str, optimized: list[str]
+) -> None:
+    """Until Dask 2025.1 its client imported ``serialize`` when it was called."""
+    # given
+    client = pytest.importorskip("distributed.client")
+    if is_early:
+        monkeypatch.setattr(client, "collections_to_dsk", dict, raising=False)
+    # when
+    points = client_points(lambda *_: None)
+    # then
+    stages = {stage: [p.place for p in points if p.stage == stage] for stage in STAGES}
+    assert stages == {"dask.serialize": [pickled], "dask.optimize": optimized}
+    assert all(callable(getattr(*point.owner())) for point in points)
+
+
+def test_an_older_dask_is_told_that_its_graphs_cannot_be_tried(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Tasks of Dask 2024.8 are tuples: what they hold is not told apart from what they call."""
+    # given
+    monkeypatch.setattr(dask_remedies, "find_spec", lambda _: None)
+    # then
+    with pytest.raises(UsageError, match=r"needs dask>=2025\.1.*pip install -U dask"):
+        dask_remedies.DaskTryout(None)
