@@ -226,8 +226,8 @@ print(json.dumps({"Python": platform.python_version(), **{name: version(name) fo
 """
 
 
-def run(pair: Pair, package: Path) -> Result:
-    """Install a pair and run the flows in it."""
+def run(pair: Pair, package: Path, chosen: str = "") -> Result:
+    """Install a pair and run the flows in it, or those whose name holds a text."""
     python = interpreter(pair.python)
     if python is None:
         return Result(pair, absent=f"no Python {pair.python} on this machine")
@@ -239,7 +239,7 @@ def run(pair: Pair, package: Path) -> Result:
             return Result(pair, red=[f"not installed: {error}"])
         versions = json.loads(checked(str(place / "bin/python"), "-c", _VERSIONS))
         began_s = time.monotonic()
-        said = smoke(place, report)
+        said = smoke(place, report, chosen)
         result = Result(pair, versions, duration_s=time.monotonic() - began_s)
         if report.is_file():
             read(report, result)
@@ -248,10 +248,19 @@ def run(pair: Pair, package: Path) -> Result:
         return result
 
 
-def smoke(place: Path, report: Path) -> str:
+def smoke(place: Path, report: Path, chosen: str) -> str:
     """Run the flows with the Python of an environment; return what ended them too early."""
     flows = str(ROOT / "tests/smoke/flows.py")
-    options = ("-q", "-p", "no:cacheprovider", "-o", "junit_family=xunit1", "--tb=line")
+    options = (
+        "-q",
+        "-k",
+        chosen,
+        "-p",
+        "no:cacheprovider",
+        "-o",
+        "junit_family=xunit1",
+        "--tb=line",
+    )
     command = [str(place / "bin/pytest"), *options, flows]
     path = os.pathsep.join([str(place / "bin"), os.environ["PATH"]])
     process = subprocess.Popen(
@@ -317,7 +326,7 @@ def main(arguments: Sequence[str]) -> int:
     """Run the pairs that are asked for; print the table; 1 if one is red."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--list", action="store_true", help="name the pairs, run nothing")
-    parser.add_argument("--lowest", action="store_true", help="the lowest versions only")
+    parser.add_argument("--lowest", action="store_true", help="the lowest, without a browser")
     parser.add_argument("--markdown", action="store_true", help="print the table for a page")
     parser.add_argument("pair", nargs="*", help="those whose name holds this; 3.12, ray2.40-*")
     options: Any = parser.parse_args(arguments)
@@ -330,7 +339,7 @@ def main(arguments: Sequence[str]) -> int:
         can_run = any(interpreter(pair.python) for pair in chosen)
         package = wheel(Path(folder)) if can_run else Path(folder)
         for pair in chosen:
-            results.append(run(pair, package))
+            results.append(run(pair, package, "test_flow" if options.lowest else ""))
             print(as_text(results[-1:], markdown=False), file=sys.stderr, flush=True)
     print(as_text(results, markdown=options.markdown))
     return int(any(result.red for result in results))

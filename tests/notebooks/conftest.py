@@ -117,7 +117,10 @@ class Kernel:
 
     def run(self, cell: str, *, interrupt_at: str = "", silent: bool = False) -> Ran:
         """Run a cell; interrupt the kernel when it prints a given text."""
-        request = self.client.execute(cell, silent=silent)
+        return self.follow(self.client.execute(cell, silent=silent), interrupt_at)
+
+    def follow(self, request: str, interrupt_at: str = "") -> Ran:
+        """Wait for a cell that was sent."""
         ran = Ran("")
         while True:
             message = self._message()

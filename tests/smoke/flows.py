@@ -55,6 +55,11 @@ def cells_of(library: str) -> tuple[str, list[Flow]]:
     return start, [_flow(library, cell) for cell in cells]
 
 
+def setup_of(library: str) -> str:
+    """Return what runs in a kernel before the flows of a library."""
+    return (FOLDER / "setup.ipy").read_text("utf-8") + cells_of(library)[0]
+
+
 def _flow(library: str, text: str) -> Flow:
     name, *lines = text.strip().splitlines()
     heads = dict.fromkeys(("# says ", "# raises "), "")
@@ -68,22 +73,31 @@ FLOWS = [flow for library in LIBRARIES for flow in cells_of(library)[1]]
 
 
 class Kernels:
-    """A kernel for each library, started when it is first needed and again after its death."""
+    """A kernel for each library; all start together, and one again after its death."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._kernels: dict[str, Kernel] = {}
+        self._begun: dict[str, str] = {}
         self._failed: dict[str, str] = {}
+        for library in LIBRARIES:
+            self._begin(library)
+
+    def _begin(self, library: str) -> None:
+        made = self._kernels[library] = Kernel(self._folder)
+        self._begun[library] = made.client.execute(setup_of(library))
 
     def of(self, library: str) -> Kernel:
-        """Give the kernel in which a library was started; what cannot start is tried once."""
-        known = self._kernels.get(library)
-        if known is None or not known.is_alive:
-            known = self._kernels[library] = Kernel(self._folder)
-            setup = (FOLDER / "setup.ipy").read_text("utf-8")
-            self._failed[library] = known.start_ray(setup + cells_of(library)[0]).error
-        assert not self._failed[library], self._failed[library][-1000:]
-        return known
+        """Give the kernel in which a library was started."""
+        if not self._kernels[library].is_alive:
+            self._begin(library)
+        kernel = self._kernels[library]
+        if library in self._begun:
+            ran = kernel.follow(self._begun.pop(library))
+            again = kernel.start_ray(setup_of(library)) if ran.error else ran
+            self._failed[library] = again.error
+        assert not self._failed[library], last(self._failed[library])
+        return kernel
 
     def close(self) -> None:
         """Stop the clusters and end the kernels."""
