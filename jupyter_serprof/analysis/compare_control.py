@@ -148,8 +148,8 @@ def _nearest(shift: Shift) -> float:
 def _reach_text(machine: Machine) -> str:
     by = f"{machine.reach / LEAST:.2f}×"  # noqa: RUF001
     return (
-        f"within {machine.reach:.2f}×, what the machine may have done: "  # noqa: RUF001
-        f"fixed work ({machine.worst}) differed by {by}"
+        f"within {machine.reach:.2f}×, what the machine may have done: the same "  # noqa: RUF001
+        f"{machine.worst} took {by} as long in its slow moments as in its quick ones"
     )
 
 
@@ -157,6 +157,6 @@ def machine_text(machine: Machine) -> str:
     """Return what the fixed work says, for a note."""
     said = ", ".join(f"{change.title} {change.ratio:.2f}×" for change in machine.changes)  # noqa: RUF001
     return (
-        f"fixed work beside the runs, after against before: {said}. A verdict has to exceed "
+        f"fixed work beside the runs, middle after against before: {said}. A verdict has to exceed "
         f"{machine.reach:.2f}×; it is a hint all the same. {_TURNS}"  # noqa: RUF001
     )

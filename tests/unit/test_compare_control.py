@@ -78,7 +78,7 @@ def test_on_a_machine_that_stayed_as_it_was_a_change_is_told() -> None:
     assert wall(faster) == ("faster", "")
     assert TIMES_APART not in slower.notes
     (note,) = slower.notes
-    assert note.startswith("fixed work beside the runs, after against before: pickling 1.0")
+    assert note.startswith("fixed work beside the runs, middle after against before: pickling 1.0")
     assert "A verdict has to exceed 1.3" in note
     assert note.endswith("run both in turns: sp.compare(f, g)")
     assert [change.stage for change in slower.control] == list(KINDS)
@@ -106,7 +106,7 @@ def test_a_machine_that_drifted_is_not_told_of_the_code(factor: float, kind: str
     worst = next(change for change in found.control if change.stage == kind)
     assert verdict == "cannot tell"
     assert reason.startswith("within 2.")
-    assert f"what the machine may have done: fixed work ({worst.title}) differed by 1.6" in reason
+    assert f"what the machine may have done: the same {worst.title} took 1.6" in reason
     assert {change.verdict for change in found.changes} == {"cannot tell"}
     assert worst.verdict == ("slower" if factor > 1 else "faster")
     assert "nobody can tell whether it is faster or slower (within 2." in lines
