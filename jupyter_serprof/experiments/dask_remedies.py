@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from copy import copy
 from datetime import UTC, datetime
 from functools import partial
-from importlib.util import find_spec
+from importlib import import_module
 from typing import Any
 from uuid import uuid4
 
@@ -79,12 +79,14 @@ class DaskTryout:
 
     def __init__(self, value: object, *, name: str = "y", budget_s: float = BUDGET_S) -> None:
         require_dask()
-        if find_spec("dask._task_spec") is None:
+        try:
+            import_module("dask._task_spec").NestedContainer  # noqa: B018
+        except (ImportError, AttributeError):
             message = (
                 "--try of a graph needs dask>=2025.1, whose tasks tell what they hold. "
                 "Run: pip install -U dask distributed"
             )
-            raise UsageError(message)
+            raise UsageError(message) from None
         found = collections_in(value)
         if len(found) != 1:
             message = (

@@ -99,6 +99,8 @@ def client_points() -> list[Point]:
     for name in prepare:
         after = _note_collections if name == "unpack_collections" else None
         points.append(Point(f"dask.base:{name}", "dask.prepare", "dask.prepare", after=after))
+    if hasattr(sys.modules.get("dask.base"), "collections_to_dsk"):  # until 2025.3
+        points.append(Point("dask.base:collections_to_dsk", "dask.optimize", "dask.optimize"))
     if "distributed.client" in sys.modules:  # it has a name of its own for it
         points.append(
             Point("distributed.client:collections_to_expr", "dask.prepare", "dask.prepare")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -9,6 +11,7 @@ import pytest
 from jupyter_serprof.capture.draft import MAIN_LANE, Draft, Run
 from jupyter_serprof.experiments import dask_remedies
 from jupyter_serprof.model import UsageError
+from jupyter_serprof.probes import dask_local
 from jupyter_serprof.probes.dask_client import client_points
 from jupyter_serprof.probes.dask_cluster import Cluster, Station
 from jupyter_serprof.probes.dask_communication import add_communication
@@ -66,6 +69,22 @@ def test_what_came_in_before_is_not_taken_for_the_end_of_our_road(size: int) -> 
     assert (wire.start, wire.end) == (1_210, 1_300)
 
 
+@pytest.mark.parametrize("is_early", [False, True])
+def test_what_compute_optimizes_is_no_preparation(
+    monkeypatch: pytest.MonkeyPatch, is_early: bool
+) -> None:
+    """Until Dask 2025.3 ``compute`` had the graph optimized by a function of its own module."""
+    # given
+    base, name = pytest.importorskip("dask.base"), "collections_to_dsk"
+    monkeypatch.delattr(base, name, raising=False)
+    if is_early:
+        monkeypatch.setattr(base, name, dict, raising=False)
+    # when
+    points = dask_local.client_points()
+    # then
+    assert [p.stage for p in points if p.place.endswith(name)] == ["dask.optimize"] * is_early
+
+
 @pytest.mark.parametrize(
     ("is_early", "pickled", "optimized"),
     [
@@ -89,12 +108,14 @@ def test_a_graph_is_watched_where_its_version_optimizes_and_pickles_it(
     assert all(callable(getattr(*point.owner())) for point in points)
 
 
+@pytest.mark.parametrize("module", [None, ModuleType("dask._task_spec")])
 def test_an_older_dask_is_told_that_its_graphs_cannot_be_tried(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, module: ModuleType | None
 ) -> None:
-    """Tasks of Dask 2024.8 are tuples: what they hold is not told apart from what they call."""
+    """Tasks of Dask 2024.8 are tuples; 2024.9 to 2024.11 know no nested arguments."""
     # given
-    monkeypatch.setattr(dask_remedies, "find_spec", lambda _: None)
+    pytest.importorskip("dask")
+    monkeypatch.setitem(sys.modules, "dask._task_spec", module)
     # then
     with pytest.raises(UsageError, match=r"needs dask>=2025\.1.*pip install -U dask"):
         dask_remedies.DaskTryout(None)
