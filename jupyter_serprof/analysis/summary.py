@@ -19,6 +19,7 @@ from jupyter_serprof.model.units import (
     format_rate,
     format_ratio,
     format_share,
+    share_tenths,
 )
 
 #: A cause that owns less than this is not the cause.
@@ -149,9 +150,11 @@ def _facts(trace: Trace, waterfall: Waterfall) -> list[str]:
 def _share_facts(trace: Trace, waterfall: Waterfall) -> list[str]:
     if not waterfall.rows or not trace.wall_ns:
         return []
-    total, strict = trace.wall_ns - waterfall.unaccounted_ns, _working_ns(waterfall)
-    without = f", {format_share(strict / trace.wall_ns)} without waits" if strict < total else ""
-    return [f"{format_share(total / trace.wall_ns)} of the wall time in named stages{without}"]
+    rest, strict = waterfall.unaccounted_ns, _working_ns(waterfall) / trace.wall_ns
+    named = 1 - share_tenths(rest / trace.wall_ns) / 1000  # with the printed rest it is 100
+    has_waits = any(row.self_ns and stage(row.stage).waits for row in waterfall.rows)
+    without = f", {format_share(min(strict, named))} without waits" if has_waits else ""
+    return [f"{format_share(named)} of the wall time in named stages{without}"]
 
 
 def _working_ns(waterfall: Waterfall) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -109,13 +108,16 @@ def _cold(sweep: Sweep, best: Variant, warm_ns: float) -> list[str]:
 
 def _facts(sweep: Sweep) -> list[str]:
     used = [variant.key for variant in sweep.variants if variant.state == "ok"]
-    warm = Counter(p.variant for p in sweep.points if p.variant in used and not p.cold)
+    warm = {key: walls for key in used if (walls := _warm_walls(sweep, key))}
     facts = []
     if warm:
-        low, high = min(warm.values()), max(warm.values())
+        low, high = min(counts := [len(walls) for walls in warm.values()]), max(counts)
         runs = str(low) if low == high else f"{low} to {high}"
         plural = "" if high == 1 else "s"
-        facts.append(f"median of {runs} warm run{plural}; the first run is shown apart")
+        said = f"median of {runs} warm run{plural}"
+        if any(map(groups_text, warm.values())):
+            said = f"{runs} warm runs, both times where they fall into two groups, else the median"
+        facts.append(f"{said}; the first run is shown apart")
     if sweep.limits.memcpy_bytes_per_s:
         facts.append(
             f"memcpy here {format_rate(sweep.limits.memcpy_bytes_per_s)}, "

@@ -61,10 +61,24 @@ def format_rate(bytes_per_s: float | None) -> str:
 def format_share(share: float | None, decimals: int = 1) -> str:
     """Return a share (0..1) in percent; in sentences use no decimals. None gives ``n/a``.
 
-    >>> format_share(0.185), format_share(0.61, decimals=0)
-    ('18.5 %', '61 %')
+    Whole percents are the rounding of the printed tenths, so that no sentence says 61 above 61.5.
+
+    >>> format_share(0.185), format_share(0.61, decimals=0), format_share(0.6146, decimals=0)
+    ('18.5 %', '61 %', '62 %')
     """
-    return NOT_SEEN if share is None else f"{format_fixed(share * 100, decimals)} %"
+    if share is None or not math.isfinite(share * 1000):
+        return NOT_SEEN
+    tenths = share_tenths(share)
+    return f"{format_fixed(tenths / 10 if decimals else (tenths + 5) // 10, decimals)} %"
+
+
+def share_tenths(share: float) -> int:
+    """Return a share in tenths of a percent, as it is printed everywhere; halves go up.
+
+    >>> share_tenths(0.1225), share_tenths(0.99449)
+    (123, 994)
+    """
+    return math.floor(share * 1000 + 0.5)
 
 
 def format_ratio(ratio: float | None) -> str:
@@ -161,7 +175,7 @@ def column(values: Sequence[int], total: float, decimals: int, unit: float) -> l
     decimals
         Digits after the point.
     unit
-        What one of the printed unit is: ``ColumnUnit.unit_ns``, or ``total / 100`` for percent.
+        What one of the printed unit is, in ns: ``ColumnUnit.unit_ns``.
 
     Returns
     -------

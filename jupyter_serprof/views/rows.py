@@ -90,7 +90,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """The lines of a waterfall; ``self_text`` and ``share_text`` add up to the two totals."""
+    """The lines of a waterfall; ``self_text`` adds up to the total, each share is rounded alone."""
 
     unit: str
     lines: tuple[Line, ...]
@@ -111,12 +111,12 @@ def waterfall_of(trace: Trace) -> Waterfall:
 def table_of(trace: Trace, most_rows: int = MOST_ROWS) -> Table:
     """Return the table of a trace: its rows in the order of the road, then what is unaccounted.
 
-    Of more than so many lines the smallest are put together; the columns add up nevertheless.
+    Of more than so many lines the smallest are put together; the times add up nevertheless.
     """
     waterfall, entries = waterfall_of(trace), outline(trace, most_rows)
     columns = _Columns(column_unit(trace.wall_ns), trace.wall_ns)
     owned = [*(entry.self_ns for entry in entries), waterfall.unaccounted_ns]
-    *numbers, last = columns.texts(owned, (columns.unit.text(trace.wall_ns), "100"))
+    *numbers, last = columns.texts(owned, columns.unit.text(trace.wall_ns))
     lines = _lines(trace, entries, numbers, columns, _lane_names(trace, waterfall))
     rest = Line("Unaccounted", None, "other", False, "", "", *last, kind="rest")  # noqa: FBT003
     total = "100.0" if trace.wall_ns else NOT_APPLICABLE
@@ -125,22 +125,22 @@ def table_of(trace: Trace, most_rows: int = MOST_ROWS) -> Table:
 
 @dataclass(frozen=True, slots=True)
 class _Columns:
-    """The columns of times and shares: what stands below a number adds up to what is printed."""
+    """The columns of times, which add up to what is printed above, and of shares, which need not.
+
+    A share is told in headline, facts and findings, too, and is the same in all of them.
+    """
 
     unit: ColumnUnit
     wall_ns: int
 
-    def texts(self, owned: Sequence[int], total: _Numbers) -> list[_Numbers]:
-        """Return time and share of each, which add up to the two printed numbers."""
-        per_cent = self.wall_ns / 100
-        self_ns, share_ns = (_read(text) for text in total)
-        selves = column(owned, self_ns * self.unit.unit_ns, self.unit.decimals, self.unit.unit_ns)
-        shares = column(owned, share_ns * per_cent, 1, per_cent)
-        return list(zip(selves, shares, strict=True))
+    def texts(self, owned: Sequence[int], total: str) -> list[_Numbers]:
+        """Return time and share of each; the times add up to the printed one."""
+        total_ns = float(total.replace(",", "")) * self.unit.unit_ns
+        selves = column(owned, total_ns, self.unit.decimals, self.unit.unit_ns)
+        return list(zip(selves, map(self._share, owned), strict=True))
 
-
-def _read(printed: str) -> float:
-    return float(printed.replace(",", ""))
+    def _share(self, owned_ns: int) -> str:
+        return format_share(owned_ns / self.wall_ns).removesuffix(" %") if owned_ns else "0"
 
 
 def _lane_names(trace: Trace, waterfall: Waterfall) -> dict[str, str]:
@@ -168,7 +168,7 @@ def _lines(  # noqa: PLR0913, PLR0917  (what a line needs, and how deep it stand
 ) -> Iterator[Line]:
     for entry, printed in zip(entries, numbers, strict=True):
         yield replace(_line(trace, entry, printed, lanes), depth=depth)
-        inside = columns.texts([inner.self_ns for inner in entry.inside], printed)
+        inside = columns.texts([inner.self_ns for inner in entry.inside], printed[0])
         yield from _lines(trace, entry.inside, inside, columns, lanes, depth + 1)
 
 

@@ -43,11 +43,13 @@ describe("a trace", () => {
     ]);
   });
 
-  it("prints self and share columns that add up", () => {
+  it("prints a self column that adds up, and the share of each row as sentences have it", () => {
     const root = draw(sampleTrace());
     const sum = (values: number[]) => values.reduce((total, value) => total + value, 0);
     expect(sum(columnOf(root, 3))).toBeCloseTo(71.3, 9);
-    expect(sum(columnOf(root, 4))).toBeCloseTo(100, 9);
+    const { rows, unaccounted_ns } = sampleTrace().waterfall;
+    const own = [...rows.map((row) => row.self_ns), unaccounted_ns];
+    expect(columnOf(root, 4)).toEqual(own.map((ns) => Math.round((1000 * ns) / 71_300_000) / 10));
   });
 
   it("stands each bar at its true time", () => {

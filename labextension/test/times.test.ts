@@ -2,11 +2,13 @@
 
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import type { Point } from "../src/core/document";
+import type { Point, Row } from "../src/core/document";
+import { percent } from "../src/core/format";
 import { runsOf } from "../src/core/runs";
 import { seriesOf } from "../src/core/series";
 import { mount } from "../src/mount";
-import { sampleSweep, silentHost } from "./sample";
+import { columnsOf } from "../src/views/columns";
+import { sampleSweep, sampleTrace, silentHost } from "./sample";
 
 interface Known {
   readonly walls_ns: readonly number[];
@@ -16,6 +18,16 @@ interface Known {
 }
 
 const KNOWN: readonly Known[] = JSON.parse(readFileSync("../tests/data/times.json", "utf8"));
+
+interface Share {
+  readonly self_ns: number;
+  readonly wall_ns: number;
+  /** As a table has it, and as a sentence has it. */
+  readonly share: string;
+  readonly whole: string;
+}
+
+const SHARES: readonly Share[] = JSON.parse(readFileSync("../tests/data/shares.json", "utf8"));
 
 function sweepOf(walls_ns: readonly number[]) {
   const doc = sampleSweep();
@@ -34,5 +46,17 @@ describe("the time of runs", () => {
     expect(runsOf(doc, "ray")[0]?.point.wall_ns).toBe(middle_ns);
     const timed = walls_ns.every((ns) => ns > 0);
     expect(seriesOf(doc, "ray", false)[0]?.median_ns).toBe(timed ? middle_ns : 1);
+  });
+});
+
+describe("the share of a row", () => {
+  it.each(SHARES)("$self_ns of $wall_ns", ({ self_ns, share, wall_ns, whole }) => {
+    const trace = sampleTrace();
+    const row: Row = { ...(trace.waterfall.rows[0] as Row), self_ns };
+    const waterfall = { rows: [row], unaccounted_ns: wall_ns - self_ns };
+    const column = columnsOf({ ...trace, wall_ns, waterfall })[1];
+    expect(column?.text(row, 0)).toBe(share);
+    expect(column?.sum([{ row, position: 0 }])).toBe(share);
+    expect(percent(self_ns / wall_ns, 0).replaceAll("\u00a0", " ")).toBe(whole);
   });
 });

@@ -274,7 +274,7 @@ def test_the_alternative_text_says_what_the_picture_says() -> None:
     assert "Dask not running" in alt_text(make_sweep())
     assert len(alt_text(make_long_names())) <= 400
     assert "Waterfall of 13 stages of 2 computations over 1.51 s: " in alt_text(several(2))
-    assert "Execution 52 %, Graph optimization 19 %, Scheduling 17 %" in alt_text(computation())
+    assert "Execution 52 %, Graph optimization 20 %, Scheduling 17 %" in alt_text(computation())
 
 
 def test_an_unknown_view_is_refused_by_every_picture() -> None:

@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from dataclasses import replace
-from itertools import product
+from itertools import accumulate, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from jupyter_serprof.analysis import analyse
 from jupyter_serprof.analysis.compare import compare
 from jupyter_serprof.analysis.sweep_summary import summarize_repeats, summarize_sweep
 from jupyter_serprof.export.markdown import markdown
-from jupyter_serprof.model import Point, Sweep, SweepTrace, Variant
+from jupyter_serprof.model import Point, Row, Sweep, SweepTrace, Variant, Waterfall
 from jupyter_serprof.model.times import groups_of, groups_text, middle_ns, middle_run, quartiles
-from jupyter_serprof.model.units import format_ns
+from jupyter_serprof.model.units import format_ns, format_share
 from jupyter_serprof.testing import make_trace
 from jupyter_serprof.views.layout import sheet_of
+from jupyter_serprof.views.rows import table_of
 from jupyter_serprof.views.runs import runs_of
 from jupyter_serprof.views.sheet import Label
 from jupyter_serprof.views.text import text
@@ -28,10 +31,13 @@ from jupyter_serprof.views.text import text
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from jupyter_serprof.model import Trace
+
 MS = 1_000_000
-KNOWN = Path(__file__).parents[1] / "data" / "times.json"
+DATA = Path(__file__).parents[1] / "data"
 KEYS = ("pickle", "ray", "cloudpickle")
 _TIME = re.compile(r"[\d,.]+ (?:ns|µs|ms|s)\b")
+_PERCENT = re.compile(r"[\d.]+(?= %)")
 _UNITS = {"ns": 1, "µs": 1e3, "ms": 1e6, "s": 1e9}
 #: Steady, scattered, and runs in two groups.
 walls = st.builds(
@@ -65,9 +71,31 @@ def _shown(points: Sequence[Point]) -> SweepTrace:
     return SweepTrace(chosen.variant, chosen.size_bytes, cold=False, trace=make_trace(spans))
 
 
-def below(sweep: Sweep) -> dict[str, str]:
+#: Spans one after the other, each behind a gap: (stage, gap ms, length ms).
+roads = st.lists(
+    st.tuples(
+        st.sampled_from(["pickle.dumps", "ray.store", "ray.wait", "import"]),
+        st.sampled_from([0.0, 0.0, 0.001, 3.0, 70.0]),
+        st.floats(0.001, 900),
+    ),
+    min_size=1,
+    max_size=5,
+)
+
+
+def walked(road: list[tuple[str, float, float]]) -> Trace:
+    """Return a trace as it is shown, with its waterfall, summary and findings."""
+    starts = accumulate((gap + length for _, gap, length in road), initial=0.0)
+    spans = [
+        (stage, "client/main", start + gap, length)
+        for start, (stage, gap, length) in zip(starts, road, strict=False)
+    ]
+    return analyse(make_trace(spans))
+
+
+def below(doc: Sweep | Trace) -> dict[str, str]:
     """Return what stands below the headline, by form; of pictures all that is written."""
-    bare = replace(sweep, summary=None)
+    bare = replace(doc, summary=None, findings=())
     labels = (mark.text for mark in sheet_of(bare).marks if isinstance(mark, Label))
     return {"text": text(bare, width=200), "sheet": "\n".join(labels), "markdown": markdown(bare)}
 
@@ -126,6 +154,69 @@ def _printed(sweep: Sweep, key: str) -> str:
     return format_ns(runs_of(sweep, variant)[-1].point.wall_ns)
 
 
+@settings(max_examples=150)
+@given(roads)
+@example([("pickle.dumps", 0.0, 994.499), ("ray.wait", 5.5, 0.001)])
+def test_each_share_said_of_a_trace_stands_in_its_table(
+    road: list[tuple[str, float, float]],
+) -> None:
+    """In headline and findings as the rounding of it; the facts leave what is unaccounted."""
+    # given
+    trace = walked(road)
+    assert trace.summary is not None
+    lines = table_of(trace).lines
+    printed = [float(line.share_text) for line in lines]
+    titles = [finding.title for finding in trace.findings if "of the wall time" in finding.title]
+
+    # when
+    said = [int(n) for each in (trace.summary.headline, *titles) for n in _PERCENT.findall(each)]
+    named, *working = map(float, _PERCENT.findall(trace.summary.facts[0]))
+
+    # then
+    assert set(said) <= {math.floor(share + 0.5) for share in printed}
+    assert round(named + printed[-1], 1) == 100
+    assert all(share <= named for share in working)
+    for line, (form, table) in product(lines, below(trace).items()):
+        assert line.share_text in table or line.share_text == "0", form
+
+
+@settings(max_examples=150)
+@given(roads)
+def test_each_time_said_of_a_trace_stands_in_its_table(
+    road: list[tuple[str, float, float]],
+) -> None:
+    """Within the last digit of the column, in which the rounding is spread over the rows."""
+    # given
+    trace = walked(road)
+    assert trace.summary is not None
+    table = table_of(trace)
+    digit = 10.0 ** -len(table.wall_text.partition(".")[2]) * _UNITS[table.unit]
+    printed = [line.self_text for line in table.lines] + [table.wall_text]
+    shown = [float(text.replace(",", "")) * _UNITS[table.unit] for text in printed]
+
+    # then
+    said = _TIME.findall(trace.summary.headline)
+    assert said
+    for low, high in map(_range, said):
+        assert any(low - digit <= ns <= high + digit for ns in shown), trace.summary.headline
+
+
+@pytest.mark.parametrize(
+    "known", json.loads((DATA / "shares.json").read_text("utf-8")), ids=lambda known: known["share"]
+)
+def test_the_shares_that_typescript_draws_are_those_of_python(known: dict[str, Any]) -> None:
+    """``labextension/test/times.test.ts`` draws the same file; halves go up in both."""
+    # given
+    share = known["self_ns"] / known["wall_ns"]
+    row = Row("ray.store", "client/main", 0, known["self_ns"], 0, None, 1)
+    rest = Waterfall((row,), known["wall_ns"] - known["self_ns"])
+    trace = replace(make_trace([], wall_ms=known["wall_ns"] / MS), waterfall=rest)
+
+    # then
+    assert table_of(trace).lines[0].share_text == known["share"]
+    assert format_share(share, decimals=0) == known["whole"]
+
+
 @settings(max_examples=100)
 @given(walls, walls)
 def test_a_comparison_has_the_times_of_its_rows(before: list[int], after: list[int]) -> None:
@@ -175,7 +266,7 @@ def test_runs_in_two_groups_are_told_as_two(times: list[int], middle: int, said:
 
 
 @pytest.mark.parametrize(
-    "known", json.loads(KNOWN.read_text("utf-8")), ids=lambda known: known["said"]
+    "known", json.loads((DATA / "times.json").read_text("utf-8")), ids=lambda known: known["said"]
 )
 def test_the_runs_that_typescript_draws_have_the_times_of_python(known: dict[str, Any]) -> None:
     """``labextension/test/times.test.ts`` draws the same file and looks for the same words."""
@@ -201,4 +292,5 @@ def test_repeats_tell_both_groups_and_show_a_run() -> None:
 
     # then
     assert "10.0 ms in 2 runs, 200 ms in 2 again" in said.headline
+    assert "median of 4" not in said.facts[0]
     assert all("10.0 ms in 2 runs, 200 ms in 2" in table for table in below(sweep).values())

@@ -104,16 +104,6 @@ def test_printed_rows_add_up_to_the_printed_total(values: list[int]) -> None:
 
 
 @given(st.lists(st.integers(0, LONGEST_NS), min_size=1, max_size=60))
-def test_printed_shares_add_up_to_one_hundred(values: list[int]) -> None:
-    """The shares of a table are 100.0 together; without any time there are none."""
-    total = sum(values)
-
-    printed = column(values, total, 1, total / 100)
-
-    assert _added(printed, 1) == (1_000 if total else 0)
-
-
-@given(st.lists(st.integers(0, LONGEST_NS), min_size=1, max_size=60))
 def test_no_number_moves_by_a_whole_last_digit(values: list[int]) -> None:
     """Rounding for the sum stays inside the last digit; a measured zero stays zero."""
     unit = column_unit(sum(values))

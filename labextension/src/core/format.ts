@@ -102,9 +102,13 @@ export function count(value: number | null | undefined): string {
   return value == null ? NOT_SEEN : fixed(value, Number.isInteger(value) ? 0 : 1);
 }
 
-/** A share of 0..1 as "18.5 %"; in sentences with no decimals. */
+/** A share of 0..1 as "18.5 %"; in sentences with no decimals: the rounding of the tenths. */
 export function percent(share: number | null | undefined, decimals = 1): string {
-  return share == null ? NOT_SEEN : `${fixed(share * 100, decimals) + GAP}%`;
+  if (share == null) {
+    return NOT_SEEN;
+  }
+  const tenths = Math.floor(share * 1000 + 0.5);
+  return `${fixed(decimals > 0 ? tenths / 10 : Math.floor((tenths + 5) / 10), decimals) + GAP}%`;
 }
 
 /** "3.2×", with one decimal below 100. */
@@ -146,7 +150,7 @@ export function columnScale(totalNs: number): ColumnScale {
  * Print a column so that the printed numbers add up to the printed total (largest remainders
  * first); none moves by a whole unit of its last digit. A measured zero stays "0".
  *
- * `unit` is what one of the printed unit is: `ColumnScale.unitNs`, or a hundredth for percent.
+ * `unit` is what one of the printed unit is: `ColumnScale.unitNs`.
  */
 export function column(
   values: readonly number[],

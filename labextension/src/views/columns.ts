@@ -27,8 +27,8 @@ export function columnsOf(trace: DrawnTrace): Column[] {
   const rate = (row: Row): string => rateText(trace, row);
   const perRow = { unit: "", rest: NOT_APPLICABLE, total: "", sum: () => NOT_APPLICABLE };
   const columns: Column[] = [
-    adding(trace, { title: "self", unit: scale.unit }, scale.decimals, scale.unitNs),
-    adding(trace, { title: "share", unit: "%" }, 1, trace.wall_ns / 100),
+    adding(trace, scale),
+    shares(trace),
     {
       ...perRow,
       title: "busy",
@@ -50,18 +50,15 @@ export function columnsOf(trace: DrawnTrace): Column[] {
 }
 
 /** A column whose printed numbers, the unaccounted one included, add up to the printed total. */
-function adding(
-  trace: DrawnTrace,
-  head: { title: string; unit: string },
-  decimals: number,
-  unit: number,
-): Column {
+function adding(trace: DrawnTrace, scale: format.ColumnScale): Column {
+  const { decimals, unitNs: unit } = scale;
   const { rows, unaccounted_ns } = trace.waterfall;
   const owned = [...rows.map((row) => row.self_ns), unaccounted_ns];
   const texts = format.column(owned, trace.wall_ns, decimals, unit);
   const parts = format.columnParts(owned, trace.wall_ns, decimals, unit);
   return {
-    ...head,
+    title: "self",
+    unit: scale.unit,
     name: "",
     text: (_row, position) => texts[position] as string,
     // The sum of what is printed, so that a reader who adds it up finds the same.
@@ -70,7 +67,22 @@ function adding(
       return whole === 0 ? "0" : format.fixed(whole / 10 ** decimals, decimals);
     },
     rest: texts.at(-1) as string,
-    total: unit > 0 ? format.fixed(trace.wall_ns / unit, decimals) : "0",
+    total: format.fixed(trace.wall_ns / unit, decimals),
+  };
+}
+
+/** Each share is rounded alone, as in headline, facts and findings. */
+function shares(trace: DrawnTrace): Column {
+  const text = (ns: number): string =>
+    ns === 0 ? "0" : format.percent(ns / trace.wall_ns).slice(0, -2);
+  return {
+    title: "share",
+    unit: "%",
+    name: "",
+    text: (row) => text(row.self_ns),
+    sum: (members) => text(members.reduce((sum, { row }) => sum + row.self_ns, 0)),
+    rest: text(trace.waterfall.unaccounted_ns),
+    total: text(trace.wall_ns),
   };
 }
 
