@@ -159,7 +159,7 @@ class ProbeContract:
     Examples
     --------
     >>> import pickle
-    >>> from jupyter_serprof.probes.cloudpickle import PickleProbe
+    >>> from jupyter_serprof.probes.pickle import PickleProbe
     >>> class TestPickle(ProbeContract):
     ...     probe = PickleProbe
     ...     def call(self):

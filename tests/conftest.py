@@ -1,11 +1,21 @@
-"""What all tests share: hypothesis draws the same examples in every run and watches no clock."""
+"""What all tests share: hypothesis draws alike in each run and no clock is watched; one shell."""
 
 from __future__ import annotations
 
+import atexit
 import os
 import signal
+import sys
+from typing import TYPE_CHECKING
 
+import pytest
 from hypothesis import Phase, settings
+from IPython.core.interactiveshell import InteractiveShell
+from shells import Ran
+from traitlets.config import Config
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 # Under `uv run pytest` Ray would start each worker by `uv run` in a copy of this folder, and build
 # the whole project there first (seen with ray 2.60, ray._private.worker:init).
@@ -24,3 +34,39 @@ settings.register_profile(
     phases=[Phase.explicit, Phase.generate, Phase.shrink],
 )
 settings.load_profile("serprof")
+
+
+@pytest.fixture(scope="module")
+def only_shell() -> Iterator[InteractiveShell]:
+    """The shell of this process; the interpreter is as before afterwards."""
+    hooks = sys.displayhook, sys.excepthook, sys.modules["__main__"]
+    config = Config(
+        {"HistoryManager": {"enabled": False}, "InteractiveShell": {"colors": "nocolor"}}
+    )
+    shell = InteractiveShell.instance(config=config)
+    yield shell
+    atexit.unregister(shell.atexit_operations)
+    shell.atexit_operations()  # type: ignore[no-untyped-call]
+    InteractiveShell.clear_instance()
+    sys.displayhook, sys.excepthook, sys.modules["__main__"] = hooks
+
+
+@pytest.fixture
+def bare(only_shell: InteractiveShell) -> Iterator[InteractiveShell]:
+    """The shell without the extension and with nothing in its namespace."""
+    known = set(only_shell.user_ns)
+    cleanup, events = only_shell.input_transformers_cleanup, only_shell.events.callbacks
+    kept = list(cleanup), {name: list(found) for name, found in events.items()}
+    yield only_shell
+    Ran(only_shell, "%unload_ext jupyter_serprof")
+    cleanup[:] = kept[0]
+    events.update(kept[1])
+    for name in set(only_shell.user_ns) - known:
+        del only_shell.user_ns[name]
+
+
+@pytest.fixture
+def shell(bare: InteractiveShell) -> InteractiveShell:
+    """The shell with the extension loaded."""
+    Ran(bare, "%load_ext jupyter_serprof\nimport pickle, threading")
+    return bare

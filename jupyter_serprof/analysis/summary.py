@@ -6,7 +6,12 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from jupyter_serprof.analysis.dask_facts import dispatched_bytes, graph_bytes, task_count, workers
+from jupyter_serprof.analysis.findings.dask_facts import (
+    dispatched_bytes,
+    graph_bytes,
+    task_count,
+    workers,
+)
 from jupyter_serprof.analysis.spans import number, total
 from jupyter_serprof.analysis.tree import outermost, walk
 from jupyter_serprof.model import Row, Span, Summary, Trace, Waterfall, stage

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from jupyter_serprof.api.anatomies import blame
 from jupyter_serprof.api.chunks import chunk_sweep
 from jupyter_serprof.api.comparisons import (
     check_limit,
@@ -12,6 +11,7 @@ from jupyter_serprof.api.comparisons import (
 )
 from jupyter_serprof.api.documents import bundle, save, show
 from jupyter_serprof.api.exports import import_timeline, load, to_dataframe, to_markdown
+from jupyter_serprof.api.objects import blame
 from jupyter_serprof.api.predictions import predict
 from jupyter_serprof.api.recordings import profile, record
 from jupyter_serprof.api.remedies import Tryout, try_code, try_remedies
@@ -20,25 +20,25 @@ from jupyter_serprof.api.roundtrips import roundtrip
 from jupyter_serprof.api.stages import graphstages
 from jupyter_serprof.api.sweeps import size_sweep, sweep
 from jupyter_serprof.capture.marks import span
-from jupyter_serprof.experiments.blame_recording import BlameRun
-from jupyter_serprof.experiments.compare import compared, runs_within_budget, transports_of
-from jupyter_serprof.experiments.dask_blame import blame_graph
-from jupyter_serprof.experiments.dask_chunks import ChunkSweep
-from jupyter_serprof.experiments.dask_repeats import GraphRepeats, checked_before
-from jupyter_serprof.experiments.dask_values import (
+from jupyter_serprof.experiments.blame.graph import blame_graph
+from jupyter_serprof.experiments.blame.recording import BlameRun
+from jupyter_serprof.experiments.chunks.sweep import ChunkSweep
+from jupyter_serprof.experiments.compare.repeat import Repeats
+from jupyter_serprof.experiments.compare.runs import compared, runs_within_budget, transports_of
+from jupyter_serprof.experiments.engine.memory import MemoryGuard
+from jupyter_serprof.experiments.engine.order import log_spaced
+from jupyter_serprof.experiments.engine.recording import Recording
+from jupyter_serprof.experiments.graphs.repeats import GraphRepeats, checked_before
+from jupyter_serprof.experiments.graphs.stages import GraphStages, explained, stage_recording
+from jupyter_serprof.experiments.graphs.values import (
     is_collection,
     list_collections,
     require_dask,
 )
-from jupyter_serprof.experiments.graphstages import GraphStages, explained, stage_recording
-from jupyter_serprof.experiments.recording import Recording
-from jupyter_serprof.experiments.repeat import Repeats
-from jupyter_serprof.experiments.roundtrip import RoundTrip
-from jupyter_serprof.experiments.stage_split import Split, split
-from jupyter_serprof.experiments.sweep import SizeSweep, SweepProgress
-from jupyter_serprof.experiments.sweep_memory import MemoryGuard
-from jupyter_serprof.experiments.sweep_plan import log_spaced
-from jupyter_serprof.views.live import Live
+from jupyter_serprof.experiments.roundtrip.trip import RoundTrip
+from jupyter_serprof.experiments.sizes.sweep import SizeSweep, SweepProgress
+from jupyter_serprof.experiments.split.stages import Split, split
+from jupyter_serprof.views.notebook.live import Live
 
 __all__ = [
     "BlameRun",

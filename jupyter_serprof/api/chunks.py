@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from jupyter_serprof.api.resumes import resumable
-from jupyter_serprof.experiments.dask_chunks import ChunkSweep
+from jupyter_serprof.experiments.chunks.sweep import ChunkSweep
 from jupyter_serprof.model import Sweep
 
 

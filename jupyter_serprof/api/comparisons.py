@@ -8,11 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import overload
 
-from jupyter_serprof.analysis.compare import compare as compare_documents
-from jupyter_serprof.analysis.compare_limit import check, limit_share
-from jupyter_serprof.analysis.compare_notes import check_question
 from jupyter_serprof.api.exports import load
-from jupyter_serprof.experiments.compare import (
+from jupyter_serprof.experiments.compare.limit import check, limit_share
+from jupyter_serprof.experiments.compare.notes import check_question
+from jupyter_serprof.experiments.compare.repeat import Repeats
+from jupyter_serprof.experiments.compare.runs import (
     Turns,
     checked_runs,
     compared,
@@ -20,8 +20,8 @@ from jupyter_serprof.experiments.compare import (
     runs_within_budget,
     stopped,
 )
-from jupyter_serprof.experiments.recording import Recording
-from jupyter_serprof.experiments.repeat import Repeats
+from jupyter_serprof.experiments.compare.verdict import compare as compare_documents
+from jupyter_serprof.experiments.engine.recording import Recording
 from jupyter_serprof.model import Comparison, RegressionError, Sweep, Trace, UsageError
 from jupyter_serprof.model.files import SUFFIX
 

@@ -7,15 +7,15 @@ import sys
 from pathlib import Path
 
 from jupyter_serprof.api.exports import exported
-from jupyter_serprof.export import Given, no_document
 from jupyter_serprof.model import Anatomy, Comparison, Sweep, Trace, UsageError, save_document
 from jupyter_serprof.model.files import SUFFIX, write_whole
-from jupyter_serprof.views.bundle import bundle as drawn
+from jupyter_serprof.views.blame.text import anatomy_lines
+from jupyter_serprof.views.compare.text import comparison_lines
+from jupyter_serprof.views.export import Given, no_document
 from jupyter_serprof.views.figure import png, svg
-from jupyter_serprof.views.html import html
+from jupyter_serprof.views.notebook.bundle import bundle as drawn
+from jupyter_serprof.views.notebook.page import html
 from jupyter_serprof.views.text import WIDTH, text
-from jupyter_serprof.views.text_anatomy import anatomy_lines
-from jupyter_serprof.views.text_compare import comparison_lines
 
 _ENDINGS = ("json", "png", "svg", "html", "htm", "csv", "md")
 

@@ -8,14 +8,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jupyter_serprof import export
-from jupyter_serprof.export.chrome import chrome_trace
-from jupyter_serprof.export.markdown import markdown
-from jupyter_serprof.export.rows import csv_text, rows_of
-from jupyter_serprof.export.timelines import import_timeline as timeline_of
-from jupyter_serprof.export.timelines import is_timeline
 from jupyter_serprof.model import Anatomy, Comparison, DocumentError, Sweep, Trace, UsageError
 from jupyter_serprof.model import load as load_document
+from jupyter_serprof.timelines.read import import_timeline as timeline_of
+from jupyter_serprof.timelines.read import is_timeline
+from jupyter_serprof.views import export
+from jupyter_serprof.views.chrome import chrome_trace
+from jupyter_serprof.views.flat import csv_text, rows_of
+from jupyter_serprof.views.markdown import markdown
 
 if TYPE_CHECKING:
     import pandas as pd

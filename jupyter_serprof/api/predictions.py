@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jupyter_serprof.analysis.predict import predict as predicted
+from jupyter_serprof.experiments.predict.predict import predict as predicted
 from jupyter_serprof.model import Sweep, Trace
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 
-from jupyter_serprof.experiments.blame_recording import BlamingRecording
-from jupyter_serprof.experiments.recording import Recording
+from jupyter_serprof.experiments.blame.recording import BlamingRecording
+from jupyter_serprof.experiments.engine.recording import Recording
 from jupyter_serprof.model import Trace
 
 Given = ParamSpec("Given")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from jupyter_serprof.experiments.dask_remedies import DaskTryout
-from jupyter_serprof.experiments.dask_values import is_collection
-from jupyter_serprof.experiments.remedies import BUDGET_S, PAIRS, Tryout
-from jupyter_serprof.experiments.remedies_code import try_code
-from jupyter_serprof.experiments.remedies_sent import TryingRecording
+from jupyter_serprof.experiments.blame.sent import TryingRecording
+from jupyter_serprof.experiments.graphs.values import is_collection
+from jupyter_serprof.experiments.remedies.code import try_code
+from jupyter_serprof.experiments.remedies.graph import DaskTryout
+from jupyter_serprof.experiments.remedies.value import BUDGET_S, PAIRS, Tryout
 from jupyter_serprof.model import Sweep
 
 __all__ = ["DaskTryout", "TryingRecording", "Tryout", "is_collection", "try_code", "try_remedies"]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from jupyter_serprof.experiments.dask_chunks import ChunkSweep
-from jupyter_serprof.experiments.sweep import SizeSweep
+from jupyter_serprof.experiments.chunks.sweep import ChunkSweep
+from jupyter_serprof.experiments.sizes.sweep import SizeSweep
 from jupyter_serprof.model import Sweep, UsageError
 
 Runs = SizeSweep | ChunkSweep

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from jupyter_serprof.experiments.roundtrip import RoundTrip
+from jupyter_serprof.experiments.roundtrip.trip import RoundTrip
 from jupyter_serprof.model import Sweep
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import overload
 
-from jupyter_serprof.experiments.dask_repeats import GraphRepeats
-from jupyter_serprof.experiments.dask_values import is_collection, require_dask
-from jupyter_serprof.experiments.graphstages import GraphStages
+from jupyter_serprof.experiments.graphs.repeats import GraphRepeats
+from jupyter_serprof.experiments.graphs.stages import GraphStages
+from jupyter_serprof.experiments.graphs.values import is_collection, require_dask
 from jupyter_serprof.model import Sweep, Trace
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from jupyter_serprof.api.resumes import resumable
-from jupyter_serprof.experiments.sweep import SizeSweep
-from jupyter_serprof.experiments.sweep_plan import checked_sizes
-from jupyter_serprof.experiments.sweep_subject import serializes, subject_of
+from jupyter_serprof.experiments.engine.order import checked_sizes
+from jupyter_serprof.experiments.sizes.subject import serializes, subject_of
+from jupyter_serprof.experiments.sizes.sweep import SizeSweep
 from jupyter_serprof.model import Sweep
 
 

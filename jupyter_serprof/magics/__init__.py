@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from jupyter_serprof.magics.cell import CellRecorder, run_cell_magic
 from jupyter_serprof.magics.complete import complete_options
-from jupyter_serprof.magics.graphstages import run_graphstages
-from jupyter_serprof.magics.line import run_line
+from jupyter_serprof.magics.graphs import run_graphstages
 from jupyter_serprof.magics.options import GRAPHSTAGES, SERPROF, SYNTAXES, Syntax, help_text
+from jupyter_serprof.magics.run import run_line
 from jupyter_serprof.magics.show import add_formatters, remove_formatters
 
 if TYPE_CHECKING:

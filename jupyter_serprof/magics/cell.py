@@ -22,7 +22,7 @@ from jupyter_serprof.magics.options import (
     parse_cell,
 )
 from jupyter_serprof.magics.show import finish, finish_failed, usage_errors
-from jupyter_serprof.magics.tryout import check_try, tried
+from jupyter_serprof.magics.together import check_try, tried
 from jupyter_serprof.model import UsageError
 
 if TYPE_CHECKING:

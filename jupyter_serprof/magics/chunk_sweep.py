@@ -7,8 +7,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from jupyter_serprof.magics.code import compile_code
-from jupyter_serprof.magics.line import shown_even_if_stopped
 from jupyter_serprof.magics.options import GRAPHSTAGES, Options
+from jupyter_serprof.magics.run import shown_even_if_stopped
 from jupyter_serprof.magics.sweep import COMPARED, LIMITED, sizes_of, swept_code
 from jupyter_serprof.model import UsageError
 

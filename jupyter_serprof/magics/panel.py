@@ -35,7 +35,7 @@ def show_size_panel(
     shell: InteractiveShell, options: Options, local_ns: dict[str, object] | None
 ) -> None:
     """Show the panel of sweeps over sizes."""
-    from jupyter_serprof.api import panels
+    from jupyter_serprof.panel import sizes as panels
 
     panels.show_size_panel(namespace_of(shell, local_ns), keeper(shell, options))
 
@@ -44,7 +44,7 @@ def show_graph_panel(
     shell: InteractiveShell, options: Options, local_ns: dict[str, object] | None
 ) -> None:
     """Show the panel of sweeps over chunk sizes."""
-    from jupyter_serprof.api import panel_graphs
+    from jupyter_serprof.panel import graphs as panel_graphs
 
     panel_graphs.show_graph_panel(namespace_of(shell, local_ns), keeper(shell, options))
 

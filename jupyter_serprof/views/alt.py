@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from jupyter_serprof.analysis.outline import stage_sums
 from jupyter_serprof.model import Trace
 from jupyter_serprof.model.units import format_bytes, format_count, format_ns, format_share
-from jupyter_serprof.views.cells import clean
-from jupyter_serprof.views.outline import stage_sums
-from jupyter_serprof.views.remarks import headline_of, outcome_of
-from jupyter_serprof.views.runs import runs_of, time_text
-from jupyter_serprof.views.sizes import is_over_sizes, series_of
+from jupyter_serprof.views.kit.cells import clean
+from jupyter_serprof.views.kit.remarks import headline_of, outcome_of
+from jupyter_serprof.views.sweep.runs import runs_of, time_text
+from jupyter_serprof.views.sweep.series import is_over_sizes, series_of
 
 if TYPE_CHECKING:
     from jupyter_serprof.model import Sweep

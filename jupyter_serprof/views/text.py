@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from jupyter_serprof.model import Trace, UsageError
-from jupyter_serprof.views.cells import clean, hang, wrap
-from jupyter_serprof.views.remarks import headline_of, outcome_of, remarks_of
-from jupyter_serprof.views.text_anatomy import anatomy_blocks
-from jupyter_serprof.views.text_compare import comparison_lines
-from jupyter_serprof.views.text_sweep import sweep_lines
-from jupyter_serprof.views.text_tables import table_blocks
-from jupyter_serprof.views.text_trace import trace_lines
+from jupyter_serprof.views.blame.text import anatomy_blocks
+from jupyter_serprof.views.compare.text import comparison_lines
+from jupyter_serprof.views.kit.cells import clean, hang, wrap
+from jupyter_serprof.views.kit.facts import table_blocks
+from jupyter_serprof.views.kit.remarks import headline_of, outcome_of, remarks_of
+from jupyter_serprof.views.sweep.text import sweep_lines
+from jupyter_serprof.views.waterfall.text import trace_lines
 
 if TYPE_CHECKING:
     from jupyter_serprof.model import Sweep

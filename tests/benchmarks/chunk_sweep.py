@@ -24,11 +24,11 @@ import dask.array as da
 from bench import heading, table
 from distributed import Client, LocalCluster
 
-from jupyter_serprof.analysis.chunks import ChunkFacts, recommend
-from jupyter_serprof.experiments.dask_chunks import ChunkSweep
+from jupyter_serprof.experiments.chunks.best import ChunkFacts, recommend
+from jupyter_serprof.experiments.chunks.sweep import ChunkSweep
 from jupyter_serprof.model import Point, Sweep, to_document
 from jupyter_serprof.model.units import format_bytes
-from jupyter_serprof.views.embed import embedded
+from jupyter_serprof.views.notebook.thin import embedded
 from jupyter_serprof.views.text import text
 
 EDGE = 8000

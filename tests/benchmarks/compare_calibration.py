@@ -25,10 +25,10 @@ from statistics import quantiles
 
 from bench import heading, table, timed_ns
 
-from jupyter_serprof.analysis.compare import compare
-from jupyter_serprof.analysis.compare_control import machine_between
-from jupyter_serprof.experiments.recording import Recording
-from jupyter_serprof.experiments.repeat import Repeats
+from jupyter_serprof.experiments.compare.machine import machine_between
+from jupyter_serprof.experiments.compare.repeat import Repeats
+from jupyter_serprof.experiments.compare.verdict import compare
+from jupyter_serprof.experiments.engine.recording import Recording
 from jupyter_serprof.model import Comparison, Point, Sweep, Variant, from_document, to_document
 
 PAIRS = 200

@@ -17,7 +17,7 @@ from unittest.mock import patch
 from bench import heading, quartiles, table
 from compare_calibration import document
 
-from jupyter_serprof.experiments.control import FEWEST, Control
+from jupyter_serprof.experiments.engine.control import FEWEST, Control
 
 DOCUMENTS = 20
 RUNS = 15
@@ -33,7 +33,7 @@ class NoControl(Control):
 def walls(call: Callable[[], object], *, has_control: bool) -> list[int]:
     """Return the wall times of the warm runs of a document."""
     chosen = Control if has_control else NoControl
-    with patch("jupyter_serprof.experiments.repeat.Control", chosen):
+    with patch("jupyter_serprof.experiments.compare.repeat.Control", chosen):
         made = document(call, RUNS)
     return [point.wall_ns for point in made.points if not point.cold]
 

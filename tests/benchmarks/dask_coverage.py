@@ -23,7 +23,7 @@ from typing import Any
 
 import jupyter_serprof as sp
 from jupyter_serprof.analysis.waterfall import partition
-from jupyter_serprof.experiments.graphstages import stage_recording
+from jupyter_serprof.experiments.graphs.stages import stage_recording
 from jupyter_serprof.model import Trace, stage
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -83,8 +83,8 @@ def _wait(client: Any, collection: Any) -> None:
 @contextmanager
 def client_of(kind: str) -> Iterator[Any]:
     """Give a client of a cluster with two workers of one thread each."""
+    from clusters.outside import outside_cluster
     from distributed import Client, LocalCluster
-    from probes.outside import outside_cluster
 
     if kind == "external":
         with (

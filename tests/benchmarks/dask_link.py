@@ -89,8 +89,8 @@ def communication_ms() -> float:
 
 def main(rates: tuple[int, ...]) -> None:
     """Print one line for each rate."""
+    from clusters.outside import outside_cluster
     from distributed import Client
-    from probes.outside import outside_cluster
 
     warnings.filterwarnings("ignore", message="Sending large graph")
     heading(f"Graph communication of {ARRAY_BYTES / 1e6:.0f} MB over a link of a known rate")

@@ -21,8 +21,8 @@ from jupyter_serprof.capture.freeze import freeze
 from jupyter_serprof.capture.recorder import Recorder
 from jupyter_serprof.model import Trace
 from jupyter_serprof.probes import Probe, available_probes
-from jupyter_serprof.probes.dask_construct import ConstructionSampler
-from jupyter_serprof.probes.dask_local import DaskLocalProbe
+from jupyter_serprof.probes.dask.local.probe import DaskLocalProbe
+from jupyter_serprof.probes.dask.sampling import ConstructionSampler
 
 RUNS = {"threads": 5, "synchronous": 5, "processes": 2}
 PAIRS = 30

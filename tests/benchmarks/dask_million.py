@@ -23,7 +23,7 @@ from typing import Any
 from bench import heading
 
 from jupyter_serprof.api import bundle
-from jupyter_serprof.experiments.graphstages import stage_recording
+from jupyter_serprof.experiments.graphs.stages import stage_recording
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 #: x + x.T has twice as many tasks after fusion as this has blocks squared.
@@ -43,8 +43,8 @@ def taken_in(dask_scheduler: Any) -> tuple[int, int]:
 def main(edge: int, *, is_bare: bool) -> None:
     """Record the submission of one large graph, or only submit it."""
     import dask.array as da
+    from clusters.outside import outside_cluster
     from distributed import Client
-    from probes.outside import outside_cluster
 
     heading(f"{edge} x {edge} blocks")
     with (

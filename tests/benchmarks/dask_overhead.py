@@ -19,7 +19,7 @@ from typing import Any
 from bench import heading, quartiles, ratios, table, timed_ns
 
 import jupyter_serprof as sp
-from jupyter_serprof.experiments.graphstages import stage_recording
+from jupyter_serprof.experiments.graphs.stages import stage_recording
 
 PAIRS = 24
 TASKS = 1_600

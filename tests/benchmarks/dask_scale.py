@@ -14,8 +14,8 @@ import sys
 import time
 from types import SimpleNamespace
 
-from jupyter_serprof.probes.dask_agent import _plugin
-from jupyter_serprof.probes.dask_agent.notes import Agent
+from jupyter_serprof.probes.dask.agent import _plugin
+from jupyter_serprof.probes.dask.agent.notes import Agent
 
 TRANSITIONS = 10_000_000
 WORKERS = 1_000

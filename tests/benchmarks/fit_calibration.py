@@ -16,7 +16,7 @@ RUNS = 200
 
 def main(runs: int) -> None:
     """Print, for each law, class, break and coverage over seeded runs."""
-    sys.path.append(str(Path(__file__).parents[1] / "unit"))
+    sys.path.append(str(Path(__file__).parents[1] / "support"))
     from laws import LAWS, NOISE_SHARE, REPEATS, SIZES, score
 
     heading(

@@ -17,7 +17,7 @@ from dask._expr import HLGExpr
 from dask._task_spec import Task, TaskRef
 
 from jupyter_serprof.capture.collector import paused_collector
-from jupyter_serprof.probes.dask_graph import graph_bytes
+from jupyter_serprof.probes.dask.graph.graph import graph_bytes
 
 PAIRS = 7
 SECONDS = 600.0

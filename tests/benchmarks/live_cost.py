@@ -34,8 +34,8 @@ def measure() -> None:
     from bench import heading, quartiles, ratios, table
 
     from jupyter_serprof import api
-    from jupyter_serprof.experiments.recording import Recording
-    from jupyter_serprof.experiments.transports import TRANSPORTS
+    from jupyter_serprof.experiments.engine.recording import Recording
+    from jupyter_serprof.experiments.roundtrip.registry import TRANSPORTS
 
     heading("What an update of the live picture costs, and whether the next run feels it")
     sweep = api.RoundTrip([1], transports=["pickle", "pickle-oob", "cloudpickle"]).run()

@@ -15,10 +15,10 @@ import numpy as np
 import pandas as pd
 from bench import heading, table
 
-from jupyter_serprof.analysis.compare_statistics import paired_shift
-from jupyter_serprof.analysis.remedies import Gain, interval_text
 from jupyter_serprof.api import split, try_remedies
-from jupyter_serprof.experiments.remedies_ways import Block, PickleWay, Trip
+from jupyter_serprof.experiments.compare.statistics import paired_shift
+from jupyter_serprof.experiments.remedies.gain import Gain, interval_text
+from jupyter_serprof.experiments.remedies.ways import Block, PickleWay, Trip
 from jupyter_serprof.model import Sweep, Trace
 
 RANDOM = np.random.default_rng(0)

@@ -12,8 +12,8 @@ from collections.abc import Callable
 import numpy as np
 from bench import heading, quartiles, ratios, table, timed_ns
 
-from jupyter_serprof.experiments.recording import Recording
-from jupyter_serprof.probes.dask_construct import ConstructionSampler
+from jupyter_serprof.experiments.engine.recording import Recording
+from jupyter_serprof.probes.dask.sampling import ConstructionSampler
 
 PAIRS = 40
 

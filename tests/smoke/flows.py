@@ -20,11 +20,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
-from notebooks.conftest import Kernel, Ran
+from kernels.conftest import Kernel, Ran
 from PIL import Image
 
 if TYPE_CHECKING:
-    from ui.screen import Screen
+    from browser.screen import Screen
 
 pytest_plugins = ("ui.conftest",)
 FOLDER = Path(__file__).parent

@@ -1,0 +1,306 @@
+"""Findings: causes with evidence and a remedy; each a pure function of a trace.
+
+A new one: a function (trace) -> findings in ``RULES``, and two golden traces in the tests, one on
+each side of its threshold. A finding never claims a gain that was not measured. A remedy is a line
+of code that can be pasted, with its explanation as a comment.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+
+from jupyter_serprof.analysis.findings import dask as dask_findings
+from jupyter_serprof.analysis.findings import pickle as pickle_findings
+from jupyter_serprof.analysis.findings import ray as ray_loops
+from jupyter_serprof.analysis.spans import (
+    around_or_itself,
+    captured,
+    indexed,
+    inside,
+    number,
+    row_of,
+    self_share,
+    text,
+)
+from jupyter_serprof.model import Finding, Row, Span, Trace
+from jupyter_serprof.model.units import format_bytes, format_count, format_ns, format_share
+
+#: Bytes below which a copy is not worth a sentence.
+WORTH_BYTES = 1_000_000
+REPEATED_BYTES = 100_000
+CAPTURED_BYTES = 1_000_000
+WALKED_ELEMENTS = 10_000
+WALK_SHARE = 0.1
+IMPORT_SHARE = 0.1
+IMPORT_NS = 10_000_000
+TOUCHED_BYTES = 8_000_000
+#: Share of the copied bytes whose pages had to be made first.
+TOUCHED_SHARE = 0.5
+PAGE_BYTES = 4_096
+#: From here on glibc maps each block anew: DEFAULT_MMAP_THRESHOLD_MAX of malloc/malloc.c, 64 bit.
+MAPPED_BYTES = 32 * 2**20
+#: A finding points at so many spans; a loop over many tasks must not fill the document.
+POINTED_SPANS = 20
+#: Of one rule so many sentences are said; the last one tells how many more there are.
+SAID_OF_A_RULE = 3
+_GETS = ("ray.fetch", "ray.map")
+_STORE = "ray.store"
+_AGAIN = "# let the result go and run it again: from the third run on its memory is known"
+_TOUCH_REMEDIES = {
+    _STORE: "# run it again: pages that are known already make the same copy faster",
+    "pickle.loads": _AGAIN,
+    "ray.unpickle": _AGAIN,
+}
+_ARRAY_FORMS = {"object": ": an array of Python objects", "strided": ": a non-contiguous array"}
+_IN_BAND_REMEDIES = {
+    "object": "a = a.astype(float)   # a fixed dtype; data frames: df.astype('str') (pandas 3)",
+    "strided": "a = np.ascontiguousarray(a)   # once, before it is sent",
+    "": "# %serprof --blame NAME tells which part: an array is not copied after a = "
+    "np.ascontiguousarray(a), bytes not as np.frombuffer(data, np.uint8)",
+}
+_NUMBERS_REMEDY = (
+    "ref = ray.put(np.array(values))   # the array itself, not a list of its elements; "
+    "or arr.tolist(): Python floats need no callback"
+)
+_OBJECTS_REMEDY = (
+    "# send few arrays instead of many objects, one for each field; or pickle.dumps(values): "
+    "Ray does not walk bytes"
+)
+_MADE_ANEW = (
+    "# its many small objects are made anew by each get; arrays and Arrow tables are not: "
+    "%serprof --blame NAME tells which part it is"
+)
+_COPIED_REMEDIES = {
+    "ray.unpack": "ref = ray.put(np.frombuffer(data, np.uint8))   # bytes as an array: not copied",
+    "ray.unpickle": "ref = ray.put(np.ascontiguousarray(a))   # polars: ray.put(df.to_arrow())",
+}
+
+
+def in_band_copy(trace: Trace) -> Iterable[Finding]:
+    """Large bytes inside the pickle although buffers could have gone out-of-band."""
+    for index, span in indexed(trace, "ray.pickle"):
+        copied, form = number(span, "in_band_bytes") or 0, _array_form(trace, index)
+        if copied < WORTH_BYTES or _elements_around(trace, index) >= WALKED_ELEMENTS:
+            continue
+        if form or _has_payloads(span):
+            yield Finding(
+                "pickle.in-band-copy",
+                "warn",
+                f"{format_bytes(copied)} were copied into the pickle instead of handed over"
+                + _ARRAY_FORMS.get(form, ""),
+                {"in_band_bytes": copied, "out_of_band_bytes": number(span, "out_of_band_bytes")},
+                _IN_BAND_REMEDIES.get(form, _IN_BAND_REMEDIES[""]),
+                spans=(index,),
+            )
+
+
+def msgpack_walk(trace: Trace) -> Iterable[Finding]:
+    """Ray's walk over many small elements, one Python callback for each."""
+    walked = {
+        index: elements
+        for index, span in indexed(trace, "ray.pickle")
+        if (elements := number(span, "elements") or 0) >= WALKED_ELEMENTS
+    }
+    walk = row_of(trace, "ray.msgpack")
+    if walked and walk and self_share(trace, "ray.msgpack") >= WALK_SHARE:
+        kinds = dict.fromkeys(text(trace.spans[index], "element_type") for index in walked)
+        kind, total = ", ".join(filter(None, kinds)), sum(walked.values())
+        # Of a list only the first element was looked at.
+        first = f"; the first is of type {kind}" if kind else ""
+        yield Finding(
+            "ray.msgpack-walk",
+            "warn",
+            f"Ray walked {format_count(total)} elements one by one, "
+            f"{format_ns(walk.self_ns)}{first}",
+            {"elements": total, "element_type": kind or None, "self_ns": walk.self_ns},
+            _NUMBERS_REMEDY if all(map(_is_number, kinds)) else _OBJECTS_REMEDY,
+            spans=_pointed(walked),
+        )
+
+
+def _is_number(kind: str) -> bool:
+    """Tell whether a type, known by its name, is one of numpy's numbers."""
+    return kind.rstrip("0123456789_") in {"float", "int", "uint", "complex", "bool"}
+
+
+def same_object_again(trace: Trace) -> Iterable[Finding]:
+    """One living object serialized more than once."""
+    times: dict[tuple[int, int], dict[int, int]] = defaultdict(dict)
+    for index, span in indexed(trace, "ray.msgpack"):
+        key, size = number(span, "value_key"), number(span, "total_bytes") or 0
+        if key is not None and size >= REPEATED_BYTES:
+            # Of another size it has changed: then it must be sent anew.
+            times[key, size][index] = size
+    for found in times.values():
+        if len(found) > 1:
+            total = sum(found.values())
+            kind = text(trace.spans[min(found)], "value_type") or "object"
+            yield Finding(
+                "ray.same-object",
+                "warn",
+                f"the same {kind} was serialized {len(found)} times, {format_bytes(total)} in all",
+                {"times": len(found), "total_bytes": total, "value_type": kind},
+                "ref = ray.put(value)   # once, if it stays as it is; then pass ref: f.remote(ref)",
+                spans=_pointed(found),
+            )
+
+
+def large_capture(trace: Trace) -> Iterable[Finding]:
+    """Name the large variable that travels inside a function."""
+    for index, span in indexed(trace, "ray.export"):
+        known = [(size, entry) for entry in captured(span) if (size := entry.get("size_bytes"))]
+        sizes = [(size, entry) for size, entry in known if isinstance(size, int)]
+        size, entry = max(sizes, key=lambda item: item[0], default=(0, {}))
+        if size >= CAPTURED_BYTES:
+            name, kind = str(entry.get("name", "value")), str(entry.get("kind", "variable"))
+            yield Finding(
+                "ray.captured-variable",
+                "warn",
+                f"the function captures {kind} {name}: {format_bytes(size)} travel with its code",
+                {"name": name, "size_bytes": size, "kind": kind},
+                f"ref = ray.put({name})   # then pass ref as an argument instead of capturing it",
+                spans=(index,),
+            )
+
+
+def first_use_imports(trace: Trace) -> Iterable[Finding]:
+    """Modules loaded while the code ran."""
+    row = row_of(trace, "import")
+    if row and row.self_ns >= IMPORT_NS and self_share(trace, "import") >= IMPORT_SHARE:
+        share = format_share(self_share(trace, "import"), decimals=0)
+        imports = {index: span.duration_ns for index, span in indexed(trace, "import")}
+        in_put = inside(trace, _STORE) & imports.keys()
+        is_ray = sum(imports[index] for index in in_put) >= sum(imports.values()) / 2
+        yield Finding(
+            "python.first-use-imports",
+            "info",
+            f"{share} of the wall time are imports, paid once in this process; they are not "
+            "serialization",
+            {"self_ns": row.self_ns, "count": row.count},
+            "ray.put(None)   # once, before what is measured: pays the imports"
+            if is_ray
+            else "# run it again: what is imported once in a process is not imported again",
+            spans=_pointed(imports),
+        )
+
+
+def cold_first_touch(trace: Trace) -> Iterable[Finding]:
+    """Tell of a copy whose time went into making new pages, where a later one does without.
+
+    The pages of Ray's store stay. What ``dumps`` returns is written into new pages each time, and
+    so is each block of 32 MiB and more that ``loads`` makes: there a repetition does not help.
+    """
+    for key, remedy in _TOUCH_REMEDIES.items():
+        row = row_of(trace, key)
+        if row and (row.copied_bytes or 0) >= TOUCHED_BYTES and _is_slowed_by_pages(row, trace):
+            faults, copied = row.minor_faults or 0, row.copied_bytes or 0
+            if key != _STORE and not _is_used_again(key, row, trace):
+                continue
+            touching = (i for i, span in indexed(trace, key) if number(span, "minor_faults"))
+            yield Finding(
+                "memory.first-touch",
+                "info",
+                f"the copy of {format_bytes(copied)} touched {format_count(faults)} new pages: "
+                "making pages took longer than copying",
+                {"minor_faults": faults, "copied_bytes": copied, "stage": key},
+                remedy,
+                spans=_pointed(touching),
+            )
+
+
+def _is_used_again(key: str, row: Row, trace: Trace) -> bool:
+    """Tell whether pages explain the time of blocks that malloc will give again."""
+    rate = trace.limits.first_touch_bytes_per_s
+    pages_ns = (row.minor_faults or 0) * PAGE_BYTES / rate * 1e9 if rate else 0.0
+    sizes = [number(span, "copied_bytes") or 0 for _, span in indexed(trace, key)]
+    return pages_ns >= TOUCHED_SHARE * row.busy_ns and max(sizes) < MAPPED_BYTES
+
+
+def _is_slowed_by_pages(row: Row, trace: Trace) -> bool:
+    copied, warm = row.copied_bytes or 0, trace.limits.memcpy_bytes_per_s
+    touched = (row.minor_faults or 0) * PAGE_BYTES
+    is_slow = warm is not None and row.busy_ns > 0 and copied / row.busy_ns * 1e9 < warm / 2
+    return is_slow and touched >= TOUCHED_SHARE * copied
+
+
+def not_zero_copy(trace: Trace) -> Iterable[Finding]:
+    """Tell of a get that copied its result to the heap."""
+    large = {
+        index: copied
+        for index, span in enumerate(trace.spans)
+        if span.stage in _COPIED_REMEDIES
+        and (copied := number(span, "copied_bytes") or 0) >= WORTH_BYTES
+    }
+    in_get = inside(trace, *_GETS) if large else set[int]()
+    for index in filter(in_get.__contains__, large):
+        yield Finding(
+            "ray.not-zero-copy",
+            "info",
+            f"ray.get copied {format_bytes(large[index])} to the heap: the result is not zero-copy",
+            {"copied_bytes": large[index]},
+            _COPIED_REMEDIES[trace.spans[index].stage]
+            if _has_payloads(trace.spans[index])
+            else _MADE_ANEW,
+            spans=(index,),
+        )
+
+
+def _pointed(indices: Iterable[int]) -> tuple[int, ...]:
+    return tuple(indices)[:POINTED_SPANS]
+
+
+def _elements_around(trace: Trace, index: int) -> int:
+    """Count the objects that the pickle holds side by side; many small ones: another finding."""
+    parent = trace.spans[index].parent
+    return (number(trace.spans[parent], "elements") or 0) if 0 <= parent < len(trace.spans) else 0
+
+
+def _has_payloads(span: Span) -> bool:
+    """Tell whether a pickle has what could be handed over; many small objects can not."""
+    large = number(span, "large_bytes")
+    return large is None or large >= WORTH_BYTES
+
+
+def _array_form(trace: Trace, index: int) -> str:
+    """Ask the span of Ray's serialize around a pickle, which knows the type of the value."""
+    serialize = around_or_itself(trace, index, lambda span: text(span, "value_type"))
+    return text(serialize, "array_form") if serialize else ""
+
+
+RULES: Sequence[Callable[[Trace], Iterable[Finding]]] = (
+    in_band_copy,
+    msgpack_walk,
+    same_object_again,
+    large_capture,
+    first_use_imports,
+    cold_first_touch,
+    not_zero_copy,
+    *pickle_findings.RULES,
+    *ray_loops.RULES,
+    *dask_findings.RULES,
+)
+
+
+def find(trace: Trace) -> tuple[Finding, ...]:
+    """Return the findings of a trace, warnings first, the costliest of each rule."""
+    found = [finding for rule in RULES for finding in _costliest(list(rule(trace)), trace)]
+    return tuple(sorted(found, key=lambda finding: finding.severity != "warn"))
+
+
+def _costliest(findings: Sequence[Finding], trace: Trace) -> list[Finding]:
+    """Join equal sentences; of many different ones keep those whose spans took longest."""
+    spans: dict[str, list[int]] = defaultdict(list)
+    for finding in findings:
+        spans[finding.title] += finding.spans
+    first = {finding.title: finding for finding in reversed(findings)}
+    cost_ns = {title: sum(trace.spans[i].duration_ns for i in spans[title]) for title in spans}
+    titles = sorted(spans, key=lambda title: -cost_ns[title])
+    kept = [
+        replace(first[title], spans=_pointed(spans[title])) for title in titles[:SAID_OF_A_RULE]
+    ]
+    if len(titles) > SAID_OF_A_RULE:
+        more = f"; {format_count(len(titles) - SAID_OF_A_RULE)} more like this"
+        kept[-1] = replace(kept[-1], title=kept[-1].title + more)
+    return kept

@@ -1,0 +1,356 @@
+"""Findings about the time of a Dask computation: tasks, layers, scheduler, gather, construction.
+
+What is said about bytes stands in ``dask_payload.py``; the rules are registered in
+``findings.py``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+
+from jupyter_serprof.analysis.findings import dask_bytes as dask_payload
+from jupyter_serprof.analysis.findings.dask_facts import (
+    Record,
+    computation_name,
+    computation_of,
+    compute_ns,
+    records,
+    scheduling_ns,
+    scheduling_rows,
+    spans_of,
+    task_count,
+    whole,
+    word,
+    workers,
+)
+from jupyter_serprof.analysis.spans import indexed, number, row_of, rows_of, self_share
+from jupyter_serprof.analysis.waterfall import partition
+from jupyter_serprof.model import Finding, Row, Trace, stage
+from jupyter_serprof.model.units import format_bytes, format_count, format_ns, format_share
+
+TINY_TASKS = 200
+#: What the scheduler should need of the time that the workers need for the same task.
+WANTED_SHARE = 0.1
+#: Of a run that scheduled for less than this share of its time, tasks are small enough.
+SCHEDULING_SHARE = 0.1
+MANY_LAYERS = 1_000
+MAIN_FUNCTIONS = 1_000
+SERIALIZE_SHARE = 0.1
+SERIALIZE_NS = 50_000_000
+GC_SHARE = 0.1
+GC_NS = 20_000_000
+BOUND_SHARE = 0.5
+BOUND_NS = 100_000_000
+GATHER_SHARE = 0.3
+GATHERED_BYTES = 1_000_000
+REPEATED_SHARE = 0.3
+#: From this share of the wall time on, what is repeated is worth a warning.
+REPEATED_WALL_SHARE = 0.1
+CODE_SHARE = 0.3
+CODE_NS = 200_000_000
+_SENDING = ("dask.prepare", "dask.submit", "dask.serialize")
+_SCHEDULER = "scheduler"
+_FUTURES = frozenset({"submit", "map"})
+
+
+def tiny_tasks(trace: Trace) -> Iterable[Finding]:
+    """Tasks for which the scheduler needs longer than all worker threads need for their work.
+
+    Chunks that are k times larger make k times fewer tasks of k times the work; k is chosen so that
+    the scheduler is busy for a tenth of the time.
+    """
+    tasks, work_ns, threads = task_count(trace), compute_ns(trace), workers(trace).threads
+    scheduled_ns = scheduling_ns(trace)
+    is_much = scheduled_ns >= SCHEDULING_SHARE * trace.wall_ns
+    if not tasks or tasks < TINY_TASKS or not work_ns or not threads or not is_much:
+        return
+    if scheduled_ns < work_ns / threads:
+        return
+    factor = (1 / WANTED_SHARE - 1) * scheduled_ns * threads / work_ns
+    each_ns, own_ns = scheduled_ns // tasks, work_ns // tasks
+    name, count = _largest_prefix(trace)
+    of = f" ({format_count(count)} of them {name})" if name else ""
+    yield Finding(
+        "dask.tiny-tasks",
+        "warn",
+        f"{format_count(tasks)} tasks{of} are too small: scheduling one takes "
+        f"{format_ns(each_ns)}, its work {format_ns(own_ns)} on {_threads(threads)}",
+        {
+            "tasks": tasks,
+            "prefix": name or None,
+            "schedule_ns_per_task": each_ns,
+            "compute_ns_per_task": own_ns,
+            "worker_threads": threads,
+            "chunk_factor": round(factor, 1),
+            "edge_factor_1d": round(factor, 1),
+            "edge_factor_2d": round(math.sqrt(factor), 1),
+        },
+        _larger_chunks(trace, factor),
+        spans=spans_of(trace, "dask.schedule"),
+    )
+
+
+def _threads(count: int) -> str:
+    return f"{format_count(count)} worker thread{'' if count == 1 else 's'}"
+
+
+def _largest_prefix(trace: Trace) -> tuple[str, int]:
+    counts: Counter[str] = Counter()
+    for entry in records(trace, "dask.tasks"):
+        counts[word(entry, "prefix")] += whole(entry, "count") or 0
+    name, count = counts.most_common(1)[0] if counts else ("", 0)
+    return (name, count) if count else ("", 0)
+
+
+def _larger_chunks(trace: Trace, factor: float) -> str:
+    """Return how to make tasks larger; futures have no chunks, so their values go in batches."""
+    kinds = {word(entry, "kind") for entry in records(trace, "dask.computations")}
+    if kinds and kinds <= _FUTURES:
+        size = max(2, math.ceil(factor))
+        return (
+            f"batches = [values[i:i + {size}] for i in range(0, len(values), {size})]   "
+            f"# then one task for each batch: client.map(lambda batch: [f(v) for v in batch], "
+            "batches)"
+        )
+    edge, edge_2d = _readable(factor), _readable(math.sqrt(factor))
+    return (
+        f"chunks = tuple(int(n * {edge_2d}) for n in x.chunksize)   # make x with these: each edge "
+        f"{edge_2d} times as long in 2-D ({edge} times in 1-D) leaves the scheduler a tenth of the "
+        f"time; data frames, bags: npartitions // {max(2, round(factor))}"
+    )
+
+
+def _readable(factor: float) -> str:
+    """Return a factor rounded up to two digits, as a number that Python reads.
+
+    >>> _readable(2.31), _readable(11.2), _readable(1284)
+    ('2.4', '12', '1300')
+    >>> _readable(2.96)
+    '3'
+    """
+    unit = 10 ** (math.floor(math.log10(factor)) - 1) if factor > 0 else 1
+    rounded = math.ceil(factor / unit - 1e-9) * unit
+    return f"{rounded:.1f}".removesuffix(".0")
+
+
+def many_layers(trace: Trace) -> Iterable[Finding]:
+    """Graphs of very many layers: culling them takes a time that grows with their square."""
+    counts = {
+        index: layers
+        for key in ("dask.serialize", "dask.schedule")
+        for index, span in indexed(trace, key)
+        if (layers := number(span, "layers") or 0) >= MANY_LAYERS
+    }
+    if not counts:
+        return
+    layers = max(counts.values())
+    at = next(index for index, count in counts.items() if count == layers)
+    name = computation_of(trace, trace.spans[at])
+    optimized = row_of(trace, "dask.optimize")
+    yield Finding(
+        "dask.many-layers",
+        "warn",
+        f"the graph{f' of {name}' if name else ''} has {format_count(layers)} layers: the time to "
+        "build and cull them grows with the square of their number",
+        {"layers": layers, "optimize_ns": optimized.self_ns if optimized else None},
+        "futures = client.map(f, values)   # no layer for each call, as dask.delayed makes; then "
+        "client.submit(sum, futures); without a cluster: db.from_sequence(values).map(f)",
+        spans=tuple(counts),
+    )
+
+
+def main_functions(trace: Trace) -> Iterable[Finding]:
+    """Functions of the notebook: pickle writes them, sees ``__main__``, cloudpickle starts anew."""
+    counts = {
+        index: count
+        for index, span in indexed(trace, "dask.serialize")
+        if (count := number(span, "main_functions") or 0) > 0
+    }
+    count, row = sum(counts.values()), row_of(trace, "dask.serialize")
+    if not count or row is None:
+        return
+    share = self_share(trace, "dask.serialize")
+    is_slow = share >= SERIALIZE_SHARE and row.self_ns >= SERIALIZE_NS
+    if is_slow or count >= MAIN_FUNCTIONS:
+        times = f"{format_count(count)} time{'' if count == 1 else 's'}"
+        yield Finding(
+            "dask.main-functions",
+            "warn" if is_slow else "info",
+            f"functions defined in the notebook were pickled twice, {times}: by pickle, then by "
+            f"cloudpickle; Graph serialization took {format_ns(row.self_ns)}",
+            {"main_functions": count, "self_ns": row.self_ns, "share": round(share, 3)},
+            'client.upload_file("tasks.py")   # move the functions into tasks.py, then: '
+            "from tasks import f",
+            spans=tuple(counts),
+        )
+
+
+def scheduler_gc(trace: Trace) -> Iterable[Finding]:
+    """Tell of a garbage collector that holds the scheduler up."""
+    runs = {
+        index: span.duration_ns
+        for index, span in indexed(trace, "gc")
+        if span.lane.partition("/")[0] == _SCHEDULER
+    }
+    busy_ns = sum(runs.values())
+    if busy_ns >= GC_NS and busy_ns >= GC_SHARE * trace.wall_ns:
+        share = busy_ns / trace.wall_ns if trace.wall_ns else 1.0
+        yield Finding(
+            "dask.scheduler-gc",
+            "warn",
+            f"garbage collection on the scheduler took {format_ns(busy_ns)}, "
+            f"{format_share(share, decimals=0)} of the wall time",
+            {"busy_ns": busy_ns, "share": round(share, 3), "runs": len(runs)},
+            "import gc; client.run_on_scheduler(gc.freeze)   # what lives there now is not "
+            "searched any more; fewer, larger tasks make fewer objects",
+            spans=tuple(sorted(runs, key=lambda index: -runs[index])),
+        )
+
+
+def scheduler_bound(trace: Trace) -> Iterable[Finding]:
+    """Most of the wait after the graph was sent is work of the scheduler."""
+    sent = [span.end_ns for span in trace.spans if span.stage == "dask.serialize"] or [
+        span.start_ns for span in trace.spans if span.lane == _SCHEDULER
+    ]
+    rows = [row for row in _scheduler_rows(trace) if row.self_ns]
+    after_ns = trace.wall_ns - min(sent, default=trace.wall_ns)
+    owned_ns = sum(row.self_ns for row in rows)
+    if not sent or owned_ns < BOUND_NS or owned_ns < BOUND_SHARE * after_ns:
+        return
+    share = min(1.0, owned_ns / after_ns) if after_ns else 1.0
+    parts: Counter[str] = Counter()
+    for row in rows:
+        parts[stage(row.stage).title] += row.self_ns
+    largest, largest_ns = parts.most_common(1)[0]
+    tasks = task_count(trace)
+    of_tasks = f" with {format_count(tasks)} tasks" if tasks else ""
+    yield Finding(
+        "dask.scheduler-bound",
+        "warn",
+        f"{format_share(share, decimals=0)} of the wait after the graph was sent is the "
+        f"scheduler's work{of_tasks}: {format_ns(owned_ns)}, most of it {largest} "
+        f"({format_ns(largest_ns)})",
+        {
+            "owned_ns": owned_ns,
+            "share": round(share, 3),
+            "after_sent_ns": after_ns,
+            "largest": largest,
+            "tasks": tasks,
+        },
+        "chunks = tuple(2 * n for n in x.chunksize)   # make x with these: a quarter of the tasks "
+        "in 2-D; more workers do not help, x = x.persist() does where x is used again",
+        spans=spans_of(trace, *dict.fromkeys(row.stage for row in rows)),
+    )
+
+
+def _scheduler_rows(trace: Trace) -> list[Row]:
+    """Return the rows of scheduling, and those of optimization where the scheduler does it."""
+    rows = [*rows_of(trace, "dask.optimize"), *rows_of(trace, "dask.materialize")]
+    there = [row for row in rows if row.lane.partition("/")[0] == _SCHEDULER]
+    return [*there, *scheduling_rows(trace)]
+
+
+def large_gather(trace: Trace) -> Iterable[Finding]:
+    """Tell of a result so large that bringing it to the client takes longer than anything else."""
+    row = row_of(trace, "dask.gather")
+    if row is None or (row.size_bytes or 0) < GATHERED_BYTES:
+        return
+    owned: Counter[str] = Counter()
+    for other in trace.waterfall.rows if trace.waterfall else ():
+        owned[stage(other.stage).parent or other.stage] += other.self_ns
+    share = self_share(trace, "dask.gather")
+    others_ns = max((ns for key, ns in owned.items() if key != row.stage), default=0)
+    if share >= GATHER_SHARE and row.self_ns > others_ns:
+        spans = spans_of(trace, row.stage)
+        longest = max((trace.spans[index] for index in spans), key=lambda s: s.duration_ns)
+        name = computation_of(trace, longest)
+        yield Finding(
+            "dask.large-gather",
+            "warn",
+            f"{format_bytes(row.size_bytes)} were gathered to the client"
+            f"{f', most for {name}' if name else ''}: {format_ns(row.self_ns)}, "
+            f"{format_share(share, decimals=0)} of the wall time",
+            {"size_bytes": row.size_bytes, "self_ns": row.self_ns, "share": round(share, 3)},
+            "x = x.persist()   # stays on the workers; then compute what is small: "
+            "x.mean().compute(), x[:10].compute()",
+            spans=spans,
+        )
+
+
+def recompute(trace: Trace) -> Iterable[Finding]:
+    """Name computations that repeat tasks of earlier ones."""
+    for index, entry in enumerate(records(trace, "dask.computations")):
+        tasks, repeated = whole(entry, "tasks") or 0, whole(entry, "repeated_tasks") or 0
+        if index and repeated and repeated >= REPEATED_SHARE * tasks:
+            yield _recomputed(trace, index, entry)
+
+
+def _recomputed(trace: Trace, index: int, entry: Record) -> Finding:
+    tasks, repeated = whole(entry, "tasks") or 0, whole(entry, "repeated_tasks") or 0
+    share, duration_ns = min(1.0, repeated / max(1, tasks)), whole(entry, "duration")
+    is_large = duration_ns is None or share * duration_ns >= REPEATED_WALL_SHARE * trace.wall_ns
+    took = f"; it took {format_ns(duration_ns)}" if duration_ns is not None else ""
+    kinds = {word(other, "kind") for other in records(trace, "dask.computations")[: index + 1]}
+    spans = spans_of(trace, "dask.schedule", "dask.serialize", computation=index)
+    return Finding(
+        "dask.recompute",
+        "warn" if is_large else "info",
+        f"{computation_name(trace, index) or f'computation {index + 1}'} repeats "
+        f"{format_count(repeated)} of its {format_count(tasks)} tasks "
+        f"({format_share(share, decimals=0)}), which had been computed before{took}",
+        {"repeated_tasks": repeated, "tasks": tasks, "duration_ns": duration_ns},
+        "a, b = dask.compute(a, b)   # together: what both need is computed once; or, before: "
+        "x = x.persist()"
+        if kinds == {"compute"}
+        else "x = x.persist()   # what both need, once; both then begin with x",
+        spans=spans or spans_of(trace, "dask.schedule", "dask.serialize", "dask.execute"),
+    )
+
+
+def slow_construction(trace: Trace) -> Iterable[Finding]:
+    """Tell of slow code of the user before the first computation."""
+    starts = [span.start_ns for span in trace.spans if span.stage in _SENDING]
+    before = dict(indexed(trace, "python.code"))
+    if not starts or sum(span.duration_ns for span in before.values()) < CODE_NS:
+        return
+    code_ns = _code_ns(trace, min(starts))
+    if code_ns >= CODE_NS and code_ns >= CODE_SHARE * trace.wall_ns:
+        share = code_ns / trace.wall_ns if trace.wall_ns else 1.0
+        built = row_of(trace, "dask.construct")
+        yield Finding(
+            "dask.slow-construction",
+            "warn",
+            f"your own code before the first computation took {format_ns(code_ns)}, "
+            f"{format_share(share, decimals=0)} of the wall time, while no worker had anything to "
+            "do",
+            {
+                "code_ns": code_ns,
+                "share": round(share, 3),
+                "construct_ns": built.self_ns if built else None,
+            },
+            "parts = [dask.delayed(load)(path) for path in paths]   # reading and preparing as "
+            "tasks: begins at once, on all workers",
+            spans=tuple(index for index, span in before.items() if span.start_ns < min(starts)),
+        )
+
+
+def _code_ns(trace: Trace, until_ns: int) -> int:
+    """Return what the code of the cell owned of the time until then."""
+    early = replace(trace, wall_ns=max(0, until_ns), groups=())
+    return sum(row.self_ns for row in partition(early).rows if row.stage == "python.code")
+
+
+RULES: Sequence[Callable[[Trace], Iterable[Finding]]] = (
+    *dask_payload.RULES,
+    tiny_tasks,
+    scheduler_bound,
+    many_layers,
+    main_functions,
+    scheduler_gc,
+    large_gather,
+    recompute,
+    slow_construction,
+)

@@ -1,0 +1,177 @@
+"""Findings about the bytes of a Dask graph: what is embedded in it, and how often it travels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from jupyter_serprof.analysis.findings.dask_facts import (
+    Record,
+    computation_of,
+    dispatched_bytes,
+    graph_bytes,
+    prefix,
+    records,
+    spans_of,
+    task_count,
+    whole,
+    word,
+)
+from jupyter_serprof.analysis.spans import indexed, number, total
+from jupyter_serprof.model import Finding, Trace
+from jupyter_serprof.model.units import format_bytes, format_count, format_ratio, format_share
+
+LARGE_BYTES = 10_000_000
+REPEATED_BYTES = 100_000_000
+REPEATED_RATIO = 5
+#: Below this many bytes for each task their number is the cause, not what they carry.
+PAYLOAD_BYTES = 4_000
+_FRAMES = ("DataFrame", "Series", "Table")
+#: What Dask calls the layers in which it slices an object that it was given as a whole.
+_SLICED_ARRAYS = ("array", "asarray", "from_array", "asanyarray")
+_SLICED_FRAMES = ("from_pandas", "frompandas", "from-pandas")
+
+
+def large_object(trace: Trace) -> Iterable[Finding]:
+    """Name objects of 10 MB and more inside the graph; where nobody looked, the large graph.
+
+    Nothing is said where no graph was pickled: threads share what is embedded.
+    """
+    entries = records(trace, "dask.graph") if _sent(trace) else []
+    large = [entry for entry in entries if (whole(entry, "bytes") or 0) >= LARGE_BYTES]
+    objects = [entry for entry in large if word(entry, "object")]
+    if objects:
+        yield from (_embedded(trace, entry) for entry in objects)
+    elif large:
+        yield _many_small(trace, large[0])
+    elif not entries:
+        yield from _large_graphs(trace)
+
+
+def _embedded(trace: Trace, entry: Record) -> Finding:
+    size, count = whole(entry, "bytes"), whole(entry, "references")
+    crossing, share = whole(entry, "crossing_bytes"), entry.get("share")
+    layer = _layer(entry)
+    referred = f", {format_count(count)} tasks refer to it" if count and count > 1 else ""
+    crosses = f": {format_bytes(crossing)} go to workers" if (crossing or 0) > (size or 0) else ""
+    return Finding(
+        "dask.large-object",
+        "warn",
+        f"{word(entry, 'object')} of {format_bytes(size)} is embedded in the graph"
+        f"{f', layer {layer}' if layer else ''}{referred}{crosses}",
+        {
+            "object": word(entry, "object"),
+            "layer": layer or None,
+            "size_bytes": size,
+            "share": share if isinstance(share, float) else None,
+            "references": count,
+            "crossing_bytes": crossing,
+        },
+        _instead_of_embedding(trace, entry, layer.lower()),
+        spans=_sent(trace),
+    )
+
+
+def _layer(entry: Record) -> str:
+    """Return the layer without its hash; where a graph has none, the task, if one is known."""
+    known = word(entry, "layer")
+    # "(low-level graph)" and the like stand in for a layer; "('x-0a1b', 0)" is a key.
+    if known.endswith(")") and not known.startswith(("('", '("')):
+        known = ""
+    return prefix(known or word(entry, "key"))
+
+
+def _instead_of_embedding(trace: Trace, entry: Record, layer: str) -> str:
+    """Choose by what the layer does with the object, then by how many tasks use it."""
+    kind = word(entry, "object").partition(" ")[0].rpartition(".")[2]
+    if layer in _SLICED_ARRAYS:
+        return (
+            'x = da.from_npy_stack("a")   # written once by da.to_npy_stack("a", '
+            "da.from_array(a)): each task reads its own chunk; or da.from_zarr"
+        )
+    if layer in _SLICED_FRAMES:
+        return (
+            'df = dd.read_parquet("data.parquet")   # written once by pdf.to_parquet'
+            '("data.parquet"): each task reads its own part'
+        )
+    name = "pdf" if kind in _FRAMES else "a" if kind == "ndarray" else "value"
+    if (whole(entry, "references") or 0) <= 1:
+        return (
+            f"{name} = dask.delayed(load)(path)   # read inside a task: {name} never passes "
+            "through the client and the scheduler"
+        )
+    if not any(lane.key == "scheduler" for lane in trace.lanes):
+        return f"{name} = dask.delayed({name})   # one key of the graph, to which all tasks refer"
+    return (
+        f"{name} = client.scatter({name}, broadcast=True)   # once, to the workers; tasks that "
+        f"are given {name} then carry its key only"
+    )
+
+
+def _many_small(trace: Trace, entry: Record) -> Finding:
+    """Tell of a layer that is large although no single object in it is."""
+    layer, size = _layer(entry), whole(entry, "bytes")
+    share = entry.get("share")
+    of = f", {format_share(share, decimals=0)} of the graph," if isinstance(share, float) else ""
+    return Finding(
+        "dask.large-object",
+        "warn",
+        f"layer {layer or 'unnamed'} holds {format_bytes(size)}{of} in many small objects",
+        {"layer": layer or None, "size_bytes": size, "references": whole(entry, "references")},
+        "chunks = tuple(2 * n for n in x.chunksize)   # make x with these: fewer tasks, each of "
+        "which embeds something",
+        spans=_sent(trace),
+    )
+
+
+def _large_graphs(trace: Trace) -> Iterable[Finding]:
+    for index, span in indexed(trace, "dask.serialize"):
+        parts = [number(span, "in_band_bytes"), number(span, "out_of_band_bytes")]
+        size = total(parts) or 0
+        if size >= LARGE_BYTES:
+            name = computation_of(trace, span)
+            yield Finding(
+                "dask.large-object",
+                "warn",
+                f"the graph{f' of {name}' if name else ''} takes {format_bytes(size)}: something "
+                "large is embedded in it, which nobody looked for",
+                {
+                    "size_bytes": size,
+                    "in_band_bytes": parts[0],
+                    "out_of_band_bytes": parts[1],
+                    "buffers": number(span, "buffers"),
+                },
+                "value = client.scatter(value, broadcast=True)   # what is large: once, before it "
+                "goes into the graph; or dask.delayed(value), or read it inside a task",
+                spans=(index,),
+            )
+
+
+def repeated_payload(trace: Trace) -> Iterable[Finding]:
+    """Find the same bytes inside many task specifications: each of them is pickled by itself."""
+    sent, left, tasks = graph_bytes(trace), dispatched_bytes(trace), task_count(trace)
+    if not sent or left is None or left < max(REPEATED_BYTES, REPEATED_RATIO * sent):
+        return
+    if tasks and left < PAYLOAD_BYTES * tasks:
+        return
+    crossing = [entry for entry in records(trace, "dask.graph") if word(entry, "object")]
+    largest = max(crossing, key=lambda entry: whole(entry, "crossing_bytes") or 0, default=None)
+    what = word(largest, "object") if largest else ""
+    said = f", most of them {what}" if what else ""
+    yield Finding(
+        "dask.repeated-payload",
+        "warn",
+        f"the graph was {format_bytes(sent)}, the task specifications that left the scheduler "
+        f"{format_bytes(left)}{said}: {format_ratio(left / sent)} as much",
+        {"graph_bytes": sent, "dispatched_bytes": left, "tasks": tasks, "object": what or None},
+        "value = dask.delayed(value)   # one key of the graph that tasks refer to; or "
+        "client.scatter(value, broadcast=True): each worker gets it once, not each task",
+        spans=spans_of(trace, "dask.dispatch.encode") or _sent(trace),
+    )
+
+
+def _sent(trace: Trace) -> tuple[int, ...]:
+    """Return the spans in which the graph, or else its tasks, were pickled."""
+    return spans_of(trace, "dask.serialize") or spans_of(trace, "dask.dispatch.encode")
+
+
+RULES: Sequence[Callable[[Trace], Iterable[Finding]]] = (large_object, repeated_payload)

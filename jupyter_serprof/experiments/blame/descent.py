@@ -1,0 +1,369 @@
+"""Which object is to blame: pickle the whole once, then its parts, opening what is large.
+
+Method: one pickle of the whole into nowhere gives the exact size. Then what has few parts is opened
+(at most some hundred objects, sooner for small ones), long containers are cut into at most 64 runs
+of items, and every closed part is pickled once with one memo (`anatomy_pass`). Parts that turn out
+large are opened in a further pass, while there is time: about two more pickles. Nothing is kept of
+what is pickled. The garbage collector rests meanwhile.
+
+Where one pickle takes so long that these would take more than the budget, only what costs nothing
+is opened, and one pass is made, or none.
+
+Reducers of opened objects are called once more in each pass that has them closed, and once to open
+them: their side effects happen two to four times.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from contextlib import suppress
+from typing import Any
+
+from jupyter_serprof.capture.collector import paused_collector
+from jupyter_serprof.experiments.blame.cut import (
+    around,
+    closed,
+    is_outlier,
+    opened_at,
+    replace,
+    settle,
+)
+from jupyter_serprof.experiments.blame.node import Node
+from jupyter_serprof.experiments.blame.notes import depth_note
+from jupyter_serprof.experiments.blame.opening import (
+    MOST_ITEMS,
+    is_atom,
+    is_cheap,
+    open_node,
+    singles,
+    split,
+    values_of,
+)
+from jupyter_serprof.experiments.blame.passes import Pass
+from jupyter_serprof.objects.picklers import Counter, OutOfTime
+
+#: How many parts are looked at: many where the pickle takes long, some hundred where it is short.
+_MOST_PARTS, _FEWEST_PARTS = 3000, 300
+#: A part costs about so much in all, which is some microseconds in each step.
+_PART_NS = 15_000
+_DEPTH = 60
+_LARGE_SHARE = 0.02
+#: Further passes are made as long as all took less than so many times the first.
+_PASSES = 2.2
+_SMALL_NS = 6_000_000
+#: In one pass so many parts are opened that hold something unpicklable, until so many are known.
+_HOLES_OPENED, _HOLES = 64, 200
+_APART = 8
+#: The pass over the whole, the opening, which calls every reducer, and the pass over the parts.
+_PICKLES = 3
+
+
+class Descent:
+    """The anatomy of one object, as far as it has come.
+
+    Parameters
+    ----------
+    deadline
+        On the clock of `time.monotonic`.
+    known_s
+        What one pickle of it has taken before, in seconds; None if nobody knows.
+
+    Attributes
+    ----------
+    root
+        The tree; parts that were not measured have no bytes.
+    in_band_bytes, out_of_band_bytes, duration_ns
+        Of the pickle as a whole; None until it was made.
+    plain_bytes
+        Of a pickle without buffers; None if it cannot be pickled or was not made.
+    pickled
+        How often it was pickled, or a part of it, with the earlier pickle that was timed.
+    error
+        What the pickler raised, where it cannot be pickled.
+    """
+
+    def __init__(
+        self,
+        value: object,
+        name: str,
+        deadline: float,
+        protocol: int = 5,
+        known_s: float | None = None,
+    ) -> None:
+        self.root = Node(value, name)
+        self.deadline = deadline
+        self.protocol = protocol
+        self.in_band_bytes: int | None = None
+        self.out_of_band_bytes = 0
+        self.buffers = 0
+        self.duration_ns: int | None = None
+        self.plain_bytes: int | None = None
+        self.error: BaseException | None = None
+        self.is_complete = False
+        #: True while every part that is open has been measured.
+        self.is_measured = False
+        self.was_interrupted = False
+        self.cost_s = known_s
+        self.pickled = 0 if known_s is None else 1
+        #: What the earlier pickle has written, buffers included.
+        self.known_bytes: int | None = None
+        self.holes: dict[int, tuple[object, BaseException]] = {}
+        self.firsts: Pass | None = None
+        self._globals: dict[int, Any] = {}
+        self._opened: set[int] = set()
+        self._room = _MOST_PARTS
+        self._is_lean = False
+        #: Reduces what is opened; the picklers of the passes share its globals.
+        self._opener = self._counter()
+
+    def run(self) -> None:
+        """Make the anatomy; after an interrupt or the deadline what is known stays.
+
+        Raises
+        ------
+        KeyboardInterrupt
+            If the user interrupts.
+        """
+        try:
+            with paused_collector():
+                self._run()
+        except OutOfTime:
+            self.is_complete = False
+        except KeyboardInterrupt:
+            self.is_complete, self.was_interrupted = False, True
+            raise
+
+    def _run(self) -> None:
+        began = time.perf_counter_ns()
+        self._need(1)
+        self._is_lean = not self._fits(_PICKLES)
+        if not self._is_lean:
+            self._whole()
+            self._need(1)
+            self._is_lean = not self._fits(_PICKLES - 1)
+        self._room = self._affordable()
+        self._open_small(self.root, 0)
+        self.is_complete = not self._is_lean
+        for at in range(_DEPTH + 1):
+            self._measure()
+            self.is_measured = True
+            spent = time.perf_counter_ns() - began
+            is_late = at > 0 and spent > max(_PASSES * (self.duration_ns or 0), _SMALL_NS)
+            if at == _DEPTH or self._is_lean or (is_late and self.error is None):
+                break
+            self.is_measured = False
+            if not (self._open_large() if self.error is None else self._open_holes()):
+                self.is_measured = True
+                break
+        is_less = (self.root.in_band_bytes or 0) > (self.in_band_bytes or 0)
+        if self.error is None and is_less and not self._is_lean:
+            self._whole_again()
+
+    def _fits(self, pickles: int) -> bool:
+        return time.monotonic() + pickles * (self.cost_s or 0.0) <= self.deadline
+
+    def _need(self, pickles: int) -> None:
+        if not self._fits(pickles):
+            raise OutOfTime
+
+    def _whole_again(self) -> None:
+        """Measure the whole once more: the first pickle of an instance can add to its class.
+
+        That is the ``__slotnames__`` of ``copyreg``. What changes otherwise keeps its first size.
+        """
+        counter = self._counter()
+        with suppress(Exception):  # a reducer that has had enough
+            size = counter.whole(self.root.value)
+            if size - counter.envelope_bytes == self.root.in_band_bytes:
+                self._take(counter, size)
+                self.plain_bytes = self._plain()
+
+    def _counter(self, *, takes_buffers: bool = True) -> Counter:
+        return Counter(
+            self.deadline,
+            forgives=self.error is not None,
+            takes_buffers=takes_buffers,
+            protocol=self.protocol,
+            globals_ref=self._globals,
+        )
+
+    def _whole(self) -> None:
+        """Pickle the whole; if that fails, once more with a placeholder for each failure."""
+        try:
+            self._measure_whole()
+        except Exception as error:  # noqa: BLE001  (reducers raise anything)
+            self.error = error
+            self._opener = self._counter()
+            self._measure_forgiving()
+            return
+        self.plain_bytes = self._plain()
+
+    def _plain(self) -> int | None:
+        if not self.buffers:
+            return self.in_band_bytes
+        with suppress(Exception):  # a reducer that has had enough
+            if self._fits(_PICKLES):
+                self.pickled += 1
+                return self._counter(takes_buffers=False).whole(self.root.value)
+        return None
+
+    def _measure_whole(self) -> None:
+        counter = self._counter()
+        self._globals.clear()
+        self.pickled += 1
+        started_s, began = time.monotonic(), time.perf_counter_ns()
+        size = counter.whole(self.root.value)
+        self.duration_ns = time.perf_counter_ns() - began
+        self.cost_s = time.monotonic() - started_s
+        self._take(counter, size)
+
+    def _measure_forgiving(self) -> None:
+        try:
+            self._measure_whole()
+        except Exception as error:  # noqa: BLE001  (nested too deeply, or changed meanwhile)
+            self.error = error
+            self.in_band_bytes = self.duration_ns = None
+
+    def _take(self, counter: Counter, size: int) -> None:
+        self.in_band_bytes = size
+        self.out_of_band_bytes = counter.sink.buffer_bytes
+        self.buffers = counter.sink.buffers
+        self.holes |= counter.holes
+
+    def _affordable(self) -> int:
+        """Return how many parts may be looked at."""
+        if self.duration_ns is None:
+            return _MOST_PARTS
+        return min(_MOST_PARTS, max(_FEWEST_PARTS, self.duration_ns // _PART_NS))
+
+    def _measure(self) -> None:
+        counter = self._counter()
+        settle(self.root, opened_at(self.root), set())
+        self.firsts = Pass(counter, self.root)
+        self.pickled += 1
+        try:
+            self.firsts.measure(self.root)
+        finally:
+            self.holes |= counter.holes
+
+    # What is opened.
+
+    def _open(self, node: Node) -> bool:
+        """Open a node; one that was opened elsewhere stays closed: it is a reference."""
+        key = id(node.value)
+        if node.items is not None or (self._is_lean and not is_cheap(node.value)):
+            return False
+        if key in self._opened or node.steps is not None:
+            return False
+        if time.monotonic() > self.deadline:
+            raise OutOfTime
+        try:
+            if not open_node(node, self._opener.reduce):
+                node.is_fixed = True
+                return False
+        except Exception as error:  # noqa: BLE001  (reducers raise anything)
+            node.steps, node.is_fixed = None, True
+            self.holes.setdefault(key, (node.value, error))
+            return False
+        self._opened.add(key)
+        return True
+
+    def _open_small(self, first: Node, first_depth: int) -> bool:
+        """Open a node and what is in it, level by level, until there is no room."""
+        waiting = deque([(first, first_depth)])
+        found = False
+        while waiting:
+            node, depth = waiting.popleft()
+            if node.steps is None and (self._room <= 0 or depth > _DEPTH or not self._open(node)):
+                continue
+            found = True
+            self._room -= len(node.steps or ())
+            inner = (part for part in node.nodes if not part.is_fixed and part.items is None)
+            waiting.extend((part, depth + 1) for part in inner if not is_atom(part.value))
+        return found
+
+    def _open_large(self) -> bool:
+        """Open what is closed and large; tell whether there was something."""
+        least = _LARGE_SHARE * max(1, (self.in_band_bytes or 0) + self.out_of_band_bytes)
+        self._room = _FEWEST_PARTS
+        large = [
+            (holder, node, depth)
+            for holder, node, depth in closed(self.root)
+            if (node.in_band_bytes or 0) + node.out_of_band_bytes >= least and not node.is_shared
+        ]
+        found = False
+        for holder, node, depth in large:
+            if node.items is None:
+                found |= not node.is_fixed and self._open_small(node, depth)
+            else:
+                found |= self._split(holder, node, least)
+        return found
+
+    def _split(self, holder: Node, run: Node, least: float) -> bool:
+        """Cut the large items out of a run that is larger than its neighbours."""
+        if run.is_fixed or not is_outlier(holder, run):
+            return False
+        run.is_fixed = True
+        if run.count <= 1:
+            replace(holder, run, singles(run))
+            return True
+        heavy = self._heavy(run, least)
+        if not heavy:
+            return False
+        replace(holder, run, list(around(run, heavy)))
+        return True
+
+    def _heavy(self, run: Node, least: float) -> list[int]:
+        """Return which items of a run are large, pickled one after the other with one memo."""
+        counter, sizes = self._counter(), []
+        for at in range(run.count):
+            [item] = split(run, [(at, at + 1)])
+            beside = counter.sink.buffer_bytes
+            try:
+                size = counter.add((*(item.items or ()),))
+            except Exception:  # noqa: BLE001  (met as a hole in the next pass)
+                size = 0
+            sizes.append(size + counter.sink.buffer_bytes - beside)
+        order = sorted(range(run.count), key=lambda at: -sizes[at])
+        return sorted(at for at in order[:_APART] if sizes[at] >= least)
+
+    # What cannot be pickled.
+
+    def _open_holes(self) -> bool:
+        """Open the closed parts that hold something that cannot be pickled, some in each pass."""
+        waiting = list(closed(self.root))
+        known = sum(is_hole(node) for _, node, _ in waiting)
+        bad = [
+            (holder, node)
+            for holder, node, depth in waiting
+            if depth <= _DEPTH and (node.holes or node.error) and not is_hole(node)
+        ]
+        self._room = _MOST_PARTS
+        found = False
+        for holder, node in bad[:_HOLES_OPENED] if known < _HOLES else []:
+            if node.items is not None:
+                found |= self._cut(holder, node)
+            elif not node.is_fixed and (node.holes or not depth_note(node.value)):
+                found |= self._open(node)
+        return found
+
+    def _cut(self, holder: Node, run: Node) -> bool:
+        """Cut the items that hold something unpicklable out of a run, by halving."""
+        if run.count <= MOST_ITEMS:
+            replace(holder, run, singles(run))
+            return True
+        middle = run.count // 2
+        replace(holder, run, split(run, [(0, middle), (middle, run.count)]))
+        return True
+
+
+def is_hole(node: Node) -> bool:
+    """Tell whether it is the object itself that cannot be pickled, and not what it holds.
+
+    Of a run it is each of its items.
+    """
+    if node.items is None:
+        return id(node.value) in node.holes
+    holes = set(node.holes)
+    return bool(holes) and all(id(item) in holes for item in values_of(node))

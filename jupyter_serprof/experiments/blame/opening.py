@@ -1,0 +1,323 @@
+"""What the pickler visits inside an object, step by step, with a label that people know.
+
+Exact lists, tuples, dicts, sets and frozensets give their items; any other object is asked for what
+pickle would ask it: function, arguments, items and state. Nothing here pickles.
+"""
+
+from __future__ import annotations
+
+import copyreg
+import time
+import types
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain, pairwise
+from typing import Any
+
+from jupyter_serprof.experiments.blame.node import (
+    MEMOIZE,
+    REFER,
+    Node,
+    Step,
+    batch_bytes,
+    dict_bytes,
+    frozenset_bytes,
+    list_bytes,
+    set_bytes,
+    tuple_bytes,
+)
+from jupyter_serprof.objects.ask import attribute, is_a, is_exactly, kind_name
+from jupyter_serprof.objects.labels import (
+    argument_label,
+    block_labels,
+    inner_kind,
+    is_by_value,
+    is_closed,
+    is_inlined,
+    key_label,
+    state_label,
+)
+
+#: Containers with more items are cut into runs of items.
+MOST_ITEMS = 32
+_RUNS = 64
+_LONG_TEXT = 1000
+_ATOMS = (int, float, bool, type(None), complex, type(...), type(NotImplemented))
+_TEXTS = (str, bytes, bytearray, types.ModuleType, types.CodeType)
+_CONTAINERS = (list, tuple, dict, set, frozenset)
+_OWN_BYTES: dict[object, Callable[[int], int]] = {
+    list: list_bytes,
+    dict: dict_bytes,
+    set: set_bytes,
+    frozenset: frozenset_bytes,
+    tuple: tuple_bytes,
+}
+_REDUCERS = (
+    *("__reduce__", "__reduce_ex__", "__getstate__", "__getnewargs__", "__getnewargs_ex__"),
+    *("__getattribute__", "__getattr__"),
+)
+_NEWOBJ, _NEWOBJ_EX = "__newobj__", "__newobj_ex__"
+Reduce = Callable[[object], Any]
+Steps = list[Node | Step]
+
+
+def open_node(node: Node, reduce: Reduce) -> bool:
+    """Give a node its steps; False if there is nothing to be opened in it.
+
+    Raises
+    ------
+    Exception
+        Whatever the reducer of the object raises.
+    """
+    value = node.value
+    if node.items is not None or node.is_fixed or is_atom(value) or is_closed(value):
+        return False
+    if is_exactly(value, _CONTAINERS):
+        _open_container(node)
+        return node.steps is not None
+    began = time.perf_counter_ns()
+    found = reduce(value)
+    node.opening_ns = time.perf_counter_ns() - began
+    _open_reduced(node, found)
+    return node.steps is not None
+
+
+def is_atom(value: object) -> bool:
+    """Tell what has no parts: numbers, texts, bytes, modules."""
+    return is_exactly(value, _ATOMS) or is_a(value, _TEXTS)
+
+
+def is_cheap(value: object) -> bool:
+    """Tell whether opening runs no code of users: containers, functions, plain objects."""
+    kind: Any = type(value)
+    if is_exactly(value, _CONTAINERS) or kind is types.FunctionType:
+        return True
+    own = ((name, attribute(kind, name)) for name in _REDUCERS)
+    is_plain = type(kind) is type and kind not in copyreg.dispatch_table
+    return is_plain and all(found is getattr(object, name, None) for name, found in own)
+
+
+def is_small_atom(value: object) -> bool:
+    """Tell what is not worth a part: a number, a short text."""
+    is_text = is_exactly(value, (str, bytes))
+    return is_exactly(value, _ATOMS) or (is_text and len(value) <= _LONG_TEXT)  # type: ignore[arg-type]  # sized
+
+
+def split(node: Node, pieces: Sequence[tuple[int, int]]) -> list[Node]:
+    """Return a run of items as several, each (first, last + 1) within it."""
+    items, width = node.items or (), _width(node.value)
+    found = []
+    for first, end in pieces:
+        part = items[first * width : end * width]
+        found.append(Node(node.value, items=part, first=node.first + first, count=end - first))
+    return found
+
+
+def singles(node: Node) -> list[Node]:
+    """Return the items of a run as nodes of their own, keys as plumbing before their values."""
+    items, value = node.items or (), node.value
+    if _width(value) > 1:
+        pairs = zip(items[::2], items[1::2], strict=True)
+        return [part for key, item in pairs for part in _entry(key, item)]
+    if is_exactly(value, (set, frozenset)):
+        return [Node(item, "<element>") for item in items]
+    return [Node(item, f"[{node.first + at}]") for at, item in enumerate(items)]
+
+
+def values_of(run: Node) -> tuple[object, ...]:
+    """Return the items of a run without their keys."""
+    items = run.items or ()
+    return items[1::2] if _width(run.value) > 1 else items
+
+
+class Pairs:
+    """Stands for a container whose items come as keys and values from a reducer."""
+
+    def __init__(self, value: object) -> None:
+        self.value = value
+
+
+def _width(value: object) -> int:
+    return 2 if type(value) is dict or isinstance(value, Pairs) else 1
+
+
+def _open_container(node: Node) -> None:
+    value: Any = node.value
+    kind, count = type(value), len(value)
+    if count == 0:
+        return
+    flat = tuple(chain.from_iterable(value.items())) if kind is dict else tuple(value)
+    if all(map(is_small_atom, flat[:MOST_ITEMS])) and count <= MOST_ITEMS:
+        return
+    node.own_bytes = _OWN_BYTES[kind](count)
+    parts: Steps = list(_items(value, flat, count))
+    node.is_late = kind in (tuple, frozenset)
+    node.steps = [*parts, MEMOIZE] if node.is_late else [MEMOIZE, *parts]
+
+
+def _items(value: object, flat: tuple[object, ...], count: int) -> Iterator[Node]:
+    """Yield the items, of a long container as runs."""
+    whole = Node(value, items=flat, count=count)
+    if count <= MOST_ITEMS:
+        yield from singles(whole)
+        return
+    runs = min(_RUNS, -(-count // (MOST_ITEMS // 2)))
+    bounds = [count * at // runs for at in range(runs + 1)]
+    yield from split(whole, list(pairwise(bounds)))
+
+
+def _entry(key: object, value: object) -> Iterator[Node]:
+    is_named = is_small_atom(key)
+    label = "" if is_named else f"<key {kind_name(type(key))}>"
+    yield Node(key, label, is_fixed=is_named, is_plumbing=is_named)
+    yield Node(value, key_label(key))
+
+
+# What is not an exact container: function, arguments, items and state.
+
+
+def _open_reduced(node: Node, found: Any) -> None:  # noqa: ANN401  (pickle's protocol)
+    if isinstance(found, str):
+        return
+    function, arguments, state, items, pairs, setter = (*found, None, None, None, None)[:6]
+    head, own = _head(node.value, function, arguments)
+    listed = _listed(node.value, items)
+    paired = _paired(node.value, pairs)
+    tail, more = _tail(node.value, state, setter)
+    steps: Steps = [*head, MEMOIZE, *listed[0], *paired[0], *tail]
+    if all(_is_dull(step) for step in steps):
+        return
+    node.own_bytes = own + listed[1] + paired[1] + more
+    node.steps = steps
+
+
+def _is_dull(step: Node | Step) -> bool:
+    """Tell what is not worth being opened for: numbers, short texts, names of classes."""
+    if isinstance(step, Step) or step.is_fixed or is_small_atom(step.value):
+        return True
+    return step.steps is not None and all(map(_is_dull, step.steps))
+
+
+def _head(value: object, function: Any, arguments: Any) -> tuple[Steps, int]:  # noqa: ANN401
+    """Return the steps up to the new object, and their own opcodes with MEMOIZE."""
+    name = attribute(function, "__name__")
+    if name == _NEWOBJ and arguments:
+        rest = _plumbed(value, arguments[1:], argument_label)
+        return [_class_node(arguments[0]), rest], 2
+    if name == _NEWOBJ_EX and arguments:
+        kind, given, named = arguments
+        rest = _plumbed(value, given, argument_label)
+        return [_class_node(kind), rest, _plumbed_state(value, named, argument_label)], 2
+    return [_class_node(function), _plumbed(value, arguments, argument_label)], 2
+
+
+def _class_node(kind: object) -> Node:
+    """Return the class or function that an object is made with; by name it is no part."""
+    if not is_by_value(kind):
+        return Node(kind, is_plumbing=True, is_fixed=True)
+    word = "class" if isinstance(kind, type) else "function"
+    return Node(kind, f"<{word} {attribute(kind, '__name__')}>")
+
+
+def _plumbed(value: object, parts: tuple[Any, ...], label: Callable[[Any, Any], str]) -> Node:
+    """Return a tuple that only the pickler sees: its parts join the object."""
+    node = Node(parts, is_plumbing=True)
+    if not parts:
+        node.is_fixed = True
+        return node
+    node.own_bytes, node.is_late = tuple_bytes(len(parts)), True
+    inner = [_joined(value, part, label(value, at)) for at, part in enumerate(parts)]
+    node.steps = [*inner, MEMOIZE]
+    return node
+
+
+def _plumbed_state(value: object, state: dict[Any, Any], label: Callable[[Any, Any], str]) -> Node:
+    """Return a dict that only the pickler sees."""
+    node = Node(state, is_plumbing=True)
+    node.own_bytes = dict_bytes(len(state))
+    steps: Steps = [MEMOIZE]
+    for key, part in state.items():
+        steps.append(Node(key, "" if is_a(key, str) else "<key>", is_plumbing=True, is_fixed=True))
+        steps.append(_joined(value, part, label(value, key)))
+    node.steps = steps
+    return node
+
+
+def _joined(value: object, part: Any, label: str) -> Node:  # noqa: ANN401  (anything)
+    """Return a part of an object; what only pickle knows is opened at once and joins it."""
+    how = is_inlined(value, part, label)
+    if how == "names" and type(part) is dict and part:
+        return _plumbed_state(value, part, lambda _, key: _global_label(label, key))
+    if how == "items" and type(part) is tuple and part:
+        names = _names(value, label)
+        return _plumbed(
+            value, part, lambda _, at: names[at] if at < len(names) else f"{label}[{at}]"
+        )
+    if how == "list" and type(part) is list and part:
+        node = Node(part, is_plumbing=True, own_bytes=list_bytes(len(part)))
+        node.steps = [MEMOIZE, *_items(part, tuple(part), len(part))]
+        return node
+    if how == "one" and type(part) is list and len(part) == 1:
+        node = Node(part, is_plumbing=True, own_bytes=list_bytes(1))
+        node.steps = [MEMOIZE, Node(part[0], label)]
+        return node
+    if how == "axes" and type(part) is list:
+        node = Node(part, is_plumbing=True, own_bytes=list_bytes(len(part)))
+        node.steps = [MEMOIZE, *map(Node, part, (".columns", ".index"))]
+        return node
+    return Node(part, label, is_plumbing=how == "object", kind=inner_kind(part))
+
+
+def _global_label(label: str, key: object) -> str:
+    return f"<global {key}>" if label == "<globals>" else key_label(key)
+
+
+def _names(value: object, label: str) -> list[str]:
+    """Return the names of closure variables or of defaults."""
+    if label == "<blocks>":
+        return block_labels(value)
+    if label == "<bases>":
+        return [f"<base {kind_name(base)}>" for base in attribute(value, "__bases__") or ()]
+    code = getattr(value, "__code__", None)
+    if code is None:
+        return []
+    if label == "<closure>":
+        return [f"<closure {name}>" for name in code.co_freevars]
+    count = len(getattr(value, "__defaults__", None) or ())
+    return [f"<default {name}>" for name in code.co_varnames[: code.co_argcount][-count:]]
+
+
+def _listed(value: object, items: Iterator[object] | None) -> tuple[Steps, int]:
+    found = tuple(items or ())
+    return list(_items(value, found, len(found))), batch_bytes(len(found))
+
+
+def _paired(value: object, pairs: Iterator[tuple[object, object]] | None) -> tuple[Steps, int]:
+    found = tuple(chain.from_iterable(pairs or ()))
+    count = len(found) // 2
+    return list(_items(Pairs(value), found, count)), batch_bytes(count)
+
+
+def _tail(value: object, state: Any, setter: Any) -> tuple[Steps, int]:  # noqa: ANN401
+    """Return the steps of the state and their own opcodes: BUILD, or TUPLE2, REDUCE, POP."""
+    if state is None:
+        return [], 0
+    part = _state_node(value, state)
+    if setter is None:
+        return [part], 1
+    return [Node(setter, is_plumbing=True, is_fixed=True), REFER, part], 3
+
+
+def _state_node(value: object, state: Any) -> Node:  # noqa: ANN401  (anything)
+    if type(state) is dict and state:
+        return _plumbed_state(value, state, state_label)
+    if type(state) is tuple and state:
+        node = Node(state, is_plumbing=True, own_bytes=tuple_bytes(len(state)), is_late=True)
+        inner = [
+            _plumbed_state(value, part, state_label)
+            if type(part) is dict and part
+            else _joined(value, part, argument_label(value, f"state {at}"))
+            for at, part in enumerate(state)
+        ]
+        node.steps = [*inner, MEMOIZE]
+        return node
+    return Node(state, "<state>")

@@ -1,0 +1,351 @@
+"""From measured nodes to the parts that people read: plumbing joins what holds it, equals fold.
+
+Every byte stays: ``self_bytes`` of all parts sum to the pickle. The root's own bytes also hold the
+envelope: PROTO, the header of each frame of 64 KiB, and STOP.
+"""
+
+from __future__ import annotations
+
+import re
+import statistics
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby, islice
+
+from jupyter_serprof.experiments.blame.descent import Descent, is_hole
+from jupyter_serprof.experiments.blame.node import Node
+from jupyter_serprof.experiments.blame.notes import depth_note, memory_note
+from jupyter_serprof.experiments.blame.opening import is_atom, values_of
+from jupyter_serprof.model import Anatomy, Part
+from jupyter_serprof.model.units import format_ns
+from jupyter_serprof.objects.ask import kind_name
+from jupyter_serprof.objects.culprits import told
+from jupyter_serprof.objects.labels import kind_label
+
+#: Equal neighbours are told as one if they are smaller than this share of the whole.
+_SMALL_SHARE = 0.02
+#: Technical parts (arguments, slots of functions) below it join what holds them.
+_DULL_BYTES = 1000
+_TINY_SHARE = 0.0005
+_TECHNICAL = (
+    *("<class", "<function"),
+    *("<argument", "<repeated", ".__", "._cloudpickle", "<state>", "<empty>", "<base"),
+    *("<closure>", "<defaults>", "<keyword defaults>", "<globals>"),
+)
+_RANGE = re.compile(r"\[([\d,]+)(?:\.\.([\d,]+))?\]")
+_FEW, _SAMPLE = 3, 50
+_ALIKE = 2.0
+#: A chain of so many equal steps is told as one.
+_CHAIN = 4
+
+
+@dataclass(eq=False, slots=True)
+class _Branch:
+    """A part while the tree is made."""
+
+    label: str
+    kind: str
+    own_bytes: int = 0
+    own_buffer_bytes: int = 0
+    own_ns: int = 0
+    count: int = 1
+    state: str = ""
+    note: str = ""
+    first: int | None = None
+    inside: list[_Branch] = field(default_factory=list)
+    size_bytes: int = 0
+    buffer_bytes: int = 0
+    duration_ns: int = 0
+
+    def add_up(self) -> None:
+        """Sum what is inside."""
+        for branch in self.inside:
+            branch.add_up()
+        self.size_bytes = self.own_bytes + sum(branch.size_bytes for branch in self.inside)
+        self.buffer_bytes = self.own_buffer_bytes + sum(b.buffer_bytes for b in self.inside)
+        self.duration_ns = self.own_ns + sum(branch.duration_ns for branch in self.inside)
+
+    @property
+    def bytes(self) -> int:
+        return self.size_bytes + self.buffer_bytes
+
+
+INTERRUPTED = "interrupted"
+_BUDGET = "the time budget is too short to open everything"
+#: What the times of parts are, in a note.
+TIMES = "times: shares of the probe, scaled to "
+_PLAIN, _NOWHERE = "the plain dumps", "one pickle that keeps nothing"
+
+
+def anatomy_of(descent: Descent, dumps_ns: int | None = None) -> Anatomy:
+    """Return what a descent has found, also if it was interrupted.
+
+    Parameters
+    ----------
+    dumps_ns
+        Time of the plain ``dumps``, if it was measured: the times of all parts add up to it. Else
+        they add up to the first pickle into nowhere.
+    """
+    root = _Branches(descent).of(descent.root)
+    root.add_up()
+    notes = [*_notes(descent)]
+    _balance(descent, root, notes)
+    whole_ns = descent.duration_ns if dumps_ns is None else dumps_ns
+    can_tell = descent.is_measured and descent.error is None and root.duration_ns > 0
+    scale = whole_ns / root.duration_ns if whole_ns is not None and can_tell else None
+    if scale is not None:
+        notes.append(TIMES + (_NOWHERE if dumps_ns is None else _PLAIN))
+    total = max(1, root.bytes)
+    _shrink(root, total)
+    root.add_up()
+    parts = tuple(_parts(root, "", -1, [], scale))
+    return Anatomy(
+        name=root.label,
+        protocol=descent.protocol,
+        in_band_bytes=root.size_bytes,
+        out_of_band_bytes=root.buffer_bytes,
+        plain_bytes=None if descent.error is not None else descent.plain_bytes,
+        duration_ns=whole_ns if descent.error is None else None,
+        is_complete=descent.is_complete,
+        parts=parts,
+        notes=tuple(notes),
+    )
+
+
+def _notes(descent: Descent) -> Iterator[str]:
+    if descent.error is not None:
+        yield f"it cannot be pickled: {told(descent.error)}; sizes are of what can be"
+    if descent.was_interrupted:
+        yield f"{INTERRUPTED}: what was measured until then"
+    elif not descent.is_complete:
+        yield f"{_BUDGET}: {_how_often(descent)}; give it more with budget_s"
+
+
+def _how_often(descent: Descent) -> str:
+    took = "" if descent.cost_s is None else f", {format_ns(descent.cost_s * 1e9)}"
+    if descent.pickled == 1:
+        return f"it was pickled once{took}"
+    return f"it was pickled {descent.pickled} times{took and took + ' each time'}"
+
+
+def _balance(descent: Descent, root: _Branch, notes: list[str]) -> None:
+    """Give the root what the pickle as a whole has besides its parts."""
+    whole = descent.in_band_bytes
+    if whole is None and not root.buffer_bytes and descent.is_measured:
+        whole = max(descent.known_bytes or 0, root.size_bytes)
+    if whole is None:
+        return
+    rest, beside = whole - root.size_bytes, descent.out_of_band_bytes - root.buffer_bytes
+    if rest < 0 or beside < 0:
+        notes.append("its size changes from pickle to pickle: this is the sum of its parts")
+    elif descent.is_complete or descent.is_measured or not root.inside:
+        root.own_bytes += rest
+        root.own_buffer_bytes += beside
+    else:
+        left = _Branch(".<not opened>", "", rest, beside, state="not opened")
+        root.inside.append(left)
+    if not descent.is_complete and len(root.inside) == 0:
+        root.state = root.state or "not opened"
+    root.add_up()
+
+
+class _Branches:
+    """Makes branches of nodes."""
+
+    def __init__(self, descent: Descent) -> None:
+        self._descent = descent
+        self._paths: dict[int, str] = {}
+
+    def of(self, node: Node, path: str = "") -> _Branch:
+        """Return the branch of a node with what is in it."""
+        path += node.label
+        kind = node.kind or (_run_kind(node) if node.items is not None else kind_label(node.value))
+        branch = _Branch(node.label or "it", kind, count=node.count)
+        if node.items is not None:
+            branch.first = node.first
+            branch.label = _run_label(node)
+        self._fill(branch, node, path)
+        self._describe(branch, node, path)
+        return branch
+
+    def _fill(self, branch: _Branch, node: Node, path: str) -> None:
+        """Add what a node writes itself, and its parts; plumbing is opened on the way."""
+        if node.steps is None or node.is_shared:
+            branch.own_bytes += node.in_band_bytes or 0
+            branch.own_buffer_bytes += node.out_of_band_bytes
+            branch.own_ns += node.duration_ns
+            return
+        branch.own_bytes += node.own_bytes
+        branch.own_ns += node.opening_ns
+        for part in node.nodes:
+            if part.is_plumbing and not part.error and not part.holes:
+                self._fill(branch, part, path)
+            elif _is_dull(part):
+                branch.own_bytes += part.in_band_bytes or 0
+                branch.own_ns += part.duration_ns
+            else:
+                branch.inside.append(self.of(part, path))
+        self._add_references(branch, node)
+
+    def _add_references(self, branch: _Branch, node: Node) -> None:
+        """Add what was written by other steps than parts: references to the object itself."""
+        if node.in_band_bytes is not None and all(p.in_band_bytes is not None for p in node.nodes):
+            parts = sum(part.in_band_bytes or 0 for part in node.nodes)
+            branch.own_bytes += node.in_band_bytes - parts - node.own_bytes
+
+    def _describe(self, branch: _Branch, node: Node, path: str) -> None:
+        if is_atom(node.value) and not (node.error or node.holes):
+            return
+        if node.is_shared:
+            where = self._paths.get(id(node.value))
+            branch.state = "shared"
+            branch.note = f"the same object as {where}" if where else "met before in another part"
+        elif node.items is None:
+            self._paths.setdefault(id(node.value), path)
+        if node.steps is None and (node.error or node.holes):
+            branch.state, branch.note = "unpicklable", self._reason(node)
+        elif node.steps is None and node.in_band_bytes is None:
+            branch.state = "not opened"
+        elif not branch.note and node.items is None:
+            branch.note = memory_note(node.value, branch.own_bytes + branch.own_buffer_bytes)
+
+    def _reason(self, node: Node) -> str:
+        is_bad = is_hole(node)
+        for key in [id(node.value)] if is_bad and node.items is None else node.holes:
+            if key in self._descent.holes:
+                said = told(self._descent.holes[key][1])
+                return said if is_bad else f"something in it: {said}"
+        return depth_note(node.value) or node.error
+
+
+def _is_dull(part: Node) -> bool:
+    """Tell a technical part that is small: an argument, a slot of a function, a known class."""
+    labels = _TECHNICAL if part.is_shared else _TECHNICAL[2:]
+    size = part.in_band_bytes
+    if not part.label.startswith(labels) or size is None or size >= _DULL_BYTES:
+        return False
+    return not (part.out_of_band_bytes or _has_problem(part))
+
+
+def _has_problem(node: Node) -> bool:
+    return bool(node.error or node.holes) or any(map(_has_problem, node.nodes))
+
+
+def _run_kind(node: Node) -> str:
+    names = {kind_name(type(value)) for value in islice(values_of(node), _SAMPLE)}
+    return names.pop() if len(names) == 1 else "mixed"
+
+
+def _run_label(node: Node) -> str:
+    end = node.first + node.count - 1
+    return f"[{node.first:,}..{end:,}]" if node.count > 1 else f"[{node.first:,}]"
+
+
+# Shrinking: runs that are alike, small neighbours, chains.
+
+
+def _shrink(branch: _Branch, total: int) -> None:
+    branch.inside = _without_tiny(_folded(branch.inside, total), total)
+    for part in branch.inside:
+        _shrink(part, total)
+
+
+def _folded(branches: list[_Branch], total: int) -> list[_Branch]:
+    """Join neighbours that are alike: runs of items, and items without parts."""
+    runs = [b.bytes / b.count for b in branches if b.first is not None]
+    middle = statistics.median(runs) if runs else 0.0
+
+    def key(at: int) -> object:
+        branch = branches[at]
+        kind = branch.kind.partition(" ")[0]
+        if branch.state == "unpicklable" and not branch.inside and _RANGE.fullmatch(branch.label):
+            return kind, branch.note
+        if branch.state:
+            return at
+        if branch.first is not None:
+            is_usual = branch.bytes / branch.count <= _ALIKE * max(middle, 1.0)
+            return kind if is_usual else at
+        is_item = _RANGE.fullmatch(branch.label) and not branch.inside
+        return kind if is_item and branch.bytes < _SMALL_SHARE * total else at
+
+    found: list[_Branch] = []
+    for _, group in groupby(range(len(branches)), key):
+        found += _joined([branches[at] for at in group])
+    return found
+
+
+def _joined(alike: Sequence[_Branch]) -> list[_Branch]:
+    if len(alike) == 1 or (len(alike) <= _FEW and all(b.first is None for b in alike)):
+        return list(alike)
+    first, last = _RANGE.fullmatch(alike[0].label), _RANGE.fullmatch(alike[-1].label)
+    if first is None or last is None:
+        return list(alike)
+    label = f"[{first[1]}..{last[2] or last[1]}]"
+    count = sum(branch.count for branch in alike)
+    return [_sum(alike, label, alike[0].kind.partition(" ")[0], count)]
+
+
+def _sum(alike: Sequence[_Branch], label: str, kind: str, count: int) -> _Branch:
+    first = alike[0]
+    is_bad = all(branch.state == "unpicklable" for branch in alike)
+    state, note = (first.state, first.note) if is_bad else ("", "")
+    joined = _Branch(label, kind, count=count, first=first.first, state=state, note=note)
+    joined.own_bytes = sum(branch.size_bytes for branch in alike)
+    joined.own_buffer_bytes = sum(branch.buffer_bytes for branch in alike)
+    joined.own_ns = sum(branch.duration_ns for branch in alike)
+    joined.add_up()
+    return joined
+
+
+def _without_tiny(branches: list[_Branch], total: int) -> list[_Branch]:
+    """Join what is tiny and says nothing, if it is more than a few."""
+    tiny = [
+        b for b in branches if b.bytes < _TINY_SHARE * total and not (b.state or _is_refused(b))
+    ]
+    if len(tiny) <= _FEW or len(branches) <= 2 * _FEW:
+        return branches
+    count = sum(branch.count for branch in tiny)
+    rest = [branch for branch in branches if branch not in tiny]
+    return [*rest, _sum(tiny, f".<{count:,} more>", "", count)]
+
+
+def _is_refused(branch: _Branch) -> bool:
+    """Tell whether it, or something in it, cannot be pickled."""
+    return branch.state == "unpicklable" or any(map(_is_refused, branch.inside))
+
+
+def _parts(
+    branch: _Branch, above: str, parent: int, made: list[int], scale: float | None
+) -> Iterator[Part]:
+    """Yield a branch and what is in it; a chain of equal steps is one part."""
+    label, own, took_ns = branch.label, branch.own_bytes, branch.duration_ns
+    depth, last = _chain(branch) if parent >= 0 else (1, branch)
+    if depth >= _CHAIN:
+        own = branch.size_bytes - sum(part.size_bytes for part in last.inside)
+        label = f"{label}{label}… x {depth:,}"
+        branch = last
+    at = len(made)
+    made.append(at)
+    yield Part(
+        label=label,
+        path=above + label,
+        kind=branch.kind,
+        parent=parent,
+        self_bytes=own,
+        in_band_bytes=own + sum(part.size_bytes for part in branch.inside),
+        out_of_band_bytes=branch.buffer_bytes,
+        duration_ns=round(took_ns * scale) if scale is not None and took_ns else None,
+        count=branch.count,
+        state=branch.state,
+        note=branch.note,
+    )
+    for part in branch.inside:
+        yield from _parts(part, above + label, at, made, scale)
+
+
+def _chain(branch: _Branch) -> tuple[int, _Branch]:
+    """Return how often a step is repeated, each time as the only part, and the last one."""
+    last, depth = branch, 1
+    while len(last.inside) == 1 and last.inside[0].label == branch.label and not last.state:
+        last, depth = last.inside[0], depth + 1
+    return (depth, last) if depth >= _CHAIN else (1, branch)

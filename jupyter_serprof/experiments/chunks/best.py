@@ -1,0 +1,247 @@
+"""Which chunk size is best, how sure that is, and what limits on either side of it.
+
+Small chunks are many tasks, each with an overhead; large ones leave workers idle or wait for bytes:
+the wall time over the size of a chunk is a U. The lowest median is the best; its interval are the
+neighbours that the noise of the runs cannot tell from it (95 % for all sizes together). Nothing is
+said between or beyond the measured sizes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from jupyter_serprof.analysis.sizes.curve import Curve, curve_of
+from jupyter_serprof.analysis.sizes.fit import Interval, regimes, t_quantile
+from jupyter_serprof.model import Point, stage
+from jupyter_serprof.model.times import middle_ns
+
+#: Medians this close (a standard error, as a share) are never told apart.
+_LEAST_NOISE = 0.005
+_MISTAKEN = 0.05
+#: Fewer sizes make no curve.
+FEWEST_SIZES = 3
+#: Stages are named until so much of what the time grew by is explained, two at most.
+_EXPLAINED_SHARE = 0.6
+_MOST_NAMED = 2
+UNACCOUNTED = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkFacts:
+    """What is known of one chunk size; what nobody can tell is None.
+
+    Attributes
+    ----------
+    parameter
+        What was asked for.
+    chunk_bytes
+        The median chunk.
+    chunks, tasks
+        How many there are.
+    graph_bytes
+        The graph as it was sent to the scheduler.
+    busy_share
+        How much of the wall time the worker threads computed (0..1), in the median run.
+    """
+
+    parameter: float
+    chunk_bytes: int | None = None
+    chunks: int | None = None
+    tasks: int | None = None
+    graph_bytes: int | None = None
+    busy_share: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """One chunk size with the medians of its warm runs (ns), by stage too."""
+
+    facts: ChunkFacts
+    wall_ns: float
+    stages_ns: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """What the time grows by, from the best size to the next one that is surely slower.
+
+    ``stages_ns`` are the stages that grew most, the largest first; the key of what no stage
+    explains is ``""``.
+    """
+
+    at: Measured
+    grown_ns: float
+    stages_ns: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Recommendation:
+    """The best chunk size and its interval, small chunks first.
+
+    Attributes
+    ----------
+    sizes
+        Every size with warm runs, from small chunks to large ones.
+    best, low, high
+        Positions in ``sizes``; ``low`` to ``high`` cannot be told from the best.
+    is_told
+        False where the runs cannot tell any size from another, or no size was run twice.
+    is_repeated
+        Whether some size has two warm runs: without, nobody knows the noise.
+    below, above
+        What limits; None where no size on that side is surely slower.
+    task_ns
+        What one more task costs on the side of small chunks, with its interval; None where the
+        times there do not lie on one line over the number of tasks.
+    """
+
+    sizes: tuple[Measured, ...]
+    best: int
+    low: int
+    high: int
+    is_told: bool
+    is_repeated: bool
+    below: Limit | None = None
+    above: Limit | None = None
+    task_ns: Interval | None = None
+
+    @property
+    def edge(self) -> str:
+        """``smallest`` or ``largest`` where the best is the last size measured, else ``""``."""
+        if not self.is_told:
+            return ""
+        return {0: "smallest", len(self.sizes) - 1: "largest"}.get(self.best, "")
+
+
+def recommend(points: Sequence[Point], facts: Sequence[ChunkFacts]) -> Recommendation | None:
+    """Return the best of the chunk sizes that were measured; None for fewer than three.
+
+    Parameters
+    ----------
+    points
+        Of one variant; warm ones count.
+    facts
+        Of the sizes, in any order; sizes without are left out.
+    """
+    sizes = [entry for entry in in_order(facts) if _warm(points, entry.parameter)]
+    if len(sizes) < FEWEST_SIZES:
+        return None
+    measured = tuple(_measured(points, entry) for entry in sizes)
+    curve = _curve(points, measured)
+    best = min(range(len(measured)), key=lambda at: measured[at].wall_ns)
+    slower = _surely_slower(curve, best)
+    low = next((at + 1 for at in range(best, -1, -1) if at in slower), 0)
+    high = next((at - 1 for at in range(best, len(measured)) if at in slower), len(measured) - 1)
+    below = _limit(measured, best, low - 1) if low > 0 else None
+    above = _limit(measured, best, high + 1) if high + 1 < len(measured) else None
+    return Recommendation(
+        measured,
+        best,
+        low,
+        high,
+        bool(slower),
+        curve.spread_freedom > 0,
+        below,
+        above,
+        _task_ns(curve, measured, best),
+    )
+
+
+def in_order(facts: Sequence[ChunkFacts]) -> list[ChunkFacts]:
+    """Return facts from many small chunks to few large ones; by the parameter if nothing tells."""
+    known = [
+        key
+        for key in ("chunks", "chunk_bytes", "tasks")
+        if all(getattr(entry, key) is not None for entry in facts)
+    ]
+    signs = {"chunk_bytes": 1}
+
+    def place(entry: ChunkFacts) -> tuple[float, ...]:
+        return (*(signs.get(key, -1) * getattr(entry, key) for key in known), entry.parameter)
+
+    return sorted(facts, key=place)
+
+
+def _warm(points: Sequence[Point], parameter: float) -> list[Point]:
+    return [point for point in points if point.parameter == parameter and not point.cold]
+
+
+def _measured(points: Sequence[Point], facts: ChunkFacts) -> Measured:
+    own = _warm(points, facts.parameter)
+    families = [_families(point) for point in own]
+    keys = {key for family in families for key in family}
+    return Measured(
+        facts,
+        middle_ns(point.wall_ns for point in own),
+        {key: middle_ns(family[key] for family in families) for key in sorted(keys)},
+    )
+
+
+def _families(point: Point) -> Counter[str]:
+    """Return what each stage owned, its parts included, and what no stage explains."""
+    owned: Counter[str] = Counter()
+    for key, self_ns in point.stages.items():
+        owned[stage(key).parent or key] += self_ns
+    owned[UNACCOUNTED] = max(0, point.wall_ns - sum(point.stages.values()))
+    return owned
+
+
+def _curve(points: Sequence[Point], measured: Sequence[Measured]) -> Curve:
+    """Return the medians over the position of each size: several may have the same bytes."""
+    places = {entry.facts.parameter: at + 1 for at, entry in enumerate(measured)}
+    ranked = [
+        replace(point, variant="", size_bytes=places[point.parameter], minor_faults=None)
+        for point in points
+        if point.parameter in places
+    ]
+    return curve_of(ranked, "", cold=False)
+
+
+def _surely_slower(curve: Curve, best: int) -> set[int]:
+    """Return the sizes that are slower than the best beyond the noise of both."""
+    if curve.spread_freedom == 0:
+        return set()
+    # The best is the lowest of all, not one that was chosen before: every pair counts.
+    pairs = math.comb(len(curve.medians_ns), 2)
+    quantile = t_quantile(curve.spread_freedom, 1 - _MISTAKEN / pairs)
+    noises = [max(_LEAST_NOISE, curve.noise_share(count) or 0.0) for count in curve.counts]
+    return {
+        at
+        for at, median_ns in enumerate(curve.medians_ns)
+        if math.log(median_ns / curve.medians_ns[best])
+        > quantile * math.hypot(noises[at], noises[best])
+    }
+
+
+def _limit(measured: Sequence[Measured], best: int, at: int) -> Limit:
+    grown = {
+        key: self_ns - measured[best].stages_ns.get(key, 0.0)
+        for key, self_ns in measured[at].stages_ns.items()
+    }
+    total_ns = measured[at].wall_ns - measured[best].wall_ns
+    named: dict[str, float] = {}
+    for key in sorted(grown, key=lambda key: -grown[key])[:_MOST_NAMED]:
+        if grown[key] > 0 and sum(named.values()) < _EXPLAINED_SHARE * total_ns:
+            named[key] = grown[key]
+    return Limit(measured[at], total_ns, named)
+
+
+def _task_ns(curve: Curve, measured: Sequence[Measured], best: int) -> Interval | None:
+    """Return the slope over the number of tasks from the best size to the smallest chunks."""
+    tasks = {at: measured[at].facts.tasks for at in range(best + 1)}
+    known = sorted((count, at) for at, count in tasks.items() if count)
+    if len(known) < FEWEST_SIZES or len({count for count, _ in known}) < len(known):
+        return None
+    over_tasks = Curve(
+        tuple(count for count, _ in known),
+        tuple(curve.medians_ns[at] for _, at in known),
+        tuple(curve.counts[at] for _, at in known),
+        (None,) * len(known),
+        curve.spread_share,
+        curve.spread_freedom,
+    )
+    last = regimes(over_tasks)[-1]
+    return last.ns_per_byte if last.growth == "linear" else None

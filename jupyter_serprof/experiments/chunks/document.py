@@ -1,0 +1,224 @@
+"""The document of a sweep over chunk sizes, from whatever was measured until now."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from jupyter_serprof.analysis.kinds import GraphKind, difference, graph_kind
+from jupyter_serprof.analysis.limits import measure_limits
+from jupyter_serprof.experiments.chunks.best import Recommendation, recommend
+from jupyter_serprof.experiments.chunks.cells import KEY, ChunkCell
+from jupyter_serprof.experiments.chunks.cut import ChunkSubject
+from jupyter_serprof.experiments.chunks.words import chunk_finding, plain, summarize_chunks
+from jupyter_serprof.experiments.engine.points import lean
+from jupyter_serprof.experiments.engine.words import sweep_findings
+from jupyter_serprof.model import Finding, Point, Quality, Summary, Sweep, Trace, Variant
+from jupyter_serprof.model.units import format_ratio
+
+#: Less than this (a logarithm) is no drift, whatever the spread.
+_LEAST_DRIFT = 0.2
+_FEWEST_DRIFTING = 3
+_FEW = 3
+
+
+@dataclass(slots=True)
+class ChunkRecord:
+    """Everything that a sweep over chunk sizes knows so far.
+
+    Attributes
+    ----------
+    subject
+        What is swept.
+    title
+        What is done with each collection: persisted or computed.
+    left_out
+        Why a size has no points at all.
+    notes
+        Sentences about the whole sweep.
+    """
+
+    subject: ChunkSubject
+    title: str
+    seed: int
+    cells: dict[float, ChunkCell] = field(default_factory=dict)
+    left_out: dict[float, str] = field(default_factory=dict)
+    notes: dict[str, str] = field(default_factory=dict)
+    latest: Trace | None = None
+
+    @property
+    def point_count(self) -> int:
+        """How many points there are."""
+        return sum(len(cell.points) for cell in list(self.cells.values()))
+
+    def document(self, *, waiting: str) -> Sweep:
+        """Return the sweep so far, with what it recommends."""
+        latest, cells = self.latest, [self.cells[at] for at in sorted(self.cells)]
+        points = tuple(point for cell in cells for point in cell.points)
+        quality = latest.quality if latest else Quality()
+        sweep = Sweep(
+            name=self.subject.name,
+            started=latest.started if latest else "",
+            kind="chunks",
+            parameter=self.subject.parameter,
+            producer=latest.producer if latest else "",
+            variants=(self._variant(cells, waiting),),
+            points=points,
+            traces=tuple(entry for cell in cells for entry in cell.shown),
+            limits=measure_limits(),
+            environment={**(latest.environment if latest else {}), "seed": self.seed},
+            quality=replace(quality, notes=(*quality.notes, *self._said(points))),
+        )
+        found = recommend(points, [cell.facts for cell in cells if cell.points])
+        sweep = replace(
+            sweep, findings=self._findings(sweep, found), summary=self._summary(found, cells)
+        )
+        traces = tuple(replace(entry, trace=lean(entry.trace)) for entry in sweep.traces)
+        sweep = replace(sweep, traces=traces)
+        return sweep if _are_placed(cells) else self._apart(sweep, cells)
+
+    def _apart(self, sweep: Sweep, cells: Sequence[ChunkCell]) -> Sweep:
+        """Give each size a row of its own: what has no place on one axis must not be one median."""
+        traces = (
+            replace(entry, variant=_key(cell.parameter), size_bytes=None)
+            for cell, entry in zip([c for c in cells if c.shown], sweep.traces, strict=True)
+        )
+        points = (
+            replace(point, variant=_key(point.parameter), size_bytes=None) for point in sweep.points
+        )
+        variants = tuple(
+            Variant(
+                _key(cell.parameter),
+                f"{self.subject.parameter} = {plain(cell.parameter)}",
+                "ok" if cell.points else "failed" if cell.failed else "skipped",
+                "" if cell.points else cell.failed or cell.skipped,
+                notes=tuple(filter(None, (cell.failed, cell.skipped))) if cell.points else (),
+            )
+            for cell in cells
+        )
+        return replace(sweep, variants=variants, points=tuple(points), traces=tuple(traces))
+
+    def _findings(self, sweep: Sweep, found: Recommendation | None) -> tuple[Finding, ...]:
+        """Return the recommendation, and the findings of the size that is recommended."""
+        if found is None:
+            return ()
+        subject, best = self.subject, self.cells[found.sizes[found.best].facts.parameter]
+        own = chunk_finding(found, subject.parameter, subject.code, subject.remedy)
+        at_best = replace(sweep, traces=tuple(best.shown) if found.is_told else ())
+        return (own, *sweep_findings(at_best))
+
+    def _summary(self, found: Recommendation | None, cells: Sequence[ChunkCell]) -> Summary:
+        counts = [len(cell.points) - 1 for cell in cells if cell.points]
+        facts = []
+        if any(counts):
+            low, high = min(counts), max(counts)
+            runs = str(low) if low == high else f"{low} to {high}"
+            plural = "" if high == 1 else "s"
+            facts.append(
+                f"{runs} warm run{plural} of each size, the first one apart; later passes in "
+                f"shuffled order (seed {self.seed})"
+            )
+        facts += [*self._failures(cells), *_grouped(self.left_out, self._label)]
+        sizes = sum(count > 0 for count in counts) if counts else None
+        return summarize_chunks(self.subject.name, self.subject.parameter, found, facts, sizes)
+
+    def _variant(self, cells: Sequence[ChunkCell], waiting: str) -> Variant:
+        plain = Variant(KEY, self.title)
+        if not any(cell.points for cell in cells):
+            reasons = [cell.failed for cell in cells if cell.failed]
+            state = "failed" if reasons else "skipped"
+            return replace(plain, state=state, reason=next(iter(reasons), waiting))
+        return replace(plain, notes=tuple(self._failures(cells)))
+
+    def _failures(self, cells: Sequence[ChunkCell]) -> list[str]:
+        failed = {cell.parameter: cell.failed for cell in cells if cell.failed}
+        skipped = {cell.parameter: cell.skipped for cell in cells if cell.skipped}
+        return [
+            *(f"failed at {said}" for said in _grouped(failed, self._label)),
+            *_grouped(skipped, self._label),
+        ]
+
+    def _said(self, points: Sequence[Point]) -> list[str]:
+        drift = drift_note(points)
+        results = any(cell.is_from_results for cell in self.cells.values())
+        return [
+            *self.notes.values(),
+            *([drift] if drift else []),
+            *([_FROM_RESULTS] if results else []),
+            *self._others(),
+            *_grouped(self.left_out, self._label),
+        ]
+
+    def _others(self) -> list[str]:
+        """Say at which sizes another computation ran than at the first one."""
+        cells = [self.cells[at] for at in sorted(self.cells) if self.cells[at].points]
+        kinds = {cell.parameter: graph_kind(cell.shown[-1].trace) for cell in cells}
+        first = next(iter(kinds), 0.0)
+        before = kinds.get(first)
+        other = {
+            at: f"other kinds of tasks ran than at {self._label(first)}. Only the same computation "
+            "says which size is best"
+            for at, after in kinds.items()
+            if before and after and _is_other(before, after)
+        }
+        return _grouped(other, self._label)
+
+    def _label(self, parameter: float) -> str:
+        return f"{self.subject.parameter} = {parameter:g}"
+
+
+def _are_placed(cells: Sequence[ChunkCell]) -> bool:
+    """Tell whether each size that was measured has its own bytes, or is the only one."""
+    sizes = [cell.points[0].size_bytes for cell in cells if cell.points]
+    return len(sizes) < 2 or (None not in sizes and len(set(sizes)) == len(sizes))  # noqa: PLR2004
+
+
+def _is_other(one: GraphKind, other: GraphKind) -> bool:
+    """Tell whether two sizes ran different computations; one may lack steps, as a last merge."""
+    is_part = one.kinds <= other.kinds or other.kinds <= one.kinds
+    return not is_part and bool(difference(one, other))
+
+
+def _key(parameter: float | None) -> str:
+    return f"{KEY}-{parameter:g}"
+
+
+_FROM_RESULTS = (
+    "the collection does not tell how large its chunks are: their size is the mean result of the "
+    "kind of task that returned the most bytes"
+)
+
+
+def drift_note(points: Sequence[Point]) -> str:
+    """Say that the machine changed between the first and the last warm pass; "" otherwise."""
+    runs: dict[float | None, list[int]] = {}
+    for point in points:
+        if not point.cold:
+            runs.setdefault(point.parameter, []).append(point.wall_ns)
+    logs = [math.log(own[-1] / own[0]) for own in runs.values() if len(own) > 1 and min(own) > 0]
+    if len(logs) < _FEWEST_DRIFTING:
+        return ""
+    error = statistics.stdev(logs) / math.sqrt(len(logs))
+    change = statistics.median(logs)
+    if abs(change) <= max(_LEAST_DRIFT, _FEW * error):
+        return ""
+    return (
+        f"the machine drifted: the last pass took {format_ratio(math.exp(change))} as long as the "
+        "first warm one. Sizes were visited in shuffled order, so this makes no size better, but "
+        "it is noise: sweep again when nothing else runs"
+    )
+
+
+def _grouped(reasons: dict[float, str], label: object) -> list[str]:
+    """Return each reason once, behind all the sizes that it stands for."""
+    sizes: dict[str, list[str]] = {}
+    for parameter in sorted(reasons):
+        sizes.setdefault(reasons[parameter], []).append(label(parameter))  # type: ignore[operator]
+    return [f"{_listed(labels)}: {why}" for why, labels in sizes.items()]
+
+
+def _listed(labels: Sequence[str]) -> str:
+    """Name some sizes, or the ends of many."""
+    return ", ".join(labels) if len(labels) <= _FEW else f"{labels[0]} to {labels[-1]}"

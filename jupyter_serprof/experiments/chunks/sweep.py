@@ -1,0 +1,382 @@
+"""The sweep over chunk sizes: one Dask computation, cut into few large chunks or many small ones.
+
+The surface is that of `SizeSweep`: ``run(tell)``, ``steps(tell)``, ``stop()`` from anywhere,
+``sweep`` (what is measured until now), ``progress`` and ``is_done``.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from jupyter_serprof.analysis.limits import measure_limits
+from jupyter_serprof.experiments.chunks.best import FEWEST_SIZES
+from jupyter_serprof.experiments.chunks.bound import (
+    MOST_TASKS,
+    LeftOutError,
+    WorkerBound,
+    too_many,
+    worker_bound,
+)
+from jupyter_serprof.experiments.chunks.cells import ChunkCell
+from jupyter_serprof.experiments.chunks.cut import chunk_subject
+from jupyter_serprof.experiments.chunks.document import ChunkRecord
+from jupyter_serprof.experiments.chunks.look import look_at
+from jupyter_serprof.experiments.engine.order import checked_sizes, expected
+from jupyter_serprof.experiments.engine.passes import passes_of
+from jupyter_serprof.experiments.graphs.fresh import fresh
+from jupyter_serprof.experiments.graphs.stages import GraphStages
+from jupyter_serprof.experiments.graphs.values import (
+    client_of,
+    collections_in,
+    futures_in,
+    require_dask,
+)
+from jupyter_serprof.experiments.sizes.sweep import SweepProgress
+from jupyter_serprof.model import Sweep, UsageError
+from jupyter_serprof.model.units import format_ns
+from jupyter_serprof.objects.culprits import told
+
+#: What nobody has measured yet costs at most so much for each further task.
+_SLOWEST_TASK_S = 2e-3
+#: Tasks that are only foreseen may be so many times more before a size is not even built.
+_FORESIGHT = 2.0
+_WAITING = "waits for its turn"
+_STOPPED = "stopped before its turn"
+
+
+class NoCollectionError(UsageError):
+    """One chunk size gave something else; ``short`` says it where the size is named beside."""
+
+    short = ""
+
+
+class ChunkSweep:
+    """A sweep over chunk sizes that can be stopped and goes on: `sweep` is what there is by then.
+
+    Parameters
+    ----------
+    make
+        Called with each chunk size, in the recording; returns a collection that is not computed
+        yet. Or a collection, which is cut anew for each size.
+    chunks
+        The sizes, in any order: what ``make`` is called with.
+    name, parameter
+        What the document calls the computation, and the number (``chunk``). A number whose name
+        has "part" in it counts partitions: then larger numbers make smaller chunks.
+    code
+        What was typed, for lines to paste.
+    repeat
+        Warm runs of each size; None runs 3, and up to 5 while the budget lasts.
+    budget_s
+        Seconds for all of it; None: 60 where ``repeat`` is None, else no limit.
+    compute
+        Compute and gather instead of persisting and waiting.
+    timeout_s
+        Give one run up after so many seconds: a size that failed, the others stay.
+    detail
+        Record with ``--detail``.
+    seed
+        Of the shuffled order; None draws one. The document holds it.
+
+    Notes
+    -----
+    The first pass is cold and goes from large chunks to small ones: their graphs are cheap. Later
+    passes are shuffled. What a run made is released before the next one. Left out, with a reason:
+    chunks that do not fit into a worker's memory, graphs of more than 200,000 tasks, sizes that
+    give the same chunks as another one, and what would take longer than what is left.
+    Where the budget does not suffice for all sizes, the longest are left out first.
+
+    `run` raises what the user raises (Ctrl-C) and keeps every point that was complete; called
+    again it goes on where it stopped. `stop` may be called from another thread; it ends with the
+    run that is being measured.
+    """
+
+    def __init__(  # noqa: PLR0913  (keywords of sp.chunk_sweep)
+        self,
+        make: object,
+        chunks: Iterable[float],
+        *,
+        name: str | None = None,
+        parameter: str = "",
+        code: str = "",
+        repeat: int | None = None,
+        budget_s: float | None = None,
+        compute: bool = False,
+        timeout_s: float | None = None,
+        detail: bool = False,
+        seed: int | None = None,
+    ) -> None:
+        require_dask()
+        self._subject = chunk_subject(make, name, parameter, code)
+        self._passes = passes_of(repeat, budget_s, seed)
+        self._compute, self._timeout_s, self._detail = compute, timeout_s, detail
+        title = "compute" if compute else "persist and wait"
+        self._record = ChunkRecord(self._subject, title, self._passes.seed)
+        sizes = checked_sizes(chunks)
+        # From large chunks to small ones.
+        self._parameters = sizes if self._subject.is_count else sizes[::-1]
+        self._visits: deque[float] = deque()
+        self._bound: WorkerBound | None = None
+        self._error: Exception | None = None
+        self._stages(lambda: None, "")  # a bad timeout is refused before anything runs
+
+    def run(self, tell: Callable[[Sweep], None] | None = None) -> Sweep:
+        """Measure what is left and return the sweep; after `stop` or Ctrl-C, call it again.
+
+        Parameters
+        ----------
+        tell
+            Called between runs with the sweep so far, from the first point on.
+
+        Raises
+        ------
+        UsageError
+            If ``make`` returns no collection, or the same chunks for every size.
+        Exception
+            What ``make`` or a task raised, where every size failed.
+        """
+        __tracebackhide__ = True
+        for _ in self.steps(tell):
+            pass
+        return self.sweep
+
+    def steps(self, tell: Callable[[Sweep], None] | None = None) -> Iterator[None]:
+        """Do what `run` does, and yield after each run: others may have the thread.
+
+        What happens meanwhile takes nothing from the budget. Parameters and errors as `run`.
+        """
+        __tracebackhide__ = True
+        yield from self._passes.steps(self._run_all, tell)
+        if self._error and not self._record.point_count and not self._passes.is_stopped:
+            raise self._error
+
+    def stop(self) -> None:
+        """Stop after the run that is being measured; may be called from another thread."""
+        self._passes.stop()
+
+    @property
+    def is_done(self) -> bool:
+        """Whether there is nothing left to run."""
+        return self._passes.number >= 0 and not self._visits and not self._wants_pass()
+
+    @property
+    def sweep(self) -> Sweep:
+        """The document of what was measured so far, with what it recommends."""
+        return self._record.document(waiting=_STOPPED)
+
+    @property
+    def progress(self) -> SweepProgress:
+        """How far it is; may be asked at any time, also from another thread."""
+        ahead = self._planned()
+        known = [cost for at in ahead if (cost := self._cost_s(at)) is not None]
+        left_s = min(sum(known), self._passes.budget.left_s) if known or not ahead else None
+        bound = self._bound.text if self._bound else ""
+        return SweepProgress(self._record.point_count, len(ahead), left_s, bound)
+
+    # Passes
+
+    def _run_all(self) -> Iterator[None]:
+        __tracebackhide__ = True
+        passes = self._passes
+        if passes.number < 0:
+            # Measured once in a process: it is not the cost of the first size.
+            measure_limits()
+            passes.number, self._visits = 0, deque(self._parameters)
+        while not passes.is_stopped:
+            if self._visits:
+                self._visit(self._visits[0])
+                self._visits.popleft()
+                passes.told(lambda: self._record.document(waiting=_WAITING))
+                yield
+                continue
+            if passes.number == 0:
+                self._check_argument()
+            if not self._wants_pass():
+                if passes.cut_short and self._open():
+                    self._record.notes["budget"] = passes.cut_short
+                return
+            passes.number += 1
+            self._close_too_long()
+            opened = self._open()
+            self._visits = deque(passes.draw.sample(opened, len(opened)))
+
+    def _open(self) -> list[float]:
+        cells = list(self._record.cells.values())
+        return [cell.parameter for cell in cells if cell.is_open and cell.points]
+
+    def _close_too_long(self) -> None:
+        """Leave the longest sizes out of the passes to come until those fit into the budget.
+
+        They are far from the best; a few runs of each size that is near tell more.
+        """
+        passes = max(1, self._passes.sure - self._passes.number + 1)
+        cells = [cell for cell in self._record.cells.values() if cell.is_open and cell.points]
+        for cell in sorted(cells, key=lambda cell: -cell.took_s)[:-FEWEST_SIZES]:
+            sure_s = passes * sum(self._cost_s(at) or 0.0 for at in self._open())
+            if sure_s > self._passes.budget.left_s:
+                cell.close(self._too_long(cell.took_s))
+
+    def _too_long(self, cost_s: float) -> str:
+        return (
+            f"a run takes about {format_ns(1e9 * cost_s)}, and {self._passes.sure} more of it do "
+            f"not fit into the budget of {self._passes.budget.total_s:g} s"
+        )
+
+    def _wants_pass(self) -> bool:
+        """Tell whether another pass follows the latest one."""
+        opened = self._open()
+        return bool(opened) and self._passes.follows(
+            lambda: sum(self._cost_s(at) or 0.0 for at in opened)
+        )
+
+    def _planned(self) -> list[float]:
+        """Return the sizes of the runs that are sure to come."""
+        if self._passes.number < 0:
+            return list(self._parameters) * (1 + self._passes.sure)
+        ahead = list(self._visits)
+        again = self._open() + (ahead if self._passes.number == 0 else [])
+        return ahead + again * self._passes.sure_left
+
+    def _check_argument(self) -> None:
+        """Refuse a function that does not use its argument: nothing can be recommended."""
+        cells = list(self._record.cells.values())
+        measured = [cell for cell in cells if cell.points]
+        same = [at for at, why in self._record.left_out.items() if "same chunks" in why]
+        if len(measured) == 1 and same and len(same) == len(self._parameters) - 1:
+            name, low, high = self._subject.parameter, min(self._parameters), max(self._parameters)
+            message = (
+                f"{self._subject.name} gives the same chunks for all {len(self._parameters)} "
+                f"values of {name}, {low:g} to {high:g}. Use it where the chunks are chosen, e.g. "
+                f"da.random.random((8000, 8000), chunks={name}).sum()"
+            )
+            raise UsageError(message)
+
+    # One run
+
+    def _visit(self, parameter: float) -> None:
+        """Run one size once more, unless that would take too long or cannot work."""
+        __tracebackhide__ = True
+        cell = self._record.cells.setdefault(
+            parameter, ChunkCell(parameter, self._subject.is_cut_anew)
+        )
+        try:
+            self._check(cell)
+            self._run(cell)
+        except LeftOutError as error:
+            if cell.points:
+                cell.close(str(error))
+            else:
+                del self._record.cells[parameter]
+                self._record.left_out[parameter] = str(error)
+        except UsageError as error:
+            if not self._record.point_count:
+                raise
+            cell.failed = error.short if isinstance(error, NoCollectionError) else told(error)
+        except Exception as error:  # noqa: BLE001  (one size fails, the others go on)
+            self._error = self._error or error
+            cell.failed = told(error)
+        finally:
+            if not cell.points and not cell.failed:
+                self._record.cells.pop(parameter, None)
+
+    def _check(self, cell: ChunkCell) -> None:
+        """Refuse a size that would have too many tasks or take too long, before it is built."""
+        foreseen = None if cell.points else self._foreseen_count(cell.parameter)
+        if foreseen is not None and foreseen > _FORESIGHT * MOST_TASKS:
+            raise LeftOutError(too_many(foreseen, "about "))
+        cost_s = self._cost_s(cell.parameter)
+        budget = self._passes.budget
+        if cost_s is None and self._record.point_count and budget.left_s <= 0:
+            cost_s = 0.0
+        problem = budget.problem(cost_s)
+        if problem:
+            raise LeftOutError(problem)
+        if not cell.points and cost_s is not None and len(self._open()) >= FEWEST_SIZES:
+            later_s = self._passes.sure * (
+                cost_s + sum(self._cost_s(at) or 0 for at in self._open())
+            )
+            if cost_s + later_s > budget.left_s:
+                raise LeftOutError(self._too_long(cost_s))
+
+    def _run(self, cell: ChunkCell) -> None:
+        __tracebackhide__ = True
+        start_s = time.monotonic()
+        given: list[str] = []
+
+        def build() -> object:
+            __tracebackhide__ = True
+            value = self._subject.make(cell.parameter)
+            collections = collections_in(value)
+            if not collections:
+                given.append("" if futures_in(value) else type(value).__name__)
+                return value
+            self._look(cell, collections)
+            return fresh(value, client_of(collections))
+
+        name = f"{self._subject.name}, {self._subject.parameter} = {cell.parameter:g}"
+        stages = self._stages(build, name)
+        try:
+            trace = stages.run()
+        except UsageError as error:
+            if given and given[0]:
+                raise self._no_collection(cell.parameter, given[0]) from error
+            raise
+        cell.add(trace)
+        cell.took_s = time.monotonic() - start_s
+        self._record.latest = trace
+
+    def _stages(self, build: Callable[[], object], name: str) -> GraphStages:
+        return GraphStages(build, name, self._compute, self._timeout_s, self._detail)
+
+    def _look(self, cell: ChunkCell, collections: Sequence[Any]) -> None:
+        """Note what the collections tell, and leave a size out that cannot or need not run."""
+        if cell.points:
+            return
+        cell.look = look_at(collections)
+        self._bound = worker_bound(collections)
+        self._bound.check(cell.look)
+        for other in self._record.cells.values():
+            is_same = other is not cell and other.look.marks == cell.look.marks
+            if is_same and cell.look.marks is not None:
+                message = (
+                    f"the same chunks as {self._subject.parameter} = {other.parameter:g}, "
+                    "measured once"
+                )
+                raise LeftOutError(message)
+
+    def _no_collection(self, parameter: float, kind: str) -> NoCollectionError:
+        called, name = self._subject.name, self._subject.parameter
+        error = NoCollectionError(
+            f"{called} with {name} = {parameter:g} gave a value of type {kind}, and nothing of "
+            "Dask ran. It must return a collection that is not computed yet, e.g. "
+            f"da.random.random((8000, 8000), chunks={name}).sum()"
+        )
+        error.short = f"the value is of type {kind}, and nothing of Dask ran"
+        return error
+
+    # What a size will cost
+
+    def _foreseen_count(self, parameter: float) -> float | None:
+        """Return about how many tasks a size will have, after the two latest; None before."""
+        known = [(cell.parameter, cell.count) for cell in self._record.cells.values() if cell.count]
+        if len(known) <= 1:
+            return None
+        (first, some), (second, more) = known[-2:]
+        if first == second or not some or not more:
+            return None
+        power = math.log(more / some) / math.log(second / first)
+        return float(more * (parameter / second) ** power)
+
+    def _cost_s(self, parameter: float) -> float | None:
+        """Return what a run will take, with all around it; None if nobody can tell."""
+        own = self._record.cells.get(parameter)
+        if own and own.points:
+            return own.took_s
+        count = self._foreseen_count(parameter)
+        cells = list(self._record.cells.values())
+        known = {float(cell.count): cell.took_s for cell in cells if cell.points and cell.count}
+        return None if count is None else expected(known, count, slowest=_SLOWEST_TASK_S)

@@ -1,0 +1,203 @@
+"""The recommendation of a chunk size in words: a finding with a remedy to paste, a headline."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from jupyter_serprof.experiments.chunks.best import (
+    FEWEST_SIZES,
+    UNACCOUNTED,
+    Limit,
+    Measured,
+    Recommendation,
+)
+from jupyter_serprof.model import Finding, Summary, stage
+from jupyter_serprof.model.trace import Scalar
+from jupyter_serprof.model.units import (
+    format_bytes,
+    format_ns,
+    format_ratio,
+    format_share,
+)
+
+RULE = "dask.chunk-sweep"
+#: In a remedy this stands for the best value.
+BEST = "<best>"
+_EXECUTE = "dask.execute"
+#: Workers that computed for less of the time than at the best, by this share, are called idle.
+_IDLER = 0.1
+_FARTHER = 4
+
+
+def plain(value: float) -> str:
+    """Return a value as it is typed.
+
+    >>> plain(1000), plain(1000.0), plain(0.25)
+    ('1_000', '1_000', '0.25')
+    """
+    return f"{round(value):_}" if float(value).is_integer() else f"{value:g}"
+
+
+def chunk_finding(found: Recommendation, parameter: str, code: str, remedy: str) -> Finding:
+    """Return what a sweep over chunk sizes says.
+
+    Parameters
+    ----------
+    parameter
+        What the number is called: ``chunk``.
+    code
+        What was swept, for the line that sweeps on.
+    remedy
+        A line of code with ``<best>`` where the best value goes.
+    """
+    best = found.sizes[found.best]
+    return Finding(
+        RULE,
+        "info",
+        _title(found, parameter),
+        _evidence(found, parameter),
+        _again(found, parameter, code)
+        if not found.is_told or found.edge
+        else remedy.replace(BEST, plain(best.facts.parameter)),
+    )
+
+
+def summarize_chunks(
+    name: str,
+    parameter: str,
+    found: Recommendation | None,
+    facts: Sequence[str],
+    sizes: int | None,
+) -> Summary:
+    """Return headline and facts of a sweep over chunk sizes.
+
+    Parameters
+    ----------
+    facts
+        Sentences that follow the own ones.
+    sizes
+        How many sizes have warm runs; None where not even a cold one ended.
+    """
+    if found is None:
+        seen = f"{sizes} size{'' if sizes == 1 else 's'} with warm runs"
+        needed = f"{seen}, {FEWEST_SIZES} are needed to recommend one"
+        return Summary(f"{name}: {'no run ended' if sizes is None else needed}.", tuple(facts))
+    own = []
+    if found.task_ns:
+        per = found.task_ns
+        interval = f"{format_ns(per.low)} to {format_ns(per.high)}"
+        own.append(f"small chunks: each task adds {format_ns(per.value)} [{interval}]")
+    return Summary(f"{name}: {_headline(found, parameter)}.", (*own, *facts))
+
+
+def _headline(found: Recommendation, parameter: str) -> str:
+    if not found.is_told:
+        return f"cannot tell which {parameter} is best"
+    best = found.sizes[found.best]
+    ends = [
+        f"{_times(found, end)} at {_at(end, parameter)}"
+        for end in (found.sizes[0], found.sizes[-1])
+        if end is not best
+    ]
+    edge = f" and the {found.edge} measured" if found.edge else ""
+    return f"{_at(best, parameter)} is best{edge}, {format_ns(best.wall_ns)}; {', '.join(ends)}"
+
+
+def _times(found: Recommendation, other: Measured) -> str:
+    return f"{format_ratio(other.wall_ns / found.sizes[found.best].wall_ns)} as long"
+
+
+def _at(entry: Measured, parameter: str) -> str:
+    size = entry.facts.chunk_bytes
+    bytes_text = f" ({format_bytes(size)})" if size is not None else ""
+    return f"{parameter} = {plain(entry.facts.parameter)}{bytes_text}"
+
+
+def _title(found: Recommendation, parameter: str) -> str:
+    if not found.is_told:
+        return _cannot_tell(found, parameter)
+    best, low, high = (found.sizes[at] for at in (found.best, found.low, found.high))
+    parts = [f"{_at(best, parameter)} is best: {format_ns(best.wall_ns)}"]
+    if found.edge:
+        parts.append(f"it is the {found.edge} measured, and the best may lie beyond")
+    if low is not high:
+        parts.append(f"{_at(low, parameter)} to {_at(high, parameter)} cannot be told from it")
+    for side, limit in (("smaller", found.below), ("larger", found.above)):
+        parts += [f"{side} chunks: {_limit_text(limit, best, parameter)}"] if limit else []
+    return "; ".join(parts)
+
+
+def _cannot_tell(found: Recommendation, parameter: str) -> str:
+    walls = [entry.wall_ns for entry in found.sizes]
+    ends = f"{_at(found.sizes[0], parameter)} to {_at(found.sizes[-1], parameter)}"
+    why = "and the runs spread as much" if found.is_repeated else "with one warm run of each"
+    return (
+        f"cannot tell which {parameter} is best: all {len(walls)} sizes, {ends}, take "
+        f"{format_ns(min(walls))} to {format_ns(max(walls))}, {why}"
+    )
+
+
+def limit_names(limit: Limit | None) -> str:
+    """Return the stages that limit, by their titles; "" where none is known."""
+    keys = list(limit.stages_ns) if limit else []
+    return " and ".join(stage(key).title if key else "unaccounted time" for key in keys)
+
+
+def _limit_text(limit: Limit, best: Measured, parameter: str) -> str:
+    grown = f"{format_ns(limit.grown_ns)} more at {_at(limit.at, parameter)}"
+    named = [
+        f"{format_ns(grown_ns)} of it {stage(key).title if key != UNACCOUNTED else 'unaccounted'}"
+        for key, grown_ns in limit.stages_ns.items()
+    ]
+    return ", ".join([grown, *named, *_idle(limit, best)])
+
+
+def _idle(limit: Limit, best: Measured) -> list[str]:
+    here, there = best.facts.busy_share, limit.at.facts.busy_share
+    if here is None or there is None or there > here - _IDLER:
+        return []
+    shares = f"{format_share(there, decimals=0)} of the time"
+    return [f"where workers were busy {shares} instead of {format_share(here, decimals=0)}"]
+
+
+def _evidence(found: Recommendation, parameter: str) -> dict[str, Scalar]:
+    best, low, high = (found.sizes[at].facts for at in (found.best, found.low, found.high))
+    if not found.is_told:
+        return {"parameter": parameter, "best": None, "sizes": len(found.sizes)}
+    task = found.task_ns
+    return {
+        "parameter": parameter,
+        "best": best.parameter,
+        "low": low.parameter,
+        "high": high.parameter,
+        "best_bytes": best.chunk_bytes,
+        "low_bytes": low.chunk_bytes,
+        "high_bytes": high.chunk_bytes,
+        "best_ns": round(found.sizes[found.best].wall_ns),
+        "limits_below": limit_names(found.below),
+        "limits_above": limit_names(found.above),
+        "edge": found.edge,
+        "chunks": best.chunks,
+        "tasks": best.tasks,
+        "task_ns": task.value if task else None,
+        "task_low_ns": task.low if task else None,
+        "task_high_ns": task.high if task else None,
+    }
+
+
+def _again(found: Recommendation, parameter: str, code: str) -> str:
+    """Return the line that measures on: beyond an edge, or the same more often."""
+    start, end = sorted((found.sizes[0].facts.parameter, found.sizes[-1].facts.parameter))
+    count = len(found.sizes)
+    if not found.edge:
+        return f"%graphstages --sweep {parameter}={_range(start, end, count)} --repeat 10 {code}"
+    best = found.sizes[found.best].facts.parameter
+    low, high = (best, _FARTHER * best) if best == end else (best / _FARTHER, best)
+    if float(best).is_integer():
+        low, high = max(1, math.floor(low)), math.ceil(high)
+    return f"%graphstages --sweep {parameter}={_range(low, high, count)} {code}"
+
+
+def _range(low: float, high: float, count: int) -> str:
+    return f"{plain(low)}:{plain(high)}:{count}".replace("_", "")

@@ -1,0 +1,297 @@
+"""Two documents, stage by stage: faster, slower, or nobody can tell.
+
+A change is told where its interval leaves no change out and it is larger than the noise floor: the
+reach of chance and drift inside the runs of each side (``compare_statistics``); and, of documents
+that were made apart, larger than the reach of the machine (``compare_control``). Of several
+wall times, and of several stages, each has to pass a stricter interval, so that one comparison in
+twenty raises a false alarm, not one line in twenty (Bonferroni).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from jupyter_serprof.experiments.compare import statistics as statistics_of
+from jupyter_serprof.experiments.compare.groups import apart_text, are_apart, medians_shift
+from jupyter_serprof.experiments.compare.machine import (
+    Machine,
+    held_back,
+    machine_between,
+    machine_text,
+)
+from jupyter_serprof.experiments.compare.notes import (
+    NO_CONTROL,
+    TIMES_APART,
+    check_kinds,
+    check_question,
+    notes_on,
+)
+from jupyter_serprof.experiments.compare.samples import UNACCOUNTED, Match, Run, match
+from jupyter_serprof.model import Change, Comparison, Sweep, Trace, stage
+from jupyter_serprof.model.times import middle_ns
+from jupyter_serprof.model.units import format_share
+
+#: Stages below this share of the wall time, before and after, get no verdict.
+SMALLEST_SHARE = 0.01
+_TIMES = "before and after are the middle run (of two groups, of the larger); ratios are of "
+_DOUBT = (
+    "A verdict also has to exceed what is told as noise (every other run of a side against the "
+    "rest)"
+)
+_APART = (
+    f"{_TIMES}all runs, with 95 % intervals (Hodges-Lehmann, Mann-Whitney). {_DOUBT} and drift "
+    "(the first half against the second), of that line, the worse side"
+)
+_PAIRED = (
+    f"{_TIMES}pairs run in turns, with 95 % intervals (Hodges-Lehmann, signed ranks). {_DOUBT}, "
+    "of that line, the worse side"
+)
+_AGAIN = "too few for an interval. Run each side again: --repeat 15"
+
+
+@dataclass(frozen=True, slots=True)
+class _Times:
+    """One line: a stage (or the wall time) in the runs of both sides."""
+
+    key: str
+    match: Match
+    before_ns: Sequence[int]
+    after_ns: Sequence[int]
+    is_small: bool = False
+
+    @property
+    def has_both(self) -> bool:
+        """Tell whether it took time on both sides."""
+        return middle_ns(self.before_ns) > 0 and middle_ns(self.after_ns) > 0
+
+    @property
+    def is_judged(self) -> bool:
+        """Tell whether it can have a verdict of its own."""
+        return self.has_both and not self.is_small and not self.match.failure
+
+
+def compare(
+    before: Trace | Sweep,
+    after: Trace | Sweep,
+    *,
+    is_now: bool = False,
+    is_paired: bool = False,
+) -> Comparison:
+    """Compare two documents stage by stage.
+
+    Parameters
+    ----------
+    is_now
+        The runs of ``after`` were made for this comparison: they tell the noise of this machine.
+    is_paired
+        The runs of both were made in turns, a pair for each repeat.
+
+    Returns
+    -------
+    Comparison
+        The wall time first, then the stages in the order of the road, for each point in common.
+
+    Raises
+    ------
+    UsageError
+        If the documents have nothing in common that could be compared: two kinds, no stage, or
+        different code without one name. What ran in turns was put side by side by the user.
+    """
+    if not is_paired:
+        check_kinds(before, after)
+        check_question(before.name, after.name)
+    matches, unmatched = match(before, after)
+    lines = [line for found in matches for line in _lines(found)]
+    judged = [line for line in lines if line.is_judged and _is_enough(line, is_paired=is_paired)]
+    walls = sum(line.key == "" for line in judged)
+    families = max(1, walls), max(1, len(judged) - walls)
+    machine = None if is_paired else machine_between(before, after)
+    changes = [_change(line, families, machine, is_paired=is_paired) for line in lines]
+    is_told = any(change.low is not None for change in changes)
+    return Comparison(
+        before=before.name,
+        after=after.name,
+        changes=tuple(changes),
+        noise_share=_noise_share(matches, is_paired=is_paired) if is_now else None,
+        method=_PAIRED if is_paired else _APART,
+        notes=(
+            *unmatched,
+            *notes_on(before, after),
+            *_groups_notes(lines, changes),
+            *(
+                [machine_text(machine) if machine else TIMES_APART]
+                if is_told and not is_paired
+                else []
+            ),
+        ),
+        control=machine.changes if machine else (),
+    )
+
+
+def _groups_notes(lines: Sequence[_Times], changes: Sequence[Change]) -> Iterator[str]:
+    """Yield why the columns of a line do not give its ratio; of each point for one line."""
+    told = set[int]()
+    for line, change in zip(lines, changes, strict=True):
+        is_asked = change.low is not None and not line.is_small and id(line.match) not in told
+        if is_asked and (said := apart_text(line.before_ns, line.after_ns, change.ratio)):
+            told.add(id(line.match))
+            point = f"{line.match.before.told}: " if line.match.before.title else ""
+            yield f"{point}{change.title} is {said}"
+
+
+def _lines(found: Match) -> Iterator[_Times]:
+    one, other = found.before.runs, found.after.runs
+    walls = [run.wall_ns for run in one], [run.wall_ns for run in other]
+    yield _Times("", found, *walls)
+    middles = [max(1.0, middle_ns(wall)) for wall in walls]
+    keys = {key for run in (*one, *other) for key in run.stages}
+    for key in sorted(keys, key=_road):
+        times = _owned(one, key), _owned(other, key)
+        shares = [middle_ns(t) / wall for t, wall in zip(times, middles, strict=True)]
+        if any(map(max, times)):
+            yield _Times(key, found, *times, is_small=max(shares) < SMALLEST_SHARE)
+
+
+def _owned(runs: Sequence[Run], key: str) -> list[int]:
+    return [run.stages.get(key, 0) for run in runs]
+
+
+def _road(key: str) -> tuple[bool, int, str]:
+    return key == UNACCOUNTED, stage(key).order, key
+
+
+def _title(key: str) -> str:
+    if key == UNACCOUNTED:
+        return "Unaccounted"
+    return stage(key).title if key else "Wall time"
+
+
+def _change(
+    line: _Times, families: tuple[int, int], machine: Machine | None, *, is_paired: bool
+) -> Change:
+    one, other = middle_ns(line.before_ns), middle_ns(line.after_ns)
+    sample = line.match.before
+    change = Change(
+        stage=line.key,
+        title=_title(line.key),
+        before_ns=one if any(line.before_ns) else None,
+        after_ns=other if any(line.after_ns) else None,
+        verdict="cannot tell",
+        before_runs=len(line.before_ns),
+        after_runs=len(line.after_ns),
+        variant=sample.variant,
+        size_bytes=sample.size_bytes,
+        cold=sample.cold,
+    )
+    if not line.has_both:
+        return _one_sided(change)
+    family = families[0] if line.key == "" else families[1]
+    found = _judged(change, line, family, is_paired=is_paired)
+    return found if is_paired else _over_machine(found, line, machine)
+
+
+def _over_machine(change: Change, line: _Times, machine: Machine | None) -> Change:
+    """Return a change without its verdict where the machine may have changed as much."""
+    if change.verdict not in {"slower", "faster"}:
+        return change
+    reason = NO_CONTROL
+    if machine:
+        reason = held_back(line.before_ns, line.after_ns, line.match.pages, machine)
+    return replace(change, verdict="cannot tell", reason=reason) if reason else change
+
+
+def _one_sided(change: Change) -> Change:
+    """Return the change of a stage that only one side has, or has in most runs only."""
+    if change.before_ns is not None and change.after_ns is not None:
+        return replace(change, reason="only in some of the runs")
+    if change.before_ns is None and change.after_ns is None:
+        return replace(change, reason="took no time")
+    return replace(change, verdict="only before" if change.after_ns is None else "only after")
+
+
+def _judged(change: Change, line: _Times, family: int, *, is_paired: bool) -> Change:
+    single = _shift(line, statistics_of.ALPHA, is_paired=is_paired)
+    strict = _shift(line, statistics_of.ALPHA / family, is_paired=is_paired)
+    known = replace(
+        change,
+        ratio=math.exp(single.value),
+        low=None if single.low is None else math.exp(single.low),
+        high=None if single.high is None else math.exp(single.high),
+    )
+    reason = _doubt(line, single, strict, family, is_paired=is_paired)
+    if reason:
+        return replace(known, reason=reason)
+    return replace(known, verdict="slower" if single.value > 0 else "faster")
+
+
+def _is_enough(line: _Times, *, is_paired: bool) -> bool:
+    """Tell whether there are enough runs for an interval; the others are no test of anything."""
+    return _shift(line, statistics_of.ALPHA, is_paired=is_paired).low is not None
+
+
+def _shift(line: _Times, alpha: float, *, is_paired: bool) -> statistics_of.Shift:
+    measure = statistics_of.paired_shift if is_paired else statistics_of.shift_of
+    return measure(line.before_ns, line.after_ns, alpha)
+
+
+def _doubt(
+    line: _Times,
+    single: statistics_of.Shift,
+    strict: statistics_of.Shift,
+    family: int,
+    *,
+    is_paired: bool,
+) -> str:
+    """Return why nobody can tell; nothing if one can."""
+    if failure := line.match.failure:
+        return failure
+    if line.is_small:
+        return f"below {format_share(SMALLEST_SHARE, decimals=0)} of the wall time"
+    if single.low is None or strict.low is None:
+        return f"{_runs(line.before_ns)} before and {len(line.after_ns)} after are {_AGAIN}"
+    reason = _lost_in(line, single, strict, family, is_paired=is_paired)
+    medians = medians_shift(line.before_ns, line.after_ns)
+    if reason and are_apart(medians, single.value):
+        return f"the columns give {math.exp(medians):.2f}×"  # noqa: RUF001
+    return reason
+
+
+def _lost_in(
+    line: _Times,
+    single: statistics_of.Shift,
+    strict: statistics_of.Shift,
+    family: int,
+    *,
+    is_paired: bool,
+) -> str:
+    """Return in what a shift is lost; nothing if it exceeds all that."""
+    if not strict.is_told:
+        return f"chance, among {family} lines" if single.is_told else "within chance"
+    floor, cause = _floor(line, is_paired=is_paired)
+    is_lost = abs(single.value) <= floor
+    return f"within {cause} (±{format_share(math.expm1(floor))})" if is_lost else ""
+
+
+def _runs(times: Sequence[int]) -> str:
+    return f"{len(times)} run{'' if len(times) == 1 else 's'}"
+
+
+def _floor(line: _Times, *, is_paired: bool) -> tuple[float, str]:
+    """Return what a shift has to exceed, and whether noise or drift sets it."""
+    sides = (line.before_ns, line.after_ns)
+    noise = max(statistics_of.chance(times) or 0.0 for times in sides)
+    if is_paired:
+        return noise, "noise"
+    reach = max(statistics_of.floor(times) or 0.0 for times in sides)
+    return reach, "drift" if reach > noise else "noise"
+
+
+def _noise_share(matches: Sequence[Match], *, is_paired: bool) -> float | None:
+    """Return A against A of the wall times of now, of the noisiest point."""
+    samples = [found.after for found in matches]
+    samples += [found.before for found in matches] if is_paired else []
+    known = [statistics_of.chance([run.wall_ns for run in sample.runs]) for sample in samples]
+    seen = [half for half in known if half is not None]
+    return math.expm1(max(seen)) if seen else None

@@ -1,0 +1,337 @@
+"""The same Dask computation again and again: what a run made is gone before the next one."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import sys
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from jupyter_serprof.analysis.findings.dask_facts import graph_bytes, task_count
+from jupyter_serprof.analysis.kinds import GraphKind, difference, graph_kind, graph_notes
+from jupyter_serprof.analysis.kinds import stages_of as stage_keys
+from jupyter_serprof.experiments.chunks.cells import thinned
+from jupyter_serprof.experiments.compare.notes import check_question
+from jupyter_serprof.experiments.compare.repeat import Repeats
+from jupyter_serprof.experiments.compare.runs import checked_runs, compared, runs_within_budget
+from jupyter_serprof.experiments.engine.control import Control
+from jupyter_serprof.experiments.engine.points import stopped_text
+from jupyter_serprof.experiments.engine.progress import Progress
+from jupyter_serprof.experiments.graphs.fresh import fresh
+from jupyter_serprof.experiments.graphs.stages import (
+    GraphStages,
+    explained,
+    ran_dask,
+    stage_recording,
+)
+from jupyter_serprof.experiments.graphs.values import client_of, collections_in
+from jupyter_serprof.model import Sweep, Trace, UsageError, stage
+
+#: Of the recording of a run so many spans are kept, the longest; rows and tables are exact.
+_MOST_SPANS = 5_000
+_MOST_NAMED = 4
+#: Levels of the probe of Dask's client that know of tasks.
+_SEES_TASKS = {"scheduler and workers", "scheduler", "events and task stream"}
+
+
+@dataclass(eq=False, slots=True)
+class GraphRepeats:
+    """Runs of one Dask computation; `sweep` is whatever was measured until now.
+
+    Parameters
+    ----------
+    call
+        Called in each recording. Of a collection it returns that; a statement computes by itself.
+    name
+        What the document calls it.
+    compute, timeout_s, detail
+        As of `GraphStages`.
+    is_statement
+        Run it as it is.
+    typed
+        What messages name: the code.
+    before
+        A document to compare with.
+
+    Attributes
+    ----------
+    partial
+        The recording of the run that failed.
+    control
+        What is timed between the runs; None where workers may be on other machines, of which it
+        would say nothing.
+    """
+
+    call: Callable[[], object]
+    name: str
+    compute: bool = False
+    timeout_s: float | None = None
+    detail: bool = False
+    is_statement: bool = False
+    typed: str = ""
+    before: Trace | Sweep | None = None
+    traces: list[Trace] = field(default_factory=list, init=False)
+    stopped: str = field(default="", init=False)
+    partial: Trace | None = field(default=None, init=False)
+    control: Control | None = field(default=None, init=False)
+    _graph_bytes: list[int | None] = field(default_factory=list, init=False)
+    _is_here: bool = field(default=True, init=False)
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot work before anything runs."""
+        self._stages()
+
+    def begin(self) -> None:
+        """Make the cold run; after an exception `partial` is what there is to show.
+
+        Raises
+        ------
+        UsageError
+            If nothing of Dask ran, if another run would find the results of this one, and if
+            ``before`` is of another computation.
+        """
+        __tracebackhide__ = True
+        before = None if self.before is None else checked_before(self.before)
+        if self.before is not None:
+            check_question(self.before.name, self.name)
+        self._run_once()
+        differs = before and difference(before, graph_kind(self.traces[0]) or GraphKind())
+        if differs:
+            self.partial = self.traces[0]
+            flag = "--compute " if self.compute else ""
+            raise UsageError(_OTHER.format(differs, flag + (self.typed or self.name)))
+
+    def run(self, repeat: int | None = None, tell: Callable[[Sweep], None] | None = None) -> Sweep:
+        """Make the warm runs, and the cold one if there is none; compare them with ``before``.
+
+        Parameters
+        ----------
+        repeat
+            Warm runs; None takes 15, or fewer within 20 s.
+        tell
+            Called between runs with the sweep so far.
+
+        Raises
+        ------
+        UsageError
+            As `begin`, and for a bad number of runs.
+        """
+        __tracebackhide__ = True
+        checked_runs(repeat)
+        if not self.traces:
+            self.begin()
+        count = repeat or runs_within_budget(self.traces[0].wall_ns)
+        progress = Progress(tell)
+        self.control = control = Control(count) if self._is_here else None
+        for number in range(count):
+            try:
+                progress.update(lambda: self.sweep)
+                if control is not None:
+                    control.measure(number, self.traces[-1].wall_ns if number else 0)
+                self._run_once()
+            except BaseException as error:
+                self.stopped = stopped_text(error, number, count)
+                raise
+        if control is not None:
+            control.measure(count)
+        return self.sweep if self.before is None else compared_graphs(self.before, self.sweep)
+
+    @property
+    def sweep(self) -> Sweep:
+        """The document of the runs so far; at least one must have ended."""
+        repeats = Repeats(self.call, self.name, self.detail, self.traces)
+        repeats.stopped, repeats.control = self.stopped, self.control
+        made = repeats.sweep
+        points = zip(made.points, self._graph_bytes, strict=True)
+        return replace(
+            made,
+            # What crosses is the graph; the few pickles of the client are not the payload.
+            variants=tuple(replace(variant, facts={}) for variant in made.variants),
+            points=tuple(replace(point, moved_bytes=sent) for point, sent in points),
+        )
+
+    def _run_once(self) -> None:
+        __tracebackhide__ = True
+        trace = self._run_statement() if self.is_statement else self._run_collection()
+        if self.traces and task_count(self.traces[0]) and _found_results(trace):
+            raise UsageError(_NOTHING_LEFT.format(self.typed or self.name, len(self.traces) + 1))
+        self._graph_bytes.append(graph_bytes(trace))
+        is_long = len(trace.spans) > _MOST_SPANS
+        self.traces.append(thinned(trace, _MOST_SPANS) if is_long else trace)
+
+    def _run_collection(self) -> Trace:
+        __tracebackhide__ = True
+        used: list[Any] = [default_client()]
+
+        def build() -> object:
+            __tracebackhide__ = True
+            value = self.call()
+            collections = collections_in(value)
+            client = client_of(collections) if collections else None
+            used.append(client)
+            return value if client is None else fresh(value, client)
+
+        stages = self._stages(build)
+        try:
+            trace = stages.run()
+        except UsageError:
+            raise
+        except BaseException as error:
+            if stages.has_spans or isinstance(error, KeyboardInterrupt):
+                self.partial = stages.trace
+            raise
+        self._note_machines(used)
+        for client in used:
+            settle(client)
+        return trace
+
+    def _note_machines(self, clients: Iterable[Any]) -> None:
+        """Ask in the first run, outside of its recording, where the workers are."""
+        if not self.traces:
+            self._is_here = self._is_here and all(map(is_here, clients))
+
+    def _stages(self, build: Callable[[], object] = lambda: None) -> GraphStages:
+        return GraphStages(build, self.name, self.compute, self.timeout_s, self.detail)
+
+    def _run_statement(self) -> Trace:
+        __tracebackhide__ = True
+        client = default_client()
+        self._note_machines([client])
+        known = held_keys(client)
+        recording = stage_recording(self.name, detail=self.detail)
+        try:
+            with recording:
+                self.call()
+        except BaseException as error:
+            if recording.has_spans or isinstance(error, KeyboardInterrupt):
+                self.partial = explained(recording.trace, "", error)
+            raise
+        trace = recording.trace
+        if not ran_dask(trace):
+            self.partial = explained(trace, f"%serprof {self.typed}")
+            raise UsageError(_NO_DASK.format(self.typed))
+        if held_keys(client) - known:
+            # An exception or a closure may hold them in a circle, which nobody wants.
+            gc.collect()
+        if held_keys(client) - known:
+            self.partial = trace
+            raise UsageError(_KEPT.format(self.typed))
+        return trace
+
+
+def _found_results(trace: Trace) -> bool:
+    """Tell whether tasks would have been seen, and none was.
+
+    A client that knows the results does not wait: its scheduler may not have met the graph yet.
+    """
+    level = next((report.level for report in trace.quality.probes if report.name == "dask"), "")
+    return level in _SEES_TASKS and not task_count(trace)
+
+
+_NOTHING_LEFT = (
+    "run {1} of {0} found its results on the cluster, so that nothing was left to compute: "
+    "something holds them. Release them (del NAME), and run it again"
+)
+_NO_DASK = (
+    "nothing of Dask ran in {0}, so there are no stages to run again. Write code that computes "
+    "something, e.g. y = x.sum().compute()"
+)
+_KEPT = (
+    "{0} keeps results on the cluster, so that another run would find them and compute nothing. "
+    "Run the collection itself, which is released after each run: %graphstages --repeat 15 x"
+)
+_OTHER = (
+    "the saved document is of another computation: {0}. Save one of this: "
+    "%graphstages --repeat 15 --save before {1}. For any two documents: "
+    'sp.compare(before, after, name="what both answer")'
+)
+_NOT_DASK = (
+    "{0} is no document of a Dask computation: {1}. Save one first: "
+    "%graphstages --repeat 15 --save before CODE"
+)
+
+
+def checked_before(before: Trace | Sweep) -> GraphKind:
+    """Return which computation a document is of.
+
+    Raises
+    ------
+    UsageError
+        If it is of none, or of many at once.
+    """
+    name = before.name or "it"
+    if isinstance(before, Sweep) and before.kind == "chunks":
+        raise UsageError(_NOT_DASK.format(name, "it is a sweep over chunk sizes"))
+    kind = graph_kind(before)
+    if kind is None:
+        titles = [stage(key).title for key in stage_keys(before)]
+        more = [f"{len(titles) - _MOST_NAMED} more"] if len(titles) > _MOST_NAMED else []
+        has = f"it has {', '.join([*titles[:_MOST_NAMED], *more])}" if titles else "it has no stage"
+        raise UsageError(_NOT_DASK.format(name, has))
+    return kind
+
+
+def compared_graphs(before: Trace | Sweep, after: Sweep) -> Sweep:
+    """Return runs of now with their comparison to a document, and what differs in the graphs."""
+    found = compared(before, after)
+    kinds = graph_kind(before), graph_kind(after)
+    if found.comparison is None or None in kinds:
+        return found
+    notes = (*graph_notes(*kinds), *found.comparison.notes)  # type: ignore[arg-type]  # none is None
+    return replace(found, comparison=replace(found.comparison, notes=notes))
+
+
+def default_client() -> Any:  # noqa: ANN401  (a Client; None without one)
+    """Return the client that code of the user computes with, None for a local scheduler."""
+    module = sys.modules.get("distributed.client")
+    if module is None:
+        return None
+    with suppress(ValueError):  # there is none
+        client = module.default_client()
+        return None if client.asynchronous else client
+    return None
+
+
+def is_here(client: Any) -> bool:  # noqa: ANN401
+    """Tell whether all workers of a client run on this machine for sure; without one they do.
+
+    Nobody joins a scheduler on loopback, or inside this process, from anywhere else. It is asked
+    for its own address, because the client may reach it through a tunnel.
+
+    Source: distributed 2026.8.0, client.py:Client.scheduler_info, scheduler.py:Scheduler.identity.
+    """
+    if client is None:
+        return True
+    try:
+        address = str(client.scheduler_info()["address"])
+    except Exception:  # noqa: BLE001  (it was closed meanwhile: the next run says so)
+        return False
+    scheme, _, place = address.partition("://")
+    host = place.rpartition(":")[0].strip("[]")
+    return scheme == "inproc" or host.startswith("127.") or host in {"localhost", "::1"}
+
+
+def held_keys(client: Any) -> set[object]:  # noqa: ANN401
+    """Return the keys of all results that a client holds."""
+    settle(client)
+    return set(getattr(client, "futures", {}))
+
+
+def settle(client: Any) -> None:  # noqa: ANN401
+    """Wait until a client has told its scheduler of every future that was given back.
+
+    Notes
+    -----
+    A future that is dropped is a message to the event loop of the client, which a turn of that loop
+    comes behind; what the client tells its scheduler keeps its order, and arming the probes for the
+    next run takes longer than the way there.
+
+    Source: distributed 2026.8.0, client.py:Future.release.
+    """
+    if client is None or client.asynchronous or client.status != "running":
+        return
+    with suppress(Exception):  # it was closed meanwhile: the next run says so
+        client.sync(asyncio.sleep, 0)

@@ -1,0 +1,289 @@
+"""The stages of one Dask computation: persisted or computed, waited for, recorded all the way."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from jupyter_serprof.experiments.blame.recording import BlamingRecording
+from jupyter_serprof.experiments.engine.recording import Recording
+from jupyter_serprof.experiments.graphs.unpicklable import unpicklable_notes
+from jupyter_serprof.experiments.graphs.values import (
+    asynchronous_client,
+    client_of,
+    collections_in,
+    compute_here,
+    futures_in,
+    given_up_wholly,
+    persist_here,
+    persisted_futures,
+    release,
+    require_dask,
+    same_futures,
+    wait_for,
+)
+from jupyter_serprof.model import SerprofError, Trace, UsageError
+from jupyter_serprof.probes.dask.sampling import ConstructionSampler
+
+_SAID_CHARACTERS = 60
+#: What only a computation of the caller has. A cluster is never quite silent: heartbeats of workers
+#: and transitions of other people's tasks are stages too.
+_COMPUTING = frozenset(
+    {
+        *("dask.prepare", "dask.optimize", "dask.submit", "dask.serialize"),
+        *("dask.scatter", "dask.execute", "dask.wait", "dask.gather"),
+    }
+)
+
+
+class ComputationTimeoutError(SerprofError):
+    """A computation was given up because it took longer than was asked for."""
+
+
+def stage_recording(name: str, *, detail: bool = False, blame: bool = False) -> Recording:
+    """Return a recording that also sees the construction of graphs."""
+    kind = BlamingRecording if blame else Recording
+    return kind(name, detail=detail, also=(ConstructionSampler(),))
+
+
+@dataclass(eq=False, slots=True)
+class GraphStages:
+    """A computation that can be interrupted: `trace` is whatever was measured until then.
+
+    Parameters
+    ----------
+    build
+        Called inside the recording, so that construction is seen; returns the collection.
+    name
+        What the document calls it; what messages call the value.
+    compute
+        Compute and gather instead of persisting.
+    timeout_s
+        Give up waiting after so many seconds; None waits as long as it takes.
+    detail
+        Record with ``--detail``.
+
+    Attributes
+    ----------
+    began
+        True once the computation was begun: an error before that is one of the code.
+    """
+
+    build: Callable[[], object]
+    name: str
+    compute: bool = False
+    timeout_s: float | None = None
+    detail: bool = False
+    began: bool = field(default=False, init=False)
+    _recording: Recording = field(init=False)
+    _notes: list[str] = field(default_factory=list, init=False)
+    #: Futures that were made here, and are given back.
+    _made: list[Any] = field(default_factory=list, init=False)
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot work before anything runs."""
+        require_dask()
+        _check(self.timeout_s)
+        self._recording = stage_recording(self.name, detail=self.detail)
+
+    def run(self) -> Trace:
+        """Build, compute and wait; return the trace. Results that were made here are released.
+
+        Raises
+        ------
+        UsageError
+            If the value is nothing of Dask and nothing of Dask ran.
+        ComputationTimeoutError
+            If it was not done in time.
+        """
+        __tracebackhide__ = True
+        try:
+            with self._recording:
+                described = self._see_through()
+        except Exception as error:
+            self._notes += unpicklable_notes(error)
+            raise
+        finally:
+            release(self._made)
+            self._made.clear()
+        if described and not ran_dask(self.trace):
+            raise UsageError(_not_dask(self.name, described))
+        return self.trace
+
+    @property
+    def trace(self) -> Trace:
+        """The document of what was measured so far."""
+        return _with_notes(self._recording.trace, self._notes)
+
+    @property
+    def has_spans(self) -> bool:
+        """Tell whether there is anything to show."""
+        return self.began or self._recording.has_spans
+
+    def _see_through(self) -> str:
+        """Build the value and bring it to its end; describe it if it is nothing of Dask."""
+        __tracebackhide__ = True
+        with given_up_wholly():
+            value = self.build()
+        collections = collections_in(value)
+        futures = persisted_futures(collections) if collections else futures_in(value)
+        self.began = bool(collections or futures)
+        if not self.began:
+            return _described(value)
+        has_results = futures is not None
+        # Those of the value may be the user's, who keeps them, or nobody else's: then they must go
+        # when this call is left, whatever keeps its frames. Own ones can be released in any case.
+        self._made += same_futures(futures or ())
+        del value, futures
+        if not self._made:
+            self._finish(collections, has_results=has_results)
+            return ""
+        if collections:
+            self._notes.append(_persisted(self.name, self._made))
+        collections.clear()
+        self._wait(self._made)
+        return ""
+
+    def _finish(self, collections: Sequence[Any], *, has_results: bool) -> None:
+        __tracebackhide__ = True
+        if asynchronous_client() is not None:
+            raise UsageError(_asynchronous(self.name))
+        client = client_of(collections)
+        if client is None:
+            self._run_here(collections, has_results=has_results)
+        elif self.compute and self.timeout_s is None:
+            compute_here(collections)
+        elif self.compute:
+            self._made += client.compute(list(collections))
+            self._wait(self._made)
+            client.gather(self._made)
+        else:
+            self._persist(collections)
+            self._wait(self._made)
+
+    def _run_here(self, collections: Sequence[Any], *, has_results: bool) -> None:
+        """Use a local scheduler, which runs in this call and cannot be told to stop."""
+        __tracebackhide__ = True
+        if self.timeout_s is not None:
+            message = (
+                "a local scheduler runs in this process and cannot be given up after a time. "
+                "Interrupt it, or use a cluster: from distributed import Client; client = Client()"
+            )
+            raise UsageError(message)
+        if has_results:
+            self._notes.append(f"{self.name} holds its results already: nothing is left to compute")
+        if self.compute:
+            compute_here(collections)
+        else:
+            persist_here(collections)
+
+    def _persist(self, collections: Sequence[Any]) -> None:
+        __tracebackhide__ = True
+        self._made += persisted_futures(persist_here(collections)) or ()
+
+    def _wait(self, futures: list[Any]) -> None:
+        __tracebackhide__ = True
+        if any(future.client.asynchronous for future in futures):
+            raise UsageError(_asynchronous(self.name))
+        try:
+            wait_for(futures, self.timeout_s)
+        except TimeoutError as error:
+            if self.timeout_s is None or any(future.status == "error" for future in futures):
+                raise  # one of the user's own tasks
+            # A computation that was given up is shown as one that was interrupted.
+            self._recording.stop(KeyboardInterrupt)
+            raise ComputationTimeoutError(_late(self.name, futures, self.timeout_s)) from error
+
+
+def _check(timeout_s: float | None) -> None:
+    known: object = timeout_s
+    is_number = isinstance(known, int | float) and not isinstance(known, bool)
+    if timeout_s is not None and not (is_number and 0 < timeout_s < math.inf):
+        message = f"timeout is {timeout_s!r}; it is a number of seconds above 0, e.g. timeout=60"
+        raise UsageError(message)
+
+
+def ran_dask(trace: Trace) -> bool:
+    """Tell whether something was computed, sent or waited for with Dask."""
+    return any(span.stage in _COMPUTING for span in trace.spans)
+
+
+def explained(trace: Trace, typed: str, error: BaseException | None = None) -> Trace:
+    """Return the trace of code that ran as it is, with what a reader of it should know.
+
+    Parameters
+    ----------
+    typed
+        What would show the rest where nothing of Dask ran: ``%%serprof`` for a cell.
+    error
+        What the code raised, if it did.
+    """
+    if error is not None:
+        return _with_notes(trace, unpicklable_notes(error))
+    if ran_dask(trace):
+        return trace
+    if any(span.stage == "dask.construct" for span in trace.spans):
+        note = (
+            "a graph was built, and nothing computed it: end the code with .compute() or "
+            ".persist(), or let %graphstages NAME run the collection"
+        )
+    else:
+        note = f"nothing of Dask ran in it; to see pickle and Ray, write {typed}"
+    return _with_notes(trace, [note])
+
+
+def _with_notes(trace: Trace, notes: Sequence[str]) -> Trace:
+    if not notes:
+        return trace
+    return replace(trace, quality=replace(trace.quality, notes=(*notes, *trace.quality.notes)))
+
+
+def _described(value: object) -> str:
+    name = type(value).__name__
+    kind = f"an {name}" if name[0].lower() in "aeio" else f"a {name}"
+    if value is None:
+        kind = "None"
+    return f"{kind} of {len(value)}" if isinstance(value, list | tuple | dict | set) else kind
+
+
+def _shown(name: str) -> str:
+    return name if len(name) <= _SAID_CHARACTERS else name[: _SAID_CHARACTERS - 3] + "..."
+
+
+def _not_dask(name: str, described: str) -> str:
+    return (
+        f"{_shown(name)} gave {described}, and nothing of Dask ran. Expected was a Dask collection "
+        "(array, dataframe, bag, delayed), a future, or code that computes one, e.g. "
+        f"%graphstages x.sum(). For pickle and Ray: %serprof {_shown(name)}"
+    )
+
+
+def _persisted(name: str, futures: Sequence[Any]) -> str:
+    left = sum(not future.done() for future in futures)
+    if left:
+        return (
+            f"{name} was persisted before: {left} of its {len(futures)} keys were still being "
+            "computed, and this is the wait for them"
+        )
+    return (
+        f"{name} was persisted before: its {len(futures)} keys are on the cluster, and nothing is "
+        "left to compute. Show what is made of it, e.g. %graphstages x.sum()"
+    )
+
+
+def _asynchronous(name: str) -> str:
+    return (
+        "the client is asynchronous: waiting here would block the event loop that it runs in. "
+        "Await it in a cell that begins with %%graphstages:\n"
+        f"    %%graphstages\n    y = await client.compute({_shown(name)})"
+    )
+
+
+def _late(name: str, futures: Sequence[Any], timeout_s: float) -> str:
+    done = sum(future.done() for future in futures)
+    return (
+        f"{_shown(name)} was not done after {timeout_s:g} s: {done} of {len(futures)} keys were in "
+        f"memory. Its futures were released. Give it more time: --timeout {10 * timeout_s:g}"
+    )

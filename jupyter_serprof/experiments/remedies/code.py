@@ -1,0 +1,169 @@
+"""``--try CODE`` for code that serializes: its findings, tried on the values that it sent.
+
+Each is sent again as the recording saw it go: what Ray or a buffer callback handed over is not
+compared with a pickle that nobody made.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from jupyter_serprof.experiments.blame.sent import Sent
+from jupyter_serprof.experiments.remedies.hints import hints_of
+from jupyter_serprof.experiments.remedies.value import BUDGET_S, MOST_PUTS, Tryout
+from jupyter_serprof.model import Finding, Sweep, Trace, UsageError
+from jupyter_serprof.model.units import format_bytes, format_count, format_ns, format_ratio
+from jupyter_serprof.objects.sizes import size_bytes
+
+_WORTH_BYTES = 10_000
+_TRIED = 2
+_WIDE = 16
+_NOT_DATA = (types.ModuleType, types.FunctionType, types.BuiltinFunctionType, type)
+
+
+def try_code(
+    trace: Trace,
+    sent: Sequence[Sent],
+    namespace: Mapping[str, object],
+    *,
+    link_bytes_per_s: float | None = None,
+    budget_s: float = BUDGET_S,
+) -> Trace:
+    """Return the trace with its findings measured on the values that crossed in it.
+
+    Parameters
+    ----------
+    trace
+        The recording of the code.
+    sent
+        What crossed, the largest first; namespace: where their names are looked up.
+    link_bytes_per_s, budget_s
+        As `try_remedies`.
+
+    Notes
+    -----
+    An interrupt ends the trials, not the document: what was measured stays, and it is told.
+    """
+    chosen = list(values_sent(sent, namespace))[:_TRIED]
+    found: list[Finding] = []
+    notes: list[str] = [] if chosen else [_nothing(sent)]
+    for name, one in chosen:
+        if isinstance(one.value, _NOT_DATA):
+            found += hints_of(one.value, name, one.size_bytes)
+            continue
+        tryout = Tryout(
+            one.value,
+            name=name,
+            link_bytes_per_s=link_bytes_per_s,
+            now=one.now,
+            budget_s=budget_s / len(chosen),
+            puts=one.count if one.now == "ray" else 0,
+        )
+        is_stopped = False
+        try:
+            tryout.run()
+        except UsageError as error:
+            notes.append(f"{name} was not tried: {error}")
+            continue
+        except KeyboardInterrupt:
+            is_stopped = True
+        found += tryout.sweep.findings
+        notes += _told(name, one, tryout.sweep, trace.wall_ns, is_stopped=is_stopped)
+        if is_stopped:
+            break
+    return with_findings(trace, found, notes)
+
+
+def values_sent(
+    sent: Sequence[Sent], namespace: Mapping[str, object]
+) -> Iterator[tuple[str, Sent]]:
+    """Yield (name, what crossed) of all that is worth a trial, each once, the largest first.
+
+    Of a container without a name, as in ``dumps((rows, 1))``, those parts that have one.
+    """
+    for one in sent:
+        parts = [] if _named(one.value, namespace) else _named_parts(one.value, namespace)
+        for value in parts or (one.value,):
+            size = (size_bytes(value) or one.size_bytes) if parts else one.size_bytes
+            if size >= _WORTH_BYTES:
+                name = _named(value, namespace) or f"<{type(value).__name__}>"
+                yield name, replace(one, value=value, size_bytes=size)
+
+
+def _named(value: object, namespace: Mapping[str, object]) -> str:
+    names = (name for name, known in list(namespace.items()) if known is value)
+    return next((name for name in names if not name.startswith("_")), "")
+
+
+def _named_parts(value: object, namespace: Mapping[str, object]) -> list[object]:
+    """Return the parts of a small container that have names and are containers or large."""
+    if type(value) not in (tuple, list, dict) or len(value) > _WIDE:  # type: ignore[arg-type]
+        return []
+    parts = value.values() if isinstance(value, dict) else value
+    named = [part for part in parts if _named(part, namespace)]  # type: ignore[attr-defined]
+    return [part for part in named if _may_be_large(part)]
+
+
+def _may_be_large(part: object) -> bool:
+    size = size_bytes(part)
+    if size is not None:
+        return size >= _WORTH_BYTES
+    try:
+        return len(part) > _WIDE  # type: ignore[arg-type]
+    except Exception:  # noqa: BLE001  (without a length it is told as a part of the whole)
+        return False
+
+
+def _nothing(sent: Sequence[Sent]) -> str:
+    if not sent:
+        return (
+            "nothing was tried: no value was seen that went through pickle, cloudpickle or Ray. "
+            "For a value by itself: %serprof --try NAME"
+        )
+    largest = format_bytes(sent[0].size_bytes)
+    return f"nothing was tried: the largest value that was sent takes {largest}"
+
+
+def _told(name: str, one: Sent, sweep: Sweep, wall_ns: int, *, is_stopped: bool) -> Iterator[str]:
+    what = name if name.isidentifier() else f"{name}, which has no name: the lines call it a"
+    said = sweep.summary.headline if sweep.summary else ""
+    tried = [variant for variant in sweep.variants if variant.facts.get("tried")]
+    told = [f"{variant.title} {variant.notes[0]}" for variant in tried if variant.notes]
+    if is_stopped:
+        yield f"tried on {what}: {'; '.join(told) or 'nothing yet'}. Then it was interrupted"
+    elif told:
+        yield f"tried on {what}: {'; '.join(told)}"
+    else:
+        yield f"tried on {what}: {said if sweep.quality.notes else 'no remedy applies to it'}"
+    yield from sweep.quality.notes
+    yield from _of_the_code(one, sweep, wall_ns)
+
+
+def _of_the_code(one: Sent, sweep: Sweep, wall_ns: int) -> Iterator[str]:
+    """Say what putting once would save of the code itself, whose tasks take as long as before."""
+    for finding in sweep.findings:
+        measured = finding.measured or {}
+        before, after = measured.get("before_ns"), measured.get("after_ns")
+        if finding.rule != "ray.same-object" or not isinstance(before, int):
+            continue
+        tried = min(one.count, MOST_PUTS) - 1
+        saved_ns = (before - after) * (one.count - 1) // tried if isinstance(after, int) else 0
+        left_ns = max(wall_ns - saved_ns, 1)
+        yield (
+            f"putting once saves about {format_ns(saved_ns)} of the {format_ns(wall_ns)} that the "
+            f"code took ({format_count(one.count)} puts)"
+            + (f": about {format_ratio(wall_ns / left_ns)}" if saved_ns < wall_ns else "")
+        )
+
+
+def with_findings(trace: Trace, found: list[Finding], notes: list[str]) -> Trace:
+    """Return the trace with measured findings first; each takes over the spans of its rule."""
+    spans = {finding.rule: finding.spans for finding in trace.findings}
+    measured = [replace(finding, spans=spans.get(finding.rule, ())) for finding in found]
+    rules = {finding.rule for finding in measured if finding.gain is not None}
+    others = [finding for finding in trace.findings if finding.rule not in rules]
+    quality = replace(trace.quality, notes=(*trace.quality.notes, *notes))
+    ordered = sorted([*measured, *others], key=lambda finding: finding.gain is None)
+    return replace(trace, findings=tuple(ordered), quality=quality)

@@ -1,0 +1,246 @@
+"""Other forms of a value that are faster to send, each with the way back.
+
+Nothing here changes the value: every form is a new object. A form is offered only where it holds
+all that the value holds (or where the way back says what was lost, and the trial is unequal).
+A form is made by running the very line that the user is told to paste.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from importlib import import_module
+from itertools import islice
+from typing import Any, NamedTuple
+
+from jupyter_serprof.experiments.remedies.labels import chosen_of, is_literal, quoted
+
+#: Below these a form is not worth a sentence.
+_NUMBERS, _ROWS, _ARRAYS, _TEXTS = 1_000, 100, 10, 1_000
+_COLUMNS = 1_000
+#: Of the texts at most this share may be different for categories to pay.
+_DIFFERENT_SHARE = 0.1
+_SAMPLE = 100
+_INT64 = range(-(2**63), 2**63)
+#: More labels than these are written as one list.
+_NAMED = 8
+#: Behind a line after which it is sent as before.
+REMARK = "   # once, before it is sent"
+
+
+class Form(NamedTuple):
+    """Another form: the key of its remedy, the line that makes it, and the way back for the check.
+
+    Attributes
+    ----------
+    line
+        To paste, and what `make` runs: it gives ``name`` another value, and changes none.
+    back
+        None where the form is to be equal to the value as it is.
+    """
+
+    key: str
+    line: str
+    value: object
+    name: str
+    back: Callable[[Any], object] | None = None
+
+    def make(self) -> object:
+        """Run the line on the value, among names of its own; return what the name stands for."""
+        # Arrow is offered only where it is imported already.
+        known = {"np": import_module("numpy"), "pa": sys.modules.get("pyarrow")}
+        names: dict[str, Any] = {**known, self.name: self.value}
+        exec(self.line, names)  # noqa: S102  (our own line; labels in it are plain literals)
+        return names[self.name]
+
+
+def forms_of(value: object, name: str = "value") -> Iterator[Form]:
+    """Yield the other forms that a value may have; `name` is that of its variable."""
+    numpy, pandas = sys.modules.get("numpy"), sys.modules.get("pandas")
+    form = partial(Form, value=value, name=name)
+    if numpy is not None and type(value) is numpy.ndarray:
+        yield from _array_forms(value, form)
+    elif pandas is not None and isinstance(value, pandas.DataFrame | pandas.Series):
+        yield from _frame_forms(value, form)
+    elif type(value) in (list, tuple):
+        yield from _sequence_forms(value, form)  # type: ignore[arg-type]  # checked by its type
+    elif type(value) is dict and numpy is not None:
+        yield from _strided_parts(value, form)
+
+
+def _array_forms(array: Any, form: partial[Form]) -> Iterator[Form]:  # noqa: ANN401  (an ndarray)
+    name = form.keywords["name"]
+    if _is_strided(array):
+        line = f"{name} = np.ascontiguousarray({name}){REMARK}"
+        yield form("contiguous", line)
+    elif array.dtype == object and array.size >= _NUMBERS and array.ndim == 1:
+        kinds = {type(element) for element in array.flat}
+        if kinds <= {float} or kinds <= {bool} or (kinds <= {int} and _is_int64(array.flat)):
+            line = f"{name} = np.array({name}.tolist())   # {name}.astype(object) goes back"
+            yield form("dtype", line, back=lambda made: made.astype(object))
+
+
+def _is_int64(numbers: Any) -> bool:  # noqa: ANN401  (an iterable)
+    return all(number in _INT64 for number in numbers)
+
+
+def _is_strided(part: Any) -> bool:  # noqa: ANN401
+    """Tell whether it is an array whose elements have to be gathered."""
+    if not _is_ndarray(type(part)) or part.dtype.hasobject:
+        return False
+    return not (part.flags.c_contiguous or part.flags.f_contiguous)
+
+
+def _strided_parts(value: dict[Any, Any], form: partial[Form]) -> Iterator[Form]:
+    """Offer contiguous copies of the arrays in a dict that are not."""
+    places = [at for at, part in enumerate(value.values()) if _is_strided(part)]
+    if places and len(value) <= _COLUMNS:
+        name = form.keywords["name"]
+        chosen = chosen_of(list(value), places)
+        line = (
+            f"{name} = {{key: np.ascontiguousarray(part){chosen.condition('part')} "
+            f"for {chosen.loop(name, '.items()', 'key, part')}}}{REMARK}"
+        )
+        yield form("contiguous", line)
+
+
+def _sequence_forms(value: Sequence[Any], form: partial[Form]) -> Iterator[Form]:
+    if not value:
+        return
+    kind = type(value[0])
+    if any(type(part) is not kind for part in islice(value, _SAMPLE)):
+        return
+    if kind in (float, int) and len(value) >= _NUMBERS:
+        yield from _number_forms(value, kind, form)
+    elif kind is str and len(value) >= _TEXTS:
+        yield from _text_forms(value, form)
+    elif kind is dict and len(value) >= _ROWS:
+        yield from _row_forms(value, form)
+    elif _is_ndarray(kind) and len(value) >= _ARRAYS:
+        yield from _stacked_forms(value, form)
+
+
+def _number_forms(value: Sequence[Any], kind: type, form: partial[Form]) -> Iterator[Form]:
+    if all(type(part) is kind for part in value) and (kind is float or _is_int64(value)):
+        name = form.keywords["name"]
+        line = f"{name} = np.array({name})   # {name}.tolist() goes back"
+        yield form("array", line, back=lambda made: _like(value)(made.tolist()))
+
+
+def _text_forms(value: Sequence[Any], form: partial[Form]) -> Iterator[Form]:
+    if "pyarrow" in sys.modules and all(type(part) is str for part in value):
+        name = form.keywords["name"]
+        line = f"{name} = pa.array({name})   # {name}.to_pylist() goes back"
+        yield form("arrow-strings", line, back=lambda made: _like(value)(made.to_pylist()))
+
+
+def _row_forms(value: Sequence[dict[Any, Any]], form: partial[Form]) -> Iterator[Form]:
+    """Offer columns, where all rows have the same keys in the same order."""
+    keys = list(value[0])
+    if not keys or len(keys) > _COLUMNS:
+        return
+    if all(type(row) is dict and list(row) == keys for row in value):
+        places = [at for at, key in enumerate(keys) if _is_plain([row[key] for row in value])]
+        line = _columns_line(form.keywords["name"], keys, places)
+        yield form("columns", line, back=lambda made: _rows(made, value))
+
+
+def _columns_line(name: str, keys: Sequence[Any], places: Sequence[int]) -> str:
+    """Return the line that makes arrays of the columns at some places, and lists of the others."""
+    column = f"[row[key] for row in {name}]"
+    if not places:
+        return f"{name} = {{key: {column} for key in {name}[0]}}"
+    chosen = chosen_of(keys, places)
+    made = f"np.array({column}){chosen.condition(column)}"
+    # Of the others nothing is made an array: one long text would make all of them as long.
+    said = "" if len(places) == len(keys) else "   # numbers as arrays; the others stay lists"
+    return f"{name} = {{key: {made} for {chosen.loop(f'{name}[0]', '', 'key')}}}{said}"
+
+
+def _is_plain(values: list[Any]) -> bool:
+    """Tell whether all are numbers of one type that an array gives back as they are."""
+    kinds = {type(value) for value in values}
+    return kinds in ({float}, {bool}) or (kinds == {int} and _is_int64(values))
+
+
+def _rows(columns: dict[Any, Any], like: Sequence[Any]) -> object:
+    lists = [c if isinstance(c, list) else c.tolist() for c in columns.values()]
+    return _like(like)(dict(zip(columns, row, strict=True)) for row in zip(*lists, strict=True))
+
+
+def _like(value: Sequence[Any]) -> Any:  # noqa: ANN401  (list or tuple)
+    """Return what makes a sequence of the type of this one."""
+    return type(value)
+
+
+def _is_ndarray(kind: type) -> bool:
+    numpy = sys.modules.get("numpy")
+    return numpy is not None and kind is numpy.ndarray
+
+
+def _stacked_forms(value: Sequence[Any], form: partial[Form]) -> Iterator[Form]:
+    import numpy as np
+
+    shape, dtype = value[0].shape, value[0].dtype
+    if dtype.hasobject or not shape:
+        return
+    if all(type(p) is np.ndarray and p.shape == shape and p.dtype == dtype for p in value):
+        name = form.keywords["name"]
+        line = f"{name} = np.stack({name})   # list({name}) goes back, without copies"
+        yield form("stacked", line, back=_like(value))
+
+
+def _frame_forms(value: Any, form: partial[Form]) -> Iterator[Form]:  # noqa: ANN401  (pandas)
+    for dtype, places in zip(("str", "category"), _text_columns(value), strict=True):
+        if places:
+            line = _astype_line(value, form.keywords["name"], places, dtype)
+            yield form(dtype, line, back=_back(value, places))
+
+
+def _text_columns(value: Any) -> tuple[list[int], list[int]]:  # noqa: ANN401
+    """Return the places of columns of texts that are objects, and of those that repeat."""
+    import pandas as pd
+
+    columns = [value] if isinstance(value, pd.Series) else [c for _, c in value.items()]
+    if isinstance(value, pd.DataFrame) and not value.columns.is_unique:
+        return [], []
+    objects, repeating = [], []
+    for at, column in enumerate(columns[:_COLUMNS]):
+        if len(column) < _TEXTS or not _holds_texts(column):
+            continue
+        if column.dtype == object:
+            objects.append(at)
+        if column.nunique() <= _DIFFERENT_SHARE * len(column):
+            repeating.append(at)
+    return objects, repeating
+
+
+def _holds_texts(column: Any) -> bool:  # noqa: ANN401  (a Series)
+    import pandas as pd
+
+    if column.dtype == object:
+        return all(type(text) is str for text in column)
+    return isinstance(column.dtype, pd.StringDtype)
+
+
+def _astype_line(value: Any, name: str, places: Sequence[int], dtype: str) -> str:  # noqa: ANN401
+    """Return the line that converts these columns and no other one."""
+    if value.ndim == 1:
+        return f'{name} = {name}.astype("{dtype}")   # the dtype changes'
+    labels = [value.columns[at] for at in places]
+    if not all(map(is_literal, labels)):
+        converted = f'dict.fromkeys({name}.columns[{list(places)!r}], "{dtype}")'
+    elif len(labels) > _NAMED:
+        converted = f'dict.fromkeys({labels!r}, "{dtype}")'
+    else:
+        pairs = ", ".join(f'{quoted(label)}: "{dtype}"' for label in labels)
+        converted = f"{{{pairs}}}"
+    return f"{name} = {name}.astype({converted})   # the dtype changes"
+
+
+def _back(value: Any, places: Sequence[int]) -> Callable[[Any], object]:  # noqa: ANN401
+    if value.ndim == 1:
+        return lambda made: made.astype(value.dtype)
+    dtypes = {value.columns[at]: value.dtypes.iloc[at] for at in places}
+    return lambda made: made.astype(dtypes)

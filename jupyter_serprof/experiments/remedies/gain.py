@@ -1,0 +1,259 @@
+"""What a trial of a remedy says: its gain, the stage that shrinks, and the finding.
+
+A trial is a number of pairs: the way it goes now and the remedy, side by side, in turns. The gain
+is the ratio of their times with its 95 % interval; where the interval contains 1, nothing is told.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from jupyter_serprof.experiments.compare.groups import gain_apart_text
+from jupyter_serprof.experiments.compare.statistics import paired_shift
+from jupyter_serprof.experiments.remedies.table import REMEDIES, pasted
+from jupyter_serprof.model import Finding, stage
+from jupyter_serprof.model.times import middle_ns
+from jupyter_serprof.model.trace import Scalar
+from jupyter_serprof.model.units import format_bytes, format_count, format_ns, format_ratio
+
+_FINDINGS = ("faster", "unsure", "slower")
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """What the pairs of one remedy gave.
+
+    Attributes
+    ----------
+    before_ns, after_ns
+        One trip each, pair by pair.
+    before_stages, after_stages
+        Stages of the trip in the middle, ns.
+    equal
+        None where that cannot be told.
+    prepare_ns
+        What is paid once: the conversion, the put.
+    changes
+        What comes back otherwise, in words.
+    again_ns
+        What whoever reads the result pays again, for each result.
+    evidence
+        What else the finding holds.
+    against
+        What the gain is measured against, in words.
+    cause, code
+        Of this very trial, where the table of remedies does not know better.
+    """
+
+    key: str
+    before_ns: Sequence[int] = ()
+    after_ns: Sequence[int] = ()
+    before_stages: Mapping[str, int] = field(default_factory=dict)
+    after_stages: Mapping[str, int] = field(default_factory=dict)
+    equal: bool | None = None
+    prepare_ns: int | None = None
+    changes: tuple[str, ...] = ()
+    again_ns: int | None = None
+    evidence: Mapping[str, Scalar] = field(default_factory=dict)
+    against: str = ""
+    cause: str = ""
+    code: str = ""
+
+    @property
+    def pairs(self) -> int:
+        """How many there were."""
+        return min(len(self.before_ns), len(self.after_ns))
+
+
+@dataclass(frozen=True, slots=True)
+class Gain:
+    """How many times faster; ``low`` and ``high`` are None where too few pairs allow none."""
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+
+    @property
+    def verdict(self) -> str:
+        """``faster``, ``slower`` or ``unsure``."""
+        if self.low is None or self.high is None or self.low <= 1 <= self.high:
+            return "unsure"
+        return "faster" if self.low > 1 else "slower"
+
+
+def gain_of(trial: Trial) -> Gain | None:
+    """Return the gain of a trial; None without pairs."""
+    if not trial.pairs:
+        return None
+    shift = paired_shift(trial.before_ns[: trial.pairs], trial.after_ns[: trial.pairs])
+    if shift.low is None or shift.high is None:
+        return Gain(math.exp(-shift.value))
+    return Gain(math.exp(-shift.value), math.exp(-shift.high), math.exp(-shift.low))
+
+
+def ranked(trials: Sequence[Trial]) -> list[Trial]:
+    """Return what helps, the best first; then what cannot be told, what hurts, what is unequal."""
+    return sorted(trials, key=_rank)
+
+
+def _rank(trial: Trial) -> tuple[int, float]:
+    gain = gain_of(trial)
+    if gain is None or trial.equal is False:
+        return len(_FINDINGS), 0.0
+    return _FINDINGS.index(gain.verdict), -gain.value
+
+
+def shrinking_stage(trial: Trial) -> str:
+    """Return the stage that loses most of its time; "" where none does."""
+    saved = {key: ns - trial.after_stages.get(key, 0) for key, ns in trial.before_stages.items()}
+    key = max(saved, key=lambda name: saved[name], default="")
+    return key if saved.get(key, 0) > 0 else ""
+
+
+def interval_text(gain: Gain) -> str:
+    """Return the gain as it is printed.
+
+    >>> interval_text(Gain(3.2, 2.9, 3.5)), interval_text(Gain(1.1))
+    ('3.2× [2.9×, 3.5×]', '1.1×')
+    """  # noqa: RUF002
+    if gain.low is None or gain.high is None:
+        return format_ratio(gain.value)
+    return f"{format_ratio(gain.value)} [{format_ratio(gain.low)}, {format_ratio(gain.high)}]"
+
+
+def verdict_text(trial: Trial) -> str:
+    """Return what a trial says: how much faster, from how many pairs, and whether it is equal."""
+    gain = gain_of(trial)
+    if gain is None:
+        return "not measured"
+    pairs = f"{format_count(trial.pairs)} pair{'' if trial.pairs == 1 else 's'}"
+    equal = {True: "equal", False: "NOT equal", None: "equality cannot be told"}[trial.equal]
+    verdict = {"faster": "faster", "slower": "as fast: slower", "unsure": "cannot tell"}
+    said = verdict[gain.verdict] if gain.low is not None else "cannot tell from so few"
+    return f"{interval_text(gain)} {said}, {pairs}, {equal}"
+
+
+def notes_of(trial: Trial, now_ns: Sequence[int] = ()) -> tuple[str, ...]:
+    """Return the sentences about a trial: the verdict, the stage, what it costs and changes.
+
+    ``now_ns`` are the runs whose median stands for the way it goes now: of all trials against it.
+    """
+    notes, gain = [verdict_text(trial)], gain_of(trial)
+    if gain and (apart := gain_apart_text(now_ns or trial.before_ns, trial.after_ns, gain.value)):
+        notes.append(apart)
+    key = shrinking_stage(trial)
+    if key:
+        before, after = trial.before_stages[key], trial.after_stages.get(key, 0)
+        notes.append(f"{stage(key).title} shrinks from {format_ns(before)} to {format_ns(after)}")
+    if trial.prepare_ns is not None:
+        notes.append(_once_text(trial))
+    if trial.again_ns is not None and trial.equal is not False:
+        notes.append(_again_text(trial))
+    return (*notes, *trial.changes)
+
+
+def _again_text(trial: Trial) -> str:
+    again = f"computed again where it is read, in {format_ns(trial.again_ns)} for each copy"
+    saved_ns = saved_of(trial)
+    if saved_ns <= 0:
+        return f"{again}, which is not in the gain"
+    than = "less" if pays_if_read(trial) else "more"
+    who = "all copies gain" if pays_if_read(trial) else "only copies that do not read it gain"
+    return f"{again}: {than} than the {format_ns(saved_ns)} that a trip saves, so {who}"
+
+
+def saved_of(trial: Trial) -> int:
+    """Return what a trip saves, ns, between the medians; below 0 where it takes longer."""
+    return round(middle_ns(trial.before_ns) - middle_ns(trial.after_ns)) if trial.pairs else 0
+
+
+def pays_if_read(trial: Trial) -> bool:
+    """Tell whether a trip saves more than computing again costs."""
+    return trial.again_ns is None or trial.again_ns < saved_of(trial)
+
+
+def _once_text(trial: Trial) -> str:
+    once = f"made once in {format_ns(trial.prepare_ns)}, which is not in the gain"
+    sends = sends_to_pay(trial)
+    if sends is None:
+        return once
+    return (
+        f"{once}; pays from {'the first send' if sends == 1 else f'{format_count(sends)} sends'} on"
+    )
+
+
+def sends_to_pay(trial: Trial) -> int | None:
+    """Return after how many sends what is paid once is earned; None where it never is."""
+    gain = gain_of(trial)
+    if gain is None or gain.verdict != "faster" or trial.prepare_ns is None:
+        return None
+    saved_ns = saved_of(trial)
+    return max(1, math.ceil(trial.prepare_ns / saved_ns)) if saved_ns > 0 else None
+
+
+def measured_of(trial: Trial) -> Mapping[str, Scalar]:
+    """Return what `Finding.measured` holds.
+
+    ``before_ns`` and ``after_ns`` are medians of the whole trip, as the gain; those of the stage
+    that shrinks most are ``stage_before_ns`` and ``stage_after_ns``.
+    """
+    gain, key = gain_of(trial), shrinking_stage(trial)
+    return {
+        "stage": key or None,
+        "before_ns": round(middle_ns(trial.before_ns)),
+        "after_ns": round(middle_ns(trial.after_ns)),
+        "low": gain.low if gain else None,
+        "high": gain.high if gain else None,
+        "pairs": trial.pairs,
+        "equal": trial.equal,
+        "stage_before_ns": trial.before_stages.get(key),
+        "stage_after_ns": trial.after_stages.get(key, 0) if key else None,
+        "prepare_ns": trial.prepare_ns,
+        **({} if trial.again_ns is None else {"again_ns": trial.again_ns}),
+    }
+
+
+def finding_of(trial: Trial, name: str) -> Finding | None:
+    """Return the finding of a remedy that is faster and gives the same; else None."""
+    gain, remedy = gain_of(trial), REMEDIES[trial.key]
+    if gain is None or gain.verdict != "faster" or trial.equal is False:
+        return None
+    return Finding(
+        remedy.rule,
+        "warn" if pays_if_read(trial) else "info",
+        f"{name}: {trial.cause or remedy.cause}{_against(trial)}",
+        {"remedy": trial.key, **trial.evidence, "changes": "; ".join(trial.changes) or None},
+        trial.code or pasted(remedy.code, name),
+        gain=gain.value,
+        measured=measured_of(trial),
+    )
+
+
+def _against(trial: Trial) -> str:
+    """Return what the gain is a gain over, as it stands behind the title of a finding."""
+    if not trial.against:
+        return ""
+    is_told = "against" in trial.against
+    return f" (gain: {'' if is_told else 'against '}{trial.against})"
+
+
+def headline(name: str, size_bytes: int | None, baseline: str, trials: Sequence[Trial]) -> str:
+    """Return the sentence above the picture."""
+    what = f"{name} ({format_bytes(size_bytes)})" if size_bytes else name
+    best = next(iter(ranked(trials)), None)
+    gain = gain_of(best) if best else None
+    if best is not None and gain is None:
+        is_other = any(trial.equal is False for trial in trials)
+        why = "what was tried gives another result" if is_other else "no pair was measured"
+        return f"{what}: {why}, so {baseline} stays."
+    if best is None or gain is None:
+        return f"{what}: nothing that can be tried applies to it, so {baseline} stays."
+    if gain.low is None and best.equal is not False:
+        few = f"{format_count(best.pairs)} pair{'' if best.pairs == 1 else 's'}"
+        return f"{what}: {few} cannot tell whether a remedy is faster than {baseline}."
+    if gain.verdict != "faster" or best.equal is False:
+        return f"{what}: none of {format_count(len(trials))} remedies is faster than {baseline}."
+    title = REMEDIES[best.key].title
+    return f"{what}: {title} is {interval_text(gain)} faster than {baseline}."

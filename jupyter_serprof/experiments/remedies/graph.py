@@ -1,0 +1,396 @@
+"""``%graphstages --try y``: embedded objects as one key or scattered, larger chunks; in pairs.
+
+The graph of the collection is copied before it is looked at, so the collection stays as it was. Its
+tasks run once in each trip, as persisting it would run them (but not fused), under keys of their
+own; what was made is released.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from copy import copy
+from datetime import UTC, datetime
+from functools import partial
+from importlib import import_module
+from typing import Any
+from uuid import uuid4
+
+from jupyter_serprof.analysis.limits import measure_limits
+from jupyter_serprof.experiments.graphs.values import (
+    asynchronous_client,
+    client_of,
+    collections_in,
+    release,
+    require_dask,
+    wait_for,
+)
+from jupyter_serprof.experiments.remedies.chunks import (
+    GATHERED_BYTES,
+    ChunkTrials,
+    result_bytes,
+)
+from jupyter_serprof.experiments.remedies.cuts import Cuts, cuts_of
+from jupyter_serprof.experiments.remedies.document import Tried, document_of
+from jupyter_serprof.experiments.remedies.gain import Trial
+from jupyter_serprof.experiments.remedies.ways import Trip, Watch
+from jupyter_serprof.model import Sweep, UsageError
+from jupyter_serprof.model.units import format_bytes, format_count
+from jupyter_serprof.objects.culprits import told
+from jupyter_serprof.objects.dask_captured import (
+    Captured,
+    captured_findings,
+    captured_in,
+    captured_text,
+)
+from jupyter_serprof.objects.differences import differences
+from jupyter_serprof.objects.equality import same_value
+from jupyter_serprof.objects.sizes import size_bytes
+
+LARGE_BYTES = 1_000_000
+PAIRS = 15
+BUDGET_S = 30.0
+#: Of the time, where larger chunks are tried, too.
+_EMBEDDED_SHARE = 0.5
+_MOST_TASKS = 200_000
+_NEAR = 1e-12
+_BASELINE = "the graph as it is"
+
+
+class DaskTryout:
+    """Trials on one collection that can be interrupted: `sweep` is what was measured until then.
+
+    Parameters
+    ----------
+    value
+        A Dask collection.
+    name
+        What the document calls it.
+    budget_s
+        Seconds for all pairs; a computation that has begun is ended.
+
+    Raises
+    ------
+    UsageError
+        If it is no collection, if no cluster computes it, or its client is asynchronous.
+    """
+
+    def __init__(self, value: object, *, name: str = "y", budget_s: float = BUDGET_S) -> None:
+        require_dask()
+        try:
+            import_module("dask._task_spec").NestedContainer  # noqa: B018
+        except (ImportError, AttributeError):
+            message = (
+                "--try of a graph needs dask>=2025.1, whose tasks tell what they hold. "
+                "Run: pip install -U dask distributed"
+            )
+            raise UsageError(message) from None
+        found = collections_in(value)
+        if len(found) != 1:
+            message = (
+                f"{name} is no Dask collection (array, dataframe, bag, delayed). "
+                f"For any other value: %serprof --try {name}"
+            )
+            raise UsageError(message)
+        self._collection = found[0]
+        self._client = client_of(found)
+        if self._client is None:
+            message = (
+                f"no cluster computes {name}: threads share what is embedded in a graph, and "
+                "nothing travels. Make one: from distributed import Client; client = Client()"
+            )
+            raise UsageError(message)
+        if asynchronous_client() is not None:
+            message = (
+                "the client is asynchronous: waiting here would block its event loop. "
+                "Use another one: client = Client()"
+            )
+            raise UsageError(message)
+        self._name, self._budget_s = name, budget_s
+        self._started = datetime.now(UTC).isoformat(timespec="milliseconds")
+        self._tried: list[Tried] = []
+        self._notes: list[str] = []
+        self._embedded_bytes: int | None = None
+        self._keys: list[Any] = []
+        self._cuts = Cuts()
+        self._captured: list[Captured] = []
+        self._ended = ""
+
+    def run(self, tell: object = None) -> Sweep:  # noqa: ARG002  (as every experiment)
+        """Try what applies and return the document."""
+        __tracebackhide__ = True
+        try:
+            self._cuts = cuts_of(self._collection, self._client, self._name)
+            deadline = time.monotonic() + self._budget_s
+            share = _EMBEDDED_SHARE if self._cuts.found else 1.0
+            self._try_embedded(time.monotonic() + share * self._budget_s)
+            self._try_cuts(deadline)
+        except KeyboardInterrupt:
+            count = len(self._tried)
+            begun = f"{format_count(count)} remed{'y' if count == 1 else 'ies'} begun"
+            self._ended = f"Interrupted: {begun if count else 'nothing was tried yet'}."
+            raise
+        return self.sweep
+
+    def _try_embedded(self, deadline: float) -> None:
+        """Try large objects of its tasks as keys of their own, and scattered."""
+        __tracebackhide__ = True
+        graph = materialized(self._collection)
+        self._keys = _flat(self._collection.__dask_keys__())
+        large = large_values(graph)
+        self._captured = captured_in(graph, LARGE_BYTES)
+        if not large and self._captured:
+            self._notes.append(captured_text(self._captured, self._name))
+            return
+        if not large:
+            self._notes.append(
+                f"no object of {format_bytes(LARGE_BYTES)} or more is embedded in the tasks of "
+                f"{self._name}: there is nothing to make a key of its own, or to scatter"
+            )
+            return
+        self._embedded_bytes = sum(size_bytes(value) or 0 for value, _ in large.values())
+        used = sum(count for _, count in large.values())
+        self._notes.append(
+            f"{format_count(len(large))} embedded objects, {format_bytes(self._embedded_bytes)}, "
+            f"are used by {format_count(used)} tasks; every trip runs the tasks of {self._name}"
+        )
+        scatter = partial(_as_futures, self._client)
+        ways: dict[str, Any] = {"dask-delayed": _as_keys, "dask-scatter": scatter}
+        for at, (key, change) in enumerate(ways.items()):
+            share_s = (deadline - time.monotonic()) / (len(ways) - at)
+            self._try(key, graph, partial(change, graph, large), time.monotonic() + share_s)
+
+    def _try_cuts(self, deadline: float) -> None:
+        __tracebackhide__ = True
+        self._notes += self._cuts.notes
+        if self._cuts.found:
+            trials = ChunkTrials(self._client, self._collection, self._cuts, self._name)
+            # They are in the document while they run: Ctrl-C keeps them.
+            trials.run(deadline, PAIRS, self._tried, self._notes)
+
+    @property
+    def sweep(self) -> Sweep:
+        """The document of what was tried so far."""
+        hint = self._cuts.hint(self._name)
+        said = ""
+        if self._captured and not self._tried and not self._ended:
+            said = f"{self._name}: nothing was tried: {self._captured[0]}."
+        return document_of(
+            self._name,
+            self._started.replace("+00:00", "Z"),
+            self._tried,
+            plain_bytes=self._embedded_bytes,
+            hints=[*captured_findings(self._captured, self._name), *([hint] if hint else [])],
+            notes=self._notes,
+            limits=measure_limits(),
+            said=said,
+            ended=self._ended,
+        )
+
+    def _try(self, key: str, graph: Mapping[Any, Any], change: Any, deadline: float) -> None:  # noqa: ANN401
+        __tracebackhide__ = True
+        tried = Tried(_BASELINE, Trial(key))
+        self._tried.append(tried)
+        try:
+            self._run_trial(tried, graph, change, deadline)
+        except Exception as error:  # noqa: BLE001  (one remedy fails in its row, others go on)
+            tried.reason = told(error)
+
+    def _run_trial(
+        self,
+        tried: Tried,
+        graph: Mapping[Any, Any],
+        change: Any,  # noqa: ANN401  (a function without arguments)
+        deadline: float,
+    ) -> None:
+        __tracebackhide__ = True
+        start = time.perf_counter_ns()
+        changed, made = change()
+        prepare_ns = time.perf_counter_ns() - start
+        try:
+            first, before = self._trip(graph, gathers=True)
+            second, after = self._trip(changed, gathers=True)
+            equal, told_changes = _checked(before, after)
+            tried.cold = first, second
+            tried.trial = Trial(
+                tried.trial.key,
+                equal=equal,
+                prepare_ns=prepare_ns if made else None,
+                changes=told_changes,
+            )
+            del before, after
+            sides = partial(self._trip, graph), partial(self._trip, changed)
+            self._pairs(tried, sides, deadline)
+        finally:
+            release(made)
+
+    def _pairs(self, tried: Tried, sides: tuple[Any, Any], deadline: float) -> None:
+        for number in range(PAIRS):
+            if number and time.monotonic() > deadline:
+                return
+            for side in (0, 1) if number % 2 == 0 else (1, 0):
+                tried.trips[side].append(sides[side]()[0])
+            tried.count()
+
+    def _trip(self, graph: Mapping[Any, Any], *, gathers: bool = False) -> tuple[Trip, object]:
+        """Compute the graph under keys of its own, wait and release; return its results."""
+        __tracebackhide__ = True
+        renamed, keys = _renamed(graph, self._keys)
+        watch = Watch()
+        with warnings.catch_warnings():
+            # That the graph is large is why it is tried.
+            warnings.filterwarnings("ignore", "Sending large graph")
+            futures = self._client.get(renamed, keys, sync=False)
+        try:
+            watch.stage("dask.submit")
+            wait_for(futures, None)
+            watch.stage("dask.wait")
+            result = self._results(futures) if gathers else None
+        finally:
+            release(futures)
+        return Trip(watch.stages, None, None), result
+
+    def _results(self, futures: list[Any]) -> object:
+        """Gather what is small enough; None else."""
+        sizes = self._client.run_on_scheduler(result_bytes, keys=[f.key for f in futures])
+        return self._client.gather(futures) if sizes <= GATHERED_BYTES else None
+
+
+def _checked(before: object, after: object) -> tuple[bool | None, tuple[str, ...]]:
+    """Tell whether results are equal; floats may differ in their last digits, which is said."""
+    if before is None or after is None:
+        return None, ()
+    changes = tuple(differences(before, after))
+    equal = same_value(before, after)
+    if equal is False and nearly_same(before, after):
+        note = "floats differ in their last digits: a sum depends on where its array lies"
+        return True, (*changes, note)
+    return equal, changes
+
+
+def nearly_same(before: Any, after: Any) -> bool:  # noqa: ANN401
+    """Tell whether results of floats are the same but for a 1e-12 of them."""
+    if isinstance(before, list) and isinstance(after, list):
+        pairs = zip(before, after, strict=False)
+        return len(before) == len(after) and all(nearly_same(a, b) for a, b in pairs)
+    try:
+        # Floats, numpy's floats and its arrays alike; anything else raises or is unequal.
+        near = abs(before - after) <= _NEAR * abs(before)
+        return bool(near.all() if hasattr(near, "all") else near)
+    except Exception:  # noqa: BLE001  (values of the user)
+        return False
+
+
+def materialized(collection: Any) -> dict[Any, Any]:  # noqa: ANN401
+    """Return the tasks of a collection by key; its own layers stay as they were.
+
+    A layer keeps what it was materialized to, and would send that from then on: a copy does.
+    """
+    from dask._task_spec import convert_legacy_graph
+
+    graph = collection.__dask_graph__()
+    layers = getattr(graph, "layers", None)
+    if layers is None:
+        return dict(convert_legacy_graph(graph))
+    tasks: dict[Any, Any] = {}
+    for layer in layers.values():
+        tasks.update(dict(copy(layer)))
+        if len(tasks) > _MOST_TASKS:
+            message = (
+                f"the graph has more than {format_count(_MOST_TASKS)} tasks, too many to try. "
+                "Try a part of it, e.g. y.blocks[:2, :2]"
+            )
+            raise UsageError(message)
+    return dict(convert_legacy_graph(tasks))
+
+
+def _flat(keys: Any) -> list[Any]:  # noqa: ANN401  (lists of lists of keys)
+    if isinstance(keys, list):
+        return [key for part in keys for key in _flat(part)]
+    return [keys]
+
+
+def _renamed(graph: Mapping[Any, Any], wanted: list[Any]) -> tuple[dict[Any, Any], list[Any]]:
+    """Return the graph under new keys, and the new names of those that are wanted.
+
+    A cluster forgets a key some time after its release, and warns of another task of that key;
+    and what the user has computed under the old keys would be taken for the result.
+    """
+    from dask.utils import key_split
+
+    mark = uuid4().hex
+    names = {key: f"{key_split(key)}-{mark}-{at}" for at, key in enumerate(graph)}
+    renamed = {names[key]: task.substitute(names, key=names[key]) for key, task in graph.items()}
+    return renamed, [names[key] for key in wanted]
+
+
+def large_values(graph: Mapping[Any, Any]) -> dict[int, tuple[Any, int]]:
+    """Return large arguments of tasks by id: (object, number of tasks that hold it)."""
+    counts: Counter[int] = Counter()
+    values: dict[int, Any] = {}
+    for task in graph.values():
+        for value in _arguments(task):
+            if (size_bytes(value) or 0) >= LARGE_BYTES:
+                counts[id(value)] += 1
+                values[id(value)] = value
+    return {key: (values[key], count) for key, count in counts.items()}
+
+
+def _arguments(task: Any) -> Iterator[Any]:  # noqa: ANN401
+    """Yield the plain arguments of a task of today's Dask, of those inside it too.
+
+    Other entries of a graph have none.
+    """
+    from dask._task_spec import DataNode, GraphNode, Task
+
+    if isinstance(task, Task):
+        for argument in (*task.args, *(task.kwargs or {}).values()):
+            value = argument.value if isinstance(argument, DataNode) else argument
+            if isinstance(value, Task):
+                yield from _arguments(value)
+            elif not isinstance(value, GraphNode):
+                yield value
+
+
+def _replaced(graph: Mapping[Any, Any], instead: Mapping[int, Any]) -> dict[Any, Any]:
+    """Return the graph whose tasks have other arguments in place of some objects."""
+    from dask._task_spec import DataNode, NestedContainer, Task
+
+    def other(argument: Any) -> Any:  # noqa: ANN401
+        value = argument.value if isinstance(argument, DataNode) else argument
+        return changed(value) if isinstance(value, Task) else instead.get(id(value), argument)
+
+    def changed(task: Any) -> Any:  # noqa: ANN401
+        if not isinstance(task, Task) or not any(id(v) in instead for v in _arguments(task)):
+            return task
+        if isinstance(task, NestedContainer):
+            return type(task)(*map(other, task.args))
+        keywords = {name: other(value) for name, value in (task.kwargs or {}).items()}
+        return Task(task.key, task.func, *map(other, task.args), **keywords)
+
+    return {key: changed(task) for key, task in graph.items()}
+
+
+def _as_keys(
+    graph: Mapping[Any, Any], large: Mapping[int, tuple[Any, int]]
+) -> tuple[dict[Any, Any], list[Any]]:
+    """Make each object a key of the graph, as dask.delayed does; nothing has to be released."""
+    from dask._task_spec import DataNode, TaskRef
+
+    keys = {identity: f"embedded-{uuid4().hex}" for identity in large}
+    changed = _replaced(graph, {identity: TaskRef(key) for identity, key in keys.items()})
+    nodes = {keys[at]: DataNode(keys[at], value) for at, (value, _) in large.items()}
+    return {**changed, **nodes}, []
+
+
+def _as_futures(
+    client: Any,  # noqa: ANN401  (a distributed.Client)
+    graph: Mapping[Any, Any],
+    large: Mapping[int, tuple[Any, int]],
+) -> tuple[dict[Any, Any], list[Any]]:
+    """Scatter each object to all workers; the futures are the caller's to release."""
+    values = [value for value, _ in large.values()]
+    futures = client.scatter(values, broadcast=True, hash=False)
+    return _replaced(graph, dict(zip(large, futures, strict=True))), list(futures)

@@ -1,0 +1,348 @@
+"""``--try``: the remedies that apply to one value, each in pairs against the way it goes now."""
+
+from __future__ import annotations
+
+import math
+import pickle
+import time
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from functools import partial
+from io import BytesIO
+from typing import Any
+
+from jupyter_serprof.analysis.limits import measure_limits
+from jupyter_serprof.capture.machine import available_bytes
+from jupyter_serprof.experiments.engine.progress import Progress
+from jupyter_serprof.experiments.remedies.cache import Reducer, drops_of
+from jupyter_serprof.experiments.remedies.document import Tried, document_of
+from jupyter_serprof.experiments.remedies.forms import REMARK, forms_of
+from jupyter_serprof.experiments.remedies.gain import Trial
+from jupyter_serprof.experiments.remedies.hints import hints_of
+from jupyter_serprof.experiments.remedies.ray import RayWay, is_running, reference_text
+from jupyter_serprof.experiments.remedies.table import REMEDIES, pasted, variable
+from jupyter_serprof.experiments.remedies.trial import Candidate, Send, run_trial
+from jupyter_serprof.experiments.remedies.ways import Block, PickleWay, codecs, private_pickler
+from jupyter_serprof.model import Finding, Sweep, UsageError
+from jupyter_serprof.model.units import format_bytes, format_count, format_ns
+from jupyter_serprof.objects.culprits import culprits_text, find_culprits, told
+from jupyter_serprof.objects.split_picklers import Nowhere
+
+PAIRS = 15
+BUDGET_S = 20.0
+#: Buffers below this size are not worth handing over, nor is a buffer worth keeping.
+_BUFFER_BYTES = 64_000
+_FRESH_BYTES = 8_000_000
+#: The pickle, where it is moved to, what comes back, another form of the value.
+_COPIES = 4.2
+#: How often it is put where nobody has seen how often it is.
+PUTS = 5
+MOST_PUTS = 10
+#: A budget for fewer pickles tells nothing: two trips to begin with, and a pair.
+_LEAST_PASSES = 5
+_LONG_PASS_S = 0.5
+_BY_VALUE = ("cloudpickle", "cloudpickle-out-of-band")
+_RAY = "ray.put + ray.get"
+_NOW = {
+    "pickle": "pickle 5, in-band",
+    "pickle4": "pickle 4",
+    "cloudpickle": "cloudpickle",
+    "out-of-band": "pickle 5, out-of-band",
+    "cloudpickle-out-of-band": "cloudpickle, out-of-band",
+    "ray": _RAY,
+}
+
+
+class Tryout:
+    """Trials that can be interrupted: `sweep` is whatever was measured until then.
+
+    Parameters
+    ----------
+    value
+        It is not changed; its reducers run, as in any round trip.
+    name
+        What the document and the lines to paste call it.
+    link_bytes_per_s
+        A link over which it is sent: adds its bytes over that rate to every trip, and compression
+        to the remedies. None: no link.
+    now
+        How it goes now: ``pickle`` (protocol 5, in-band), ``pickle4``, ``cloudpickle``,
+        ``out-of-band``, ``cloudpickle-out-of-band``, ``ray`` (its store); None takes pickle, or
+        cloudpickle for what only that takes.
+    budget_s
+        Seconds for all pairs; a trip that has begun is ended.
+    pairs
+        Pairs of each remedy, fewer where the budget ends before.
+    puts
+        How often it is put into Ray's store: from 2 on putting it once is tried, where Ray runs.
+
+    Raises
+    ------
+    UsageError
+        For an unknown way, a rate or a budget that is no number above 0.
+    """
+
+    def __init__(  # noqa: PLR0913  (the keywords of the function)
+        self,
+        value: object,
+        *,
+        name: str = "value",
+        link_bytes_per_s: float | None = None,
+        now: str | None = None,
+        budget_s: float = BUDGET_S,
+        pairs: int = PAIRS,
+        puts: int = PUTS,
+    ) -> None:
+        _check("link_bytes_per_s", link_bytes_per_s, "100e6")
+        _check("budget_s", budget_s, "20")
+        if now is not None and now not in _NOW:
+            message = f"now is {now!r}; it goes by one of: {', '.join(_NOW)}"
+            raise UsageError(message)
+        self._value, self._name = value, name
+        self._link, self._now = link_bytes_per_s, now
+        self._budget_s, self._most, self._puts = budget_s, pairs, min(puts, MOST_PUTS)
+        self._block = Block()
+        self._started = datetime.now(UTC).isoformat(timespec="milliseconds")
+        self._tried: list[Tried] = []
+        self._hints: list[Finding] = []
+        self._notes: list[str] = []
+        self._plain_bytes: int | None = None
+        self._large_bytes = 0
+        self._pass_s = 0.0
+        self._said = self._ended = ""
+
+    def run(self, tell: Callable[[Sweep], None] | None = None) -> Sweep:
+        """Try what applies and return the document.
+
+        Parameters
+        ----------
+        tell
+            Called between remedies with the sweep so far.
+
+        Raises
+        ------
+        UsageError
+            If the value cannot be pickled, with the culprit, or there is no memory for copies.
+        """
+        __tracebackhide__ = True
+        progress = Progress(tell)
+        count = 0
+        try:
+            if not self._look():
+                return self.sweep
+            deadline = time.monotonic() + self._budget_s - self._pass_s
+            candidates = self._candidates()
+            count = len(candidates)
+            for at, candidate in enumerate(candidates):
+                progress.update(lambda: self.sweep)
+                left_s = deadline - time.monotonic()
+                if at and not self._is_in_time(left_s):
+                    self._notes.append(self._too_slow(count - at))
+                    break
+                self._try(candidate, time.monotonic() + max(0.0, left_s / (count - at)))
+        except KeyboardInterrupt:
+            done = f"{format_count(len(self._tried))} of {format_count(count)} remedies begun"
+            self._ended = f"Interrupted: {done if count else 'nothing was tried yet'}."
+            raise
+        return self.sweep
+
+    @property
+    def sweep(self) -> Sweep:
+        """The document of what was tried so far."""
+        return document_of(
+            self._name,
+            self._started.replace("+00:00", "Z"),
+            self._tried,
+            plain_bytes=self._plain_bytes,
+            hints=self._hints,
+            notes=self._notes,
+            limits=measure_limits(),
+            said=self._said,
+            ended=self._ended,
+        )
+
+    def _look(self) -> bool:
+        """Find out how it goes now; False where nothing is to be tried, which is told."""
+        self._said = reference_text(self._value, self._name)
+        if self._said:
+            return False
+        is_free = self._now is None
+        if self._now is None:
+            self._now = "cloudpickle" if _needs_value(self._value) else "pickle"
+        error = self._pass()
+        if error is not None and is_free and self._is_in_time(self._budget_s):
+            self._now = "cloudpickle"
+            error = self._pass()
+        if error is not None or self._plain_bytes is None:
+            raise UsageError(self._why(error))
+        if not self._is_in_time(self._budget_s):
+            self._said = f"{self._name}: nothing was tried. {self._too_slow()}."
+            return False
+        self._check_memory(self._plain_bytes)
+        self._hints = list(hints_of(self._value, self._name, self._plain_bytes))
+        return True
+
+    def _pass(self) -> Exception | None:
+        """Pickle into nowhere: note the bytes, those of buffers, and the time; return an error."""
+        sink, sizes = Nowhere(), list[int]()
+
+        def take(buffer: pickle.PickleBuffer) -> bool:
+            sizes.append(buffer.raw().nbytes)
+            return True
+
+        kind: Any = pickle.Pickler
+        if self._now in (*_BY_VALUE, "ray"):
+            import cloudpickle
+
+            kind = cloudpickle.Pickler
+        start = time.monotonic()
+        try:
+            kind(sink, protocol=5, buffer_callback=take).dump(self._value)
+        except Exception as error:  # noqa: BLE001  (the culprits say why)
+            return error
+        finally:
+            self._pass_s = time.monotonic() - start
+        self._plain_bytes, self._large_bytes = sink.size_bytes, sum(sizes)
+        return None
+
+    def _is_in_time(self, left_s: float) -> bool:
+        """Tell whether what is left is enough for one remedy; of a short pickle it always is."""
+        return self._pass_s < _LONG_PASS_S or _LEAST_PASSES * self._pass_s <= left_s
+
+    def _too_slow(self, left: int = 0) -> str:
+        one, budget = (format_ns(round(s * 1e9)) for s in (self._pass_s, self._budget_s))
+        more = "remedy was" if left == 1 else "remedies were"
+        rest = f"{format_count(left)} {more} not tried: " if left else ""
+        return (
+            f"{rest}one pickle of {self._name} takes {one}, the budget is {budget}, and a remedy "
+            f"needs {_LEAST_PASSES} pickles. Try a part of it, or give it more time: "
+            f"try_remedies({self._name}, budget_s={max(60, round(40 * self._pass_s))})"
+        )
+
+    def _check_memory(self, known: int) -> None:
+        free = available_bytes()
+        if free is not None and free < _COPIES * known:
+            message = (
+                f"trying remedies on {self._name} needs its {format_bytes(known)} four times, and "
+                f"{format_bytes(free)} are free. Try a part of it, e.g. {self._name}[:1000]"
+            )
+            raise UsageError(message)
+
+    def _why(self, error: Exception | None) -> str:
+        by_value = self._now in (*_BY_VALUE, "ray")
+        text = f"{self._name} cannot be pickled by {self._now}"
+        if self._is_in_time(self._budget_s):  # the search pickles its parts again
+            culprits = find_culprits(self._value, self._name, takes_functions=by_value)
+            text = culprits_text(culprits) or text
+        said = "" if error is None else told(error)
+        return text if not said or said in text else f"{text}. {said}"
+
+    def _way(self, **changed: Any) -> PickleWay:  # noqa: ANN401  (fields of a way)
+        by_value = self._now in _BY_VALUE
+        known: dict[str, Any] = {"by_value": by_value, "link_bytes_per_s": self._link}
+        return PickleWay(self._block, **{**known, **changed})
+
+    def _candidates(self) -> list[Candidate]:
+        """Return what applies, by what the value is and holds, and how it goes now."""
+        if self._now == "ray":
+            return [*self._form_candidates(RayWay().send, RayWay().send), *self._ray_candidates()]
+        is_beside = (self._now or "").endswith("out-of-band")
+        protocol = 4 if self._now == "pickle4" else 5
+        now = self._way(protocol=protocol, out_of_band=is_beside).send
+        pair = partial(Candidate, before=now, baseline=_NOW[self._now or "pickle"])
+        large = self._large_bytes
+        found = []
+        if self._now == "pickle4" and large >= _BUFFER_BYTES:
+            found.append(pair("protocol-5", after=self._way().send))
+        if large >= _BUFFER_BYTES and not is_beside:
+            beside, line = self._way(out_of_band=True).send, self._line("out-of-band")
+            found.append(pair("out-of-band", after=beside, told=line))
+        if (self._plain_bytes or 0) >= _FRESH_BYTES and self._now in ("pickle", "pickle4"):
+            found.append(pair("reused-buffer", after=self._way(reuses=BytesIO()).send))
+        found += self._form_candidates(
+            now, self._way(protocol=protocol, out_of_band=is_beside).send
+        )
+        for key, codec in codecs().items() if self._link else ():
+            found.append(pair(key, after=self._way(codec=codec).send, told=self._line(key)))
+        return found + self._cache_candidates(pair) + self._ray_candidates()
+
+    def _form_candidates(self, now: Send, after: Send) -> list[Candidate]:
+        """Send the forms that the value may have, as it goes now."""
+        pair = partial(Candidate, before=now, baseline=_NOW[self._now or "pickle"])
+        found = []
+        for form in forms_of(self._value, variable(self._name)):
+            as_form = partial(pair, form=form, told={"code": form.line})
+            found.append(as_form(form.key, after=after))
+            if form.key == "contiguous" and self._now in ("pickle", "pickle4", "cloudpickle"):
+                beside = self._way(out_of_band=True).send
+                then = self._line("out-of-band")["code"]
+                both = {"code": f"{form.line.removesuffix(REMARK)}; {then}"}
+                found.append(as_form("contiguous-out-of-band", after=beside, told=both))
+        return found
+
+    def _line(self, key: str) -> dict[str, Any]:
+        """Return the line to paste: with the pickler that the trial uses."""
+        code = pasted(REMEDIES[key].code, self._name)
+        is_other = self._now in _BY_VALUE
+        return {"code": code.replace("pickle.dumps(", "cloudpickle.dumps(") if is_other else code}
+
+    def _cache_candidates(self, pair: Callable[..., Candidate]) -> list[Candidate]:
+        """Leave caches out, as a ``__getstate__`` would: in picklers of our own."""
+        protocol = 4 if self._now == "pickle4" else 5
+
+        def private(reducers: Mapping[type, Reducer]) -> Any:  # noqa: ANN401  (a class of picklers)
+            return private_pickler(reducers, by_value=self._now in _BY_VALUE)
+
+        def size_of(reducers: Mapping[type, Reducer]) -> int | None:
+            sink = Nowhere()
+            try:
+                private(reducers)(sink, protocol=protocol).dump(self._value)
+            except Exception:  # noqa: BLE001  (it was pickled a moment ago; the trial is extra)
+                return None
+            return sink.size_bytes
+
+        return [
+            pair(
+                drop.key,
+                after=self._way(
+                    protocol=protocol,
+                    private=private({drop.kind: drop.reducer(protocol)}),
+                    out_of_band=(self._now or "").endswith("out-of-band"),
+                ).send,
+                check=drop.check,
+                told=drop.told(self._value),
+            )
+            for drop in drops_of(self._value, size_of)
+        ]
+
+    def _ray_candidates(self) -> list[Candidate]:
+        """Put once and get as often as it was put."""
+        if not is_running() or self._value is None or self._puts < 2:  # noqa: PLR2004  (once is once)
+            return []
+        each, once = RayWay(self._puts), RayWay(self._puts, once=True)
+        gains = f"put once and get {self._puts} times, against {self._puts} puts and gets"
+        baseline = f"{self._puts} × ({_RAY})"  # noqa: RUF001
+        return [Candidate("put-once", each.send, once.send, baseline=baseline, against=gains)]
+
+    def _try(self, candidate: Candidate, deadline: float) -> None:
+        __tracebackhide__ = True
+        tried = Tried(candidate.baseline, Trial(candidate.key))
+        try:
+            run_trial(self._value, candidate, tried, deadline, self._most)
+        except Exception as error:  # noqa: BLE001  (one remedy fails in its row, others go on)
+            tried.reason = told(error)
+        finally:
+            self._tried.append(tried)
+
+
+def _needs_value(value: object) -> bool:
+    """Tell whether pickle would write only the name of a function or class of the notebook."""
+    return getattr(value, "__module__", None) == "__main__" and callable(value)
+
+
+def _check(name: str, given: float | None, example: str) -> None:
+    known: object = given
+    is_number = isinstance(known, int | float) and not isinstance(known, bool)
+    if given is not None and not (is_number and 0 < given < math.inf):
+        message = f"{name} is {given!r}; it is a number above 0, e.g. {name}={example}"
+        raise UsageError(message)

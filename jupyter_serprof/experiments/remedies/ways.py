@@ -1,0 +1,182 @@
+"""The ways on which a value is sent while remedies are tried: written, moved once, read.
+
+Every way ends with the bytes in another block of memory, as a store or a socket leaves them, and
+with an object read from there: so no way wins by moving nothing. The block is known already (warm)
+and used again. With a link, the time that the bytes would take over it is added, as a stage.
+"""
+
+from __future__ import annotations
+
+import copyreg
+import pickle
+import time
+from collections import ChainMap
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from io import BytesIO
+from typing import Any, NamedTuple
+
+_ALIGNED = 64
+_NS = 1_000_000_000
+
+
+class Trip(NamedTuple):
+    """One trip: its stages in order (ns), what it moved, and what came back."""
+
+    stages: Mapping[str, int]
+    moved_bytes: int | None
+    result: object
+    in_band_bytes: int | None = None
+    out_of_band_bytes: int | None = None
+
+    @property
+    def wall_ns(self) -> int:
+        """The sum of its stages: nothing lies between them but the end of what is not needed."""
+        return sum(self.stages.values())
+
+
+class Watch:
+    """Adds the time since it was last asked to a stage."""
+
+    def __init__(self) -> None:
+        self.stages: dict[str, int] = {}
+        self.last = time.perf_counter_ns()
+
+    def stage(self, key: str) -> None:
+        """End a stage here."""
+        now = time.perf_counter_ns()
+        self.stages[key] = self.stages.get(key, 0) + now - self.last
+        self.last = time.perf_counter_ns()
+
+    def forget(self) -> None:
+        """Leave out what happened since: the end of things that are not needed any more."""
+        self.last = time.perf_counter_ns()
+
+
+class Block:
+    """A block of memory into which everything is moved; it grows, and is never given back."""
+
+    def __init__(self) -> None:
+        self._view = memoryview(bytearray())
+
+    def hold(self, size_bytes: int) -> None:
+        """Have room for so many bytes."""
+        if self._view.nbytes < size_bytes:
+            self._view = memoryview(bytearray(size_bytes))
+
+    def moved(self, frames: Sequence[Any]) -> list[memoryview]:
+        """Copy frames into the block, each at an aligned place; return them there."""
+        views = [_flat(frame) for frame in frames]
+        places, at = list[int](), 0
+        for view in views:
+            places.append(at)
+            at += -(-view.nbytes // _ALIGNED) * _ALIGNED
+        self.hold(at)
+        for start, view in zip(places, views, strict=True):
+            self._view[start : start + view.nbytes] = view
+        return [
+            self._view[start : start + view.nbytes]
+            for start, view in zip(places, views, strict=True)
+        ]
+
+
+def _flat(frame: Any) -> memoryview:  # noqa: ANN401  (anything with a buffer)
+    return frame.raw() if isinstance(frame, pickle.PickleBuffer) else memoryview(frame).cast("B")
+
+
+@dataclass(frozen=True, slots=True)
+class PickleWay:
+    """By pickle or cloudpickle, in-band or out-of-band, compressed or not.
+
+    Attributes
+    ----------
+    codec
+        (name, compress, decompress), or None.
+    link_bytes_per_s
+        None: there is no link.
+    reuses
+        Write into a buffer that is kept.
+    private
+        A class of picklers of our own, see `private_pickler`.
+    """
+
+    block: Block
+    protocol: int = 5
+    by_value: bool = False
+    out_of_band: bool = False
+    codec: tuple[str, Callable[[bytes], bytes], Callable[[Any], bytes]] | None = None
+    link_bytes_per_s: float | None = None
+    reuses: BytesIO | None = None
+    private: Any = None
+
+    def send(self, value: object) -> Trip:
+        """Make one trip."""
+        watch = Watch()
+        frames = self._written(value)
+        watch.stage("pickle.dumps")
+        in_band, beside = _flat(frames[0]).nbytes, sum(_flat(f).nbytes for f in frames[1:])
+        if self.codec:
+            watch.forget()
+            frames = [self.codec[1](frames[0])]
+            watch.stage(f"user:{self.codec[0]} compress")
+        moved_bytes = sum(_flat(frame).nbytes for frame in frames)
+        watch.forget()
+        arrived = self.block.moved(frames)
+        watch.stage("memory.move")
+        if self.link_bytes_per_s:
+            watch.stages["network.wire"] = round(moved_bytes / self.link_bytes_per_s * _NS)
+        del frames
+        watch.forget()
+        data: Any = arrived[0]
+        if self.codec:
+            data = self.codec[2](data)
+            watch.stage(f"user:{self.codec[0]} decompress")
+        result = pickle.loads(data, buffers=arrived[1:])  # noqa: S301  (our own bytes)
+        watch.stage("pickle.loads")
+        return Trip(watch.stages, moved_bytes, result, in_band, beside)
+
+    def _written(self, value: object) -> list[Any]:
+        buffers: list[pickle.PickleBuffer] = []
+        callback = buffers.append if self.out_of_band else None
+        if self.reuses is not None:
+            self.reuses.seek(0)
+            pickle.Pickler(self.reuses, protocol=self.protocol).dump(value)
+            return [self.reuses.getbuffer()[: self.reuses.tell()]]
+        if self.private is not None:
+            file = BytesIO()
+            self.private(file, protocol=self.protocol, buffer_callback=callback).dump(value)
+            return [file.getbuffer(), *buffers]
+        if self.by_value:
+            import cloudpickle
+
+            data = cloudpickle.dumps(value, protocol=self.protocol, buffer_callback=callback)
+        else:
+            data = pickle.dumps(value, protocol=self.protocol, buffer_callback=callback)
+        return [data, *buffers]
+
+
+def private_pickler(
+    reducers: Mapping[type, Callable[[Any], Any]],
+    *,
+    by_value: bool,
+) -> Any:  # noqa: ANN401  (a class of picklers)
+    """Return a class of picklers with reducers by exact type that nobody else learns of."""
+    base: Any = pickle.Pickler
+    known: Any = copyreg.dispatch_table
+    if by_value:
+        import cloudpickle
+
+        base = cloudpickle.Pickler
+        known = base.dispatch_table
+    mine = dict(reducers)
+    # A plain dict stays one: of another mapping each look-up would be a call of Python.
+    table = {**known, **mine} if type(known) is dict else ChainMap(mine, known)
+    return type("PrivatePickler", (base,), {"dispatch_table": table})
+
+
+def codecs() -> dict[str, tuple[str, Callable[[bytes], bytes], Callable[[Any], bytes]]]:
+    """Return the compressions that are installed."""
+    from jupyter_serprof.experiments.roundtrip.compressed import Lz4, Zstd
+
+    made = [kind() for kind in (Lz4, Zstd)]
+    return {c.key: (c.key, c.compress, c.decompress) for c in made if c.state()[0] == "ok"}

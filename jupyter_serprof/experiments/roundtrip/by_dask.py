@@ -1,0 +1,234 @@
+"""Dask's transports: what its protocol makes of a value, and the way to a worker and back."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from importlib.util import find_spec
+from typing import Any
+
+from jupyter_serprof.capture.marks import span
+from jupyter_serprof.experiments.roundtrip.transport import Transport
+from jupyter_serprof.model import ProbeUnavailable
+from jupyter_serprof.model.trace import Scalar
+
+_PIP = 'Run: pip install "jupyter_serprof[dask]"'
+_CLIENT = "Run: from dask.distributed import Client; client = Client()"
+#: Without a worker the client would wait for 30 s.
+_SCATTER_TIMEOUT_S = 10
+
+
+def _is_installed() -> bool:
+    return "distributed" in sys.modules or find_spec("distributed") is not None
+
+
+def _protocol() -> Any:  # noqa: ANN401  (a module without types)
+    """Return ``distributed.protocol.serialize``; the package has a function of the same name."""
+    import distributed.protocol.serialize  # noqa: F401
+
+    return sys.modules["distributed.protocol.serialize"]
+
+
+class DaskProtocol(Transport):
+    """serialize and deserialize of distributed, in this process: frames are handed over."""
+
+    key = "dask"
+    title = "Dask protocol"
+    hands_over_buffers = True
+    takes_functions = True
+
+    def __init__(self) -> None:
+        self._facts: dict[str, Scalar] = {}
+
+    def is_asked(self) -> bool:
+        """Take part if distributed is imported already: importing it takes most of a second."""
+        return sys.modules.get("distributed") is not None
+
+    def state(self) -> tuple[str, str]:
+        """Tell whether distributed is installed; never imports it."""
+        if sys.modules.get("distributed", "") is None or not _is_installed():
+            return "not installed", f"Dask's distributed is not installed. {_PIP}"
+        return "ok", ""
+
+    def start(self) -> str:
+        """Import distributed, so that no run pays for that."""
+        state, reason = self.state()
+        if state != "ok":
+            message = f"the transport dask needs distributed. {reason}"
+            raise ProbeUnavailable(message)
+        _protocol()
+        return ""
+
+    def round_trip(self, value: object) -> object:
+        """Serialize to a header and frames, and back; nothing is compressed or sent."""
+        protocol = _protocol()
+        with span("frames from value"):
+            header, frames = _serialize(protocol, value)
+        self._facts = {}
+        with span("value from frames"):
+            result: object = protocol.deserialize(header, frames)
+        self._facts = _frame_facts(header, frames)
+        return result
+
+    def facts(self) -> Mapping[str, Scalar]:
+        """Return families, frames, bytes and compression of the latest run."""
+        return self._facts
+
+
+class DaskScatter(Transport):
+    """scatter to a worker and gather from it, with the client that the user has."""
+
+    key = "dask-scatter"
+    title = "client.scatter + gather"
+    hands_over_buffers = True
+    takes_functions = True
+
+    def __init__(self) -> None:
+        self._facts: dict[str, Scalar] = {}
+
+    def is_asked(self) -> bool:
+        """Take part if there is a client."""
+        return _client() is not None
+
+    def state(self) -> tuple[str, str]:
+        """Tell whether a client is connected; never imports or starts one."""
+        if sys.modules.get("distributed", "") is None or not _is_installed():
+            return "not installed", f"Dask's distributed is not installed. {_PIP}"
+        client = _client()
+        if client is None:
+            return "not running", f"There is no Dask client. {_CLIENT}"
+        if client.asynchronous:
+            reason = (
+                "The Dask client is asynchronous. Run: client = Client(); outside of async code"
+            )
+            return "not running", reason
+        if client.status != "running":
+            return "not running", f"The Dask client is {client.status}. {_CLIENT}"
+        return "ok", ""
+
+    def start(self) -> str:
+        """Refuse if there is no client: a cluster is the user's to start.
+
+        Raises
+        ------
+        ProbeUnavailable
+            With the line that makes one.
+        """
+        state, reason = self.state()
+        if state != "ok":
+            message = f"the transport dask-scatter needs a Dask client. {reason}"
+            raise ProbeUnavailable(message)
+        return ""
+
+    def prepare(self, value: object) -> None:
+        """Serialize once: what cannot be sent would be logged with its content by the client."""
+        self._facts = _frame_facts(*_serialize(_protocol(), value))
+
+    def round_trip(self, value: object) -> object:
+        """Scatter and gather, under a key that nobody else has; the worker's copy is released.
+
+        Without ``hash=True``, the default, whose hash of the content takes time of its own and may
+        give the key of data that the user has scattered.
+        """
+        client = _client()
+        # In a list: of a list or a dict Dask would scatter the elements.
+        [future] = client.scatter([value], hash=False, timeout=_SCATTER_TIMEOUT_S)
+        try:
+            [result] = client.gather([future])
+        finally:
+            future.release()
+        return result
+
+    def facts(self) -> Mapping[str, Scalar]:
+        """Return families, frames and bytes of the value, as `prepare` found them."""
+        return self._facts
+
+
+def _client() -> Any:  # noqa: ANN401  (a distributed.Client or None)
+    """Return the client that the user works with; never makes one."""
+    distributed = sys.modules.get("distributed")
+    if distributed is None:
+        return None
+    try:
+        return distributed.default_client()
+    except (AttributeError, ValueError):
+        return None
+
+
+def _serialize(protocol: Any, value: object) -> tuple[dict[str, Any], Sequence[Any]]:  # noqa: ANN401
+    """Serialize as for a worker; an error names the type only, and nothing is logged of the value.
+
+    Raises
+    ------
+    TypeError
+        If no family can take the value.
+    """
+    with _silent("distributed.protocol.pickle"):
+        try:
+            header, frames = protocol.serialize(value, on_error="raise")
+        except Exception as error:
+            kind = type(value).__name__
+            message = f"no family of Dask can serialize a {kind} ({type(error).__name__})"
+            raise TypeError(message) from error
+    return header, frames
+
+
+@contextmanager
+def _silent(name: str) -> Iterator[None]:
+    """Keep a logger quiet: distributed logs the whole value that it cannot pickle."""
+    logger = logging.getLogger(name)
+    was_disabled = logger.disabled
+    logger.disabled = True
+    try:
+        yield
+    finally:
+        logger.disabled = was_disabled
+
+
+def _frame_facts(header: Mapping[str, Any], frames: Sequence[Any]) -> dict[str, Scalar]:
+    """Tell what a header says of its frames: the pickle in each is in-band, the rest beside it."""
+    in_band = sum(_size(frames[index]) for index in _pickle_frames(header, 0))
+    total = sum(map(_size, frames))
+    return {
+        "family": ", ".join(sorted(set(_families(header)))),
+        "frames": len(frames),
+        "compression": ", ".join(sorted(set(_compressions(header)))) or "none",
+        "in_band_bytes": in_band,
+        "out_of_band_bytes": total - in_band,
+        "buffers": len(frames) - len(list(_pickle_frames(header, 0))),
+        "total_bytes": total,
+    }
+
+
+def _size(frame: Any) -> int:  # noqa: ANN401  (anything with a buffer)
+    return memoryview(frame).nbytes
+
+
+def _parts(header: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    """Return the headers of the elements of a collection that was serialized one by one."""
+    parts: Sequence[Mapping[str, Any]] = header.get("sub-headers", ())
+    return parts if header.get("is-collection") else ()
+
+
+def _families(header: Mapping[str, Any]) -> Iterator[str]:
+    if "serializer" in header:
+        yield str(header["serializer"])
+    for part in _parts(header):
+        yield from _families(part)
+
+
+def _compressions(header: Mapping[str, Any]) -> Iterator[str]:
+    yield from (str(name) for name in header.get("compression") or () if name)
+    for part in _parts(header):
+        yield from _compressions(part)
+
+
+def _pickle_frames(header: Mapping[str, Any], start: int) -> Iterator[int]:
+    """Yield the indices of the frames that are pickles: the first one of each value."""
+    if header.get("serializer") == "pickle":
+        yield start
+    for part, length in zip(_parts(header), header.get("frame-lengths", ()), strict=False):
+        yield from _pickle_frames(part, start)
+        start += length

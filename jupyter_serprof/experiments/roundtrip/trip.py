@@ -1,0 +1,321 @@
+"""The round trip: one value through every transport and back, cold and warm, side by side."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from jupyter_serprof.analysis.limits import measure_limits
+from jupyter_serprof.experiments.engine.control import Control
+from jupyter_serprof.experiments.engine.points import finished, median_trace, point_of, written
+from jupyter_serprof.experiments.engine.progress import Progress
+from jupyter_serprof.experiments.engine.recording import Recording
+from jupyter_serprof.experiments.engine.words import summarize_sweep
+from jupyter_serprof.experiments.roundtrip.outcome import (
+    CHECKED_FACTS,
+    checked_result,
+    payload_places,
+)
+from jupyter_serprof.experiments.roundtrip.registry import ALL, TRANSPORTS, Transport
+from jupyter_serprof.model import (
+    Point,
+    Quality,
+    Sweep,
+    SweepTrace,
+    Trace,
+    UsageError,
+    Variant,
+)
+from jupyter_serprof.model.suggest import closest
+from jupyter_serprof.model.times import middle_ns, quartiles
+from jupyter_serprof.model.trace import Scalar
+from jupyter_serprof.model.units import format_share
+from jupyter_serprof.objects.culprits import culprits_text, find_culprits, told
+from jupyter_serprof.objects.differences import Witness
+from jupyter_serprof.objects.sizes import size_bytes
+
+#: At least this many warm runs, and more while the time budget of a transport lasts.
+WARM_RUNS = 3
+MOST_WARM_RUNS = 7
+BUDGET_S = 2.0
+MOST_REPEATS = 1000
+#: Spread (interquartile range over median) above which a number is called unstable.
+UNSTABLE_SHARE = 0.1
+
+
+@dataclass(slots=True)
+class _Runs:
+    """What the runs of one transport gave so far."""
+
+    points: list[Point] = field(default_factory=list)
+    traces: list[Trace] = field(default_factory=list)
+    checked: dict[str, Scalar] = field(default_factory=dict)
+    facts: Mapping[str, Scalar] = field(default_factory=dict)
+
+
+class RoundTrip:
+    """A round trip that can be interrupted: `sweep` is whatever was measured until then.
+
+    Parameters
+    ----------
+    value
+        What travels. It is held once by the caller; at the peak of an in-band transport there are
+        two more copies (the pickle and the result), with Ray one (the store; for a moment two,
+        since it frees the copy of the run before with a delay).
+    name
+        What the document calls it.
+    transports
+        Keys, in order; None takes all and leaves out, with a reason, what is not available.
+    repeat
+        Warm runs of each transport; None runs at least 3 and as many as 2 s allow.
+    detail
+        Record with ``--detail``.
+    """
+
+    def __init__(
+        self,
+        value: object,
+        *,
+        name: str = "value",
+        transports: Sequence[str] | None = None,
+        repeat: int | None = None,
+        detail: bool = False,
+    ) -> None:
+        self._value = value
+        self._name = name
+        self._repeat = checked_repeat(repeat)
+        self._detail = detail
+        self._asked = transports is not None
+        self._is_all = transports is not None and is_all(transports)
+        self._transports = chosen_transports(transports)
+        self._size = size_bytes(value)
+        self._variants: list[Variant] = []
+        self._points: list[Point] = []
+        self._traces: list[SweepTrace] = []
+        self._latest: Trace | None = None
+        self._progress = Progress()
+        self._control = Control(self._repeat or 0)
+
+    def run(self, tell: Callable[[Sweep], None] | None = None) -> Sweep:
+        """Run every transport and return the sweep; after Ctrl-C `sweep` has what there is.
+
+        Parameters
+        ----------
+        tell
+            Called between runs with the sweep so far, once the trip has taken half a second.
+        """
+        __tracebackhide__ = True
+        for _ in self.steps(tell):
+            pass
+        return self.sweep
+
+    def steps(self, tell: Callable[[Sweep], None] | None = None) -> Iterator[None]:
+        """Do what `run` does, and yield after each run: others may have the thread.
+
+        Closed before its end it is as if it was interrupted.
+        """
+        __tracebackhide__ = True
+        self._progress = Progress(tell)
+        for transport in self._transports:
+            variant = yield from self._variant(transport)
+            self._variants.append(variant)
+
+    @property
+    def sweep(self) -> Sweep:
+        """The document of what was measured so far."""
+        return self._document(self._variants, "stopped before its turn", self._points, self._traces)
+
+    def _growing(self, transport: Transport, runs: _Runs) -> Sweep:
+        """Return the document while a transport runs."""
+        count = len(runs.points)
+        state, reason = ("ok", "") if count else ("skipped", "runs for the first time now")
+        notes = (f"{count} runs so far",) if count else ()
+        running = Variant(transport.key, transport.title, state, reason, notes=notes)
+        return self._document(
+            [*self._variants, running],
+            "waits for its turn",
+            [*self._points, *runs.points],
+            [*self._traces, *self._shown(transport, runs)],
+        )
+
+    def _document(
+        self, variants: list[Variant], left: str, points: list[Point], traces: list[SweepTrace]
+    ) -> Sweep:
+        # The latest knows every library that was imported on the way.
+        latest = self._latest
+        sweep = Sweep(
+            name=self._name,
+            started=latest.started if latest else "",
+            producer=latest.producer if latest else "",
+            variants=(*variants, *self._left_out(len(variants), left)),
+            points=tuple(points),
+            traces=tuple(traces),
+            control=self._control.times_ns,
+            limits=measure_limits(),
+            environment=latest.environment if latest else {},
+            quality=latest.quality if latest else Quality(),
+        )
+        return finished(sweep, summarize_sweep)
+
+    def _left_out(self, count: int, reason: str) -> list[Variant]:
+        """Return the transports behind the first so many: their turn has not come."""
+        return [Variant(t.key, t.title, "skipped", reason) for t in self._transports[count:]]
+
+    def _variant(self, transport: Transport) -> Generator[None, None, Variant]:
+        __tracebackhide__ = True
+        note = transport.start() if self._starts(transport) else ""
+        state, reason = transport.state()
+        if state != "ok":
+            return Variant(transport.key, transport.title, state, reason)
+        if refusal := transport.refuses(self._value):
+            return Variant(transport.key, transport.title, "skipped", refusal)
+        runs = _Runs()
+        try:
+            yield from self._run_all(transport, runs)
+        except Exception as error:  # noqa: BLE001  (one transport fails in its row, others go on)
+            why, notes = self._why(transport, error), (note,) if note else ()
+            return Variant(transport.key, transport.title, "failed", why, notes=notes)
+        except BaseException:
+            why = f"interrupted after {len(runs.points)} runs; the unfinished one is left out"
+            self._variants.append(_interrupted(transport, runs, why))
+            raise
+        finally:
+            self._keep(transport, runs)
+        try:
+            return self._described(transport, runs, note)
+        except BaseException:
+            why = "interrupted before its result was looked at"
+            self._variants.append(_interrupted(transport, runs, why))
+            raise
+
+    def _starts(self, transport: Transport) -> bool:
+        """Start what is named; of all of them what needs nothing but an import."""
+        return self._asked and (not self._is_all or transport.state()[0] == "ok")
+
+    def _run_all(self, transport: Transport, runs: _Runs) -> Iterator[None]:
+        __tracebackhide__ = True
+        transport.prepare(self._value)
+        deadline = time.monotonic() + BUDGET_S
+        for number in range(1 + (self._repeat or MOST_WARM_RUNS)):
+            is_enough = self._repeat is None and number > WARM_RUNS
+            if is_enough and time.monotonic() > deadline:
+                return
+            if number == 1:
+                self._control.measure(0)
+            if runs.points or self._points:
+                deadline += self._progress.update(lambda: self._growing(transport, runs))
+            self._run_once(transport, runs, number)
+            yield
+        self._control.measure(self._repeat or 0)
+
+    def _run_once(self, transport: Transport, runs: _Runs, number: int) -> None:
+        __tracebackhide__ = True
+        recording = Recording(transport.title, detail=self._detail)
+        witness = Witness(self._value) if number == 0 else None
+        try:
+            with recording:
+                result = transport.round_trip(self._value)
+        except BaseException:
+            # Nothing else may ever tell when this was and on which machine.
+            self._latest = self._latest or recording.trace
+            raise
+        trace = recording.trace
+        runs.traces.append(trace)
+        point = point_of(transport.key, self._size, number, trace)
+        runs.facts = transport.facts()
+        moved = runs.facts.get("total_bytes")
+        if isinstance(moved, int):
+            point = replace(point, moved_bytes=moved)
+        runs.points.append(point)
+        self._latest = trace
+        if witness:
+            runs.checked = checked_result(self._value, result, witness)
+
+    def _keep(self, transport: Transport, runs: _Runs) -> None:
+        self._points += runs.points
+        self._traces += self._shown(transport, runs)
+
+    def _shown(self, transport: Transport, runs: _Runs) -> list[SweepTrace]:
+        if not runs.traces:
+            return []
+        cold, warm = runs.traces[0], median_trace(runs.traces[1:])
+        shown = [(True, cold)] + ([(False, warm)] if warm is not None else [])
+        return [SweepTrace(transport.key, self._size, is_cold, trace) for is_cold, trace in shown]
+
+    def _why(self, transport: Transport, error: Exception) -> str:
+        culprits = find_culprits(self._value, self._name, takes_functions=transport.takes_functions)
+        return culprits_text(culprits) or told(error)
+
+    def _described(self, transport: Transport, runs: _Runs, note: str) -> Variant:
+        totals = written(runs.traces[0])
+        notes = [note, *_notes(runs)]
+        facts = {
+            **totals,
+            **runs.facts,
+            **{key: runs.checked[key] for key in CHECKED_FACTS},
+        }
+        return Variant(
+            transport.key,
+            transport.title,
+            result=str(runs.checked["result"]),
+            facts=facts,
+            buffers=payload_places(self._value, facts, hands_over=transport.hands_over_buffers),
+            notes=tuple(entry for entry in notes if entry),
+        )
+
+
+def checked_repeat(repeat: int | None) -> int | None:
+    """Return a number of warm runs, or raise `UsageError` for what is none."""
+    known: object = repeat
+    is_count = isinstance(known, int) and not isinstance(known, bool)
+    if repeat is not None and not (is_count and 1 <= repeat <= MOST_REPEATS):
+        message = (
+            f"repeat is {repeat!r}; it is a number of warm runs from 1 to 1000, e.g. --repeat 5"
+        )
+        raise UsageError(message)
+    return repeat
+
+
+def is_all(keys: Sequence[str]) -> bool:
+    """Tell whether every transport was asked for."""
+    return list(keys) == [ALL] or keys == ALL
+
+
+def chosen_transports(keys: Sequence[str] | None) -> list[Transport]:
+    """Return transports by key, or those that take part unasked; `UsageError` if unknown."""
+    if keys is not None and is_all(keys):
+        return [kind() for kind in TRANSPORTS.values()]
+    if keys is None:
+        known = [kind() for kind in TRANSPORTS.values()]
+        return [transport for transport in known if transport.is_asked()]
+    keys = keys.split(",") if isinstance(keys, str) else keys
+    unknown = [key for key in keys if key not in TRANSPORTS]
+    if unknown or not keys:
+        shown = ", ".join([*TRANSPORTS, ALL])
+        hint = closest(unknown[0], TRANSPORTS) if unknown else ""
+        message = f"unknown transport {(unknown or [''])[0]!r}; {hint}there are: {shown}"
+        raise UsageError(message)
+    return [TRANSPORTS[key]() for key in dict.fromkeys(keys)]
+
+
+def _interrupted(transport: Transport, runs: _Runs, why: str) -> Variant:
+    """Return a variant with the runs that it has; one whose result is not known has no rank."""
+    if not runs.checked:
+        return Variant(transport.key, transport.title, "skipped", why)
+    facts = {**runs.facts, **{key: runs.checked[key] for key in CHECKED_FACTS}}
+    return Variant(transport.key, transport.title, "ok", facts=facts, notes=(why,))
+
+
+def _notes(runs: _Runs) -> list[str]:
+    notes = str(runs.checked["notes"]).splitlines()
+    if runs.checked["equal"] is False:
+        notes.append("what comes back is not equal to what was sent")
+    warm = [point.wall_ns for point in runs.points if not point.cold]
+    if len(warm) > WARM_RUNS:
+        low, high = quartiles(warm) or (min(warm), max(warm))
+        middle = middle_ns(warm)
+        if high - low > UNSTABLE_SHARE * middle:
+            spread = format_share((high - low) / middle, decimals=0)
+            notes.append(f"unstable: the middle half of {len(warm)} warm runs spreads {spread}")
+    return notes

@@ -1,0 +1,169 @@
+"""One variant at one size: its runs, cold and warm, and how many of them one recording holds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from jupyter_serprof.experiments.engine.lean import leaner
+from jupyter_serprof.experiments.engine.points import median_trace, point_of
+from jupyter_serprof.experiments.engine.recording import Recording
+from jupyter_serprof.experiments.roundtrip.transport import Transport
+from jupyter_serprof.experiments.sizes.loops import one_of
+from jupyter_serprof.model import Point, SweepTrace, Trace
+from jupyter_serprof.model.trace import Scalar
+
+#: A shorter run is measured several times in one recording, which lasts about so long in all.
+_SHORT_NS = 1_000_000
+_RECORDING_NS = 2_000_000
+_MOST_LOOPS = 200
+_IMPORTS = "import"
+
+
+@dataclass(slots=True)
+class Cell:
+    """What was measured of one variant at one size.
+
+    Attributes
+    ----------
+    warm
+        Warm recordings of a single run.
+    loops
+        Runs in one recording; None until the first warm run told.
+    failed, skipped
+        Why there are no further runs; empty otherwise.
+    checked
+        What came back from the first run.
+    """
+
+    key: str
+    parameter: float
+    size_bytes: int | None = None
+    points: list[Point] = field(default_factory=list)
+    cold: Trace | None = None
+    warm: list[Trace] = field(default_factory=list)
+    loops: int | None = None
+    failed: str = ""
+    skipped: str = ""
+    checked: Mapping[str, object] = field(default_factory=dict)
+    facts: Mapping[str, Scalar] = field(default_factory=dict)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it takes further runs."""
+        return not self.failed and not self.skipped
+
+    def run(self, transport: Transport, value: object, *, detail: bool) -> tuple[Trace, object]:
+        """Run once more: cold the first time; then one alone, which tells how many fit together.
+
+        Returns
+        -------
+        (Trace, object)
+            The recording of a single run, or of the last ones, and what came back.
+        """
+        __tracebackhide__ = True
+        loops = self.loops or 1
+        trace, result = recorded(transport, value, loops, detail=detail)
+        alone: Trace | None = trace
+        if self.points and self.loops is None:
+            loops = loops_for(trace.wall_ns)
+            if loops > 1:
+                del result
+                trace, result = recorded(transport, value, loops, detail=detail)
+            # One alone finds cold caches: more of the others may fit together.
+            self.loops = max(loops, loops_for(trace.wall_ns // loops))
+        if loops > 1:
+            # A run among others is what the point tells of.
+            alone = one_of(trace, loops) or (None if self.warm else alone)
+        if self.points and alone:
+            self.warm.append(leaner(alone))
+        self.cold = self.cold or leaner(trace)
+        self.facts = transport.facts()
+        self.points.append(self._point(trace, loops))
+        return trace, result
+
+    def take_first(self, trace: Trace) -> None:
+        """Take a recording that was made already for the cold run."""
+        self.cold = leaner(trace)
+        self.points.append(self._point(trace, 1))
+
+    def _point(self, trace: Trace, loops: int) -> Point:
+        point = point_of(self.key, self.size_bytes, len(self.points), trace)
+        point = replace(point, parameter=self.parameter)
+        point = divided(point, loops) if loops > 1 else point
+        moved = self.facts.get("total_bytes")
+        return replace(point, moved_bytes=moved) if isinstance(moved, int) else point
+
+    def settle(self, size_bytes: int | None) -> None:
+        """Take the size, where only the first run told it."""
+        self.size_bytes = size_bytes
+        self.points = [replace(point, size_bytes=size_bytes) for point in self.points]
+
+    def close(self, reason: str) -> None:
+        """Take no further runs."""
+        count = len(self.points) - 1
+        self.skipped = reason if count < 0 else f"{count} warm runs only: {reason}"
+
+    def close_as_double(self, reason: str) -> None:
+        """Forget what was measured: another cell has the same place."""
+        self.points.clear()
+        self.cold, self.skipped = None, reason
+
+    @property
+    def shown(self) -> list[SweepTrace]:
+        """The cold recording, and the warm one in the middle."""
+        warm = median_trace(self.warm)
+        known = [(True, self.cold)] + ([(False, warm)] if warm else [])
+        return [
+            SweepTrace(self.key, self.size_bytes, is_cold, trace)
+            for is_cold, trace in known
+            if trace
+        ]
+
+
+def recorded(
+    transport: Transport, value: object, loops: int, *, detail: bool
+) -> tuple[Trace, object]:
+    """Record so many round trips in a row; return the recording and the last result."""
+    __tracebackhide__ = True
+    recording = Recording(transport.title, detail=detail)
+    result: object = None
+    try:
+        with recording:
+            if loops == 1:
+                result = transport.round_trip(value)
+            else:
+                for _ in range(loops):
+                    result = transport.round_trip(value)
+    except BaseException:
+        # Ctrl-C may come before the first line of what leaves the block.
+        recording.stop(KeyboardInterrupt)
+        raise
+    return recording.trace, result
+
+
+def loops_for(wall_ns: int) -> int:
+    """Return how many runs of this length one recording should hold."""
+    if wall_ns >= _SHORT_NS:
+        return 1
+    return min(_MOST_LOOPS, math.ceil(_RECORDING_NS / max(1, wall_ns)))
+
+
+def divided(point: Point, loops: int) -> Point:
+    """Return the point of one of several equal runs; whole numbers, rounded down."""
+    return replace(
+        point,
+        wall_ns=point.wall_ns // loops,
+        moved_bytes=None if point.moved_bytes is None else point.moved_bytes // loops,
+        minor_faults=None if point.minor_faults is None else point.minor_faults // loops,
+        stages={key: self_ns // loops for key, self_ns in point.stages.items()},
+        loops=loops,
+    )
+
+
+def without_imports_s(trace: Trace, took_s: float) -> float:
+    """Return what a run would have taken without the imports that only the first one needs."""
+    rows = trace.waterfall.rows if trace.waterfall else ()
+    imports_ns = sum(row.self_ns for row in rows if row.stage == _IMPORTS)
+    return max(0.0, took_s - imports_ns / 1e9)

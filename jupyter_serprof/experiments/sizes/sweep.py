@@ -1,0 +1,265 @@
+"""The sweep: the same over many sizes, live, stoppable and resumable."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from jupyter_serprof.analysis.limits import measure_limits
+from jupyter_serprof.experiments.engine.memory import MemoryGuard
+from jupyter_serprof.experiments.engine.order import Visit, checked_sizes, cold_pass, warm_pass
+from jupyter_serprof.experiments.engine.passes import passes_of
+from jupyter_serprof.experiments.roundtrip.trip import chosen_transports, is_all
+from jupyter_serprof.experiments.sizes.bench import Bench, Code
+from jupyter_serprof.experiments.sizes.document import Measured
+from jupyter_serprof.model import Sweep, Trace, UsageError, Variant
+
+#: The control point is measured after the first pass, after every second one, and at the end.
+_CONTROL_EVERY = 2
+
+
+@dataclass(frozen=True, slots=True)
+class SweepProgress:
+    """How far a sweep is.
+
+    Attributes
+    ----------
+    done
+        Points that are measured.
+    left
+        Points of the passes that are sure to come; more passes may follow while the budget lasts.
+    left_s
+        How long those will take, s; None before anything was measured.
+    bound
+        Up to which size the memory reaches, in words; "" where nobody can say.
+    """
+
+    done: int
+    left: int
+    left_s: float | None
+    bound: str
+
+
+class SizeSweep:
+    """A sweep over sizes that can be stopped and goes on: `sweep` is what was measured until then.
+
+    Parameters
+    ----------
+    make
+        Called with each size; what it returns makes the round trip. With ``code`` the call itself
+        is what is measured.
+    sizes
+        What ``make`` is called with, in any order.
+    name
+        What the document calls it.
+    parameter
+        What the number is called: ``n``.
+    transports
+        Keys, in order; None takes those that are available. Not with ``code``.
+    repeat
+        Warm runs of each variant and size; None runs 3, and up to 5 while the budget lasts.
+    budget_s
+        Seconds for all of it; None: 60 where ``repeat`` is None, else no limit. A step that would
+        take longer than what is left is skipped.
+    holdout
+        A size that no fitted line may use; measured like the others.
+    detail
+        Record with ``--detail``.
+    seed
+        Of the shuffled order; None draws one. The document holds it.
+    code
+        Measure ``make(size)`` itself, as one variant ``code``.
+    is_bytes
+        Sizes are bytes: then the memory guard knows the first size before it is made.
+
+    Notes
+    -----
+    The first pass is cold and goes from small to large; later passes visit sizes, and transports
+    within a size, in shuffled order. The value is made anew in each visit and dropped before the
+    next one. Runs below 0.2 ms are measured several at a time.
+
+    `run` raises what the user raises (Ctrl-C) and keeps every point that was complete; called
+    again it goes on where it stopped. `stop` may be called from anywhere.
+    """
+
+    def __init__(  # noqa: PLR0913  (keywords of sp.sweep)
+        self,
+        make: Callable[[float], object],
+        sizes: Iterable[float],
+        *,
+        name: str = "value",
+        parameter: str = "n",
+        transports: Sequence[str] | None = None,
+        repeat: int | None = None,
+        budget_s: float | None = None,
+        holdout: float | None = None,
+        detail: bool = False,
+        seed: int | None = None,
+        code: bool = False,
+        is_bytes: bool = False,
+    ) -> None:
+        self._passes = passes_of(repeat, budget_s, seed)
+        self._asked = transports is not None and not is_all(transports)
+        if code and transports is not None:
+            message = "transports are for values; code that serializes by itself is timed as it is"
+            raise UsageError(message)
+        ways = [Code(make, name)] if code else chosen_transports(transports)
+        parameters = checked_sizes(sizes, holdout)
+        self._ways = {way.key: way for way in ways}
+        self._known = Measured(name, parameter, parameters, self._passes.seed, list(ways), holdout)
+        self._guard = MemoryGuard(tuple(self._ways))
+        self._bench = Bench(
+            make,
+            self._ways,
+            self._known,
+            self._passes.budget,
+            self._guard,
+            detail=detail,
+            is_code=code,
+            is_bytes=is_bytes,
+        )
+        self._visits: deque[Visit] = deque()
+        self._controlled_after = -1
+
+    def take_first(self, trace: Trace | None) -> None:
+        """Take a recording of code at the smallest size that was made already, if there is one."""
+        self._bench.first = trace
+
+    def run(self, tell: Callable[[Sweep], None] | None = None) -> Sweep:
+        """Measure what is left and return the sweep; after `stop` or Ctrl-C, call it again.
+
+        Parameters
+        ----------
+        tell
+            Called between runs with the sweep so far, from the first point on; without fitted
+            lines, which come at the end.
+
+        Raises
+        ------
+        Exception
+            What ``make`` raised, where it raised for every size.
+        """
+        __tracebackhide__ = True
+        for _ in self.steps(tell):
+            pass
+        return self.sweep
+
+    def steps(self, tell: Callable[[Sweep], None] | None = None) -> Iterator[None]:
+        """Do what `run` does, and yield after each value and each run: others may have the thread.
+
+        What happens meanwhile takes nothing from the budget. Parameters and errors as `run`.
+        """
+        __tracebackhide__ = True
+        yield from self._passes.steps(self._run_all, tell)
+        if self._bench.error and not self._known.point_count and not self._passes.is_stopped:
+            raise self._bench.error
+
+    def stop(self) -> None:
+        """Stop after the run that is being measured; may be called from another thread."""
+        self._passes.stop()
+
+    @property
+    def is_done(self) -> bool:
+        """Whether there is nothing left to run."""
+        is_measured = self._passes.number >= 0 and not self._visits and not self._wants_pass()
+        return is_measured and self._controlled_after == self._passes.number
+
+    @property
+    def sweep(self) -> Sweep:
+        """The document of what was measured so far, with fitted lines and crossovers."""
+        return self._known.document(waiting="stopped before its turn")
+
+    @property
+    def progress(self) -> SweepProgress:
+        """How far it is; may be asked at any time, also from another thread."""
+        visits = self._planned()
+        left = sum(len(visit.keys) for visit in visits)
+        left_s = self._bench.costs.visits_s(visits)
+        if left_s is not None:
+            left_s = min(left_s, self._passes.budget.left_s)
+        return SweepProgress(self._known.point_count, left, left_s, self._guard.bound)
+
+    def _run_all(self) -> Iterator[None]:
+        __tracebackhide__ = True
+        if self._passes.number < 0:
+            self._begin()
+        while not self._passes.is_stopped:
+            if self._visits:
+                yield from self._visit(self._visits[0])
+                if not self._visits[0].keys:
+                    self._visits.popleft()
+            else:
+                self._check_drift()
+                yield
+                if not self._wants_pass():
+                    self._note_end()
+                    return
+                self._passes.number += 1
+                self._visits = warm_pass(self._passes.number, self._open_keys(), self._passes.draw)
+
+    def _begin(self) -> None:
+        """See who can run, and plan the first pass."""
+        # Measured once in a process: it is not the cost of the first size.
+        measure_limits()
+        for key, way in self._ways.items():
+            self._known.started[key] = way.start() if self._asked else ""
+            state, reason = way.state()
+            if state != "ok":
+                self._known.absent[key] = Variant(key, way.title, state, reason)
+        able = [key for key in self._ways if key not in self._known.absent]
+        self._guard.keys = tuple(able)
+        draw = self._passes.draw
+        self._visits = cold_pass(self._known.parameters, able, draw) if able else deque()
+        self._passes.number = 0
+
+    def _visit(self, visit: Visit) -> Iterator[None]:
+        """Make the value of a size and run what is still to run on it; it is dropped here."""
+        __tracebackhide__ = True
+        value = self._bench.open(visit)
+        yield
+        while visit.keys and not self._passes.is_stopped:
+            self._bench.step(visit.keys[0], visit.parameter, value)
+            visit.keys.pop(0)
+            self._passes.told(lambda: self._known.document(has_lines=False))
+            yield
+
+    def _open_keys(self) -> dict[float, list[str]]:
+        keys: dict[float, list[str]] = {}
+        for (key, parameter), cell in list(self._known.cells.items()):
+            if cell.is_open and parameter not in self._known.left_out:
+                keys.setdefault(parameter, []).append(key)
+        return keys
+
+    def _wants_pass(self) -> bool:
+        """Tell whether another pass follows the latest one."""
+        again = [Visit(0, at, keys) for at, keys in self._open_keys().items()]
+        return bool(again) and self._passes.follows(
+            lambda: self._bench.costs.visits_s(again) or 0.0
+        )
+
+    def _planned(self) -> list[Visit]:
+        """Return the visits that are sure to come."""
+        if self._passes.number < 0:
+            every = [Visit(0, at, list(self._ways)) for at in self._known.parameters]
+            return every * (1 + self._passes.sure)
+        visits = [Visit(v.number, v.parameter, list(v.keys)) for v in list(self._visits)]
+        keys = self._open_keys()
+        if self._passes.number == 0:
+            for visit in visits:
+                keys[visit.parameter] = [*keys.get(visit.parameter, ()), *visit.keys]
+        return visits + [Visit(1, at, keys[at]) for at in keys] * self._passes.sure_left
+
+    def _check_drift(self) -> None:
+        """Measure the control point: after the first pass, every second one, and at the end."""
+        number = self._passes.number
+        is_due = number >= self._controlled_after + _CONTROL_EVERY
+        is_first = self._controlled_after < 0
+        if self._controlled_after < number and (is_first or is_due or not self._wants_pass()):
+            self._bench.check_drift()
+            self._controlled_after = number
+
+    def _note_end(self) -> None:
+        why = self._passes.cut_short
+        if why and self._open_keys():
+            self._known.notes["budget"] = why

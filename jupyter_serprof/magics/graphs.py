@@ -1,0 +1,177 @@
+"""``%graphstages CODE``: run a Dask computation to its end and show every stage of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from jupyter_serprof.magics.chunk_sweep import check_chunk_sweep, run_chunk_sweep
+from jupyter_serprof.magics.code import Code, compile_code
+from jupyter_serprof.magics.compare import check_options
+from jupyter_serprof.magics.graphs_repeat import check_repeats, is_repeated, run_repeats
+from jupyter_serprof.magics.options import GRAPHSTAGES, Options, help_text, parse
+from jupyter_serprof.magics.panel import show_graph_panel, takes_panel
+from jupyter_serprof.magics.show import finish, finish_failed, usage_errors
+from jupyter_serprof.magics.together import run_try_graph
+from jupyter_serprof.model import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from IPython.core.interactiveshell import InteractiveShell
+
+_HEADS = ("name", "type", "partitions", "tasks", "layers", "results")
+_UNKNOWN = "–"  # noqa: RUF001  (an en dash is meant)
+_NOTHING = """\
+There is no Dask collection among your variables. Make one, e.g.
+
+    import dask.array as da
+    x = da.ones((10_000, 10_000), chunks=1_000)
+    %graphstages (x + x.T).sum()
+
+%graphstages -h lists the options."""
+
+
+def run_graphstages(shell: InteractiveShell, line: str, local_ns: dict[str, object] | None) -> None:
+    """Run what stands behind the magic, or list what it could be run with."""
+    from jupyter_serprof import api
+
+    __tracebackhide__ = True
+    with usage_errors():
+        options = parse(line, GRAPHSTAGES)
+        if options.help:
+            print(help_text(GRAPHSTAGES))  # noqa: T201  (what was asked for)
+            return
+        api.require_dask()
+        check_chunk_sweep(options)
+        check_options(options, GRAPHSTAGES.magic)
+        check_repeats(options)
+        if options.sweep is not None:
+            run_chunk_sweep(shell, options, options.sweep, local_ns)
+        elif options.code:
+            code = compile_code(shell, options.code, local_ns, magic=GRAPHSTAGES.magic)
+            _run(shell, options, code, {**shell.user_ns, **(local_ns or {})})
+        else:
+            namespace = {**shell.user_ns, **(local_ns or {})}
+            print(_listing(namespace))  # noqa: T201  (what was asked for)
+            if api.list_collections(namespace) and takes_panel(options):
+                show_graph_panel(shell, options, local_ns)
+
+
+def _run(shell: InteractiveShell, options: Options, code: Code, names: dict[str, object]) -> None:
+    __tracebackhide__ = True
+    if not code.is_expression:
+        _check_statement(options)
+    if options.try_:
+        run_try_graph(shell, options, code)
+    elif is_repeated(options):
+        run_repeats(shell, options, code, names)
+    elif code.is_expression:
+        _run_expression(shell, options, code)
+    else:
+        _run_statement(shell, options, code)
+
+
+def _run_expression(shell: InteractiveShell, options: Options, code: Code) -> None:
+    from jupyter_serprof import api
+
+    __tracebackhide__ = True
+    held: list[object] = []
+    stages = api.GraphStages(
+        _holding(code, held) if options.blame else code.call,
+        _name(options),
+        options.compute,
+        options.timeout,
+        options.detail,
+    )
+    try:
+        trace = stages.run()
+    except UsageError:
+        raise
+    except BaseException as error:
+        if stages.has_spans or isinstance(error, KeyboardInterrupt):
+            finish_failed(shell, options, stages.trace)
+        raise
+    if options.blame:
+        trace = api.blame_graph(trace, held.pop())
+    finish(shell, options, trace)
+
+
+def _holding(code: Code, held: list[object]) -> Callable[[], object]:
+    """Return what runs the code and holds its value until it is opened."""
+
+    def call() -> object:
+        __tracebackhide__ = True
+        value = code.call()
+        held.append(value)
+        return value
+
+    return call
+
+
+def _check_statement(options: Options) -> None:
+    for flag, is_given in (("--compute", options.compute), ("--timeout", options.timeout)):
+        if is_given:
+            message = (
+                f"{flag} runs a collection, and the code is a statement, which runs as it is. "
+                f"Assign first, then: %graphstages {flag} NAME"
+            )
+            raise UsageError(message)
+
+
+def _run_statement(shell: InteractiveShell, options: Options, code: Code) -> None:
+    from jupyter_serprof import api
+
+    __tracebackhide__ = True
+    recording = api.stage_recording(_name(options), detail=options.detail, blame=options.blame)
+    try:
+        with recording:
+            code.call()
+    except BaseException as error:
+        if recording.has_spans or isinstance(error, KeyboardInterrupt):
+            finish_failed(shell, options, api.explained(recording.trace, "", error))
+        raise
+    finish(shell, options, api.explained(recording.trace, f"%serprof {options.code}"))
+
+
+def _name(options: Options) -> str:
+    return options.name if options.name is not None else options.code
+
+
+def _listing(namespace: dict[str, object]) -> str:
+    """Return the collections as a table, and how to go on."""
+    from jupyter_serprof import api
+
+    found = api.list_collections(namespace)
+    if not found:
+        return _NOTHING
+    rows = [
+        (one.name, one.kind, *map(_count, (one.partitions, one.tasks, one.layers)), one.state)
+        for one in found
+    ]
+    waiting = [one.name for one in found if not one.state] or [found[0].name]
+    return "\n".join(
+        (
+            *_table([_HEADS, *rows]),
+            "",
+            f"{_UNKNOWN} is known only after optimization. To see the stages of one:",
+            f"    %graphstages {waiting[0]}",
+            f"    %graphstages --compute {waiting[0]}",
+        )
+    )
+
+
+def _count(number: int | None) -> str:
+    return _UNKNOWN if number is None else f"{number:,}"
+
+
+def _table(rows: Sequence[Sequence[str]]) -> Iterable[str]:
+    """Yield the lines of a table; numbers lean to the right."""
+    columns = list(zip(*rows, strict=True))
+    widths = [max(map(len, column)) for column in columns]
+    leans_right = [
+        all(cell.replace(",", "").isdigit() or cell == _UNKNOWN for cell in column[1:])
+        for column in columns
+    ]
+    for row in rows:
+        cells = zip(row, widths, leans_right, strict=True)
+        yield "  ".join(c.rjust(w) if right else c.ljust(w) for c, w, right in cells).rstrip()

@@ -1,0 +1,198 @@
+"""``%serprof CODE``: run it and show it; a value that serializes nothing makes the round trip."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from jupyter_serprof.magics.blame import check_blame, run_blame
+from jupyter_serprof.magics.code import Code, compile_code
+from jupyter_serprof.magics.compare import check_options, run_compare
+from jupyter_serprof.magics.options import Options, help_text, parse
+from jupyter_serprof.magics.panel import show_size_panel, takes_panel
+from jupyter_serprof.magics.show import finish, finish_failed, usage_errors
+from jupyter_serprof.magics.split import run_split
+from jupyter_serprof.magics.sweep import check_sweep, sizes_of, swept_code
+from jupyter_serprof.magics.together import check_try, run_try
+from jupyter_serprof.model import UsageError
+
+if TYPE_CHECKING:
+    from IPython.core.interactiveshell import InteractiveShell
+
+    from jupyter_serprof.magics.ranges import Range
+    from jupyter_serprof.model import Sweep, Trace
+
+    Tell = Callable[[Sweep], None] | None
+
+
+def run_line(shell: InteractiveShell, line: str, local_ns: dict[str, object] | None) -> None:
+    """Run what stands behind the magic in the user's namespace."""
+    __tracebackhide__ = True
+    with usage_errors():
+        options = parse(line)
+        if not options.code and takes_panel(options):
+            show_size_panel(shell, options, local_ns)
+            return
+        if options.help or (not options.code and options.sweep is None):
+            print(help_text())  # noqa: T201  (what was asked for)
+            return
+        check_sweep(options)
+        check_options(options)
+        check_blame(options)
+        check_try(options)
+        if options.sweep is not None:
+            _sweep(shell, options, options.sweep, local_ns)
+            return
+        code = compile_code(shell, options.code, local_ns)
+        _run_as_asked(shell, options, code, {**shell.user_ns, **(local_ns or {})})
+
+
+def _run_as_asked(
+    shell: InteractiveShell, options: Options, code: Code, names: dict[str, object]
+) -> None:
+    __tracebackhide__ = True
+    if options.blame:
+        run_blame(shell, options, code)
+    elif options.split:
+        run_split(shell, options, code)
+    elif options.try_:
+        run_try(shell, options, code, names)
+    elif options.compare is None:
+        _run(shell, options, code)
+    else:
+        if options.transports is not None:
+            _refuse_transports(options, code)
+        run_compare(shell, options, code, names)
+
+
+def _run(shell: InteractiveShell, options: Options, code: Code) -> None:
+    from jupyter_serprof import api
+
+    __tracebackhide__ = True
+    if options.transports is not None:
+        _refuse_transports(options, code)
+        _round_trip(shell, options, code.call())
+    elif options.repeat is not None:
+        _repeat(shell, options, code)
+    else:
+        recording = api.record(_name(options), detail=options.detail)
+        value = _recorded(shell, options, recording, code.call)
+        if code.is_expression and value is not None and not recording.has_spans:
+            _round_trip(shell, options, value)
+        else:
+            finish(shell, options, recording.trace)
+
+
+def _refuse_transports(options: Options, code: Code) -> None:
+    """Refuse what cannot work before the code runs, which may take long or work only once."""
+    from jupyter_serprof import api
+
+    if not code.is_expression:
+        message = (
+            "--transports sends a value, and the code is a statement. "
+            "Run the statement first, then: %serprof --transports LIST NAME"
+        )
+        raise UsageError(message)
+    api.RoundTrip(None, transports=options.transports)
+
+
+def _recorded(
+    shell: InteractiveShell,
+    options: Options,
+    recording: Any,  # noqa: ANN401  (a Recording; magics import no layer below the API)
+    call: Callable[[], object],
+) -> object:
+    __tracebackhide__ = True
+    try:
+        with recording:
+            return call()
+    except BaseException as error:
+        # A wait that was given up is an answer, also where nothing was serialized.
+        if recording.has_spans or isinstance(error, KeyboardInterrupt):
+            finish_failed(shell, options, recording.trace)
+        raise
+
+
+def _repeat(shell: InteractiveShell, options: Options, code: Code) -> None:
+    from jupyter_serprof import api
+
+    __tracebackhide__ = True
+    first = api.record(_name(options), detail=options.detail)
+    value = _recorded(shell, options, first, code.call)
+    if code.is_expression and value is not None and not first.has_spans:
+        _round_trip(shell, options, value)
+        return
+    del value
+    repeats = api.Repeats(code.call, _name(options), options.detail, [first.trace])
+
+    def run(tell: Tell) -> Sweep:
+        __tracebackhide__ = True
+        return repeats.run_again(options.repeat or 1, tell)
+
+    shown_even_if_stopped(shell, options, run, repeats)
+
+
+def _round_trip(shell: InteractiveShell, options: Options, value: object) -> None:
+    from jupyter_serprof import api
+
+    __tracebackhide__ = True
+    trip = api.RoundTrip(
+        value,
+        name=_name(options),
+        transports=options.transports,
+        repeat=options.repeat,
+        detail=options.detail,
+    )
+    shown_even_if_stopped(shell, options, trip.run, trip)
+
+
+def _sweep(
+    shell: InteractiveShell, options: Options, wanted: Range, local_ns: dict[str, object] | None
+) -> None:
+    from jupyter_serprof import api
+
+    __tracebackhide__ = True
+    sweep = api.size_sweep(
+        swept_code(shell, options.code, wanted.name, local_ns),
+        sizes_of(wanted),
+        options.transports,
+        options.repeat,
+        name=_name(options),
+        parameter=wanted.name,
+        detail=options.detail,
+    )
+    shown_even_if_stopped(shell, options, partial(api.resumable, sweep), sweep)
+
+
+def shown_even_if_stopped(
+    shell: InteractiveShell,
+    options: Options,
+    run: Callable[[Tell], Sweep],
+    partial: Any,  # noqa: ANN401
+) -> None:
+    """Show a document that grows, and finish it; after an error or Ctrl-C what there is by then.
+
+    Parameters
+    ----------
+    run
+        Called with what is to be told between the runs, None where nobody watches.
+    partial
+        Its ``sweep`` is what was measured until an error.
+    """
+    from jupyter_serprof import api
+
+    __tracebackhide__ = True
+    live = api.Live()
+    try:
+        document: Sweep | Trace = run(live.show if live.is_seen and not options.quiet else None)
+    except BaseException as error:
+        sweep = partial.sweep
+        if sweep.points or isinstance(error, KeyboardInterrupt):
+            finish_failed(shell, options, sweep, live.replace)
+        raise
+    finish(shell, options, document, live.replace)
+
+
+def _name(options: Options) -> str:
+    return options.name if options.name is not None else options.code

@@ -1,0 +1,223 @@
+"""Why a value cannot be pickled: the path to each culprit, bounded in time and in steps.
+
+Method: descend by parts that the pickler would visit (items, attributes, closures, named globals),
+and stop at a part that fails while none of its own parts does. A part that pickles is not opened;
+among many parts the failing ones are found by halving.
+"""
+
+from __future__ import annotations
+
+import pickle
+import re
+import time
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from jupyter_serprof.objects.ask import is_a, kind_name
+from jupyter_serprof.objects.walk import Part, parts_of
+
+_SECONDS = 1.0
+_DEPTH = 50
+_CULPRITS = 10
+#: The clock is read once in so many objects that a pickler meets.
+_OBJECTS_A_LOOK = 256
+#: A list or an object of so few parts, nested too deeply, is a chain: its depth is the culprit.
+_CHAIN_PARTS = 4
+_TOLD = 200
+#: A path with folders, down to its last name; "/" between words is no path.
+_QUOTED = re.compile(r"""(['"])(?:~|[A-Za-z]:)?[/\\][^'"]*?([^'"/\\]*)\1""")
+_PATH = re.compile(r"(?<![\w.])(?:~|[A-Za-z]:)?(?:[/\\]+[\w.~+-]+)*[/\\]+([\w.~+-]+)")
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
+_TOO_DEEP = "nested too deeply"
+#: What pickle says of a type that it does not take. Source: CPython 3.11, ``Modules/_pickle.c``,
+#: ``copyreg.py``; cloudpickle adds nothing.
+_PICKLE_SAYS = re.compile(
+    r"TypeError(: cannot pickle '[^']*' object)?$|\w+Error: Can't (pickle|get) (local object|<)"
+)
+#: One to three steps of a path, again and again.
+_REPEATED = re.compile(r"((?:\[(?:'[^']*'|[^][']*)\]|\.[^.[\]]+){1,3}?)\1{3,}")
+
+
+class Culprit(NamedTuple):
+    """A part that cannot be pickled, its type, and what the pickler said."""
+
+    path: str
+    type_name: str
+    error: str
+
+
+def find_culprits(
+    value: object,
+    name: str = "value",
+    seconds: float = _SECONDS,
+    *,
+    takes_functions: bool = True,
+) -> list[Culprit]:
+    """Return the parts of a value that cannot be pickled, in the order in which they are met.
+
+    Parameters
+    ----------
+    value
+        Anything.
+    name
+        What the paths begin with.
+    seconds
+        Time after which the search stops and returns what it has. A single reducer that takes
+        longer can exceed it.
+    takes_functions
+        True for cloudpickle, which takes functions and classes by value; False for pickle itself.
+
+    Returns
+    -------
+    list of Culprit
+        At most 10; empty if everything can be pickled or time ran out before the first.
+    """
+    search = _Search(time.monotonic() + seconds, takes_functions=takes_functions)
+    try:
+        error = search.error_of(value)
+        if error is not None:
+            search.descend(value, name, error, ())
+    except _OutOfTime:
+        pass
+    return search.found
+
+
+def culprits_text(culprits: Sequence[Culprit]) -> str:
+    """Say which parts are to blame, and what to do; empty without culprits."""
+    deep = [f"{_folded(c.path)} ({c.type_name})" for c in culprits if c.error == _TOO_DEEP]
+    others = [f"{_folded(c.path)} ({_type_and_words(c)})" for c in culprits if c.error != _TOO_DEEP]
+    if others:
+        named = "; ".join([*others, *deep])
+        return f"cannot be pickled because of {named}. Remove it, or recreate it in __setstate__"
+    if deep:
+        return f"{'; '.join(deep)} is {_TOO_DEEP} for pickle. Flatten it, e.g. into one list"
+    return ""
+
+
+def _type_and_words(culprit: Culprit) -> str:
+    """Return the type, and what the reducer of the user said; pickle's own words say no more."""
+    is_plain = not culprit.error or _PICKLE_SAYS.match(culprit.error)
+    return culprit.type_name if is_plain else f"{culprit.type_name}, {culprit.error}"
+
+
+def _folded(path: str) -> str:
+    """Return a path with equal steps, at least four times one after the other, told once.
+
+    >>> _folded("a['k']['k']['k']['k']['k'][0]")
+    "a['k']['k']… x 5[0]"
+    """
+    return _REPEATED.sub(_times, path)
+
+
+def _times(found: re.Match[str]) -> str:
+    step = found[1]
+    return f"{step}{step}… x {len(found[0]) // len(step)}"
+
+
+def told(error: BaseException) -> str:
+    """Return what an error says, its first line without paths and addresses, which are private."""
+    lines = _words(error).strip().splitlines()
+    bare = _PATH.sub(r"\1", _QUOTED.sub(r"\1\2\1", lines[0])) if lines else ""
+    said = _ADDRESS.sub("", bare)
+    said = said if len(said) <= _TOLD else f"{said[: _TOLD - 3]}..."
+    return f"{type(error).__name__}: {said}" if said else type(error).__name__
+
+
+def _words(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception:  # noqa: BLE001  (errors of users raise anything)
+        return ""
+
+
+class _OutOfTime(BaseException):  # reducers of users catch Exception
+    """The time is up, or there are enough culprits."""
+
+
+class _Search:
+    """The state of one search."""
+
+    def __init__(self, deadline: float, *, takes_functions: bool) -> None:
+        self.deadline = deadline
+        self.takes_functions = takes_functions
+        self.found: list[Culprit] = []
+        self.attempts = 0
+
+    def error_of(self, value: object) -> str | None:
+        """Pickle into nowhere; return what the pickler said if it failed."""
+        self.attempts += 1
+        try:
+            _pickler(self.deadline, takes_functions=self.takes_functions).dump(value)
+        except Exception as error:  # noqa: BLE001  (reducers raise anything)
+            if isinstance(error, RecursionError) or isinstance(error.__cause__, RecursionError):
+                return _TOO_DEEP
+            return told(error)
+        return None
+
+    def descend(self, value: object, path: str, error: str, above: tuple[int, ...]) -> None:
+        """Add the culprits below a value that fails, or the value itself."""
+        count = len(self.found)
+        parts = self._parts(value) if len(above) < _DEPTH else []
+        if error != _TOO_DEEP or len(parts) > _CHAIN_PARTS or is_a(value, dict):
+            for step, part, why in self._failing(parts):
+                if id(part) not in above and part is not value:
+                    self.descend(part, path + step, why, (*above, id(value)))
+        if len(self.found) == count:
+            self.found.append(Culprit(path, kind_name(type(value)), error))
+        if len(self.found) >= _CULPRITS:
+            raise _OutOfTime
+
+    def _parts(self, value: object) -> list[Part]:
+        """List the parts until the time is up; what cannot be listed has none."""
+        parts: list[Part] = []
+        try:
+            for part in parts_of(value, takes_functions=self.takes_functions):
+                parts.append(part)
+                if len(parts) % _OBJECTS_A_LOOK == 0 and time.monotonic() > self.deadline:
+                    break
+        except Exception:  # noqa: BLE001  (properties and mappings of users raise anything)
+            return []
+        return parts
+
+    def _failing(self, parts: Sequence[Part]) -> Iterator[tuple[str, object, str]]:
+        """Yield the parts that fail: both halves of what fails together, nothing of the rest."""
+        error = self.error_of([part for _, part in parts]) if len(parts) > 1 else ""
+        if not parts or error is None:
+            return
+        if len(parts) > 1:
+            middle = len(parts) // 2
+            yield from self._failing(parts[:middle])
+            yield from self._failing(parts[middle:])
+            return
+        [(step, part)] = parts
+        error = self.error_of(part)
+        if error is not None:
+            yield step, part, error
+
+
+class _Nowhere:
+    def write(self, data: object) -> int:
+        return memoryview(data).nbytes  # type: ignore[arg-type]
+
+
+def _take(buffer: object) -> bool:  # noqa: ARG001
+    return False
+
+
+def _pickler(deadline: float, *, takes_functions: bool) -> pickle.Pickler:
+    """Return a pickler that keeps nothing and stops at the deadline."""
+    import cloudpickle
+
+    base: Any = cloudpickle.Pickler if takes_functions else pickle.Pickler
+
+    class Pickler(base):  # type: ignore[misc]  # cloudpickle ships no types
+        looks = 0
+
+        def persistent_id(self, value: object) -> None:  # noqa: ARG002
+            """Look at the clock; the pickler asks here for every object."""
+            self.looks += 1
+            if self.looks % _OBJECTS_A_LOOK == 0 and time.monotonic() > deadline:
+                raise _OutOfTime
+
+    made: pickle.Pickler = Pickler(_Nowhere(), protocol=5, buffer_callback=_take)
+    return made

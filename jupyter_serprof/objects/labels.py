@@ -1,0 +1,219 @@
+"""The names of parts as people know them: attributes, keys, captured variables, columns."""
+
+from __future__ import annotations
+
+import sys
+import types
+from collections.abc import Sequence
+from typing import Any
+
+from jupyter_serprof.objects.ask import (
+    attribute,
+    is_a,
+    kind_module,
+    kind_name,
+    length,
+    qualified_name,
+)
+
+_KEY_LENGTH = 40
+_COLUMNS_NAMED = 3
+#: Of what cloudpickle makes a class from. Source: cloudpickle 3.1.2, _class_getnewargs.
+_BASES = 2
+#: What is inside of an object of these is told as that object.
+_CLOSED_LIBRARIES = frozenset({"pyarrow", "polars", "decimal", "datetime", "fractions", "uuid"})
+_SLOTS = {
+    "__globals__": "<globals>",
+    "__closure__": "<closure>",
+    "__defaults__": "<defaults>",
+    "__kwdefaults__": "<keyword defaults>",
+    "__code__": "<code>",
+}
+
+
+def key_label(key: object) -> str:
+    """Return the step of a key; a key that is no text or number is told by its type.
+
+    >>> key_label("a"), key_label(3), key_label((1, 2))
+    ('["a"]', '[3]', '[<tuple>]')
+    """
+    text = as_text(key)
+    if text is not None:
+        text = text if len(text) <= _KEY_LENGTH else f"{text[: _KEY_LENGTH - 3]}..."
+        return f'["{text}"]'
+    if key is None or key is True or key is False:
+        return f"[{key!r}]"
+    number = next((kind for kind in (int, float) if is_a(key, kind)), None)
+    return f"[<{kind_name(type(key))}>]" if number is None else f"[{number.__repr__(key)}]"
+
+
+def as_text(value: object) -> str | None:
+    """Return the text that an object is, also of a class derived from ``str``; else None."""
+    return str.__str__(value) if is_a(value, str) else None
+
+
+def state_label(value: object, key: object) -> str:
+    """Return the step of an entry in the state of an object: an attribute, as a rule."""
+    text = as_text(key)
+    if is_a(value, types.FunctionType) and text in _SLOTS:
+        return _SLOTS[text]
+    if kind_name(type(value)) == "SingleBlockManager":
+        return "<repeated>"
+    return key_label(key) if text is None else f".{text}"
+
+
+def argument_label(value: object, at: object) -> str:
+    """Return the step of an argument that an object is made again from."""
+    if is_a(value, types.FunctionType) and at == 0:
+        return "<code>"
+    if is_a(value, type) and at == _BASES:
+        return "<bases>"
+    if is_a(value, types.CellType):
+        return "<contents>"
+    if is_a(value, types.MethodType):
+        return (".__self__", ".__func__")[at == 1]
+    if kind_name(type(value)) == "SingleBlockManager":
+        return {"state 0": ".index", "state 1": ".values"}.get(str(at), "<repeated>")
+    known = _pandas_argument(value, at)
+    return known if known is not None else f"<argument {at}>"
+
+
+def is_closed(value: object) -> bool:
+    """Tell objects that are told as one: arrays of numbers, tables of Arrow, dates."""
+    kind = type(value)
+    if is_array(value):
+        return not attribute(attribute(value, "dtype"), "hasobject")
+    library = kind_module(kind).partition(".")[0]
+    if library == "pandas":
+        return not is_a(value, _opened_pandas())
+    if library == "numpy":
+        return True
+    return library in _CLOSED_LIBRARIES
+
+
+def is_array(value: object) -> bool:
+    """Tell an array of NumPy."""
+    numpy = sys.modules.get("numpy")
+    return numpy is not None and is_a(value, getattr(numpy, "ndarray", ()))
+
+
+def is_inlined(value: object, part: object, label: str) -> str:  # noqa: C901, PLR0911  (a kind each)
+    """Tell how a part joins the object that holds it: its items, its names, itself, or not ("")."""
+    if is_a(value, types.FunctionType):
+        if label in ("<globals>", "<keyword defaults>"):
+            return "names"
+        if label in ("<closure>", "<defaults>"):
+            return "items"
+        return ""
+    if label == "<bases>":
+        return "items"
+    if is_a(part, types.CellType):
+        return "object"
+    if is_a(value, types.CellType):
+        return "object"
+    if is_array(value) and type(part) is list:
+        return "list"
+    name = kind_name(type(part))
+    if kind_module(type(part)).startswith("pandas.") and name.endswith("Manager"):
+        return "object"
+    if kind_name(type(value)) == "SingleBlockManager":
+        return "one" if label in (".index", ".values") else ""
+    if kind_name(type(value)).endswith("BlockManager"):
+        return {"<blocks>": "items", "<axes>": "axes"}.get(label, "")
+    if kind_name(type(value)).endswith("Block") and label == "<values>":
+        return "object"
+    return ""
+
+
+def _opened_pandas() -> tuple[type, ...]:
+    pandas = sys.modules["pandas"]
+    internals = sys.modules.get("pandas.core.internals.blocks")
+    managers = sys.modules.get("pandas.core.internals.managers")
+    kinds = (
+        *(getattr(pandas, name, None) for name in ("DataFrame", "Series")),
+        getattr(internals, "Block", None),
+        getattr(managers, "BaseBlockManager", getattr(managers, "BlockManager", None)),
+    )
+    return tuple(kind for kind in kinds if isinstance(kind, type))
+
+
+def _pandas_argument(value: object, at: object) -> str | None:
+    kind = type(value)
+    if not kind_module(kind).startswith("pandas.") or not isinstance(at, int):
+        return None
+    if kind_name(kind) == "BlockManager":
+        return ("<blocks>", "<axes>")[at] if at < 2 else None  # noqa: PLR2004  (pandas gives two)
+    return "<values>" if kind_name(kind).endswith("Block") and at == 0 else None
+
+
+def block_labels(manager: Any) -> list[str]:  # noqa: ANN401  (pandas' BlockManager)
+    """Return the columns of each block of a frame: by name, at most three."""
+    try:
+        names = manager.axes[0]
+        return [_columns(list(names[block.mgr_locs.indexer])) for block in manager.blocks]
+    except Exception:  # noqa: BLE001  (private names of another pandas)
+        return []
+
+
+def _columns(names: Sequence[object]) -> str:
+    """Return the step of columns that pandas keeps together.
+
+    >>> _columns(["a"]), _columns(list("abcde"))
+    ('["a"]', '["a", "b", "c", and 2 more]')
+    """
+    named = [key_label(name)[1:-1] for name in names[:_COLUMNS_NAMED]]
+    more = len(names) - len(named)
+    return f"[{', '.join(named)}{f', and {more} more' if more else ''}]"
+
+
+def inner_kind(part: Any) -> str:  # noqa: ANN401  (anything)
+    """Return what a cell of a closure or a block of a frame holds; "" for anything else."""
+    if is_a(part, types.CellType):
+        try:
+            return kind_label(part.cell_contents)
+        except ValueError:
+            return "empty"
+    if kind_module(type(part)).startswith("pandas.") and kind_name(type(part)).endswith("Block"):
+        return kind_label(attribute(part, "values"))
+    return ""
+
+
+def is_by_value(kind: object) -> bool:
+    """Tell whether a class or function travels whole: it is of the notebook, or made by another."""
+    if isinstance(kind, types.FunctionType):
+        module, name = kind.__module__, kind.__qualname__
+    elif isinstance(kind, type):
+        module, name = kind_module(kind), qualified_name(kind)
+    else:
+        return False
+    return as_text(module) == "__main__" or "<l" in name  # <locals> or <lambda>
+
+
+def kind_label(value: Any) -> str:  # noqa: ANN401  (anything)
+    """Return the type of an object, with dtype and shape or its length; never its value.
+
+    >>> kind_label([1, 2]), kind_label("abc")
+    ('list (2)', 'str')
+    """
+    kind = type(value)
+    if is_a(value, types.FunctionType):
+        return f"function {value.__name__}"
+    if is_a(value, type):
+        return f"class {kind_name(value)}"
+    dtype = attribute(attribute(value, "dtype"), "name") if is_array(value) else None
+    shape = attribute(value, "shape") if is_array(value) or _is_frame(value) else None
+    count = length(value)
+    counted = "" if count is None else f"({count})"
+    said = str(shape) if _is_shape(shape) else counted
+    texts = (kind_name(kind), dtype if type(dtype) is str else "", said)
+    return " ".join(text for text in texts if text)
+
+
+def _is_shape(shape: object) -> bool:
+    return type(shape) is tuple and all(type(size) is int for size in shape)
+
+
+def _is_frame(value: object) -> bool:
+    return kind_module(type(value)).partition(".")[0] == "pandas" and kind_name(type(value)) in (
+        *("DataFrame", "Series"),
+    )

@@ -1,0 +1,265 @@
+"""The controls of a panel: source, transports, sizes, and when it ends."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from jupyter_serprof.panel.parts import Plan
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from jupyter_serprof.panel.parts import Offer, Scale, Way, Words
+
+_MOST_SIZES = 40
+_SIZES = 8
+_LABEL_WIDTH = "7.5rem"
+_LABEL = {"description_width": _LABEL_WIDTH}
+_INDENTED = {"margin": f"0 0 4px calc({_LABEL_WIDTH} + 8px)"}
+_WIDE = {"width": "98%", "max_width": "44rem"}
+_WRAPS = {"flex_flow": "row wrap", "align_items": "center"}
+_NARROW = {"flex_flow": "row wrap", "align_items": "baseline"}
+_BUDGET, _REPEAT = "time budget", "warm runs"
+_ENDS = {_BUDGET: ("Seconds", 60, 3600), _REPEAT: ("Warm runs", 3, 1000)}
+
+
+class Choice:
+    """Everything that can be chosen; ``plan`` is what is chosen now.
+
+    Attributes
+    ----------
+    changed
+        Called when something else is chosen.
+    """
+
+    def __init__(self, offer: Offer, words: Words) -> None:
+        self._offer, self._words = offer, words
+        self.changed: Callable[[], None] = lambda: None
+        self._is_busy = False
+        self._scale: Scale | None = None
+        self.source, self.refresh = _source(words)
+        self.ways: dict[str, Any] = {}
+        self._unusable: set[str] = set()
+        self.ways_box, self.reasons = _ways()
+        self.sizes, self.count, self.words = _sizes(words)
+        self.ends, self.limit = _ends()
+        self.code = _code()
+        self.box = self._boxed()
+        self.look_again()
+        self._listen()
+
+    @property
+    def plan(self) -> Plan | None:
+        """What is chosen; None where nothing can be measured."""
+        if self.source.value is None or self._scale is None or (self.ways and not self._chosen):
+            return None
+        low, high = self.sizes.value if self._scale.steps else (None, None)
+        is_budget = self.ends.value == _BUDGET
+        return Plan(
+            self.source.value,
+            self._chosen,
+            low,
+            high,
+            self.count.value,
+            repeat=None if is_budget else self.limit.value,
+            budget_s=float(self.limit.value) if is_budget else None,
+        )
+
+    @property
+    def _chosen(self) -> tuple[str, ...]:
+        return tuple(
+            key for key, box in self.ways.items() if box.value and key not in self._unusable
+        )
+
+    def look_again(self) -> None:
+        """Ask anew what there is; what was chosen stays chosen if it is still there."""
+        self._is_busy = True
+        try:
+            self._show_sources()
+            self._show_ways()
+            self._show_scale(is_new=True)
+            self._show_code()
+        finally:
+            self._is_busy = False
+        self.changed()
+
+    def lock(self, *, is_locked: bool) -> None:
+        """Let nothing be chosen while something runs."""
+        for key, box in self.ways.items():
+            box.disabled = is_locked or key in self._unusable
+        for control in (self.source, self.refresh, self.sizes, self.count, self.ends, self.limit):
+            if control.disabled != is_locked:
+                control.disabled = is_locked
+
+    # Following
+
+    def _listen(self) -> None:
+        self.refresh.on_click(lambda _: self.look_again())
+        self.source.observe(lambda _: self._follow(is_new=True), "value")
+        self.ends.observe(lambda _: self._show_limit(), "value")
+        for control in (self.sizes, self.count, self.ends, self.limit):
+            control.observe(lambda _: self._follow(), "value")
+
+    def _follow(self, *, is_new: bool = False) -> None:
+        """Show what follows from a choice, once: what is set here is no choice."""
+        if self._is_busy:
+            return
+        self._is_busy = True
+        try:
+            self._show_scale(is_new=is_new)
+            self._show_code()
+        finally:
+            self._is_busy = False
+        self.changed()
+
+    def _show_sources(self) -> None:
+        found = list(self._offer.sources())
+        before = self.source.value
+        usable = [(one.title, one.key) for one in found if not one.reason]
+        self.source.options = usable
+        keys = [key for _, key in usable]
+        self.source.value = before if before in keys else (keys[0] if keys else None)
+        refused = [f"{one.title}: {one.reason}" for one in found if one.reason]
+        nothing = [] if usable else [self._words.nothing]
+        self._refused = [*nothing, *refused]
+
+    def _show_ways(self) -> None:
+        from ipywidgets import Checkbox
+
+        before = {key: box.value for key, box in self.ways.items()}
+        self.ways = {}
+        offered = list(self._offer.ways())
+        self._unusable = {way.key for way in offered if way.reason}
+        for way in offered:
+            self.ways[way.key] = Checkbox(
+                value=not way.reason and before.get(way.key, way.is_chosen),
+                description=way.title,
+                disabled=bool(way.reason),
+                tooltip=way.reason or way.title,
+                indent=False,
+                layout={"width": "13rem", "margin": "0"},
+            )
+            self.ways[way.key].observe(lambda _: self._follow(), "value")
+        self.ways_box.children = tuple(self.ways.values())
+        self.reasons.value = _lines([*self._refused, *_grouped(offered)])
+
+    def _show_scale(self, *, is_new: bool) -> None:
+        """Offer the sizes of the source; the range stays where it was if it still can."""
+        key = self.source.value
+        self._scale = None if key is None else self._offer.scale(key, self._chosen)
+        scale = self._scale
+        self.words.value = _lines([scale.words]) if scale else ""
+        has_sizes = bool(scale and scale.steps)
+        for control in (self.sizes, self.count):
+            control.layout.display = None if has_sizes else "none"
+        if not scale or not has_sizes:
+            return
+        if self.sizes.options != scale.steps:
+            before = self.sizes.value
+            self.sizes.options = scale.steps
+            numbers = [number for _, number in scale.steps]
+            fits = not is_new and all(number in numbers for number in before)
+            ends = before if fits else (numbers[scale.low], numbers[scale.high])
+            self.sizes.value = tuple(ends)
+
+    def _show_limit(self) -> None:
+        label, value, most = _ENDS[self.ends.value]
+        with self.limit.hold_sync():  # at once: what is typed between two would be overwritten
+            self.limit.description, self.limit.max = label, most
+            self.limit.value = value
+
+    def _show_code(self) -> None:
+        plan = self.plan
+        self.code.value = self._offer.code(plan) if plan else ""
+
+    def _boxed(self) -> Any:  # noqa: ANN401  (a Box)
+        from ipywidgets import HBox, VBox
+
+        return VBox(
+            [
+                HBox([self.source, self.refresh], layout=_WRAPS),
+                HBox([_heading(self._words.ways), self.ways_box], layout=_NARROW),
+                self.reasons,
+                self.sizes,
+                self.words,
+                HBox([self.count, self.ends, self.limit], layout=_WRAPS),
+                self.code,
+            ]
+        )
+
+
+def _grouped(ways: Sequence[Way]) -> list[str]:
+    """Return each reason once, behind all that cannot be chosen for it."""
+    titles: dict[str, list[str]] = {}
+    for way in ways:
+        if way.reason:
+            titles.setdefault(way.reason, []).append(way.title)
+    return [f"{'; '.join(names)}: {reason}" for reason, names in titles.items()]
+
+
+def _lines(texts: Sequence[str]) -> str:
+    """Return texts as small print, one below the other; a Label would cut them off."""
+    said = "".join(f"<div>{escape(text)}</div>" for text in texts if text)
+    return f'<div style="line-height:1.4">{said}</div>' if said else ""
+
+
+def _source(words: Words) -> tuple[Any, Any]:
+    from ipywidgets import Button, Dropdown
+
+    source = Dropdown(
+        options=[], description=words.source, style=_LABEL, layout={"width": "min(98%, 36rem)"}
+    )
+    refresh = Button(
+        description="Refresh", tooltip="Look again what there is",
+        layout={"width": "7rem"},
+    )  # fmt: skip
+    return source, refresh
+
+
+def _ways() -> tuple[Any, Any]:
+    from ipywidgets import HTML, Box
+
+    return Box(layout={"flex_flow": "row wrap", "flex": "1 1 20rem"}), HTML(layout=_INDENTED)
+
+
+def _heading(text: str) -> Any:  # noqa: ANN401  (a Label)
+    """Return the label of a group, in line with those of single controls."""
+    from ipywidgets import Label
+
+    layout = {"width": _LABEL_WIDTH, "justify_content": "flex-end", "margin": "2px 8px 2px 2px"}
+    return Label(text, layout=layout if text else {"display": "none"})
+
+
+def _sizes(words: Words) -> tuple[Any, Any, Any]:
+    from ipywidgets import HTML, BoundedIntText, SelectionRangeSlider
+
+    sizes = SelectionRangeSlider(
+        options=[("1 kB", 1e3), ("10 kB", 1e4)], index=(0, 1), description=words.sizes,
+        continuous_update=False, style=_LABEL, layout=_WIDE,
+    )  # fmt: skip
+    count = BoundedIntText(
+        value=_SIZES, min=2, max=_MOST_SIZES, description="Number of sizes", style=_LABEL,
+        layout={"width": "13rem"},
+    )  # fmt: skip
+    return sizes, count, HTML(layout=_INDENTED)
+
+
+def _ends() -> tuple[Any, Any]:
+    from ipywidgets import BoundedIntText, Dropdown
+
+    label, value, most = _ENDS[_BUDGET]
+    ends = Dropdown(
+        options=list(_ENDS), value=_BUDGET, description="Ends by", style=_LABEL,
+        layout={"width": "16rem"},
+    )  # fmt: skip
+    limit = BoundedIntText(
+        value=value, min=1, max=most, description=label, layout={"width": "12rem"}
+    )
+    return ends, limit
+
+
+def _code() -> Any:  # noqa: ANN401  (a Text)
+    from ipywidgets import Text
+
+    return Text(description="The same in code", style=_LABEL, layout=_WIDE)

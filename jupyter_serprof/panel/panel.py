@@ -1,0 +1,229 @@
+"""The panel: ordinary controls above the place where points appear as they are measured."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from jupyter_serprof.model.units import format_ns
+from jupyter_serprof.panel import runner as states
+from jupyter_serprof.panel.choice import Choice
+from jupyter_serprof.panel.place import Place, show_panel
+from jupyter_serprof.panel.runner import KernelTurns, Runner
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from jupyter_serprof.panel.parts import Document, Job, Offer, Words
+    from jupyter_serprof.panel.runner import Turns
+
+_STATES = {
+    states.READY: "Ready.",
+    states.RUNNING: "Measuring.",
+    states.STOPPING: "Stopping after the run that is being measured.",
+    states.STOPPED: "Stopped; what was measured stays.",
+    states.FAILED: "It could not go on.",
+    states.DONE: "Done.",
+}
+#: The cell is done by then, and nobody has chosen anything yet.
+_WARM_S = 0.1
+_WAITING = "The picture appears here when you press Sweep, and stays in the saved notebook."
+
+
+class Panel:
+    """Controls, buttons, progress, and below them the place of the picture.
+
+    Parameters
+    ----------
+    offer
+        What can be chosen, and who measures it.
+    words
+        What the parts are called.
+    keep
+        Called with the document at the end of each sweep, and with what puts it into the place.
+    stages
+        Measures a source as it is; None where there is no such button.
+    warm
+        Called a moment later, if nothing was pressed by then: loads what the first point needs.
+    turns
+        Who calls back; None: the loop of this kernel.
+    place
+        Where pictures go; None: an output of the cell that runs now.
+
+    Notes
+    -----
+    All controls are widgets of ipywidgets, so every front end that shows those shows the panel.
+    They have labels, are reached with the tab key in the order in which they are read, and sliders
+    move with the arrow keys.
+    """
+
+    def __init__(  # noqa: PLR0913  (each is given by the tests, or by the magic)
+        self,
+        offer: Offer,
+        words: Words,
+        *,
+        keep: Callable[[Document, Callable[[Document], None]], None] | None = None,
+        stages: Callable[[str], Job] | None = None,
+        warm: Callable[[], object] | None = None,
+        turns: Turns | None = None,
+        place: Place | None = None,
+    ) -> None:
+        self.choice = Choice(offer, words)
+        self._offer, self._words, self._stages = offer, words, stages
+        self._keep = keep or (lambda doc, show: show(doc))
+        self.buttons = _buttons(words)
+        self.bar, self.status, self.problem = _progress()
+        self.box = _boxed(self)
+        self._handle = None if place else show_panel(self.box, _saved(words))
+        self._place = place or Place(_WAITING)
+        turns = turns or KernelTurns()
+        self.runner = Runner(
+            turns,
+            grew=self._place.grow,
+            ended=lambda doc: self._keep(doc, self._place.settle),
+            changed=self._show_state,
+        )
+        self._listen()
+        self._show_state()
+        if warm is not None:
+            turns.later(_WARM_S, lambda: self._warmed(warm))
+
+    def _warmed(self, warm: Callable[[], object]) -> None:
+        if self.runner.state == states.READY:
+            with suppress(Exception):  # the sweep meets it again, and says so
+                warm()
+
+    # Buttons
+
+    def sweep(self) -> None:
+        """Measure what is chosen."""
+        plan = self.choice.plan
+        if plan is not None:
+            self.runner.start(lambda: self._offer.start(plan))
+
+    def extra(self) -> None:
+        """Measure the source as it is."""
+        source, stages = self.choice.source.value, self._stages
+        if source is not None and stages is not None:
+            self.runner.start(lambda: stages(source))
+
+    def close(self) -> None:
+        """Take the panel away; the document stays."""
+        self.runner.stop()
+        if self._handle is not None:
+            self._handle.update({"text/plain": ""}, raw=True)
+        self.box.close()
+        self._place.close()
+
+    def _listen(self) -> None:
+        does = {
+            "sweep": self.sweep,
+            "stop": self.runner.stop,
+            "resume": self.runner.resume,
+            "extra": self.extra,
+            "close": self.close,
+        }
+        for name, button in self.buttons.items():
+            button.on_click(lambda _, call=does[name]: call())
+        self.choice.changed = self._show_state
+
+    # What is shown
+
+    def _show_state(self) -> None:
+        """Show which buttons work now, how far it is and what went wrong."""
+        is_active = self.runner.state in states.ACTIVE
+        can_start = not is_active and self.choice.plan is not None
+        usable = {
+            "sweep": can_start,
+            "stop": self.runner.state == states.RUNNING,
+            "resume": self.runner.can_resume,
+            "extra": can_start,
+            "close": not is_active,
+        }
+        for name, button in self.buttons.items():
+            _set(button, disabled=not usable[name])
+        self.choice.lock(is_locked=is_active)
+        self._show_progress()
+        problem = self.runner.problem
+        _set(self.problem, value=f"<b>Problem:</b> {escape(problem)}" if problem else "")
+
+    def _show_progress(self) -> None:
+        job = self.runner.job
+        if job is None:
+            _set(self.status, value=_STATES[self.runner.state])
+            return
+        progress = job.progress
+        left = 0 if self.runner.state == states.DONE else progress.left
+        left_s = progress.left_s if self.runner.state in states.ACTIVE else None
+        _set(self.bar, max=max(1, progress.done + left), value=progress.done)
+        said = _far(progress.done, left, left_s)
+        _set(self.status, value=f"{_STATES[self.runner.state]} {said}")
+
+
+def _far(done: int, left: int, left_s: float | None) -> str:
+    """Return how far it is, in words.
+
+    >>> _far(12, 36, 8.25)
+    '12 points, 36 left, about 8.25 s to go'
+    """
+    words = [f"{done} point{'' if done == 1 else 's'}"]
+    if left:
+        words.append(f"{left} left")
+    if left and left_s is not None:
+        words.append(f"about {format_ns(left_s * 1e9)} to go")
+    return ", ".join(words)
+
+
+def _saved(words: Words) -> str:
+    """Return what stands in a saved notebook in the place of the panel."""
+    return f"The panel of {words.magic} needs a running kernel: run this cell to see it."
+
+
+def _set(widget: Any, **values: object) -> None:  # noqa: ANN401  (any widget)
+    """Set what is not so already: each change is a message."""
+    for name, value in values.items():
+        if getattr(widget, name) != value:
+            setattr(widget, name, value)
+
+
+def _buttons(words: Words) -> dict[str, Any]:
+    from ipywidgets import Button
+
+    known = {
+        "sweep": ("Sweep", "primary", "Measure what is chosen"),
+        "stop": ("Stop", "", "Stop after this run; what was measured stays"),
+        "resume": ("Resume", "", "Go on where it was stopped"),
+        "extra": (words.extra, "", "Measure it once, as it is"),
+        "close": ("Close panel", "", "Take the panel away; the picture stays"),
+    }
+    return {
+        name: Button(description=label, button_style=style, tooltip=tip)
+        for name, (label, style, tip) in known.items()
+        if label
+    }
+
+
+def _progress() -> tuple[Any, Any, Any]:
+    from ipywidgets import HTML, IntProgress, Label
+
+    bar = IntProgress(
+        min=0, max=1, description="Progress", style={"description_width": "7.5rem"},
+        layout={"width": "min(60%, 30rem)"},
+    )  # fmt: skip
+    return bar, Label(), HTML()
+
+
+def _boxed(panel: Panel) -> Any:  # noqa: ANN401  (a Box)
+    from ipywidgets import HBox, VBox
+
+    wraps = {"flex_flow": "row wrap", "align_items": "center"}
+    return VBox(
+        [
+            panel.choice.box,
+            HBox(list(panel.buttons.values()), layout=wraps),
+            HBox([panel.bar, panel.status], layout=wraps),
+            panel.problem,
+        ],
+        layout={"max_width": "60rem"},
+    )

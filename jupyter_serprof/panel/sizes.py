@@ -1,0 +1,254 @@
+"""The panels: what they offer, from what is in the namespace and what is installed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from jupyter_serprof.api.sweeps import size_sweep
+from jupyter_serprof.experiments.engine.memory import MemoryGuard
+from jupyter_serprof.experiments.engine.order import log_spaced
+from jupyter_serprof.experiments.roundtrip.registry import TRANSPORTS, Transport
+from jupyter_serprof.experiments.roundtrip.trip import RoundTrip
+from jupyter_serprof.experiments.sizes.generators import GENERATORS
+from jupyter_serprof.experiments.sizes.sources import Data, data_of, list_data
+from jupyter_serprof.experiments.sizes.sweep import SweepProgress
+from jupyter_serprof.model import Sweep, Trace, UsageError
+from jupyter_serprof.model.units import format_bytes
+from jupyter_serprof.panel.panel import Panel
+from jupyter_serprof.panel.parts import Job, Plan, Scale, Source, Way, Words
+
+Namespace = Callable[[], Mapping[str, object]]
+Keep = Callable[[Sweep | Trace, Callable[[Sweep | Trace], None]], None]
+
+_GENERATED, _VARIABLE = "generator:", "variable:"
+_LEAST_BYTES, _MOST_BYTES = 1_000, 1_000_000_000
+#: Chosen first: large enough to see how it grows, small enough to be done soon.
+_FIRST_HIGH_BYTES = 10_000_000
+_STEPS = (1, 2, 5)
+_WORDS = Words("%serprof", "Measure", "Sizes", "Transports", "There is nothing to measure.")
+
+
+class TripJob:
+    """A round trip as a job of a panel: a value that has no rows has one size only."""
+
+    def __init__(self, trip: RoundTrip) -> None:
+        self._trip = trip
+        self._is_over = self._is_stopped = False
+        self._points = 0
+
+    def steps(self, tell: Callable[[Sweep], None] | None = None) -> Iterator[None]:
+        """Run every transport, one run at a time."""
+        steps = self._trip.steps(tell)
+        try:
+            for _ in steps:
+                self._points += 1
+                yield
+                if self._is_stopped:
+                    return
+        finally:
+            self._is_over = True
+            steps.close()  # type: ignore[attr-defined]  # a generator
+
+    def stop(self) -> None:
+        """Stop after the run that is being measured."""
+        self._is_stopped = True
+
+    @property
+    def sweep(self) -> Sweep:
+        """The document of what was measured so far."""
+        return self._trip.sweep
+
+    @property
+    def is_done(self) -> bool:
+        """Whether it ran; a round trip is not resumed."""
+        return self._is_over
+
+    @property
+    def progress(self) -> SweepProgress:
+        """How far it is; how much is left depends on how long the runs take."""
+        return SweepProgress(self._points, 0, None, "")
+
+
+@dataclass(frozen=True, slots=True)
+class SizeOffer:
+    """What the panel of ``%serprof`` offers.
+
+    Parameters
+    ----------
+    namespace
+        Gives the variables of the user.
+    """
+
+    namespace: Namespace
+
+    def sources(self) -> list[Source]:
+        """Return the variables that are data, then the generators."""
+        found = list_data(self.namespace())
+        mine = [Source(f"{_VARIABLE}{data.name}", _described(data)) for data in found]
+        made = [
+            Source(f"{_GENERATED}{key}", f"generated: {generator.title}", generator.state()[1])
+            for key, generator in GENERATORS.items()
+        ]
+        return [*mine, *made]
+
+    def ways(self) -> list[Way]:
+        """Return every transport; those that cannot run here with the reason."""
+        made = [(kind(), _reason(kind())) for kind in TRANSPORTS.values()]
+        return [
+            Way(way.key, way.title, way.is_asked() and not reason, reason) for way, reason in made
+        ]
+
+    def scale(self, source: str, ways: Sequence[str]) -> Scale:
+        """Return the sizes that fit into the memory, or into the variable."""
+        guard = MemoryGuard(tuple(ways))
+        data = self._data(source)
+        if data is not None and data.rows is None:
+            words = "It has no rows to take fewer of: it makes the round trip as it is."
+            return Scale((), 0, 0, words)
+        if data is not None:
+            return _rows_scale(data, guard) if data.size_bytes else _counts_scale(data.rows or 1)
+        most = min(_MOST_BYTES, guard.most_bytes or _MOST_BYTES)
+        if most < _MOST_BYTES:
+            words = f"Bounded by the memory: {guard.bound}."
+        else:
+            words = f"Up to 1 GB; {guard.bound}." if guard.bound else "Up to 1 GB."
+        return _bytes_scale(most, words)
+
+    def start(self, plan: Plan) -> Job:
+        """Return the sweep, or the round trip of what has one size."""
+        if plan.source.startswith(_GENERATED):
+            return self._sweep(plan, plan.source.removeprefix(_GENERATED), None)
+        name = plan.source.removeprefix(_VARIABLE)
+        namespace = self.namespace()
+        if name not in namespace:
+            message = f"there is no variable {name} any more. Press Refresh"
+            raise UsageError(message)
+        if plan.low is None:
+            value = namespace[name]
+            trip = RoundTrip(value, name=name, transports=plan.ways, repeat=plan.repeat)
+            return TripJob(trip)
+        return self._sweep(plan, namespace[name], name)
+
+    def _sweep(self, plan: Plan, make: object, name: str | None) -> Job:
+        return size_sweep(
+            make,
+            self._sizes(plan),
+            plan.ways,
+            plan.repeat,
+            budget_s=plan.budget_s,
+            name=name,
+        )
+
+    def code(self, plan: Plan) -> str:
+        """Return the call that does the same; a magic for what has one size."""
+        if plan.low is None:
+            repeat = f" --repeat {plan.repeat}" if plan.repeat else ""
+            name = plan.source.removeprefix(_VARIABLE)
+            return f"%serprof --transports {','.join(plan.ways)}{repeat} {name}"
+        is_made = plan.source.startswith(_GENERATED)
+        key = plan.source.removeprefix(_GENERATED).removeprefix(_VARIABLE)
+        ends = f"repeat={plan.repeat}" if plan.repeat else f"budget_s={plan.budget_s:g}"
+        sizes = ", ".join(f"{size:_}" for size in self._sizes(plan))
+        what = repr(key) if is_made else key
+        return f"sp.sweep({what}, [{sizes}], {list(plan.ways)}, {ends})"
+
+    def _data(self, source: str) -> Data | None:
+        if not source.startswith(_VARIABLE):
+            return None
+        name = source.removeprefix(_VARIABLE)
+        value = self.namespace().get(name)
+        return data_of(name, value)
+
+    def _sizes(self, plan: Plan) -> tuple[int, ...]:
+        """Return bytes for a generator, rows for a variable; round numbers read better."""
+        low, high = plan.low or _LEAST_BYTES, plan.high or _LEAST_BYTES
+        data = self._data(plan.source)
+        if data is not None and data.rows:
+            each = data.size_bytes / data.rows if data.size_bytes else 1.0
+            low = max(1, math.ceil(low / each))
+            high = min(data.rows, max(low, math.floor(high / each)))
+        if low == high:
+            return (round(low),)
+        sizes = log_spaced(round(low), round(high), plan.count)
+        return tuple(sorted({_rounded(size) for size in sizes[1:-1]} | {round(low), round(high)}))
+
+
+def show_size_panel(namespace: Namespace, keep: Keep) -> Panel:
+    """Display the panel of ``%serprof`` in the cell that runs now.
+
+    Parameters
+    ----------
+    namespace
+        Gives the variables of the user, whenever they are looked at.
+    keep
+        Called at the end of each sweep with its document, and with what shows it in the cell.
+    """
+    return Panel(SizeOffer(namespace), _WORDS, keep=keep, warm=warm)
+
+
+def warm() -> None:
+    """Measure something small, so that the first point pays for no import and no calibration."""
+    for _ in size_sweep("float64", [_LEAST_BYTES], ["pickle"], 1).steps(lambda _: None):
+        pass
+
+
+def _reason(way: Transport) -> str:
+    """Return why a transport cannot run, without the option that only a line can have."""
+    return way.state()[1].partition(", or ask for it")[0]
+
+
+def _described(data: Data) -> str:
+    size = "" if data.size_bytes is None else f", {format_bytes(data.size_bytes)}"
+    return f"{data.name}: {data.kind}{size}"
+
+
+def _rounded(size: float) -> int:
+    """Return three digits of it.
+
+    >>> _rounded(31_623), _rounded(56)
+    (31600, 56)
+    """
+    return int(float(f"{size:.2e}"))
+
+
+def _bytes_scale(most_bytes: float, words: str) -> Scale:
+    """Return 1, 2 and 5 of each power of ten up to a bound."""
+    exact = [times * 10**power for power in range(3, 9) for times in _STEPS]
+    exact.append(_MOST_BYTES)
+    numbers = [number for number in exact if number <= most_bytes] or [_LEAST_BYTES]
+    high = max(at for at, n in enumerate(numbers) if n <= _FIRST_HIGH_BYTES)
+    return Scale(tuple((format_label(n), float(n)) for n in numbers), 0, high, words)
+
+
+def _rows_scale(data: Data, guard: MemoryGuard) -> Scale:
+    """Return steps up to the whole variable."""
+    size, rows = data.size_bytes or 1, data.rows or 1
+    fits = _bytes_scale(min(size, guard.most_bytes or size), "")
+    below = [step for step in fits.steps if size / rows <= step[1] < size]
+    is_whole = guard.most_bytes is None or size <= guard.most_bytes
+    last = [(f"all, {format_bytes(size)}", float(size))] if is_whole or not below else []
+    steps = (*below, *last)
+    words = f"Its leading rows are taken: up to all {rows:,} of them, {format_bytes(size)}."
+    if not is_whole:
+        words = f"Its leading rows are taken. Bounded by the memory: {guard.bound}."
+    return Scale(steps, 0, len(steps) - 1, words)
+
+
+def _counts_scale(rows: int) -> Scale:
+    """Return steps in rows, where nobody can say how large one is."""
+    numbers = [n for n in (t * 10**p for p in range(len(str(rows))) for t in _STEPS) if n < rows]
+    steps = tuple((f"{number:,} rows", float(number)) for number in [*numbers, rows])
+    words = f"Its leading rows are taken: up to all {rows:,} of them."
+    return Scale(steps, 0, len(steps) - 1, words)
+
+
+def format_label(size_bytes: float) -> str:
+    """Return a round size without digits that say nothing.
+
+    >>> format_label(1000), format_label(500_000_000)
+    ('1 kB', '500 MB')
+    """
+    number, unit = format_bytes(size_bytes).split(" ")
+    return f"{float(number):g} {unit}"

@@ -1,0 +1,260 @@
+"""Probe of Dask's distributed client: what it sends, what it waits for, what it gets.
+
+Three rungs: agents on the scheduler and its workers (see `dask_cluster`); without them the events
+and the task stream that the scheduler keeps itself; without those what the client does.
+Source: distributed 2026.8.0, client.py:Client._graph_to_futures, _gather_remote, utils.py:sync.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import count
+from typing import Any
+
+from jupyter_serprof.capture.draft import MAIN_LANE, Run
+from jupyter_serprof.capture.point import After, Point
+from jupyter_serprof.capture.recorder import Recorder
+from jupyter_serprof.model import Lane
+from jupyter_serprof.probes import Probe
+from jupyter_serprof.probes.dask.cluster import Cluster, clusters_of
+from jupyter_serprof.probes.dask.communication import LOOP_LANE, add_communication, size_gathers
+from jupyter_serprof.probes.dask.computations import (
+    Sent,
+    add_groups,
+    computation_table,
+    describe_schedules,
+    find_sent,
+    match,
+)
+from jupyter_serprof.probes.dask.graph.graph import KeptGraphs
+from jupyter_serprof.probes.dask.tasks import add_cluster, task_table
+
+#: Threads in which distributed works for the client; what they pickle is named by other spans.
+_LOOP_THREADS = ("IO loop", "Dask-Offload")
+_CALLS = ("compute", "persist", "submit", "map", "get", "scatter", "gather")
+_FEW_KEYS = 256
+#: What each rung below the first cannot see.
+_UNSEEN = {
+    "scheduler": "messages and event loops of workers",
+    "events and task stream": "communication, dispatch, transitions, event loops of workers",
+    "client only": "everything on the scheduler and its workers",
+}
+_MOST_NAMES = 3
+#: How long the largest graphs are looked at after the run.
+_LOOK_S = 3.0
+#: The rungs, the lowest first; the first one is without any cluster.
+_LEVELS = ("client", "client only", "events and task stream", "scheduler", "scheduler and workers")
+
+
+def _note_graph(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa: ANN401, ARG001
+    """Note whose graph it is, its size in layers, and what tells it apart."""
+    client, expr = args[0], args[1] if len(args) > 1 else kwargs["expr"]
+    keys = list(result)
+    sign = min(map(str, keys)) if 0 < len(keys) <= _FEW_KEYS else ""
+    graphs = _graphs(expr)
+    layers = sum(len(graph.layers) for graph in graphs) if graphs else None
+    lasts = [_last_layer(graph) for graph in graphs] or keys[:1]
+    return client.id, layers, sign, lasts[:_MOST_NAMES], len(lasts)
+
+
+def _last_layer(graph: Any) -> str:  # noqa: ANN401
+    """Return the name of what is computed: the last layer that is not Dask's own last step."""
+    names = reversed(graph.layers)
+    return next((name for name in names if not str(name).startswith("finalize")), "")
+
+
+def _graphs(expr: Any) -> list[Any]:  # noqa: ANN401
+    """Return the graphs of layers in what is sent; looking does not materialize them."""
+    parts = [expr, *getattr(expr, "operands", ())]
+    return [part.hlg for part in parts if hasattr(part, "hlg")]
+
+
+def _frame_bytes(result: Any) -> list[int]:  # noqa: ANN401
+    header, frames = result
+    return [getattr(frame, "nbytes", None) or len(frame) for frame in (header, *frames)]
+
+
+def client_points(note_frames: After) -> list[Point]:
+    """Return the places of the client that are watched.
+
+    Parameters
+    ----------
+    note_frames
+        Called after a graph was pickled.
+    """
+    module = "distributed.client:"
+    return [
+        Point(f"{module}Client._graph_to_futures", "dask.submit", "dask.graph", after=_note_graph),
+        *_graph_points(module, note_frames),
+        *[Point(f"{module}Client.{name}", "dask.submit", f"dask.call:{name}") for name in _CALLS],
+        Point(f"{module}Client._send_to_scheduler", "dask.submit", "dask.send"),
+        Point("distributed.utils:SyncMethodMixin.sync", "dask.wait", "dask.wait"),
+        Point(f"{module}as_completed.__next__", "dask.wait", "dask.wait"),
+        Point(f"{module}Client._gather_remote", "dask.gather", "dask.gather"),
+        Point(f"{module}Client._scatter", "dask.scatter", "dask.scatter"),
+    ]
+
+
+def _graph_points(module: str, note_frames: After) -> list[Point]:
+    """Return where a graph is optimized and pickled: until Dask 2025.1 both is done elsewhere."""
+    is_early = hasattr(sys.modules.get("distributed.client"), "collections_to_dsk")
+    home = "distributed.protocol:" if is_early else module
+    pickled = Point(f"{home}serialize", "dask.serialize", "dask.serialize", after=note_frames)
+    return [pickled, *([Point(f"{module}collections_to_dsk", "dask.optimize")] * is_early)]
+
+
+class DaskProbe(Probe):
+    """Sees every graph that clients of this process send, and what becomes of it."""
+
+    name = "dask"
+    library = "distributed"
+    requires = "dask"
+
+    def __init__(self, *, detail: bool = False) -> None:
+        super().__init__(detail=detail)
+        self._clusters: list[Cluster] = []
+        self._loops: set[int] = set()
+        #: The clusters that graphs were sent to; all of them where none was.
+        self._used: list[Cluster] = []
+        #: Whether a graph was sent by a client that was made during the recording.
+        self._has_strangers = False
+        self._kept = KeptGraphs()
+        self._numbers = count()
+
+    def points(self) -> list[Point]:
+        """Return the places of the client."""
+        return client_points(self._note_frames)
+
+    def _note_frames(self, token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa: ANN401, ARG002
+        """Note in-band and out-of-band bytes, and hold the graph if it is a large one."""
+        sizes = _frame_bytes(result)
+        graph = getattr(args[0], "data", None)
+        self._kept.keep(next(self._numbers), graph, sum(sizes))
+        return sum(sizes[:2]), sum(sizes[2:]), len(sizes[2:])
+
+    def arm(self, recorder: Recorder) -> None:
+        """Ship the agents first: they are the inner ones, and what they cost is not recorded."""
+        self._start_clusters()
+        super().arm(recorder)
+
+    def _start_clusters(self) -> None:
+        client = sys.modules["distributed.client"].Client
+        for cluster in clusters_of(list(client._instances)):  # noqa: SLF001  (no public list)
+            self._clusters.append(cluster)
+            cluster.start()
+
+    def remove(self) -> None:
+        """Stop listening, then fetch what the agents noted and take them away."""
+        super().remove()
+        for cluster in self._clusters:
+            cluster.stop()
+        self._loops = {
+            thread.ident
+            for thread in threading.enumerate()
+            if thread.name.startswith(_LOOP_THREADS) and thread.ident is not None
+        }
+
+    def refine(self, run: Run) -> None:
+        """Complete the spans of the client, and add those of schedulers and workers."""
+        _drop_pickles(run, {run.threads[ident] for ident in self._loops if ident in run.threads})
+        _move_to_loop(run)
+        sent = find_sent(run)
+        self._used = _used(self._clusters, sent, run)
+        ids = {ident for cluster in self._clusters for ident in cluster.ids}
+        self._has_strangers = any(entry.draft.extra[0] not in ids for entry in sent)
+        for number, cluster in enumerate(self._used):
+            suffix = f" {number + 1}" if number else ""
+            add_cluster(run, cluster, suffix)
+            run.notes += [f"dask: {trouble}" for trouble in cluster.trouble]
+            mine = [entry for entry in sent if entry.draft.extra[0] in cluster.ids]
+            add_communication(run, cluster, mine)
+            size_gathers(run, cluster)
+            match(mine, cluster)
+            describe_schedules(run, mine, suffix)
+            _name_collections(run, cluster, suffix)
+        self._add_facts(run, sent)
+
+    def _add_facts(self, run: Run, sent: Sequence[Sent]) -> None:
+        for entry in sent:
+            entry.draft.extra = None
+        reports = list(_reports(self._used))
+        add_groups(run, sent)
+        tables = [task_table(reports), computation_table(run, sent, reports)]
+        tables += self._kept.tables(seconds=_LOOK_S)
+        run.notes += self._kept.notes
+        self._kept.clear()
+        run.tables += [table for table in tables if table is not None]
+
+    def level(self) -> str:
+        """Return the rung that was reached; the lowest where several clusters were used."""
+        clusters = self._used or self._clusters
+        if self._has_strangers:
+            return "client only"
+        if not clusters:
+            return _LEVELS[0]
+        return min((_level(cluster) for cluster in clusters), key=_LEVELS.index)
+
+    def unseen(self) -> Sequence[str]:
+        """Return what could not be seen, for ``quality``."""
+        places = [name for cluster in self._used for name in cluster.missing]
+        missing = [f"{place} (not in this version)" for place in [*self.missing, *places]]
+        if self.level() in _UNSEEN:
+            missing.append(_UNSEEN[self.level()])
+        return list(dict.fromkeys(missing))
+
+
+def _used(clusters: Sequence[Cluster], sent: Sequence[Sent], run: Run) -> list[Cluster]:
+    """Return the clusters that the code had to do with: an idle one has heartbeats only."""
+    if not any(draft.role.startswith("dask.") for draft in run.drafts):
+        return []
+    senders = {entry.draft.extra[0] for entry in sent}
+    return [cluster for cluster in clusters if senders & set(cluster.ids) or not senders]
+
+
+def _level(cluster: Cluster) -> str:
+    if cluster.scheduler is None or cluster.scheduler.report is None:
+        return "client only"
+    if cluster.events is not None:
+        return "events and task stream"
+    seen = any(station.report or station.is_here for station in cluster.workers.values())
+    return "scheduler and workers" if seen else "scheduler"
+
+
+def _reports(clusters: Iterable[Cluster]) -> Iterable[Mapping[str, Any]]:
+    for cluster in clusters:
+        if cluster.scheduler is not None and cluster.scheduler.report is not None:
+            yield cluster.scheduler.report
+
+
+def _drop_pickles(run: Run, loops: set[str]) -> None:
+    """Leave out the pickles inside what Dask names itself; count those that ran twice."""
+    for draft in run.drafts:
+        if draft.stage not in {"pickle.dumps", "pickle.loads"}:
+            continue
+        around = next((a for a in draft.ancestors() if a.role == "dask.serialize"), None)
+        if around is not None and draft.place.startswith("cloudpickle"):
+            around.details["main_functions"] = around.details.get("main_functions", 0) + 1
+        draft.is_dropped = around is not None or draft.lane in loops
+
+
+def _name_collections(run: Run, cluster: Cluster, suffix: str) -> None:
+    """Give garbage collections on the thread of a scheduler in this process to that scheduler."""
+    report = cluster.scheduler.report if cluster.scheduler else None
+    if report is None or report["pid"] != os.getpid():
+        return
+    lane, own = run.threads.get(report["loop_thread"]), f"scheduler{suffix}"
+    for draft in run.drafts:
+        if draft.stage == "gc" and draft.lane == lane and lane != MAIN_LANE:
+            draft.lane, draft.parent = own, None
+            run.lanes.setdefault(own, Lane(own, "scheduler", 0))
+
+
+def _move_to_loop(run: Run) -> None:
+    """Put what runs on the client's event loop on one lane."""
+    for draft in run.drafts:
+        if draft.role in {"dask.gather", "dask.scatter"} and draft.lane != MAIN_LANE:
+            draft.lane, draft.parent = LOOP_LANE, None
+            run.lanes.setdefault(LOOP_LANE, Lane(LOOP_LANE, "client", 0))

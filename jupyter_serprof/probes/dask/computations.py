@@ -1,0 +1,186 @@
+"""Computations: the graphs that a client sent, as groups of rows and as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Any
+
+from jupyter_serprof.capture.draft import MAIN_LANE, Draft, Run
+from jupyter_serprof.model import Group, Table
+from jupyter_serprof.probes.dask.cluster import Cluster
+from jupyter_serprof.probes.dask.tables import COMPUTATION_COLUMNS
+
+#: Computations that are drawn as groups; the others are in the last one.
+_MOST_GROUPS = 12
+_MOST_ROWS = 48
+
+
+@dataclass(slots=True)
+class Sent:
+    """A graph that the client sent."""
+
+    draft: Draft
+    kind: str = ""
+    title: str = ""
+    size_bytes: int | None = None
+    layers: int | None = None
+    noted: Mapping[str, Any] = field(default_factory=dict)
+    #: When it was handed to the event loop.
+    handed_ns: int = 0
+    end_ns: int = 0
+
+
+def find_sent(run: Run) -> list[Sent]:
+    """Return the graphs that were sent, in order; note sizes on their spans."""
+    found: dict[int, Sent] = {}
+    for draft in run.drafts:
+        if draft.role == "dask.graph" and draft.extra is not None:
+            _, layers, _, keys, total = draft.extra
+            title = _named(keys, total)
+            found[id(draft)] = Sent(draft, _call_around(draft), title, layers=layers)
+            found[id(draft)].handed_ns = draft.end
+    for draft in run.drafts:
+        if draft.role == "dask.send" and draft.parent is not None and id(draft.parent) in found:
+            found[id(draft.parent)].handed_ns = draft.start
+    ordered = sorted(found.values(), key=lambda entry: entry.draft.end)
+    for number, entry in enumerate(ordered):
+        entry.draft.details["computation"] = number
+    for draft in run.drafts:
+        if draft.role == "dask.serialize" and draft.extra is not None:
+            in_band, out_of_band, buffers = draft.extra
+            draft.extra, draft.size_bytes = None, in_band + out_of_band
+            draft.details |= {
+                "in_band_bytes": in_band,
+                "out_of_band_bytes": out_of_band,
+                "buffers": buffers,
+            }
+            if draft.parent is not None and (around := found.get(id(draft.parent))):
+                around.size_bytes = draft.size_bytes
+                draft.details["computation"] = around.draft.details["computation"]
+                if around.layers is not None:
+                    draft.details["layers"] = around.layers
+    return ordered
+
+
+def _call_around(draft: Draft) -> str:
+    calls = [a.role.partition(":")[2] for a in draft.ancestors() if a.role.startswith("dask.call:")]
+    kind = calls[-1] if calls else "submit"
+    return "compute" if kind == "get" else kind
+
+
+def _named(keys: Sequence[Any], total: int) -> str:
+    """Return what is computed, by the names of its last layers or keys."""
+    from dask.utils import key_split
+
+    names = dict.fromkeys(str(key_split(key)) for key in keys)
+    more = f" and {total - len(keys)} more" if total > len(keys) else ""
+    return ", ".join(names) + more
+
+
+def match(sent: Sequence[Sent], cluster: Cluster) -> None:
+    """Give each graph what the scheduler noted of it: by what tells it apart, else by order.
+
+    A scheduler notes no graph that it could not take in.
+    """
+    report = cluster.scheduler.report if cluster.scheduler else None
+    left = list(report["computations"]) if report else []
+    for entry in sent:
+        sign = entry.draft.extra[2]
+        alike = (one for wanted in (sign, "") for one in left if one["sign"] == wanted)
+        found = next(alike, None)
+        if found is not None:
+            left.remove(found)
+            entry.noted = found
+        last = found["last_finished"] if found else None
+        if last is not None and cluster.scheduler is not None:
+            entry.end_ns = last - cluster.scheduler.offset_ns
+
+
+def describe_schedules(run: Run, sent: Sequence[Sent], suffix: str) -> None:
+    """Note on the span of a scheduler that takes a graph in how large that graph is."""
+    lane = f"scheduler{suffix}"
+    taken = [
+        draft
+        for draft in run.drafts
+        if draft.lane == lane and draft.name == "update_graph" and draft.parent is None
+    ]
+    taken.sort(key=lambda draft: draft.start)
+    for draft, entry in zip(taken, sent, strict=False):
+        details = entry.draft.details
+        known = {"tasks": entry.noted.get("tasks"), "layers": entry.layers}
+        draft.details |= {key: value for key, value in known.items() if value is not None}
+        draft.details["computation"] = details["computation"]
+
+
+def add_groups(run: Run, sent: Sequence[Sent]) -> None:
+    """Make a group of each computation; graphs that are sent without a wait between are one."""
+    waits = sorted(
+        draft.end for draft in run.drafts if draft.role == "dask.wait" and draft.lane == MAIN_LANE
+    )
+    begins: list[tuple[int, list[Sent]]] = []
+    before = run.start
+    for entry in sent:
+        ended = [end for end in waits if before < end <= entry.draft.start]
+        if begins and not ended:
+            begins[-1][1].append(entry)
+        else:
+            begins.append((ended[-1] if ended else run.start, [entry]))
+        before = entry.draft.end
+    if len(begins) < 2:  # noqa: PLR2004  (one computation needs no group)
+        return
+    for number, (start, entries) in enumerate(begins[:_MOST_GROUPS]):
+        is_last = number == len(begins) - 1
+        end = run.end if is_last else begins[number + 1][0]
+        rest = begins[number:] if number == _MOST_GROUPS - 1 else [(start, entries)]
+        title = _title(number, [entry for _, some in rest for entry in some])
+        run.groups.append(Group(title, start, run.end if len(rest) > 1 else end))
+
+
+def _title(number: int, entries: Sequence[Sent]) -> str:
+    first = entries[0]
+    more = f" and {len(entries) - 1} more" if len(entries) > 1 else ""
+    return f"{number + 1}: {first.kind} {first.title}{more}"
+
+
+def computation_table(
+    run: Run, sent: Sequence[Sent], reports: Sequence[Mapping[str, Any]]
+) -> Table | None:
+    """Return the table of computations, in the order in which they were sent; None without any."""
+    if not sent:
+        return None
+    rows = [_computation_row(run, entries) for entries in _alike(sent)]
+    if len(rows) == 1 and reports:
+        dispatched = _sum(report["bytes"].get("compute-task out") for report in reports)
+        rows = [(*rows[0][:6], dispatched, rows[0][7])]
+    shown = rows[:_MOST_ROWS]
+    note = f"{len(rows) - len(shown)} more computations" if len(rows) > len(shown) else ""
+    return Table("dask.computations", "Computations", COMPUTATION_COLUMNS, tuple(shown), note)
+
+
+def _alike(sent: Sequence[Sent]) -> list[list[Sent]]:
+    """Put graphs of the same call and name that follow each other together."""
+    return [list(some) for _, some in groupby(sent, key=lambda entry: (entry.title, entry.kind))]
+
+
+def _computation_row(run: Run, entries: Sequence[Sent]) -> tuple[Any, ...]:
+    first = entries[0]
+    more = f" ({len(entries)} graphs)" if len(entries) > 1 else ""
+    end = max(entry.end_ns or run.end for entry in entries)
+    return (
+        first.title + more,
+        first.kind,
+        _sum(entry.size_bytes for entry in entries),
+        _sum(entry.layers for entry in entries),
+        _sum(entry.noted.get("tasks") for entry in entries),
+        _sum(entry.noted.get("repeated") for entry in entries),
+        None,
+        max(0, end - first.draft.start),
+    )
+
+
+def _sum(values: Iterable[int | None]) -> int | None:
+    """Return the sum of what is known; None if nothing is."""
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None

@@ -1,0 +1,217 @@
+"""The lanes of local schedulers: tasks of threads and processes, and the caller's own calls."""
+
+from __future__ import annotations
+
+import math
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+
+from jupyter_serprof.capture.draft import MAIN_LANE, Draft, Run
+from jupyter_serprof.model import Lane
+from jupyter_serprof.probes.dask.local.columns import Columns, Log, drafts_of, laid
+from jupyter_serprof.probes.dask.local.processes import Roads
+from jupyter_serprof.probes.dask.local.steps import is_get
+
+#: Spans of tasks in a document; above, those of one name and lane are put together.
+MOST_SPANS = 20_000
+#: The last task of a compute: it puts the pieces of a result together.
+_LAST = "finalize"
+#: Between tasks of one batch nothing is sent.
+_SHORTEST_WIRE_NS = 20_000
+_NUMBER = re.compile(r"worker (\d+)\b")
+
+
+@dataclass(slots=True)
+class Calls:
+    """What came with each task."""
+
+    tasks: Log
+    waits: Log
+    roads: Roads
+    names: dict[object, str] = field(default_factory=dict)
+
+    def executed(self) -> Iterable[Columns]:
+        """Return the tasks of all threads and processes."""
+        return [*self.tasks.tracks.values(), *self.roads.execute.values()]
+
+    def prefix(self, key: object) -> str:
+        """Return the name of a task without its hash."""
+        found = self.names.get(key)
+        if found is None:
+            from dask.utils import key_split
+
+            found = self.names[key] = str(key_split(key))
+        return found
+
+
+def add_calls(run: Run, calls: Calls) -> None:
+    """Add the drafts of tasks, waits and pickling, and the lanes of workers."""
+    total = sum(map(len, calls.executed()))
+    each = max(1, math.ceil(total / MOST_SPANS))
+    around = _enclosing(run)
+    while (drafts := _drafts(run, calls, each, around)) is None:
+        each *= 2
+    run.drafts += drafts
+    if each > 1:
+        run.notes.append(f"dask: {total} tasks are shown {each} at a time; totals are exact")
+
+
+def _drafts(
+    run: Run, calls: Calls, each: int, around: Callable[[str, int], Draft | None]
+) -> list[Draft] | None:
+    """Return the drafts; None if they are too many."""
+    made: list[Draft] = []
+    lanes = _Lanes(run)
+
+    def add(columns: Columns, lane: str, stage: str, name: str = "") -> int:
+        named = calls.prefix if not name else lambda _: name
+        spans = laid(columns.rows(), each, named)
+        drafts = list(drafts_of(lane, stage, "dask.task", spans, partial(around, lane)))
+        made.extend(drafts)
+        return len(drafts)
+
+    count = sum(
+        add(columns, lanes.of_thread(ident), "dask.execute")
+        for ident, columns in calls.tasks.tracks.items()
+    )
+    new = {draft.extra for draft in run.drafts if draft.role == "dask.spawn"}
+    for process, columns in sorted(calls.roads.execute.items(), key=_first):
+        lane = lanes.of_process(process)
+        count += add(columns, lane, "dask.execute")
+        add(calls.roads.decode[process], lane, "dask.dispatch.decode", "loads")
+        add(calls.roads.outputs[process], lane, "dask.gather", "dumps")
+        for stage, wire in wires(calls.roads, process, is_new=process in new):
+            add(wire, f"{lane.partition('/')[0]}/comm", stage, "pool queues")
+    if each > 1 and count > MOST_SPANS:
+        return None
+    _add_callers(calls, lanes, add)
+    for draft in made:
+        if draft.stage == "dask.execute" and draft.name.startswith(_LAST):
+            draft.stage = "dask.gather"
+    lanes.settle(made)
+    return made
+
+
+def _add_callers(calls: Calls, lanes: _Lanes, add: Callable[[Columns, str, str, str], int]) -> None:
+    """Add what the thread that runs a graph does with each task."""
+    for log, stage, name in (
+        (calls.waits, "dask.wait", "queue_get"),
+        (calls.roads.encode, "dask.dispatch.encode", "dumps"),
+        (calls.roads.gather, "dask.gather", "loads"),
+    ):
+        for ident, columns in log.tracks.items():
+            add(columns, lanes.of_caller(ident), stage, name)
+
+
+def wires(roads: Roads, process: int, *, is_new: bool) -> Iterator[tuple[str, Columns]]:
+    """Yield the times when tasks were on their way to a process, and results on their way back.
+
+    A pool never has more batches than processes, so none waits for a free one: what lies between
+    the pickle here and the first step there is the queue of the pool, its threads and its pipe. The
+    first task of a new process waits for its start, which has a span of its own.
+    """
+    encoded = {row.sign: row.end for each in roads.encode.tracks.values() for row in each.rows()}
+    gathered = {row.sign: row.start for each in roads.gather.tracks.values() for row in each.rows()}
+    there = sorted(roads.decode[process].rows())
+    back = sorted(roads.outputs[process].rows())
+    sent, returned = Columns(), Columns()
+    for at, (begin, done) in enumerate(zip(there, back, strict=False)):
+        free = max(encoded.get(begin.sign, begin.start), back[at - 1].end if at else 0)
+        if begin.start - free > _SHORTEST_WIRE_NS and (at or not is_new):
+            sent.add(free, begin.start)
+        arrived = gathered.get(done.sign, done.end)
+        following = there[at + 1].start if at + 1 < len(there) else arrived
+        # The results of a batch leave together, after its last task.
+        if done.end + _SHORTEST_WIRE_NS < arrived <= following:
+            returned.add(done.end, arrived)
+    yield "dask.dispatch.wire", sent
+    yield "dask.gather", returned
+
+
+def _first(entry: tuple[int, Columns]) -> int:
+    return entry[1].numbers[0] if entry[1].numbers else 0
+
+
+class _Lanes:
+    """Names lanes: numbers in the order of appearance, after those that there are."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        known = [int(found[1]) for key in run.lanes if (found := _NUMBER.match(key))]
+        self._next = max(known, default=0) + 1
+        self._threads: dict[int, str] = {}
+        self._processes: dict[int, str] = {}
+        self._pool = 0
+        self._callers = {draft.lane for draft in run.drafts if is_get(draft)}
+
+    def of_caller(self, ident: int) -> str:
+        """Return the lane of a thread that runs graphs."""
+        return self._run.threads.get(ident, MAIN_LANE)
+
+    def of_thread(self, ident: int) -> str:
+        """Return the lane of a thread that runs tasks: its own if it runs the graph, too."""
+        lane = self._run.threads.get(ident)
+        if lane is not None and lane in self._callers:
+            return lane
+        if not self._pool:
+            self._pool, self._next = self._next, self._next + 1
+        number = len(self._threads) + 1
+        return self._threads.setdefault(ident, f"worker {self._pool}/thread {number}")
+
+    def of_process(self, process: int) -> str:
+        """Return the lane of a worker process."""
+        if process not in self._processes:
+            self._processes[process] = f"worker {self._next}/thread 1"
+            self._next += 1
+        return self._processes[process]
+
+    def settle(self, drafts: Iterable[Draft]) -> None:
+        """Make the lanes known, and put on them what else those threads did."""
+        renamed = {
+            self._run.threads[ident]: key
+            for ident, key in self._threads.items()
+            if ident in self._run.threads
+        }
+        for draft in self._run.drafts:
+            draft.lane = renamed.get(draft.lane, draft.lane)
+        for key in self._threads.values():
+            self._run.lanes[key] = Lane(key, "worker", 0)
+        for number, key in enumerate(self._processes.values()):
+            for lane in (key, f"{key.partition('/')[0]}/comm"):
+                self._run.lanes[lane] = Lane(lane, "worker", number + 1)
+        self._run.threads.update(self._threads)
+        _add_starts(self._run, self._processes, drafts)
+
+
+def _add_starts(run: Run, lanes: Mapping[int, str], drafts: Iterable[Draft]) -> None:
+    """Add the start of processes: from the call that began it to their first task."""
+    first: dict[str, int] = {}
+    for draft in drafts:
+        first[draft.lane] = min(draft.start, first.get(draft.lane, draft.start))
+    for draft in list(run.drafts):
+        if draft.role != "dask.spawn":
+            continue
+        lane = lanes.get(draft.extra) if isinstance(draft.extra, int) else None
+        draft.extra = None
+        if lane in first and not draft.is_dropped:
+            start = Draft("import", "start of a worker", lane, draft.end, first[lane], "dask.start")
+            run.drafts.append(start)
+
+
+def _enclosing(run: Run) -> Callable[[str, int], Draft | None]:
+    """Return how to find the run of a graph around a call, by lane and time."""
+    gets: dict[str, list[Draft]] = {}
+    for draft in sorted(run.drafts, key=lambda draft: draft.start):
+        if is_get(draft) and not draft.is_dropped:
+            gets.setdefault(draft.lane, []).append(draft)
+    starts = {lane: [draft.start for draft in some] for lane, some in gets.items()}
+
+    def around(lane: str, at: int) -> Draft | None:
+        position = bisect_right(starts.get(lane, ()), at)
+        inner_first = reversed(gets.get(lane, ())[:position])
+        return next((draft for draft in inner_first if draft.end >= at), None)
+
+    return around

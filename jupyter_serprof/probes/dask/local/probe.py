@@ -1,0 +1,231 @@
+"""Probe of Dask in this process: finding and optimizing what is computed, and local schedulers.
+
+The steps before a graph is handed over are the same for a cluster, for Ray and for the schedulers
+of this machine; the rest is for threads, processes and the synchronous scheduler.
+Source: dask 2026.8.0, base.py:compute, persist, _expr.py:Expr, local.py:get_async, threaded.py:get,
+multiprocessing.py:get.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from jupyter_serprof.capture.draft import Run
+from jupyter_serprof.capture.patching import arm
+from jupyter_serprof.capture.point import Point, Sink
+from jupyter_serprof.capture.recorder import Recorder, active_recorders
+from jupyter_serprof.probes import Probe
+from jupyter_serprof.probes.dask.local.columns import Failed, Log
+from jupyter_serprof.probes.dask.local.lanes import Calls, add_calls
+from jupyter_serprof.probes.dask.local.processes import Roads, is_local, with_clocks
+from jupyter_serprof.probes.dask.local.steps import (
+    COMPUTE,
+    GETS,
+    LOW_LEVEL,
+    MATERIALIZE,
+    SHUTDOWN,
+    complete_steps,
+)
+from jupyter_serprof.probes.dask.local.tables import add_facts
+
+_TASK_PLACE = "dask.local:execute_task"
+_WAIT_PLACE = "dask.local:queue_get"
+#: Shorter waits are the queue's own work: the result was there.
+_SHORTEST_WAIT_NS = 5_000
+_NAMES = 3
+
+
+def _note_collections(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa: ANN401, ARG001
+    """Note the names of what is computed, and the number of layers of their graphs."""
+    found = result[0]
+    layers = [_layers(each) for each in found]
+    known = [count for count in layers if count is not None]
+    return [_name(each) for each in found[:_NAMES]], len(found), sum(known) if known else None
+
+
+def _name(collection: Any) -> str:  # noqa: ANN401
+    """Return the name of a collection, without asking it for attributes that it may make up."""
+    kind = type(collection)
+    if not _is_dasks(kind):
+        return kind.__name__
+    if hasattr(kind, "expr"):
+        return str(collection.expr._name)  # noqa: SLF001  (what Dask's own functions read)
+    known = getattr(collection, "__dict__", {})
+    for attribute in ("key", "name"):
+        if hasattr(kind, attribute) or attribute in known:
+            return str(getattr(collection, attribute))
+    return kind.__name__
+
+
+def _is_dasks(kind: type) -> bool:
+    return kind.__module__.partition(".")[0] == "dask"
+
+
+def _layers(collection: Any) -> int | None:  # noqa: ANN401
+    # Building the graph of an expression, or of a collection of another library, is work.
+    if hasattr(type(collection), "expr") or not _is_dasks(type(collection)):
+        return None
+    layers = getattr(collection.__dask_graph__(), "layers", None)
+    return None if layers is None else len(layers)
+
+
+def _note_key(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa: ANN401, ARG001
+    return Failed(args[0]) if result[2] else args[0]
+
+
+def _note_process(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa: ANN401, ARG001
+    return args[0].pid
+
+
+def _with_clocks(args: Any, kwargs: Any) -> Any:  # noqa: ANN401
+    """Let workers note the times of tasks, for each recording that runs."""
+    probes = [probe for recorder in active_recorders() for probe in recorder.probes]
+    listening = [probe for probe in probes if isinstance(probe, DaskLocalProbe)]
+    for probe in listening:
+        probe.saw_pool(getattr(args[0], "__self__", None))
+    return with_clocks(args, kwargs, [probe.roads for probe in listening])
+
+
+def client_points() -> list[Point]:
+    """Return the places between the user's call and the scheduler, whichever it is."""
+    prepare = ("unpack_collections", "get_scheduler", "collections_to_expr")
+    points = [
+        Point(f"{module}:{call}", "dask.prepare", COMPUTE)
+        for module in ("dask", "dask.base")
+        for call in ("compute", "persist")
+    ]
+    for name in prepare:
+        after = _note_collections if name == "unpack_collections" else None
+        points.append(Point(f"dask.base:{name}", "dask.prepare", "dask.prepare", after=after))
+    if hasattr(sys.modules.get("dask.base"), "collections_to_dsk"):  # until 2025.3
+        points.append(Point("dask.base:collections_to_dsk", "dask.optimize", "dask.optimize"))
+    if "distributed.client" in sys.modules:  # it has a name of its own for it
+        points.append(
+            Point("distributed.client:collections_to_expr", "dask.prepare", "dask.prepare")
+        )
+    return [*points, *expression_points()]
+
+
+def expression_points() -> Iterator[Point]:
+    """Yield the places of expressions: each class may have its own way to optimize and build."""
+    for place in _overrides("optimize"):
+        yield Point(place, "dask.optimize", "dask.optimize")
+    yield Point("dask._expr:optimize_until", "dask.optimize", "dask.optimize")
+    for place in _overrides("__dask_graph__"):
+        yield Point(place, "dask.materialize", MATERIALIZE)
+    for name in ("HLGExpr", "_HLGExprSequence"):
+        # The function inside a cached property: it runs once for each expression.
+        place = f"dask._expr:{name}._optimized_dsk.func"
+        yield Point(place, "dask.optimize", LOW_LEVEL)
+
+
+def _overrides(method: str) -> list[str]:
+    base = getattr(sys.modules.get("dask._expr"), "Expr", None)
+    waiting, found = [base] if isinstance(base, type) else [], {f"dask._expr:Expr.{method}": None}
+    while waiting:
+        kind = waiting.pop()
+        if method in vars(kind) and "<" not in kind.__qualname__:
+            found[f"{kind.__module__}:{kind.__qualname__}.{method}"] = None
+        waiting += kind.__subclasses__()
+    return list(found)
+
+
+def scheduler_points() -> list[Point]:
+    """Return the places of the schedulers of this machine, without those called for each task."""
+    processes = "dask.multiprocessing"
+    inner = {"dask.state": "dask.schedule.state"}
+    return [
+        Point("dask.threaded:get_async", "dask.schedule", GETS[0]),
+        Point("dask.local:get_async", "dask.schedule", GETS[1]),
+        Point(f"{processes}:get_async", "dask.schedule", GETS[2], before=_with_clocks),
+        Point("dask.local:convert_legacy_graph", "dask.materialize", "dask.convert", inner),
+        Point("dask.local:order", "dask.schedule.order", "dask.order"),
+        Point("dask.local:start_state_from_dask", "dask.schedule.state", "dask.state"),
+        Point(f"{processes}:ensure_dict", "dask.materialize", "dask.convert"),
+        Point(f"{processes}:cull", "dask.optimize", "dask.fuse"),
+        Point(f"{processes}:fuse", "dask.optimize", "dask.fuse"),
+        Point("concurrent.futures.process:ProcessPoolExecutor.shutdown", "dask.wait", SHUTDOWN),
+        Point(
+            "multiprocessing.process:BaseProcess.start",
+            "dask.schedule",
+            "dask.spawn",
+            after=_note_process,
+        ),
+    ]
+
+
+class DaskLocalProbe(Probe):
+    """Sees what Dask does in this process, and the tasks of its own threads and processes.
+
+    What it cannot see: tasks in processes of pools that are not Python's own, or that the user gave
+    other functions to pickle with; where time goes inside a task.
+    """
+
+    name = "dask-local"
+    library = "dask"
+    requires = "dask"
+
+    def __init__(self, *, detail: bool = False) -> None:
+        super().__init__(detail=detail)
+        self._logs: dict[str, Log] = {}
+        self._is_hidden = False
+        self._reached: set[str] = set()
+
+    def points(self) -> list[Point]:
+        """Return the places that are watched."""
+        task = Point(_TASK_PLACE, "dask.execute", "dask.task", after=_note_key)
+        wait = Point(_WAIT_PLACE, "dask.wait", "dask.queue")
+        return [*client_points(), *scheduler_points(), task, wait]
+
+    def arm(self, recorder: Recorder) -> None:
+        """Listen; what comes with each task is kept in columns instead of on the page."""
+        if not self._logs:
+            self._logs = {
+                "dask.task": Log(recorder),
+                "dask.queue": Log(recorder, _SHORTEST_WAIT_NS),
+            }
+            self.roads = Roads(Log(recorder), Log(recorder), {}, {}, {})
+        super().arm(recorder)
+
+    def arm_point(
+        self, point: Point, recorder: Recorder, *, owner: object = None, attribute: str = ""
+    ) -> None:
+        """Listen at one place; calls that come with each task go to the columns."""
+        count = len(self._subscriptions)
+        sink: Sink | None = self._logs.get(point.role)
+        if sink is None:
+            super().arm_point(point, recorder, owner=owner, attribute=attribute)
+        else:
+            try:
+                self._subscriptions.append(arm(point, sink))
+            except (AttributeError, ImportError, TypeError):
+                self.missing.append(point.name)
+        if len(self._subscriptions) > count:
+            self._reached.add(point.role)
+
+    def saw_pool(self, pool: object) -> None:
+        """Note whose processes are used."""
+        self._is_hidden |= not is_local(pool)
+
+    def refine(self, run: Run) -> None:
+        """Add the tasks, their lanes, the computations and their tables."""
+        complete_steps(run)
+        if not self._logs:
+            return
+        calls = Calls(self._logs["dask.task"], self._logs["dask.queue"], self.roads)
+        add_calls(run, calls)
+        add_facts(run, calls)
+        self._logs = {}
+
+    def level(self) -> str:
+        """Return the rung: tasks, the steps around them, or what comes before the scheduler."""
+        if self._reached.isdisjoint(GETS):
+            return "client"
+        return "tasks" if "dask.task" in self._reached else "steps"
+
+    def unseen(self) -> Sequence[str]:
+        """Return what could not be seen, for ``quality``."""
+        hidden = ["tasks in the processes of a pool that is not Python's own"]
+        return [*dict.fromkeys(super().unseen()), *(hidden if self._is_hidden else ())]

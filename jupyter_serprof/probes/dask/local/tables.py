@@ -1,0 +1,165 @@
+"""Computations of local schedulers: groups of rows, the tables of tasks and of computations."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from dataclasses import replace as changed
+from typing import Any
+
+from jupyter_serprof.capture.draft import Draft, Run
+from jupyter_serprof.model import Group, Table
+from jupyter_serprof.probes.dask.local.columns import Row
+from jupyter_serprof.probes.dask.local.lanes import Calls
+from jupyter_serprof.probes.dask.local.steps import COMPUTE, is_get
+from jupyter_serprof.probes.dask.tables import COMPUTATION_COLUMNS, TASK_COLUMNS
+
+_MOST_ROWS = 48
+#: Computations that are drawn as groups; the others are in the last one.
+_MOST_GROUPS = 12
+
+
+@dataclass(slots=True)
+class _Computation:
+    """One graph that a scheduler of this process ran."""
+
+    draft: Draft
+    title: str = ""
+    layers: int | None = None
+    signs: list[int] = field(default_factory=list)
+    sent_bytes: int | None = None
+    repeated: int = 0
+
+    @property
+    def kind(self) -> str:
+        """How it was asked for."""
+        return "get" if is_get(self.draft) else self.draft.name
+
+
+def add_facts(run: Run, calls: Calls) -> None:
+    """Add groups and tables, to those that are there."""
+    found = _computations(run, calls)
+    _note_tasks(found, calls)
+    _add_groups(run, found)
+    _extend(run, Table("dask.tasks", "Tasks by prefix", TASK_COLUMNS, tuple(_task_rows(calls))))
+    rows = tuple(map(_computation_row, found[:_MOST_ROWS]))
+    left = len(found) - len(rows)
+    note = f"{left} more computations" if left else ""
+    _extend(run, Table("dask.computations", "Computations", COMPUTATION_COLUMNS, rows, note))
+
+
+def _extend(run: Run, table: Table) -> None:
+    if not table.rows:
+        return
+    for at, other in enumerate(run.tables):
+        if other.key == table.key and other.columns == table.columns:
+            run.tables[at] = changed(other, rows=(*other.rows, *table.rows))
+            return
+    run.tables.append(table)
+
+
+def _computations(run: Run, calls: Calls) -> list[_Computation]:
+    found: dict[int, _Computation] = {}
+    for draft in run.drafts:
+        if is_get(draft) and not draft.is_dropped:
+            outer = [a for a in draft.ancestors() if a.role == COMPUTE or is_get(a)]
+            top = outer[-1] if outer else draft
+            if top is draft or top.role == COMPUTE:
+                found.setdefault(id(top), _Computation(top))
+    for draft in run.drafts:
+        if draft.name == "unpack_collections" and draft.extra is not None:
+            _name(draft, found, calls)
+            draft.extra = None
+    return sorted(found.values(), key=lambda each: each.draft.start)
+
+
+def _name(unpacked: Draft, found: dict[int, _Computation], calls: Calls) -> None:
+    """Give a computation the names that were noted when its collections were found."""
+    around = [found[id(above)] for above in unpacked.ancestors() if id(above) in found]
+    if around and not around[-1].title:
+        names, count, around[-1].layers = unpacked.extra
+        more = f" and {count - len(names)} more" if count > len(names) else ""
+        around[-1].title = ", ".join(dict.fromkeys(map(calls.prefix, names))) + more
+
+
+def _note_tasks(found: Sequence[_Computation], calls: Calls) -> None:
+    """Give each task to the computation that ran then; count those that one before had run.
+
+    Of computations that ran at the same time, in threads, nobody knows whose a task was.
+    """
+    alone = [some[0] for some in _at_once(found) if len(some) == 1]
+    starts = [each.draft.start for each in alone]
+
+    def at(row: Row) -> _Computation | None:
+        index = bisect_right(starts, row.start) - 1
+        return alone[index] if index >= 0 and row.start <= alone[index].draft.end else None
+
+    for columns in calls.executed():
+        for row in columns.rows():
+            if (mine := at(row)) is not None:
+                mine.signs.append(row.sign)
+    for columns in calls.roads.encode.tracks.values():
+        for row in columns.rows():
+            if (mine := at(row)) is not None:
+                mine.sent_bytes = (mine.sent_bytes or 0) + row.size
+    before: set[int] = set()
+    for each in found:
+        mine_all = set(each.signs)
+        each.repeated = len(mine_all & before)
+        before |= mine_all
+
+
+def _at_once(found: Sequence[_Computation]) -> list[list[_Computation]]:
+    """Put computations together that ran at the same time; they are in the order of their start."""
+    together: list[list[_Computation]] = []
+    end = 0
+    for each in found:
+        if together and each.draft.start < end:
+            together[-1].append(each)
+        else:
+            together.append([each])
+        end = max(end, each.draft.end)
+    return together
+
+
+def _add_groups(run: Run, found: Sequence[_Computation]) -> None:
+    together = _at_once(found)
+    if len(together) < 2:  # noqa: PLR2004  (one computation needs no group)
+        return
+    for number, some in enumerate(together[:_MOST_GROUPS]):
+        is_rest = number == _MOST_GROUPS - 1 and len(together) > _MOST_GROUPS
+        inside = [each for rest in together[number:] for each in rest] if is_rest else some
+        title = f"{number + 1}: {some[0].kind} {some[0].title}".rstrip()
+        title += f" and {len(inside) - 1} more" if len(inside) > 1 else ""
+        end = run.end if is_rest else max(each.draft.end for each in some)
+        run.groups.append(Group(title, some[0].draft.start, end))
+
+
+def _computation_row(each: _Computation) -> tuple[Any, ...]:
+    draft = each.draft
+    known = len(each.signs) if each.signs else None
+    repeated = each.repeated if each.signs else None
+    length = draft.end - draft.start
+    return each.title, each.kind, None, each.layers, known, repeated, each.sent_bytes, length
+
+
+def _task_rows(calls: Calls) -> Iterator[tuple[Any, ...]]:
+    """Yield one row for each prefix, those that took longest first."""
+    lengths: dict[str, list[int]] = defaultdict(list)
+    errors: dict[str, int] = defaultdict(int)
+    sizes: dict[str, int] = defaultdict(int)
+    for columns in calls.executed():
+        for row in columns.rows():
+            lengths[calls.prefix(row.name)].append(row.end - row.start)
+        for key in columns.failed:
+            errors[calls.prefix(key)] += 1
+    for columns in calls.roads.outputs.values():
+        for row in columns.rows():
+            sizes[calls.prefix(row.name)] += row.size
+    ordered = sorted(lengths.items(), key=lambda entry: -sum(entry[1]))
+    for name, some in ordered[:_MOST_ROWS]:
+        some.sort()
+        quarters = [some[round(part * (len(some) - 1) / 4)] for part in range(5)]
+        yield (name, len(some), *quarters, sum(some), None, None, sizes.get(name), errors[name])

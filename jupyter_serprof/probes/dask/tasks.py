@@ -1,0 +1,276 @@
+"""From the notes of agents to spans, lanes and tables, on the clock of the recording."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from jupyter_serprof.capture.draft import Draft, Run
+from jupyter_serprof.model import Lane, Table
+from jupyter_serprof.probes.dask.agent.notes import OFFLOAD, SCHEDULER
+from jupyter_serprof.probes.dask.agent.totals import Blocks
+from jupyter_serprof.probes.dask.cluster import Cluster, Station
+from jupyter_serprof.probes.dask.tables import TASK_COLUMNS
+
+_ROLE = "dask.cluster"
+_REPORTS = ("task-finished", "task-erred")
+#: Times of a message that one side never saw.
+_MOST_WIRES = 8_000
+
+
+@dataclass(slots=True)
+class Names:
+    """The lanes of a cluster: numbers instead of addresses, in the order of appearance."""
+
+    run: Run
+    suffix: str = ""
+    workers: dict[str, int] = field(default_factory=dict)
+    threads: dict[tuple[str, object], int] = field(default_factory=dict)
+
+    def scheduler(self, index: int) -> str:
+        """Return the key of a lane of the scheduler."""
+        key = f"scheduler{self.suffix}"
+        return f"{key}/offload" if index == OFFLOAD else key
+
+    def worker(self, address: str, place: object) -> str:
+        """Return the key of a lane of a worker: a thread, or what its event loop does."""
+        number = self.workers.setdefault(address, len(self.workers) + 1)
+        if isinstance(place, str):
+            return f"worker{self.suffix} {number}/{place}"
+        mine = [known for known in self.threads if known[0] == address]
+        thread = self.threads.setdefault((address, place), len(mine) + 1)
+        return f"worker{self.suffix} {number}/thread {thread}"
+
+
+def add_cluster(run: Run, cluster: Cluster, suffix: str = "") -> None:
+    """Add what the agents of a cluster noted to a run.
+
+    Parameters
+    ----------
+    run
+        Gets drafts on lanes ``scheduler`` and ``worker N/...``.
+    cluster
+        Stopped.
+    suffix
+        Tells the lanes of a second cluster apart.
+    """
+    station = cluster.scheduler
+    report = station.report if station else None
+    if station is None or report is None:
+        return
+    names = Names(run, suffix)
+    where = _Places(names, station, cluster.workers, report)
+    for entry in (*report["spans"], *report["blocks"]):
+        where.add(entry)
+    _cut_envelopes(run, names)
+    _note_cloudpickles(run, report)
+    _add_messages(where, cluster)
+    _add_outstanding(where, report)
+    if report["is_folded"]:
+        run.notes.append(
+            "dask: tasks that follow each other on a thread are drawn as one span; counts and "
+            "totals are exact"
+        )
+    if failures := report["bytes"].get("failures", 0):
+        run.notes.append(f"dask: the agent could not note {failures} events of the scheduler")
+
+
+def _cut_envelopes(run: Run, names: Names) -> None:
+    """Leave out of what takes a graph in the time in which it waits for its own helper thread.
+
+    The pieces that follow are children of the first one: it is still one graph.
+    """
+    lane, helper = names.scheduler(SCHEDULER), names.scheduler(OFFLOAD)
+    helped = sorted((draft.start, draft.end) for draft in run.drafts if draft.lane == helper)
+    for draft in [d for d in run.drafts if d.lane == lane and d.stage == "dask.schedule"]:
+        pieces = list(_without(draft.start, draft.end, helped))
+        for start, end in pieces[1:]:
+            run.drafts.append(Draft(draft.stage, draft.name, lane, start, end, _ROLE, draft))
+        if pieces:
+            draft.start, draft.end = pieces[0]
+
+
+def _without(start: int, end: int, holes: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Yield what is left of an interval without holes, which are in order and may overlap."""
+    at = start
+    for low, high in holes:
+        if low >= end:
+            break
+        if high > at:
+            if low > at:
+                yield at, low
+            at = min(end, high)
+    if at < end:
+        yield at, end
+
+
+def _note_cloudpickles(run: Run, report: Mapping[str, Any]) -> None:
+    """Note on the first encoding how many specifications needed cloudpickle after pickle."""
+    count = report["bytes"].get("cloudpickled", 0)
+    encodings = (draft for draft in run.drafts if draft.stage == "dask.dispatch.encode")
+    if count and (first := next(encodings, None)):
+        first.details["main_functions"] = count
+
+
+@dataclass(slots=True)
+class _Places:
+    """Where and when: from the numbers and the clocks of a cluster to lanes and our clock."""
+
+    names: Names
+    station: Station
+    workers: Mapping[str, Station]
+    report: Mapping[str, Any]
+
+    def add(self, entry: Sequence[Any]) -> None:
+        """Add one interval that the scheduler knows of."""
+        index, stage, name, start, end, size, count, busy = entry
+        if index in (SCHEDULER, OFFLOAD):
+            lane, moved, error = self.names.scheduler(index), -self.station.offset_ns, 0
+            kind = "scheduler"
+        else:
+            address, place = self.report["lanes"][index]
+            lane, kind = self.names.worker(address, place), "worker"
+            moved, error = self._of_worker(address)
+            moved += _into(self.names.run, start + moved, end + moved, error)
+        details = {"tasks" if stage.startswith("dask.dispatch") else "count": count}
+        # Joined spans begin with the first of their tasks and last as long as all of them.
+        draft = Draft(stage, name, lane, start + moved, start + moved + min(busy, end - start))
+        draft.size_bytes, draft.role = size, _ROLE
+        draft.details = details if count != 1 or stage.startswith("dask.dispatch") else {}
+        self.keep(draft, kind, error)
+
+    def _of_worker(self, address: str) -> tuple[int, int]:
+        """Return what to add to times of a worker, and how far they may be off.
+
+        Workers add their own guess of the scheduler's clock, renewed by each heartbeat: it is taken
+        away again, and the offset that we measured put in its place.
+        """
+        station = self.workers.get(address)
+        if station is None or station.delay_end_s is None:
+            return -self.station.offset_ns, self.station.error_ns
+        ends = station.delay_s, station.delay_end_s
+        middle_s = sum(ends) / len(ends)
+        guess = round(middle_s * 1e9)
+        doubt = round(max(abs(each - middle_s) for each in (*ends, *station.delays_s)) * 1e9)
+        if station.report is None:  # in the process of the scheduler, which has one clock
+            return -guess - self.station.offset_ns, self.station.error_ns + doubt
+        bridges = station.report["bridge"] - self.report["bridge"]
+        return bridges - guess - station.offset_ns, station.error_ns + doubt
+
+    def keep(self, draft: Draft, kind: str, error_ns: int = 0) -> None:
+        """Put a draft on its lane; make the lane if it is the first one."""
+        run = self.names.run
+        run.drafts.append(draft)
+        if draft.lane not in run.lanes:
+            offset, error = self.station.offset_ns, self.station.error_ns
+            if kind == "worker":
+                offset, error = 0, max(error, error_ns)
+            run.lanes[draft.lane] = Lane(draft.lane, kind, len(run.lanes), offset, error)
+
+
+def _into(run: Run, start: int, end: int, error_ns: int) -> int:
+    """Return what to add to times that are known so well, to have them where they can be.
+
+    Workers guess clocks anew with each heartbeat; a task of the run neither begins before it nor is
+    reported before it ends.
+    """
+    if end > run.end:
+        return -min(error_ns, end - run.end)
+    return min(error_ns, max(0, run.start - start))
+
+
+def _add_messages(where: _Places, cluster: Cluster) -> None:
+    """Add the wire between the two ends of task specifications, and what workers do with them."""
+    offset = where.station.offset_ns
+    sent = {
+        message[7]: message[4] - offset
+        for message in where.report["messages"]
+        if message[:2] == ["compute-task", "out"]
+    }
+    wires = Blocks(_MOST_WIRES)
+    lanes: dict[str, int] = {}
+    heard = {
+        message[7]: message[3] - offset
+        for message in where.report["messages"]
+        if message[1] == "in" and message[0] in _REPORTS
+    }
+    for address, station in cluster.workers.items():
+        if station.report is None:
+            continue
+        _size_transfers(where, address, station.report)
+        lane = lanes.setdefault(where.names.worker(address, "comm"), len(lanes))
+        moved = -station.offset_ns
+        for message in station.report["messages"]:
+            op, way, _, all_in, end, size, count, sign = message
+            if (op, way) == ("compute-task", "in") and sign in sent:
+                begin, done = sent[sign], all_in + moved
+                wires.add(lane, "dask.dispatch.wire", op, begin, max(begin, done), size, count)
+            elif op in _REPORTS and way == "out" and sign in heard:
+                begin, done = end + moved, heard[sign]
+                wires.add(lane, "dask.report", op, begin, max(begin, done), size, count)
+        _add_loop(where, station, lane, wires)
+    wires.fold()
+    keys = list(lanes)
+    for lane, stage, name, start, end, size, count, busy in wires.kept:
+        draft = Draft(stage, name, keys[lane], start, start + min(busy, end - start), _ROLE)
+        draft.size_bytes, draft.details = size, {"tasks": count}
+        where.keep(draft, "worker")
+
+
+def _size_transfers(where: _Places, address: str, report: Mapping[str, Any]) -> None:
+    """Give the transfers of a worker the bytes that came in; the first span carries all of them."""
+    size = report["bytes"].get("data in", 0)
+    lane = where.names.worker(address, "transfer")
+    transfers = (draft for draft in where.names.run.drafts if draft.lane == lane)
+    if size and (first := next(transfers, None)):
+        first.size_bytes = size
+
+
+def _add_loop(where: _Places, station: Station, lane: int, wires: Blocks) -> None:
+    """Add what a worker's event loop did, on its own clock."""
+    report, moved = station.report or {}, -station.offset_ns
+    for index, stage, name, start, end, size, count, busy in report["blocks"]:
+        if stage in {"dask.dispatch.decode", "dask.report", "import"}:
+            wires.add(lane, stage, name, start + moved, end + moved, size, count)
+        elif stage == "dask.worker":
+            address, place = report["lanes"][index]
+            key = where.names.worker(address, place)
+            begin = start + moved
+            draft = Draft(stage, name, key, begin, begin + min(busy, end - start), _ROLE)
+            where.keep(draft, "worker", station.error_ns)
+
+
+def _add_outstanding(where: _Places, report: Mapping[str, Any]) -> None:
+    """Add the time in which workers had tasks: where nothing else is known, they were queued."""
+    for computation in report["computations"]:
+        first, last = computation["first_assigned"], computation["last_finished"]
+        if first is not None and last is not None and first < last:
+            moved = -where.station.offset_ns
+            lane = f"{where.names.scheduler(SCHEDULER)}/tasks"
+            draft = Draft("dask.queue", "tasks on workers", lane, first + moved, last + moved)
+            draft.role = _ROLE
+            where.keep(draft, "scheduler")
+
+
+def task_table(reports: Sequence[Mapping[str, Any]]) -> Table | None:
+    """Return the table of tasks by prefix, those that took longest first."""
+    rows = [row for report in reports for row in _task_rows(report["prefixes"])]
+    if not rows:
+        return None
+    rows.sort(key=lambda row: -row[7])
+    note = "execution of one task; quantiles within 0.6 %, bounds and totals exact"
+    return Table("dask.tasks", "Tasks by prefix", TASK_COLUMNS, tuple(rows), note)
+
+
+def _task_rows(prefixes: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[Any, ...]]:
+    for name, known in prefixes.items():
+        totals = (known["total"], known["transfer"], known["disk"])
+        yield (
+            name,
+            known["count"],
+            *known["quantiles"],
+            *totals,
+            known["result_bytes"],
+            known["errors"],
+        )

@@ -1,0 +1,197 @@
+"""Probes of pickle and cloudpickle: ``dumps``, ``loads``, ``dump``, ``load``, with buffers."""
+
+from __future__ import annotations
+
+import pickle
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, ClassVar
+
+from jupyter_serprof.capture.draft import Draft, Run
+from jupyter_serprof.capture.hook import Hook
+from jupyter_serprof.capture.point import Point
+from jupyter_serprof.capture.recorder import Recorder
+from jupyter_serprof.objects.look import LOOK_BYTES, Look, details_of, look_at
+from jupyter_serprof.probes import Probe
+
+_INSIDE_DUMPS = {"ray.serialize": "ray.pickle", "ray.submit": "ray.export"}
+_INSIDE_LOADS = {"ray.get": "ray.unpickle", "ray.deserialize": "ray.unpickle"}
+DUMPS_ROLE = "pickle.dumps"
+LOADS_ROLE = "pickle.loads"
+#: Libraries named one by one in what is unseen.
+_NAMED = 4
+
+
+class CountedBuffers:
+    """A buffer callback that passes each buffer on and notes the size of the out-of-band ones."""
+
+    __slots__ = ("callback", "sizes")
+
+    def __init__(self, callback: Callable[[Any], Any]) -> None:
+        self.callback = callback
+        self.sizes: list[int] = []
+
+    def __call__(self, buffer: Any) -> Any:  # noqa: ANN401  (pickle's PickleBuffer and any answer)
+        """Pass the very same buffer on; a true answer means that it goes in-band."""
+        in_band = self.callback(buffer)
+        if not in_band:
+            self.sizes.append(memoryview(buffer).nbytes)
+        return in_band
+
+
+def count_buffers(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any, Any]:
+    """Replace the buffer callback of a call of dumps, if it has one, by a counting one."""
+    callback = kwargs.get("buffer_callback")
+    if callback is None:
+        return args, kwargs, None
+    counted = CountedBuffers(callback)
+    return args, {**kwargs, "buffer_callback": counted}, counted.sizes
+
+
+def note_dumped(sizes: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa: ANN401, ARG001
+    """Note (in-band bytes, sizes of out-of-band buffers, the first two bytes, a look)."""
+    look = look_at(result, args[0] if args else None) if len(result) >= LOOK_BYTES else None
+    return len(result), sizes or (), result[:2], look
+
+
+def note_loaded(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa: ANN401, ARG001
+    """Note (in-band bytes, sizes of buffers handed over, nothing, a look); iterators stay whole."""
+    data, buffers = args[0], kwargs.get("buffers")
+    in_band = memoryview(data).nbytes
+    look = look_at(data) if in_band >= LOOK_BYTES else None
+    if buffers is None:
+        return in_band, (), b"", look
+    known = isinstance(buffers, list | tuple)
+    sizes = [memoryview(buffer).nbytes for buffer in buffers] if known else None
+    return in_band, sizes, b"", look
+
+
+def pickle_points(module: str) -> list[Point]:
+    """Return the points of a module that has the four functions of pickle."""
+    return [
+        Point(
+            f"{module}:dumps",
+            "pickle.dumps",
+            DUMPS_ROLE,
+            _INSIDE_DUMPS,
+            count_buffers,
+            note_dumped,
+            "thread",
+        ),
+        Point(f"{module}:dump", "pickle.dumps", DUMPS_ROLE, _INSIDE_DUMPS, faults="thread"),
+        Point(
+            f"{module}:loads",
+            "pickle.loads",
+            LOADS_ROLE,
+            _INSIDE_LOADS,
+            None,
+            note_loaded,
+            "thread",
+        ),
+        Point(f"{module}:load", "pickle.loads", LOADS_ROLE, _INSIDE_LOADS, faults="thread"),
+    ]
+
+
+def complete_pickles(drafts: Iterable[Draft]) -> None:
+    """Turn what the hooks of ``pickle_points`` noted into sizes and details."""
+    for draft in drafts:
+        if draft.role in (DUMPS_ROLE, LOADS_ROLE) and isinstance(draft.extra, tuple):
+            _complete(draft, *draft.extra)
+            draft.extra = None
+
+
+def _complete(
+    draft: Draft, in_band: int, sizes: Sequence[int] | None, head: bytes, look: Look | None
+) -> None:
+    draft.details |= {"in_band_bytes": in_band, "copied_bytes": in_band}
+    draft.details |= details_of(look) if look is not None else {}
+    if head[:1] == pickle.PROTO and len(head) > 1:
+        draft.details["protocol"] = head[1]
+    if sizes is not None:
+        out_of_band = sum(sizes)
+        draft.size_bytes = in_band + out_of_band
+        draft.details |= {"out_of_band_bytes": out_of_band, "buffers": len(sizes)}
+
+
+class _PickleFamily(Probe):
+    """What pickle and cloudpickle have in common."""
+
+    modules: ClassVar[tuple[str, ...]] = ()
+
+    def points(self) -> list[Point]:
+        """Return the four functions of the library."""
+        return pickle_points(self.library)
+
+    def arm(self, recorder: Recorder) -> None:
+        """Listen at the functions, and at the names that the notebook itself gave to them."""
+        self.was_armed = True
+        self._originals: dict[int, Point] = {}
+        for point in self.points():
+            owner, attribute = point.owner()
+            if hasattr(owner, attribute):
+                self._originals[id(_unhooked(getattr(owner, attribute)))] = point
+            self.arm_point(point, recorder)
+            for other in self.modules:
+                self._arm_alias(point, sys.modules.get(other), attribute, recorder)
+        self._arm_user_names(recorder)
+
+    def _arm_alias(self, point: Point, module: object, name: str, recorder: Recorder) -> None:
+        if module is not None and hasattr(module, name):
+            self.arm_point(point, recorder, owner=module, attribute=name)
+
+    def _arm_user_names(self, recorder: Recorder) -> None:
+        """Watch ``from pickle import dumps`` typed in the notebook; libraries are left alone."""
+        main = sys.modules.get("__main__")
+        for name, value in list(vars(main).items()) if main else ():
+            point = self._originals.get(id(_unhooked(value)))
+            # The shell keeps results as _, _1 ...; a name that the user typed has a letter first.
+            if point is not None and not name.startswith("_"):
+                self.arm_point(point, recorder, owner=main, attribute=name)
+
+    def refine(self, run: Run) -> None:
+        """Give the spans their sizes."""
+        complete_pickles(run.drafts)
+
+    def unseen(self) -> Sequence[str]:
+        """Name the loaded libraries that hold a C function by name, where no hook can stand."""
+        holders = sorted(set(self._holders()))
+        rest = f" and {len(holders) - _NAMED} more" if len(holders) > _NAMED else ""
+        shown = ", ".join(holders[:_NAMED]) + rest
+        named = [f"{self.library} functions imported by name in {shown}"] if holders else []
+        return [*super().unseen(), *named]
+
+    def _holders(self) -> Iterable[str]:
+        own = {"pickle", "_pickle", "__main__", "cloudpickle", "ray", "jupyter_serprof"}
+        for module_name, module in list(sys.modules.items()):
+            names = getattr(module, "__dict__", {})
+            held = any(
+                id(names.get(n)) in self._originals for n in ("dumps", "loads", "dump", "load")
+            )
+            if held and module_name.partition(".")[0] not in own:
+                yield module_name.partition(".")[0]
+
+
+def _unhooked(value: object) -> object:
+    """Return what a hook of ours stands for, or the value itself."""
+    return value.original if isinstance(value, Hook) else value
+
+
+class PickleProbe(_PickleFamily):
+    """Sees pickle.dumps, loads, dump and load, called by the user or by any library.
+
+    Libraries that imported a function by name keep the original; they are named in ``quality``. A
+    ``pickle.Pickler`` that somebody uses directly is not seen: it is a C type.
+    """
+
+    name = "pickle"
+    library = "pickle"
+    requires = "python"
+
+
+class CloudpickleProbe(_PickleFamily):
+    """Sees cloudpickle.dumps, loads, dump and load."""
+
+    name = "cloudpickle"
+    library = "cloudpickle"
+    requires = "cloudpickle>=2"
+    modules = ("cloudpickle.cloudpickle",)

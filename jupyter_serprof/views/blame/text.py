@@ -1,0 +1,217 @@
+"""An anatomy in characters: a tree of paths with exact bytes, largest first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from jupyter_serprof.analysis.anatomy import blame_sentence, kind_of, unpicklable_parts
+from jupyter_serprof.analysis.anatomy_culprit import parts_inside
+from jupyter_serprof.model.units import format_count, format_share
+from jupyter_serprof.views.kit.cells import (
+    Column,
+    clean,
+    clip,
+    hang,
+    side_by_side,
+    table_width,
+    wrap,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from jupyter_serprof.model import Anatomy, Part, Trace
+
+_MOST_ROWS, _MOST_BAD = 40, 10
+_MOST_INSIDE = 8
+#: Smaller parts are told together.
+_SMALL_SHARE = 0.005
+#: Siblings of one type are opened once if their sizes differ by less.
+_ALIKE = 0.01
+_INDENT = "  "
+_PATHS = (44, 36, 28, 20, 12)
+_KINDS = (28, 20, 14)
+#: What goes first when the lines get narrow.
+_SPARE = ("type", "ms", "out-of-band")
+_NONE = "–"  # noqa: RUF001  (an en dash is meant)
+_UNPICKLABLE, _NOT_OPENED = "unpicklable", "not opened"
+
+
+def anatomy_blocks(trace: Trace, columns: int) -> Iterator[list[str]]:
+    """Yield the lines of each anatomy, at most so many columns wide."""
+    for anatomy in trace.anatomies:
+        is_told = trace.summary is not None and blame_sentence(anatomy) in trace.summary.headline
+        yield anatomy_lines(anatomy, columns, has_title=not is_told)
+
+
+def anatomy_lines(anatomy: Anatomy, columns: int, *, has_title: bool = True) -> list[str]:
+    """Return an anatomy as a table: what cannot be pickled first, then the largest."""
+    bad = [
+        line for said in bad_sentences(anatomy, _MOST_BAD) for line in hang("bad", said, columns)
+    ]
+    rows = tree_rows(anatomy)
+    title = wrap(clean(blame_sentence(anatomy)), columns) if has_title else []
+    table = [clip(line, columns) for line in side_by_side(_fitting(anatomy, rows, columns))]
+    said = anatomy_notes(anatomy, rows)
+    notes = [line for text in said for line in hang("note", text, columns)]
+    return [*title, *bad, *table, *notes] if rows else [*title, *bad, *notes]
+
+
+def bad_sentences(anatomy: Anatomy, most: int) -> list[str]:
+    """Return why parts cannot be pickled, and how many are not told."""
+    bad = unpicklable_parts(anatomy)
+    said = [f"{part.path} ({kind_of(part)}): {part.note}" for part in bad[:most]]
+    more = format_count(len(bad) - most)
+    return [*said, f"{more} more in the document"] if len(bad) > most else said
+
+
+def anatomy_notes(anatomy: Anatomy, rows: list[TreeRow]) -> list[str]:
+    """Return what there is to know about the whole, and about the parts on the lines."""
+    return [*anatomy.notes, *(f"{part.path}: {part.note}" for part in _noted(rows))]
+
+
+class TreeRow:
+    """A line of the tree: a part, or what is told together."""
+
+    def __init__(self, title: str, parts: Sequence[Part], depth: int) -> None:
+        self.label, self.depth = title, depth
+        self.title = _INDENT * depth + title
+        self.parts = parts
+        self.in_band_bytes = sum(part.in_band_bytes for part in parts)
+        self.out_of_band_bytes = sum(part.out_of_band_bytes for part in parts)
+
+    @property
+    def bytes(self) -> int:
+        """In-band and out-of-band bytes."""
+        return self.in_band_bytes + self.out_of_band_bytes
+
+    @property
+    def kind(self) -> str:
+        """Type and state of a part, nothing for several."""
+        if len(self.parts) != 1:
+            return ""
+        [part] = self.parts
+        return f"{kind_of(part)}, {part.state}" if part.state else kind_of(part)
+
+    @property
+    def is_refused(self) -> bool:
+        """Tell whether it has no bytes of its own: a placeholder of ours, or never measured."""
+        return all(
+            part.state == _UNPICKLABLE or (part.state == _NOT_OPENED and not part.bytes)
+            for part in self.parts
+        )
+
+    @property
+    def duration_ns(self) -> int | None:
+        """Time of all, None if that of one is unknown."""
+        known = [part.duration_ns for part in self.parts if part.duration_ns is not None]
+        return sum(known) if known else None
+
+
+def tree_rows(anatomy: Anatomy) -> list[TreeRow]:
+    """Return the lines of the tree: the largest first, small ones told together."""
+    if not anatomy.parts:
+        return []
+    rows: list[TreeRow] = []
+    inside = parts_inside(anatomy)
+    least = _SMALL_SHARE * anatomy.total_bytes
+    _add(anatomy, inside, 0, 0, least, rows)
+    return rows
+
+
+def _add(  # noqa: PLR0913, PLR0917  (the state of a walk)
+    anatomy: Anatomy,
+    inside: list[list[int]],
+    at: int,
+    depth: int,
+    least: float,
+    rows: list[TreeRow],
+) -> None:
+    rows.append(TreeRow(anatomy.parts[at].label, [anatomy.parts[at]], depth))
+    order = sorted(inside[at], key=lambda index: _rank(anatomy.parts[index]))
+    worth = [index for index in order if _is_worth(anatomy, inside, index, least)]
+    shown = worth[:_MOST_INSIDE] if len(rows) < _MOST_ROWS else worth[:1]
+    for place, index in enumerate(shown):
+        if _is_told(anatomy, inside, index, shown[:place]):
+            rows.append(TreeRow(anatomy.parts[index].label, [anatomy.parts[index]], depth + 1))
+        else:
+            _add(anatomy, inside, index, depth + 1, least, rows)
+    rest = [anatomy.parts[index] for index in order if index not in shown]
+    if rest:
+        count = format_count(sum(part.count for part in rest))
+        title = rest[0].label if len(rest) == 1 else f"{count} more"
+        rows.append(TreeRow(title, rest, depth + 1))
+
+
+def _rank(part: Part) -> tuple[bool, int]:
+    return part.state != _UNPICKLABLE, -part.bytes
+
+
+def _is_worth(anatomy: Anatomy, inside: list[list[int]], at: int, least: float) -> bool:
+    part = anatomy.parts[at]
+    is_large = part.bytes >= least and (part.bytes > 0 or not least)
+    return is_large or part.state == _UNPICKLABLE or _holds_bad(anatomy, inside, at)
+
+
+def _is_told(anatomy: Anatomy, inside: list[list[int]], at: int, before: Sequence[int]) -> bool:
+    """Tell whether a sibling of the same type and size has shown what is inside."""
+    part = anatomy.parts[at]
+    alike = (anatomy.parts[one] for one in before)
+    return not _holds_bad(anatomy, inside, at) and any(
+        other.kind == part.kind and abs(other.bytes - part.bytes) <= _ALIKE * part.bytes
+        for other in alike
+    )
+
+
+def _holds_bad(anatomy: Anatomy, inside: list[list[int]], at: int) -> bool:
+    return any(
+        anatomy.parts[index].state == _UNPICKLABLE or _holds_bad(anatomy, inside, index)
+        for index in inside[at]
+    )
+
+
+def _fitting(anatomy: Anatomy, rows: list[TreeRow], columns: int) -> list[Column]:
+    """Return as many columns as fit: kinds are cut, then paths, then spare columns go."""
+    kinds = [(paths, kind, ()) for paths in _PATHS[:3] for kind in _KINDS]
+    spared = [
+        (paths, _KINDS[-1], _SPARE[:n]) for n in range(1, len(_SPARE) + 1) for paths in _PATHS
+    ]
+    for paths, kind, without in (*kinds, *spared):
+        chosen = [c for c in _columns(anatomy, rows, paths, kind) if c.head not in without]
+        if table_width(chosen) <= columns:
+            break
+    return chosen
+
+
+def _columns(anatomy: Anatomy, rows: list[TreeRow], paths: int, kinds: int) -> list[Column]:
+    total = anatomy.total_bytes
+    took = [row.duration_ns for row in rows]
+    times = [Column("ms", tuple(map(_ms, took)))] if any(took) else []
+    return [
+        Column("path", tuple(clip(clean(row.title), paths) for row in rows), leans_right=False),
+        Column("type", tuple(clip(clean(row.kind), kinds) for row in rows), leans_right=False),
+        Column("in-band", tuple(_number(row, row.in_band_bytes) for row in rows)),
+        Column("out-of-band", tuple(_number(row, row.out_of_band_bytes) for row in rows)),
+        Column("%", tuple(_share(row, total) for row in rows)),
+        *times,
+    ]
+
+
+def _number(row: TreeRow, size_bytes: int) -> str:
+    return _NONE if row.is_refused else f"{size_bytes:,}"
+
+
+def _share(row: TreeRow, total: int) -> str:
+    is_known = total and not row.is_refused
+    return format_share(row.bytes / total).removesuffix(" %") if is_known else _NONE
+
+
+def _ms(duration_ns: int | None) -> str:
+    return _NONE if duration_ns is None else f"{duration_ns / 1e6:,.2f}"
+
+
+def _noted(rows: list[TreeRow]) -> Iterator[Part]:
+    """Yield the parts on the lines that have something to say; a reference says it by its type."""
+    for row in rows:
+        if len(row.parts) == 1 and row.parts[0].note and row.parts[0].state == "":
+            yield row.parts[0]

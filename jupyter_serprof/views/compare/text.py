@@ -1,0 +1,94 @@
+"""A comparison in characters: each stage before and after, its ratio and the verdict."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from jupyter_serprof.analysis.comparison import (
+    headline,
+    interval_text,
+    lines_of,
+    notes_of,
+    point_of,
+    point_text,
+    ratio_text,
+    time_text,
+)
+from jupyter_serprof.views.kit.cells import (
+    Column,
+    clean,
+    clip,
+    hang,
+    side_by_side,
+    table_width,
+    wrap,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from jupyter_serprof.model import Change, Comparison
+
+_NAMES = (32, 24, 16)
+#: What goes first when the lines get narrow.
+_SPARE = ("why", "95 % interval", "before", "after")
+#: Reasons that are longer stand below the table.
+_SHORT_REASON = 26
+
+
+def comparison_lines(
+    comparison: Comparison, columns: int, *, has_headline: bool = True
+) -> list[str]:
+    """Return a comparison in lines that are at most so many columns wide.
+
+    Above a document its headline stands already.
+    """
+    shown = lines_of(comparison)
+    blocks = [_block(list(group), columns, shown) for _, group in groupby(shown, point_of)]
+    return [
+        *(wrap(clean(headline(comparison)), columns) if has_headline else []),
+        *(line for block in blocks for line in block),
+        *(line for note in _notes(comparison) for line in hang("note", note, columns)),
+    ]
+
+
+def _block(changes: Sequence[Change], columns: int, all_shown: Sequence[Change]) -> list[str]:
+    has_title = len({point_of(change) for change in all_shown}) > 1
+    title = [clip(clean(point_text(changes[0])), columns)] if has_title else []
+    table = [clip(line, columns) for line in side_by_side(_fitting(changes, columns))]
+    return [*title, *table]
+
+
+def _fitting(changes: Sequence[Change], room: int) -> list[Column]:
+    """Return as many columns as fit: names are cut first, then the spare columns go."""
+    for count in range(len(_SPARE) + 1):
+        for names in _NAMES:
+            chosen = [c for c in _columns(changes, names) if c.head not in _SPARE[:count]]
+            if table_width(chosen) <= room:
+                return chosen
+    return chosen
+
+
+def _columns(changes: Sequence[Change], names: int) -> list[Column]:
+    def column(head: str, cells: Iterator[str], *, leans_right: bool = True) -> Column:
+        return Column(head, tuple(cells), leans_right=leans_right)
+
+    said = [clean(change.reason) for change in changes]
+    reasons = [reason if len(reason) <= _SHORT_REASON else "" for reason in said]
+    titles = (clip(clean(change.title), names) for change in changes)
+    return [
+        column("stage", titles, leans_right=False),
+        column("before", (time_text(change.before_ns) for change in changes)),
+        column("after", (time_text(change.after_ns) for change in changes)),
+        column("ratio of\nall runs", (ratio_text(change.ratio) for change in changes)),
+        column("95 % interval", (interval_text(change) for change in changes)),
+        column("verdict", (clean(change.verdict) for change in changes), leans_right=False),
+        *([column("why", iter(reasons), leans_right=False)] if any(reasons) else []),
+    ]
+
+
+def _notes(comparison: Comparison) -> Iterator[str]:
+    reasons = dict.fromkeys(change.reason for change in comparison.changes)
+    yield from (f"cannot tell: {reason}" for reason in reasons if len(reason) > _SHORT_REASON)
+    yield from notes_of(comparison)

@@ -1,0 +1,184 @@
+"""A document as one flat table: spans, stages, points, parts of a pickle, or changes."""
+
+from __future__ import annotations
+
+import csv
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from io import StringIO
+
+from jupyter_serprof.model import (
+    Anatomy,
+    Comparison,
+    Row,
+    Span,
+    Sweep,
+    Trace,
+    UsageError,
+    WrongTypeError,
+    stage,
+)
+from jupyter_serprof.model.trace import Scalar
+from jupyter_serprof.views.found import CHANGES, PARTS, change_lines, part_lines
+
+_SPANS = (
+    *("index", "parent", "stage", "title", "name", "lane"),
+    *("start_ns", "duration_ns", "size_bytes"),
+)
+_SUMMARY = (
+    *("stage", "title", "lane", "group", "start_ns", "self_ns", "busy_ns"),
+    *("size_bytes", "count", "copied_bytes", "minor_faults"),
+)
+_POINTS = (
+    *("variant", "size_bytes", "parameter", "repeat", "cold"),
+    *("wall_ns", "moved_bytes", "minor_faults"),
+)
+#: Only of traces with several computations, or with a first run and those that follow.
+_GROUP = ("group", "group_title")
+#: Only of traces that nobody measured.
+_PREDICTED = ("predicted_size_bytes",)
+Given = Trace | Sweep | Anatomy | Comparison
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Heads and lines of a table; unknown is None."""
+
+    heads: tuple[str, ...]
+    lines: Sequence[tuple[Scalar, ...]]
+
+
+def rows_of(doc: Given, what: str | None = None) -> Rows:
+    """Return a table of a document; the first one that it has by default.
+
+    That is ``changes`` of what was compared, ``parts`` of what has anatomies, else ``spans`` of a
+    trace and ``points`` of a sweep; there is also ``summary``.
+
+    Raises
+    ------
+    UsageError
+        If it is no document, or has no such table.
+    """
+    kinds = _kinds(doc)
+    if what is not None and what not in kinds:
+        kind = type(doc).__name__.lower()
+        message = f"{_article(kind)} has no {what!r}. Choose one of: {', '.join(kinds)}"
+        raise UsageError(message)
+    return _rows(doc, what or kinds[0])
+
+
+def _kinds(doc: Given) -> tuple[str, ...]:
+    """Return which tables there are of a document."""
+    if isinstance(doc, Anatomy):
+        return ("parts",)
+    if isinstance(doc, Comparison):
+        return ("changes",)
+    if not isinstance(doc, Trace | Sweep):
+        raise no_document(doc)
+    compared = ("changes",) if doc.comparison is not None else ()
+    if isinstance(doc, Sweep):
+        return (*compared, "points", "summary")
+    return (*compared, *(("parts",) if doc.anatomies else ()), "spans", "summary")
+
+
+def _article(noun: str) -> str:
+    return f"an {noun}" if noun[0] in "aeiou" else f"a {noun}"
+
+
+def no_document(given: object) -> WrongTypeError:
+    """Return the error for what is none of ours."""
+    return WrongTypeError(
+        f"{type(given).__name__} is no document. Give what sp.record, sp.roundtrip, sp.blame, "
+        "sp.compare or sp.load returned, e.g. sp.roundtrip(value)"
+    )
+
+
+def _rows(doc: Given, what: str) -> Rows:
+    if isinstance(doc, Anatomy):
+        return Rows(PARTS, part_lines([doc]))
+    if isinstance(doc, Comparison):
+        return Rows(CHANGES, change_lines(doc))
+    if what == "changes":
+        return Rows(CHANGES, change_lines(doc.comparison) if doc.comparison else [])
+    if isinstance(doc, Sweep):
+        return _sweep_summary(doc) if what == "summary" else _points(doc)
+    if what == "parts":
+        return Rows(PARTS, part_lines(doc.anatomies))
+    return Rows(_SUMMARY, list(_summary(doc))) if what == "summary" else _spans(doc)
+
+
+def csv_text(rows: Rows) -> str:
+    """Return a table as CSV (RFC 4180); unknown is empty."""
+    stream = StringIO()
+    writer = csv.writer(stream)
+    writer.writerow(rows.heads)
+    writer.writerows(rows.lines)
+    return stream.getvalue()
+
+
+def _spans(trace: Trace) -> Rows:
+    titles = {entry.key: entry.title for entry in trace.stages}
+    about, begins = trace.prediction, [group.start_ns for group in trace.groups]
+    lines: list[tuple[Scalar, ...]] = [
+        (
+            *(index, None if span.parent < 0 else span.parent, span.stage),
+            *(titles.get(span.stage) or stage(span.stage).title, span.name, span.lane),
+            *(span.start_ns, span.duration_ns, span.size_bytes),
+            *(_group_of(trace, begins, span) if begins else ()),
+            *((about.size_bytes,) if about else ()),
+        )
+        for index, span in enumerate(trace.spans)
+    ]
+    heads = (*_SPANS, *(_GROUP if trace.groups else ()), *(_PREDICTED if about else ()))
+    return Rows(heads, lines)
+
+
+def _group_of(trace: Trace, begins: Sequence[int], span: Span) -> tuple[int, str]:
+    """Return the last group that began before a span, the first one if none did."""
+    at = max(0, bisect_right(begins, span.start_ns) - 1)
+    return at, trace.groups[at].title
+
+
+def _summary(trace: Trace) -> Iterator[tuple[Scalar, ...]]:
+    """Yield the rows of the waterfall, and what no stage owned."""
+    if trace.waterfall is None:
+        return
+    for row in trace.waterfall.rows:
+        yield _summary_line(row)
+    rest = trace.waterfall.unaccounted_ns
+    yield ("", "Unaccounted", "", None, None, rest, rest, None, None, None, None)
+
+
+def _summary_line(row: Row) -> tuple[Scalar, ...]:
+    return (
+        *(row.stage, stage(row.stage).title, row.lane, row.group, row.start_ns),
+        *(row.self_ns, row.busy_ns, row.size_bytes, row.count, row.copied_bytes),
+        row.minor_faults,
+    )
+
+
+def _points(sweep: Sweep) -> Rows:
+    keys = sorted({key for point in sweep.points for key in point.stages}, key=_road)
+    lines: list[tuple[Scalar, ...]] = [
+        (
+            *(point.variant, point.size_bytes, point.parameter, point.repeat, point.cold),
+            *(point.wall_ns, point.moved_bytes, point.minor_faults),
+            *(point.stages.get(key, 0) for key in keys),
+        )
+        for point in sweep.points
+    ]
+    return Rows((*_POINTS, *(f"{key}_ns" for key in keys)), lines)
+
+
+def _road(key: str) -> tuple[int, str]:
+    return stage(key).order, key
+
+
+def _sweep_summary(sweep: Sweep) -> Rows:
+    lines: list[tuple[Scalar, ...]] = [
+        (entry.variant, entry.size_bytes, entry.cold, *line)
+        for entry in sweep.traces
+        for line in _summary(entry.trace)
+    ]
+    return Rows(("variant", "value_bytes", "cold", *_SUMMARY), lines)

@@ -1,0 +1,137 @@
+"""What every picture has: the head, the time axis, a legend, one finding, and remarks."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from jupyter_serprof.model import Trace
+from jupyter_serprof.model.units import column_unit, format_fixed
+from jupyter_serprof.views.kit.cells import clean
+from jupyter_serprof.views.kit.changes import put_comparison
+from jupyter_serprof.views.kit.facts import table_sentence
+from jupyter_serprof.views.kit.remarks import (
+    finding_remarks,
+    headline_of,
+    note_sentences,
+    outcome_of,
+)
+from jupyter_serprof.views.kit.sheet import HEADLINE, MARGIN, SMALL, TEXT, WIDTH, Box, Label, Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from jupyter_serprof.model import Finding, Sweep
+    from jupyter_serprof.views.kit.sheet import Sheet
+
+_TICK_GAP = 18
+_SENTENCES_SHOWN = 3
+_REMEDY_LINES = 6
+
+
+def put_head(sheet: Sheet, doc: Trace | Sweep) -> None:
+    """Put the headline, how the run ended early, the facts, and what it was compared with."""
+    theme = sheet.theme
+    sheet.paragraph(headline_of(doc), theme.ink, HEADLINE, is_bold=True)
+    sheet.y += 2
+    outcome = outcome_of(doc)
+    if outcome:
+        sheet.paragraph(outcome, theme.warn)
+    if doc.summary and doc.summary.facts:
+        sheet.paragraph("  ·  ".join(doc.summary.facts), theme.muted, SMALL + 0.5)
+    sheet.y += 10
+    if doc.comparison is not None:
+        put_comparison(sheet, doc.comparison)
+
+
+def put_axis(sheet: Sheet, x: float, width: float, wall_ns: int) -> list[float]:
+    """Put the numbers of a time axis whose lower edge is ``y``; return where its grid lines go."""
+    unit = column_unit(wall_ns)
+    ticks = _ticks(sheet, width, wall_ns / unit.unit_ns)
+    places = [x + width * tick / (wall_ns / unit.unit_ns) if wall_ns else x for tick in ticks]
+    texts = [_tick_text(tick) for tick in ticks]
+    texts[-1] += f" {unit.name}"
+    for i, (place, text) in enumerate(zip(places, texts, strict=True)):
+        half = sheet.measure(text, SMALL, False) / 2  # noqa: FBT003
+        middle = min(max(place, x + half) if i else max(place, x), x + width - half)
+        at = Label(middle, sheet.y - 9, text, sheet.theme.muted, SMALL, side="center")
+        sheet.add(at)
+    return places
+
+
+def _ticks(sheet: Sheet, width: float, end: float) -> list[float]:
+    """Return round numbers from 0 to the end, as close as their texts allow."""
+    if end <= 0:
+        return [0.0]
+    smallest = 10.0 ** math.floor(math.log10(end) - 2)
+    steps = (smallest * 10**power * digit for power in range(5) for digit in (1, 2, 5))
+    for step in steps:
+        room = sheet.measure(f"{_tick_text(end + step)} ms", SMALL, False) + _TICK_GAP  # noqa: FBT003
+        if width * step / end >= room:
+            return [step * i for i in range(int(end / step + 1e-9) + 1)]
+    return [0.0]
+
+
+def _tick_text(tick: float) -> str:
+    text = format_fixed(tick, 2)
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def put_grid(sheet: Sheet, places: Iterable[float], top: float, bottom: float) -> None:
+    """Put the grid lines; call it before the bars are put over them."""
+    sheet.add(*(Rule(x, top, x, bottom, sheet.theme.grid) for x in places))
+
+
+def put_legend(sheet: Sheet, entries: Iterable[tuple[Box | None, str]]) -> None:
+    """Put samples with what they mean, in as many lines as they need."""
+    if sheet.is_brief:
+        return
+    x = float(MARGIN)
+    sheet.y += 8
+    for sample, said in entries:
+        text = sheet.fit(clean(said), WIDTH - 2 * MARGIN - 26, SMALL)
+        wide = (22 if sample else 0) + sheet.measure(text, SMALL, False)  # noqa: FBT003
+        if x > MARGIN and x + wide > WIDTH - MARGIN:
+            x, sheet.y = MARGIN, sheet.y + 17
+        if sample:
+            high = sample.height or 10
+            sheet.add(replace(sample, x=x, y=sheet.y + 7 - high / 2, width=16, height=high))
+        at = x + (22 if sample else 0)
+        sheet.add(Label(at, sheet.y + 7, text, sheet.theme.muted, SMALL))
+        x += wide + 20
+    sheet.y += 18
+
+
+def put_remarks(sheet: Sheet, doc: Trace | Sweep) -> None:
+    """Put the first finding in full, how many more there are, and how good the numbers are."""
+    if sheet.is_brief:
+        return
+    if doc.findings:
+        sheet.y += 8
+        _put_finding(sheet, doc.findings[0])
+    sentences = list(note_sentences(doc))
+    tables = table_sentence(doc) if isinstance(doc, Trace) else ""
+    more = [f"{len(doc.findings) - 1} more: {doc.findings[1].title}"] if doc.findings[1:] else []
+    hidden = len(sentences) - _SENTENCES_SHOWN
+    if hidden > 0:
+        sentences[_SENTENCES_SHOWN - 1 :] = [f"{hidden + 1} more remarks are in the document"]
+    for sentence in (*more, *([tables] if tables else []), *sentences):
+        sheet.paragraph(sentence, sheet.theme.muted, SMALL, most=2)
+
+
+def _put_finding(sheet: Sheet, finding: Finding) -> None:
+    """Put a title beside its severity and the remedy below; a coloured edge marks a warning."""
+    theme = sheet.theme
+    color = theme.warn if finding.severity == "warn" else theme.muted
+    top = sheet.y
+    sheet.y += 5
+    (_, title), *remedy = finding_remarks(finding)
+    for label, said, is_bold in [(finding.severity, title, True), *((*r, False) for r in remedy)]:
+        tag = Label(MARGIN + 12, sheet.y + TEXT * 0.65, label, color, TEXT, is_bold=True)
+        sheet.add(tag)
+        for line in said.splitlines()[:_REMEDY_LINES] or [""]:
+            sheet.paragraph(line, theme.ink, is_bold=is_bold, indent=60, most=4)
+    sheet.y += 5
+    sheet.add(Box(MARGIN, top, 3, sheet.y - top, color))
+    sheet.y += 6

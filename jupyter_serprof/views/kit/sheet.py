@@ -1,0 +1,166 @@
+"""A sheet: what a picture consists of, in pixels from the upper left corner, before it is drawn.
+
+Where things go is decided here, with measured text, so that labels neither overlap nor leave the
+sheet; ``figure.py`` turns a sheet into a matplotlib figure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+from jupyter_serprof.views.kit.cells import clean
+
+if TYPE_CHECKING:
+    from jupyter_serprof.views.kit.theme import Theme
+
+WIDTH = 960
+MARGIN = 16
+HEADLINE, TEXT, SMALL = 15, 12.5, 11.0
+Side = Literal["left", "center", "right"]
+#: Width in pixels of a text of some size (pixels), bold or not.
+Measure = Callable[[str, float, bool], float]
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A filled rectangle; a hatch is drawn over it, and an outline inside its edge."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+    color: str
+    hatch: Literal["", "/", "\\"] = ""
+    hatch_color: str = ""
+    hatch_width: int = 1
+    outline: str = ""
+
+    @property
+    def pixels(self) -> tuple[int, int, int, int]:
+        """Left, upper, right and lower edge on whole pixels; what is there has one at least."""
+        x, y = round(self.x), round(self.y)
+        right, lower = round(self.x + self.width), round(self.y + self.height)
+        return x, y, max(right, x + 1), max(lower, y + 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """A line of text: ``x`` is its left end, its middle or its right end; ``y`` its middle.
+
+    ``on`` is the colour that it stands on, where that is not the background.
+    """
+
+    x: float
+    y: float
+    text: str
+    color: str
+    size: float = TEXT
+    is_bold: bool = False
+    side: Side = "left"
+    on: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A straight line, one pixel thick."""
+
+    x0: float
+    y0: float
+    x1: float
+    y1: float
+    color: str
+    is_dotted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """A line through points, or with ``is_filled`` the area inside them; smooth at its edges.
+
+    ``points`` are pairs of pixels; ``width`` is that of the line.
+    """
+
+    points: tuple[tuple[float, float], ...]
+    color: str
+    width: float = 2.0
+    is_dotted: bool = False
+    is_filled: bool = False
+
+
+Mark = Box | Label | Rule | Curve
+
+
+@dataclass(slots=True)
+class Sheet:
+    """The marks of a picture, in the order of drawing; ``y`` is where the next thing goes.
+
+    ``is_brief`` leaves out what is said in words elsewhere.
+    """
+
+    theme: Theme
+    measure: Measure
+    marks: list[Mark] = field(default_factory=list)
+    y: float = MARGIN
+    is_brief: bool = False
+
+    @property
+    def height(self) -> int:
+        """Height of the picture, pixels."""
+        return round(self.y + MARGIN)
+
+    def add(self, *marks: Mark) -> None:
+        """Put marks on the sheet."""
+        self.marks += marks
+
+    def line(self, color: str | None = None) -> None:
+        """Put a horizontal line across the sheet at ``y``."""
+        self.add(Rule(MARGIN, self.y, WIDTH - MARGIN, self.y, color or self.theme.line))
+
+    def fit(self, text: str, room: float, size: float = TEXT, *, is_bold: bool = False) -> str:
+        """Return the text, or as much of it as fits into so many pixels, with an ellipsis."""
+        if self.measure(text, size, is_bold) <= room:
+            return text
+        low, high = 0, len(text)
+        while low < high:
+            middle = (low + high + 1) // 2
+            fits = self.measure(f"{text[:middle].rstrip()}…", size, is_bold) <= room
+            low, high = (middle, high) if fits else (low, middle - 1)
+        return f"{text[:low].rstrip()}…" if low else ""
+
+    def wrap(
+        self, text: str, room: float, size: float, *, is_bold: bool = False, most: int = 3
+    ) -> list[str]:
+        """Return the text in at most so many lines that fit into so many pixels."""
+        lines: list[str] = []
+        words = clean(text).split()
+        while words and len(lines) < most - 1:
+            count = self._words_that_fit(words, room, size, is_bold)
+            lines.append(self.fit(" ".join(words[:count]), room, size, is_bold=is_bold))
+            words = words[count:]
+        rest = " ".join(words)
+        return [*lines, self.fit(rest, room, size, is_bold=is_bold)] if rest else lines
+
+    def _words_that_fit(self, words: list[str], room: float, size: float, is_bold: bool) -> int:
+        count = 1
+        while (
+            count < len(words) and self.measure(" ".join(words[: count + 1]), size, is_bold) <= room
+        ):
+            count += 1
+        return count
+
+    def paragraph(  # noqa: PLR0913  (a paragraph has as many properties)
+        self,
+        text: str,
+        color: str,
+        size: float = TEXT,
+        *,
+        is_bold: bool = False,
+        indent: float = 0,
+        most: int = 3,
+    ) -> None:
+        """Put text across the sheet at ``y``, in at most so many lines."""
+        x = MARGIN + indent
+        for line in self.wrap(text, WIDTH - MARGIN - x, size, is_bold=is_bold, most=most) or [""]:
+            self.add(Label(x, self.y + size * 0.65, line, color, size, is_bold))
+            self.y += round(size * 1.4)

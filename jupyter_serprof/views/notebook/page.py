@@ -1,0 +1,87 @@
+"""A document as one self-contained page: it opens from a file, offline, with no request."""
+
+from __future__ import annotations
+
+import base64
+import html as entities
+import json
+import re
+from functools import cache
+from typing import TYPE_CHECKING
+
+from jupyter_serprof.model import to_document
+from jupyter_serprof.views.alt import alt_text
+from jupyter_serprof.views.figure import png
+from jupyter_serprof.views.kit.cells import clean
+from jupyter_serprof.views.notebook.assets import asset, kind_of
+from jupyter_serprof.views.text import check_view, text
+
+if TYPE_CHECKING:
+    from jupyter_serprof.model import Sweep, Trace
+
+_PLACE = re.compile("@@(title|view|document|fallback)@@")
+
+
+def html(doc: Trace | Sweep, *, view: str | None = None) -> str:
+    """Return a document as a page that is complete in itself.
+
+    Parameters
+    ----------
+    doc
+        A trace or a sweep; every span goes into the page.
+    view
+        A name of ``text.VIEWS``: what is shown first. None: the view that fits.
+
+    Returns
+    -------
+    str
+        HTML. Its policy allows the one script inside and no request of any kind. A reader without
+        scripts sees the picture and the text.
+
+    Raises
+    ------
+    UsageError
+        If there is no view of that name.
+    DocumentError
+        If the front end was not built (a source tree without ``uv sync``).
+
+    Notes
+    -----
+    The document lies in the page as JSON text of a type that no browser executes, with every ``<``
+    as an escape: no text of a document can end that element or open another.
+    """
+    check_view(view)
+    parts = {
+        "title": entities.escape(clean(doc.name)),
+        "view": entities.escape(view or ""),
+        "document": _inert(to_document(doc)),
+        "fallback": _fallback(doc, view),
+    }
+    # In one pass: what is filled in is never searched for places.
+    return _PLACE.sub(lambda place: parts[place[1]], _template(kind_of(doc)))
+
+
+@cache
+def _template(kind: str) -> str:
+    # Built by ``npm run build:hosts``: script, style and policy of the page are in it.
+    return asset(f"{kind}.html")
+
+
+def _inert(data: dict[str, object]) -> str:
+    # Lone surrogates of damaged names stay escaped: the page is written as UTF-8.
+    return json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
+
+
+def _fallback(doc: Trace | Sweep, view: str | None) -> str:
+    said = f"<pre>{entities.escape(_encodable(text(doc, view=view)))}</pre>"
+    try:
+        picture = base64.b64encode(png(doc, view=view)).decode("ascii")
+    except Exception:  # noqa: BLE001  (no picture must not cost the page; the text says the same)
+        return said
+    alt = entities.escape(alt_text(doc))
+    return f'<img src="data:image/png;base64,{picture}" alt="{alt}">\n{said}'
+
+
+def _encodable(said: str) -> str:
+    """Return text that can be encoded: half a surrogate pair becomes a question mark."""
+    return said.encode("utf-8", "replace").decode("utf-8")

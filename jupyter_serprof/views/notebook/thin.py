@@ -1,0 +1,187 @@
+"""A document cut to what a notebook should carry; every total stays exact.
+
+Waterfall rows, findings and summary are stored results, so spans can go without changing a number.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from jupyter_serprof.model import Trace, to_document
+from jupyter_serprof.model.units import format_count
+from jupyter_serprof.views.kit.facts import fewer_tables, largest_rows
+from jupyter_serprof.views.notebook.fewer_groups import with_fewer_groups
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from jupyter_serprof.model import Finding, Row, Span, Sweep, SweepTrace, Table
+
+    Piece = tuple[int, int]
+
+#: So many spans are 140-270 kB in a notebook.
+MOST_SPANS = 20_000
+#: What a document may take as JSON; with text and picture an output stays below 250 kB.
+MOST_DOCUMENT_BYTES = 210_000
+#: A document of fewer spans is not measured.
+_FEW_SPANS = 4_000
+#: A cut does not shrink everything: it is made a little deeper than the ratio of the bytes.
+_DEEPER = 0.95
+_FEWEST_SPANS = 1_000
+#: Of a waterfall; a row takes some 160 bytes. Computations beyond it are put together.
+MOST_ROWS = 300
+#: Of a table; more rows are more than anybody reads in a notebook.
+MOST_TABLE_ROWS = 100
+#: Of one kind: a loop that computes a hundred times has as many graphs.
+MOST_TABLES = 6
+#: Over all rows of a waterfall; a piece takes some 20 bytes.
+MOST_PIECES = 300
+#: Bytes in-band and out-of-band, faults, types: what a click on a span shows.
+MOST_DETAILS = 60
+_FEWEST_PIECES = 4
+_NOTABLY_LONGER = 1.5
+
+
+def embedded(doc: Trace | Sweep) -> Trace | Sweep:
+    """Return the document as it goes into a notebook.
+
+    Of more than 20,000 spans, or 210 kB, the longest spans stay (and those that findings point
+    at), and ``quality.notes`` says so. Pieces of rows that lie close together are merged. Of a
+    table the 100 largest rows stay, of very many computations the largest. Of a round trip the
+    waterfall of a first run stays where it differs from the later ones; all points stay.
+    """
+    if isinstance(doc, Trace):
+        return _smaller(doc, MOST_SPANS, MOST_DOCUMENT_BYTES)
+    telling = [entry for entry in doc.traces if not _is_like_a_later_one(entry, doc)]
+    count = max(1, len(telling))
+    spans, size = MOST_SPANS // count, MOST_DOCUMENT_BYTES // count
+    traces = tuple(replace(entry, trace=_smaller(entry.trace, spans, size)) for entry in telling)
+    return replace(doc, traces=traces)
+
+
+def _is_like_a_later_one(first: SweepTrace, doc: Sweep) -> bool:
+    """Tell whether a cold trace adds nothing to the warm one: same stages, no longer by half."""
+    later = (entry for entry in doc.traces if not entry.cold)
+    same = (e for e in later if (e.variant, e.size_bytes) == (first.variant, first.size_bytes))
+    warm = next(same, None)
+    if not first.cold or warm is None:
+        return False
+    is_as_fast = first.trace.wall_ns < _NOTABLY_LONGER * warm.trace.wall_ns
+    return is_as_fast and _stages(first.trace) <= _stages(warm.trace)
+
+
+def _stages(trace: Trace) -> set[str]:
+    return {span.stage for span in trace.spans} - {"gc"}
+
+
+def _smaller(trace: Trace, most_spans: int, most_bytes: int) -> Trace:
+    trace = with_fewer_groups(trace, MOST_ROWS)
+    waterfall = trace.waterfall
+    if waterfall and sum(len(row.pieces) for row in waterfall.rows) > MOST_PIECES:
+        most = max(_FEWEST_PIECES, MOST_PIECES // len(waterfall.rows))
+        rows = tuple(_coarser(row, most) for row in waterfall.rows)
+        trace = replace(trace, waterfall=replace(waterfall, rows=rows))
+    trace = replace(trace, tables=tuple(map(_shorter, fewer_tables(trace.tables, MOST_TABLES))))
+    smaller = _with_fewer_details(_cut(trace, most_spans))
+    if len(smaller.spans) > _FEW_SPANS:
+        fitting = _fitting_spans(smaller, most_bytes)
+        smaller = _with_fewer_details(_cut(trace, fitting)) if fitting else smaller
+    return smaller
+
+
+def _fitting_spans(trace: Trace, most_bytes: int) -> int | None:
+    """Return how many spans let the document fit; None if it does as it is."""
+    document = to_document(trace)
+    size, of_spans = _written_bytes(document), _written_bytes(document["spans"])
+    if size <= most_bytes:
+        return None
+    share = (of_spans - (size - most_bytes)) / of_spans
+    return max(_FEWEST_SPANS, int(len(trace.spans) * share * _DEEPER))
+
+
+def _written_bytes(data: object) -> int:
+    return len(json.dumps(data, separators=(",", ":")))
+
+
+def _shorter(table: Table) -> Table:
+    if len(table.rows) <= MOST_TABLE_ROWS:
+        return table
+    rows = tuple(table.rows[at] for at in largest_rows(table, MOST_TABLE_ROWS))
+    cut = f"{format_count(len(rows))} of {format_count(len(table.rows))} rows are in this output"
+    return replace(table, rows=rows, note=f"{table.note}; {cut}" if table.note else cut)
+
+
+def _with_fewer_details(trace: Trace) -> Trace:
+    """Keep the details of the longest spans and of those that findings point at: 120 B each."""
+    told = [i for i, span in enumerate(trace.spans) if span.details]
+    if len(told) <= MOST_DETAILS:
+        return trace
+    pointed = [i for finding in trace.findings for i in finding.spans]
+    by_length = sorted(told, key=lambda i: -trace.spans[i].duration_ns)
+    kept = set(list(dict.fromkeys([*pointed, *by_length]))[:MOST_DETAILS])
+    spans = tuple(
+        span if i in kept or not span.details else span._replace(details=None)
+        for i, span in enumerate(trace.spans)
+    )
+    note = (
+        f"details of the {format_count(len(kept))} longest spans are in this output; "
+        "save all with --save FILE"
+    )
+    quality = replace(trace.quality, notes=(*trace.quality.notes, note))
+    return replace(trace, spans=spans, quality=quality)
+
+
+def _coarser(row: Row, most: int) -> Row:
+    return replace(row, pieces=merged(row.pieces, most)) if len(row.pieces) > most else row
+
+
+def merged(pieces: Sequence[Piece], most: int) -> tuple[Piece, ...]:
+    """Return at most so many pieces (start_ns, duration_ns): the smallest gaps are closed."""
+    gaps = [after[0] - sum(before) for before, after in pairwise(pieces)]
+    kept = sorted(range(len(gaps)), key=lambda i: -gaps[i])[: most - 1]
+    cuts = [0, *(i + 1 for i in sorted(kept)), len(pieces)]
+    groups = (pieces[low:high] for low, high in pairwise(cuts))
+    return tuple(
+        (group[0][0], max(sum(piece) for piece in group) - group[0][0]) for group in groups
+    )
+
+
+def _cut(trace: Trace, most: int) -> Trace:
+    spans = trace.spans
+    if len(spans) <= most:
+        return trace
+    by_length = sorted(range(len(spans)), key=lambda i: -spans[i].duration_ns)
+    pointed = [i for finding in trace.findings for i in finding.spans if i < len(spans)]
+    kept = sorted(list(dict.fromkeys([*pointed, *by_length]))[:most])
+    places = {old: new for new, old in enumerate(kept)}
+    note = (
+        f"{format_count(len(spans))} spans were measured; the {format_count(len(kept))} longest "
+        "are in this output, all totals are exact. Save the whole with --save FILE"
+    )
+    return replace(
+        trace,
+        spans=tuple(_moved(spans, spans[i], places) for i in kept),
+        findings=tuple(_repointed(finding, places) for finding in trace.findings),
+        quality=replace(trace.quality, notes=(*trace.quality.notes, note)),
+    )
+
+
+def _moved(spans: Sequence[Span], span: Span, places: dict[int, int]) -> Span:
+    """Return a span that points at the nearest enclosing span that is still there."""
+    parent = span.parent
+    seen: set[int] = set()
+    while parent >= 0 and parent not in places and parent not in seen:
+        seen.add(parent)
+        parent = spans[parent].parent
+    return span._replace(parent=places.get(parent, -1))
+
+
+def _repointed(finding: Finding, places: dict[int, int]) -> Finding:
+    return replace(finding, spans=tuple(_known(finding.spans, places)))
+
+
+def _known(spans: Iterable[int], places: dict[int, int]) -> Iterable[int]:
+    return (places[span] for span in spans if span in places)

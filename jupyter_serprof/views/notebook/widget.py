@@ -1,0 +1,160 @@
+"""Documents through anywidget: for front ends without our extension, and while something runs.
+
+The classes are made when they are first asked for: ipywidgets and anywidget take 150 ms to load.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from jupyter_serprof.model import to_document
+from jupyter_serprof.views.notebook.assets import asset, kind_of
+from jupyter_serprof.views.notebook.thin import embedded
+from jupyter_serprof.views.text import check_view, text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from jupyter_serprof.model import Sweep, Trace
+
+WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
+#: Front ends that do not know our MIME type but run anywidget.
+WITHOUT_EXTENSION = ("colab", "vscode")
+_WAITING = b"{}"
+#: By the kind of document whose views they bring.
+_NAMES = {"trace": "TraceWidget", "sweep": "SweepWidget", "anatomy": "AnatomyWidget"}
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401  (a class that cannot be named before it is made)
+    """Make the three classes of widgets when one of them is first used."""
+    if name in _NAMES.values():
+        return _classes()[name]
+    message = f"module {__name__!r} has no attribute {name!r}"
+    raise AttributeError(message)
+
+
+def front_end() -> str:
+    """Return who shows what is displayed now.
+
+    Returns
+    -------
+    str
+        ``"colab"``, ``"marimo"``, ``"vscode"``, ``"jupyter"`` (JupyterLab, Notebook 7, nbclient,
+        nbconvert: a kernel does not know which), ``"terminal"`` or ``"none"`` (a program).
+
+    Notes
+    -----
+    Nothing is asked: modules that are loaded and names in the user's namespace tell. VS Code gives
+    its kernels the name ``__vsc_ipynb_file__``; its environment variables would also be seen by a
+    JupyterLab that was started in its terminal.
+    """
+    if "google.colab" in sys.modules:
+        return "colab"
+    marimo = sys.modules.get("marimo")
+    if marimo is not None and marimo.running_in_notebook():
+        return "marimo"
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    if shell is None:
+        return "none"
+    if "__vsc_ipynb_file__" in shell.user_ns:
+        return "vscode"
+    return "jupyter" if hasattr(shell, "kernel") else "terminal"
+
+
+def widget_for(doc: Trace | Sweep, *, view: str | None = None) -> Any:  # noqa: ANN401
+    """Return a ``TraceWidget``, ``SweepWidget`` or ``AnatomyWidget`` that draws the document.
+
+    Raises
+    ------
+    UsageError
+        If there is no view of that name.
+    DocumentError
+        If the front end was not built.
+    """
+    return _classes()[_NAMES[kind_of(doc)]](doc, view=view)
+
+
+def widget_view(doc: Trace | Sweep, *, view: str | None = None) -> dict[str, object]:
+    """Return what an output also carries where our extension is not: the widget; else nothing.
+
+    Examples
+    --------
+    >>> from jupyter_serprof.testing import make_trace
+    >>> widget_view(make_trace([("gc", "client/main", 0, 1)]))
+    {}
+    """
+    if front_end() not in WITHOUT_EXTENSION:
+        return {}
+    return {WIDGET_VIEW: _view_of(widget_for(doc, view=view))}
+
+
+def _view_of(widget: Any) -> dict[str, object]:  # noqa: ANN401
+    return {"version_major": 2, "version_minor": 0, "model_id": widget.model_id}
+
+
+def _encoded(doc: Trace | Sweep) -> bytes:
+    return json.dumps(to_document(embedded(doc)), separators=(",", ":")).encode("ascii")
+
+
+@cache
+def _classes() -> dict[str, Any]:
+    import anywidget
+    import traitlets
+
+    class DocumentWidget(anywidget.AnyWidget):
+        """Draws one document; ``show`` replaces it and ``extend`` lengthens it.
+
+        A bundle brings the views of one kind; of a document of another kind it shows what it can.
+        """
+
+        document = traitlets.Bytes(_WAITING).tag(sync=True)
+        view = traitlets.Unicode("").tag(sync=True)
+
+        def __init__(self, doc: Trace | Sweep, *, view: str | None = None) -> None:
+            check_view(view)
+            self._said = text(doc, view=view)
+            super().__init__(document=_encoded(doc), view=view or "")
+
+        def show(self, doc: Trace | Sweep) -> None:
+            """Draw another document in the same place."""
+            self._said = text(doc, view=self.view or None)
+            self.document = _encoded(doc)
+
+        def extend(
+            self,
+            append: Mapping[str, Sequence[object]],
+            replace: Mapping[str, object] | None = None,
+        ) -> None:
+            """Lengthen lists of the document that is shown, and replace other values of it.
+
+            Only the difference travels. A page that is opened later sees the last ``show``.
+            """
+            self.send({"append": dict(append), "set": dict(replace or {})})
+
+        def __repr__(self) -> str:
+            """Say in words what is drawn: an untrusted notebook shows nothing else."""
+            return self._said
+
+        def _repr_mimebundle_(self, **_: object) -> tuple[dict[str, object], dict[str, object]]:
+            return {"text/plain": self._said, WIDGET_VIEW: _view_of(self)}, {}
+
+    class TraceWidget(DocumentWidget):
+        """Draws a trace."""
+
+        _esm, _css = asset("trace.js"), asset("trace.css")
+
+    class SweepWidget(DocumentWidget):
+        """Draws a sweep, also while it grows."""
+
+        _esm, _css = asset("sweep.js"), asset("sweep.css")
+
+    class AnatomyWidget(DocumentWidget):
+        """Draws a trace that carries anatomies."""
+
+        _esm, _css = asset("anatomy.js"), asset("anatomy.css")
+
+    return {made.__name__: made for made in (TraceWidget, SweepWidget, AnatomyWidget)}

@@ -1,0 +1,330 @@
+"""A sweep over sizes as a sheet: time over size, both logarithmic, and what may be said of it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from jupyter_serprof.analysis.ranking import outside_texts
+from jupyter_serprof.model import stage
+from jupyter_serprof.model.units import format_bytes, format_ns
+from jupyter_serprof.views.kit.cells import clean
+from jupyter_serprof.views.kit.parts import put_head, put_legend, put_remarks
+from jupyter_serprof.views.kit.sheet import MARGIN, SMALL, TEXT, WIDTH, Box, Curve, Label, Rule
+from jupyter_serprof.views.kit.theme import family_color
+from jupyter_serprof.views.sweep.axes import (
+    LINE_HEIGHT,
+    MARKS,
+    Chart,
+    decades,
+    mark_of,
+    put_axes,
+    put_words,
+    soft,
+)
+from jupyter_serprof.views.sweep.runs import state_text
+from jupyter_serprof.views.sweep.series import best_chunk, crossovers, series_of
+from jupyter_serprof.views.sweep.words import (
+    chunk_line,
+    crossover_lines,
+    growth_lines,
+    signed_error,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from jupyter_serprof.model import Sweep
+    from jupyter_serprof.views.kit.sheet import Sheet
+    from jupyter_serprof.views.sweep.series import Break, Crossover, Regime, Series, SizePoint
+
+_LEFT = 62
+_NAMES = 206
+_HEIGHT, _BRIEF_HEIGHT = 340, 270
+_BRACKETS = 2
+_STEPS = 24
+_SENTENCES = 14
+#: Where along its line the name of one copy may stand.
+_ALONG = (0.75, 0.6, 0.45, 0.9, 0.3)
+_Place = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A series with its colour and mark."""
+
+    series: Series
+    color: str
+    mark: str
+
+
+def put_sizes(sheet: Sheet, sweep: Sweep) -> None:
+    """Put the picture of a sweep over sizes on an empty sheet."""
+    put_head(sheet, sweep)
+    warm = series_of(sweep, cold=False)
+    found = warm or series_of(sweep, cold=True)
+    lines = [
+        _Line(each, _color(sweep, each), MARKS[at % len(MARKS)]) for at, each in enumerate(found)
+    ]
+    chart = _chart(sheet, sweep, lines)
+    _put_best(sheet, chart, sweep)
+    put_axes(sheet, chart)
+    copy = _put_memcpy(sheet, chart, sweep)
+    # The widest first: no band hides a narrower one.
+    for line in sorted(lines, key=lambda line: -_spread(line.series)):
+        _put_band(sheet, chart, line)
+    for line in lines:
+        _put_line(sheet, chart, line)
+    _put_break(sheet, chart, found)
+    _put_best_name(sheet, chart, sweep)
+    _put_copy_name(sheet, chart, copy)
+    for each in [c for c in crossovers(sweep, cold=not warm) if c.from_bytes][:_BRACKETS]:
+        _put_crossover(sheet, chart, each)
+    _put_names(sheet, chart, lines)
+    sheet.y = chart.bottom + 28
+    put_legend(sheet, _legend(sheet, sweep, lines))
+    if not sheet.is_brief:
+        _put_sentences(sheet, sweep, found)
+    put_remarks(sheet, sweep)
+
+
+def _color(sweep: Sweep, series: Series) -> str:
+    """Return the colour of the family that most of the time belongs to."""
+    sums: dict[str, int] = {}
+    for point in sweep.points:
+        if point.variant == series.variant.key:
+            for key, self_ns in point.stages.items():
+                family = stage(key).family
+                sums[family] = sums.get(family, 0) + self_ns
+    return family_color(max(sums, key=lambda family: sums[family]) if sums else "other")
+
+
+def _chart(sheet: Sheet, sweep: Sweep, lines: Sequence[_Line]) -> Chart:
+    points = [point for line in lines for point in line.series.points]
+    names = sum(1 + (line.series.held is not None) for line in lines) * LINE_HEIGHT
+    high = max(_BRIEF_HEIGHT if sheet.is_brief else _HEIGHT, names + LINE_HEIGHT)
+    kind = "cold, first" if lines and lines[0].series.cold else "warm"
+    what = "size of a chunk" if sweep.kind == "chunks" else "size"
+    text = f"time of a {kind} run over {what}, both logarithmic"
+    sheet.add(Label(MARGIN, sheet.y + 6, text, sheet.theme.muted, SMALL))
+    top = sheet.y + 24
+    times = decades(ns for point in points for ns in (point.median_ns, point.low_ns, point.high_ns))
+    sizes = decades(point.size_bytes for point in points)
+    right = WIDTH - MARGIN - _NAMES
+    return Chart(MARGIN + _LEFT, right, top, top + high, sizes, times)
+
+
+def _put_best(sheet: Sheet, chart: Chart, sweep: Sweep) -> None:
+    """Put the interval of the best chunk as a band over the whole height."""
+    best = best_chunk(sweep)
+    if best is not None:
+        low, high = (_inside(chart, size) for size in (best.low_bytes, best.high_bytes))
+        wide, tall = max(2, high - low), chart.bottom - chart.top
+        sheet.add(Box(low, chart.top, wide, tall, sheet.theme.grid))
+
+
+def _put_best_name(sheet: Sheet, chart: Chart, sweep: Sweep) -> None:
+    """Put a line at the best chunk and its size beside."""
+    best = best_chunk(sweep)
+    if best is None:
+        return
+    x = _inside(chart, best.best_bytes)
+    sheet.add(Rule(x, chart.top, x, chart.bottom, sheet.theme.ink, is_dotted=True))
+    words = [f"best chunk {format_bytes(best.best_bytes)}"]
+    words += [f"{format_bytes(best.low_bytes)} to {format_bytes(best.high_bytes)}"]
+    _put_beside(sheet, chart, words, x)
+
+
+def _put_beside(sheet: Sheet, chart: Chart, words: Sequence[str], x: float) -> None:
+    """Put words right or left of an upright line, at its upper or lower end."""
+    wide = max(sheet.measure(word, SMALL, False) for word in words)  # noqa: FBT003
+    tops = [chart.top + 4, chart.top + 4 + 2 * LINE_HEIGHT, chart.bottom - 3 * LINE_HEIGHT]
+    put_words(sheet, chart, words, [x + 6, x - 6 - wide], tops)
+
+
+def _inside(chart: Chart, size_bytes: int) -> float:
+    return min(max(chart.x(size_bytes), chart.left), chart.right)
+
+
+def _put_memcpy(sheet: Sheet, chart: Chart, sweep: Sweep) -> tuple[_Place, ...]:
+    """Put the time of one copy of as many bytes; a chunk is not what is moved."""
+    rate = sweep.limits.memcpy_bytes_per_s
+    if sweep.kind == "chunks" or not rate or rate <= 0:
+        return ()
+    low = max(chart.sizes[0], chart.times[0] + math.log10(rate / 1e9))
+    high = min(chart.sizes[1], chart.times[1] + math.log10(rate / 1e9))
+    if low >= high:
+        return ()
+    ends = tuple((chart.x(10**p), chart.y(10**p / rate * 1e9)) for p in (low, high))
+    sheet.add(Curve(ends, sheet.theme.wait, 1.2, is_dotted=True))
+    chart.take(ends)
+    return ends
+
+
+def _put_copy_name(sheet: Sheet, chart: Chart, ends: tuple[_Place, ...]) -> None:
+    for share in _ALONG if ends else ():
+        (x0, y0), (x1, y1) = ends
+        x, y = x0 + (x1 - x0) * share, y0 + (y1 - y0) * share
+        if put_words(sheet, chart, ["one memcpy"], [x + 16], [y + 3]) is not None:
+            return
+
+
+def _spread(series: Series) -> float:
+    return sum(math.log10(point.high_ns / point.low_ns) for point in series.points)
+
+
+def _put_band(sheet: Sheet, chart: Chart, line: _Line) -> None:
+    for points in _unbroken(line.series):
+        upper = [(chart.x(p.size_bytes), chart.y(p.high_ns)) for p in points]
+        lower = [(chart.x(p.size_bytes), chart.y(p.low_ns)) for p in points]
+        if len(points) > 1:
+            around = (*upper, *reversed(lower))
+            sheet.add(Curve(around, soft(sheet.theme, line.color), is_filled=True))
+
+
+def _unbroken(series: Series) -> Iterator[tuple[SizePoint, ...]]:
+    """Yield stretches of points: a line does not go on over a break, nor to what was held out."""
+    held = series.held.size_bytes if series.held else None
+    ends = [each.from_bytes for each in series.breaks]
+    rest = [point for point in series.points if point.size_bytes != held]
+    for end in (*ends, None):
+        here = [p for p in rest if end is None or p.size_bytes <= end]
+        rest = rest[len(here) :]
+        if here:
+            yield tuple(here)
+
+
+def _put_line(sheet: Sheet, chart: Chart, line: _Line) -> None:
+    for points in _unbroken(line.series):
+        places = tuple((chart.x(p.size_bytes), chart.y(p.median_ns)) for p in points)
+        chart.take(places)
+        if len(places) > 1:
+            sheet.add(Curve(places, line.color, 2))
+        for place in places:
+            sheet.add(*mark_of(line.mark, place, line.color))
+    _put_held(sheet, chart, line)
+
+
+def _put_held(sheet: Sheet, chart: Chart, line: _Line) -> None:
+    """Put what the line says at a held-out size, dotted, and what was measured, hollow."""
+    held = line.series.held
+    measured = [p for p in line.series.points if held and p.size_bytes == held.size_bytes]
+    if held is None or not measured:
+        return
+    regime = line.series.regimes[-1]
+    places = tuple(_said(chart, regime, held.size_bytes))
+    if places:
+        sheet.add(Curve(places, line.color, 1.4, is_dotted=True))
+    place = chart.x(held.size_bytes), chart.y(measured[0].median_ns)
+    chart.take((*places, place))
+    sheet.add(*mark_of(line.mark, place, line.color, hollow=sheet.theme.background))
+
+
+def _said(chart: Chart, regime: Regime, size_bytes: int) -> Iterator[tuple[float, float]]:
+    """Yield a straight line in time over size, a curve on logarithmic axes; none for a power."""
+    ratio = size_bytes / regime.to_bytes
+    for step in range(_STEPS + 1):
+        size = regime.to_bytes * ratio ** (step / _STEPS)
+        said_ns = regime.line_ns(size)
+        if said_ns is not None:
+            yield chart.x(size), chart.y(said_ns)
+
+
+def _put_break(sheet: Sheet, chart: Chart, found: Sequence[Series]) -> None:
+    """Put the break at which a line jumps most; the others are said below."""
+    breaks = [each for series in found for each in series.breaks]
+    if not breaks:
+        return
+    worst = max(breaks, key=_size)
+    x = chart.x((worst.from_bytes * worst.to_bytes) ** 0.5)
+    sheet.add(Rule(x, chart.top, x, chart.bottom, sheet.theme.ink, is_dotted=True))
+    words = [f"regime break, {format_bytes(worst.to_bytes)}", clean(worst.cause)]
+    _put_beside(sheet, chart, words, x)
+
+
+def _size(each: Break) -> float:
+    return abs(math.log10(each.jump)) if each.jump > 0 else 0.0
+
+
+def _put_crossover(sheet: Sheet, chart: Chart, each: Crossover) -> None:
+    """Put a bracket between the two sizes, with words below it."""
+    left, right = chart.x(each.from_bytes or 1), chart.x(each.to_bytes or 1)
+    words = [clean(each.title), f"{format_bytes(each.from_bytes)} to {format_bytes(each.to_bytes)}"]
+    wide = max(sheet.measure(word, SMALL, False) for word in words)  # noqa: FBT003
+    lefts = [(left + right - wide) / 2, left, right - wide]
+    top = put_words(sheet, chart, words, lefts, above=10)
+    if top is None:
+        return
+    y, ink = top - 6, sheet.theme.ink
+    sheet.add(Rule(left, y, right, y, ink))
+    sheet.add(*(Rule(x, y - 4, x, y + 4, ink) for x in (left, right)))
+
+
+def _put_names(sheet: Sheet, chart: Chart, lines: Sequence[_Line]) -> None:
+    """Put names at the ends of the lines, moved apart where they would cover each other."""
+    ends = sorted(lines, key=lambda line: chart.y(line.series.points[-1].median_ns))
+    highs = [LINE_HEIGHT * (1 + (line.series.held is not None)) for line in ends]
+    tops = _apart([chart.y(e.series.points[-1].median_ns) - 7 for e in ends], highs, chart)
+    x = chart.right + 14
+    for line, top in zip(ends, tops, strict=True):
+        middle = top + LINE_HEIGHT / 2
+        sheet.add(*mark_of(line.mark, (x, middle), line.color))
+        room = WIDTH - MARGIN - x - 12
+        name = sheet.fit(clean(line.series.variant.title), room, TEXT, is_bold=True)
+        sheet.add(Label(x + 12, middle, name, sheet.theme.ink, TEXT, is_bold=True))
+        held = line.series.held
+        if held:
+            last = format_ns(line.series.points[-1].median_ns)
+            said = sheet.fit(f"held out {last}, line {signed_error(held)}", room, SMALL)
+            sheet.add(Label(x + 12, middle + LINE_HEIGHT, said, sheet.theme.muted, SMALL))
+
+
+def _apart(wanted: Sequence[float], highs: Sequence[float], chart: Chart) -> list[float]:
+    """Return upper edges near those wanted, none over another, all beside the chart."""
+    tops: list[float] = []
+    free = chart.top - 8
+    for top, high in zip(wanted, highs, strict=True):
+        tops.append(max(top, free))
+        free = tops[-1] + high
+    limit = chart.bottom + 8
+    for at in reversed(range(len(tops))):
+        tops[at] = min(tops[at], limit - highs[at])
+        limit = tops[at]
+    return tops
+
+
+def _legend(sheet: Sheet, sweep: Sweep, lines: Sequence[_Line]) -> Iterator[tuple[Box | None, str]]:
+    counts = [point.count for line in lines for point in line.series.points]
+    low, high = min(counts), max(counts)
+    if high > 1:
+        color = soft(sheet.theme, lines[0].color)
+        yield Box(0, 0, 0, 0, color), "middle half of the runs" if high > 3 else "all runs"  # noqa: PLR2004
+        yield None, f"median of {low}" + (f" to {high}" if high > low else "")
+    if any(line.series.held for line in lines):
+        yield None, "hollow: held out, dotted: what the line says there"
+    for said in outside_texts(line.series.variant for line in lines):
+        yield None, clean(said)
+    yield None, "lines end at measured sizes"
+    if any(point.cold for point in sweep.points) and lines and not lines[0].series.cold:
+        yield None, "cold runs: in the text and the document"
+
+
+def _put_sentences(sheet: Sheet, sweep: Sweep, found: Sequence[Series]) -> None:
+    """Say where the lines go and cross, and why a variant is missing."""
+    is_cold = bool(found) and found[0].cold
+    said = [chunk_line(sweep), *crossover_lines(sweep, cold=is_cold)]
+    said += [f"{clean(s.variant.title)}: {'; '.join(growth_lines(s))}" for s in found if s.regimes]
+    measured = {point.variant for point in sweep.points}
+    said += [
+        f"{clean(variant.title)}: {state_text(variant)}"
+        for variant in sweep.variants
+        if variant.state != "ok" or variant.key not in measured
+    ]
+    wanted = [sentence for sentence in said if sentence]
+    hidden = len(wanted) - _SENTENCES
+    if hidden > 0:
+        wanted[_SENTENCES - 1 :] = [f"{hidden + 1} more sentences are in the text"]
+    sheet.y += 6
+    for sentence in wanted:
+        sheet.paragraph(sentence, sheet.theme.muted, SMALL, most=2)

@@ -1,0 +1,221 @@
+"""The lines of a sweep: for each variant and size the cold run and the median warm one.
+
+Cold runs are never mixed with warm ones. The time of several is that of `model.times`: of a run
+that happened, so that its stages add up to the printed total.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from jupyter_serprof.analysis.ranking import cost_of, matters
+from jupyter_serprof.model import stage
+from jupyter_serprof.model.times import groups_text, middle_run, quartiles
+from jupyter_serprof.model.units import (
+    NOT_APPLICABLE,
+    NOT_SEEN,
+    RATE_FLOOR_BYTES,
+    column,
+    column_unit,
+    format_bytes,
+    format_count,
+    format_ns,
+    format_ratio,
+)
+from jupyter_serprof.views.kit.cells import clean
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from jupyter_serprof.model import Point, Stage, Sweep, Trace, Variant
+
+_SMALLEST_RATIO = 0.05
+_TIED = "≈"
+#: What stands below a table in which it occurs.
+TIED_LEGEND = f"{_TIED} no difference that matters to the fastest"
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One line: a variant at one size, cold or warm.
+
+    Attributes
+    ----------
+    point
+        The one whose time is that of all its points.
+    walls_ns
+        (n,) wall times of all its points, ascending.
+    trace
+        The representative trace, where one is stored.
+    """
+
+    variant: Variant
+    cold: bool
+    point: Point
+    walls_ns: tuple[int, ...]
+    trace: Trace | None
+
+    @property
+    def label(self) -> str:
+        """``cold`` or ``warm``."""
+        return "cold" if self.cold else "warm"
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A stage of a run: how long it owned the wall time, as a number and as text."""
+
+    title: str
+    family: str
+    self_ns: int
+    self_text: str
+
+
+def runs_of(sweep: Sweep, variant: Variant) -> list[Run]:
+    """Return the runs of a variant: sizes ascending, cold before warm."""
+    groups: dict[tuple[int, bool], list[Point]] = {}
+    for point in sweep.points:
+        if point.variant == variant.key:
+            groups.setdefault((point.size_bytes or 0, not point.cold), []).append(point)
+    return [_run(sweep, variant, groups[key]) for key in sorted(groups)]
+
+
+def _run(sweep: Sweep, variant: Variant, points: list[Point]) -> Run:
+    ordered = sorted(points, key=lambda point: point.wall_ns)
+    middle = middle_run(ordered, lambda point: point.wall_ns)
+    wanted = (variant.key, middle.size_bytes, middle.cold)
+    traces = (
+        entry.trace
+        for entry in sweep.traces
+        if (entry.variant, entry.size_bytes, entry.cold) == wanted
+    )
+    walls = tuple(point.wall_ns for point in ordered)
+    return Run(variant, middle.cold, middle, walls, next(traces, None))
+
+
+def parts_of(run: Run) -> list[Part]:
+    """Return the stages of a run in the order of the road, then what is unaccounted.
+
+    Their texts add up to the wall time in the unit of ``column_unit(wall_ns)``.
+    """
+    stages = _stages(run)
+    known = [(stages.get(key) or stage(key), ns) for key, ns in run.point.stages.items()]
+    known.sort(key=lambda pair: pair[0].order)
+    rest_ns = max(0, run.point.wall_ns - sum(ns for _, ns in known))
+    values = [*(ns for _, ns in known), rest_ns]
+    unit = column_unit(run.point.wall_ns)
+    texts = column(values, sum(values), unit.decimals, unit.unit_ns)
+    parts = [
+        Part(clean(entry.title), entry.family, ns, text)
+        for (entry, ns), text in zip(known, texts, strict=False)
+    ]
+    return [*parts, Part("unaccounted", "", rest_ns, texts[-1])]
+
+
+def _stages(run: Run) -> dict[str, Stage]:
+    return {entry.key: entry for entry in run.trace.stages} if run.trace else {}
+
+
+def time_text(run: Run) -> str:
+    """Return the time of a line; of runs in two groups that of both."""
+    return groups_text(run.walls_ns) or format_ns(run.point.wall_ns)
+
+
+def spread_text(run: Run) -> str:
+    """Return how many runs there were and how far apart they lie; nothing for one run."""
+    count = len(run.walls_ns)
+    if count == 1:
+        return ""
+    if groups := groups_text(run.walls_ns):
+        return groups
+    middle = quartiles(run.walls_ns)
+    low, high = middle or (run.walls_ns[0], run.walls_ns[-1])
+    word = "quartiles" if middle else "range"
+    return f"median of {count} ({word} {format_ns(low)} to {format_ns(high)})"
+
+
+def fastest_text(run: Run, runs: Sequence[Run]) -> str:
+    """Return the wall time over that of the fastest run of its size, cold or warm like itself.
+
+    ``≈`` where the difference does not matter; nothing of a variant outside the ranking.
+    """
+    rivals = [
+        other
+        for other in runs
+        if (other.point.size_bytes, other.cold) == (run.point.size_bytes, run.cold)
+        and not other.variant.unranked
+    ]
+    if run not in rivals:
+        return NOT_APPLICABLE
+    best = min(rivals, key=lambda other: other.point.wall_ns)
+    cost_ns = cost_of(run.variant, best.variant)
+    if run is not best and not matters(run.walls_ns, best.walls_ns, cost_ns):
+        return _TIED
+    best_ns = best.point.wall_ns
+    return format_ratio(run.point.wall_ns / best_ns) if best_ns else NOT_APPLICABLE
+
+
+def has_ties(runs: Sequence[Run]) -> bool:
+    """Tell whether some run is as good as the fastest."""
+    return any(fastest_text(run, runs) == _TIED for run in runs)
+
+
+def has_gains(sweep: Sweep) -> bool:
+    """Tell whether remedies were tried: their gain is of pairs, and no quotient of two rows."""
+    return any(_gain(variant) is not None for variant in sweep.variants)
+
+
+def gain_text(run: Run) -> str:
+    """Return how many times faster a remedy is by its pairs, on the line of its warm runs."""
+    gain = None if run.cold else _gain(run.variant)
+    return NOT_APPLICABLE if gain is None else format_ratio(gain)
+
+
+def _gain(variant: Variant) -> float | None:
+    gain = variant.facts.get("gain")
+    return gain if isinstance(gain, float) and variant.facts.get("tried") is True else None
+
+
+def memcpy_ns(sweep: Sweep, size_bytes: int | None) -> float | None:
+    """Return how long this machine takes to copy so many bytes once, ns.
+
+    None if nobody knows, and below the size from which on a rate says something (64 kB).
+    """
+    rate = sweep.limits.memcpy_bytes_per_s
+    if not size_bytes or size_bytes < RATE_FLOOR_BYTES or not rate or rate <= 0:
+        return None
+    return size_bytes / rate * 1e9
+
+
+def memcpy_text(sweep: Sweep, run: Run) -> str:
+    """Return the wall time in copies: how often the data could have been copied meanwhile.
+
+    Nothing of what was not moved: it is no faster than a copy.
+    """
+    if run.variant.is_alias:
+        return NOT_APPLICABLE
+    once_ns = memcpy_ns(sweep, run.point.size_bytes)
+    if not once_ns:
+        return NOT_SEEN
+    ratio = run.point.wall_ns / once_ns
+    return format_ratio(ratio) if ratio >= _SMALLEST_RATIO else "< 0.1×"  # noqa: RUF001
+
+
+def fact_bytes_text(run: Run, fact: str) -> str:
+    """Return a fact of the variant that counts bytes."""
+    value = run.variant.facts.get(fact)
+    return format_bytes(value) if isinstance(value, int) else NOT_SEEN
+
+
+def faults_text(run: Run) -> str:
+    """Return the pages that a run touched for the first time."""
+    return format_count(run.point.minor_faults)
+
+
+def state_text(variant: Variant) -> str:
+    """Return why a variant has no complete runs: its state and the reason, once each."""
+    state = "no runs" if variant.state == "ok" else variant.state
+    if state in variant.reason:
+        return variant.reason
+    return f"{state}: {variant.reason}" if variant.reason else state

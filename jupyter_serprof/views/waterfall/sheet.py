@@ -1,0 +1,250 @@
+"""The waterfall of a trace as a sheet: rows in the order of the road, bars at their true time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from jupyter_serprof.views.blame.sheet import put_anatomies
+from jupyter_serprof.views.kit.parts import (
+    put_axis,
+    put_grid,
+    put_head,
+    put_legend,
+    put_remarks,
+)
+from jupyter_serprof.views.kit.sheet import MARGIN, SMALL, TEXT, WIDTH, Box, Label
+from jupyter_serprof.views.kit.theme import family_color
+from jupyter_serprof.views.waterfall.marks import (
+    Area,
+    guessed,
+    hatched,
+    rest_boxes,
+    row_boxes,
+    wait_boxes,
+)
+from jupyter_serprof.views.waterfall.table import has_faults, table_of, waterfall_of, work_and_wait
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from jupyter_serprof.model import Trace
+    from jupyter_serprof.views.kit.sheet import Sheet
+    from jupyter_serprof.views.kit.theme import Theme
+    from jupyter_serprof.views.waterfall.table import Line, Table
+
+_GAP = 16
+_SWATCH = 18
+_INDENT = 12
+_WIDEST_NAME, _WIDEST_LANE, _WIDEST_NUMBER = 230, 90, 84
+#: (up to so many rows, height of a row, size of its text), pixels.
+_PITCHES = ((24, 24, TEXT), (40, 20, 12.0))
+_SMALLEST_PITCH = (17, 11.0)
+
+
+@dataclass(frozen=True, slots=True)
+class _Number:
+    """A column of numbers: its head, what it shows of a line, and its right edge in pixels."""
+
+    head: str
+    unit: str
+    cell: Callable[[Line], str]
+    right: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Frame:
+    """Where things stand from left to right, and how high a row is; pixels."""
+
+    names: float
+    lane_x: float
+    plot_x: float
+    plot_width: float
+    numbers: tuple[_Number, ...]
+    pitch: int
+    size: float
+
+
+def put_trace(sheet: Sheet, trace: Trace, most_rows: int) -> None:
+    """Put the picture of a trace on an empty sheet, with at most so many rows."""
+    table = table_of(trace, most_rows)
+    frame = _frame(sheet, table)
+    put_head(sheet, trace)
+    put_anatomies(sheet, trace)
+    places = _put_heads(sheet, frame, trace)
+    bottom = sheet.y + frame.pitch * len(table.lines)
+    put_grid(sheet, places, sheet.y, bottom)
+    largest_ns = max((_stage_ns(line) for line in table.lines), default=0)
+    for line in table.lines:
+        is_largest = _stage_ns(line) == largest_ns > 0
+        _put_line(sheet, frame, trace, line, is_bold=is_largest or line.kind == "group")
+    _put_total(sheet, frame, table)
+    put_legend(sheet, _legend(sheet, table, is_guess=trace.prediction is not None))
+    put_remarks(sheet, trace)
+
+
+def _frame(sheet: Sheet, table: Table) -> _Frame:
+    count = len(table.lines)
+    pitch, size = next(((p, s) for most, p, s in _PITCHES if count <= most), _SMALLEST_PITCH)
+    named = [line for line in table.lines if line.kind != "group"]
+    names = max(
+        sheet.measure(_name(line), size, False) + _INDENT * line.depth  # noqa: FBT003
+        for line in named
+    )
+    names = min(_WIDEST_NAME, max(names, sheet.measure("Wall time", size, True)))  # noqa: FBT003
+    lanes = max(sheet.measure(line.lane, SMALL, False) for line in table.lines)  # noqa: FBT003
+    numbers, left = _numbers(sheet, table, size)
+    lane_x = MARGIN + _SWATCH + names + _GAP
+    plot_x = lane_x + min(_WIDEST_LANE, lanes) + _GAP
+    return _Frame(names, lane_x, plot_x, left - _GAP - plot_x, numbers, pitch, size)
+
+
+def _name(line: Line) -> str:
+    return f"{line.title}  {line.count}" if line.count else line.title
+
+
+def _numbers(sheet: Sheet, table: Table, size: float) -> tuple[tuple[_Number, ...], float]:
+    """Return the columns of numbers, set from the right edge, and where they begin."""
+    columns = [
+        _Number("self", table.unit, lambda line: line.self_text),
+        _Number("share", "%", lambda line: line.share_text),
+        _Number("bytes", "", lambda line: line.size_text),
+        _Number("rate", "", lambda line: line.rate_text),
+        _Number("of", "memcpy", lambda line: line.memcpy_text),
+    ]
+    if sheet.is_brief:
+        columns = columns[:3]
+    elif not any(line.memcpy_text.endswith("%") for line in table.lines):
+        columns.pop()
+    if has_faults(table) and not sheet.is_brief:
+        columns.append(_Number("page", "faults", lambda line: line.faults_text))
+    right = float(WIDTH - MARGIN)
+    placed = []
+    for column in reversed(columns):
+        cells = [column.cell(line) for line in table.lines] + [column.head, column.unit]
+        # Bold is the widest that a cell of these columns gets.
+        widest = max(sheet.measure(cell, size, column.head == "self") for cell in cells)
+        if column.head == "self":
+            widest = max(widest, sheet.measure(table.wall_text, size, True))  # noqa: FBT003
+        placed.append(_Number(column.head, column.unit, column.cell, right))
+        right -= min(_WIDEST_NUMBER, max(widest, 34)) + _GAP
+    return tuple(reversed(placed)), right + _GAP
+
+
+def _put_heads(sheet: Sheet, frame: _Frame, trace: Trace) -> list[float]:
+    muted = sheet.theme.muted
+    for number in frame.numbers:
+        for text, y in ((number.head, 8), (number.unit, 22)):
+            sheet.add(Label(number.right, sheet.y + y, text, muted, SMALL, side="right"))
+    sheet.add(Label(MARGIN, sheet.y + 22, "Stage", muted, SMALL))
+    sheet.y += 31
+    places = put_axis(sheet, frame.plot_x, frame.plot_width, trace.wall_ns)
+    sheet.line()
+    sheet.y += 2
+    return places
+
+
+def _stage_ns(line: Line) -> int:
+    """Return what a whole stage owned; parts and sums of stages are not compared with it."""
+    return line.row.self_ns if line.row is not None and line.kind in {"stage", "heading"} else 0
+
+
+def _put_line(sheet: Sheet, frame: _Frame, trace: Trace, line: Line, *, is_bold: bool) -> None:
+    theme, middle = sheet.theme, sheet.y + frame.pitch / 2
+    area = Area(frame.plot_x, sheet.y + 3, frame.plot_width, frame.pitch - 6)
+    x = MARGIN + _INDENT * line.depth
+    if line.kind == "group":
+        sheet.line(theme.grid)
+    if line.row is None:
+        sheet.add(hatched(x, middle - 5, 10, 10, theme))
+        sheet.add(*rest_boxes(waterfall_of(trace), trace.wall_ns, area, theme))
+    elif line.kind == "group":
+        sheet.add(*_block_boxes(line, trace.wall_ns, area, theme))
+    else:
+        if line.kind != "part":
+            sheet.add(Box(x, middle - 5, 10, 10, family_color(line.family)))
+        boxes = _stage_boxes(line, trace.wall_ns, area, theme)
+        sheet.add(*(map(partial(guessed, theme=theme), boxes) if trace.prediction else boxes))
+    _put_name(sheet, frame, line, middle)
+    _put_numbers(sheet, frame, line, middle, is_bold=is_bold)
+    sheet.y += frame.pitch
+
+
+def _stage_boxes(line: Line, wall_ns: int, area: Area, theme: Theme) -> Iterator[Box]:
+    """Yield thin boxes where the stage waits and high ones, over them, where it works."""
+    color = family_color(line.family)
+    work, wait = work_and_wait(line)
+    if wait is not None:
+        yield from wait_boxes(wait, wall_ns, area, theme.wait)
+    if work is not None:
+        yield from row_boxes(work, wall_ns, area, color, theme.tint(color))
+
+
+def _block_boxes(line: Line, wall_ns: int, area: Area, theme: Theme) -> Iterator[Box]:
+    """Yield the stages of a computation in one bar: at each instant one of them owns the time."""
+    for member in sorted(line.members, key=lambda member: not member.waits):
+        color = family_color(member.family)
+        if member.waits:
+            yield from wait_boxes(member.row, wall_ns, area, theme.wait)
+        else:
+            yield from row_boxes(member.row, wall_ns, area, color, theme.tint(color))
+
+
+def _put_name(sheet: Sheet, frame: _Frame, line: Line, middle: float) -> None:
+    theme, x = sheet.theme, MARGIN + _INDENT * line.depth
+    if line.kind == "group":
+        title = sheet.fit(line.title, frame.plot_x - _GAP - x, frame.size, is_bold=True)
+        sheet.add(Label(x, middle, title, theme.ink, frame.size, is_bold=True))
+        return
+    x += _SWATCH
+    count_wide = sheet.measure(f"  {line.count}", frame.size, False) if line.count else 0  # noqa: FBT003
+    room = frame.names - _INDENT * line.depth - count_wide
+    title = sheet.fit(line.title, room, frame.size)
+    color = theme.muted if line.kind == "part" else theme.ink
+    sheet.add(Label(x, middle, title, color, frame.size))
+    if line.count:
+        at = x + sheet.measure(f"{title}  ", frame.size, False)  # noqa: FBT003
+        sheet.add(Label(at, middle, line.count, theme.muted, SMALL))
+    if line.lane:
+        lane = sheet.fit(line.lane, _WIDEST_LANE, SMALL)
+        sheet.add(Label(frame.lane_x, middle, lane, theme.muted, SMALL))
+
+
+def _put_numbers(sheet: Sheet, frame: _Frame, line: Line, middle: float, *, is_bold: bool) -> None:
+    theme = sheet.theme
+    for number in frame.numbers:
+        text = number.cell(line)
+        is_number = text[0].isdigit() or text[0] == "<"
+        color = theme.ink if is_number and line.kind != "part" else theme.muted
+        bold = is_bold and number.head in ("self", "share")
+        text = sheet.fit(text, _WIDEST_NUMBER, frame.size, is_bold=bold)
+        sheet.add(Label(number.right, middle, text, color, frame.size, bold, "right"))
+
+
+def _put_total(sheet: Sheet, frame: _Frame, table: Table) -> None:
+    sheet.y += 2
+    sheet.line()
+    middle, ink = sheet.y + 14, sheet.theme.ink
+    sheet.add(Label(MARGIN + _SWATCH, middle, "Wall time", ink, frame.size, is_bold=True))
+    for number, text in zip(frame.numbers, (table.wall_text, table.wall_share_text), strict=False):
+        shown = sheet.fit(text, _WIDEST_NUMBER, frame.size, is_bold=True)
+        sheet.add(Label(number.right, middle, shown, ink, frame.size, True, "right"))  # noqa: FBT003
+    sheet.y += 26
+
+
+def _legend(sheet: Sheet, table: Table, *, is_guess: bool) -> list[tuple[Box | None, str]]:
+    theme = sheet.theme
+    entries: list[tuple[Box | None, str]] = [(None, "bars stand at their true time")]
+    if is_guess:
+        swatch = guessed(Box(0, 0, 0, 0, theme.muted), theme)
+        entries = [(swatch, "predicted, not measured; one stage behind the other")]
+    if any(line.waits for line in table.lines):
+        entries.append((Box(0, 0, 0, 3, theme.wait), "wait"))
+    entries.append((hatched(0, 0, 0, 0, theme), "unaccounted: drawn, never spread"))
+    texts = {number for line in table.lines for number in (line.size_text, line.rate_text)}
+    if "–" in texts:  # noqa: RUF001
+        entries.append((None, "– does not apply"))  # noqa: RUF001
+    if "n/a" in texts:
+        entries.append((None, "n/a not seen"))
+    return entries

@@ -1,0 +1,256 @@
+"""The waterfall of a trace as the texts of a table, for characters and for pixels alike."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from jupyter_serprof.analysis.outline import Entry, outline
+from jupyter_serprof.model import Row, Waterfall, stage
+from jupyter_serprof.model.units import (
+    NOT_APPLICABLE,
+    NOT_SEEN,
+    RATE_FLOOR_BYTES,
+    bytes_per_s,
+    column,
+    column_unit,
+    format_bytes,
+    format_count,
+    format_rate,
+    format_share,
+)
+from jupyter_serprof.views.kit.cells import clean
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from jupyter_serprof.model import Trace
+    from jupyter_serprof.model.units import ColumnUnit
+
+    #: Time and share of a line, as they are printed.
+    _Numbers = tuple[str, str]
+
+#: A waterfall with more lines than this shows the smallest ones as one.
+MOST_ROWS = 60
+
+#: Their stages carry bytes: an unknown size was not seen there, elsewhere it does not apply.
+_CARRIES_BYTES = frozenset({"pickle", "move", "store"})
+ZERO_COPY = "zero-copy"
+#: Begins the lanes of the threads of Dask's workers, which are numbered.
+_THREADS = "worker "
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A row of the waterfall as a piece of a line."""
+
+    row: Row
+    family: str
+    waits: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of the table: rows of the waterfall, or the unaccounted time (``row`` is None).
+
+    Attributes
+    ----------
+    row
+        The row of the line, or the sum of its rows.
+    depth
+        How far it is indented: a part below its stage, a stage below its computation.
+    kind
+        As of an `outline.Entry`: ``stage``, ``heading``, ``part``, ``group``, ``more``; ``rest``.
+    members
+        What the line is the sum of, each with its family and whether it waits.
+    """
+
+    title: str
+    row: Row | None
+    family: str
+    waits: bool
+    count: str
+    lane: str
+    self_text: str
+    share_text: str
+    size_text: str = NOT_APPLICABLE
+    rate_text: str = NOT_APPLICABLE
+    memcpy_text: str = NOT_APPLICABLE
+    faults_text: str = NOT_APPLICABLE
+    depth: int = 0
+    kind: str = "stage"
+    members: tuple[Member, ...] = ()
+
+    @property
+    def is_sum(self) -> bool:
+        """Whether it is the sum of lines below it, and no stage by itself."""
+        return self.kind in {"group", "more"}
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """The lines of a waterfall; ``self_text`` adds up to the total, each share is rounded alone."""
+
+    unit: str
+    lines: tuple[Line, ...]
+    wall_text: str
+    wall_share_text: str
+
+
+def has_faults(table: Table) -> bool:
+    """Tell whether some stage touched new pages: only then they have a column."""
+    return any(line.row is not None and line.row.minor_faults for line in table.lines)
+
+
+def waterfall_of(trace: Trace) -> Waterfall:
+    """Return the stored waterfall; a trace without one is unaccounted as a whole."""
+    return trace.waterfall or Waterfall((), trace.wall_ns)
+
+
+def table_of(trace: Trace, most_rows: int = MOST_ROWS) -> Table:
+    """Return the table of a trace: its rows in the order of the road, then what is unaccounted.
+
+    Of more than so many lines the smallest are put together; the times add up nevertheless.
+    """
+    waterfall, entries = waterfall_of(trace), outline(trace, most_rows)
+    columns = _Columns(column_unit(trace.wall_ns), trace.wall_ns)
+    owned = [*(entry.self_ns for entry in entries), waterfall.unaccounted_ns]
+    *numbers, last = columns.texts(owned, columns.unit.text(trace.wall_ns))
+    lines = _lines(trace, entries, numbers, columns, _lane_names(trace, waterfall))
+    rest = Line("Unaccounted", None, "other", False, "", "", *last, kind="rest")  # noqa: FBT003
+    total = "100.0" if trace.wall_ns else NOT_APPLICABLE
+    return Table(columns.unit.name, (*lines, rest), columns.unit.text(trace.wall_ns), total)
+
+
+@dataclass(frozen=True, slots=True)
+class _Columns:
+    """The columns of times, which add up to what is printed above, and of shares, which need not.
+
+    A share is told in headline, facts and findings, too, and is the same in all of them.
+    """
+
+    unit: ColumnUnit
+    wall_ns: int
+
+    def texts(self, owned: Sequence[int], total: str) -> list[_Numbers]:
+        """Return time and share of each; the times add up to the printed one."""
+        total_ns = float(total.replace(",", "")) * self.unit.unit_ns
+        selves = column(owned, total_ns, self.unit.decimals, self.unit.unit_ns)
+        return list(zip(selves, map(self._share, owned), strict=True))
+
+    def _share(self, owned_ns: int) -> str:
+        return format_share(owned_ns / self.wall_ns).removesuffix(" %") if owned_ns else "0"
+
+
+def _lane_names(trace: Trace, waterfall: Waterfall) -> dict[str, str]:
+    """Name lanes by their kind, and by their key where two of one kind are drawn.
+
+    Threads of Dask's workers do the same things: a row names them together.
+    """
+    keys = dict.fromkeys(row.lane for row in waterfall.rows)
+    kinds = {lane.key: lane.kind for lane in trace.lanes}
+    counts = Counter(kinds.get(key, key) for key in keys)
+    names = {key: kinds.get(key, key) for key in keys}
+    return {
+        key: clean(f"{name}s" if key.startswith(_THREADS) else name if counts[name] == 1 else key)
+        for key, name in names.items()
+    }
+
+
+def _lines(  # noqa: PLR0913, PLR0917  (what a line needs, and how deep it stands)
+    trace: Trace,
+    entries: Sequence[Entry],
+    numbers: Sequence[_Numbers],
+    columns: _Columns,
+    lanes: dict[str, str],
+    depth: int = 0,
+) -> Iterator[Line]:
+    for entry, printed in zip(entries, numbers, strict=True):
+        yield replace(_line(trace, entry, printed, lanes), depth=depth)
+        inside = columns.texts([inner.self_ns for inner in entry.inside], printed[0])
+        yield from _lines(trace, entry.inside, inside, columns, lanes, depth + 1)
+
+
+def _line(trace: Trace, entry: Entry, printed: _Numbers, lanes: dict[str, str]) -> Line:
+    members = tuple(_members(trace, entry))
+    rows = [member.row for member in members]
+    row = rows[0] if len(rows) == 1 else sum_of(rows, entry.key)
+    line = Line(
+        title=clean(entry.title),
+        row=row,
+        family=entry.family,
+        waits=entry.waits,
+        count=f"×{format_count(row.count)}" if row.count > 1 else "",  # noqa: RUF001
+        lane="" if entry.kind in {"group", "more"} else lanes[row.lane],
+        self_text=printed[0],
+        share_text=printed[1],
+        kind=entry.kind,
+        members=members,
+    )
+    return line if line.is_sum else _with_bytes(trace, line, row)
+
+
+def _members(trace: Trace, entry: Entry) -> Iterator[Member]:
+    rows, known = waterfall_of(trace).rows, {entry.key: entry for entry in trace.stages}
+    for index in entry.at:
+        described = known.get(rows[index].stage) or stage(rows[index].stage)
+        yield Member(rows[index], described.family, described.waits)
+
+
+def sum_of(rows: Sequence[Row], key: str) -> Row:
+    """Return rows as one; bytes that pass through its parts one after the other count once."""
+    own = [row.size_bytes for row in rows if row.stage == key and row.size_bytes is not None]
+    sizes = own or [row.size_bytes for row in rows if row.size_bytes is not None]
+    faults = [row.minor_faults for row in rows if row.minor_faults is not None]
+    pieces = (piece for row in rows for piece in row.pieces or ((row.start_ns, row.self_ns),))
+    return Row(
+        stage=key,
+        lane=max(rows, key=lambda row: (row.self_ns, row.busy_ns)).lane,
+        start_ns=min(row.start_ns for row in rows),
+        self_ns=sum(row.self_ns for row in rows),
+        busy_ns=sum(row.busy_ns for row in rows),
+        size_bytes=max(sizes, default=None),
+        count=1,
+        minor_faults=sum(faults) if faults else None,
+        pieces=tuple(sorted(pieces)),
+    )
+
+
+def work_and_wait(line: Line) -> tuple[Row | None, Row | None]:
+    """Return what works in a line and what waits, each as one row; None where there is none."""
+    works = [member.row for member in line.members if not member.waits]
+    waits = [member.row for member in line.members if member.waits]
+    return sum_of(works, "") if works else None, sum_of(waits, "") if waits else None
+
+
+def _with_bytes(trace: Trace, line: Line, row: Row) -> Line:
+    unknown = NOT_SEEN if line.family in _CARRIES_BYTES else NOT_APPLICABLE
+    rate = bytes_per_s(row.copied_bytes, row.busy_ns)
+    is_heading = line.kind == "heading"
+    return replace(
+        line,
+        size_text=unknown if row.size_bytes is None else format_bytes(row.size_bytes),
+        rate_text=NOT_APPLICABLE if is_heading else _rate_text(row, rate, unknown),
+        memcpy_text=_memcpy_text(rate, trace.limits.memcpy_bytes_per_s),
+        faults_text=NOT_APPLICABLE if row.minor_faults is None else format_count(row.minor_faults),
+    )
+
+
+def _rate_text(row: Row, rate: float | None, unknown: str) -> str:
+    if rate is not None:
+        return format_rate(rate)
+    if row.size_bytes is None or row.size_bytes < RATE_FLOOR_BYTES:
+        return NOT_APPLICABLE
+    if row.copied_bytes is None:
+        return unknown
+    return ZERO_COPY if row.copied_bytes == 0 else NOT_APPLICABLE
+
+
+def _memcpy_text(rate: float | None, memcpy_bytes_per_s: float | None) -> str:
+    if rate is None:
+        return NOT_APPLICABLE
+    if not memcpy_bytes_per_s or memcpy_bytes_per_s < 0:
+        return NOT_SEEN
+    share = rate / memcpy_bytes_per_s
+    return "< 1 %" if share < 0.005 else format_share(share, decimals=0)  # noqa: PLR2004

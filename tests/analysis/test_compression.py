@@ -1,0 +1,82 @@
+"""When compression wins: the bandwidth at which both ways take as long."""
+
+from __future__ import annotations
+
+import pytest
+
+from jupyter_serprof.analysis.sizes.compression import break_even_bytes_per_s, with_break_even
+from jupyter_serprof.model import Point, Sweep, Variant
+
+MS = 1_000_000
+UNSURE = "cannot tell over which link it wins: it took no longer than plain pickle here"
+
+
+def make_sweep(
+    *, moved: int = 4_000_000, wall_ms: int = 30, sizes: tuple[int, ...] = (8,)
+) -> Sweep:
+    """Return pickle in 10 ms for 10 MB and zstd with other bytes and times, at each size in MB."""
+    points = [
+        Point(key, size * 10**6, at, at == 0, (wall + 50 * (at == 0)) * MS, written, {})
+        for size in sizes
+        for key, wall, written in (("pickle", 10, 10_000_000), ("zstd", wall_ms, moved))
+        for at in range(2)
+    ]
+    variants = (
+        Variant("pickle", "pickle"),
+        Variant("zstd", "zstd", notes=("kept",)),
+    )
+    return Sweep(name="a", started="", variants=variants, points=tuple(points))
+
+
+def test_both_ways_take_as_long_at_the_break_even() -> None:
+    """6 MB saved for 20 ms more are 300 MB/s."""
+    # when
+    limit = break_even_bytes_per_s(10e6, 10 * MS, 4e6, 30 * MS)
+
+    # then
+    assert limit == pytest.approx(300e6)
+    plain_s, compressed_s = 10e6 / 300e6 + 0.010, 4e6 / 300e6 + 0.030
+    assert plain_s == pytest.approx(compressed_s)
+
+
+@pytest.mark.parametrize(
+    ("moved", "wall_ms", "limit", "said"),
+    [
+        (4_000_000, 30, 300e6, "wins over a link below 300 MB/s: sends 4.00 MB instead of 10.0 MB"),
+        (10_000_500, 30, None, "saves no bytes, so it wins over no link"),
+        (4_000_000, 9, None, UNSURE),
+    ],
+)
+def test_a_variant_says_when_it_wins(
+    moved: int, wall_ms: int, limit: float | None, said: str
+) -> None:
+    """From the warm medians; the cold runs, 50 ms longer here, do not count."""
+    # when
+    sweep = with_break_even(make_sweep(moved=moved, wall_ms=wall_ms))
+
+    # then
+    facts = sweep.variants[1].facts
+    assert facts["wins_below_bytes_per_s"] == limit
+    assert facts["ratio"] == 10_000_000 / moved
+    assert sweep.variants[1].notes == ("kept", said)
+    assert sweep.variants[0].notes == ()
+
+
+def test_a_document_that_is_finished_twice_says_it_once() -> None:
+    """A sweep that grows is finished after each step."""
+    # when
+    once = with_break_even(make_sweep(sizes=(1, 8)))
+
+    # then
+    assert with_break_even(once) == once
+    assert once.variants[1].notes[1].endswith(" (at 8.00 MB)")
+
+
+def test_without_plain_pickle_nothing_is_said() -> None:
+    """There is nothing to hold it against."""
+    # given
+    sweep = make_sweep()
+    alone = Sweep(name="a", started="", variants=sweep.variants, points=sweep.points[2:])
+
+    # then
+    assert with_break_even(alone) is alone

@@ -1,0 +1,195 @@
+"""The ranking: what moved nothing stands outside, and small differences are none."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from jupyter_serprof.analysis.ranking import matters, ranked_of, with_ranking
+from jupyter_serprof.analysis.sizes.crossovers import crossovers_of
+from jupyter_serprof.analysis.sizes.words import best_stretches
+from jupyter_serprof.experiments.engine.points import finished
+from jupyter_serprof.experiments.engine.words import summarize_sweep
+from jupyter_serprof.model import Limits, Point, Quality, Sweep, SweepTrace, Variant
+from jupyter_serprof.testing import make_trace
+from jupyter_serprof.views.sweep.runs import fastest_text, memcpy_text, runs_of
+from jupyter_serprof.views.text import text
+
+if TYPE_CHECKING:
+    from jupyter_serprof.model.trace import Scalar
+
+SIZE = 100_000_000
+ALIAS = "some of it aliases the original"
+#: key -> its warm wall times, µs, and its facts.
+Made = dict[str, tuple[list[float], dict[str, "Scalar"]]]
+MOVED: dict[str, Scalar] = {"shared_share": 0.0, "has_buffers": True}
+
+
+def made(given: Made, size: int = SIZE, **fields: object) -> Sweep:
+    """Return the finished document of runs with these times; the cold one is the first warm one."""
+    sweep = Sweep(
+        name="a",
+        started="",
+        variants=tuple(
+            Variant(key, key, result=ALIAS * bool(facts["shared_share"]), facts=facts)
+            for key, (_, facts) in given.items()
+        ),
+        points=tuple(
+            Point(key, size, at, at == 0, round(wall * 1000), size, {})
+            for key, (walls, _) in given.items()
+            for at, wall in enumerate([walls[0], *walls])
+        ),
+    )
+    return finished(replace(sweep, **fields), summarize_sweep)  # type: ignore[arg-type]
+
+
+def reasons(sweep: Sweep) -> dict[str, str]:
+    """Return why variants stand outside, by key."""
+    return {variant.key: variant.unranked for variant in sweep.variants}
+
+
+@pytest.mark.parametrize(
+    ("key", "facts", "reason"),
+    [
+        ("dask", MOVED, ""),
+        ("dask", {"shared_share": 0.1, "has_buffers": True}, ""),
+        ("dask", {"shared_share": 1.0, "has_buffers": True}, "gave the same memory back"),
+        (
+            "dask",
+            {"shared_share": 0.9, "has_buffers": True},
+            "gave 90 % of it back in the same memory",
+        ),
+        ("dask", {"shared_share": 0.0, "has_buffers": False}, ""),
+        ("pickle-oob", {"shared_share": 0.0, "has_buffers": False}, "did the same as pickle"),
+    ],
+)
+def test_what_did_not_move_the_bytes_stands_outside(
+    key: str, facts: dict[str, Scalar], reason: str
+) -> None:
+    """Its time wins nothing, in no place; the note says why."""
+    # when
+    found = made({"pickle": ([900] * 4, MOVED), key: ([1] * 4, facts)}, limits=Limits(None))
+
+    # then
+    own = found.variants[1]
+    assert own.unranked.startswith(reason)
+    assert bool(own.unranked) is bool(reason)
+    assert [note for note in own.notes if note.startswith("outside")] == (
+        [f"outside the ranking: it {own.unranked}"] if reason else []
+    )
+    assert found.summary is not None
+    assert ("faster" in found.summary.headline) is not bool(reason)
+    assert with_ranking(found) == found
+
+
+@pytest.mark.parametrize(
+    ("size", "wall_us", "reason"),
+    [
+        (SIZE, 9_000, "took less than one memcpy of its bytes"),
+        (SIZE, 11_000, ""),
+        (1_000_000, 50, ""),
+    ],
+)
+def test_what_is_faster_than_a_copy_made_none(size: int, wall_us: float, reason: str) -> None:
+    """Where no address tells; only of bytes that no cache holds."""
+    # given
+    hidden: dict[str, Scalar] = {"shared_share": 0.0, "has_buffers": False}
+
+    # when
+    found = made({"kept": ([wall_us] * 4, hidden)}, size, limits=Limits(1e10))
+
+    # then
+    assert reasons(found) == {"kept": reason}
+
+
+def test_several_copies_at_once_may_be_faster_than_one_memcpy() -> None:
+    """Ray copies with several threads: the addresses say that it did, so its rate says nothing."""
+    assert reasons(made({"ray": ([1_000] * 4, MOVED)}, limits=Limits(1e10))) == {"ray": ""}
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "cost_ns", "is_told"),
+    [
+        ([100], [109], 0, False),
+        ([100], [112], 0, True),
+        ([10_000], [12_000], 2_100, False),
+        ([10_000], [12_000], 1_900, True),
+        ([100, 100, 100, 160], [150, 150, 150, 150], 0, True),
+        ([100, 100, 160, 160], [150, 150, 150, 150], 0, False),
+        ([100, 101, 160], [150, 150, 150], 0, False),
+        ([0], [0], 0, False),
+    ],
+)
+def test_a_difference_matters_beyond_noise_a_tenth_and_its_watching(
+    left: list[int], right: list[int], cost_ns: int, is_told: bool
+) -> None:
+    """Whichever of them is the first."""
+    assert matters(left, right, cost_ns) is matters(right, left, cost_ns) is is_told
+
+
+def test_watching_costs_its_calls_in_this_process() -> None:
+    """Headline, column and crossovers take a difference below that for none."""
+    # given
+    calls = [("pickle.dumps", "client/main", 0, 1), ("pickle.loads", "client/main", 1, 1)]
+    trace = make_trace([*calls, ("ray.execute", "worker/1", 0, 1)])
+    given: Made = {"pickle": ([10] * 4, MOVED), "ray": ([7.5] * 4, MOVED)}
+    traces = (SweepTrace("ray", SIZE, cold=False, trace=trace),)
+
+    # when
+    told, costly = (
+        made(given, quality=Quality(span_cost_ns=cost), traces=traces) for cost in (1_000, 1_400)
+    )
+
+    # then
+    assert costly.variants[1].facts["watching_ns"] == 2_800
+    assert told.summary
+    assert costly.summary
+    assert "ray moves it in 7.50 µs, 1.3×" in told.summary.headline  # noqa: RUF001
+    assert "no difference that matters to ray" in costly.summary.headline
+    assert [each.peers for each in best_stretches(costly)] == [("pickle",)]
+    assert [each.peers for each in best_stretches(told)] == [()]
+
+
+def test_the_column_says_nothing_of_what_moved_nothing() -> None:
+    """A ratio to the fastest of those that moved it; where it does not matter, it says so."""
+    # given
+    shared: dict[str, Scalar] = {"shared_share": 1.0, "has_buffers": True}
+    sweep = made(
+        {
+            "pickle": ([100] * 4, MOVED),
+            "oob": ([1] * 4, shared),
+            "ray": ([105] * 4, MOVED),
+            "dask": ([250] * 4, MOVED),
+        },
+        1_000_000,
+        limits=Limits(1e9),
+    )
+    runs = [run for variant in sweep.variants for run in runs_of(sweep, variant)]
+
+    # when
+    cells = {run.variant.key: fastest_text(run, runs) for run in runs if not run.cold}
+
+    # then
+    copies = [memcpy_text(sweep, run) for run in runs if not run.cold]
+    assert copies == ["0.1×", "–", "0.1×", "0.2×"]  # noqa: RUF001
+    assert cells == {"pickle": "1.0×", "oob": "–", "ray": "≈", "dask": "2.5×"}  # noqa: RUF001
+    assert "≈ no difference that matters" in text(sweep)
+    assert [variant.key for variant in ranked_of(sweep.variants)] == ["pickle", "ray", "dask"]
+
+
+def test_what_moved_nothing_crosses_nobody() -> None:
+    """Neither in the crossovers nor in the stretches of a sweep."""
+    # given
+    shared: dict[str, Scalar] = {"shared_share": 1.0, "has_buffers": True}
+    small = made({"oob": ([5] * 4, shared), "pickle": ([1] * 4, MOVED)}, 1_000)
+    large = made({"oob": ([5] * 4, shared), "pickle": ([900] * 4, MOVED)}, SIZE)
+
+    # when
+    both = finished(replace(small, points=small.points + large.points), summarize_sweep)
+
+    # then
+    assert both.crossovers == ()
+    assert len(crossovers_of(both.points, both.variants)) == 2
+    assert [each.key for each in best_stretches(both)] == ["pickle"]

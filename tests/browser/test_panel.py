@@ -1,0 +1,199 @@
+"""The panel in a real JupyterLab: choose, sweep, see points arrive, stop, save, open without it."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from browser.samples import code_cell, write_notebook
+from browser.test_widget import IN_OUTPUT, IN_WIDGET, SAVED, run
+from jupyter_serprof.model import Sweep, from_document
+from jupyter_serprof.model.document import MIME_TYPE
+from jupyter_serprof.views.notebook.widget import WIDGET_VIEW
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from playwright.sync_api import Locator, Page
+
+    from browser.screen import Screen
+
+LOAD = "%load_ext jupyter_serprof\nimport numpy as np\nx = np.random.default_rng(1).random(10**6)"
+AT_LEAST_20 = re.compile(r"^Measuring\. [2-9]\d points")
+AT_SIZE = ".jsp-at-size"
+#: The two handles of a range slider have no names of their own in ipywidgets 8.1.
+OF_IPYWIDGETS = ("aria-input-field-name",)
+#: What JupyterLab says where the kernel of a widget is gone.
+DEAD = ("Loading widget...", "Error displaying widget")
+
+
+def shown(screen: Screen, jupyter: str, path: Path, *lines: str) -> Page:
+    """Open a notebook with a panel in its last cell."""
+    write_notebook(path, [code_cell(line) for line in lines])
+    page = screen.open_lab(jupyter, path.name)
+    for at in range(len(lines)):
+        run(screen, at)
+    button(page, "Sweep").wait_for()
+    return page
+
+
+def button(page: Page, name: str) -> Locator:
+    """Return a button of the panel."""
+    return page.locator(".jp-OutputArea").get_by_role("button", name=name, exact=True)
+
+
+def saved(screen: Screen, path: Path) -> list[dict[str, Any]]:
+    """Save the notebook; return the data of the outputs of the panel's cell."""
+    screen.command("docmanager:save")
+    screen.page.wait_for_function(SAVED)
+    outputs = json.loads(path.read_text("utf-8"))["cells"][-1]["outputs"]
+    return [output["data"] for output in outputs if "data" in output]
+
+
+def choose(page: Page, generator: str, runs: int) -> None:
+    """Choose a generator, and after how many warm runs it ends."""
+    page.get_by_label("Measure").select_option(label=f"generated: {generator}")
+    page.get_by_label("Ends by").select_option("warm runs")
+    page.get_by_label("Warm runs").fill(str(runs))
+    page.keyboard.press("Tab")
+
+
+def test_points_arrive_stop_keeps_them_and_the_saved_notebook_replays(
+    screen: Screen, jupyter: str, jupyter_root: Path
+) -> None:
+    """The main job: generator, sweep, stop, save; then the size slider moves without a kernel."""
+    # given
+    path = jupyter_root / "panel.ipynb"
+    page = shown(screen, jupyter, path, LOAD, "%serprof -o doc")
+    screen.shoot("-ready")
+    choose(page, "list of dicts", 2)
+
+    # when
+    clicked_s = time.monotonic()
+    button(page, "Sweep").click()
+    page.locator(IN_WIDGET).wait_for()
+    screen.drawn()
+    first_s = time.monotonic() - clicked_s
+    page.get_by_text(AT_LEAST_20).wait_for()
+    page.locator(IN_WIDGET).get_by_role("radio", name="Sweep", checked=True).wait_for()
+    screen.shoot("-live")
+    clicked_s = time.monotonic()
+    button(page, "Stop").click()
+    page.get_by_text("Stopped; what was measured stays").wait_for()
+    stopped_s = time.monotonic() - clicked_s
+    page.locator(IN_OUTPUT).wait_for()
+    screen.shoot("-stopped")
+    # Seconds are no assertion, and people read them: pytest -s shows this line.
+    print(f"first point on the screen after {first_s:.2f} s, stopped after {stopped_s:.2f} s")  # noqa: T201
+
+    # then
+    panel, document = saved(screen, path)
+    assert "run this cell" in str(panel["text/plain"])
+    assert {"text/plain", "image/png", MIME_TYPE} == document.keys()
+    sweep = from_document(document[MIME_TYPE])
+    assert isinstance(sweep, Sweep)
+    assert len(sweep.points) >= 20
+    screen.command("notebook:shutdown-kernel")
+    screen.open_lab(jupyter, path.name)
+    slider = screen.drawn().first.get_by_role("slider", name="Size whose")
+    before = page.locator(AT_SIZE).inner_text()
+    slider.focus()
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("ArrowLeft")
+    screen.shoot("-replayed")
+    assert page.locator(AT_SIZE).inner_text() != before
+    assert not any(page.get_by_text(words).is_visible() for words in DEAD)
+
+
+@pytest.mark.parametrize("look", ["dark", "narrow"])
+def test_the_panel_can_be_read_and_used_with_the_keyboard(
+    screen: Screen, jupyter: str, jupyter_root: Path, look: str
+) -> None:
+    """In the dark, in a narrow window, and without a mouse; axe-core finds nothing of ours."""
+    # given
+    path = jupyter_root / f"panel-{look}.ipynb"
+    page = shown(screen, jupyter, path, LOAD, "%serprof")
+    with screen.dark() if look == "dark" else narrow(screen):
+        choose(page, "float64 array", 1)
+
+        # when
+        button(page, "Sweep").focus()
+        page.keyboard.press("Enter")
+
+        # then
+        page.get_by_text("Done. ").wait_for()
+        page.locator(IN_OUTPUT).wait_for()
+        screen.shoot()
+        assert screen.violations(".jp-OutputArea .widget-vbox", ignored=OF_IPYWIDGETS) == []
+
+
+@contextmanager
+def narrow(screen: Screen) -> Iterator[None]:
+    """Have a window of 640 px without the list of files."""
+    screen.page.set_viewport_size({"width": 640, "height": 900})
+    screen.command("application:toggle-left-area")
+    yield
+
+
+def test_resume_goes_on_and_close_leaves_the_document_alone(
+    screen: Screen, jupyter: str, jupyter_root: Path
+) -> None:
+    """After Stop the same sweep is finished; a closed panel leaves nothing in the notebook."""
+    # given
+    path = jupyter_root / "panel-resume.ipynb"
+    page = shown(screen, jupyter, path, LOAD, "%serprof -o doc")
+    choose(page, "list of dicts", 1)
+    button(page, "Sweep").click()
+    page.locator(IN_WIDGET).wait_for()
+    button(page, "Stop").click()
+    page.get_by_text("Stopped; what was measured stays").wait_for()
+
+    # when
+    button(page, "Resume").click()
+
+    # then
+    page.get_by_text("Done. 48 points").wait_for()
+    page.locator(IN_OUTPUT).wait_for()
+    button(page, "Close panel").click()
+    button(page, "Sweep").wait_for(state="detached")
+    *_, document = saved(screen, path)
+    assert MIME_TYPE in document
+    assert WIDGET_VIEW not in path.read_text("utf-8")
+
+
+def test_the_panel_of_graphs_shows_stages_and_sweeps_chunks(
+    screen: Screen, jupyter: str, jupyter_root: Path
+) -> None:
+    """The table stays; one click shows the stages of a collection, another sweeps its chunks."""
+    # given
+    pytest.importorskip("dask", reason="Dask is not installed")
+    path = jupyter_root / "panel-graphs.ipynb"
+    load = (
+        "%load_ext jupyter_serprof\nimport dask, dask.array as da\n"
+        "dask.config.set(scheduler='synchronous')\nx = da.ones((400, 400), chunks=200)"
+    )
+    page = shown(screen, jupyter, path, load, "%graphstages")
+    page.get_by_text("Array float64 (400, 400)").first.wait_for()
+
+    # when
+    button(page, "Show stages").click()
+    page.locator(IN_OUTPUT).wait_for()
+    screen.shoot("-stages")
+    page.get_by_label("Ends by").select_option("warm runs")
+    button(page, "Sweep").click()
+
+    # then
+    page.locator(IN_WIDGET).wait_for()
+    page.locator(IN_OUTPUT).wait_for()
+    page.get_by_text("Done. ").wait_for()
+    screen.shoot("-chunks")
+    *_, document = saved(screen, path)
+    sweep = from_document(document[MIME_TYPE])
+    assert isinstance(sweep, Sweep)
+    assert sweep.kind == "chunks"

@@ -1,0 +1,564 @@
+"""The Recorder: what it takes, from which thread, and how it starts, fails and stops."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import types
+from importlib.machinery import ModuleSpec
+from typing import TYPE_CHECKING
+
+import pytest
+
+from jupyter_serprof.capture import patching, recorder
+from jupyter_serprof.capture.freeze import freeze
+from jupyter_serprof.capture.patching import armed_places
+from jupyter_serprof.capture.point import Point
+from jupyter_serprof.capture.recorder import Recorder, active_recorders
+from jupyter_serprof.experiments.engine import recording
+from jupyter_serprof.probes import Probe
+from jupyter_serprof.testing import TickClock
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from jupyter_serprof.capture.draft import Run
+    from jupyter_serprof.model import ProbeReport, Trace
+
+NAME = "serprof_recorded"
+THREADS, CALLS = 8, 1_000
+
+
+@pytest.fixture
+def library(monkeypatch: pytest.MonkeyPatch) -> Iterator[types.ModuleType]:
+    """A library with two functions; nothing of it stays armed and nobody stays active."""
+    module = make_library(NAME)
+    monkeypatch.setitem(sys.modules, NAME, module)
+    yield module
+    left = armed_places(), active_recorders()
+    patching._PATCHES.clear()
+    recorder._ACTIVE.clear()
+    assert left == ([], ())
+
+
+def make_library(name: str) -> types.ModuleType:
+    module = types.ModuleType(name)
+    module.__spec__ = ModuleSpec(name, None)
+    vars(module)["outer"] = lambda call=lambda: None: call()
+    vars(module)["inner"] = lambda: None
+    return module
+
+
+class LibraryProbe(Probe):
+    """Watches the two functions."""
+
+    name = "fake"
+    library = NAME
+
+    def points(self) -> list[Point]:
+        """Return outer and inner."""
+        return [
+            Point(f"{self.library}:{name}", f"pickle.{name}", name) for name in ("outer", "inner")
+        ]
+
+
+class BrokenProbe(LibraryProbe):
+    """Fails wherever it can."""
+
+    name = "broken"
+
+    def arm(self, recorder: Recorder) -> None:
+        """Arm, then fail."""
+        super().arm(recorder)
+        raise LookupError(QUOTED)
+
+    def remove(self) -> None:
+        """Fail before removing anything."""
+        raise LookupError(QUOTED)
+
+    def refine(self, run: Run) -> None:  # noqa: ARG002  (it fails before it looks)
+        """Fail."""
+        raise LookupError(QUOTED)
+
+    def report(self) -> ProbeReport:
+        """Fail."""
+        raise LookupError(QUOTED)
+
+
+QUOTED = "a value of the user"
+
+
+def started(
+    *probes: Probe, limit: int = 10**6, tick_ns: int = 10, inside: Recorder | None = None
+) -> Recorder:
+    clock = inside.now if inside else TickClock(tick_ns)
+    made = Recorder(probes or [LibraryProbe()], clock=clock, limit=limit)
+    made.start()
+    return made
+
+
+def trace_of(stopped: Recorder) -> Trace:
+    return freeze(stopped, name="test")
+
+
+def test_the_wall_time_is_what_the_clock_says_between_start_and_stop(
+    library: types.ModuleType,
+) -> None:
+    """Arming is not part of the wall time; what the clock moved in between is, exactly."""
+    running = started(tick_ns=0)
+    assert isinstance(running.now, TickClock)
+    clock = running.now
+
+    clock.advance_ns(1_234_567)
+    library.outer()
+    running.stop()
+    clock.advance_ns(99)
+
+    assert trace_of(running).wall_ns == 1_234_567
+
+
+def test_calls_of_one_thread_nest_as_they_were_called(library: types.ModuleType) -> None:
+    """A call inside a call is its child; calls one after the other are not."""
+    running = started()
+    library.outer(lambda: (library.inner(), library.inner()))
+    library.inner()
+    running.stop()
+
+    spans = trace_of(running).spans
+    assert [(span.name, span.parent) for span in spans] == [
+        ("outer", -1),
+        ("inner", 0),
+        ("inner", 0),
+        ("inner", -1),
+    ]
+
+
+def test_eight_threads_have_every_span_on_their_own_lane(library: types.ModuleType) -> None:
+    """8 threads with 1,000 nested calls each: no span is lost, no span is inside a foreign one."""
+    gate = threading.Barrier(THREADS)
+
+    def work() -> None:
+        gate.wait()
+        for _ in range(CALLS):
+            library.outer(library.inner)
+        gate.wait()
+
+    running = started()
+    in_threads([work] * THREADS)
+    running.stop()
+
+    trace = trace_of(running)
+    for lane in [lane.key for lane in trace.lanes if lane.key != "client/main"]:
+        mine = [span for span in trace.spans if span.lane == lane]
+        assert [span.name for span in mine].count("outer") == CALLS
+        assert all(span.parent == -1 for span in mine if span.name == "outer")
+        parents = [trace.spans[span.parent] for span in mine if span.name == "inner"]
+        assert [(parent.name, parent.lane) for parent in parents] == [("outer", lane)] * CALLS
+    assert len(trace.spans) == 2 * THREADS * CALLS
+    assert len(trace.lanes) == THREADS + 1
+
+
+def in_threads(calls: list[Callable[[], None]]) -> None:
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        threads = [threading.Thread(target=call) for call in calls]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+
+
+def test_lanes_are_numbered_and_do_not_carry_thread_names(library: types.ModuleType) -> None:
+    """A thread's name may say more than the user wants to share."""
+    running = started()
+    thread = threading.Thread(target=library.outer, name="customer-42")
+    thread.start()
+    thread.join()
+    running.stop()
+
+    assert [lane.key for lane in trace_of(running).lanes] == ["client/main", "client/thread 1"]
+
+
+def test_the_caller_is_the_thread_that_started_the_recording(library: types.ModuleType) -> None:
+    """A recording that runs in another thread has that thread as its main lane."""
+    made = []
+
+    def record() -> None:
+        made.append(started())
+        library.outer()
+        made[0].stop()
+
+    in_threads([record])
+
+    assert [span.lane for span in trace_of(made[0]).spans] == ["client/main"]
+
+
+def test_nested_recordings_both_have_the_inner_calls(library: types.ModuleType) -> None:
+    """A profile inside a profile: the outer one has all calls, the inner one its own."""
+    outer = started()
+    library.outer()
+    inner = started(inside=outer)
+    library.inner()
+    active = active_recorders()
+    inner.stop()
+    library.outer()
+    outer.stop()
+
+    assert active == (outer, inner)
+    assert [span.name for span in trace_of(outer).spans] == ["outer", "inner", "outer"]
+    assert [span.name for span in trace_of(inner).spans] == ["inner"]
+
+
+def test_recordings_may_end_in_the_order_in_which_they_began(library: types.ModuleType) -> None:
+    """Two async cells that overlap: the first ends while the second still records."""
+    first = started()
+    second = started(inside=first)
+    library.outer()
+    first.stop()
+    library.inner()
+    second.stop()
+
+    assert [span.name for span in trace_of(first).spans] == ["outer"]
+    assert [span.name for span in trace_of(second).spans] == ["outer", "inner"]
+
+
+def test_what_exceeds_the_limit_is_counted(library: types.ModuleType) -> None:
+    """Memory is bounded, and ``quality`` says how many spans are missing."""
+    running = started(limit=3)
+    for _ in range(5):
+        library.inner()
+    running.stop()
+
+    trace = trace_of(running)
+    assert (len(trace.spans), trace.quality.spans_dropped) == (3, 2)
+
+
+def test_kept_and_dropped_are_all_calls_of_all_threads(library: types.ModuleType) -> None:
+    """The count is exact with threads, too."""
+    running = started(limit=500)
+
+    def work() -> None:
+        for _ in range(200):
+            library.inner()
+
+    in_threads([work] * THREADS)
+    running.stop()
+
+    assert len(running.page) + running.dropped_count == 200 * THREADS
+    assert 500 <= len(running.page) < 500 + THREADS
+
+
+def test_stopping_twice_is_stopping_once(library: types.ModuleType) -> None:
+    """The second ``stop`` moves neither the end nor another recording's hooks."""
+    running = started()
+    other = started(inside=running)
+    running.stop()
+    end_ns = running.end_ns
+
+    running.stop()
+    library.outer()
+    other.stop()
+
+    assert running.end_ns == end_ns
+    assert [span.name for span in trace_of(other).spans] == ["outer"]
+
+
+def test_stopping_without_a_start_is_an_empty_trace() -> None:
+    """Nothing was recorded, nothing breaks."""
+    idle = Recorder([])
+    idle.stop()
+
+    assert trace_of(idle).spans == ()
+
+
+def test_an_error_between_start_and_stop_is_in_the_trace(library: types.ModuleType) -> None:
+    """The call that raised is a span that names the exception."""
+    running = started()
+    with pytest.raises(ZeroDivisionError):
+        library.outer(lambda: 1 / 0)
+    running.stop()
+
+    (span,) = freeze(running, name="test", outcome="error").spans
+    assert span.details == {"error": "ZeroDivisionError"}
+
+
+def test_an_interrupt_while_arming_removes_everything(library: types.ModuleType) -> None:
+    """Ctrl-C before the code ran: no hook stays, nothing is active, the interrupt propagates."""
+
+    class Interrupted(LibraryProbe):
+        def points(self) -> list[Point]:
+            raise KeyboardInterrupt
+
+    made = Recorder([LibraryProbe(), Interrupted()])
+    with pytest.raises(KeyboardInterrupt):
+        made.start()
+
+    library.outer()
+    assert made.page == []
+    assert armed_places() == []
+    assert active_recorders() == ()
+
+
+def test_a_call_that_still_runs_at_the_stop_does_no_harm(library: types.ModuleType) -> None:
+    """A thread that is inside a watched call at the stop: its span arrives late, and is whole."""
+    running, gate, inside = started(), threading.Event(), threading.Event()
+
+    def wait() -> None:
+        inside.set()
+        gate.wait(10)
+
+    thread = threading.Thread(target=library.outer, args=(wait,))
+    thread.start()
+    inside.wait(10)
+    running.stop()
+    gate.set()
+    thread.join()
+
+    (span,) = trace_of(running).spans
+    assert span.end_ns > trace_of(running).wall_ns
+
+
+@pytest.mark.usefixtures("library")
+def test_a_library_imported_late_is_watched_from_then_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """``import ray`` inside the recorded cell: its probe is armed as soon as the import is done."""
+
+    class Late(LibraryProbe):
+        library = "serprof_late"
+
+    probe = Late()
+    running = started(probe)
+    assert not probe.was_armed
+    late = make_library("serprof_late")
+    assert late.__spec__ is not None
+    monkeypatch.setattr(late.__spec__, "_initializing", True, raising=False)
+    monkeypatch.setitem(sys.modules, "serprof_late", late)
+
+    running.arm_waiting()
+    assert not probe.was_armed, "while a module initialises, its names are not there yet"
+    monkeypatch.setattr(late.__spec__, "_initializing", False)
+    running.arm_waiting()
+    running.arm_waiting()
+    late.outer()
+    running.stop()
+
+    assert [span.name for span in trace_of(running).spans] == ["outer"]
+    assert armed_places() == []
+
+
+def test_a_probe_that_cannot_be_armed_does_not_stop_the_users_code(
+    library: types.ModuleType,
+) -> None:
+    """Ours fails, theirs runs: the other probes listen, everything is removed, it is noted."""
+    running = started(BrokenProbe(), LibraryProbe())
+    library.outer()
+    running.stop()
+
+    trace = trace_of(running)
+    assert [span.name for span in trace.spans] == ["outer"]
+    assert [report.state for report in trace.quality.probes] == ["failed", "armed"]
+    assert any("could not be armed" in note for note in trace.quality.notes)
+    assert any("could not be removed" in note for note in trace.quality.notes)
+    assert armed_places() == []
+
+
+def test_notes_about_our_failures_quote_no_values(library: types.ModuleType) -> None:
+    """A document is shared; the message of an exception may quote what the user worked with."""
+
+    def broken(*_: object) -> object:
+        raise LookupError(QUOTED)
+
+    class Noting(LibraryProbe):
+        def points(self) -> list[Point]:
+            return [Point(f"{NAME}:outer", "pickle.outer", after=broken)]
+
+    running = started(Noting(), BrokenProbe())
+    library.outer()
+    library.outer()
+    running.stop()
+
+    notes = trace_of(running).quality.notes
+    assert not [note for note in notes if QUOTED in note]
+    assert any("LookupError in broken" in note and "2 times" in note for note in notes)
+    assert any("LookupError in refine" in note for note in notes)
+
+
+@pytest.mark.usefixtures("library")
+def test_a_library_imported_while_the_recording_stops_is_not_armed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A thread that finishes an import just after the stop leaves no hook behind."""
+
+    class Late(LibraryProbe):
+        library = "serprof_late"
+
+    running = started(Late())
+    monkeypatch.setitem(sys.modules, "serprof_late", make_library("serprof_late"))
+    running.stop()
+
+    running.arm_waiting()
+
+    assert armed_places() == []
+
+
+@pytest.mark.usefixtures("library")
+def test_two_threads_that_finish_an_import_arm_a_waiting_probe_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The second thread finds the probe taken and goes on, without an error and without a note."""
+    running, probe = started(), LibraryProbe()
+    running._waiting = [probe]
+
+    def taken_meanwhile(_: str) -> bool:
+        running._waiting.clear()
+        return True
+
+    # The other thread takes the probe between the look and the taking.
+    monkeypatch.setattr(recorder, "_is_imported", taken_meanwhile)
+
+    running.arm_waiting()
+    running.stop()
+
+    assert not probe.was_armed
+    assert trace_of(running).quality.notes == ()
+
+
+class InterruptAt:
+    """Presses Ctrl-C at the n-th line that runs in the files of the recorder and of patching."""
+
+    def __init__(self, line_count: int) -> None:
+        self.left = line_count
+        self.was_pressed = False
+
+    def __call__(self, frame: types.FrameType, event: str, _: object) -> InterruptAt | None:
+        """Trace one event, as `sys.settrace` wants it."""
+        if frame.f_code.co_filename not in {patching.__file__, recorder.__file__}:
+            return None
+        if event == "line" and not self.was_pressed:
+            self.left -= 1
+            if self.left == 0:
+                self.was_pressed = True
+                raise KeyboardInterrupt
+        return self
+
+
+def interrupted(call: Callable[[], None], line_count: int) -> bool:
+    """Call with Ctrl-C pressed at a line; tell whether it was pressed."""
+    press, tracing = InterruptAt(line_count), sys.gettrace()
+    sys.settrace(press)
+    try:
+        call()
+    except KeyboardInterrupt:
+        pass
+    finally:
+        sys.settrace(tracing)
+        # Unlike a signal (bpo-29988), a tracer can come between a with block and its exit.
+        patching._LOCK = threading.RLock()
+    return press.was_pressed
+
+
+def test_an_interrupt_at_any_line_of_start_is_undone_by_start_itself(
+    library: types.ModuleType,
+) -> None:
+    """A cell that is stopped while its recording begins leaves no hook and nobody active."""
+    before = dict(vars(library))
+
+    for line_count in range(1, 400):
+        made = Recorder([LibraryProbe()], clock=TickClock(10))
+        if not interrupted(made.start, line_count):
+            made.stop()
+            break
+        assert vars(library) == before, f"line {line_count}"
+        assert active_recorders() == (), f"line {line_count}"
+
+    assert 20 < line_count < 399
+
+
+def test_an_interrupt_at_any_line_of_stop_is_undone_by_stopping_again(
+    library: types.ModuleType,
+) -> None:
+    """Ctrl-C once more while everything is removed: the next ``stop`` finishes the work."""
+    before = dict(vars(library))
+
+    for line_count in range(1, 400):
+        made = started()
+        was_pressed = interrupted(made.stop, line_count)
+        made.stop()
+        assert vars(library) == before, f"line {line_count}"
+        assert active_recorders() == (), f"line {line_count}"
+        if not was_pressed:
+            break
+
+    assert 20 < line_count < 399
+
+
+def test_an_interrupt_at_any_line_of_leaving_a_block_removes_everything(
+    library: types.ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody calls ``stop`` again behind a with block: a sweep that is stopped leaves no hook."""
+    monkeypatch.setattr(recording, "available_probes", lambda **_: [])
+    before = dict(vars(library))
+
+    for line_count in range(1, 400):
+        made = recording.Recording("x", detail=False, also=[LibraryProbe()])
+        made.start()
+        was_pressed = interrupted(lambda: made.__exit__(None, None, None), line_count)  # noqa: B023
+        assert vars(library) == before, f"line {line_count}"
+        assert active_recorders() == (), f"line {line_count}"
+        if not was_pressed:
+            break
+
+    assert 20 < line_count < 399
+
+
+def test_the_wall_clock_can_be_given(library: types.ModuleType) -> None:
+    """A test's document has a fixed date, and a step of the clock shows up as its error."""
+    wall = TickClock(start_ns=1_795_248_000_000_000_000)
+    running = Recorder([LibraryProbe()], clock=TickClock(), wall_clock=wall)
+    running.start()
+    library.outer()
+    wall.advance_ms(3)
+    running.stop()
+
+    trace = trace_of(running)
+    assert trace.started == "2026-11-21T08:00:00.000Z"
+    assert trace.quality.clock_error_ns == 3_000_000
+
+
+@pytest.mark.parametrize("pause_at", [0, 5], ids=["start", "stop"])
+def test_a_pause_between_the_two_clocks_moves_no_time_of_the_day(pause_at: int) -> None:
+    """A thread may lose the processor anywhere: what other processes tell stays where it was."""
+    # given
+    day_ns, clock = 1_795_248_000_000_000_000, TickClock()
+    readings: list[int] = []
+    moments: list[int] = []
+
+    def wall_clock() -> int:
+        readings.append(day_ns + clock.now_ns)
+        if len(readings) == pause_at + 1:
+            clock.advance_ms(50)
+        return readings[-1]
+
+    class Remote(LibraryProbe):
+        library = "sys"
+
+        def points(self) -> list[Point]:
+            return []
+
+        def refine(self, run: Run) -> None:
+            moments.append(run.start + run.wall_offset)
+
+    # when
+    running = Recorder([Remote()], clock=clock, wall_clock=wall_clock)
+    running.start()
+    begin_ns = clock.now_ns
+    clock.advance_ms(7)
+    running.stop()
+    trace = trace_of(running)
+
+    # then
+    assert trace.wall_ns == 7_000_000
+    assert trace.quality.clock_error_ns == 0
+    assert moments == [day_ns + begin_ns]

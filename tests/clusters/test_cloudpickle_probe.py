@@ -1,0 +1,224 @@
+"""pickle and cloudpickle: sizes are exact, nothing is counted twice, no byte is different."""
+
+from __future__ import annotations
+
+import importlib
+import io
+import pickle
+import sys
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import cloudpickle
+import numpy as np
+import pytest
+
+from clusters.seen import detail, probe, recorded, row, spans
+from jupyter_serprof.api import record
+
+
+def test_in_band_bytes_are_the_length_of_the_pickle() -> None:
+    """The size of a pickle is what was written, and all of it was copied."""
+    # given
+    values = list(range(10_000))
+    # when
+    data, trace = recorded(lambda: pickle.dumps(values))
+    # then
+    assert row(trace, "pickle.dumps").size_bytes == len(data)
+    assert row(trace, "pickle.dumps").copied_bytes == len(data)
+    assert detail(trace, "pickle.dumps", "buffers") == 0
+
+
+def test_out_of_band_buffers_are_counted_and_not_called_copied() -> None:
+    """Buffers that are handed over appear with their number and exact size, on both ways."""
+    # given
+    arrays = [np.arange(1_000), np.arange(2_000)]
+    buffers: list[pickle.PickleBuffer] = []
+    # when
+    with record("out of band") as recording:
+        data = pickle.dumps(arrays, protocol=5, buffer_callback=buffers.append)
+        again = pickle.loads(data, buffers=buffers)
+    # then
+    trace = recording.trace
+    assert [len(array) for array in again] == [1_000, 2_000]
+    for stage in ("pickle.dumps", "pickle.loads"):
+        assert detail(trace, stage, "buffers") == 2
+        assert detail(trace, stage, "out_of_band_bytes") == 24_000
+        assert detail(trace, stage, "in_band_bytes") == len(data)
+        assert row(trace, stage).copied_bytes == len(data)
+
+
+def test_buffers_that_the_callback_keeps_in_band_are_not_counted() -> None:
+    """A callback that answers True leaves the buffer in the pickle, and so does the document."""
+    # given
+    array = np.arange(1_000)
+    # when
+    data, trace = recorded(lambda: pickle.dumps(array, protocol=5, buffer_callback=lambda _: True))
+    # then
+    assert detail(trace, "pickle.dumps", "out_of_band_bytes") == 0
+    assert detail(trace, "pickle.dumps", "in_band_bytes") == len(data) > 8_000
+
+
+def test_buffers_from_an_iterator_reach_loads_untouched() -> None:
+    """Noting sizes does not use up buffers that can be read only once; their size is unknown."""
+    # given
+    buffers: list[pickle.PickleBuffer] = []
+    data = pickle.dumps(np.arange(100), protocol=5, buffer_callback=buffers.append)
+    # when
+    again, trace = recorded(lambda: pickle.loads(data, buffers=iter(buffers)))
+    # then
+    assert again.sum() == 4_950
+    assert [span.size_bytes for span in spans(trace, "pickle.loads")] == [None]
+    assert detail(trace, "pickle.loads", "in_band_bytes") == len(data)
+
+
+def test_files_are_seen() -> None:
+    """Dump and load on a file have their spans; their sizes are unknown, not zero."""
+    # given
+    file = io.BytesIO()
+    # when
+    with record("files") as recording:
+        pickle.dump([1, 2, 3], file)
+        file.seek(0)
+        assert pickle.load(file) == [1, 2, 3]
+    # then
+    assert row(recording.trace, "pickle.dumps").size_bytes is None
+    assert row(recording.trace, "pickle.loads").count == 1
+
+
+class _Plain:
+    def __init__(self) -> None:
+        self.array = np.arange(5_000)[::2]
+
+    def method(self) -> int:
+        return int(self.array.sum())
+
+
+def _table() -> dict[str, object]:
+    import pandas as pd
+
+    return {
+        "numbers": [1, 2.5, None, True, 10**30],
+        "nested": {"tuple": (1, ("a", b"b")), "set": frozenset({1})},
+        "array": np.arange(10_000.0),
+        "objects": np.array([{"a": 1}, None], dtype=object),
+        "frame": pd.DataFrame({"text": ["a", "b"], "number": [1, 2]}),
+        "instance": _Plain(),
+        "method": _Plain().method,
+        "function": _table,
+        "module function": pickle.loads,
+    }
+
+
+@pytest.mark.parametrize("name", [*_table()])
+@pytest.mark.parametrize("dumps", [pickle.dumps, cloudpickle.dumps], ids=["pickle", "cloudpickle"])
+def test_the_bytes_of_a_pickle_are_the_same_while_recording(
+    dumps: Callable[[object], bytes], name: str
+) -> None:
+    """Data pickled under the eyes of the recorder is the data pickled without it."""
+    # given
+    module = importlib.import_module(dumps.__module__.replace("_pickle", "pickle"))
+    value = _table()[name]
+    bare = module.dumps(value)
+    # when
+    with record("same bytes"):
+        armed = module.dumps(value)
+    # then
+    assert armed == bare
+
+
+def test_the_bytes_of_a_closure_are_the_same_while_recording() -> None:
+    """A function that uses the modules pickle and cloudpickle is pickled as ever."""
+
+    # given
+    def both(value: object) -> int:
+        return len(pickle.dumps(value)) + len(cloudpickle.dumps(value))
+
+    bare = cloudpickle.dumps(both)
+    # when
+    armed, _ = recorded(lambda: cloudpickle.dumps(both))
+    # then
+    assert armed == bare
+
+
+def test_a_function_taken_while_recording_travels_as_the_original() -> None:
+    """``dumps`` taken during a recording arrives as the library's own function."""
+    # given
+    with record("hook travels"):
+        taken = pickle.dumps
+        data = cloudpickle.dumps(taken)
+    # when
+    arrived = pickle.loads(data)
+    # then
+    assert arrived is pickle.dumps
+    assert taken is not pickle.dumps
+    assert taken([1]) == pickle.dumps([1])
+
+
+def test_a_name_typed_in_the_notebook_is_seen_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """``from pickle import loads`` is one call although cloudpickle shares the same function."""
+    # given
+    main = sys.modules["__main__"]
+    monkeypatch.setattr(main, "loads", pickle.loads, raising=False)
+    data = pickle.dumps([1, 2, 3])
+    # when
+    _, trace = recorded(lambda: main.loads(data))
+    # then
+    assert len(spans(trace, "pickle.loads")) == 1
+
+
+@pytest.mark.parametrize("module", ["cloudpickle", "cloudpickle.cloudpickle"])
+def test_cloudpickle_is_seen_under_both_of_its_names(module: str) -> None:
+    """Libraries take dumps from either module; a call is one span."""
+    # given
+    dumps = importlib.import_module(module)
+    # when
+    data, trace = recorded(lambda: dumps.dumps([1, 2, 3]))
+    # then
+    assert [span.size_bytes for span in spans(trace, "pickle.dumps")] == [len(data)]
+
+
+@pytest.mark.parametrize("dumps", ["pickle", "cloudpickle"])
+def test_an_unpicklable_object_fails_as_it_does_bare(dumps: str) -> None:
+    """Type and message of the exception are the library's; the span says which it was."""
+    # given
+    module = importlib.import_module(dumps)
+    value = {"lock": threading.Lock()}
+    with pytest.raises(TypeError) as bare:
+        module.dumps(value)
+    # when
+    with pytest.raises(TypeError) as armed, record("unpicklable") as recording:
+        module.dumps(value)
+    # then
+    assert str(armed.value) == str(bare.value)
+    assert recording.trace.outcome == "error"
+    assert detail(recording.trace, "pickle.dumps", "error") == "TypeError"
+
+
+def test_recordings_nest_and_each_sees_its_own_part() -> None:
+    """The outer document has both calls, the inner one only its own."""
+    # given
+    # when
+    with record("outer") as outer:
+        pickle.dumps([1])
+        with record("inner") as inner:
+            pickle.dumps([2, 3])
+    # then
+    assert len(spans(outer.trace, "pickle.dumps")) == 2
+    assert len(spans(inner.trace, "pickle.dumps")) == 1
+
+
+def test_libraries_that_hold_a_function_by_name_are_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What no hook can see is listed in quality by the name of its holder."""
+    # given
+    holder: Any = type(sys)("holder_of_dumps")
+    holder.dumps = pickle.dumps
+    monkeypatch.setitem(sys.modules, "holder_of_dumps", holder)
+    # when
+    _, trace = recorded(lambda: holder.dumps([1]))
+    # then
+    assert any("holder_of_dumps" in entry for entry in probe(trace, "pickle").unseen)
+    assert spans(trace, "pickle.dumps") == []

@@ -1,0 +1,108 @@
+"""A sweep over chunk sizes on a real cluster of processes: a curve, its stages, nothing left."""
+
+from __future__ import annotations
+
+import time
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import jupyter_serprof as sp
+from jupyter_serprof.experiments.chunks.bound import worker_bound
+from jupyter_serprof.experiments.graphs.warm import ask_to_import
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+da: Any = import_module("dask.array")
+
+_PATIENCE_S = 30
+
+
+def make(chunk: float) -> Any:
+    """Return a sum over a random array of so large chunks."""
+    return da.random.random((1600, 1600), chunks=chunk).sum()
+
+
+def is_empty(client: Client) -> bool:
+    """Tell whether the scheduler comes to know no task any more."""
+    cluster: Any = client.cluster
+    end = time.monotonic() + _PATIENCE_S
+    while cluster.scheduler.tasks and time.monotonic() < end:
+        client.run_on_scheduler(int)  # type: ignore[no-untyped-call]  # a round trip
+    return not cluster.scheduler.tasks
+
+
+def test_tiny_chunks_cost_more_than_large_ones(dask_client: Client) -> None:
+    """256 tiny chunks take longer than four: the best is not among them, and the stages say why."""
+    for seed in range(4):  # on a busy machine the runs may tell nothing, and that is said
+        # when
+        sweep = sp.chunk_sweep(make, [100, 400, 800], repeat=3, seed=seed)
+
+        # then
+        (finding, *_) = [each for each in sweep.findings if each.rule == "dask.chunk-sweep"]
+        assert len(sweep.points) == 12
+        assert all("dask.execute" in point.stages for point in sweep.points)
+        assert is_empty(dask_client)
+        if finding.evidence["best"] is not None:
+            break
+        assert "cannot tell" in finding.title
+
+    assert finding.evidence["best"] in {400, 800}
+    assert finding.evidence["limits_below"] or finding.evidence["low"] == 100
+    assert sweep.summary is not None
+    assert "is best" in sweep.summary.headline
+    tiny = [point.stages["dask.execute"] for point in sweep.points if point.parameter == 100]
+    assert min(tiny) > 0
+
+
+def test_the_wall_time_is_told_to_the_last_nanosecond(dask_client: Client) -> None:
+    """The rows of each recording and its unaccounted time add up to its wall time."""
+    # when
+    sweep = sp.chunk_sweep(make, [400, 800], repeat=1)
+
+    # then
+    for entry in sweep.traces:
+        waterfall = entry.trace.waterfall
+        assert waterfall is not None
+        owned = sum(row.self_ns for row in waterfall.rows) + waterfall.unaccounted_ns
+        assert owned == entry.trace.wall_ns
+    assert is_empty(dask_client)
+
+
+def test_the_bound_is_that_of_a_worker(dask_client: Client) -> None:
+    """Its memory limit and its threads, asked of the scheduler."""
+    # given
+    workers = dask_client.scheduler_info()["workers"].values()
+
+    # when
+    bound = worker_bound([make(400)])
+
+    # then
+    assert bound.is_cluster
+    assert bound.threads == 1
+    assert bound.memory_bytes == min(worker["memory_limit"] for worker in workers)
+    assert bound.text.startswith("chunks up to ")
+
+
+def has_module(name: str) -> bool:
+    """Tell whether a process has imported a module."""
+    return name in import_module("sys").modules
+
+
+def test_workers_import_what_they_are_asked_for(dask_client: Client) -> None:
+    """In their own time, past what is not there; nobody waits for it."""
+    # given
+    name = "colorsys"
+    client: Any = dask_client
+    client.run(lambda: import_module("sys").modules.pop("colorsys", None))
+    before = client.run(has_module, name)
+
+    # when
+    ask_to_import(client, ["no_such_module_anywhere", name])
+    end = time.monotonic() + _PATIENCE_S
+    while not all(client.run(has_module, name).values()) and time.monotonic() < end:
+        pass  # a round trip each
+
+    # then
+    assert set(before.values()) == {False}
+    assert set(client.run(has_module, name).values()) == {True}

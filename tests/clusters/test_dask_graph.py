@@ -1,0 +1,734 @@
+"""Who holds the bytes of a Dask graph: of what the client really sends, against one pickle."""
+
+from __future__ import annotations
+
+import functools
+import gc
+import threading
+from collections.abc import Callable, Iterator
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from jupyter_serprof.model import UsageError
+from jupyter_serprof.probes.dask.graph import holders as dask_large
+from jupyter_serprof.probes.dask.graph import look as dask_look
+from jupyter_serprof.probes.dask.graph.culprit import find_unpicklable
+from jupyter_serprof.probes.dask.graph.graph import GraphBytes, KeptGraphs, graph_bytes, table
+from jupyter_serprof.probes.dask.graph.holders import large_objects
+from jupyter_serprof.probes.dask.graph.picklers import by_value as by_value_pickler
+from jupyter_serprof.probes.dask.graph.sections import sent_graph
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+# Imported so because they are typed only in part.
+dask = pytest.importorskip("dask")
+da = pytest.importorskip("dask.array")
+db = pytest.importorskip("dask.bag")
+dd = pytest.importorskip("dask.dataframe")
+client_module = pytest.importorskip("distributed.client")
+dumps: Any = pytest.importorskip("distributed.protocol.pickle").dumps
+
+MB = 1_000_000
+#: 8 MB, and the bytes that its pickle takes beside the data.
+BIG = np.arange(MB, dtype=np.float64)
+SLACK = 2_000
+
+pytestmark = pytest.mark.filterwarnings("ignore:Sending large graph:UserWarning")
+
+
+class _Sent(Exception):  # noqa: N818  (it stops the client once the graph is known)
+    pass
+
+
+def sent(function: Callable[[], object]) -> Any:
+    """Return what the client gives to ``serialize``; nothing is sent."""
+    graphs: list[Any] = []
+
+    def note(graph: object, **_: object) -> None:
+        graphs.append(graph)
+        raise _Sent
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(client_module, "serialize", note)
+        with pytest.raises(_Sent):
+            function()
+    return sent_graph(graphs[0])
+
+
+def sent_as_it_is(collection: Any) -> Any:
+    """Return the expression that stands for a collection when it is persisted."""
+    return pytest.importorskip("dask._expr").HLGExpr.from_collection(collection)
+
+
+def pickled(graph: object) -> tuple[bytes, int]:
+    """Return the pickle that distributed makes, and its bytes with the buffers."""
+    buffers: list[Any] = []
+    data = dumps(graph, buffer_callback=buffers.append)
+    return data, len(data) + sum(memoryview(buffer).nbytes for buffer in buffers)
+
+
+def first(value: Any, *_: object) -> Any:
+    return value
+
+
+class Model:
+    """A model as scikit-learn has it: an array behind an attribute, used by a bound method."""
+
+    def __init__(self) -> None:
+        self.coef = BIG
+        self.names = ["a", "b"]
+
+    def predict(self, value: object) -> object:
+        return value
+
+
+class Dataset:
+    """As xarray has it: variables in a dict, with dimensions and attributes."""
+
+    def __init__(self) -> None:
+        self._variables = {"t": (("x",), BIG, {"units": "K"})}
+
+
+class Two:
+    """An object of many parts, none of them large."""
+
+    def __init__(self) -> None:
+        self.left = np.zeros(70_000)
+        self.right = np.zeros(70_000)
+
+
+class Compressed:
+    """What is pickled is made by the reducer and gone afterwards."""
+
+    def __getstate__(self) -> bytes:
+        return b"z" * 2 * MB
+
+    def __setstate__(self, state: bytes) -> None:
+        pass
+
+
+def closure() -> Callable[[Any], Any]:
+    array = BIG
+
+    def inner(block: Any) -> Any:
+        return block + array[0]
+
+    return inner
+
+
+def reads_a_global(value: Any) -> Any:
+    return value + BIG[0]
+
+
+def by_value(function: Any) -> Any:
+    """Make a function one of the notebook: pickled by value, with the globals that it reads."""
+    import types
+
+    made = types.FunctionType(function.__code__, {"BIG": BIG, "__name__": "__main__"}, "f")
+    made.__module__ = "__main__"
+    return made
+
+
+def delayed_many(function: Any, *args: object, count: int) -> Callable[[], object]:
+    return lambda: dask.compute(*[dask.delayed(function)(*args, i) for i in range(count)])
+
+
+def ones() -> Any:
+    return da.ones((100,), chunks=10)
+
+
+def frame() -> Any:
+    return pd.DataFrame({"a": np.arange(MB), "b": 1.0})
+
+
+CASES: dict[str, tuple[Callable[[Any], object], list[tuple[str, int, int]]]] = {
+    # What is submitted, and of each large object: kind, bytes, references.
+    "delayed": (
+        lambda _: delayed_many(first, BIG, count=100)(),
+        [("numpy.ndarray float64 (1000000,)", 8 * MB, 100)],
+    ),
+    "delayed once": (
+        lambda _: dask.compute(*map(dask.delayed(first), [dask.delayed(BIG)] * 9)),
+        [("numpy.ndarray float64 (1000000,)", 8 * MB, 1)],
+    ),
+    "bound method": (
+        lambda _: delayed_many(Model().predict, count=50)(),
+        [("numpy.ndarray float64 (1000000,)", 8 * MB, 50)],
+    ),
+    "partial": (
+        lambda _: delayed_many(functools.partial(first, BIG), count=10)(),
+        [("numpy.ndarray float64 (1000000,)", 8 * MB, 10)],
+    ),
+    "closure": (
+        lambda _: ones().map_blocks(closure(), dtype=float).compute(),
+        [("numpy.ndarray float64 (1000000,)", 8 * MB, 10)],
+    ),
+    "global": (
+        lambda _: delayed_many(by_value(reads_a_global), count=7)(),
+        [("numpy.ndarray float64 (1000000,)", 8 * MB, 7)],
+    ),
+    "argument of map_blocks": (
+        lambda _: ones().map_blocks(first, BIG, dtype=float).compute(),
+        [("numpy.ndarray float64 (1000000,)", 8 * MB, 1)],
+    ),
+    "from_array": (
+        lambda _: da.from_array(BIG, chunks=MB // 4).sum().compute(),
+        [("numpy.ndarray float64 (250000,)", 2 * MB, 1)] * 4,
+    ),
+    "dataframe": (
+        lambda _: dd.from_pandas(frame(), npartitions=4).groupby("a").b.mean().compute(),
+        [("pandas.DataFrame (1000000, 2)", 16 * MB, 1)],
+    ),
+    "map_partitions": (
+        lambda _: dd.from_pandas(frame()[:100], npartitions=4).map_partitions(first, BIG).compute(),
+        [("numpy.ndarray float64 (1000000,)", 8 * MB, 4)],
+    ),
+    "bag": (
+        lambda _: db.from_sequence(range(20), npartitions=2).map(first, y=BIG).compute(),
+        [("numpy.ndarray float64 (1000000,)", 8 * MB, 2)],
+    ),
+    "submit": (
+        lambda client: client.submit(first, BIG),
+        [("numpy.ndarray float64 (1000000,)", 8 * MB, 1)],
+    ),
+    "map": (
+        lambda client: client.map(first, [BIG] * 3, range(3)),
+        [("numpy.ndarray float64 (1000000,)", 8 * MB, 3)],
+    ),
+    "keyword of map": (
+        lambda client: client.map(first, range(9), y=BIG),
+        [("numpy.ndarray float64 (1000000,)", 8 * MB, 1)],
+    ),
+    "legacy tuples": (
+        lambda client: client.get(
+            {"x": (first, BIG, 1), "y": (first, [(first, BIG), 2]), "z": [BIG, "x"]}, ["x", "y"]
+        ),
+        [("numpy.ndarray float64 (1000000,)", 8 * MB, 3)],
+    ),
+    "xarray": (
+        lambda client: client.submit(first, Dataset()),
+        [("numpy.ndarray float64 (1000000,)", 8 * MB, 1)],
+    ),
+    "bytes": (lambda client: client.submit(first, b"x" * 2 * MB), [("bytes", 2 * MB, 1)]),
+    "text": (lambda client: client.submit(first, "x" * 2 * MB), [("str", 2 * MB, 1)]),
+    "series": (
+        lambda client: client.submit(first, frame().b),
+        [("pandas.Series float64 (1000000,)", 8 * MB, 1)],
+    ),
+    "arrow": (
+        lambda client: client.submit(first, pa.table({"a": np.arange(MB)})),
+        [("pyarrow.Table (1000000, 1)", 8 * MB, 1)],
+    ),
+    "not contiguous": (
+        lambda client: client.submit(first, BIG[::2]),
+        [("numpy.ndarray float64 (500000,)", 4 * MB, 1)],
+    ),
+    "object of parts": (
+        lambda client: client.submit(first, Two()),
+        [("probes.Two", 2 * 8 * 70_000, 1)],
+    ),
+    "made by a reducer": (
+        lambda client: client.submit(first, Compressed()),
+        [("probes.Compressed", 2 * MB, 1)],
+    ),
+    "list": (
+        lambda client: client.submit(first, list(range(MB))),
+        [("list (1000000)", 4_870_000, 1)],
+    ),
+    "two collections": (
+        lambda _: dask.compute(ones().sum(), dask.delayed(first)(BIG)),
+        [("numpy.ndarray float64 (1000000,)", 8 * MB, 1)],
+    ),
+    "nothing large": (lambda _: (ones() + ones()).sum().compute(), []),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_every_large_object_is_found_and_counted(dask_client: Client, name: str) -> None:
+    """Wherever it hides, it has a row with its bytes and the tasks that hold it; sums are exact."""
+    # given
+    submit, expected = CASES[name]
+    graph = sent(lambda: submit(dask_client))
+    before, size = pickled(graph)
+
+    # when
+    found = graph_bytes(graph)
+
+    # then
+    after, _ = pickled(graph)
+    assert after == before or "_MapExpr" in type(graph).__name__  # it draws a token each time
+    assert len(after) == len(before)
+    assert abs(found.size_bytes - size) < max(0.001 * size, SLACK)
+    assert [(entry.kind, entry.references) for entry in found.objects] == [
+        (kind, count) for kind, _, count in expected
+    ]
+    for entry, (_, size_bytes, count) in zip(found.objects, expected, strict=True):
+        assert entry.size_bytes == pytest.approx(size_bytes, abs=SLACK)
+        assert entry.crossing_bytes == entry.size_bytes * count
+    assert found.not_opened == ()
+
+
+def materialized(graph: Any) -> dict[str, bool]:
+    return {name: layer.is_materialized() for name, layer in graph.layers.items()}
+
+
+def test_the_graph_stays_as_it_is() -> None:
+    """A collection that was looked at is pickled as before, byte for byte, and not materialized."""
+    # given
+    array = da.random.random((400, 400), chunks=10)
+    graph = (array + array.T).sum().dask
+    before, layers = dumps(graph), {name: dict(vars(layer)) for name, layer in graph.layers.items()}
+    is_open = materialized(graph)
+
+    # when
+    found = graph_bytes(graph)
+
+    # then
+    assert dumps(graph) == before
+    assert {name: dict(vars(layer)) for name, layer in graph.layers.items()} == layers
+    assert materialized(graph) == is_open
+    assert not all(is_open.values())
+    tasks = {entry.layer: entry.tasks for entry in found.layers}
+    assert all(tasks[name] == len(layer) for name, layer in graph.layers.items())
+
+
+def test_no_lazy_layer_is_iterated(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Materializing the layers of an array takes seconds and stays in its pickle."""
+    # given
+    from dask.blockwise import Blockwise
+
+    def refuse(self: object) -> Iterator[object]:
+        raise AssertionError(self)
+
+    monkeypatch.setattr(Blockwise, "_dict", property(refuse))
+    monkeypatch.setattr(Blockwise, "__iter__", refuse)
+
+    # when
+    found = graph_bytes(ones().map_blocks(closure(), dtype=float))
+
+    # then
+    assert [entry.references for entry in found.objects] == [10]
+
+
+def test_a_materialized_layer_is_not_counted_twice() -> None:
+    """Who has iterated a graph carries its tasks in the pickle: the row of the layer says so."""
+    # given
+    array = da.ones((300, 300), chunks=10) + 1
+    lazy = graph_bytes(array).size_bytes
+    dict(array.dask)
+
+    # when
+    found = graph_bytes(array)
+
+    # then
+    size = pickled(array.dask)[1]
+    assert found.size_bytes == pytest.approx(size, rel=0.01)
+    assert found.size_bytes > 10 * lazy
+
+
+def test_sums_of_a_long_graph_match_one_pickle() -> None:
+    """Thousands of keys are counted in groups; what the counting adds is taken off again."""
+    # given
+    graph = dict((da.random.random((300, 300), chunks=5) + 1).dask.to_dict())
+
+    # when
+    found = graph_bytes(graph)
+
+    # then
+    assert len(graph) > dask_look._SHORT
+    assert found.size_bytes == pytest.approx(pickled(graph)[1], rel=0.001)
+
+
+def summed(side: int) -> Any:
+    value = da.ones((side, side), chunks=1)
+    return (value + value.T).sum()
+
+
+def chained(count: int) -> Any:
+    value = da.ones((60, 60), chunks=1)
+    for number in range(count):
+        value = value + number
+    return value.sum(axis=0)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: summed(90),
+        lambda: chained(5),
+        lambda: chained(60),
+        lambda: dask.delayed(sum)([dask.delayed(first)(i) for i in range(1_000)]),
+        lambda: db.from_sequence(range(3_000), npartitions=1_500).map(abs).sum(),
+        lambda: da.random.random((50, 50), chunks=2).mean(),
+    ],
+    ids=["sum", "chain", "long chain", "delayed", "bag", "random"],
+)
+@pytest.mark.usefixtures("dask_client")
+def test_the_sum_is_the_size_of_what_is_sent(make: Callable[[], Any]) -> None:
+    """Within 1 %: what pickling piece by piece adds is taken off, and what it leaves out is added.
+
+    Also references, which get longer in a pickle of many objects, are as in one pickle.
+    """
+    # given
+    graph = sent(make().compute)
+
+    # when
+    found = graph_bytes(graph)
+
+    # then
+    size = pickled(graph)[1]
+    assert size > 50_000
+    assert found.size_bytes == pytest.approx(size, rel=0.01)
+
+
+def test_a_large_object_among_thousands_of_keys_is_found() -> None:
+    """It is looked for only in the group of keys that is large."""
+    # given
+    graph = {("x", i): (first, i) for i in range(5_000)} | {"big": (first, BIG)}
+
+    # when
+    found = graph_bytes(graph)
+
+    # then
+    assert [(entry.key, entry.references) for entry in found.objects] == [("big", 1)]
+    assert found.keys[0].key == "big"
+    assert found.keys[0].size_bytes == pytest.approx(8 * MB, abs=SLACK)
+
+
+def test_the_tables_rows_are_objects_and_then_layers() -> None:
+    """32 MB in 100 tasks: 32 MB in the graph and 3.2 GB to the workers, in one row."""
+    # given
+    array = np.zeros((2000, 2000))
+    values = [dask.delayed(first)(array, i) for i in range(100)]
+
+    # when
+    made = table(graph_bytes(dask.delayed(sum)(values)))
+
+    # then
+    columns = [column.key for column in made.columns]
+    assert made.key == "dask.graph"
+    assert columns == ["layer", "key", "object", "bytes", "share", "references", "crossing_bytes"]
+    row: dict[str, Any] = dict(zip(columns, made.rows[0], strict=True))
+    assert row["object"] == "numpy.ndarray float64 (2000, 2000)"
+    assert row["bytes"] == pytest.approx(32 * MB, abs=SLACK)
+    assert row["references"] == 100
+    assert row["crossing_bytes"] == pytest.approx(3_200 * MB, abs=100 * SLACK)
+    assert row["share"] == pytest.approx(1, abs=0.01)
+    sizes: list[Any] = [entry[3] for entry in made.rows[1:]]
+    assert sizes == sorted(sizes, reverse=True)
+    assert made.rows[1][0].endswith("and 99 like it")  # type: ignore[union-attr]  # a text
+    assert len(made.rows) <= 20
+
+
+def test_a_table_is_never_long() -> None:
+    """Twenty rows at most, with room for layers, and the note says how many are left out."""
+    # given
+    graph = {f"key-{i}": (first, np.zeros(MB // 8 + i)) for i in range(26)}
+
+    # when
+    made = table(graph_bytes(graph))
+
+    # then
+    assert [bool(row[2]) for row in made.rows] == [True] * 12 + [False]
+    assert "14 smaller rows are left out" in made.note
+
+
+def test_objects_that_look_alike_share_a_row() -> None:
+    """The chunks of an array are one line, with their sums."""
+    # given
+    array = da.from_array(BIG, chunks=MB // 5)
+
+    # when
+    made = table(graph_bytes(array))
+
+    # then
+    first_row = made.rows[0]
+    assert first_row[2] == "numpy.ndarray float64 (200000,), 5 of them"
+    assert first_row[3] == pytest.approx(8 * MB, abs=SLACK)
+    assert first_row[5] == 5
+
+
+def crossed_bytes(client: Any) -> int:
+    """Return what the scheduler has sent to its workers, by its own counters."""
+
+    def count(dask_scheduler: Any) -> int:
+        return sum(comm.byte_count for comm in dask_scheduler.stream_comms.values())
+
+    return int(client.run_on_scheduler(count))
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: [dask.delayed(first)(BIG, i) for i in range(10)],
+        lambda: [da.ones((100,), chunks=10).map_blocks(closure(), dtype=float)],
+        lambda: [da.from_array(BIG, chunks=MB // 4).map_blocks(abs)],
+        lambda: [dd.from_pandas(frame(), npartitions=4).sum()],
+        lambda: [dask.delayed(Model().predict)(i) for i in range(5)],
+    ],
+    ids=["delayed", "closure", "from_array", "dataframe", "bound method"],
+)
+def test_the_predicted_crossing_is_what_the_scheduler_sends(
+    dask_client: Any, make: Callable[[], list[Any]]
+) -> None:
+    """The prediction against the byte counters of the scheduler's connections to its workers."""
+    # given
+    values = make()
+    graph = sent(lambda: dask.compute(*values))
+    predicted = sum(entry.crossing_bytes or 0 for entry in graph_bytes(graph).objects)
+    before = crossed_bytes(dask_client)
+
+    # when
+    dask.compute(*values)
+
+    # then
+    assert crossed_bytes(dask_client) - before == pytest.approx(predicted, rel=0.02)
+
+
+def test_without_time_it_says_what_was_not_opened() -> None:
+    """A graph that takes too long has an honest table, not a slow one."""
+    # when
+    found = graph_bytes(da.from_array(BIG, chunks=MB // 4), seconds=0)
+
+    # then
+    assert found.not_opened
+    assert "Not opened, for lack of time" in table(found).note
+
+
+def test_references_that_were_not_counted_are_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not 0, and not those of the first tasks: unknown, and the table says why."""
+    # given
+    monkeypatch.setattr(dask_look._Look, "_is_late", lambda self: bool(self._found))
+
+    # when
+    found = graph_bytes({"x": (first, BIG)})
+
+    # then
+    assert [(entry.references, entry.crossing_bytes) for entry in found.objects] == [(None, None)]
+    assert "1 tasks were not asked which large objects they hold" in found.not_opened
+
+
+def test_an_object_that_takes_too_long_is_told_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Time ends while an object is opened: the object has a row, and the table says it is whole."""
+    # given
+    clock = iter([0.0] * 90 + [100.0] * 100_000)
+    monkeypatch.setattr(dask_large, "time", SimpleNamespace(monotonic=lambda: next(clock)))
+    parts = {str(i): [str(j).zfill(200) for j in range(100)] for i in range(150)}
+    value = Dataset()
+    value._variables = parts  # type: ignore[assignment]
+
+    # when
+    found, is_whole = large_objects(value, by_value_pickler(), 5_000, deadline=50.0)
+
+    # then
+    assert not is_whole
+    assert [entry.value for entry in found] == [parts["0"]]
+
+
+def test_an_object_of_small_parts_that_takes_too_long_is_told_as_a_whole(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Nothing in it was known to be large when time ended; that it is large was known before."""
+
+    # given
+    class Tree:
+        def __init__(self, depth: int) -> None:
+            self.below = [Tree(depth - 1) for _ in range(10)] if depth else [0.5]
+
+    tree = Tree(3)
+    clock = iter([0.0] * 40 + [100.0] * 10)
+    monkeypatch.setattr(dask_large, "time", SimpleNamespace(monotonic=lambda: next(clock)))
+
+    # when
+    found, is_whole = large_objects((first, tree), by_value_pickler(), 5_000, deadline=50.0)
+
+    # then
+    assert not is_whole
+    assert [entry.value for entry in found] == [tree]
+    assert found[0].size_bytes > 5_000
+
+
+def test_the_collector_waits_and_is_put_back() -> None:
+    """Collections during the look would walk the whole graph; afterwards they run as before."""
+    # given
+    seen: list[bool] = []
+
+    class Noting:
+        def __reduce__(self) -> tuple[Any, ...]:
+            seen.append(gc.isenabled())
+            return list, ()
+
+    # when
+    graph_bytes({"x": (first, Noting())})
+
+    # then
+    assert seen
+    assert not any(seen)
+    assert gc.isenabled()
+
+
+def test_an_error_of_the_pickler_is_the_callers() -> None:
+    """Nothing is guessed of a graph that cannot be sent either; the collector runs again."""
+    # when
+    with pytest.raises(TypeError, match="lock"):
+        graph_bytes({"x": (first, threading.Lock())})
+
+    # then
+    assert gc.isenabled()
+
+
+@pytest.mark.parametrize(
+    ("make", "argument"),
+    [
+        (lambda lock: {"x": (first, 1), "y": (first, 2, lock)}, "argument 1"),
+        (lambda lock: dask.delayed(first)(lock, dask_key_name="y"), "argument 0"),
+        (lambda lock: dask.delayed(first)(1, named=lock, dask_key_name="y"), "argument named"),
+        (lambda lock: dask.delayed(functools.partial(first, lock))(dask_key_name="y"), "function"),
+        (lambda lock: {"y": (first, (first, lock))}, "argument 0.argument 0"),
+        (lambda lock: {"y": lock}, ""),
+    ],
+    ids=["tuple", "delayed", "keyword", "function", "nested", "value"],
+)
+def test_the_culprit_has_a_path(make: Callable[[Any], Any], argument: str) -> None:
+    """A graph that cannot be pickled names layer, key and argument, and gives the object."""
+    # given
+    lock = threading.Lock()
+
+    # when
+    found = find_unpicklable(make(lock))
+
+    # then
+    assert found is not None
+    assert (found.key, found.argument) == ("y", argument)
+    assert found.path == " -> ".join(part for part in (found.layer, "y", argument) if part)
+    assert "lock" in str(found.error)
+    value = found.value.args[0] if isinstance(found.value, functools.partial) else found.value
+    assert value is lock
+
+
+def test_the_culprit_of_a_lazy_layer_is_its_parameter() -> None:
+    """A template has no key; the layer and the part of the template are named."""
+    # given
+    lock = threading.Lock()
+    array = ones().map_blocks(
+        lambda block: (lock, block), dtype=float, name="bad", meta=np.array(())
+    )
+
+    # when
+    found = find_unpicklable(array)
+
+    # then
+    assert found is not None
+    assert found.path == "bad -> task.function"
+
+
+def test_a_good_graph_has_no_culprit() -> None:
+    """None, not a guess."""
+    # when
+    found = find_unpicklable(ones())
+
+    # then
+    assert found is None
+
+
+def test_what_is_no_graph_is_refused() -> None:
+    """It says what was given and what was expected."""
+    # when
+    with pytest.raises(UsageError, match="a list has no graph; give a Dask collection"):
+        graph_bytes([1, 2])
+
+
+def of(size: int) -> Any:
+    return {"x": (first, b"x" * size)}
+
+
+def test_only_the_largest_graphs_are_kept() -> None:
+    """Four of them, none below a megabyte, in the order in which they were sent."""
+    # given
+    kept = KeptGraphs()
+
+    # when
+    for number, size in enumerate([3 * MB, 999_999, 2 * MB, 5 * MB, MB, 4 * MB]):
+        kept.keep(number, of(size), size)
+
+    # then
+    assert len(kept) == 4
+    assert kept.left_out == 1
+    tables = kept.tables()
+    assert [made.key for made in tables] == ["dask.graph"] * 4
+    assert [made.title[-1] for made in tables] == ["1", "3", "4", "6"]
+
+
+def test_a_kept_graph_goes_away() -> None:
+    """After `clear`, and when a larger one takes its place: futures in it are released."""
+
+    # given
+    class Graph(dict[str, object]):
+        alive = 0
+
+        def __init__(self, size: int) -> None:
+            super().__init__(of(size))
+            Graph.alive += 1
+
+        def __del__(self) -> None:
+            Graph.alive -= 1
+
+    kept = KeptGraphs()
+
+    # when
+    kept.keep(0, Graph(10), 10)
+    small = Graph.alive
+    for number in range(6):
+        kept.keep(number, Graph(number), (number + 1) * MB)
+    held = Graph.alive
+    kept.clear()
+
+    # then
+    assert (small, held, Graph.alive) == (0, 4, 0)
+    assert kept.tables() == []
+
+
+def test_a_graph_that_can_no_longer_be_pickled_has_no_table() -> None:
+    """The user may have put a lock into it since it was sent; the run is not lost."""
+    # given
+    kept = KeptGraphs()
+    kept.keep(0, {"x": threading.Lock()}, MB)
+    kept.keep(1, of(MB), MB)
+
+    # when
+    tables = kept.tables()
+
+    # then
+    assert len(tables) == 1
+    assert kept.notes == ["who holds the bytes of graph 0 is not known: TypeError"]
+
+
+def test_what_stays_on_the_scheduler_is_no_object() -> None:
+    """Hundreds of thousands of output keys are megabytes, in their own row of the layers."""
+    # given
+    graph = sent_as_it_is(da.ones((400, 400), chunks=1))
+
+    # when
+    found = graph_bytes(graph)
+
+    # then
+    assert found.objects == ()
+    assert found.layers[0].layer == "(output keys)"
+    assert found.layers[0].size_bytes > MB
+    assert found.layers[0].crossing_bytes == 0
+
+
+def test_parts_of_a_layer_add_up() -> None:
+    """The bytes of the layers are the bytes of the graph."""
+    # when
+    found: GraphBytes = graph_bytes(da.from_array(BIG, chunks=MB // 4).sum())
+
+    # then
+    assert sum(entry.size_bytes for entry in found.layers) == found.size_bytes
+    assert found.out_of_band_bytes == 8 * MB

@@ -1,0 +1,255 @@
+"""Dask's transports with the real library: families, frames, bytes, equality, and errors."""
+
+from __future__ import annotations
+
+import json
+import logging
+import subprocess
+import sys
+import threading
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from jupyter_serprof.experiments.roundtrip.by_dask import DaskProtocol, DaskScatter
+from jupyter_serprof.experiments.roundtrip.trip import RoundTrip
+from jupyter_serprof.model import Sweep, Variant, from_document, to_document
+
+ARRAY = np.arange(100_000, dtype=np.float64)
+BOTH = ("dask", "dask-scatter")
+
+
+def run(value: object, *keys: str) -> Sweep:
+    """Run a round trip, warm once; the document must be valid."""
+    sweep = RoundTrip(value, transports=keys, repeat=1).run()
+    assert from_document(json.loads(json.dumps(to_document(sweep)))).name == sweep.name
+    return sweep
+
+
+def row(value: object, key: str) -> Variant:
+    return run(value, key).variants[0]
+
+
+@pytest.mark.parametrize(
+    ("value", "family", "frames", "in_band", "out_of_band"),
+    [
+        (ARRAY, "dask", 1, 0, 800_000),
+        ([ARRAY, ARRAY[:10].copy()], "dask", 2, 0, 800_080),
+        ({"a": ARRAY, "b": "text"}, "dask, pickle", 2, None, 800_000),
+        ({"b": "text", "a": ARRAY}, "pickle", 2, None, 800_000),
+        ("text", "pickle", 1, None, 0),
+        (b"x" * 1000, "dask", 1, 0, 1000),
+        (lambda: 7, "pickle", 1, None, 0),
+    ],
+    ids=["array", "list", "dict, array first", "dict, text first", "text", "bytes", "function"],
+)
+def test_the_row_names_families_frames_and_bytes(
+    value: object, family: str, frames: int, in_band: int | None, out_of_band: int
+) -> None:
+    """Which serializer took the value, and what travels inside a pickle and beside it."""
+    # when
+    found = row(value, "dask")
+
+    # then
+    assert (found.state, found.reason) == ("ok", "")
+    facts = found.facts
+    assert (facts["family"], facts["frames"], facts["compression"]) == (family, frames, "none")
+    assert facts["out_of_band_bytes"] == out_of_band
+    assert in_band is None or facts["in_band_bytes"] == in_band
+    inside: Any = facts["in_band_bytes"]
+    assert inside < 1000
+    assert facts["total_bytes"] == inside + out_of_band
+    assert facts["equal"] is (None if callable(value) else True)
+
+
+def test_the_protocol_alone_copies_nothing() -> None:
+    """In one process the frames are the memory of the value; the row says so."""
+    # when
+    found = row(ARRAY, "dask")
+
+    # then
+    assert found.result == "zero-copy, aliases the original"
+    assert found.buffers == ((800_000, "out-of-band"),)
+
+
+def test_points_tell_what_was_moved() -> None:
+    """Rates are of the frames, not of the tiny pickle of the type beside them."""
+    # when
+    sweep = run(ARRAY, "dask")
+
+    # then
+    assert [point.moved_bytes for point in sweep.points] == [800_000, 800_000]
+    stages = [set(point.stages) for point in sweep.points]
+    assert all({"user:frames from value", "user:value from frames"} <= each for each in stages)
+
+
+def test_a_compressed_header_is_told() -> None:
+    """Serializers may compress; the header says which frames are."""
+    # given
+    from jupyter_serprof.experiments.roundtrip.by_dask import _frame_facts
+
+    header = {"serializer": "dask", "compression": ("lz4", None)}
+    nested = {"is-collection": True, "sub-headers": [header], "frame-lengths": [2]}
+
+    # when
+    facts = _frame_facts(nested, [b"abc", b"de"])
+
+    # then
+    assert facts["compression"] == "lz4"
+    assert (facts["in_band_bytes"], facts["out_of_band_bytes"]) == (0, 5)
+
+
+@pytest.mark.parametrize("key", BOTH)
+@pytest.mark.usefixtures("dask_client")
+def test_what_cannot_be_sent_is_named_by_path_and_not_logged(
+    key: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The row names the culprit; distributed alone would log the whole value."""
+    # given
+    value = {"secret": "hunter2", "lock": threading.Lock()}
+
+    # when
+    with caplog.at_level(logging.DEBUG):
+        found = row(value, key)
+
+    # then
+    assert found.state == "failed"
+    assert "value['lock'] (lock)" in found.reason
+    assert "hunter2" not in found.reason + caplog.text
+    assert not logging.getLogger("distributed.protocol.pickle").disabled
+
+
+def test_an_error_names_the_type_only() -> None:
+    """Not the value, which the error of distributed quotes."""
+    # when
+    with pytest.raises(TypeError) as caught:
+        DaskProtocol().round_trip({"secret": "hunter2", "lock": threading.Lock()})
+
+    # then
+    assert str(caught.value) == "no family of Dask can serialize a dict (TypeError)"
+
+
+@pytest.mark.usefixtures("dask_client")
+@pytest.mark.parametrize(
+    "value",
+    [ARRAY, [1, 2, "x"], {"a": 1}, pd.DataFrame({"a": [1, 2], "b": ["x", "y"]}), b"abc", None],
+    ids=["array", "list", "dict", "frame", "bytes", "None"],
+)
+def test_scatter_and_gather_give_the_value_back(value: object) -> None:
+    """As one value, also a list or a dict, whose elements Dask would scatter one by one."""
+    # when
+    found = row(value, "dask-scatter")
+
+    # then
+    assert (found.state, found.reason) == ("ok", "")
+    assert found.facts["equal"] is True
+    assert found.facts["type"] == type(value).__name__
+    assert "aliases" not in found.result
+
+
+@pytest.mark.usefixtures("dask_client")
+def test_scatter_is_a_copy_and_has_its_stages() -> None:
+    """Through two sockets: the client's wall time is in Scatter and Gather."""
+    # when
+    sweep = run(ARRAY, "dask-scatter")
+
+    # then
+    assert sweep.variants[0].result == "a copy, writeable"
+    assert sweep.variants[0].facts["family"] == "dask"
+    assert [point.moved_bytes for point in sweep.points] == [800_000, 800_000]
+    assert all({"dask.scatter", "dask.gather"} <= set(point.stages) for point in sweep.points)
+
+
+def wanted(client: Any) -> set[str]:
+    """Return the keys that a client wants: a release is done by its event loop, a little later."""
+    client.nthreads()  # a round trip, behind all that its loop was asked for before
+    return set(client.futures)
+
+
+def test_scatter_leaves_nothing_on_the_cluster(
+    dask_client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Released after each run, and never under the key of what the user has scattered."""
+    # given
+    before = wanted(dask_client)  # of other tests, until they are collected
+    mine = dask_client.scatter(ARRAY)
+    keys: list[str] = []
+    gather = dask_client.gather
+
+    def noting(futures: list[Any]) -> Any:
+        keys.extend(future.key for future in futures)
+        return gather(futures)
+
+    monkeypatch.setattr(dask_client, "gather", noting)
+
+    # when
+    found = row(ARRAY, "dask-scatter")
+
+    # then
+    assert found.state == "ok"
+    assert len({mine.key, *keys}) == 3  # the user's, the cold run's, the warm run's
+    assert np.array_equal(mine.result(), ARRAY)
+    assert wanted(dask_client) - before == {mine.key}
+    mine.release()
+
+
+@pytest.mark.usefixtures("dask_client")
+def test_with_a_client_both_take_part_unasked() -> None:
+    """`%serprof a` compares with what the user has running."""
+    # when
+    sweep = RoundTrip([1], repeat=1).run()
+
+    # then
+    states = {found.key: found.state for found in sweep.variants}
+    assert [states[key] for key in BOTH] == ["ok", "ok"]
+
+
+def test_an_asynchronous_client_is_named(dask_client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its calls give coroutines, which a round trip cannot await."""
+    # given
+    monkeypatch.setattr(type(dask_client), "asynchronous", True)
+
+    # when
+    state, reason = DaskScatter().state()
+
+    # then
+    assert state == "not running"
+    assert "asynchronous" in reason
+
+
+def test_a_closed_client_is_named(dask_client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A row with the reason, not a wait of half a minute."""
+    # given
+    monkeypatch.setattr(dask_client, "status", "closed")
+
+    # when
+    state, reason = DaskScatter().state()
+
+    # then
+    assert state == "not running"
+    assert reason.startswith(("The Dask client is closed. Run:", "There is no Dask client. Run:"))
+
+
+_IMPORTED = """
+import sys
+from jupyter_serprof.experiments.roundtrip.trip import RoundTrip
+unasked = [variant.key for variant in RoundTrip([1], repeat=1).run().variants]
+before = "distributed" in sys.modules
+asked = RoundTrip([1], repeat=1, transports=["dask"]).run().variants[0].state
+print(unasked, before, asked, "distributed" in sys.modules)
+print([variant.key for variant in RoundTrip([1], repeat=1).run().variants])
+"""
+
+
+def test_dask_is_imported_only_for_those_who_name_it() -> None:
+    """Users without Dask see no row of it and wait for no import; afterwards it takes part."""
+    # when
+    said = subprocess.run(
+        [sys.executable, "-c", _IMPORTED], capture_output=True, text=True, check=True, timeout=120
+    ).stdout.splitlines()
+
+    # then
+    local = "['pickle', 'pickle-oob', 'cloudpickle', 'ray'"
+    assert said == [f"{local}] False ok True", f"{local}, 'dask']"]

@@ -1,0 +1,166 @@
+"""Delays that were put in are found in the right stage, within five per cent."""
+
+from __future__ import annotations
+
+import importlib
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from clusters.seen import attempts, recorded, self_ns, spans
+from jupyter_serprof.model import Trace
+
+_DELAY_S = 0.2
+_SLEPT_NS: list[int] = []
+
+
+def _sleep() -> None:
+    """Sleep, and note for how long: a busy machine wakes a sleeper late."""
+    start_ns = time.perf_counter_ns()
+    time.sleep(_DELAY_S)
+    _SLEPT_NS.append(time.perf_counter_ns() - start_ns)
+
+
+class SlowReduce:
+    """Takes 200 ms to pickle."""
+
+    def __reduce__(self) -> tuple[Callable[[], object], tuple[()]]:
+        _sleep()
+        return SlowReduce, ()
+
+
+class SlowState:
+    """Takes 200 ms to unpickle."""
+
+    def __getstate__(self) -> dict[str, int]:
+        return {"a": 1}
+
+    def __setstate__(self, state: dict[str, int]) -> None:
+        _sleep()
+
+
+def _is_found(function: Callable[[], object], stage: str) -> bool:
+    """Tell whether one of a few recordings finds the sleep in a stage; a stage has all of it.
+
+    A busy machine takes the interpreter away beside the sleep, too.
+    """
+    for trace in attempts(function):
+        found_ns, injected_ns = self_ns(trace, stage), _SLEPT_NS[-1]
+        assert found_ns >= injected_ns >= _DELAY_S * 1e9
+        if found_ns == pytest.approx(injected_ns, rel=0.05):
+            return True
+    return False
+
+
+@pytest.mark.parametrize("library", ["pickle", "cloudpickle"])
+def test_a_slow_reducer_is_found_in_pickle(library: str) -> None:
+    """``__reduce__`` that sleeps shows up as pickling, through either library."""
+    # given
+    module = importlib.import_module(library)
+    value = SlowReduce()
+    # then
+    assert _is_found(lambda: module.dumps(value), "pickle.dumps")
+
+
+@pytest.mark.parametrize("library", ["pickle", "cloudpickle"])
+def test_a_slow_setstate_is_found_in_unpickle(library: str) -> None:
+    """``__setstate__`` that sleeps shows up as unpickling, through either library."""
+    # given
+    module = importlib.import_module(library)
+    data = module.dumps(SlowState())
+    # then
+    assert _is_found(lambda: module.loads(data), "pickle.loads")
+
+
+@pytest.mark.ray
+@pytest.mark.usefixtures("cluster")
+def test_a_slow_reducer_is_found_in_the_pickle_inside_put() -> None:
+    """``__reduce__`` that sleeps is blamed on Pickle 5, not on the store."""
+    # given
+    import ray
+
+    value = SlowReduce()
+    # then
+    assert _is_found(lambda: ray.put(value), "ray.pickle")
+
+
+@pytest.mark.ray
+@pytest.mark.usefixtures("cluster")
+def test_a_slow_setstate_is_found_in_the_unpickle_inside_get() -> None:
+    """``__setstate__`` that sleeps is blamed on unpickling, not on waiting."""
+    # given
+    import ray
+
+    reference = ray.put(SlowState())
+    # then
+    assert _is_found(lambda: ray.get(reference), "ray.unpickle")
+
+
+@pytest.mark.ray
+@pytest.mark.usefixtures("cluster")
+def test_a_slow_task_is_found_in_execute_on_a_worker() -> None:
+    """A task that sleeps 300 ms owns that much of the wall time as Execute."""
+    # given
+    import ray
+
+    @ray.remote
+    def sleepy() -> int:
+        import time
+
+        start_ns = time.perf_counter_ns()
+        time.sleep(0.3)
+        return time.perf_counter_ns() - start_ns
+
+    ray.get(sleepy.remote())
+    for _ in range(8):  # a driver that is late for its wait owns less of it
+        # when
+        slept_ns, trace = recorded(lambda: ray.get(sleepy.remote()))
+        # then
+        assert {span.lane.partition(" ")[0] for span in spans(trace, "ray.execute")} == {"worker"}
+        assert sum(span.duration_ns for span in spans(trace, "ray.execute")) >= 0.99 * slept_ns
+        if self_ns(trace, "ray.execute") == pytest.approx(slept_ns, rel=0.05):
+            break
+    else:
+        pytest.fail("none of the recordings gives the wait to Execute")
+
+
+@pytest.mark.ray
+@pytest.mark.usefixtures("cluster")
+def test_slow_steps_of_a_task_are_told_apart() -> None:
+    """An argument slow to unpickle and a result slow to pickle are not called Execute."""
+    # given
+    import ray
+
+    def slow(method: str) -> Any:
+        # Made here, so that it travels by value: workers cannot import this file.
+        def wait(*_: object) -> Any:
+            import time
+
+            time.sleep(0.2)
+            return {"a": 1}
+
+        methods = {"__getstate__": lambda _: {"a": 1}, "__setstate__": lambda *_: None}
+        return type("Slow", (), methods | {method: wait})()
+
+    @ray.remote
+    def give_back(_: object, make: Callable[[str], object]) -> object:
+        return make("__getstate__")
+
+    argument = slow("__setstate__")
+    ray.get(give_back.remote(1, slow))
+
+    def is_told_apart(trace: Trace) -> bool:
+        slow = ("ray.arguments", "ray.outputs")
+        for stage in slow:
+            assert sum(span.duration_ns for span in spans(trace, stage)) >= 0.99 * 200e6
+        slow_ns = [self_ns(trace, stage) for stage in slow]
+        is_theirs = slow_ns == pytest.approx([200e6] * 2, rel=0.1)
+        return is_theirs and self_ns(trace, "ray.execute") < 20e6
+
+    # then
+    assert any(
+        is_told_apart(trace)
+        for trace in attempts(lambda: ray.get(give_back.remote(argument, slow)))
+    )

@@ -1,0 +1,284 @@
+"""What goes wrong in the user's code goes wrong as it would without us, and is documented."""
+
+from __future__ import annotations
+
+import importlib
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+import types
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from clusters.seen import has_row, recorded, row, spans, trace_of
+from jupyter_serprof.api import record
+from jupyter_serprof.capture.patching import armed_places
+
+pytestmark = [pytest.mark.ray]
+
+
+@pytest.mark.usefixtures("cluster")
+def test_an_unpicklable_object_raises_what_ray_raises() -> None:
+    """Type and message are Ray's; the time until it failed is in the document."""
+    # given
+    import ray
+
+    value = {"lock": threading.Lock()}
+    with pytest.raises(TypeError) as bare:
+        ray.put(value)
+    # when
+    with pytest.raises(TypeError) as armed, record("unpicklable") as recording:
+        ray.put(value)
+    # then
+    assert str(armed.value) == str(bare.value)
+    trace = trace_of(recording)
+    assert trace.outcome == "error"
+    assert (spans(trace, "ray.store")[0].details or {})["error"] == "TypeError"
+
+
+@pytest.mark.usefixtures("cluster")
+def test_an_object_larger_than_the_store_ends_as_it_does_bare() -> None:
+    """600 MB into 500 MB: Ray falls back to disk or refuses, with us as without us."""
+    # given
+    import ray
+
+    value = np.zeros(600_000_000 // 8)
+
+    def outcome() -> tuple[str, Any]:
+        try:
+            return "ok", ray.get(ray.put(value)).nbytes
+        except Exception as error:  # noqa: BLE001  (which one is Ray's choice)
+            return type(error).__name__, None
+
+    bare = outcome()
+    # when
+    armed, trace = recorded(outcome)
+    # then
+    assert armed == bare
+    assert row(trace, "ray.store").self_ns > 0
+    if armed[0] == "ok":
+        assert (row(trace, "ray.store").size_bytes or 0) > value.nbytes
+
+
+@pytest.mark.usefixtures("cluster")
+def test_a_get_that_times_out_raises_and_is_a_wait(tmp_path: Path) -> None:
+    """GetTimeoutError passes through; the time until then is waiting."""
+    # given
+    import ray
+
+    may_end = tmp_path / "may end"
+
+    @ray.remote
+    def slow() -> None:
+        while not may_end.exists():
+            time.sleep(0.01)
+
+    reference = slow.remote()
+    # when
+    with pytest.raises(ray.exceptions.GetTimeoutError), record("timeout") as recording:
+        ray.get(reference, timeout=0.2)
+    # then
+    may_end.touch()
+    trace = trace_of(recording)
+    assert trace.outcome == "error"
+    (wait,) = spans(trace, "ray.fetch")
+    assert wait.duration_ns >= 190e6
+    assert row(trace, "ray.fetch").self_ns > 0
+    ray.get(reference)
+
+
+@pytest.mark.usefixtures("cluster")
+def test_a_task_that_raises_keeps_its_road() -> None:
+    """The error reaches the user as ever; the document shows where the task had been."""
+    # given
+    import ray
+
+    @ray.remote
+    def fail() -> None:
+        message = "no such luck"
+        raise ValueError(message)
+
+    # when
+    with pytest.raises(ValueError, match="no such luck"), record("raises") as recording:
+        ray.get(fail.remote())
+    # then
+    trace = trace_of(recording)
+    assert trace.outcome == "error"
+    assert has_row(trace, "ray.execute")
+
+
+def _press_when_it_runs(task_id: bytes) -> None:
+    """Press Ctrl-C when Ray knows that a task runs, and this process waits for it."""
+    from ray._private.state import state
+
+    names: Any = importlib.import_module("ray.core.generated.common_pb2")
+    running = names.TaskStatus.Value("RUNNING")
+    while not any(
+        task.task_id == task_id and running in task.state_updates.state_ts_ns
+        for task in state._get_all_task_events()
+    ):
+        time.sleep(0.05)
+    main = threading.main_thread().ident or 0
+    while not {"get_objects", "_timed_wait"} & set(_names_in(sys._current_frames()[main])):
+        time.sleep(0.01)
+    time.sleep(1.5)
+    signal.raise_signal(signal.SIGINT)
+
+
+def _names_in(frame: types.FrameType | None) -> Iterator[str]:
+    while frame is not None:
+        yield frame.f_code.co_name
+        frame = frame.f_back
+
+
+@pytest.mark.parametrize("detail", [False, True], ids=["plain", "detail"])
+@pytest.mark.usefixtures("cluster")
+def test_an_interrupt_while_waiting_keeps_what_was_seen(
+    detail: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Stop in the middle of ray.get: interrupted, spans kept, everything removed."""
+    # given
+    import ray
+
+    # What is known by then is enough: the task never reports its end.
+    monkeypatch.setattr("jupyter_serprof.probes.ray.tasks._PATIENCE_S", 0)
+
+    @ray.remote
+    def never_done() -> None:
+        time.sleep(600)
+
+    recording = record("interrupt", detail=detail)
+    references = []
+
+    def run() -> None:
+        with recording:
+            references.append(never_done.remote())
+            task_id = references[0].task_id().binary()
+            threading.Thread(target=_press_when_it_runs, args=(task_id,)).start()
+            ray.get(references)
+
+    # when
+    with pytest.raises(KeyboardInterrupt):
+        run()
+    trace = trace_of(recording)
+    ray.cancel(references[0], force=True)
+    # then
+    assert armed_places() == []
+    assert trace.outcome == "interrupted"
+    assert trace.summary is not None
+    assert "interrupted after" in trace.summary.headline
+    waited = spans(trace, "ray.wait" if detail else "ray.fetch")
+    assert max(span.duration_ns for span in waited) > 1e9
+    (running,) = spans(trace, "ray.execute")
+    assert running.end_ns == trace.wall_ns
+
+
+def _in_a_new_process(code: str) -> str:
+    """Run code that prints one word in a Python of its own; it may join the session's cluster."""
+    import ray
+
+    address = ray.get_runtime_context().gcs_address
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(_HEAD) + textwrap.dedent(code), address],
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    return done.stdout.strip().splitlines()[-1]
+
+
+_HEAD = """
+import sys
+from jupyter_serprof.api import record
+from jupyter_serprof.capture.patching import armed_places
+
+def start():
+    import ray
+    ray.init(address=sys.argv[1], log_to_driver=False)
+
+def report(recording):
+    trace = recording.trace
+    assert armed_places() == []
+    rows = {row.stage: row for row in trace.waterfall.rows}
+    owned = sum(row.self_ns for row in rows.values())
+    assert owned + trace.waterfall.unaccounted_ns == trace.wall_ns
+    (ray_probe,) = [p for p in trace.quality.probes if p.name == "ray"]
+    return rows, ray_probe
+"""
+
+
+@pytest.mark.usefixtures("cluster")
+def test_ray_may_be_imported_and_started_while_recording() -> None:
+    """A cell that imports Ray, starts it and uses it is seen from the first put on."""
+    # given
+    code = """
+    with record("all in one") as recording:
+        import ray
+        start()
+        value = ray.get(ray.put(b"x" * 1_000_000))
+    rows, probe = report(recording)
+    assert probe.state == "armed" and probe.level == "pickle", probe
+    assert rows["ray.store"].size_bytes == 1_000_000
+    assert rows["import"].self_ns > 0
+    print("seen")
+    """
+    # when
+    word = _in_a_new_process(code)
+    # then
+    assert word == "seen"
+
+
+@pytest.mark.usefixtures("cluster")
+def test_ray_may_be_shut_down_while_recording() -> None:
+    """What was seen before the shutdown stays; the rest of Ray is not asked any more."""
+    # given
+    code = """
+    start()
+    import ray
+
+    @ray.remote
+    def one():
+        return 1
+
+    with record("shut down inside") as recording:
+        ray.get(ray.put(b"x" * 1_000_000))
+        ray.get(one.remote())
+        ray.shutdown()
+    rows, probe = report(recording)
+    assert rows["ray.store"].size_bytes == 1_000_000
+    assert any("the road of tasks" in entry for entry in probe.unseen), probe
+    assert not ray.is_initialized()
+    print("kept")
+    """
+    # when
+    word = _in_a_new_process(code)
+    # then
+    assert word == "kept"
+
+
+@pytest.mark.usefixtures("cluster")
+def test_without_a_cluster_nothing_is_started() -> None:
+    """Recording, and asking for the document, never start a Ray."""
+    # given
+    code = """
+    import ray, pickle
+    with record("no cluster") as recording:
+        pickle.dumps([1])
+    rows, probe = report(recording)
+    assert not ray.is_initialized()
+    assert rows["pickle.dumps"].count == 1
+    print("quiet")
+    """
+    # when
+    word = _in_a_new_process(code)
+    # then
+    assert word == "quiet"

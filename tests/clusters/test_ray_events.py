@@ -1,0 +1,288 @@
+"""Task events in any order: whose tasks are shown, how long they are waited for, their ends."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from jupyter_serprof.capture.draft import Draft, Run
+from jupyter_serprof.probes.ray import tasks as ray_tasks
+from jupyter_serprof.probes.ray.tasks import add_task_spans, task_id
+
+pytestmark = [pytest.mark.ray]
+
+_MS = 1_000_000
+#: The run lasts from 100 to 200 ms of the day that these tests live in.
+_START, _END = 100 * _MS, 200 * _MS
+_MAIN = b"main"
+
+
+def _task(ident: bytes, *, parent: bytes = _MAIN, is_over: bool = True, **known_ms: Any) -> Any:
+    """Return the events of a task: states and steps with their times, ms."""
+    names, events = (
+        importlib.import_module(f"ray.core.generated.{name}") for name in ("common_pb2", "gcs_pb2")
+    )
+    event: Any = events.TaskEvents(task_id=ident)
+    event.task_info.parent_task_id = parent
+    event.task_info.func_or_class_name = ident.decode()
+    event.profile_events.component_id = b"worker"
+    for name, at in known_ms.items():
+        if name.isupper():
+            status = names.TaskStatus.Value(name)
+            event.state_updates.state_ts_ns[status] = round(at * _MS)
+        else:
+            step = event.profile_events.events.add(event_name=f"task:{name}")
+            step.start_time, step.end_time = (round(ms * _MS) for ms in at)
+    if is_over and event.profile_events.events:
+        event.profile_events.events.add(event_name=f"task::{ident.decode()}")
+    return event
+
+
+@pytest.fixture
+def reads(monkeypatch: pytest.MonkeyPatch) -> list[list[Any]]:
+    """What Ray tells at each look; the last is told again and again."""
+    told: list[list[Any]] = []
+    left = iter(told)
+
+    def read() -> list[Any]:
+        return next(left, told[-1])
+
+    monkeypatch.setattr(ray_tasks, "_reader", lambda: read)
+    monkeypatch.setattr(ray_tasks, "is_alive", lambda: True)
+    monkeypatch.setattr(ray_tasks, "_POLL_S", 0)
+    return told
+
+
+@pytest.fixture
+def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Look once more than what is told, and give up."""
+    now = iter(range(1_000))
+    clock = SimpleNamespace(monotonic=lambda: next(now), sleep=lambda _: None)
+    monkeypatch.setattr(ray_tasks, "time", clock)
+
+
+def _run() -> Run:
+    return Run(start=_START, end=_END, wall_offset=0, drafts=[], lanes={})
+
+
+def _executed(run: Run) -> dict[str, tuple[float, float]]:
+    """Return when the tasks executed, by name, ms."""
+    drafts: Iterator[Draft] = (draft for draft in run.drafts if draft.stage == "ray.execute")
+    return {draft.name: (draft.start / _MS, draft.end / _MS) for draft in drafts}
+
+
+def test_a_task_that_was_submitted_just_before_is_not_shown(reads: list[list[Any]]) -> None:
+    """Nor one of another program on the cluster: the ids of our own tasks are known."""
+    # given
+    reads.append(
+        [
+            _task(b"before", PENDING_ARGS_AVAIL=99.9, execute=(100.5, 101)),
+            _task(b"ours", PENDING_ARGS_AVAIL=110, execute=(111, 112)),
+            _task(b"theirs", parent=b"other", PENDING_ARGS_AVAIL=120, execute=(121, 122)),
+        ]
+    )
+    run = _run()
+    # when
+    note = add_task_spans(run, [b"ours"])
+    # then
+    assert note == ""
+    assert _executed(run) == {"ours": (111, 112)}
+
+
+def _states(event: Any) -> dict[str, Any]:
+    """Give the state of each Ray: what it is called where events are read."""
+    accessor = SimpleNamespace(get_task_events=lambda: [event.SerializeToString()])
+    connected = SimpleNamespace(global_state_accessor=None)
+
+    def connect() -> None:
+        connected.global_state_accessor = accessor
+
+    connected._check_connected = connect
+    return {
+        "2.40": connected,
+        "2.57": SimpleNamespace(_connect_and_get_accessor=lambda: accessor),
+        "2.58": SimpleNamespace(_get_all_task_events=lambda: [event]),
+    }
+
+
+@pytest.mark.parametrize("version", ["2.40", "2.57", "2.58"])
+def test_events_are_read_by_the_name_that_this_ray_has(
+    version: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Below 2.58 the accessor tells them as bytes; the accessor itself is made at first use."""
+    # given
+    state = _states(_task(b"ours", PENDING_ARGS_AVAIL=110, execute=(111, 112)))[version]
+    monkeypatch.setattr(ray_tasks, "is_alive", lambda: True)
+    monkeypatch.setitem(sys.modules, "ray._private.state", SimpleNamespace(state=state))
+    run = _run()
+    # when
+    note = add_task_spans(run, [b"ours"])
+    # then
+    assert note == ""
+    assert _executed(run) == {"ours": (111, 112)}
+
+
+def test_a_task_is_ours_whatever_the_clocks_say(reads: list[list[Any]]) -> None:
+    """A step of the clock of the day moves a task; it does not take it away."""
+    # given
+    reads.append([_task(b"ours", PENDING_ARGS_AVAIL=90, execute=(150, 160))])
+    run = _run()
+    # when
+    note = add_task_spans(run, [b"ours"])
+    # then
+    assert note == ""
+    assert _executed(run) == {"ours": (150, 160)}
+
+
+def test_tasks_of_a_task_are_shown_and_do_not_stand_for_it(reads: list[list[Any]]) -> None:
+    """The workers of two nested tasks report first: the outer one is waited for."""
+    # given
+    started: dict[str, Any] = {"PENDING_ARGS_AVAIL": 110, "RUNNING": 111}
+    inner = [
+        _task(name, parent=b"outer", PENDING_ARGS_AVAIL=120, execute=(121, 130))
+        for name in (b"inner", b"another")
+    ]
+    deepest = _task(b"deepest", parent=b"inner", PENDING_ARGS_AVAIL=122, execute=(123, 124))
+    reads.append([deepest, *inner, _task(b"outer", **started)])
+    reads.append([deepest, *inner, _task(b"outer", **started, execute=(112, 140))])
+    run = _run()
+    # when
+    note = add_task_spans(run, [b"outer"])
+    # then
+    assert note == ""
+    assert _executed(run) == {
+        "deepest": (123, 124),
+        "inner": (121, 130),
+        "another": (121, 130),
+        "outer": (112, 140),
+    }
+
+
+@pytest.mark.usefixtures("_impatient")
+def test_a_task_that_does_not_report_is_counted_and_ends_when_it_did(
+    reads: list[list[Any]],
+) -> None:
+    """Its owner knows when it finished; what nobody knows the end of ran on to the end."""
+    # given
+    known: dict[str, Any] = {"PENDING_ARGS_AVAIL": 110, "RUNNING": 120}
+    reads.append(
+        [
+            _task(b"finished", **known, FINISHED=150),
+            _task(b"failed", **known, FAILED=160),
+            _task(b"running", **known),
+            _task(b"reported", **known, execute=(121, 125), FINISHED=126),
+        ]
+    )
+    run = _run()
+    # when
+    note = add_task_spans(run, [b"finished", b"failed", b"running", b"reported", b"unheard"])
+    # then
+    assert note.startswith("4 of 5 tasks")
+    assert _executed(run) == {
+        "finished": (120, 150),
+        "failed": (120, 160),
+        "running": (120, 200),
+        "reported": (121, 125),
+    }
+
+
+def test_a_report_in_the_middle_of_a_task_is_not_its_last(reads: list[list[Any]]) -> None:
+    """A worker that reports between two steps reports the others a second later."""
+    # given
+    known: dict[str, Any] = {"PENDING_ARGS_AVAIL": 110, "deserialize_arguments": (111, 112)}
+    reads.append([_task(b"task", **known, is_over=False)])
+    known["execute"] = (112, 120)
+    reads.append([_task(b"task", **known, is_over=False)])
+    known["store_outputs"] = (120, 123)
+    reads.append([_task(b"task", **known)])
+    run = _run()
+    # when
+    note = add_task_spans(run, [b"task"])
+    # then
+    assert note == ""
+    assert {draft.stage: draft.end / _MS for draft in run.drafts} == {
+        "ray.schedule": 111,
+        "ray.arguments": 112,
+        "ray.execute": 120,
+        "ray.outputs": 123,
+    }
+
+
+def test_a_task_that_is_tried_again_is_one_task(reads: list[list[Any]]) -> None:
+    """Two attempts do not stand for another task that has not reported yet."""
+    # given
+    tries = [
+        _task(b"twice", PENDING_ARGS_AVAIL=110, execute=times) for times in ((111, 112), (120, 121))
+    ]
+    slow = _task(b"slow", PENDING_ARGS_AVAIL=130, execute=(131, 190))
+    reads += [tries, [*tries, slow]]
+    run = _run()
+    # when
+    note = add_task_spans(run, [b"twice", b"slow"])
+    # then
+    assert note == ""
+    assert _executed(run)["slow"] == (131, 190)
+
+
+def test_a_task_without_a_reference_is_found_by_its_time(reads: list[list[Any]]) -> None:
+    """``num_returns=0`` gives nothing back that would tell the id."""
+    # given
+    reads.append(
+        [
+            _task(b"before", PENDING_ARGS_AVAIL=90, execute=(91, 92)),
+            _task(b"nothing", PENDING_ARGS_AVAIL=110, execute=(111, 112)),
+        ]
+    )
+    run = _run()
+    # when
+    note = add_task_spans(run, [None])
+    # then
+    assert note == ""
+    assert _executed(run) == {"nothing": (111, 112)}
+
+
+@pytest.mark.usefixtures("cluster")
+def test_what_a_submission_gives_back_tells_the_id_of_its_task() -> None:
+    """References, lists of them, generators and actors; a task of no results tells nothing."""
+    # given
+    import ray
+
+    @ray.remote(num_cpus=0)
+    def ident() -> bytes:
+        return bytes(ray.get_runtime_context().task_id.binary())
+
+    @ray.remote(num_cpus=0, num_returns=2)
+    def twice() -> list[bytes]:
+        return [bytes(ray.get_runtime_context().task_id.binary())] * 2
+
+    @ray.remote(num_cpus=0)
+    def one_by_one() -> Iterator[bytes]:
+        yield bytes(ray.get_runtime_context().task_id.binary())
+
+    @ray.remote(num_cpus=0)
+    class Actor:
+        def __init__(self) -> None:
+            self.made = bytes(ray.get_runtime_context().task_id.binary())
+
+        def both(self) -> tuple[bytes, bytes]:
+            return self.made, bytes(ray.get_runtime_context().task_id.binary())
+
+    # when
+    one = ident.remote()
+    two = twice.remote()
+    many: Any = one_by_one.remote()
+    actor = Actor.remote()  # type: ignore[attr-defined]  # ray.remote gives it
+    method = actor.both.remote()
+    # then
+    made, called = ray.get(method)
+    ray.kill(actor)
+    assert task_id(one) == ray.get(one)
+    assert [task_id(two)] * 2 == ray.get(two)
+    assert task_id(many) == ray.get(next(many))
+    assert (task_id(actor), task_id(method)) == (made, called)
+    assert [task_id(nothing) for nothing in (None, list[object](), 5)] == [None, None, None]

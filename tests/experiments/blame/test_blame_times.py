@@ -1,0 +1,96 @@
+"""The times of parts are those of the pickle, not those of the probe that measured them."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+import pytest
+from anatomy_samples import Model
+
+from jupyter_serprof.api import blame
+from jupyter_serprof.experiments.blame.blame import Blame
+from jupyter_serprof.experiments.blame.recording import BlameRun
+from jupyter_serprof.views.blame.text import anatomy_lines
+
+if TYPE_CHECKING:
+    from jupyter_serprof.model import Anatomy, Trace
+
+_SAID = "times: shares of the probe, scaled to "
+
+
+def values() -> list[object]:
+    """Return objects for which a probe takes up to 60 times as long as the pickle."""
+    return [
+        Model(x=[float(i) for i in range(20_000)]),
+        Model(n=0, data=list(range(5_000))),
+        [{"a": i, "b": float(i)} for i in range(2_000)],
+        {"text": "x" * 200_000},
+    ]
+
+
+def dumps_ns(trace: Trace) -> int:
+    """Return what the document says of the plain dumps: the last run is the warm median."""
+    return [s.duration_ns for s in trace.spans if s.stage == "pickle.dumps" and s.parent < 0][-1]
+
+
+def leaves_ns(anatomy: Anatomy) -> int:
+    """Return the time of the parts right below the root."""
+    return sum(part.duration_ns or 0 for part in anatomy.parts if part.parent == 0)
+
+
+@pytest.mark.parametrize("at", range(4))
+def test_the_times_add_up_to_the_plain_dumps_of_the_same_document(at: int) -> None:
+    """The root took what dumps took, its parts less; both are in one output."""
+    # given
+    value = values()[at]
+
+    # when
+    trace = BlameRun(value, "it").run()
+
+    # then
+    [anatomy] = trace.anatomies
+    root = anatomy.parts[0]
+    assert root.duration_ns == anatomy.duration_ns == dumps_ns(trace)
+    assert leaves_ns(anatomy) <= root.duration_ns + len(anatomy.parts)
+    assert [note for note in anatomy.notes if "times" in note] == [_SAID + "the plain dumps"]
+
+
+def test_without_a_plain_dumps_they_add_up_to_a_pickle_into_nowhere() -> None:
+    """The call makes no plain dumps; it says what its times are."""
+    # given
+    value = values()[0]
+
+    # when
+    anatomy = blame(value)
+
+    # then
+    assert anatomy.parts[0].duration_ns == anatomy.duration_ns
+    assert anatomy.notes == (_SAID + "one pickle that keeps nothing",)
+
+
+def test_shares_are_those_of_the_probe() -> None:
+    """Scaling changes no ratio: twice the dumps is twice the time of every part."""
+    # given
+    run = Blame(values()[2], "it")
+    run.run()
+
+    # when
+    once, twice = run.timed(10**9), run.timed(2 * 10**9)
+
+    # then
+    for part, doubled in zip(once.parts, twice.parts, strict=True):
+        assert (part.duration_ns or 0) == pytest.approx((doubled.duration_ns or 0) / 2, abs=1)
+
+
+def test_what_cannot_be_pickled_has_no_times() -> None:
+    """There is no dumps that they could be shares of; the table has no column for them."""
+    # given
+    value = {"lock": threading.Lock(), "rest": list(range(1_000))}
+
+    # when
+    anatomy = BlameRun(value, "it").run().anatomies[0]
+
+    # then
+    assert {part.duration_ns for part in anatomy.parts} == {None}
+    assert not any(" ms" in line for line in anatomy_lines(anatomy, 100))

@@ -1,0 +1,277 @@
+"""The best chunk size: the true one lies in the interval, and flat curves have none."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+import pytest
+
+from jupyter_serprof.experiments.chunks.best import ChunkFacts, Recommendation, in_order, recommend
+from jupyter_serprof.experiments.chunks.words import chunk_finding, plain, summarize_chunks
+from jupyter_serprof.model import Finding, Point
+
+SEEDS = 200
+NOISE_SHARE = 0.05
+EDGE = 8000
+CHUNKS = tuple(round(100 * 40 ** (step / 7)) for step in range(8))
+
+
+def tasks(chunk: float) -> int:
+    """Return how many square chunks a square array has."""
+    return math.ceil(EDGE / chunk) ** 2
+
+
+def u_curve(task_s: float, work_s: float, workers: int) -> Callable[[float], float]:
+    """Return the law: an overhead for each task, and rounds of work on so many workers."""
+
+    def wall_s(chunk: float) -> float:
+        count = tasks(chunk)
+        return 0.05 + task_s * count + work_s * math.ceil(count / workers) / count
+
+    return wall_s
+
+
+def runs(  # noqa: PLR0913  (what a simulation may vary)
+    wall_s: Callable[[float], float],
+    *,
+    seed: int = 0,
+    repeats: int = 3,
+    noise_share: float = NOISE_SHARE,
+    chunks: Sequence[float] = CHUNKS,
+    stages: Callable[[float], Mapping[str, float]] = lambda _: {},
+) -> tuple[list[Point], list[ChunkFacts]]:
+    """Return warm points with relative noise, and the facts of the sizes."""
+    draw = random.Random(seed)  # noqa: S311  (simulation)
+    points = [
+        Point(
+            variant="dask",
+            size_bytes=round(chunk * chunk * 8),
+            repeat=repeat,
+            cold=False,
+            wall_ns=round(1e9 * wall_s(chunk) * math.exp(draw.gauss(0, noise_share))),
+            moved_bytes=None,
+            stages={key: round(1e9 * own_s) for key, own_s in stages(chunk).items()},
+            parameter=chunk,
+        )
+        for chunk in chunks
+        for repeat in range(1, repeats + 1)
+    ]
+    return points, [ChunkFacts(c, round(c * c * 8), tasks(c), tasks(c)) for c in chunks]
+
+
+def found(*args: object, **options: object) -> Recommendation:
+    """Return the recommendation of simulated runs."""
+    result = recommend(*runs(*args, **options))  # type: ignore[arg-type]  # passed on
+    assert result is not None
+    return result
+
+
+def values(result: Recommendation) -> tuple[float, float, float]:
+    """Return lowest, best and highest recommended value."""
+    low, best, high = (result.sizes[at].facts for at in (result.low, result.best, result.high))
+    return low.parameter, best.parameter, high.parameter
+
+
+def said(result: Recommendation) -> Finding:
+    """Return the finding."""
+    return chunk_finding(result, "chunk", "make(chunk)", "x = x.rechunk(<best>)")
+
+
+def test_the_true_best_lies_in_the_interval() -> None:
+    """In at least 93 % of runs with 5 % noise; overheads, work and workers of all kinds."""
+    # given
+    draw = random.Random(0)  # noqa: S311  (simulation)
+    laws = [
+        u_curve(
+            10 ** draw.uniform(-3.5, -2.5), 10 ** draw.uniform(-0.5, 1), draw.choice([2, 4, 8, 16])
+        )
+        for _ in range(SEEDS)
+    ]
+
+    # when
+    results = [found(law, seed=seed) for seed, law in enumerate(laws)]
+
+    # then
+    best = [min(CHUNKS, key=law) for law in laws]
+    covered = [
+        values(result)[0] <= true <= values(result)[2]
+        for result, true in zip(results, best, strict=True)
+    ]
+    assert sum(covered) >= 0.93 * SEEDS
+    assert sum(result.is_told for result in results) >= 0.95 * SEEDS
+    widths = [result.high - result.low + 1 for result in results]
+    assert sum(widths) <= 4 * SEEDS
+
+
+def test_of_a_flat_curve_none_is_recommended() -> None:
+    """Whatever is lowest by chance: the runs cannot tell, and this is said."""
+    # when
+    results = [found(lambda _: 1.0, seed=seed) for seed in range(SEEDS)]
+
+    # then
+    assert sum(not result.is_told for result in results) >= 0.95 * SEEDS
+    flat = next(result for result in results if not result.is_told)
+    assert "cannot tell which chunk is best: all 8 sizes" in said(flat).title
+    assert said(flat).evidence["best"] is None
+    assert said(flat).remedy == "%graphstages --sweep chunk=100:4000:8 --repeat 10 make(chunk)"
+    assert (flat.below, flat.above, flat.edge) == (None, None, "")
+
+
+def test_one_run_of_each_size_tells_nothing() -> None:
+    """Without a second run nobody knows the noise."""
+    # when
+    result = found(u_curve(1e-3, 5, 8), repeats=1)
+
+    # then
+    assert not result.is_told
+    assert said(result).title.endswith("with one warm run of each")
+
+
+def test_without_noise_it_is_the_lowest_alone() -> None:
+    """The interval is one size, and both sides are surely slower."""
+    # given
+    law = u_curve(1e-3, 5, 8)
+
+    # when
+    result = found(law, noise_share=0.0)
+
+    # then
+    true = min(CHUNKS, key=law)
+    assert values(result) == (true, true, true)
+    assert result.below is not None
+    assert result.above is not None
+
+
+@pytest.mark.parametrize(
+    ("law", "edge", "again"),
+    [
+        (lambda chunk: 1e-3 * tasks(chunk), "largest", "chunk=4000:16000:8"),
+        (lambda chunk: chunk / 1000, "smallest", "chunk=25:100:8"),
+    ],
+)
+def test_a_best_at_the_edge_asks_for_more_sizes(
+    law: Callable[[float], float], edge: str, again: str
+) -> None:
+    """The lowest is the last one measured: what lies beyond may be better."""
+    # when
+    result = found(law)
+
+    # then
+    assert result.edge == edge
+    assert f"it is the {edge} measured, and the best may lie beyond" in said(result).title
+    assert said(result).remedy == f"%graphstages --sweep {again} make(chunk)"
+
+
+def test_the_cost_of_a_task_has_an_interval_that_holds_the_truth() -> None:
+    """The slope over the number of tasks on the side of small chunks, in 93 % of the runs."""
+    # given
+    task_s = 1e-3
+
+    # when
+    slopes = [found(u_curve(task_s, 5, 4), seed=seed).task_ns for seed in range(SEEDS)]
+
+    # then
+    given = [slope for slope in slopes if slope is not None]
+    assert len(given) >= 0.9 * SEEDS
+    assert sum(slope.low <= 1e9 * task_s <= slope.high for slope in given) >= 0.93 * len(given)
+
+
+def test_the_stages_that_grow_are_named_on_either_side() -> None:
+    """Scheduling and serialization below the best, idle workers above it."""
+
+    # given
+    def stages(chunk: float) -> dict[str, float]:
+        count = tasks(chunk)
+        return {
+            "dask.schedule.transitions": 4e-4 * count,
+            "dask.schedule.order": 3e-4 * count,
+            "dask.serialize": 2e-4 * count,
+            "dask.execute": max(0.5, 4 / count),
+        }
+
+    def law(chunk: float) -> float:
+        return sum(stages(chunk).values()) + 1e-4 * tasks(chunk)
+
+    points, facts = runs(law, stages=stages, noise_share=0.0)
+    busy = [
+        ChunkFacts(f.parameter, f.chunk_bytes, f.chunks, f.tasks, None, 0.9 if i < 7 else 0.4)
+        for i, f in enumerate(facts)
+    ]
+
+    # when
+    result = recommend(points, busy)
+
+    # then
+    assert result is not None
+    assert result.below is not None
+    assert list(result.below.stages_ns) == ["dask.schedule"]
+    finding = said(result)
+    assert finding.evidence["limits_below"] == "Scheduling"
+    assert finding.evidence["limits_above"] == "Execution"
+    assert "smaller chunks: " in finding.title
+    assert "of it Scheduling" in finding.title
+    assert "workers were busy 40 % of the time instead of 90 %" in finding.title
+
+
+def test_the_finding_has_the_numbers_and_a_line_to_paste() -> None:
+    """What the views draw: best, low and high as they were asked for and in bytes."""
+    # when
+    result = found(u_curve(1e-3, 5, 8))
+    finding = said(result)
+
+    # then
+    low, best, high = values(result)
+    evidence = finding.evidence
+    assert (finding.rule, finding.severity) == ("dask.chunk-sweep", "info")
+    assert [evidence[key] for key in ("low", "best", "high")] == [low, best, high]
+    assert evidence["best_bytes"] == round(best * best * 8)
+    assert evidence["parameter"] == "chunk"
+    assert finding.remedy == f"x = x.rechunk({plain(best)})"
+
+
+def test_fewer_than_three_sizes_are_no_curve() -> None:
+    """The headline says how many are missing."""
+    # given
+    points, facts = runs(u_curve(1e-3, 5, 8), chunks=CHUNKS[:2])
+
+    # when
+    result = recommend(points, facts)
+
+    # then
+    assert result is None
+    summary = summarize_chunks("make(chunk)", "chunk", result, (), 2)
+    assert summary.headline == "make(chunk): 2 sizes with warm runs, 3 are needed to recommend one."
+    assert summarize_chunks("x", "chunk", None, (), None).headline == "x: no run ended."
+
+
+def test_cold_runs_do_not_count() -> None:
+    """A size that ran only cold is left out."""
+    # given
+    points, facts = runs(u_curve(1e-3, 5, 8))
+    cold = replace(points[0], cold=True, wall_ns=1, parameter=1.0)
+
+    # when
+    result = recommend([*points, cold], [*facts, ChunkFacts(1.0, 8, 64_000_000)])
+
+    # then
+    assert result is not None
+    assert [entry.facts.parameter for entry in result.sizes] == list(CHUNKS)
+
+
+def test_the_order_is_from_many_chunks_to_few() -> None:
+    """Numbers of partitions go the other way round than lengths of chunks."""
+    # given
+    by_count = [ChunkFacts(2, 15_000, 2), ChunkFacts(16, 15_100, 16), ChunkFacts(4, 15_200, 4)]
+    by_bytes = [ChunkFacts(1, 900), ChunkFacts(2, 100)]
+    unknown = [ChunkFacts(3), ChunkFacts(1)]
+
+    # when
+    orders = [
+        [entry.parameter for entry in in_order(facts)] for facts in (by_count, by_bytes, unknown)
+    ]
+
+    # then
+    assert orders == [[16, 4, 2], [2, 1], [1, 3]]

@@ -1,0 +1,621 @@
+"""Comparing two documents: verdicts that hold, and what is said where there can be none."""
+
+from __future__ import annotations
+
+import math
+import random
+from dataclasses import replace
+from itertools import combinations, product
+from typing import TYPE_CHECKING
+
+import pytest
+
+from jupyter_serprof.analysis import analyse
+from jupyter_serprof.experiments.compare.notes import NO_CONTROL, TIMES_APART
+from jupyter_serprof.experiments.compare.statistics import (
+    _cut,
+    _signed_cut,
+    chance,
+    floor,
+    paired_shift,
+    shift_of,
+)
+from jupyter_serprof.experiments.compare.verdict import compare
+from jupyter_serprof.model import Change, Limits, Point, Sweep, Trace, UsageError, Variant
+from jupyter_serprof.testing import make_trace
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+MS = 1_000_000
+STAGES = {"pickle.dumps": 0.6, "pickle.loads": 0.3}
+#: A machine that stayed as it was.
+STEADY = {"pickle": (MS,) * 10}
+
+
+def walls(seed: str, factor: float = 1.0, count: int = 15, noise: float = 0.03) -> list[int]:
+    """Return wall times of about 10 ms times a factor, ns."""
+    draw = random.Random(seed)  # noqa: S311  (simulation)
+    return [round(10 * MS * factor * draw.lognormvariate(0, noise)) for _ in range(count)]
+
+
+def points(
+    times: Sequence[int], variant: str = "code", size: int | None = None, *, cold: bool = False
+) -> tuple[Point, ...]:
+    """Return runs whose stages take their usual shares."""
+    return tuple(
+        Point(variant, size, at, cold, ns, None, {key: int(ns * s) for key, s in STAGES.items()})
+        for at, ns in enumerate(times)
+    )
+
+
+def sweep(*runs: tuple[Point, ...], name: str = "f()", **facts: object) -> Sweep:
+    """Return a document of these runs."""
+    found = tuple(point for each in runs for point in each)
+    variants = tuple(Variant(key, key.title()) for key in dict.fromkeys(p.variant for p in found))
+    plain = Sweep(name=name, started="", variants=variants, points=found, control=STEADY)
+    return replace(plain, **facts)  # type: ignore[arg-type]
+
+
+def trace(*, name: str = "f()", wall_ms: float = 10, outcome: str = "ok") -> Trace:
+    """Return one run of a pickle and an unpickle."""
+    spans = [("pickle.dumps", "client/main", 0, 4), ("pickle.loads", "client/main", 5, 3)]
+    return analyse(make_trace(spans, name=name, wall_ms=wall_ms, outcome=outcome))
+
+
+def line(changes: Sequence[Change], stage: str) -> Change:
+    """Return the only line of a stage."""
+    (found,) = [change for change in changes if change.stage == stage]
+    return found
+
+
+# The statistics
+
+
+@pytest.mark.parametrize(("before", "after"), [(4, 4), (5, 3), (6, 6)])
+def test_the_interval_is_that_of_the_exact_mann_whitney_test(before: int, after: int) -> None:
+    """Counted over every order in which the runs of two equal samples can come."""
+    # given
+    ranks = range(before + after)
+    below = [
+        sum(one < other for one, other in product(chosen, set(ranks) - set(chosen)))
+        for chosen in combinations(ranks, before)
+    ]
+
+    # when
+    cut = _cut(before, after, 0.05)
+
+    # then
+    at_most = [sum(u <= k for u in below) / len(below) for k in range(before * after)]
+    assert cut == sum(share <= 0.025 for share in at_most)
+
+
+def test_the_paired_interval_is_that_of_the_exact_signed_rank_test() -> None:
+    """Counted over every way in which the signs of eight pairs can fall."""
+    # given
+    sums = [
+        sum(rank for rank, sign in zip(range(1, 9), signs, strict=True) if sign)
+        for signs in product((False, True), repeat=8)
+    ]
+
+    # when
+    cut = _signed_cut(8, 0.05)
+
+    # then
+    at_most = [sum(s <= k for s in sums) / len(sums) for k in range(37)]
+    assert cut == sum(share <= 0.025 for share in at_most)
+
+
+def test_pairs_are_joined_by_the_means_of_all_two_of_them() -> None:
+    """Each with itself, too (Walsh averages): three pairs have six."""
+    # given
+    before, after = [1000.0] * 3, [1000 * math.exp(log) for log in (0, 1, 5)]
+
+    # when
+    found = paired_shift(before, after)
+
+    # then
+    assert found.value == pytest.approx((1 + 2.5) / 2)  # of 0, 0.5, 1, 2.5, 3 and 5
+
+
+def test_a_ratio_is_the_same_whichever_side_is_first() -> None:
+    """1.25 times slower one way is 0.8 times the other way, ends included."""
+    # given
+    one, other = walls("one"), walls("other", 1.25)
+
+    # when
+    there, back = shift_of(one, other), shift_of(other, one)
+
+    # then
+    assert there.low is not None
+    assert there.high is not None
+    assert back.low is not None
+    assert there.value == pytest.approx(-back.value)
+    assert there.high == pytest.approx(-back.low)
+    assert there.low < math.log(1.25) < there.high
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_few_runs_have_a_ratio_and_no_interval(count: int) -> None:
+    """No order of three and three runs is rarer than one in twenty."""
+    # when
+    found = shift_of(walls("a", count=count), walls("b", count=count))
+
+    # then
+    assert (found.low, found.high, found.is_told) == (None, None, False)
+
+
+def test_many_runs_are_compared_in_a_moment() -> None:
+    """A thousand runs on each side do not make a million pairs."""
+    # when
+    found = shift_of(walls("a", count=1000), walls("b", 1.02, count=1000))
+
+    # then
+    assert found.is_told
+    assert found.value == pytest.approx(math.log(1.02), abs=0.01)
+
+
+def test_pairs_cancel_what_both_sides_drift() -> None:
+    """A machine that slows down by half in between does not hide a tenth."""
+    # given
+    slowing = [round(10 * MS * (1 + at / 30)) for at in range(15)]
+
+    # when
+    paired = paired_shift(slowing, [round(ns * 1.1) for ns in slowing])
+    apart = shift_of(slowing, [round(ns * 1.1) for ns in slowing])
+
+    # then
+    assert paired.is_told
+    assert not apart.is_told
+
+
+def test_drift_raises_the_floor_above_chance() -> None:
+    """Runs that get slower and slower may as well have gone on doing so until now."""
+    # given
+    steady = walls("steady", noise=0.01)
+    drifting = [round(ns * (1 + at / 50)) for at, ns in enumerate(steady)]
+
+    # when
+    known = chance(drifting)
+    reach = floor(drifting)
+
+    # then
+    assert known is not None
+    assert reach is not None
+    assert reach > 1.5 * known
+    assert floor([1, 2, 3]) is None
+
+
+# Verdicts
+
+
+@pytest.mark.parametrize(
+    ("factor", "verdict"), [(1.5, "slower"), (0.6, "faster"), (1.0, "cannot tell")]
+)
+def test_a_change_has_its_verdict_and_the_same_code_has_none(factor: float, verdict: str) -> None:
+    """Fifteen runs at 3 % noise; the interval holds the truth, and stages are judged, too."""
+    # given
+    before, after = sweep(points(walls("a"))), sweep(points(walls("b", factor)))
+
+    # when
+    found = compare(before, after)
+
+    # then
+    wall = found.changes[0]
+    assert [change.stage for change in found.changes] == ["", *STAGES, "unaccounted"]
+    assert {change.verdict for change in found.changes} == {verdict}
+    assert wall.low is not None
+    assert wall.high is not None
+    assert wall.low < factor < wall.high
+    assert bool(wall.reason) is (verdict == "cannot tell")
+    assert found.noise_share is None
+
+
+def test_two_hundred_comparisons_of_the_same_raise_at_most_ten_alarms() -> None:
+    """False alarms of the wall time, and of any stage, stay below 5 %; drift included."""
+    # given
+    pairs = []
+    for seed in range(200):
+        drifting = [round(ns * (1 + at / 500)) for at, ns in enumerate(walls(f"{seed}", count=30))]
+        pairs.append((sweep(points(drifting[:15])), sweep(points(drifting[15:]))))
+
+    # when
+    told = [
+        {change.stage for change in compare(*pair).changes if change.verdict != "cannot tell"}
+        for pair in pairs
+    ]
+
+    # then
+    assert sum("" in stages for stages in told) <= 10
+    assert sum(bool(stages) for stages in told) <= 10
+
+
+def test_a_tenth_is_found_in_turns_in_nine_of_ten() -> None:
+    """Fifteen pairs, 3 % noise."""
+    # when
+    found = [
+        compare(
+            sweep(points(walls(f"a{i}"))), sweep(points(walls(f"b{i}", 1.1))), is_paired=True
+        ).changes[0]
+        for i in range(100)
+    ]
+
+    # then
+    assert sum(change.verdict == "slower" for change in found) >= 90
+
+
+def test_a_shift_within_the_drift_of_the_runs_cannot_be_told() -> None:
+    """The interval alone would call it slower."""
+    # given
+    drifting = [
+        round(ns * (1 + at / 150)) for at, ns in enumerate(walls("d", count=30, noise=0.01))
+    ]
+
+    # when
+    wall = compare(sweep(points(drifting[:15])), sweep(points(drifting[15:]))).changes[0]
+
+    # then
+    assert wall.low is not None
+    assert wall.low > 1
+    assert wall.verdict == "cannot tell"
+    assert "within drift (±" in wall.reason
+
+
+def test_many_lines_need_stronger_evidence() -> None:
+    """One line that chance lets through among many is no verdict."""
+    # given
+    fine = [100, 101, 102, 103, 104, 105]
+    slow = [104, 105, 106, 107, 108, 109]
+    same = {f"v{at}": fine for at in range(19)}
+    before = sweep(
+        *(points([MS * t for t in ts], key, 8) for key, ts in {**same, "x": fine}.items())
+    )
+    after = sweep(
+        *(points([MS * t for t in ts], key, 8) for key, ts in {**same, "x": slow}.items())
+    )
+
+    # when
+    alone = compare(sweep(points([MS * t for t in fine])), sweep(points([MS * t for t in slow])))
+    among = [c for c in compare(before, after).changes if c.variant == "x" and not c.stage]
+
+    # then
+    assert "chance, among" not in alone.changes[0].reason
+    assert alone.changes[0].low == among[0].low
+    assert among[0].verdict == "cannot tell"
+    assert among[0].reason == "chance, among 20 lines"
+
+
+def test_a_single_cold_run_makes_no_other_test_stricter() -> None:
+    """Four and four warm runs that do not overlap are enough, beside whatever cannot be tested."""
+    # given
+    cold = points([90 * MS], cold=True)
+    fine, slow = [100, 101, 102, 103], [200, 201, 202, 203]
+
+    # when
+    found = compare(
+        sweep(cold, points([MS * t for t in fine])), sweep(cold, points([MS * t for t in slow]))
+    )
+
+    # then
+    assert [c.verdict for c in found.changes if not c.stage] == ["cannot tell", "slower"]
+
+
+# Columns that do not give the ratio
+
+#: Warm runs as on a machine that others use, ns: dumps of 10,000 and of 12,000 rows.
+FAST_OR_SLOW = (
+    *(31271769, 10117076, 8541690, 2253886, 1680612, 7204719, 5946336, 1786210, 1726361, 1669146),
+    *(1646071, 1753030, 1619121, 1600974, 5325641),
+)
+MOSTLY_SLOW = (
+    *(7301333, 3029091, 2641000, 7442000, 7900000, 8100000, 6900000, 2050000, 2010000, 6500000),
+    *(7000000, 1990000, 2020000, 6800000, 7440000),
+)
+
+
+@pytest.mark.parametrize("is_paired", [True, False])
+def test_medians_that_give_another_ratio_are_told(*, is_paired: bool) -> None:
+    """Runs in groups: the line says what its columns give, a note says why, nobody can tell."""
+    # given
+    before, after = sweep(points(FAST_OR_SLOW)), sweep(points(MOSTLY_SLOW))
+
+    # when
+    found = compare(before, after, is_now=True, is_paired=is_paired)
+
+    # then
+    wall = found.changes[0]
+    assert wall.before_ns is not None
+    assert wall.after_ns is not None
+    assert wall.ratio is not None
+    assert wall.after_ns / wall.before_ns == pytest.approx(4.344, abs=0.0005)
+    assert wall.ratio < 2.5
+    assert (wall.verdict, wall.reason) == ("cannot tell", "the columns give 4.34×")  # noqa: RUF001
+    (note,) = [note for note in found.notes if "by the columns" in note]
+    assert note.startswith(f"Code, warm: Wall time is 4.34× by the columns and {wall.ratio:.2f}×")  # noqa: RUF001
+    assert "the runs fall into groups (before 9 runs up to 2.25 ms and 6 from 5.33 ms on;" in note
+
+
+def test_a_verdict_stays_where_medians_exaggerate_it() -> None:
+    """Slower for sure; how much is another question, and the note says so."""
+    # given
+    before = [10 * MS] * 8 + [16 * MS] * 7
+    after = [30 * MS] * 7 + [48 * MS] * 8
+
+    # when
+    found = compare(sweep(points(before)), sweep(points(after)))
+
+    # then
+    assert found.changes[0].verdict == "slower"
+    assert found.changes[0].ratio == pytest.approx(3)
+    assert "Wall time is 4.80× by the columns and 3.00× by all runs" in found.notes[0]  # noqa: RUF001
+
+
+def test_steady_runs_have_nothing_to_be_told_of_medians() -> None:
+    """Also where they got twice as slow, and where one in seven runs is wild."""
+    # given
+    wild = [ns * (3 if at % 7 == 0 else 1) for at, ns in enumerate(walls("b", 2))]
+
+    # when
+    found = [compare(sweep(points(walls("a"))), sweep(points(ns))) for ns in (walls("b", 2), wild)]
+
+    # then
+    assert not any("columns" in note for each in found for note in each.notes)
+    assert not any("columns" in change.reason for each in found for change in each.changes)
+
+
+def test_runs_in_turns_need_no_fixed_work_beside_them() -> None:
+    """Documents of another time do: without it there is no verdict, and that is said."""
+    # given
+    before, after = (replace(sweep(points(walls("a", by))), control={}) for by in (1, 3))
+
+    # when
+    apart, in_turns = compare(before, after), compare(before, after, is_paired=True)
+
+    # then
+    assert apart.changes[0].ratio == pytest.approx(3)
+    assert {(c.verdict, c.reason) for c in apart.changes} == {("cannot tell", NO_CONTROL)}
+    assert apart.notes == (TIMES_APART,)
+    assert {change.verdict for change in in_turns.changes} == {"slower"}
+    assert in_turns.notes == ()
+
+
+# What is compared with what
+
+
+def test_points_are_compared_by_variant_size_and_heat() -> None:
+    """Cold runs never mix with warm ones, and sizes not with each other."""
+    # given
+    cold = points([90 * MS], "ray", 8, cold=True)
+    before = sweep(cold, points(walls("a"), "ray", 8), points(walls("b"), "ray", 80))
+    after = sweep(points(walls("c", 2), "ray", 8), cold, points(walls("d"), "ray", 800))
+
+    # when
+    found = compare(before, after)
+
+    # then
+    wall = {(c.size_bytes, c.cold): c for c in found.changes if not c.stage}
+    assert set(wall) == {(8, True), (8, False)}
+    assert wall[8, True].verdict == "cannot tell"
+    assert wall[8, True].reason.startswith("1 run before and 1 after are too few")
+    assert wall[8, False].verdict == "slower"
+    assert found.notes[:-1] == (
+        (
+            "not in both, so not compared: Ray at 80 B, warm (only before), "
+            "Ray at 800 B, warm (only after)"
+        ),
+    )
+
+
+def test_two_single_runs_have_a_ratio_and_no_verdict() -> None:
+    """One run says nothing about chance; the reason says how to get more."""
+    # when
+    found = compare(trace(), trace(wall_ms=20))
+
+    # then
+    wall = found.changes[0]
+    assert wall.ratio == pytest.approx(2)
+    assert (wall.low, wall.verdict) == (None, "cannot tell")
+    assert "--repeat 15" in wall.reason
+    assert line(found.changes, "pickle.dumps").ratio == pytest.approx(1)
+    assert line(found.changes, "unaccounted").after_ns == 13 * MS
+
+
+def test_one_run_is_set_against_the_warm_ones() -> None:
+    """A document of a single run and repeats of the same code have something in common."""
+    # given
+    repeats = sweep(points([99 * MS], cold=True), points([5 * MS] * 15))
+
+    # when
+    there, back = compare(trace(), repeats), compare(repeats, trace())
+
+    # then
+    assert there.changes[0].ratio == pytest.approx(0.5)
+    assert back.changes[0].ratio == pytest.approx(2)
+    assert (there.changes[0].before_runs, there.changes[0].after_runs) == (1, 15)
+
+
+def test_a_stage_of_one_side_is_only_before_or_only_after() -> None:
+    """No ratio with nothing."""
+    # given
+    before, after = (
+        sweep(tuple(replace(p, stages={key: MS, "pickle.loads": MS}) for p in points(walls("a"))))
+        for key in ("pickle.dumps", "ray.store")
+    )
+
+    # when
+    changes = compare(before, after).changes
+
+    # then
+    assert line(changes, "pickle.dumps").verdict == "only before"
+    assert line(changes, "ray.store").verdict == "only after"
+    assert line(changes, "ray.store").ratio is None
+    assert line(changes, "ray.store").before_ns is None
+
+
+def test_a_stage_that_only_some_runs_have_has_no_verdict() -> None:
+    """A garbage collection in one run of fifteen is not a change of the code."""
+    # given
+    before = sweep(points(walls("a")))
+    one = replace(before.points[0], stages={**before.points[0].stages, "gc": MS // 10})
+    both = replace(before, points=(one, *before.points[1:]))
+
+    # when
+    found = line(compare(both, both).changes, "gc")
+
+    # then
+    assert (found.verdict, found.reason) == ("cannot tell", "only in some of the runs")
+
+
+def test_a_tiny_stage_gets_no_verdict() -> None:
+    """A stage of a thousandth that doubles is not worth an alarm, and costs the others nothing."""
+    # given
+    plain = sweep(points(walls("a")))
+    tiny = [
+        replace(plain, points=tuple(replace(p, stages={"gc": ns}) for p in plain.points))
+        for ns in (10_000, 20_000)
+    ]
+
+    # when
+    found = line(compare(*tiny).changes, "gc")
+
+    # then
+    assert found.ratio == pytest.approx(2)
+    assert (found.verdict, found.reason) == ("cannot tell", "below 1 % of the wall time")
+
+
+def test_a_run_that_did_not_end_is_not_judged() -> None:
+    """Its numbers are shown, as far as it went."""
+    # when
+    wall = compare(trace(outcome="interrupted"), trace()).changes[0]
+
+    # then
+    assert (wall.verdict, wall.reason) == ("cannot tell", "before did not end (interrupted)")
+
+
+def test_nothing_in_common_is_an_error_with_what_there_is() -> None:
+    """It names what both have, and what would fit."""
+    # given
+    before = sweep(points(walls("a"), "pickle", 8), points(walls("a"), "cloudpickle", 8))
+    after = sweep(points(walls("b"), "dask", 8), points(walls("b"), "ray", 8))
+
+    # when
+    with pytest.raises(UsageError) as caught:
+        compare(before, after)
+
+    # then
+    assert "before has Pickle at 8 B, warm, Cloudpickle at 8 B, warm" in str(caught.value)
+    assert "after has Dask at 8 B, warm" in str(caught.value)
+
+
+@pytest.mark.parametrize("other", [sweep(), sweep(points([MS], "a", 8), points([MS], "b", 8))])
+def test_a_trace_does_not_fit_a_round_trip_or_an_empty_document(other: Sweep) -> None:
+    """Which of the transports would it be."""
+    with pytest.raises(UsageError, match="nothing can be compared"):
+        compare(trace(), other)
+
+
+def test_sizes_that_differ_a_little_are_compared_and_said() -> None:
+    """A dict of today may be a few bytes larger; twice the size is something else."""
+    # given
+    before, near, far = (sweep(points(walls("a"), "ray", size)) for size in (1000, 1010, 2000))
+
+    # when
+    found = compare(before, near)
+    with pytest.raises(UsageError):
+        compare(before, far)
+
+    # then
+    assert found.changes[0].ratio == pytest.approx(1)
+    assert found.notes[:-1] == (
+        "sizes differ a little: Ray at 1.00 kB, warm before, Ray at 1.01 kB, warm after",
+    )
+
+
+def test_another_machine_and_other_versions_are_said() -> None:
+    """The change may come from there."""
+    # given
+    runs = points(walls("a"))
+    before = sweep(
+        runs,
+        environment={"python": "3.11.7", "cores": 2, "ray": "2.54.0"},
+        limits=Limits(memcpy_bytes_per_s=12e9),
+    )
+    after = sweep(
+        runs,
+        environment={"python": "3.12.1", "cores": 8, "dask": "2026.8.0"},
+        limits=Limits(memcpy_bytes_per_s=5e9),
+    )
+
+    # when
+    notes = compare(before, after).notes
+
+    # then
+    assert notes[:-1] == (
+        "another machine: cores 2 before and 8 after; a change may come from there",
+        "other versions: python 3.11.7 before and 3.12.1 after; a change may come from there",
+        "memory was copied at 12.0 GB/s before, 5.00 GB/s after: another or a busier machine",
+    )
+
+
+def staged(key: str, *, name: str = "f()", variant: str = "code", kind: str = "roundtrip") -> Sweep:
+    """Return a document whose runs have one stage."""
+    runs = tuple(replace(p, stages={key: p.wall_ns}) for p in points(walls("a"), variant, 8))
+    return sweep(runs, name=name, kind=kind)
+
+
+@pytest.mark.parametrize(
+    ("after", "said"),
+    [
+        (
+            staged("pickle.dumps", name="g()"),
+            "not the same code.* --name 'f\\(\\)', in Python name=",
+        ),
+        (
+            staged("pickle.dumps", variant="pickle"),
+            r"runs of code \(f\(\)\), after is a round trip",
+        ),
+        (staged("pickle.dumps", kind="sweep"), "after is a sweep over sizes"),
+        (staged("pickle.dumps", kind="chunks"), "after is a sweep over chunk sizes"),
+        (staged("dask.execute", name="x.sum()"), r"after is a Dask computation \(x.sum\(\)\)"),
+        (staged("dask.execute"), "after is a Dask computation"),
+        (staged("ray.store"), "before has Pickle; after has Store: no stage in common"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused_both_ways(after: Sweep, said: str) -> None:
+    """No ratio of a sum against a pickle; functions in one call are the user's own word."""
+    # given
+    before = staged("pickle.dumps")
+
+    # when
+    with pytest.raises(UsageError, match=said):
+        compare(before, after)
+    with pytest.raises(UsageError):
+        compare(after, before)
+
+    # then
+    if after.variants[0].key == "code" and after.kind == "roundtrip":
+        assert compare(before, after, is_paired=True).changes[0].ratio == pytest.approx(1)
+
+
+@pytest.mark.parametrize("name", ["f", " f()\n", ""])
+def test_the_same_code_is_known_by_its_name(name: str) -> None:
+    """A function and its call, other spaces, and a document that does not say."""
+    found = compare(staged("pickle.dumps"), staged("pickle.dumps", name=name))
+
+    assert found.changes[0].ratio == pytest.approx(1)
+
+
+def test_runs_of_now_tell_the_noise() -> None:
+    """A against A of the side that was run on the spot; of both where they ran in turns."""
+    # given
+    wild, calm = sweep(points(walls("w", noise=0.2))), sweep(points(walls("c", noise=0.01)))
+
+    # when
+    now = compare(wild, calm, is_now=True).noise_share
+    turns = compare(wild, calm, is_now=True, is_paired=True)
+
+    # then
+    assert now is not None
+    assert turns.noise_share is not None
+    assert now < 0.03 < turns.noise_share
+    assert "signed ranks" in turns.method

@@ -1,0 +1,281 @@
+"""A control beside the runs: what the machine did is not told of the code."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from jupyter_serprof.experiments.compare.limit import check
+from jupyter_serprof.experiments.compare.notes import NO_CONTROL, TIMES_APART
+from jupyter_serprof.experiments.compare.verdict import compare
+from jupyter_serprof.model import (
+    Comparison,
+    Point,
+    RegressionError,
+    Sweep,
+    Variant,
+    from_document,
+    to_document,
+)
+from jupyter_serprof.views.compare.text import comparison_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+MS = 1_000_000
+RUNS = 15
+KINDS = {"pickle": 1.5, "copy": 0.3, "pages": 0.6}
+
+
+def times(seed: str, middle_ms: float, noise: float = 0.02) -> tuple[int, ...]:
+    """Return so many durations about a middle, ns."""
+    draw = random.Random(seed)  # noqa: S311  (simulation)
+    return tuple(round(middle_ms * MS * draw.lognormvariate(0, noise)) for _ in range(RUNS))
+
+
+def document(
+    seed: str, code: float = 1.0, machine: Mapping[str, float] | None = None, name: str = "f()"
+) -> Sweep:
+    """Return runs of 10 ms times a factor, with a control whose kinds have factors of their own."""
+    points = (
+        Point("code", None, at + 1, False, ns, None, {"pickle.dumps": ns // 2})  # noqa: FBT003
+        for at, ns in enumerate(times(f"{seed} code", 10 * code))
+    )
+    control = {
+        kind: times(f"{seed} {kind}", middle_ms * (machine or {}).get(kind, 1.0))
+        for kind, middle_ms in KINDS.items()
+    }
+    return Sweep(
+        name=name,
+        started="",
+        variants=(Variant("code", name),),
+        points=tuple(points),
+        control=control,
+    )
+
+
+def everywhere(factor: float) -> dict[str, float]:
+    """Return a machine that changed in each kind of work alike."""
+    return dict.fromkeys(KINDS, factor)
+
+
+def wall(found: Comparison) -> tuple[str, str]:
+    """Return verdict and reason of the wall time."""
+    return found.changes[0].verdict, found.changes[0].reason
+
+
+def test_on_a_machine_that_stayed_as_it_was_a_change_is_told() -> None:
+    """The control costs no verdict where nothing moved, and its sentence replaces the doubt."""
+    # when
+    slower = compare(document("a"), document("b", 1.4))
+    faster = compare(document("a"), document("b", 0.7))
+
+    # then
+    assert wall(slower) == ("slower", "")
+    assert wall(faster) == ("faster", "")
+    assert TIMES_APART not in slower.notes
+    (note,) = slower.notes
+    assert note.startswith("fixed work beside the runs, middle after against before: pickling 1.0")
+    assert "A verdict has to exceed 1.3" in note
+    assert note.endswith("run both in turns: sp.compare(f, g)")
+    assert [change.stage for change in slower.control] == list(KINDS)
+    assert all(0.95 < (change.ratio or 0) < 1.05 for change in slower.control)
+
+
+def test_what_documents_made_apart_may_differ_by_is_not_told() -> None:
+    """A process of its own, a moment of its own: a fifth is nothing."""
+    found = compare(document("a"), document("b", 1.2))
+
+    assert wall(found)[0] == "cannot tell"
+    assert wall(found)[1].startswith("within 1.3")
+
+
+@pytest.mark.parametrize("factor", [1.6, 1 / 1.6])
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_machine_that_drifted_is_not_told_of_the_code(factor: float, kind: str) -> None:
+    """The same code looks 1.6 times slower; so does one kind of fixed work, which is enough."""
+    # when
+    found = compare(document("a"), document("b", factor, {kind: factor}))
+    lines = "\n".join(comparison_lines(found, 200))
+
+    # then
+    verdict, reason = wall(found)
+    worst = next(change for change in found.control if change.stage == kind)
+    assert verdict == "cannot tell"
+    assert reason.startswith("within 2.")
+    assert f"what the machine may have done: the same {worst.title} took 1.6" in reason
+    assert {change.verdict for change in found.changes} == {"cannot tell"}
+    assert worst.verdict == ("slower" if factor > 1 else "faster")
+    assert "nobody can tell whether it is faster or slower (within 2." in lines
+
+
+def test_what_exceeds_the_machine_is_told() -> None:
+    """Twice as slow on a machine that is 1.2 times slower is slower code."""
+    # when
+    found = compare(document("a"), document("b", 2.0, everywhere(1.2)))
+
+    # then
+    assert wall(found) == ("slower", "")
+
+
+def test_code_that_hides_behind_the_machine_is_not_told_faster() -> None:
+    """The same time on a slower machine might be faster code: nobody divides by fixed work."""
+    # when
+    found = compare(document("a"), document("b", 1.0, everywhere(1.3)))
+
+    # then
+    assert wall(found)[0] == "cannot tell"
+    assert "1.3" in found.notes[0]
+
+
+@pytest.mark.parametrize(("late", "verdict"), [(1, "slower"), (4, "cannot tell")])
+def test_a_processor_that_is_taken_away_at_times_holds_back(late: int, verdict: str) -> None:
+    """No median moves, but a tenth of the times does; a single wild one is nothing."""
+    # given
+    before, after = document("a"), document("b", 1.6)
+    taken = tuple(ns * (9 if at < late else 1) for at, ns in enumerate(after.control["pickle"]))
+    shared = replace(after, control={**after.control, "pickle": taken})
+
+    # when
+    found = compare(before, shared)
+
+    # then
+    assert wall(found)[0] == verdict
+    assert all(change.verdict == "cannot tell" for change in found.control)
+
+
+@pytest.mark.parametrize(
+    ("pages", "verdict"),
+    [
+        ((0, 2000), "cannot tell"),
+        ((2000, 0), "slower"),
+        ((2000, 2000), "slower"),
+        ((0, 9), "slower"),
+    ],
+)
+def test_new_pages_of_one_side_are_not_told_of_the_code(
+    pages: tuple[int, int], verdict: str
+) -> None:
+    """The process that knew its memory already would have paid them, too: 2.3 us each."""
+    # given
+    sides = [
+        replace(made, points=tuple(replace(p, minor_faults=count) for p in made.points))
+        for made, count in zip((document("a"), document("b", 1.6)), pages, strict=True)
+    ]
+
+    # when
+    found = compare(*sides)
+
+    # then
+    assert wall(found)[0] == verdict
+    if verdict == "cannot tell":
+        assert wall(found)[1].startswith("0 new pages a run before, 2,000 after: another process")
+
+
+@pytest.mark.parametrize("runs", [4, 8, 9])
+def test_few_runs_have_a_verdict_all_the_same(runs: int) -> None:
+    """Eight runs are the fewest that a comparison makes by itself."""
+    # given
+    before, after = (
+        replace(made, control={kind: known[:runs] for kind, known in made.control.items()})
+        for made in (document("a"), document("b", 1.5))
+    )
+
+    # when
+    found = compare(before, after)
+
+    # then
+    assert wall(found) == ("slower", "")
+    assert [change.stage for change in found.control] == list(KINDS)
+    assert {change.before_runs for change in found.control} == {runs}
+
+
+@pytest.mark.parametrize("runs", [9, 12, 20])
+def test_controls_of_other_lengths_are_compared(runs: int) -> None:
+    """A document of 1000 runs has twenty, one of fifteen runs has fifteen: the machine is one."""
+    # given
+    before = document("a")
+    control = {kind: (before.control[kind] * 2)[:runs] for kind in KINDS}
+
+    # when
+    found = compare(replace(before, control=control), document("b", 1.5))
+
+    # then
+    assert wall(found) == ("slower", "")
+    assert all(0.95 < (change.ratio or 0) < 1.05 for change in found.control)
+
+
+@pytest.mark.parametrize("without", ["before", "after", "short"])
+def test_without_fixed_work_on_both_sides_nobody_can_tell(without: str) -> None:
+    """Nothing bounds then how often the machine would be taken for the code."""
+    # given
+    before, after = document("a"), document("b", 1.4)
+    if without == "short":
+        few = {kind: known[:1] for kind, known in before.control.items()}
+        before = replace(before, control=few)
+    elif without == "before":
+        before = replace(before, control={})
+    else:
+        after = replace(after, control={})
+
+    # when
+    found = compare(before, after)
+
+    # then
+    assert wall(found) == ("cannot tell", NO_CONTROL)
+    assert found.notes == (TIMES_APART,)
+    assert found.control == ()
+
+
+def test_kinds_of_another_version_are_ignored() -> None:
+    """Work that this version does not know is no evidence; the rest is."""
+    # given
+    before, after = document("a"), document("b", 1.4)
+    other = replace(before, control={**before.control, "gpu": (1, 2, 3)})
+
+    # when
+    found = compare(other, replace(after, control={**after.control, "gpu": (9, 9, 9)}))
+
+    # then
+    assert [change.stage for change in found.control] == list(KINDS)
+
+
+def test_runs_in_turns_need_none() -> None:
+    """What drifts, drifts for both."""
+    # when
+    found = compare(document("a"), document("b", 1.3, everywhere(1.3)), is_paired=True)
+
+    # then
+    assert wall(found)[0] == "slower"
+    assert found.control == ()
+
+
+def test_a_limit_fails_only_above_the_machine() -> None:
+    """``--fail-above`` is what a drifting machine broke."""
+    # given
+    drifted = compare(document("a"), document("b", 1.3, everywhere(1.3)), is_now=True)
+    slower = compare(document("a"), document("b", 1.4), is_now=True)
+
+    # when
+    check(drifted, "10%")
+    with pytest.raises(RegressionError) as caught:
+        check(slower, "10%")
+
+    # then
+    assert TIMES_APART not in str(caught.value)
+
+
+def test_the_comparison_keeps_the_control() -> None:
+    """A saved comparison says how the machine changed."""
+    # given
+    after = document("b", 1.4)
+    found = compare(document("a"), after)
+
+    # when
+    again = from_document(to_document(replace(after, comparison=found)))
+
+    # then
+    assert again.comparison == found

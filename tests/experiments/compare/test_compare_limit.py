@@ -1,0 +1,143 @@
+"""``--fail-above``: what it takes, what it lets pass, and what it says when it does not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from jupyter_serprof.experiments.compare.limit import check, limit_share, regressions
+from jupyter_serprof.experiments.compare.notes import TIMES_APART
+from jupyter_serprof.model import Change, Comparison, RegressionError, SerprofError, UsageError
+
+MS = 1_000_000
+
+
+def change(stage: str = "", low: float | None = 1.2, after_ms: float = 15, **facts: str) -> Change:
+    """Return a line that got half as slow again."""
+    given = {"title": stage or "Wall time", "verdict": "slower", **facts}
+    return Change(
+        stage=stage,
+        before_ns=10 * MS,
+        after_ns=after_ms * MS,
+        ratio=1.5,
+        low=low,
+        high=1.8,
+        **given,  # type: ignore[arg-type]  # texts only
+    )
+
+
+def comparison(*changes: Change, noise: float | None = 0.05) -> Comparison:
+    """Return a comparison of these lines."""
+    return Comparison(before="a", after="b", changes=changes, noise_share=noise)
+
+
+@pytest.mark.parametrize(
+    ("limit", "share"), [("10%", 0.1), ("10", 0.1), (" 2.5 % ", 0.025), ("150%", 1.5), (0.1, 0.1)]
+)
+def test_a_limit_is_percent_as_text_and_a_share_as_number(limit: str | float, share: float) -> None:
+    """As people write it, and as programs do."""
+    assert limit_share(limit) == pytest.approx(share)
+
+
+@pytest.mark.parametrize("limit", ["", "%", "ten", "-5%", "0", "0%", "nan", "inf%", 10, 0, -0.1, 1])
+def test_what_is_no_limit_is_refused_with_one_that_is(limit: str | float) -> None:
+    """Never a limit that lets everything pass by mistake."""
+    with pytest.raises(UsageError, match="10%"):
+        limit_share(limit)
+
+
+def test_a_text_that_may_mean_two_things_is_refused() -> None:
+    """0.1 is a tenth of a percent to some and ten percent to others."""
+    # when
+    with pytest.raises(UsageError) as caught:
+        limit_share("0.1")
+
+    # then
+    assert str(caught.value) == ("--fail-above 0.1 may mean 10% or 0.1%. Write --fail-above 10%")
+    assert limit_share("0.1%") == pytest.approx(0.001)
+
+
+def test_what_is_slower_by_more_raises_and_is_listed() -> None:
+    """Wall time and stages, with their intervals."""
+    # given
+    found = comparison(change(), change("pickle.dumps"))
+
+    # when
+    with pytest.raises(RegressionError) as caught:
+        check(found, "10%")
+
+    # then
+    assert isinstance(caught.value, SerprofError)
+    assert str(caught.value) == (
+        "slower by more than 10.0 %: "
+        "Wall time 1.50 [1.20 to 1.80] times (10.0 ms before, 15.0 ms after); "
+        "pickle.dumps 1.50 [1.20 to 1.80] times (10.0 ms before, 15.0 ms after)"
+    )
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        comparison(change(low=1.09)),  # the interval reaches below the limit
+        comparison(change(), noise=0.3),  # the noise reaches above the interval
+        comparison(change(verdict="cannot tell")),
+    ],
+)
+def test_what_is_not_sure_or_does_not_matter_passes(found: Comparison) -> None:
+    """A build is not stopped by chance."""
+    check(found, "10%")
+
+
+def stage(before_ms: float, low: float) -> Change:
+    """Return a stage that got slower by at least so much, in a wall time of 10 ms before."""
+    grown_ns = before_ms * MS * (low + 0.1)
+    return replace(change("pickle.dumps", low=low), before_ns=before_ms * MS, after_ns=grown_ns)
+
+
+@pytest.mark.parametrize(
+    ("before_ms", "low", "breaks"),
+    [
+        (5, 1.12, True),  # 0.6 ms lost for sure, 6 % of the wall time
+        (5, 1.09, False),  # it may be less than 10 % of the stage
+        (4, 1.12, False),  # 0.48 ms lost: less than half of what the limit allows the wall time
+        (0.4, 2.85, False),  # 0.74 ms lost, and yet a stage of 4 %: the wall time tells of it
+        (0.9, 9.0, False),
+        (1.1, 1.6, True),
+    ],
+)
+def test_a_stage_has_to_count_against_the_wall_time(
+    before_ms: float, low: float, *, breaks: bool
+) -> None:
+    """A tenth of the wall time before, and a loss of half of what the limit allows the whole."""
+    # given
+    wall = change(verdict="cannot tell", low=0.9)
+
+    # when
+    found = regressions(comparison(wall, stage(before_ms, low)), 0.1)
+
+    # then
+    assert [line.stage for line in found] == (["pickle.dumps"] if breaks else [])
+
+
+def test_a_limit_against_a_file_without_fixed_work_is_an_error() -> None:
+    """It could never fail; of runs in turns it does: whatever drifts, drifts for both."""
+    # given
+    in_turns = comparison(change())
+    apart = replace(in_turns, notes=("other versions", TIMES_APART))
+
+    # when
+    with pytest.raises(RegressionError):
+        check(in_turns, "10%")
+    with pytest.raises(UsageError) as of_file:
+        check(apart, "10%")
+
+    # then
+    assert f"nothing to judge by: {TIMES_APART}" in str(of_file.value)
+
+
+@pytest.mark.parametrize("changes", [(), (change(low=None, reason="1 run is too few"),)])
+def test_a_limit_without_anything_to_judge_by_is_an_error(changes: tuple[Change, ...]) -> None:
+    """A test that can never fail is told, not passed."""
+    with pytest.raises(UsageError, match=r"nothing to judge by: (no wall|1 run is too few)"):
+        check(comparison(*changes), "10%")

@@ -1,0 +1,125 @@
+"""Repeats: one piece of code, cold once and warm often, and what there is when it stops early."""
+
+from __future__ import annotations
+
+import pickle
+from typing import TYPE_CHECKING
+
+import pytest
+
+from jupyter_serprof.experiments.compare.repeat import Repeats
+from jupyter_serprof.experiments.engine.recording import Recording
+from jupyter_serprof.model import from_document, to_document
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def started(call: Callable[[], object]) -> Repeats:
+    """Return repeats whose cold run is done."""
+    first = Recording("f()", detail=False)
+    with first:
+        call()
+    return Repeats(call, "f()", traces=[first.trace])
+
+
+def test_the_first_run_is_cold_and_the_others_are_warm() -> None:
+    """Cold stays apart: one point of its own, and a trace of its own."""
+    # given
+    repeats = started(lambda: pickle.dumps([1]))
+
+    # when
+    sweep = repeats.run_again(4)
+
+    # then
+    assert [point.cold for point in sweep.points] == [True, False, False, False, False]
+    assert [point.repeat for point in sweep.points] == [0, 1, 2, 3, 4]
+    assert [entry.cold for entry in sweep.traces] == [True, False]
+    assert all("pickle.dumps" in point.stages for point in sweep.points)
+    assert sweep.summary is not None
+    assert "the first time" in sweep.summary.headline
+
+
+def test_the_document_is_valid_and_names_what_was_written() -> None:
+    """It can be saved, loaded and drawn like a round trip."""
+    # given
+    repeats = started(lambda: pickle.dumps(b"x" * 1000))
+
+    # when
+    sweep = repeats.run_again(1)
+
+    # then
+    assert from_document(to_document(sweep)).name == "f()"
+    (variant,) = sweep.variants
+    assert variant.facts["in_band_bytes"] == len(pickle.dumps(b"x" * 1000))
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
+def test_a_run_that_does_not_end_is_left_out_and_said(error: type[BaseException]) -> None:
+    """An interrupted run is no measurement: it is not among the points, and a note says why."""
+    # given
+    count = iter(range(100))
+
+    def call() -> None:
+        pickle.dumps(1)
+        if next(count) == 3:
+            raise error
+
+    repeats = started(call)
+
+    # when
+    with pytest.raises(error):
+        repeats.run_again(10)
+    sweep = repeats.sweep
+
+    # then
+    assert [point.cold for point in sweep.points] == [True, False, False]
+    word = "interrupted" if error is KeyboardInterrupt else error.__name__
+    assert sweep.variants[0].notes == (f"{word} after 2 warm runs of 10; that run is left out",)
+    assert from_document(to_document(sweep)).name == "f()"
+
+
+def test_a_stop_in_the_first_warm_run_leaves_the_cold_one() -> None:
+    """What was measured is shown, be it one run."""
+    # given
+    count = iter(range(100))
+
+    def call() -> None:
+        pickle.dumps(1)
+        if next(count) == 1:
+            raise KeyboardInterrupt
+
+    repeats = started(call)
+
+    # when
+    with pytest.raises(KeyboardInterrupt):
+        repeats.run_again(3)
+
+    # then
+    assert [point.cold for point in repeats.sweep.points] == [True]
+    assert repeats.sweep.summary is not None
+
+
+def test_results_are_dropped_between_runs() -> None:
+    """A call that returns gigabytes holds them once, not once for each run."""
+    # given
+    alive = 0
+    most = 0
+
+    class Result:
+        def __init__(self) -> None:
+            nonlocal alive, most
+            alive += 1
+            most = max(most, alive)
+
+        def __del__(self) -> None:
+            nonlocal alive
+            alive -= 1
+
+    repeats = started(Result)
+
+    # when
+    repeats.run_again(3)
+
+    # then
+    assert (alive, most) == (0, 1)

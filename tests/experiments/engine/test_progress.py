@@ -1,0 +1,313 @@
+"""What is told while something runs: between runs, seldom, and never at the price of a result."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from jupyter_serprof.experiments.compare.repeat import Repeats
+from jupyter_serprof.experiments.engine import progress as progress_module
+from jupyter_serprof.experiments.engine.progress import Progress
+from jupyter_serprof.experiments.engine.recording import Recording
+from jupyter_serprof.experiments.roundtrip import trip as roundtrip
+from jupyter_serprof.experiments.roundtrip.registry import TRANSPORTS, Transport
+from jupyter_serprof.experiments.roundtrip.trip import RoundTrip
+from jupyter_serprof.model import Sweep, from_document, to_document
+from jupyter_serprof.testing import TickClock
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+EMPTY = Sweep(name="x", started="")
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> TickClock:
+    """Time passes only where a test says so (and 10 ns with each reading)."""
+    made = TickClock(tick_ns=10)
+    monkeypatch.setattr("time.monotonic", lambda: made() / 1e9)
+    return made
+
+
+@pytest.fixture
+def slow(monkeypatch: pytest.MonkeyPatch, clock: TickClock) -> Callable[..., None]:
+    """Give transports a, b, ... whose runs take so many seconds."""
+
+    def put(*seconds: float) -> None:
+        kinds: dict[str, type[Transport]] = {}
+        for key, each_s in zip("abc", seconds, strict=False):
+
+            def trip(_: Transport, value: object, each_s: float = each_s) -> object:
+                clock.advance_ms(int(each_s * 1000))
+                return pickle.loads(pickle.dumps(value))
+
+            kinds[key] = type("Slow", (Transport,), {"key": key, "title": key, "round_trip": trip})
+        monkeypatch.setattr(roundtrip, "TRANSPORTS", kinds)
+
+    return put
+
+
+def told_of(trip: RoundTrip) -> list[Sweep]:
+    """Run a trip; return what it told, each as a valid document."""
+    told: list[Sweep] = []
+    trip.run(told.append)
+    for sweep in told:
+        assert from_document(json.loads(json.dumps(to_document(sweep)))).name == sweep.name
+    return told
+
+
+def test_half_a_second_is_quiet_then_ten_a_second_are_enough(clock: TickClock) -> None:
+    """What is over at once is never told about; nobody reads faster than that."""
+    # given
+    told: list[Sweep] = []
+    progress = Progress(told.append)
+    counts = []
+
+    # when
+    for _ in range(12):
+        progress.update(lambda: EMPTY)
+        counts.append(len(told))
+        clock.advance_ms(60)
+
+    # then
+    assert counts == [0] * 9 + [1, 1, 2]
+
+
+def test_a_telling_takes_a_tenth_of_the_time_at_most(clock: TickClock) -> None:
+    """One that took 300 ms is followed by 3 s without any; its time is given back.
+
+    Not the first one: it imports what draws, and says nothing about those that follow.
+    """
+    # given
+    told: list[int] = []
+
+    def tell(_: Sweep) -> None:
+        told.append(clock() // 1_000_000)
+        clock.advance_ms(300)
+
+    progress = Progress(tell)
+    clock.advance_ms(500)
+
+    # when
+    waited_s = [progress.update(lambda: EMPTY)]
+    for _ in range(80):
+        clock.advance_ms(50)
+        waited_s.append(progress.update(lambda: EMPTY))
+
+    # then
+    assert len(told) == 3
+    assert told[1] - told[0] <= 500
+    assert told[2] - told[1] >= 3_300
+    assert waited_s[0] == pytest.approx(0.3, abs=1e-6)
+    assert sum(waited_s) == pytest.approx(0.9, abs=1e-6)
+
+
+def test_the_sweep_is_not_made_for_nobody(clock: TickClock) -> None:
+    """Without a reader, or before it is time, making the document costs nothing."""
+
+    # given
+    def made() -> Sweep:
+        pytest.fail("made")
+
+    early = Progress(lambda _: None)
+    unheard = Progress(None)
+
+    # when, then
+    assert early.update(made) == 0.0
+    clock.advance_ms(10_000)
+    assert unheard.update(made) == 0.0
+
+
+def test_a_telling_that_fails_is_the_last_one(clock: TickClock) -> None:
+    """The run goes on without pictures; Ctrl-C is no failure and passes through."""
+    # given
+    calls: list[Sweep] = []
+
+    def fail(sweep: Sweep) -> None:
+        calls.append(sweep)
+        message = "the front end is gone"
+        raise OSError(message)
+
+    def stop(_: Sweep) -> None:
+        raise KeyboardInterrupt
+
+    failing, stopping = Progress(fail), Progress(stop)
+
+    # when
+    for _ in range(3):
+        clock.advance_ms(10_000)
+        failing.update(lambda: EMPTY)
+
+    # then
+    assert len(calls) == 1
+    with pytest.raises(KeyboardInterrupt):
+        stopping.update(lambda: EMPTY)
+
+
+def test_a_short_round_trip_tells_nothing(slow: Callable[..., None]) -> None:
+    """In all 0.48 s, three transports: nothing is drawn that would be gone at once."""
+    # given
+    slow(0.04, 0.04, 0.04)
+
+    # when
+    told = told_of(RoundTrip([1], repeat=3))
+
+    # then
+    assert told == []
+
+
+def test_a_round_trip_grows_run_by_run(slow: Callable[..., None]) -> None:
+    """Each document has the points so far; rows say which transport runs and which waits."""
+    # given
+    slow(0.3, 0.3, 0.3)
+
+    # when
+    told = told_of(RoundTrip([1], repeat=2))
+
+    # then
+    counts = [len(sweep.points) for sweep in told]
+    assert counts == [2, 3, 4, 5, 6, 7, 8]
+    rows = [{v.key: (v.state, v.reason, v.notes) for v in sweep.variants} for sweep in told]
+    waits = ("skipped", "waits for its turn", ())
+    assert rows[0] == {"a": ("ok", "", ("2 runs so far",)), "b": waits, "c": waits}
+    assert rows[1]["a"] == ("ok", "", ())
+    assert rows[1]["b"] == ("skipped", "runs for the first time now", ())
+    assert rows[2]["b"] == ("ok", "", ("1 runs so far",))
+    assert rows[2]["c"] == waits
+    assert {entry.variant for entry in told[2].traces} == {"a", "b"}
+
+
+def test_the_end_is_the_same_whether_told_or_not(slow: Callable[..., None]) -> None:
+    """What is shown on the way leaves nothing in the document."""
+    # given
+    slow(0.3, 0.3)
+
+    # when
+    sweeps = [RoundTrip([1], repeat=2).run(tell) for tell in (None, lambda _: None)]
+
+    # then
+    first, second = ([(p.variant, p.repeat, p.cold) for p in s.points] for s in sweeps)
+    assert first == second
+    assert sweeps[0].variants == sweeps[1].variants
+
+
+def test_nothing_is_told_inside_a_run(
+    monkeypatch: pytest.MonkeyPatch, slow: Callable[..., None]
+) -> None:
+    """No clock of a recording runs while something is drawn."""
+    # given
+    slow(0.3, 0.3)
+    running: list[object] = []
+    start, stop = Recording.start, Recording.stop
+
+    def started(self: Recording) -> None:
+        running.append(self)
+        start(self)
+
+    def stopped(self: Recording, *error: Any) -> None:
+        stop(self, *error)
+        running.clear()
+
+    monkeypatch.setattr(Recording, "start", started)
+    monkeypatch.setattr(Recording, "stop", stopped)
+    seen: list[int] = []
+
+    # when
+    RoundTrip([1], repeat=2).run(lambda _: seen.append(len(running)))
+
+    # then
+    assert seen == [0] * 4
+
+
+def test_the_time_of_drawing_is_not_taken_from_the_runs(
+    slow: Callable[..., None], clock: TickClock
+) -> None:
+    """As many warm runs fit into the budget as without a picture."""
+    # given
+    slow(0.3)
+
+    def draw(_: Sweep) -> None:
+        clock.advance_ms(500)
+
+    # when
+    counts = [len(RoundTrip([1]).run(tell).points) for tell in (None, draw)]
+
+    # then
+    assert counts[0] == counts[1]
+
+
+def test_an_interrupt_while_drawing_keeps_every_run(slow: Callable[..., None]) -> None:
+    """Ctrl-C between two runs: no run was unfinished, none is lost."""
+    # given
+    slow(0.3, 0.3)
+    trip = RoundTrip([1], repeat=2)
+
+    def stop(sweep: Sweep) -> None:
+        if len(sweep.points) == 4:
+            raise KeyboardInterrupt
+
+    # when
+    with pytest.raises(KeyboardInterrupt):
+        trip.run(stop)
+
+    # then
+    assert len(trip.sweep.points) == 4
+    assert [v.state for v in trip.sweep.variants] == ["ok", "ok"]
+
+
+def test_repeats_grow_and_are_quiet_when_short(clock: TickClock) -> None:
+    """--repeat tells as a round trip does."""
+    # given
+    told: list[int] = []
+
+    def repeats(each_ms: int) -> Repeats:
+        first = Recording("f()", detail=False)
+        with first:
+            pickle.dumps(1)
+        return Repeats(lambda: clock.advance_ms(each_ms), "f()", traces=[first.trace])
+
+    # when
+    repeats(40).run_again(10, lambda sweep: told.append(len(sweep.points)))
+    short = list(told)
+    repeats(300).run_again(4, lambda sweep: told.append(len(sweep.points)))
+
+    # then
+    assert short == []
+    assert told == [3, 4]
+
+
+def test_an_interrupt_while_drawing_repeats_is_said(clock: TickClock) -> None:
+    """The note counts the runs that are there."""
+    # given
+    first = Recording("f()", detail=False)
+    with first:
+        pickle.dumps(1)
+    repeats = Repeats(lambda: clock.advance_ms(600), "f()", traces=[first.trace])
+
+    def stop(_: Sweep) -> None:
+        raise KeyboardInterrupt
+
+    # when
+    with pytest.raises(KeyboardInterrupt):
+        repeats.run_again(9, stop)
+
+    # then
+    assert "interrupted after 1 warm runs of 9" in repeats.sweep.variants[0].notes[0]
+
+
+def test_the_real_transports_are_told_about(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With nothing in their place, and no half second to wait for."""
+    # given
+    monkeypatch.setattr(progress_module, "QUIET_S", 0.0)
+    monkeypatch.setattr(progress_module, "BETWEEN_S", 0.0)
+    monkeypatch.setattr(progress_module, "REST", 0)
+
+    # when
+    told = told_of(RoundTrip({"a": [1]}, transports=["pickle", "cloudpickle"], repeat=1))
+
+    # then
+    assert [len(sweep.points) for sweep in told] == [1, 2, 3]
+    assert {"pickle", "cloudpickle"} <= TRANSPORTS.keys()

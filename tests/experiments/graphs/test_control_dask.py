@@ -1,0 +1,72 @@
+"""The control beside repeated Dask computations: there where the workers are on this machine."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from dasks import forgotten, small_array, started
+
+from jupyter_serprof.experiments.engine.control import EACH
+from jupyter_serprof.experiments.graphs import repeats as dask_repeats
+from jupyter_serprof.experiments.graphs.repeats import GraphRepeats
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from distributed import Client
+
+RUNS = 4
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Client]:
+    """A cluster in this process."""
+    with started() as made_client:
+        yield made_client
+
+
+def repeats(*, is_statement: bool = False) -> GraphRepeats:
+    """Return repeats of a collection, or of code that computes it."""
+
+    def summed() -> object:
+        total = small_array().sum()
+        return total.compute() if is_statement else total
+
+    return GraphRepeats(summed, "x.sum()", is_statement=is_statement)
+
+
+@pytest.mark.parametrize("is_statement", [False, True])
+def test_repeated_computations_have_a_control(client: Client, *, is_statement: bool) -> None:
+    """Before the first warm run and after the last one; the cluster holds nothing of it."""
+    # when
+    sweep = repeats(is_statement=is_statement).run(RUNS)
+
+    # then
+    assert {kind: len(times) for kind, times in sweep.control.items()} == dict.fromkeys(
+        ("copy", "pages", "pickle"), 2 * EACH
+    )
+    assert forgotten(client)
+
+
+def test_a_cluster_in_this_process_is_here(client: Client) -> None:
+    """So is a local scheduler, which has no client."""
+    assert dask_repeats.is_here(client)
+    assert dask_repeats.is_here(None)
+
+
+@pytest.mark.parametrize("is_statement", [False, True])
+@pytest.mark.usefixtures("client")
+def test_workers_on_other_machines_have_none(
+    monkeypatch: pytest.MonkeyPatch, *, is_statement: bool
+) -> None:
+    """What this machine does says nothing about them, and a comparison says so as before."""
+    # given
+    monkeypatch.setattr(dask_repeats, "is_here", lambda _: False)
+
+    # when
+    sweep = repeats(is_statement=is_statement).run(RUNS)
+
+    # then
+    assert len(sweep.points) == 1 + RUNS
+    assert sweep.control == {}

@@ -1,0 +1,134 @@
+"""Which computation a document is of: the same one under other chunks, or another one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from jupyter_serprof.analysis.kinds import GraphKind, difference, graph_kind, graph_notes
+from jupyter_serprof.model import Point, Sweep, Table, TableColumn
+from jupyter_serprof.testing import make_trace
+
+SUM = GraphKind(
+    ("sum-aggregate",),
+    ("persist",),
+    frozenset({"random_sample", "sum", "partial", "aggregate"}),
+    37,
+    has_cluster=True,
+)
+
+
+def kind(*names: str, end: str = "sum-aggregate") -> GraphKind:
+    """Return the same with other kinds of tasks and another end."""
+    return replace(SUM, kinds=frozenset(names), ends=(end,))
+
+
+def test_a_document_tells_what_ran() -> None:
+    """Ends, ways and kinds of tasks from its tables, without hashes and without the gathering."""
+    # given
+    tasks = Table(
+        "dask.tasks",
+        "Tasks",
+        (TableColumn("prefix", "Prefix", "text"), TableColumn("count", "Tasks", "count")),
+        (("random_sample-sum", 4), ("sum-partial", 2), ("finalize-hlgfinalizecompute", 1)),
+    )
+    computations = Table(
+        "dask.computations",
+        "Computations",
+        (TableColumn("computation", "Computation", "text"), TableColumn("kind", "Call", "text")),
+        (("sum-partial", "compute"),),
+    )
+    trace = make_trace([("dask.execute", "worker 0/thread 0", 0, 5)])
+
+    # when
+    found = graph_kind(replace(trace, tables=(tasks, computations)))
+
+    # then
+    assert found == GraphKind(
+        ("sum-partial",),
+        ("compute",),
+        frozenset({"random_sample", "sum", "partial"}),
+        7,
+        has_cluster=True,
+    )
+
+
+def test_a_document_without_dask_is_none() -> None:
+    """Of one whose stages are known and whose graph is not, nothing is known."""
+    # given
+    point = Point("code", None, 1, False, 5, None, {"dask.execute": 5})  # noqa: FBT003  (a column)
+
+    # when
+    found = [
+        graph_kind(make_trace([("pickle.dumps", "client/main", 0, 5)])),
+        graph_kind(Sweep(name="x", started="", points=(point,))),
+    ]
+
+    # then
+    assert found == [None, GraphKind()]
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        SUM,
+        replace(SUM, tasks=597),
+        kind("random_sample", "sum", "partial", "aggregate", "rechunk", "merge", "split"),
+        kind("ones_like", "rechunk", "merge", "sum", "aggregate"),
+        kind("random_sample", "sum", "partial", "aggregate", "astype", end="astype"),
+        GraphKind(),
+    ],
+    ids=["same", "other chunks", "rechunked", "unfused", "converted", "unknown"],
+)
+def test_a_changed_graph_of_the_same_computation_passes(after: GraphKind) -> None:
+    """An improvement changes the graph: that is what is compared."""
+    assert difference(SUM, after) == ""
+
+
+@pytest.mark.parametrize(
+    ("after", "said"),
+    [
+        (
+            kind("frompandas", "getitem", end="getitem"),
+            "random_sample, sum, up to sum-aggregate; now it ran 37 tasks of frompandas, getitem",
+        ),
+        (
+            kind("random_sample", "mean_chunk", "mean_agg", "aggregate", end="mean_agg-aggregate"),
+            "up to mean_agg-aggregate",
+        ),
+        (
+            kind("random_sample", "max", "partial", "aggregate", end="max-aggregate"),
+            "aggregate, max, partial, random_sample, up to max-aggregate",
+        ),
+        (replace(SUM, ways=("compute",)), "before it was persisted, now it is computed"),
+        (replace(SUM, kinds=frozenset()), "and now no task was seen: its results are on"),
+    ],
+    ids=["frame", "mean", "max", "computed", "found"],
+)
+def test_another_computation_is_told_apart(after: GraphKind, said: str) -> None:
+    """In one sentence, with what ran on both sides."""
+    assert said in difference(SUM, after)
+
+
+def test_what_else_differs_is_noted() -> None:
+    """Tasks, computations, and where it ran."""
+    # given
+    after = replace(
+        kind("random_sample", "sum", "aggregate", "rechunk"),
+        tasks=597,
+        ends=("sum-aggregate", "sum-aggregate"),
+        has_cluster=False,
+    )
+
+    # when
+    notes = list(graph_notes(SUM, after))
+
+    # then
+    assert notes == [
+        "the graph is another one: 37 tasks before, 597 after",
+        "kinds of tasks: partial only before; rechunk only after",
+        "1 computation before, 2 after",
+        "before ran on a cluster, after in this process: few stages are the same",
+    ]
+    assert list(graph_notes(SUM, SUM)) == []

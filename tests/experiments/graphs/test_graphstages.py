@@ -1,0 +1,747 @@
+"""graphstages: a Dask computation is brought to its end, recorded, and leaves nothing behind."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+import threading
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import cloudpickle
+import numpy as np
+import pandas as pd
+import pytest
+from dasks import (
+    ARRIVED,
+    GATE,
+    failing,
+    forgotten,
+    gated,
+    mapped,
+    scheduler_tasks,
+    small_array,
+    started,
+)
+
+import jupyter_serprof as sp
+from jupyter_serprof.capture.patching import armed_places
+from jupyter_serprof.experiments.engine.recording import Recording
+from jupyter_serprof.experiments.graphs.stages import (
+    ComputationTimeoutError,
+    GraphStages,
+    explained,
+)
+from jupyter_serprof.experiments.graphs.values import list_collections
+from jupyter_serprof.model import ProbeUnavailable, Trace, UsageError
+from jupyter_serprof.testing import make_trace
+
+#: Typed in part only.
+dask: Any = import_module("dask")
+da: Any = import_module("dask.array")
+db: Any = import_module("dask.bag")
+dd: Any = import_module("dask.dataframe")
+distributed: Any = import_module("distributed")
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from distributed import Client
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Client]:
+    """A cluster in this process."""
+    with started() as made:
+        yield made
+
+
+@pytest.fixture(autouse=True)
+def _gate() -> Iterator[None]:
+    """Close the gate before each test, open it after, and see that no hook stays."""
+    GATE.clear()
+    ARRIVED.clear()
+    yield
+    GATE.set()
+    assert armed_places() == []
+
+
+def stages(made: Any, **options: Any) -> GraphStages:
+    """Return the experiment on a value."""
+    return GraphStages(lambda: made, "x", **options)
+
+
+def notes(trace: Trace) -> str:
+    """Return what the document says about itself."""
+    return " ".join(trace.quality.notes)
+
+
+@pytest.fixture
+def waited_with(monkeypatch: pytest.MonkeyPatch) -> list[Client]:
+    """Open the gate as soon as somebody waits for futures; note the clients that waited."""
+    wait, clients = distributed.wait, list[Any]()
+
+    def opening(*args: Any, **kwargs: Any) -> Any:
+        GATE.set()
+        clients.append(distributed.default_client())
+        return wait(*args, **kwargs)
+
+    monkeypatch.setattr(distributed, "wait", opening)
+    return clients
+
+
+@pytest.fixture
+def interrupted_wait(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Send Ctrl-C as soon as a task runs and the main thread waits for it."""
+    waiting = threading.Event()
+
+    def noted(original: Any) -> Any:
+        def wait(*args: Any, **kwargs: Any) -> Any:
+            waiting.set()
+            return original(*args, **kwargs)
+
+        return wait
+
+    def send() -> None:
+        if waiting.wait(60) and ARRIVED.wait(60):
+            os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr(distributed, "wait", noted(distributed.wait))
+    monkeypatch.setattr(distributed.Client, "gather", noted(distributed.Client.gather))
+    thread = threading.Thread(target=send)
+    thread.start()
+    yield
+    thread.join()
+
+
+def collections() -> dict[str, Any]:
+    """Return one collection of each kind."""
+    frame = pd.DataFrame({"key": [1, 2, 1, 2], "x": range(4)})
+    return {
+        "array": small_array(),
+        "bag": db.from_sequence(range(4), npartitions=2).map(str),
+        "dataframe": dd.from_pandas(frame, npartitions=2).groupby("key").x.mean(),
+        "delayed": dask.delayed(len)([1, 2]),
+        "list": [small_array(), dask.delayed(len)([1])],
+    }
+
+
+# To the end
+
+
+@pytest.mark.parametrize("kind", collections())
+@pytest.mark.parametrize("compute", [False, True], ids=["persist", "compute"])
+@pytest.mark.parametrize("timeout_s", [None, 60.0], ids=["", "timeout"])
+def test_every_kind_of_collection_is_brought_to_its_end(
+    client: Client, kind: str, compute: bool, timeout_s: float | None
+) -> None:
+    """The trace is that of a run that went through, and the cluster is empty afterwards."""
+    # when
+    trace = stages(collections()[kind], compute=compute, timeout_s=timeout_s).run()
+
+    # then
+    assert (trace.name, trace.outcome) == ("x", "ok")
+    assert trace.wall_ns > 0
+    assert forgotten(client)
+
+
+@pytest.mark.parametrize("kind", collections())
+@pytest.mark.parametrize("scheduler", ["threads", "sync"])
+def test_local_schedulers_need_no_cluster(kind: str, scheduler: str) -> None:
+    """Without a client, or where the user chose a local scheduler, that one is used."""
+    # when
+    with dask.config.set(scheduler=scheduler):
+        trace = stages(collections()[kind]).run()
+
+    # then
+    assert trace.outcome == "ok"
+
+
+def test_it_waits_for_what_it_persists(client: Client) -> None:
+    """The trace ends when the last task has ended, not when persist returns."""
+    # given
+    ended = []
+
+    def end() -> None:
+        assert ARRIVED.wait(60)
+        ended.append("tasks")
+        GATE.set()
+
+    thread = threading.Thread(target=end)
+    thread.start()
+
+    # when
+    stages(mapped(gated)).run()
+    ended.append("trace")
+    thread.join()
+
+    # then
+    assert ended == ["tasks", "trace"]
+    assert forgotten(client)
+
+
+def test_construction_lies_inside_the_recording() -> None:
+    """A function is called after the clock was started."""
+    # given
+    made: list[GraphStages] = []
+
+    def build() -> object:
+        assert armed_places() != []
+        return small_array()
+
+    made.append(GraphStages(build, "x"))
+
+    # when
+    trace = made[0].run()
+
+    # then
+    assert trace.outcome == "ok"
+
+
+def test_what_the_expression_calls_is_seen() -> None:
+    """A slow function of the user's during construction is named and not left unaccounted."""
+
+    # given
+    def slow_code() -> Any:
+        threading.Event().wait(0.3)
+        return small_array()
+
+    # when
+    with dask.config.set(scheduler="sync"):
+        trace = GraphStages(slow_code, "x").run()
+
+    # then
+    own = [span for span in trace.spans if span.stage == "python.code"]
+    assert sum(span.duration_ns for span in own) >= 200_000_000
+
+
+@pytest.mark.parametrize("make", [lambda: mapped(gated), lambda: small_array().sum()])
+def test_the_function_of_the_package_takes_collections_and_makers(
+    client: Client, make: Callable[[], object]
+) -> None:
+    """sp.graphstages(x), and sp.graphstages(function) which sees the construction too."""
+    # given
+    GATE.set()
+
+    # when
+    traces = [
+        sp.graphstages(make()),
+        sp.graphstages(make),
+        sp.graphstages(make, name="made", compute=True, timeout=60),
+    ]
+
+    # then
+    assert [trace.name for trace in traces] == ["Array", "computation", "made"]
+    assert forgotten(client)
+
+
+# What the user holds stays
+
+
+def test_what_the_user_persisted_stays(client: Client) -> None:
+    """A persisted collection and its futures are as before; nothing is said to be computed."""
+    # given
+    kept = small_array().persist()
+    distributed.wait(kept)
+    before = set(scheduler_tasks(client))
+
+    # when
+    trace = stages(kept).run()
+
+    # then
+    assert "its 4 keys are on the cluster, and nothing is left to compute" in notes(trace)
+    assert set(scheduler_tasks(client)) == before
+    assert float(kept.sum().compute()) == 32.0
+    del kept
+    assert forgotten(client)
+
+
+def test_what_uses_a_persisted_collection_leaves_it(client: Client) -> None:
+    """The results of the run are released, those that it was made of are not."""
+    # given
+    kept = small_array().persist()
+    distributed.wait(kept)
+    before = set(scheduler_tasks(client))
+
+    # when
+    stages(kept + 1).run()
+    stages([kept + 1, kept + 2], compute=True, timeout_s=60.0).run()
+
+    # then
+    assert float(kept.sum().compute()) == 32.0
+    assert before <= set(scheduler_tasks(client))
+    del kept
+    assert forgotten(client)
+
+
+def test_the_same_keys_of_the_user_survive_the_release(client: Client) -> None:
+    """Persisted by the user and again here: both have a hold on the keys, ours goes."""
+    # given
+    lazy = small_array()
+    kept = lazy.persist()
+
+    # when
+    stages(lazy).run()
+
+    # then
+    assert float(kept.sum().compute()) == 32.0
+    del kept
+    assert forgotten(client)
+
+
+@pytest.mark.usefixtures("waited_with")
+def test_a_persisted_collection_that_still_runs_is_waited_for(client: Client) -> None:
+    """The note says how much was left."""
+    # given
+    kept = mapped(gated).persist()
+    assert ARRIVED.wait(60)
+
+    # when
+    trace = stages(kept).run()
+
+    # then
+    assert "4 of its 4 keys were still being computed" in notes(trace)
+    assert all(future.done() for future in distributed.futures_of(kept))
+    del kept
+    assert forgotten(client)
+
+
+@pytest.mark.usefixtures("waited_with")
+@pytest.mark.parametrize("kind", ["future", "list", "dict"])
+def test_futures_are_waited_for_and_dropped(client: Client, kind: str) -> None:
+    """An expression that submits: its futures are nobody else's."""
+
+    # given
+    def build() -> object:
+        future = client.submit(gated, 1, pure=False)
+        return {"future": future, "list": [future], "dict": {"a": future}}[kind]
+
+    # when
+    trace = GraphStages(build, "x").run()
+
+    # then
+    assert trace.outcome == "ok"
+    assert GATE.is_set()
+    assert forgotten(client)
+
+
+def test_results_in_memory_are_nothing_to_compute() -> None:
+    """Persisted by a local scheduler: said, not hidden."""
+    # given
+    kept = small_array().persist(scheduler="sync")
+
+    # when
+    with dask.config.set(scheduler="sync"):
+        trace = stages(kept).run()
+
+    # then
+    assert "holds its results already" in notes(trace)
+
+
+def test_the_default_one_of_two_clients_is_used(client: Client, waited_with: list[Client]) -> None:
+    """The other cluster is not disturbed; futures are waited for with their own client."""
+    # given
+    kept = client.submit(gated, 1, pure=False)
+    assert ARRIVED.wait(60)
+    before = set(scheduler_tasks(client))
+
+    # when
+    with started() as other:
+        trace = stages([kept]).run()
+        stages(small_array()).run()
+        was_default = forgotten(other)
+
+    # then
+    assert waited_with == [client, other]
+    assert was_default
+    assert set(scheduler_tasks(client)) == before
+    assert trace.outcome == "ok"
+    assert kept.result() == 1
+    del kept
+    assert forgotten(client)
+
+
+# Given up
+
+
+@pytest.mark.usefixtures("interrupted_wait")
+@pytest.mark.parametrize("compute", [False, True], ids=["persist", "compute"])
+def test_an_interrupt_releases_the_futures(client: Client, compute: bool) -> None:
+    """Ctrl-C passes through, the trace says interrupted, the scheduler forgets the tasks."""
+    # given
+    experiment = stages(mapped(gated), compute=compute)
+
+    # when
+    with pytest.raises(KeyboardInterrupt) as caught:
+        experiment.run()
+
+    # then
+    assert experiment.trace.outcome == "interrupted"
+    assert experiment.has_spans
+    GATE.set()
+    assert forgotten(client)
+    assert caught.value.__traceback__ is not None  # IPython keeps it, and it keeps no future
+
+
+@pytest.mark.usefixtures("interrupted_wait")
+def test_an_interrupt_releases_futures_that_only_the_expression_held(client: Client) -> None:
+    """The value of `x.persist()` is nobody's; also the kept traceback does not hold it."""
+    # given
+    experiment = GraphStages(lambda: mapped(gated).persist(), "x")
+
+    # when
+    with pytest.raises(KeyboardInterrupt) as caught:
+        experiment.run()
+
+    # then
+    GATE.set()
+    assert forgotten(client)
+    assert caught.value.__traceback__ is not None
+
+
+@pytest.mark.parametrize("compute", [False, True], ids=["persist", "compute"])
+def test_an_interrupt_while_submitting_releases_the_futures(
+    client: Client, monkeypatch: pytest.MonkeyPatch, compute: bool
+) -> None:
+    """The graph was sent, and Ctrl-C came before Dask had noted what to release."""
+    # given
+    send = distributed.Client._send_to_scheduler
+
+    def interrupted(self: Client, message: dict[str, object]) -> None:
+        send(self, message)
+        if message["op"] == "update-graph":
+            assert ARRIVED.wait(60)
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(distributed.Client, "_send_to_scheduler", interrupted)
+
+    # when
+    with pytest.raises(KeyboardInterrupt) as caught:
+        stages(mapped(gated), compute=compute).run()
+
+    # then
+    monkeypatch.undo()
+    GATE.set()
+    assert forgotten(client)
+    assert caught.value.__traceback__ is not None
+
+
+@pytest.mark.parametrize("compute", [False, True], ids=["persist", "compute"])
+def test_a_timeout_releases_the_futures_and_says_how_far_it_was(
+    client: Client, compute: bool
+) -> None:
+    """The error has the count and a longer time; the partial trace is there."""
+    # given
+    experiment = stages(mapped(gated), compute=compute, timeout_s=0.05)
+
+    # when
+    with pytest.raises(ComputationTimeoutError) as caught:
+        experiment.run()
+
+    # then
+    assert "x was not done after 0.05 s: 0 of " in str(caught.value)
+    assert "Give it more time: --timeout 0.5" in str(caught.value)
+    assert experiment.trace.outcome == "interrupted"
+    GATE.set()
+    assert forgotten(client)
+
+
+def test_the_error_of_a_task_is_the_users_own(client: Client) -> None:
+    """Type and message of the task's exception, the partial trace, and an empty cluster."""
+    # given
+    experiment = stages(mapped(failing))
+
+    # when
+    with pytest.raises(LookupError, match="of the user") as caught:
+        experiment.run()
+
+    # then
+    assert caught.traceback[-1].name == "failing"
+    assert experiment.trace.outcome == "error"
+    assert experiment.has_spans
+    assert forgotten(client)
+
+
+def test_a_timeout_of_the_users_task_stays_theirs(client: Client) -> None:
+    """A TimeoutError that a task raised is not taken for ours."""
+    # given
+    late = dask.delayed(_raise_timeout)()
+
+    # when
+    with pytest.raises(TimeoutError, match="of the user"):
+        stages(late, timeout_s=60.0).run()
+
+    # then
+    assert forgotten(client)
+
+
+def _raise_timeout() -> None:
+    message = "of the user"
+    raise TimeoutError(message)
+
+
+def test_a_scheduler_that_goes_away_is_the_users_error_and_a_partial_trace() -> None:
+    """The wait ends with Dask's own error; what was measured until then is there."""
+    # given
+    quick = dask.config.set({"distributed.comm.timeouts.connect": "1s"})
+    with quick, started() as client:
+        experiment = stages(mapped(gated))
+
+        def close() -> None:
+            assert ARRIVED.wait(60)
+            cluster: Any = client.cluster
+            cluster.sync(cluster.scheduler.close)
+
+        thread = threading.Thread(target=close)
+        thread.start()
+
+        # when
+        with pytest.raises(Exception, match=r"(?i)cancel|closed|lost") as caught:
+            experiment.run()
+        thread.join()
+        GATE.set()
+
+    # then
+    assert not isinstance(caught.value, sp.SerprofError)
+    assert experiment.trace.outcome in ("error", "interrupted")
+    assert experiment.has_spans
+
+
+# Bad input
+
+
+def test_without_dask_the_pip_line_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before anything runs."""
+    # given
+    monkeypatch.setitem(sys.modules, "dask", None)
+
+    # when
+    with pytest.raises(ProbeUnavailable) as caught:
+        sp.graphstages(lambda: pytest.fail("it ran"))
+
+    # then
+    assert 'Run: pip install "jupyter_serprof[dask]"' in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("value", "described"),
+    [
+        (3, "an int"),
+        ([1, 2], "a list of 2"),
+        ([], "a list of 0"),
+        (None, "None"),
+        (np.ones(3), "a ndarray"),
+        ([small_array(), 1], "a list of 2"),
+        (da.Array, "a type"),
+    ],
+)
+def test_a_value_that_is_nothing_of_dask_is_described(value: object, described: str) -> None:
+    """What it is, what was expected, and where pickle and Ray are shown."""
+    # when
+    with pytest.raises(UsageError) as caught:
+        stages(value).run()
+
+    # then
+    message = str(caught.value)
+    assert message.startswith(f"x gave {described}, and nothing of Dask ran. Expected was a Dask")
+    assert "%serprof x" in message
+
+
+class Yes:
+    """Answers to every name, as mocks do."""
+
+    def __getattr__(self, name: str) -> Any:
+        message = "not even that"
+        raise RuntimeError(message)
+
+
+def test_an_object_that_cannot_be_asked_is_no_collection() -> None:
+    """Its own error does not come out."""
+    # when
+    with pytest.raises(UsageError) as caught:
+        stages(Yes()).run()
+
+    # then
+    assert "x gave a Yes" in str(caught.value)
+
+
+def test_a_timeout_needs_a_cluster() -> None:
+    """A local scheduler cannot be given up: refused before it runs, with what to do."""
+    # given
+    made = mapped(gated)
+
+    # when
+    with dask.config.set(scheduler="threads"), pytest.raises(UsageError) as caught:
+        stages(made, timeout_s=1.0).run()
+
+    # then
+    assert "local scheduler" in str(caught.value)
+    assert "client = Client()" in str(caught.value)
+    assert not ARRIVED.is_set()
+
+
+@pytest.mark.parametrize("timeout", [0, -1, True, "5s", float("nan"), float("inf")])
+def test_a_timeout_is_a_number_of_seconds_above_0(timeout: Any) -> None:
+    """Refused before anything runs."""
+    # when
+    with pytest.raises(UsageError) as caught:
+        sp.graphstages(lambda: pytest.fail("it ran"), timeout=timeout)
+
+    # then
+    assert "timeout=60" in str(caught.value)
+
+
+def test_an_asynchronous_client_is_refused_with_the_way_to_go() -> None:
+    """Waiting would block the loop that the client runs in; nothing is submitted."""
+
+    # given
+    async def inside() -> tuple[str, int]:
+        async with (
+            distributed.LocalCluster(
+                n_workers=1, processes=False, dashboard_address="127.0.0.1:0", asynchronous=True
+            ) as cluster,
+            distributed.Client(cluster, asynchronous=True),
+        ):
+            with pytest.raises(UsageError) as caught:
+                stages(small_array()).run()
+            return str(caught.value), len(cluster.scheduler.tasks)
+
+    # when
+    message, count = asyncio.run(inside())
+
+    # then
+    assert "the client is asynchronous" in message
+    assert "%%graphstages\n    y = await client.compute(x)" in message
+    assert count == 0
+
+
+# Notes on code that ran as it is
+
+
+@pytest.mark.parametrize(
+    ("stage", "said"),
+    [
+        ("dask.worker", "nothing of Dask ran in it"),
+        ("pickle.dumps", "nothing of Dask ran in it; to see pickle and Ray, write %%serprof"),
+        ("dask.construct", "a graph was built, and nothing computed it"),
+        ("dask.serialize", ""),
+    ],
+)
+def test_code_without_a_computation_is_told_so(stage: str, said: str) -> None:
+    """Only where it is true."""
+    # given
+    trace = make_trace([(stage, "client/main", 0, 10)])
+
+    # when
+    told = notes(explained(trace, "%%serprof"))
+
+    # then
+    assert told.startswith(said)
+    assert bool(told) is bool(said)
+
+
+# The list of collections
+
+
+def test_collections_are_listed_without_computing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Names, kinds, partitions, tasks and layers; what only computing would tell is unknown."""
+    # given
+    frame = pd.DataFrame({"x": range(4)})
+    namespace = {
+        **collections(),
+        "sorted": dd.from_pandas(frame, npartitions=2).set_index("x", sorted=False) + 1,
+        "kept": small_array().persist(scheduler="sync"),
+        "_hidden": small_array(),
+        "number": 3,
+        "yes": Yes(),
+    }
+    monkeypatch.setattr(dask.local, "get_async", lambda *_, **__: pytest.fail("it computed"))
+
+    # when
+    found = {one.name: one for one in list_collections(namespace)}
+
+    # then
+    assert sorted(found) == ["array", "bag", "dataframe", "delayed", "kept", "sorted"]
+    array = found["array"]
+    assert (array.kind, array.partitions, array.tasks, array.layers, array.state) == (
+        "Array float64 (4, 4)",
+        4,
+        8,
+        2,
+        "",
+    )
+    assert (found["sorted"].partitions, found["sorted"].tasks) == (None, None)
+    assert found["kept"].state == "in memory"
+    assert found["delayed"].partitions is None
+
+
+def test_listing_does_not_change_what_is_pickled() -> None:
+    """A look at the sizes materializes no layer."""
+    # given
+    big = (da.ones((100, 100), chunks=5) + 1).sum()
+    before = len(cloudpickle.dumps(big))
+
+    # when
+    (listed,) = list_collections({"big": big})
+
+    # then
+    assert listed.tasks is not None
+    assert listed.tasks > 800
+    assert len(cloudpickle.dumps(big)) <= before + 100
+
+
+def test_a_recording_of_stages_is_a_recording() -> None:
+    """What cells use is the same class with the sampler of construction."""
+    # when
+    made = sp.api.stage_recording("x")
+
+    # then
+    assert isinstance(made, Recording)
+
+
+# What cannot be pickled
+
+
+@pytest.mark.parametrize("compute", [False, True], ids=["persist", "compute"])
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda lock: mapped(lambda block: (block, lock)[0]), ("lambda-", "function", "(lock)")),
+        (lambda lock: dask.delayed(len)([1, {"a": lock}]), ("len-", "argument 0[1]['a'] (lock)")),
+    ],
+    ids=["captured", "argument"],
+)
+def test_a_graph_that_cannot_be_pickled_names_the_path(
+    client: Client, compute: bool, make: Callable[[object], object], said: tuple[str, ...]
+) -> None:
+    """The user's own error, and in the document the layer, the argument and the path inside."""
+    # given
+    experiment = stages(make(threading.Lock()), compute=compute)
+
+    # when
+    with pytest.raises(TypeError, match="Could not serialize") as caught:
+        experiment.run()
+
+    # then
+    told = notes(experiment.trace)
+    assert "the graph was not sent. " in told
+    assert all(part in told for part in said), told
+    assert " at 0x" not in told
+    assert not hasattr(caught.value, "__notes__")
+    assert forgotten(client)
+
+
+def test_other_errors_have_no_such_note(client: Client) -> None:
+    """A task that raises was sent."""
+    # given
+    experiment = stages(mapped(failing))
+
+    # when
+    with pytest.raises(LookupError):
+        experiment.run()
+
+    # then
+    assert "not sent" not in notes(experiment.trace)
+    assert forgotten(client)

@@ -1,0 +1,488 @@
+"""Remedies that are tried: they apply where they should, are equal, and say what they measured."""
+
+from __future__ import annotations
+
+import ast
+import math
+import pickle
+import threading
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from jupyter_serprof.api import try_remedies
+from jupyter_serprof.experiments.remedies import value as tried_values
+from jupyter_serprof.experiments.remedies.document import Tried
+from jupyter_serprof.experiments.remedies.forms import Form, forms_of
+from jupyter_serprof.experiments.remedies.gain import (
+    Gain,
+    Trial,
+    finding_of,
+    gain_of,
+    headline,
+    interval_text,
+    notes_of,
+    ranked,
+    sends_to_pay,
+    shrinking_stage,
+)
+from jupyter_serprof.experiments.remedies.hints import hints_of
+from jupyter_serprof.experiments.remedies.table import REMEDIES, pasted
+from jupyter_serprof.experiments.remedies.trial import Candidate, made_of, run_trial
+from jupyter_serprof.experiments.remedies.value import Tryout
+from jupyter_serprof.experiments.remedies.ways import Block, PickleWay, Trip
+from jupyter_serprof.model import Sweep, UsageError, Variant, from_document, to_document
+from jupyter_serprof.testing import TickClock
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+#: Time for every remedy on the slowest machine.
+AMPLE_S = 1e6
+TEXTS = [f"text {at}" for at in range(1_000)]
+ROWS = [{"id": at, "x": at / 7, "name": f"n{at}"} for at in range(500)]
+STRIDED = np.arange(40_000.0).reshape(200, 200)[:, ::2]
+
+
+@pytest.fixture(autouse=True)
+def no_ray(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hide the Ray of other tests of the session: with it there is one more remedy."""
+    monkeypatch.setattr(tried_values, "is_running", lambda: False)
+
+
+def trial(key: str, before: int, after: int, pairs: int = 15, **more: Any) -> Trial:
+    """Return a trial whose times spread a little."""
+    spread = [1 + at / 1_000 for at in range(pairs)]
+    known: dict[str, Any] = {
+        "before_ns": [int(before * s) for s in spread],
+        "after_ns": [int(after * s) for s in reversed(spread)],
+        "before_stages": {"pickle.dumps": before * 3 // 4, "pickle.loads": before // 4},
+        "after_stages": {"pickle.dumps": after // 4, "pickle.loads": after * 3 // 4},
+        "equal": True,
+    }
+    return Trial(key, **{**known, **more})
+
+
+def variants(sweep: Sweep) -> dict[str, Variant]:
+    """Return the variants that were tried."""
+    return {variant.key: variant for variant in sweep.variants if variant.facts.get("tried")}
+
+
+# What a trial says
+
+
+def test_a_gain_is_a_ratio_with_its_interval() -> None:
+    """Three times faster is 3, whatever the unit; the interval holds it."""
+    # when
+    gain = gain_of(trial("columns", 30_000_000, 10_000_000))
+
+    # then
+    assert gain
+    assert gain.low is not None
+    assert gain.high is not None
+    assert gain.low <= gain.value <= gain.high
+    assert gain.value == pytest.approx(3, rel=0.01)
+    assert gain.verdict == "faster"
+
+
+def test_the_same_twice_cannot_be_told_apart() -> None:
+    """The interval contains 1: no finding, and no claim."""
+    # given
+    same = trial("columns", 10_000_000, 10_000_000)
+
+    # then
+    gain = gain_of(same)
+    assert gain
+    assert gain.verdict == "unsure"
+    assert finding_of(same, "a") is None
+    assert "cannot tell" in notes_of(same)[0]
+
+
+def test_too_few_pairs_tell_nothing() -> None:
+    """With three pairs no interval of 95 % exists, however large the ratio is."""
+    # given
+    few = trial("columns", 10_000_000, 1_000_000, pairs=3)
+
+    # then
+    gain = gain_of(few)
+    assert gain
+    assert (gain.low, gain.high) == (None, None)
+    assert "cannot tell from so few, 3 pairs" in notes_of(few)[0]
+    assert finding_of(few, "a") is None
+
+
+def test_what_is_not_equal_is_no_remedy() -> None:
+    """Ten times faster and wrong: told, and never recommended."""
+    # given
+    wrong = trial("columns", 10_000_000, 1_000_000, equal=False)
+    right = trial("str", 10_000_000, 9_000_000)
+
+    # then
+    assert finding_of(wrong, "a") is None
+    assert "NOT equal" in notes_of(wrong)[0]
+    assert ranked([wrong, right]) == [right, wrong]
+
+
+def test_the_ranking_puts_what_helps_most_first() -> None:
+    """Then what cannot be told, then what hurts."""
+    # given
+    slower = trial("array", 10_000_000, 20_000_000)
+    same = trial("str", 10_000_000, 10_000_000)
+    good, best = (trial(k, 10_000_000, n) for k, n in (("stacked", 5_000_000), ("columns", 10**6)))
+
+    # then
+    assert ranked([slower, same, good, best]) == [best, good, same, slower]
+
+
+def test_a_finding_carries_what_was_measured() -> None:
+    """The stage that shrinks most, before and after, the interval, the pairs, equality."""
+    # when
+    found = finding_of(trial("columns", 40_000_000, 4_000_000), "rows")
+
+    # then
+    assert found
+    assert found.rule == "pickle.small-objects"
+    assert found.gain == pytest.approx(10, rel=0.01)
+    assert found.measured
+    assert {key: found.measured[key] for key in ("stage", "pairs", "equal")} == {
+        "stage": "pickle.dumps",
+        "pairs": 15,
+        "equal": True,
+    }
+    assert found.measured["before_ns"] == pytest.approx(40_000_000, rel=0.02)
+    assert found.measured["stage_before_ns"] == 30_000_000
+    assert found.measured["stage_after_ns"] == 1_000_000
+
+
+def test_what_is_paid_once_is_said_apart() -> None:
+    """A conversion of 30 ms pays after two sends that each save 20 ms."""
+    # given
+    converted = trial("str", 40_000_000, 20_000_000, prepare_ns=30_000_000)
+
+    # then
+    assert sends_to_pay(converted) == 2
+    assert any("pays from 2 sends on" in note for note in notes_of(converted))
+    assert sends_to_pay(trial("str", 20_000_000, 40_000_000, prepare_ns=1)) is None
+
+
+def test_a_stage_that_does_not_shrink_is_not_named() -> None:
+    """Where all stages grow there is nothing to point at."""
+    assert shrinking_stage(trial("array", 10, 1_000)) == ""
+
+
+def test_the_headline_claims_only_what_was_told() -> None:
+    """Nothing applies, nothing is faster, or the best with its interval."""
+    # given
+    best, same = trial("columns", 30_000, 10_000), trial("str", 10_000, 10_000)
+
+    # then
+    assert "nothing that can be tried applies" in headline("a", 10, "pickle", [])
+    assert "none of 1 remedies" in headline("a", 10, "pickle", [same])
+    assert "no pair was measured" in headline("a", 10, "pickle", [Trial("str", equal=True)])
+    assert "another result" in headline("a", 10, "pickle", [Trial("str", equal=False)])
+    few = trial("str", 30_000, 10_000, pairs=3)
+    assert "3 pairs cannot tell" in headline("a", 10, "pickle", [few])
+    assert headline("a", 10, "pickle", [same, best]).startswith(
+        f"a (10 B): columns instead of rows is {interval_text(gain_of(best) or Gain(1))} faster"
+    )
+
+
+@pytest.mark.parametrize("remedy", REMEDIES.values(), ids=REMEDIES)
+def test_a_remedy_can_be_pasted(remedy: Any) -> None:
+    """One line of Python with the user's own name; an expression gets a short one."""
+    for name in ("rows", "rows[3].w"):
+        line = pasted(remedy.code, name)
+        ast.parse(line)
+        assert "\n" not in line
+        assert "NAME" not in line
+
+
+# Which remedies apply: each has a value that it applies to, and one like it where it does not
+
+
+FORMS: dict[str, tuple[Callable[[], object], Callable[[], object]]] = {
+    "contiguous": (lambda: STRIDED, lambda: STRIDED.copy().T),
+    "contiguous in a dict": (lambda: {"a": STRIDED, "b": 1}, lambda: {"a": STRIDED.copy()}),
+    "dtype": (
+        lambda: np.array([1.5] * 1_000, dtype=object),
+        lambda: np.array([1.5] * 999 + [None], dtype=object),
+    ),
+    "array": (lambda: [0.5] * 1_000, lambda: [0.5] * 999 + [1]),
+    "array of ints": (lambda: tuple(range(1_000)), lambda: [*range(999), 2**70]),
+    "arrow-strings": (lambda: TEXTS, lambda: [*TEXTS, None]),
+    "columns": (lambda: ROWS, lambda: [*ROWS, {"id": 1}]),
+    "stacked": (
+        lambda: [np.zeros(9)] * 10,
+        lambda: [np.zeros(at + 1) for at in range(10)],
+    ),
+    "str": (
+        lambda: pd.Series([f"{at}" for at in range(1_000)], dtype=object),
+        lambda: pd.Series([*range(999), "x"], dtype=object),
+    ),
+    "category": (
+        lambda: pd.DataFrame({"k": ["a", "b"] * 500, "x": 1.0}),
+        lambda: pd.DataFrame({"k": TEXTS, "x": 1.0}),
+    ),
+}
+
+
+@pytest.mark.parametrize(("case", "made"), FORMS.items(), ids=FORMS)
+def test_a_form_is_offered_where_it_holds_all_and_not_elsewhere(
+    case: str, made: tuple[Callable[[], object], Callable[[], object]]
+) -> None:
+    """It comes back equal from a real trip, and the value stays what it was."""
+    # given
+    pytest.importorskip("pyarrow")
+    key = case.partition(" ")[0]
+    fits, other = made[0](), made[1]()
+    before = pickle.dumps(fits)
+
+    # when
+    sweep = try_remedies(fits, budget_s=AMPLE_S, pairs=1)
+
+    # then
+    assert variants(sweep)[key].facts["equal"] is True
+    assert key not in {form.key for form in forms_of(other)}
+    assert pickle.dumps(fits) == before
+
+
+def test_a_mixed_list_of_bools_is_no_array_of_numbers() -> None:
+    """True is an int to isinstance; an array would bring 1 back."""
+    assert list(forms_of([True] * 1_000)) == []
+    assert list(forms_of([*range(1_000), True])) == []
+
+
+# Real trials
+
+
+def test_an_array_goes_out_of_band() -> None:
+    """1 MB of floats: the baseline copies it, out-of-band does not, both arrive equal."""
+    # when
+    sweep = try_remedies(np.arange(125_000.0), budget_s=AMPLE_S, name="a")
+
+    # then
+    tried = variants(sweep)["out-of-band"]
+    assert tried.facts["equal"] is True
+    assert tried.facts["in_band_bytes"] < 1_000  # type: ignore[operator]  # a number
+    assert tried.facts["pairs"] == 15
+    assert sweep.variants[0].key == "now: pickle 5, in-band"
+    assert {point.variant for point in sweep.points} == {v.key for v in sweep.variants}
+    assert sum(point.cold for point in sweep.points) == 2
+    assert all(sum(point.stages.values()) == point.wall_ns for point in sweep.points)
+    assert from_document(to_document(sweep)) == sweep
+
+
+def test_protocol_4_is_tried_against_5_only_where_it_is_used() -> None:
+    """Who says that it goes by protocol 4 gets the number for 5; nobody else is told."""
+    # given
+    value = np.zeros(20_000)
+
+    # when
+    old, new = (
+        try_remedies(value, now=now, budget_s=AMPLE_S, pairs=1) for now in ("pickle4", None)
+    )
+
+    # then
+    assert "protocol-5" in variants(old)
+    assert "protocol-5" not in variants(new)
+
+
+def test_a_link_adds_its_time_and_compression() -> None:
+    """1 MB over 1 MB/s takes a second, which nobody waits for here."""
+    # given
+    value = b"abc" * 300_000
+
+    # when
+    sweep = try_remedies(value, link_bytes_per_s=1e6, budget_s=AMPLE_S, pairs=8)
+
+    # then
+    wire = [p.stages["network.wire"] for p in sweep.points if p.variant.startswith("now")]
+    assert wire == pytest.approx([0.9e9] * len(wire), rel=0.01)
+    assert sweep.findings[0].rule == "network.slow-link"
+    assert sweep.findings[0].measured
+    assert sweep.findings[0].measured["stage"] == "network.wire"
+
+
+def test_without_a_link_nothing_is_compressed() -> None:
+    """In one memory there is nothing to save by fewer bytes."""
+    assert not {"lz4", "zstd"} & set(
+        variants(try_remedies(b"abc" * 300_000, budget_s=AMPLE_S, pairs=1))
+    )
+
+
+def test_what_the_first_making_imports_is_not_its_price(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first pa.array of a process imports pandas; later ones do not."""
+    # given
+    clock = TickClock()
+    imports = iter([8_000])
+
+    class Made:
+        def __iter__(self) -> Iterator[int]:
+            clock.advance_ms(next(imports, 1))
+            return iter([1])
+
+    now = SimpleNamespace(perf_counter_ns=clock, monotonic=lambda: 0.0)
+    monkeypatch.setattr("jupyter_serprof.experiments.remedies.trial.time", now)
+
+    # when
+    sent, prepare_ns = made_of(Form("array", "a = list(a)", Made(), "a"), math.inf)
+
+    # then
+    assert sent == [1]
+    assert prepare_ns == 1_000_000
+
+
+def test_a_remedy_that_fails_has_its_row_and_the_others_go_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The reason stands in its row; nothing is raised."""
+    # given
+    value = [0.5] * 1_000
+
+    def broken(_: object, name: str) -> Any:
+        form = next(iter(forms_of(value, name)))
+        return [form._replace(line="1 / 0"), form]
+
+    monkeypatch.setattr("jupyter_serprof.experiments.remedies.value.forms_of", broken)
+
+    # when
+    sweep = try_remedies(value, budget_s=AMPLE_S, pairs=1)
+
+    # then
+    states = [variant.state for variant in sweep.variants]
+    assert sorted(states) == ["failed", "ok", "ok"]
+    assert any("ZeroDivisionError" in variant.reason for variant in sweep.variants)
+
+
+def test_what_cannot_be_pickled_is_named() -> None:
+    """One line with the path of the culprit."""
+    with pytest.raises(UsageError, match=r"a\['lock'\] \(lock\)"):
+        try_remedies({"lock": threading.Lock(), "x": 1}, name="a")
+
+
+@pytest.mark.parametrize(
+    ("keywords", "said"),
+    [
+        ({"link_bytes_per_s": 0}, "link_bytes_per_s is 0"),
+        ({"budget_s": float("inf")}, "budget_s is inf"),
+        ({"now": "json"}, "now is 'json'"),
+    ],
+)
+def test_bad_keywords_are_refused_with_an_example(keywords: dict[str, Any], said: str) -> None:
+    """What happened, the value, and something to paste."""
+    with pytest.raises(UsageError, match=said):
+        try_remedies([1], **keywords)
+
+
+def test_too_little_memory_is_said_before_anything_is_copied(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Four copies are needed at the peak."""
+    # given
+    monkeypatch.setattr("jupyter_serprof.experiments.remedies.value.available_bytes", lambda: 1_000)
+
+    # when / then
+    with pytest.raises(UsageError, match="four times"):
+        try_remedies(np.zeros(10_000))
+
+
+def test_what_was_tried_until_an_interrupt_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C in the second remedy leaves the first one in the document."""
+    # given
+    real = PickleWay.send
+
+    def send(way: PickleWay, value: object) -> Any:
+        if way.reuses is not None:
+            raise KeyboardInterrupt
+        return real(way, value)
+
+    monkeypatch.setattr(PickleWay, "send", send)
+    tryout = Tryout(np.zeros(1_100_000), budget_s=AMPLE_S, pairs=1)
+
+    # when
+    with pytest.raises(KeyboardInterrupt):
+        tryout.run()
+
+    # then
+    assert variants(tryout.sweep)["out-of-band"].facts["pairs"]
+    assert "reused-buffer" not in {f.evidence.get("remedy") for f in tryout.sweep.findings}
+
+
+def test_each_way_begins_in_every_other_pair() -> None:
+    """Neither always runs in the wake of the other; the first trip of each is cold and apart."""
+    # given
+    order: list[str] = []
+
+    def way(name: str, took_ns: int) -> Callable[[object], Trip]:
+        def send(value: object) -> Trip:
+            order.append(name)
+            return Trip({"pickle.dumps": took_ns}, 8, value)
+
+        return send
+
+    candidate = Candidate("columns", way("before", 900_000), way("after", 300_000))
+    tried = Tried("now", Trial("columns"))
+
+    # when
+    run_trial([1], candidate, tried, math.inf, 7)
+
+    # then
+    assert order[2:8] == ["before", "after", "after", "before", "before", "after"]
+    gain = gain_of(tried.trial)
+    assert gain
+    assert (gain.value, gain.low, gain.high) == pytest.approx((3, 3, 3))
+    assert tried.trial.pairs == 7
+
+
+def test_short_trips_are_run_several_times_within_one() -> None:
+    """A trip of 1 us is measured 200 times at once: the clock is not what is measured."""
+    # given
+    runs: list[object] = []
+
+    def send(value: object) -> Trip:
+        runs.append(value)
+        return Trip({"pickle.dumps": 1_000}, 8, value)
+
+    tried = Tried("now", Trial("columns"))
+
+    # when
+    run_trial([1], Candidate("columns", send, send), tried, math.inf, 2)
+
+    # then
+    assert tried.loops == 200
+    assert len(runs) == 2 + 2 * 2 * 200
+    assert tried.trial.before_ns == (1_000, 1_000)
+
+
+def test_the_block_gives_back_what_was_moved_into_it() -> None:
+    """Frames of any shape, each at an aligned place."""
+    # given
+    array: Any = np.arange(6.0).reshape(2, 3)
+    frames = [b"abc", bytearray(b"x" * 100), pickle.PickleBuffer(array)]
+
+    # when
+    moved = Block().moved(frames)
+
+    # then
+    assert [bytes(view) for view in moved[:2]] == [b"abc", b"x" * 100]
+    assert np.frombuffer(moved[2]).tolist() == [0, 1, 2, 3, 4, 5]
+
+
+# What is only suggested
+
+
+def test_a_captured_array_is_suggested() -> None:
+    """The function would be another one: the reference has to be passed."""
+    # given
+    table = np.zeros(200_000)
+    small = np.zeros(10)
+
+    # when
+    [hint] = hints_of(lambda: table, "f", 10)
+
+    # then
+    assert hint.evidence["name"] == "table"
+    assert list(hints_of(lambda: small, "f", 10)) == []

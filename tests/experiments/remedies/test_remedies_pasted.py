@@ -1,0 +1,253 @@
+"""Lines to paste: each does exactly what was measured, on the very object that was tried."""
+
+from __future__ import annotations
+
+import io
+import math
+import pickle
+from collections.abc import Sized
+from datetime import date
+from typing import TYPE_CHECKING, Any
+
+import cloudpickle
+import numpy as np
+import pandas as pd
+import pytest
+
+from jupyter_serprof.experiments.remedies import value as tried_values
+from jupyter_serprof.experiments.remedies.document import Tried
+from jupyter_serprof.experiments.remedies.gain import Trial, finding_of
+from jupyter_serprof.experiments.remedies.table import REMEDIES
+from jupyter_serprof.experiments.remedies.trial import run_trial
+from jupyter_serprof.experiments.remedies.value import Tryout
+from jupyter_serprof.experiments.remedies.ways import PickleWay
+from jupyter_serprof.objects.equality import same_value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from jupyter_serprof.experiments.remedies.trial import Candidate
+
+NAMES = [f"n{at % 7}" for at in range(2_000)]
+NUMBERS = np.arange(40_000.0)
+
+
+def mixed_frame(*labels: Any) -> pd.DataFrame:
+    """Return texts, numbers and texts under these labels."""
+    return pd.DataFrame(
+        {
+            labels[0]: pd.Series(NAMES, dtype=object),
+            labels[1]: range(2_000),
+            labels[2]: pd.Series([f"text {at}" for at in range(2_000)], dtype=object),
+        }
+    )
+
+
+#: By what they are: each is sent in all the forms that it has.
+VALUES: dict[str, Callable[[], Any]] = {
+    "frame": lambda: mixed_frame("s", "n", "NAME"),
+    "frame labelled by dates": lambda: mixed_frame(*map(pd.Timestamp, ("2020", "2021", "2022"))),
+    "frame labelled None": lambda: pd.DataFrame(
+        {None: pd.Series(NAMES, dtype=object), "n": range(2_000)}
+    ),
+    "frame with levels": lambda: mixed_frame(("a", "s"), ("a", "n"), ("b", 'q"')),
+    "wide frame": lambda: pd.DataFrame({f"c{at}": NAMES for at in range(10)} | {"n": 1}),
+    "series": lambda: pd.Series(NAMES, dtype=object),
+    "rows": lambda: [{"id": at, "x": at / 7, "NAME": f"n{at}"} for at in range(500)],
+    "rows of numbers": lambda: tuple({"id": at, "x": at / 7} for at in range(500)),
+    "rows of texts": lambda: [{"a": f"{at}", "b": None} for at in range(500)],
+    "ragged rows": lambda: [{"id": at, "v": [1] * (at % 3)} for at in range(500)],
+    "mostly numbers": lambda: [{"a": 1, "b": 2, "c": 3.5, "t": f"{at}"} for at in range(500)],
+    "rows with dates for keys": lambda: [{date(2020, 1, 1): at, "t": "x"} for at in range(500)],
+    "floats": lambda: [0.5] * 1_000,
+    "ints": lambda: tuple(range(1_000)),
+    "objects": lambda: np.array([1.5] * 1_000, dtype=object),
+    "texts": lambda: [f"text {at}" for at in range(1_000)],
+    "arrays": lambda: [np.arange(9.0)] * 10,
+    "strided": lambda: NUMBERS.reshape(200, 200)[:, ::2],
+    "strided part": lambda: {"a": NUMBERS[::2], "b": 1, "NAME": NUMBERS},
+    "strided parts": lambda: {date(2020, 1, 1): NUMBERS[::2], 2: 1, 3: 4},
+    "array": lambda: np.arange(1_100_000.0),
+}
+
+
+@pytest.fixture(autouse=True)
+def no_ray(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hide the Ray of other tests of the session: with it there is one more remedy."""
+    monkeypatch.setattr(tried_values, "is_running", lambda: False)
+
+
+def candidates(value: object, name: str, **keywords: Any) -> Iterator[Candidate]:
+    """Yield what is tried on a value."""
+    pytest.importorskip("pyarrow")
+    tryout = Tryout(value, name=name, **keywords)
+    tryout._look()
+    yield from tryout._candidates()
+
+
+def line_of(candidate: Candidate, name: str) -> str:
+    """Return the line to paste, as the finding of this candidate has it."""
+    long, short = [9_000_000 + at for at in range(15)], [1_000_000 + at for at in range(15)]
+    trial = Trial(candidate.key, long, short, equal=True, **candidate.told)
+    finding = finding_of(trial, name)
+    assert finding
+    return finding.remedy
+
+
+def run(line: str, name: str, value: object) -> dict[str, Any]:
+    """Paste the line into a notebook that has the usual imports and the value."""
+    import pyarrow as pa
+
+    names: dict[str, Any] = {"np": np, "pd": pd, "pa": pa, "pickle": pickle, "io": io}
+    names |= {"cloudpickle": cloudpickle, name: value}
+    for key in ("lz4.frame", "zstandard"):
+        names[key.partition(".")[0]] = __import__(key)
+    exec(line, names)  # noqa: S102  (what the user would paste)
+    return names
+
+
+def shape_of(value: Any) -> object:
+    """Return types and dtypes, down to those of parts."""
+    if isinstance(value, pd.DataFrame):
+        return [(label, str(dtype)) for label, dtype in value.dtypes.items()]
+    if isinstance(value, dict):
+        return {key: shape_of(part) for key, part in value.items()}
+    if isinstance(value, np.ndarray):
+        return str(value.dtype), value.shape, value.flags.c_contiguous
+    if isinstance(value, pd.Series):
+        return str(value.dtype)
+    if not isinstance(value, Sized):
+        return type(value)
+    parts = {type(part) for part in value} if isinstance(value, list | tuple) else ()
+    return type(value), len(value), sorted(map(str, parts))
+
+
+@pytest.mark.parametrize("name", ["value", "key_of", "rows[3].w"])
+@pytest.mark.parametrize("made", VALUES.values(), ids=VALUES)
+def test_a_pasted_conversion_gives_what_was_sent(made: Callable[[], Any], name: str) -> None:
+    """Values, types and dtypes of all parts; the value itself stays as it was."""
+    # given
+    value, pasted = made(), name if name.isidentifier() else "a"
+    before = pickle.dumps(value)
+    forms = [c for c in candidates(value, name) if c.form is not None]
+
+    # when
+    pairs = [(c.form.make(), run(line_of(c, name), pasted, value)[pasted]) for c in forms if c.form]
+
+    # then
+    for sent, got in pairs:
+        assert type(sent) is type(got)
+        assert str(shape_of(sent)) == str(shape_of(got))
+        assert same_value(sent, got) is True
+    assert same_value(pickle.loads(before), value) is True
+
+
+@pytest.mark.parametrize("now", ["pickle", "pickle4", "cloudpickle"])
+@pytest.mark.parametrize("case", ["strided", "strided part"])
+def test_a_conversion_that_goes_out_of_band_is_pasted_with_its_pickle(now: str, case: str) -> None:
+    """The gain is that of both steps: one of them alone would not give it."""
+    # given
+    value = VALUES[case]()
+    found = {c.key: c for c in candidates(value, "a", now=now)}
+    both = found["contiguous-out-of-band"]
+    assert both.form
+
+    # when
+    names = run(line_of(both, "a"), "a", value)
+
+    # then
+    sizes = [buffer.raw().nbytes for buffer in names["buffers"]]
+    trip = both.after(both.form.make())
+    assert (len(names["data"]), sum(sizes)) == (trip.in_band_bytes, trip.out_of_band_bytes)
+    assert ("cloudpickle." in line_of(both, "a")) == (now == "cloudpickle")
+
+
+def test_every_remedy_that_converts_is_pasted_here() -> None:
+    """None is left out of the test above."""
+    # when
+    seen = {c.key for made in VALUES.values() for c in candidates(made(), "a") if c.form}
+
+    # then
+    without = {key for key, remedy in REMEDIES.items() if not remedy.code}
+    assert seen == without
+
+
+@pytest.mark.parametrize("now", ["pickle", "pickle4", "cloudpickle"])
+def test_a_pasted_pickle_is_what_was_measured(now: str) -> None:
+    """The same bytes as in the trial, by the same pickler; they bring the value back."""
+    # given
+    value = np.arange(1_100_000.0)
+    found = [c for c in candidates(value, "a", now=now, link_bytes_per_s=1e6) if c.form is None]
+
+    # then
+    for candidate in found:
+        names = run(line_of(candidate, "a"), "a", value)
+        sent = candidate.after(value)
+        buffers = names.get("buffers", [])
+        data = memoryview(names["data"]).nbytes + sum(b.raw().nbytes for b in buffers)
+        assert data == sent.moved_bytes
+        assert ("cloudpickle." in line_of(candidate, "a")) == (now == "cloudpickle")
+        if candidate.key in ("out-of-band", "reused-buffer", "protocol-5"):
+            assert (pickle.loads(names["data"], buffers=buffers) == value).all()
+    expected = {"pickle4": {"protocol-5", "reused-buffer"}, "pickle": {"reused-buffer"}}
+    common = {"out-of-band", "lz4", "zstd"}
+    assert {c.key for c in found} == common | expected.get(now, set())
+
+
+def test_a_reused_buffer_is_used_again_as_its_line_says() -> None:
+    """The remark behind the line can be pasted, too."""
+    # given
+    value = np.arange(1_100_000.0)
+    [candidate] = [c for c in candidates(value, "a") if c.key == "reused-buffer"]
+    code, _, remark = line_of(candidate, "a").partition("#")
+    names = run(code, "a", value)
+
+    # when
+    exec(remark.partition(": ")[2], names)  # noqa: S102  (what the user would paste)
+    names["a"] = value[:3]
+    exec(code.partition("; ")[2], names)  # noqa: S102  (what the user would paste)
+
+    # then
+    assert pickle.loads(names["data"]).tolist() == [0, 1, 2]
+
+
+def test_only_the_columns_of_the_trial_are_converted() -> None:
+    """A column of numbers stays one, and a text stays a text of its own length."""
+    # given
+    frame = VALUES["frame"]()
+    rows = [{"id": at, "t": "x" * (100_000 if at == 7 else 3)} for at in range(3_000)]
+
+    # when
+    lines = {c.key: line_of(c, "df") for c in candidates(frame, "df") if c.form}
+    [columns] = [line_of(c, "rows") for c in candidates(rows, "rows") if c.form]
+
+    # then
+    assert lines["category"].startswith('df = df.astype({"s": "category"})')
+    assert lines["str"].startswith('df = df.astype({"s": "str", "NAME": "str"})')
+    made = run(columns, "rows", rows)["rows"]
+    assert made["id"].dtype == np.int64
+    assert type(made["t"]) is list
+    assert len(pickle.dumps(made)) < 1_000_000
+
+
+def test_what_is_sent_is_made_by_the_line_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One place: a trial sends what its own line makes, and nothing else."""
+    # given
+    sent: list[object] = []
+    real = PickleWay.send
+
+    def send(way: PickleWay, value: object) -> Any:
+        sent.append(value)
+        return real(way, value)
+
+    monkeypatch.setattr(PickleWay, "send", send)
+    value = VALUES["rows"]()
+    [candidate] = candidates(value, "rows")
+
+    # when
+    run_trial(value, candidate, Tried("now", Trial("columns")), math.inf, 1)
+
+    # then
+    expected = run(line_of(candidate, "rows"), "rows", value)["rows"]
+    assert same_value(sent[1], expected) is True
+    assert str(shape_of(sent[1])) == str(shape_of(expected))

@@ -1,0 +1,208 @@
+"""``--try CODE``: what the code really sent is tried, as it went, and nothing else."""
+
+from __future__ import annotations
+
+import pickle
+import time
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import cloudpickle
+import numpy as np
+import pytest
+
+from jupyter_serprof.experiments.blame.sent import Sent, TryingRecording
+from jupyter_serprof.experiments.remedies import value as tried_values
+from jupyter_serprof.experiments.remedies import ways as remedies_ways
+from jupyter_serprof.experiments.remedies.code import try_code, values_sent
+from jupyter_serprof.experiments.remedies.ways import PickleWay
+from jupyter_serprof.model import Finding
+from jupyter_serprof.testing import make_trace
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+#: Time for every pair on the slowest machine.
+AMPLE_S = 1e6
+ROWS = [{"id": at, "x": at / 7} for at in range(2_000)]
+BIG = np.arange(20_000.0)
+
+
+@pytest.fixture(autouse=True)
+def no_ray(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hide the Ray of other tests of the session: with it there is one more remedy."""
+    monkeypatch.setattr(tried_values, "is_running", lambda: False)
+
+
+@pytest.fixture(autouse=True)
+def _own_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Measure the work of this thread: a machine that is busy with others makes no remedy slow."""
+    clock = SimpleNamespace(perf_counter_ns=time.thread_time_ns)
+    monkeypatch.setattr(remedies_ways, "time", clock)
+
+
+def buffers() -> list[pickle.PickleBuffer]:
+    """Return what takes buffers out-of-band."""
+    return []
+
+
+def recorded(code: Callable[[], Any]) -> TryingRecording:
+    """Run code in a recording that keeps what crosses."""
+    with TryingRecording("code", detail=False) as recording:
+        code()
+    return recording
+
+
+WAYS: dict[str, tuple[Callable[[], Any], str, int]] = {
+    "protocol 4": (lambda: pickle.dumps(BIG, protocol=4), "pickle4", 1),
+    "protocol 5, twice": (lambda: [pickle.dumps(BIG, protocol=5) for _ in "ab"], "pickle", 2),
+    "handed over": (
+        lambda: pickle.dumps(BIG, protocol=5, buffer_callback=buffers().append),
+        "out-of-band",
+        1,
+    ),
+    "cloudpickle": (lambda: cloudpickle.dumps(BIG), "cloudpickle", 1),
+}
+
+
+@pytest.mark.parametrize(("code", "now", "count"), WAYS.values(), ids=WAYS)
+def test_what_crossed_is_kept_with_the_way_it_went(
+    code: Callable[[], Any], now: str, count: int
+) -> None:
+    """The object itself, how it was pickled, and how often."""
+    # when
+    recording = recorded(code)
+
+    # then
+    [sent] = recording.sent
+    assert sent.value is BIG
+    assert (sent.now, sent.count) == (now, count)
+    assert sent.size_bytes > BIG.nbytes
+    recording.let_go()
+    assert recording.sent == []
+
+
+def test_code_that_raises_keeps_nothing() -> None:
+    """Nobody will try it, so nothing is held."""
+
+    # given
+    def code() -> None:
+        pickle.dumps(BIG)
+        raise ValueError
+
+    recording = TryingRecording("code", detail=False)
+
+    # when
+    with pytest.raises(ValueError), recording:  # noqa: PT011  (our own)
+        code()
+
+    # then
+    assert recording.sent == []
+
+
+def test_what_is_named_and_not_sent_is_not_tried() -> None:
+    """A sum of the rows is 19 B: nothing is claimed of the rows."""
+    # given
+    recording = recorded(lambda: pickle.dumps(sum(row["x"] for row in ROWS)))
+
+    # when
+    tried = try_code(recording.trace, recording.sent, {"rows": ROWS})
+
+    # then
+    assert all(found.gain is None for found in tried.findings)
+    assert any("the largest value that was sent takes" in note for note in tried.quality.notes)
+    assert not any("rows" in note for note in tried.quality.notes)
+
+
+def test_a_slice_that_was_sent_is_tried_and_not_what_it_is_a_slice_of() -> None:
+    """The slice has no name; the result of the cell has one, and never crossed."""
+    # given
+    names: dict[str, object] = {"big": BIG}
+
+    def code() -> None:
+        names["d"] = pickle.dumps(BIG[::2], protocol=5)
+
+    recording = recorded(code)
+
+    # when
+    [(name, sent)] = values_sent(recording.sent, names)
+    tried = try_code(recording.trace, recording.sent, names, budget_s=AMPLE_S)
+
+    # then
+    assert name == "<ndarray>"
+    assert isinstance(sent.value, np.ndarray)
+    assert sent.value.strides == (16,)
+    [note] = [note for note in tried.quality.notes if note.startswith("tried on")]
+    assert "the lines call it a" in note
+    assert "contiguous" in note
+    assert "protocol 5" not in note
+
+
+def test_what_was_handed_over_is_not_compared_with_copies() -> None:
+    """Out-of-band already: only other forms may help, and those go out-of-band, too."""
+
+    # given
+    def code() -> None:
+        pickle.dumps(BIG[::2], protocol=5, buffer_callback=buffers().append)
+
+    recording = recorded(code)
+
+    # when
+    tried = try_code(recording.trace, recording.sent, {}, budget_s=AMPLE_S)
+
+    # then
+    [note] = [note for note in tried.quality.notes if note.startswith("tried on")]
+    assert "contiguous copy, once" in note
+    assert "out-of-band buffers" not in note
+    assert "one buffer" not in note
+
+
+def test_the_findings_of_the_run_are_measured_and_say_against_what() -> None:
+    """Of a tuple the named part is tried; spans stay; the baseline stands in the title."""
+    # given
+    found = Finding("pickle.small-objects", "warn", "many", {"n": 1}, "# r", spans=(0,))
+    trace = replace(make_trace([("pickle.dumps", "client/main", 0, 5)]), findings=(found,))
+    sent = [Sent((ROWS, [1]), 60_000, "pickle", 1)]
+
+    # when
+    tried = try_code(trace, sent, {"rows": ROWS, "pickle": pickle}, budget_s=AMPLE_S)
+
+    # then
+    assert tried.findings[0].rule == "pickle.small-objects"
+    assert tried.findings[0].gain is not None
+    assert tried.findings[0].spans == (0,)
+    assert tried.findings[0].title.endswith("(gain: against pickle 5, in-band)")
+    assert found not in tried.findings
+    assert any(note.startswith("tried on rows") for note in tried.quality.notes)
+
+
+def test_an_interrupt_keeps_the_findings_until_then(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C in the second remedy: the gain of the first stays, and it is told."""
+    # given
+    real = PickleWay.send
+
+    def send(way: PickleWay, value: object) -> Any:
+        if way.reuses is not None:
+            raise KeyboardInterrupt
+        return real(way, value)
+
+    monkeypatch.setattr(PickleWay, "send", send)
+    sent = [Sent(np.zeros(1_100_000), 8_800_000, "pickle", 1)]
+
+    # when
+    tried = try_code(make_trace([]), sent, {"a": sent[0].value}, budget_s=AMPLE_S)
+
+    # then
+    [note] = [note for note in tried.quality.notes if note.startswith("tried on a")]
+    assert "out-of-band buffers" in note
+    assert note.endswith("Then it was interrupted")
+
+
+def test_code_that_sends_nothing_that_is_seen_says_so() -> None:
+    """What to write for a value by itself."""
+    # when
+    tried = try_code(make_trace([]), [], {})
+
+    # then
+    assert "For a value by itself: %serprof --try NAME" in tried.quality.notes[-1]

@@ -1,0 +1,692 @@
+"""The sweep: order, resume, Stop, budget, memory and drift; nothing that was measured is lost."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from jupyter_serprof.experiments.engine import memory as sweep_memory
+from jupyter_serprof.experiments.engine import progress as progress_module
+from jupyter_serprof.experiments.engine.recording import Recording
+from jupyter_serprof.experiments.roundtrip import trip as roundtrip
+from jupyter_serprof.experiments.roundtrip.transport import Transport
+from jupyter_serprof.experiments.sizes.sweep import SizeSweep
+from jupyter_serprof.model import Sweep, UsageError, from_document, to_document
+from jupyter_serprof.testing import TickClock
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+SIZES = (1000, 10_000, 100_000)
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> TickClock:
+    """Time passes only where a test says so, for budgets and for recordings."""
+    made = TickClock(tick_ns=10)
+    monkeypatch.setattr("time.monotonic", lambda: made() / 1e9)
+    monkeypatch.setattr("time.perf_counter_ns", made)
+    start = Recording.start
+
+    def started(self: Recording) -> None:
+        self._recorder.now = made
+        start(self)
+
+    monkeypatch.setattr(Recording, "start", started)
+    return made
+
+
+class Ways:
+    """Transports a, b, ... that a test scripts, and the order in which they ran."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, clock: TickClock) -> None:
+        self.ran: list[tuple[str, int]] = []
+        self.clock = clock
+        self.known: dict[str, type[Transport]] = {}
+        monkeypatch.setattr(roundtrip, "TRANSPORTS", self.known)
+        monkeypatch.setattr(progress_module, "BETWEEN_S", 0.0)
+        monkeypatch.setattr(progress_module, "REST", 0)
+
+    def add(
+        self, key: str, each_ms: float = 2.0, before: Callable[[int], None] | None = None
+    ) -> None:
+        """Add one whose runs take so long, after ``before`` saw the number of bytes."""
+        ways = self
+
+        def trip(_: Transport, value: Any) -> object:
+            ways.ran.append((key, len(value)))
+            if before:
+                before(len(value))
+            data = pickle.dumps(value)
+            ways.clock.advance_ms(each_ms)
+            return pickle.loads(data)
+
+        fields = {"key": key, "title": f"way {key}", "round_trip": trip}
+        self.known[key] = type("Way", (Transport,), fields)
+
+
+@pytest.fixture
+def ways(monkeypatch: pytest.MonkeyPatch, clock: TickClock) -> Ways:
+    """Scripted transports in the place of the real ones."""
+    return Ways(monkeypatch, clock)
+
+
+def of_bytes(sizes: Sequence[int] = SIZES, **options: Any) -> SizeSweep:
+    """Return a sweep of texts of bytes."""
+    return SizeSweep(lambda n: b"x" * int(n), sizes, **{"repeat": 2, "seed": 1} | options)
+
+
+def valid(sweep: Sweep) -> Sweep:
+    """Return what a reader of the document gets."""
+    again = from_document(json.loads(json.dumps(to_document(sweep))))
+    assert isinstance(again, Sweep)
+    return again
+
+
+def places(sweep: Sweep) -> list[tuple[str, int | None, bool]]:
+    """Return variant, size and cold of each point, sorted."""
+    return sorted((p.variant, p.size_bytes or 0, p.cold) for p in sweep.points)
+
+
+def without_controls(ran: list[tuple[str, int]], count: int) -> list[tuple[str, int]]:
+    """Return the runs without those of the control point, which come six in a row."""
+    kept: list[tuple[str, int]] = []
+    at = 0
+    while at < len(ran):
+        if len(set(ran[at : at + 6])) == 1 and len(ran[at : at + 6]) == 6:
+            at += 6
+            continue
+        kept.append(ran[at])
+        at += 1
+    assert len(kept) == count
+    return kept
+
+
+def test_the_first_pass_is_cold_and_goes_up_and_later_ones_are_shuffled(ways: Ways) -> None:
+    """Drift of the machine does not look like growth; the first picture is there at once."""
+    # given
+    ways.add("a")
+    ways.add("b")
+    sizes = tuple(1000 * 2**step for step in range(8))
+
+    # when
+    sweep = valid(of_bytes(sizes).run())
+    order = without_controls(ways.ran, 2 * 8 * 3)
+
+    # then
+    first, *later = (order[at : at + 16] for at in (0, 16, 32))
+    assert [size for _, size in first] == [size for size in sizes for _ in "ab"]
+    for ran in later:
+        assert sorted(ran) == sorted(first)
+        assert [size for _, size in ran[::2]] == [size for _, size in ran[1::2]]
+        assert [size for _, size in ran[::2]] != list(sizes)
+    assert later[0] != later[1]
+    assert order[0] == ("a", 1000)
+    assert {key for key, _ in order[::2]} == {"a", "b"}
+    assert all(p.cold == (p.repeat == 0) for p in sweep.points)
+
+
+def test_the_order_is_that_of_the_seed_and_the_document_holds_it(ways: Ways) -> None:
+    """A sweep can be repeated in the same order."""
+    # given
+    ways.add("a")
+    ways.add("b")
+
+    # when
+    sweeps = [of_bytes(seed=seed).run() for seed in (7, 7)]
+    half = len(ways.ran) // 2
+
+    # then
+    assert ways.ran[:half] == ways.ran[half:]
+    assert [sweep.environment["seed"] for sweep in sweeps] == [7, 7]
+
+
+def test_the_document_is_complete_and_survives_a_file(ways: Ways) -> None:
+    """Kind, parameter, points with bytes, one cold and one warm recording of each size, lines."""
+    # given
+    ways.add("a")
+
+    # when
+    sweep = of_bytes((1000, 4000, 16_000, 64_000), name="bytes", parameter="rows").run()
+    again = valid(sweep)
+
+    # then
+    assert again.points == sweep.points
+    assert (again.kind, again.name, again.parameter) == ("sweep", "bytes", "rows")
+    assert len(again.points) == 4 * 3
+    assert {(p.size_bytes, p.parameter) for p in again.points} == {
+        (size, size) for size in (1000, 4000, 16_000, 64_000)
+    }
+    assert all(p.moved_bytes and p.moved_bytes > (p.size_bytes or 0) for p in again.points)
+    assert all(p.minor_faults is not None for p in again.points)
+    assert len(again.traces) == 8
+    assert again.fits == sweep.fits != ()
+    assert again.variants[0].facts["equal"] is True
+
+
+def test_stop_keeps_what_was_measured_and_run_goes_on(ways: Ways) -> None:
+    """Stop answers within the run; the next call measures only what is left."""
+    # given
+    ways.add("a")
+    ways.add("b")
+    runner = of_bytes()
+    stopped: list[int] = []
+
+    def tell(sweep: Sweep) -> None:
+        if len(sweep.points) == 4 and not stopped:
+            stopped.append(1)
+            runner.stop()
+
+    # when
+    partial = valid(runner.run(tell))
+    count = len(ways.ran)
+    is_done = runner.is_done
+    whole = valid(runner.run())
+
+    # then
+    assert len(partial.points) == count == 4
+    assert not is_done
+    assert runner.is_done
+    assert places(whole) == sorted(
+        (key, size, cold) for key in "ab" for size in SIZES for cold in (True, False, False)
+    )
+
+
+@pytest.mark.parametrize("interrupted_at", [1, 3, 4, 9])
+def test_an_interrupt_inside_a_run_keeps_the_others(ways: Ways, interrupted_at: int) -> None:
+    """Ctrl-C passes through; the unfinished run is no point; run() measures it then."""
+
+    # given
+    def interrupt(_: int) -> None:
+        if len(ways.ran) == interrupted_at:
+            raise KeyboardInterrupt
+
+    ways.add("a", before=interrupt)
+    runner = of_bytes()
+
+    # when
+    with pytest.raises(KeyboardInterrupt):
+        runner.run()
+    partial = valid(runner.sweep)
+    whole = valid(runner.run())
+
+    # then
+    assert len(partial.points) == min(interrupted_at - 1, 3)
+    assert places(whole) == sorted(
+        ("a", size, cold) for size in SIZES for cold in (True, False, False)
+    )
+
+
+def test_one_size_that_fails_in_one_variant_leaves_all_others(ways: Ways) -> None:
+    """The note says which size and why; the other variant and the other sizes are complete."""
+
+    # given
+    def fail(size: int) -> None:
+        if size == 10_000:
+            message = "no room"
+            raise MemoryError(message)
+
+    ways.add("a", before=fail)
+    ways.add("b")
+
+    # when
+    sweep = valid(of_bytes().run())
+
+    # then
+    counts = dict.fromkeys((("a", 10_000), ("b", 10_000), ("a", 1000)), 0)
+    for point in sweep.points:
+        at = (point.variant, point.size_bytes or 0)
+        counts[at] = counts.get(at, 0) + 1
+    assert counts[("a", 10_000)] == 0
+    assert counts[("b", 10_000)] == counts[("a", 1000)] == counts[("a", 100_000)] == 3
+    (note,) = sweep.variants[0].notes
+    assert note.startswith("failed at 10.0 kB: MemoryError")
+    assert sweep.variants[0].state == "ok"
+    assert sweep.summary is not None
+    assert any("failed at 10.0 kB" in fact for fact in sweep.summary.facts)
+
+
+def test_a_value_that_a_variant_refuses_is_a_skipped_row(ways: Ways) -> None:
+    """Not tried, not failed: its reason is the row; a transport that is absent has its own."""
+    # given
+    for key in "abc":
+        ways.add(key)
+    ways.known["a"].refuses = lambda *_: "only tables"  # type: ignore[method-assign]  # scripted
+    ways.known["b"].state = lambda *_: ("not running", "Start it.")  # type: ignore[method-assign]  # the same
+
+    # when
+    sweep = valid(of_bytes().run())
+
+    # then
+    assert [(v.state, v.reason) for v in sweep.variants] == [
+        ("skipped", "only tables"),
+        ("not running", "Start it."),
+        ("ok", ""),
+    ]
+    assert {p.variant for p in sweep.points} == {"c"}
+
+
+def test_a_variant_that_fails_everywhere_is_a_failed_row(ways: Ways) -> None:
+    """With the reason once, beside the complete others."""
+
+    # given
+    def fail(_: int) -> None:
+        message = "never"
+        raise ValueError(message)
+
+    ways.add("a", before=fail)
+    ways.add("b")
+
+    # when
+    sweep = valid(of_bytes().run())
+
+    # then
+    assert [variant.state for variant in sweep.variants] == ["failed", "ok"]
+    assert "never" in sweep.variants[0].reason
+    assert len(ways.ran) >= 3
+
+
+def test_a_maker_that_fails_at_one_size_leaves_the_others(ways: Ways) -> None:
+    """And one that fails at every size raises what it raised."""
+    # given
+    ways.add("a")
+
+    def make(n: float) -> object:
+        if n == 10_000:
+            message = "bad size"
+            raise ValueError(message)
+        return b"x" * int(n)
+
+    def fail(n: float) -> object:
+        raise LookupError(n)
+
+    # when
+    sweep = valid(SizeSweep(make, SIZES, repeat=1).run())
+
+    # then
+    assert {p.size_bytes for p in sweep.points} == {1000, 100_000}
+    assert any("n=10000" in note and "bad size" in note for note in sweep.quality.notes)
+    with pytest.raises(LookupError):
+        SizeSweep(fail, SIZES, repeat=1).run()
+
+
+def test_the_real_size_counts(ways: Ways) -> None:
+    """A maker that gives other sizes than asked: points stand where the bytes are."""
+    # given
+    ways.add("a")
+
+    # when
+    sweep = valid(SizeSweep(lambda n: b"x" * (2 * int(n)), SIZES, repeat=1, is_bytes=True).run())
+
+    # then
+    assert {p.size_bytes for p in sweep.points} == {2000, 20_000, 200_000}
+    assert {p.parameter for p in sweep.points} == set(SIZES)
+    assert any("not as large as asked" in note for note in sweep.quality.notes)
+
+
+def test_two_sizes_with_the_same_bytes_are_measured_once(ways: Ways) -> None:
+    """No size gets the points of two; a note says whose."""
+    # given
+    ways.add("a")
+
+    # when
+    sweep = valid(SizeSweep(lambda n: b"x" * max(5000, int(n)), SIZES, repeat=1).run())
+    tiny = valid(SizeSweep(lambda _: b"x" * 5000, SIZES, repeat=1).run())
+
+    # then
+    assert [(p.size_bytes, p.parameter) for p in sweep.points if p.cold] == [
+        (5000, 1000),
+        (10_000, 10_000),
+        (100_000, 100_000),
+    ]
+    assert len(tiny.points) == 2
+    assert any("as large as n=1000" in note for note in tiny.quality.notes)
+
+
+def test_values_are_dropped_before_the_next_is_made(ways: Ways) -> None:
+    """A sweep to 1 GB holds one value, not one for each size."""
+    # given
+    alive = most = 0
+
+    class Value(bytes):
+        def __new__(cls, size: int) -> Value:  # noqa: PYI034  (counted here only)
+            nonlocal alive, most
+            alive += 1
+            most = max(most, alive)
+            return super().__new__(cls, b"x" * size)
+
+        def __reduce__(self) -> tuple[Any, ...]:
+            return (bytes, (b"x" * len(self),))
+
+        def __del__(self) -> None:
+            nonlocal alive
+            alive -= 1
+
+    ways.add("a")
+
+    # when
+    SizeSweep(lambda n: Value(int(n)), SIZES, repeat=2).run()
+
+    # then
+    assert (alive, most) == (0, 1)
+
+
+def test_microseconds_are_measured_several_at_a_time(ways: Ways) -> None:
+    """Wall time, stages and bytes are those of one run; the point says how many there were."""
+    # given
+    ways.add("a", each_ms=0.05)
+
+    # when
+    sweep = valid(of_bytes((1000,), repeat=3).run())
+
+    # then
+    cold, *warm = sweep.points
+    assert cold.loops is None
+    assert {p.loops for p in warm} == {40}
+    assert len(pickle.dumps(b"x" * 1000)) in {p.moved_bytes for p in warm}
+    for point in warm:
+        assert point.wall_ns == pytest.approx(50_000, rel=0.05)
+        assert sum(point.stages.values()) <= point.wall_ns
+    (trace,) = (entry.trace for entry in sweep.traces if not entry.cold)
+    assert trace.wall_ns == pytest.approx(50_000, rel=0.05)
+    assert [span.stage for span in trace.spans] == ["pickle.dumps", "pickle.loads"]
+
+
+def test_the_budget_ends_it_and_says_so(ways: Ways, clock: TickClock) -> None:
+    """A run that alone takes longer than what is left is skipped; the small ones are complete."""
+    # given
+    ways.add("a", before=lambda size: clock.advance_ms(size / 10))
+
+    # when
+    sweep = valid(of_bytes((1000, 10_000, 100_000, 1_000_000), repeat=3, budget_s=40).run())
+
+    # then
+    counts = dict.fromkeys((1000, 10_000, 100_000, 1_000_000), 0)
+    for point in sweep.points:
+        counts[point.size_bytes or 0] += 1
+    assert counts[1000] == 4
+    assert counts[1_000_000] == 0
+    assert any("1.00 MB: it would take about" in n for n in sweep.variants[0].notes)
+    assert clock.now_ns / 1e9 < 60
+
+
+def test_without_repeat_there_are_three_warm_runs_and_five_if_they_fit(
+    ways: Ways, clock: TickClock
+) -> None:
+    """Default: three; two more where the budget allows."""
+    # given
+    ways.add("a", before=lambda _: clock.advance_ms(700))
+
+    # when
+    quick = of_bytes(repeat=None, budget_s=60).run()
+    slow = of_bytes(repeat=None, budget_s=17).run()
+
+    # then
+    assert len(quick.points) == 3 * 6
+    assert len(slow.points) == 3 * 4
+
+
+def test_sizes_beyond_the_memory_are_left_out_before_they_are_made(
+    ways: Ways, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The bound is told; nothing that large is ever made."""
+    # given
+    ways.add("a")
+    monkeypatch.setattr(sweep_memory, "available_bytes", lambda: 1_000_000)
+    made: list[float] = []
+
+    def make(n: float) -> object:
+        made.append(n)
+        return b"x" * int(n)
+
+    # when
+    runner = SizeSweep(make, (1000, 100_000, 10_000_000), repeat=1)
+    sweep = valid(runner.run())
+
+    # then
+    assert max(made) == 100_000
+    assert {p.size_bytes for p in sweep.points} == {1000, 100_000}
+    assert any("n=1e+07: left out for lack of memory" in note for note in sweep.quality.notes)
+    assert any(
+        "sizes up to 267 kB fit: 1.00 MB of memory are free" in n for n in sweep.quality.notes
+    )
+    assert runner.progress.bound.startswith("sizes up to 267 kB fit")
+
+
+def test_drift_is_told_and_a_steady_machine_is_not_blamed(ways: Ways, clock: TickClock) -> None:
+    """The control point takes twice as long at the end as at the start."""
+    # given
+    drift = [1.0]
+
+    def slower(_: int) -> None:
+        drift[0] += 0.04
+        clock.advance_ms(20 * drift[0])
+
+    ways.add("a", before=slower)
+    drifting = valid(of_bytes().run())
+    ways.known.clear()
+    ways.add("a")
+
+    # when
+    steady = valid(of_bytes().run())
+
+    # then
+    (note,) = drifting.quality.notes
+    assert "the machine drifted: the control point (way a, 1.00 kB) took" in note
+    assert "at the end" in note
+    assert steady.quality.notes == ()
+
+
+@pytest.mark.parametrize("is_pressed", [False, True], ids=["stop", "interrupt"])
+def test_drift_is_told_of_a_sweep_that_was_stopped_behind_its_last_run(
+    ways: Ways, clock: TickClock, is_pressed: bool
+) -> None:
+    """The last look at the control point is a part of it: it is done only after that."""
+    # given
+    drift = [1.0]
+    stopped: list[int] = []
+
+    def slower(_: int) -> None:
+        drift[0] += 0.04
+        clock.advance_ms(20 * drift[0])
+        if is_pressed and len(ways.ran) > 9 and runner.progress.done == 9 and not stopped:
+            stopped.append(1)
+            raise KeyboardInterrupt
+
+    def tell(sweep: Sweep) -> None:
+        if not is_pressed and len(sweep.points) == 9 and not stopped:
+            stopped.append(1)
+            runner.stop()
+
+    ways.add("a", before=slower)
+    runner = of_bytes()
+
+    # when
+    with pytest.raises(KeyboardInterrupt) if is_pressed else nullcontext():
+        runner.run(tell)
+    was_done = runner.is_done
+    whole = valid(runner.run())
+
+    # then
+    assert stopped
+    assert not was_done
+    assert runner.is_done
+    assert any("the machine drifted" in note for note in whole.quality.notes)
+
+
+def test_progress_counts_down(ways: Ways) -> None:
+    """Done, left and the time that is left, at any moment."""
+    # given
+    ways.add("a")
+    ways.add("b")
+    runner = of_bytes()
+    seen = [runner.progress]
+    runner_done: list[int] = []
+
+    def tell(sweep: Sweep) -> None:
+        seen.append(runner.progress)
+        runner_done.append(len(sweep.points))
+
+    # when
+    runner.run(tell)
+    seen.append(runner.progress)
+
+    # then
+    assert (seen[0].done, seen[0].left, seen[0].left_s) == (0, 18, None)
+    assert all(p.done + p.left in (18, 17) for p in seen)
+    assert (seen[-1].done, seen[-1].left, seen[-1].left_s) == (18, 0, 0.0)
+    assert seen[1].left_s is not None
+    assert runner_done[0] == 1
+
+
+def test_code_is_timed_as_a_whole_and_stands_where_its_bytes_are(clock: TickClock) -> None:
+    """One variant; the size is what moved in the first run of each number."""
+
+    # given
+    def call(n: float) -> object:
+        clock.advance_ms(2)
+        return pickle.loads(pickle.dumps(b"x" * int(n)))
+
+    # when
+    sweep = valid(SizeSweep(call, SIZES, code=True, name="f(n)", repeat=2).run())
+
+    # then
+    assert [(v.key, v.title, v.state) for v in sweep.variants] == [("code", "f(n)", "ok")]
+    assert {(p.parameter, p.size_bytes) for p in sweep.points} == {
+        (n, len(pickle.dumps(b"x" * n))) for n in SIZES
+    }
+    assert len(sweep.points) == 9
+
+
+def test_code_that_moves_the_same_bytes_is_measured_once(clock: TickClock) -> None:
+    """Two numbers, one size: the second one is told, not mixed in."""
+
+    # given
+    def call(n: float) -> object:
+        clock.advance_ms(n / 1000)
+        return pickle.dumps(b"x" * 1000)
+
+    # when
+    sweep = valid(SizeSweep(call, SIZES, code=True, repeat=1).run())
+
+    # then
+    assert {p.parameter for p in sweep.points} == {1000}
+    assert any("moves as many bytes as n=1000" in n for n in sweep.variants[0].notes)
+
+
+def test_code_of_which_nobody_saw_bytes_keeps_its_points(clock: TickClock) -> None:
+    """It stands nowhere on the axis, and a note says why there are no lines."""
+    # when
+    sweep = valid(SizeSweep(lambda _: clock.advance_ms(1), SIZES, code=True, repeat=1).run())
+
+    # then
+    assert {(p.size_bytes, p.parameter) for p in sweep.points} == {(None, n) for n in SIZES}
+    assert any("nobody saw how many bytes moved" in note for note in sweep.quality.notes)
+    assert sweep.fits == ()
+    assert [variant.title for variant in sweep.variants] == [
+        "value, n = 1_000",
+        "value, n = 10_000",
+        "value, n = 100_000",
+    ]
+    for variant in sweep.variants:
+        own = [point for point in sweep.points if point.variant == variant.key]
+        assert len({point.parameter for point in own}) == 1
+        assert len(own) == len([t for t in sweep.traces if t.variant == variant.key]) == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"sizes": []}, "there are 0 sizes"),
+        ({"sizes": [0]}, "a size is 0"),
+        ({"sizes": [float("nan")]}, "a size is nan"),
+        ({"sizes": "12"}, "sizes is '12'"),
+        ({"sizes": range(1, 300)}, "there are 299 sizes"),
+        ({"repeat": 0}, "repeat is 0"),
+        ({"budget_s": 0}, "budget_s is 0"),
+        ({"transports": ["pickel"]}, "did you mean pickle?"),
+        ({"code": True, "transports": ["pickle"]}, "transports are for values"),
+    ],
+)
+def test_bad_options_are_refused_before_anything_runs(options: dict[str, Any], said: str) -> None:
+    """What happened, the value, one remedy."""
+    # given
+    given = {"sizes": SIZES} | options
+
+    # when, then
+    with pytest.raises(UsageError, match=said.replace("?", r"\?")):
+        SizeSweep(lambda _: pytest.fail("ran"), given.pop("sizes"), **given)
+
+
+def test_a_held_out_size_checks_the_line_that_was_drawn_without_it(ways: Ways) -> None:
+    """One ms for each 1,000 bytes, also beyond the line, which ends before the held-out size."""
+    # given
+    ways.add("a", before=lambda size: ways.clock.advance_ms(size / 1000))
+
+    # when
+    sweep = valid(of_bytes((1000, 4000, 16_000, 64_000), holdout=256_000).run())
+
+    # then
+    (line,) = [line for line in sweep.fits if not line["cold"]]
+    assert (line["growth"], line["to_bytes"]) == ("linear", 64_000)
+    held: Any = line["holdout"]
+    assert held["size_bytes"] == 256_000
+    assert abs(held["error_share"]) < 0.01
+
+
+def test_real_transports_check_every_size() -> None:
+    """Arrays through pickle: equal, a copy in-band, the same memory out-of-band."""
+    # given
+    keys = ["pickle", "pickle-oob", "cloudpickle"]
+    runner = SizeSweep(
+        lambda n: np.arange(int(n) // 8, dtype=float), SIZES, transports=keys, repeat=1, holdout=3e5
+    )
+
+    # when
+    sweep = valid(runner.run())
+
+    # then
+    results = {v.key: v.result for v in sweep.variants}
+    assert results["pickle"].startswith("a copy")
+    assert "aliases the original" in results["pickle-oob"]
+    assert all(v.facts["equal"] is True for v in sweep.variants)
+    assert {p.size_bytes for p in sweep.points} == {*SIZES, 300_000}
+    assert all(line["to_bytes"] != 300_000 for line in sweep.fits)
+    told = [line for line in sweep.fits if line["growth"] == "linear" and not line["cold"]]
+    assert all("holdout" in line for line in told if line["to_bytes"] == SIZES[-1])
+    assert all(p.minor_faults is not None and p.moved_bytes for p in sweep.points)
+
+
+def test_values_that_pickle_cannot_measure_stand_where_their_bytes_are() -> None:
+    """Two sizes are never one median because nobody knew them beforehand."""
+    # when
+    sweep = SizeSweep(
+        lambda n: [lambda: n] * int(n), [10, 20, 30], transports=["pickle", "cloudpickle"], repeat=1
+    ).run()
+
+    # then
+    sizes = {point.parameter: point.size_bytes for point in sweep.points}
+    assert len(sizes) == len({size for size in sizes.values() if size}) == 3
+    assert all(point.size_bytes == sizes[point.parameter] for point in sweep.points)
+    assert len([entry for entry in sweep.traces if not entry.cold]) == 3
+
+
+def test_what_was_left_out_was_not_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The row of a transport has the reason why no size was run."""
+    # given
+    monkeypatch.setattr(sweep_memory, "available_bytes", lambda: 1_000)
+
+    # when
+    runner = SizeSweep(
+        lambda n: bytes(int(n)), [10**6, 10**7], transports=["pickle"], repeat=1, is_bytes=True
+    )
+    sweep = runner.run()
+
+    # then
+    (variant,) = sweep.variants
+    assert (variant.state, variant.reason) == ("skipped", "left out for lack of memory")

@@ -1,0 +1,337 @@
+"""The split of one dumps and one loads: parts add up, nothing is invented, nothing is changed."""
+
+from __future__ import annotations
+
+import gc
+import pickle
+import sys
+import threading
+import time
+from functools import partial
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from jupyter_serprof.analysis import analyse
+from jupyter_serprof.experiments.split import passes as split_passes
+from jupyter_serprof.experiments.split import stages as stage_split
+from jupyter_serprof.experiments.split.words import (
+    Half,
+    Level,
+    Measured,
+    Timed,
+    cut_notes,
+    parts_of,
+    split_findings,
+    split_summary,
+    split_trace,
+)
+from jupyter_serprof.model import Limits, Trace, UsageError, from_document, to_document
+from jupyter_serprof.objects import split_picklers
+from jupyter_serprof.objects.split_picklers import Block, Nowhere, TooLongError, watching
+from jupyter_serprof.testing import TickClock, make_trace
+
+#: Time for every pass on the slowest machine; they end after seven rounds all the same.
+split = partial(stage_split.split, budget_s=1e6)
+WHOLES = ("pickle.dumps", "pickle.loads")
+LEVELS = (
+    Level("pickle.reduce", 10),
+    Level("pickle.opcodes", 30),
+    Level("pickle.memo", None),
+    Level("pickle.copy", 60),
+    Level("pickle.allocate", 100),
+)
+
+
+@pytest.fixture(autouse=True)
+def _seven_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make no more than are wanted: what is short would be repeated for a while."""
+    monkeypatch.setattr(split_passes, "_PASS_S", 0)
+
+
+#: What passes measure with in the test of an injected delay.
+CLOCK = TickClock(tick_ns=10)
+
+
+class Slow:
+    """An object whose reducer takes 1 ms."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        CLOCK.advance_ms(1)
+        return Slow, ()
+
+
+class Mutating:
+    """An object that writes into what it is given when it is made again."""
+
+    def __init__(self, array: np.ndarray[Any, Any]) -> None:
+        self.array = array
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        state["array"][:] = 0
+        self.__dict__ |= state
+
+
+def rows(trace: Trace, group: int) -> dict[str, int]:
+    """Return what each stage owned in the first runs (0) or the warm ones (1)."""
+    assert trace.waterfall
+    return {row.stage: row.self_ns for row in trace.waterfall.rows if row.group == group}
+
+
+def warm_total(trace: Trace, whole: str) -> int:
+    """Return the duration of the second real run."""
+    [_, span] = [span for span in trace.spans if span.stage == whole]
+    return span.duration_ns
+
+
+def test_parts_add_up_and_are_never_negative() -> None:
+    """What a pass cannot explain stays with the whole; an unknown pass is skipped."""
+    # when
+    parts = dict(parts_of(100, LEVELS))
+    late = dict(parts_of(20, LEVELS))
+
+    # then
+    assert parts == {
+        "pickle.reduce": 10,
+        "pickle.opcodes": 20,
+        "pickle.copy": 30,
+        "pickle.allocate": 40,
+    }
+    assert late == {
+        "pickle.reduce": 10,
+        "pickle.opcodes": 10,
+        "pickle.copy": 0,
+        "pickle.allocate": 0,
+    }
+
+
+def test_what_was_cut_is_said() -> None:
+    """No number is scaled or cut in silence."""
+    # given
+    levels = (Level("pickle.opcodes", 50), Level("pickle.memo", 30), Level("pickle.copy", 140))
+    half = Half("pickle.dumps", Timed(100), Timed(100), levels)
+
+    # when
+    notes = cut_notes(half)
+
+    # then
+    assert len(notes) == 2
+    assert notes[0].startswith("Memo: its pass took 20 ns less")
+    assert notes[1].startswith("Copy into the pickle: its pass took 40 ns longer")
+    assert cut_notes(Half("pickle.dumps", Timed(100), Timed(100), LEVELS)) == []
+
+
+def test_the_document_adds_up_exactly() -> None:
+    """First runs are not split, warm ones are; the parts of a whole are its time."""
+    # given
+    halves = (
+        Half("pickle.dumps", Timed(500, 9), Timed(100, 0), LEVELS, 7),
+        Half("pickle.loads", Timed(300), Timed(80), (Level("unpickle.objects", 50),), 7),
+    )
+    measured = Measured(halves, 1_000)
+
+    # when
+    trace = analyse(split_trace(make_trace([], name="a"), measured))
+
+    # then
+    assert trace.wall_ns == 980
+    assert rows(trace, 0) == {"pickle.dumps": 500, "pickle.loads": 300}
+    warm = rows(trace, 1)
+    assert sum(warm.values()) == 180
+    assert warm["pickle.loads"] == 30  # not split
+    assert warm["pickle.allocate"] == 40
+    assert trace.waterfall
+    assert trace.waterfall.unaccounted_ns == 0
+    assert split_summary(trace, measured).headline.startswith("a (1.00 kB in-band): dumps 100 ns")
+
+
+def test_new_pages_in_every_run_are_not_a_matter_of_the_first() -> None:
+    """To run it again does not help; a buffer that is kept does. Warm pages say nothing."""
+
+    # given
+    def found(warm_faults: int) -> list[str]:
+        halves = (
+            Half("pickle.dumps", Timed(50_000_000, 3_000), Timed(50_000_000, warm_faults), LEVELS),
+        )
+        measured = Measured(halves, 8_192_000)
+        limits = Limits(memcpy_bytes_per_s=1e10)
+        trace = analyse(split_trace(make_trace([], name="a"), measured), limits)
+        return [finding.rule for finding in split_findings(trace, measured)]
+
+    # then
+    assert found(1_000)[:1] == ["pickle.fresh-buffers"]
+    assert "pickle.fresh-buffers" not in found(999)
+    assert "memory.first-touch" not in found(2_000)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        np.arange(300_000.0),
+        np.arange(300_000.0)[::2],
+        [{"id": at, "x": at / 7} for at in range(3_000)],
+        {"a": np.zeros(10), "text": "x" * 1_000, "n": None},
+        b"x" * 1_000_000,
+        None,
+    ],
+    ids=["array", "strided", "dicts", "mixed", "bytes", "none"],
+)
+def test_a_real_value_is_split_into_parts_that_add_up(value: object) -> None:
+    """For real dumps and loads of arrays, many objects, bytes and nothing at all."""
+    # when
+    trace = split(value, name="v")
+
+    # then
+    warm = rows(trace, 1)
+    own = {key: ns for key, ns in warm.items() if key.startswith("pickle.") and key != WHOLES[1]}
+    assert sum(own.values()) == warm_total(trace, "pickle.dumps")
+    assert own["pickle.dumps"] == 0
+    assert sum(warm.values()) == sum(warm_total(trace, whole) for whole in WHOLES)
+    assert from_document(to_document(trace)) == trace
+
+
+def test_reducers_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Twenty reducers that take 1 ms each own 20 ms of dumps, as a profiler would say."""
+    # given
+    clock = SimpleNamespace(perf_counter_ns=CLOCK, monotonic=time.monotonic)
+    for module in (split_passes, split_picklers):
+        monkeypatch.setattr(module, "time", clock)
+
+    # when
+    trace = split([Slow() for _ in range(20)])
+
+    # then
+    assert rows(trace, 1)["pickle.reduce"] == pytest.approx(20_000_000, abs=1_000)
+    assert warm_total(trace, "pickle.dumps") == pytest.approx(20_000_000, abs=1_000)
+
+
+def test_a_cycle_has_no_memo_of_its_own() -> None:
+    """Without its memo the pickler would never end; the note says what was not told apart."""
+    # given
+    value: list[object] = [1]
+    value.append(value)
+
+    # when
+    trace = split(value)
+
+    # then
+    assert any(note.startswith("memo: n/a") for note in trace.quality.notes)
+    assert "pickle.memo" not in rows(trace, 1)
+    assert "pickle.opcodes" not in rows(trace, 1)
+    assert rows(trace, 1)["pickle.opcodes-memo"] > 0
+
+
+def test_what_is_shared_does_not_explode() -> None:
+    """Without a memo, 40 levels of pairs would be a trillion objects."""
+    # given
+    value: list[object] = []
+    for _ in range(40):
+        value = [value, value]
+
+    # when
+    trace = split(value)
+
+    # then
+    assert any("shared" in note for note in trace.quality.notes)
+
+
+def test_the_value_is_not_changed_by_its_own_setstate() -> None:
+    """What a class does to its state when it is made again is done to copies."""
+    # given
+    value = Mutating(np.ones(50_000))
+
+    # when
+    trace = split(value)
+
+    # then
+    assert value.array.all()
+    assert any("loads was not split" in note for note in trace.quality.notes)
+    assert rows(trace, 1)["pickle.loads"] == warm_total(trace, "pickle.loads")
+
+
+def test_a_function_is_split_with_cloudpickle() -> None:
+    """What pickle refuses and cloudpickle takes is measured with cloudpickle."""
+    # given
+    captured = np.ones(1_000)
+
+    # when
+    trace = split(lambda: captured)
+
+    # then
+    assert sum(rows(trace, 1).values()) > 0
+
+
+def test_a_function_of_the_notebook_is_split_with_what_it_carries(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Pickle would write only the name of it: 33 bytes, and no table."""
+    # given
+    table = np.ones(10_000)
+
+    def price() -> float:
+        return float(table[0])
+
+    price.__module__, price.__qualname__ = "__main__", "price"
+    monkeypatch.setattr(sys.modules["__main__"], "price", price, raising=False)
+    named = len(pickle.dumps(price))
+
+    # when
+    trace = split(price, name="price")
+
+    # then
+    whole = next(span for span in trace.spans if span.stage == "pickle.dumps")
+    assert named < 100
+    assert whole.size_bytes is not None
+    assert whole.size_bytes > table.nbytes
+
+
+def test_an_unpicklable_member_is_named() -> None:
+    """The message has the path to paste, not a traceback."""
+    with pytest.raises(UsageError, match=r"v\['lock'\] \(lock\)"):
+        split({"lock": threading.Lock()}, name="v")
+
+
+def test_too_little_memory_is_said_before_anything_is_copied(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Two more copies of the data are needed; a kernel that dies explains nothing."""
+    # given
+    monkeypatch.setattr("jupyter_serprof.experiments.split.stages.available_bytes", lambda: 1_000)
+
+    # when / then
+    with pytest.raises(UsageError, match=r"takes 80[.0-9]* kB twice"):
+        split(np.zeros(10_000))
+
+
+def test_the_collector_is_as_it_was() -> None:
+    """Paused while it measures, also where something fails."""
+    # given
+    was_enabled = gc.isenabled()
+
+    # when
+    split([1, 2, 3])
+
+    # then
+    assert gc.isenabled() == was_enabled
+
+
+def test_picklers_of_passes_write_what_pickle_writes() -> None:
+    """The block holds the very pickle; the watched pickler meets reducers and changes nothing."""
+    # given
+    value = [np.arange(20_000.0), {1: "a"}, len, Slow]
+    expected = pickle.dumps(value, protocol=5)
+    block = Block(len(expected))
+
+    # when
+    pickle.Pickler(block, protocol=5).dump(value)
+    watched = watching(pickle.Pickler)(nowhere := Nowhere(), protocol=5)
+    watched.dump(value)
+
+    # then
+    assert block.written() == expected
+    assert nowhere.size_bytes == len(expected)
+    assert watched.spent_ns > 0
+    with pytest.raises(TooLongError):
+        pickle.Pickler(Nowhere(10), protocol=5).dump(value)

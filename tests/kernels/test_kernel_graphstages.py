@@ -1,0 +1,321 @@
+"""%graphstages in a real kernel with a cluster of processes: stopped, failed, awaited, killed."""
+
+from __future__ import annotations
+
+import getpass
+import json
+import socket
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from kernels.conftest import Kernel
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+pytestmark = pytest.mark.notebook
+
+_START = """
+%load_ext jupyter_serprof
+import asyncio, functools, logging, os, signal, sys, threading, time, traceback
+import dask, dask.array as da, distributed, numpy as np
+from distributed import Client, LocalCluster
+logging.getLogger("distributed").setLevel(logging.CRITICAL)
+# The stop button interrupts every process below the kernel, and workers of distributed 2026.8 die,
+# with or without us (dask/distributed#1925). What is ignored when a process starts stays ignored.
+usual = signal.signal(signal.SIGINT, signal.SIG_IGN)
+cluster = LocalCluster(n_workers=2, threads_per_worker=1, host="127.0.0.1",
+                       dashboard_address="127.0.0.1:0", silence_logs=logging.CRITICAL)
+client = Client(cluster)
+client.wait_for_workers(2)
+_ = signal.signal(signal.SIGINT, usual)
+turn = 0
+x = da.ones((40, 40), chunks=10) + 1
+counter = iter(range(1_000_000))
+
+def wait_at_gate(turn, block):
+    distributed.Event(f"arrived {turn}").set()
+    distributed.Event(f"gate {turn}").wait(60)
+    return block
+
+def failing(block):
+    raise LookupError("of the user")
+
+def mapped(function):
+    return (x + next(counter)).map_blocks(function, dtype=float, meta=np.ones((0, 0)))
+
+def new_gate():
+    global turn, held
+    turn += 1  # a gate of its own: what still waits at an older one is not shut in again
+    held = functools.partial(wait_at_gate, turn)
+
+def open_gate():
+    distributed.Event(f"gate {turn}").set()
+
+def is_waiting():
+    frame = sys._current_frames()[threading.main_thread().ident]
+    calls = [(f.f_globals["__name__"], f.f_code.co_name) for f, _ in traceback.walk_stack(frame)]
+    return ("distributed.utils", "sync") in calls
+
+def when_arrived(call):
+    arrived, end = distributed.Event(f"arrived {turn}"), time.monotonic() + 60
+
+    def wait_and_call():
+        arrived.wait(60)
+        # Until it waits, the client holds futures that Dask does not give back after an interrupt.
+        while not is_waiting() and time.monotonic() < end:
+            time.sleep(0.01)
+        call()
+
+    threading.Thread(target=wait_and_call).start()
+
+def forgotten():
+    open_gate()
+    end = time.monotonic() + 30
+    while cluster.scheduler.tasks and time.monotonic() < end:
+        client.run_on_scheduler(int)
+    return len(cluster.scheduler.tasks)
+"""
+ANNOUNCE = "new_gate(); when_arrived(lambda: print('waiting'))\n"
+
+
+@pytest.fixture(scope="module")
+def dasks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kernel]:
+    """A kernel with the extension and a cluster of two processes of one thread."""
+    pytest.importorskip("distributed", reason="distributed is not installed")
+    made = Kernel(tmp_path_factory.mktemp("dask"))
+    ran = made.run(_START)
+    assert ran.status == "ok", ran.error
+    yield made
+    made.run("client.close(); cluster.close()")
+    made.close()
+
+
+def test_a_collection_goes_from_construction_to_the_workers(
+    dasks: Kernel, record_property: Callable[[str, object], None]
+) -> None:
+    """One document with lanes of client, scheduler and workers; the cluster is empty afterwards."""
+    # when
+    ran = dasks.run("%graphstages (x + x.T).sum()")
+
+    # then
+    assert ran.status == "ok", ran.error
+    assert ran.stream("stderr") == ""
+    assert ran.kinds == ["document"]
+    assert {"dask.serialize", "dask.execute"} <= {span.stage for span in ran.trace.spans}
+    assert {lane.key.split("/")[0].split(" ")[0] for lane in ran.trace.lanes} >= {
+        "client",
+        "scheduler",
+        "worker",
+    }
+    assert "dask.tasks" in {table.key for table in ran.trace.tables}
+    record_property("output_bytes", ran.written_bytes)
+    record_property("saved_bytes", ran.saved_bytes)
+    assert dasks.run("forgotten()").value == "0"
+
+
+def test_outputs_name_no_user_host_or_path(dasks: Kernel) -> None:
+    """A notebook can be shared: addresses and folders of the cluster are not in it."""
+    # given
+    private = {getpass.getuser(), socket.gethostname(), str(Path.home()), str(Path.cwd())}
+
+    # when
+    written = json.dumps(dasks.run("%%graphstages\nx.sum().compute()").outputs)
+
+    # then
+    assert "dask.execute" in written or "Execution" in written
+    assert "127.0.0.1" not in written
+    for word in private:
+        assert f'"{word}' not in written
+        assert f"/{word}/" not in written
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "%graphstages mapped(held)",
+        "%graphstages --compute mapped(held)",
+        "%graphstages mapped(held).persist()",
+        "%graphstages y = mapped(held).compute()",
+    ],
+    ids=["persist", "compute", "persisted by the code", "statement"],
+)
+def test_an_interrupt_while_waiting_releases_the_futures(dasks: Kernel, code: str) -> None:
+    """KeyboardInterrupt at once, what was measured is shown, the scheduler forgets the tasks."""
+    # when
+    ran = dasks.run(ANNOUNCE + code, interrupt_at="waiting")
+    left = dasks.run("forgotten()")
+
+    # then
+    assert ran.status == "error"
+    assert "KeyboardInterrupt" in ran.error
+    assert "jupyter_serprof" not in ran.error
+    assert ran.trace.outcome == "interrupted"
+    assert ran.trace.wall_ns < 50 * 10**9
+    assert "dask.serialize" in {span.stage for span in ran.trace.spans}
+    assert left.value == "0"
+
+
+def test_an_interrupted_cell_is_shown(dasks: Kernel) -> None:
+    """The whole-cell magic: Dask itself releases what its compute waited for."""
+    # when
+    ran = dasks.run("%%graphstages\n" + ANNOUNCE + "mapped(held).compute()", interrupt_at="waiting")
+    left = dasks.run("forgotten()")
+
+    # then
+    assert "KeyboardInterrupt" in ran.error
+    assert "jupyter_serprof" not in ran.error
+    assert ran.trace.outcome == "interrupted"
+    assert left.value == "0"
+
+
+def test_a_timeout_is_one_line_and_a_picture(dasks: Kernel) -> None:
+    """The partial document, one line on stderr, and an empty cluster."""
+    # when
+    ran = dasks.run("new_gate()\n%graphstages --timeout 1 mapped(held)")
+    left = dasks.run("forgotten()")
+
+    # then
+    assert ran.status == "error"
+    assert "mapped(held) was not done after 1 s: 0 of 16 keys" in ran.stream("stderr")
+    assert ran.trace.outcome == "interrupted"
+    assert left.value == "0"
+
+
+@pytest.mark.parametrize(
+    "code",
+    ["%graphstages mapped(failing)", "%%graphstages\nmapped(failing).compute()"],
+    ids=["line", "cell"],
+)
+def test_a_task_that_raises_gives_the_users_error_and_the_picture(dasks: Kernel, code: str) -> None:
+    """With the line of the user's function, and no frame of ours."""
+    # when
+    ran = dasks.run(code)
+
+    # then
+    assert ran.status == "error"
+    assert "LookupError: of the user" in ran.error
+    assert "def failing(block)" in ran.error
+    assert "jupyter_serprof" not in ran.error
+    assert ran.trace.outcome == "error"
+    assert dasks.run("forgotten()").value == "0"
+
+
+def test_a_worker_that_is_killed_in_mid_run_costs_no_document(dasks: Kernel) -> None:
+    """Dask runs its tasks again; the document is there, with the lanes that are left."""
+    # given
+    kill = (
+        "new_gate()\npids = list(client.run(os.getpid).values())\n"
+        "when_arrived(lambda: (os.kill(pids[0], signal.SIGKILL), open_gate()))\n"
+    )
+
+    # when
+    ran = dasks.run(kill + "%graphstages mapped(held)")
+
+    # then
+    assert ran.status == "ok", ran.error
+    assert ran.trace.outcome == "ok"
+    assert "dask.serialize" in {span.stage for span in ran.trace.spans}
+    assert dasks.run("client.wait_for_workers(2); forgotten()").value == "0"
+
+
+def test_an_asynchronous_client_is_awaited_in_a_cell(dasks: Kernel) -> None:
+    """The cell runs as it always does; a line would block the loop and says what to write."""
+    # given
+    dasks.run(
+        "own = await Client(cluster.scheduler_address, asynchronous=True, set_as_default=True)"
+    )
+
+    # when
+    line = dasks.run("%graphstages x.sum()")
+    cell = dasks.run("%%graphstages\nvalue = await own.compute(x.sum())\nfloat(value)")
+    dasks.run("await own.close()\ndel own")
+    again = dasks.run("%graphstages x.sum()")
+
+    # then
+    assert line.status == "error"
+    assert "the client is asynchronous" in line.stream("stderr")
+    assert "%%graphstages\n    y = await client.compute(x.sum())" in line.stream("stderr")
+    assert line.documents == []
+    assert cell.status == "ok", cell.error
+    assert cell.value == "3200.0"
+    assert "dask.serialize" in {span.stage for span in cell.trace.spans}
+    assert again.trace.outcome == "ok"
+
+
+def test_each_computation_of_a_cell_is_a_block(dasks: Kernel) -> None:
+    """Two computations, two groups, and a table with a line for each."""
+    # when
+    ran = dasks.run("%%graphstages\nx.sum().compute()\nx.mean().compute()")
+
+    # then
+    assert [group.title[:10] for group in ran.trace.groups] == ["1: compute", "2: compute"]
+    tables = {table.key: table for table in ran.trace.tables}
+    assert len(tables["dask.computations"].rows) == 2
+
+
+def test_a_collection_is_compared_with_a_saved_document(dasks: Kernel) -> None:
+    """Saved, run again stage by stage, the cluster empty; of another computation it is refused."""
+    # when
+    saved = dasks.run("%graphstages -q --repeat 6 --save before (x + x.T).sum()")
+    left = dasks.run("forgotten()")
+    ran = dasks.run("%graphstages --compare before --repeat 6 (x + x.T).sum()")
+    other = dasks.run("%graphstages --compare before --name '(x + x.T).sum()' x.mean()")
+
+    # then
+    assert saved.status == "ok", saved.error
+    assert left.value == "0"
+    assert ran.status == "ok", ran.error
+    comparison = ran.sweep.comparison
+    assert comparison is not None
+    warm = {change.stage: change for change in comparison.changes if not change.cold}
+    assert warm[""].low is not None
+    assert warm["dask.execute"].ratio is not None
+    assert comparison.noise_share is not None
+    assert other.status == "error"
+    assert "the saved document is of another computation" in other.stream("stderr")
+    assert other.trace.outcome == "ok"
+    assert dasks.run("forgotten()").value == "0"
+
+
+def test_alone_it_lists_the_collections(dasks: Kernel) -> None:
+    """Without running anything."""
+    # when
+    ran = dasks.run("%graphstages")
+
+    # then
+    assert ran.status == "ok"
+    assert "x     Array float64 (40, 40)" in ran.stream()
+    assert ran.documents == []
+
+
+def test_a_sweep_over_chunks_is_one_document(
+    dasks: Kernel, record_property: Callable[[str, object], None]
+) -> None:
+    """The picture grows and is replaced by the document; an interrupt keeps the sizes before it."""
+    # given
+    dasks.run("def make(chunk): return da.random.random((80, 80), chunks=chunk).sum()")
+    stopped = (
+        "def stopping(chunk):\n    if chunk == 10: print('waiting'); time.sleep(60)\n"
+        "    return make(chunk)\n"
+    )
+
+    # when
+    ran = dasks.run("%graphstages --sweep chunk=10:40:3 --repeat 2 make(chunk)")
+    cut = dasks.run(
+        stopped + "%graphstages --sweep chunk=10:40:3 --repeat 2 stopping(chunk)",
+        interrupt_at="waiting",
+    )
+
+    # then
+    assert ran.status == "ok", ran.error
+    assert (ran.sweep.kind, ran.sweep.parameter) == ("chunks", "chunk")
+    assert "dask.chunk-sweep" in {finding.rule for finding in ran.sweep.findings}
+    record_property("output_bytes", ran.written_bytes)
+    assert cut.status == "error"
+    assert "KeyboardInterrupt" in cut.error
+    assert "jupyter_serprof/" not in cut.error
+    assert "sp.resume()" in cut.error
+    assert {point.parameter for point in cut.sweep.points} == {20, 40}
+    assert dasks.run("forgotten()").value == "0"

@@ -1,0 +1,180 @@
+"""The picture that grows while a round trip runs, in a real kernel; in a terminal there is none."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from jupyter_serprof.model import from_document
+from jupyter_serprof.model.document import MIME_TYPE
+
+if TYPE_CHECKING:
+    from kernels.conftest import Kernel
+
+pytestmark = pytest.mark.notebook
+
+WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
+#: Its runs take a quarter of a second; the given one raises what it is given.
+SLOW = """\
+class Slow:
+    runs, bad, error = 0, None, None
+    def __init__(self): self.x = 1
+    def __reduce__(self):
+        Slow.runs += 1
+        if Slow.runs == Slow.bad: raise Slow.error
+        time.sleep(0.25)
+        return (Slow, ())"""
+
+
+@pytest.fixture
+def slow(kernel: Kernel) -> Kernel:
+    """A kernel with a value that is slow to pickle, and that draws after each of its runs.
+
+    How long a picture took decides when the next one is drawn; on a busy machine that is late.
+    """
+    kernel.run(
+        f"{SLOW}\nfrom jupyter_serprof.experiments.engine import progress\nprogress.REST = 0"
+    )
+    return kernel
+
+
+def messages(kernel: Kernel, cell: str, *, interrupt_at: str = "") -> list[dict[str, Any]]:
+    """Run a cell; return what the kernel published, with the buffers."""
+    request = kernel.client.execute(cell)
+    seen: list[dict[str, Any]] = []
+    while True:
+        message = kernel.client.get_iopub_msg(timeout=120)
+        if message["parent_header"].get("msg_id") != request:
+            continue
+        if message["content"].get("execution_state") == "idle":
+            return seen
+        seen.append(message)
+        if interrupt_at and message["msg_type"] == interrupt_at:
+            interrupt_at = ""  # once: another one may have been sent before it arrived
+            kernel.interrupt()
+
+
+def kinds(seen: list[dict[str, Any]]) -> list[str]:
+    """Return the types of what is drawn, in order; equal neighbours once."""
+    drawn = ("display_data", "update_display_data", "comm_open", "comm_msg", "comm_close", "error")
+    all_kinds = [m["msg_type"] for m in seen if m["msg_type"] in drawn]
+    return [kind for at, kind in enumerate(all_kinds) if all_kinds[at - 1 : at] != [kind]]
+
+
+def handle(message: dict[str, Any]) -> str:
+    """Return the display handle of a message."""
+    return str(message["content"]["transient"]["display_id"])
+
+
+def of_kind(seen: list[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
+    """Return the messages of a type."""
+    return [message for message in seen if message["msg_type"] == kind]
+
+
+GROWN = ["comm_open", "display_data", "comm_msg", "update_display_data", "comm_close"]
+
+
+def test_a_round_trip_is_shown_while_it_runs_and_ends_as_the_document(slow: Kernel) -> None:
+    """A widget through a display handle; the same handle is given what is saved."""
+    # when
+    seen = messages(slow, "%serprof --transports pickle,cloudpickle --repeat 3 Slow()")
+
+    # then
+    assert kinds(seen) == GROWN
+    (shown,), (last,) = of_kind(seen, "display_data"), of_kind(seen, "update_display_data")
+    assert shown["content"]["data"].keys() == {"text/plain", WIDGET_VIEW}
+    assert last["content"]["data"].keys() == {"text/plain", "image/png", MIME_TYPE}
+    assert handle(shown) == handle(last)
+    assert len(from_document(last["content"]["data"][MIME_TYPE]).points) == 8  # type: ignore[union-attr]
+    assert len(of_kind(seen, "comm_msg")) >= 2
+
+
+def test_a_repeat_is_shown_while_it_runs(slow: Kernel) -> None:
+    """As a round trip."""
+    # when
+    seen = messages(slow, "%serprof --repeat 6 pickle.dumps(Slow())")
+
+    # then
+    assert kinds(seen) == GROWN
+
+
+def test_an_error_leaves_the_document(slow: Kernel) -> None:
+    """What was measured before stands where the picture was; then the error."""
+    # when
+    seen = messages(slow, "Slow.runs, Slow.bad, Slow.error = 0, 6, ValueError('no')\n"
+                          "%serprof --repeat 9 pickle.dumps(Slow())")  # fmt: skip
+
+    # then
+    assert kinds(seen) == [*GROWN, "error"]
+    (last,) = of_kind(seen, "update_display_data")
+    assert len(from_document(last["content"]["data"][MIME_TYPE]).points) == 5  # type: ignore[union-attr]
+
+
+def test_an_interrupt_leaves_the_document(slow: Kernel) -> None:
+    """Ctrl-C after the first pictures: the same handle has the finished runs."""
+    # given
+    slow.run("Slow.bad = None")
+
+    # when
+    seen = messages(
+        slow, "%serprof --transports pickle --repeat 100 Slow()", interrupt_at="comm_msg"
+    )
+
+    # then
+    assert kinds(seen) == [*GROWN, "error"]
+    (error,), (last,) = of_kind(seen, "error"), of_kind(seen, "update_display_data")
+    assert error["content"]["ename"] == "KeyboardInterrupt"
+    assert "interrupted" in last["content"]["data"]["text/plain"]
+    assert slow.run("1 + 1").value == "2"
+
+
+@pytest.mark.parametrize(
+    "cell", ["%serprof --transports pickle,cloudpickle --repeat 2 [1]", "%serprof -q Slow()"]
+)
+def test_short_and_quiet_trips_draw_nothing_on_the_way(slow: Kernel, cell: str) -> None:
+    """No widget for what is over in the first moment, nor for what nobody wants to see."""
+    # given
+    slow.run("Slow.bad = None")
+    # A busy machine needs more than the half second that counts as a moment.
+    slow.run(f"moment, progress.QUIET_S = progress.QUIET_S, {0 if '-q' in cell else 600}")
+
+    # when
+    seen = messages(slow, cell)
+    slow.run("progress.QUIET_S = moment")
+
+    # then
+    assert kinds(seen) == ([] if "-q" in cell else ["display_data"])
+
+
+def test_a_terminal_prints_the_end_only() -> None:
+    """IPython without a kernel: text, no widget, ipywidgets is not even loaded."""
+    # given
+    watch = (
+        "from jupyter_serprof.experiments.roundtrip.trip import RoundTrip\n"
+        "RoundTrip._growing = lambda *_: print('made for nobody')\n"
+    )
+    program = f"{watch}{SLOW}\n%serprof --transports pickle --repeat 3 Slow()\nprint('end')\n"
+    check = "import sys; print('widgets', 'ipywidgets' in sys.modules)"
+
+    # when
+    command = [
+        sys.executable,
+        "-m",
+        "IPython",
+        "--no-banner",
+        "--colors=NoColor",
+        "--simple-prompt",
+    ]
+    typed = f"%load_ext jupyter_serprof\nimport time, pickle\n{program}{check}\n"
+    said = subprocess.run(
+        [*command, "-c", f"get_ipython().run_cell({typed!r})"],
+        check=True, capture_output=True, text=True, timeout=120,
+    ).stdout  # fmt: skip
+
+    # then
+    assert said.count("Slow()") == 1
+    assert "widgets False" in said
+    assert "made for nobody" not in said

@@ -1,0 +1,177 @@
+"""``--try`` as it is typed: values, code, cells, links, and what is refused."""
+
+from __future__ import annotations
+
+import time
+from types import SimpleNamespace
+from typing import TYPE_CHECKING
+
+import pytest
+from shells import Ran
+
+from jupyter_serprof.experiments.remedies import value as remedies_of_values
+from jupyter_serprof.experiments.remedies import ways as remedies_ways
+from jupyter_serprof.experiments.split import passes as split_passes
+from jupyter_serprof.magics.together import link_rate
+from jupyter_serprof.model import Finding, UsageError
+from jupyter_serprof.views.kit.remarks import finding_remarks
+
+if TYPE_CHECKING:
+    from IPython.core.interactiveshell import InteractiveShell
+
+ROWS = "rows = [{'id': at, 'x': at / 7} for at in range(2000)]\n"
+
+
+@pytest.fixture(autouse=True)
+def no_ray(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hide the Ray of other tests of the session: with it there is one more remedy."""
+    monkeypatch.setattr(remedies_of_values, "is_running", lambda: False)
+
+
+@pytest.fixture(autouse=True)
+def _own_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Measure the work of this thread: a machine that is busy with others makes nothing slow."""
+    clock = SimpleNamespace(perf_counter_ns=time.thread_time_ns, monotonic=time.monotonic)
+    for module in (remedies_ways, split_passes):
+        monkeypatch.setattr(module, "time", clock)
+
+
+def test_a_value_is_tried(shell: InteractiveShell) -> None:
+    """The remedies for rows of dicts, ranked, with interval, pairs and equality in the text."""
+    # when
+    ran = Ran(shell, f"{ROWS}%serprof --try -o found rows")
+
+    # then
+    assert ran.sweep.name == "rows"
+    assert [v.key for v in ran.sweep.variants if v.facts.get("tried")] == ["columns"]
+    assert "15 pairs, equal" in ran.bundles[0]["text/plain"]
+    kept = shell.user_ns["found"]  # the output may leave out a cold trace that is like a warm one
+    assert (kept.points, kept.variants) == (ran.sweep.points, ran.sweep.variants)
+    assert ran.sweep.findings[0].remedy.startswith("rows = {key: np.array(")
+
+
+def test_code_that_serializes_keeps_its_picture(shell: InteractiveShell) -> None:
+    """One document: the waterfall of the run, its findings measured on what the code names."""
+    # when
+    ran = Ran(shell, f"{ROWS}%serprof --try pickle.loads(pickle.dumps(rows))")
+
+    # then
+    assert [s.stage for s in ran.trace.spans if "pickle" in s.stage] == [
+        "pickle.dumps",
+        "pickle.loads",
+    ]
+    assert ran.trace.findings[0].gain is not None
+    assert any(note.startswith("tried on rows") for note in ran.trace.quality.notes)
+
+
+def test_a_cell_is_tried_on_what_it_names(shell: InteractiveShell) -> None:
+    """The cell runs once, as it is; what it sent by name is tried behind it."""
+    # when
+    ran = Ran(
+        shell,
+        f"%%serprof --try\n{ROWS}calls = globals().get('calls', 0) + 1\npickle.dumps(rows)\ncalls",
+    )
+
+    # then
+    assert ran.value == 1
+    assert ran.trace.findings[0].measured is not None
+
+
+def test_a_cell_below_another_magic_is_tried_too(shell: InteractiveShell) -> None:
+    """Inside ``%%time`` the magic runs the body itself."""
+    # when
+    ran = Ran(shell, f"%%time\n%%serprof --try\n{ROWS}len(pickle.dumps(rows))")
+
+    # then
+    assert ran.trace.findings[0].measured is not None
+
+
+def test_code_that_raises_raises_once_and_tries_nothing(shell: InteractiveShell) -> None:
+    """The same exception; the picture until then; no remedy for what failed."""
+    # when
+    ran = Ran(shell, f"{ROWS}%serprof --try pickle.dumps(rows) + 1")
+
+    # then
+    assert isinstance(ran.result.error_in_exec, TypeError)
+    assert ran.trace.outcome == "error"
+    assert all(found.measured is None for found in ran.trace.findings)
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("--try --repeat 3 rows", "--try runs each remedy in pairs"),
+        ("--try --blame rows", "--try and --blame are two runs"),
+        ("--link 1e6 rows", "--link goes with --try"),
+        ("--try --link fast rows", "--link needs bytes per second, not 'fast'"),
+        ("--try threading.Lock()", "cannot be pickled because of"),
+    ],
+)
+def test_what_does_not_go_is_said_in_one_line(
+    shell: InteractiveShell, line: str, said: str
+) -> None:
+    """What happened and what to write instead; no traceback of ours."""
+    # when
+    ran = Ran(shell, f"{ROWS}%serprof {line}")
+
+    # then
+    assert said in ran.err + ran.out
+    assert "Traceback" not in ran.err + ran.out
+    assert ran.documents == [] or line.endswith("Lock()")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("100e6", 100e6), ("125MB/s", 125e6), ("1Gbit/s", 125e6), ("2.5 GB", 2.5e9), (None, None)],
+)
+def test_a_rate_is_read(text: str | None, expected: float | None) -> None:
+    """As people write them; bits are eighths of bytes."""
+    assert link_rate(text) == expected
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "fast", "1..2", "inf", "1 PB/s"])
+def test_what_is_no_rate_is_refused(text: str) -> None:
+    """With three that are."""
+    with pytest.raises(UsageError, match="--link 125MB/s"):
+        link_rate(text)
+
+
+def test_a_measured_gain_is_told_with_all_that_is_known() -> None:
+    """A gain from elsewhere, without an interval, is told without one."""
+    # given
+    measured = {"low": 2.9, "high": 3.5, "pairs": 15, "equal": True}
+    full = Finding("r", "warn", "t", {}, "x", gain=3.2, measured=measured)
+    bare = Finding("r", "warn", "t", {}, "x", gain=3.2)
+
+    # then
+    assert ("", "measured: 3.2× [2.9×, 3.5×] faster, 15 pairs, equal") in finding_remarks(full)  # noqa: RUF001
+    assert ("", "measured: 3.2× faster") in finding_remarks(bare)  # noqa: RUF001
+
+
+def test_a_value_is_split(shell: InteractiveShell) -> None:
+    """Parts of dumps and loads as children of both; a statement has no value."""
+    # when
+    ran = Ran(shell, f"{ROWS}%serprof --split rows")
+    refused = Ran(shell, "%serprof --split x = 1")
+
+    # then
+    assert ran.trace.name == "rows"
+    assert {"pickle.opcodes", "unpickle.objects"} <= {span.stage for span in ran.trace.spans}
+    assert "Run the statement first" in refused.err + refused.out
+
+
+def test_a_value_that_is_no_collection_is_sent_to_the_other_magic(shell: InteractiveShell) -> None:
+    """%graphstages --try takes collections; without a cluster nothing travels."""
+    # given
+    dask = pytest.importorskip("dask")
+
+    # when
+    with dask.config.set(scheduler="sync"):  # another test of the session may have a client
+        value = Ran(shell, "%graphstages --try [1, 2]")
+        local = Ran(shell, "import dask\ny = dask.delayed(sum)([1, 2])\n%graphstages --try y")
+        crossed = Ran(shell, "%serprof --try y")
+
+    # then
+    assert "%serprof --try [1, 2]" in value.err + value.out
+    assert "no cluster computes y" in local.err + local.out
+    assert "%graphstages --try y" in crossed.err + crossed.out

@@ -1,0 +1,296 @@
+"""One time of a variant: what a sentence says stands in the table below it, in every form."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from dataclasses import replace
+from itertools import accumulate, product
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from jupyter_serprof.analysis import analyse
+from jupyter_serprof.experiments.compare.verdict import compare
+from jupyter_serprof.experiments.engine.words import summarize_repeats, summarize_sweep
+from jupyter_serprof.model import Point, Row, Sweep, SweepTrace, Variant, Waterfall
+from jupyter_serprof.model.times import groups_of, groups_text, middle_ns, middle_run, quartiles
+from jupyter_serprof.model.units import format_ns, format_share
+from jupyter_serprof.testing import make_trace
+from jupyter_serprof.views.kit.sheet import Label
+from jupyter_serprof.views.markdown import markdown
+from jupyter_serprof.views.picture import sheet_of
+from jupyter_serprof.views.sweep.runs import runs_of
+from jupyter_serprof.views.text import text
+from jupyter_serprof.views.waterfall.table import table_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from jupyter_serprof.model import Trace
+
+MS = 1_000_000
+DATA = Path(__file__).parents[1] / "data"
+KEYS = ("pickle", "ray", "cloudpickle")
+_TIME = re.compile(r"[\d,.]+ (?:ns|µs|ms|s)\b")
+_PERCENT = re.compile(r"[\d.]+(?= %)")
+_UNITS = {"ns": 1, "µs": 1e3, "ms": 1e6, "s": 1e9}
+#: Steady, scattered, and runs in two groups.
+walls = st.builds(
+    lambda base, runs, slow: [round(base * run * (slow if at % 2 else 1)) for at, run in runs],
+    st.integers(200, 10**9),
+    st.lists(st.floats(1, 1.6), min_size=2, max_size=9).map(lambda runs: list(enumerate(runs))),
+    st.sampled_from([1, 1, 1.2, 20]),
+)
+
+
+def trip(runs: dict[str, list[int]]) -> Sweep:
+    """Return a round trip as it is made: a cold run each, the middle trace, and the summary."""
+    points = [
+        Point(key, 8_000_000, at, at == 0, ns, 10, {"pickle.dumps": ns * 2 // 3})
+        for key, times in runs.items()
+        for at, ns in enumerate(times)
+    ]
+    sweep = Sweep(
+        name="a",
+        started="",
+        variants=tuple(Variant(key, key.title(), result="a copy") for key in runs),
+        points=tuple(points),
+        traces=tuple(_shown([p for p in points if p.variant == key]) for key in runs),
+    )
+    return replace(sweep, summary=summarize_sweep(sweep))
+
+
+def _shown(points: Sequence[Point]) -> SweepTrace:
+    chosen = middle_run(points[1:], lambda point: point.wall_ns)
+    spans = [("pickle.dumps", "client/main", 0, chosen.wall_ns * 2 // 3)]
+    return SweepTrace(chosen.variant, chosen.size_bytes, cold=False, trace=make_trace(spans))
+
+
+#: Spans one after the other, each behind a gap: (stage, gap ms, length ms).
+roads = st.lists(
+    st.tuples(
+        st.sampled_from(["pickle.dumps", "ray.store", "ray.wait", "import"]),
+        st.sampled_from([0.0, 0.0, 0.001, 3.0, 70.0]),
+        st.floats(0.001, 900),
+    ),
+    min_size=1,
+    max_size=5,
+)
+
+
+def walked(road: list[tuple[str, float, float]]) -> Trace:
+    """Return a trace as it is shown, with its waterfall, summary and findings."""
+    starts = accumulate((gap + length for _, gap, length in road), initial=0.0)
+    spans = [
+        (stage, "client/main", start + gap, length)
+        for start, (stage, gap, length) in zip(starts, road, strict=False)
+    ]
+    return analyse(make_trace(spans))
+
+
+def below(doc: Sweep | Trace) -> dict[str, str]:
+    """Return what stands below the headline, by form; of pictures all that is written."""
+    bare = replace(doc, summary=None, findings=())
+    labels = (mark.text for mark in sheet_of(bare).marks if isinstance(mark, Label))
+    return {"text": text(bare, width=200), "sheet": "\n".join(labels), "markdown": markdown(bare)}
+
+
+def ratio_range(one: str, other: str) -> tuple[float, float]:
+    """Return what the quotient of two printed times may be."""
+    (low, high), (least, most) = map(_range, (one, other))
+    return low / most, high / least
+
+
+def _range(said: str) -> tuple[float, float]:
+    digits, unit = said.replace(",", "").split(" ")
+    half = 10 ** -len(digits.partition(".")[2]) / 2
+    return tuple((float(digits) + sign * half) * _UNITS[unit] for sign in (-1, 1))
+
+
+@settings(max_examples=150)
+@given(st.fixed_dictionaries(dict.fromkeys(KEYS, walls)))
+def test_each_time_of_the_headline_stands_in_the_table(runs: dict[str, list[int]]) -> None:
+    """In text, in the picture and in Markdown; and it is that of a run that was made."""
+    # given
+    sweep = trip(runs)
+    assert sweep.summary is not None
+
+    # when
+    said = _TIME.findall(sweep.summary.headline)
+
+    # then
+    assert said
+    for time, (form, table) in product(said, below(sweep).items()):
+        assert time in table, (form, sweep.summary.headline)
+
+
+@settings(max_examples=150)
+@given(st.fixed_dictionaries(dict.fromkeys(KEYS, walls)))
+def test_a_ratio_is_the_quotient_of_the_times_beside_it(runs: dict[str, list[int]]) -> None:
+    """Whoever divides the two printed times gets what the headline says."""
+    # given
+    sweep = trip(runs)
+    assert sweep.summary is not None
+    found = re.search(r": (\w+) moves it in ([^,;]+), ([\d,.]+)× faster", sweep.summary.headline)  # noqa: RUF001
+
+    # then
+    if found is None:
+        return
+    slow = _printed(sweep, "pickle")
+    low, high = ratio_range(slow, _printed(sweep, found[1].lower()))
+    ratio = float(found[3].replace(",", ""))
+    half = 0.05 if "." in found[3] else 0.5  # of its last digit
+    assert low - half <= ratio <= high + half
+    assert found[2] == _printed(sweep, found[1].lower())
+
+
+def _printed(sweep: Sweep, key: str) -> str:
+    (variant,) = (variant for variant in sweep.variants if variant.key == key)
+    return format_ns(runs_of(sweep, variant)[-1].point.wall_ns)
+
+
+@settings(max_examples=150)
+@given(roads)
+@example([("pickle.dumps", 0.0, 994.499), ("ray.wait", 5.5, 0.001)])
+def test_each_share_said_of_a_trace_stands_in_its_table(
+    road: list[tuple[str, float, float]],
+) -> None:
+    """In headline and findings as the rounding of it; the facts leave what is unaccounted."""
+    # given
+    trace = walked(road)
+    assert trace.summary is not None
+    lines = table_of(trace).lines
+    printed = [float(line.share_text) for line in lines]
+    titles = [finding.title for finding in trace.findings if "of the wall time" in finding.title]
+
+    # when
+    said = [int(n) for each in (trace.summary.headline, *titles) for n in _PERCENT.findall(each)]
+    named, *working = map(float, _PERCENT.findall(trace.summary.facts[0]))
+
+    # then
+    assert set(said) <= {math.floor(share + 0.5) for share in printed}
+    assert round(named + printed[-1], 1) == 100
+    assert all(share <= named for share in working)
+    for line, (form, table) in product(lines, below(trace).items()):
+        assert line.share_text in table or line.share_text == "0", form
+
+
+@settings(max_examples=150)
+@given(roads)
+def test_each_time_said_of_a_trace_stands_in_its_table(
+    road: list[tuple[str, float, float]],
+) -> None:
+    """Within the last digit of the column, in which the rounding is spread over the rows."""
+    # given
+    trace = walked(road)
+    assert trace.summary is not None
+    table = table_of(trace)
+    digit = 10.0 ** -len(table.wall_text.partition(".")[2]) * _UNITS[table.unit]
+    printed = [line.self_text for line in table.lines] + [table.wall_text]
+    shown = [float(text.replace(",", "")) * _UNITS[table.unit] for text in printed]
+
+    # then
+    said = _TIME.findall(trace.summary.headline)
+    assert said
+    for low, high in map(_range, said):
+        assert any(low - digit <= ns <= high + digit for ns in shown), trace.summary.headline
+
+
+@pytest.mark.parametrize(
+    "known", json.loads((DATA / "shares.json").read_text("utf-8")), ids=lambda known: known["share"]
+)
+def test_the_shares_that_typescript_draws_are_those_of_python(known: dict[str, Any]) -> None:
+    """``labextension/test/times.test.ts`` draws the same file; halves go up in both."""
+    # given
+    share = known["self_ns"] / known["wall_ns"]
+    row = Row("ray.store", "client/main", 0, known["self_ns"], 0, None, 1)
+    rest = Waterfall((row,), known["wall_ns"] - known["self_ns"])
+    trace = replace(make_trace([], wall_ms=known["wall_ns"] / MS), waterfall=rest)
+
+    # then
+    assert table_of(trace).lines[0].share_text == known["share"]
+    assert format_share(share, decimals=0) == known["whole"]
+
+
+@settings(max_examples=100)
+@given(walls, walls)
+def test_a_comparison_has_the_times_of_its_rows(before: list[int], after: list[int]) -> None:
+    """Before and after are what the round trip of the same document shows."""
+    # given
+    one, other = trip({"pickle": before}), trip({"pickle": after})
+
+    # when
+    change = next(change for change in compare(one, other).changes if change.cold is False)
+
+    # then
+    rows = [runs_of(sweep, sweep.variants[0])[-1].point.wall_ns for sweep in (one, other)]
+    assert [change.before_ns, change.after_ns] == rows
+
+
+@given(st.lists(st.integers(1, 10**12), min_size=1, max_size=30))
+def test_the_time_of_runs_is_one_of_them(times: list[int]) -> None:
+    """Whatever the order; the middle one of the larger group, which no time is between."""
+    # when
+    found, groups = middle_ns(times), groups_of(times, float)
+
+    # then
+    assert found in times
+    assert found == middle_ns(times[::-1])
+    largest = max(groups, key=len)
+    assert sorted(largest)[(len(largest) - 1) // 2] == found
+    assert sorted(times) == [time for group in groups for time in group]
+    assert bool(groups_text(times)) == (len(groups) == 2)
+
+
+@pytest.mark.parametrize(
+    ("times", "middle", "said"),
+    [
+        ([10], 10, ""),
+        ([10, 12], 10, ""),
+        ([10, 30], 10, ""),
+        ([10, 10, 200, 200], 10, "10.0 ms in 2 runs, 200 ms in 2"),
+        ([10, 11, 200, 201, 202], 201, "10.0 ms in 2 runs, 201 ms in 3"),
+        ([10, 11, 12, 200], 11, ""),
+    ],
+)
+def test_runs_in_two_groups_are_told_as_two(times: list[int], middle: int, said: str) -> None:
+    """A single run far off is no group."""
+    ns = [time * MS for time in times]
+
+    assert (middle_ns(ns), groups_text(ns)) == (middle * MS, said)
+
+
+@pytest.mark.parametrize(
+    "known", json.loads((DATA / "times.json").read_text("utf-8")), ids=lambda known: known["said"]
+)
+def test_the_runs_that_typescript_draws_have_the_times_of_python(known: dict[str, Any]) -> None:
+    """``labextension/test/times.test.ts`` draws the same file and looks for the same words."""
+    # when
+    found = middle_ns(known["walls_ns"])
+
+    # then
+    assert found == known["middle_ns"]
+    assert (groups_text(known["walls_ns"]) or format_ns(found)) == known["said"]
+
+
+def test_quartiles_begin_with_four_runs() -> None:
+    """Between neighbours they are linear."""
+    assert quartiles([3, 1, 2]) is None
+    assert quartiles([4, 1, 2, 3, 5]) == (2, 4)
+
+
+def test_repeats_tell_both_groups_and_show_a_run() -> None:
+    """10, 10, 200, 200 ms were 105 above a row of 10."""
+    # given
+    sweep = trip({"pickle": [30 * MS, 10 * MS, 200 * MS, 10 * MS, 200 * MS]})
+    said = summarize_repeats(sweep)
+
+    # then
+    assert "10.0 ms in 2 runs, 200 ms in 2 again" in said.headline
+    assert "median of 4" not in said.facts[0]
+    assert all("10.0 ms in 2 runs, 200 ms in 2" in table for table in below(sweep).values())

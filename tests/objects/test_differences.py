@@ -1,0 +1,147 @@
+"""What a round trip changed, in words, and the witness of bytes that a result may alias."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from jupyter_serprof.experiments.roundtrip.registry import TRANSPORTS, PickleOutOfBand
+from jupyter_serprof.experiments.roundtrip.trip import RoundTrip
+from jupyter_serprof.objects.differences import Witness, differences
+
+
+def read_only(array: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> object:
+    """Return a copy that cannot be written to."""
+    copied = array.copy(order="K")
+    copied.flags.writeable = False
+    return copied
+
+
+class Odd:
+    """Raises whatever is asked of it."""
+
+    def __getattr__(self, name: str) -> object:
+        # pytest asks for __name__ when it makes an id.
+        if name == "__name__":
+            raise AttributeError(name)
+        raise RuntimeError(name)
+
+
+ARRAY = np.arange(6.0).reshape(2, 3)
+FRAME = pd.DataFrame({"a": [1, 2], "b": [0.5, 1.5]})
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        (ARRAY, ARRAY.copy(), []),
+        (ARRAY, read_only(ARRAY), ["comes back read-only"]),
+        (read_only(ARRAY), ARRAY, ["comes back writeable"]),
+        (ARRAY, ARRAY.astype("f4"), ["float64 comes back as float32"]),
+        (ARRAY, ARRAY.ravel(), ["the shape (2, 3) comes back as (6,)"]),
+        (np.asfortranarray(ARRAY), ARRAY, ["a Fortran-contiguous array comes back C-contiguous"]),
+        (ARRAY[:, ::2], ARRAY[:, ::2].copy(), ["a strided array comes back C-contiguous"]),
+        (ARRAY, ARRAY.tolist(), ["a ndarray comes back as list"]),
+        ([ARRAY, ARRAY], [ARRAY, read_only(ARRAY)], ["in it: comes back read-only"]),
+        ({"a": [ARRAY]}, {"a": [read_only(ARRAY)]}, ["in it: comes back read-only"]),
+        (FRAME, FRAME.copy(), []),
+        (FRAME, FRAME.astype("f8"), ["column 0: int64 comes back as float64"]),
+        (FRAME, FRAME.set_index([["x", "y"]]), ["its RangeIndex comes back as Index"]),
+        (Odd(), Odd(), []),
+        (1, 1, []),
+    ],
+)
+def test_what_differs_is_said_in_words(before: object, after: object, said: list[str]) -> None:
+    """One sentence for each kind of difference; what is as it was is not mentioned."""
+    # when
+    found = differences(before, after)
+
+    # then
+    assert found == said
+
+
+def test_no_value_of_the_user_stands_in_a_difference() -> None:
+    """Documents are private: names of columns are not said."""
+    # given
+    before = pd.DataFrame({"salary of jane": [1]})
+
+    # when
+    found = differences(before, before.astype("f8"))
+
+    # then
+    assert found == ["column 0: int64 comes back as float64"]
+
+
+LARGE = np.zeros(3_000_000)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        np.zeros(1000),
+        np.zeros((100, 100))[:, 3],
+        np.zeros((4, 500_000)).T,
+        LARGE,
+        [np.zeros(10), np.zeros(10)],
+        {"a": np.zeros(10)},
+        bytearray(1000),
+        pd.DataFrame({"a": np.zeros(100)}, copy=False),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_a_witness_sees_that_bytes_changed(value: object) -> None:
+    """Also in strided arrays, columns of frames, and elements of containers."""
+    # given
+    witness = Witness(value)
+    before = witness.is_unchanged(value)
+
+    # when
+    spoil(value)
+
+    # then
+    assert before
+    assert not witness.is_unchanged(value)
+
+
+def spoil(value: object) -> None:
+    """Change the first bytes of a value in place."""
+    if isinstance(value, list | dict):
+        spoil(value[0] if isinstance(value, list) else value["a"])
+    elif isinstance(value, pd.DataFrame):
+        value.iloc[0, 0] = 7.0
+    else:
+        value[:1] = b"\x07" if isinstance(value, bytearray) else 7.0  # type: ignore[index]
+
+
+def test_arrow_data_and_odd_objects_have_a_witness_too() -> None:
+    """A table cannot be changed; an object that raises is unchanged for all that is known."""
+    for value in (pa.table({"a": [1, 2], "s": ["x", None]}), Odd(), object(), [], 5):
+        # when
+        witness = Witness(value)
+
+        # then
+        assert witness.is_unchanged(value)
+
+
+def test_a_transport_that_spoils_the_value_is_not_called_equal(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The result aliases the value, so both look the same: the bytes before decide."""
+
+    # given
+    class Spoils(PickleOutOfBand):
+        def round_trip(self, value: object) -> object:
+            spoil(value)
+            return super().round_trip(value)
+
+    monkeypatch.setitem(TRANSPORTS, "pickle-oob", Spoils)
+
+    # when
+    sweep = RoundTrip(np.zeros(100), transports=["pickle-oob"], repeat=1).run()
+
+    # then
+    (variant,) = sweep.variants
+    assert variant.facts["equal"] is False
+    assert "the round trip changed the value itself" in variant.notes

@@ -1,0 +1,625 @@
+"""The panel: what can be chosen, what is measured then, and what stays when it ends."""
+
+from __future__ import annotations
+
+import signal
+from collections import deque
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+import pytest
+
+from jupyter_serprof.experiments.roundtrip.trip import RoundTrip
+from jupyter_serprof.experiments.sizes.sources import list_data
+from jupyter_serprof.model import Sweep, UsageError
+from jupyter_serprof.panel.panel import Panel
+from jupyter_serprof.panel.parts import Plan, Scale, Source, Way, Words
+from jupyter_serprof.panel.runner import Runner
+from jupyter_serprof.panel.sizes import SizeOffer, TripJob
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from jupyter_serprof.panel.parts import Document, Job
+
+WORDS = Words("%serprof", "Measure", "Sizes", "Transports", "There is nothing to measure.")
+SCALE = Scale((("1 kB", 1e3), ("2 kB", 2e3), ("5 kB", 5e3)), 0, 2, "Up to 5 kB.")
+
+
+class Later:
+    """Turns that come when the test says so."""
+
+    def __init__(self) -> None:
+        self.waiting: deque[Callable[[], None]] = deque()
+
+    def soon(self, call: Callable[[], None]) -> None:
+        """Call back at the next turn."""
+        self.waiting.append(call)
+
+    def later(self, pause_s: float, call: Callable[[], None]) -> None:
+        """Call back at the next turn."""
+        assert pause_s > 0
+        self.waiting.append(call)
+
+    def turn(self, count: int = 1000) -> None:
+        """Give so many turns."""
+        while self.waiting and count:
+            count -= 1
+            self.waiting.popleft()()
+
+
+@dataclass
+class Points:
+    """A job of a few points; ``wrong`` is raised before the second one."""
+
+    count: int = 3
+    wrong: BaseException | None = None
+    done: int = 0
+    stops: int = 0
+
+    def steps(self, tell: Callable[[Sweep], None] | None = None) -> Iterator[None]:
+        """Measure one point at a time."""
+        while self.done < self.count:
+            if self.wrong and self.done:
+                raise self.wrong
+            self.done += 1
+            if tell:
+                tell(self.sweep)
+            yield
+
+    def stop(self) -> None:
+        """Be told to stop."""
+        self.stops += 1
+
+    @property
+    def sweep(self) -> Sweep:
+        """A document that says how many points there were."""
+        return Sweep(name=f"{self.done} points", started="")
+
+    @property
+    def is_done(self) -> bool:
+        """Whether all points are there."""
+        return self.done == self.count
+
+    @property
+    def progress(self) -> Any:
+        """How far it is."""
+        return SimpleNamespace(done=self.done, left=self.count - self.done, left_s=2.0)
+
+
+@dataclass
+class Watched:
+    """A runner with all that it tells."""
+
+    turns: Later = field(default_factory=Later)
+    grown: list[str] = field(default_factory=list)
+    ended: list[str] = field(default_factory=list)
+    states: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        """Make the runner; each step takes a second, so that each is a turn."""
+        seconds = iter(range(10_000))
+        self.runner = Runner(
+            self.turns,
+            grew=lambda doc: self.grown.append(doc.name),
+            ended=lambda doc: self.ended.append(doc.name),
+            changed=lambda: self.states.append(self.runner.state),
+            clock=lambda: float(next(seconds)),
+        )
+
+
+# The runner
+
+
+def test_a_job_is_measured_turn_by_turn_and_ends_as_a_document() -> None:
+    """The click returns at once; between two points the kernel has the thread."""
+    # given
+    seen = Watched()
+
+    # when
+    seen.runner.start(Points)
+
+    # then
+    assert (seen.grown, seen.runner.state) == ([], "running")
+    seen.turns.turn(1)
+    assert seen.grown == ["1 points"]
+    seen.turns.turn()
+    assert seen.grown == ["1 points", "2 points", "3 points"]
+    assert (seen.ended, seen.runner.state) == (["3 points"], "done")
+    assert not seen.runner.can_resume
+
+
+def test_stop_keeps_what_was_measured_and_resume_goes_on_with_the_same() -> None:
+    """Nothing is measured twice, and nothing after the stop."""
+    # given
+    seen, job = Watched(), Points(5)
+    seen.runner.start(lambda: job)
+    seen.turns.turn(2)
+
+    # when
+    seen.runner.stop()
+    seen.turns.turn()
+
+    # then
+    assert (seen.ended, seen.runner.state, job.stops) == (["2 points"], "stopped", 1)
+    assert seen.states[-2:] == ["stopping", "stopped"]
+    seen.runner.resume()
+    seen.turns.turn()
+    assert (seen.ended, seen.runner.state) == (["2 points", "5 points"], "done")
+    assert seen.grown == [f"{count} points" for count in range(1, 6)]
+
+
+def test_a_stop_before_the_first_point_leaves_nothing_and_can_be_resumed() -> None:
+    """No empty document takes the place of the one before."""
+    # given
+    seen = Watched()
+    seen.runner.start(Points)
+
+    # when
+    seen.runner.stop()
+    seen.turns.turn()
+
+    # then
+    assert (seen.grown, seen.ended, seen.runner.state) == ([], [], "stopped")
+    assert seen.runner.can_resume
+
+
+def test_an_error_is_a_sentence_and_what_was_measured_stays() -> None:
+    """It never reaches the loop of the kernel."""
+    # given
+    seen = Watched()
+
+    # when
+    seen.runner.start(lambda: Points(wrong=ValueError("no\nmore")))
+    seen.turns.turn()
+
+    # then
+    assert (seen.ended, seen.runner.state) == (["1 points"], "failed")
+    assert seen.runner.problem == "ValueError: no more"
+
+
+def test_a_job_that_cannot_be_made_is_told() -> None:
+    """As a bad choice; the next one works."""
+    # given
+    seen = Watched()
+
+    def make() -> NoReturn:
+        message = "there is no variable x any more. Press Refresh"
+        raise UsageError(message)
+
+    # when
+    seen.runner.start(make)
+    seen.turns.turn()
+
+    # then
+    assert (seen.runner.state, seen.ended) == ("failed", [])
+    assert seen.runner.problem == "there is no variable x any more. Press Refresh"
+    seen.runner.start(Points)
+    seen.turns.turn()
+    assert (seen.runner.state, seen.runner.problem) == ("done", "")
+
+
+def test_an_interrupt_stops_like_the_button() -> None:
+    """Ctrl-C in a measured point; afterwards interrupts are handled as before."""
+    # given
+    seen, before = Watched(), signal.getsignal(signal.SIGINT)
+
+    # when
+    seen.runner.start(lambda: Points(wrong=KeyboardInterrupt()))
+    seen.turns.turn()
+
+    # then
+    assert (seen.ended, seen.runner.state, seen.runner.problem) == (["1 points"], "stopped", "")
+    assert seen.runner.can_resume
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_an_interrupt_between_two_points_is_not_lost() -> None:
+    """An idle kernel ignores interrupts, and the pauses of a sweep are idle time."""
+    # given
+    seen, before = Watched(), signal.signal(signal.SIGINT, signal.SIG_IGN)
+    seen.runner.start(lambda: Points(9))
+    seen.turns.turn(2)
+
+    # when
+    try:
+        signal.raise_signal(signal.SIGINT)
+        seen.turns.turn()
+        after = signal.getsignal(signal.SIGINT)
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+    # then
+    assert (seen.runner.state, after) == ("stopped", signal.SIG_IGN)
+    assert seen.ended in (["2 points"], ["3 points"])
+
+
+def test_a_second_start_while_one_runs_does_nothing() -> None:
+    """Two clicks are one sweep."""
+    # given
+    seen = Watched()
+    seen.runner.start(Points)
+
+    # when
+    seen.runner.start(lambda: Points(9))
+    seen.turns.turn()
+
+    # then
+    assert seen.ended == ["3 points"]
+
+
+def test_a_picture_that_cannot_be_drawn_is_told() -> None:
+    """For example a full disk behind --save."""
+    # given
+    turns = Later()
+
+    def ended(_: Document) -> None:
+        message = "disk full"
+        raise OSError(message)
+
+    runner = Runner(turns, grew=lambda _: None, ended=ended, changed=lambda: None)
+
+    # when
+    runner.start(Points)
+    turns.turn()
+
+    # then
+    assert (runner.state, runner.problem) == ("failed", "OSError: disk full")
+
+
+# The panel
+
+
+@dataclass
+class Offered:
+    """An offer that remembers what was chosen."""
+
+    plans: list[Plan] = field(default_factory=list)
+    made: list[Points] = field(default_factory=list)
+
+    def sources(self) -> list[Source]:
+        """Two that work and one that does not."""
+        return [Source("x", "x: ndarray"), Source("d", "d: dict"), Source("t", "table", "no arrow")]
+
+    def ways(self) -> list[Way]:
+        """One chosen, one not, two that cannot be for the same reason."""
+        absent = "Ray is not running."
+        return [
+            Way("pickle", "pickle 5"),
+            Way("lz4", "lz4", is_chosen=False),
+            Way("ray", "Ray", reason=absent),
+            Way("ray-chunked", "Ray <in> chunks", reason=absent),
+        ]
+
+    def scale(self, source: str, ways: object) -> Scale:
+        """Give three sizes; a dict has one."""
+        assert ways is not None
+        return SCALE if source == "x" else Scale((), 0, 0, "One size.")
+
+    def start(self, plan: Plan) -> Job:
+        """Remember the plan."""
+        self.plans.append(plan)
+        self.made.append(Points())
+        return self.made[-1]
+
+    def code(self, plan: Plan) -> str:
+        """Return a line."""
+        return f"sweep {plan.source} {plan.low} {plan.high}"
+
+
+class NoPlace:
+    """A place that only notes what it is given."""
+
+    def __init__(self) -> None:
+        self.shown: list[str] = []
+
+    def grow(self, doc: Sweep) -> None:
+        """Note a growing document."""
+        self.shown.append(f"growing {doc.name}")
+
+    def settle(self, doc: Document) -> None:
+        """Note the last one."""
+        self.shown.append(doc.name)
+
+    def close(self) -> None:
+        """Note the end."""
+        self.shown.append("closed")
+
+
+@dataclass
+class Open:
+    """A panel with all that is around it."""
+
+    offer: Offered = field(default_factory=Offered)
+    turns: Later = field(default_factory=Later)
+    place: NoPlace = field(default_factory=NoPlace)
+
+    def __post_init__(self) -> None:
+        """Make the panel."""
+        self.panel = Panel(self.offer, WORDS, turns=self.turns, place=self.place)  # type: ignore[arg-type]  # as far as it is used
+
+    @property
+    def usable(self) -> set[str]:
+        """The buttons that work."""
+        return {name for name, button in self.panel.buttons.items() if not button.disabled}
+
+
+def test_the_panel_offers_what_works_and_says_why_the_rest_does_not() -> None:
+    """Greyed, each reason once, and as text: nothing of a title is markup."""
+    # when
+    choice = Open().panel.choice
+
+    # then
+    assert choice.source.options == (("x: ndarray", "x"), ("d: dict", "d"))
+    assert [key for key, box in choice.ways.items() if box.disabled] == ["ray", "ray-chunked"]
+    assert [key for key, box in choice.ways.items() if box.value] == ["pickle"]
+    assert "table: no arrow" in choice.reasons.value
+    assert "Ray; Ray &lt;in&gt; chunks: Ray is not running." in choice.reasons.value
+    assert choice.plan == Plan("x", ("pickle",), 1e3, 5e3, 8, budget_s=60.0)
+    assert choice.code.value == "sweep x 1000.0 5000.0"
+    assert "Up to 5 kB." in choice.words.value
+
+
+def test_what_is_chosen_is_what_is_measured() -> None:
+    """Each control changes the plan and the line of code."""
+    # given
+    opened = Open()
+    choice = opened.panel.choice
+
+    # when
+    choice.ways["lz4"].value = True
+    choice.sizes.value = (2e3, 5e3)
+    choice.count.value = 5
+    choice.ends.value = "warm runs"
+    choice.limit.value = 7
+    opened.panel.buttons["sweep"].click()
+    opened.turns.turn()
+
+    # then
+    assert opened.offer.plans == [Plan("x", ("pickle", "lz4"), 2e3, 5e3, 5, repeat=7)]
+    assert choice.code.value == "sweep x 2000.0 5000.0"
+
+
+def test_what_ends_it_changes_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Label, bound and number in one message: whoever sees the label can type."""
+    # given
+    choice = Open().panel.choice
+    sent: list[set[str]] = []
+    monkeypatch.setattr(
+        choice.limit, "_send", lambda message, **_: sent.append({*message["state"]}), raising=True
+    )
+
+    # when
+    choice.ends.value = "warm runs"
+
+    # then
+    assert sent == [{"description", "max", "value"}]
+
+
+def test_what_has_one_size_shows_no_slider() -> None:
+    """It makes the round trip; choosing the other again brings the slider back."""
+    # given
+    choice = Open().panel.choice
+
+    # when
+    choice.source.value = "d"
+
+    # then
+    assert choice.sizes.layout.display == "none"
+    assert (choice.plan.low, choice.plan.high) == (None, None)  # type: ignore[union-attr]
+    choice.source.value = "x"
+    assert choice.sizes.layout.display is None
+
+
+def test_the_buttons_follow_the_state() -> None:
+    """Sweep, then Stop only, then Resume; controls are locked meanwhile."""
+    # given
+    opened = Open()
+    panel = opened.panel
+    assert opened.usable == {"sweep", "close"}
+    opened.panel.runner._clock = iter(range(1000)).__next__  # each step is a turn
+
+    # when
+    panel.buttons["sweep"].click()
+    opened.turns.turn(1)
+
+    # then
+    assert opened.usable == {"stop"}
+    assert panel.choice.source.disabled
+    assert all(box.disabled for box in panel.choice.ways.values())
+    panel.buttons["stop"].click()
+    opened.turns.turn()
+    assert opened.usable == {"sweep", "resume", "close"}
+    assert not panel.choice.ways["pickle"].disabled
+    assert panel.status.value == "Stopped; what was measured stays. 1 point, 2 left"
+    panel.buttons["resume"].click()
+    opened.turns.turn()
+    assert opened.usable == {"sweep", "close"}
+    assert (panel.status.value, panel.bar.value, panel.bar.max) == ("Done. 3 points", 3, 3)
+    assert opened.place.shown[-3:] == ["growing 2 points", "growing 3 points", "3 points"]
+
+
+def test_without_any_transport_nothing_can_be_started() -> None:
+    """The button is grey instead of an error."""
+    # given
+    opened = Open()
+
+    # when
+    opened.panel.choice.ways["pickle"].value = False
+
+    # then
+    assert "sweep" not in opened.usable
+
+
+def test_an_error_is_shown_as_text() -> None:
+    """Markup in a message stays text."""
+    # given
+    opened = Open()
+    opened.offer.start = lambda _: Points(wrong=ValueError("<b>"))  # type: ignore[method-assign, assignment]  # a job as well
+
+    # when
+    opened.panel.buttons["sweep"].click()
+    opened.turns.turn()
+
+    # then
+    assert "ValueError: &lt;b&gt;" in opened.panel.problem.value
+
+
+def test_closing_leaves_the_picture() -> None:
+    """The controls go, the document does not."""
+    # given
+    opened = Open()
+
+    # when
+    opened.panel.buttons["close"].click()
+
+    # then
+    assert opened.place.shown == ["closed"]
+    assert opened.panel.box.comm is None
+
+
+# What is offered
+
+
+def test_data_is_listed_and_code_is_not() -> None:
+    """Arrays, lists and dicts, the largest first; no modules, functions, numbers, private names."""
+    # given
+    rows = [{"id": number} for number in range(1000)]
+    namespace = {
+        "x": np.zeros(10**6),
+        "rows": rows,
+        "d": {"a": 1},
+        "text": "abc",
+        "np": np,
+        "f": len,
+        "g": test_data_is_listed_and_code_is_not,
+        "n": 5,
+        "k": Plan,
+        "_x": np.zeros(3),
+        "doc": Sweep(name="", started=""),
+    }
+
+    # when
+    found = list_data(namespace)
+
+    # then
+    assert [(data.name, data.kind) for data in found] == [
+        ("x", "ndarray float64"),
+        ("rows", "list"),
+        ("text", "str"),
+        ("d", "dict"),
+    ]
+    assert (found[0].size_bytes, found[0].rows) == (8_000_000, 10**6)
+    assert 5_000 < (found[1].size_bytes or 0) < 50_000
+    assert (found[3].size_bytes, found[3].rows) == (None, None)
+
+
+def test_a_variable_is_swept_by_its_rows_and_the_bound_is_said() -> None:
+    """Bytes are chosen, rows are asked for; it ends with all of it."""
+    # given
+    offer = SizeOffer(lambda: {"x": np.zeros(10**6)})
+
+    # when
+    scale = offer.scale("variable:x", ["pickle"])
+
+    # then
+    assert scale.steps[0] == ("1 kB", 1e3)
+    assert scale.steps[-1] == ("all, 8.00 MB", 8e6)
+    assert scale.words == "Its leading rows are taken: up to all 1,000,000 of them, 8.00 MB."
+    plan = Plan("variable:x", ("pickle",), 1e3, 8e6, 3, repeat=2)
+    assert offer.code(plan) == "sp.sweep(x, [125, 11_200, 1_000_000], ['pickle'], repeat=2)"
+    sweep = offer.start(plan)
+    *_, _last = sweep.steps()
+    assert sweep.is_done
+    assert sweep.progress.done == 9
+
+
+def test_rows_of_unknown_size_are_chosen_by_their_number() -> None:
+    """Objects of a class: nobody knows their bytes before they are pickled."""
+    # given
+    offer = SizeOffer(lambda: {"rows": [SimpleNamespace(a=1) for _ in range(30)]})
+
+    # when
+    scale = offer.scale("variable:rows", ["pickle"])
+
+    # then
+    assert [label for label, _ in scale.steps] == [
+        *("1 rows", "2 rows", "5 rows", "10 rows", "20 rows", "30 rows")
+    ]
+    plan = Plan("variable:rows", ("pickle",), 2.0, 30.0, 3, repeat=1)
+    assert offer.code(plan) == "sp.sweep(rows, [2, 8, 30], ['pickle'], repeat=1)"
+
+
+def test_a_generator_is_bounded_by_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No size that does not fit can be chosen, and the words say why."""
+    # given
+    monkeypatch.setattr(
+        "jupyter_serprof.experiments.engine.memory.available_bytes", lambda: 100_000_000
+    )
+
+    # when
+    scale = SizeOffer(dict).scale("generator:float64", ["pickle"])
+
+    # then
+    assert scale.steps[-1] == ("20 MB", 2e7)
+    assert "100 MB of memory are free" in scale.words
+
+
+def test_the_code_of_a_generator_gives_the_same_sweep() -> None:
+    """It can be pasted: names are those of sp.sweep."""
+    # given
+    plan = Plan("generator:dicts", ("pickle", "ray"), 1e3, 1e5, 3, budget_s=60.0)
+
+    # when
+    code = SizeOffer(dict).code(plan)
+
+    # then
+    expected = "sp.sweep('dicts', [1_000, 10_000, 100_000], ['pickle', 'ray'], budget_s=60)"
+    assert code == expected
+
+
+def test_what_has_no_rows_makes_the_round_trip() -> None:
+    """A dict: one size; stopped, it has the transports before."""
+    # given
+    offer = SizeOffer(lambda: {"d": {"a": 1}})
+    plan = Plan("variable:d", ("pickle", "cloudpickle"), repeat=1)
+
+    # when
+    job = offer.start(plan)
+
+    # then
+    assert offer.scale("variable:d", ["pickle"]).steps == ()
+    assert offer.code(plan) == "%serprof --transports pickle,cloudpickle --repeat 1 d"
+    steps = job.steps()
+    next(steps)
+    next(steps)
+    job.stop()
+    assert list(steps) == []
+    assert (len(job.sweep.points), job.is_done) == (2, True)  # type: ignore[union-attr]
+
+
+def test_a_round_trip_that_is_not_stopped_runs_every_transport() -> None:
+    """One point for each run."""
+    # given
+    job = TripJob(RoundTrip([1], transports=("pickle", "cloudpickle"), repeat=1))
+
+    # when
+    count = sum(1 for _ in job.steps())
+
+    # then
+    assert count == len(job.sweep.points) == job.progress.done == 4
+
+
+def test_a_variable_that_is_gone_is_told() -> None:
+    """Deleted between the look and the click."""
+    # given
+    offer = SizeOffer(dict)
+
+    # when
+    with pytest.raises(UsageError, match="Press Refresh") as caught:
+        offer.start(Plan("variable:x", ("pickle",), 1e3, 1e6))
+
+    # then
+    assert "no variable x any more" in str(caught.value)

@@ -1,0 +1,210 @@
+"""Stacks: what a sample belongs to, for stacks of stand-in modules, from the outside in."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from functools import partial
+from itertools import pairwise
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jupyter_serprof.probes.dask.frames import Seen, StackReader
+from jupyter_serprof.probes.dask.sampling import Piece, Stretch, gaps_filled, spread
+
+CODE = Seen("python.code", "your code")
+BUILD = Seen("dask.construct", "array.ones")
+
+
+def stack(*calls: tuple[str, str]) -> Seen | None:
+    """Read a stack of (module, source of a function named as in it), the outermost first."""
+    found: list[Seen | None] = []
+    reader = StackReader()
+    call: Callable[..., Any] = lambda: found.append(reader.read(sys._getframe(1)))  # noqa: E731
+    for module, name in reversed(calls):
+        call = _function(module, name, call)
+    call()
+    return found[0]
+
+
+def _function(module: str, name: str, inner: Callable[..., Any]) -> Callable[..., Any]:
+    *around, last = name.split(".")
+    if around == ["make", "<locals>"]:
+        text = f"def make():\n def {last}(): inner()\n return {last}\nmade = make()"
+    elif around:
+        text = f"class {around[0]}:\n def {last}(self): inner()\n"
+        text += f"made = object.__new__({around[0]}).{last}"
+    elif last == "<module>":
+        code = compile("inner()", "cell", "exec")
+        return partial(exec, code, {"__name__": module, "inner": inner})
+    else:
+        text = f"def {last}(): inner()\nmade = {last}"
+    space: dict[str, Any] = {"__name__": module, "inner": inner}
+    exec(text, space)  # noqa: S102  (code of a module that does not exist)
+    made: Callable[..., Any] = space["made"]
+    return made
+
+
+#: Between the test's own frames and the stack: what a kernel has there.
+KERNEL = ("IPython.core.interactiveshell", "run_code")
+
+
+def above_the_kernel(*calls: tuple[str, str]) -> Seen | None:
+    """Read a stack as it stands above a recording that a magic began."""
+    found: list[Seen | None] = []
+
+    def begin() -> None:
+        readers.append(StackReader(sys._getframe(1)))
+
+    def read() -> None:
+        found.append(readers[0].read(sys._getframe(1)))
+
+    readers: list[StackReader] = []
+    call: Callable[..., Any] = read
+    for module, name in reversed(calls):
+        call = _function(module, name, call)
+
+    def run() -> None:
+        begin()
+        call()
+
+    space: dict[str, Any] = {"__name__": KERNEL[0], "begin": begin, "inner": call}
+    exec("def run_code():\n begin()\n inner()", space)  # noqa: S102
+    space["run_code"]()
+    return found[0]
+
+
+def test_the_cell_itself_is_your_code() -> None:
+    """A loop in the cell has no name but the stage's."""
+    assert above_the_kernel(("__main__", "<module>")) == CODE
+
+
+def test_a_function_that_the_cell_calls_gives_its_name() -> None:
+    """Only the first one: what it calls is its business."""
+    found = above_the_kernel(("__main__", "<module>"), ("mine.loading", "load"), ("numpy", "add"))
+
+    assert found == Seen("python.code", "load")
+
+
+def test_the_outermost_call_of_dask_names_the_sample() -> None:
+    """Also when a function of the user stands between, and whatever Dask calls inside."""
+    found = above_the_kernel(
+        ("__main__", "<module>"),
+        ("__main__", "build"),
+        ("dask.array.core", "concatenate"),
+        ("dask.highlevelgraph", "merge"),
+        ("__main__", "callback"),
+    )
+
+    assert found == Seen("dask.construct", "array.concatenate")
+
+
+def test_a_method_is_named_by_its_class_and_a_wrapper_by_what_it_wraps() -> None:
+    """Operators of arrays are wrapped; the user wrote an addition."""
+    found = above_the_kernel(
+        ("__main__", "<module>"),
+        ("dask.array.core", "make.<locals>.wrapper"),
+        ("dask.array.core", "Array.__add__"),
+    )
+
+    assert found == Seen("dask.construct", "Array.__add__")
+
+
+def test_calls_that_build_no_graph_have_stages_of_their_own() -> None:
+    """The moments of compute between watched calls are not construction."""
+    compute = above_the_kernel(("__main__", "<module>"), ("dask.base", "DaskMethodsMixin.compute"))
+    submit = above_the_kernel(("__main__", "<module>"), ("distributed.client", "Client.submit"))
+    start = above_the_kernel(("__main__", "<module>"), ("distributed.client", "Client.__init__"))
+
+    assert compute == Seen("dask.prepare", "DaskMethodsMixin.compute")
+    assert submit == Seen("dask.submit", "Client.submit")
+    assert start == Seen("python.code", "Client.__init__")
+
+
+def test_what_runs_around_the_cell_is_nobodys_code() -> None:
+    """Neither IPython before and after the cell, nor an event loop, nor Dask's own callbacks."""
+    assert above_the_kernel(("IPython.core.events", "trigger")) is None
+    assert above_the_kernel(("asyncio.events", "run"), ("distributed.client", "beat")) is None
+    assert above_the_kernel(("jupyter_serprof.magics.cell", "after")) is None
+    assert above_the_kernel() is None
+
+
+def test_our_own_end_of_a_block_is_not_the_users() -> None:
+    """``with record():`` ends inside the user's function."""
+    found = above_the_kernel(("__main__", "<module>"), ("jupyter_serprof.experiments", "stop"))
+
+    assert found is None
+
+
+def test_the_function_that_began_to_record_is_the_users() -> None:
+    """Its frame is older than the recording, and what it does itself is its code."""
+    # given
+    readers: list[StackReader] = []
+
+    def begin() -> None:
+        readers.append(StackReader(sys._getframe()))
+
+    begin()
+
+    # when
+    itself = readers[0].read(sys._getframe())
+    called = _seen_from_a_call(readers[0])
+
+    # then
+    assert itself == CODE
+    assert called == Seen("python.code", "_seen_from_a_call")
+
+
+def _seen_from_a_call(reader: StackReader) -> Seen | None:
+    return reader.read(sys._getframe())
+
+
+def test_each_instant_goes_to_the_nearest_look() -> None:
+    """The same on both sides: all of the gap; different: half of it each."""
+    stretches = [Stretch(CODE, 10, 30), Stretch(BUILD, 40, 60), Stretch(None, 70, 70)]
+
+    found = list(spread(stretches, 0, 100))
+
+    assert found == [Piece(0, 35, CODE), Piece(35, 65, BUILD)]
+
+
+def test_watched_calls_keep_their_time() -> None:
+    """A sample inside a watched call gives nothing; what lies around it stays."""
+    pieces = [Piece(0, 35, CODE), Piece(35, 65, BUILD), Piece(80, 90, CODE)]
+    watched = [(5, 10), (7, 8), (30, 40), (60, 85)]
+
+    found = list(gaps_filled(pieces, watched))
+
+    assert found == [
+        Piece(0, 5, CODE),
+        Piece(10, 30, CODE),
+        Piece(40, 60, BUILD),
+        Piece(85, 90, CODE),
+    ]
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from([CODE, BUILD, None]), st.integers(0, 1000)), max_size=20),
+    st.lists(st.tuples(st.integers(0, 1000), st.integers(0, 300)), max_size=20),
+)
+def test_pieces_and_watched_calls_never_overlap_and_lose_nothing(
+    looks: list[tuple[Seen | None, int]], calls: list[tuple[int, int]]
+) -> None:
+    """Whatever was seen when: each instant of a piece is watched, or in what remains, not both."""
+    # given
+    times = sorted(at for _, at in looks)
+    stretches = [Stretch(seen, at, at) for (seen, _), at in zip(looks, times, strict=True)]
+    watched = sorted((start, start + length) for start, length in calls)
+
+    # when
+    pieces = list(spread(stretches, 0, 1000))
+    left = list(gaps_filled(pieces, watched))
+
+    # then
+    covered = {at for start, end in watched for at in range(start, end)}
+    whole = {at for piece in pieces for at in range(piece.start, piece.end)}
+    kept = [at for piece in left for at in range(piece.start, piece.end)]
+    assert sorted(kept) == sorted(whole - covered)
+    assert all(a.end <= b.start for a, b in pairwise(left))

@@ -1,0 +1,241 @@
+"""What an output of a cell carries."""
+
+from __future__ import annotations
+
+import base64
+import json
+from dataclasses import replace
+from io import BytesIO
+from itertools import pairwise
+
+import pytest
+from dask_golden import graph_table, tasks_table
+from dask_samples import hundred_thousand_tasks, several
+from hypothesis import given
+from hypothesis import strategies as st
+from PIL import Image
+from test_text import MS, make_empty, make_many, make_put_get, make_row, make_sweep, make_trace
+
+from jupyter_serprof.model import Span, Sweep, Trace, UsageError, from_document, to_document
+from jupyter_serprof.model.document import MIME_TYPE
+from jupyter_serprof.views.figure import alt_text
+from jupyter_serprof.views.notebook import bundle as bundle_module
+from jupyter_serprof.views.notebook.bundle import bundle
+from jupyter_serprof.views.notebook.thin import MOST_ROWS, MOST_SPANS, embedded, merged
+from jupyter_serprof.views.text import text
+
+MOST_BYTES = 40_000
+
+
+def _written_bytes(doc: Trace | Sweep) -> int:
+    return len(json.dumps(bundle(doc), ensure_ascii=False, separators=(",", ":")).encode())
+
+
+def test_an_output_has_text_a_picture_and_the_document() -> None:
+    """Every front end finds something to show; none of it is HTML or script."""
+    trace = make_put_get()
+
+    data, _ = bundle(trace)
+
+    assert set(data) == {"text/plain", "image/png", MIME_TYPE}
+    assert data["text/plain"] == text(trace)
+    assert from_document(data[MIME_TYPE]) == trace
+
+
+def test_the_metadata_says_size_and_meaning_of_the_picture() -> None:
+    """A page does not jump while it loads, and a screen reader has something to say."""
+    data, metadata = bundle(make_sweep())
+
+    picture = Image.open(BytesIO(base64.b64decode(str(data["image/png"]))))
+    assert metadata["image/png"] == {
+        "width": picture.width,
+        "height": picture.height,
+        "alt": alt_text(make_sweep()),
+    }
+    assert picture.info["Description"] == alt_text(make_sweep())
+
+
+def test_a_view_is_handed_to_the_front_end() -> None:
+    """The front end opens with the view that was asked for."""
+    _, metadata = bundle(make_put_get(), view="table")
+
+    assert metadata[MIME_TYPE] == {"view": "table"}
+
+
+def test_an_unknown_view_is_refused() -> None:
+    """A typing error is not taken for a picture that failed."""
+    with pytest.raises(UsageError, match="no view"):
+        bundle(make_put_get(), view="watefall")
+
+
+@pytest.mark.parametrize("count", [1, 6, 12, 24, 40, 60])
+def test_an_output_with_up_to_60_rows_is_at_most_40_kb(count: int) -> None:
+    """A notebook full of outputs can still be opened, sent and compared."""
+    assert _written_bytes(make_many(count)) <= MOST_BYTES
+
+
+def test_usual_outputs_are_far_below_40_kb() -> None:
+    """A put and get, and a round trip, leave room for what a real run adds."""
+    assert _written_bytes(make_put_get()) <= 30_000
+    assert _written_bytes(make_sweep()) <= 36_000
+    assert _written_bytes(make_empty()) <= 10_000
+
+
+def test_rows_of_many_pieces_stay_within_the_bound() -> None:
+    """A loop with thousands of calls has an output as small as a single call."""
+    pieces = tuple((at * MS, MS // 3) for at in range(64))
+    trace = make_many(20)
+    assert trace.waterfall is not None
+    rows = tuple(replace(row, pieces=pieces) for row in trace.waterfall.rows)
+
+    trace = replace(trace, waterfall=replace(trace.waterfall, rows=rows))
+
+    assert _written_bytes(trace) <= MOST_BYTES
+
+
+def test_where_no_picture_can_be_drawn_text_and_document_are_complete(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A missing library or a broken font never costs a result; the output says what happened."""
+
+    def broken(*_: object, **__: object) -> bytes:
+        message = "No module named 'PIL'"
+        raise ModuleNotFoundError(message)
+
+    monkeypatch.setattr(bundle_module, "png", broken)
+
+    data, metadata = bundle(make_put_get())
+
+    assert set(data) == {"text/plain", MIME_TYPE}
+    assert not metadata
+    assert "no picture could be drawn (ModuleNotFoundError" in str(data["text/plain"])
+    document = from_document(data[MIME_TYPE])
+    assert any("no picture" in note for note in document.quality.notes)
+
+
+def test_of_very_many_spans_the_longest_are_embedded_and_totals_stay_exact() -> None:
+    """The output says what it left out, and no number of the waterfall changes."""
+    trace = _long_trace(MOST_SPANS + 5_000)
+
+    shown = embedded(trace)
+
+    assert isinstance(shown, Trace)
+    assert len(shown.spans) == MOST_SPANS
+    assert shown.waterfall == trace.waterfall
+    assert "25,001 spans were measured" in shown.quality.notes[-1]
+    assert min(span.duration_ns for span in shown.spans) > 5_000
+
+
+def test_an_output_of_100_000_dask_tasks_is_at_most_250_kb() -> None:
+    """Times of real tasks hardly compress: the shortest spans go, and the output says so."""
+    trace = hundred_thousand_tasks()
+
+    shown = embedded(trace)
+
+    assert _written_bytes(trace) <= 250_000
+    assert isinstance(shown, Trace)
+    assert 8_000 < len(shown.spans) < 20_000
+    assert shown.waterfall is not None
+    assert trace.waterfall is not None
+    assert [(row.self_ns, row.busy_ns, row.count) for row in shown.waterfall.rows] == [
+        (row.self_ns, row.busy_ns, row.count) for row in trace.waterfall.rows
+    ]
+    assert sum("20,002 spans were measured" in note for note in shown.quality.notes) == 1
+
+
+def test_of_a_long_table_the_largest_rows_are_embedded() -> None:
+    """Those that took most of the time, and a note that there are more."""
+    tasks = tasks_table(*((f"f{at}", 1, at * MS, 8) for at in range(300)))
+
+    shown = embedded(replace(make_put_get(), tables=(tasks,)))
+
+    assert isinstance(shown, Trace)
+    (table,) = shown.tables
+    assert [row[0] for row in table.rows] == [f"f{at}" for at in range(200, 300)]
+    assert table.note == "100 of 300 rows are in this output"
+
+
+def test_of_very_many_computations_the_largest_are_embedded_and_the_others_as_one() -> None:
+    """A loop that computes 75 times has an output that can still be sent; it adds up as before."""
+    trace = several(75)
+
+    shown = embedded(trace)
+
+    assert _written_bytes(trace) <= 250_000
+    assert isinstance(shown, Trace)
+    assert shown.waterfall is not None
+    assert len(shown.waterfall.rows) <= MOST_ROWS
+    assert shown.groups[-1].title == f"{76 - len(shown.groups)} smaller computations"
+    assert from_document(to_document(shown)) == shown
+    total_ns = sum(row.self_ns for row in shown.waterfall.rows) + shown.waterfall.unaccounted_ns
+    assert total_ns == trace.wall_ns
+    assert {row.group for row in shown.waterfall.rows} == set(range(len(shown.groups)))
+    longest = {group.title for group in trace.groups if group.end_ns - group.start_ns > 1.8e9}
+    assert longest & {group.title for group in shown.groups}
+    assert any("smaller computations are one in this output" in n for n in shown.quality.notes)
+
+
+def test_computations_that_have_room_stay_as_they_are() -> None:
+    """Nothing is put together that does not have to be."""
+    trace = several(2)
+
+    shown = embedded(trace)
+
+    assert isinstance(shown, Trace)
+    assert shown.groups == trace.groups
+
+
+def test_of_many_tables_of_one_kind_those_that_hold_most_are_embedded() -> None:
+    """One graph for each of a hundred computations would fill the output."""
+    graphs = [graph_table((f"f{at}", "", at, 1)) for at in range(100)]
+
+    shown = embedded(replace(make_put_get(), tables=tuple(graphs)))
+
+    assert isinstance(shown, Trace)
+    assert [table.rows[0][3] for table in shown.tables] == [94, 95, 96, 97, 98, 99]
+
+
+def test_spans_that_stay_keep_their_place_in_the_tree_and_their_finding() -> None:
+    """What a finding points at is in the output, below the nearest parent that is there too."""
+    trace = _long_trace(MOST_SPANS + 5_000)
+    finding = replace(make_put_get().findings[0], spans=(7, 2))
+
+    shown = embedded(replace(trace, findings=(finding,)))
+
+    assert isinstance(shown, Trace)
+    pointed = [shown.spans[i] for i in shown.findings[0].spans]
+    assert [span.start_ns for span in pointed] == [trace.spans[i].start_ns for i in (7, 2)]
+    assert [span.parent for span in shown.spans] == list(range(-1, MOST_SPANS - 1))
+
+
+def test_a_small_document_is_embedded_as_it_is() -> None:
+    """Nothing is cut that does not have to be."""
+    assert embedded(make_put_get()) == make_put_get()
+    assert embedded(make_sweep()) == make_sweep()
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 50), st.integers(1, 50)), min_size=1, max_size=40),
+    st.integers(1, 40),
+)
+def test_merged_pieces_cover_what_they_covered(steps: list[tuple[int, int]], most: int) -> None:
+    """Pieces that lie close together become one; none gets lost and none overlap."""
+    pieces, at = [], 0
+    for gap, length in steps:
+        pieces.append((at + gap, length))
+        at += gap + length
+
+    fewer = merged(pieces, most)
+
+    assert len(fewer) <= most
+    for start, length in pieces:
+        assert any(low <= start and start + length <= low + wide for low, wide in fewer)
+    assert all(a[0] + a[1] <= b[0] for a, b in pairwise(fewer))
+
+
+def _long_trace(count: int) -> Trace:
+    """Return a trace of one span and so many more, each longer than its parent before it."""
+    row = make_row("pickle.dumps", 0, 10_000 * MS)
+    inside = (Span("pickle.dumps", "dumps", "client/main", i, i, None, i) for i in range(count))
+    outer = Span("pickle.dumps", "outer", "client/main", 0, 10_000 * MS)
+    return make_trace((row,), 10_000 * MS, spans=(outer, *inside))

@@ -1,0 +1,324 @@
+"""Pictures of documents: where things stand, what is touched, and what is not."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import replace
+from io import BytesIO
+from typing import TYPE_CHECKING
+
+import pytest
+from dask_samples import computation, several
+from hypothesis import given, settings
+from PIL import Image
+from strategies import sweeps, traces
+from test_text import (
+    MS,
+    make_empty,
+    make_long_names,
+    make_many,
+    make_put_get,
+    make_row,
+    make_sweep,
+    make_trace,
+)
+
+from jupyter_serprof.model import UsageError
+from jupyter_serprof.views.figure import alt_text, figure, png, svg
+from jupyter_serprof.views.kit.raster import _font, measure
+from jupyter_serprof.views.kit.sheet import WIDTH, Box, Label, Rule, Sheet
+from jupyter_serprof.views.kit.theme import DARK, FAMILY_COLORS, LIGHT
+from jupyter_serprof.views.picture import sheet_of
+from jupyter_serprof.views.waterfall.table import table_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from jupyter_serprof.model import Sweep, Trace
+
+DOCUMENTS = {
+    "put and get": make_put_get(),
+    "empty": make_empty(),
+    "60 rows": make_many(60),
+    "long names": make_long_names(),
+    "round trip": make_sweep(),
+    "stages with parts": computation(),
+    "computations": several(3, "compute a name that somebody wrote without thought for the reader"),
+    "many computations": several(75),
+    "interrupted": replace(make_put_get(), outcome="interrupted", summary=None),
+}
+documents = pytest.mark.parametrize("doc", DOCUMENTS.values(), ids=DOCUMENTS.keys())
+
+
+@documents
+def test_labels_neither_overlap_nor_leave_the_picture(doc: Trace | Sweep) -> None:
+    """Every word of the picture can be read, whatever the names and however many the rows."""
+    _check_labels(sheet_of(doc))
+    _check_labels(sheet_of(doc, is_brief=True))
+
+
+@settings(max_examples=40)
+@given(traces() | sweeps())
+def test_labels_of_any_document_can_be_read(doc: Trace | Sweep) -> None:
+    """No document raises, and none makes a label cover another one."""
+    _check_labels(sheet_of(doc))
+
+
+@documents
+def test_boxes_stay_on_the_sheet(doc: Trace | Sweep) -> None:
+    """Nothing is clipped at an edge, and what is there has at least one pixel."""
+    sheet = sheet_of(doc)
+
+    for box in _boxes(sheet):
+        left, upper, right, lower = box.pixels
+        assert 0 <= left < right <= WIDTH
+        assert 0 <= upper < lower <= sheet.height
+
+
+def test_a_bar_stands_at_its_true_time() -> None:
+    """Half of the time is half of the axis, from where it began."""
+    rows = (make_row("ray.store", 25 * MS, 50 * MS), make_row("ray.map", 75 * MS, 25 * MS))
+
+    sheet = sheet_of(make_trace(rows, 100 * MS))
+
+    store, mapped = (box for box in _boxes(sheet, FAMILY_COLORS["store"]) if box.width > 10)
+    assert store.width == pytest.approx(2 * mapped.width, abs=1)
+    assert store.x + store.width == pytest.approx(mapped.x, abs=1)
+
+
+def test_a_stage_that_is_smaller_than_a_pixel_is_still_there() -> None:
+    """A picture never hides what was measured."""
+    rows = (make_row("pickle.dumps", 500 * MS, 1_000), make_row("ray.store", 0, 400 * MS))
+
+    sheet = sheet_of(make_trace(rows, 10_000 * MS))
+
+    marks = [box for box in _boxes(sheet, FAMILY_COLORS["pickle"]) if box.width < 10]
+    assert len(marks) == 1
+
+
+def test_further_stages_are_drawn_as_one_row_that_keeps_the_sum() -> None:
+    """A picture with fewer rows still adds up to the wall time."""
+    trace = make_many(60)
+
+    texts = [label.text for label in _labels(sheet_of(trace, most_rows=8))]
+
+    assert "53 smaller stages" in texts
+    table = table_of(trace, 8)
+    assert len(table.lines) == 9
+    assert sum(float(line.self_text) for line in table.lines) == pytest.approx(
+        float(table.wall_text)
+    )
+
+
+@documents
+def test_a_brief_picture_is_smaller_and_keeps_the_times(doc: Trace | Sweep) -> None:
+    """What is left out for size is said in the text beside it; the headline and bars stay."""
+    full, brief = png(doc), png(doc, is_brief=True)
+
+    assert len(brief) < len(full)
+    assert next(_labels(sheet_of(doc, is_brief=True))) == next(_labels(sheet_of(doc)))
+
+
+def test_the_guide_line_of_one_memcpy_crosses_no_label() -> None:
+    """The line that says how long one copy takes never runs through a word."""
+    sheet = sheet_of(make_sweep())
+
+    guides = {mark.x0 for mark in sheet.marks if isinstance(mark, Rule) and mark.is_dotted}
+    inside = [label for label in _labels(sheet) if label.text.startswith(("Pickle", "Store"))]
+    assert len(guides) == 1
+    assert inside
+    for label in inside[:6]:
+        left, _, right, _ = _extent(label)
+        assert not left < next(iter(guides)) < right
+
+
+def test_parts_step_back_and_computations_stand_out() -> None:
+    """A heading is read before its parts, the name of a computation before its stages."""
+    labels = {label.text: label for label in _labels(sheet_of(several(2)))}
+
+    block, heading = labels["1: compute sum"], labels["Graph optimization"]
+    part = labels["Materialize tasks"]
+    assert block.is_bold
+    assert block.x < heading.x < part.x
+    assert (heading.color, part.color) == (LIGHT.ink, LIGHT.muted)
+
+
+def test_the_bar_of_a_computation_has_the_colours_of_its_stages() -> None:
+    """One look tells what a computation consisted of, also when its stages are folded."""
+    sheet = sheet_of(several(75), most_rows=8)
+
+    first = next(label for label in _labels(sheet) if label.text.endswith(": compute sum"))
+    colors = {box.color for box in _boxes(sheet) if box.y <= first.y <= box.y + box.height}
+    assert {FAMILY_COLORS[name] for name in ("build", "schedule", "execute")} <= colors
+
+
+def test_a_wait_inside_of_a_heading_is_drawn_thin() -> None:
+    """Thick is work, thin is waiting, also where a stage has both."""
+    rows = (
+        make_row("dask.communicate.batch", 0, 80 * MS),
+        make_row("dask.communicate.wire", 80 * MS, 20 * MS),
+    )
+
+    sheet = sheet_of(make_trace(rows, 100 * MS))
+
+    heading = next(label for label in _labels(sheet) if label.text == "Graph communication")
+    boxes = (mark for mark in sheet.marks if isinstance(mark, Box))
+    bars = [box for box in boxes if box.width > 10 and abs(box.y - heading.y) < 12]
+    thin, thick = sorted(bars, key=lambda box: box.x)
+    assert (thin.height, thin.color) == (3, LIGHT.wait)
+    assert thick.height > 12
+    assert thin.width == pytest.approx(4 * thick.width, abs=4)
+
+
+def test_a_picture_says_which_tables_there_are() -> None:
+    """They have no place on the time axis; who sees only the picture knows where they are."""
+    said = "in the text and the document: Tasks by prefix (15 rows), Computations (1 row), "
+
+    texts = [label.text for label in _labels(sheet_of(computation()))]
+
+    assert f"{said}Who holds the bytes of the graph (2 rows)" in texts
+
+
+def test_a_dark_picture_has_the_same_layout_on_near_black() -> None:
+    """Only the colours change with the theme; those of the families stay."""
+    light, dark = sheet_of(make_put_get()), sheet_of(make_put_get(), dark=True)
+
+    assert [label.text for label in _labels(light)] == [label.text for label in _labels(dark)]
+    assert (light.theme, dark.theme) == (LIGHT, DARK)
+    assert Image.open(BytesIO(png(make_put_get(), dark=True))).convert("RGB").getpixel((1, 1)) == (
+        (17, 17, 17)
+    )
+
+
+def test_a_png_is_small_and_exact_in_its_colours() -> None:
+    """The colours of the families are the same in every output."""
+    picture = png(make_put_get())
+
+    pixels = Image.open(BytesIO(picture)).convert("RGB")
+    found = {color for _, color in pixels.getcolors() or []}
+    assert tuple(bytes.fromhex(FAMILY_COLORS["store"][1:])) in found
+    assert (255, 255, 255) in found
+    assert len(picture) < 18_000
+
+
+@documents
+def test_pictures_are_the_same_bytes_every_time(doc: Trace | Sweep) -> None:
+    """A notebook that is run again has no difference where nothing differs."""
+    assert png(doc) == png(doc)
+
+
+def test_an_svg_is_the_same_bytes_every_time_and_carries_no_date() -> None:
+    """The same document gives the same file, wherever and whenever it is drawn."""
+    drawn = svg(make_put_get())
+
+    assert drawn == svg(make_put_get())
+    assert b"<dc:date>" not in drawn
+    assert b"/home/" not in drawn
+
+
+def test_a_figure_can_be_drawn_and_saved_by_matplotlib() -> None:
+    """Who wants to change or print the picture gets a real figure."""
+    drawn = figure(make_sweep())
+
+    content = BytesIO()
+    drawn.savefig(content, format="png")
+
+    assert content.getvalue().startswith(b"\x89PNG")
+    assert drawn.get_figwidth() * drawn.dpi == WIDTH
+
+
+def test_matplotlib_of_the_user_stays_as_it_is() -> None:
+    """No figure in pyplot, no other backend, no setting changed."""
+    code = (
+        "import matplotlib, sys; sys.path.insert(0, 'tests/views')\n"
+        "matplotlib.use('svg'); matplotlib.rcParams['font.size'] = 33\n"
+        "before = dict(matplotlib.rcParams)\n"
+        "from test_text import make_put_get\n"
+        "from jupyter_serprof.views.figure import figure, png, svg\n"
+        "png(make_put_get()); svg(make_put_get()); figure(make_put_get()).canvas.draw()\n"
+        "assert 'matplotlib.pyplot' not in sys.modules\n"
+        "assert dict(matplotlib.rcParams) == before\n"
+        "assert matplotlib.get_backend() == 'svg'\n"
+        "import matplotlib.pyplot as plt; assert not plt.get_fignums()"
+    )
+
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_png_loads_no_matplotlib() -> None:
+    """The picture of an output costs neither matplotlib's import nor its drawing."""
+    code = (
+        "import sys; sys.path.insert(0, 'tests/views')\n"
+        "from test_text import make_put_get\n"
+        "import jupyter_serprof.views.figure as figure\n"
+        "assert 'PIL' not in sys.modules\n"
+        "figure.png(make_put_get())\n"
+        "assert not {'matplotlib', 'numpy'} & set(sys.modules)"
+    )
+
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_alternative_text_says_what_the_picture_says() -> None:
+    """Who does not see the picture hears its headline and its largest parts."""
+    said = alt_text(make_put_get())
+
+    assert said.startswith("1.21 s: 80 % is copying 800 MB into the store")
+    assert "Store 80 %, First-use imports 18 %" in said
+    assert "Ray 1.21 s cold and 65.0 ms warm" in alt_text(make_sweep())
+    assert "Dask not running" in alt_text(make_sweep())
+    assert len(alt_text(make_long_names())) <= 400
+    assert "Waterfall of 13 stages of 2 computations over 1.51 s: " in alt_text(several(2))
+    assert "Execution 52 %, Graph optimization 20 %, Scheduling 17 %" in alt_text(computation())
+
+
+def test_an_unknown_view_is_refused_by_every_picture() -> None:
+    """A typing error never gives the wrong picture."""
+    for draw in (figure, png, svg):
+        with pytest.raises(UsageError, match="no view"):
+            draw(make_empty(), view="watefall")
+
+
+def _check_labels(sheet: Sheet) -> None:
+    extents = [(_extent(label), label.text) for label in _labels(sheet)]
+    for index, (one, text) in enumerate(extents):
+        assert one[0] >= 0, text
+        assert one[2] <= WIDTH + 0.5, text
+        assert one[3] <= sheet.height, text
+        for other, other_text in extents[index + 1 :]:
+            assert not _overlap(one, other), (text, other_text)
+
+
+def test_the_font_is_asked_for_by_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pillow 10.0 and 10.1 raise on a path: there was no picture at all."""
+    asked: list[object] = []
+    monkeypatch.setattr("PIL.ImageFont.truetype", lambda font, *_, **__: asked.append(font))
+
+    _font.__wrapped__(10.0, is_bold=False)
+
+    assert [type(font) for font in asked] == [str]
+
+
+def _labels(sheet: Sheet) -> Iterator[Label]:
+    return (mark for mark in sheet.marks if isinstance(mark, Label) and mark.text)
+
+
+def _boxes(sheet: Sheet, color: str | None = None) -> Iterator[Box]:
+    boxes = (mark for mark in sheet.marks if isinstance(mark, Box))
+    return (box for box in boxes if color in (None, box.color) and box.height > 10)
+
+
+def _extent(label: Label) -> tuple[float, float, float, float]:
+    wide = measure(label.text, label.size, label.is_bold)
+    left = label.x - {"left": 0.0, "center": 0.5, "right": 1.0}[label.side] * wide
+    return left, label.y - label.size * 0.4, left + wide, label.y + label.size * 0.4
+
+
+def _overlap(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
+    across = one[0] < other[2] - 1 and other[0] < one[2] - 1
+    return across and one[1] < other[3] and other[1] < one[3]

@@ -1,0 +1,156 @@
+"""The self-contained page: complete, inert, and the same for every reader."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from jupyter_serprof import save
+from jupyter_serprof.model import DocumentError, Trace, UsageError, from_document, load, to_document
+from jupyter_serprof.testing import make_trace
+from jupyter_serprof.views.notebook import page
+from jupyter_serprof.views.notebook.page import html
+
+DATA = Path(__file__).parents[1] / "data"
+EMBEDDED = re.compile(r'<script type="application/vnd[^>]*>(.*?)</script>', re.DOTALL)
+BREAKOUT = "</script><script>alert(1)</script><!--"
+
+
+def small() -> Trace:
+    """Return a trace of one span."""
+    return make_trace([("pickle.dumps", "client/main", 0, 4, 800)])
+
+
+@pytest.mark.parametrize("name", ["trace.v1", "sweep.v1", "trace.v1.packed"])
+def test_the_whole_document_is_in_the_page(name: str) -> None:
+    """A page is a saved document too: what went in can be read out again."""
+    # given
+    doc = load(DATA / f"{name}.serprof.json")
+
+    # when
+    found = EMBEDDED.findall(html(doc))
+
+    # then
+    assert [from_document(json.loads(text)) for text in found] == [doc]
+
+
+def test_the_policy_allows_one_script_and_no_request() -> None:
+    """The hash in the policy is that of the script in the page; everything else is forbidden."""
+    # given
+    written = html(small())
+
+    # when
+    (policy,) = re.findall(r'http-equiv="Content-Security-Policy" content="([^"]*)"', written)
+    script = re.findall(r"<script>(.*?)</script>", written, re.DOTALL)
+
+    # then
+    (only,) = script
+    digest = base64.b64encode(hashlib.sha256(only.encode()).digest()).decode()
+    assert f"script-src 'sha256-{digest}'" in policy
+    assert policy.startswith("default-src 'none'")
+    assert "http" not in policy
+
+
+def test_nothing_in_the_page_names_another_host() -> None:
+    """No font, style, script or picture from elsewhere; names of XML formats are no requests."""
+    # given
+    written = html(small())
+
+    # when
+    hosts = re.findall(r"""(?:src|href|url)\s*[=(]\s*["']?(?:https?:)?//[^"')\s]+""", written)
+
+    # then
+    assert hosts == []
+
+
+def test_no_text_ends_the_element_that_it_stands_in() -> None:
+    """A name may hold anything; in the page it is text."""
+    # given
+    doc = replace(small(), name=BREAKOUT, producer=BREAKOUT)
+
+    # when
+    written = html(doc)
+
+    # then
+    assert BREAKOUT not in written
+    assert len(re.findall(r"<script", written)) == 2
+    assert [json.loads(text) for text in EMBEDDED.findall(written)] == [to_document(doc)]
+
+
+@pytest.mark.parametrize("name", ["@@document@@", "@@title@@", "\\1 \\g<0> $&", "\ud800", "\u2028"])
+def test_a_name_is_never_taken_for_a_place_to_fill(name: str) -> None:
+    """Neither the template's own marks nor signs of replacement mean anything in a name."""
+    # given
+    doc = replace(small(), name=name)
+
+    # when
+    written = html(doc)
+
+    # then
+    written.encode("utf-8")
+    assert json.loads(EMBEDDED.findall(written)[0])["name"] == name
+
+
+def test_a_reader_without_scripts_gets_text_and_picture() -> None:
+    """Both stand in the page as plain HTML, with an alternative text."""
+    # when
+    written = html(small())
+
+    # then
+    assert re.search(r'<img src="data:image/png;base64,[A-Za-z0-9+/=]+" alt="[^"]+">', written)
+    assert "<pre>" in written
+    assert "<svg" not in re.sub(r"<script>.*?</script>", "", written, flags=re.DOTALL)
+
+
+def test_a_picture_that_cannot_be_drawn_leaves_the_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No picture must not cost the page."""
+
+    # given
+    def fail(*_: object, **__: object) -> bytes:
+        message = "no fonts"
+        raise OSError(message)
+
+    monkeypatch.setattr(page, "png", fail)
+
+    # when
+    written = html(small())
+
+    # then
+    assert "<img" not in written.split("</main>", maxsplit=1)[0].split("<main>")[1]
+    assert "<pre>" in written
+
+
+def test_a_view_is_handed_to_the_page_and_an_unknown_one_is_refused() -> None:
+    """The names are those of ``text.VIEWS``."""
+    assert 'data-view="table"' in html(small(), view="table")
+    with pytest.raises(UsageError):
+        html(small(), view="pie")
+
+
+def test_a_source_tree_without_its_front_end_says_what_to_run(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Not a traceback about a missing file."""
+    # given
+    monkeypatch.setattr(page, "kind_of", lambda _: "missing")
+    page._template.cache_clear()
+
+    # when, then
+    with pytest.raises(DocumentError, match="uv sync"):
+        html(small())
+    page._template.cache_clear()
+
+
+def test_save_writes_a_page(tmp_path: Path) -> None:
+    """``sp.save(doc, "x.html")``."""
+    # when
+    save(small(), tmp_path / "x.html")
+
+    # then
+    assert (tmp_path / "x.html").read_text("utf-8") == html(small())

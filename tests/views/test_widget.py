@@ -1,0 +1,298 @@
+"""The widget, the view while something runs, and who shows what is displayed."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import pytest
+
+from jupyter_serprof.model import Sweep, Trace, UsageError, load, to_document
+from jupyter_serprof.model.anatomy import Anatomy
+from jupyter_serprof.model.document import MIME_TYPE
+from jupyter_serprof.testing import make_trace
+from jupyter_serprof.views.notebook import live as live_module
+from jupyter_serprof.views.notebook import widget as widget_module
+from jupyter_serprof.views.notebook.live import Live
+from jupyter_serprof.views.notebook.widget import WIDGET_VIEW, front_end, widget_for, widget_view
+from jupyter_serprof.views.text import text
+
+DATA = Path(__file__).parents[1] / "data"
+
+
+def small(name: str = "small") -> Trace:
+    """Return a trace of one span."""
+    return make_trace([("pickle.dumps", "client/main", 0, 4, 800)], name=name)
+
+
+def sweep() -> Sweep:
+    """Return the golden sweep."""
+    doc = load(DATA / "sweep.v1.serprof.json")
+    assert isinstance(doc, Sweep)
+    return doc
+
+
+def shell(monkeypatch: pytest.MonkeyPatch, **attributes: object) -> None:
+    """Let IPython have a shell with these attributes."""
+    made = SimpleNamespace(**{"user_ns": {}, **attributes})
+    module = ModuleType("IPython")
+    module.get_ipython = lambda: made  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "IPython", module)
+
+
+def test_a_program_has_no_front_end() -> None:
+    """Plain Python, where nobody can see a widget."""
+    program = "from jupyter_serprof.views.notebook.widget import front_end; print(front_end())"
+    assert subprocess.check_output([sys.executable, "-c", program], text=True) == "none\n"
+
+
+@pytest.mark.parametrize(
+    ("attributes", "expected"),
+    [
+        ({}, "terminal"),
+        ({"kernel": object()}, "jupyter"),
+        ({"kernel": object(), "user_ns": {"__vsc_ipynb_file__": "x.ipynb"}}, "vscode"),
+    ],
+)
+def test_the_shell_tells_the_front_end(
+    monkeypatch: pytest.MonkeyPatch, attributes: dict[str, object], expected: str
+) -> None:
+    """A kernel does not know who looks at it, but VS Code leaves a name."""
+    # given
+    shell(monkeypatch, **attributes)
+
+    # when, then
+    assert front_end() == expected
+
+
+def test_colab_and_marimo_are_known_by_their_modules(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Marimo counts only in its notebook: an imported marimo is no front end."""
+    # given
+    marimo = ModuleType("marimo")
+    marimo.running_in_notebook = lambda: True  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "marimo", marimo)
+
+    # when, then
+    assert front_end() == "marimo"
+    monkeypatch.setitem(sys.modules, "google.colab", ModuleType("google.colab"))
+    assert front_end() == "colab"
+
+
+@pytest.mark.parametrize(
+    ("front", "carries"), [("vscode", True), ("colab", True), ("jupyter", False), ("none", False)]
+)
+def test_only_front_ends_without_our_extension_get_a_widget(
+    monkeypatch: pytest.MonkeyPatch, front: str, *, carries: bool
+) -> None:
+    """In JupyterLab the document itself is drawn; a widget would be dead tomorrow."""
+    # given
+    monkeypatch.setattr(widget_module, "front_end", lambda: front)
+
+    # when, then
+    assert (WIDGET_VIEW in widget_view(small())) is carries
+
+
+def test_a_widget_carries_the_document_and_says_it_in_words() -> None:
+    """What a notebook that nobody trusts shows of a widget is its text."""
+    # when
+    made = widget_for(small(), view="waterfall")
+    data, _ = made._repr_mimebundle_()
+
+    # then
+    assert json.loads(made.document) == to_document(small())
+    assert data["text/plain"] == text(small(), view="waterfall") == repr(made)
+    assert data[WIDGET_VIEW]["model_id"] == made.model_id
+
+
+def test_each_document_has_its_widget_and_show_replaces_it() -> None:
+    """The classes are names of the module, made at first use; each brings the views it needs."""
+    # given
+    made = widget_for(sweep())
+
+    # when
+    made.show(small())
+
+    # then
+    assert isinstance(made, widget_module.SweepWidget)
+    assert isinstance(widget_for(small()), widget_module.TraceWidget)
+    blamed = replace(small(), anatomies=(Anatomy(name="a"),))
+    assert isinstance(widget_for(blamed), widget_module.AnatomyWidget)
+    assert len({widget_for(doc)._esm for doc in (small(), sweep(), blamed)}) == 3
+    assert json.loads(made.document) == to_document(small())
+    with pytest.raises(AttributeError, match="PieWidget"):
+        _ = widget_module.PieWidget
+
+
+def test_only_what_is_new_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A sweep of many points is not sent again for each of them."""
+    # given
+    made = widget_for(sweep())
+    sent: list[object] = []
+    monkeypatch.setattr(made, "send", sent.append)
+
+    # when
+    made.extend({"points": [{"size_bytes": 1}]}, {"name": "b"})
+
+    # then
+    assert sent == [{"append": {"points": [{"size_bytes": 1}]}, "set": {"name": "b"}}]
+
+
+def test_a_widget_of_an_unknown_view_is_refused() -> None:
+    """The names are those of ``text.VIEWS``."""
+    with pytest.raises(UsageError):
+        widget_for(small(), view="pie")
+
+
+class Screen:
+    """Stands in for IPython's display: keeps what was shown, and in which handle."""
+
+    def __init__(self) -> None:
+        self.shown: list[dict[str, Any]] = []
+
+    def display(self, data: dict[str, Any], _: object, **__: object) -> Screen:
+        self.shown.append(data)
+        return self
+
+    def update(self, data: dict[str, Any], **_: object) -> None:
+        self.shown.append(data)
+
+
+@pytest.fixture
+def screen(monkeypatch: pytest.MonkeyPatch) -> Screen:
+    """Be in a notebook."""
+    made = Screen()
+    monkeypatch.setattr(live_module, "front_end", lambda: "jupyter")
+    monkeypatch.setattr(live_module, "_display", made.display)
+    return made
+
+
+def test_a_live_view_ends_as_the_document(screen: Screen) -> None:
+    """First the widget, at the end the form that is saved: no widget in it."""
+    # when
+    with Live(clock=lambda: 0.0) as live:
+        live.show(small("first"))
+        live.show(small("last"))
+
+    # then
+    first, last = screen.shown
+    assert WIDGET_VIEW in first
+    assert MIME_TYPE not in first
+    assert WIDGET_VIEW not in last
+    assert last[MIME_TYPE]["name"] == "last"
+
+
+def test_a_live_view_that_fails_keeps_what_was_measured(screen: Screen) -> None:
+    """The error passes through; what is known by then is shown."""
+    # when
+    with pytest.raises(KeyboardInterrupt), Live() as live:
+        live.show(small("half"))
+        raise KeyboardInterrupt
+
+    # then
+    assert screen.shown[-1][MIME_TYPE]["name"] == "half"
+
+
+def test_a_live_view_draws_ten_times_a_second_at_most(screen: Screen) -> None:
+    """What is measured does not wait for what is shown."""
+    # given
+    times = iter([0.0, 0.05, 0.2])
+    drawn = []
+
+    # when
+    with Live(clock=lambda: next(times)) as live:
+        for name in ("a", "b", "c"):
+            live.show(small(name))
+            drawn.append(json.loads(live._widget.document)["name"])
+
+    # then
+    assert drawn == ["a", "a", "c"]
+    assert len(screen.shown) == 2
+
+
+def test_nothing_is_shown_where_nothing_was_measured(screen: Screen) -> None:
+    """An empty block leaves no output."""
+    # when
+    with Live():
+        pass
+
+    # then
+    assert screen.shown == []
+
+
+def test_a_terminal_prints_the_last_document_once(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Text, and no widget."""
+    # given
+    monkeypatch.setattr(live_module, "front_end", lambda: "terminal")
+
+    # when
+    with Live() as live:
+        live.show(small("a"))
+        live.show(small("b"))
+
+    # then
+    assert capsys.readouterr().out == text(small("b")) + "\n"
+
+
+def test_a_document_takes_the_place_of_the_picture(screen: Screen) -> None:
+    """Whoever has the last document gives it; where no picture is, it is told so."""
+    # given
+    live = Live(clock=lambda: 0.0)
+
+    # when
+    early = live.replace(small("early"))
+    live.show(small("first"))
+    replaced = live.replace(small("last"))
+    again = live.replace(small("again"))
+
+    # then
+    assert (early, replaced, again) == (False, True, False)
+    assert [data.get(MIME_TYPE, {}).get("name") for data in screen.shown] == [None, "last"]
+
+
+def test_a_replaced_picture_is_not_replaced_again(screen: Screen) -> None:
+    """Leaving the block shows nothing that was shown."""
+    # when
+    with Live() as live:
+        live.show(small("first"))
+        live.replace(small("last"))
+
+    # then
+    assert len(screen.shown) == 2
+
+
+@pytest.mark.parametrize(("front", "seen"), [("jupyter", True), ("terminal", False)])
+def test_a_live_view_knows_whether_it_is_seen(
+    monkeypatch: pytest.MonkeyPatch, front: str, *, seen: bool
+) -> None:
+    """Terminals and programs get the end only: what is on the way need not be made."""
+    # given
+    monkeypatch.setattr(live_module, "front_end", lambda: front)
+
+    # when, then
+    assert Live().is_seen is seen
+
+
+def test_a_live_view_loads_no_library_that_is_measured() -> None:
+    """A first-use import stays in the cold run of the transport that it belongs to."""
+    # given
+    program = (
+        "import sys; from jupyter_serprof.testing import make_trace\n"
+        "from jupyter_serprof.views.notebook import live\n"
+        "from jupyter_serprof.views.notebook.widget import widget_for\n"
+        "widget_for(make_trace([('gc', 'client/main', 0, 1)]))\n"
+        "print(*sys.modules)"
+    )
+
+    # when
+    loaded = set(subprocess.check_output([sys.executable, "-c", program], text=True).split())
+
+    # then
+    assert "anywidget" in loaded
+    assert not {"cloudpickle", "ray", "dask", "distributed", "numpy", "pandas"} & loaded
