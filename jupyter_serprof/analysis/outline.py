@@ -11,8 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from jupyter_serprof.model import stage
-from jupyter_serprof.model.units import format_count
-from jupyter_serprof.views.kit.cells import clean
+from jupyter_serprof.model.units import clean, format_count
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

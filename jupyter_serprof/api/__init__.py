@@ -13,7 +13,7 @@ from jupyter_serprof.api.documents import bundle, save, show
 from jupyter_serprof.api.exports import import_timeline, load, to_dataframe, to_markdown
 from jupyter_serprof.api.objects import blame
 from jupyter_serprof.api.predictions import predict
-from jupyter_serprof.api.recordings import profile, record
+from jupyter_serprof.api.recordings import profile, record, stage_recording
 from jupyter_serprof.api.remedies import Tryout, try_code, try_remedies
 from jupyter_serprof.api.resumes import resumable, resume
 from jupyter_serprof.api.roundtrips import roundtrip
@@ -27,16 +27,17 @@ from jupyter_serprof.experiments.compare.repeat import Repeats
 from jupyter_serprof.experiments.compare.runs import compared, runs_within_budget, transports_of
 from jupyter_serprof.experiments.engine.memory import MemoryGuard
 from jupyter_serprof.experiments.engine.order import log_spaced
+from jupyter_serprof.experiments.engine.progress import SweepProgress
 from jupyter_serprof.experiments.engine.recording import Recording
 from jupyter_serprof.experiments.graphs.repeats import GraphRepeats, checked_before
-from jupyter_serprof.experiments.graphs.stages import GraphStages, explained, stage_recording
+from jupyter_serprof.experiments.graphs.stages import GraphStages, explained
 from jupyter_serprof.experiments.graphs.values import (
     is_collection,
     list_collections,
     require_dask,
 )
 from jupyter_serprof.experiments.roundtrip.trip import RoundTrip
-from jupyter_serprof.experiments.sizes.sweep import SizeSweep, SweepProgress
+from jupyter_serprof.experiments.sizes.sweep import SizeSweep
 from jupyter_serprof.experiments.split.stages import Split, split
 from jupyter_serprof.views.notebook.live import Live
 

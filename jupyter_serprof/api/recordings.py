@@ -7,6 +7,7 @@ from typing import ParamSpec, TypeVar
 
 from jupyter_serprof.experiments.blame.recording import BlamingRecording
 from jupyter_serprof.experiments.engine.recording import Recording
+from jupyter_serprof.experiments.graphs import stages
 from jupyter_serprof.model import Trace
 
 Given = ParamSpec("Given")
@@ -40,6 +41,12 @@ def record(name: str = "recording", *, detail: bool = False, blame: bool = False
     ['pickle.dumps']
     """
     return (BlamingRecording if blame else Recording)(name, detail=detail)
+
+
+def stage_recording(name: str, *, detail: bool = False, blame: bool = False) -> Recording:
+    """Record a block as `record` does, and how its Dask graphs are built."""
+    kind = BlamingRecording if blame else Recording
+    return stages.stage_recording(name, detail=detail, kind=kind)
 
 
 def profile(

@@ -4,6 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+#: Said where nothing tells the code from the machine.
+TIMES_APART = (
+    "before was measured at another time, without fixed work beside the runs of both: a machine "
+    "that is slower or faster than it was then looks like slower or faster code. Run both in "
+    "turns: sp.compare(f, g), or make both again with --repeat 15"
+)
+
 #: ``only before`` and ``only after`` have no ratio.
 VERDICTS = ("faster", "slower", "cannot tell", "only before", "only after")
 

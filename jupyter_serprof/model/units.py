@@ -215,3 +215,22 @@ def _unit(number: float, units: _Units) -> tuple[str, int]:
 
 def _significant(number: float) -> float:
     return float(f"{number:.{_DIGITS - 1}e}")
+
+
+def plain(value: float) -> str:
+    """Return a value as it is typed.
+
+    >>> plain(1000), plain(1000.0), plain(0.25)
+    ('1_000', '1_000', '0.25')
+    """
+    return f"{round(value):_}" if float(value).is_integer() else f"{value:g}"
+
+
+def clean(text: str) -> str:
+    r"""Return text on one line without control characters: a name may hold anything.
+
+    >>> clean("a\nb\x1b[31m")
+    'a b[31m'
+    """
+    spaced = "".join(" " if character.isspace() else character for character in text)
+    return "".join(character for character in spaced if character.isprintable())

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from jupyter_serprof.experiments.blame.opening import is_small_atom
 from jupyter_serprof.objects.labels import is_array, is_by_value
 from jupyter_serprof.objects.sizes import size_bytes as size_bytes_of
+from jupyter_serprof.objects.walk import is_small_atom
 
 _LIBRARIES = frozenset({"dask", "distributed", "dask_expr"})
 _GRAPHS = frozenset({"Expr", "HighLevelGraph"})

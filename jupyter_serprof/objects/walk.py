@@ -9,6 +9,11 @@ from collections import deque
 from collections.abc import Iterator, Mapping
 from itertools import islice
 
+from jupyter_serprof.objects.ask import is_exactly
+
+_LONG_TEXT = 1000
+_ATOMS = (int, float, bool, type(None), complex, type(...), type(NotImplemented))
+
 Part = tuple[str, object]
 
 #: Parts of one value; a list of so many is about 30 MB while it is searched.
@@ -130,3 +135,9 @@ def _attributes(value: object) -> Iterator[Part]:
         for name in (slots,) if isinstance(slots, str) else slots:
             if name not in ("__dict__", "__weakref__") and hasattr(value, name):
                 yield f".{name}", getattr(value, name)
+
+
+def is_small_atom(value: object) -> bool:
+    """Tell what is not worth a part: a number, a short text."""
+    is_text = is_exactly(value, (str, bytes))
+    return is_exactly(value, _ATOMS) or (is_text and len(value) <= _LONG_TEXT)  # type: ignore[arg-type]  # sized

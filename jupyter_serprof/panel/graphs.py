@@ -9,10 +9,10 @@ from typing import Any
 from jupyter_serprof.experiments.chunks.cut import chunk_subject
 from jupyter_serprof.experiments.chunks.sweep import ChunkSweep
 from jupyter_serprof.experiments.engine.order import log_spaced
+from jupyter_serprof.experiments.engine.progress import SweepProgress
 from jupyter_serprof.experiments.graphs.stages import GraphStages
 from jupyter_serprof.experiments.graphs.values import list_collections
 from jupyter_serprof.experiments.graphs.warm import warm_graphs
-from jupyter_serprof.experiments.sizes.sweep import SweepProgress
 from jupyter_serprof.model import Sweep, Trace, UsageError
 from jupyter_serprof.panel.panel import Panel
 from jupyter_serprof.panel.parts import Job, Plan, Scale, Source, Way, Words

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from jupyter_serprof.analysis.outline import stage_sums
 from jupyter_serprof.model import Trace
-from jupyter_serprof.model.units import format_bytes, format_count, format_ns, format_share
-from jupyter_serprof.views.kit.cells import clean
+from jupyter_serprof.model.units import clean, format_bytes, format_count, format_ns, format_share
 from jupyter_serprof.views.kit.remarks import headline_of, outcome_of
 from jupyter_serprof.views.sweep.runs import runs_of, time_text
 from jupyter_serprof.views.sweep.series import is_over_sizes, series_of

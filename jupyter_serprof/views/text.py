@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from jupyter_serprof.model import Trace, UsageError
+from jupyter_serprof.model.units import clean
 from jupyter_serprof.views.blame.text import anatomy_blocks
 from jupyter_serprof.views.compare.text import comparison_lines
-from jupyter_serprof.views.kit.cells import clean, hang, wrap
+from jupyter_serprof.views.kit.cells import hang, wrap
 from jupyter_serprof.views.kit.facts import table_blocks
 from jupyter_serprof.views.kit.remarks import headline_of, outcome_of, remarks_of
 from jupyter_serprof.views.sweep.text import sweep_lines

@@ -36,12 +36,11 @@ from jupyter_serprof.objects.labels import (
     key_label,
     state_label,
 )
+from jupyter_serprof.objects.walk import _ATOMS, is_small_atom
 
 #: Containers with more items are cut into runs of items.
 MOST_ITEMS = 32
 _RUNS = 64
-_LONG_TEXT = 1000
-_ATOMS = (int, float, bool, type(None), complex, type(...), type(NotImplemented))
 _TEXTS = (str, bytes, bytearray, types.ModuleType, types.CodeType)
 _CONTAINERS = (list, tuple, dict, set, frozenset)
 _OWN_BYTES: dict[object, Callable[[int], int]] = {
@@ -94,12 +93,6 @@ def is_cheap(value: object) -> bool:
     own = ((name, attribute(kind, name)) for name in _REDUCERS)
     is_plain = type(kind) is type and kind not in copyreg.dispatch_table
     return is_plain and all(found is getattr(object, name, None) for name, found in own)
-
-
-def is_small_atom(value: object) -> bool:
-    """Tell what is not worth a part: a number, a short text."""
-    is_text = is_exactly(value, (str, bytes))
-    return is_exactly(value, _ATOMS) or (is_text and len(value) <= _LONG_TEXT)  # type: ignore[arg-type]  # sized
 
 
 def split(node: Node, pieces: Sequence[tuple[int, int]]) -> list[Node]:

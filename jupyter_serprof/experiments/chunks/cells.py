@@ -12,18 +12,17 @@ from jupyter_serprof.analysis.findings.dask_facts import (
     whole,
     workers,
 )
-from jupyter_serprof.analysis.segments import Segment, merged
 from jupyter_serprof.experiments.chunks.best import ChunkFacts
 from jupyter_serprof.experiments.chunks.look import ChunkLook
+from jupyter_serprof.experiments.engine.lean import thinned
 from jupyter_serprof.experiments.engine.points import median_trace, point_of
-from jupyter_serprof.model import Point, Row, Span, SweepTrace, Table, TableColumn, Trace
+from jupyter_serprof.model import Point, SweepTrace, Table, TableColumn, Trace
 
 #: The one way that is measured.
 KEY = "dask"
 #: Of a recording so many spans are kept, the longest, and of a row so many pieces: a document holds
 #: one for each size. Rows and tables are exact.
 MOST_SPANS = 200
-_MOST_PIECES = 12
 _COLUMNS = (
     TableColumn("parameter", "Asked for", "count"),
     TableColumn("chunk_bytes", "Median chunk", "bytes"),
@@ -147,37 +146,3 @@ def _result_bytes(trace: Trace, chunks: int | None) -> int | None:
     total, count = max(sums, default=(0, 0))
     parts = chunks or count
     return round(total / parts) if total and parts else None
-
-
-def thinned(trace: Trace, most: int) -> Trace:
-    """Keep the longest spans of an analysed trace: its rows, tables and findings stay exact.
-
-    Findings point at no span any more: a sweep has many traces.
-    """
-    if trace.waterfall:
-        rows = tuple(map(_coarser, trace.waterfall.rows))
-        trace = replace(trace, waterfall=replace(trace.waterfall, rows=rows))
-    spans = trace.spans
-    if len(spans) <= most:
-        return trace
-    by_length = sorted(range(len(spans)), key=lambda at: -spans[at].duration_ns)
-    kept = sorted(by_length[:most])
-    places = {old: new for new, old in enumerate(kept)}
-    return replace(
-        trace,
-        spans=tuple(_moved(spans, at, places) for at in kept),
-        findings=tuple(replace(finding, spans=()) for finding in trace.findings),
-    )
-
-
-def _coarser(row: Row) -> Row:
-    segments = [Segment(start, start + length, 0) for start, length in row.pieces]
-    return replace(row, pieces=merged(segments, _MOST_PIECES))
-
-
-def _moved(spans: tuple[Span, ...], at: int, places: dict[int, int]) -> Span:
-    """Return a span that points at the nearest enclosing one that is still there."""
-    parent, steps = spans[at].parent, 0
-    while parent >= 0 and parent not in places and steps < len(spans):
-        parent, steps = spans[parent].parent, steps + 1
-    return spans[at]._replace(parent=places.get(parent, -1))

@@ -12,11 +12,11 @@ from jupyter_serprof.analysis.limits import measure_limits
 from jupyter_serprof.experiments.chunks.best import Recommendation, recommend
 from jupyter_serprof.experiments.chunks.cells import KEY, ChunkCell
 from jupyter_serprof.experiments.chunks.cut import ChunkSubject
-from jupyter_serprof.experiments.chunks.words import chunk_finding, plain, summarize_chunks
+from jupyter_serprof.experiments.chunks.words import chunk_finding, summarize_chunks
 from jupyter_serprof.experiments.engine.points import lean
 from jupyter_serprof.experiments.engine.words import sweep_findings
 from jupyter_serprof.model import Finding, Point, Quality, Summary, Sweep, Trace, Variant
-from jupyter_serprof.model.units import format_ratio
+from jupyter_serprof.model.units import format_ratio, plain
 
 #: Less than this (a logarithm) is no drift, whatever the spread.
 _LEAST_DRIFT = 0.2

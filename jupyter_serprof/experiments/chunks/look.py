@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from numbers import Integral
 from typing import Any, cast
 
+from jupyter_serprof.experiments.graphs.values import graph_of
+
 Chunks = tuple[tuple[int, ...], ...]
 
 
@@ -86,20 +88,6 @@ def look_at(collections: Sequence[Any]) -> ChunkLook:
         result_bytes,
         (largest.chunks, largest.item_bytes, tasks),
     )
-
-
-def graph_of(collection: Any) -> Any:  # noqa: ANN401
-    """Return the graph where asking for it makes nothing, None for an expression."""
-    if has_expression(collection):
-        return None
-    with suppress(Exception):  # a collection of another library may not keep the protocol
-        return collection.__dask_graph__()
-    return None
-
-
-def has_expression(collection: Any) -> bool:  # noqa: ANN401
-    """Tell whether a collection is an expression, which has no graph until it is optimized."""
-    return "expr" in dir(type(collection)) or "_expr" in vars(type(collection))
 
 
 def _blocks_of(graph: Any) -> Iterable[_Blocks]:  # noqa: ANN401

@@ -27,6 +27,7 @@ from jupyter_serprof.experiments.chunks.document import ChunkRecord
 from jupyter_serprof.experiments.chunks.look import look_at
 from jupyter_serprof.experiments.engine.order import checked_sizes, expected
 from jupyter_serprof.experiments.engine.passes import passes_of
+from jupyter_serprof.experiments.engine.progress import SweepProgress
 from jupyter_serprof.experiments.graphs.fresh import fresh
 from jupyter_serprof.experiments.graphs.stages import GraphStages
 from jupyter_serprof.experiments.graphs.values import (
@@ -35,7 +36,6 @@ from jupyter_serprof.experiments.graphs.values import (
     futures_in,
     require_dask,
 )
-from jupyter_serprof.experiments.sizes.sweep import SweepProgress
 from jupyter_serprof.model import Sweep, UsageError
 from jupyter_serprof.model.units import format_ns
 from jupyter_serprof.objects.culprits import told

@@ -19,6 +19,7 @@ from jupyter_serprof.model.units import (
     format_ns,
     format_ratio,
     format_share,
+    plain,
 )
 
 RULE = "dask.chunk-sweep"
@@ -28,15 +29,6 @@ _EXECUTE = "dask.execute"
 #: Workers that computed for less of the time than at the best, by this share, are called idle.
 _IDLER = 0.1
 _FARTHER = 4
-
-
-def plain(value: float) -> str:
-    """Return a value as it is typed.
-
-    >>> plain(1000), plain(1000.0), plain(0.25)
-    ('1_000', '1_000', '0.25')
-    """
-    return f"{round(value):_}" if float(value).is_integer() else f"{value:g}"
 
 
 def chunk_finding(found: Recommendation, parameter: str, code: str, remedy: str) -> Finding:

@@ -9,12 +9,6 @@ from jupyter_serprof.analysis.kinds import graph_kind, stages_of
 from jupyter_serprof.model import Sweep, Trace, UsageError, stage
 from jupyter_serprof.model.units import format_rate
 
-#: Said where nothing tells the code from the machine.
-TIMES_APART = (
-    "before was measured at another time, without fixed work beside the runs of both: a machine "
-    "that is slower or faster than it was then looks like slower or faster code. Run both in "
-    "turns: sp.compare(f, g), or make both again with --repeat 15"
-)
 NO_CONTROL = "no fixed work beside both"
 _MACHINE = ("platform", "machine", "cores")
 #: They happen to any code, and say nothing of what it does.

@@ -23,13 +23,13 @@ from jupyter_serprof.experiments.compare.machine import (
 )
 from jupyter_serprof.experiments.compare.notes import (
     NO_CONTROL,
-    TIMES_APART,
     check_kinds,
     check_question,
     notes_on,
 )
 from jupyter_serprof.experiments.compare.samples import UNACCOUNTED, Match, Run, match
 from jupyter_serprof.model import Change, Comparison, Sweep, Trace, stage
+from jupyter_serprof.model.comparison import TIMES_APART
 from jupyter_serprof.model.times import middle_ns
 from jupyter_serprof.model.units import format_share
 

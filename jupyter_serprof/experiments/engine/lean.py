@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import pairwise
 
+from jupyter_serprof.analysis.segments import Segment, merged
 from jupyter_serprof.model import Span, Trace
 
 #: The longest ones; the waterfall is stored, so no total changes.
 _MOST_SPANS = 12
 #: Of one row: garbage collection cuts it into hundreds.
 _MOST_PIECES = 8
+#: Of a row of a graph: it has one for each batch of tasks.
+_MOST_OF_GRAPHS = 12
 _DIGITS = 4
 
 Piece = tuple[int, int]
@@ -34,15 +36,26 @@ def leaner(trace: Trace) -> Trace:
     )
 
 
+def thinned(trace: Trace, most: int) -> Trace:
+    """Keep the longest spans of an analysed trace: its rows, tables and findings stay exact.
+
+    Findings point at no span any more: a sweep has many traces.
+    """
+    waterfall = trace.waterfall
+    if waterfall:
+        rows = tuple(
+            replace(row, pieces=fewer(row.pieces, _MOST_OF_GRAPHS)) for row in waterfall.rows
+        )
+        trace = replace(trace, waterfall=replace(waterfall, rows=rows))
+    if len(trace.spans) <= most:
+        return trace
+    findings = tuple(replace(finding, spans=()) for finding in trace.findings)
+    return replace(trace, spans=longest(trace.spans, most), findings=findings)
+
+
 def fewer(pieces: Sequence[Piece], most: int = _MOST_PIECES) -> tuple[Piece, ...]:
     """Return at most so many pieces (start, duration): the smallest gaps between them close."""
-    kept = list(pieces)
-    while len(kept) > most:
-        gaps = [after[0] - sum(before) for before, after in pairwise(kept)]
-        at = gaps.index(min(gaps))
-        start, (last, length) = kept[at][0], kept[at + 1]
-        kept[at : at + 2] = [(start, last + length - start)]
-    return tuple(kept)
+    return merged((Segment(start, start + length, 0) for start, length in pieces), most)
 
 
 def longest(spans: Sequence[Span], most: int = _MOST_SPANS) -> tuple[Span, ...]:

@@ -13,6 +13,8 @@ from numbers import Integral, Real
 from jupyter_serprof.model import UsageError
 from jupyter_serprof.model.units import format_fixed, format_ns
 
+MOST_REPEATS = 1000
+
 MOST_SIZES = 200
 #: What nobody has measured yet costs at most so much per unit (byte, element): the slowest of the
 #: usual ones takes half of it (facts of `joblib` on lists of dicts: 185 ns a byte, in memory).
@@ -211,3 +213,15 @@ def checked_budget(budget_s: float | None) -> Budget:
         message = f"budget_s is {budget_s!r}; it is a number of seconds above 0, e.g. budget_s=60"
         raise UsageError(message)
     return Budget(budget_s)
+
+
+def checked_repeat(repeat: int | None) -> int | None:
+    """Return a number of warm runs, or raise `UsageError` for what is none."""
+    known: object = repeat
+    is_count = isinstance(known, int) and not isinstance(known, bool)
+    if repeat is not None and not (is_count and 1 <= repeat <= MOST_REPEATS):
+        message = (
+            f"repeat is {repeat!r}; it is a number of warm runs from 1 to 1000, e.g. --repeat 5"
+        )
+        raise UsageError(message)
+    return repeat

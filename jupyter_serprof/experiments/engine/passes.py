@@ -7,9 +7,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from threading import Event
 
-from jupyter_serprof.experiments.engine.order import Budget, checked_budget
+from jupyter_serprof.experiments.engine.order import Budget, checked_budget, checked_repeat
 from jupyter_serprof.experiments.engine.progress import Progress
-from jupyter_serprof.experiments.roundtrip.trip import checked_repeat
 from jupyter_serprof.model import Sweep
 
 #: Warm runs of each size, when nobody says how many: at least and at most.

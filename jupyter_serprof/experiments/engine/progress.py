@@ -71,3 +71,25 @@ class Progress:
         self._has_told = True
         self._next_s = end_s + max(BETWEEN_S, rest_s)
         return took_s
+
+
+@dataclass(frozen=True, slots=True)
+class SweepProgress:
+    """How far a sweep is.
+
+    Attributes
+    ----------
+    done
+        Points that are measured.
+    left
+        Points of the passes that are sure to come; more passes may follow while the budget lasts.
+    left_s
+        How long those will take, s; None before anything was measured.
+    bound
+        Up to which size the memory reaches, in words; "" where nobody can say.
+    """
+
+    done: int
+    left: int
+    left_s: float | None
+    bound: str

@@ -6,8 +6,7 @@ import uuid
 from contextlib import suppress
 from typing import Any, cast
 
-from jupyter_serprof.experiments.chunks.look import graph_of
-from jupyter_serprof.experiments.graphs.values import has_tasks_left, is_collection
+from jupyter_serprof.experiments.graphs.values import graph_of, has_tasks_left, is_collection
 
 _PLAIN = (list, tuple, set)
 

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from jupyter_serprof.experiments.blame.recording import BlamingRecording
 from jupyter_serprof.experiments.engine.recording import Recording
 from jupyter_serprof.experiments.graphs.unpicklable import unpicklable_notes
 from jupyter_serprof.experiments.graphs.values import (
@@ -42,9 +41,10 @@ class ComputationTimeoutError(SerprofError):
     """A computation was given up because it took longer than was asked for."""
 
 
-def stage_recording(name: str, *, detail: bool = False, blame: bool = False) -> Recording:
+def stage_recording(
+    name: str, *, detail: bool = False, kind: type[Recording] = Recording
+) -> Recording:
     """Return a recording that also sees the construction of graphs."""
-    kind = BlamingRecording if blame else Recording
     return kind(name, detail=detail, also=(ConstructionSampler(),))
 
 

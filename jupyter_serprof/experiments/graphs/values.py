@@ -304,3 +304,17 @@ def _partitions(value: Any) -> int | None:  # noqa: ANN401
     except Exception:  # noqa: BLE001  (refused, or not there)
         return None
     return found if isinstance(found, int) else None
+
+
+def graph_of(collection: Any) -> Any:  # noqa: ANN401
+    """Return the graph where asking for it makes nothing, None for an expression."""
+    if has_expression(collection):
+        return None
+    with suppress(Exception):  # a collection of another library may not keep the protocol
+        return collection.__dask_graph__()
+    return None
+
+
+def has_expression(collection: Any) -> bool:  # noqa: ANN401
+    """Tell whether a collection is an expression, which has no graph until it is optimized."""
+    return "expr" in dir(type(collection)) or "_expr" in vars(type(collection))

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 from uuid import uuid4
 
-from jupyter_serprof.experiments.chunks.look import graph_of
 from jupyter_serprof.experiments.graphs.fresh import under_new_names
-from jupyter_serprof.experiments.graphs.values import release, wait_for
+from jupyter_serprof.experiments.graphs.values import graph_of, release, wait_for
 from jupyter_serprof.experiments.remedies.cuts import Cut, Cuts, collection_of, leaves
 from jupyter_serprof.experiments.remedies.document import Tried
 from jupyter_serprof.experiments.remedies.gain import Trial

@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from jupyter_serprof.experiments.chunks.bound import LeftOutError, worker_bound
-from jupyter_serprof.experiments.chunks.look import ChunkLook, graph_of, has_expression, look_at
+from jupyter_serprof.experiments.chunks.look import ChunkLook, look_at
+from jupyter_serprof.experiments.graphs.values import graph_of, has_expression
 from jupyter_serprof.experiments.remedies.larger_chunks import (
     NotRemadeError,
     merged,

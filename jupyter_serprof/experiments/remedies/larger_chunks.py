@@ -15,7 +15,7 @@ from functools import partial
 from itertools import product
 from typing import Any
 
-from jupyter_serprof.experiments.chunks.look import graph_of
+from jupyter_serprof.experiments.graphs.values import graph_of
 from jupyter_serprof.model import SerprofError
 
 Grid = tuple[int, ...]

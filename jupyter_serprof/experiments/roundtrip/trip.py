@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from jupyter_serprof.analysis.limits import measure_limits
 from jupyter_serprof.experiments.engine.control import Control
+from jupyter_serprof.experiments.engine.order import checked_repeat
 from jupyter_serprof.experiments.engine.points import finished, median_trace, point_of, written
 from jupyter_serprof.experiments.engine.progress import Progress
 from jupyter_serprof.experiments.engine.recording import Recording
@@ -39,7 +40,6 @@ from jupyter_serprof.objects.sizes import size_bytes
 WARM_RUNS = 3
 MOST_WARM_RUNS = 7
 BUDGET_S = 2.0
-MOST_REPEATS = 1000
 #: Spread (interquartile range over median) above which a number is called unstable.
 UNSTABLE_SHARE = 0.1
 
@@ -263,18 +263,6 @@ class RoundTrip:
             buffers=payload_places(self._value, facts, hands_over=transport.hands_over_buffers),
             notes=tuple(entry for entry in notes if entry),
         )
-
-
-def checked_repeat(repeat: int | None) -> int | None:
-    """Return a number of warm runs, or raise `UsageError` for what is none."""
-    known: object = repeat
-    is_count = isinstance(known, int) and not isinstance(known, bool)
-    if repeat is not None and not (is_count and 1 <= repeat <= MOST_REPEATS):
-        message = (
-            f"repeat is {repeat!r}; it is a number of warm runs from 1 to 1000, e.g. --repeat 5"
-        )
-        raise UsageError(message)
-    return repeat
 
 
 def is_all(keys: Sequence[str]) -> bool:

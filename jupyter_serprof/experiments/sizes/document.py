@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from jupyter_serprof.analysis.limits import measure_limits
 from jupyter_serprof.analysis.ranking import with_ranking
 from jupyter_serprof.analysis.sizes.words import summarize_growth
-from jupyter_serprof.experiments.chunks.words import plain
 from jupyter_serprof.experiments.engine.points import finished, lean
 from jupyter_serprof.experiments.engine.words import sweep_findings
 from jupyter_serprof.experiments.roundtrip.transport import Transport
@@ -16,7 +15,7 @@ from jupyter_serprof.experiments.sizes.causes import causes_of
 from jupyter_serprof.experiments.sizes.cells import Cell
 from jupyter_serprof.model import Quality, Sweep, Trace, Variant
 from jupyter_serprof.model.trace import Scalar
-from jupyter_serprof.model.units import format_bytes
+from jupyter_serprof.model.units import format_bytes, plain
 
 
 @dataclass(slots=True)

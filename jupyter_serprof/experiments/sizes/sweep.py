@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 from jupyter_serprof.analysis.limits import measure_limits
 from jupyter_serprof.experiments.engine.memory import MemoryGuard
 from jupyter_serprof.experiments.engine.order import Visit, checked_sizes, cold_pass, warm_pass
 from jupyter_serprof.experiments.engine.passes import passes_of
+from jupyter_serprof.experiments.engine.progress import SweepProgress
 from jupyter_serprof.experiments.roundtrip.trip import chosen_transports, is_all
 from jupyter_serprof.experiments.sizes.bench import Bench, Code
 from jupyter_serprof.experiments.sizes.document import Measured
@@ -17,28 +17,6 @@ from jupyter_serprof.model import Sweep, Trace, UsageError, Variant
 
 #: The control point is measured after the first pass, after every second one, and at the end.
 _CONTROL_EVERY = 2
-
-
-@dataclass(frozen=True, slots=True)
-class SweepProgress:
-    """How far a sweep is.
-
-    Attributes
-    ----------
-    done
-        Points that are measured.
-    left
-        Points of the passes that are sure to come; more passes may follow while the budget lasts.
-    left_s
-        How long those will take, s; None before anything was measured.
-    bound
-        Up to which size the memory reaches, in words; "" where nobody can say.
-    """
-
-    done: int
-    left: int
-    left_s: float | None
-    bound: str
 
 
 class SizeSweep:

@@ -5,9 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from jupyter_serprof.analysis.anatomy import blame_sentence
-from jupyter_serprof.model.units import NOT_APPLICABLE, format_bytes, format_count, format_share
+from jupyter_serprof.model.units import (
+    NOT_APPLICABLE,
+    clean,
+    format_bytes,
+    format_count,
+    format_share,
+)
 from jupyter_serprof.views.blame.text import anatomy_notes, bad_sentences, tree_rows
-from jupyter_serprof.views.kit.cells import clean
 from jupyter_serprof.views.kit.sheet import MARGIN, SMALL, TEXT, WIDTH, Box, Label
 from jupyter_serprof.views.kit.theme import family_color
 

@@ -6,16 +6,8 @@ from typing import TYPE_CHECKING
 
 from jupyter_serprof.analysis.anatomy import blame_sentence, kind_of, unpicklable_parts
 from jupyter_serprof.analysis.anatomy_culprit import parts_inside
-from jupyter_serprof.model.units import format_count, format_share
-from jupyter_serprof.views.kit.cells import (
-    Column,
-    clean,
-    clip,
-    hang,
-    side_by_side,
-    table_width,
-    wrap,
-)
+from jupyter_serprof.model.units import clean, format_count, format_share
+from jupyter_serprof.views.kit.cells import Column, clip, hang, side_by_side, table_width, wrap
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -15,15 +15,8 @@ from jupyter_serprof.analysis.comparison import (
     ratio_text,
     time_text,
 )
-from jupyter_serprof.views.kit.cells import (
-    Column,
-    clean,
-    clip,
-    hang,
-    side_by_side,
-    table_width,
-    wrap,
-)
+from jupyter_serprof.model.units import clean
+from jupyter_serprof.views.kit.cells import Column, clip, hang, side_by_side, table_width, wrap
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

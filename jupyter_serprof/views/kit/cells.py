@@ -6,6 +6,8 @@ import unicodedata
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from jupyter_serprof.model.units import clean
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -25,16 +27,6 @@ class Column:
     def width(self) -> int:
         """Columns of the terminal that the widest cell takes."""
         return max(map(width, (*self.head.split("\n"), *self.cells)))
-
-
-def clean(text: str) -> str:
-    r"""Return text on one line without control characters: a name may hold anything.
-
-    >>> clean("a\nb\x1b[31m")
-    'a b[31m'
-    """
-    spaced = "".join(" " if character.isspace() else character for character in text)
-    return "".join(character for character in spaced if character.isprintable())
 
 
 def width(text: str) -> int:

@@ -15,8 +15,7 @@ from jupyter_serprof.analysis.comparison import (
     ratio_text,
     time_text,
 )
-from jupyter_serprof.model.units import format_count
-from jupyter_serprof.views.kit.cells import clean
+from jupyter_serprof.model.units import clean, format_count
 from jupyter_serprof.views.kit.sheet import MARGIN, SMALL, TEXT, WIDTH, Label
 
 if TYPE_CHECKING:

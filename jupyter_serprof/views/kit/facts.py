@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 
 from jupyter_serprof.model.units import (
     NOT_SEEN,
+    clean,
     format_bytes,
     format_count,
     format_ns,
     format_share,
 )
-from jupyter_serprof.views.kit.cells import Column, clean, clip, side_by_side, table_width, wrap
+from jupyter_serprof.views.kit.cells import Column, clip, side_by_side, table_width, wrap
 from jupyter_serprof.views.kit.cells import width as columns_of
 
 if TYPE_CHECKING:

@@ -7,8 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jupyter_serprof.model import Trace
-from jupyter_serprof.model.units import column_unit, format_fixed
-from jupyter_serprof.views.kit.cells import clean
+from jupyter_serprof.model.units import clean, column_unit, format_fixed
 from jupyter_serprof.views.kit.changes import put_comparison
 from jupyter_serprof.views.kit.facts import table_sentence
 from jupyter_serprof.views.kit.remarks import (

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
-from jupyter_serprof.views.kit.cells import clean
+from jupyter_serprof.model.units import clean
 
 if TYPE_CHECKING:
     from jupyter_serprof.views.kit.theme import Theme

@@ -10,9 +10,9 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from jupyter_serprof.model import to_document
+from jupyter_serprof.model.units import clean
 from jupyter_serprof.views.alt import alt_text
 from jupyter_serprof.views.figure import png
-from jupyter_serprof.views.kit.cells import clean
 from jupyter_serprof.views.notebook.assets import asset, kind_of
 from jupyter_serprof.views.text import check_view, text
 

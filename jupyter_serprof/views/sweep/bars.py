@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from jupyter_serprof.model.times import groups_of
-from jupyter_serprof.model.units import format_bytes, format_ns
-from jupyter_serprof.views.kit.cells import clean
+from jupyter_serprof.model.units import clean, format_bytes, format_ns
 from jupyter_serprof.views.kit.parts import (
     put_axis,
     put_grid,

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from jupyter_serprof.analysis.ranking import outside_texts
 from jupyter_serprof.model import stage
-from jupyter_serprof.model.units import format_bytes, format_ns
-from jupyter_serprof.views.kit.cells import clean
+from jupyter_serprof.model.units import clean, format_bytes, format_ns
 from jupyter_serprof.views.kit.parts import put_head, put_legend, put_remarks
 from jupyter_serprof.views.kit.sheet import MARGIN, SMALL, TEXT, WIDTH, Box, Curve, Label, Rule
 from jupyter_serprof.views.kit.theme import family_color

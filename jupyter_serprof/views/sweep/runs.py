@@ -16,6 +16,7 @@ from jupyter_serprof.model.units import (
     NOT_APPLICABLE,
     NOT_SEEN,
     RATE_FLOOR_BYTES,
+    clean,
     column,
     column_unit,
     format_bytes,
@@ -23,7 +24,6 @@ from jupyter_serprof.model.units import (
     format_ns,
     format_ratio,
 )
-from jupyter_serprof.views.kit.cells import clean
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,17 +6,9 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from jupyter_serprof.model.times import groups_text
-from jupyter_serprof.model.units import column_unit, format_bytes, format_ns
+from jupyter_serprof.model.units import clean, column_unit, format_bytes, format_ns
 from jupyter_serprof.views.kit.bars import length_bar
-from jupyter_serprof.views.kit.cells import (
-    Column,
-    clean,
-    clip,
-    hang,
-    side_by_side,
-    table_width,
-    wrap,
-)
+from jupyter_serprof.views.kit.cells import Column, clip, hang, side_by_side, table_width, wrap
 from jupyter_serprof.views.sweep.runs import (
     TIED_LEGEND,
     fact_bytes_text,

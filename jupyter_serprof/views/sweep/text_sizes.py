@@ -6,16 +6,8 @@ import math
 from string import ascii_lowercase
 from typing import TYPE_CHECKING
 
-from jupyter_serprof.model.units import NOT_APPLICABLE, format_bytes, format_ns
-from jupyter_serprof.views.kit.cells import (
-    Column,
-    clean,
-    clip,
-    hang,
-    side_by_side,
-    table_width,
-    wrap,
-)
+from jupyter_serprof.model.units import NOT_APPLICABLE, clean, format_bytes, format_ns
+from jupyter_serprof.views.kit.cells import Column, clip, hang, side_by_side, table_width, wrap
 from jupyter_serprof.views.sweep.runs import state_text
 from jupyter_serprof.views.sweep.series import series_of
 from jupyter_serprof.views.sweep.words import (

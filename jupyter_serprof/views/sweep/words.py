@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jupyter_serprof.model.units import format_bytes, format_fixed, format_ns, format_rate
-from jupyter_serprof.views.kit.cells import clean
+from jupyter_serprof.model.units import clean, format_bytes, format_fixed, format_ns, format_rate
 from jupyter_serprof.views.sweep.series import best_chunk, crossovers
 
 if TYPE_CHECKING:

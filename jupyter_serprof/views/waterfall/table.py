@@ -13,6 +13,7 @@ from jupyter_serprof.model.units import (
     NOT_SEEN,
     RATE_FLOOR_BYTES,
     bytes_per_s,
+    clean,
     column,
     column_unit,
     format_bytes,
@@ -20,7 +21,6 @@ from jupyter_serprof.model.units import (
     format_rate,
     format_share,
 )
-from jupyter_serprof.views.kit.cells import clean
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

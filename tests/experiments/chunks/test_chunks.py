@@ -10,8 +10,9 @@ from dataclasses import replace
 import pytest
 
 from jupyter_serprof.experiments.chunks.best import ChunkFacts, Recommendation, in_order, recommend
-from jupyter_serprof.experiments.chunks.words import chunk_finding, plain, summarize_chunks
+from jupyter_serprof.experiments.chunks.words import chunk_finding, summarize_chunks
 from jupyter_serprof.model import Finding, Point
+from jupyter_serprof.model.units import plain
 
 SEEDS = 200
 NOISE_SHARE = 0.05
