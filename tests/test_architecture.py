@@ -25,18 +25,56 @@ PACKAGE = "jupyter_serprof"
 BUILT = ("labextension", "static")
 LONGEST_FILE = 400
 
-#: What each layer may import besides itself and the standard library.
+_DOCUMENT = {"model", "analysis"}
+_MEASURE = {*_DOCUMENT, "capture", "objects", "probes"}
+_ROUND = {*_MEASURE, "experiments.engine"}
+_PAIRS = {*_ROUND, "experiments.roundtrip"}
+_GRAPHS = {*_PAIRS, "experiments.compare"}
+_SIZES = {*_GRAPHS, "experiments.graphs"}
+_EXPERIMENTS = {
+    f"experiments.{name}"
+    for name in (
+        *("engine", "roundtrip", "compare", "graphs", "chunks", "sizes"),
+        *("predict", "split", "blame", "remedies"),
+    )
+}
+#: What each layer may import besides itself and the standard library: a folder of experiments, and
+#: one of views, is a layer of its own.
 LAYERS = {
     "model": set[str](),
     "capture": {"model"},
-    "probes": {"model", "capture"},
+    "objects": {"model", "capture"},
     "analysis": {"model"},
-    "views": {"model", "analysis"},
-    "experiments": {"model", "capture", "probes", "analysis"},
-    "export": {"model", "analysis"},
+    "probes": {"model", "capture", "objects"},
+    "timelines": _DOCUMENT,
+    "experiments": set[str](),
+    "experiments.engine": _MEASURE,
+    "experiments.roundtrip": _ROUND,
+    "experiments.split": _ROUND,
+    "experiments.predict": _DOCUMENT,
+    "experiments.compare": _PAIRS,
+    "experiments.graphs": _GRAPHS,
+    "experiments.chunks": _SIZES,
+    "experiments.sizes": _SIZES,
+    "experiments.blame": {*_SIZES, "experiments.split"},
+    "experiments.remedies": {*_SIZES, "experiments.chunks", "experiments.blame"},
+    "views.kit": _DOCUMENT,
+    "views.blame": {*_DOCUMENT, "views.kit"},
+    "views.compare": {*_DOCUMENT, "views.kit"},
+    "views.waterfall": {*_DOCUMENT, "views.kit", "views.blame"},
+    "views.sweep": {*_DOCUMENT, "views.kit", "views.waterfall"},
+    "views": {
+        *_DOCUMENT,
+        *(f"views.{name}" for name in ("kit", "blame", "compare", "waterfall", "sweep")),
+    },
+    "views.notebook": {*_DOCUMENT, "views", "views.kit", "views.waterfall"},
     "testing": {"model", "capture"},
-    "api": {"model", "capture", "probes", "analysis", "views", "experiments", "export"},
-    "magics": {"model", "api"},
+    "api": {
+        *(*_MEASURE, *_EXPERIMENTS, "timelines"),
+        *("views", "views.blame", "views.compare", "views.notebook"),
+    },
+    "panel": {"model", "api", *_EXPERIMENTS, "views.notebook"},
+    "magics": {"model", "api", "panel"},
     "cli": {"model", "api"},
     "__init__": {"model", "api", "magics"},
     "__main__": {"cli", "__init__"},
@@ -44,38 +82,42 @@ LAYERS = {
 #: The files that are about a third-party library; no other file imports it.
 OWNERS = {
     "IPython": ("__init__", "magics", "magics.*"),
-    "PIL": ("views.raster",),
-    "anywidget": ("views.widget",),
+    "PIL": ("views.kit.raster",),
+    "anywidget": ("views.notebook.widget",),
     "cloudpickle": (
-        *("probes.cloudpickle", "probes.dask_picklers", "probes.dask_process_clock"),
-        "probes.dask_agent",
-        "experiments.transports_pickle",
-        *("experiments.culprits", "experiments.payload", "experiments.stage_split"),
-        *("experiments.anatomy_pickler", "experiments.blame"),
-        *("experiments.remedies", "experiments.remedies_ways"),
+        *("probes.pickle", "probes.dask.graph.picklers", "probes.dask.local.process_clock"),
+        "probes.dask.agent",
+        *("objects.culprits", "objects.payload", "objects.picklers"),
+        *("experiments.roundtrip.by_pickle", "experiments.split.stages"),
+        *("experiments.blame.blame", "experiments.remedies.value", "experiments.remedies.ways"),
     ),
-    "dask": ("probes.dask_*", "experiments.dask_*"),
-    "distributed": ("probes.dask_*", "experiments.dask_*"),
-    "ipywidgets": ("views.widget", "views.panel", "views.panel_*"),
-    "joblib": ("experiments.transports_files",),
-    "lz4": ("experiments.transports_compressed",),
+    "dask": ("probes.dask.*", "experiments.*"),
+    "distributed": ("probes.dask.*", "experiments.*"),
+    "ipywidgets": ("views.notebook.widget", "panel.*"),
+    "joblib": ("experiments.roundtrip.by_file",),
+    "lz4": ("experiments.roundtrip.compressed",),
     "matplotlib": ("views.figure",),
     "numpy": (
-        *("analysis.fit", "analysis.predict_stages", "analysis.compare"),
-        *("experiments.equality", "experiments.payload"),
-        *("experiments.generators", "experiments.transports_files"),
-        "experiments.remedies_values",
+        *("analysis.sizes.fit", "experiments.predict.stages", "experiments.compare.verdict"),
+        *("objects.equality", "objects.payload"),
+        *("experiments.sizes.generators", "experiments.roundtrip.by_file"),
+        "experiments.remedies.forms",
     ),
-    "pandas": ("export", "experiments.generators", "experiments.remedies_values"),
+    "pandas": (
+        "api.exports",
+        "views.export",
+        "experiments.sizes.generators",
+        "experiments.remedies.forms",
+    ),
     "psutil": ("capture.environment",),
     "pyarrow": (
-        *("export", "experiments.generators", "experiments.transports_files"),
-        "experiments.remedies_values",
+        *("views.export", "experiments.sizes.generators", "experiments.roundtrip.by_file"),
+        "experiments.remedies.forms",
     ),
-    "ray": ("probes.ray_*", "experiments.transports_ray", "experiments.remedies_ray"),
-    "scipy": ("analysis.fit", "analysis.predict_stages", "analysis.compare"),
-    "traitlets": ("views.widget",),
-    "zstandard": ("experiments.transports_compressed",),
+    "ray": ("probes.ray.*", "experiments.roundtrip.by_ray", "experiments.remedies.ray"),
+    "scipy": ("analysis.sizes.fit", "experiments.predict.stages", "experiments.compare.verdict"),
+    "traitlets": ("views.notebook.widget",),
+    "zstandard": ("experiments.roundtrip.compressed",),
 }
 GUARDS = ("TYPE_CHECKING", "typing.TYPE_CHECKING")
 #: Where users and other packages start; probes start at their entry points in pyproject.toml.
@@ -170,6 +212,13 @@ def resolved(target: str, modules: Mapping[str, str]) -> str:
     return ".".join(steps) or "__init__"
 
 
+def layer_of(module: str) -> str:
+    """Return the layer of a module: the room in which it stands, as far as that is one."""
+    steps = module.removesuffix(".__init__").split(".")
+    rooms = (".".join(steps[:count]) for count in range(len(steps), 0, -1))
+    return next((room for room in rooms if room in LAYERS), steps[0])
+
+
 # The rules, as functions of sources, so that the tests below can also show them bad ones.
 
 
@@ -177,7 +226,7 @@ def breaches(files: Mapping[str, str]) -> list[str]:
     """Return every import that breaks a rule, as ``module:line what``."""
     found = []
     for module, source in files.items():
-        layer = module.split(".")[0]
+        layer = layer_of(module)
         if layer not in LAYERS:
             found.append(f"{module}:1 stands in no layer")
             continue
@@ -190,7 +239,7 @@ def breaches(files: Mapping[str, str]) -> list[str]:
 def _misdirected(entry: Import, layer: str, files: Mapping[str, str]) -> str | None:
     if not entry.is_ours or entry.target == f"{PACKAGE}.__version__":
         return None
-    other = resolved(entry.target, files).split(".")[0]
+    other = layer_of(resolved(entry.target, files))
     return None if other in LAYERS[layer] | {layer} else f"{layer} imports {other}"
 
 
@@ -385,11 +434,26 @@ def test_importing_the_package_loads_no_heavy_library(module: str) -> None:
         ("probes.bad", "import jupyter_serprof.views.text", "1 probes imports views"),
         ("probes.bad", "import jupyter_serprof.analysis", "1 probes imports analysis"),
         ("views.bad", "import jupyter_serprof.probes", "1 views imports probes"),
+        ("views.kit.bad", "import jupyter_serprof.views.text", "1 views.kit imports views"),
+        ("views.bad", "import jupyter_serprof.views.notebook", "1 views imports views.notebook"),
+        (
+            "experiments.engine.bad",
+            "import jupyter_serprof.experiments.sizes",
+            "1 experiments.engine imports experiments.sizes",
+        ),
         ("views.bad", "import jupyter_serprof.capture", "1 views imports capture"),
         ("analysis.bad", "import jupyter_serprof.views.text", "1 analysis imports views"),
         ("analysis.bad", "import jupyter_serprof.capture", "1 analysis imports capture"),
-        ("experiments.bad", "import jupyter_serprof.views.text", "1 experiments imports views"),
-        ("experiments.bad", "import jupyter_serprof.api", "1 experiments imports api"),
+        (
+            "experiments.engine.bad",
+            "import jupyter_serprof.views.text",
+            "1 experiments.engine imports",
+        ),
+        (
+            "experiments.engine.bad",
+            "import jupyter_serprof.api",
+            "1 experiments.engine imports api",
+        ),
         ("api", "import jupyter_serprof.magics", "1 api imports magics"),
         ("magics.bad", "from jupyter_serprof.views.text import text", "1 magics imports views"),
         ("testing", "import jupyter_serprof.probes", "1 testing imports probes"),
@@ -422,7 +486,13 @@ def test_a_bad_import_is_found(module: str, source: str, found: str) -> None:
         ("__init__", "api", "magics.__init__", "model.__init__", "probes.__init__", "views.text"),
         "",
     )
-    more = dict.fromkeys(("capture.clock", "capture.__init__", "analysis.__init__"), "")
+    more = dict.fromkeys(
+        (
+            *("capture.clock", "capture.__init__", "analysis.__init__"),
+            *("views.notebook.__init__", "experiments.sizes.__init__"),
+        ),
+        "",
+    )
 
     # when
     seen = breaches({**good, **more, module: source})
@@ -440,7 +510,7 @@ def test_a_bad_import_is_found(module: str, source: str, found: str) -> None:
         ("model.good", "if TYPE_CHECKING:\n import numpy"),
         ("capture.environment", "def f():\n from jupyter_serprof import __version__"),
         ("capture.environment", "def f():\n import psutil"),
-        ("probes.ray_driver", "async def f():\n from ray.util import state"),
+        ("probes.ray.driver", "async def f():\n from ray.util import state"),
         ("views.figure", "class A:\n def f(self):\n  from matplotlib.figure import Figure"),
         ("magics.__init__", "def f():\n from IPython import get_ipython"),
         ("__init__", "def load_ipython_extension(s):\n from jupyter_serprof.magics import load"),
