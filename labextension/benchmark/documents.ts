@@ -1,6 +1,6 @@
 /** Documents of any size, shaped like a Dask computation: a scheduler that hands tasks to workers. */
 
-import type { Anatomy, DrawnTrace, Packed } from "../src/core/document";
+import type { Anatomy, DrawnTrace, Packed } from "../src/document/document";
 
 const STAGES = [
   { key: "dask.schedule", title: "Scheduling", order: 50, family: "schedule" },

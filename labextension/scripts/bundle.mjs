@@ -23,12 +23,12 @@ async function smaller(script, isModule) {
   return code;
 }
 
-/** The kinds of documents, each with the set of views in src/views/registry.ts. */
+/** The kinds of documents, each with the set of views in src/frame/registry.ts. */
 export const KINDS = ["trace", "sweep", "anatomy"];
 
 /** A script that has the views of one kind, for anywidget (`widget`) or for a page (`page`). */
 export function scriptOf(kind, host) {
-  const views = `import { ${kind.toUpperCase()} as VIEWS } from "./src/views/registry";`;
+  const views = `import { ${kind.toUpperCase()} as VIEWS } from "./src/frame/registry";`;
   const start =
     host === "widget"
       ? 'import { widgetWith } from "./src/hosts/anywidget";\nexport default widgetWith(VIEWS);'

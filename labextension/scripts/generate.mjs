@@ -1,5 +1,5 @@
 /**
- * Generate src/core/schema.ts from the JSON Schemas of the Python package.
+ * Generate src/document/schema.ts from the JSON Schemas of the Python package.
  * With --check nothing is written: exit code 1 when the file is stale.
  */
 import { readFile, writeFile } from "node:fs/promises";
@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 import { compile } from "json-schema-to-typescript";
 
 const MODEL = fileURLToPath(new URL("../../jupyter_serprof/model/", import.meta.url));
-const TARGET = fileURLToPath(new URL("../src/core/schema.ts", import.meta.url));
+const TARGET = fileURLToPath(new URL("../src/document/schema.ts", import.meta.url));
 const BANNER = `/**
  * Generated from jupyter_serprof/model/sweep.v1.json and trace.v1.json. Do not edit:
  * change the schema, then run \`npm run generate\`.
@@ -31,7 +31,9 @@ const fresh = await generate();
 if (process.argv.includes("--check")) {
   const current = await readFile(TARGET, "utf8").catch(() => "");
   if (current !== fresh) {
-    console.error("src/core/schema.ts is stale: the JSON Schema changed. Run: npm run generate");
+    console.error(
+      "src/document/schema.ts is stale: the JSON Schema changed. Run: npm run generate",
+    );
     process.exitCode = 1;
   }
 } else {

@@ -1,9 +1,16 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 
-import { type Anatomy, brokenIn, bytesOf, foundIn, pathOf, readAnatomy } from "../src/core/anatomy";
-import type { Anatomy as Stored } from "../src/core/document";
-import { blockAt, blocksOf } from "../src/core/icicle";
-import { mount, type View } from "../src/mount";
+import {
+  type Anatomy,
+  brokenIn,
+  bytesOf,
+  foundIn,
+  pathOf,
+  readAnatomy,
+} from "../src/blame/anatomy";
+import { blockAt, blocksOf } from "../src/blame/layout";
+import type { Anatomy as Stored } from "../src/document/document";
+import { mount, type View } from "../src/frame/mount";
 import { pack, traceOf } from "./make";
 
 const STRINGS = ["", "job", ".big", ".small", ".lock", ".inner", "dict", "lock", "unpicklable"];

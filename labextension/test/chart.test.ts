@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it } from "vitest";
 
-import type { SweepDocument } from "../src/core/document";
-import { mount, type View } from "../src/mount";
-import { type Chart, chartOf } from "../src/views/chart";
+import type { SweepDocument } from "../src/document/document";
+import { mount, type View } from "../src/frame/mount";
+import { type Chart, chartOf } from "../src/sweep/chart";
 import { sampleSweep } from "./sample";
 
 const SIZES = [1_000, 10_000, 100_000, 1_000_000];

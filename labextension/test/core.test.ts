@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
 
-import { ticksBetween } from "../src/core/axis";
-import { fileName } from "../src/core/clip";
-import { csv, type GridColumn, markdown, sortedRows } from "../src/core/grid";
-import { actionOf } from "../src/core/keys";
-import { around, decades, logShare, panned, within, zoomed } from "../src/core/scale";
-import { breaksOf, crossoversOf, fitsOf, seriesOf, sizesOf } from "../src/core/series";
-import { labelFor, shortened } from "../src/core/text";
+import { ticksBetween } from "../src/kit/axis";
+import { fileName } from "../src/kit/clip";
+import { actionOf } from "../src/kit/keys";
+import { around, decades, logShare, panned, within, zoomed } from "../src/kit/scale";
+import { csv, type GridColumn, markdown, sortedRows } from "../src/kit/tabular";
+import { labelFor, shortened } from "../src/kit/text";
+import { breaksOf, crossoversOf, fitsOf, seriesOf, sizesOf } from "../src/sweep/series";
 import { sampleSweep } from "./sample";
 
 const LIMITS = { from: -100, to: 10_000 };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { decodeColumns, isPlain, plainColumns } from "../src/core/decode";
+import { decodeColumns, isPlain, plainColumns } from "../src/document/decode";
 import { pack, traceOf } from "./make";
 
 const SPANS = [

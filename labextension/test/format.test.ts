@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
-
-import { ticks } from "../src/core/axis";
-import * as format from "../src/core/format";
+import * as format from "../src/document/format";
+import { ticks } from "../src/kit/axis";
 
 const plain = (text: string): string => text.replaceAll("\u00a0", " ");
 

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 
-import type { SerprofDocument } from "../src/core/document";
-import { svgOf } from "../src/core/picture";
-import { mount, mountCompare, type View } from "../src/mount";
+import type { SerprofDocument } from "../src/document/document";
+import { mount, mountCompare, type View } from "../src/frame/mount";
+import { svgOf } from "../src/kit/picture";
 import { traceOf } from "./make";
 import { sampleSweep, sampleTrace } from "./sample";
 
@@ -203,14 +203,11 @@ describe("200 payloads in every string of a document", () => {
 });
 
 describe("the sources", () => {
-  const sources = import.meta.glob(
-    ["../src/core/**/*.ts", "../src/views/**/*.ts", "../src/mount.ts"],
-    {
-      query: "?raw",
-      import: "default",
-      eager: true,
-    },
-  );
+  const sources = import.meta.glob(["../src/**/*.ts", "!../src/hosts/**", "!../src/lab/**"], {
+    query: "?raw",
+    import: "default",
+    eager: true,
+  });
 
   it("never turn text into elements or code", () => {
     expect(Object.keys(sources).length).toBeGreaterThan(30);

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 
-import { MIME_TYPE } from "../src/core/document";
+import { MIME_TYPE } from "../src/document/document";
 import anywidget from "../src/hosts/anywidget";
 import mime from "../src/hosts/mime";
 import { sampleSweep, sampleTrace } from "./sample";

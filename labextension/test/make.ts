@@ -1,9 +1,9 @@
 /** Documents with spans, made to measure. */
 
-import type { Columns } from "../src/core/decode";
-import { plainColumns } from "../src/core/decode";
-import type { DrawnTrace, Packed } from "../src/core/document";
-import { type Index, indexSpans } from "../src/core/tracks";
+import type { Columns } from "../src/document/decode";
+import { plainColumns } from "../src/document/decode";
+import type { DrawnTrace, Packed } from "../src/document/document";
+import { type Index, indexSpans } from "../src/lanes/tracks";
 import { sampleTrace } from "./sample";
 
 export interface SpanSpec {

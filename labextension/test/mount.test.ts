@@ -1,8 +1,7 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
-
-import { svgOf } from "../src/core/picture";
-import { type Host, mount, type View } from "../src/mount";
-import { gapsOf } from "../src/views/plot";
+import { type Host, mount, type View } from "../src/frame/mount";
+import { svgOf } from "../src/kit/picture";
+import { gapsOf } from "../src/waterfall/plot";
 import { HOSTILE, sampleSweep, sampleTrace, silentHost } from "./sample";
 import { soon } from "./soon";
 

@@ -1,11 +1,10 @@
 import { afterEach, describe, expect, it } from "vitest";
-
-import { handovers, ownersOf } from "../src/core/critical";
-import { type DrawnTrace, readDocument } from "../src/core/document";
-import { coverOf, groupAt, type Node, outlineOf, rowsIn } from "../src/core/outline";
-import { mount, type View } from "../src/mount";
-import { magnifiedRange } from "../src/views/magnifier";
-import { marksOf } from "../src/views/path";
+import { type DrawnTrace, readDocument } from "../src/document/document";
+import { mount, type View } from "../src/frame/mount";
+import { handovers, ownersOf } from "../src/waterfall/critical";
+import { magnifiedRange } from "../src/waterfall/magnifier";
+import { coverOf, groupAt, type Node, outlineOf, rowsIn } from "../src/waterfall/outline";
+import { marksOf } from "../src/waterfall/path";
 import { sampleTrace } from "./sample";
 import { soon } from "./soon";
 

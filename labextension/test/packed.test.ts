@@ -2,9 +2,9 @@ import { readFileSync } from "node:fs";
 
 import { afterEach, describe, expect, it } from "vitest";
 
-import { readDocument, type SweepDocument, UnreadableDocument } from "../src/core/document";
+import { readDocument, type SweepDocument, UnreadableDocument } from "../src/document/document";
+import { mount } from "../src/frame/mount";
 import anywidget from "../src/hosts/anywidget";
-import { mount } from "../src/mount";
 
 type Data = Record<string, unknown>;
 

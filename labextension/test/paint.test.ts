@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 
-import { addTrack, type Batch, newBatch } from "../src/core/paint";
-import { buildPyramid, levelFor, type Pyramid } from "../src/core/pyramid";
-import type { Index, Track } from "../src/core/tracks";
+import { addTrack, type Batch, newBatch } from "../src/lanes/paint";
+import { buildPyramid, levelFor, type Pyramid } from "../src/lanes/pyramid";
+import type { Index, Track } from "../src/lanes/tracks";
 import { indexOf, type SpanSpec, seeded, traceOf } from "./make";
 
 interface FakePath {

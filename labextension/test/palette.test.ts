@@ -2,8 +2,8 @@ import { readFileSync } from "node:fs";
 
 import { describe, expect, it } from "vitest";
 
-import { contrast, LABEL_INK, linear, PALETTE } from "../src/core/palette";
-import { FAMILIES } from "../src/core/theme";
+import { contrast, LABEL_INK, linear, PALETTE } from "../src/kit/palette";
+import { FAMILIES } from "../src/kit/theme";
 
 type Triple = readonly [number, number, number];
 

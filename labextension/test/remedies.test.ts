@@ -1,13 +1,13 @@
 import { afterEach, describe, expect, it } from "vitest";
 
-import { axisOf, groupsOf, placeOf } from "../src/core/changes";
-import type { Change, Comparison, Finding } from "../src/core/document";
-import { link } from "../src/core/format";
-import { measuredOf } from "../src/core/measured";
-import { mount, type View } from "../src/mount";
-import { mountWith } from "../src/place";
-import { intervalText, verdictText } from "../src/views/comparison";
-import { ANATOMY, SWEEP, TRACE } from "../src/views/registry";
+import { axisOf, groupsOf, placeOf } from "../src/compare/changes";
+import { intervalText, verdictText } from "../src/compare/view";
+import type { Change, Comparison, Finding } from "../src/document/document";
+import { link } from "../src/document/format";
+import { measuredOf } from "../src/frame/measured";
+import { mount, type View } from "../src/frame/mount";
+import { mountWith } from "../src/frame/place";
+import { ANATOMY, SWEEP, TRACE } from "../src/frame/registry";
 import { sampleSweep, sampleTrace } from "./sample";
 
 const WALL: Change = {

@@ -1,7 +1,7 @@
 /** Sample documents: small, with sums that hold. The numbers are examples. */
 
-import type { DrawnTrace, SweepDocument } from "../src/core/document";
-import type { Host } from "../src/mount";
+import type { DrawnTrace, SweepDocument } from "../src/document/document";
+import type { Host } from "../src/frame/mount";
 
 export const HOSTILE = '<img src="x" onerror="globalThis.broken = true">';
 

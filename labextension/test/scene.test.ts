@@ -1,11 +1,10 @@
 import { describe, expect, it } from "vitest";
-
-import { arrowsOf } from "../src/core/arrows";
-import { criticalPath } from "../src/core/critical";
-import { layoutLanes } from "../src/core/lanes";
-import { LABEL_INK, PALETTE } from "../src/core/palette";
-import { paintAxis, paintLanes, type Scene } from "../src/core/scene";
-import { FAMILIES } from "../src/core/theme";
+import { LABEL_INK, PALETTE } from "../src/kit/palette";
+import { FAMILIES } from "../src/kit/theme";
+import { arrowsOf } from "../src/lanes/arrows";
+import { layoutLanes } from "../src/lanes/layout";
+import { paintAxis, paintLanes, type Scene } from "../src/lanes/scene";
+import { criticalPath } from "../src/waterfall/critical";
 import { indexOf, type SpanSpec, traceOf } from "./make";
 
 const PLAIN = { line: "#eee", accent: "#00f", container: "#ddd", warn: "#b50", font: "sans-serif" };

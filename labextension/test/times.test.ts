@@ -2,12 +2,12 @@
 
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import type { Point, Row } from "../src/core/document";
-import { percent } from "../src/core/format";
-import { runsOf } from "../src/core/runs";
-import { seriesOf } from "../src/core/series";
-import { mount } from "../src/mount";
-import { columnsOf } from "../src/views/columns";
+import type { Point, Row } from "../src/document/document";
+import { percent } from "../src/document/format";
+import { mount } from "../src/frame/mount";
+import { runsOf } from "../src/sweep/runs";
+import { seriesOf } from "../src/sweep/series";
+import { columnsOf } from "../src/waterfall/columns";
 import { sampleSweep, sampleTrace, silentHost } from "./sample";
 
 interface Known {

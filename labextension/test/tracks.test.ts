@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { childrenOf } from "../src/core/children";
-import { criticalPath } from "../src/core/critical";
-import { plainColumns } from "../src/core/decode";
-import { areaSums, hit, inTime, matches } from "../src/core/find";
-import { layoutLanes, visibleRows } from "../src/core/lanes";
-import { ascending, firstAbove } from "../src/core/sort";
+import { plainColumns } from "../src/document/decode";
+import { ascending, firstAbove } from "../src/kit/sort";
+import { areaSums, hit, inTime, matches } from "../src/lanes/find";
+import { layoutLanes, visibleRows } from "../src/lanes/layout";
+import { childrenOf } from "../src/waterfall/children";
+import { criticalPath } from "../src/waterfall/critical";
 import { indexOf, seeded, traceOf } from "./make";
 
 describe("sorting by time", () => {

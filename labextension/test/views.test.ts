@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 
-import { duration, NOT_APPLICABLE } from "../src/core/format";
-import { runsOf } from "../src/core/runs";
-import { mount, mountCompare, type View } from "../src/mount";
+import { duration, NOT_APPLICABLE } from "../src/document/format";
+import { mount, mountCompare, type View } from "../src/frame/mount";
+import { runsOf } from "../src/sweep/runs";
 import { pack, traceOf } from "./make";
 import { sampleSweep, sampleTrace } from "./sample";
 import { soon } from "./soon";

@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it } from "vitest";
 
-import type { SweepDocument } from "../src/core/document";
-import { compressionWins, LINKS, type Ride, ranked, reigns } from "../src/core/wire";
-import { mount, type View } from "../src/mount";
+import type { SweepDocument } from "../src/document/document";
+import { mount, type View } from "../src/frame/mount";
+import { compressionWins, LINKS, type Ride, ranked, reigns } from "../src/sweep/wire";
 import { sampleSweep } from "./sample";
 
 const PLAIN: Ride = {

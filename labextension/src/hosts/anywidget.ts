@@ -5,9 +5,9 @@
  * messages that extend its lists, so that a long sweep is not sent again for each point.
  */
 
-import { type Mount, mountWith } from "../place";
-import type { ViewSet } from "../views/part";
-import { EVERY } from "../views/registry";
+import type { ViewSet } from "../frame/part";
+import { type Mount, mountWith } from "../frame/place";
+import { EVERY } from "../frame/registry";
 import { keepKeys } from "./shortcuts";
 import { noteOpened, steadily } from "./steady";
 

@@ -1,8 +1,8 @@
 /** The script of a self-contained page: the document lies in the page as text that nothing runs. */
 
-import { MIME_TYPE } from "../core/document";
-import { mountWith } from "../place";
-import type { ViewSet } from "../views/part";
+import { MIME_TYPE } from "../document/document";
+import type { ViewSet } from "../frame/part";
+import { mountWith } from "../frame/place";
 
 export function start(views: ViewSet): void {
   const source = document.querySelector<HTMLScriptElement>(`script[type="${MIME_TYPE}"]`);

@@ -7,7 +7,7 @@
  * may go when Notebook 7 starts with `bubblingKeydown`.
  */
 
-import { actionOf } from "../core/keys";
+import { actionOf } from "../kit/keys";
 
 const SUPPRESS = "data-lm-suppress-shortcuts";
 const PRESSES = ["Enter", " "];

@@ -4,9 +4,8 @@ import type { INotebookTracker, Notebook } from "@jupyterlab/notebook";
 import { DisposableSet, type IDisposable } from "@lumino/disposable";
 import { Debouncer } from "@lumino/polling";
 import { Widget } from "@lumino/widgets";
-
-import { element } from "../core/dom";
-import { bytes } from "../core/format";
+import { bytes } from "../document/format";
+import { element } from "../kit/dom";
 import type { Compared } from "./compare";
 import type { ExportKind } from "./exports";
 import { serprofIcon } from "./icon";

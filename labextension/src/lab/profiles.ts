@@ -4,8 +4,8 @@ import type { Cell, ICodeCellModel } from "@jupyterlab/cells";
 import type { Notebook } from "@jupyterlab/notebook";
 import type { IOutputModel } from "@jupyterlab/rendermime";
 
-import { MIME_TYPE } from "../core/document";
-import { duration } from "../core/format";
+import { MIME_TYPE } from "../document/document";
+import { duration } from "../document/format";
 
 /** One document in one output. */
 export interface Profile {

@@ -1,0 +1,217 @@
+/** The parts of a pickle as a tree of rows with exact numbers: the twin of the icicle. */
+
+import * as format from "../document/format";
+import { element, titled } from "../kit/dom";
+import { openByRow, twisty } from "../kit/twisty";
+import { type Anatomy, bytesOf, pathOf } from "./anatomy";
+import { known, STATE_TEXTS, shareOf } from "./facts";
+import { nameOf } from "./paintparts";
+
+const PAGE = 50;
+/** Rows that are open at first: parts of at least this share, and what cannot be pickled. */
+const OPEN_SHARE = 0.15;
+const MOST_OPEN = 12;
+
+export interface Tree {
+  readonly node: HTMLElement;
+  /** Show what is inside a part; or, of a search, parts with their whole paths. */
+  show(root: number): void;
+  list(parts: readonly number[]): void;
+}
+
+/** `zoom` makes a part the root, `mark` points at it in the picture. */
+export function partTree(
+  anatomy: Anatomy,
+  zoom: (part: number) => void,
+  mark: (part: number) => void,
+): Tree {
+  const scale = format.columnScale(known(anatomy.duration[0]) ?? 0);
+  const hasTimes = anatomy.duration.some((each) => !Number.isNaN(each));
+  const body = element("tbody", "");
+  let openCount = 0;
+
+  const rowOf = (part: number, depth: number, name: string): HTMLTableRowElement => {
+    const row = element("tr", "", ...cellsOf(anatomy, part, name, hasTimes ? scale : null));
+    row.style.setProperty("--jsp-depth", String(depth));
+    row.addEventListener("pointerenter", () => mark(part));
+    row.addEventListener("focusin", () => mark(part));
+    return row;
+  };
+  /** The row, and those below it as far as they are open. */
+  const rowsOf = (part: number, depth: number): HTMLElement[] => {
+    const row = rowOf(part, depth, nameOf(anatomy, part));
+    if (anatomy.children(part).length === 0) {
+      return [row];
+    }
+    let below: HTMLElement[] = [];
+    const isOpen =
+      openCount < MOST_OPEN &&
+      (depth === 0 || shareOf(anatomy, part) >= OPEN_SHARE || anatomy.isBroken(part));
+    const fold = twisty(`Parts of ${pathOf(anatomy, part)}`, isOpen, () => {
+      for (const each of below) {
+        each.remove();
+      }
+      below = fold.isOpen() ? inside(part, depth + 1, 0, (rows) => below.push(...rows)) : [];
+      row.after(...below);
+    });
+    openByRow(row, fold);
+    if (isOpen) {
+      openCount += 1;
+      below = inside(part, depth + 1, 0, (rows) => below.push(...rows));
+    }
+    return [row, ...below];
+  };
+  /** Some of the parts inside, and a row that shows the next ones. */
+  const inside = (
+    part: number,
+    depth: number,
+    from: number,
+    added: (rows: readonly HTMLElement[]) => void,
+  ): HTMLElement[] => {
+    const all = anatomy.children(part);
+    const rows = all.slice(from, from + PAGE).flatMap((each) => rowsOf(each, depth));
+    const left = all.length - from - PAGE;
+    if (left > 0) {
+      const last = moreRow(left, depth, () => {
+        const next = inside(part, depth, from + PAGE, added);
+        added(next);
+        last.replaceWith(...next);
+      });
+      rows.push(last);
+    }
+    return rows;
+  };
+
+  const node = element(
+    "table",
+    "jsp-table jsp-parts",
+    element("caption", "jsp-hidden", `Parts of ${anatomy.label(0)}`),
+    headRow(hasTimes ? scale : null),
+    body,
+  );
+  return {
+    node,
+    show(root) {
+      openCount = 0;
+      body.replaceChildren(...(anatomy.count > 0 ? rowsOf(root, 0) : []));
+    },
+    list(parts) {
+      const rows = parts.slice(0, PAGE).map((part) => {
+        const row = rowOf(part, 0, "");
+        const button = element("button", "jsp-link", pathOf(anatomy, part));
+        button.type = "button";
+        button.addEventListener("click", () => zoom(part));
+        row.querySelector(".jsp-part-name")?.append(button);
+        return row;
+      });
+      const left = parts.length - PAGE;
+      const rest = left > 0 ? [noteRow(`and ${format.count(left)} smaller ones`)] : [];
+      body.replaceChildren(...rows, ...rest);
+    },
+  };
+}
+
+function moreRow(left: number, depth: number, more: () => void): HTMLElement {
+  const button = element("button", "jsp-button", `Show more (${format.count(left)} parts left)`);
+  button.type = "button";
+  button.addEventListener("click", (event) => {
+    event.stopPropagation();
+    more();
+  });
+  const row = noteRow(button);
+  row.style.setProperty("--jsp-depth", String(depth));
+  return row;
+}
+
+const COLUMN_COUNT = 8;
+
+function noteRow(content: HTMLElement | string): HTMLElement {
+  const cell = element("td", "jsp-stage", content);
+  cell.colSpan = COLUMN_COUNT;
+  return element("tr", "jsp-parts-more", cell);
+}
+
+type Scale = ReturnType<typeof format.columnScale>;
+
+function headRow(scale: Scale | null): HTMLElement {
+  const heads: [string, string][] = [
+    ["jsp-stage", "part"],
+    ["jsp-stage jsp-part-kind", "type"],
+    ["jsp-number", "bytes"],
+    ["jsp-number jsp-part-band", "in-band"],
+    ["jsp-number jsp-part-band", "out-of-band"],
+    ["jsp-number", "share, %"],
+    ["jsp-part-plot", "of the whole"],
+    ...(scale === null ? [] : [["jsp-number jsp-part-time", `pickle, ${scale.unit}`] as const]),
+  ] as [string, string][];
+  const cells = heads.map(([className, title]) => {
+    const cell = element("th", className, title);
+    cell.scope = "col";
+    return cell;
+  });
+  return element("thead", "", element("tr", "", ...cells));
+}
+
+function cellsOf(anatomy: Anatomy, part: number, name: string, scale: Scale | null): HTMLElement[] {
+  const state = anatomy.state(part);
+  const note = anatomy.note(part);
+  const badge =
+    state === ""
+      ? null
+      : element(
+          "span",
+          `jsp-badge${state === "unpicklable" ? " jsp-bad" : ""}`,
+          (state === "unpicklable" ? "✕ " : "") + STATE_TEXTS[state],
+        );
+  const head = element("th", "jsp-stage", element("code", "jsp-part-name", name));
+  head.scope = "row";
+  const remark = note === "" ? null : element("span", "jsp-part-note", note);
+  const kind = element(
+    "td",
+    "jsp-stage jsp-part-kind",
+    element("span", "", anatomy.kind(part)),
+    badge,
+    remark,
+  );
+  const exact = (value: number | undefined): string => format.count(known(value));
+  const time = known(anatomy.duration[part]);
+  // It was never measured: an interrupt came first.
+  const isUnknown = state === "not opened" && bytesOf(anatomy, part) === 0;
+  const numbers: [string, string][] = [
+    ["jsp-number", isUnknown ? format.NOT_SEEN : format.count(bytesOf(anatomy, part))],
+    ["jsp-number jsp-part-band", isUnknown ? format.NOT_SEEN : exact(anatomy.inBand[part])],
+    ["jsp-number jsp-part-band", isUnknown ? format.NOT_SEEN : exact(anatomy.outOfBand[part])],
+    ["jsp-number", format.fixed(shareOf(anatomy, part) * 100, 1)],
+  ];
+  const timeText =
+    time === null || scale === null
+      ? format.NOT_APPLICABLE
+      : format.fixed(time / scale.unitNs, scale.decimals);
+  return [
+    head,
+    titled(kind, note),
+    ...numbers.map(([className, text]) => element("td", className, text)),
+    element("td", "jsp-part-plot", barOf(anatomy, part)),
+    ...(scale === null ? [] : [element("td", "jsp-number jsp-part-time", timeText)]),
+  ];
+}
+
+function barOf(anatomy: Anatomy, part: number): HTMLElement {
+  const whole = bytesOf(anatomy, 0) || 1;
+  const piece = (className: string, bytes: number | undefined): HTMLElement | null => {
+    if (!bytes) {
+      return null;
+    }
+    const node = element("span", `jsp-pickle ${className}`);
+    node.style.width = `${((bytes / whole) * 100).toFixed(2)}%`;
+    return node;
+  };
+  const node = element(
+    "div",
+    "jsp-part-bar",
+    piece("", anatomy.inBand[part]),
+    piece("jsp-oob", anatomy.outOfBand[part]),
+  );
+  node.setAttribute("aria-hidden", "true");
+  return node;
+}

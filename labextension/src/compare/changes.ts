@@ -1,0 +1,74 @@
+/** A comparison that a document carries: its changes as they are drawn on a logarithmic axis. */
+
+import type { Change, Comparison } from "../document/schema";
+
+/** Symbols beside the words, so that nobody has to tell colours apart. */
+export const VERDICT_SIGNS: Readonly<Record<string, string>> = {
+  faster: "▼",
+  slower: "▲",
+  "cannot tell": "≈",
+  "only before": "−",
+  "only after": "+",
+};
+
+export interface Axis {
+  /** Ratios at the ends, 1 lies between them. */
+  readonly from: number;
+  readonly to: number;
+  readonly ticks: readonly number[];
+}
+
+const STEPS = [1, 2, 5];
+/** So much is shown on both sides at least, and at most. */
+const [LEAST, MOST] = [1.25, 1_000];
+
+/** As far on both sides of 1 as the farthest interval: what lies left is as much as right. */
+export function axisOf({ changes, noise_share }: Comparison): Axis {
+  const ends = (changes ?? []).flatMap(({ high, low, ratio }) => [high, low, ratio]);
+  const noise = 1 + (known(noise_share) ?? 0);
+  const spans = [noise, ...ends.flatMap((end) => ratioOf(end) ?? [])];
+  const reach = Math.max(...spans.map((each) => Math.max(each, 1 / each)));
+  const to = Math.min(MOST, Math.max(LEAST, reach * 1.1));
+  return { from: 1 / to, to, ticks: ticksTo(to) };
+}
+
+function ticksTo(to: number): number[] {
+  const right = [1, 10, 100, 1_000]
+    .flatMap((decade) => STEPS.map((step) => step * decade))
+    .filter((each) => each <= to);
+  const few = right.length > 4 ? right.filter((each) => Number.isInteger(Math.log10(each))) : right;
+  return to < 2
+    ? [1]
+    : [
+        ...few
+          .slice(1)
+          .map((each) => 1 / each)
+          .toReversed(),
+        ...few,
+      ];
+}
+
+/** Where a ratio stands, 0..1; what lies beyond the ends stands at the end. */
+export function placeOf(ratio: number, { from, to }: Axis): number {
+  const share = Math.log(ratio / from) / Math.log(to / from);
+  return Math.min(1, Math.max(0, share));
+}
+
+export function ratioOf(value: unknown): number | null {
+  const number = known(value);
+  return number !== null && number > 0 ? number : null;
+}
+
+export function known(value: unknown): number | null {
+  return typeof value === "number" && Number.isFinite(value) ? value : null;
+}
+
+/** Of a sweep: the changes of one variant, size and temperature stand together. */
+export function groupsOf(comparison: Comparison): (readonly Change[])[] {
+  const groups = new Map<string, Change[]>();
+  for (const change of comparison.changes ?? []) {
+    const key = JSON.stringify([change.variant, change.size_bytes, change.cold]);
+    groups.set(key, [...(groups.get(key) ?? []), change]);
+  }
+  return [...groups.values()];
+}

@@ -1,0 +1,262 @@
+/** Two documents side by side, stage by stage; whether one is faster only Python tells. */
+
+import {
+  type DrawnTrace,
+  hasWaterfall,
+  type ReadDocument,
+  type SerprofDocument,
+  type SweepDocument,
+} from "../document/document";
+import * as format from "../document/format";
+import type { Host } from "../document/host";
+import type { Shell } from "../frame/shell";
+import { element } from "../kit/dom";
+import { grid } from "../kit/grid";
+import { bar, swatch } from "../kit/marks";
+import type { GridColumn } from "../kit/tabular";
+import { familyOf } from "../kit/theme";
+import { quartiles, type Run, runsOf } from "../sweep/runs";
+import { ratioText } from "./view";
+
+/** One line: the time of a stage in the run that each document shows, ns. */
+export interface Pair {
+  readonly title: string;
+  readonly family: string;
+  readonly before: number;
+  readonly after: number;
+  /** Of the wall times: the quartiles of all runs, before and after. */
+  readonly quartiles?: readonly (readonly [number, number] | null)[];
+  readonly isTotal: boolean;
+}
+
+export function compareShell(
+  root: HTMLElement,
+  before: ReadDocument,
+  after: ReadDocument,
+  host: Host,
+): Shell {
+  const [one, other] = [before.document, after.document];
+  const title = element("p", "jsp-headline", headlineOf(one, other));
+  title.setAttribute("role", "heading");
+  title.setAttribute("aria-level", "3");
+  const facts = element(
+    "p",
+    "jsp-facts",
+    element("span", "", `before: ${one.name || "unnamed"}, ${format.moment(one.started)}`),
+    element("span", "", `after: ${other.name || "unnamed"}, ${format.moment(other.started)}`),
+  );
+  const groups = groupsOf(one, other);
+  const isSame = one.name === other.name;
+  const nothing = "Nothing in these documents can be compared: they share no variant and size.";
+  const warnings = [before.warning, after.warning]
+    .filter((warning) => warning !== null)
+    .map((warning) => element("p", "jsp-outcome", warning));
+  const bodies = groups.map(({ name, pairs }) => groupOf(name, pairs, host, isSame));
+  root.replaceChildren(
+    element("div", "jsp-head", title, facts, ...warnings),
+    ...(bodies.length === 0 ? [element("p", "jsp-note", nothing)] : bodies),
+  );
+  return { destroy: () => root.replaceChildren() };
+}
+
+function headlineOf(one: SerprofDocument, other: SerprofDocument): string {
+  if (one.format === "serprof.trace" && other.format === "serprof.trace") {
+    const change = other.wall_ns - one.wall_ns;
+    const direction = change < 0 ? "less" : "more";
+    return change === 0
+      ? `${format.duration(one.wall_ns)} before and after`
+      : `${format.duration(one.wall_ns)} before, ${format.duration(other.wall_ns)} after: ${format.duration(Math.abs(change))} ${direction}`;
+  }
+  return `${one.name || "before"} and ${other.name || "after"}, variant by variant`;
+}
+
+interface Group {
+  readonly name: string;
+  readonly pairs: readonly Pair[];
+}
+
+function groupsOf(one: SerprofDocument, other: SerprofDocument): Group[] {
+  if (one.format === "serprof.trace" && other.format === "serprof.trace") {
+    return [{ name: "", pairs: tracePairs(one, other) }];
+  }
+  return one.format === "serprof.sweep" && other.format === "serprof.sweep"
+    ? sweepGroups(one, other)
+    : [];
+}
+
+export function tracePairs(one: DrawnTrace, other: DrawnTrace): Pair[] {
+  const wall: Pair = {
+    title: "Wall time",
+    family: "",
+    before: one.wall_ns,
+    after: other.wall_ns,
+    isTotal: true,
+  };
+  if (!hasWaterfall(one) || !hasWaterfall(other)) {
+    return [wall];
+  }
+  const [before, after] = [ownTimes(one), ownTimes(other)];
+  const stages = stagesByKey([one, other]);
+  const pairs = [...stages].map(([key, { title, family }]) => ({
+    title,
+    family,
+    before: before.get(key) ?? 0,
+    after: after.get(key) ?? 0,
+    isTotal: false,
+  }));
+  return [
+    ...pairs.filter((pair) => pair.before + pair.after > 0),
+    {
+      title: "Unaccounted",
+      family: "unaccounted",
+      before: one.waterfall.unaccounted_ns,
+      after: other.waterfall.unaccounted_ns,
+      isTotal: false,
+    },
+    wall,
+  ];
+}
+
+function ownTimes(trace: DrawnTrace): Map<string, number> {
+  const times = new Map<string, number>();
+  for (const row of trace.waterfall.rows) {
+    const key = String(trace.stages[row.stage]?.key ?? "");
+    times.set(key, (times.get(key) ?? 0) + row.self_ns);
+  }
+  return times;
+}
+
+/** Stages of several traces in the order of the road. */
+function stagesByKey(traces: readonly DrawnTrace[]) {
+  const all = traces.flatMap((trace) => trace.stages);
+  const ordered = all.toSorted((a, b) => (a.order ?? 0) - (b.order ?? 0));
+  return new Map(
+    ordered.map((stage) => [
+      String(stage.key),
+      { title: String(stage.title), family: familyOf(stage.family) as string },
+    ]),
+  );
+}
+
+/** The middle warm run of the same variant and size; cold runs are one each. */
+export function sweepGroups(one: SweepDocument, other: SweepDocument): Group[] {
+  const traces = [...one.traces, ...other.traces].map((entry) => entry.trace as DrawnTrace);
+  const stages = stagesByKey(traces);
+  return one.variants.flatMap((variant) => {
+    const [ones, others] = [one, other].map((doc) =>
+      runsOf(doc, variant.key).filter((run) => !run.cold),
+    ) as [Run[], Run[]];
+    return ones.flatMap((before) => {
+      const size = before.point.size_bytes;
+      const after = others.find((run) => run.point.size_bytes === size);
+      return after === undefined
+        ? []
+        : [
+            {
+              name: `${variant.title ?? variant.key}, ${format.bytes(size)}, warm`,
+              pairs: runPairs(before, after, stages),
+            },
+          ];
+    });
+  });
+}
+
+function runPairs(before: Run, after: Run, stages: ReturnType<typeof stagesByKey>): Pair[] {
+  const pairs = [...stages].map(([key, { title, family }]) => ({
+    title,
+    family,
+    before: before.point.stages[key] ?? 0,
+    after: after.point.stages[key] ?? 0,
+    isTotal: false,
+  }));
+  const wall: Pair = {
+    title: "Wall time",
+    family: "",
+    before: before.point.wall_ns,
+    after: after.point.wall_ns,
+    quartiles: [quartiles(before.walls_ns), quartiles(after.walls_ns)],
+    isTotal: true,
+  };
+  return [...pairs.filter((pair) => pair.before + pair.after > 0), wall];
+}
+
+const HEADS = ["Stage", "before and after", "before", "after", "after / before"];
+const HOW =
+  "Whether one is faster, beyond chance and the machine, Python tells: sp.compare(before, after) of the saved documents, or both in turns, sp.compare(f, g).";
+
+function groupOf(name: string, pairs: readonly Pair[], host: Host, isSame: boolean): HTMLElement {
+  const longest = Math.max(1, ...pairs.map((pair) => Math.max(pair.before, pair.after)));
+  const lines = pairs.map((pair) => lineOf(pair, longest, isSame));
+  const heads = HEADS.map((title, at) => element("th", at < 2 ? "jsp-stage" : "jsp-number", title));
+  const table = element(
+    "table",
+    "jsp-table jsp-compare-table",
+    element("caption", "jsp-hidden", name || "Stages before and after"),
+    element("thead", "", element("tr", "", ...heads)),
+    element("tbody", "", ...lines),
+  );
+  const copy = element(
+    "details",
+    "jsp-more",
+    element("summary", "", "As a table to sort and copy"),
+  );
+  copy.addEventListener("toggle", () => copy.append(grid("Comparison", COLUMNS, pairs, host)), {
+    once: true,
+  });
+  const other =
+    "The two have different names: no ratio, unless one --name says that both answer the same question.";
+  return element(
+    "section",
+    "jsp-compare",
+    name === "" ? null : element("p", "jsp-at-title", element("strong", "", name)),
+    table,
+    element("p", "jsp-note", isSame ? HOW : other),
+    copy,
+  );
+}
+
+function lineOf(pair: Pair, longest: number, isSame: boolean): HTMLElement {
+  const { before, after } = pair;
+  const family = pair.family === "" ? "other" : pair.family;
+  const bars = element(
+    "div",
+    "jsp-plot",
+    bar("jsp-before", 0, before / longest, `before: ${format.duration(before)}`),
+    bar(`jsp-after jsp-${family}`, 0, after / longest, `after: ${format.duration(after)}`),
+  );
+  const mark = pair.family === "" ? null : swatch(family as Parameters<typeof swatch>[0]);
+  const name = element("th", "jsp-stage", mark, pair.title);
+  name.scope = "row";
+  const ratio =
+    isSame && before > 0 && after > 0 ? ratioText(after / before) : format.NOT_APPLICABLE;
+  return element(
+    "tr",
+    pair.isTotal ? "jsp-total" : "",
+    name,
+    element("td", "jsp-plot-cell", bars),
+    element("td", "jsp-number", timeText(before, pair.quartiles?.[0])),
+    element("td", "jsp-number", timeText(after, pair.quartiles?.[1])),
+    element("td", "jsp-number", ratio),
+  );
+}
+
+function timeText(ns: number, quarter: readonly [number, number] | null | undefined): string {
+  const ends = quarter?.map((end) => format.duration(end)).join("–");
+  return ends === undefined ? format.duration(ns) : `${format.duration(ns)} [${ends}]`;
+}
+
+const COLUMNS: readonly GridColumn<Pair>[] = [
+  { title: "Stage", key: "stage", value: (pair) => pair.title, text: (pair) => pair.title },
+  timeColumn("before", (pair) => pair.before),
+  timeColumn("after", (pair) => pair.after),
+];
+
+function timeColumn(title: string, value: (pair: Pair) => number): GridColumn<Pair> {
+  return {
+    title,
+    key: `${title}_ns`,
+    value,
+    text: (pair) => format.duration(value(pair)),
+    isNumber: true,
+  };
+}

@@ -1,0 +1,268 @@
+/** Compare: what a document says about before and after, stage by stage, with its doubts. */
+
+import type {
+  Change,
+  Comparison,
+  Stage as DocumentStage,
+  SerprofDocument,
+} from "../document/document";
+import * as format from "../document/format";
+import { legendEntry } from "../frame/legend";
+import type { Part, Stage } from "../frame/part";
+import { element, place, titled } from "../kit/dom";
+import { grid } from "../kit/grid";
+import { swatch } from "../kit/marks";
+import type { GridColumn } from "../kit/tabular";
+import { familyOf } from "../kit/theme";
+import { stagesOf } from "../sweep/runs";
+import { type Axis, axisOf, groupsOf, known, placeOf, ratioOf, VERDICT_SIGNS } from "./changes";
+
+const HEADS = [
+  "Stage",
+  "before",
+  "after",
+  "after / before of all runs, 95 %",
+  "faster ◂ 1 ▸ slower",
+  "verdict",
+];
+
+interface Scene {
+  readonly comparison: Comparison;
+  readonly stages: ReadonlyMap<string, DocumentStage>;
+  readonly axis: Axis;
+}
+
+export function comparisonView(doc: SerprofDocument, comparison: Comparison, shared: Stage): Part {
+  const stages =
+    doc.format === "serprof.sweep"
+      ? stagesOf(doc)
+      : new Map(doc.stages.map((stage) => [stage.key, stage]));
+  const scene: Scene = { comparison, stages, axis: axisOf(comparison) };
+  const bodies = groupsOf(comparison).map((changes) => bodyOf(scene, changes));
+  const heads = HEADS.map((title, at) => {
+    const className =
+      at === 4 ? "jsp-plot-head" : at === 0 || at === 5 ? "jsp-stage" : "jsp-number";
+    const head = element("th", className, title, at === 4 ? axisNode(scene) : null);
+    head.scope = "col";
+    return head;
+  });
+  const caption = `Stages of ${comparison.before} and ${comparison.after}`;
+  const table = element(
+    "table",
+    "jsp-table jsp-changes",
+    element("caption", "jsp-hidden", caption),
+    element("thead", "", element("tr", "", ...heads)),
+    ...bodies,
+  );
+  const none = element("p", "jsp-note", "Nothing in these documents can be compared.");
+  const notes = [comparison.method, ...(comparison.notes ?? [])].filter(Boolean).map(String);
+  const node = element(
+    "section",
+    "jsp-compared",
+    element(
+      "p",
+      "jsp-facts",
+      element("span", "", `before: ${comparison.before || "unnamed"}`),
+      element("span", "", `after: ${comparison.after || "unnamed"}`),
+    ),
+    bodies.length === 0 ? none : table,
+    legend(scene),
+    ...notes.map((note) => element("p", "jsp-note", note)),
+    copies(caption, comparison.changes ?? [], shared),
+  );
+  return { node };
+}
+
+/** Before each group of a sweep, which runs these are. */
+function bodyOf(scene: Scene, changes: readonly Change[]): HTMLElement {
+  const name = changes[0] === undefined ? "" : runOf(changes[0]);
+  const rows = changes.map((change) => rowOf(scene, saidOnce(change, changes)));
+  if (name === "") {
+    return element("tbody", "", ...rows);
+  }
+  const head = element("th", "jsp-stage", name);
+  head.colSpan = HEADS.length;
+  head.scope = "rowgroup";
+  return element("tbody", "", element("tr", "jsp-block-group", head), ...rows);
+}
+
+/** A reason that all rows share is said in the first one. */
+function saidOnce(change: Change, changes: readonly Change[]): Change {
+  const [first] = changes;
+  const isShared = changes.every(({ reason }) => reason === first?.reason);
+  return isShared && change !== first ? { ...change, reason: "" } : change;
+}
+
+function runOf({ cold, size_bytes, variant }: Change): string {
+  const texts = [
+    variant ?? "",
+    size_bytes == null ? "" : format.bytes(size_bytes),
+    cold == null ? "" : cold ? "cold" : "warm",
+  ];
+  return texts.filter((text) => text !== "").join(", ");
+}
+
+function rowOf(scene: Scene, change: Change): HTMLElement {
+  const stage = scene.stages.get(change.stage);
+  const mark = change.stage === "" ? null : swatch(familyOf(stage?.family));
+  const head = element("th", "jsp-stage", mark, String(change.title ?? change.stage));
+  head.scope = "row";
+  const row = element(
+    "tr",
+    change.stage === "" ? "jsp-total" : "",
+    head,
+    element("td", "jsp-number", timeText(change.before_ns)),
+    element("td", "jsp-number", timeText(change.after_ns)),
+    element("td", "jsp-number", ...wholes(intervalText(change))),
+    element("td", "jsp-plot-cell", whisker(scene, change)),
+    verdictCell(change),
+  );
+  const runs = `${runsText(change.before_runs)} before, ${runsText(change.after_runs)} after`;
+  return titled(row, runs);
+}
+
+function runsText(count: number | undefined): string {
+  return count === 1 ? "1 run" : `${format.count(count)} runs`;
+}
+
+function timeText(ns: number | null | undefined): string {
+  const time = known(ns);
+  return time === null ? format.NOT_APPLICABLE : format.duration(time);
+}
+
+/** Two decimals: 0.98 and 1.02 must not both be 1.0. */
+export function ratioText(ratio: number): string {
+  // Of a ratio below a tenth two digits are told as well: 0.0041 is not nothing.
+  const small = Math.min(6, 1 - Math.floor(Math.log10(ratio)));
+  return format.fixed(ratio, ratio < 0.0995 ? small : ratio < 9.995 ? 2 : 1);
+}
+
+export function intervalText({ high, low, ratio }: Change): string {
+  const [middle, from, to] = [ratio, low, high].map(ratioOf);
+  if (middle == null) {
+    return format.NOT_APPLICABLE;
+  }
+  const interval = from == null || to == null ? "" : ` [${ratioText(from)}–${ratioText(to)}]`;
+  return `${ratioText(middle)}×${interval}`;
+}
+
+/** A line may end before the interval, not in it. */
+function wholes(text: string): (HTMLElement | string)[] {
+  const [ratio = "", ...rest] = text.split(" ");
+  return [ratio, ...rest.flatMap((part) => [" ", element("span", "jsp-whole", part)])];
+}
+
+/** In words and with a sign; the colour only repeats it. */
+export function verdictText({ ratio, verdict }: Change): string {
+  const sign = VERDICT_SIGNS[verdict] ?? "";
+  const middle = ratioOf(ratio);
+  const times = middle === null ? 1 : Math.max(middle, 1 / middle);
+  const isTold = (verdict === "faster" || verdict === "slower") && times >= 1.05;
+  return `${sign} ${isTold ? `${format.ratio(times)} ` : ""}${verdict}`;
+}
+
+function verdictCell(change: Change): HTMLElement {
+  const kind = String(change.verdict).replaceAll(" ", "-");
+  const isKnown = Object.hasOwn(VERDICT_SIGNS, change.verdict);
+  return element(
+    "td",
+    `jsp-stage jsp-verdict${isKnown ? ` jsp-${kind}` : ""}`,
+    element("span", "jsp-verdict-text", verdictText(change)),
+    change.reason ? element("span", "jsp-note jsp-reason", String(change.reason)) : null,
+  );
+}
+
+/** The interval as a whisker with a mark at the ratio, on an axis where twice and half are as far. */
+function whisker({ axis, comparison }: Scene, { high, low, ratio, verdict }: Change): HTMLElement {
+  const [middle, from, to] = [ratio, low, high].map(ratioOf);
+  const noise = known(comparison.noise_share);
+  const marks: HTMLElement[] = [];
+  const at = (value: number): number => placeOf(value, axis);
+  if (noise !== null && noise > 0) {
+    const [left, right] = [at(1 / (1 + noise)), at(1 + noise)];
+    marks.push(place(element("div", "jsp-noise"), left, right - left));
+  }
+  marks.push(place(element("div", "jsp-one"), at(1), 0));
+  const isKnown = Object.hasOwn(VERDICT_SIGNS, verdict);
+  const colour = isKnown ? `jsp-${verdict.replaceAll(" ", "-")}` : "";
+  if (from != null && to != null) {
+    marks.push(place(element("div", `jsp-interval ${colour}`), at(from), at(to) - at(from)));
+  }
+  if (middle != null) {
+    marks.push(place(element("div", `jsp-ratio ${colour}`), at(middle), 0));
+  }
+  const node = element("div", "jsp-plot", ...marks);
+  node.setAttribute("aria-hidden", "true");
+  return node;
+}
+
+function axisNode({ axis }: Scene): HTMLElement {
+  const labels = axis.ticks.map((tick) => {
+    const text = tick < 1 ? `1/${format.count(Math.round(1 / tick))}` : `${format.count(tick)}×`;
+    return place(element("span", "jsp-tick", text), placeOf(tick, axis), 0);
+  });
+  const node = element("div", "jsp-axis", ...labels);
+  node.setAttribute("aria-hidden", "true");
+  return node;
+}
+
+function legend({ comparison }: Scene): HTMLElement {
+  const noise = known(comparison.noise_share);
+  return element(
+    "p",
+    "jsp-legend",
+    legendEntry("jsp-interval-sample", "95 % interval of the ratio"),
+    noise === null
+      ? element("span", "", "noise of this machine was not measured")
+      : legendEntry("jsp-noise", `noise: the same against itself, ±${format.percent(noise)}`),
+    element("span", "", "▼ faster, ▲ slower, ≈ cannot tell"),
+  );
+}
+
+function copies(caption: string, changes: readonly Change[], shared: Stage): HTMLElement | null {
+  if (changes.length === 0) {
+    return null;
+  }
+  const node = element(
+    "details",
+    "jsp-more",
+    element("summary", "", "As a table to sort and copy"),
+  );
+  const number = (
+    title: string,
+    key: keyof Change,
+    print: (value: number) => string,
+  ): GridColumn<Change> => ({
+    title,
+    key,
+    value: (change) => known(change[key]),
+    text: (change) => {
+      const value = known(change[key]);
+      return value === null ? format.NOT_APPLICABLE : print(value);
+    },
+    isNumber: true,
+  });
+  const words = (title: string, text: (change: Change) => string): GridColumn<Change> => ({
+    title,
+    key: title,
+    value: text,
+    text,
+  });
+  const columns: GridColumn<Change>[] = [
+    words("stage", (change) => String(change.title ?? change.stage)),
+    words("runs", runOf),
+    number("before", "before_ns", format.duration),
+    number("after", "after_ns", format.duration),
+    number("ratio", "ratio", ratioText),
+    number("low", "low", ratioText),
+    number("high", "high", ratioText),
+    number("runs before", "before_runs", format.count),
+    number("runs after", "after_runs", format.count),
+    words("verdict", (change) => String(change.verdict)),
+    words("reason", (change) => String(change.reason ?? "")),
+  ];
+  node.addEventListener("toggle", () => node.append(grid(caption, columns, changes, shared.host)), {
+    once: true,
+  });
+  return node;
+}

@@ -1,0 +1,87 @@
+/** Findings: severity, evidence, remedy. One below the picture, all in their own view. */
+
+import type { Finding } from "../document/document";
+import * as format from "../document/format";
+import type { Host } from "../document/host";
+import { copyButton } from "../kit/clip";
+import { element } from "../kit/dom";
+import { evidence, labelOf } from "./evidence";
+import { measuredOf } from "./measured";
+import type { Part, Stage } from "./part";
+
+/** The first finding in full, and how many more there are. */
+export function firstFinding(list: readonly Finding[], stage: Stage): HTMLElement | null {
+  const [first, ...others] = list;
+  if (first === undefined) {
+    return null;
+  }
+  return element(
+    "section",
+    "jsp-findings",
+    card(first, stage.host),
+    others.length > 0 ? more(others, stage) : null,
+  );
+}
+
+function more(others: readonly Finding[], stage: Stage): HTMLElement {
+  const button = element("button", "jsp-link", `${others.length} more`);
+  button.type = "button";
+  button.addEventListener("click", () => stage.openView("findings"));
+  const next = others[0] as Finding;
+  return element("p", "jsp-note", button, ": ", severity(next), next.title);
+}
+
+export function findingsView(list: readonly Finding[], stage: Stage): Part {
+  const cards = list.map((finding) => card(finding, stage.host));
+  const none = element("p", "jsp-note", "No rule found anything to improve.");
+  return {
+    node: element("section", "jsp-findings", ...(cards.length === 0 ? [none] : cards)),
+  };
+}
+
+function card(finding: Finding, host: Host): HTMLElement {
+  const title = element(
+    "div",
+    "jsp-finding-title",
+    severity(finding),
+    element("strong", "", finding.title),
+    element("code", "jsp-rule", String(finding.rule ?? "")),
+  );
+  const node = element("article", "jsp-finding", title, body(finding, host));
+  node.dataset.severity = String(finding.severity);
+  return node;
+}
+
+function severity(finding: Finding): HTMLElement {
+  const node = element("span", "jsp-severity", String(finding.severity ?? "info"));
+  node.dataset.severity = String(finding.severity);
+  return node;
+}
+
+function body(finding: Finding, host: Host): HTMLElement {
+  const facts = Object.entries(finding.evidence ?? {}).map(([key, value]) =>
+    element("div", "", element("dt", "", labelOf(key)), element("dd", "", evidence(key, value))),
+  );
+  const gain =
+    measuredOf(finding)?.text ??
+    (finding.gain == null ? null : `Measured: ${format.ratio(finding.gain)} faster`);
+  return element(
+    "div",
+    "jsp-finding-body",
+    facts.length > 0 ? element("dl", "jsp-evidence", ...facts) : null,
+    finding.remedy ? remedy(String(finding.remedy), host) : null,
+    gain === null ? null : element("p", "jsp-note", gain),
+  );
+}
+
+function remedy(text: string, host: Host): HTMLElement {
+  const pre = element("pre", "", text);
+  // Long code scrolls, and what scrolls must be reachable by keyboard.
+  pre.tabIndex = 0;
+  return element(
+    "div",
+    "jsp-remedy",
+    pre,
+    copyButton(host, "Copy", () => text),
+  );
+}

@@ -1,0 +1,154 @@
+/** The frame around the views of a document: head, view switch, search, help, readout. */
+
+import { type Columns, decodeColumns, isPlain, plainColumns } from "../document/decode";
+import type { DrawnTrace, ReadDocument, SerprofDocument } from "../document/document";
+import type { Host } from "../document/host";
+import { radio } from "../kit/controls";
+import { element } from "../kit/dom";
+import { watchTheme } from "../kit/theme";
+import { head } from "./head";
+import type { Entry, Help, Part, Stage, ViewSet } from "./part";
+import { saveMenu } from "./save";
+
+export interface Shell {
+  destroy(): void;
+}
+
+export function shell(
+  root: HTMLElement,
+  { document: doc, source, warning }: ReadDocument,
+  host: Host,
+  views: ViewSet,
+): Shell {
+  const entries = views.flatMap((provide) => provide(doc));
+  const panel = element("div", "jsp-panel");
+  const readout = element("p", "jsp-hidden");
+  readout.setAttribute("aria-live", "polite");
+  const help = element("section", "jsp-help");
+  help.hidden = true;
+  const search = searchBox((words) => part?.search?.(words));
+  let part: Part | null = null;
+  let shown = "";
+
+  const open = (key: string): void => {
+    const entry = entries.find((each) => each.key === key) ?? (entries[0] as Entry);
+    if (entry.key === shown) {
+      return;
+    }
+    part?.destroy?.();
+    shown = entry.key;
+    choice.set(shown);
+    part = built(entry, doc, stage);
+    panel.replaceChildren(part.node);
+    search.node.hidden = part.search === undefined;
+    search.input.setAttribute("aria-label", part.searchLabel ?? SEARCH_SPANS);
+    search.input.placeholder = part.search && part.searchLabel ? "Search parts" : "Search spans";
+    help.replaceChildren(...helpOf(part.help ?? ROW_HELP));
+    part.paint?.();
+  };
+  const stage: Stage = {
+    host,
+    columnsOf: rememberedColumns(),
+    say: (text) => {
+      readout.textContent = text;
+    },
+    focusSearch: () => search.input.focus(),
+    toggleHelp: () => {
+      help.hidden = !help.hidden;
+    },
+    openView: open,
+  };
+  const choice = radio("View", "jsp-switch", entries, "", open);
+  const tools = element("div", "jsp-switch-end", search.node, ...buttons(doc, source, stage));
+  const note = warning === null ? null : element("p", "jsp-outcome", warning);
+  root.replaceChildren(
+    ...[
+      head(doc),
+      note,
+      element("div", "jsp-bar-row", choice.node, tools),
+      help,
+      panel,
+      readout,
+    ].filter((node) => node !== null),
+  );
+  open(host.view ?? "");
+
+  const repaint = (): void => part?.paint?.();
+  const sizes = new ResizeObserver(() => requestAnimationFrame(repaint));
+  sizes.observe(panel);
+  const stopWatching = watchTheme(root, repaint);
+  return {
+    destroy() {
+      part?.destroy?.();
+      sizes.disconnect();
+      stopWatching();
+    },
+  };
+}
+
+const SEARCH_SPANS = "Search spans by name, stage or lane";
+
+/** Of views that have no keys of their own. */
+const ROW_HELP: Help = {
+  title: "Keys, while a control has the focus:",
+  keys: [
+    ["Tab", "the next control"],
+    ["← →", "fold and open a row, take the next choice"],
+    ["Enter, Space", "press it"],
+  ],
+};
+
+/** A view that fails says so; the others stay usable. */
+function built(entry: Entry, doc: SerprofDocument, stage: Stage): Part {
+  try {
+    return entry.build(doc, stage);
+  } catch (error) {
+    const text = `This view cannot be drawn (${String(error)}). Another view may still work.`;
+    return { node: element("p", "jsp-outcome", text) };
+  }
+}
+
+function rememberedColumns(): (trace: DrawnTrace) => Promise<Columns> {
+  const known = new WeakMap<DrawnTrace, Promise<Columns>>();
+  return (trace) => {
+    const promise =
+      known.get(trace) ??
+      (isPlain(trace.spans) ? Promise.resolve(plainColumns(trace)) : decodeColumns(trace));
+    known.set(trace, promise);
+    return promise;
+  };
+}
+
+function searchBox(search: (words: string) => void) {
+  const input = element("input", "jsp-search");
+  input.type = "search";
+  let timer = 0;
+  input.addEventListener("input", () => {
+    clearTimeout(timer);
+    timer = window.setTimeout(() => search(input.value), 120);
+  });
+  input.addEventListener("keydown", (event) => {
+    event.stopPropagation();
+    if (event.key === "Escape") {
+      input.value = "";
+      search("");
+    }
+  });
+  const node = element("span", "jsp-search-box", input);
+  return { node, input };
+}
+
+function buttons(doc: SerprofDocument, source: unknown, stage: Stage): HTMLElement[] {
+  const help = element("button", "jsp-button", "?");
+  help.type = "button";
+  help.setAttribute("aria-label", "Keys and marks");
+  help.addEventListener("click", stage.toggleHelp);
+  return [saveMenu(stage.host, doc.name, source, stage.say), help];
+}
+
+function helpOf({ title, keys }: Help): HTMLElement[] {
+  const entries = keys.map(([key, text]) =>
+    element("div", "", element("dt", "", key), element("dd", "", text)),
+  );
+  return [element("p", "jsp-note", title), element("dl", "jsp-keys", ...entries)];
+}

@@ -1,0 +1,90 @@
+/** A sortable table with its copies as Markdown and CSV; long ones grow on demand. */
+
+import { count } from "../document/format";
+import type { Host } from "../document/host";
+import { copyButton } from "./clip";
+import { element } from "./dom";
+import { csv, type GridColumn, markdown, sortedRows } from "./tabular";
+
+const PAGE = 200;
+
+export function grid<Row>(
+  caption: string,
+  columns: readonly GridColumn<Row>[],
+  rows: readonly Row[],
+  host: Host,
+): HTMLElement {
+  let shown: readonly Row[] = rows;
+  let most = PAGE;
+  let sorted: { at: number; isDescending: boolean } | null = null;
+  const body = element("tbody", "");
+  const more = element("button", "jsp-button", "");
+  more.type = "button";
+  const heads = columns.map((column, at) => headOf(column, () => sortBy(at)));
+
+  const fill = (): void => {
+    body.replaceChildren(...shown.slice(0, most).map((row) => lineOf(columns, row)));
+    more.hidden = shown.length <= most;
+    more.textContent = `Show more (${count(shown.length - most)} rows left)`;
+  };
+  const sortBy = (at: number): void => {
+    const column = columns[at] as GridColumn<Row>;
+    const isDescending = sorted?.at === at ? !sorted.isDescending : column.isNumber === true;
+    sorted = { at, isDescending };
+    shown = sortedRows(rows, column, isDescending);
+    heads.forEach((head, each) => {
+      head.setAttribute(
+        "aria-sort",
+        each !== at ? "none" : isDescending ? "descending" : "ascending",
+      );
+    });
+    fill();
+  };
+  more.addEventListener("click", () => {
+    most += PAGE;
+    fill();
+  });
+  fill();
+
+  const tools = element(
+    "p",
+    "jsp-tools",
+    copyButton(host, "Copy as Markdown", () => markdown(columns, shown)),
+    copyButton(host, "Copy as CSV", () => csv(columns, shown)),
+  );
+  const table = element(
+    "table",
+    "jsp-table jsp-grid-table",
+    element("caption", "jsp-hidden", caption),
+    element("thead", "", element("tr", "", ...heads)),
+    body,
+  );
+  const scroller = element("div", "jsp-scroll", table);
+  scroller.tabIndex = 0;
+  scroller.setAttribute("role", "region");
+  scroller.setAttribute("aria-label", caption);
+  return element("div", "", tools, scroller, more);
+}
+
+function headOf<Row>(column: GridColumn<Row>, sort: () => void): HTMLTableCellElement {
+  const button = element("button", "jsp-sort", column.title);
+  button.type = "button";
+  button.addEventListener("click", sort);
+  const head = element("th", column.isNumber ? "jsp-number" : "jsp-stage", button);
+  head.scope = "col";
+  head.setAttribute("aria-sort", "none");
+  return head;
+}
+
+function lineOf<Row>(columns: readonly GridColumn<Row>[], row: Row): HTMLElement {
+  const cells = columns.map((column, at) => {
+    const text = column.text(row);
+    if (at === 0) {
+      const head = element("th", "jsp-stage", text);
+      head.scope = "row";
+      return head;
+    }
+    return element("td", column.isNumber ? "jsp-number" : "jsp-stage", text);
+  });
+  return element("tr", "", ...cells);
+}

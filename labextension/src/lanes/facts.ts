@@ -1,0 +1,57 @@
+/** What is known about one span, as pairs of label and text. */
+
+import type { Columns } from "../document/decode";
+import type { Scalar, TraceDocument } from "../document/document";
+import * as format from "../document/format";
+import { evidence, labelOf } from "../frame/evidence";
+
+export type Fact = readonly [label: string, text: string];
+
+/** A sentence for the readout: stage, name, time, where. */
+export function spanSentence(trace: TraceDocument, columns: Columns, span: number): string {
+  const start = columns.start[span] as number;
+  const lane = trace.lanes?.[columns.lane[span] as number]?.key ?? "an unknown lane";
+  return `${titleOf(trace, columns, span)}: ${format.duration(columns.duration[span])} at ${format.duration(start)}, ${lane}`;
+}
+
+export function titleOf(trace: TraceDocument, columns: Columns, span: number): string {
+  const stage = trace.stages?.[columns.stage[span] as number]?.title ?? "Unknown stage";
+  const name = trace.strings?.[columns.name[span] as number];
+  return name ? `${stage}: ${name}` : String(stage);
+}
+
+export function spanFacts(trace: TraceDocument, columns: Columns, span: number): Fact[] {
+  const lane = trace.lanes?.[columns.lane[span] as number];
+  const size = columns.size[span] as number;
+  const length = columns.duration[span] as number;
+  const error = lane?.clock_error_ns ?? 0;
+  const rate = size >= 0 ? format.rateOf(size, length) : null;
+  return [
+    ["time", format.duration(length)],
+    [
+      "starts at",
+      format.duration(columns.start[span]) + (error > 0 ? ` ±${format.duration(error)}` : ""),
+    ],
+    ["lane", String(lane?.key ?? format.NOT_SEEN)],
+    ...causeOf(trace, columns, span),
+    ...(size >= 0 ? [["bytes", format.bytes(size)] as const] : []),
+    ...(rate === null ? [] : [["rate", format.bytesPerSecond(rate)] as const]),
+    ...detailsOf(trace, span),
+  ];
+}
+
+/** What started it, when that was on another lane. */
+function causeOf(trace: TraceDocument, columns: Columns, span: number): Fact[] {
+  const cause = columns.parent[span] as number;
+  const lane = columns.lane[cause];
+  return cause < 0 || lane === columns.lane[span]
+    ? []
+    : [["caused by", `${titleOf(trace, columns, cause)}, ${trace.lanes?.[lane ?? -1]?.key}`]];
+}
+
+function detailsOf(trace: TraceDocument, span: number): Fact[] {
+  const details: object = trace.details?.[String(span)] ?? {};
+  return Object.entries(details)
+    .filter(([, value]) => value === null || typeof value !== "object")
+    .map(([key, value]) => [labelOf(key), evidence(key, value as Scalar)]);
+}

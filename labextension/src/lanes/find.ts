@@ -1,0 +1,96 @@
+/** Questions about many spans: which match some words, and what an area sums to. */
+
+import type { TraceDocument } from "../document/schema";
+import type { Range } from "../kit/scale";
+import { ascending, firstAbove } from "../kit/sort";
+import { type Index, type Track, WAIT } from "./tracks";
+
+/** One byte for each position: does its stage, name or lane contain the words? */
+export function matches(trace: TraceDocument, index: Index, words: string): Uint8Array {
+  const wanted = words.trim().toLowerCase();
+  const has = (text: unknown): boolean => String(text).toLowerCase().includes(wanted);
+  // Text is compared once for each distinct one, not for each span.
+  const names = (trace.strings ?? []).map(has);
+  const stages = (trace.stages ?? []).map((stage) => has(stage.title) || has(stage.key));
+  const lanes = (trace.lanes ?? []).map((lane) => has(lane.key));
+  const { columns } = index;
+  const found = new Uint8Array(index.span.length);
+  for (let at = 0; at < found.length; at += 1) {
+    const span = index.span[at] as number;
+    const isFound =
+      names[columns.name[span] as number] ||
+      stages[columns.stage[span] as number] ||
+      lanes[columns.lane[span] as number];
+    found[at] = isFound ? 1 : 0;
+  }
+  return found;
+}
+
+/** Positions in the order of time. */
+export function inTime(index: Index, wanted: Uint8Array | null): Int32Array {
+  const kept = new Int32Array(index.span.length);
+  let count = 0;
+  for (let at = 0; at < kept.length; at += 1) {
+    if (wanted === null || wanted[at] === 1) {
+      kept[count] = at;
+      count += 1;
+    }
+  }
+  const starts = new Float64Array(count);
+  for (let at = 0; at < count; at += 1) {
+    starts[at] = index.start[kept[at] as number] as number;
+  }
+  return ascending(starts).map((at) => kept[at] as number);
+}
+
+/** The span at a time on a track, or the nearest one within `slack_ns`. */
+export function hit(index: Index, track: Track, time: number, slackNs: number): number | null {
+  const at = firstAbove(index.reach, time - slackNs, track.from, track.to);
+  let best: number | null = null;
+  let distance = Number.POSITIVE_INFINITY;
+  for (let each = at; each < Math.min(track.to, at + 64); each += 1) {
+    const start = index.start[each] as number;
+    if (start > time + slackNs) {
+      break;
+    }
+    const away = Math.max(0, start - time, time - (index.end[each] as number));
+    if (away <= slackNs && away < distance) {
+      [best, distance] = [each, away];
+    }
+  }
+  return best;
+}
+
+export interface AreaSum {
+  readonly stage: number;
+  readonly count: number;
+  /** Clipped to the area, ns; nested spans of one stage count as often as they are nested. */
+  readonly busy_ns: number;
+  readonly bytes: number;
+}
+
+/** What lies within a range on some tracks, by stage, longest first; waits are left out. */
+export function areaSums(index: Index, tracks: readonly Track[], range: Range): AreaSum[] {
+  const sums = new Map<number, { count: number; busy_ns: number; bytes: number }>();
+  for (const track of tracks) {
+    let at = firstAbove(index.reach, range.from, track.from, track.to);
+    for (; at < track.to && (index.start[at] as number) < range.to; at += 1) {
+      const inside =
+        Math.min(index.end[at] as number, range.to) -
+        Math.max(index.start[at] as number, range.from);
+      if (index.kind[at] === WAIT || inside < 0) {
+        continue;
+      }
+      const span = index.span[at] as number;
+      const stage = index.columns.stage[span] as number;
+      const sum = sums.get(stage) ?? { count: 0, busy_ns: 0, bytes: 0 };
+      sum.count += 1;
+      sum.busy_ns += inside;
+      sum.bytes += index.columns.size[span] || 0;
+      sums.set(stage, sum);
+    }
+  }
+  return [...sums]
+    .map(([stage, sum]) => ({ stage, ...sum }))
+    .toSorted((a, b) => b.busy_ns - a.busy_ns);
+}

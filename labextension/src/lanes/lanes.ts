@@ -1,0 +1,283 @@
+/** Lanes: client, scheduler, workers on one clock. */
+
+import type { Columns } from "../document/decode";
+import type { DrawnTrace } from "../document/document";
+import { count, duration } from "../document/format";
+import { laneLegend } from "../frame/legend";
+import type { Part, Stage } from "../frame/part";
+import { coalesced, fitted } from "../kit/canvas";
+import { element } from "../kit/dom";
+import { KEY_HELP } from "../kit/keys";
+import type { Range } from "../kit/scale";
+import { type Colours, coloursOf } from "../kit/theme";
+import { criticalPath, type Step } from "../waterfall/critical";
+import { areaPanel } from "./area";
+import { type Arrow, arrowsOf } from "./arrows";
+import { spanFacts, spanSentence, titleOf } from "./facts";
+import { inTime, matches } from "./find";
+import { listenToKeys } from "./input";
+import { listenToPointer } from "./lanepointer";
+import { BAR_HEIGHT, type LaneLayout, layoutLanes } from "./layout";
+import { type Minimap, minimap } from "./minimap";
+import type { Camera } from "./paint";
+import { buildPyramids, type Pyramid } from "./pyramid";
+import { paintLanes } from "./scene";
+import { type Tooltip, tooltipIn } from "./tooltip";
+import { type Index, indexSpans } from "./tracks";
+
+/** The canvas is never higher than this; more lanes scroll, px. */
+const MOST_HEIGHT = 480;
+
+/** Everything the view remembers between two frames. */
+export interface LaneState {
+  readonly trace: DrawnTrace;
+  readonly columns: Columns;
+  readonly index: Index;
+  readonly limits: Range;
+  readonly layout: LaneLayout;
+  range: Range;
+  area: Range | null;
+  cursor: number | null;
+  /** To what the cursor's span caused on other lanes, and from what caused it. */
+  arrows: readonly Arrow[];
+  isPinned: boolean;
+  found: Uint8Array | null;
+  /** Positions in the order of time, of all spans or of those found; made when first needed. */
+  walk: Int32Array | null;
+}
+
+/** What keys and pointer may do with the view. */
+export interface LaneView {
+  readonly state: LaneState;
+  readonly canvas: HTMLCanvasElement;
+  readonly scroller: HTMLElement;
+  readonly stage: Stage;
+  camera(): Camera;
+  show(range: Range): void;
+  select(position: number | null, isPinned: boolean): void;
+  hover(position: number | null, x: number, y: number): void;
+  mark(area: Range | null): void;
+  repaint(): void;
+}
+
+export function lanes(trace: DrawnTrace, stage: Stage): Part {
+  const node = element("section", "jsp-lanes", element("p", "jsp-note", "Reading the spans …"));
+  let inner: Part | null = null;
+  let isGone = false;
+  stage.columnsOf(trace).then((columns) => {
+    if (!isGone) {
+      inner = drawnLanes(trace, columns, stage);
+      node.replaceChildren(inner.node);
+      inner.paint?.();
+    }
+  });
+  return {
+    node,
+    paint: () => inner?.paint?.(),
+    search: (words) => inner?.search?.(words),
+    help: { title: "Keys, while the lanes have the focus:", keys: KEY_HELP },
+    destroy() {
+      isGone = true;
+      inner?.destroy?.();
+    },
+  };
+}
+
+function drawnLanes(trace: DrawnTrace, columns: Columns, stage: Stage): Part {
+  const index = indexSpans(trace, columns);
+  const pyramids = buildPyramids(index);
+  const layout = layoutLanes(trace, index, pyramids);
+  const limits = { from: index.first_ns, to: index.last_ns };
+  const path = criticalPath(trace, index);
+  const state: LaneState = {
+    trace,
+    columns,
+    index,
+    limits,
+    layout,
+    range: limits,
+    area: null,
+    cursor: null,
+    arrows: [],
+    isPinned: false,
+    found: null,
+    walk: null,
+  };
+  return new Lanes(state, path, pyramids, stage);
+}
+
+class Lanes implements Part, LaneView {
+  readonly node: HTMLElement;
+  readonly canvas = element("canvas", "jsp-canvas");
+  readonly scroller: HTMLElement;
+  readonly #spacer: HTMLElement;
+  readonly #map: Minimap;
+  readonly #tip: Tooltip;
+  readonly #readout = element("span", "jsp-range");
+  readonly #area = element("div", "jsp-area");
+  #colours: Colours = coloursOf(document.documentElement);
+  readonly #frame = coalesced(() => this.#paint());
+
+  constructor(
+    readonly state: LaneState,
+    readonly path: readonly Step[],
+    readonly pyramids: readonly (Pyramid | null)[],
+    readonly stage: Stage,
+  ) {
+    const { layout, trace, index, columns } = state;
+    this.canvas.tabIndex = 0;
+    this.canvas.setAttribute("role", "application");
+    this.canvas.setAttribute("aria-roledescription", "time line of spans");
+    this.canvas.setAttribute("aria-label", describe(trace, index));
+    this.#spacer = element("div", "jsp-lanes-all", this.canvas);
+    this.#spacer.style.height = `${layout.height}px`;
+    this.scroller = element("div", "jsp-lanes-scroll", this.#spacer);
+    this.scroller.style.maxHeight = `${MOST_HEIGHT}px`;
+    this.#map = minimap(
+      () => state.limits,
+      (range) => this.show(range),
+    );
+    const frame = element("div", "jsp-lanes-frame", this.#map.node, this.scroller);
+    this.#tip = tooltipIn(frame);
+    const problem = columns.problem === null ? null : element("p", "jsp-outcome", columns.problem);
+    const empty =
+      index.span.length > 0
+        ? null
+        : element("p", "jsp-note", "No span was recorded, so there is nothing on the lanes.");
+    const bar = element("div", "jsp-lanes-bar", this.#readout);
+    frame.hidden = empty !== null;
+    this.node = element(
+      "div",
+      "",
+      problem,
+      empty,
+      empty === null ? bar : null,
+      frame,
+      this.#area,
+      empty === null ? laneLegend(trace, index) : null,
+    );
+    this.scroller.addEventListener("scroll", () => this.repaint(), { passive: true });
+    listenToKeys(this);
+    listenToPointer(this);
+  }
+
+  camera(): Camera {
+    const width = Math.max(120, this.node.clientWidth || 720);
+    const left = width < 420 ? 88 : width < 700 ? 124 : 160;
+    return { range: this.state.range, left, width: width - left };
+  }
+
+  show(range: Range): void {
+    this.state.range = range;
+    this.repaint();
+  }
+
+  select(position: number | null, isPinned: boolean): void {
+    const { state } = this;
+    state.cursor = position;
+    state.isPinned = isPinned && position !== null;
+    state.arrows =
+      position === null ? [] : arrowsOf(state.trace, state.index, state.layout, position);
+    if (position === null) {
+      this.#tip.hide();
+    } else {
+      const span = state.index.span[position] as number;
+      this.#scrollTo(position);
+      this.stage.say(spanSentence(state.trace, state.columns, span));
+    }
+    this.repaint();
+  }
+
+  hover(position: number | null, x: number, y: number): void {
+    const { trace, columns, index, cursor, isPinned } = this.state;
+    const shown = position ?? (isPinned ? cursor : null);
+    this.canvas.style.cursor = position === null ? "" : "pointer";
+    if (shown === null) {
+      this.#tip.hide();
+      return;
+    }
+    const span = index.span[shown] as number;
+    const note = trace.stages[columns.stage[span] as number]?.note ?? null;
+    const facts = spanFacts(trace, columns, span);
+    this.#tip.show(titleOf(trace, columns, span), facts, note || null, x, y);
+  }
+
+  mark(area: Range | null): void {
+    this.state.area = area;
+    this.#area.replaceChildren(...(area === null ? [] : [areaPanel(this, area)]));
+    this.repaint();
+  }
+
+  search(words: string): void {
+    const { state } = this;
+    state.found = words.trim() === "" ? null : matches(state.trace, state.index, words);
+    state.walk = null;
+    if (state.found !== null) {
+      const found = inTime(state.index, state.found);
+      state.walk = found;
+      this.stage.say(`${count(found.length)} of ${count(state.index.span.length)} spans match`);
+    }
+    this.repaint();
+  }
+
+  repaint(): void {
+    this.#frame.request();
+  }
+
+  paint(): void {
+    // Asking for computed styles in every frame would cost a tenth of it.
+    this.#colours = coloursOf(this.node);
+    this.#paint();
+  }
+
+  destroy(): void {
+    this.#frame.cancel();
+  }
+
+  #scrollTo(position: number): void {
+    const strips = this.state.layout.rows.flatMap((row) => row.strips);
+    const strip = strips.find(({ track }) => position >= track.from && position < track.to);
+    const { scrollTop, clientHeight } = this.scroller;
+    if (
+      strip !== undefined &&
+      (strip.y < scrollTop || strip.y + BAR_HEIGHT > scrollTop + clientHeight)
+    ) {
+      this.scroller.scrollTop = strip.y - clientHeight / 2;
+    }
+  }
+
+  #paint(): void {
+    const { state } = this;
+    const camera = this.camera();
+    const colours = this.#colours;
+    const height = Math.min(MOST_HEIGHT, Math.max(state.layout.height, 1));
+    this.#map.paint(state.index, this.pyramids, camera, colours);
+    const context = fitted(this.canvas, camera.left + camera.width, height);
+    const { from, to } = state.range;
+    const whole = state.limits.to - state.limits.from;
+    const found = state.found === null ? "" : `${count(state.walk?.length ?? 0)} found · `;
+    this.#readout.textContent = `${found}${duration(to - from)} of ${duration(whole)}`;
+    if (context !== null) {
+      paintLanes(context, {
+        trace: state.trace,
+        index: state.index,
+        layout: state.layout,
+        path: this.path,
+        colours,
+        camera,
+        top: this.scroller.scrollTop,
+        height,
+        bright: state.found,
+        isDim: state.isPinned,
+        cursor: state.cursor,
+        arrows: state.arrows,
+        area: state.area,
+      });
+    }
+  }
+}
+
+function describe(trace: DrawnTrace, index: Index): string {
+  const spans = `${count(index.span.length)} spans on ${count(trace.lanes.length)} lanes`;
+  return `${spans} over ${duration(trace.wall_ns)}. Press n for the next span, question mark for all keys; the Table view has the numbers.`;
+}

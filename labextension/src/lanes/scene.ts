@@ -1,0 +1,290 @@
+/** Paint the Lanes view: what is visible of it, and nothing else. */
+
+import { precisionFixed } from "d3-format";
+import { columnScale, duration, fixed } from "../document/format";
+import type { TraceDocument } from "../document/schema";
+import { ticksBetween } from "../kit/axis";
+import type { Range } from "../kit/scale";
+import { type Measure, measureWith, shortened } from "../kit/text";
+import type { Colours } from "../kit/theme";
+import type { Step } from "../waterfall/critical";
+import type { Arrow } from "./arrows";
+import type { LaneLayout, LaneRow } from "./layout";
+import { visibleRows } from "./layout";
+import { addTrack, type Bright, type Camera, fillBatch, newBatch } from "./paint";
+import { paintLabels } from "./spanlabels";
+import type { Index } from "./tracks";
+
+export interface Scene {
+  readonly trace: TraceDocument;
+  readonly index: Index;
+  readonly layout: LaneLayout;
+  readonly path: readonly Step[];
+  readonly colours: Colours;
+  readonly camera: Camera;
+  /** The part of the layout that is scrolled into sight. */
+  readonly top: number;
+  readonly height: number;
+  readonly bright: Bright;
+  /** A span is pinned, so the others step back. */
+  readonly isDim: boolean;
+  /** Positions; null when there is none. */
+  readonly cursor: number | null;
+  readonly arrows: readonly Arrow[];
+  readonly area: Range | null;
+}
+
+/** Whiskers and hand-overs are drawn while there are few enough to be told apart. */
+const MOST_HANDOVERS = 60;
+const AXIS_TICK_PX = 110;
+
+export function xOf(camera: Camera, time: number): number {
+  const { range, left, width } = camera;
+  return left + ((time - range.from) / (range.to - range.from)) * width;
+}
+
+export function timeAt(camera: Camera, x: number): number {
+  const { range, left, width } = camera;
+  return range.from + ((x - left) / width) * (range.to - range.from);
+}
+
+export function paintLanes(context: CanvasRenderingContext2D, scene: Scene): void {
+  const { camera, colours, height, layout, top } = scene;
+  const rows = visibleRows(layout, top, height);
+  context.fillStyle = colours.background;
+  context.fillRect(0, 0, camera.left + camera.width, height);
+  context.save();
+  context.translate(0, -top);
+  paintGrid(context, scene, rows);
+  const batch = newBatch(() => new Path2D());
+  for (const strip of rows.flatMap((row) => row.strips)) {
+    addTrack(batch, scene.index, strip, camera, scene.bright);
+  }
+  fillBatch(context, batch, colours, scene.isDim);
+  paintPath(context, scene, rows);
+  paintCursor(context, scene, rows);
+  paintLabels(context, scene, rows);
+  paintArrows(context, scene);
+  for (const row of rows) {
+    paintWhiskers(context, scene, row);
+  }
+  paintArea(context, scene);
+  paintGutter(context, scene, rows);
+  context.restore();
+}
+
+export function axisTicks(camera: Camera): { x: number; time: number }[] {
+  const most = Math.max(2, Math.floor(camera.width / AXIS_TICK_PX));
+  return ticksBetween(camera.range.from, camera.range.to, most).map((time) => ({
+    x: Math.round(xOf(camera, time)) + 0.5,
+    time,
+  }));
+}
+
+function paintGrid(
+  context: CanvasRenderingContext2D,
+  { camera, colours, top, height }: Scene,
+  rows: readonly LaneRow[],
+): void {
+  context.strokeStyle = colours.line;
+  context.lineWidth = 1;
+  context.beginPath();
+  for (const { x } of axisTicks(camera)) {
+    context.moveTo(x, top);
+    context.lineTo(x, top + height);
+  }
+  for (const row of rows) {
+    context.moveTo(0, row.y + row.height - 0.5);
+    context.lineTo(camera.left + camera.width, row.y + row.height - 0.5);
+  }
+  context.stroke();
+}
+
+/** A line under the bars that own the wall time, dotted where another lane takes over. */
+function paintPath(
+  context: CanvasRenderingContext2D,
+  { camera, colours, index, path }: Scene,
+  rows: readonly LaneRow[],
+): void {
+  const bottoms = new Map(
+    rows.flatMap((row) =>
+      row.strips.map((strip) => [index.tracks.indexOf(strip.track), strip.y + strip.height + 1]),
+    ),
+  );
+  const { range, left, width } = camera;
+  const seen = path.filter((step) => step.to_ns > range.from && step.from_ns < range.to);
+  context.fillStyle = colours.ink;
+  for (const step of seen) {
+    const y = bottoms.get(step.track);
+    const from = Math.max(left, xOf(camera, step.from_ns));
+    const to = Math.min(left + width, xOf(camera, step.to_ns));
+    if (y !== undefined) {
+      context.fillRect(from, y, Math.max(1, to - from), 1.5);
+    }
+  }
+  if (seen.length > MOST_HANDOVERS) {
+    return;
+  }
+  context.strokeStyle = colours.quiet;
+  context.setLineDash([2, 2]);
+  context.beginPath();
+  seen.forEach((step, at) => {
+    const before = seen[at - 1];
+    const [y0, y1] = [bottoms.get(before?.track ?? -1), bottoms.get(step.track)];
+    const x = xOf(camera, step.from_ns);
+    if (y0 !== undefined && y1 !== undefined && y0 !== y1 && x > left) {
+      context.moveTo(x, y0);
+      context.lineTo(x, y1);
+    }
+  });
+  context.stroke();
+  context.setLineDash([]);
+}
+
+/** How far a remote clock may be off, at the first visible bar of the lane; from 1 px each side on. */
+function paintWhiskers(context: CanvasRenderingContext2D, scene: Scene, row: LaneRow): void {
+  const { camera, colours, index } = scene;
+  const half = (row.error_ns / (camera.range.to - camera.range.from)) * camera.width;
+  const strip = row.strips[0];
+  if (half < 1 || strip === undefined) {
+    return;
+  }
+  for (let at = strip.track.from; at < strip.track.to; at += 1) {
+    const x = xOf(camera, index.start[at] as number);
+    if (x > camera.left + camera.width) {
+      return;
+    }
+    if (x >= camera.left) {
+      const y = strip.y + strip.height / 2;
+      context.strokeStyle = colours.ink;
+      context.lineWidth = 1.25;
+      context.beginPath();
+      context.moveTo(x - half, y);
+      context.lineTo(x + half, y);
+      for (const end of [x - half, x + half]) {
+        context.moveTo(end, y - 4);
+        context.lineTo(end, y + 4);
+      }
+      context.stroke();
+      return;
+    }
+  }
+}
+
+function paintCursor(
+  context: CanvasRenderingContext2D,
+  { camera, colours, cursor, index, isDim }: Scene,
+  rows: readonly LaneRow[],
+): void {
+  const strip = rows
+    .flatMap((row) => row.strips)
+    .find(({ track }) => cursor !== null && cursor >= track.from && cursor < track.to);
+  if (strip === undefined || cursor === null) {
+    return;
+  }
+  const from = Math.max(camera.left, xOf(camera, index.start[cursor] as number));
+  const to = Math.min(camera.left + camera.width, xOf(camera, index.end[cursor] as number));
+  if (to < camera.left || from > camera.left + camera.width) {
+    return;
+  }
+  if (isDim) {
+    context.fillStyle = colours.kinds[index.kind[cursor] as number] as string;
+    context.fillRect(from, strip.y, Math.max(1, to - from), strip.height);
+  }
+  context.strokeStyle = colours.ink;
+  context.lineWidth = 2;
+  context.strokeRect(from - 1, strip.y - 1, Math.max(3, to - from + 1), strip.height + 2);
+}
+
+const ARROW_HEAD = 4;
+
+/** From cause to effect: down or up from one bar, then to the beginning of the other. */
+function paintArrows(context: CanvasRenderingContext2D, { arrows, camera, colours }: Scene): void {
+  context.strokeStyle = colours.ink;
+  context.lineWidth = 1.25;
+  context.beginPath();
+  for (const { from_ns, to_ns, y0, y1 } of arrows) {
+    const [x0, x1] = [xOf(camera, from_ns), xOf(camera, to_ns)];
+    const middle = (y0 + y1) / 2;
+    const head = y1 > y0 ? -ARROW_HEAD : ARROW_HEAD;
+    context.moveTo(x0, y0);
+    context.bezierCurveTo(x0, middle, x1, middle, x1, y1);
+    context.moveTo(x1 - ARROW_HEAD, y1 + head);
+    context.lineTo(x1, y1);
+    context.lineTo(x1 + ARROW_HEAD, y1 + head);
+  }
+  context.stroke();
+}
+
+function paintArea(
+  context: CanvasRenderingContext2D,
+  { area, camera, colours, height, top }: Scene,
+): void {
+  if (area === null) {
+    return;
+  }
+  const from = Math.max(camera.left, xOf(camera, area.from));
+  const to = Math.min(camera.left + camera.width, xOf(camera, area.to));
+  context.fillStyle = colours.accent;
+  context.globalAlpha = 0.12;
+  context.fillRect(from, top, to - from, height);
+  context.globalAlpha = 1;
+  context.fillRect(from, top, 1, height);
+  context.fillRect(to - 1, top, 1, height);
+}
+
+/** Names of the lanes, over whatever was painted below them. */
+function paintGutter(
+  context: CanvasRenderingContext2D,
+  { camera, colours, height, top }: Scene,
+  rows: readonly LaneRow[],
+): void {
+  context.fillStyle = colours.background;
+  context.fillRect(0, top, camera.left, height);
+  context.textBaseline = "middle";
+  const measure: Measure = measureWith(context);
+  rows.forEach((row, at) => {
+    context.fillStyle = colours.line;
+    context.fillRect(0, row.y + row.height - 1, camera.left, 1);
+    const room = camera.left - 10;
+    const isFirst = row.isFirst || at === 0;
+    // The process is told before the thread where there is no room for both.
+    context.font = `600 12px ${colours.font}`;
+    context.fillStyle = colours.ink;
+    const title = isFirst ? shortened(row.title, room, measure) : "";
+    context.fillText(title, 0, row.y + 16);
+    const left = room - (title === "" ? 0 : measure(title) + 6);
+    context.font = `11px ${colours.font}`;
+    context.fillStyle = colours.quiet;
+    const part = shortened(row.part, left, measure);
+    context.fillText(part, room - measure(part), row.y + 16);
+    if (row.error_ns > 0 && row.isFirst) {
+      context.fillText(shortened(`±${duration(row.error_ns)}`, room, measure), 0, row.y + 31);
+    }
+  });
+}
+
+/** Times above the lanes: one unit for all, named at the last one. */
+export function paintAxis(
+  context: CanvasRenderingContext2D,
+  camera: Camera,
+  colours: Colours,
+  baseline: number,
+): void {
+  const reach = Math.max(Math.abs(camera.range.from), Math.abs(camera.range.to));
+  const { unit, unitNs } = columnScale(reach);
+  const found = axisTicks(camera);
+  const step = ((found[1]?.time ?? 0) - (found[0]?.time ?? 0)) / unitNs;
+  const decimals = step > 0 ? precisionFixed(step) : 0;
+  const measure = measureWith(context);
+  context.font = `11px ${colours.font}`;
+  context.fillStyle = colours.quiet;
+  context.textBaseline = "alphabetic";
+  found.forEach(({ x, time }, at) => {
+    const number = fixed(time / unitNs, decimals);
+    const text = at === found.length - 1 ? `${number}\u00a0${unit}` : number;
+    const half = measure(text) / 2;
+    const right = camera.left + camera.width;
+    context.fillText(text, Math.min(Math.max(x - half, camera.left), right - 2 * half), baseline);
+  });
+}

@@ -1,0 +1,78 @@
+/** What a chart has besides its lines: its title below, the best chunk size, and the wire. */
+
+import { duration } from "../document/format";
+import { path, shape, words } from "../kit/svg";
+import type { Frame, Line } from "./chart";
+
+/** The best size with its interval, and what costs time on either side. */
+export interface Band {
+  readonly best_bytes: number;
+  readonly low_bytes: number;
+  readonly high_bytes: number;
+  readonly label: string;
+  readonly below: string;
+  readonly above: string;
+}
+
+/** A letter of a note is about so wide, px. */
+const LETTER_PX = 6.2;
+
+export function bandOf(frame: Frame, band: Band | null): SVGElement[] {
+  if (band === null) {
+    return [];
+  }
+  const { bottom, top } = frame;
+  const [x1, x2] = [frame.x(band.low_bytes), frame.x(band.high_bytes)];
+  const box = { x: x1, y: top, width: Math.max(2, x2 - x1), height: bottom - top };
+  return [
+    shape("rect", { class: "jsp-best-band", ...box }),
+    path("jsp-best", `M${frame.x(band.best_bytes)} ${top}V${bottom}`),
+  ];
+}
+
+/** Over everything else, so that no line goes through them. */
+export function bandNotes(frame: Frame, band: Band | null): SVGElement[] {
+  if (band === null) {
+    return [];
+  }
+  const { bottom, left, right, top } = frame;
+  const [x1, x, x2] = [band.low_bytes, band.best_bytes, band.high_bytes].map(frame.x) as [
+    number,
+    number,
+    number,
+  ];
+  /** Words around a place, as far inside the chart as they need. */
+  const note = (text: string, middle: number, y: number): SVGElement => {
+    const half = (text.length * LETTER_PX) / 2;
+    const at = Math.max(left + half, Math.min(right - half, middle));
+    return words(text, { class: "jsp-series-note", x: at, y, "text-anchor": "middle" });
+  };
+  const beside = (text: string): number => (text.length * LETTER_PX) / 2 + 8;
+  const [below, above] = [`◂ ${band.below}`, `${band.above} ▸`];
+  return [
+    note(band.label, x, top + 12),
+    ...(band.below === "" ? [] : [note(below, x1 - beside(below), bottom - 24)]),
+    ...(band.above === "" ? [] : [note(above, x2 + beside(above), bottom - 8)]),
+  ];
+}
+
+export function axisTitle(frame: Frame, title: string): SVGElement[] {
+  const at = { x: (frame.left + frame.right) / 2, y: frame.bottom + 36, "text-anchor": "middle" };
+  return [words(title, { class: "jsp-tick-text", ...at })];
+}
+
+/** Measured plus wire, dashed and hollow: nobody has measured it. */
+export function wireOf(frame: Frame, line: Line, mark: (x: number, y: number) => string) {
+  const at = line.wire.map(({ size_bytes, ns }) => [frame.x(size_bytes), frame.y(ns), ns] as const);
+  const points = at.map(([x, y]) => `${x.toFixed(1)},${y.toFixed(1)}`).join(" ");
+  return [
+    shape("polyline", { class: "jsp-series jsp-wire-line", points }),
+    ...at.map(([x, y, ns]) =>
+      shape(
+        "path",
+        { class: "jsp-mark jsp-hollow", d: mark(x, y) },
+        words(`${line.title} with the wire, predicted: ${duration(ns)}`, {}, "title"),
+      ),
+    ),
+  ];
+}

@@ -1,0 +1,254 @@
+/** The round trip: every variant cold and warm on one time axis, and what each moved. */
+
+import type { Scalar, Stage, SweepDocument, Variant } from "../document/document";
+import * as format from "../document/format";
+import { groupsOf, middleAt } from "../document/times";
+import { legendEntry } from "../frame/legend";
+import type { Part, Stage as Shared } from "../frame/part";
+import { element, place, titled } from "../kit/dom";
+import { bar, chip, labelParts } from "../kit/marks";
+import { familyOf } from "../kit/theme";
+import { axis } from "../waterfall/plot";
+import { copyRateOf, inOrder, quartiles, type Run, runsOf, stagesOf } from "./runs";
+import { expandable, stageSums } from "./sums";
+
+/** What every line of one sweep shares. */
+interface Scene {
+  readonly sweep: SweepDocument;
+  readonly stages: ReadonlyMap<string, Stage>;
+  readonly end_ns: number;
+  readonly hasSizes: boolean;
+  readonly hasGains: boolean;
+  readonly memcpy_ns: number | null;
+}
+
+export function roundTrip(doc: SweepDocument, shared: Shared): Part {
+  const groups = doc.variants.map((variant) => ({ variant, runs: runsOf(doc, variant.key) }));
+  const scene = sceneOf(
+    doc,
+    groups.flatMap((group) => group.runs),
+  );
+  const node = element(
+    "section",
+    "jsp-sweep",
+    element(
+      "table",
+      "jsp-table",
+      element("caption", "jsp-hidden", `Runs of ${doc.name}`),
+      headRow(scene),
+      ...groups.map(({ variant, runs }) => variantRows(scene, variant, runs)),
+    ),
+    legend(scene),
+    ...groups.flatMap(({ variant, runs }) =>
+      runs.length === 0
+        ? []
+        : [expandable(variant, stageSums(variant, runs, scene.stages), runs, shared)],
+    ),
+  );
+  return { node };
+}
+
+function sceneOf(doc: SweepDocument, runs: readonly Run[]): Scene {
+  const sizes = new Set(runs.map((run) => run.point.size_bytes));
+  const memcpy = doc.limits?.memcpy_bytes_per_s;
+  const [size] = sizes;
+  return {
+    sweep: doc,
+    stages: stagesOf(doc),
+    end_ns: Math.max(1, ...runs.map((run) => run.point.wall_ns)),
+    hasSizes: sizes.size > 1,
+    hasGains: doc.variants.some((variant) => gainOf(variant) !== null),
+    memcpy_ns: sizes.size === 1 && size && memcpy ? (size / memcpy) * 1e9 : null,
+  };
+}
+
+const NUMBERS = ["total", "spread", "in-band", "out-of-band", "page faults", "of memcpy"];
+/** Of remedies: the ratio of runs side by side, which is no quotient of two rows. */
+const GAIN = "gain of pairs";
+const NARROWABLE = [
+  "",
+  "jsp-column-rate",
+  "jsp-column-bytes",
+  "jsp-column-bytes",
+  "jsp-column-rate",
+  "jsp-column-share",
+];
+
+function headRow(scene: Scene): HTMLElement {
+  const guide =
+    scene.memcpy_ns !== null && scene.memcpy_ns <= scene.end_ns
+      ? { time_ns: scene.memcpy_ns, title: `one memcpy ${format.duration(scene.memcpy_ns)}` }
+      : null;
+  const plot = element("th", "jsp-plot-head", axis(scene.end_ns, guide));
+  const titles = scene.hasGains ? [...NUMBERS, GAIN] : NUMBERS;
+  const numbers = titles.map((title, index) =>
+    element("th", `jsp-number ${NARROWABLE[index] ?? ""}`, title),
+  );
+  return element(
+    "thead",
+    "",
+    element(
+      "tr",
+      "",
+      element("th", "jsp-variant", "Variant"),
+      element("th", "", element("span", "jsp-hidden", "Run")),
+      plot,
+      ...numbers,
+    ),
+  );
+}
+
+function variantRows(scene: Scene, variant: Variant, runs: readonly Run[]): HTMLElement {
+  const name = element(
+    "th",
+    "jsp-variant",
+    element("strong", "", variant.title ?? variant.key),
+    variant.facts?.tried === true ? chip("tried", "jsp-badge") : null,
+    variant.result ? chip(variant.result, "jsp-badge") : null,
+    variant.facts?.equal === false ? chip("came back different", "jsp-badge jsp-bad") : null,
+  );
+  name.scope = "rowgroup";
+  const notes = (variant.notes ?? []).map((note) => {
+    const cell = element("td", "jsp-state", note);
+    cell.colSpan = 3 + NUMBERS.length + Number(scene.hasGains);
+    return element("tr", "jsp-variant-note", cell);
+  });
+  name.rowSpan = Math.max(1, runs.length);
+  if (runs.length === 0) {
+    const state = [variant.state, variant.reason].filter(Boolean).join(": ");
+    const cell = element("td", "jsp-state", state);
+    cell.colSpan = 2 + NUMBERS.length + Number(scene.hasGains);
+    return element("tbody", "", element("tr", "", name, cell), ...notes);
+  }
+  const lines = runs.map((run) => runRow(scene, variant, run));
+  lines[0]?.prepend(name);
+  return element("tbody", "", ...lines, ...notes);
+}
+
+function runRow(scene: Scene, variant: Variant, run: Run): HTMLElement {
+  const size = scene.hasSizes ? `${format.bytes(run.point.size_bytes)} ` : "";
+  const repeats = run.walls_ns.length;
+  const temperature = run.cold ? "cold" : repeats > 1 ? `warm ×${repeats}` : "warm";
+  const memcpy = scene.sweep.limits?.memcpy_bytes_per_s;
+  const rate = copyRateOf(run);
+  const faults = run.point.minor_faults;
+  const all = run.walls_ns.map((wall) => format.duration(wall)).join(", ");
+  return element(
+    "tr",
+    run.cold ? "" : "jsp-warm",
+    element("td", "jsp-run", size + temperature),
+    element("td", "jsp-plot-cell", runPlot(scene, run)),
+    titled(number(0, format.duration(run.point.wall_ns)), `all runs: ${all}`),
+    number(1, spread(run)),
+    number(2, bytesFact(variant, "in_band_bytes")),
+    number(3, bytesFact(variant, "out_of_band_bytes")),
+    number(4, faults == null ? format.NOT_SEEN : format.count(faults)),
+    number(5, rate === null || !memcpy ? format.NOT_APPLICABLE : format.ofMemcpy(rate / memcpy)),
+    scene.hasGains ? number(NUMBERS.length, gainText(variant, run)) : null,
+  );
+}
+
+function number(index: number, text: string): HTMLElement {
+  return element("td", `jsp-number ${NARROWABLE[index] ?? ""}`, text);
+}
+
+function gainOf({ facts }: Variant): number | null {
+  return facts?.tried === true && typeof facts.gain === "number" ? facts.gain : null;
+}
+
+function gainText(variant: Variant, run: Run): string {
+  const gain = run.cold ? null : gainOf(variant);
+  return gain === null ? format.NOT_APPLICABLE : format.ratio(gain);
+}
+
+function spread(run: Run): string {
+  const groups = groupsOf(run.walls_ns);
+  if (groups.length > 1) {
+    return groups
+      .map((group, at) => `${timeOf(group)} in ${format.count(group.length)}${at ? "" : " runs"}`)
+      .join(", ");
+  }
+  const range = quartiles(run.walls_ns);
+  return range === null
+    ? format.NOT_APPLICABLE
+    : `${format.duration(range[0])} … ${format.duration(range[1])}`;
+}
+
+function timeOf(sorted: readonly number[]): string {
+  return format.duration(sorted[middleAt(sorted)]);
+}
+
+function bytesFact(variant: Variant, key: string): string {
+  const value: Scalar = variant.facts?.[key] ?? null;
+  return typeof value === "number" ? format.bytes(value) : format.NOT_SEEN;
+}
+
+/** The stages of one run side by side from 0; what they leave of its wall time is hatched. */
+function runPlot(scene: Scene, run: Run): HTMLElement {
+  let at = 0;
+  const bars: HTMLElement[] = [];
+  const outOfBand = outOfBandStages(scene, run);
+  const add = (kind: string, title: string, ns: number, isOutOfBand = false): void => {
+    if (ns > 0) {
+      const amount = format.duration(ns);
+      const left = at / scene.end_ns;
+      const node = bar(`jsp-stacked ${kind}`, left, ns / scene.end_ns, `${title}: ${amount}`);
+      node.classList.toggle("jsp-oob", isOutOfBand);
+      if (kind !== "jsp-unaccounted") {
+        node.classList.add("jsp-segment");
+        node.append(...labelParts(title, amount));
+      }
+      bars.push(node);
+      at += ns;
+    }
+  };
+  for (const [key, ns] of inOrder(run, scene.stages)) {
+    const stage = scene.stages.get(key);
+    add(`jsp-${familyOf(stage?.family)}`, stage?.title ?? key, ns, outOfBand.has(key));
+  }
+  add("jsp-unaccounted", "Unaccounted", run.point.wall_ns - at);
+  const guide =
+    scene.memcpy_ns !== null && scene.memcpy_ns <= scene.end_ns
+      ? place(element("div", "jsp-guide"), scene.memcpy_ns / scene.end_ns, 0)
+      : null;
+  const isTried = variantOf(scene, run)?.facts?.tried === true;
+  return element("div", isTried ? "jsp-plot jsp-ghost" : "jsp-plot", guide, ...bars);
+}
+
+function variantOf({ sweep }: Scene, run: Run): Variant | undefined {
+  return sweep.variants.find((each) => each.key === run.variant);
+}
+
+/** Stages that copied what travels as buffers beside the pickle: most of what they copied. */
+function outOfBandStages(scene: Scene, run: Run): ReadonlySet<string> {
+  const outside = variantOf(scene, run)?.facts?.out_of_band_bytes;
+  const rows = run.trace?.waterfall.rows ?? [];
+  return new Set(
+    typeof outside !== "number" || outside <= 0
+      ? []
+      : rows
+          .filter((row) => (row.copied_bytes ?? 0) >= outside / 2)
+          .map((row) => run.trace?.stages[row.stage]?.key ?? ""),
+  );
+}
+
+function legend(scene: Scene): HTMLElement {
+  const seen = new Map<string, string[]>();
+  for (const point of scene.sweep.points) {
+    for (const [key, ns] of Object.entries(point.stages)) {
+      const stage = scene.stages.get(key);
+      const titles = seen.get(familyOf(stage?.family)) ?? [];
+      const title = stage?.title ?? key;
+      if (ns > 0 && !titles.includes(title)) {
+        seen.set(familyOf(stage?.family), [...titles, title]);
+      }
+    }
+  }
+  const all = [...seen, ["unaccounted", ["unaccounted"]] as const];
+  const entries = all.map(([family, titles]) => legendEntry(`jsp-${family}`, titles.join(", ")));
+  if (scene.sweep.variants.some((variant) => Number(variant.facts?.out_of_band_bytes) > 0)) {
+    entries.push(legendEntry("jsp-store jsp-oob", "out-of-band bytes"));
+  }
+  const end = "total: the cold run, or the middle one of the warm runs";
+  return element("p", "jsp-legend", ...entries, element("span", "jsp-legend-end", end));
+}

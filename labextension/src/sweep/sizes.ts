@@ -1,0 +1,204 @@
+/** The size sweep: time over size, and a slider that replays what was stored at each size. */
+
+import type { SweepDocument } from "../document/document";
+import * as format from "../document/format";
+import { legendEntry } from "../frame/legend";
+import type { Part, Stage as Shared } from "../frame/part";
+import { radio } from "../kit/controls";
+import { element } from "../kit/dom";
+import { shape } from "../kit/svg";
+import { atSize, replayOf } from "./atsize";
+import { chartOf, inkOf, markPath, sizeExtent } from "./chart";
+import { linkSlider, linkTexts } from "./link";
+import { stagesOf } from "./runs";
+import { chartScene, ridesOf, type SizeScene, sizeName, smallStages } from "./scene";
+import { type Fit, sizesOf } from "./series";
+
+const CHART_MOST = 700;
+const SIDE_PX = 330;
+/** From here on the sums stand beside the chart, px. */
+const WIDE_PX = 860;
+
+/** The middle of the thumb stands this far inside the slider at its ends, twice, px. */
+const THUMB_PX = 16;
+
+export function sizeSweep(doc: SweepDocument, shared: Shared): Part {
+  const sizes = sizesOf(doc);
+  const variants = doc.variants.filter((variant) =>
+    doc.points.some((point) => point.variant === variant.key),
+  );
+  const hasWarm = doc.points.some((point) => !point.cold);
+  const size = sizes[Math.floor((sizes.length - 1) * 0.75)] ?? 0;
+  const scene: SizeScene = {
+    doc,
+    stages: stagesOf(doc),
+    sizes,
+    variants,
+    size,
+    isCold: !hasWarm,
+    // One variant over chunk sizes: its stages are the question.
+    variant: doc.kind === "chunks" && variants.length === 1 ? (variants[0]?.key ?? "") : "",
+    link: null,
+  };
+  const picture = element("div", "jsp-chart-frame");
+  const side = element("div", "jsp-at-size");
+  const replay = element("div", "jsp-replay");
+  let width = 0;
+
+  const paint = (): void => {
+    const whole = node.clientWidth || 720;
+    width = Math.max(280, Math.min(CHART_MOST, whole >= WIDE_PX ? whole - SIDE_PX : whole));
+    node.classList.toggle("jsp-wide", whole >= WIDE_PX);
+    picture.replaceChildren(chartOf(chartScene(scene), width));
+    const [from, to] = sizeExtent(chartScene(scene), width, scene.sizes);
+    slider.style.marginLeft = `${from - THUMB_PX / 2}px`;
+    slider.style.width = `${to - from + THUMB_PX}px`;
+  };
+  const change = (): void => {
+    paint();
+    side.replaceChildren(...atSize(scene));
+    words.replaceChildren(...linkNotes(scene));
+    legend.replaceChildren(...legendOf(scene).filter((node) => node !== null), ...fitTexts(scene));
+    replay.replaceChildren(replayOf(scene, shared));
+  };
+  const slider = sizeSlider(scene, () => change());
+  const legend = element("p", "jsp-legend");
+  const choices = [
+    { key: "", title: doc.kind === "chunks" ? "Wall time" : "Transports" },
+    ...variants.map(({ key, title }) => ({ key, title: `Stages of ${title}` })),
+  ];
+  const what = radio("Lines", "jsp-segmented", choices, scene.variant, (key) => {
+    scene.variant = key;
+    change();
+  });
+  const runs = radio(
+    "Runs",
+    "jsp-segmented",
+    [
+      { key: "cold", title: "Cold" },
+      { key: "warm", title: "Warm" },
+    ],
+    scene.isCold ? "cold" : "warm",
+    (key) => {
+      scene.isCold = key === "cold";
+      change();
+    },
+  );
+  const words = element("div", "jsp-link-words");
+  words.setAttribute("aria-live", "polite");
+  // Of a Dask computation only the bytes of its graph are counted, and those were sent already.
+  const hasBytes =
+    doc.kind !== "chunks" && doc.points.some((point) => (point.moved_bytes ?? 0) > 0);
+  const network = hasBytes
+    ? linkSlider((link) => {
+        scene.link = link;
+        change();
+      })
+    : null;
+  const left = element("div", "", picture, slider.parentElement ?? slider);
+  const node = element(
+    "section",
+    "jsp-sizes",
+    element("div", "jsp-controls", what.node, runs.node, network),
+    element("div", "jsp-sizes-row", left, side),
+    words,
+    legend,
+    replay,
+  );
+  change();
+  return { node, paint };
+}
+
+function sizeSlider(scene: SizeScene, changed: () => void): HTMLInputElement {
+  const input = element("input", "jsp-slider");
+  input.type = "range";
+  input.min = "0";
+  input.max = String(Math.max(0, scene.sizes.length - 1));
+  input.step = "1";
+  input.value = String(scene.sizes.indexOf(scene.size));
+  input.setAttribute("aria-label", "Size whose stored runs are shown");
+  const say = (): void => input.setAttribute("aria-valuetext", sizeName(scene.doc, scene.size));
+  say();
+  input.addEventListener("keydown", (event) => event.stopPropagation());
+  input.addEventListener("input", () => {
+    scene.size = scene.sizes[Number(input.value)] ?? scene.size;
+    say();
+    changed();
+  });
+  element(
+    "div",
+    "jsp-slider-row",
+    input,
+    element("p", "jsp-note jsp-slider-note", "drag, or ← →: stored sizes only"),
+  );
+  return input;
+}
+
+/** What a link would change, in words; nothing while it is off. */
+function linkNotes(scene: SizeScene): HTMLElement[] {
+  return scene.link === null
+    ? []
+    : linkTexts(ridesOf(scene), scene.link, sizeName(scene.doc, scene.size)).map((text, at) =>
+        element("p", at === 0 ? "" : "jsp-note", text),
+      );
+}
+
+function legendOf(scene: SizeScene): (HTMLElement | null)[] {
+  const lines = chartScene(scene).lines.map((line) => {
+    const mark = shape("path", { class: "jsp-mark", d: markPath(line.marker, 7, 7) });
+    const sample = shape("svg", { width: 14, height: 14, "aria-hidden": "true" }, mark);
+    sample.style.color = inkOf(line.family);
+    const entry = element("span", "", line.title);
+    entry.prepend(sample);
+    return entry;
+  });
+  const counts = chartScene(scene).lines.flatMap((line) => line.points.map((point) => point.count));
+  const most = Math.max(0, ...counts);
+  const small = smallStages(scene);
+  const hasHoldout = scene.doc.fits?.some((fit) => fit.holdout);
+  return [
+    ...lines,
+    hasHoldout ? element("span", "", "hollow: hold-out, not used for the line") : null,
+    scene.link === null ? null : legendEntry("jsp-wire", "wire, predicted: dashed and hollow"),
+    small === 0
+      ? null
+      : element(
+          "span",
+          "",
+          `${small} stage${small === 1 ? "" : "s"} below 5\u00a0% at every size: see Table`,
+        ),
+    legendEntry("jsp-band-sample", most < 4 ? "all runs" : "middle half of the runs"),
+    element("span", "jsp-legend-end", `median of ${most}; lines end at measured sizes`),
+  ];
+}
+
+/** The growth in words, regime by regime. */
+function fitTexts(scene: SizeScene): HTMLElement[] {
+  return chartScene(scene).lines.flatMap((line) =>
+    line.fits.map((fit) => {
+      const ends = [...new Set([fit.from_bytes, fit.to_bytes])];
+      const sizes = ends.map(format.bytes).join(" to ");
+      const cause = fit.cause === "" ? "" : ` (${fit.cause})`;
+      return element("span", "jsp-fit-text", `${line.title}, ${sizes}${cause}: ${lawText(fit)}`);
+    }),
+  );
+}
+
+/** What a call costs whatever its size, and what a byte costs; or how it grows without a line. */
+function lawText({ exponent, fixed_ns, growth, high, low, ns_per_byte }: Fit): string {
+  const rate = (slope: number): string => format.bytesPerSecond(1e9 / slope);
+  const power = exponent === null ? "" : format.fixed(exponent, 2);
+  if (fixed_ns === null || ns_per_byte === null) {
+    const law = growth === "superlinear" ? "faster" : "slower";
+    return power === "" ? growth : `grows ${law} than its size, time ~ size^${power}`;
+  }
+  if (growth === "constant") {
+    return `constant, ${format.duration(fixed_ns)}`;
+  }
+  const spread = low && high ? ` [${rate(high)}, ${rate(low)}]` : "";
+  const slope = ns_per_byte > 0 ? ` + ${rate(ns_per_byte)}${spread}` : "";
+  if (fixed_ns <= 0 && ns_per_byte > 0) {
+    return `in proportion to size at ${rate(ns_per_byte)}${spread}${power && `, exponent ${power}`}`;
+  }
+  return `${format.duration(fixed_ns)}${slope}${power && `, exponent ${power}`}`;
+}

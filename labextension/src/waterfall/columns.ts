@@ -1,0 +1,121 @@
+/** The numbers of a waterfall: one entry for each column, with its text for every kind of row. */
+
+import type { DrawnTrace, Row } from "../document/document";
+import * as format from "../document/format";
+import { carriesBytes, familyOf } from "../kit/theme";
+import type { RowNode } from "./outline";
+
+export interface Column {
+  readonly title: string;
+  /** Below the title; empty where each number carries its own unit. */
+  readonly unit: string;
+  /** Narrow outputs drop columns by this name; those without it always stay. */
+  readonly name: string;
+  text(row: Row, position: number): string;
+  /** The same for several rows together. */
+  sum(rows: readonly Pick<RowNode, "row" | "position">[]): string;
+  readonly rest: string;
+  readonly total: string;
+}
+
+const { NOT_APPLICABLE, NOT_SEEN } = format;
+
+export function columnsOf(trace: DrawnTrace): Column[] {
+  const scale = format.columnScale(trace.wall_ns);
+  const inUnit = (ns: number): string =>
+    ns === 0 ? "0" : format.fixed(ns / scale.unitNs, scale.decimals);
+  const rate = (row: Row): string => rateText(trace, row);
+  const perRow = { unit: "", rest: NOT_APPLICABLE, total: "", sum: () => NOT_APPLICABLE };
+  const columns: Column[] = [
+    adding(trace, scale),
+    shares(trace),
+    {
+      ...perRow,
+      title: "busy",
+      unit: scale.unit,
+      name: "busy",
+      text: (row) => inUnit(row.busy_ns),
+      sum: (rows) => inUnit(rows.reduce((total, { row }) => total + row.busy_ns, 0)),
+    },
+    { ...perRow, title: "bytes", name: "bytes", text: (row) => sizeText(trace, row) },
+    { ...perRow, title: "rate", name: "rate", text: rate },
+    { ...perRow, title: "of memcpy", name: "memcpy", text: (row) => memcpyText(trace, row) },
+  ];
+  if (trace.waterfall.rows.some((row) => row.minor_faults != null)) {
+    const text = (row: Row): string =>
+      row.minor_faults == null ? unknownIn(trace, row) : format.count(row.minor_faults);
+    columns.push({ ...perRow, title: "page faults", name: "faults", text });
+  }
+  return columns;
+}
+
+/** A column whose printed numbers, the unaccounted one included, add up to the printed total. */
+function adding(trace: DrawnTrace, scale: format.ColumnScale): Column {
+  const { decimals, unitNs: unit } = scale;
+  const { rows, unaccounted_ns } = trace.waterfall;
+  const owned = [...rows.map((row) => row.self_ns), unaccounted_ns];
+  const texts = format.column(owned, trace.wall_ns, decimals, unit);
+  const parts = format.columnParts(owned, trace.wall_ns, decimals, unit);
+  return {
+    title: "self",
+    unit: scale.unit,
+    name: "",
+    text: (_row, position) => texts[position] as string,
+    // The sum of what is printed, so that a reader who adds it up finds the same.
+    sum: (members) => {
+      const whole = members.reduce((sum, { position }) => sum + (parts[position] as number), 0);
+      return whole === 0 ? "0" : format.fixed(whole / 10 ** decimals, decimals);
+    },
+    rest: texts.at(-1) as string,
+    total: format.fixed(trace.wall_ns / unit, decimals),
+  };
+}
+
+/** Each share is rounded alone, as in headline, facts and findings. */
+function shares(trace: DrawnTrace): Column {
+  const text = (ns: number): string =>
+    ns === 0 ? "0" : format.percent(ns / trace.wall_ns).slice(0, -2);
+  return {
+    title: "share",
+    unit: "%",
+    name: "",
+    text: (row) => text(row.self_ns),
+    sum: (members) => text(members.reduce((sum, { row }) => sum + row.self_ns, 0)),
+    rest: text(trace.waterfall.unaccounted_ns),
+    total: text(trace.wall_ns),
+  };
+}
+
+/** What an unknown size means: not seen where bytes pass, else it does not apply. */
+function unknownIn(trace: DrawnTrace, row: Row): string {
+  return carriesBytes(familyOf(trace.stages[row.stage]?.family)) ? NOT_SEEN : NOT_APPLICABLE;
+}
+
+function sizeText(trace: DrawnTrace, row: Row): string {
+  return row.size_bytes === null ? unknownIn(trace, row) : format.bytes(row.size_bytes);
+}
+
+function rateOf(row: Row): number | null {
+  return row.copied_bytes == null ? null : format.rateOf(row.copied_bytes, row.busy_ns);
+}
+
+function rateText(trace: DrawnTrace, row: Row): string {
+  const rate = rateOf(row);
+  if (rate !== null) {
+    return format.bytesPerSecond(rate);
+  }
+  if (row.size_bytes === null || row.size_bytes === 0) {
+    return NOT_APPLICABLE;
+  }
+  return row.copied_bytes == null
+    ? unknownIn(trace, row)
+    : row.copied_bytes === 0
+      ? "no copy"
+      : NOT_APPLICABLE;
+}
+
+function memcpyText(trace: DrawnTrace, row: Row): string {
+  const rate = rateOf(row);
+  const memcpy = trace.limits?.memcpy_bytes_per_s;
+  return rate === null || !memcpy ? NOT_APPLICABLE : format.ofMemcpy(rate / memcpy);
+}

@@ -1,0 +1,97 @@
+/** A row of the waterfall opens: what the stage contains, and its spans by name. */
+
+import type { Stage } from "../document/document";
+import * as format from "../document/format";
+import { element } from "../kit/dom";
+import { openByRow, twisty } from "../kit/twisty";
+import type { Child as ChildRow } from "./children";
+import type { Column } from "./columns";
+import { indent, line, type Scene } from "./line";
+import { piecesPlot } from "./plot";
+
+/** Further names are one line together. */
+const MOST_CHILDREN = 6;
+
+/** Gives the rows that stand below it while it is open. */
+export function openable(
+  scene: Scene,
+  row: HTMLTableRowElement,
+  stage: Stage,
+  depth: number,
+  childrenOf: () => Promise<readonly ChildRow[]>,
+): () => readonly HTMLElement[] {
+  let opened: HTMLElement[] = [];
+  const button = twisty(`What ${stage.title} consists of`, false, async () => {
+    // Inflating the spans of a long trace takes a moment, so it waits until somebody asks.
+    const children = button.isOpen() ? await childrenOf() : [];
+    for (const node of opened) {
+      node.remove();
+    }
+    opened = button.isOpen() ? rowsOf(scene, stage, children) : [];
+    for (const node of opened) {
+      indent(node, depth + 1);
+    }
+    row.after(...opened);
+    scene.refresh();
+  });
+  openByRow(row, button);
+  return () => opened;
+}
+
+function rowsOf(scene: Scene, stage: Stage, children: readonly ChildRow[]): HTMLElement[] {
+  const shown = children.slice(0, MOST_CHILDREN);
+  const hidden = children.slice(MOST_CHILDREN);
+  const rows = shown.map((child) => childRow(scene, stage, child));
+  if (hidden.length > 0) {
+    rows.push(childRow(scene, stage, together(hidden)));
+  }
+  const note = stage.note ? [noteRow(scene, `Contains: ${stage.note}`)] : [];
+  const none = [noteRow(scene, "No finer steps were recorded.")];
+  return note.length + rows.length > 0 ? [...note, ...rows] : none;
+}
+
+function together(children: readonly ChildRow[]): ChildRow {
+  const sum = (value: (child: ChildRow) => number): number =>
+    children.reduce((total, child) => total + value(child), 0);
+  const names = children.slice(0, 2).map((child) => child.name);
+  return {
+    name: `${format.count(children.length)} more: ${names.join(", ")}`,
+    count: sum((child) => child.count),
+    busy_ns: sum((child) => child.busy_ns),
+    size_bytes: null,
+    pieces: children.flatMap((child) => child.pieces).toSorted((a, b) => a[0] - b[0]),
+    density: 1,
+  };
+}
+
+function childRow(scene: Scene, stage: Stage, child: ChildRow): HTMLElement {
+  const { trace, columns, guide } = scene;
+  const times =
+    child.count > 1 ? element("span", "jsp-count", `×${format.count(child.count)}`) : null;
+  const texts = [format.duration(child.busy_ns)];
+  const plot = piecesPlot(trace, stage, child.pieces, child.density, texts, guide);
+  scene.plots.push(plot);
+  const name = element("span", "jsp-stage-name", child.name, times);
+  const node = line([name], plot.node, columns, (column) =>
+    childText(trace.wall_ns, column, child),
+  );
+  node.classList.add("jsp-child");
+  return node;
+}
+
+/** Children are parts of the work; the wall time has its owner in the row above. */
+function childText(wallNs: number, column: Column, child: ChildRow): string {
+  const scale = format.columnScale(wallNs);
+  if (column.name === "busy") {
+    return format.fixed(child.busy_ns / scale.unitNs, scale.decimals);
+  }
+  return column.name === "bytes" && child.size_bytes !== null
+    ? format.bytes(child.size_bytes)
+    : format.NOT_APPLICABLE;
+}
+
+function noteRow(scene: Scene, note: string): HTMLElement {
+  const cell = element("td", "jsp-state", note);
+  cell.colSpan = 3 + scene.columns.length;
+  return element("tr", "jsp-child jsp-row-note", cell);
+}

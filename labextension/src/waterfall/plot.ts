@@ -1,0 +1,238 @@
+/** The time column of the waterfall: axis, bars at their true time, gaps nobody explains. */
+
+import type { DrawnTrace, Row, Stage } from "../document/document";
+import * as format from "../document/format";
+import { LAST_LABEL_SHARE, ticks } from "../kit/axis";
+import { element, place } from "../kit/dom";
+import { bar } from "../kit/marks";
+import { labelFor, type Measure, measureWith } from "../kit/text";
+import { type Family, familyOf } from "../kit/theme";
+import { type Piece, piecesOf } from "./critical";
+
+/** Pieces with less work in them are drawn as high as the work, on a tint of their extent. */
+const FULL_DENSITY = 0.97;
+
+/** The mark of a picture: when the first task began. */
+export interface Guide {
+  readonly time_ns: number;
+  readonly title: string;
+}
+
+/** A time column and how to place its label once its width is known. */
+export interface Plot {
+  readonly node: HTMLElement;
+  /** What its bars stand for. */
+  readonly pieces: readonly Piece[];
+  placeLabel(): void;
+}
+
+/** Where the first task runs, if that is late enough to matter. */
+export function guideOf(trace: DrawnTrace): Guide | null {
+  const starts = trace.waterfall.rows
+    .filter((row) => /^(dask|ray)\.execute$/.test(trace.stages[row.stage]?.key ?? ""))
+    .map((row) => row.start_ns);
+  const time = Math.min(...starts);
+  const isWorthIt = time > trace.wall_ns * 0.03 && time < trace.wall_ns;
+  return isWorthIt ? { time_ns: time, title: `first task ${format.duration(time)}` } : null;
+}
+
+export function axis(wallNs: number, guide: Guide | null = null): HTMLElement {
+  const scale = format.columnScale(wallNs);
+  const end = wallNs / scale.unitNs;
+  const shown = ticks(end).filter((value) => value <= end * LAST_LABEL_SHARE);
+  const labels = shown.map((value) => {
+    const node = place(element("span", "jsp-tick", format.count(value)), value / (end || 1), 0);
+    node.classList.toggle("jsp-tick-first", value === 0);
+    return node;
+  });
+  const total = `${format.fixed(end, end >= 100 ? 0 : scale.decimals)}\u00a0${scale.unit}`;
+  const node = element("div", "jsp-axis", ...labels, element("span", "jsp-tick-end", total));
+  if (guide !== null) {
+    node.classList.add("jsp-axis-guided");
+    const share = guide.time_ns / (wallNs || 1);
+    const label = place(element("span", "jsp-guide-label", guide.title), share, 0);
+    label.classList.toggle("jsp-guide-label-left", share > 0.7);
+    node.append(label);
+  }
+  return node;
+}
+
+export function rowPlot(trace: DrawnTrace, row: Row, stage: Stage, guide: Guide | null): Plot {
+  const pieces = piecesOf(row);
+  const density = densityOf(row);
+  const each = row.count > 1 ? `${format.duration(row.busy_ns / row.count)} each` : null;
+  const texts = [format.duration(row.self_ns), ...(each !== null && density < 1 ? [each] : [])];
+  return piecesPlot(trace, stage, pieces, density, row.self_ns > 0 ? texts : [], guide);
+}
+
+/** Bars for pieces of time, with a label inside, right or left of them by room. */
+export function piecesPlot(
+  trace: DrawnTrace,
+  stage: Stage,
+  pieces: readonly Piece[],
+  density: number,
+  texts: readonly string[],
+  guide: Guide | null,
+): Plot {
+  const wall = trace.wall_ns || 1;
+  const isWait = stage.waits === true;
+  const family = familyOf(stage.family);
+  const bars = pieces.map(([start, length]) => {
+    const tooltip = `${stage.title}: ${format.duration(length)} at ${format.duration(start)}`;
+    const kind = isWait ? "jsp-waits" : `jsp-${family}`;
+    const node = bar(kind, start / wall, length / wall, tooltip);
+    if (!isWait && density < FULL_DENSITY) {
+      node.classList.add("jsp-partial");
+      node.style.setProperty("--jsp-level", `${Math.max(7, density * 100).toFixed(1)}%`);
+    }
+    return node;
+  });
+  const label = element("span", "jsp-label");
+  label.setAttribute("aria-hidden", "true");
+  const node = element("div", "jsp-plot", grid(trace, guide), ...bars, label);
+  const canBeInside = pieces.length === 1 && !isWait && density >= FULL_DENSITY;
+  return {
+    node,
+    pieces,
+    placeLabel: () => placeLabel(node, label, extent(pieces, wall), texts, family, canBeInside),
+  };
+}
+
+/** A bracket from the beginning to the end of a computation. */
+export function extentPlot(trace: DrawnTrace, piece: Piece | null, guide: Guide | null): Plot {
+  const wall = trace.wall_ns || 1;
+  const pieces = piece === null ? [] : [piece];
+  const marks = pieces.map(([start, length]) => {
+    const tooltip = `${format.duration(length)} from ${format.duration(start)}`;
+    return bar("jsp-extent", start / wall, length / wall, tooltip);
+  });
+  return {
+    node: element("div", "jsp-plot", grid(trace, guide), ...marks),
+    pieces: [],
+    placeLabel() {},
+  };
+}
+
+function extent(pieces: readonly Piece[], wall: number): readonly [number, number] | null {
+  const [first, last] = [pieces[0], pieces.at(-1)];
+  return first === undefined || last === undefined
+    ? null
+    : [clamped(first[0] / wall), clamped((last[0] + last[1]) / wall)];
+}
+
+function clamped(share: number): number {
+  return Math.min(1, Math.max(0, share));
+}
+
+const LABEL_FONT = "11px";
+/** Where a canvas cannot measure, a digit is about so wide, px. */
+const DIGIT_PX = 6.3;
+
+let measurer: Measure | null = null;
+
+function measure(text: string): number {
+  if (measurer === null) {
+    const context = document.createElement("canvas").getContext("2d");
+    if (context !== null) {
+      context.font = `${LABEL_FONT} system-ui, sans-serif`;
+    }
+    measurer = context === null ? (words) => words.length * DIGIT_PX : measureWith(context);
+  }
+  return measurer(text);
+}
+
+function placeLabel(
+  plot: HTMLElement,
+  label: HTMLElement,
+  shares: readonly [number, number] | null,
+  texts: readonly string[],
+  family: Family,
+  canBeInside: boolean,
+): void {
+  const width = plot.clientWidth || 400;
+  const found =
+    shares === null
+      ? null
+      : labelFor(
+          texts,
+          { from: shares[0] * width, to: Math.max(shares[0] * width + 1, shares[1] * width) },
+          0,
+          width,
+          measure,
+          canBeInside,
+        );
+  label.className = `jsp-label${found?.side === "inside" ? ` jsp-label-inside jsp-${family}` : ""}`;
+  label.textContent = found?.text ?? "";
+  label.style.left = `${found?.x ?? 0}px`;
+}
+
+/** What no row owns, hatched, at its true time. */
+export function gapPlot(trace: DrawnTrace, guide: Guide | null): HTMLElement {
+  const wall = trace.wall_ns || 1;
+  const gaps = gapsOf(trace).map(([start, length]) =>
+    bar(
+      "jsp-unaccounted",
+      start / wall,
+      length / wall,
+      `Unaccounted: ${format.duration(length)} at ${format.duration(start)}`,
+    ),
+  );
+  return element("div", "jsp-plot", grid(trace, guide), ...gaps, ...hiddenGaps(trace));
+}
+
+/**
+ * Pieces that the document has merged hide gaps between them: those are as low as they are rare,
+ * over the stretch in which they lie.
+ */
+function hiddenGaps(trace: DrawnTrace): HTMLElement[] {
+  const shown = gapsOf(trace).reduce((sum, [, length]) => sum + length, 0);
+  const hidden = trace.waterfall.unaccounted_ns - shown;
+  const merged = trace.waterfall.rows.flatMap((row) =>
+    densityOf(row) < FULL_DENSITY ? piecesOf(row) : [],
+  );
+  const from = Math.max(0, Math.min(...merged.map(([start]) => start)));
+  const to = Math.min(trace.wall_ns, Math.max(...merged.map(([start, length]) => start + length)));
+  if (hidden <= 0 || merged.length === 0 || to <= from) {
+    return [];
+  }
+  const wall = trace.wall_ns || 1;
+  const tooltip = `Unaccounted: ${format.duration(hidden)} in gaps between ${format.duration(from)} and ${format.duration(to)}`;
+  return [bar("jsp-unaccounted jsp-low", from / wall, (to - from) / wall, tooltip)];
+}
+
+/** The part of its pieces that a row owned; below 1 where the document has merged them. */
+function densityOf(row: Row): number {
+  const covered = piecesOf(row).reduce((sum, [, length]) => sum + length, 0);
+  return covered > 0 ? Math.min(1, row.self_ns / covered) : 1;
+}
+
+export function gapsOf(trace: DrawnTrace): Piece[] {
+  if (trace.waterfall.unaccounted_ns === 0) {
+    return [];
+  }
+  const owned = trace.waterfall.rows.flatMap(piecesOf).toSorted((a, b) => a[0] - b[0]);
+  const gaps: Piece[] = [];
+  let end = 0;
+  for (const [start, length] of owned) {
+    if (start > end) {
+      gaps.push([end, start - end]);
+    }
+    end = Math.max(end, start + length);
+  }
+  if (trace.wall_ns > end) {
+    gaps.push([end, trace.wall_ns - end]);
+  }
+  return gaps;
+}
+
+function grid(trace: DrawnTrace, guide: Guide | null): HTMLElement {
+  const scale = format.columnScale(trace.wall_ns);
+  const end = trace.wall_ns / scale.unitNs || 1;
+  const lines = ticks(end).map((value) => place(element("div", "jsp-grid-line"), value / end, 0));
+  if (guide !== null) {
+    lines.push(place(element("div", "jsp-guide"), guide.time_ns / (trace.wall_ns || 1), 0));
+  }
+  const node = element("div", "jsp-grid", ...lines);
+  node.setAttribute("aria-hidden", "true");
+  return node;
+}
