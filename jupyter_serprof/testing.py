@@ -13,8 +13,8 @@ from threading import Lock
 from typing import Any, ClassVar, Protocol, cast
 
 from jupyter_serprof.capture.freeze import freeze
+from jupyter_serprof.capture.hook import Point
 from jupyter_serprof.capture.patching import armed_places
-from jupyter_serprof.capture.point import Point
 from jupyter_serprof.capture.recorder import Recorder, Watcher
 from jupyter_serprof.model import Lane, Limits, Span, Trace
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import jupyter_serprof
-from jupyter_serprof.views.notebook.assets import KINDS
+from jupyter_serprof.views.notebook.page import KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,8 +12,7 @@ from jupyter_serprof.analysis.findings.dask_facts import (
     task_count,
     workers,
 )
-from jupyter_serprof.analysis.spans import number, total
-from jupyter_serprof.analysis.tree import outermost, walk
+from jupyter_serprof.analysis.spans import number, outermost, total, walk
 from jupyter_serprof.model import Row, Span, Summary, Trace, Waterfall, stage
 from jupyter_serprof.model.stages import MARK
 from jupyter_serprof.model.units import (

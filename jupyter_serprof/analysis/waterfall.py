@@ -15,8 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from jupyter_serprof.analysis.segments import Interval, Segment, merged, overlay, owned
-from jupyter_serprof.analysis.spans import number
-from jupyter_serprof.analysis.tree import Visit, depths, nearest, outermost, walk
+from jupyter_serprof.analysis.spans import Visit, depths, nearest, number, outermost, walk
 from jupyter_serprof.model import Row, Span, Stage, Trace, Waterfall, stage
 
 _PIECES = 64

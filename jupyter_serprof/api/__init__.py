@@ -2,29 +2,38 @@
 
 from __future__ import annotations
 
-from jupyter_serprof.api.chunks import chunk_sweep
 from jupyter_serprof.api.comparisons import (
     check_limit,
     compare,
     document_of,
     limit_share,
 )
-from jupyter_serprof.api.documents import bundle, save, show
-from jupyter_serprof.api.exports import import_timeline, load, to_dataframe, to_markdown
+from jupyter_serprof.api.documents import (
+    bundle,
+    import_timeline,
+    load,
+    save,
+    show,
+    to_dataframe,
+    to_markdown,
+)
 from jupyter_serprof.api.objects import blame
 from jupyter_serprof.api.predictions import predict
 from jupyter_serprof.api.recordings import profile, record, stage_recording
 from jupyter_serprof.api.remedies import Tryout, try_code, try_remedies
 from jupyter_serprof.api.resumes import resumable, resume
-from jupyter_serprof.api.roundtrips import roundtrip
 from jupyter_serprof.api.stages import graphstages
-from jupyter_serprof.api.sweeps import size_sweep, sweep
+from jupyter_serprof.api.sweeps import chunk_sweep, roundtrip, size_sweep, sweep
 from jupyter_serprof.capture.marks import span
 from jupyter_serprof.experiments.blame.graph import blame_graph
 from jupyter_serprof.experiments.blame.recording import BlameRun
 from jupyter_serprof.experiments.chunks.sweep import ChunkSweep
-from jupyter_serprof.experiments.compare.repeat import Repeats
-from jupyter_serprof.experiments.compare.runs import compared, runs_within_budget, transports_of
+from jupyter_serprof.experiments.compare.runs import (
+    Repeats,
+    compared,
+    runs_within_budget,
+    transports_of,
+)
 from jupyter_serprof.experiments.engine.memory import MemoryGuard
 from jupyter_serprof.experiments.engine.order import log_spaced
 from jupyter_serprof.experiments.engine.progress import SweepProgress

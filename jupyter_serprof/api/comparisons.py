@@ -8,11 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import overload
 
-from jupyter_serprof.api.exports import load
+from jupyter_serprof.api.documents import load
 from jupyter_serprof.experiments.compare.limit import check, limit_share
-from jupyter_serprof.experiments.compare.notes import check_question
-from jupyter_serprof.experiments.compare.repeat import Repeats
 from jupyter_serprof.experiments.compare.runs import (
+    Repeats,
     Turns,
     checked_runs,
     compared,
@@ -20,6 +19,7 @@ from jupyter_serprof.experiments.compare.runs import (
     runs_within_budget,
     stopped,
 )
+from jupyter_serprof.experiments.compare.samples import check_question
 from jupyter_serprof.experiments.compare.verdict import compare as compare_documents
 from jupyter_serprof.experiments.engine.recording import Recording
 from jupyter_serprof.model import Comparison, RegressionError, Sweep, Trace, UsageError

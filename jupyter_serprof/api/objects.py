@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jupyter_serprof.experiments.blame.blame import BUDGET_S, Blame
+from jupyter_serprof.experiments.blame.recording import BUDGET_S, Blame
 from jupyter_serprof.model import Anatomy
 from jupyter_serprof.objects.ask import attribute
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jupyter_serprof.experiments.blame.sent import TryingRecording
+from jupyter_serprof.experiments.blame.keeper import TryingRecording
 from jupyter_serprof.experiments.graphs.values import is_collection
 from jupyter_serprof.experiments.remedies.code import try_code
 from jupyter_serprof.experiments.remedies.graph import DaskTryout

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from jupyter_serprof.api.resumes import resumable
+from jupyter_serprof.experiments.chunks.sweep import ChunkSweep
 from jupyter_serprof.experiments.engine.order import checked_sizes
+from jupyter_serprof.experiments.roundtrip.trip import RoundTrip
 from jupyter_serprof.experiments.sizes.subject import serializes, subject_of
 from jupyter_serprof.experiments.sizes.sweep import SizeSweep
 from jupyter_serprof.model import Sweep
@@ -130,3 +132,140 @@ def size_sweep(  # noqa: PLR0913  (as sweep)
     timed = made(code=True)
     timed.take_first(first)
     return timed
+
+
+def chunk_sweep(  # noqa: PLR0913  (the options of the magic)
+    make: object,
+    chunks: Iterable[float],
+    repeat: int | None = None,
+    *,
+    budget_s: float | None = None,
+    compute: bool = False,
+    timeout: float | None = None,
+    name: str | None = None,
+    parameter: str = "",
+    detail: bool = False,
+    seed: int | None = None,
+) -> Sweep:
+    """Run a Dask computation with many chunk sizes and recommend one.
+
+    Parameters
+    ----------
+    make
+        A function of the chunk size that returns a collection which is not computed yet; or a
+        collection: an array is rechunked to the number along each axis, a data frame or bag is
+        repartitioned into that many partitions.
+    chunks
+        The chunk sizes: numbers above 0, up to 200 of them.
+    repeat
+        Warm runs of each size, 1 to 1000; None runs 3, and up to 5 while the budget lasts.
+    budget_s
+        Seconds for all of it; None: 60 where ``repeat`` is None, else no limit. What would take
+        longer than what is left is skipped, and the document says so.
+    compute
+        Compute each collection and gather the result instead of persisting it.
+    timeout
+        Seconds after which one run is given up; the size counts as failed. Clusters only.
+    name, parameter
+        What the document calls the computation, and the number: ``chunk``.
+    detail
+        Look closer, at the price of some time.
+    seed
+        Of the shuffled order; None draws one. The document holds it.
+
+    Returns
+    -------
+    Sweep
+        Of kind ``chunks``. One point for each run: the time of each stage, the median bytes of a
+        chunk. The finding ``dask.chunk-sweep`` has the best size, the interval of sizes that the
+        runs cannot tell from it, and the stages that grow towards either side.
+
+    Raises
+    ------
+    ProbeUnavailable
+        If Dask is not installed.
+    UsageError
+        For bad sizes, for something else than a collection, and for a function that gives the same
+        chunks for every size.
+    Exception
+        What the function or a task raises, if that happens for every size.
+
+    Notes
+    -----
+    Large chunks come first, later passes are shuffled. Chunks that do not fit into a worker's
+    memory and graphs of more than 200,000 tasks are left out, with the reason. Where the runs
+    cannot tell, no size is recommended; of the smallest or largest size measured it is said that
+    the best may lie beyond. A collection that is cut anew pays for that in each run.
+    After Ctrl-C, `resume` goes on with it, or gives what was measured.
+
+    Examples
+    --------
+    >>> import dask.array as da, jupyter_serprof as sp  # doctest: +SKIP
+    >>> sp.chunk_sweep(  # doctest: +SKIP
+    ...     lambda chunk: da.random.random((8000, 8000), chunks=chunk).sum(), [250, 500, 1000, 2000]
+    ... )
+    """
+    __tracebackhide__ = True
+    runs = ChunkSweep(
+        make,
+        chunks,
+        name=name,
+        parameter=parameter,
+        repeat=repeat,
+        budget_s=budget_s,
+        compute=compute,
+        timeout_s=timeout,
+        detail=detail,
+        seed=seed,
+    )
+    return resumable(runs)
+
+
+def roundtrip(
+    value: object,
+    transports: Sequence[str] | None = None,
+    repeat: int | None = None,
+    *,
+    name: str = "value",
+    detail: bool = False,
+) -> Sweep:
+    """Send a value through every transport and back, cold and warm, side by side.
+
+    Parameters
+    ----------
+    value
+        Anything; it is not changed.
+    transports
+        Keys of transports, in order: ``pickle``, ``pickle-oob``, ``cloudpickle``, ``ray``,
+        ``dask``, ``dask-scatter``; only when named: ``pickle4``, ``ray-serializer``,
+        ``ray-chunked``, ``arrow``, ``npy``, ``joblib``, ``lz4``, ``zstd``. None takes the first
+        six, those of Dask if it is imported or has a client; one that is not available keeps a row
+        that says why. A named one is started if need be. ``"all"`` takes every one that is
+        available. What does not take this kind of value is skipped, with the reason.
+    repeat
+        Warm runs of each, 1 to 1000; None runs at least 3, and more while 2 s last.
+    name
+        What the document calls the value.
+    detail
+        Tell waiting, pulling and mapping of ``ray.get`` apart.
+
+    Returns
+    -------
+    Sweep
+        One point for each run; the cold one is never averaged with the warm ones.
+
+    Raises
+    ------
+    UsageError
+        For an unknown transport or a bad number of runs.
+    ProbeUnavailable
+        If a transport that was asked for by name cannot be started.
+
+    Notes
+    -----
+    At the peak the value is held three times for an in-band transport (value, pickle, result) and
+    once for out-of-band pickle, whose result aliases it. Ray's store holds one copy, and for a
+    moment two: it frees that of the run before late.
+    """
+    trip = RoundTrip(value, name=name, transports=transports, repeat=repeat, detail=detail)
+    return trip.run()

@@ -1,11 +1,87 @@
-"""What this machine can hold: free memory, memory of this process, sizes of its caches."""
+"""What this machine can hold: free memory, memory of this process, sizes of its caches.
+
+Flags lie: a small Ray result on the heap is read-only and has a base, as a zero-copy one. The
+address decides: it is zero-copy if it falls into a mapping of the object store (/proc/self/maps).
+"""
 
 from __future__ import annotations
 
+import os
+import platform
+import re
+import sys
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from itertools import islice
 from pathlib import Path
+from typing import Any
 
-from jupyter_serprof.capture.environment import free_memory_bytes
+from jupyter_serprof.model.trace import Scalar
+
+#: Libraries whose versions matter to serialization; only the imported ones are reported.
+_LIBRARIES = ("ray", "dask", "distributed", "cloudpickle", "numpy", "pandas", "pyarrow", "polars")
+
+
+def describe_environment() -> dict[str, Scalar]:
+    """Return Python's version, the platform, its cores and the versions of imported libraries."""
+    return {
+        "python": platform.python_version(),
+        "platform": sys.platform,
+        "machine": platform.machine(),
+        "cores": usable_cores(),
+        **imported_versions(_LIBRARIES),
+    }
+
+
+def imported_versions(names: Iterable[str]) -> dict[str, Scalar]:
+    """Return the installed versions of those libraries that are imported."""
+    return {name: installed_version(name) for name in names if name in sys.modules}
+
+
+@cache
+def installed_version(name: str) -> str | None:
+    """Return the version of an installed distribution, or None."""
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
+
+
+def usable_cores() -> int | None:
+    """Return the number of cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count()
+
+
+def free_memory_bytes() -> int | None:
+    """Return the memory of the machine that can be taken without swapping; None where unknown."""
+    import psutil
+
+    try:
+        return int(psutil.virtual_memory().available)
+    except (OSError, RuntimeError):  # no /proc
+        return None
+
+
+def resident_bytes() -> int | None:
+    """Return the memory that this process holds now; None where unknown."""
+    import psutil
+
+    try:
+        return int(psutil.Process().memory_info().rss)
+    except (OSError, psutil.Error):
+        return None
+
+
+def producer() -> str:
+    """Return the name and version of this package, as documents carry it."""
+    from jupyter_serprof import __version__
+
+    return f"jupyter_serprof {__version__}"
+
 
 _CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
 _GROUP = Path("/sys/fs/cgroup")
@@ -49,3 +125,97 @@ def cache_sizes() -> dict[int, int]:
             if int(level) > 1 and kind != "Instruction":
                 found[int(level)] = int(size[:-1]) * _UNITS[size[-1]]
     return found
+
+
+#: Mappings of Ray's object store: shared memory, and files when it fell back to disk.
+#: Source: Ray 2.60.0, src/ray/object_manager/plasma/dlmalloc.cc: mkstemp of plasmaXXXXXX, unlinked.
+_STORE_FILE = re.compile(r"/plasma\w{6}( \(deleted\))?$")
+_LEAVES = 16
+#: A line of maps: address, permissions, offset, device, inode and, if there is one, the path.
+_FIELDS_WITH_PATH = 6
+
+Buffer = tuple[int, int]
+
+
+def buffers_of(value: object, limit: int = _LEAVES) -> list[Buffer]:
+    """Return (address, size in bytes) of the first buffers of arrays, frames, tables, containers.
+
+    Values without buffers, or of libraries that are not imported, give nothing.
+    """
+    if isinstance(value, list | tuple):
+        parts: Iterable[object] = islice(value, limit)
+    elif isinstance(value, dict):
+        parts = islice(value.values(), limit)
+    else:
+        return _leaf_buffers(value)[:limit]
+    return [buffer for part in parts for buffer in _leaf_buffers(part)][:limit]
+
+
+def _leaf_buffers(value: object) -> list[Buffer]:
+    face = getattr(type(value), "__array_interface__", None)
+    if face is not None and hasattr(value, "nbytes"):
+        return [_array_buffer(value.__array_interface__, int(value.nbytes))]  # type: ignore[attr-defined]
+    pandas = sys.modules.get("pandas")
+    if pandas is not None and isinstance(value, pandas.DataFrame | pandas.Series):
+        return _pandas_buffers(value)
+    return _arrow_buffers(value)
+
+
+def _array_buffer(interface: dict[str, Any], size_bytes: int) -> Buffer:
+    """Return where an array begins: with negative strides its pointer is not the lowest address."""
+    steps = zip(interface["shape"], interface.get("strides") or (), strict=False)
+    below = sum((count - 1) * stride for count, stride in steps if stride < 0 and count)
+    return int(interface["data"][0]) + below, size_bytes
+
+
+def _pandas_buffers(value: object) -> list[Buffer]:
+    blocks = getattr(getattr(value, "_mgr", None), "blocks", ())
+    found: list[Buffer] = []
+    for block in islice(blocks, _LEAVES):
+        values = block.values
+        found += _leaf_buffers(getattr(values, "_pa_array", values))
+    return found
+
+
+def _arrow_buffers(value: object) -> list[Buffer]:
+    arrow = sys.modules.get("pyarrow")
+    if arrow is None or not hasattr(arrow, "Table"):
+        return []
+    if isinstance(value, arrow.Table):
+        chunks = [chunk for column in value.columns for chunk in column.chunks]
+    elif isinstance(value, arrow.ChunkedArray):
+        chunks = value.chunks
+    else:
+        chunks = [value] if isinstance(value, arrow.Array) else []
+    every = (buffer for chunk in chunks for buffer in chunk.buffers() if buffer is not None)
+    return [(buffer.address, buffer.size) for buffer in islice(every, _LEAVES)]
+
+
+def store_ranges() -> list[tuple[int, int]] | None:
+    """Return the address ranges of Ray's object store in this process; None where unknown.
+
+    Source: /proc/self/maps of Linux; other systems have none.
+    """
+    maps = Path("/proc/self/maps")
+    if not maps.exists():
+        return None
+    ranges = []
+    for line in maps.read_text("utf-8", "replace").splitlines():
+        fields = line.split(maxsplit=5)
+        if len(fields) == _FIELDS_WITH_PATH and _STORE_FILE.search(fields[5].rstrip()):
+            low, _, high = fields[0].partition("-")
+            ranges.append((int(low, 16), int(high, 16)))
+    return ranges
+
+
+def lies_inside(buffers: Sequence[Buffer], ranges: Sequence[tuple[int, int]]) -> bool:
+    """Tell whether all buffers lie in the ranges; empty ones do not count, none lie nowhere."""
+    filled = [(address, address + size) for address, size in buffers if size]
+    return bool(filled) and all(
+        any(low <= start and end <= high for low, high in ranges) for start, end in filled
+    )
+
+
+def overlaps(left: Sequence[Buffer], right: Sequence[Buffer]) -> bool:
+    """Tell whether two sets of buffers share memory."""
+    return any(a < b + m and b < a + n for a, n in left if n for b, m in right if m)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from threading import get_ident
 from types import TracebackType
 
-from jupyter_serprof.capture.point import Point
+from jupyter_serprof.capture.hook import Point
 from jupyter_serprof.capture.recorder import Recorder, active_recorders
 from jupyter_serprof.model.stages import MARK
 

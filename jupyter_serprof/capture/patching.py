@@ -14,8 +14,7 @@ from dataclasses import dataclass, field
 from threading import RLock
 from typing import Any
 
-from jupyter_serprof.capture.hook import Hook, hook_for
-from jupyter_serprof.capture.point import Point, Sink
+from jupyter_serprof.capture.hook import Hook, Point, Sink, hook_for
 
 _MISSING = object()
 _LOCK = RLock()

@@ -2,21 +2,41 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from threading import get_ident
 from typing import TYPE_CHECKING, Protocol
 
-from jupyter_serprof.capture.failure import describe_failure
+from jupyter_serprof.capture.hook import Point, Record
 from jupyter_serprof.capture.patching import silence
-from jupyter_serprof.capture.point import Point, Record
 from jupyter_serprof.model import ProbeReport
 
 if TYPE_CHECKING:
     from jupyter_serprof.capture.draft import Run
+
+
+def describe_failure(error: BaseException) -> str:
+    """Return type, function and line of an error; not its message, which may quote a value.
+
+    >>> try:
+    ...     {}["a secret"]
+    ... except KeyError as error:
+    ...     describe_failure(error)
+    'KeyError in <module>, line 2'
+    """
+    traceback = error.__traceback__
+    while traceback is not None and traceback.tb_next is not None:
+        traceback = traceback.tb_next
+    if traceback is None:
+        return type(error).__name__
+    function = traceback.tb_frame.f_code.co_name
+    return f"{type(error).__name__} in {function}, line {traceback.tb_lineno}"
+
 
 #: 1,000,000 records are about 200 MB; what comes after is counted, not kept.
 LIMIT = 1_000_000
@@ -177,3 +197,15 @@ def _is_imported(library: str) -> bool:
 def _iso(wall_ns: int) -> str:
     moment = datetime.fromtimestamp(wall_ns / 1e9, UTC)
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+@contextmanager
+def paused_collector() -> Iterator[None]:
+    """Keep the collector out of the block; it would look through a large object again and again."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()

@@ -2,22 +2,196 @@
 
 from __future__ import annotations
 
+import ast
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
-from jupyter_serprof.magics.chunk_sweep import check_chunk_sweep, run_chunk_sweep
 from jupyter_serprof.magics.code import Code, compile_code
-from jupyter_serprof.magics.compare import check_options
-from jupyter_serprof.magics.graphs_repeat import check_repeats, is_repeated, run_repeats
+from jupyter_serprof.magics.compare import (
+    COMPARED,
+    LIMITED,
+    check_options,
+    document_named,
+    sizes_of,
+    swept_code,
+)
 from jupyter_serprof.magics.options import GRAPHSTAGES, Options, help_text, parse
-from jupyter_serprof.magics.panel import show_graph_panel, takes_panel
+from jupyter_serprof.magics.run import show_graph_panel, shown_even_if_stopped, takes_panel
 from jupyter_serprof.magics.show import finish, finish_failed, usage_errors
 from jupyter_serprof.magics.together import run_try_graph
 from jupyter_serprof.model import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from IPython.core.interactiveshell import InteractiveShell
+
+    from jupyter_serprof.magics.options import Range
+    from jupyter_serprof.model import Sweep
+
+    Tell = Callable[[Sweep], None] | None
+
+_NO_SWEEP = (
+    "--sweep needs code that makes a collection, or the name of one: "
+    "%graphstages --sweep {0}={1:g}:{2:g}:{3} make({0})"
+)
+_STATEMENT = (
+    "--sweep runs the collection of an expression, and the code is a statement. Put it into a "
+    "function f of {0} that returns the collection, then: "
+    "%graphstages --sweep {0}={1:g}:{2:g}:{3} f({0})"
+)
+_UNUSED = (
+    "the code does not use {0}, and its value is of type {4}, no Dask collection that could be cut "
+    "anew. Write code that makes one: %graphstages --sweep {0}={1:g}:{2:g}:{3} make({0})"
+)
+_BLAME = (
+    "--blame opens the graph of one run. Sweep first, then: %graphstages --blame CODE with the "
+    "chunk size that you want to look into"
+)
+_TRY = (
+    "--try runs one computation in pairs. Sweep first, then: %graphstages --try CODE with the "
+    "chunk size that you want to improve"
+)
+
+
+def check_chunk_sweep(options: Options) -> None:
+    """Refuse options that do not go together with a sweep.
+
+    Raises
+    ------
+    UsageError
+        With what to write instead.
+    """
+    if options.sweep is None:
+        return
+    for is_given, message in (
+        (options.blame, _BLAME),
+        (options.try_, _TRY),
+        (options.compare is not None, COMPARED),
+        (options.fail_above is not None, LIMITED),
+    ):
+        if is_given:
+            raise UsageError(message)
+
+
+def run_chunk_sweep(
+    shell: InteractiveShell, options: Options, wanted: Range, local_ns: dict[str, object] | None
+) -> None:
+    """Sweep over chunk sizes; what was measured until an error or Ctrl-C is shown, too."""
+    from jupyter_serprof import api
+
+    __tracebackhide__ = True
+    sweep = api.ChunkSweep(
+        _subject(shell, options.code, wanted, local_ns),
+        sizes_of(wanted),
+        name=options.code if options.name is None else options.name,
+        parameter=wanted.name,
+        code=options.code,
+        repeat=options.repeat,
+        compute=options.compute,
+        timeout_s=options.timeout,
+        detail=options.detail,
+    )
+    shown_even_if_stopped(shell, options, partial(api.resumable, sweep), sweep)
+
+
+def _subject(
+    shell: InteractiveShell, typed: str, wanted: Range, local_ns: dict[str, object] | None
+) -> object:
+    """Return the code as a function of the variable; without it in the code, the collection."""
+    from jupyter_serprof import api
+
+    __tracebackhide__ = True
+    example = (wanted.name, wanted.low, wanted.high, wanted.count)
+    if not typed:
+        raise UsageError(_NO_SWEEP.format(*example))
+    code = compile_code(shell, typed, local_ns, magic=GRAPHSTAGES.magic)
+    if not code.is_expression:
+        raise UsageError(_STATEMENT.format(*example))
+    if _uses(typed, wanted.name):
+        return swept_code(shell, typed, wanted.name, local_ns)
+    value = code.call()
+    if not api.is_collection(value):
+        raise UsageError(_UNUSED.format(*example, type(value).__name__))
+    return value
+
+
+def _uses(typed: str, name: str) -> bool:
+    """Tell whether code uses a name; what only IPython can read is taken to."""
+    try:
+        tree = ast.parse(typed)
+    except SyntaxError:
+        return True
+    return any(isinstance(node, ast.Name) and node.id == name for node in ast.walk(tree))
+
+
+def is_repeated(options: Options) -> bool:
+    """Tell whether many runs were asked for."""
+    return options.repeat is not None or options.compare is not None
+
+
+def check_repeats(options: Options) -> None:
+    """Refuse what does not go together with many runs, before the code runs.
+
+    Raises
+    ------
+    UsageError
+        With the line to write instead.
+    """
+    if options.sweep is not None or not is_repeated(options):
+        return
+    flag = "--repeat" if options.compare is None else "--compare"
+    if not options.code:
+        message = f"{flag} needs code: %graphstages {flag} {GRAPHSTAGES.flags[flag][1]} x.sum()"
+        raise UsageError(message)
+    for other, is_given in (("--blame", options.blame), ("--try", options.try_)):
+        if is_given:
+            message = (
+                f"{other} looks into one run, and {flag} makes many. "
+                f"Write %graphstages {other} {options.code}"
+            )
+            raise UsageError(message)
+
+
+def run_repeats(
+    shell: InteractiveShell, options: Options, code: Code, names: Mapping[str, object]
+) -> None:
+    """Run the code many times and show the runs; against a document, raise if it is too slow."""
+    from jupyter_serprof import api
+
+    __tracebackhide__ = True
+    before = None
+    if options.compare is not None:
+        before = document_named(options.compare, names, GRAPHSTAGES.magic)
+        api.checked_before(before)
+    runs = api.GraphRepeats(
+        code.call,
+        options.code if options.name is None else options.name,
+        options.compute,
+        options.timeout,
+        options.detail,
+        not code.is_expression,
+        options.code,
+        before,
+    )
+    try:
+        runs.begin()
+    except BaseException:
+        if runs.partial is not None:
+            finish_failed(shell, options, runs.partial)
+        raise
+    made: list[Sweep] = []
+
+    def run(tell: Tell) -> Sweep:
+        __tracebackhide__ = True
+        made.append(runs.run(options.repeat, tell))
+        return made[0]
+
+    shown_even_if_stopped(shell, options, run, runs)
+    if options.fail_above is not None:
+        api.check_limit(made[0].comparison, options.fail_above, made[0])
+
 
 _HEADS = ("name", "type", "partitions", "tasks", "layers", "results")
 _UNKNOWN = "–"  # noqa: RUF001  (an en dash is meant)

@@ -3,27 +3,169 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import fields
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from jupyter_serprof.magics.blame import check_blame, run_blame
 from jupyter_serprof.magics.code import Code, compile_code
-from jupyter_serprof.magics.compare import check_options, run_compare
+from jupyter_serprof.magics.compare import (
+    check_options,
+    check_sweep,
+    run_compare,
+    sizes_of,
+    swept_code,
+)
 from jupyter_serprof.magics.options import Options, help_text, parse
-from jupyter_serprof.magics.panel import show_size_panel, takes_panel
 from jupyter_serprof.magics.show import finish, finish_failed, usage_errors
-from jupyter_serprof.magics.split import run_split
-from jupyter_serprof.magics.sweep import check_sweep, sizes_of, swept_code
 from jupyter_serprof.magics.together import check_try, run_try
 from jupyter_serprof.model import UsageError
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
-    from jupyter_serprof.magics.ranges import Range
+    from jupyter_serprof.magics.options import Range
     from jupyter_serprof.model import Sweep, Trace
 
     Tell = Callable[[Sweep], None] | None
+
+#: What is done with the document; all else is chosen in the panel.
+_TAKEN = ("out", "save")
+
+
+def takes_panel(options: Options) -> bool:
+    """Tell whether a panel is shown: nothing else was asked for, and somebody can see it."""
+    from jupyter_serprof import api
+
+    plain = Options()
+    given = [
+        entry.name
+        for entry in fields(Options)
+        if getattr(options, entry.name) != getattr(plain, entry.name)
+    ]
+    return set(given) <= set(_TAKEN) and api.Live().is_seen
+
+
+def show_size_panel(
+    shell: InteractiveShell, options: Options, local_ns: dict[str, object] | None
+) -> None:
+    """Show the panel of sweeps over sizes."""
+    from jupyter_serprof.panel import sizes as panels
+
+    panels.show_size_panel(namespace_of(shell, local_ns), keeper(shell, options))
+
+
+def show_graph_panel(
+    shell: InteractiveShell, options: Options, local_ns: dict[str, object] | None
+) -> None:
+    """Show the panel of sweeps over chunk sizes."""
+    from jupyter_serprof.panel import graphs as panel_graphs
+
+    panel_graphs.show_graph_panel(namespace_of(shell, local_ns), keeper(shell, options))
+
+
+def namespace_of(
+    shell: InteractiveShell, local_ns: dict[str, object] | None
+) -> Callable[[], dict[str, object]]:
+    """Return what gives the variables of the user, without those of IPython."""
+
+    def namespace() -> dict[str, object]:
+        hidden = shell.user_ns_hidden
+        mine = {name: value for name, value in shell.user_ns.items() if name not in hidden}
+        return {**mine, **(local_ns if local_ns and local_ns is not shell.user_ns else {})}
+
+    return namespace
+
+
+def keeper(
+    shell: InteractiveShell, options: Options
+) -> Callable[[Sweep | Trace, Callable[[Sweep | Trace], None]], None]:
+    """Return what stores, shows and saves the document of a panel, as of any other magic."""
+
+    def keep(document: Sweep | Trace, show: Callable[[Sweep | Trace], None]) -> None:
+        def place(shown: Sweep | Trace) -> bool:
+            show(shown)
+            return True
+
+        finish(shell, options, document, place)
+
+    return keep
+
+
+def run_split(shell: InteractiveShell, options: Options, code: Code) -> None:
+    """Split the dumps and loads of the value of an expression; after Ctrl-C show what there is."""
+    from jupyter_serprof import api
+
+    __tracebackhide__ = True
+    if not code.is_expression:
+        message = (
+            "--split takes a value apart, and the code is a statement. "
+            "Run the statement first, then: %serprof --split NAME"
+        )
+        raise UsageError(message)
+    name = options.name if options.name is not None else options.code
+    split = api.Split(code.call(), name)
+    try:
+        document = split.run()
+    except KeyboardInterrupt:
+        finish_failed(shell, options, split.trace)
+        raise
+    finish(shell, options, document)
+
+
+_ALONE = ("repeat", "transports", "sweep", "compare")
+
+
+def check_blame(options: Options) -> None:
+    """Refuse what does not go together, before the code runs.
+
+    Raises
+    ------
+    UsageError
+        With the line to write instead.
+    """
+    for name in _ALONE:
+        if options.blame and getattr(options, name) is not None:
+            message = (
+                f"--blame opens one value, --{name} runs it many times. "
+                f"Write %serprof --blame {options.code}"
+            )
+            raise UsageError(message)
+
+
+def run_blame(shell: InteractiveShell, options: Options, code: Code) -> None:
+    """Open the value of an expression; of statements, the largest values that crossed."""
+    __tracebackhide__ = True
+    if code.is_expression:
+        _open_value(shell, options, code.call())
+    else:
+        _open_crossed(shell, options, code)
+
+
+def _open_value(shell: InteractiveShell, options: Options, value: object) -> None:
+    from jupyter_serprof import api
+
+    __tracebackhide__ = True
+    run = api.BlameRun(value, _name(options), detail=options.detail)
+    try:
+        trace = run.run()
+    except BaseException:
+        finish_failed(shell, options, run.trace)
+        raise
+    finish(shell, options, trace)
+
+
+def _open_crossed(shell: InteractiveShell, options: Options, code: Code) -> None:
+    from jupyter_serprof import api
+
+    __tracebackhide__ = True
+    recording = api.record(_name(options), detail=options.detail, blame=True)
+    try:
+        with recording:
+            code.call()
+    except BaseException:
+        finish_failed(shell, options, recording.trace)
+        raise
+    finish(shell, options, recording.trace)
 
 
 def run_line(shell: InteractiveShell, line: str, local_ns: dict[str, object] | None) -> None:

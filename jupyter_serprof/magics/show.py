@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _KINDS = (
     ("jupyter_serprof.model.trace", "Trace"),
     ("jupyter_serprof.model.sweep", "Sweep"),
-    ("jupyter_serprof.model.comparison", "Comparison"),
+    ("jupyter_serprof.model.trace", "Comparison"),
     ("jupyter_serprof.model.anatomy", "Anatomy"),
 )
 

@@ -1,7 +1,6 @@
 """The nouns as immutable data, their document format and its files (standard library only)."""
 
 from jupyter_serprof.model.anatomy import Anatomy, Part
-from jupyter_serprof.model.comparison import Change, Comparison
 from jupyter_serprof.model.document import from_document, to_document
 from jupyter_serprof.model.errors import (
     DocumentError,
@@ -12,19 +11,21 @@ from jupyter_serprof.model.errors import (
     WrongTypeError,
 )
 from jupyter_serprof.model.files import load, save_document
-from jupyter_serprof.model.prediction import Prediction
-from jupyter_serprof.model.road import Stage
 from jupyter_serprof.model.stages import STAGES, stage
 from jupyter_serprof.model.sweep import Point, Sweep, SweepTrace, Variant
 from jupyter_serprof.model.trace import (
+    Change,
+    Comparison,
     Finding,
     Group,
     Lane,
     Limits,
+    Prediction,
     ProbeReport,
     Quality,
     Row,
     Span,
+    Stage,
     Summary,
     Table,
     TableColumn,

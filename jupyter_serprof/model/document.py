@@ -10,17 +10,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
+from jupyter_serprof.model.anatomy import anatomy_document, anatomy_of
 from jupyter_serprof.model.codec import decode, encode, field_names, unfit
 from jupyter_serprof.model.columns import pack, unpack
 from jupyter_serprof.model.errors import DocumentError, damaged, shown
-from jupyter_serprof.model.integrity import check_details, check_sweep, check_trace
 from jupyter_serprof.model.packed import packed, unpacked
-from jupyter_serprof.model.parts import anatomy_document, anatomy_of
-from jupyter_serprof.model.road import Stage
-from jupyter_serprof.model.schema import validate
+from jupyter_serprof.model.schema import check_details, check_sweep, check_trace, validate
 from jupyter_serprof.model.stages import stage
 from jupyter_serprof.model.sweep import Sweep, SweepTrace
-from jupyter_serprof.model.trace import Lane, Limits, Quality, Row, Span, Trace, Waterfall
+from jupyter_serprof.model.trace import Lane, Limits, Quality, Row, Span, Stage, Trace, Waterfall
 
 MIME_TYPE = "application/vnd.jupyter-serprof.v1+json"
 VERSION = 1

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from difflib import get_close_matches
+
 _LONGEST_SHOWN = 60
 _LONGEST_PROBLEM = 300
 _LARGEST_SHOWN_BITS = 200
@@ -54,3 +57,13 @@ def shown(value: object) -> str:
         return f"an integer of {value.bit_length()} bits"
     text = repr(value) if isinstance(value, str | int | float | None) else type(value).__name__
     return text if len(text) <= _LONGEST_SHOWN else text[: _LONGEST_SHOWN - 3] + "..."
+
+
+def closest(word: str, known: Iterable[str]) -> str:
+    """Return ``did you mean X? `` or nothing.
+
+    >>> closest("cloudpikle", ["pickle", "cloudpickle"])
+    'did you mean cloudpickle? '
+    """
+    matches = get_close_matches(word, list(known), n=1)
+    return f"did you mean {matches[0]}? " if matches else ""

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from jupyter_serprof.model.road import Stage
-from jupyter_serprof.model.stages_dask import DASK_STAGES
-from jupyter_serprof.model.stages_split import SPLIT_OF_DUMPS, SPLIT_OF_LOADS
+from jupyter_serprof.model.stages_dask import DASK_STAGES, SPLIT_OF_DUMPS, SPLIT_OF_LOADS
+from jupyter_serprof.model.trace import Stage
 
 _ALL = (
     Stage("pickle.dumps", "Pickle", 10, "pickle", note="pickle or cloudpickle, called directly"),

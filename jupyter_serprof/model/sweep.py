@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from jupyter_serprof.model.comparison import Comparison
 from jupyter_serprof.model.trace import (
+    Comparison,
     Details,
     Finding,
     Limits,

@@ -1,15 +1,24 @@
-"""The parts of a value that a pickler would visit, each with its step in a path."""
+"""The parts of a value that a pickler would visit, each with its step in a path.
+
+Dask makes a new graph for each call, and the notebook a new lambda in each turn of a loop; the
+frame in all of them is one. Only what is met first is looked at, so that a hook takes no time.
+"""
 
 from __future__ import annotations
 
 import functools
 import sys
+import threading
 import types
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
+from dataclasses import dataclass
 from itertools import islice
+from typing import Any
 
 from jupyter_serprof.objects.ask import is_exactly
+from jupyter_serprof.objects.labels import is_array, is_by_value
+from jupyter_serprof.objects.sizes import size_bytes as size_bytes_of
 
 _LONG_TEXT = 1000
 _ATOMS = (int, float, bool, type(None), complex, type(...), type(NotImplemented))
@@ -141,3 +150,190 @@ def is_small_atom(value: object) -> bool:
     """Tell what is not worth a part: a number, a short text."""
     is_text = is_exactly(value, (str, bytes))
     return is_exactly(value, _ATOMS) or (is_text and len(value) <= _LONG_TEXT)  # type: ignore[arg-type]  # sized
+
+
+_LIBRARIES = frozenset({"dask", "distributed", "dask_expr"})
+_GRAPHS = frozenset({"Expr", "HighLevelGraph"})
+#: The threads of a scheduler that runs in this process: what it sends are copies.
+_SCHEDULER_THREADS = ("IO loop", "Dask-Offload")
+_MOST_LOOKED_AT = 500
+#: A longer container is told as one.
+_WIDE = 200
+#: Containers in containers that a graph keeps for itself: the iterables of ``client.map``.
+_GRAPH_LEVELS = 3
+#: What has less of the bytes of a message is not what makes it large.
+_WORTH_SHARE = 0.1
+_NEVER_LARGE = (types.ModuleType, types.BuiltinFunctionType, range, slice)
+_CONTAINERS = (list, tuple, dict, set, frozenset)
+
+
+@dataclass(frozen=True, slots=True)
+class Payload:
+    """An object of the user in something that was pickled.
+
+    Attributes
+    ----------
+    key
+        The same for the same object; for functions with the same code and the same captures.
+    value, holder
+        The object, and the outermost object of the user that it was met in.
+    size_bytes
+        Its share of what was written, as far as that can be told without pickling it.
+    """
+
+    key: Hashable
+    value: object
+    holder: object
+    size_bytes: int
+
+
+def payloads(value: object, size_bytes: int) -> list[Payload]:
+    """Return what was pickled: the value itself, of a graph of Dask the large objects in it.
+
+    What the scheduler sends on to its workers is nothing of the user's: the list is empty.
+
+    Parameters
+    ----------
+    size_bytes
+        What was written for the value, buffers included.
+    """
+    if _is_sent_on(value):
+        return []
+    if not _is_graph(value):
+        return [Payload(_held_key(value), value, value, size_bytes)]
+    found = {_held_key(leaf): (leaf, holder) for leaf, holder in _carried(value)}
+    known = {key: _known_bytes(leaf) for key, (leaf, _) in found.items()}
+    unknown = [key for key, size in known.items() if size is None]
+    rest = max(0, size_bytes - sum(size or 0 for size in known.values()))
+    made = []
+    for key, (leaf, holder) in found.items():
+        size = known[key]
+        share = rest // len(unknown) if size is None else size
+        if share >= _WORTH_SHARE * size_bytes:
+            made.append(Payload(key, leaf, holder, min(share, size_bytes)))
+    return made or [Payload(_held_key(value), value, value, size_bytes)]
+
+
+def _is_sent_on(value: object) -> bool:
+    if type(value).__module__ == "dask._task_spec":
+        return True
+    name = threading.current_thread().name
+    return _is_task(value) and name.startswith(_SCHEDULER_THREADS)
+
+
+def _is_graph(value: object) -> bool:
+    return any(
+        kind.__name__ in _GRAPHS and kind.__module__.partition(".")[0] in _LIBRARIES
+        for kind in type(value).__mro__
+    )
+
+
+def _is_task(value: object) -> bool:
+    return type(value) is tuple and bool(value) and callable(value[0])
+
+
+def _held_key(value: object) -> Hashable:
+    if not isinstance(value, types.FunctionType):
+        return id(value)
+    return (id(value.__code__), *sorted(id(part) for part in _captured(value)))
+
+
+def _captured(function: types.FunctionType) -> Iterator[object]:
+    """Yield what a function drags along and is worth a look."""
+    cells = [cell for cell in function.__closure__ or () if _is_filled(cell)]
+    names = (name for name in function.__code__.co_names if name in function.__globals__)
+    parts = (
+        *(cell.cell_contents for cell in cells),
+        *(function.__globals__[name] for name in names),
+        *(function.__defaults__ or ()),
+        *(function.__kwdefaults__ or {}).values(),
+    )
+    yield from (part for part in parts if not _is_nothing(part))
+
+
+def _is_filled(cell: types.CellType) -> bool:
+    try:
+        cell.cell_contents  # noqa: B018  (asking is the test)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_nothing(value: object) -> bool:
+    """Tell what adds next to nothing to a pickle: small atoms, and what travels by name."""
+    if isinstance(value, type | types.FunctionType):
+        return not is_by_value(value)
+    return is_small_atom(value) or isinstance(value, _NEVER_LARGE)
+
+
+def _known_bytes(value: object) -> int | None:
+    """Return the bytes of an array or a buffer; None for what only a pickler can tell."""
+    if type(value).__module__.partition(".")[0] == "pandas":
+        return None
+    if is_array(value) and value.dtype.hasobject:  # type: ignore[attr-defined]  # an array
+        return None
+    if isinstance(value, types.FunctionType) and not any(True for _ in _captured(value)):
+        return 0
+    return size_bytes_of(value)
+
+
+@dataclass(slots=True)
+class _Met:
+    """An object on the way through a graph: who holds it, and whether the graph made it."""
+
+    value: Any
+    holder: object = None
+    levels: int = 0
+
+
+def _carried(graph: object) -> Iterator[tuple[object, object]]:
+    """Yield the objects of the user in a graph, each with the outermost that holds it."""
+    waiting, seen = deque([_Met(graph)]), set[int]()
+    while waiting and len(seen) < _MOST_LOOKED_AT:
+        met = waiting.popleft()
+        if id(met.value) in seen or _is_nothing(met.value):
+            continue
+        seen.add(id(met.value))
+        inside = list(_inside(met))
+        waiting.extend(inside)
+        if not inside and not _is_of_graph(met):
+            yield met.value, met.value if met.holder is None else met.holder
+
+
+def _is_of_graph(met: _Met) -> bool:
+    if met.holder is not None:
+        return False
+    is_made = type(met.value) in _CONTAINERS and (met.levels > 0 or _is_task(met.value))
+    return is_made or type(met.value).__module__.partition(".")[0] in _LIBRARIES
+
+
+def _inside(met: _Met) -> Iterator[_Met]:
+    value = met.value
+    if _is_of_graph(met):
+        if type(value) in _CONTAINERS:
+            yield from (_Met(part, None, met.levels - 1) for part in _items(value))
+        else:
+            levels = _GRAPH_LEVELS if _is_graph(value) else 1
+            yield from (_Met(part, None, levels) for part in _slots(value))
+        return
+    holder = value if met.holder is None else met.holder
+    if type(value) in _CONTAINERS and len(value) <= _WIDE:
+        yield from (_Met(part, holder) for part in _items(value))
+    elif isinstance(value, functools.partial):
+        parts = (value.func, *value.args, *value.keywords.values())
+        yield from (_Met(part, holder) for part in parts)
+
+
+def _items(value: Any) -> Iterator[object]:  # noqa: ANN401  (a container)
+    return islice(value.values() if type(value) is dict else value, _MOST_LOOKED_AT)
+
+
+def _slots(value: object) -> Iterator[object]:
+    """Yield the attributes of an object of Dask; its properties are not asked."""
+    yield from getattr(value, "__dict__", {}).values()
+    for kind in type(value).__mro__:
+        slots = kind.__dict__.get("__slots__", ())
+        for name in (slots,) if isinstance(slots, str) else slots:
+            part = getattr(value, name, None) if not name.startswith("__") else None
+            if part is not None:
+                yield part

@@ -13,7 +13,7 @@ from jupyter_serprof.experiments.engine.progress import SweepProgress
 from jupyter_serprof.experiments.roundtrip.registry import TRANSPORTS, Transport
 from jupyter_serprof.experiments.roundtrip.trip import RoundTrip
 from jupyter_serprof.experiments.sizes.generators import GENERATORS
-from jupyter_serprof.experiments.sizes.sources import Data, data_of, list_data
+from jupyter_serprof.experiments.sizes.subject import Data, data_of, list_data
 from jupyter_serprof.model import Sweep, Trace, UsageError
 from jupyter_serprof.model.units import format_bytes
 from jupyter_serprof.panel.panel import Panel

@@ -10,9 +10,9 @@ from importlib.util import find_spec
 from typing import ClassVar, cast
 
 from jupyter_serprof.capture.draft import Run
-from jupyter_serprof.capture.environment import installed_version
+from jupyter_serprof.capture.hook import Point
+from jupyter_serprof.capture.machine import installed_version
 from jupyter_serprof.capture.patching import Subscription, arm, remove_all
-from jupyter_serprof.capture.point import Point
 from jupyter_serprof.capture.recorder import Recorder
 from jupyter_serprof.model import ProbeReport
 

@@ -17,7 +17,7 @@ from threading import get_ident
 from typing import Any
 
 from jupyter_serprof.capture.draft import Run
-from jupyter_serprof.capture.point import Point
+from jupyter_serprof.capture.hook import Point
 from jupyter_serprof.capture.recorder import Recorder, active_recorders
 from jupyter_serprof.probes import Probe
 

@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar
 
 from jupyter_serprof.capture.draft import Draft, Run
-from jupyter_serprof.capture.hook import Hook
-from jupyter_serprof.capture.point import Point
+from jupyter_serprof.capture.hook import Hook, Point
 from jupyter_serprof.capture.recorder import Recorder
 from jupyter_serprof.objects.look import LOOK_BYTES, Look, details_of, look_at
 from jupyter_serprof.probes import Probe

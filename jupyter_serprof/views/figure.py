@@ -11,10 +11,9 @@ from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING
 
-from jupyter_serprof.views.alt import alt_text
 from jupyter_serprof.views.kit.raster import png_of
 from jupyter_serprof.views.kit.sheet import WIDTH, Box, Curve, Label, Mark, Rule, Sheet
-from jupyter_serprof.views.picture import sheet_of
+from jupyter_serprof.views.picture import alt_text, sheet_of
 from jupyter_serprof.views.text import check_view
 from jupyter_serprof.views.waterfall.table import MOST_ROWS
 

@@ -8,10 +8,10 @@ from jupyter_serprof.model import Anatomy, Comparison, Sweep, Trace, Variant
 from jupyter_serprof.model.times import groups_text, middle_ns, quartiles
 from jupyter_serprof.model.units import format_bytes, format_ns
 from jupyter_serprof.views.blame.markdown import anatomy_blocks
-from jupyter_serprof.views.compare.markdown import comparison_blocks
+from jupyter_serprof.views.compare.text import comparison_blocks
 from jupyter_serprof.views.flat import Given, no_document
-from jupyter_serprof.views.kit.markdown_cells import Line, listed, plain, table
-from jupyter_serprof.views.kit.markdown_findings import finding_blocks
+from jupyter_serprof.views.kit.cells import Line, listed, plain, table
+from jupyter_serprof.views.kit.remarks import finding_blocks
 from jupyter_serprof.views.waterfall.markdown import stages_table
 
 

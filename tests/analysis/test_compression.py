@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from jupyter_serprof.analysis.sizes.compression import break_even_bytes_per_s, with_break_even
+from jupyter_serprof.analysis.sizes.crossovers import break_even_bytes_per_s, with_break_even
 from jupyter_serprof.model import Point, Sweep, Variant
 
 MS = 1_000_000

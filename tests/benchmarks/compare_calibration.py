@@ -26,7 +26,7 @@ from statistics import quantiles
 from bench import heading, table, timed_ns
 
 from jupyter_serprof.experiments.compare.machine import machine_between
-from jupyter_serprof.experiments.compare.repeat import Repeats
+from jupyter_serprof.experiments.compare.runs import Repeats
 from jupyter_serprof.experiments.compare.verdict import compare
 from jupyter_serprof.experiments.engine.recording import Recording
 from jupyter_serprof.model import Comparison, Point, Sweep, Variant, from_document, to_document

@@ -16,7 +16,7 @@ from bench import heading, quartiles, ratios, table, timed_ns
 from dask._expr import HLGExpr
 from dask._task_spec import Task, TaskRef
 
-from jupyter_serprof.capture.collector import paused_collector
+from jupyter_serprof.capture.recorder import paused_collector
 from jupyter_serprof.probes.dask.graph.graph import graph_bytes
 
 PAIRS = 7

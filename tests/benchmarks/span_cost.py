@@ -16,8 +16,7 @@ from typing import Literal
 
 from bench import heading, quartiles, table
 
-from jupyter_serprof.capture.hook import hook_for
-from jupyter_serprof.capture.point import Point
+from jupyter_serprof.capture.hook import Point, hook_for
 from jupyter_serprof.capture.recorder import Recorder
 
 CALLS = 2_000

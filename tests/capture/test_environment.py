@@ -12,8 +12,8 @@ import sys
 import pytest
 
 from jupyter_serprof import __version__
-from jupyter_serprof.capture import environment
-from jupyter_serprof.capture.environment import (
+from jupyter_serprof.capture import machine as environment
+from jupyter_serprof.capture.machine import (
     describe_environment,
     imported_versions,
     installed_version,

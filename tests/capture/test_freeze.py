@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from jupyter_serprof.capture.draft import Draft
 from jupyter_serprof.capture.freeze import freeze
+from jupyter_serprof.capture.hook import Point
 from jupyter_serprof.capture.marks import span
-from jupyter_serprof.capture.point import Point
 from jupyter_serprof.capture.recorder import Recorder
 from jupyter_serprof.model import Group, Lane, Table, TableColumn, from_document, to_document
 from jupyter_serprof.probes import Probe
@@ -21,7 +21,7 @@ from jupyter_serprof.testing import TickClock
 
 if TYPE_CHECKING:
     from jupyter_serprof.capture.draft import Run
-    from jupyter_serprof.capture.point import Record
+    from jupyter_serprof.capture.hook import Record
     from jupyter_serprof.model import Trace
 
 NAME = "serprof_frozen"

@@ -18,9 +18,8 @@ from typing import TYPE_CHECKING, Any
 import cloudpickle
 import pytest
 
-from jupyter_serprof.capture.hook import CoroutineMethodHook, Hook, MethodHook
+from jupyter_serprof.capture.hook import CoroutineMethodHook, Hook, MethodHook, Point
 from jupyter_serprof.capture.patching import arm
-from jupyter_serprof.capture.point import Point
 from jupyter_serprof.capture.recorder import Recorder
 from jupyter_serprof.testing import TickClock
 
@@ -497,7 +496,7 @@ def test_hooks_work_where_page_faults_cannot_be_counted() -> None:
         "import sys, types\n"
         "sys.modules['resource'] = {}\n"
         "from jupyter_serprof.capture.hook import Hook\n"
-        "from jupyter_serprof.capture.point import Point\n"
+        "from jupyter_serprof.capture.hook import Point\n"
         "from jupyter_serprof.capture.recorder import Recorder\n"
         "hook, recorder = Hook(len, Point('builtins:len', 'user', faults='thread')), Recorder([])\n"
         "hook.sinks = (recorder,)\n"

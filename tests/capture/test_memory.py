@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jupyter_serprof.capture import memory
-from jupyter_serprof.capture.memory import buffers_of, lies_inside, overlaps, store_ranges
+from jupyter_serprof.capture import machine as memory
+from jupyter_serprof.capture.machine import buffers_of, lies_inside, overlaps, store_ranges
 
 if TYPE_CHECKING:
     from pathlib import Path

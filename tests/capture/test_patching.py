@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from jupyter_serprof.capture import patching
+from jupyter_serprof.capture.hook import Point
 from jupyter_serprof.capture.patching import armed_places, remove_all, sweep
-from jupyter_serprof.capture.point import Point
 from jupyter_serprof.capture.recorder import Recorder
 from jupyter_serprof.testing import TickClock
 

@@ -12,8 +12,8 @@ import pytest
 
 from jupyter_serprof.capture import patching, recorder
 from jupyter_serprof.capture.freeze import freeze
+from jupyter_serprof.capture.hook import Point
 from jupyter_serprof.capture.patching import armed_places
-from jupyter_serprof.capture.point import Point
 from jupyter_serprof.capture.recorder import Recorder, active_recorders
 from jupyter_serprof.experiments.engine import recording
 from jupyter_serprof.probes import Probe

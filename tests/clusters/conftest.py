@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from jupyter_serprof.capture.hook import Point
 from jupyter_serprof.capture.patching import armed_places
-from jupyter_serprof.capture.point import Point
 from jupyter_serprof.probes.dask import cluster as dask_cluster
 from jupyter_serprof.probes.interpreter import InterpreterProbe
 from jupyter_serprof.probes.pickle import pickle_points

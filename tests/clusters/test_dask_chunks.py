@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import jupyter_serprof as sp
-from jupyter_serprof.experiments.chunks.bound import worker_bound
+from jupyter_serprof.experiments.chunks.look import worker_bound
 from jupyter_serprof.experiments.graphs.warm import ask_to_import
 
 if TYPE_CHECKING:

@@ -20,17 +20,16 @@ from clusters.seen import has_row, row, self_ns, spans
 from jupyter_serprof.analysis import analyse
 from jupyter_serprof.capture.draft import Draft, Run
 from jupyter_serprof.capture.freeze import freeze
+from jupyter_serprof.capture.hook import Point
 from jupyter_serprof.capture.patching import armed_places
-from jupyter_serprof.capture.point import Point
 from jupyter_serprof.capture.recorder import Recorder
 from jupyter_serprof.model import ProbeReport, Table, Trace, from_document, to_document
 from jupyter_serprof.probes.dask.local import lanes as dask_local_lanes
 from jupyter_serprof.probes.dask.local.columns import Columns, Log
-from jupyter_serprof.probes.dask.local.lanes import wires
+from jupyter_serprof.probes.dask.local.lanes import GETS, MATERIALIZE, complete_steps, wires
 from jupyter_serprof.probes.dask.local.probe import DaskLocalProbe
 from jupyter_serprof.probes.dask.local.process_clock import TaskClock
 from jupyter_serprof.probes.dask.local.processes import Roads
-from jupyter_serprof.probes.dask.local.steps import GETS, MATERIALIZE, complete_steps
 from jupyter_serprof.probes.interpreter import InterpreterProbe
 from jupyter_serprof.testing import ProbeContract
 

@@ -12,7 +12,7 @@ import pytest
 from clusters.seen import has_row, row, self_ns, spans
 from jupyter_serprof.analysis import analyse
 from jupyter_serprof.capture.freeze import freeze
-from jupyter_serprof.capture.point import Point
+from jupyter_serprof.capture.hook import Point
 from jupyter_serprof.capture.recorder import Recorder
 from jupyter_serprof.model import Trace, from_document, to_document
 from jupyter_serprof.probes.dask.local.probe import DaskLocalProbe

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from jupyter_serprof.experiments.chunks.bound import WorkerBound
+from jupyter_serprof.experiments.chunks.look import WorkerBound
 from jupyter_serprof.experiments.remedies.cuts import cuts_of
 from jupyter_serprof.experiments.remedies.graph import (
     DaskTryout,

@@ -20,10 +20,9 @@ from jupyter_serprof.model import (
     load,
     save_document,
 )
-from jupyter_serprof.views.alt import alt_text
 from jupyter_serprof.views.kit.sheet import Label
 from jupyter_serprof.views.notebook.page import html
-from jupyter_serprof.views.picture import sheet_of
+from jupyter_serprof.views.picture import alt_text, sheet_of
 
 if TYPE_CHECKING:
     from pathlib import Path

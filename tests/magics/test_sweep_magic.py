@@ -9,8 +9,7 @@ import pytest
 from shells import Ran
 
 import jupyter_serprof as sp
-from jupyter_serprof.magics.options import parse
-from jupyter_serprof.magics.ranges import Range
+from jupyter_serprof.magics.options import Range, parse
 from jupyter_serprof.model import Sweep, UsageError
 
 if TYPE_CHECKING:

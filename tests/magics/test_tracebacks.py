@@ -13,8 +13,7 @@ from pathlib import Path
 import pytest
 
 import jupyter_serprof as sp
-from jupyter_serprof.capture.hook import hook_for
-from jupyter_serprof.capture.point import Point
+from jupyter_serprof.capture.hook import Point, hook_for
 from jupyter_serprof.capture.recorder import Recorder
 
 OURS = str(Path(sp.__file__).parent)

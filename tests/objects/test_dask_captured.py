@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from jupyter_serprof.experiments.remedies.graph import LARGE_BYTES, large_values, materialized
-from jupyter_serprof.objects.dask_captured import captured_findings, captured_in
+from jupyter_serprof.objects.captured import captured_findings, captured_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 from jupyter_serprof.api import blame
-from jupyter_serprof.experiments.blame.blame import Blame
-from jupyter_serprof.experiments.blame.notes import depth_note, memory_note
-from jupyter_serprof.experiments.blame.recording import BlameRun, name_of
+from jupyter_serprof.experiments.blame.passes import depth_note, memory_note
+from jupyter_serprof.experiments.blame.recording import Blame, BlameRun, name_of
 from jupyter_serprof.objects.culprits import culprits_text, find_culprits, told
 from jupyter_serprof.objects.labels import key_label, kind_label
 from jupyter_serprof.views.blame.text import anatomy_lines

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from jupyter_serprof.objects.payload import buffer_places
+from jupyter_serprof.objects.picklers import buffer_places
 
 MB = 1_000_000
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from jupyter_serprof.experiments.roundtrip.trip import RoundTrip
-from jupyter_serprof.experiments.sizes.sources import list_data
+from jupyter_serprof.experiments.sizes.subject import list_data
 from jupyter_serprof.model import Sweep, UsageError
 from jupyter_serprof.panel.panel import Panel
 from jupyter_serprof.panel.parts import Plan, Scale, Source, Way, Words

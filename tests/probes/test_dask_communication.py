@@ -11,9 +11,8 @@ import pytest
 from jupyter_serprof.capture.draft import MAIN_LANE, Draft, Run
 from jupyter_serprof.experiments.remedies import graph as dask_remedies
 from jupyter_serprof.model import UsageError
-from jupyter_serprof.probes.dask.client import client_points
+from jupyter_serprof.probes.dask.client import add_communication, client_points
 from jupyter_serprof.probes.dask.cluster import Cluster, Station
-from jupyter_serprof.probes.dask.communication import add_communication
 from jupyter_serprof.probes.dask.computations import Sent
 from jupyter_serprof.probes.dask.local import probe as dask_local
 

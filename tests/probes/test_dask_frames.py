@@ -11,8 +11,14 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jupyter_serprof.probes.dask.frames import Seen, StackReader
-from jupyter_serprof.probes.dask.sampling import Piece, Stretch, gaps_filled, spread
+from jupyter_serprof.probes.dask.sampling import (
+    Piece,
+    Seen,
+    StackReader,
+    Stretch,
+    gaps_filled,
+    spread,
+)
 
 CODE = Seen("python.code", "your code")
 BUILD = Seen("dask.construct", "array.ones")

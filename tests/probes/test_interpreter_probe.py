@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from jupyter_serprof.capture.freeze import freeze
+from jupyter_serprof.capture.hook import Point
 from jupyter_serprof.capture.patching import armed_places
-from jupyter_serprof.capture.point import Point
 from jupyter_serprof.capture.recorder import Recorder
 from jupyter_serprof.probes import Probe
 from jupyter_serprof.probes.interpreter import InterpreterProbe

@@ -12,7 +12,7 @@ import pytest
 
 from jupyter_serprof import probes
 from jupyter_serprof.capture.freeze import freeze
-from jupyter_serprof.capture.point import Point
+from jupyter_serprof.capture.hook import Point
 from jupyter_serprof.capture.recorder import Recorder
 from jupyter_serprof.probes import Probe, available_probes
 from jupyter_serprof.testing import ProbeContract, TickClock, make_trace

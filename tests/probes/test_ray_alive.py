@@ -14,8 +14,7 @@ from jupyter_serprof.capture.draft import Draft
 from jupyter_serprof.experiments.engine.memory import _store_free_bytes
 from jupyter_serprof.experiments.roundtrip.by_ray import Ray
 from jupyter_serprof.probes.ray.alive import is_alive
-from jupyter_serprof.probes.ray.detail import split_get
-from jupyter_serprof.probes.ray.driver import _judge_witnesses
+from jupyter_serprof.probes.ray.driver import _judge_witnesses, split_get
 
 
 def _called(*_: object, **__: object) -> None:

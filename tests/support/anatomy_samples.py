@@ -21,8 +21,8 @@ import attrs
 import numpy as np
 import pandas as pd
 
-from jupyter_serprof.experiments.blame import blame
 from jupyter_serprof.experiments.blame import descent as anatomy_descent
+from jupyter_serprof.experiments.blame import recording as blame
 from jupyter_serprof.objects import picklers as anatomy_pickler
 
 if TYPE_CHECKING:

@@ -38,7 +38,7 @@ from jupyter_serprof.model import (
     Variant,
     Waterfall,
 )
-from jupyter_serprof.model.comparison import VERDICTS
+from jupyter_serprof.model.trace import VERDICTS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -5,8 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 
-from jupyter_serprof.analysis.spans import number, self_share
-from jupyter_serprof.analysis.tree import nearest, walk
+from jupyter_serprof.analysis.spans import nearest, number, self_share, walk
 from jupyter_serprof.model import Finding, Trace
 from jupyter_serprof.model.units import format_bytes, format_count, format_ns, format_share
 

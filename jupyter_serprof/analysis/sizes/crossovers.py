@@ -4,20 +4,26 @@ At each size that both have, the times are compared with the noise of the runs (
 together), and with the smallest difference that matters. A crossover lies between the last size
 where one is surely faster and the first where the other surely is. Nothing is interpolated, and
 nothing is said beyond the measured sizes.
+
+The verdicts are those of the crossovers: two times differ where they are farther apart than the
+noise of their runs, and by as much as matters. Without noise (one run at each size) an order counts
+that no size turns round.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from itertools import combinations, pairwise
+from dataclasses import dataclass, replace
+from itertools import combinations, pairwise, permutations
 
 from jupyter_serprof.analysis.ranking import cost_of, least_gap
 from jupyter_serprof.analysis.sizes.curve import Curve, curve_of
 from jupyter_serprof.analysis.sizes.fit import t_quantile
-from jupyter_serprof.model import Point, Variant
+from jupyter_serprof.model import Point, Sweep, Variant
+from jupyter_serprof.model.times import middle_ns
 from jupyter_serprof.model.trace import Scalar
+from jupyter_serprof.model.units import format_bytes, format_rate
 
 #: Medians this close (a standard error, as a share) are never told apart.
 _LEAST_NOISE = 0.005
@@ -124,3 +130,207 @@ def least_widths(left: Curve, right: Curve, sizes: Sequence[int]) -> list[float]
 def _noise(curve: Curve, size_bytes: int) -> float:
     count = curve.counts[curve.sizes_bytes.index(size_bytes)]
     return max(_LEAST_NOISE, curve.noise_share(count) or 0.0)
+
+
+Medians = Mapping[str, float]
+#: (the faster one, the slower one) -> the sizes at which that is sure.
+Verdicts = Mapping[tuple[str, str], frozenset[int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Sizes over which nobody is surely faster than one variant, two sizes in a row.
+
+    Attributes
+    ----------
+    key
+        The variant; the others are compared with it.
+    from_bytes, to_bytes
+        The first and the last size.
+    peers
+        Those that it is not surely faster than at more than half of the sizes.
+    is_clear
+        Whether it is surely faster than everybody at every size.
+    is_unsure
+        Whether it and its peers are told apart at no size.
+    is_noise_known
+        Whether some size was run more than once.
+    """
+
+    key: str
+    from_bytes: int
+    to_bytes: int
+    peers: tuple[str, ...] = ()
+    is_clear: bool = True
+    is_unsure: bool = False
+    is_noise_known: bool = True
+
+
+def stretches_of(
+    points: Sequence[Point], variants: Sequence[Variant], *, cold: bool
+) -> list[Stretch]:
+    """Return the stretches of these variants, in the order of their sizes."""
+    curves = curves_of(points, variants, cold=cold)
+    sure = {(a, b): _surely_faster(curves[a], curves[b]) for a, b in permutations(curves, 2)}
+    ranked = _ranked(curves)
+    found: list[tuple[str, list[int]]] = []
+    for at, (size, medians) in enumerate(ranked):
+        # One size alone is no stretch: it takes two in a row, or the end, to change sides.
+        beaten = [_is_beaten(found, size, medians, sure) for size, medians in ranked[at : at + 2]]
+        if not all(beaten):
+            found[-1][1].append(size)
+            continue
+        best = min(medians, key=lambda key: medians[key])
+        if found and found[-1][0] == best:
+            found[-1][1].append(size)
+        else:
+            found.append((best, [size]))
+    is_known = all(curve.spread_freedom for curve in curves.values() if curve.sizes_bytes)
+    return [_stretch(key, sizes, curves, sure, is_known=is_known) for key, sizes in found]
+
+
+def _ranked(curves: Mapping[str, Curve]) -> list[tuple[int, Medians]]:
+    """Return each size with the median of every variant that has one there."""
+    medians: dict[int, dict[str, float]] = {}
+    for key, curve in curves.items():
+        for size, median in zip(curve.sizes_bytes, curve.medians_ns, strict=True):
+            medians.setdefault(size, {})[key] = median
+    return sorted(medians.items(), key=lambda entry: entry[0])
+
+
+def _surely_faster(one: Curve, other: Curve) -> frozenset[int]:
+    sizes = sorted(set(one.sizes_bytes) & set(other.sizes_bytes))
+    if not sizes:
+        return frozenset()
+    ours, theirs = (
+        dict(zip(each.sizes_bytes, each.medians_ns, strict=True)) for each in (one, other)
+    )
+    gaps = [math.log(theirs[size] / ours[size]) for size in sizes]
+    is_ordered = min(gaps) > 0
+    least, widths = least_widths(one, other, sizes), widths_of(one, other, sizes)
+    return frozenset(
+        size
+        for size, gap, own, width in zip(sizes, gaps, least, widths, strict=True)
+        if (is_ordered and gap > own if width is None else gap > width)
+    )
+
+
+def _is_beaten(
+    found: Sequence[tuple[str, list[int]]], size: int, medians: Medians, sure: Verdicts
+) -> bool:
+    if not found or found[-1][0] not in medians:
+        return True
+    best = found[-1][0]
+    return any(size in sure[key, best] for key in medians if key != best)
+
+
+def _stretch(
+    key: str, sizes: Sequence[int], curves: Mapping[str, Curve], sure: Verdicts, *, is_known: bool
+) -> Stretch:
+    rivals = {
+        other: set(sizes) & set(curve.sizes_bytes)
+        for other, curve in curves.items()
+        if other != key and set(sizes) & set(curve.sizes_bytes)
+    }
+    told = {other: sure[key, other] & own for other, own in rivals.items()}
+    peers = tuple(other for other, own in rivals.items() if 2 * len(told[other]) <= len(own))
+    return Stretch(
+        key,
+        sizes[0],
+        sizes[-1],
+        peers,
+        is_clear=all(told[other] == own for other, own in rivals.items()),
+        is_unsure=not any(told[other] | (sure[other, key] & rivals[other]) for other in peers),
+        is_noise_known=is_known,
+    )
+
+
+#: What compression is held against: the same pickle, sent as it is.
+_BASELINE = "pickle"
+#: Keys of transports that compress exactly that pickle.
+_COMPRESSED = ("lz4", "zstd")
+#: A document that grows is finished more than once; the note of the last time goes.
+_BEGINNINGS = ("wins over a link", "saves no bytes", "cannot tell over which link it wins")
+
+
+def break_even_bytes_per_s(
+    raw_bytes: float, raw_ns: float, compressed_bytes: float, compressed_ns: float
+) -> float | None:
+    """Return the bandwidth below which the compressed way arrives first.
+
+    Parameters
+    ----------
+    raw_bytes, compressed_bytes
+        What goes over the wire, either way.
+    raw_ns, compressed_ns
+        What the ends cost, either way: pickle, compress, decompress, unpickle.
+
+    Returns
+    -------
+    float or None
+        Bytes per second; None where no bytes are saved, or no time was added that was measured.
+
+    Notes
+    -----
+    ``t + b / w`` is the time of a way that costs ``t`` at its ends and sends ``b`` bytes at ``w``;
+    both are equal where ``w`` is the bytes saved over the time added. Nothing overlaps here; a
+    program that sends while it compresses wins up to a larger bandwidth.
+    """
+    saved, added_ns = raw_bytes - compressed_bytes, compressed_ns - raw_ns
+    return saved / (added_ns / 1e9) if saved > 0 and added_ns > 0 else None
+
+
+def with_break_even(sweep: Sweep) -> Sweep:
+    """Return the sweep whose compressed variants say in facts and in words when they win.
+
+    The facts are those of the largest size that was measured warm both ways: ``raw_bytes``,
+    ``compressed_bytes``, ``ratio`` and ``wins_below_bytes_per_s``, which is None where it saves no
+    bytes and where the runs cannot tell.
+    """
+    variants = tuple(
+        _told(sweep, variant) if variant.key in _COMPRESSED else variant
+        for variant in sweep.variants
+    )
+    return replace(sweep, variants=variants) if variants != sweep.variants else sweep
+
+
+def _told(sweep: Sweep, variant: Variant) -> Variant:
+    plain, compressed = _warm(sweep, _BASELINE), _warm(sweep, variant.key)
+    shared = sorted(set(plain) & set(compressed))
+    if not shared:
+        return variant
+    (raw_ns, raw), (own_ns, own) = plain[shared[-1]], compressed[shared[-1]]
+    limit = break_even_bytes_per_s(raw, raw_ns, own, own_ns)
+    facts: Mapping[str, Scalar] = {
+        **variant.facts,
+        "raw_bytes": raw,
+        "compressed_bytes": own,
+        "ratio": raw / own,
+        "wins_below_bytes_per_s": limit,
+    }
+    at = f" (at {format_bytes(shared[-1])})" if len(plain) > 1 and shared[-1] else ""
+    note = _sentence(limit, raw, own) + at
+    kept = tuple(said for said in variant.notes if not said.startswith(_BEGINNINGS))
+    return replace(variant, facts=facts, notes=(*kept, note))
+
+
+def _sentence(limit: float | None, raw: int, own: int) -> str:
+    if limit is not None:
+        sizes = f"{format_bytes(own)} instead of {format_bytes(raw)}"
+        return f"wins over a link below {format_rate(limit)}: sends {sizes}"
+    if raw <= own:
+        return "saves no bytes, so it wins over no link"
+    # It does all that plain pickle does and more, so what it seems to save is noise.
+    return "cannot tell over which link it wins: it took no longer than plain pickle here"
+
+
+def _warm(sweep: Sweep, key: str) -> dict[int, tuple[float, int]]:
+    """Return the median wall time and the bytes written, of each size that was measured warm."""
+    groups: dict[int, list[tuple[int, int]]] = {}
+    for point in sweep.points:
+        if point.variant == key and not point.cold and point.moved_bytes:
+            pair = point.wall_ns, point.moved_bytes
+            groups.setdefault(point.size_bytes or 0, []).append(pair)
+    return {
+        size: (middle_ns(ns for ns, _ in pairs), pairs[-1][1]) for size, pairs in groups.items()
+    }

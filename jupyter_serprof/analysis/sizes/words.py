@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 from jupyter_serprof.analysis.ranking import listed, outside_texts, ranked_of
-from jupyter_serprof.analysis.sizes.fastest import Stretch, stretches_of
+from jupyter_serprof.analysis.sizes.crossovers import Stretch, stretches_of
 from jupyter_serprof.model import Point, Summary, Sweep, Variant
 from jupyter_serprof.model.times import middle_ns
 from jupyter_serprof.model.trace import Details

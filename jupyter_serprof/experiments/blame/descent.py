@@ -20,17 +20,8 @@ from collections import deque
 from contextlib import suppress
 from typing import Any
 
-from jupyter_serprof.capture.collector import paused_collector
-from jupyter_serprof.experiments.blame.cut import (
-    around,
-    closed,
-    is_outlier,
-    opened_at,
-    replace,
-    settle,
-)
+from jupyter_serprof.capture.recorder import paused_collector
 from jupyter_serprof.experiments.blame.node import Node
-from jupyter_serprof.experiments.blame.notes import depth_note
 from jupyter_serprof.experiments.blame.opening import (
     MOST_ITEMS,
     is_atom,
@@ -40,7 +31,16 @@ from jupyter_serprof.experiments.blame.opening import (
     split,
     values_of,
 )
-from jupyter_serprof.experiments.blame.passes import Pass
+from jupyter_serprof.experiments.blame.passes import (
+    Pass,
+    around,
+    closed,
+    depth_note,
+    is_outlier,
+    opened_at,
+    replace,
+    settle,
+)
 from jupyter_serprof.objects.picklers import Counter, OutOfTime
 
 #: How many parts are looked at: many where the pickle takes long, some hundred where it is short.

@@ -6,7 +6,7 @@ import re
 import time
 from collections.abc import Sequence
 
-from jupyter_serprof.capture.collector import paused_collector
+from jupyter_serprof.capture.recorder import paused_collector
 from jupyter_serprof.experiments.blame.recording import anatomies_of, with_anatomies
 from jupyter_serprof.experiments.graphs.values import collections_in
 from jupyter_serprof.model import Trace

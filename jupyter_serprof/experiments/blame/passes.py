@@ -8,12 +8,17 @@ to those take 2 bytes, to all later ones 5); then all that is left is put there 
 
 from __future__ import annotations
 
+import statistics
 import time
 from collections.abc import Iterator
+from typing import Any
 
 from jupyter_serprof.experiments.blame.node import MEMOIZE, Node, recursion_bytes
-from jupyter_serprof.experiments.blame.opening import is_atom
+from jupyter_serprof.experiments.blame.opening import is_atom, singles, split
+from jupyter_serprof.model.units import format_bytes, format_count
+from jupyter_serprof.objects.ask import attribute, is_a, kind_module
 from jupyter_serprof.objects.culprits import told
+from jupyter_serprof.objects.labels import is_array
 from jupyter_serprof.objects.picklers import Counter
 
 #: References to the first so many entries of the memo take 2 bytes, to others 5.
@@ -176,3 +181,155 @@ def _opened(node: Node) -> Iterator[Node]:
 
 def _tuple_bytes(count: int) -> int:
     return 0 if count == 0 else 2 if count <= 3 else 3  # noqa: PLR2004  (TUPLE1 to TUPLE3)
+
+
+#: A run whose items are so many times larger than those of its neighbours holds an outlier.
+_OUTLIER = 2.0
+
+
+def opened_at(node: Node) -> dict[int, Node]:
+    """Return the opened nodes by the id of their object."""
+    found: dict[int, Node] = {}
+    waiting = [node]
+    while waiting:
+        node = waiting.pop()
+        if node.steps is not None:
+            found.setdefault(id(node.value), node)
+            waiting += node.nodes
+    return found
+
+
+def settle(node: Node, opened: dict[int, Node], visited: set[int]) -> None:
+    """Open an object where the pickler meets it first, not where it is nearest to the root."""
+    key = id(node.value)
+    if node.steps is None and node.items is None and key in opened and key not in visited:
+        other = opened[key]
+        node.steps, other.steps = other.steps, None
+        node.own_bytes, node.is_late = other.own_bytes, other.is_late
+        node.opening_ns, node.is_fixed, other.is_fixed = other.opening_ns, False, True
+    if node.items is None:
+        visited.add(key)
+    for part in node.nodes:
+        settle(part, opened, visited)
+
+
+def closed(node: Node, depth: int = 1) -> Iterator[tuple[Node, Node, int]]:
+    """Yield the closed parts, each with what holds it and its depth."""
+    for part in node.nodes:
+        if part.steps is None:
+            yield node, part, depth
+        else:
+            yield from closed(part, depth + 1)
+
+
+def is_outlier(holder: Node, run: Node) -> bool:
+    """Tell whether the items of a run are much larger than those of its neighbours."""
+    others = [
+        (node.in_band_bytes or 0) + node.out_of_band_bytes
+        for node in holder.nodes
+        if node.items is not None
+    ]
+    sizes = [size / node.count for size, node in zip(others, _runs(holder), strict=True)]
+    own = ((run.in_band_bytes or 0) + run.out_of_band_bytes) / run.count
+    return own > _OUTLIER * max(1.0, statistics.median(sizes))
+
+
+def _runs(holder: Node) -> list[Node]:
+    return [node for node in holder.nodes if node.items is not None]
+
+
+def replace(holder: Node, node: Node, nodes: list[Node]) -> None:
+    """Put several nodes where one was."""
+    steps = holder.steps or []
+    at = steps.index(node)
+    steps[at : at + 1] = nodes
+
+
+def around(run: Node, heavy: list[int]) -> Iterator[Node]:
+    """Yield the items at these places for themselves, and the runs between them."""
+    at = 0
+    for place in heavy:
+        if place > at:
+            yield from _fixed(split(run, [(at, place)]))
+        yield from singles(split(run, [(place, place + 1)])[0])
+        at = place + 1
+    if at < run.count:
+        yield from _fixed(split(run, [(at, run.count)]))
+
+
+def _fixed(nodes: list[Node]) -> list[Node]:
+    for node in nodes:
+        node.is_fixed = True
+    return nodes
+
+
+_MUCH = 2
+_LEAST_BYTES = 10_000
+_DEEP, _DEEPEST = 50, 1_000_000
+
+
+def memory_note(value: Any, pickled_bytes: int) -> str:  # noqa: ANN401  (anything)
+    """Say whether an array drags its base along, is copied, or takes only what it shows."""
+    try:
+        return _memory_note(value, pickled_bytes)
+    except Exception:  # noqa: BLE001  (an array of users answers with anything)
+        return ""
+
+
+def _memory_note(value: Any, pickled_bytes: int) -> str:  # noqa: ANN401  (anything)
+    own = attribute(value, "nbytes") if is_array(value) or _is_arrow(value) else None
+    if type(own) is not int:
+        return ""
+    if is_array(value):
+        if value.dtype.hasobject:
+            return ""
+        said = _view_note(value, own)
+        is_copied = not (value.flags.c_contiguous or value.flags.f_contiguous)
+        copied = "copied into the pickle: it is not contiguous" if is_copied and own else ""
+        return "; ".join(text for text in (said, copied) if text)
+    if pickled_bytes > _LEAST_BYTES and pickled_bytes > _MUCH * own:
+        return f"drags its base along: {format_bytes(pickled_bytes)} for {format_bytes(own)}"
+    return ""
+
+
+def _view_note(array: Any, own: int) -> str:  # noqa: ANN401  (an array)
+    base_bytes = getattr(array.base, "nbytes", None)
+    if not isinstance(base_bytes, int) or base_bytes < max(_LEAST_BYTES, _MUCH * own):
+        return ""
+    return f"a view on {format_bytes(base_bytes)}: the pickle holds only its {format_bytes(own)}"
+
+
+def _is_arrow(value: object) -> bool:
+    return kind_module(type(value)).partition(".")[0] in ("pyarrow", "pandas")
+
+
+def depth_note(value: object) -> str:
+    """Say how deep a chain of containers is; "" for what is not deep."""
+    depth, inner = 0, value
+    while depth < _DEEPEST:
+        following = _following(inner)
+        if following is None:
+            break
+        inner, depth = following, depth + 1
+    if depth < _DEEP:
+        return ""
+    return f"nested too deeply for pickle: {format_count(depth)} levels more. Flatten it"
+
+
+def _following(value: object) -> object | None:
+    """Return the first part that is a container itself."""
+    parts: Any = ()
+    try:
+        if is_a(value, (list, tuple)):
+            parts = (list if is_a(value, list) else tuple).__iter__(value)  # type: ignore[arg-type]  # it is one
+        elif is_a(value, dict):
+            parts = dict.values(value)  # type: ignore[arg-type]  # it is one
+        elif not is_a(value, type):
+            parts = vars(value).values()
+    except Exception:  # noqa: BLE001  (without __dict__, or with a strange one)
+        return None
+    return next((part for part in parts if _is_container(part)), None)
+
+
+def _is_container(value: object) -> bool:
+    return is_a(value, (list, tuple, dict)) or kind_module(type(value)) == "__main__"

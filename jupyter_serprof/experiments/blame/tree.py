@@ -14,8 +14,8 @@ from itertools import groupby, islice
 
 from jupyter_serprof.experiments.blame.descent import Descent, is_hole
 from jupyter_serprof.experiments.blame.node import Node
-from jupyter_serprof.experiments.blame.notes import depth_note, memory_note
 from jupyter_serprof.experiments.blame.opening import is_atom, values_of
+from jupyter_serprof.experiments.blame.passes import depth_note, memory_note
 from jupyter_serprof.model import Anatomy, Part
 from jupyter_serprof.model.units import format_ns
 from jupyter_serprof.objects.ask import kind_name

@@ -14,17 +14,17 @@ from typing import Any
 
 from jupyter_serprof.analysis.limits import measure_limits
 from jupyter_serprof.experiments.chunks.best import FEWEST_SIZES
-from jupyter_serprof.experiments.chunks.bound import (
-    MOST_TASKS,
-    LeftOutError,
-    WorkerBound,
-    too_many,
-    worker_bound,
-)
 from jupyter_serprof.experiments.chunks.cells import ChunkCell
 from jupyter_serprof.experiments.chunks.cut import chunk_subject
 from jupyter_serprof.experiments.chunks.document import ChunkRecord
-from jupyter_serprof.experiments.chunks.look import look_at
+from jupyter_serprof.experiments.chunks.look import (
+    MOST_TASKS,
+    LeftOutError,
+    WorkerBound,
+    look_at,
+    too_many,
+    worker_bound,
+)
 from jupyter_serprof.experiments.engine.order import checked_sizes, expected
 from jupyter_serprof.experiments.engine.passes import passes_of
 from jupyter_serprof.experiments.engine.progress import SweepProgress

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from jupyter_serprof.model import Change, Comparison, RegressionError, UsageError
-from jupyter_serprof.model.comparison import TIMES_APART
+from jupyter_serprof.model.trace import TIMES_APART
 from jupyter_serprof.model.units import format_ns, format_share
 
 #: Stages below this share of the wall time before the change break no limit of their own.

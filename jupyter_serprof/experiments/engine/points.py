@@ -6,8 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from jupyter_serprof.analysis.ranking import ranked_of, with_ranking
-from jupyter_serprof.analysis.sizes.compression import with_break_even
-from jupyter_serprof.analysis.sizes.crossovers import crossovers_of
+from jupyter_serprof.analysis.sizes.crossovers import crossovers_of, with_break_even
 from jupyter_serprof.analysis.sizes.lines import Cause, fits_of
 from jupyter_serprof.experiments.engine.words import sweep_findings
 from jupyter_serprof.model import Limits, Point, Quality, Summary, Sweep, Trace

@@ -13,8 +13,8 @@ from typing import Any, Self
 from jupyter_serprof.analysis import analyse
 from jupyter_serprof.analysis.limits import measure_limits
 from jupyter_serprof.capture.freeze import freeze
+from jupyter_serprof.capture.hook import Point, Record
 from jupyter_serprof.capture.patching import Subscription, arm
-from jupyter_serprof.capture.point import Point, Record
 from jupyter_serprof.capture.recorder import Recorder
 from jupyter_serprof.model import SerprofError, Trace
 from jupyter_serprof.probes import Probe, available_probes

@@ -13,9 +13,13 @@ from typing import Any
 from jupyter_serprof.analysis.findings.dask_facts import graph_bytes, task_count
 from jupyter_serprof.analysis.kinds import GraphKind, difference, graph_kind, graph_notes
 from jupyter_serprof.analysis.kinds import stages_of as stage_keys
-from jupyter_serprof.experiments.compare.notes import check_question
-from jupyter_serprof.experiments.compare.repeat import Repeats
-from jupyter_serprof.experiments.compare.runs import checked_runs, compared, runs_within_budget
+from jupyter_serprof.experiments.compare.runs import (
+    Repeats,
+    checked_runs,
+    compared,
+    runs_within_budget,
+)
+from jupyter_serprof.experiments.compare.samples import check_question
 from jupyter_serprof.experiments.engine.control import Control
 from jupyter_serprof.experiments.engine.lean import thinned
 from jupyter_serprof.experiments.engine.points import stopped_text

@@ -8,8 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from jupyter_serprof.experiments.predict.answer import Answer, Checked, better
-from jupyter_serprof.experiments.predict.measured import line_stages, medians, sizes_of
+from jupyter_serprof.experiments.predict.answer import (
+    Answer,
+    Checked,
+    better,
+    line_stages,
+    medians,
+    sizes_of,
+)
 from jupyter_serprof.experiments.predict.pages import ALWAYS_FRESH_BYTES
 from jupyter_serprof.experiments.predict.road import stage_times
 from jupyter_serprof.model import Sweep, UsageError

@@ -15,10 +15,16 @@ from numbers import Real
 from typing import Any
 
 from jupyter_serprof.analysis.waterfall import partition
-from jupyter_serprof.experiments.predict.answer import Answer, signed
-from jupyter_serprof.experiments.predict.between import between
+from jupyter_serprof.experiments.predict.answer import (
+    Answer,
+    between,
+    medians,
+    signed,
+    sizes_of,
+    spread_at,
+    stages_at,
+)
 from jupyter_serprof.experiments.predict.beyond import beyond
-from jupyter_serprof.experiments.predict.measured import medians, sizes_of, spread_at, stages_at
 from jupyter_serprof.experiments.predict.road import REST
 from jupyter_serprof.model import (
     Lane,

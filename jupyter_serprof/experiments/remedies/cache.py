@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from jupyter_serprof.experiments.roundtrip.outcome import pickled_bytes
+from jupyter_serprof.experiments.roundtrip.trip import pickled_bytes
 from jupyter_serprof.model.units import format_bytes
 from jupyter_serprof.objects.culprits import told
 from jupyter_serprof.objects.equality import same_value

@@ -12,10 +12,10 @@ from uuid import uuid4
 from jupyter_serprof.experiments.graphs.fresh import under_new_names
 from jupyter_serprof.experiments.graphs.values import graph_of, release, wait_for
 from jupyter_serprof.experiments.remedies.cuts import Cut, Cuts, collection_of, leaves
-from jupyter_serprof.experiments.remedies.document import Tried
 from jupyter_serprof.experiments.remedies.gain import Trial
 from jupyter_serprof.experiments.remedies.rounding import same_or_rounded
 from jupyter_serprof.experiments.remedies.table import REMEDIES
+from jupyter_serprof.experiments.remedies.trial import Tried
 from jupyter_serprof.experiments.remedies.ways import Trip, Watch
 from jupyter_serprof.model.units import format_bytes, format_count
 from jupyter_serprof.objects.culprits import told

@@ -10,7 +10,7 @@ import types
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from jupyter_serprof.experiments.blame.sent import Sent
+from jupyter_serprof.experiments.blame.keeper import Sent
 from jupyter_serprof.experiments.remedies.hints import hints_of
 from jupyter_serprof.experiments.remedies.value import BUDGET_S, MOST_PUTS, Tryout
 from jupyter_serprof.model import Finding, Sweep, Trace, UsageError

@@ -11,8 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from jupyter_serprof.experiments.chunks.bound import LeftOutError, worker_bound
-from jupyter_serprof.experiments.chunks.look import ChunkLook, look_at
+from jupyter_serprof.experiments.chunks.look import ChunkLook, LeftOutError, look_at, worker_bound
 from jupyter_serprof.experiments.graphs.values import graph_of, has_expression
 from jupyter_serprof.experiments.remedies.larger_chunks import (
     NotRemadeError,

@@ -10,8 +10,8 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from jupyter_serprof.experiments.compare.groups import gain_apart_text
 from jupyter_serprof.experiments.compare.statistics import paired_shift
+from jupyter_serprof.experiments.compare.verdict import gain_apart_text
 from jupyter_serprof.experiments.remedies.table import REMEDIES, pasted
 from jupyter_serprof.model import Finding, stage
 from jupyter_serprof.model.times import middle_ns

@@ -33,18 +33,13 @@ from jupyter_serprof.experiments.remedies.chunks import (
     result_bytes,
 )
 from jupyter_serprof.experiments.remedies.cuts import Cuts, cuts_of
-from jupyter_serprof.experiments.remedies.document import Tried, document_of
 from jupyter_serprof.experiments.remedies.gain import Trial
+from jupyter_serprof.experiments.remedies.trial import Tried, document_of
 from jupyter_serprof.experiments.remedies.ways import Trip, Watch
 from jupyter_serprof.model import Sweep, UsageError
 from jupyter_serprof.model.units import format_bytes, format_count
+from jupyter_serprof.objects.captured import Captured, captured_findings, captured_in, captured_text
 from jupyter_serprof.objects.culprits import told
-from jupyter_serprof.objects.dask_captured import (
-    Captured,
-    captured_findings,
-    captured_in,
-    captured_text,
-)
 from jupyter_serprof.objects.differences import differences
 from jupyter_serprof.objects.equality import same_value
 from jupyter_serprof.objects.sizes import size_bytes

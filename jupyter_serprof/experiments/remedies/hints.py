@@ -13,7 +13,7 @@ from jupyter_serprof.experiments.remedies.cache import (
     leaves_state_to_object,
     looks_like_cache,
 )
-from jupyter_serprof.experiments.roundtrip.outcome import pickled_bytes
+from jupyter_serprof.experiments.roundtrip.trip import pickled_bytes
 from jupyter_serprof.model import Finding
 from jupyter_serprof.model.units import format_bytes
 from jupyter_serprof.objects.sizes import size_bytes

@@ -15,14 +15,26 @@ from jupyter_serprof.analysis.limits import measure_limits
 from jupyter_serprof.capture.machine import available_bytes
 from jupyter_serprof.experiments.engine.progress import Progress
 from jupyter_serprof.experiments.remedies.cache import Reducer, drops_of
-from jupyter_serprof.experiments.remedies.document import Tried, document_of
 from jupyter_serprof.experiments.remedies.forms import REMARK, forms_of
 from jupyter_serprof.experiments.remedies.gain import Trial
 from jupyter_serprof.experiments.remedies.hints import hints_of
-from jupyter_serprof.experiments.remedies.ray import RayWay, is_running, reference_text
 from jupyter_serprof.experiments.remedies.table import REMEDIES, pasted, variable
-from jupyter_serprof.experiments.remedies.trial import Candidate, Send, run_trial
-from jupyter_serprof.experiments.remedies.ways import Block, PickleWay, codecs, private_pickler
+from jupyter_serprof.experiments.remedies.trial import (
+    Candidate,
+    Send,
+    Tried,
+    document_of,
+    run_trial,
+)
+from jupyter_serprof.experiments.remedies.ways import (
+    Block,
+    PickleWay,
+    RayWay,
+    codecs,
+    is_running,
+    private_pickler,
+    reference_text,
+)
 from jupyter_serprof.model import Finding, Sweep, UsageError
 from jupyter_serprof.model.units import format_bytes, format_count, format_ns
 from jupyter_serprof.objects.culprits import culprits_text, find_culprits, told

@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import copyreg
 import pickle
+import sys
 import time
 from collections import ChainMap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from io import BytesIO
 from typing import Any, NamedTuple
+
+from jupyter_serprof.probes.ray.alive import is_alive
 
 _ALIGNED = 64
 _NS = 1_000_000_000
@@ -176,7 +179,59 @@ def private_pickler(
 
 def codecs() -> dict[str, tuple[str, Callable[[bytes], bytes], Callable[[Any], bytes]]]:
     """Return the compressions that are installed."""
-    from jupyter_serprof.experiments.roundtrip.compressed import Lz4, Zstd
+    from jupyter_serprof.experiments.roundtrip.by_pickle import Lz4, Zstd
 
     made = [kind() for kind in (Lz4, Zstd)]
     return {c.key: (c.key, c.compress, c.decompress) for c in made if c.state()[0] == "ok"}
+
+
+def is_running() -> bool:
+    """Tell whether Ray is there and lives; never imports or starts it."""
+    return is_alive()
+
+
+def reference_text(value: object, name: str) -> str:
+    """Say that a value is only a reference to another one, and what to try; "" of all others."""
+    ray, distributed = sys.modules.get("ray"), sys.modules.get("distributed")
+    behind = ""
+    if ray is not None and isinstance(value, ray.ObjectRef):
+        behind = f"ray.get({name})"
+    elif distributed is not None and isinstance(value, distributed.Future):
+        behind = f"{name}.result()"
+    if not behind:
+        return ""
+    return (
+        f"{name} is a reference: what travels is its name, a few bytes, and not the object behind "
+        f"it. There is nothing to make faster. For that object: %serprof --try {behind}"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class RayWay:
+    """Through Ray's store some times: put each time, or once for all of them.
+
+    Attributes
+    ----------
+    count
+        How often it is fetched.
+    once
+        Whether it is put once for all of these.
+    """
+
+    count: int = 1
+    once: bool = False
+
+    def send(self, value: object) -> Trip:
+        """Put and get; the stages are the sums of all."""
+        import ray
+
+        watch = Watch()
+        reference: Any = None
+        result: Any = None
+        for number in range(self.count):
+            if number == 0 or not self.once:
+                reference = ray.put(value)
+                watch.stage("ray.store")
+            result = ray.get(reference)
+            watch.stage("ray.fetch")
+        return Trip(watch.stages, None, result)

@@ -6,12 +6,13 @@ from jupyter_serprof.experiments.roundtrip.by_dask import DaskProtocol, DaskScat
 from jupyter_serprof.experiments.roundtrip.by_file import ArrowIpc, Joblib, Npy
 from jupyter_serprof.experiments.roundtrip.by_pickle import (
     Cloudpickle,
+    Lz4,
     Pickle4,
     PickleInBand,
     PickleOutOfBand,
+    Zstd,
 )
 from jupyter_serprof.experiments.roundtrip.by_ray import Ray, RayChunked, RaySerializer
-from jupyter_serprof.experiments.roundtrip.compressed import Lz4, Zstd
 from jupyter_serprof.experiments.roundtrip.transport import Transport
 
 __all__ = ["ALL", "TRANSPORTS", "Cloudpickle", "PickleInBand", "PickleOutOfBand", "Ray"]

@@ -7,15 +7,14 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from jupyter_serprof.capture.environment import resident_bytes
+from jupyter_serprof.capture.machine import resident_bytes
 from jupyter_serprof.experiments.engine.memory import MemoryGuard
 from jupyter_serprof.experiments.engine.order import Budget, Costs, Visit, expected
 from jupyter_serprof.experiments.engine.points import written
-from jupyter_serprof.experiments.roundtrip.outcome import checked_result, pickled_bytes
 from jupyter_serprof.experiments.roundtrip.transport import Transport
-from jupyter_serprof.experiments.sizes.causes import has_objects
+from jupyter_serprof.experiments.roundtrip.trip import checked_result, pickled_bytes
 from jupyter_serprof.experiments.sizes.cells import Cell, recorded, without_imports_s
-from jupyter_serprof.experiments.sizes.document import Measured
+from jupyter_serprof.experiments.sizes.document import Measured, has_objects
 from jupyter_serprof.experiments.sizes.drift import CONTROL_RUNS, Control, control_point
 from jupyter_serprof.model import Trace
 from jupyter_serprof.model.units import format_bytes

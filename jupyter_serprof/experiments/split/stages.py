@@ -24,11 +24,17 @@ from typing import Any
 
 from jupyter_serprof.analysis import analyse
 from jupyter_serprof.analysis.limits import measure_limits
-from jupyter_serprof.capture.collector import paused_collector
-from jupyter_serprof.capture.environment import describe_environment, producer
-from jupyter_serprof.capture.machine import available_bytes
-from jupyter_serprof.experiments.split.halves import dumps_half, loads_half, missing_notes
-from jupyter_serprof.experiments.split.passes import WHOLE, Passes, are_short, timed
+from jupyter_serprof.capture.machine import available_bytes, describe_environment, producer
+from jupyter_serprof.capture.recorder import paused_collector
+from jupyter_serprof.experiments.split.passes import (
+    WHOLE,
+    Passes,
+    are_short,
+    dumps_half,
+    loads_half,
+    missing_notes,
+    timed,
+)
 from jupyter_serprof.experiments.split.words import (
     Measured,
     split_findings,

@@ -8,9 +8,34 @@ from itertools import groupby
 from typing import Any
 
 from jupyter_serprof.capture.draft import MAIN_LANE, Draft, Run
-from jupyter_serprof.model import Group, Table
+from jupyter_serprof.model import Group, Table, TableColumn
 from jupyter_serprof.probes.dask.cluster import Cluster
-from jupyter_serprof.probes.dask.tables import COMPUTATION_COLUMNS
+
+TASK_COLUMNS = (
+    TableColumn("prefix", "Prefix"),
+    TableColumn("count", "Tasks", "count"),
+    TableColumn("compute_min", "Min", "ns"),
+    TableColumn("compute_p25", "25 %", "ns"),
+    TableColumn("compute_p50", "Median", "ns"),
+    TableColumn("compute_p75", "75 %", "ns"),
+    TableColumn("compute_max", "Max", "ns"),
+    TableColumn("compute_total", "Execution", "ns"),
+    TableColumn("transfer_total", "Transfer", "ns"),
+    TableColumn("disk_total", "Disk", "ns"),
+    TableColumn("result_bytes", "Results", "bytes"),
+    TableColumn("errors", "Errors", "count"),
+)
+COMPUTATION_COLUMNS = (
+    TableColumn("computation", "Computation"),
+    TableColumn("kind", "Call"),
+    TableColumn("graph_bytes", "Graph", "bytes"),
+    TableColumn("layers", "Layers", "count"),
+    TableColumn("tasks", "Tasks", "count"),
+    TableColumn("repeated_tasks", "Computed again", "count"),
+    TableColumn("dispatched_bytes", "Sent to workers", "bytes"),
+    TableColumn("duration", "Duration", "ns"),
+)
+
 
 #: Computations that are drawn as groups; the others are in the last one.
 _MOST_GROUPS = 12

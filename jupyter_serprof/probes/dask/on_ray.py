@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 
-from jupyter_serprof.capture.point import Point
+from jupyter_serprof.capture.hook import Point
 from jupyter_serprof.model import ProbeReport
 from jupyter_serprof.probes import Probe
 

@@ -11,7 +11,7 @@ from jupyter_serprof.model import Lane, Table
 from jupyter_serprof.probes.dask.agent.notes import OFFLOAD, SCHEDULER
 from jupyter_serprof.probes.dask.agent.totals import Blocks
 from jupyter_serprof.probes.dask.cluster import Cluster, Station
-from jupyter_serprof.probes.dask.tables import TASK_COLUMNS
+from jupyter_serprof.probes.dask.computations import TASK_COLUMNS
 
 _ROLE = "dask.cluster"
 _REPORTS = ("task-finished", "task-erred")

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from jupyter_serprof.analysis.anatomy import blame_facts, blame_sentence, kind_of, unpicklable_parts
 from jupyter_serprof.model import Anatomy, Part
 from jupyter_serprof.model.units import format_bytes, format_count, format_ns, format_share
-from jupyter_serprof.views.kit.markdown_cells import Line, listed, plain, table
+from jupyter_serprof.views.kit.cells import Line, listed, plain, table
 
 _HEADS = ("path", "type", "in-band", "out-of-band", "share", "time", "state")
 #: Parts below this share of all bytes get no line, unless they cannot be pickled.

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jupyter_serprof.analysis.anatomy import blame_sentence, kind_of, unpicklable_parts
-from jupyter_serprof.analysis.anatomy_culprit import parts_inside
+from jupyter_serprof.analysis.anatomy import (
+    blame_sentence,
+    kind_of,
+    parts_inside,
+    unpicklable_parts,
+)
 from jupyter_serprof.model.units import clean, format_count, format_share
 from jupyter_serprof.views.kit.cells import Column, clip, hang, side_by_side, table_width, wrap
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import groupby
 from typing import TYPE_CHECKING
 
 from jupyter_serprof.analysis.comparison import (
+    RATIO,
     headline,
     interval_text,
     lines_of,
@@ -15,13 +17,23 @@ from jupyter_serprof.analysis.comparison import (
     ratio_text,
     time_text,
 )
+from jupyter_serprof.model import Change, Comparison
 from jupyter_serprof.model.units import clean
-from jupyter_serprof.views.kit.cells import Column, clip, hang, side_by_side, table_width, wrap
+from jupyter_serprof.views.kit.cells import (
+    Column,
+    Line,
+    clip,
+    hang,
+    listed,
+    plain,
+    side_by_side,
+    table,
+    table_width,
+    wrap,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-
-    from jupyter_serprof.model import Change, Comparison
 
 _NAMES = (32, 24, 16)
 #: What goes first when the lines get narrow.
@@ -85,3 +97,25 @@ def _notes(comparison: Comparison) -> Iterator[str]:
     reasons = dict.fromkeys(change.reason for change in comparison.changes)
     yield from (f"cannot tell: {reason}" for reason in reasons if len(reason) > _SHORT_REASON)
     yield from notes_of(comparison)
+
+
+_HEADS = ("stage", "verdict", "before", "after", RATIO, "95 % interval")
+
+
+def comparison_blocks(comparison: Comparison, *, has_headline: bool = True) -> Iterator[str]:
+    """Yield the headline, the table, and what has to be known of the two."""
+    if has_headline:
+        yield plain(headline(comparison))
+    yield table(_HEADS, (_line(change) for change in comparison.changes), 2)
+    yield from listed(notes_of(comparison))
+
+
+def _line(change: Change) -> Line:
+    point = point_text(change)
+    return (
+        plain(f"{change.title} ({point})" if point else change.title),
+        plain(f"{change.verdict}: {change.reason}" if change.reason else change.verdict),
+        *map(time_text, (change.before_ns, change.after_ns)),
+        ratio_text(change.ratio),
+        plain(interval_text(change)),
+    )

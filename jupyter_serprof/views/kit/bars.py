@@ -1,11 +1,17 @@
-"""Bars made of block characters."""
+"""Bars made of block characters.
+
+At each bucket the shares of all rows and of the unaccounted time sum to at most one: this is the
+height of a bar where spans are smaller than what can be drawn.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
+
+    from jupyter_serprof.model import Row, Waterfall
 
 _HEIGHTS = " ▁▂▃▄▅▆▇█"
 _LENGTHS = " ▏▎▍▌▋▊▉█"
@@ -48,3 +54,48 @@ def length_bar(share: float, columns: int) -> str:
     eighths = max(1, round(share * columns * 8)) if share > 0 else 0
     whole, part = divmod(min(eighths, columns * 8), 8)
     return (_LENGTHS[8] * whole + _LENGTHS[part]).strip().ljust(columns)[:columns]
+
+
+Piece = tuple[int, int]
+
+
+def pieces_of(row: Row, wall_ns: int) -> list[Piece]:
+    """Return what a row owned, inside the wall time, as (start_ns, duration_ns)."""
+    pieces = row.pieces or ((row.start_ns, row.self_ns),)
+    ends = [(max(0, start), min(wall_ns, start + length)) for start, length in pieces]
+    return [(start, end - start) for start, end in ends if end > start]
+
+
+def density(row: Row, pieces: Iterable[Piece]) -> float:
+    """Return the share of its pieces that the row owned: below 1 where pieces were merged."""
+    drawn_ns = sum(length for _, length in pieces)
+    return min(1.0, row.self_ns / drawn_ns) if drawn_ns else 0.0
+
+
+def row_shares(row: Row, wall_ns: int, count: int) -> list[float]:
+    """Return the share (0..1) of each of ``count`` buckets that a row owned."""
+    shares = [0.0] * count
+    pieces = pieces_of(row, wall_ns)
+    factor = density(row, pieces) * count / wall_ns if pieces else 0.0
+    for start, length in pieces:
+        _add(shares, start, start + length, wall_ns / count, factor)
+    return [min(1.0, share) for share in shares]
+
+
+def _add(shares: list[float], start: int, end: int, bucket_ns: float, factor: float) -> None:
+    first = int(start / bucket_ns)
+    last = min(len(shares) - 1, int(end / bucket_ns))
+    for index in range(first, last + 1):
+        low, high = index * bucket_ns, (index + 1) * bucket_ns
+        shares[index] += max(0.0, min(end, high) - max(start, low)) * factor
+
+
+def unaccounted_shares(waterfall: Waterfall, wall_ns: int, count: int) -> list[float]:
+    """Return the share (0..1) of each bucket that no row owned; sums to the unaccounted time."""
+    if not waterfall.unaccounted_ns or not wall_ns:
+        return [0.0] * count
+    owned = [row_shares(row, wall_ns, count) for row in waterfall.rows]
+    left = [max(0.0, 1.0 - sum(row[i] for row in owned)) for i in range(count)]
+    wanted = waterfall.unaccounted_ns * count / wall_ns
+    factor = wanted / sum(left) if sum(left) else 0.0
+    return [min(1.0, share * factor) for share in left]

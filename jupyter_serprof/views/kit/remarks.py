@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from jupyter_serprof.model import Trace
+from jupyter_serprof.model import Finding, Trace
 from jupyter_serprof.model.units import format_count, format_ns, format_ratio
+from jupyter_serprof.views.kit.cells import code, plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -100,3 +102,28 @@ def _probe_sentences(probe: ProbeReport) -> Iterator[str]:
         yield f"{name} was not watched, {probe.state}{level}{reason}"
     elif missed:
         yield f"{name}{level} did not see: {missed}"
+
+
+def finding_blocks(findings: Sequence[Finding]) -> Iterator[str]:
+    """Yield each finding and its remedy."""
+    for finding in findings:
+        gain = _gain_sentence(finding)
+        yield f"**{plain(finding.severity)}**: {plain(finding.title)}" + (
+            f" (measured: {plain(gain)})" if gain else ""
+        )
+        if finding.remedy:
+            yield code(finding.remedy)
+
+
+def _gain_sentence(finding: Finding) -> str:
+    if finding.gain is None:
+        return ""
+    measured = finding.measured or {}
+    low, high, pairs = (measured.get(key) for key in ("low", "high", "pairs"))
+    said = f"{format_ratio(finding.gain)} faster"
+    if isinstance(low, int | float) and isinstance(high, int | float):
+        said += f", 95 % interval {format_ratio(low)} to {format_ratio(high)}"
+    if isinstance(pairs, int):
+        said += f", {format_count(pairs)} pair{'' if pairs == 1 else 's'}"
+    equal = measured.get("equal")
+    return said + (f", {'equal' if equal else 'NOT equal'}" if isinstance(equal, bool) else "")

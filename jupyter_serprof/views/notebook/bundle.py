@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from jupyter_serprof.model import Trace, to_document
 from jupyter_serprof.model.document import MIME_TYPE
-from jupyter_serprof.views.alt import alt_text
 from jupyter_serprof.views.figure import png
 from jupyter_serprof.views.notebook.thin import embedded
 from jupyter_serprof.views.notebook.widget import widget_view
+from jupyter_serprof.views.picture import alt_text
 from jupyter_serprof.views.text import text
 
 if TYPE_CHECKING:

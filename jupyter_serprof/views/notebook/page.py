@@ -7,17 +7,53 @@ import html as entities
 import json
 import re
 from functools import cache
+from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from jupyter_serprof.model import to_document
+from jupyter_serprof.model import DocumentError, Sweep, to_document
 from jupyter_serprof.model.units import clean
-from jupyter_serprof.views.alt import alt_text
 from jupyter_serprof.views.figure import png
-from jupyter_serprof.views.notebook.assets import asset, kind_of
+from jupyter_serprof.views.picture import alt_text
 from jupyter_serprof.views.text import check_view, text
 
 if TYPE_CHECKING:
-    from jupyter_serprof.model import Sweep, Trace
+    from jupyter_serprof.model import Trace
+
+#: Of each there are a script, a style and the template of a page in ``static/``.
+KINDS = ("trace", "sweep", "anatomy")
+
+
+def kind_of(doc: Trace | Sweep) -> str:
+    """Return which of ``KINDS`` has the views that a document needs.
+
+    Examples
+    --------
+    >>> from jupyter_serprof.testing import make_trace
+    >>> kind_of(make_trace([("gc", "client/main", 0, 1)]))
+    'trace'
+    """
+    if isinstance(doc, Sweep):
+        return "sweep"
+    return "anatomy" if doc.anatomies else "trace"
+
+
+def asset(name: str) -> str:
+    """Return the text of a built file.
+
+    Raises
+    ------
+    DocumentError
+        If the front end was not built (a source tree without ``uv sync``).
+    """
+    source = files("jupyter_serprof") / "static" / name
+    if not source.is_file():
+        message = (
+            f"the front end was not built: static/{name} is missing. "
+            "Run: uv sync --reinstall-package jupyter-serprof"
+        )
+        raise DocumentError(message)
+    return source.read_text("utf-8")
+
 
 _PLACE = re.compile("@@(title|view|document|fallback)@@")
 

@@ -11,7 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from jupyter_serprof.model import to_document
-from jupyter_serprof.views.notebook.assets import asset, kind_of
+from jupyter_serprof.views.notebook.page import asset, kind_of
 from jupyter_serprof.views.notebook.thin import embedded
 from jupyter_serprof.views.text import check_view, text
 

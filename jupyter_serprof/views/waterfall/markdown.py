@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from jupyter_serprof.model import Row, Trace, stage
 from jupyter_serprof.model.units import format_bytes, format_ns, format_share
-from jupyter_serprof.views.kit.markdown_cells import Line, plain, table
+from jupyter_serprof.views.kit.cells import Line, plain, table
 
 _HEADS = ("stage", "where", "time", "share", "bytes")
 #: A part stands below its stage, whose time holds it; the first run below the group of it.

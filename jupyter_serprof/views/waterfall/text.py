@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jupyter_serprof.views.kit.bars import rest_bar, wait_bar, work_bar
-from jupyter_serprof.views.kit.buckets import row_shares, unaccounted_shares
+from jupyter_serprof.views.kit.bars import (
+    rest_bar,
+    row_shares,
+    unaccounted_shares,
+    wait_bar,
+    work_bar,
+)
 from jupyter_serprof.views.kit.cells import Column, clip, side_by_side, table_width
 from jupyter_serprof.views.waterfall.table import has_faults, table_of, waterfall_of, work_and_wait
 

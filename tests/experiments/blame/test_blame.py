@@ -15,12 +15,10 @@ import numpy as np
 import pytest
 from anatomy_samples import Estimator, Model, frame, function, give_clock
 
-from jupyter_serprof.analysis.anatomy import blame_sentence
-from jupyter_serprof.analysis.anatomy_culprit import culprit
+from jupyter_serprof.analysis.anatomy import blame_sentence, culprit
 from jupyter_serprof.api import blame
 from jupyter_serprof.experiments.blame import recording as blame_recording
-from jupyter_serprof.experiments.blame.blame import Blame, unwrapped
-from jupyter_serprof.experiments.blame.recording import BlameRun
+from jupyter_serprof.experiments.blame.recording import Blame, BlameRun, unwrapped
 from jupyter_serprof.experiments.split import passes as split_passes
 from jupyter_serprof.model import UsageError
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from anatomy_samples import Model, give_clock
 
-from jupyter_serprof.experiments.blame.blame import Blame
+from jupyter_serprof.experiments.blame.recording import Blame
 
 if TYPE_CHECKING:
     from jupyter_serprof.model import Anatomy

@@ -9,8 +9,7 @@ import pytest
 from anatomy_samples import Model
 
 from jupyter_serprof.api import blame
-from jupyter_serprof.experiments.blame.blame import Blame
-from jupyter_serprof.experiments.blame.recording import BlameRun
+from jupyter_serprof.experiments.blame.recording import Blame, BlameRun
 from jupyter_serprof.views.blame.text import anatomy_lines
 
 if TYPE_CHECKING:

@@ -12,10 +12,9 @@ from shells import Ran
 
 import jupyter_serprof as sp
 from jupyter_serprof.capture.patching import armed_places
-from jupyter_serprof.experiments.chunks import bound as dask_chunk_bound
-from jupyter_serprof.experiments.chunks.bound import LeftOutError, WorkerBound
+from jupyter_serprof.experiments.chunks import look as dask_chunk_bound
 from jupyter_serprof.experiments.chunks.document import drift_note
-from jupyter_serprof.experiments.chunks.look import ChunkLook, look_at
+from jupyter_serprof.experiments.chunks.look import ChunkLook, LeftOutError, WorkerBound, look_at
 from jupyter_serprof.experiments.chunks.sweep import ChunkSweep
 from jupyter_serprof.experiments.engine.lean import thinned
 from jupyter_serprof.experiments.graphs.fresh import fresh

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from jupyter_serprof.analysis import analyse
-from jupyter_serprof.experiments.compare.notes import NO_CONTROL
+from jupyter_serprof.experiments.compare.samples import NO_CONTROL
 from jupyter_serprof.experiments.compare.statistics import (
     _cut,
     _signed_cut,
@@ -22,7 +22,7 @@ from jupyter_serprof.experiments.compare.statistics import (
 )
 from jupyter_serprof.experiments.compare.verdict import compare
 from jupyter_serprof.model import Change, Limits, Point, Sweep, Trace, UsageError, Variant
-from jupyter_serprof.model.comparison import TIMES_APART
+from jupyter_serprof.model.trace import TIMES_APART
 from jupyter_serprof.testing import make_trace
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from jupyter_serprof.experiments.compare.limit import check
-from jupyter_serprof.experiments.compare.notes import NO_CONTROL
+from jupyter_serprof.experiments.compare.samples import NO_CONTROL
 from jupyter_serprof.experiments.compare.verdict import compare
 from jupyter_serprof.model import (
     Comparison,
@@ -20,7 +20,7 @@ from jupyter_serprof.model import (
     from_document,
     to_document,
 )
-from jupyter_serprof.model.comparison import TIMES_APART
+from jupyter_serprof.model.trace import TIMES_APART
 from jupyter_serprof.views.compare.text import comparison_lines
 
 if TYPE_CHECKING:

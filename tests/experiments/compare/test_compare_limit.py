@@ -8,7 +8,7 @@ import pytest
 
 from jupyter_serprof.experiments.compare.limit import check, limit_share, regressions
 from jupyter_serprof.model import Change, Comparison, RegressionError, SerprofError, UsageError
-from jupyter_serprof.model.comparison import TIMES_APART
+from jupyter_serprof.model.trace import TIMES_APART
 
 MS = 1_000_000
 

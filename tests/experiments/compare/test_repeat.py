@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from jupyter_serprof.experiments.compare.repeat import Repeats
+from jupyter_serprof.experiments.compare.runs import Repeats
 from jupyter_serprof.experiments.engine.recording import Recording
 from jupyter_serprof.model import from_document, to_document
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import jupyter_serprof as sp
-from jupyter_serprof.experiments.compare.repeat import Repeats
+from jupyter_serprof.experiments.compare.runs import Repeats
 from jupyter_serprof.experiments.engine import control as control_of
 from jupyter_serprof.experiments.engine.control import EACH, FEWEST, MOST, REST, Control
 from jupyter_serprof.experiments.engine.recording import Recording

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jupyter_serprof.experiments.compare.repeat import Repeats
+from jupyter_serprof.experiments.compare.runs import Repeats
 from jupyter_serprof.experiments.engine import progress as progress_module
 from jupyter_serprof.experiments.engine.progress import Progress
 from jupyter_serprof.experiments.engine.recording import Recording

@@ -15,7 +15,6 @@ import pytest
 
 from jupyter_serprof.api import try_remedies
 from jupyter_serprof.experiments.remedies import value as tried_values
-from jupyter_serprof.experiments.remedies.document import Tried
 from jupyter_serprof.experiments.remedies.forms import Form, forms_of
 from jupyter_serprof.experiments.remedies.gain import (
     Gain,
@@ -31,7 +30,7 @@ from jupyter_serprof.experiments.remedies.gain import (
 )
 from jupyter_serprof.experiments.remedies.hints import hints_of
 from jupyter_serprof.experiments.remedies.table import REMEDIES, pasted
-from jupyter_serprof.experiments.remedies.trial import Candidate, made_of, run_trial
+from jupyter_serprof.experiments.remedies.trial import Candidate, Tried, made_of, run_trial
 from jupyter_serprof.experiments.remedies.value import Tryout
 from jupyter_serprof.experiments.remedies.ways import Block, PickleWay, Trip
 from jupyter_serprof.model import Sweep, UsageError, Variant, from_document, to_document

@@ -15,10 +15,9 @@ import pandas as pd
 import pytest
 
 from jupyter_serprof.experiments.remedies import value as tried_values
-from jupyter_serprof.experiments.remedies.document import Tried
 from jupyter_serprof.experiments.remedies.gain import Trial, finding_of
 from jupyter_serprof.experiments.remedies.table import REMEDIES
-from jupyter_serprof.experiments.remedies.trial import run_trial
+from jupyter_serprof.experiments.remedies.trial import Tried, run_trial
 from jupyter_serprof.experiments.remedies.value import Tryout
 from jupyter_serprof.experiments.remedies.ways import PickleWay
 from jupyter_serprof.objects.equality import same_value

@@ -12,7 +12,7 @@ import cloudpickle
 import numpy as np
 import pytest
 
-from jupyter_serprof.experiments.blame.sent import Sent, TryingRecording
+from jupyter_serprof.experiments.blame.keeper import Sent, TryingRecording
 from jupyter_serprof.experiments.remedies import value as tried_values
 from jupyter_serprof.experiments.remedies import ways as remedies_ways
 from jupyter_serprof.experiments.remedies.code import try_code, values_sent

@@ -21,11 +21,10 @@ from jupyter_serprof.experiments.engine.memory import MemoryGuard
 from jupyter_serprof.experiments.engine.order import expected, log_spaced
 from jupyter_serprof.experiments.engine.recording import Recording
 from jupyter_serprof.experiments.roundtrip.registry import TRANSPORTS
-from jupyter_serprof.experiments.sizes import causes as sweep_causes
-from jupyter_serprof.experiments.sizes.causes import causes_of, has_objects
-from jupyter_serprof.experiments.sizes.cells import recorded
+from jupyter_serprof.experiments.sizes import document as sweep_causes
+from jupyter_serprof.experiments.sizes.cells import one_of, recorded
+from jupyter_serprof.experiments.sizes.document import causes_of, has_objects
 from jupyter_serprof.experiments.sizes.drift import Control, control_point
-from jupyter_serprof.experiments.sizes.loops import one_of
 from jupyter_serprof.experiments.sizes.sweep import SizeSweep
 from jupyter_serprof.model import Point, Trace
 from jupyter_serprof.testing import make_trace

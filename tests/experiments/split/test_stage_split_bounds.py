@@ -14,8 +14,7 @@ import pytest
 
 from jupyter_serprof.experiments.split import passes as split_passes
 from jupyter_serprof.experiments.split import stages as stage_split
-from jupyter_serprof.experiments.split.halves import dumps_half
-from jupyter_serprof.experiments.split.passes import Passes
+from jupyter_serprof.experiments.split.passes import Passes, dumps_half
 from jupyter_serprof.experiments.split.words import Timed
 from jupyter_serprof.model import Trace, UsageError, from_document, to_document
 from jupyter_serprof.objects import split_picklers

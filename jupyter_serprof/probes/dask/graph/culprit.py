@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from jupyter_serprof.capture.collector import paused_collector
+from jupyter_serprof.capture.recorder import paused_collector
 from jupyter_serprof.probes.dask.graph.picklers import PicklerKind, Sink, by_value, node_kinds
 from jupyter_serprof.probes.dask.graph.sections import Section, sections
 

@@ -13,15 +13,14 @@ from dataclasses import dataclass, field
 from heapq import heappush, heapreplace
 from itertools import chain, islice
 
-from jupyter_serprof.capture.collector import paused_collector
-from jupyter_serprof.probes.dask.graph.holders import Large, label, large_objects
+from jupyter_serprof.capture.recorder import paused_collector
+from jupyter_serprof.probes.dask.graph.holders import Large, References, label, large_objects
 from jupyter_serprof.probes.dask.graph.picklers import (
     CountingPickler,
     NeedsCloudpickle,
     PicklerKind,
     pickler_kinds,
 )
-from jupyter_serprof.probes.dask.graph.references import References
 from jupyter_serprof.probes.dask.graph.sections import Item, Section, sections
 
 LARGE_BYTES = 1_000_000

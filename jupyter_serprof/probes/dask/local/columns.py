@@ -15,7 +15,7 @@ from threading import Lock
 from typing import NamedTuple
 
 from jupyter_serprof.capture.draft import Draft
-from jupyter_serprof.capture.point import Point, Record, Sink
+from jupyter_serprof.capture.hook import Point, Record, Sink
 
 _WIDTH = 4
 _UNKNOWN = -1

@@ -13,21 +13,22 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from jupyter_serprof.capture.draft import Run
+from jupyter_serprof.capture.hook import Point, Sink
 from jupyter_serprof.capture.patching import arm
-from jupyter_serprof.capture.point import Point, Sink
 from jupyter_serprof.capture.recorder import Recorder, active_recorders
 from jupyter_serprof.probes import Probe
 from jupyter_serprof.probes.dask.local.columns import Failed, Log
-from jupyter_serprof.probes.dask.local.lanes import Calls, add_calls
-from jupyter_serprof.probes.dask.local.processes import Roads, is_local, with_clocks
-from jupyter_serprof.probes.dask.local.steps import (
+from jupyter_serprof.probes.dask.local.lanes import (
     COMPUTE,
     GETS,
     LOW_LEVEL,
     MATERIALIZE,
     SHUTDOWN,
+    Calls,
+    add_calls,
     complete_steps,
 )
+from jupyter_serprof.probes.dask.local.processes import Roads, is_local, with_clocks
 from jupyter_serprof.probes.dask.local.tables import add_facts
 
 _TASK_PLACE = "dask.local:execute_task"

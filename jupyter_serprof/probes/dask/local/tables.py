@@ -11,10 +11,9 @@ from typing import Any
 
 from jupyter_serprof.capture.draft import Draft, Run
 from jupyter_serprof.model import Group, Table
+from jupyter_serprof.probes.dask.computations import COMPUTATION_COLUMNS, TASK_COLUMNS
 from jupyter_serprof.probes.dask.local.columns import Row
-from jupyter_serprof.probes.dask.local.lanes import Calls
-from jupyter_serprof.probes.dask.local.steps import COMPUTE, is_get
-from jupyter_serprof.probes.dask.tables import COMPUTATION_COLUMNS, TASK_COLUMNS
+from jupyter_serprof.probes.dask.local.lanes import COMPUTE, Calls, is_get
 
 _MOST_ROWS = 48
 #: Computations that are drawn as groups; the others are in the last one.
