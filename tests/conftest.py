@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import atexit
 import os
 import signal
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -70,3 +72,37 @@ def shell(bare: InteractiveShell) -> InteractiveShell:
     """The shell with the extension loaded."""
     Ran(bare, "%load_ext jupyter_serprof\nimport pickle, threading")
     return bare
+
+
+HERE = Path(__file__).parent
+#: What starts something that lasts: all its tests in one process, and the longest first.
+LONGEST = ("clusters", "browser", "kernels")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Give each file to one process, and those that share a cluster or a browser to the same."""
+    items.sort(key=lambda item: _turn(_folder(item)))
+    for item in items:
+        shares = _folder(item) in LONGEST[:2]
+        group = _folder(item) if shares else str(item.path.relative_to(HERE))
+        item.add_marker(pytest.mark.xdist_group(group))
+
+
+def _folder(item: pytest.Item) -> str:
+    return item.path.relative_to(HERE).parts[0]
+
+
+def _turn(folder: str) -> int:
+    return LONGEST.index(folder) if folder in LONGEST else len(LONGEST)
+
+
+@pytest.fixture(autouse=True)
+def _no_loop_of_others(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Playwright leaves its event loop running in the thread: asyncio.run refuses to start then."""
+    running = asyncio._get_running_loop()
+    if running is None or _folder(request.node) == "browser":
+        yield
+        return
+    asyncio._set_running_loop(None)
+    yield
+    asyncio._set_running_loop(running)

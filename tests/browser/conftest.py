@@ -33,8 +33,7 @@ NEWS = "@jupyterlab/apputils-extension:announcements"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run after all others: Playwright's event loop stays in the thread and breaks asyncio.run."""
-    items.sort(key=lambda item: item.path.is_relative_to(FOLDER))
+    """Name what needs a browser."""
     for item in items:
         if item.path.is_relative_to(FOLDER):
             item.add_marker(pytest.mark.ui)
