@@ -317,28 +317,22 @@ def half_bound(files: Mapping[str, str]) -> list[str]:
 
 def test_imports_keep_the_direction_and_the_owners() -> None:
     """A reader of one layer needs no other than those below; a library has its few files."""
-    # given
     files = package_files()
 
-    # when
     found = breaches(files)
 
-    # then
     assert "model.trace" in files
     assert found == []
 
 
 def test_the_layers_have_no_circle_and_probes_and_views_never_meet() -> None:
     """Through whatever is between them: a view works on any document, a probe without a screen."""
-    # given
     order = list(TopologicalSorter(LAYERS).static_order())
 
-    # when
     seen: dict[str, set[str]] = {}
     for layer in order:
         seen[layer] = LAYERS[layer].union(*(seen[below] for below in LAYERS[layer]))
 
-    # then
     assert "views" not in seen["probes"]
     assert "probes" not in seen["views"]
     assert seen["model"] == set()
@@ -347,13 +341,10 @@ def test_the_layers_have_no_circle_and_probes_and_views_never_meet() -> None:
 
 def test_no_file_is_longer_than_400_lines() -> None:
     """A file is about one noun or one verb; longer ones are split."""
-    # given
     files = package_files()
 
-    # when
     found = too_long(files)
 
-    # then
     assert found == []
 
 
@@ -372,28 +363,22 @@ def entry_points() -> set[str]:
 
 def test_no_file_is_an_orphan() -> None:
     """Whatever is shipped is used: reached from the public names or from an entry point."""
-    # given
     files = package_files()
 
-    # when
     found = orphans(files, {*STARTS, *entry_points()})
 
-    # then
     assert found == set()
 
 
 def test_no_data_file_is_an_orphan() -> None:
     """Schemas and other data that are shipped are read by some module."""
-    # given
     home = ROOT / PACKAGE
     paths = (path.relative_to(home) for path in home.rglob("*") if path.is_file())
     kept = (path for path in paths if path.parts[0] not in BUILT and path.name != "py.typed")
     data = [path.name for path in kept if path.suffix not in {".py", ".pyc"}]
 
-    # when
     found = unread_files(data, package_files())
 
-    # then
     assert "trace.v1.json" in data
     assert found == []
 
@@ -401,14 +386,11 @@ def test_no_data_file_is_an_orphan() -> None:
 @pytest.mark.parametrize("module", ["", ".model", ".api", ".magics", ".testing"])
 def test_importing_the_package_loads_no_heavy_library(module: str) -> None:
     """``import jupyter_serprof`` and ``%load_ext`` cost milliseconds, whatever is installed."""
-    # given
     name = f"{PACKAGE}{module}"
 
-    # when
     program = f"import sys, {name}; print(*sys.modules)"
     printed = subprocess.check_output([sys.executable, "-c", program], text=True)
 
-    # then
     loaded = set(printed.split())
     assert name in loaded
     assert loaded & HEAVY == set()
@@ -481,7 +463,6 @@ def test_importing_the_package_loads_no_heavy_library(module: str) -> None:
 )
 def test_a_bad_import_is_found(module: str, source: str, found: str) -> None:
     """However it is written, an import against the rules is named with its line."""
-    # given
     good = dict.fromkeys(
         ("__init__", "api", "magics.__init__", "model.__init__", "probes.__init__", "views.text"),
         "",
@@ -494,10 +475,8 @@ def test_a_bad_import_is_found(module: str, source: str, found: str) -> None:
         "",
     )
 
-    # when
     seen = breaches({**good, **more, module: source})
 
-    # then
     assert len(seen) == 1
     assert seen[0].startswith(f"{module}:{found}")
 
@@ -519,19 +498,15 @@ def test_a_bad_import_is_found(module: str, source: str, found: str) -> None:
 )
 def test_a_good_import_is_left_alone(module: str, source: str) -> None:
     """Late, in the file that is about it, or for type checkers only: as the rules want it."""
-    # given
     files = {"model.__init__": "", "model.trace": "", "magics.__init__": "", "__init__": ""}
 
-    # when
     seen = breaches({**files, module: source})
 
-    # then
     assert seen == []
 
 
 def test_an_orphan_is_found() -> None:
     """Imported by nobody, by orphans only, by itself only, or for type checkers only: unused."""
-    # given
     files = {
         "__init__": "HOME = 'jupyter_serprof.api'\nif TYPE_CHECKING:\n import jupyter_serprof.d",
         "api": "from jupyter_serprof.views.text import text",
@@ -545,22 +520,17 @@ def test_an_orphan_is_found() -> None:
         "d": "",
     }
 
-    # when
     found = orphans(files, {"__init__", "probes.ray_driver"})
 
-    # then
     assert found == {"a", "b", "c", "d"}
 
 
 def test_unread_data_and_long_files_are_found() -> None:
     """A schema that nobody reads, a file of 401 lines."""
-    # given
     files = {"model.schema": "NAME = 'trace.v1.json'", "long": "\n" * 401, "page": "\n" * 400}
 
-    # when
     unread = unread_files(["trace.v1.json", "old.v0.json"], files)
 
-    # then
     assert unread == ["old.v0.json"]
     assert too_long(files) == ["long"]
 

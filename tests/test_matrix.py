@@ -12,7 +12,6 @@ from matrix import AXES, IMPOSSIBLE, LOWEST, Pair, Result, pairs
 
 def test_every_two_values_meet_or_are_named_as_impossible() -> None:
     """Nobody has to remember which combination was forgotten."""
-    # given
     named = {
         frozenset({("python", python), (axis, value)})
         for pythons, axis, values, _ in IMPOSSIBLE
@@ -24,23 +23,18 @@ def test_every_two_values_meet_or_are_named_as_impossible() -> None:
         for left, right in product(AXES[one], AXES[other])
     }
 
-    # when
     met = {frozenset(two) for pair in pairs() for two in matrix.meetings(pair)}
 
-    # then
     assert wanted - met == named
     assert len(pairs()) == len(set(pairs())) <= 24
 
 
 def test_a_python_that_is_missing_takes_no_other_pair_with_it() -> None:
     """Without 3.14 all other values meet all the same."""
-    # given
     newest = AXES["python"][-1]
 
-    # when
     met = {two for pair in pairs() if pair.python != newest for two in matrix.meetings(pair)}
 
-    # then
     every = {two for pair in pairs() for two in matrix.meetings(pair)}
     assert {two for two in every - met if ("python", newest) not in two} == set()
 
@@ -49,20 +43,16 @@ def test_a_python_that_is_missing_is_named_and_no_failure(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The table says what was not run, and why."""
-    # given
     monkeypatch.setattr(matrix, "interpreter", lambda _: None)
 
-    # when
     code = matrix.main(["--lowest"])
 
-    # then
     assert code == 0
     assert "no Python 3.12 on this machine" in capsys.readouterr().out
 
 
 def test_a_red_flow_is_named_and_a_coverage_is_read(tmp_path: Path) -> None:
     """What pytest has written about a kernel that died, a skip and a share."""
-    # given
     report = tmp_path / "report.xml"
     report.write_text(
         "<testsuite><testcase name='test_flow[ray: coverage of tasks]'><properties>"
@@ -74,10 +64,8 @@ def test_a_red_flow_is_named_and_a_coverage_is_read(tmp_path: Path) -> None:
     )
     result = Result(LOWEST)
 
-    # when
     matrix.read(report, result)
 
-    # then
     assert (result.ok_count, result.count) == (1, 3)
     assert "98.6%" in result.row
     assert len(result.red) == 1

@@ -137,18 +137,15 @@ def test_lock_file_names_no_host() -> None:
 
 def test_every_direct_dependency_is_constrained_and_no_host_is_named() -> None:
     """No release of others turns the tests red: one version of each, for each Python."""
-    # given
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
     mine, uv = project["project"], project["tool"]["uv"]
     built = project["build-system"]["requires"]
     extras = [*mine["optional-dependencies"].values(), *project["dependency-groups"].values()]
     direct = {name_of(text) for texts in (mine["dependencies"], *extras) for text in texts}
 
-    # when
     constrained = uv["constraint-dependencies"]
     constrained_builds = uv["build-constraint-dependencies"]
 
-    # then
     assert direct - {name_of(text) for text in constrained} == {mine["name"]}
     assert {name_of(text) for text in constrained_builds} == {name_of(text) for text in built}
     bound = [*constrained, *constrained_builds]

@@ -30,10 +30,8 @@ def make_sweep(
 
 def test_both_ways_take_as_long_at_the_break_even() -> None:
     """6 MB saved for 20 ms more are 300 MB/s."""
-    # when
     limit = break_even_bytes_per_s(10e6, 10 * MS, 4e6, 30 * MS)
 
-    # then
     assert limit == pytest.approx(300e6)
     plain_s, compressed_s = 10e6 / 300e6 + 0.010, 4e6 / 300e6 + 0.030
     assert plain_s == pytest.approx(compressed_s)
@@ -51,10 +49,8 @@ def test_a_variant_says_when_it_wins(
     moved: int, wall_ms: int, limit: float | None, said: str
 ) -> None:
     """From the warm medians; the cold runs, 50 ms longer here, do not count."""
-    # when
     sweep = with_break_even(make_sweep(moved=moved, wall_ms=wall_ms))
 
-    # then
     facts = sweep.variants[1].facts
     assert facts["wins_below_bytes_per_s"] == limit
     assert facts["ratio"] == 10_000_000 / moved
@@ -64,19 +60,15 @@ def test_a_variant_says_when_it_wins(
 
 def test_a_document_that_is_finished_twice_says_it_once() -> None:
     """A sweep that grows is finished after each step."""
-    # when
     once = with_break_even(make_sweep(sizes=(1, 8)))
 
-    # then
     assert with_break_even(once) == once
     assert once.variants[1].notes[1].endswith(" (at 8.00 MB)")
 
 
 def test_without_plain_pickle_nothing_is_said() -> None:
     """There is nothing to hold it against."""
-    # given
     sweep = make_sweep()
     alone = Sweep(name="a", started="", variants=sweep.variants, points=sweep.points[2:])
 
-    # then
     assert with_break_even(alone) is alone

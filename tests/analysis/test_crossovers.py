@@ -35,13 +35,10 @@ def holds(found: Mapping[str, Scalar], size_bytes: float) -> bool:
 
 def test_a_crossover_lies_between_the_sizes_around_the_true_one() -> None:
     """In 95 of 100 runs there is one, it holds the true size and is at most three steps wide."""
-    # given
     places = [SIZES[3] * (SIZES[8] / SIZES[3]) ** (seed / RUNS) for seed in range(RUNS)]
 
-    # when
     runs = [crossovers_of(two_lines(seed, at), WAYS) for seed, at in enumerate(places)]
 
-    # then
     right = [
         len(found) == 1 and holds(found[0], at) for found, at in zip(runs, places, strict=True)
     ]
@@ -57,24 +54,19 @@ def test_a_crossover_lies_between_the_sizes_around_the_true_one() -> None:
 
 def test_without_noise_it_is_one_step_of_the_grid() -> None:
     """The two sizes are neighbours of the grid."""
-    # given
     points = two_lines(1, 1.2 * SIZES[5], noise_share=0)
 
-    # when
     (found,) = crossovers_of(points, WAYS)
 
-    # then
     assert (found["from_bytes"], found["to_bytes"]) in set(pairwise(SIZES))
     assert holds(found, 1.2 * SIZES[5])
 
 
 def test_two_that_are_equal_never_cross() -> None:
     """At most one of twenty sweeps of the same law shows a crossover; the rest cannot tell."""
-    # given
     same = Truth("linear", lambda n: 20_000 + n, ())
     draws = [random.Random(seed) for seed in range(RUNS)]  # noqa: S311  (simulation)
 
-    # when
     runs = [
         crossovers_of(
             [p for way in WAYS for p in simulated(same, draw, variant=way.key)],
@@ -83,7 +75,6 @@ def test_two_that_are_equal_never_cross() -> None:
         for draw in draws
     ]
 
-    # then
     assert sum(any(each["from_bytes"] for each in found) for found in runs) <= 0.05 * RUNS
     texts = {each["title"] for found in runs for each in found if each["from_bytes"] is None}
     assert texts == {"pickle in-band or Ray: cannot tell where they cross"}
@@ -91,25 +82,19 @@ def test_two_that_are_equal_never_cross() -> None:
 
 def test_lines_that_meet_beyond_the_last_size_do_not_cross() -> None:
     """Nothing is drawn out of what was measured."""
-    # given
     points = two_lines(2, 20 * SIZES[-1])
 
-    # when
     found = crossovers_of(points, WAYS)
 
-    # then
     assert found == ()
 
 
 def test_single_runs_cannot_tell() -> None:
     """Without repeats nobody knows the noise; with one size there is nothing between."""
-    # given
     points = two_lines(3, SIZES[5])
     once = [point for point in points if point.repeat == 1]
 
-    # when
     found = crossovers_of(once, WAYS)
 
-    # then
     assert [each["from_bytes"] for each in found] == [None]
     assert crossovers_of([p for p in points if p.size_bytes == SIZES[0]], WAYS) == ()

@@ -72,11 +72,9 @@ def test_nothing_is_found_in_what_nobody_saw(trace: Trace) -> None:
 
 def test_the_tables_of_a_foreign_writer_do_no_harm() -> None:
     """Columns that are missing, and cells of other types, are unknown."""
-    # given
     cut = [replace(entry, columns=entry.columns[:2]) for entry in embedded(10**8).tables]
     odd = [_odd_graph(), computations_table(), tasks_table()]
 
-    # then
     assert findings(run(tables=cut)) == []
     assert findings(run(tables=odd)) == []
 
@@ -101,10 +99,8 @@ def test_the_remedy_fits_the_object_and_its_layer(
     layer: str, name: str, count: int, said: str
 ) -> None:
     """What is sliced is read by tasks, what many use is scattered, what one uses is loaded."""
-    # when
     found = only(embedded(32_000_000, layer, name, count), "dask.large-object")
 
-    # then
     assert found.remedy.startswith(said)
     assert found.title.startswith(f"{name} of 32.0 MB is embedded in the graph, layer {layer}")
     ast.parse(found.remedy)
@@ -112,48 +108,38 @@ def test_the_remedy_fits_the_object_and_its_layer(
 
 def test_a_graph_without_layers_names_the_task() -> None:
     """client.submit sends tasks, not layers: what stands there instead is no name."""
-    # given
     known = graph_table(("(low-level graph)", ARRAY, 32_000_000, 1))
     row = [
         "price-0a1b2c3d4e5f60718293a4b5c6d7e8f9" if at == 1 else cell
         for at, cell in enumerate(known.rows[0])
     ]
 
-    # when
     found = only(run(tables=[replace(known, rows=(tuple(row),))]), "dask.large-object")
 
-    # then
     assert found.title == f"{ARRAY} of 32.0 MB is embedded in the graph, layer price"
 
 
 def test_without_a_scheduler_nothing_can_be_scattered() -> None:
     """Processes without a cluster get the object as a key of the graph."""
-    # given
     sent = ("dask.serialize", "client/main", 0, 5, 32_000_000)
     trace = replace(make_trace([sent]), tables=embedded(32_000_000).tables)
 
-    # then
     assert only(trace, "dask.large-object").remedy.startswith("a = dask.delayed(a)")
 
 
 def test_what_is_embedded_costs_nothing_where_no_graph_is_pickled() -> None:
     """Threads of one process share the object."""
-    # given
     trace = replace(make_trace([("dask.execute", "client/thread 1", 0, 5)]))
 
-    # then
     assert findings(replace(trace, tables=embedded(32_000_000).tables)) == []
 
 
 def test_the_largest_objects_are_told_with_what_crosses_to_workers() -> None:
     """Three of them; the last sentence says how many more there are."""
-    # given
     rows = [(f"f{at}-{HASH}", ARRAY, 90_000_000 - at, 3) for at in range(5)]
 
-    # when
     found = findings(run(tables=[graph_table(*rows)]), "dask.large-object")
 
-    # then
     assert found[0].title == (
         f"{ARRAY} of 90.0 MB is embedded in the graph, layer f0, 3 tasks refer to it: "
         "270 MB go to workers"
@@ -165,13 +151,10 @@ def test_the_largest_objects_are_told_with_what_crosses_to_workers() -> None:
 
 def test_a_repeated_payload_names_the_object_that_crosses_most() -> None:
     """32 MB in the graph, 3.2 GB in the task specifications, and what it is."""
-    # given
     known = graph_table((f"f-{HASH}", "dict", 10**6, 1), (f"g-{HASH}", ARRAY, 32_000_000, 100))
 
-    # when
     trace = run(graph=32_000_000, dispatched=3_200_000_000, tasks=100, tables=[known])
 
-    # then
     assert only(trace, "dask.repeated-payload").title == (
         "the graph was 32.0 MB, the task specifications that left the scheduler 3.20 GB, "
         f"most of them {ARRAY}: 100× as much"  # noqa: RUF001
@@ -180,28 +163,22 @@ def test_a_repeated_payload_names_the_object_that_crosses_most() -> None:
 
 def test_bytes_are_read_from_the_table_where_no_span_has_them() -> None:
     """A lower rung of the probe knows sums only."""
-    # given
     known = computations_table(("1: compute sum", "compute", 100, 0, 10**9))
     rows = tuple((*row[:6], 500_000_000, row[7]) for row in known.rows)
 
-    # when
     trace = run(graph=None, dispatched=None, tasks=100, tables=[replace(known, rows=rows)])
 
-    # then
     evidence = only(trace, "dask.repeated-payload").evidence
     assert (evidence["graph_bytes"], evidence["dispatched_bytes"]) == (90_000, 500_000_000)
 
 
 def test_the_chunk_factor_leaves_the_scheduler_a_tenth_of_the_time() -> None:
     """Tasks k times as large: the workers need k times as long for each, the scheduler the same."""
-    # given
     scheduled_ms, compute_ms, threads = 95 + 5, 100, 2
 
-    # when
     found = only(tiny(tables=[tasks_table(("random", 300, 1, 1))]), "dask.tiny-tasks")
     plain = only(tiny(), "dask.tiny-tasks").evidence
 
-    # then
     factor = plain["chunk_factor"]
     assert isinstance(factor, float)
     assert scheduled_ms / (scheduled_ms + compute_ms * factor) == pytest.approx(0.1)
@@ -212,14 +189,11 @@ def test_the_chunk_factor_leaves_the_scheduler_a_tenth_of_the_time() -> None:
 
 def test_chunks_are_for_arrays_and_batches_for_futures() -> None:
     """What was submitted has no chunks."""
-    # given
     mapped = computations_table(("1: map f", "map", 400, 0, 10**8))
 
-    # when
     array = only(tiny(), "dask.tiny-tasks").remedy
     futures = only(tiny(tables=[mapped]), "dask.tiny-tasks").remedy
 
-    # then
     assert array.startswith("chunks = tuple(int(n * 3) for n in x.chunksize)")
     assert "npartitions // 9" in array
     assert futures.startswith("batches = [values[i:i + 9] for i in")
@@ -228,20 +202,16 @@ def test_chunks_are_for_arrays_and_batches_for_futures() -> None:
 @pytest.mark.parametrize(("kind", "said"), [("compute", "dask.compute(a, b)"), ("persist", "x.")])
 def test_what_is_repeated_is_computed_together_or_kept(kind: str, said: str) -> None:
     """Several computes can be one; what was persisted before cannot."""
-    # when
     found = only(repeats((100, 0), (100, 60), kind=kind), "dask.recompute")
 
-    # then
     assert said in found.remedy.partition("#")[0]
 
 
 def test_computations_are_named_as_their_blocks_are() -> None:
     """The number tells apart what has one name; without blocks the name alone is there."""
-    # given
     trace = repeats((100, 0), (100, 60))
     groups = tuple(Group(f"block {at}", at, at + 1) for at in range(2))
 
-    # then
     blocks = only(replace(trace, groups=groups), "dask.recompute")
     assert blocks.title.startswith("block 1 repeats 60 of its 100 tasks")
     assert only(trace, "dask.recompute").title.startswith("2: compute mean repeats")
@@ -249,49 +219,40 @@ def test_computations_are_named_as_their_blocks_are() -> None:
 
 def test_a_small_repetition_is_said_quietly() -> None:
     """Tasks that were repeated in a hundredth of the time are worth knowing, not warning of."""
-    # when
     loud, quiet = (
         only(repeats((10, 0), (10, 10), wall=wall), "dask.recompute") for wall in (3_000, 3_001)
     )
 
-    # then
     assert (loud.severity, quiet.severity) == ("warn", "info")
 
 
 def test_without_a_cluster_no_scheduler_is_to_blame() -> None:
     """Dask's own schedulers work in the process of the client, where nothing is sent."""
-    # given
     steps = [("dask.schedule", "client/main", 0, 200), ("dask.execute", "client/thread 1", 200, 50)]
 
-    # then
     assert findings(make_trace(steps)) == []
 
 
 def test_where_no_graph_was_seen_the_wait_begins_with_the_scheduler() -> None:
     """An older Dask, or a lower rung of the probe."""
-    # given
     trace = run(schedule=110, compute=100)
     fewer = [span for span in trace.spans if span.stage != "dask.serialize"]
     spans = tuple(span._replace(parent=-1) for span in fewer)
 
-    # then
     found = only(replace(trace, spans=spans), "dask.scheduler-bound")
     assert found.evidence["after_sent_ns"] == 220_000_000
 
 
 def test_only_code_before_the_first_computation_counts() -> None:
     """What the cell does after that, workers may be busy with."""
-    # given
     trace = run(code=100, compute=100)
     late = make_trace([("python.code", "client/main", 200, 400)]).spans
 
-    # then
     assert findings(replace(trace, spans=trace.spans + late, wall_ns=600_000_000)) == []
 
 
 def test_each_computation_of_a_trace_counts_for_a_rule() -> None:
     """Rows of several groups are one stage: their bytes and times are added before judging."""
-    # given
     first = run(gather=300, compute=200, gathered=600_000)
     again = [
         span._replace(start_ns=span.start_ns + first.wall_ns, parent=-1) for span in first.spans
@@ -307,7 +268,6 @@ def test_each_computation_of_a_trace_counts_for_a_rule() -> None:
         ),
     )
 
-    # then
     assert findings(first, "dask.large-gather") == []
     assert "1.20 MB were gathered" in only(both, "dask.large-gather").title
 

@@ -42,7 +42,6 @@ def parts(*owned: tuple[str, float], wall: float = 100) -> Trace:
 
 def test_the_parts_of_a_stage_are_one_cause_together() -> None:
     """None of the parts is the largest row, and yet scheduling is what it was."""
-    # given
     trace = parts(
         ("dask.optimize", 35),
         ("dask.schedule.order", 30),
@@ -50,7 +49,6 @@ def test_the_parts_of_a_stage_are_one_cause_together() -> None:
         ("dask.schedule.transitions", 25),
     )
 
-    # then
     assert summary(trace).headline == (
         "example took 100 ms: 60 % Scheduling (60.0 ms, 50 % of it Order tasks)."
     )
@@ -58,10 +56,8 @@ def test_the_parts_of_a_stage_are_one_cause_together() -> None:
 
 def test_a_part_that_is_small_is_not_named() -> None:
     """Of four equal parts none tells more than their sum."""
-    # given
     keys = ("dask.schedule", "dask.schedule.order", "dask.schedule.state", "dask.schedule.unpickle")
 
-    # then
     assert summary(parts(*((key, 20) for key in keys))).headline == (
         "example took 100 ms: 80 % Scheduling (80.0 ms)."
     )
@@ -109,13 +105,10 @@ def test_without_a_graph_no_bytes_are_told() -> None:
 )
 def test_the_workers_are_told_with_how_busy_they_were(lanes: Sequence[Lane], said: str) -> None:
     """Work hidden behind the scheduler is not forgotten; a thread that idles counts as well."""
-    # given
     trace = run(compute=400, wall=1_000)
 
-    # when
     found = summary(replace(trace, lanes=(*trace.lanes, *lanes)))
 
-    # then
     assert fact(found, "worker thread") == said
     assert fact(found, "all lanes together") is None
 
@@ -123,12 +116,10 @@ def test_the_workers_are_told_with_how_busy_they_were(lanes: Sequence[Lane], sai
 @pytest.mark.parametrize(("size", "is_told"), [(99_999, False), (100_000, True)])
 def test_small_messages_of_dask_are_not_told_beside_the_graph(size: int, is_told: bool) -> None:
     """What Dask pickles for itself is no news; what the user pickles is."""
-    # given
     trace = run()
     noted = {"in_band_bytes": size, "out_of_band_bytes": 0, "buffers": 0}
     pickled = make_trace([("pickle.dumps", "client/main", 0, 1, None, -1, noted)]).spans
 
-    # then
     assert (
         fact(summary(replace(trace, spans=trace.spans + pickled)), "in-band") is not None
     ) is is_told
@@ -141,10 +132,8 @@ def test_one_thread_is_not_called_threads() -> None:
 
 def test_of_several_computations_the_one_that_took_most_is_named() -> None:
     """With what its rows own, which is the subtotal of its block."""
-    # when
     found = summary(HEALTHY["persist, then small results"]())
 
-    # then
     said = "of 3 computations 1: persist x took most (7.00 s, 86 %)"
     assert fact(found, "computations") == said
     assert fact(summary(run()), "computations") is None
@@ -152,37 +141,29 @@ def test_of_several_computations_the_one_that_took_most_is_named() -> None:
 
 def test_one_stage_of_several_computations_is_one_cause() -> None:
     """The headline is about the run; its rows are those of the computations."""
-    # given
     trace = parts(("dask.optimize", 40), ("dask.schedule", 25), ("dask.spill", 10))
     more = parts(("dask.optimize", 5), ("dask.schedule", 10), ("dask.schedule.order", 15))
     late = (span._replace(start_ns=span.start_ns + 100_000_000) for span in more.spans)
     groups = (Group("1: a", 0, 100_000_000), Group("2: b", 100_000_000, 150_000_000))
 
-    # when
     both = replace(trace, spans=(*trace.spans, *late), wall_ns=150_000_000, groups=groups)
 
-    # then
     assert summary(both).headline == ("example took 150 ms: 33 % Scheduling (50.0 ms).")
 
 
 def test_a_cell_without_dask_and_without_pickles_is_told_so() -> None:
     """Samples of the user's own code are no serialization."""
-    # given
     trace = make_trace([("python.code", "client/main", 0, 90)], wall_ms=100)
 
-    # then
     assert summary(trace).headline.endswith("nothing was serialized in it.")
 
 
 def test_bytes_of_the_graph_come_from_the_table_where_no_span_has_them() -> None:
     """A lower rung of the probe knows the bytes of each computation."""
-    # given
     known = computations_table(("1: a", "compute", 9, 0, 1), ("2: b", "compute", 9, 0, 1))
 
-    # when
     found = summary(run(graph=None, dispatched=None, tables=[known]))
 
-    # then
     assert fact(found, "graph sent") == (
         "180 kB of graph sent, 2.00 MB of task specifications dispatched (11.1×)"  # noqa: RUF001
     )

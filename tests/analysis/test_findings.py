@@ -382,10 +382,8 @@ def test_a_finding_fires_at_its_threshold_and_not_below(
     rule: str, below: Callable[[], Trace], above: Callable[[], Trace], said: str
 ) -> None:
     """One finding at the threshold, whose title tells what was measured; none just below it."""
-    # when
     quiet, found = findings(below(), rule), only(above(), rule)
 
-    # then
     assert quiet == []
     assert said in found.title
 
@@ -398,13 +396,10 @@ def test_every_rule_has_golden_traces() -> None:
 @pytest.mark.parametrize(("rule", "above"), FIRED)
 def test_evidence_is_scalar_and_spans_exist(rule: str, above: Callable[[], Trace]) -> None:
     """Evidence can be printed and compared; every span pointed at is one of the trace."""
-    # given
     trace = above()
 
-    # when
     found = only(trace, rule)
 
-    # then
     assert found.evidence
     assert all(isinstance(v, str | int | float | None) for v in found.evidence.values())
     assert found.spans
@@ -416,10 +411,8 @@ def test_evidence_is_scalar_and_spans_exist(rule: str, above: Callable[[], Trace
 @pytest.mark.parametrize(("rule", "above"), FIRED)
 def test_a_remedy_can_be_pasted(rule: str, above: Callable[[], Trace]) -> None:
     """One line of Python; what explains it is a comment."""
-    # when
     remedy = only(above(), rule).remedy
 
-    # then
     assert "\n" not in remedy
     assert "#" in remedy
     ast.parse(remedy)
@@ -464,17 +457,14 @@ def test_the_form_of_the_array_is_named_where_it_is_known(
     form: str, said: str, remedy: str
 ) -> None:
     """A non-contiguous array and one of objects have different remedies."""
-    # when
     found = only(in_band(2_000_000, form), "pickle.in-band-copy")
 
-    # then
     assert found.title.endswith(said)
     assert found.remedy.startswith(remedy)
 
 
 def test_the_walk_is_told_once_for_all_lists() -> None:
     """Its time is that of the stage: two lists do not both claim it."""
-    # given
     trace = make_trace(
         [
             ("ray.msgpack", CALLER, 0, 40),
@@ -484,10 +474,8 @@ def test_the_walk_is_told_once_for_all_lists() -> None:
         ]
     )
 
-    # when
     found = only(trace, "ray.msgpack-walk")
 
-    # then
     assert found.title == (
         "Ray walked 50,000 elements one by one, 78.0 ms; the first is of type A, B"
     )
@@ -496,40 +484,32 @@ def test_the_walk_is_told_once_for_all_lists() -> None:
 
 def test_an_unknown_type_of_elements_is_not_named() -> None:
     """The count is known, the type is not: nothing is made up."""
-    # when
     found = only(walked(10_000, 50, None), "ray.msgpack-walk")
 
-    # then
     assert found.title == "Ray walked 10,000 elements one by one, 50.0 ms"
     assert found.evidence["element_type"] is None
 
 
 def test_the_largest_captured_variable_is_named() -> None:
     """Whatever the order, and though the size of another is unknown."""
-    # when
     found = only(exported(None, 2_000_000, 9_000_000), "ray.captured-variable")
 
-    # then
     assert found.evidence == {"name": "table_2", "size_bytes": 9_000_000, "kind": "global"}
     assert found.remedy.startswith("ref = ray.put(table_2)")
 
 
 def test_a_loop_does_not_fill_the_document() -> None:
     """The count is exact; the finding points at the first spans only."""
-    # given
     trace = again(*[(7, 100_000)] * 1_000)
 
-    # when
     found = only(trace, "ray.same-object")
 
-    # then
     assert found.evidence["times"] == 1_000
     assert len(found.spans) == POINTED_SPANS
 
 
 def test_the_same_many_objects_again_are_one_finding() -> None:
     """A first run and a later one of an object need one remedy; another object has its own."""
-    # given
     runs = [(0, 50, 2_000_000), (60, 40, 2_000_000), (110, 70, 3_000_000)]
     look = {"small_bytes": 2_000_000, "objects": 100_000}
     spans: list[Any] = [
@@ -537,28 +517,23 @@ def test_the_same_many_objects_again_are_one_finding() -> None:
         for start, ms, size in runs
     ]
 
-    # when
     found = findings(make_trace(spans, limits=WARM), "pickle.small-objects")
 
-    # then
     assert sorted(one.title.split(" were")[0] for one in found) == ["2.00 MB", "3.00 MB"]
 
 
 def test_the_remedy_for_imports_names_ray_only_where_ray_imports() -> None:
     """Imports of the user's code are not paid by a put, even where there is one."""
-    # given
     beside = make_trace(
         [("import", CALLER, 0, 50), ("ray.store", CALLER, 50, 1)],
         wall_ms=100,
     )
 
-    # when
     with_ray, without, other = (
         only(trace, "python.first-use-imports")
         for trace in (imported(50, 100), imported(50, 100, "pickle.loads"), beside)
     )
 
-    # then
     assert with_ray.remedy.startswith("ray.put(None)   #")
     assert "ray" not in without.remedy
     assert other.remedy == without.remedy
@@ -573,21 +548,17 @@ def test_the_remedy_for_imports_names_ray_only_where_ray_imports() -> None:
 )
 def test_an_array_is_proposed_only_for_numbers(kind: str | None, *, expected: bool) -> None:
     """An array of other objects is an array of objects, and is walked by pickle instead."""
-    # when
     remedy = only(walked(10_000, 50, kind), "ray.msgpack-walk").remedy
 
-    # then
     assert ("np.array(values)" in remedy) is expected
 
 
 def test_a_get_of_small_objects_is_not_mended_by_an_array() -> None:
     """Their pickle holds nothing that a contiguous array could replace."""
-    # when
     payload, objects = (
         only(got(10**6, large_bytes=large), "ray.not-zero-copy") for large in (10**6, 999_999)
     )
 
-    # then
     assert payload.remedy.startswith("ref = ray.put(np.ascontiguousarray(a))")
     assert objects.remedy.startswith("# its many small objects")
 
@@ -603,10 +574,8 @@ def test_a_get_of_small_objects_is_not_mended_by_an_array() -> None:
 )
 def test_a_failed_pickle_gets_the_remedy_of_its_error(error: str, remedy: str) -> None:
     """A function without a name elsewhere is no lock; of an error of the user nothing is known."""
-    # when
     found = only(refused("error", error), "pickle.unpicklable")
 
-    # then
     assert found.title == f"a pickle failed: {error}"
     assert found.remedy.startswith(remedy)
 
@@ -614,33 +583,27 @@ def test_a_failed_pickle_gets_the_remedy_of_its_error(error: str, remedy: str) -
 @pytest.mark.parametrize(("submits", "remedy"), [(50, "values = ray.get([f.remote("), (49, "refs")])
 def test_gets_between_submissions_wait_for_those_first(submits: int, remedy: str) -> None:
     """Where each task is submitted after the get of the one before, there is no list to get."""
-    # given
     gets: list[Any] = [("ray.fetch", CALLER, 10 * at + 5, 5) for at in range(100)]
     before: list[Any] = [("ray.submit", CALLER, 10 * at, 2) for at in range(submits)]
 
-    # when
     found = only(make_trace([*before, *gets], wall_ms=1_000), "ray.get-in-loop")
 
-    # then
     assert found.remedy.startswith(remedy if submits == 50 else f"values = ray.get({remedy})")
 
 
 def test_bytes_and_arrays_that_were_copied_have_different_remedies() -> None:
     """Raw bytes come back without copy as an array; strided arrays must be contiguous."""
-    # when
     raw, pickled = (
         only(got(10**6, stage=stage), "ray.not-zero-copy")
         for stage in ("ray.unpack", "ray.unpickle")
     )
 
-    # then
     assert "np.frombuffer(data, np.uint8)" in raw.remedy
     assert "np.ascontiguousarray(a)" in pickled.remedy
 
 
 def test_warnings_come_first_and_each_title_once() -> None:
     """What costs most to ignore is read first; a repeated sentence says nothing more."""
-    # given
     spans = [
         ("ray.fetch", CALLER, 0, 10),
         ("ray.unpickle", CALLER, 1, 3, None, 0, {"copied_bytes": 10**6}),
@@ -648,27 +611,22 @@ def test_warnings_come_first_and_each_title_once() -> None:
         ("ray.pickle", CALLER, 12, 1, None, -1, {"in_band_bytes": 10**6}),
     ]
 
-    # when
     rules = [found.rule for found in findings(make_trace(spans))]
 
-    # then
     assert rules == ["pickle.in-band-copy", "ray.not-zero-copy"]
 
 
 def test_one_finding_names_all_spans_of_its_cause() -> None:
     """Ten copies of one size are one finding with ten spans, not one with the first."""
-    # given
     trace = make_trace(
         [("ray.pickle", CALLER, at, 1, None, -1, {"in_band_bytes": 10**6}) for at in range(10)]
     )
 
-    # then
     assert only(trace, "pickle.in-band-copy").spans == tuple(range(10))
 
 
 def test_a_rule_does_not_flood_a_document() -> None:
     """Of a loop over 200 sizes the three that took longest are told, and how many more."""
-    # given
     sizes = [2_000_000 + 10_000 * at for at in range(200)]
     trace = make_trace(
         [
@@ -677,10 +635,8 @@ def test_a_rule_does_not_flood_a_document() -> None:
         ]
     )
 
-    # when
     found = findings(trace, "pickle.in-band-copy")
 
-    # then
     assert [entry.evidence["in_band_bytes"] for entry in found] == sizes[:-4:-1]
     assert found[-1].title.endswith("; 197 more like this")
 
@@ -695,12 +651,9 @@ def test_an_empty_trace_has_no_findings() -> None:
 @pytest.mark.parametrize(("rule", "above"), FIRED)
 def test_a_finding_survives_the_document(rule: str, above: Callable[[], Trace]) -> None:
     """What was found can be written and read, evidence included."""
-    # given
     trace = analyse(above())
 
-    # when
     read = from_document(to_document(trace))
 
-    # then
     assert read.findings == trace.findings
     assert rule in {found.rule for found in read.findings}

@@ -83,10 +83,8 @@ def found(value: object, rule: str, each_ms: int = 40, **options: Any) -> list[F
 )
 def test_slow_reducers_are_not_many_small_objects(value: object) -> None:
     """Only that it was slow is known; the ways to find out why are named."""
-    # when
     said, slow = (found(value, rule, 300) for rule in ("pickle.small-objects", "pickle.slow"))
 
-    # then
     assert said == []
     assert len(slow) == 1
     assert "--split NAME" in slow[0].remedy
@@ -116,24 +114,19 @@ def test_an_array_is_not_many_small_objects_however_slow_its_pages_are(protocol:
 )
 def test_columns_are_not_proposed_where_they_cannot_be_taken_out(value: object) -> None:
     """Many small objects of any kind are told; the line for rows of dicts is not."""
-    # when
     said = found(value, "pickle.small-objects") + found(value, "pickle.slow")
 
-    # then
     assert len(said) == 1
     assert "row[key]" not in said[0].remedy
 
 
 def test_the_line_for_rows_runs_and_its_columns_are_smaller_work() -> None:
     """What is proposed for a list of dicts is run here as it stands."""
-    # given
     (said,) = found(ROWS, "pickle.small-objects")
     names: dict[str, Any] = {"np": np, "rows": ROWS}
 
-    # when
     exec(said.remedy, names)  # noqa: S102  (the line is the subject)
 
-    # then
     columns = names["columns"]
     assert {key: len(column) for key, column in columns.items()} == dict.fromkeys(
         ("id", "x", "name"), len(ROWS)
@@ -149,11 +142,9 @@ def test_the_line_for_rows_runs_and_its_columns_are_smaller_work() -> None:
 )
 def test_protocol_5_is_proposed_only_where_it_copies_less(value: object, expected: int) -> None:
     """An array with gaps is gathered by each protocol; its pages are the same."""
-    # when
     trace = recorded(value, protocol=4)
     said = [one for one in trace.findings if one.rule == "pickle.protocol-4"]
 
-    # then
     assert len(said) == expected
     if said:
         assert pages(recorded(value, protocol=5)) < 0.6 * pages(trace)

@@ -45,13 +45,10 @@ def rate_width(points: Sequence[Point]) -> float:
 @pytest.mark.parametrize("law", LAWS)
 def test_class_break_and_intervals_are_right_as_often_as_promised(law: Law) -> None:
     """5 % noise, three decades; 200 runs of each law are in tests/benchmarks/fit_calibration.py."""
-    # given
     draws = [seeded(f"{law.__name__} {seed}") for seed in range(RUNS)]
 
-    # when
     scores = [score(law(draw), draw) for draw in draws]
 
-    # then
     assert sum(each.is_right for each in scores) >= 0.95 * RUNS
     assert sum(each.is_near for each in scores) >= 0.9 * RUNS
     # A number of a run whose class was missed counts as not covered.
@@ -60,10 +57,8 @@ def test_class_break_and_intervals_are_right_as_often_as_promised(law: Law) -> N
 
 def test_intervals_are_no_wider_than_the_noise_asks_for() -> None:
     """The rate of a straight line is known to 3 % on either side, and better with less noise."""
-    # given
     truth = Truth("linear", lambda n: 20_000 + 0.5 * n, ())
 
-    # when
     widths = [
         statistics.median(
             rate_width(simulated(truth, seeded(seed), noise_share=noise)) for seed in range(11)
@@ -71,20 +66,16 @@ def test_intervals_are_no_wider_than_the_noise_asks_for() -> None:
         for noise in (0.05, 0.0125)
     ]
 
-    # then
     assert 0.03 < widths[0] < 0.06
     assert widths[1] == pytest.approx(widths[0] / 4, rel=0.2)
 
 
 def test_without_noise_the_numbers_are_those_of_the_law() -> None:
     """Fixed cost and rate on either side of a break, to a thousandth."""
-    # given
     truth = fresh_pages(seeded(3))
 
-    # when
     found = regimes(curve_of(simulated(truth, seeded(3), noise_share=0), "pickle", cold=False))
 
-    # then
     assert [regime.growth for regime in found] == ["linear", "linear"]
     assert truth.break_at is not None
     assert found[0].to_bytes == SIZES[truth.break_at - 1]
@@ -99,16 +90,13 @@ def test_without_noise_the_numbers_are_those_of_the_law() -> None:
 @pytest.mark.parametrize("law", [linear, jump])
 def test_a_run_far_off_moves_nothing(law: Law) -> None:
     """One run in each of three sizes took twenty times as long: no cut more, and none less."""
-    # given
     truth = law(seeded(4))
     points = list(simulated(truth, seeded(4)))
     for at in (2, 21, 43):
         points[at] = replace(points[at], wall_ns=20 * points[at].wall_ns)
 
-    # when
     found = regimes(curve_of(points, "pickle", cold=False))
 
-    # then
     assert [regime.growth for regime in found] == ["linear"] * len(truth.numbers)
     for regime, (_, rate, _) in zip(found, truth.numbers, strict=True):
         assert rate is not None
@@ -118,10 +106,8 @@ def test_a_run_far_off_moves_nothing(law: Law) -> None:
 
 def test_a_sweep_run_once_at_each_size_is_not_cut_by_its_noise() -> None:
     """Cold runs have no repeats: what neighbouring sizes disagree by is the noise."""
-    # given
     truths = [linear(seeded(seed)) for seed in range(RUNS)]
 
-    # when
     once = [
         [point for point in simulated(truth, seeded(seed)) if point.repeat == 1]
         for seed, truth in enumerate(truths)
@@ -131,33 +117,26 @@ def test_a_sweep_run_once_at_each_size_is_not_cut_by_its_noise() -> None:
         for points in once
     ]
 
-    # then
     assert kinds.count(["linear"]) >= 0.8 * RUNS
 
 
 @pytest.mark.parametrize("count", [0, 1, 2])
 def test_fewer_than_three_sizes_give_no_line(count: int) -> None:
     """Two points lie on every line."""
-    # given
     points = simulated(linear(seeded(5)), seeded(5), sizes=SIZES[:count])
 
-    # when
     lines = fits_of(points)
 
-    # then
     assert lines == ()
 
 
 @pytest.mark.parametrize("count", [3, 4, 5, 6])
 def test_few_sizes_are_one_line(count: int) -> None:
     """Below two times three sizes nothing is cut."""
-    # given
     points = simulated(linear(seeded(6)), seeded(6), sizes=SIZES[-count:])
 
-    # when
     lines = fits_of(points)
 
-    # then
     assert [line["growth"] for line in lines] == ["linear"]
     assert (lines[0]["from_bytes"], lines[0]["to_bytes"]) == (SIZES[-count], SIZES[-1])
 
@@ -167,17 +146,14 @@ def test_few_sizes_are_one_line(count: int) -> None:
 
 def test_a_line_ends_at_the_last_size_and_the_held_out_one_shows_its_error() -> None:
     """The held-out size moves no line; the error is the line over the measurement, less one."""
-    # given
     truth = constant(seeded(7))
     points = simulated(truth, seeded(7), noise_share=0)
     last = 10 * SIZES[-1]
     slow = replace(points[0], size_bytes=last, wall_ns=2 * points[0].wall_ns)
 
-    # when
     plain = fits_of(points)
     held = fits_of([*points, slow], holdout_bytes=last)
 
-    # then
     assert plain[0]["to_bytes"] == SIZES[-1]
     assert "holdout" not in plain[0]
     assert held[0]["holdout"] == {"size_bytes": last, "error_share": pytest.approx(-0.5, abs=1e-3)}
@@ -187,48 +163,38 @@ def test_a_line_ends_at_the_last_size_and_the_held_out_one_shows_its_error() -> 
 @pytest.mark.parametrize("factor", [100, 0.2])
 def test_a_held_out_size_in_another_decade_gives_no_error(factor: float) -> None:
     """A decade that nobody measured lies between, or it lies inside of the line."""
-    # given
     points = simulated(linear(seeded(8)), seeded(8))
     far = round(factor * SIZES[-1])
     point = replace(points[0], size_bytes=far, wall_ns=10**9)
 
-    # when
     lines = fits_of([*points, point], holdout_bytes=far)
 
-    # then
     assert [line["to_bytes"] for line in lines] == [SIZES[-1]]
     assert "holdout" not in lines[0]
 
 
 def test_page_faults_name_the_cause_of_a_break() -> None:
     """From the size on at which each page is a fresh one."""
-    # given
     points = simulated(fresh_pages(seeded(9)), seeded(9))
 
-    # when
     lines = fits_of(points, causes=[Cause("inline limit", points[0].size_bytes)])
 
-    # then
     assert [line.get("cause") for line in lines] == [None, "fresh pages"]
 
 
 def test_page_faults_a_step_beside_the_break_name_it_too() -> None:
     """A break is known to one step of the grid, and so is where the pages change."""
-    # given
     truth = fresh_pages(seeded(13))
     edge = SIZES[(truth.break_at or 0) + 1]
     late = replace(truth, faults=lambda n: round(n / 4096) if n >= edge else 0)
 
-    # when
     lines = fits_of(simulated(late, seeded(13)))
 
-    # then
     assert [line.get("cause") for line in lines] == [None, "fresh pages"]
 
 
 def test_page_faults_make_a_regime_of_the_last_two_sizes() -> None:
     """They stand apart from the line before; two sizes tell no law."""
-    # given
     edge = SIZES[-2]
     truth = Truth(
         "broken",
@@ -237,10 +203,8 @@ def test_page_faults_make_a_regime_of_the_last_two_sizes() -> None:
         faults=lambda n: round(n / 4096) if n >= edge else 0,
     )
 
-    # when
     lines = fits_of(simulated(truth, seeded(14)))
 
-    # then
     assert [line["from_bytes"] for line in lines] == [SIZES[0], edge]
     assert [line["growth"] for line in lines] == ["linear", "cannot tell"]
     assert lines[1]["cause"] == "fresh pages; 2 sizes, three are needed"
@@ -248,37 +212,30 @@ def test_page_faults_make_a_regime_of_the_last_two_sizes() -> None:
 
 def test_a_known_limit_is_named_only_where_the_curve_breaks() -> None:
     """The limit lies between the sizes around the break, within a step of the grid."""
-    # given
     truth = replace(fresh_pages(seeded(10)), faults=None)
     points = simulated(truth, seeded(10))
     edge = SIZES[truth.break_at or 0]
 
-    # when
     here = fits_of(points, causes=[Cause("inline limit", edge - 1)])
     elsewhere = fits_of(points, causes=[Cause("inline limit", 10 * SIZES[-1])])
 
-    # then
     assert [line.get("cause") for line in here] == [None, "inline limit"]
     assert [line.get("cause") for line in elsewhere] == [None, None]
 
 
 def test_a_cause_of_growth_is_named_where_time_outgrows_size() -> None:
     """The memo of the pickler explains a superlinear list, and no straight line."""
-    # given
     memo = Cause("memo growth")
     curved = simulated(superlinear(seeded(11)), seeded(11))
     straight = simulated(linear(seeded(11)), seeded(11))
 
-    # when
     named = [fits_of(points, causes=[memo])[0].get("cause") for points in (curved, straight)]
 
-    # then
     assert named == ["memo growth", None]
 
 
 def test_each_variant_and_large_stage_has_lines_of_its_own() -> None:
     """Cold apart from warm; a stage that is nowhere a twentieth of the wall time has none."""
-    # given
     warm = simulated(linear(seeded(12)), seeded(12))
     points = [
         replace(point, cold=cold, stages={"dumps": point.wall_ns // 2, "gc": point.wall_ns // 50})
@@ -286,10 +243,8 @@ def test_each_variant_and_large_stage_has_lines_of_its_own() -> None:
         for cold in (False, True)
     ]
 
-    # when
     lines = fits_of(points)
 
-    # then
     assert [(line["cold"], line.get("stage")) for line in lines] == [
         (False, None),
         (False, "dumps"),
@@ -302,7 +257,6 @@ def test_each_variant_and_large_stage_has_lines_of_its_own() -> None:
 
 def test_what_grows_fivefold_is_not_called_flat_however_noisy() -> None:
     """Two last sizes on fresh pages, 65 and 318 ms on a busy machine, are no constant."""
-    # given
     walls = {8_000: 27e3, 25_300: 19e3, 80_000: 46e3, 253_000: 168e3, 800_000: 1.39e6}
     walls |= {2_530_000: 1.2e6, 8_000_000: 9.7e6, 25_300_000: 65e6, 80_000_000: 318e6}
     points = [
@@ -311,10 +265,8 @@ def test_what_grows_fivefold_is_not_called_flat_however_noisy() -> None:
         for repeat, noise in enumerate((0.5, 1.0, 2.0))
     ]
 
-    # when
     found = regimes(curve_of(points, "pickle", cold=False))
 
-    # then
     assert found[-1].to_bytes == 80_000_000
     assert found[-1].growth != "constant"
 
@@ -362,13 +314,10 @@ def jumping(*, jump: float) -> dict[int, float]:
 @pytest.mark.parametrize("jump", [2.0, 3.0, 8.0])
 def test_a_jump_at_the_last_size_is_no_power(jump: float, fresh_from: float | None) -> None:
     """Sizes before it are one line; what comes after the last size, one more would tell."""
-    # given
     walls = jumping(jump=jump)
 
-    # when
     lines = fits_of(measured(walls, fresh_from=fresh_from))
 
-    # then
     assert [line["growth"] for line in lines] == ["linear", "cannot tell"]
     assert lines[0]["to_bytes"] == sorted(walls)[-2]
     assert lines[0]["ns_per_byte"] == pytest.approx(0.25, rel=0.01)
@@ -378,42 +327,34 @@ def test_a_jump_at_the_last_size_is_no_power(jump: float, fresh_from: float | No
 
 def test_page_faults_alone_are_no_jump_of_the_last_size() -> None:
     """Where the time goes on along the line, the last size belongs to it."""
-    # when
     lines = fits_of(measured(jumping(jump=1.0), fresh_from=8_000_000))
 
-    # then
     assert [line["growth"] for line in lines] == ["linear"]
 
 
 @pytest.mark.parametrize("seed", range(10))
 def test_no_power_runs_across_a_change_of_faults(seed: int) -> None:
     """Fresh pages that cost ever more look like a power; they are another regime, or none."""
-    # given
     sizes = [round(8 * 10 ** (3 + step / 2)) for step in range(7)]
     edge = sizes[4]
     walls = {n: 5_000 + n * (0.1 if n < edge else 0.25 * (n / edge) ** 0.4) for n in sizes}
     draw = seeded(seed)
     noises = [1 + draw.gauss(0, 0.08) for _ in range(3)]
 
-    # when
     found = regimes(curve_of(measured(walls, noises=noises, fresh_from=edge), "pickle", cold=False))
 
-    # then
     curved = [regime for regime in found if regime.growth in ("superlinear", "sublinear")]
     assert not [each for each in curved if each.from_bytes < edge <= each.to_bytes]
 
 
 def test_what_more_than_doubles_is_not_flat() -> None:
     """270 ms at 281 MB and 626 ms at 800 MB, on fresh pages: two sizes tell no law."""
-    # given
     walls = {n: 2e6 + 0.09 * n for n in (890_000, 2_810_000, 8_900_000, 28_100_000, 89_000_000)}
     walls |= {281_000_000: 270e6, 800_000_000: 626e6}
     points = measured(walls, noises=(0.75, 1.0, 1.33), fresh_from=200_000_000)
 
-    # when
     last = fits_of(points)[-1]
 
-    # then
     assert (last["from_bytes"], last["to_bytes"]) == (281_000_000, 800_000_000)
     assert last["growth"] == "cannot tell"
     assert str(last["cause"]).startswith("fresh pages; ")
@@ -422,25 +363,19 @@ def test_what_more_than_doubles_is_not_flat() -> None:
 @pytest.mark.parametrize("factor", [2.0, 1.7])
 def test_three_noisy_sizes_that_grow_are_not_flat(factor: float) -> None:
     """However noisy the runs: the times grow by the factor over eight times the bytes."""
-    # given
     walls = {100_000: 1e6, 300_000: 1.25e6, 800_000: factor * 1e6}
 
-    # when
     growths = [line["growth"] for line in fits_of(measured(walls, noises=(0.4, 1.0, 2.5)))]
 
-    # then
     assert "constant" not in growths
 
 
 def test_sizes_too_close_to_tell_are_not_flat() -> None:
     """Over a tenth more bytes, no noisy machine tells flat from growth in proportion."""
-    # given
     walls = {100_000: 1e6, 105_000: 1.01e6, 110_000: 1.0e6}
 
-    # when
     growths = [line["growth"] for line in fits_of(measured(walls, noises=(0.9, 1.0, 1.1)))]
 
-    # then
     assert growths == ["cannot tell"]
 
 
@@ -454,38 +389,30 @@ def test_sizes_too_close_to_tell_are_not_flat() -> None:
 )
 def test_few_noisy_sizes_tell_no_law(walls: dict[int, float]) -> None:
     """A law that misses its own points by half, or by more than twice, is none."""
-    # when
     lines = fits_of(measured(walls, noises=(1.0,)))
 
-    # then
     assert [line["growth"] for line in lines] == ["cannot tell"]
     assert not {"fixed_ns", "ns_per_byte", "exponent"} & lines[0].keys()
 
 
 def test_a_slope_that_may_be_zero_is_not_linear() -> None:
     """Times wander by more than they grow."""
-    # given
     walls = {10_000: 1e6, 100_000: 1.5e6, 1_000_000: 1.0e6, 10_000_000: 1.7e6}
 
-    # when
     lines = fits_of(measured(walls, noises=(1.0,)))
 
-    # then
     assert [line["growth"] for line in lines] == ["cannot tell"]
 
 
 def test_a_power_has_an_exponent_and_no_line_and_a_line_no_exponent() -> None:
     """Nobody joins a rate with an exponent, nor draws a straight line for a power."""
-    # given
     curved = simulated(superlinear(seeded(11)), seeded(11))
     straight = simulated(linear(seeded(11)), seeded(11))
     far = replace(curved[-1], size_bytes=3 * SIZES[-1], wall_ns=5 * curved[-1].wall_ns)
 
-    # when
     (power,) = fits_of([*curved, far], holdout_bytes=far.size_bytes)
     (line,) = fits_of(straight)
 
-    # then
     assert power["growth"] == "superlinear"
     assert {"exponent", "exponent_low", "exponent_high"} <= power.keys()
     assert not {"fixed_ns", "ns_per_byte", "holdout"} & power.keys()
@@ -495,13 +422,10 @@ def test_a_power_has_an_exponent_and_no_line_and_a_line_no_exponent() -> None:
 
 def test_what_nothing_can_be_told_of_is_not_parted() -> None:
     """The last size does not stand apart from a line that there is not."""
-    # given
     walls = {8_000: 1.7e6, 80_000: 48e3, 800_000: 178e3, 8_000_000: 21e6}
 
-    # when
     lines = fits_of(measured(walls, noises=(1.0,), fresh_from=8_000_000))
 
-    # then
     assert [line["growth"] for line in lines] == ["cannot tell"]
     assert (lines[0]["from_bytes"], lines[0]["to_bytes"]) == (8_000, 8_000_000)
     assert "apart" not in str(lines[0]["cause"])
@@ -517,10 +441,8 @@ def bent(power: float, *, jump: float = 1.0) -> dict[int, float]:
 @pytest.mark.parametrize("jump", [1.5, 2.0])
 def test_a_power_that_only_the_last_size_makes_is_not_claimed(jump: float) -> None:
     """Without it the noise of the runs hides whether the times bend at all."""
-    # when
     lines = fits_of(measured(bent(1.15, jump=jump), noises=(0.9, 1.0, 1.1)))
 
-    # then
     assert [line["growth"] for line in lines] == ["linear", "cannot tell"]
 
 
@@ -528,25 +450,19 @@ def test_a_power_that_only_the_last_size_makes_is_not_claimed(jump: float) -> No
 @pytest.mark.parametrize("power", [1.3, 1.4])
 def test_a_smooth_power_ends_where_page_faults_change(power: float, fresh_from: int) -> None:
     """What the pages cost and what the power does cannot be told apart behind it."""
-    # given
     points = measured(bent(power), fresh_from=fresh_from)
 
-    # when
     found = regimes(curve_of(points, "pickle", cold=False))
 
-    # then
     curved = [regime for regime in found if regime.growth == "superlinear"]
     assert not [each for each in curved if each.to_bytes >= fresh_from]
 
 
 def test_a_line_between_points_that_are_all_far_off_is_none() -> None:
     """The slope is surely above 0, and yet half of the points are 1.6 times as long as it says."""
-    # given
     walls = {n: (20_000 + 0.5 * n) * 1.6 ** (-1) ** at for at, n in enumerate(SIZES)}
 
-    # when
     lines = fits_of(measured(walls, noises=(1.0,)))
 
-    # then
     assert [line["growth"] for line in lines] == ["cannot tell"]
     assert str(lines[0]["cause"]).startswith("no law comes near")

@@ -58,10 +58,8 @@ def headline(times: Times, results: dict[str, str] | None = None) -> str:
 
 def test_each_stretch_has_its_fastest_with_its_sizes() -> None:
     """Which transport, from which size on."""
-    # when
     said = headline({"pickle": (1, 2, 30, 300), "ray": (3, 3, 4, 5)})
 
-    # then
     assert said == (
         "a (1.00 kB to 1.00 MB): Pickle is the fastest up to 10.0 kB, Ray from 100 kB on."
     )
@@ -94,7 +92,6 @@ def test_the_headline_names_no_winner_that_the_crossovers_deny(
     noise: float, runs: int, said: str
 ) -> None:
     """Within the noise, or with a single run where the order turns round: both are named."""
-    # given
     times: Times = {
         "pickle": (1, 2, 30, 300),
         "cloud": (1.2, 2.4, 25, 250),
@@ -102,25 +99,21 @@ def test_the_headline_names_no_winner_that_the_crossovers_deny(
     }
     sweep = a_sweep(times, noise=noise, runs=runs)
 
-    # when
     headline = summarize_growth(sweep).headline
     crossings = [each for each in crossovers_of(sweep.points, sweep.variants) if not each["cold"]]
 
-    # then
     assert headline.endswith(said)
     assert [each["from_bytes"] is None for each in crossings] == ["no difference" in said]
 
 
 def test_who_is_ahead_within_the_noise_does_not_win() -> None:
     """The medians never change places, so that no crossover tells; the noise does."""
-    # when
     close = summarize_growth(a_sweep({"a": (1, 1, 1, 1), "b": (1.1,) * 4}, noise=0.2)).headline
     once = summarize_growth(a_sweep({"a": (1, 1, 1, 1), "b": (2,) * 4}, runs=1)).headline
     late = summarize_growth(
         a_sweep({"a": (1, 1, 1, 9), "b": (1, 1, 1, 1), "c": (1, 1, 1, 1)}, noise=0.1)
     ).headline
 
-    # then
     assert close.endswith(": no difference that matters between A and B.")
     assert once.endswith(": A is the fastest at every size, by one run at each.")
     assert late.endswith(
@@ -131,14 +124,12 @@ def test_who_is_ahead_within_the_noise_does_not_win() -> None:
 
 def test_a_result_that_aliases_wins_nothing() -> None:
     """It moved nothing: the facts say so, and give it no rate."""
-    # when
     line = {"variant": "oob", "cold": False, "growth": "linear", "ns_per_byte": 1e-5}
     times: Times = {"oob": (0.1,) * 4, "pickle": (1, 2, 3, 4)}
     sweep = a_sweep(times, {"oob": ALIAS}, fits=(line,))
     summary = summarize_growth(sweep)
     only = headline({"oob": (0.1,) * 4}, {"oob": ALIAS})
 
-    # then
     assert summary.headline == (
         "a (1.00 kB to 1.00 MB): of those that move the bytes, Pickle is the fastest at every "
         "size; Oob gave the same memory back."
@@ -158,7 +149,6 @@ def test_one_variant_alone_is_told_by_its_ends() -> None:
 
 def test_growth_is_told_in_words_regime_by_regime() -> None:
     """With rate, exponent, the size where it ends and the cause where it is known."""
-    # given
     head = {"variant": "pickle", "cold": False}
     fits = (
         {**head, "from_bytes": 1, "to_bytes": 10_000, "growth": "constant", "fixed_ns": 5000.0},
@@ -175,10 +165,8 @@ def test_growth_is_told_in_words_regime_by_regime() -> None:
     )
     sweep = a_sweep({"pickle": (1, 2, 3, 4)}, fits=fits)
 
-    # when
     said = growth_text(sweep, sweep.variants[0])
 
-    # then
     assert said == (
         "Pickle: flat at 5.00 µs up to 10.0 kB, then in proportion to size at 2.00 GB/s up to "
         "100 kB (fresh pages), then grows faster than its size (power 1.21) up to 1.00 MB"
@@ -205,47 +193,38 @@ def test_growth_is_told_in_words_regime_by_regime() -> None:
 )
 def test_what_is_mostly_fixed_is_not_in_proportion(fixed_ns: float, said: str) -> None:
     """64 times the bytes in the same time are no rate: the fixed part is told, and its end."""
-    # given
     line = {"variant": "a", "cold": False, "growth": "linear", "ns_per_byte": 0.5}
     ends = {"from_bytes": 1000, "to_bytes": 100_000_000, "fixed_ns": fixed_ns}
     sweep = a_sweep({"a": (1, 2, 3, 4)}, fits=({**line, **ends},))
 
-    # when
     told = growth_text(sweep, sweep.variants[0])
 
-    # then
     assert told == f"A: {said}"
 
 
 def test_runs_without_sizes_are_counted_by_what_was_asked_for() -> None:
     """Two runs of each of five numbers are two, not ten."""
-    # given
     points = tuple(
         Point("a", None, run, run == 0, 5, None, {}, parameter=float(n))
         for n in range(1, 6)
         for run in range(3)
     )
 
-    # when
     facts = summarize_growth(a_sweep({"a": ()}, points=points)).facts
 
-    # then
     assert "2 warm runs at each n, the first one apart" in facts
 
 
 def test_what_is_missing_is_said() -> None:
     """Absent transports, sizes that failed, passes that the budget cut; and the seed."""
-    # given
     variants = (
         Variant("pickle", "Pickle", notes=("failed at 1.00 MB: MemoryError", "comes back as x")),
         Variant("ray", "Ray", "not running", "Ray is not running."),
     )
     sweep = a_sweep({"pickle": (1, 2, 3, 4)}, variants=variants, environment={"seed": 7})
 
-    # when
     facts = summarize_growth(sweep).facts
 
-    # then
     assert "Ray: Ray is not running." in facts
     assert "Pickle: failed at 1.00 MB: MemoryError" in facts
     assert not any("comes back" in fact for fact in facts)
@@ -254,26 +233,20 @@ def test_what_is_missing_is_said() -> None:
 
 def test_without_points_or_sizes_nothing_is_claimed() -> None:
     """An interrupt before the first point; code of which nobody saw bytes."""
-    # given
     point = Point("code", None, 0, cold=True, wall_ns=5, moved_bytes=None, stages={})
 
-    # when
     empty = summarize_growth(a_sweep({"pickle": ()})).headline
     unseen = summarize_growth(a_sweep({"code": ()}, points=(point,))).headline
 
-    # then
     assert empty == "a: no run ended."
     assert unseen == "a: no bytes were seen to move, so there are no sizes."
 
 
 def test_a_sweep_that_has_only_begun_says_so() -> None:
     """While the first pass runs there are no warm runs to count."""
-    # given
     sweep = a_sweep({"pickle": (5, 6)})
     begun = replace(sweep, points=tuple(replace(point, cold=True) for point in sweep.points))
 
-    # when
     facts = summarize_growth(begun).facts
 
-    # then
     assert any(fact.startswith("only the first run at each size yet") for fact in facts), facts

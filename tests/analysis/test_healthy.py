@@ -146,24 +146,19 @@ def test_there_are_twenty_and_many_rules() -> None:
 @pytest.mark.parametrize("work", WORKLOADS.values(), ids=WORKLOADS)
 def test_nothing_is_found_in_a_healthy_workload(work: Callable[[], object]) -> None:
     """A tool that always warns is not read."""
-    # given
     work()  # imports and first uses are not what is looked at
 
-    # when
     with record("healthy") as recording:
         work()
 
-    # then
     assert recording.trace.findings == ()
     assert recording.trace.outcome == "ok"
 
 
 def test_the_same_refusal_is_found_where_it_ends_the_run() -> None:
     """The set is quiet because it is healthy, not because nobody looks."""
-    # when
     recording = record("refused")
     with pytest.raises(TypeError), recording:
         pickle.dumps(threading.Lock())
 
-    # then
     assert [found.rule for found in recording.trace.findings] == ["pickle.unpicklable"]

@@ -40,10 +40,8 @@ def small(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[mmap.mmap]]:
 
 def test_both_rates_are_known_and_positive(small: list[mmap.mmap]) -> None:
     """Copying into known pages and into new ones both have a rate, in bytes per second."""
-    # when
     measured = measure_limits()
 
-    # then
     assert measured.memcpy_bytes_per_s is not None
     assert measured.first_touch_bytes_per_s is not None
     assert measured.memcpy_bytes_per_s > 0
@@ -53,10 +51,8 @@ def test_both_rates_are_known_and_positive(small: list[mmap.mmap]) -> None:
 
 def test_the_blocks_are_given_back(small: list[mmap.mmap]) -> None:
     """Nothing stays mapped after the measurement."""
-    # when
     measure_limits()
 
-    # then
     assert len(small) == 2
     assert all(block.closed for block in small)
 
@@ -67,13 +63,11 @@ def test_an_interrupt_of_the_measurement_stays_one(
 ) -> None:
     """Ctrl-C inside a copy, which holds both blocks then: no other error takes its place."""
 
-    # given
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr("ctypes.memmove", interrupted)
 
-    # when, then
     with pytest.raises(KeyboardInterrupt):
         limits._measured()
     assert [block.closed for block in small] == [True, True]
@@ -81,11 +75,9 @@ def test_an_interrupt_of_the_measurement_stays_one(
 
 def test_it_measures_once_in_a_process(monkeypatch: pytest.MonkeyPatch) -> None:
     """The second trace of a kernel does not pay again."""
-    # given
     first = measure_limits()
     monkeypatch.setattr(limits, "_copy_ns", None)
 
-    # then
     assert measure_limits() is first
 
 
@@ -93,7 +85,6 @@ def test_the_rate_is_bytes_over_time(
     small: list[mmap.mmap], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Ground truth: with copies of 1 ns a byte cold and 0.125 warm, 1 GB/s and 8 GB/s."""
-    # given
     copied: list[tuple[int, int]] = []
 
     def copy_ns(_: object, __: object, offset: int, size_bytes: int) -> int:
@@ -103,10 +94,8 @@ def test_the_rate_is_bytes_over_time(
 
     monkeypatch.setattr(limits, "_copy_ns", copy_ns)
 
-    # when
     measured = measure_limits()
 
-    # then
     assert (measured.first_touch_bytes_per_s, measured.memcpy_bytes_per_s) == (1e9, 8e9)
     assert len(small) == 2
 
@@ -114,14 +103,11 @@ def test_the_rate_is_bytes_over_time(
 @pytest.mark.usefixtures("small")
 def test_a_copy_copies() -> None:
     """What is timed really moves the bytes, to the right place and no further."""
-    # given
     with limits._block() as source, limits._block() as target:
         source.write(bytes(range(256)) * (BLOCK_BYTES // 256))
 
-        # when
         duration_ns = limits._copy_ns(source, target, 256, 512)
 
-        # then
         assert duration_ns >= 0
         assert target[:256] == bytes(256)
         assert target[256:768] == bytes(range(256)) * 2
@@ -130,24 +116,19 @@ def test_a_copy_copies() -> None:
 
 def test_the_rates_of_a_real_machine_are_plausible() -> None:
     """With blocks as large as in use: no machine of this century copies below 100 MB/s."""
-    # when
     measured = measure_limits()
 
-    # then
     assert (measured.memcpy_bytes_per_s or 0) > 100e6
     assert (measured.first_touch_bytes_per_s or 0) > 100e6
 
 
 def test_the_memory_of_the_process_does_not_grow() -> None:
     """As the system sees it: no block is left mapped."""
-    # given
     before = _shared_mappings()
     measure_limits.cache_clear()
 
-    # when
     measure_limits()
 
-    # then
     assert _shared_mappings() == before
 
 
@@ -163,16 +144,13 @@ def test_a_kernel_without_huge_pages_is_measured_too(
 ) -> None:
     """The advice against huge pages is refused there; it is not needed either."""
 
-    # given
     def refuse(_: object, __: int) -> None:
         raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
 
     monkeypatch.setattr(mmap.mmap, "madvise", refuse)
 
-    # when
     measured = measure_limits()
 
-    # then
     assert measured.memcpy_bytes_per_s is not None
     assert all(block.closed for block in small)
 
@@ -183,16 +161,13 @@ def test_without_memory_to_spare_the_limits_are_unknown(
 ) -> None:
     """A full machine loses the comparison with memcpy, not the result of the user."""
 
-    # given
     def refuse() -> mmap.mmap:
         raise error
 
     monkeypatch.setattr(limits, "_block", refuse)
     measure_limits.cache_clear()
 
-    # when
     measured = measure_limits()
     measure_limits.cache_clear()
 
-    # then
     assert measured == Limits()

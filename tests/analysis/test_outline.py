@@ -84,10 +84,8 @@ def test_any_document_keeps_every_row_in_some_line(trace: Trace, most_rows: int)
 
 def test_a_stage_with_parts_is_a_heading_with_their_sum() -> None:
     """Its own time is one of the parts, so that nobody adds it twice."""
-    # when
     lines = table_of(ONE).lines
 
-    # then
     at = next(i for i, line in enumerate(lines) if line.title == "Graph optimization")
     assert [line.title for line in below(lines, at)] == ["itself", "Materialize tasks"]
     assert lines[at].kind == "heading"
@@ -96,10 +94,8 @@ def test_a_stage_with_parts_is_a_heading_with_their_sum() -> None:
 
 def test_a_single_part_needs_no_heading() -> None:
     """A heading that repeats its only line says nothing."""
-    # given
     trace = make_trace((make_row("dask.dispatch.encode", 0, 9 * MS),), 10 * MS)
 
-    # then
     assert [line.title for line in table_of(trace).lines] == [
         "Encode specifications",
         "Unaccounted",
@@ -108,7 +104,6 @@ def test_a_single_part_needs_no_heading() -> None:
 
 def test_of_more_than_twenty_lines_headings_stand_for_their_parts_but_the_largest() -> None:
     """Where most of the time went is what one wants to see apart."""
-    # when
     kinds = {line.title: line.kind for line in table_of(ONE).lines}
     closed = [
         line.title
@@ -116,7 +111,6 @@ def test_of_more_than_twenty_lines_headings_stand_for_their_parts_but_the_larges
         if line.kind == "heading" and not below(table_of(TWO).lines, at)
     ]
 
-    # then
     assert len(table_of(ONE).lines) <= MOST_PARTED
     assert "Batch wait" not in kinds
     assert "Order tasks" in kinds
@@ -126,25 +120,20 @@ def test_of_more_than_twenty_lines_headings_stand_for_their_parts_but_the_larges
 
 def test_bytes_that_pass_through_several_parts_count_once() -> None:
     """Frames, write and wire carry the same graph; a heading does not add it up."""
-    # given
     rows = tuple(
         make_row(f"dask.communicate.{name}", at * MS, MS, size_bytes=size)
         for at, (name, size) in enumerate({"frames": 90_000, "wire": 91_400}.items())
     )
 
-    # when
     heading = table_of(make_trace(rows, 2 * MS)).lines[0]
 
-    # then
     assert (heading.title, heading.size_text) == ("Graph communication", "91.4 kB")
 
 
 def test_each_computation_is_a_block_with_its_subtotal() -> None:
     """What the stages of a computation own adds up to what it took, in the order of time."""
-    # when
     lines = table_of(TWO).lines
 
-    # then
     blocks = [line for line in lines if line.kind == "group"]
     assert [block.title for block in blocks] == ["1: compute sum", "2: compute sum"]
     assert sum(number(block.self_text) for block in blocks) == pytest.approx(1_511, abs=1)
@@ -153,10 +142,8 @@ def test_each_computation_is_a_block_with_its_subtotal() -> None:
 
 def test_the_largest_of_many_computations_shows_its_stages() -> None:
     """The others are one line each, and the smallest of them are put together."""
-    # when
     lines = table_of(MANY).lines
 
-    # then
     opened = [line.title for at, line in enumerate(lines) if below(lines, at) and not line.depth]
     assert opened == ["73: compute sum"]
     assert lines[-2].title.endswith("smaller computations")
@@ -164,16 +151,13 @@ def test_the_largest_of_many_computations_shows_its_stages() -> None:
 
 def test_waits_among_the_parts_stay_waits() -> None:
     """A heading is drawn high where somebody works, thin where somebody waits."""
-    # given
     rows = (
         make_row("dask.communicate.batch", 0, 8 * MS),
         make_row("dask.communicate.wire", 8 * MS, 2 * MS),
     )
 
-    # when
     work, wait = work_and_wait(table_of(make_trace(rows, 10 * MS)).lines[0])
 
-    # then
     assert work is not None
     assert wait is not None
     assert (work.pieces, wait.pieces) == (((8 * MS, 2 * MS),), ((0, 8 * MS),))
@@ -181,28 +165,22 @@ def test_waits_among_the_parts_stay_waits() -> None:
 
 def test_a_circle_of_parents_is_no_trap() -> None:
     """A damaged document says that two stages are parts of each other."""
-    # given
     rows = (make_row("a", 0, MS), make_row("b", MS, MS))
     stages = (Stage("a", "A", 1, parent="b"), Stage("b", "B", 2, parent="a"))
 
-    # when
     lines = table_of(make_trace(rows, 2 * MS, stages=stages)).lines
 
-    # then
     assert len(lines) >= 2
 
 
 def test_rows_of_no_computation_stand_beside_the_blocks() -> None:
     """A document in which a row belongs to no group, or to one that is not there."""
-    # given
     assert TWO.waterfall is not None
     first, second, *others = TWO.waterfall.rows
     rows = (replace(first, group=None), replace(second, group=7), *others)
 
-    # when
     lines = table_of(replace(TWO, waterfall=Waterfall(rows, TWO.waterfall.unaccounted_ns))).lines
 
-    # then
     kinds = [line.kind for line in lines if line.depth == 0]
     assert kinds == ["stage", "stage", "group", "group", "rest"]
 

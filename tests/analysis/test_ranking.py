@@ -69,10 +69,8 @@ def test_what_did_not_move_the_bytes_stands_outside(
     key: str, facts: dict[str, Scalar], reason: str
 ) -> None:
     """Its time wins nothing, in no place; the note says why."""
-    # when
     found = made({"pickle": ([900] * 4, MOVED), key: ([1] * 4, facts)}, limits=Limits(None))
 
-    # then
     own = found.variants[1]
     assert own.unranked.startswith(reason)
     assert bool(own.unranked) is bool(reason)
@@ -94,13 +92,10 @@ def test_what_did_not_move_the_bytes_stands_outside(
 )
 def test_what_is_faster_than_a_copy_made_none(size: int, wall_us: float, reason: str) -> None:
     """Where no address tells; only of bytes that no cache holds."""
-    # given
     hidden: dict[str, Scalar] = {"shared_share": 0.0, "has_buffers": False}
 
-    # when
     found = made({"kept": ([wall_us] * 4, hidden)}, size, limits=Limits(1e10))
 
-    # then
     assert reasons(found) == {"kept": reason}
 
 
@@ -131,18 +126,15 @@ def test_a_difference_matters_beyond_noise_a_tenth_and_its_watching(
 
 def test_watching_costs_its_calls_in_this_process() -> None:
     """Headline, column and crossovers take a difference below that for none."""
-    # given
     calls = [("pickle.dumps", "client/main", 0, 1), ("pickle.loads", "client/main", 1, 1)]
     trace = make_trace([*calls, ("ray.execute", "worker/1", 0, 1)])
     given: Made = {"pickle": ([10] * 4, MOVED), "ray": ([7.5] * 4, MOVED)}
     traces = (SweepTrace("ray", SIZE, cold=False, trace=trace),)
 
-    # when
     told, costly = (
         made(given, quality=Quality(span_cost_ns=cost), traces=traces) for cost in (1_000, 1_400)
     )
 
-    # then
     assert costly.variants[1].facts["watching_ns"] == 2_800
     assert told.summary
     assert costly.summary
@@ -154,7 +146,6 @@ def test_watching_costs_its_calls_in_this_process() -> None:
 
 def test_the_column_says_nothing_of_what_moved_nothing() -> None:
     """A ratio to the fastest of those that moved it; where it does not matter, it says so."""
-    # given
     shared: dict[str, Scalar] = {"shared_share": 1.0, "has_buffers": True}
     sweep = made(
         {
@@ -168,10 +159,8 @@ def test_the_column_says_nothing_of_what_moved_nothing() -> None:
     )
     runs = [run for variant in sweep.variants for run in runs_of(sweep, variant)]
 
-    # when
     cells = {run.variant.key: fastest_text(run, runs) for run in runs if not run.cold}
 
-    # then
     copies = [memcpy_text(sweep, run) for run in runs if not run.cold]
     assert copies == ["0.1×", "–", "0.1×", "0.2×"]  # noqa: RUF001
     assert cells == {"pickle": "1.0×", "oob": "–", "ray": "≈", "dask": "2.5×"}  # noqa: RUF001
@@ -181,15 +170,12 @@ def test_the_column_says_nothing_of_what_moved_nothing() -> None:
 
 def test_what_moved_nothing_crosses_nobody() -> None:
     """Neither in the crossovers nor in the stretches of a sweep."""
-    # given
     shared: dict[str, Scalar] = {"shared_share": 1.0, "has_buffers": True}
     small = made({"oob": ([5] * 4, shared), "pickle": ([1] * 4, MOVED)}, 1_000)
     large = made({"oob": ([5] * 4, shared), "pickle": ([900] * 4, MOVED)}, SIZE)
 
-    # when
     both = finished(replace(small, points=small.points + large.points), summarize_sweep)
 
-    # then
     assert both.crossovers == ()
     assert len(crossovers_of(both.points, both.variants)) == 2
     assert [each.key for each in best_stretches(both)] == ["pickle"]

@@ -66,15 +66,12 @@ def test_at_each_instant_the_highest_rank_that_is_active_owns(
     intervals: list[Interval], ranks: list[int]
 ) -> None:
     """Nobody owns an instant at which nobody is active."""
-    # given
     best: dict[int, Interval] = {}
     for interval in sorted(intervals, key=lambda i: (ranks[i.owner], i.owner)):
         best |= dict.fromkeys(range(interval.start, interval.end), interval)
 
-    # when
     segments = owned(intervals, lambda i: (ranks[i.owner], i.owner))
 
-    # then
     assert instants(segments) == {at: interval.owner for at, interval in best.items()}
     assert is_in_order(segments)
 
@@ -82,13 +79,10 @@ def test_at_each_instant_the_highest_rank_that_is_active_owns(
 @given(interval_lists())
 def test_neighbours_with_one_owner_are_one_segment(intervals: list[Interval]) -> None:
     """The number of segments is that of changes of the owner, not that of edges."""
-    # given
     rank = {interval: interval.owner for interval in intervals}
 
-    # when
     segments = owned(intervals, lambda i: rank[i])
 
-    # then
     assert not any(a.end == b.start and a.owner == b.owner for a, b in pairwise(segments))
 
 
@@ -97,15 +91,12 @@ def test_an_overlay_shows_what_lies_above_and_else_the_segment_itself(
     start: int, end: int, above: list[Segment]
 ) -> None:
     """The pieces fill the segment, to the nanosecond, and nothing outside of it."""
-    # given
     low, high = sorted((start, end))
     theirs = instants(above)
     expected = {at: theirs.get(at, 0) for at in range(low, high)}
 
-    # when
     pieces = list(overlay(Segment(low, high, 0), above, 0))
 
-    # then
     assert instants(pieces) == expected
     assert is_in_order(pieces)
 
@@ -113,13 +104,10 @@ def test_an_overlay_shows_what_lies_above_and_else_the_segment_itself(
 @pytest.mark.parametrize("size", [1_000, 10_000])
 def test_an_overlay_looks_only_at_the_segments_that_it_meets(size: int) -> None:
     """Many waits over many tasks cost the sum of both, not their product."""
-    # given
     above = CountedList(Segment(10 * i, 10 * i + 5, i) for i in range(size))
 
-    # when
     pieces = list(overlay(Segment(5_000, 5_012, -1), above, 500))
 
-    # then
     assert [piece.owner for piece in pieces] == [500, -1, 501]
     assert above.looked_at <= 4
 
@@ -129,13 +117,10 @@ def test_merged_pieces_stay_within_the_limit_and_cover_what_they_covered(
     segments: list[Segment], limit: int
 ) -> None:
     """However few pieces are allowed, no owned instant is lost and the ends stay."""
-    # given
     before = set(instants(segments))
 
-    # when
     pieces = merged(segments, limit)
 
-    # then
     after = {at for start, length in pieces for at in range(start, start + length)}
     assert len(pieces) <= limit
     assert before <= after
@@ -146,13 +131,10 @@ def test_merged_pieces_stay_within_the_limit_and_cover_what_they_covered(
 @given(segment_lists())
 def test_below_the_limit_merging_adds_nothing(segments: list[Segment]) -> None:
     """As long as the pieces fit, their sum is what is owned, to the nanosecond."""
-    # given
     before = set(instants(segments))
 
-    # when
     pieces = merged(segments, 64)
 
-    # then
     assert sum(length for _, length in pieces) == len(before)
 
 
@@ -160,14 +142,11 @@ def test_below_the_limit_merging_adds_nothing(segments: list[Segment]) -> None:
 @example([Segment(0, 1, 0), Segment(6, 7, 1), Segment(12, 13, 2), Segment(14, 15, 3)], 2)
 def test_of_the_gaps_the_smallest_close(segments: list[Segment], limit: int) -> None:
     """What a picture loses above the limit is as little as possible."""
-    # given
     exact = merged(segments, 64)
     gaps = sorted(b - (a + length) for (a, length), (b, _) in pairwise(exact))
     least = sum(gaps[: max(0, len(exact) - limit)])
 
-    # when
     pieces = merged(segments, limit)
 
-    # then
     covered, owned_ns = (sum(length for _, length in found) for found in (pieces, exact))
     assert covered - owned_ns == least

@@ -46,17 +46,14 @@ def results(*judged: tuple[object, int | None]) -> Summary:
 )
 def test_the_headline_says_how_it_ended_and_names_the_cause(outcome: str, said: str) -> None:
     """The largest stage with its share, its bytes, its time and its rate."""
-    # given
     copied = {"copied_bytes": 800_000_000}
     spans = [
         ("ray.store", CALLER, 0, 80, 800_000_000, -1, copied),
         ("ray.pickle", CALLER, 80, 20),
     ]
 
-    # when
     found = summary(spans, outcome=outcome)
 
-    # then
     assert found.headline == f"{said}80 % Store of 800 MB (80.0 ms at 10.0 GB/s)."
 
 
@@ -67,13 +64,10 @@ def test_code_that_serializes_nothing_is_told_so(key: str | None, outcome: str) 
 
     A pickle that was interrupted has no end and is not seen: that it was none would be a guess.
     """
-    # given
     spans = [] if key is None else [(key, CALLER, 0, 90)]
 
-    # when
     found = summary(spans, wall_ms=100, outcome=outcome)
 
-    # then
     is_cut = outcome == "interrupted"
     told = "no serialization had ended" if is_cut else "nothing was serialized in it"
     assert found.headline.endswith(f"100 ms; {told}.")
@@ -81,10 +75,8 @@ def test_code_that_serializes_nothing_is_told_so(key: str | None, outcome: str) 
 
 def test_time_outside_the_stages_is_named_first_when_it_is_the_cause() -> None:
     """The user's own code is the answer then; the largest stage comes second."""
-    # when
     found = summary([("ray.store", CALLER, 0, 20)], wall_ms=100)
 
-    # then
     assert found.headline == (
         "f(a) took 100 ms: 80 % outside the stages seen (your own code); "
         "next, 20 % Store (20.0 ms)."
@@ -93,10 +85,8 @@ def test_time_outside_the_stages_is_named_first_when_it_is_the_cause() -> None:
 
 def test_work_of_other_lanes_only_is_told_beside_the_cause() -> None:
     """Threads that pickle beside the user's own code explain none of the wall time."""
-    # when
     found = summary([("pickle.dumps", "client/thread 1", 0, 50)], wall_ms=100)
 
-    # then
     assert found.headline == (
         "f(a) took 100 ms: all of it outside the stages seen (your own code); "
         "meanwhile on other lanes Pickle (50.0 ms)."
@@ -105,10 +95,8 @@ def test_work_of_other_lanes_only_is_told_beside_the_cause() -> None:
 
 def test_no_wall_time_has_no_shares() -> None:
     """A document of an empty run says nothing it does not know."""
-    # when
     found = summary([("ray.store", CALLER, 0, 0)], wall_ms=0)
 
-    # then
     assert (found.strict_share, found.total_share) == (None, None)
     assert found.headline == "f(a) took 0 ns."
 
@@ -116,31 +104,25 @@ def test_no_wall_time_has_no_shares() -> None:
 @pytest.mark.parametrize(("unaccounted_ms", "is_first"), [(30, False), (31, True)])
 def test_a_small_rest_is_not_called_the_cause(unaccounted_ms: int, is_first: bool) -> None:
     """Below three tenths of the wall time the largest stage is named alone."""
-    # given
     named = (100 - unaccounted_ms) / 4
     spans = [
         (key, CALLER, at * named, named)
         for at, key in enumerate(("ray.store", "ray.pickle", "ray.msgpack", "ray.submit"))
     ]
 
-    # when
     found = summary(spans, wall_ms=100)
 
-    # then
     assert ("outside the stages" in found.headline) is is_first
 
 
 @pytest.mark.parametrize("waits", ["ray.fetch", "ray.wait"])
 def test_a_wait_for_tasks_that_were_not_seen_is_not_the_cause(waits: str) -> None:
     """Where Ray did not tell the stages of tasks, the headline says that, and names no wait."""
-    # given
     unseen = {"road": "unseen"}
     submitted = [("ray.submit", CALLER, at, 1, None, -1, unseen) for at in range(2)]
 
-    # when
     found = summary([*submitted, (waits, CALLER, 2, 98)])
 
-    # then
     assert found.headline == (
         "f(a) took 100 ms: 98 % waiting (98.0 ms), and the stages of 2 tasks of Ray "
         "could not be seen."
@@ -149,17 +131,14 @@ def test_a_wait_for_tasks_that_were_not_seen_is_not_the_cause(waits: str) -> Non
 
 def test_waits_count_for_the_total_share_only() -> None:
     """A wait is named as a wait: strict coverage leaves it out."""
-    # given
     spans = [
         ("ray.fetch", CALLER, 0, 60),
         ("ray.execute", "worker/1", 10, 20),
         ("ray.unpickle", CALLER, 60, 30),
     ]
 
-    # when
     found = summary(spans, wall_ms=100)
 
-    # then
     assert (found.strict_share, found.total_share) == (0.5, 0.9)
     said = "90.0 % of the wall time in named stages, 50.0 % without waits"
     assert fact(found, "named stages") == said
@@ -167,7 +146,6 @@ def test_waits_count_for_the_total_share_only() -> None:
 
 def test_a_mark_is_told_with_everything_inside() -> None:
     """The row has what is left; the fact has the whole, once, though marks nest or repeat."""
-    # given
     spans = [
         ("user:load", CALLER, 0, 40),
         ("user:load", CALLER, 10, 20, None, 0),
@@ -175,10 +153,8 @@ def test_a_mark_is_told_with_everything_inside() -> None:
         ("user:load", CALLER, 50, 5),
     ]
 
-    # when
     found = summary(spans)
 
-    # then
     assert "load 45.0 ms" in found.facts
 
 
@@ -188,7 +164,6 @@ def test_a_mark_is_told_with_everything_inside() -> None:
 )
 def test_buffers_are_summed_over_the_pickles(counts: tuple[int, ...], said: str) -> None:
     """What went in-band and what beside it, in how many buffers."""
-    # given
     spans = [
         (
             *("pickle.dumps", CALLER, at, 1, None, -1),
@@ -197,53 +172,42 @@ def test_buffers_are_summed_over_the_pickles(counts: tuple[int, ...], said: str)
         for at, count in enumerate(counts)
     ]
 
-    # when
     found = summary(spans)
 
-    # then
     assert fact(found, "in-band") == f"{100 * len(counts)} B in-band, {said}"
 
 
 def test_a_pickle_inside_a_pickle_is_counted_once() -> None:
     """What an inner pickle wrote lies in the outer one; what was read was not written."""
-    # given
     spans = [
         ("pickle.dumps", CALLER, 0, 9, None, -1, {"in_band_bytes": 900}),
         ("pickle.dumps", CALLER, 1, 5, None, 0, {"in_band_bytes": 700}),
         ("pickle.loads", CALLER, 10, 5, None, -1, {"in_band_bytes": 900}),
     ]
 
-    # when
     found = summary(spans)
 
-    # then
     assert fact(found, "in-band") == "900 B in-band, 0 B out-of-band in 0 buffers"
 
 
 def test_the_pickle_inside_of_one_that_does_not_know_its_bytes_is_counted() -> None:
     """As Ray has it: its own step around the pickle, which alone knows what was written."""
-    # given
     spans = [
         ("ray.pickle", CALLER, 0, 9, None, -1, {"elements": 1}),
         ("ray.pickle", CALLER, 1, 5, None, 0, {"in_band_bytes": 700, "buffers": 0}),
     ]
 
-    # when
     found = summary(spans)
 
-    # then
     assert fact(found, "in-band") == "700 B in-band, 0 B out-of-band in 0 buffers"
 
 
 def test_many_marks_are_told_by_the_longest() -> None:
     """A loop over names does not fill the line of facts."""
-    # given
     spans = [(f"user:part {at}", CALLER, 10 * at, at + 1) for at in range(7)]
 
-    # when
     found = summary(spans)
 
-    # then
     marks = [fact for fact in found.facts if "part" in fact or "more" in fact]
     longest = [f"part {at} {at + 1}.00 ms" for at in (6, 5, 4, 3, 2)]
     assert marks == [*longest, "2 more marks"]
@@ -251,10 +215,8 @@ def test_many_marks_are_told_by_the_longest() -> None:
 
 def test_what_nobody_waits_for_needs_no_second_share() -> None:
     """Without waits the two shares are one."""
-    # given
     found = summary([("ray.store", CALLER, 0, 50)], wall_ms=100)
 
-    # then
     assert fact(found, "named stages") == "50.0 % of the wall time in named stages"
 
 
@@ -294,16 +256,13 @@ def test_results_that_nobody_judged_are_not_mentioned(
 )
 def test_work_in_parallel_is_told_beside_the_wall_time(lanes: tuple[str, ...], said: str) -> None:
     """So that work hidden behind other work is not forgotten; waits are not work."""
-    # given
     tasks = [
         ("ray.schedule" if lane == "raylet" else "ray.execute", lane, 0, 100) for lane in lanes
     ]
     caller = [("ray.fetch", CALLER, 0, 90), ("ray.unpickle", CALLER, 90, 10)]
 
-    # when
     found = summary([*caller, *tasks])
 
-    # then
     assert fact(found, "lane") == said
 
 
@@ -314,13 +273,10 @@ def test_one_lane_is_not_worth_a_word() -> None:
 
 def test_the_machine_is_named_when_it_was_measured() -> None:
     """Rates are read against memcpy on this machine."""
-    # given
     spans = [("ray.store", CALLER, 0, 1)]
 
-    # when
     known = summary(spans, limits=Limits(12.9e9, 0.9e9))
     unknown = summary(spans)
 
-    # then
     assert fact(known, "memcpy") == "memcpy here 12.9 GB/s, 900 MB/s into new pages"
     assert fact(unknown, "memcpy") is None

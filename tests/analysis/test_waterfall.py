@@ -136,10 +136,8 @@ def self_ms(trace: Trace) -> dict[str, float]:
 @given(any_traces())
 def test_rows_and_the_unaccounted_time_add_up_to_the_wall_time(trace: Trace) -> None:
     """To the nanosecond, for any set of spans; nothing is negative."""
-    # when
     waterfall = partition(trace)
 
-    # then
     assert sum(row.self_ns for row in waterfall.rows) + waterfall.unaccounted_ns == trace.wall_ns
     assert waterfall.unaccounted_ns >= 0
     assert all(row.self_ns >= 0 and row.busy_ns >= 0 and row.count >= 0 for row in waterfall.rows)
@@ -151,10 +149,8 @@ def test_rows_and_the_unaccounted_time_add_up_to_the_wall_time(trace: Trace) -> 
 @example(make_trace([("gc", CALLER, 5, 1)], wall_ms=2))
 def test_pieces_lie_in_order_inside_the_wall_and_sum_to_what_is_owned(trace: Trace) -> None:
     """A picture may draw the pieces side by side; a row starts where its first piece does."""
-    # when
     rows = partition(trace).rows
 
-    # then
     for found in rows:
         assert 0 <= found.start_ns <= trace.wall_ns
         assert sum(length for _, length in found.pieces) == found.self_ns
@@ -167,13 +163,10 @@ def test_pieces_lie_in_order_inside_the_wall_and_sum_to_what_is_owned(trace: Tra
 
 def test_above_64_pieces_the_row_stays_exact() -> None:
     """Pieces are for the eye: above 64 small gaps close, self_ns does not change."""
-    # given
     trace = make_trace([("gc", CALLER, 2 * at, 1) for at in range(100)])
 
-    # when
     found = row(trace, "gc")
 
-    # then
     assert found.self_ns == 100 * MS
     assert len(found.pieces) == 64
     assert sum(found.pieces[-1]) == trace.wall_ns
@@ -182,14 +175,11 @@ def test_above_64_pieces_the_row_stays_exact() -> None:
 @given(nested_traces())
 def test_each_nanosecond_has_the_owner_that_the_rule_names(trace: Trace) -> None:
     """The same rows come out if every nanosecond is asked one by one."""
-    # given
     owners = [slow_owner(trace, at) for at in range(trace.wall_ns)]
     expected = Counter(key for key in owners if key is not None)
 
-    # when
     waterfall = partition(trace)
 
-    # then
     assert {row.stage: row.self_ns for row in waterfall.rows if row.self_ns} == expected
     assert waterfall.unaccounted_ns == owners.count(None)
 
@@ -197,27 +187,22 @@ def test_each_nanosecond_has_the_owner_that_the_rule_names(trace: Trace) -> None
 @given(nested_traces())
 def test_busy_counts_each_instant_of_a_lane_once(trace: Trace) -> None:
     """A child is not counted again in its parent; lanes add up, they are work in parallel."""
-    # given
     busy: Counter[str] = Counter()
     for lane in (CALLER, *WORKERS):
         for at in range(trace.wall_ns):
             if (index := innermost(trace, lane, at)) is not None:
                 busy[trace.spans[index].stage] += 1
 
-    # when
     rows = partition(trace).rows
 
-    # then
     assert {row.stage: row.busy_ns for row in rows if row.busy_ns} == busy
 
 
 @given(any_traces())
 def test_busy_is_at_least_what_is_owned_and_at_most_every_lane_all_the_time(trace: Trace) -> None:
     """Whatever owned wall time worked meanwhile; nobody works twice at once."""
-    # when
     rows = partition(trace).rows
 
-    # then
     assert all(row.self_ns <= row.busy_ns for row in rows)
     assert sum(row.busy_ns for row in rows) <= len(trace.lanes) * trace.wall_ns
 
@@ -227,7 +212,6 @@ def test_busy_is_at_least_what_is_owned_and_at_most_every_lane_all_the_time(trac
 
 def test_the_innermost_call_owns() -> None:
     """A parent owns what its children leave."""
-    # given
     trace = make_trace(
         [
             ("ray.store", CALLER, 0, 10),
@@ -236,7 +220,6 @@ def test_the_innermost_call_owns() -> None:
         ]
     )
 
-    # then
     assert self_ms(trace) == {"ray.store": 4, "ray.msgpack": 2, "ray.pickle": 4}
 
 
@@ -245,16 +228,13 @@ def test_of_two_calls_that_begin_at_once_the_child_or_else_the_shorter_is_inside
     order: tuple[int, int],
 ) -> None:
     """The order in which spans were written does not decide."""
-    # given
     spans = [("ray.store", CALLER, 0, 10), ("gc", CALLER, 0, 4)]
 
-    # then
     assert self_ms(make_trace([spans[i] for i in order])) == {"ray.store": 6, "gc": 4}
 
 
 def test_a_wait_gives_way_to_the_remote_stage_furthest_along_the_road() -> None:
     """While the caller waits, the furthest active stage owns; where none is, the wait does."""
-    # given
     trace = make_trace(
         [
             ("ray.fetch", CALLER, 0, 10),
@@ -263,13 +243,11 @@ def test_a_wait_gives_way_to_the_remote_stage_furthest_along_the_road() -> None:
         ]
     )
 
-    # then
     assert self_ms(trace) == {"ray.arguments": 2, "ray.execute": 4, "ray.fetch": 4}
 
 
 def test_remote_work_comes_before_a_remote_wait_that_is_further_along() -> None:
     """A worker that executes explains the caller's wait better than a pull that waits."""
-    # given
     trace = make_trace(
         [
             ("ray.fetch", CALLER, 0, 10),
@@ -278,13 +256,11 @@ def test_remote_work_comes_before_a_remote_wait_that_is_further_along() -> None:
         ]
     )
 
-    # then
     assert self_ms(trace) == {"ray.execute": 4, "ray.pull": 4, "ray.fetch": 2}
 
 
 def test_an_import_on_one_worker_does_not_hide_that_another_executes() -> None:
     """Collections and imports own a wait only while nothing on the road happens."""
-    # given
     trace = make_trace(
         [
             ("dask.wait", CALLER, 0, 10),
@@ -293,7 +269,6 @@ def test_an_import_on_one_worker_does_not_hide_that_another_executes() -> None:
         ]
     )
 
-    # then
     assert self_ms(trace) == {"dask.execute": 4, "import": 4, "dask.wait": 2}
 
 
@@ -309,7 +284,6 @@ def grouped(trace: Trace, *starts_ms: float) -> Trace:
 
 def test_several_computations_have_rows_of_their_own() -> None:
     """A call over the border of two groups is cut there; sizes count where it began."""
-    # given
     trace = make_trace(
         [
             ("dask.serialize", CALLER, 1, 2, 100),
@@ -319,10 +293,8 @@ def test_several_computations_have_rows_of_their_own() -> None:
         wall_ms=10,
     )
 
-    # when
     waterfall = partition(grouped(trace, 0, 5))
 
-    # then
     found = [
         (r.group, r.stage, r.self_ns / MS, r.busy_ns / MS, r.size_bytes, r.count)
         for r in waterfall.rows
@@ -339,13 +311,10 @@ def test_several_computations_have_rows_of_their_own() -> None:
 @given(any_traces(), st.lists(st.integers(-5, 45), min_size=1, max_size=4).map(sorted))
 def test_groups_change_no_sum(trace: Trace, starts: list[int]) -> None:
     """What a stage owns and how busy it is in all groups together is what it is without them."""
-    # given
     groups = tuple(Group("", start, start) for start in starts)
 
-    # when
     apart, whole = partition(replace(trace, groups=groups)), partition(trace)
 
-    # then
     assert apart.unaccounted_ns == whole.unaccounted_ns
     for total in whole.rows:
         rows = [entry for entry in apart.rows if entry.stage == total.stage]
@@ -357,29 +326,23 @@ def test_groups_change_no_sum(trace: Trace, starts: list[int]) -> None:
 @pytest.mark.parametrize("key", [key for key, entry in STAGES.items() if not entry.waits])
 def test_work_is_never_overridden(key: str) -> None:
     """What the caller does itself stays its own, however far along others are."""
-    # given
     trace = make_trace([(key, CALLER, 0, 10), ("ray.unpickle", "worker/1", 0, 10)])
 
-    # then
     assert row(trace, key).self_ns == 10 * MS
 
 
 @pytest.mark.parametrize("key", [key for key, entry in STAGES.items() if entry.waits])
 def test_every_wait_gives_way(key: str) -> None:
     """Each stage that is marked as a wait yields to work elsewhere, even earlier on the road."""
-    # given
     trace = make_trace([(key, CALLER, 0, 10), ("pickle.dumps", "worker/1", 2, 3)])
 
-    # then
     assert self_ms(trace) == {key: 7, "pickle.dumps": 3}
 
 
 def test_what_nobody_explains_is_unaccounted() -> None:
     """It is not spread over the stages, and work of others does not hide it."""
-    # given
     trace = make_trace([("gc", CALLER, 2, 3), ("ray.execute", "worker/1", 0, 10)], wall_ms=10)
 
-    # then
     assert self_ms(trace) == {"gc": 3}
     assert partition(trace).unaccounted_ns == 7 * MS
     assert row(trace, "ray.execute").busy_ns == 10 * MS
@@ -387,29 +350,23 @@ def test_what_nobody_explains_is_unaccounted() -> None:
 
 def test_without_spans_all_is_unaccounted() -> None:
     """An empty recording is a waterfall too."""
-    # given
     trace = make_trace([], wall_ms=3)
 
-    # then
     assert (partition(trace).rows, partition(trace).unaccounted_ns) == ((), 3 * MS)
 
 
 def test_without_lanes_nothing_is_the_callers() -> None:
     """A document that does not say who called explains nothing, and still adds up."""
-    # given
     trace = replace(make_trace([("gc", CALLER, 0, 3)]), lanes=())
 
-    # then
     assert partition(trace).unaccounted_ns == trace.wall_ns
 
 
 @given(any_traces())
 def test_rows_stand_in_the_order_of_the_road(trace: Trace) -> None:
     """One row for each stage that was met, by its order, then by its key."""
-    # when
     keys = [row.stage for row in partition(trace).rows]
 
-    # then
     assert set(keys) == {span.stage for span in trace.spans}
     assert keys == sorted(set(keys), key=lambda key: (stage(key).order, key))
 
@@ -419,7 +376,6 @@ def test_rows_stand_in_the_order_of_the_road(trace: Trace) -> None:
 
 def test_bytes_of_a_call_inside_the_same_stage_are_counted_once() -> None:
     """The outermost call that knows its size speaks for those inside, also through other stages."""
-    # given
     trace = make_trace(
         [
             ("ray.unpack", CALLER, 0, 10, 800),
@@ -429,26 +385,22 @@ def test_bytes_of_a_call_inside_the_same_stage_are_counted_once() -> None:
         ]
     )
 
-    # then
     assert row(trace, "ray.unpack").size_bytes == 840
     assert row(trace, "ray.unpack").count == 3
 
 
 def test_a_call_without_a_size_does_not_hide_those_inside() -> None:
     """Unknown is not zero: the size comes from where it is known."""
-    # given
     trace = make_trace(
         [("pickle.loads", CALLER, 0, 10), ("pickle.loads", CALLER, 1, 8, 700, 0)],
     )
 
-    # then
     assert row(trace, "pickle.loads").size_bytes == 700
     assert row(trace, "pickle.loads").count == 1
 
 
 def test_copied_bytes_are_counted_once_where_sizes_are_unknown() -> None:
     """pickle.loads knows what it copied but not its buffers; calls inside do not count again."""
-    # given
     trace = make_trace(
         [
             ("pickle.loads", CALLER, 0, 10, None, -1, {"copied_bytes": 800}),
@@ -456,13 +408,11 @@ def test_copied_bytes_are_counted_once_where_sizes_are_unknown() -> None:
         ]
     )
 
-    # then
     assert row(trace, "pickle.loads").copied_bytes == 800
 
 
 def test_copied_bytes_inside_a_call_that_knows_only_its_size_are_kept() -> None:
     """Each number is taken from the outermost call that knows it."""
-    # given
     trace = make_trace(
         [
             ("ray.unpack", CALLER, 0, 10, 900),
@@ -470,7 +420,6 @@ def test_copied_bytes_inside_a_call_that_knows_only_its_size_are_kept() -> None:
         ]
     )
 
-    # then
     assert (row(trace, "ray.unpack").size_bytes, row(trace, "ray.unpack").copied_bytes) == (
         900,
         700,
@@ -479,18 +428,15 @@ def test_copied_bytes_inside_a_call_that_knows_only_its_size_are_kept() -> None:
 
 def test_unknown_sizes_and_faults_stay_unknown() -> None:
     """None is not 0; what is not a whole number is not a number of bytes."""
-    # given
     odd = {"copied_bytes": True, "minor_faults": "many"}
     trace = make_trace([("gc", CALLER, 0, 1, None, -1, odd)])
 
-    # then
     found = row(trace, "gc")
     assert (found.size_bytes, found.copied_bytes, found.minor_faults) == (None, None, None)
 
 
 def test_faults_of_calls_inside_are_taken_out() -> None:
     """Counted ones only, through calls that count none; the same stage inside is not doubled."""
-    # given
     trace = make_trace(
         [
             ("ray.store", CALLER, 0, 10, None, -1, {"minor_faults": 100}),
@@ -500,14 +446,12 @@ def test_faults_of_calls_inside_are_taken_out() -> None:
         ]
     )
 
-    # then
     faults = {row.stage: row.minor_faults for row in partition(trace).rows}
     assert faults == {"ray.store": 80, "ray.msgpack": None, "ray.pickle": 20}
 
 
 def test_faults_are_never_negative() -> None:
     """Two counters that disagree give zero."""
-    # given
     trace = make_trace(
         [
             ("ray.store", CALLER, 0, 10, None, -1, {"minor_faults": 3}),
@@ -515,7 +459,6 @@ def test_faults_are_never_negative() -> None:
         ]
     )
 
-    # then
     assert row(trace, "ray.store").minor_faults == 0
 
 
@@ -524,7 +467,6 @@ def test_sizes_are_those_of_the_outermost_calls_that_know_them(
     trace: Trace, sizes: list[int | None]
 ) -> None:
     """The same sum comes out if each span asks all those around it."""
-    # given
     spans = tuple(s._replace(size_bytes=sizes[i]) for i, s in enumerate(trace.spans))
 
     def around(span: Span) -> Iterator[Span]:
@@ -538,10 +480,8 @@ def test_sizes_are_those_of_the_outermost_calls_that_know_them(
         if span.size_bytes is not None and not known:
             expected[span.stage] = expected.get(span.stage, 0) + span.size_bytes
 
-    # when
     rows = partition(replace(trace, spans=spans)).rows
 
-    # then
     assert {row.stage: row.size_bytes for row in rows if row.size_bytes is not None} == expected
 
 
@@ -551,16 +491,13 @@ def test_sizes_are_those_of_the_outermost_calls_that_know_them(
 @pytest.mark.parametrize("parents", [(0, -1), (1, 0), (1, 1), (7, -1), (-5, -1)])
 def test_a_span_inside_itself_or_inside_nothing_does_no_harm(parents: tuple[int, int]) -> None:
     """Circles and parents that do not exist end nowhere; the sums hold."""
-    # given
     counted = {"minor_faults": 5, "copied_bytes": 2_000_000}
     trace = make_trace(
         [("ray.unpickle", CALLER, 0, 4, 8, parent, counted) for parent in parents], wall_ms=9
     )
 
-    # when
     analysed = analyse(trace)
 
-    # then
     assert analysed.waterfall is not None
     assert analysed.waterfall.unaccounted_ns == 5 * MS
 
@@ -631,33 +568,25 @@ def test_ten_times_the_spans_cost_ten_times_the_work(
     make: Callable[[int], Trace], work: Callable[[Trace], object]
 ) -> None:
     """Deep nesting, many waits and many marks grow in proportion, counted, not timed."""
-    # given
     small, large = make(100), make(1_000)
 
-    # when
     ratio = lookups(large, work) / lookups(small, work)
 
-    # then
     assert ratio < 12
 
 
 def test_deep_nesting_has_no_limit() -> None:
     """Calls nested deeper than Python's own stack allows are a trace like any other."""
-    # given
     trace = nested_chain(5_000)
 
-    # when
     waterfall = partition(trace)
 
-    # then
     assert sum(row.self_ns for row in waterfall.rows) == trace.wall_ns
     assert [row.minor_faults for row in waterfall.rows] == [0, 1]
 
 
 def test_the_stage_that_others_are_a_part_of_is_described() -> None:
     """Pictures draw the parts below it, so its title is in the document."""
-    # given
     trace = analyse(make_trace([("dask.schedule.order", "scheduler", 0, 1)], wall_ms=2))
 
-    # then
     assert [entry.key for entry in trace.stages] == ["dask.schedule", "dask.schedule.order"]

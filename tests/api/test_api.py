@@ -35,32 +35,26 @@ def sweep() -> Sweep:
 
 def test_record_gives_the_trace_of_its_block() -> None:
     """`with sp.record() as recording` is the way of programs."""
-    # when
     with sp.record("mine") as recording:
         pickle.dumps(1)
 
-    # then
     assert recording.trace.name == "mine"
     assert [s.stage for s in recording.trace.spans if s.stage == "pickle.dumps"]
 
 
 def test_profile_returns_result_and_trace() -> None:
     """Arguments and keywords reach the function; its name becomes the document's."""
-    # when
     result, trace = sp.profile(pickle.dumps, [1], protocol=2)
 
-    # then
     assert result == pickle.dumps([1], protocol=2)
     assert trace.name == "dumps"
 
 
 def test_an_exception_passes_through_profile() -> None:
     """The program sees what it would see without us."""
-    # when
     with pytest.raises(pickle.UnpicklingError):
         sp.profile(pickle.loads, b"x")
 
-    # then
     with sp.record() as recording:
         pass
     assert not recording.has_spans
@@ -68,10 +62,8 @@ def test_an_exception_passes_through_profile() -> None:
 
 def test_roundtrip_gives_a_sweep() -> None:
     """Transports in the order given, named once each, cold and warm."""
-    # when
     sweep = sp.roundtrip({"a": 1}, ["cloudpickle", "pickle", "cloudpickle"], 2, name="d")
 
-    # then
     assert [variant.key for variant in sweep.variants] == ["cloudpickle", "pickle"]
     assert [point.cold for point in sweep.points] == [True, False, False] * 2
     assert sweep.name == "d"
@@ -83,13 +75,10 @@ def test_save_writes_what_the_ending_says(
 ) -> None:
     """One word decides: document, picture for pages, picture for print."""
     for document in (trace, sweep):
-        # given
         file = tmp_path / f"x{ending}"
 
-        # when
         sp.save(document, file)
 
-        # then
         assert file.read_bytes().startswith(MAGIC_BYTES[ending])
         assert [entry.name for entry in tmp_path.iterdir()] == [file.name]
         file.unlink()
@@ -97,13 +86,10 @@ def test_save_writes_what_the_ending_says(
 
 def test_a_saved_document_loads(trace: Trace, tmp_path: Path) -> None:
     """Nothing is lost on the way to disk."""
-    # given
     sp.save(trace, str(tmp_path / "X.SERPROF.JSON"))
 
-    # when
     loaded = sp.load(tmp_path / "X.SERPROF.JSON")
 
-    # then
     assert loaded == trace
 
 
@@ -112,11 +98,9 @@ def test_another_ending_is_refused_with_the_known_ones(
     trace: Trace, tmp_path: Path, name: str
 ) -> None:
     """No guessing: the message shows the three endings, and no folder of the machine."""
-    # when
     with pytest.raises(UsageError) as caught:
         sp.save(trace, tmp_path / name)
 
-    # then
     assert repr(name) in str(caught.value)
     assert all(ending in str(caught.value) for ending in MAGIC_BYTES)
     assert str(tmp_path) not in str(caught.value)
@@ -126,11 +110,9 @@ def test_another_ending_is_refused_with_the_known_ones(
 @pytest.mark.parametrize("ending", MAGIC_BYTES)
 def test_a_folder_that_is_not_there_is_said(trace: Trace, tmp_path: Path, ending: str) -> None:
     """A document error with the file's name, whatever the kind of file."""
-    # when
     with pytest.raises(DocumentError) as caught:
         sp.save(trace, tmp_path / "no" / f"x{ending}")
 
-    # then
     assert f"cannot write x{ending}" in str(caught.value)
 
 
@@ -138,11 +120,9 @@ def test_show_prints_text_without_a_shell(
     trace: Trace, sweep: Sweep, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """In a program the picture is text on standard output."""
-    # when
     sp.show(trace)
     sp.show(sweep)
 
-    # then
     out, err = capsys.readouterr()
     assert "Pickle" in out
     assert "pickle 5, in-band" in out
@@ -151,11 +131,9 @@ def test_show_prints_text_without_a_shell(
 
 def test_an_unknown_view_is_refused(trace: Trace) -> None:
     """A wrong word is answered, not ignored."""
-    # when
     with pytest.raises(UsageError) as caught:
         sp.show(trace, view="nope")
 
-    # then
     assert "nope" in str(caught.value)
 
 
@@ -165,11 +143,9 @@ def test_what_is_no_document_is_a_type_error_in_words(
     given: object, call: Callable[[Any], object]
 ) -> None:
     """It names what was given and what it takes; both kinds of except meet it."""
-    # when
     with pytest.raises(TypeError) as caught:
         call(given)
 
-    # then
     assert isinstance(caught.value, UsageError)
     assert type(given).__name__ in str(caught.value)
     assert "sp.sweep(" in str(caught.value) or "sp.roundtrip(" in str(caught.value)
@@ -177,20 +153,16 @@ def test_what_is_no_document_is_a_type_error_in_words(
 
 def test_an_anatomy_is_shown_as_text(capsys: pytest.CaptureFixture[str]) -> None:
     """What sp.blame returned is a tree of characters, as in a notebook."""
-    # when
     sp.show(sp.blame({"a": [1] * 1000, "b": 2}))
 
-    # then
     assert 'it["a"]' in capsys.readouterr().out
 
 
 def test_an_anatomy_that_is_the_value_of_a_cell_is_its_tree(shell: InteractiveShell) -> None:
     """Not a line of code that holds every part."""
-    # when
     anatomy = sp.blame([b"x" * 10_000])
     data, _ = shell.display_formatter.format(anatomy)  # type: ignore[union-attr]  # it has one
 
-    # then
     assert "10.0 kB" in data["text/plain"]
     assert "Part(" not in data["text/plain"]
 
@@ -198,13 +170,10 @@ def test_an_anatomy_that_is_the_value_of_a_cell_is_its_tree(shell: InteractiveSh
 @pytest.mark.parametrize("path", ["", "folder/", b"", b"x.pdf"])
 def test_a_name_that_is_none_is_refused(trace: Trace, tmp_path: Path, path: str | bytes) -> None:
     """Nothing is written under a name that is an ending only."""
-    # given
     folder = str(tmp_path) + "/"
     (tmp_path / "folder").mkdir()
 
-    # when
     with pytest.raises(UsageError, match=r"cannot tell how to save|name of a file"):
         sp.save(trace, folder + path if isinstance(path, str) else folder.encode() + path)
 
-    # then
     assert [file for file in tmp_path.rglob("*") if file.is_file()] == []

@@ -37,12 +37,10 @@ def documents() -> dict[str, dict[str, Any]]:
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing_in_any_view(screen: Screen, scheme: str) -> None:
     """Compare, blame, waterfall, lanes, table, details, findings, round trip, sweeps."""
-    # given
     seen: dict[str, list[str]] = {}
     found: dict[tuple[str, str, str], int] = {}
 
     for name, document in documents().items():
-        # when
         page = screen.mount(document, scheme=scheme)
         page.get_by_role("button", name="Keys and marks").click()
         for view in screen.views():
@@ -50,24 +48,20 @@ def test_axe_finds_nothing_in_any_view(screen: Screen, scheme: str) -> None:
             found |= {(name, view, text): 1 for text in screen.violations("main")}
             screen.shoot(f"-{name}-{view}".replace(" ", "-"))
 
-    # then
     assert seen == VIEWS
     assert list(found) == []
 
 
 def test_axe_finds_nothing_in_what_cannot_be_drawn(screen: Screen) -> None:
     """A damaged document is a sentence that is announced."""
-    # when
     page = screen.mount({"format": "serprof.trace", "version": 1}, "no JSON")
 
-    # then
     assert page.get_by_role("alert").count() == 2
     assert screen.violations("main") == []
 
 
 def test_axe_finds_nothing_in_a_comparison(screen: Screen, jupyter: str) -> None:
     """Two profiles side by side in JupyterLab, light and dark."""
-    # given
     page = screen.open_lab(jupyter, "saved.ipynb")
     screen.drawn(3)
     screen.command("serprof:open-panel")
@@ -76,9 +70,7 @@ def test_axe_finds_nothing_in_a_comparison(screen: Screen, jupyter: str) -> None
     items.nth(2).get_by_text("Compare", exact=True).click()
     page.locator('.jsp-comparison .jsp-root[data-ready="1"]').wait_for()
 
-    # when
     with screen.dark():
-        # then
         check_comparison(screen, "-Dark")
     check_comparison(screen, "-Light")
 

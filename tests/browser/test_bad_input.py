@@ -111,14 +111,11 @@ BAD: dict[str, tuple[Any, str]] = {
 @pytest.mark.parametrize("name", BAD)
 def test_a_bad_document_is_told_or_drawn_without_an_exception(screen: Screen, name: str) -> None:
     """Every view of it, with all that opens in it."""
-    # given
     document, sentence = BAD[name]
 
-    # when
     page = screen.mount(document)
     seen = page.evaluate(TOUR)
 
-    # then
     screen.shoot()
     assert sentence in page.locator(".jsp-root").inner_text()
     assert (page.get_by_role("alert").count() == 0) is (seen == [0])
@@ -135,17 +132,14 @@ def test_a_notebook_of_bad_outputs_says_what_and_keeps_the_text(
     screen: Screen, jupyter: str, jupyter_root: Path, host: str
 ) -> None:
     """The sentence, and below it the text of the output; the others are drawn."""
-    # given
     outputs = [output({MIME_TYPE: doc, "text/plain": "in words"}, {}) for doc, _ in BAD.values()]
     # JupyterLab itself takes only objects as JSON; what else there is never comes to us.
     write_notebook(jupyter_root / "bad.ipynb", [code_cell("bad", *outputs)])
     opened = screen.open_lab if host == "lab" else screen.open_notebook
 
-    # when
     page = opened(jupyter, "bad.ipynb")
     screen.drawn(len(outputs))
 
-    # then
     screen.shoot()
     alerts = page.locator(".jsp-root > [role=alert]")
     fallbacks = page.locator(".jp-OutputArea-output > pre", has_text="in words")
@@ -158,7 +152,6 @@ def test_a_notebook_of_bad_outputs_says_what_and_keeps_the_text(
 
 def test_bad_files_are_told(screen: Screen, jupyter: str, jupyter_root: Path) -> None:
     """Double-clicked, each is a sentence or a picture, and no dialog of JupyterLab's."""
-    # given
     files = {
         "newer": (json.dumps(BAD["newer"][0]), BAD["newer"][1]),
         "damaged": (json.dumps(BAD["no rows"][0]), DAMAGED),
@@ -172,10 +165,8 @@ def test_bad_files_are_told(screen: Screen, jupyter: str, jupyter_root: Path) ->
     screen.drawn()
 
     for name, (_, sentence) in files.items():
-        # when
         screen.command("docmanager:open", path=f"{name}.serprof.json")
 
-        # then
         page.locator(".jsp-root", has_text=sentence).last.wait_for()
         screen.shoot(f"-{name}")
         assert page.locator(".jp-Dialog").count() == 0
@@ -213,7 +204,6 @@ def lanes_of(screen: Screen) -> None:
 
 def test_a_file_of_50_mb_is_drawn(screen: Screen, jupyter: str, jupyter_root: Path) -> None:
     """The rows at once, the lanes on demand, and no complaint."""
-    # given
     one = {"parent": -1, "stage": 2, "lane": 0, "name": 2, "size_bytes": 8_000_136}
     count = HUGE_BYTES // len(json.dumps([*one.values(), 10**9, 10**3]))
     columns: dict[str, list[int]] = {key: [value] * count for key, value in one.items()}
@@ -223,23 +213,18 @@ def test_a_file_of_50_mb_is_drawn(screen: Screen, jupyter: str, jupyter_root: Pa
     path.write_text(json.dumps({**wide(count), "spans": columns}), "utf-8")
     assert path.stat().st_size > 0.9 * HUGE_BYTES
 
-    # when
     screen.open_lab(jupyter, path.name)
 
-    # then
     lanes_of(screen)
     path.unlink()
 
 
 def test_an_output_of_50_mb_is_drawn(screen: Screen, jupyter: str) -> None:
     """In a notebook, beside the side panel that lists it."""
-    # given
     page = screen.open_lab(jupyter, "live.ipynb")
     page.locator(".jp-CodeCell").nth(1).wait_for()
     count = 1_200_000
 
-    # when
     page.evaluate(ADD_HUGE, [wide(count), count])
 
-    # then
     lanes_of(screen)

@@ -75,10 +75,9 @@ def test_the_payloads_are_two_hundred_and_different() -> None:
 @pytest.mark.parametrize("schema", DOCUMENTS)
 def test_the_documents_have_every_text_that_there_can_be(schema: str) -> None:
     """A key that is new in the schema makes this red, until a payload stands there too."""
-    # when
     missing = texts_of_schema(schema) - texts_of_document(schema, DOCUMENTS[schema])
 
-    # then: packed columns have a document of their own
+    # Packed columns have a document of their own.
     assert {place for place in missing if not place.endswith("/data")} == set()
     poison = poisoned(DOCUMENTS[schema], "x")
     assert texts_of_document(schema, poison) == texts_of_document(schema, DOCUMENTS[schema])
@@ -87,15 +86,12 @@ def test_the_documents_have_every_text_that_there_can_be(schema: str) -> None:
 @pytest.mark.parametrize("name", [*DOCUMENTS, "packed", "lanes"])
 def test_no_payload_is_executed_in_any_view(screen: Screen, name: str) -> None:
     """All 200, in tens, in every view, with tooltips and all that can be opened."""
-    # given
     more = {"packed": json.loads(PACKED.read_text("utf-8")), "lanes": lane_trace()}
     document = {**DOCUMENTS, **more}[name]
 
     for batch in BATCHES:
-        # when
         page = screen.mount(unique(poisoned(document, batch), document))
 
-        # then
         assert page.evaluate(TOUR) == [0], batch
         assert "globalThis.fired" in page.locator(".jsp-root").inner_text()
     screen.shoot()
@@ -106,14 +102,12 @@ def test_no_payload_is_executed_in_a_page(
     screen: Screen, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, step: int
 ) -> None:
     """Each of the 200 stands in every text of a trace of its own (of a sweep: each fourth)."""
-    # given
     document = DOCUMENTS[name]
     monkeypatch.setattr(page_module, "png", lambda *_, **__: ONE_PIXEL)
     path = tmp_path / "page.html"
     raw = []
 
     for number, payload in enumerate(PAYLOADS[::step]):
-        # when
         written = html(from_document(unique(poisoned(document, payload), document)))
         if number % 20 == 0:
             path.write_text(written, "utf-8")
@@ -123,7 +117,6 @@ def test_no_payload_is_executed_in_a_page(
             screen.page.set_content(written)
         screen.drawn()
 
-        # then
         assert screen.page.evaluate(LOOK, "#serprof") == [0], payload
         raw += [payload] if "<" in payload and payload in written else []
     assert raw == []
@@ -134,7 +127,6 @@ def test_no_payload_is_executed_in_jupyterlab(
     screen: Screen, jupyter: str, jupyter_root: Path
 ) -> None:
     """The renderer is declared safe: it is also run for notebooks that nobody trusts."""
-    # given
     documents = [
         poisoned(document, payload)
         for payload, document in zip(PAYLOADS[::10], [*DOCUMENTS.values()] * 10, strict=True)
@@ -144,13 +136,11 @@ def test_no_payload_is_executed_in_jupyterlab(
     outputs = [output({MIME_TYPE: document, **said}, {}) for document in [*documents, damaged]]
     write_notebook(jupyter_root / "hostile.ipynb", [code_cell("hostile", *outputs)])
 
-    # when
     page = screen.open_lab(jupyter, "hostile.ipynb")
     screen.drawn(len(outputs))
     screen.command("serprof:open-panel")
     page.locator(f".jsp-side[data-count='{len(outputs)}']").wait_for()
 
-    # then
     screen.shoot()
     assert page.evaluate(LOOK, ".jp-OutputArea") == [0]
     assert page.evaluate(LOOK, ".jsp-side") == [0]
@@ -158,15 +148,12 @@ def test_no_payload_is_executed_in_jupyterlab(
 
 def test_a_hostile_file_name_is_a_name(screen: Screen, jupyter: str, jupyter_root: Path) -> None:
     """A document is opened whatever its file is called."""
-    # given
     name = "<img src=x onerror=globalThis.fired=1>.serprof.json"
     (jupyter_root / name).write_text(json.dumps(full_trace()), "utf-8")
 
-    # when
     page = screen.open_lab(jupyter, quote(name))
     screen.drawn()
 
-    # then
     assert page.evaluate(LOOK, ".jsp-root") == [0]
 
 

@@ -58,16 +58,13 @@ def opened(screen: Screen, host: str, jupyter: str, name: str) -> Page:
 @pytest.mark.parametrize("host", ["lab", "notebook"])
 def test_the_button_of_a_cell_profiles_it(screen: Screen, jupyter: str, host: str) -> None:
     """One click: the magic is put on top, the extension is loaded, the picture appears."""
-    # given
     page = opened(screen, host, jupyter, "live.ipynb")
     cell = page.locator(".jp-CodeCell").nth(1)
     cell.locator(".jp-InputArea-editor").click()
     button = cell.locator(".jp-cell-toolbar [data-command='serprof:profile-cell']")
 
-    # when
     button.click()
 
-    # then
     drawn = screen.drawn()
     screen.shoot()
     assert page.evaluate(SOURCE, 1).startswith("%%serprof\nimport pickle")
@@ -79,18 +76,15 @@ def test_stages_of_a_cell_replace_the_other_magic_and_run(
     screen: Screen, jupyter: str, host: str
 ) -> None:
     """A cell has one of our magics, not two on top of each other; it is run with the new one."""
-    # given
     page = opened(screen, host, jupyter, "live.ipynb")
     page.locator(".jp-CodeCell").nth(2).locator(".jp-InputArea-editor").click()
     screen.command("serprof:profile-cell")
     page.wait_for_function(DONE, arg=[2, 0])
     count = page.evaluate(RUN_COUNT, 2)
 
-    # when
     page.evaluate(ACTIVATE, 2)
     screen.command("serprof:stages-of-cell")
 
-    # then
     assert page.evaluate(SOURCE, 2) == "%%graphstages\n1 + 1"
     page.wait_for_function(DONE, arg=[2, count])
     screen.shoot()
@@ -104,16 +98,13 @@ def test_the_side_panel_lists_jumps_pins_and_compares(
     screen: Screen, jupyter: str, host: str
 ) -> None:
     """All profiles of a notebook at hand, read from its outputs."""
-    # given
     page = opened(screen, host, jupyter, "saved.ipynb")
     screen.drawn(1)
 
-    # when
     screen.command("serprof:open-panel")
     items = page.locator(".jsp-side .jsp-side-item")
     items.nth(2).wait_for()
 
-    # then
     assert items.count() == 3
     items.nth(2).locator(".jsp-side-title").click()
     page.wait_for_function(f"() => ({ACTIVE})() === 3")
@@ -130,36 +121,30 @@ def test_a_click_in_the_side_panel_outlasts_a_change_of_the_notebook(
     screen: Screen, jupyter: str
 ) -> None:
     """Outputs come and cells are typed while one presses; the button must still be there then."""
-    # given
     page = screen.open_lab(jupyter, "saved.ipynb")
     screen.drawn(1)
     screen.command("serprof:open-panel")
     page.locator(".jsp-side[data-count='3']").wait_for()
     page.locator(".jsp-side .jsp-side-title").nth(2).hover()
 
-    # when
     page.mouse.down()
     page.evaluate(TYPE_INTO, 0)
     page.wait_for_timeout(REPAINTED_MS)
     page.mouse.up()
 
-    # then
     page.wait_for_function(f"() => ({ACTIVE})() === 3")
 
 
 def test_the_side_panel_follows_the_notebook(screen: Screen, jupyter: str) -> None:
     """A cell that is deleted leaves the list; one that comes back returns to it."""
-    # given
     page = screen.open_lab(jupyter, "saved.ipynb")
     screen.drawn(1)
     screen.command("serprof:open-panel")
     page.locator(".jsp-side[data-count='3']").wait_for()
     page.locator(".jp-CodeCell").first.locator(".jp-InputPrompt").click()
 
-    # when
     screen.command("notebook:delete-cell")
 
-    # then
     page.locator(".jsp-side[data-count='2']").wait_for()
     screen.command("notebook:undo-cell-action")
     page.locator(".jsp-side[data-count='3']").wait_for()
@@ -170,7 +155,6 @@ def test_a_profile_is_exported_without_a_kernel(
     screen: Screen, jupyter: str, jupyter_root: Path, tmp_path: Path, way: str
 ) -> None:
     """The document comes out as it went in, the picture as PNG, the page complete."""
-    # given
     page = opened(screen, "notebook" if "7" in way else "lab", jupyter, "saved.ipynb")
     screen.drawn(1)
     page.evaluate(ACTIVATE, 2 if "command" in way else 0)
@@ -178,7 +162,6 @@ def test_a_profile_is_exported_without_a_kernel(
     item = page.locator(".jsp-side .jsp-side-item").nth(1)
     saved = {}
 
-    # when
     for kind in ("json", "png", "html"):
         with page.expect_download() as download:
             if way == "panel":
@@ -193,7 +176,6 @@ def test_a_profile_is_exported_without_a_kernel(
         page.get_by_role("button", name="Page (HTML)").locator("visible=true").click()
     by_menu = download.value.path().read_text("utf-8")
 
-    # then
     assert by_menu == saved["html"].read_text("utf-8")
     assert {kind: path.name for kind, path in saved.items()} == {
         kind: f"a.serprof.{kind}" for kind in saved
@@ -212,11 +194,9 @@ def test_a_profile_is_exported_without_a_kernel(
 @pytest.mark.parametrize("host", ["lab", "notebook"])
 def test_the_commands_are_in_the_palette(screen: Screen, jupyter: str, host: str) -> None:
     """Whoever looks for a command finds it by its words."""
-    # given
     page = opened(screen, host, jupyter, "saved.ipynb")
     screen.drawn(1)
 
-    # when
     # It closes, and forgets its list, whenever the notebook takes the focus: open it until it has.
     names = page.evaluate(
         """async (patience) => {
@@ -231,25 +211,21 @@ def test_the_commands_are_in_the_palette(screen: Screen, jupyter: str, host: str
         PATIENCE_MS,
     )
 
-    # then
     assert {"serprof:compare", "serprof:export-html", "serprof:open-panel"} <= set(names)
 
 
 @pytest.mark.parametrize("host", ["lab", "notebook"])
 def test_the_keys_of_the_notebook_stay_its_own(screen: Screen, jupyter: str, host: str) -> None:
     """Keys pressed in a picture reach no cell; pressed in the notebook they work as ever."""
-    # given
     page = opened(screen, host, jupyter, "saved.ipynb")
     root = screen.drawn(1).first
     count = page.evaluate(COUNT)
     root.get_by_role("radio", name="Lanes").click()
     root.get_by_role("application").focus()
 
-    # when
     for key in ("w", "a", "s", "d", "f", "n", "p", "0", "ArrowDown", "Escape"):
         page.keyboard.press(key)
 
-    # then
     assert page.evaluate(COUNT) == count
     page.locator(".jp-CodeCell").first.locator(".jp-InputPrompt").click()
     page.keyboard.press("b")
@@ -259,14 +235,11 @@ def test_the_keys_of_the_notebook_stay_its_own(screen: Screen, jupyter: str, hos
 @pytest.mark.parametrize("host", ["lab", "notebook"])
 def test_a_theme_change_repaints(screen: Screen, jupyter: str, host: str) -> None:
     """Dark and back: colours follow at once, and both can be read (axe-core)."""
-    # given
     opened(screen, host, jupyter, "saved.ipynb")
     root = screen.drawn(3).first
     light = root.evaluate(GROUND)
 
-    # when
     with screen.dark():
-        # then
         dark = root.evaluate(GROUND)
         screen.shoot("-dark")
         assert dark != light
@@ -279,7 +252,7 @@ def test_the_settings_choose_first_view_palette_and_cap(
     screen: Screen, jupyter: str, jupyter_root: Path
 ) -> None:
     """Kept by JupyterLab, in force at the next load; "light" stays light in a dark theme."""
-    # given: one document of 24 kB, one of 3 kB
+    # One document of 24 kB, one of 3 kB.
     small = {**full_trace(), "anatomies": [], "comparison": None, "prediction": None}
     large = {**small, "name": "large", "strings": ["x" * 1000] * 20}
     outputs = [output({MIME_TYPE: document}, {}) for document in (large, small)]
@@ -287,7 +260,6 @@ def test_the_settings_choose_first_view_palette_and_cap(
     page = screen.open_lab(jupyter, "settings.ipynb")
     before = look(screen)
 
-    # when
     try:
         page.evaluate(SAVE_SETTINGS, SETTINGS)
         page.evaluate(SAVE_THEME, "JupyterLab Dark")
@@ -299,7 +271,6 @@ def test_the_settings_choose_first_view_palette_and_cap(
         page.evaluate(SAVE_SETTINGS, "{}")
         page.evaluate(SAVE_THEME, "JupyterLab Light")
 
-    # then
     assert before == ("Waterfall", "rgb(255, 255, 255)", [])
     assert after[:2] == ("Details", "rgb(255, 255, 255)")
     assert [text.split(" in the notebook")[0] for text in after[2]] == ["23.9\N{NO-BREAK SPACE}kB"]

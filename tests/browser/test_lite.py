@@ -51,7 +51,6 @@ def files_at(folder: Path) -> Iterator[str]:
 )
 def test_a_site_of_files_shows_the_profiles(screen: Screen, tmp_path: Path) -> None:
     """No server, no kernel: pictures are drawn from the saved notebook, asking only the site."""
-    # given
     write_notebooks(tmp_path / "notebooks")
     built = subprocess.run(
         [*BUILD, "--output-dir", "site"],
@@ -63,7 +62,6 @@ def test_a_site_of_files_shows_the_profiles(screen: Screen, tmp_path: Path) -> N
     )
     assert built.returncode == 0, built.stderr[-2000:]
 
-    # when
     with files_at(tmp_path / "site") as url:
         page = screen.page
         page.goto(f"{url}/lab/index.html?path=saved.ipynb")
@@ -73,6 +71,5 @@ def test_a_site_of_files_shows_the_profiles(screen: Screen, tmp_path: Path) -> N
         screen.drawn()
         screen.shoot()
 
-        # then
         local = (url, "data:", "blob:")
         assert [asked for asked in screen.requests if not asked.startswith(local)] == []

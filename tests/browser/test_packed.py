@@ -47,13 +47,10 @@ def shown(screen: Screen, document: dict[str, Any]) -> dict[str, str]:
 
 def test_every_view_says_of_tables_what_it_says_of_lists(screen: Screen) -> None:
     """Documents of both forms are the same to the reader."""
-    # given
     lists = in_lists()
 
-    # when
     packed = shown(screen, as_tables(lists))
 
-    # then
     screen.shoot()
     assert packed.keys() >= {"Sweep", "Round trip", "Table"}
     assert packed["Table"].count("cold") >= 3 * 2 * REPEATS
@@ -65,15 +62,12 @@ def test_a_saved_notebook_draws_tables(
     screen: Screen, jupyter: str, jupyter_root: Path, host: str
 ) -> None:
     """The output of a sweep that somebody else has run, untrusted."""
-    # given
     path = jupyter_root / f"packed-{host}.ipynb"
     write_notebook(path, [saved_cell("%serprof --sweep", from_document(in_lists()), count=1)])
     assert '"packed"' in path.read_text("utf-8")
 
-    # when
     (screen.open_lab if host == "lab" else screen.open_notebook)(jupyter, path.name)
 
-    # then
     root = screen.drawn()
     assert root.locator("[role=alert]").count() == 0
     assert root.locator("svg .jsp-mark").count() > 3
@@ -82,14 +76,11 @@ def test_a_saved_notebook_draws_tables(
 
 def test_a_page_of_tables_is_drawn_from_a_file(screen: Screen, tmp_path: Path) -> None:
     """With the network off."""
-    # given
     path = tmp_path / "packed.html"
     save(from_document(in_lists()), path)
 
-    # when
     page = screen.open_file(path)
 
-    # then
     assert screen.drawn().locator("svg .jsp-mark").count() > 3
     assert page.locator("#serprof-fallback").count() == 0
     screen.shoot()

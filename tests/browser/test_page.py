@@ -41,10 +41,8 @@ def test_a_page_is_drawn_from_a_file_and_asks_for_nothing(
     screen: Screen, page_file: Path, scheme: str
 ) -> None:
     """One request, for the file itself; nothing that axe-core finds wrong."""
-    # when
     page = screen.open_file(page_file, scheme=scheme)
 
-    # then
     assert screen.drawn().count() == 1
     assert screen.requests == [page_file.as_uri()]
     assert page.locator("#serprof-fallback").count() == 0
@@ -55,28 +53,22 @@ def test_a_page_is_drawn_from_a_file_and_asks_for_nothing(
 @pytest.mark.parametrize("width", WIDTHS)
 def test_a_page_fits_its_window(screen: Screen, page_file: Path, width: int) -> None:
     """On a telephone nothing has to be scrolled sideways, save a table in its own frame."""
-    # given
     screen.page.set_viewport_size({"width": width, "height": 800})
 
-    # when
     page = screen.open_file(page_file)
     screen.drawn()
 
-    # then
     screen.shoot()
     assert page.evaluate("() => document.documentElement.scrollWidth") <= width
 
 
 def test_a_reader_without_scripts_sees_picture_and_text(browser: Browser, page_file: Path) -> None:
     """Mail programs and previews run no script."""
-    # given
     context = browser.new_context(java_script_enabled=False)
 
-    # when
     page = context.new_page()
     page.goto(page_file.as_uri())
 
-    # then
     assert page.locator("#serprof-fallback img").bounding_box() is not None
     assert page.locator("#serprof-fallback pre").is_visible()
     context.close()
@@ -84,14 +76,11 @@ def test_a_reader_without_scripts_sees_picture_and_text(browser: Browser, page_f
 
 def test_a_damaged_page_keeps_its_picture(screen: Screen, page_file: Path) -> None:
     """Half a document is told in a sentence; picture and text are still there, no exception."""
-    # given
     whole = page_file.read_text("utf-8")
     page_file.write_text(whole.replace('"version":1', '"version":', 1), "utf-8")
 
-    # when
     page = screen.open_file(page_file)
 
-    # then
     page.locator("[role=alert]").wait_for()
     assert page.locator("#serprof-fallback img").is_visible()
     assert page.locator(READY).count() <= 1
@@ -99,17 +88,14 @@ def test_a_damaged_page_keeps_its_picture(screen: Screen, page_file: Path) -> No
 
 def test_nbconvert_writes_the_picture_for_readers_offline(screen: Screen, tmp_path: Path) -> None:
     """``jupyter nbconvert --to html`` shows every profile, with the network off."""
-    # given
     notebook = tmp_path / "saved.ipynb"
     cells = [saved_cell("%serprof a", load(path), count=1) for path in (TRACE, SWEEP)]
     write_notebook(notebook, cells)
 
-    # when
     command = [sys.executable, "-m", "nbconvert", "--to", "html", "--log-level", "ERROR"]
     subprocess.run([*command, str(notebook)], check=True, timeout=120)
     page = screen.open_file(notebook.with_suffix(".html"))
 
-    # then
     pictures = page.locator(".jp-OutputArea img")
     assert pictures.count() == 2
     assert all(picture.evaluate(WIDTH) > 500 for picture in pictures.all())

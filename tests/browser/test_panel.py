@@ -68,13 +68,11 @@ def test_points_arrive_stop_keeps_them_and_the_saved_notebook_replays(
     screen: Screen, jupyter: str, jupyter_root: Path
 ) -> None:
     """The main job: generator, sweep, stop, save; then the size slider moves without a kernel."""
-    # given
     path = jupyter_root / "panel.ipynb"
     page = shown(screen, jupyter, path, LOAD, "%serprof -o doc")
     screen.shoot("-ready")
     choose(page, "list of dicts", 2)
 
-    # when
     clicked_s = time.monotonic()
     button(page, "Sweep").click()
     page.locator(IN_WIDGET).wait_for()
@@ -92,7 +90,6 @@ def test_points_arrive_stop_keeps_them_and_the_saved_notebook_replays(
     # Seconds are no assertion, and people read them: pytest -s shows this line.
     print(f"first point on the screen after {first_s:.2f} s, stopped after {stopped_s:.2f} s")  # noqa: T201
 
-    # then
     panel, document = saved(screen, path)
     assert "run this cell" in str(panel["text/plain"])
     assert {"text/plain", "image/png", MIME_TYPE} == document.keys()
@@ -116,17 +113,14 @@ def test_the_panel_can_be_read_and_used_with_the_keyboard(
     screen: Screen, jupyter: str, jupyter_root: Path, look: str
 ) -> None:
     """In the dark, in a narrow window, and without a mouse; axe-core finds nothing of ours."""
-    # given
     path = jupyter_root / f"panel-{look}.ipynb"
     page = shown(screen, jupyter, path, LOAD, "%serprof")
     with screen.dark() if look == "dark" else narrow(screen):
         choose(page, "float64 array", 1)
 
-        # when
         button(page, "Sweep").focus()
         page.keyboard.press("Enter")
 
-        # then
         page.get_by_text("Done. ").wait_for()
         page.locator(IN_OUTPUT).wait_for()
         screen.shoot()
@@ -145,7 +139,6 @@ def test_resume_goes_on_and_close_leaves_the_document_alone(
     screen: Screen, jupyter: str, jupyter_root: Path
 ) -> None:
     """After Stop the same sweep is finished; a closed panel leaves nothing in the notebook."""
-    # given
     path = jupyter_root / "panel-resume.ipynb"
     page = shown(screen, jupyter, path, LOAD, "%serprof -o doc")
     choose(page, "list of dicts", 1)
@@ -154,10 +147,8 @@ def test_resume_goes_on_and_close_leaves_the_document_alone(
     button(page, "Stop").click()
     page.get_by_text("Stopped; what was measured stays").wait_for()
 
-    # when
     button(page, "Resume").click()
 
-    # then
     page.get_by_text("Done. 48 points").wait_for()
     page.locator(IN_OUTPUT).wait_for()
     button(page, "Close panel").click()
@@ -171,7 +162,6 @@ def test_the_panel_of_graphs_shows_stages_and_sweeps_chunks(
     screen: Screen, jupyter: str, jupyter_root: Path
 ) -> None:
     """The table stays; one click shows the stages of a collection, another sweeps its chunks."""
-    # given
     pytest.importorskip("dask", reason="Dask is not installed")
     path = jupyter_root / "panel-graphs.ipynb"
     load = (
@@ -181,14 +171,12 @@ def test_the_panel_of_graphs_shows_stages_and_sweeps_chunks(
     page = shown(screen, jupyter, path, load, "%graphstages")
     page.get_by_text("Array float64 (400, 400)").first.wait_for()
 
-    # when
     button(page, "Show stages").click()
     page.locator(IN_OUTPUT).wait_for()
     screen.shoot("-stages")
     page.get_by_label("Ends by").select_option("warm runs")
     button(page, "Sweep").click()
 
-    # then
     page.locator(IN_WIDGET).wait_for()
     page.locator(IN_OUTPUT).wait_for()
     page.get_by_text("Done. ").wait_for()

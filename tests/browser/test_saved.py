@@ -26,10 +26,8 @@ def test_a_saved_untrusted_notebook_is_drawn_and_asks_nobody_else(
     screen: Screen, jupyter: str, host: str
 ) -> None:
     """Whoever gets the file sees the picture at once, before trusting it."""
-    # when
     open_in(screen, host, jupyter, "saved.ipynb")
 
-    # then
     screen.drawn(3)
     assert screen.page.evaluate(TRUSTED) is False
     screen.shoot()
@@ -42,10 +40,8 @@ def test_without_our_extension_there_is_a_picture_and_no_error(
     screen: Screen, bare_jupyter: str
 ) -> None:
     """A colleague who has installed nothing sees the PNG."""
-    # when
     page = screen.open_lab(bare_jupyter, "saved.ipynb")
 
-    # then
     picture = page.locator(".jp-OutputArea img[src^='data:image/png']").first
     picture.wait_for()
     assert picture.evaluate(WIDTH) > 500
@@ -55,28 +51,22 @@ def test_without_our_extension_there_is_a_picture_and_no_error(
 
 def test_a_double_clicked_document_is_drawn(screen: Screen, jupyter: str) -> None:
     """A ``.serprof.json`` file opens as a picture, not as text."""
-    # given
     screen.open_lab(jupyter, "trace.serprof.json")
     screen.drawn()
 
-    # when
     screen.page.locator(".jp-DirListing-item", has_text="sweep.serprof.json").dblclick()
 
-    # then
     screen.page.locator(".jsp-root", has_text="Ray and pickle are close").wait_for()
     screen.shoot()
 
 
 def test_a_document_is_drawn_in_notebook_7(screen: Screen, jupyter: str) -> None:
     """Double-clicked in the list of files, it opens as a picture in a tab of its own."""
-    # given
     screen.page.goto(f"{jupyter}/tree")
 
-    # when
     with screen.page.expect_popup() as opened:
         screen.page.locator(".jp-DirListing-item", has_text="trace.serprof.json").dblclick()
 
-    # then
     tab = opened.value
     tab.locator(READY).wait_for()
     assert "84 %" in tab.locator(READY).inner_text()
@@ -85,13 +75,10 @@ def test_a_document_is_drawn_in_notebook_7(screen: Screen, jupyter: str) -> None
 
 def test_a_narrow_window_shows_the_whole_picture(screen: Screen, jupyter: str) -> None:
     """On a small screen nothing of a picture lies outside its output."""
-    # given
     screen.page.set_viewport_size({"width": 700, "height": 900})
 
-    # when
     screen.open_notebook(jupyter, "saved.ipynb")
 
-    # then
     roots = screen.drawn(3)
     widths = roots.evaluate_all("all => all.map(one => [one.scrollWidth, one.clientWidth])")
     screen.shoot()

@@ -47,15 +47,12 @@ def blamed(count: int = 0) -> dict[str, Any]:
 
 def test_a_block_becomes_the_root_by_click_and_escape_goes_back(screen: Screen) -> None:
     """The trail above the icicle says where one is; the tree follows."""
-    # given
     page = screen.mount(blamed())
     icicle = page.get_by_role("application")
     trail = page.get_by_label("Path of what is shown")
 
-    # when
     icicle.click(position={"x": 200, "y": 40})
 
-    # then
     assert trail.inner_text().split() == ["job", ".cache"]
     assert page.locator(".jsp-parts tbody th").first.inner_text() == ".cache"
     icicle.press("Escape")
@@ -64,14 +61,11 @@ def test_a_block_becomes_the_root_by_click_and_escape_goes_back(screen: Screen) 
 
 def test_parts_are_found_and_told_with_their_paths(screen: Screen) -> None:
     """The key / jumps to the search; what is found is listed, the largest first."""
-    # given
     page = screen.mount(blamed())
     page.get_by_role("application").press("/")
 
-    # when
     page.keyboard.type("lock")
 
-    # then
     page.locator(".jsp-panel").get_by_text("1 part has").wait_for()
     found = page.locator(".jsp-parts tbody th")
     assert found.all_inner_texts() == ["job.cache.lock"]
@@ -79,13 +73,10 @@ def test_parts_are_found_and_told_with_their_paths(screen: Screen) -> None:
 
 def test_a_card_tells_what_is_known_of_a_part(screen: Screen) -> None:
     """Path, type, bytes in-band and out-of-band, share, time, state and note."""
-    # given
     page = screen.mount(blamed())
 
-    # when
     page.get_by_role("application").hover(position={"x": 8, "y": 66})
 
-    # then
     card = page.locator(".jsp-tip")
     card.wait_for()
     assert "job.cache.lock" in card.inner_text()
@@ -98,7 +89,6 @@ def test_a_card_tells_what_is_known_of_a_part(screen: Screen) -> None:
 @pytest.mark.parametrize("view", ["anatomy", "compare", "sweep", "chunks", "roundtrip"])
 def test_a_new_view_fits_its_output(screen: Screen, view: str, width: int, scheme: str) -> None:
     """Nothing has to be scrolled sideways, save a table in its own frame."""
-    # given
     screen.page.set_viewport_size({"width": width, "height": 900})
     documents = {
         "anatomy": full_trace(),
@@ -108,12 +98,10 @@ def test_a_new_view_fits_its_output(screen: Screen, view: str, width: int, schem
         "roundtrip": tried_sweep(),
     }
 
-    # when
     page = screen.mount(documents[view], view="sweep" if view == "chunks" else view, scheme=scheme)
     if view == "sweep":
         page.get_by_label("Network").fill("6")
 
-    # then
     screen.shoot(f"-{view}-{scheme}-{width}")
     assert page.evaluate("() => document.documentElement.scrollWidth") <= width
     assert screen.violations("main") == []
@@ -121,15 +109,12 @@ def test_a_new_view_fits_its_output(screen: Screen, view: str, width: int, schem
 
 def test_the_network_slider_steps_through_links_by_keyboard(screen: Screen) -> None:
     """Off, 10 Mbit/s, and so on; the wire is marked as predicted, in the bars and in words."""
-    # given
     page = screen.mount(sized_sweep(), view="sweep")
     slider = page.get_by_label("Network")
     assert page.locator(".jsp-wire").count() == 0
 
-    # when
     slider.press("ArrowRight")
 
-    # then
     assert slider.get_attribute("aria-valuetext") == "10\N{NO-BREAK SPACE}Mbit/s"
     assert page.locator(".jsp-at-bar .jsp-wire").count() > 0
     assert "would arrive first" in page.locator(".jsp-link-words").inner_text()
@@ -139,28 +124,22 @@ def test_the_network_slider_steps_through_links_by_keyboard(screen: Screen) -> N
 
 def test_a_prediction_is_told_in_every_view(screen: Screen) -> None:
     """Above the views: nobody takes it for a measurement."""
-    # given
     document = {**full_trace(), "comparison": None}
 
-    # when
     screen.mount(document, view="waterfall")
 
-    # then
     for _ in screen.views():
         assert screen.page.get_by_text("Predicted, not measured").is_visible()
 
 
 def test_ten_thousand_parts_are_drawn_and_paged(screen: Screen) -> None:
     """The icicle has as many blocks as there are pixels, the tree shows fifty parts at once."""
-    # given
     page = screen.mount(blamed(10_000))
 
-    # when
     rows = page.locator(".jsp-parts tbody tr")
     before = rows.count()
     page.get_by_role("button", name="Show more").first.click()
 
-    # then
     assert before < rows.count() < 200
     assert page.get_by_role("application").bounding_box() is not None
     screen.shoot()
@@ -170,15 +149,12 @@ def test_jupyterlab_draws_an_anatomy_from_a_saved_notebook(
     screen: Screen, jupyter: str, jupyter_root: Path
 ) -> None:
     """No kernel, no trust: the renderer of the extension has every view."""
-    # given
     outputs = [output({MIME_TYPE: document}, {}) for document in (blamed(), chunk_sweep())]
     write_notebook(jupyter_root / "blame.ipynb", [code_cell("%serprof --blame job", *outputs)])
 
-    # when
     page = screen.open_lab(jupyter, "blame.ipynb")
     screen.drawn(2)
 
-    # then
     screen.shoot()
     assert page.get_by_role("application").is_visible()
     page.get_by_role("application").press("ArrowDown")

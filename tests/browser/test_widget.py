@@ -73,16 +73,13 @@ def test_a_widget_draws_the_document_and_grows(
     screen: Screen, jupyter: str, jupyter_root: Path, host: str
 ) -> None:
     """The same picture through anywidget; what is appended appears without sending all again."""
-    # given
     name = f"widget-{host}.ipynb"
     write_notebook(jupyter_root / name, [code_cell(WIDGET), code_cell(GROW)])
     page = (screen.open_lab if host == "lab" else screen.open_notebook)(jupyter, name)
 
-    # when
     run(screen, 0)
     drawn = screen.drawn().first
 
-    # then
     screen.shoot()
     assert "Store" in drawn.inner_text()
     run(screen, 1)
@@ -93,18 +90,15 @@ def test_a_live_view_leaves_the_document_and_nothing_else(
     screen: Screen, jupyter: str, jupyter_root: Path
 ) -> None:
     """What is saved is readable without a kernel: the widget is gone."""
-    # given
     path = jupyter_root / "growing.ipynb"
     write_notebook(path, [code_cell(LIVE)])
     screen.open_lab(jupyter, path.name)
 
-    # when
     run(screen, 0)
     screen.drawn()
     screen.command("docmanager:save")
     screen.page.wait_for_function(SAVED)
 
-    # then
     (output,) = json.loads(path.read_text("utf-8"))["cells"][0]["outputs"]
     assert {"text/plain", "image/png", MIME_TYPE} == output["data"].keys()
     assert WIDGET_VIEW not in path.read_text("utf-8")
@@ -116,13 +110,11 @@ def test_a_round_trip_grows_on_the_screen_until_it_is_stopped(
     screen: Screen, jupyter: str, jupyter_root: Path, host: str
 ) -> None:
     """Runs appear one after the other in the view that was chosen; stopped, the document stays."""
-    # given
     path = jupyter_root / f"trip-{host}.ipynb"
     write_notebook(path, [code_cell(TRIP)])
     page = (screen.open_lab if host == "lab" else screen.open_notebook)(jupyter, path.name)
     page.evaluate(READY_KERNEL)
 
-    # when
     page.evaluate(START, 0)
     widget = page.locator(IN_WIDGET)
     widget.get_by_text("runs so far").wait_for()
@@ -132,7 +124,6 @@ def test_a_round_trip_grows_on_the_screen_until_it_is_stopped(
     count = rows.count()
     rows.nth(count + 2).wait_for()
 
-    # then
     chosen = widget.locator("[role=radio][aria-checked=true]")
     assert chosen.inner_text() == "Table"
     screen.command("notebook:interrupt-kernel")

@@ -27,10 +27,8 @@ SECRET = "someone-private"  # noqa: S105  (not a password: a name that must not 
 
 def test_python_platform_and_cores_are_told() -> None:
     """One can see on what kind of machine a number was measured."""
-    # when
     found = describe_environment()
 
-    # then
     assert found["python"] == platform.python_version()
     assert found["platform"] == sys.platform
     assert found["cores"] == usable_cores()
@@ -38,39 +36,31 @@ def test_python_platform_and_cores_are_told() -> None:
 
 def test_no_path_is_in_the_environment() -> None:
     """Documents are shared: a path names folders, and mostly a person."""
-    # when
     found = describe_environment()
 
-    # then
     told = [*found, *(str(value) for value in found.values())]
     assert not [text for text in told if os.sep in text]
 
 
 def test_nothing_names_the_user_or_the_host(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever the host and the user are called, they are not in the environment."""
-    # given
     for name in ("LOGNAME", "USER", "LNAME", "USERNAME", "HOSTNAME", "HOME"):
         monkeypatch.setenv(name, SECRET)
     for module, name in ((platform, "node"), (socket, "gethostname"), (getpass, "getuser")):
         monkeypatch.setattr(module, name, lambda: SECRET)
 
-    # when
     found = describe_environment()
 
-    # then
     assert SECRET not in json.dumps(found)
 
 
 def test_only_imported_libraries_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     """A library that did not take part is not in the document, and is not imported for it."""
-    # given
     monkeypatch.setitem(sys.modules, "ray", sys)
     monkeypatch.delitem(sys.modules, "dask", raising=False)
 
-    # when
     found = imported_versions(["ray", "dask"])
 
-    # then
     assert list(found) == ["ray"]
     assert "dask" not in sys.modules
 
@@ -79,15 +69,12 @@ def test_the_environment_names_the_libraries_of_the_list_that_are_imported(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Those that matter to serialization, and nothing else of what is imported."""
-    # given
     for name in environment._LIBRARIES:
         monkeypatch.delitem(sys.modules, name, raising=False)
     monkeypatch.setitem(sys.modules, "numpy", sys)
 
-    # when
     found = describe_environment()
 
-    # then
     assert set(found) == {"python", "platform", "machine", "cores", "numpy"}
 
 
@@ -99,15 +86,12 @@ def test_what_is_not_installed_has_no_version() -> None:
 
 def test_the_cores_are_those_that_the_process_may_use(monkeypatch: pytest.MonkeyPatch) -> None:
     """In a container with three cores of a large machine three; elsewhere all of the machine."""
-    # given
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 5, 7}, raising=False)
     limited = usable_cores()
 
-    # when
     monkeypatch.delattr(os, "sched_getaffinity")
     monkeypatch.setattr(os, "cpu_count", lambda: 64)
 
-    # then
     assert (limited, usable_cores()) == (3, 64)
 
 

@@ -530,7 +530,6 @@ def test_the_wall_clock_can_be_given(library: types.ModuleType) -> None:
 @pytest.mark.parametrize("pause_at", [0, 5], ids=["start", "stop"])
 def test_a_pause_between_the_two_clocks_moves_no_time_of_the_day(pause_at: int) -> None:
     """A thread may lose the processor anywhere: what other processes tell stays where it was."""
-    # given
     day_ns, clock = 1_795_248_000_000_000_000, TickClock()
     readings: list[int] = []
     moments: list[int] = []
@@ -550,7 +549,6 @@ def test_a_pause_between_the_two_clocks_moves_no_time_of_the_day(pause_at: int) 
         def refine(self, run: Run) -> None:
             moments.append(run.start + run.wall_offset)
 
-    # when
     running = Recorder([Remote()], clock=clock, wall_clock=wall_clock)
     running.start()
     begin_ns = clock.now_ns
@@ -558,7 +556,6 @@ def test_a_pause_between_the_two_clocks_moves_no_time_of_the_day(pause_at: int) 
     running.stop()
     trace = trace_of(running)
 
-    # then
     assert trace.wall_ns == 7_000_000
     assert trace.quality.clock_error_ns == 0
     assert moments == [day_ns + begin_ns]

@@ -20,11 +20,10 @@ from jupyter_serprof.api import record
 
 def test_in_band_bytes_are_the_length_of_the_pickle() -> None:
     """The size of a pickle is what was written, and all of it was copied."""
-    # given
     values = list(range(10_000))
-    # when
+
     data, trace = recorded(lambda: pickle.dumps(values))
-    # then
+
     assert row(trace, "pickle.dumps").size_bytes == len(data)
     assert row(trace, "pickle.dumps").copied_bytes == len(data)
     assert detail(trace, "pickle.dumps", "buffers") == 0
@@ -32,14 +31,13 @@ def test_in_band_bytes_are_the_length_of_the_pickle() -> None:
 
 def test_out_of_band_buffers_are_counted_and_not_called_copied() -> None:
     """Buffers that are handed over appear with their number and exact size, on both ways."""
-    # given
     arrays = [np.arange(1_000), np.arange(2_000)]
     buffers: list[pickle.PickleBuffer] = []
-    # when
+
     with record("out of band") as recording:
         data = pickle.dumps(arrays, protocol=5, buffer_callback=buffers.append)
         again = pickle.loads(data, buffers=buffers)
-    # then
+
     trace = recording.trace
     assert [len(array) for array in again] == [1_000, 2_000]
     for stage in ("pickle.dumps", "pickle.loads"):
@@ -51,23 +49,21 @@ def test_out_of_band_buffers_are_counted_and_not_called_copied() -> None:
 
 def test_buffers_that_the_callback_keeps_in_band_are_not_counted() -> None:
     """A callback that answers True leaves the buffer in the pickle, and so does the document."""
-    # given
     array = np.arange(1_000)
-    # when
+
     data, trace = recorded(lambda: pickle.dumps(array, protocol=5, buffer_callback=lambda _: True))
-    # then
+
     assert detail(trace, "pickle.dumps", "out_of_band_bytes") == 0
     assert detail(trace, "pickle.dumps", "in_band_bytes") == len(data) > 8_000
 
 
 def test_buffers_from_an_iterator_reach_loads_untouched() -> None:
     """Noting sizes does not use up buffers that can be read only once; their size is unknown."""
-    # given
     buffers: list[pickle.PickleBuffer] = []
     data = pickle.dumps(np.arange(100), protocol=5, buffer_callback=buffers.append)
-    # when
+
     again, trace = recorded(lambda: pickle.loads(data, buffers=iter(buffers)))
-    # then
+
     assert again.sum() == 4_950
     assert [span.size_bytes for span in spans(trace, "pickle.loads")] == [None]
     assert detail(trace, "pickle.loads", "in_band_bytes") == len(data)
@@ -75,14 +71,13 @@ def test_buffers_from_an_iterator_reach_loads_untouched() -> None:
 
 def test_files_are_seen() -> None:
     """Dump and load on a file have their spans; their sizes are unknown, not zero."""
-    # given
     file = io.BytesIO()
-    # when
+
     with record("files") as recording:
         pickle.dump([1, 2, 3], file)
         file.seek(0)
         assert pickle.load(file) == [1, 2, 3]
-    # then
+
     assert row(recording.trace, "pickle.dumps").size_bytes is None
     assert row(recording.trace, "pickle.loads").count == 1
 
@@ -117,40 +112,37 @@ def test_the_bytes_of_a_pickle_are_the_same_while_recording(
     dumps: Callable[[object], bytes], name: str
 ) -> None:
     """Data pickled under the eyes of the recorder is the data pickled without it."""
-    # given
     module = importlib.import_module(dumps.__module__.replace("_pickle", "pickle"))
     value = _table()[name]
     bare = module.dumps(value)
-    # when
+
     with record("same bytes"):
         armed = module.dumps(value)
-    # then
+
     assert armed == bare
 
 
 def test_the_bytes_of_a_closure_are_the_same_while_recording() -> None:
     """A function that uses the modules pickle and cloudpickle is pickled as ever."""
 
-    # given
     def both(value: object) -> int:
         return len(pickle.dumps(value)) + len(cloudpickle.dumps(value))
 
     bare = cloudpickle.dumps(both)
-    # when
+
     armed, _ = recorded(lambda: cloudpickle.dumps(both))
-    # then
+
     assert armed == bare
 
 
 def test_a_function_taken_while_recording_travels_as_the_original() -> None:
     """``dumps`` taken during a recording arrives as the library's own function."""
-    # given
     with record("hook travels"):
         taken = pickle.dumps
         data = cloudpickle.dumps(taken)
-    # when
+
     arrived = pickle.loads(data)
-    # then
+
     assert arrived is pickle.dumps
     assert taken is not pickle.dumps
     assert taken([1]) == pickle.dumps([1])
@@ -158,39 +150,36 @@ def test_a_function_taken_while_recording_travels_as_the_original() -> None:
 
 def test_a_name_typed_in_the_notebook_is_seen_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """``from pickle import loads`` is one call although cloudpickle shares the same function."""
-    # given
     main = sys.modules["__main__"]
     monkeypatch.setattr(main, "loads", pickle.loads, raising=False)
     data = pickle.dumps([1, 2, 3])
-    # when
+
     _, trace = recorded(lambda: main.loads(data))
-    # then
+
     assert len(spans(trace, "pickle.loads")) == 1
 
 
 @pytest.mark.parametrize("module", ["cloudpickle", "cloudpickle.cloudpickle"])
 def test_cloudpickle_is_seen_under_both_of_its_names(module: str) -> None:
     """Libraries take dumps from either module; a call is one span."""
-    # given
     dumps = importlib.import_module(module)
-    # when
+
     data, trace = recorded(lambda: dumps.dumps([1, 2, 3]))
-    # then
+
     assert [span.size_bytes for span in spans(trace, "pickle.dumps")] == [len(data)]
 
 
 @pytest.mark.parametrize("dumps", ["pickle", "cloudpickle"])
 def test_an_unpicklable_object_fails_as_it_does_bare(dumps: str) -> None:
     """Type and message of the exception are the library's; the span says which it was."""
-    # given
     module = importlib.import_module(dumps)
     value = {"lock": threading.Lock()}
     with pytest.raises(TypeError) as bare:
         module.dumps(value)
-    # when
+
     with pytest.raises(TypeError) as armed, record("unpicklable") as recording:
         module.dumps(value)
-    # then
+
     assert str(armed.value) == str(bare.value)
     assert recording.trace.outcome == "error"
     assert detail(recording.trace, "pickle.dumps", "error") == "TypeError"
@@ -198,13 +187,11 @@ def test_an_unpicklable_object_fails_as_it_does_bare(dumps: str) -> None:
 
 def test_recordings_nest_and_each_sees_its_own_part() -> None:
     """The outer document has both calls, the inner one only its own."""
-    # given
-    # when
     with record("outer") as outer:
         pickle.dumps([1])
         with record("inner") as inner:
             pickle.dumps([2, 3])
-    # then
+
     assert len(spans(outer.trace, "pickle.dumps")) == 2
     assert len(spans(inner.trace, "pickle.dumps")) == 1
 
@@ -213,12 +200,11 @@ def test_libraries_that_hold_a_function_by_name_are_named(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """What no hook can see is listed in quality by the name of its holder."""
-    # given
     holder: Any = type(sys)("holder_of_dumps")
     holder.dumps = pickle.dumps
     monkeypatch.setitem(sys.modules, "holder_of_dumps", holder)
-    # when
+
     _, trace = recorded(lambda: holder.dumps([1]))
-    # then
+
     assert any("holder_of_dumps" in entry for entry in probe(trace, "pickle").unseen)
     assert spans(trace, "pickle.dumps") == []

@@ -35,10 +35,8 @@ def is_empty(client: Client) -> bool:
 def test_tiny_chunks_cost_more_than_large_ones(dask_client: Client) -> None:
     """256 tiny chunks take longer than four: the best is not among them, and the stages say why."""
     for seed in range(4):  # on a busy machine the runs may tell nothing, and that is said
-        # when
         sweep = sp.chunk_sweep(make, [100, 400, 800], repeat=3, seed=seed)
 
-        # then
         (finding, *_) = [each for each in sweep.findings if each.rule == "dask.chunk-sweep"]
         assert len(sweep.points) == 12
         assert all("dask.execute" in point.stages for point in sweep.points)
@@ -57,10 +55,8 @@ def test_tiny_chunks_cost_more_than_large_ones(dask_client: Client) -> None:
 
 def test_the_wall_time_is_told_to_the_last_nanosecond(dask_client: Client) -> None:
     """The rows of each recording and its unaccounted time add up to its wall time."""
-    # when
     sweep = sp.chunk_sweep(make, [400, 800], repeat=1)
 
-    # then
     for entry in sweep.traces:
         waterfall = entry.trace.waterfall
         assert waterfall is not None
@@ -71,13 +67,10 @@ def test_the_wall_time_is_told_to_the_last_nanosecond(dask_client: Client) -> No
 
 def test_the_bound_is_that_of_a_worker(dask_client: Client) -> None:
     """Its memory limit and its threads, asked of the scheduler."""
-    # given
     workers = dask_client.scheduler_info()["workers"].values()
 
-    # when
     bound = worker_bound([make(400)])
 
-    # then
     assert bound.is_cluster
     assert bound.threads == 1
     assert bound.memory_bytes == min(worker["memory_limit"] for worker in workers)
@@ -91,18 +84,15 @@ def has_module(name: str) -> bool:
 
 def test_workers_import_what_they_are_asked_for(dask_client: Client) -> None:
     """In their own time, past what is not there; nobody waits for it."""
-    # given
     name = "colorsys"
     client: Any = dask_client
     client.run(lambda: import_module("sys").modules.pop("colorsys", None))
     before = client.run(has_module, name)
 
-    # when
     ask_to_import(client, ["no_such_module_anywhere", name])
     end = time.monotonic() + _PATIENCE_S
     while not all(client.run(has_module, name).values()) and time.monotonic() < end:
         pass  # a round trip each
 
-    # then
     assert set(before.values()) == {False}
     assert set(client.run(has_module, name).values()) == {True}

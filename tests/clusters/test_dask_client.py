@@ -57,9 +57,8 @@ def array_sum(chunks: int = 5) -> float:
 
 def test_every_stage_of_a_computation_is_seen() -> None:
     """From serialization on the client over scheduler and workers to the gather, sizes included."""
-    # when
     total, trace = recorded(array_sum)
-    # then
+
     assert total == 500 * 500 * 2
     for stage in (
         "dask.submit",
@@ -90,9 +89,8 @@ def test_every_stage_of_a_computation_is_seen() -> None:
 
 def test_each_task_is_counted_once() -> None:
     """Tasks by prefix add up to the tasks that the scheduler made of the graph."""
-    # when
     _, trace = recorded(array_sum)
-    # then
+
     counts = column(trace, "dask.tasks", "count")
     assert sum(counts.values()) == column(trace, "dask.computations", "tasks")["sum-aggregate"]
     executed = sum(number(span, "count") or 1 for span in spans(trace, "dask.execute"))
@@ -103,7 +101,6 @@ def test_each_task_is_counted_once() -> None:
 
 def test_a_slow_task_is_execution() -> None:
     """200 ms of sleep in a task are found in Execution and in the table of its prefix."""
-    # given
     import dask
 
     def sleepy() -> int:
@@ -117,7 +114,6 @@ def test_a_slow_task_is_execution() -> None:
         assert column(trace, "dask.tasks", "compute_max")["sleepy"] >= 0.999 * DELAY_NS
         return abs(self_ns(trace, "dask.execute") - DELAY_NS) <= SLACK_NS
 
-    # then
     assert any(map(is_found, attempts(task.compute)))
 
 
@@ -149,7 +145,6 @@ def use(value: object, number: int) -> int:
 
 def test_an_object_that_is_slow_to_pickle_is_graph_serialization() -> None:
     """Each time that Dask tries to pickle it is 200 ms of serialization on the client."""
-    # given
     import sys
 
     import dask
@@ -166,17 +161,15 @@ def test_an_object_that_is_slow_to_pickle_is_graph_serialization() -> None:
         assert found >= 0
         return found
 
-    # then
     assert any(excess_ns() <= SLACK_NS for _ in range(8))
 
 
 def test_an_object_that_is_slow_to_unpickle_is_scheduling() -> None:
     """The scheduler unpickles the graph with all that is embedded in it."""
-    # given
     import dask
 
     task = dask.delayed(bool)(slow_object(0, DELAY_S))
-    # then
+
     # Workers have their say meanwhile: an instant of theirs is not the scheduler's.
     assert any(
         abs(self_ns(trace, "dask.schedule.unpickle") - DELAY_NS) <= SLACK_NS
@@ -186,15 +179,14 @@ def test_an_object_that_is_slow_to_unpickle_is_scheduling() -> None:
 
 def test_a_graph_with_an_array_says_what_leaves_the_scheduler() -> None:
     """2 MB embedded in the graph go to the scheduler once and to workers with each task."""
-    # given
     import dask
     import numpy as np
 
     big = np.random.default_rng(0).random(250_000)
     tasks = [dask.delayed(operator.getitem)(big, number) for number in range(20)]
-    # when
+
     values, trace = recorded(lambda: dask.compute(*tasks))
-    # then
+
     assert values == tuple(big[:20])
     assert 2_000_000 <= (row(trace, "dask.serialize").size_bytes or 0) < 2_100_000
     sent = column(trace, "dask.computations", "dispatched_bytes")["getitem"]
@@ -205,7 +197,6 @@ def test_what_is_sent_is_what_would_be_sent_without_us(
     monkeypatch: pytest.MonkeyPatch, dask_client: Client
 ) -> None:
     """The graph, its keys and its annotations are byte for byte the same."""
-    # given
     import dask.array as da
     from distributed.protocol import pickle
 
@@ -224,17 +215,16 @@ def test_what_is_sent_is_what_would_be_sent_without_us(
 
     bare = send()
     assert send() == bare
-    # when
+
     watched, _ = recorded(send)
-    # then
+
     assert watched == bare
 
 
 def test_nothing_is_left_behind(dask_client: Client) -> None:
     """After a recording no process of the cluster has a wrapper or a plugin of ours."""
-    # when
     recorded(array_sum)
-    # then
+
     name = agent_name()
 
     def is_running() -> bool:
@@ -253,18 +243,17 @@ def test_nothing_is_left_behind(dask_client: Client) -> None:
 
 def test_an_interrupt_while_waiting_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatch) -> None:
     """What was measured until then is there, the interrupt propagates, nothing stays armed."""
-    # given
     import dask
 
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
     recording = record("interrupted")
-    # when
+
     with pytest.raises(KeyboardInterrupt), recording, monkeypatch.context() as patched:
         patched.setattr("distributed.utils.sync", interrupted)
         dask.delayed(use)(1, 2).compute()
-    # then
+
     assert recording.trace.outcome == "interrupted"
     assert has_row(recording.trace, "dask.serialize")
     assert not load_agent().is_running()
@@ -272,17 +261,16 @@ def test_an_interrupt_while_waiting_leaves_nothing_behind(monkeypatch: pytest.Mo
 
 def test_a_task_that_raises_gives_its_own_exception() -> None:
     """The user's exception comes through; the stages until then are there."""
-    # given
     import dask
 
     def fail() -> None:
         raise ZeroDivisionError
 
     recording = record("fails")
-    # when
+
     with pytest.raises(ZeroDivisionError) as caught, recording:
         dask.delayed(fail)().compute()
-    # then
+
     frames = [entry.path for entry in caught.traceback]
     assert not [path for path in frames if "jupyter_serprof" in str(path)]
     trace = trace_of(recording)
@@ -292,13 +280,12 @@ def test_a_task_that_raises_gives_its_own_exception() -> None:
 
 def test_several_computations_are_groups_of_rows() -> None:
     """Each blocking call has its own rows, with the name of what it computed."""
-    # given
     import dask.array as da
 
     x = da.ones((300, 300), chunks=(100, 100))
-    # when
+
     _, trace = recorded(lambda: (x.sum().compute(), x.mean().compute()))
-    # then
+
     assert [group.title for group in trace.groups] == [
         "1: compute sum-aggregate",
         "2: compute mean_agg-aggregate",
@@ -309,7 +296,6 @@ def test_several_computations_are_groups_of_rows() -> None:
 
 def test_tasks_that_are_computed_again_are_counted(dask_client: Client) -> None:
     """A second computation of the same lazy values repeats all of its tasks."""
-    # given
     import dask
 
     tasks = [dask.delayed(abs)(-number) for number in range(5)]
@@ -324,9 +310,8 @@ def test_tasks_that_are_computed_again_are_counted(dask_client: Client) -> None:
             pass
         dask.compute(*tasks)
 
-    # when
     _, trace = recorded(twice)
-    # then
+
     repeated = [entry[5] for entry in table(trace, "dask.computations").rows]
     assert repeated == [5]
 
@@ -341,9 +326,8 @@ def test_futures_and_scatter_are_seen(dask_client: Client) -> None:
         gathered: list[int] = dask_client.gather(mapped)
         return gathered
 
-    # when
     values, trace = recorded(work)
-    # then
+
     assert values == [-2, -3, -4]
     assert row(trace, "dask.scatter").busy_ns > 0
     assert row(trace, "dask.gather").busy_ns > 0
@@ -352,25 +336,22 @@ def test_futures_and_scatter_are_seen(dask_client: Client) -> None:
 
 def test_a_second_client_is_not_disturbed(dask_client: Client) -> None:
     """Another client computes during a recording as ever; its graphs are named as another's."""
-    # given
     from distributed import Client
 
     with Client(dask_client.cluster, set_as_default=False) as other:
-        # when
         values, trace = recorded(
             lambda: (
                 other.submit(operator.add, 1, 41, pure=False).result(),
                 dask_client.submit(operator.add, 1, 1, pure=False).result(),
             )
         )
-    # then
+
     assert values == (42, 2)
     assert probe(trace, "dask").level == "scheduler and workers"
 
 
 def test_tasks_of_the_same_name_are_not_taken_for_ours(dask_client: Client) -> None:
     """What was submitted before counts for nothing, whatever it shares with ours."""
-    # given
     from distributed import wait
 
     earlier = dask_client.map(time.sleep, [0.011, 0.012, 0.013, 0.014, 0.015, 0.016], pure=False)
@@ -380,9 +361,8 @@ def test_tasks_of_the_same_name_are_not_taken_for_ours(dask_client: Client) -> N
         one = dask_client.submit(time.sleep, 0.003, pure=False, priority=10)
         wait([*futures, one, *earlier])
 
-    # when
     _, trace = recorded(ours)
-    # then
+
     assert column(trace, "dask.tasks", "count") == {"sleep": 3}
 
 
@@ -390,7 +370,6 @@ def test_what_was_sent_before_is_not_ours_where_the_scheduler_takes_it_in_later(
     monkeypatch: pytest.MonkeyPatch, dask_client: Client
 ) -> None:
     """Graphs that were under way when the recording began count for nothing in it."""
-    # given
     import distributed.scheduler as module
 
     original: Any = module._materialize_graph
@@ -405,12 +384,12 @@ def test_what_was_sent_before_is_not_ours_where_the_scheduler_takes_it_in_later(
         return values
 
     monkeypatch.setattr(module, "_materialize_graph", slow)
-    # when
+
     taken = dask_client.map(operator.neg, [3, 4, 5], pure=False)
     time.sleep(0.1)  # the scheduler is at this one now, and the next one waits behind it
     waiting = dask_client.map(operator.neg, [6, 7, 8, 9], pure=False)
     values, trace = recorded(ours)
-    # then
+
     assert values == [-1, -2, -3, -4, -5, -6, -7, -8, -9]
     assert column(trace, "dask.tasks", "count") == {"neg": 2}
     assert column(trace, "dask.computations", "tasks") == {"neg": 2}
@@ -419,7 +398,6 @@ def test_what_was_sent_before_is_not_ours_where_the_scheduler_takes_it_in_later(
 def test_a_graph_that_the_scheduler_cannot_load_takes_no_others_place(dask_client: Client) -> None:
     """The numbers of the next graph stay with the next graph."""
 
-    # given
     class Broken:
         def __reduce__(self) -> Any:
             return int, ("no number",)
@@ -431,16 +409,14 @@ def test_a_graph_that_the_scheduler_cannot_load_takes_no_others_place(dask_clien
         values: list[int] = dask_client.gather(dask_client.map(operator.pos, range(4), pure=False))
         return values
 
-    # when
     values, trace = recorded(both)
-    # then
+
     assert values == [0, 1, 2, 3]
     assert column(trace, "dask.computations", "tasks") == {"neg": None, "pos": 4}
 
 
 def test_recordings_that_overlap_leave_nothing_behind(dask_client: Client) -> None:
     """Two recordings of which the first ends first put every original back."""
-    # given
     import importlib._bootstrap as seam
 
     import cloudpickle
@@ -450,26 +426,25 @@ def test_recordings_that_overlap_leave_nothing_behind(dask_client: Client) -> No
         return [cloudpickle.dumps, pickle.cloudpickle, seam._find_and_load]
 
     before, first, second = seams(), record("first"), record("second")
-    # when
+
     first.start()
     second.start()
     first.stop()
     assert dask_client.submit(operator.neg, 1, pure=False).result() == -1
     second.stop()
-    # then
+
     assert seams() == before
     assert not load_agent().is_running()
 
 
 def test_layers_and_functions_of_the_notebook_are_counted() -> None:
     """The number of layers is known before sending; what pickle could not do is counted."""
-    # given
     import dask
 
     tasks = [dask.delayed(lambda number: number)(number) for number in range(7)]
-    # when
+
     _, trace = recorded(lambda: dask.compute(*tasks))
-    # then
+
     assert detail(trace, "dask.serialize", "layers") == 7
     assert detail(trace, "dask.serialize", "main_functions") == 1
     assert detail(trace, "dask.dispatch.encode", "main_functions") == 7
@@ -477,7 +452,6 @@ def test_layers_and_functions_of_the_notebook_are_counted() -> None:
 
 def test_results_and_inputs_have_their_bytes(dask_client: Client) -> None:
     """The gather carries the result; transfers between workers carry what they moved."""
-    # given
     import numpy as np
 
     first, second = (worker for worker in dask_client.scheduler_info()["workers"])
@@ -486,16 +460,14 @@ def test_results_and_inputs_have_their_bytes(dask_client: Client) -> None:
         made = dask_client.submit(np.zeros, 250_000, workers=[first], pure=False)
         return dask_client.submit(np.copy, made, workers=[second], pure=False).result()
 
-    # when
     _, trace = recorded(moved)
-    # then
+
     assert 2_000_000 <= (row(trace, "dask.gather").size_bytes or 0) < 2_010_000
     assert 2_000_000 <= (row(trace, "dask.transfer").size_bytes or 0) < 2_010_000
 
 
 def test_optimization_on_the_scheduler_is_not_called_scheduling() -> None:
     """A thread of the scheduler optimizes while its event loop waits: the work owns the time."""
-    # given
     import dask
 
     def slow(graph: Any, keys: Any) -> Any:
@@ -518,18 +490,15 @@ def test_optimization_on_the_scheduler_is_not_called_scheduling() -> None:
             and row(trace, "dask.schedule").self_ns < 0.5 * DELAY_NS
         )
 
-    # then
     assert any(map(is_optimization, attempts(Slow(task.key, task.dask).compute)))
 
 
 def test_a_schedule_knows_its_graph() -> None:
     """The span that takes a graph in says how many tasks and layers it has."""
-    # given
     import dask
 
-    # when
     _, trace = recorded(lambda: dask.compute(*[dask.delayed(abs)(-at) for at in range(4)]))
-    # then
+
     assert detail(trace, "dask.schedule", "tasks") == 4
     assert detail(trace, "dask.schedule", "layers") == 4
     assert detail(trace, "dask.schedule", "computation") == 0
@@ -537,7 +506,6 @@ def test_a_schedule_knows_its_graph() -> None:
 
 def test_collections_on_the_schedulers_thread_are_the_schedulers() -> None:
     """A LocalCluster's scheduler lives in this process: its garbage collections are its own."""
-    # given
     import dask
 
     class Collecting:
@@ -547,9 +515,8 @@ def test_collections_on_the_schedulers_thread_are_the_schedulers() -> None:
         def __getstate__(self) -> int:
             return 1
 
-    # when
     _, trace = recorded(dask.delayed(bool)(Collecting()).compute)
-    # then
+
     lanes = {span.lane for span in spans(trace, "gc")}
     assert "scheduler" in lanes
 
@@ -558,25 +525,22 @@ def test_a_collection_of_a_scheduler_that_did_nothing_else_has_its_lane(
     dask_client: Client,
 ) -> None:
     """A heartbeat is enough to set it off, and no graph came."""
-    # when
     _, trace = recorded(lambda: dask_client.run_on_scheduler(gc.collect))
 
-    # then
     assert "scheduler" in {span.lane for span in spans(trace, "gc")}
     assert [lane.kind for lane in trace.lanes if lane.key == "scheduler"] == ["scheduler"]
 
 
 def test_who_holds_the_bytes_is_told_for_large_graphs() -> None:
     """An array of 2 MB in the graph is named, with how often it is sent to workers."""
-    # given
     import dask
     import numpy as np
 
     big = np.random.default_rng(0).random(250_000)
     tasks = [dask.delayed(operator.getitem)(big, number) for number in range(20)]
-    # when
+
     _, trace = recorded(lambda: dask.compute(*tasks))
-    # then
+
     first = dict(
         zip(
             [entry.key for entry in table(trace, "dask.graph").columns],
@@ -592,13 +556,11 @@ def test_who_holds_the_bytes_is_told_for_large_graphs() -> None:
 
 def test_an_idle_cluster_is_no_part_of_other_work(dask_client: Client) -> None:
     """A client that is connected has heartbeats; a recording without Dask shows none of them."""
-    # given
     gc.collect()  # futures that other tests left in cycles are released now, and not meanwhile
     dask_client.nthreads()  # the client's event loop has done so
 
-    # when
     _, trace = recorded(lambda: time.sleep(0.6))
-    # then
+
     assert not [span.stage for span in trace.spans if span.stage.startswith("dask.")]
     assert {lane.kind for lane in trace.lanes} == {"client"}
 
@@ -610,7 +572,6 @@ def test_a_recording_inside_another_leaves_no_wait_of_its_own() -> None:
         with record("inner"):
             pass
 
-    # when
     _, trace = recorded(inner)
-    # then
+
     assert not has_row(trace, "dask.wait")

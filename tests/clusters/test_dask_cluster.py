@@ -105,7 +105,6 @@ def array_sum() -> float:
 def test_a_cluster_without_this_package_is_seen_whole(outside_client: Client) -> None:
     """The agent comes as source: processes that cannot import us note all stages, on one clock."""
 
-    # given
     def can_import() -> bool:
         try:
             import jupyter_serprof  # noqa: F401
@@ -114,9 +113,9 @@ def test_a_cluster_without_this_package_is_seen_whole(outside_client: Client) ->
         return True
 
     assert not any(outside_client.run(can_import).values())
-    # when
+
     total, trace = recorded(array_sum)
-    # then
+
     assert total == 500 * 500 * 2
     assert probe(trace, "dask").level == "scheduler and workers"
     for stage in ("dask.communicate.wire", "dask.schedule.order", "dask.dispatch.wire"):
@@ -129,7 +128,6 @@ def test_a_cluster_without_this_package_is_seen_whole(outside_client: Client) ->
 
 def test_a_worker_that_is_killed_spoils_nothing(tmp_path: Any) -> None:
     """The computation goes on with the other worker; what the dead one noted is lost, and said."""
-    # given
     from distributed import Client
 
     def slow_one(_: int) -> int:
@@ -141,13 +139,13 @@ def test_a_worker_that_is_killed_spoils_nothing(tmp_path: Any) -> None:
         Client(cluster.address) as client,
     ):
         client.wait_for_workers(2)
-        # when
+
         with record("killed") as recording:
             futures = client.map(slow_one, range(20), pure=False)
             futures[0].result()
             cluster.workers[0].send_signal(signal.SIGKILL)
             total = sum(client.gather(futures))
-    # then
+
     trace = trace_of(recording)
     assert total == 20
     assert row(trace, "dask.execute").busy_ns >= 20 * 50 * MS
@@ -158,7 +156,6 @@ def test_a_scheduler_that_goes_away_leaves_what_the_client_saw(
     tmp_path: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The user's error propagates, the recording ends in bounded time and says what is lost."""
-    # given
     from distributed import Client
 
     from jupyter_serprof.probes.dask import cluster as dask_cluster
@@ -168,7 +165,7 @@ def test_a_scheduler_that_goes_away_leaves_what_the_client_saw(
     with outside_cluster(tmp_path, workers_count=1) as cluster:
         client = Client(cluster.address)
         client.wait_for_workers(1)
-        # when
+
         with pytest.raises(Exception) as caught, recording:  # noqa: PT011  (any error of distributed)
             future = client.submit(time.sleep, 30)
             while not any(client.processing().values()):  # it has come to a worker
@@ -177,7 +174,7 @@ def test_a_scheduler_that_goes_away_leaves_what_the_client_saw(
             cluster.scheduler.wait()
             client.close(timeout=1)
             future.result(timeout=2)
-    # then
+
     assert not isinstance(caught.value, AssertionError)
     trace = recording.trace
     assert trace.outcome == "error"
@@ -188,9 +185,8 @@ def test_a_scheduler_that_goes_away_leaves_what_the_client_saw(
 
 def test_a_cluster_in_this_process_has_no_frames(inside_client: Client) -> None:
     """Messages are handed over as objects: there is a wire, and nothing is encoded."""
-    # when
     total, trace = recorded(array_sum)
-    # then
+
     assert total == 500 * 500 * 2
     assert inside_client.cluster is not None
     assert probe(trace, "dask").level == "scheduler and workers"
@@ -203,10 +199,9 @@ def test_a_cluster_in_this_process_has_no_frames(inside_client: Client) -> None:
 @pytest.mark.parametrize("refusing_client", [REFUSED], indirect=True)
 def test_without_agents_the_schedulers_own_events_are_read(refusing_client: Client) -> None:
     """The second rung: order, state, materialization and every task; nothing of messages."""
-    # when
     with record("refused") as recording:
         total = array_sum()
-    # then
+
     trace = recording.trace
     assert total == 500 * 500 * 2
     assert refusing_client.status == "running"
@@ -223,10 +218,9 @@ def test_without_agents_the_schedulers_own_events_are_read(refusing_client: Clie
 @pytest.mark.parametrize("refusing_client", [REFUSED_TOO], indirect=True)
 def test_without_anything_the_client_is_seen(refusing_client: Client) -> None:
     """The third rung: what the client sends and waits for, and counts."""
-    # when
     with record("refused") as recording:
         total = array_sum()
-    # then
+
     trace = recording.trace
     assert total == 500 * 500 * 2
     assert refusing_client.status == "running"
@@ -240,7 +234,6 @@ def test_names_that_distributed_lost_are_listed(
     dask_client: Client, inside_client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A place that another version does not have is told; the other stages are seen."""
-    # given
     lost = {"distributed.scheduler": "_cull", "distributed.comm.tcp": "read_bytes_rw"}
 
     def import_module(name: str) -> object:
@@ -249,10 +242,10 @@ def test_names_that_distributed_lost_are_listed(
 
     monkeypatch.setattr(load_agent(), "import_module", import_module)
     monkeypatch.setattr("distributed.scheduler.convert_legacy_graph", lambda graph: graph)
-    # when
+
     future = inside_client.scatter(1)
     _, trace = recorded(array_sum)
-    # then
+
     assert future.key
     assert "_cull (not in this version)" in probe(trace, "dask").unseen
     assert row(trace, "dask.schedule.order").busy_ns > 0
@@ -262,7 +255,6 @@ def test_names_that_distributed_lost_are_listed(
 
 def test_a_client_of_the_running_event_loop_is_followed(outside: Outside) -> None:
     """An asynchronous client cannot be asked to wait: agents are shipped from another thread."""
-    # given
     from distributed import Client
 
     async def work() -> tuple[int, Any]:
@@ -271,9 +263,8 @@ def test_a_client_of_the_running_event_loop_is_followed(outside: Outside) -> Non
                 value = await client.submit(operator.add, 40, 2, pure=False)
             return value, recording
 
-    # when
     value, recording = asyncio.run(work())
-    # then
+
     assert value == 42
     assert probe(recording.trace, "dask").level == "scheduler and workers"
     assert row(recording.trace, "dask.execute").busy_ns > 0
@@ -281,17 +272,15 @@ def test_a_client_of_the_running_event_loop_is_followed(outside: Outside) -> Non
 
 def test_a_recording_before_any_client_says_what_it_cannot_see() -> None:
     """A client that is made in the recorded code has no agent: run it again."""
-    # when
     probe_alone = DaskProbe()
-    # then
+
     assert probe_alone.level() == "client"
 
 
 def test_the_agent_stands_alone() -> None:
     """Its sources import nothing of this package, and loading them twice gives one module."""
-    # given
     sources = agent_sources()
-    # then
+
     assert not [part for part, source in sources.items() if "jupyter_serprof" in source]
     exec(agent_loader(), {})  # noqa: S102  (what happens on a scheduler)
     first = sys.modules[agent_name()]
@@ -302,7 +291,6 @@ def test_the_agent_stands_alone() -> None:
 
 def test_an_agent_leaves_when_its_client_is_gone(outside: Outside) -> None:
     """A client that vanishes leaves no wrapper on the scheduler, and none on its workers."""
-    # given
     from distributed import Client
 
     from jupyter_serprof.probes.dask.cluster import clusters_of
@@ -322,12 +310,12 @@ def test_an_agent_leaves_when_its_client_is_gone(outside: Outside) -> None:
             return [witness.run_on_scheduler(is_running), *witness.run(is_running).values()]
 
         assert all(places())
-        # when
+
         client.close()
         deadline = time.monotonic() + 30
         while any(places()) and time.monotonic() < deadline:
             time.sleep(0.05)
-        # then
+
         assert not any(places())
     cluster.stop()
     assert len(cluster.trouble) == 1
@@ -338,7 +326,6 @@ def test_a_start_that_is_given_up_leaves_no_agent(
     outside_client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where a scheduler answers too late, what had reached it is taken back."""
-    # given
     from jupyter_serprof.probes.dask import cluster as dask_cluster
 
     name, on_scheduler, agent = agent_name(), dask_cluster._on_scheduler, load_agent()
@@ -354,7 +341,6 @@ def test_a_start_that_is_given_up_leaves_no_agent(
         agent = sys.modules.get(name)
         return agent is not None and agent.is_running()
 
-    # when
     with monkeypatch.context() as patched:
         patched.setattr(dask_cluster, "_on_scheduler", late)
         patched.setattr(dask_cluster, "_START_S", 0.5)
@@ -363,7 +349,7 @@ def test_a_start_that_is_given_up_leaves_no_agent(
     deadline = time.monotonic() + 30
     while outside_client.run_on_scheduler(is_running) and time.monotonic() < deadline:
         time.sleep(0.05)
-    # then
+
     assert not outside_client.run_on_scheduler(is_running)
     assert cluster.trouble == ["the scheduler admits no agent (TimeoutError)"]
 
@@ -372,7 +358,6 @@ def test_a_worker_that_comes_meanwhile_is_on_the_same_clock(
     outside_client: Client, tmp_path: Any
 ) -> None:
     """Its clock is asked for in the end, and nobody reads of an error in its log."""
-    # given
     from distributed import Nanny
 
     from jupyter_serprof.probes.dask.cluster import clusters_of
@@ -382,9 +367,8 @@ def test_a_worker_that_comes_meanwhile_is_on_the_same_clock(
 
     async def more() -> None:
         async with Nanny(address, nthreads=1, local_directory=str(tmp_path)) as nanny:
-            # when
             await asyncio.to_thread(cluster.stop)
-            # then
+
             assert cluster.workers[nanny.worker_address].report is not None
 
     cluster.start()
@@ -396,15 +380,13 @@ def test_a_worker_that_comes_meanwhile_is_on_the_same_clock(
 def test_workers_of_the_schedulers_process_may_come_and_go(inside_client: Client) -> None:
     """The notes of the scheduler are not lost with them."""
 
-    # given
     def more() -> int:
         inside_client.cluster.scale(4)
         inside_client.wait_for_workers(4)
         return sum(inside_client.gather(inside_client.map(operator.neg, range(8))))
 
-    # when
     total, trace = recorded(more)
-    # then
+
     assert total == -28
     assert probe(trace, "dask").level == "scheduler and workers"
     assert not load_agent().is_running()
@@ -414,15 +396,14 @@ def test_what_a_worker_guesses_of_the_clock_of_its_own_process_is_taken_away(
     inside_client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Workers add a guess of the scheduler's clock to their times: here it is known better."""
-    # given
     from distributed.worker import Worker
 
     monkeypatch.setattr(Worker, "scheduler_delay", property(lambda _: 5.0, lambda *_: None), False)
     for worker in inside_client.cluster.workers.values():
         vars(worker).pop("scheduler_delay", None)
-    # when
+
     _, trace = recorded(lambda: inside_client.submit(operator.neg, 1).result())
-    # then
+
     executions = [span for span in trace.spans if span.stage == "dask.execute"]
     assert executions
     assert all(-MS <= span.start_ns <= trace.wall_ns for span in executions)
@@ -432,7 +413,6 @@ def test_a_guess_that_changed_moves_no_task_out_of_the_run(
     inside_client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A heartbeat in the run: tasks have the old guess or the new one, and stay where they ran."""
-    # given
     from distributed.worker import Worker
 
     guesses = iter([-5.0])
@@ -440,9 +420,9 @@ def test_a_guess_that_changed_moves_no_task_out_of_the_run(
     monkeypatch.setattr(Worker, "scheduler_delay", guess, False)
     for worker in inside_client.cluster.workers.values():
         vars(worker).pop("scheduler_delay", None)
-    # when
+
     _, trace = recorded(lambda: inside_client.submit(operator.neg, 1).result())
-    # then
+
     executions = [span for span in trace.spans if span.stage == "dask.execute"]
     assert len(executions) == 1
     assert 0 <= executions[0].start_ns <= executions[0].end_ns <= trace.wall_ns
@@ -452,7 +432,6 @@ def test_a_guess_that_is_gone_before_the_end_moves_no_task_out_of_the_run(
     inside_client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Several heartbeats in the run: a guess that neither its begin nor its end knows of."""
-    # given
     from distributed.worker import Worker
 
     guesses = {"now": 0.0}
@@ -468,9 +447,8 @@ def test_a_guess_that_is_gone_before_the_end_moves_no_task_out_of_the_run(
         finally:
             guesses["now"] = 0.0
 
-    # when
     _, trace = recorded(lambda: [work(5.0), work(-5.0), work(0.0)])
-    # then
+
     executions = [span for span in trace.spans if span.stage == "dask.execute"]
     assert sum(int(str((span.details or {}).get("count", 1))) for span in executions) == 3
     assert all(0 <= span.start_ns <= span.end_ns <= trace.wall_ns for span in executions)
@@ -480,7 +458,6 @@ def test_a_client_that_is_made_in_the_recording_is_not_taken_for_another(
     outside_client: Client,
 ) -> None:
     """Its graph has no agent: that is said, and what others' clusters did is not shown for it."""
-    # given
     from distributed import Client
 
     def made() -> object:
@@ -488,9 +465,8 @@ def test_a_client_that_is_made_in_the_recording_is_not_taken_for_another(
         with Client(address, set_as_default=False) as client:
             return client.submit(operator.neg, 5, pure=False).result()
 
-    # when
     value, trace = recorded(made)
-    # then
+
     assert value == -5
     assert probe(trace, "dask").level == "client only"
     assert probe(trace, "dask").unseen
@@ -500,7 +476,6 @@ def test_a_client_that_is_made_in_the_recording_is_not_taken_for_another(
 def test_a_failed_import_shows_no_frame_of_ours(outside_client: Client) -> None:
     """Neither here nor on a worker: the traceback is the one that the user would get."""
 
-    # given
     def load() -> list[str]:
         import traceback
 
@@ -510,26 +485,24 @@ def test_a_failed_import_shows_no_frame_of_ours(outside_client: Client) -> None:
             return [frame.filename for frame in traceback.extract_tb(error.__traceback__)]
         return []
 
-    # when
     files, _ = recorded(lambda: [load(), outside_client.submit(load, pure=False).result()])
-    # then
+
     assert [len(some) for some in files] == [1, 1]
 
 
 def test_first_use_imports_of_others_are_named_apart(outside_client: Client) -> None:
     """What a worker imports to unpickle its first task is not blamed on the specification."""
-    # given
     import colorsys
 
     def forget() -> None:
         sys.modules.pop("colorsys", None)
 
     outside_client.run(forget)
-    # when
+
     value, trace = recorded(
         lambda: outside_client.submit(colorsys.rgb_to_hsv, 1, 1, 1, pure=False).result()
     )
-    # then
+
     assert value == colorsys.rgb_to_hsv(1, 1, 1)
     imports = [span for span in trace.spans if span.name == "import colorsys"]
     assert imports

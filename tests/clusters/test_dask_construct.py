@@ -139,17 +139,14 @@ def test_nothing_is_left_after_the_recording() -> None:
 
 def test_removing_and_arming_again_changes_nothing() -> None:
     """Each may be called twice."""
-    # given
     sampler = ConstructionSampler()
     recording = Recording("test", detail=False, also=(sampler,))
 
-    # when
     with recording:
         sampler.arm(recording._recorder)
         sampler.remove()
         sampler.remove()
 
-    # then
     assert not sampler.is_looking
     assert recording.trace.quality.notes == ()
 

@@ -252,15 +252,12 @@ CASES: dict[str, tuple[Callable[[Any], object], list[tuple[str, int, int]]]] = {
 @pytest.mark.parametrize("name", CASES)
 def test_every_large_object_is_found_and_counted(dask_client: Client, name: str) -> None:
     """Wherever it hides, it has a row with its bytes and the tasks that hold it; sums are exact."""
-    # given
     submit, expected = CASES[name]
     graph = sent(lambda: submit(dask_client))
     before, size = pickled(graph)
 
-    # when
     found = graph_bytes(graph)
 
-    # then
     after, _ = pickled(graph)
     assert after == before or "_MapExpr" in type(graph).__name__  # it draws a token each time
     assert len(after) == len(before)
@@ -280,16 +277,13 @@ def materialized(graph: Any) -> dict[str, bool]:
 
 def test_the_graph_stays_as_it_is() -> None:
     """A collection that was looked at is pickled as before, byte for byte, and not materialized."""
-    # given
     array = da.random.random((400, 400), chunks=10)
     graph = (array + array.T).sum().dask
     before, layers = dumps(graph), {name: dict(vars(layer)) for name, layer in graph.layers.items()}
     is_open = materialized(graph)
 
-    # when
     found = graph_bytes(graph)
 
-    # then
     assert dumps(graph) == before
     assert {name: dict(vars(layer)) for name, layer in graph.layers.items()} == layers
     assert materialized(graph) == is_open
@@ -300,7 +294,6 @@ def test_the_graph_stays_as_it_is() -> None:
 
 def test_no_lazy_layer_is_iterated(monkeypatch: pytest.MonkeyPatch) -> None:
     """Materializing the layers of an array takes seconds and stays in its pickle."""
-    # given
     from dask.blockwise import Blockwise
 
     def refuse(self: object) -> Iterator[object]:
@@ -309,24 +302,19 @@ def test_no_lazy_layer_is_iterated(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Blockwise, "_dict", property(refuse))
     monkeypatch.setattr(Blockwise, "__iter__", refuse)
 
-    # when
     found = graph_bytes(ones().map_blocks(closure(), dtype=float))
 
-    # then
     assert [entry.references for entry in found.objects] == [10]
 
 
 def test_a_materialized_layer_is_not_counted_twice() -> None:
     """Who has iterated a graph carries its tasks in the pickle: the row of the layer says so."""
-    # given
     array = da.ones((300, 300), chunks=10) + 1
     lazy = graph_bytes(array).size_bytes
     dict(array.dask)
 
-    # when
     found = graph_bytes(array)
 
-    # then
     size = pickled(array.dask)[1]
     assert found.size_bytes == pytest.approx(size, rel=0.01)
     assert found.size_bytes > 10 * lazy
@@ -334,13 +322,10 @@ def test_a_materialized_layer_is_not_counted_twice() -> None:
 
 def test_sums_of_a_long_graph_match_one_pickle() -> None:
     """Thousands of keys are counted in groups; what the counting adds is taken off again."""
-    # given
     graph = dict((da.random.random((300, 300), chunks=5) + 1).dask.to_dict())
 
-    # when
     found = graph_bytes(graph)
 
-    # then
     assert len(graph) > dask_look._SHORT
     assert found.size_bytes == pytest.approx(pickled(graph)[1], rel=0.001)
 
@@ -375,13 +360,10 @@ def test_the_sum_is_the_size_of_what_is_sent(make: Callable[[], Any]) -> None:
 
     Also references, which get longer in a pickle of many objects, are as in one pickle.
     """
-    # given
     graph = sent(make().compute)
 
-    # when
     found = graph_bytes(graph)
 
-    # then
     size = pickled(graph)[1]
     assert size > 50_000
     assert found.size_bytes == pytest.approx(size, rel=0.01)
@@ -389,13 +371,10 @@ def test_the_sum_is_the_size_of_what_is_sent(make: Callable[[], Any]) -> None:
 
 def test_a_large_object_among_thousands_of_keys_is_found() -> None:
     """It is looked for only in the group of keys that is large."""
-    # given
     graph = {("x", i): (first, i) for i in range(5_000)} | {"big": (first, BIG)}
 
-    # when
     found = graph_bytes(graph)
 
-    # then
     assert [(entry.key, entry.references) for entry in found.objects] == [("big", 1)]
     assert found.keys[0].key == "big"
     assert found.keys[0].size_bytes == pytest.approx(8 * MB, abs=SLACK)
@@ -403,14 +382,11 @@ def test_a_large_object_among_thousands_of_keys_is_found() -> None:
 
 def test_the_tables_rows_are_objects_and_then_layers() -> None:
     """32 MB in 100 tasks: 32 MB in the graph and 3.2 GB to the workers, in one row."""
-    # given
     array = np.zeros((2000, 2000))
     values = [dask.delayed(first)(array, i) for i in range(100)]
 
-    # when
     made = table(graph_bytes(dask.delayed(sum)(values)))
 
-    # then
     columns = [column.key for column in made.columns]
     assert made.key == "dask.graph"
     assert columns == ["layer", "key", "object", "bytes", "share", "references", "crossing_bytes"]
@@ -428,26 +404,20 @@ def test_the_tables_rows_are_objects_and_then_layers() -> None:
 
 def test_a_table_is_never_long() -> None:
     """Twenty rows at most, with room for layers, and the note says how many are left out."""
-    # given
     graph = {f"key-{i}": (first, np.zeros(MB // 8 + i)) for i in range(26)}
 
-    # when
     made = table(graph_bytes(graph))
 
-    # then
     assert [bool(row[2]) for row in made.rows] == [True] * 12 + [False]
     assert "14 smaller rows are left out" in made.note
 
 
 def test_objects_that_look_alike_share_a_row() -> None:
     """The chunks of an array are one line, with their sums."""
-    # given
     array = da.from_array(BIG, chunks=MB // 5)
 
-    # when
     made = table(graph_bytes(array))
 
-    # then
     first_row = made.rows[0]
     assert first_row[2] == "numpy.ndarray float64 (200000,), 5 of them"
     assert first_row[3] == pytest.approx(8 * MB, abs=SLACK)
@@ -478,55 +448,44 @@ def test_the_predicted_crossing_is_what_the_scheduler_sends(
     dask_client: Any, make: Callable[[], list[Any]]
 ) -> None:
     """The prediction against the byte counters of the scheduler's connections to its workers."""
-    # given
     values = make()
     graph = sent(lambda: dask.compute(*values))
     predicted = sum(entry.crossing_bytes or 0 for entry in graph_bytes(graph).objects)
     before = crossed_bytes(dask_client)
 
-    # when
     dask.compute(*values)
 
-    # then
     assert crossed_bytes(dask_client) - before == pytest.approx(predicted, rel=0.02)
 
 
 def test_without_time_it_says_what_was_not_opened() -> None:
     """A graph that takes too long has an honest table, not a slow one."""
-    # when
     found = graph_bytes(da.from_array(BIG, chunks=MB // 4), seconds=0)
 
-    # then
     assert found.not_opened
     assert "Not opened, for lack of time" in table(found).note
 
 
 def test_references_that_were_not_counted_are_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
     """Not 0, and not those of the first tasks: unknown, and the table says why."""
-    # given
     monkeypatch.setattr(dask_look._Look, "_is_late", lambda self: bool(self._found))
 
-    # when
     found = graph_bytes({"x": (first, BIG)})
 
-    # then
     assert [(entry.references, entry.crossing_bytes) for entry in found.objects] == [(None, None)]
     assert "1 tasks were not asked which large objects they hold" in found.not_opened
 
 
 def test_an_object_that_takes_too_long_is_told_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     """Time ends while an object is opened: the object has a row, and the table says it is whole."""
-    # given
     clock = iter([0.0] * 90 + [100.0] * 100_000)
     monkeypatch.setattr(dask_large, "time", SimpleNamespace(monotonic=lambda: next(clock)))
     parts = {str(i): [str(j).zfill(200) for j in range(100)] for i in range(150)}
     value = Dataset()
     value._variables = parts  # type: ignore[assignment]
 
-    # when
     found, is_whole = large_objects(value, by_value_pickler(), 5_000, deadline=50.0)
 
-    # then
     assert not is_whole
     assert [entry.value for entry in found] == [parts["0"]]
 
@@ -536,7 +495,6 @@ def test_an_object_of_small_parts_that_takes_too_long_is_told_as_a_whole(
 ) -> None:
     """Nothing in it was known to be large when time ended; that it is large was known before."""
 
-    # given
     class Tree:
         def __init__(self, depth: int) -> None:
             self.below = [Tree(depth - 1) for _ in range(10)] if depth else [0.5]
@@ -545,10 +503,8 @@ def test_an_object_of_small_parts_that_takes_too_long_is_told_as_a_whole(
     clock = iter([0.0] * 40 + [100.0] * 10)
     monkeypatch.setattr(dask_large, "time", SimpleNamespace(monotonic=lambda: next(clock)))
 
-    # when
     found, is_whole = large_objects((first, tree), by_value_pickler(), 5_000, deadline=50.0)
 
-    # then
     assert not is_whole
     assert [entry.value for entry in found] == [tree]
     assert found[0].size_bytes > 5_000
@@ -556,7 +512,6 @@ def test_an_object_of_small_parts_that_takes_too_long_is_told_as_a_whole(
 
 def test_the_collector_waits_and_is_put_back() -> None:
     """Collections during the look would walk the whole graph; afterwards they run as before."""
-    # given
     seen: list[bool] = []
 
     class Noting:
@@ -564,10 +519,8 @@ def test_the_collector_waits_and_is_put_back() -> None:
             seen.append(gc.isenabled())
             return list, ()
 
-    # when
     graph_bytes({"x": (first, Noting())})
 
-    # then
     assert seen
     assert not any(seen)
     assert gc.isenabled()
@@ -575,11 +528,9 @@ def test_the_collector_waits_and_is_put_back() -> None:
 
 def test_an_error_of_the_pickler_is_the_callers() -> None:
     """Nothing is guessed of a graph that cannot be sent either; the collector runs again."""
-    # when
     with pytest.raises(TypeError, match="lock"):
         graph_bytes({"x": (first, threading.Lock())})
 
-    # then
     assert gc.isenabled()
 
 
@@ -597,13 +548,10 @@ def test_an_error_of_the_pickler_is_the_callers() -> None:
 )
 def test_the_culprit_has_a_path(make: Callable[[Any], Any], argument: str) -> None:
     """A graph that cannot be pickled names layer, key and argument, and gives the object."""
-    # given
     lock = threading.Lock()
 
-    # when
     found = find_unpicklable(make(lock))
 
-    # then
     assert found is not None
     assert (found.key, found.argument) == ("y", argument)
     assert found.path == " -> ".join(part for part in (found.layer, "y", argument) if part)
@@ -614,32 +562,26 @@ def test_the_culprit_has_a_path(make: Callable[[Any], Any], argument: str) -> No
 
 def test_the_culprit_of_a_lazy_layer_is_its_parameter() -> None:
     """A template has no key; the layer and the part of the template are named."""
-    # given
     lock = threading.Lock()
     array = ones().map_blocks(
         lambda block: (lock, block), dtype=float, name="bad", meta=np.array(())
     )
 
-    # when
     found = find_unpicklable(array)
 
-    # then
     assert found is not None
     assert found.path == "bad -> task.function"
 
 
 def test_a_good_graph_has_no_culprit() -> None:
     """None, not a guess."""
-    # when
     found = find_unpicklable(ones())
 
-    # then
     assert found is None
 
 
 def test_what_is_no_graph_is_refused() -> None:
     """It says what was given and what was expected."""
-    # when
     with pytest.raises(UsageError, match="a list has no graph; give a Dask collection"):
         graph_bytes([1, 2])
 
@@ -650,14 +592,11 @@ def of(size: int) -> Any:
 
 def test_only_the_largest_graphs_are_kept() -> None:
     """Four of them, none below a megabyte, in the order in which they were sent."""
-    # given
     kept = KeptGraphs()
 
-    # when
     for number, size in enumerate([3 * MB, 999_999, 2 * MB, 5 * MB, MB, 4 * MB]):
         kept.keep(number, of(size), size)
 
-    # then
     assert len(kept) == 4
     assert kept.left_out == 1
     tables = kept.tables()
@@ -668,7 +607,6 @@ def test_only_the_largest_graphs_are_kept() -> None:
 def test_a_kept_graph_goes_away() -> None:
     """After `clear`, and when a larger one takes its place: futures in it are released."""
 
-    # given
     class Graph(dict[str, object]):
         alive = 0
 
@@ -681,7 +619,6 @@ def test_a_kept_graph_goes_away() -> None:
 
     kept = KeptGraphs()
 
-    # when
     kept.keep(0, Graph(10), 10)
     small = Graph.alive
     for number in range(6):
@@ -689,35 +626,28 @@ def test_a_kept_graph_goes_away() -> None:
     held = Graph.alive
     kept.clear()
 
-    # then
     assert (small, held, Graph.alive) == (0, 4, 0)
     assert kept.tables() == []
 
 
 def test_a_graph_that_can_no_longer_be_pickled_has_no_table() -> None:
     """The user may have put a lock into it since it was sent; the run is not lost."""
-    # given
     kept = KeptGraphs()
     kept.keep(0, {"x": threading.Lock()}, MB)
     kept.keep(1, of(MB), MB)
 
-    # when
     tables = kept.tables()
 
-    # then
     assert len(tables) == 1
     assert kept.notes == ["who holds the bytes of graph 0 is not known: TypeError"]
 
 
 def test_what_stays_on_the_scheduler_is_no_object() -> None:
     """Hundreds of thousands of output keys are megabytes, in their own row of the layers."""
-    # given
     graph = sent_as_it_is(da.ones((400, 400), chunks=1))
 
-    # when
     found = graph_bytes(graph)
 
-    # then
     assert found.objects == ()
     assert found.layers[0].layer == "(output keys)"
     assert found.layers[0].size_bytes > MB
@@ -726,9 +656,7 @@ def test_what_stays_on_the_scheduler_is_no_object() -> None:
 
 def test_parts_of_a_layer_add_up() -> None:
     """The bytes of the layers are the bytes of the graph."""
-    # when
     found: GraphBytes = graph_bytes(da.from_array(BIG, chunks=MB // 4).sum())
 
-    # then
     assert sum(entry.size_bytes for entry in found.layers) == found.size_bytes
     assert found.out_of_band_bytes == 8 * MB

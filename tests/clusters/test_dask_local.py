@@ -184,11 +184,10 @@ class TestDaskLocal(ProbeContract):
 @pytest.mark.parametrize("scheduler", SCHEDULERS)
 def test_every_step_of_a_computation_is_a_stage(scheduler: str, pool: ProcessPoolExecutor) -> None:
     """From finding the collections to the result, with each scheduler of this machine."""
-    # given
     x = da.ones((40, 40), chunks=(10, 10))
-    # when
+
     result, trace, report = watched(lambda: (x + x.T).sum().compute(**_by(scheduler, pool)))
-    # then
+
     assert result == 3200
     assert report.level == "tasks"
     assert report.unseen == ()
@@ -211,13 +210,12 @@ def test_tasks_are_counted_exactly_and_named_by_their_prefix(
     scheduler: str, pool: ProcessPoolExecutor
 ) -> None:
     """The table has what Dask's own callbacks count."""
-    # given
     keys: list[object] = []
     x = da.ones((40,), chunks=10)
-    # when
+
     with _callback(posttask=lambda key, *_: keys.append(key)):
         _, trace, _ = watched(lambda: (x + 1).sum().compute(**_by(scheduler, pool)))
-    # then
+
     assert sum(column(trace, "dask.tasks", "count")) == len(keys)
     assert column(trace, "dask.computations", "tasks") == [len(keys)]
     assert column(trace, "dask.computations", "kind") == ["compute"]
@@ -228,7 +226,6 @@ def test_tasks_are_counted_exactly_and_named_by_their_prefix(
 
 def test_threads_have_lanes_as_workers_without_names() -> None:
     """Tasks lie on lanes of worker threads, with what else those threads did."""
-    # given
     meet = threading.Barrier(2)
 
     def wait_together() -> None:
@@ -236,10 +233,10 @@ def test_threads_have_lanes_as_workers_without_names() -> None:
         time.sleep(DELAY_S)
 
     tasks = [dask.delayed(wait_together)() for _ in range(2)]
-    # when
+
     with ThreadPoolExecutor(2) as threads:
         _, trace, _ = watched(lambda: dask.compute(*tasks, pool=threads))
-    # then
+
     lanes = {lane.key: lane.kind for lane in trace.lanes}
     assert lanes["worker 1/thread 1"] == lanes["worker 1/thread 2"] == "worker"
     one, other = spans(trace, "dask.execute")
@@ -433,7 +430,6 @@ def test_the_start_and_the_end_of_worker_processes_have_names() -> None:
 
 def test_computations_of_one_run_are_groups_and_repeated_tasks_are_counted() -> None:
     """The second one computes again what the first one had: as many keys as callbacks see twice."""
-    # given
     x = da.ones((40,), chunks=10) + 1
     keys: list[set[object]] = []
 
@@ -443,9 +439,8 @@ def test_computations_of_one_run_are_groups_and_repeated_tasks_are_counted() -> 
             with _callback(posttask=lambda key, *_: keys[-1].add(key)):
                 each.compute(scheduler="synchronous")
 
-    # when
     _, trace, _ = watched(compute_all)
-    # then
+
     assert [group.title for group in trace.groups] == [
         "1: compute sum-aggregate",
         "2: compute sum-aggregate",
@@ -459,7 +454,6 @@ def test_computations_of_one_run_are_groups_and_repeated_tasks_are_counted() -> 
 
 def test_computations_at_the_same_time_are_one_group_whose_tasks_are_nobodys() -> None:
     """Two threads compute: what ran then is not counted to the one that began last."""
-    # given
     meet = threading.Barrier(2)
 
     def compute() -> None:
@@ -473,9 +467,8 @@ def test_computations_at_the_same_time_are_one_group_whose_tasks_are_nobodys() -
             thread.join()
         dask.delayed(abs)(-1).compute(scheduler="synchronous")
 
-    # when
     _, trace, _ = watched(both)
-    # then
+
     assert column(trace, "dask.computations", "tasks") == [None, None, 1]
     assert [group.title for group in trace.groups] == [
         "1: compute wait and 1 more",
@@ -497,12 +490,11 @@ def test_many_tasks_are_drawn_as_few_spans_with_exact_totals(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Above the limit tasks of one name and lane are one span, as long as they are together."""
-    # given
     monkeypatch.setattr(dask_local_lanes, "MOST_SPANS", 50)
     x = da.ones((400,), chunks=1)
-    # when
+
     _, trace, _ = watched(lambda: (x + 1).sum().compute(scheduler="threads"))
-    # then
+
     tasks = [span for span in trace.spans if span.lane.startswith("worker")]
     shown = [span for span in tasks if span.stage in {"dask.execute", "dask.gather"}]
     counted = sum(int(str((span.details or {}).get("count", 1))) for span in shown)
@@ -684,22 +676,21 @@ def test_collections_of_other_libraries_are_named_by_their_type() -> None:
 def test_steps_of_a_cluster_in_this_process_are_left_to_its_agent() -> None:
     """A scheduler in a thread of this process materializes graphs, too: it is told once."""
     pytest.importorskip("distributed")
-    # given
+
     own = Draft("dask.schedule", "get_async", "client/main", 0, 100, GETS[0])
     mine = Draft("dask.materialize", "a", "client/main", 10, 20, MATERIALIZE, own)
     in_thread = Draft("dask.schedule", "get_async", "client/thread 2", 0, 100, GETS[0])
     also_mine = Draft("dask.materialize", "b", "client/thread 2", 10, 20, MATERIALIZE, in_thread)
     schedulers = Draft("dask.materialize", "c", "client/thread 1", 10, 20, MATERIALIZE)
     drafts = [own, mine, in_thread, also_mine, schedulers]
-    # when
+
     complete_steps(Run(0, 100, 0, drafts, {}))
-    # then
+
     assert [draft.name for draft in drafts if draft.is_dropped] == ["c"]
 
 
 def test_the_road_between_processes_is_named_and_lies_outside_their_work() -> None:
     """Two tasks in one batch: on their way once, back once; nothing between them."""
-    # given
     ms = _MS
     recorder = Recorder([])
     roads = Roads(Log(recorder), Log(recorder), {1: Columns()}, {}, {1: Columns()})
@@ -708,10 +699,10 @@ def test_the_road_between_processes_is_named_and_lies_outside_their_work() -> No
         roads.decode[1].add(begin * ms, (begin + 1) * ms, key)
         roads.outputs[1].add((done - 1) * ms, done * ms, key)
         roads.gather.track(0).add(gathered * ms, (gathered + 1) * ms, key, 10)
-    # when
+
     found = {stage: columns.rows() for stage, columns in wires(roads, 1, is_new=False)}
     new = {stage: len(columns) for stage, columns in wires(roads, 1, is_new=True)}
-    # then
+
     times = {stage: [(r.start // ms, r.end // ms) for r in rows] for stage, rows in found.items()}
     assert times == {"dask.dispatch.wire": [(1, 5)], "dask.gather": [(11, 15)]}
     assert new == {"dask.dispatch.wire": 0, "dask.gather": 1}

@@ -55,12 +55,11 @@ def watched(
 
 def test_both_roads_are_in_one_document() -> None:
     """Find, optimize, order, submit; then Ray's schedule, execution and outputs; then the get."""
-    # given
     x = da.ones((40, 40), chunks=(20, 20))
     get = scheduler()
-    # when
+
     result, trace, probe = watched(lambda: (x + x.T).sum().compute(scheduler=get))
-    # then
+
     assert result == 3200
     assert probe.level() == "steps"
     assert probe.unseen() == []

@@ -55,14 +55,11 @@ def tried(sweep: Sweep) -> list[Variant]:
 
 def test_an_array_inside_a_function_is_told_and_not_tried(dask_client: Client) -> None:
     """Nothing embedded is not the answer: it travels with the code, and its name is said."""
-    # given
     table = np.ones(250_000)
     bag = bags.from_sequence(range(4), npartitions=2).map(lambda at: at + len(table))
 
-    # when
     sweep = DaskTryout(bag, name="y", budget_s=1).run()
 
-    # then
     assert dask_client.status == "running"
     assert tried(sweep) == []
     assert sweep.summary
@@ -73,16 +70,13 @@ def test_an_array_inside_a_function_is_told_and_not_tried(dask_client: Client) -
 
 def test_an_array_deep_inside_the_tasks_is_tried_too(dask_client: Client) -> None:
     """A bag nests its tasks, and keeps what it is given by name in a dict of Dask."""
-    # given
     table = np.arange(250_000.0)
     numbers = bags.from_sequence(range(4), npartitions=2)
     before = keys_on(dask_client)
 
     for bag in (numbers.map(lambda at, t: float(t[at]), table), numbers.map(use, at=table)):
-        # when
         changed = large_values(materialized(bag))
 
-        # then
         assert [count for _, count in changed.values()] == [2]
     sweep = DaskTryout(numbers.map(lambda at, t: float(t[at]), t=table), name="y", budget_s=1).run()
     assert [v.facts["equal"] for v in tried(sweep)] == [True, True]
@@ -91,13 +85,10 @@ def test_an_array_deep_inside_the_tasks_is_tried_too(dask_client: Client) -> Non
 
 def test_an_embedded_array_is_tried_as_a_key_and_scattered(dask_client: Client) -> None:
     """Both give the same sum; the stages add up; nothing stays on the cluster."""
-    # given
     before = keys_on(dask_client)
 
-    # when
     sweep = DaskTryout(embedded(), name="y", budget_s=4).run()
 
-    # then
     tried = {v.key: v.facts for v in sweep.variants if v.facts.get("tried")}
     assert set(tried) == {"dask-delayed", "dask-scatter"}
     assert all(facts["equal"] is True for facts in tried.values())
@@ -109,16 +100,13 @@ def test_an_embedded_array_is_tried_as_a_key_and_scattered(dask_client: Client) 
 
 def test_the_collection_is_as_it_was(dask_client: Client) -> None:
     """Its layers are not materialized: that would travel from then on."""
-    # given
     da = pytest.importorskip("dask.array")
     lazy = da.ones((40, 40), chunks=10).map_blocks(lambda block: block + 1)
     before = keys_on(dask_client)
     layers = {name: layer.is_materialized() for name, layer in lazy.dask.layers.items()}
 
-    # when
     sweep = DaskTryout(lazy, budget_s=1).run()
 
-    # then
     assert {n: layer.is_materialized() for n, layer in lazy.dask.layers.items()} == layers
     assert not all(layers.values())
     assert "dask-chunks-2" in {v.key for v in tried(sweep)}
@@ -129,15 +117,12 @@ def test_the_collection_is_as_it_was(dask_client: Client) -> None:
 
 def test_no_warning_of_dask_is_heard_while_it_tries(dask_client: Client) -> None:
     """That the graph is large is what is being looked at."""
-    # given
     value = embedded(2, 2_000_000)
 
-    # when
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")
         sweep = DaskTryout(value, budget_s=0.5).run()
 
-    # then
     assert not [str(one.message) for one in heard if "large graph" in str(one.message)]
     assert isinstance(sweep, Sweep)
     assert dask_client.status == "running"
@@ -145,15 +130,12 @@ def test_no_warning_of_dask_is_heard_while_it_tries(dask_client: Client) -> None
 
 def test_tasks_that_raise_fail_in_their_rows(dask_client: Client) -> None:
     """Each row has the reason; nothing is raised, nothing stays."""
-    # given
     array = np.zeros(250_000)
     before = keys_on(dask_client)
     broken = dask.delayed(use)(array, 10**9)
 
-    # when
     sweep = DaskTryout(broken, budget_s=1).run()
 
-    # then
     assert {v.state for v in sweep.variants if v.facts.get("tried")} == {"failed"}
     assert all("IndexError" in v.reason for v in sweep.variants if v.facts.get("tried"))
     assert keys_on(dask_client) == before
@@ -161,10 +143,8 @@ def test_tasks_that_raise_fail_in_their_rows(dask_client: Client) -> None:
 
 def test_each_object_counts_once_with_its_tasks() -> None:
     """Six tasks hold one array; small arguments do not count."""
-    # when
     found = large_values(materialized(embedded()))
 
-    # then
     [(value, count)] = found.values()
     assert (value.nbytes, count) == (2_000_000, 6)
     assert large_values(materialized(embedded(6, 10))) == {}
@@ -191,17 +171,14 @@ def test_many_small_chunks_are_tried_larger(
     dask_client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Hundreds of tiny tasks become a few: faster, equal, with the tasks before and after."""
-    # given
     da = pytest.importorskip("dask.array")
     monkeypatch.setattr("jupyter_serprof.experiments.remedies.graph.PAIRS", 7)
     array = (da.ones((160, 160), chunks=10) + 1).sum()
     before = keys_on(dask_client)
 
     for _ in range(4):  # on a busy machine the pairs may tell nothing, and then no gain is told
-        # when
         sweep = DaskTryout(array, name="y", budget_s=100).run()
 
-        # then
         found = {v.key: v.facts for v in tried(sweep)}
         assert set(found) == {"dask-chunks-2", "dask-chunks-4", "dask-chunks-8"}
         assert all(facts["equal"] is True for facts in found.values())
@@ -225,16 +202,13 @@ def test_one_run_of_the_present_chunks_belongs_to_all_sizes(
     dask_client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A round has each once; its runs are in the document once, and alternate."""
-    # given
     da = pytest.importorskip("dask.array")
     monkeypatch.setattr("jupyter_serprof.experiments.remedies.graph.PAIRS", 2)
     array = da.ones((80, 80), chunks=10).sum()
     assert dask_client.status == "running"
 
-    # when
     sweep = DaskTryout(array, budget_s=60).run()
 
-    # then
     runs: dict[str, int] = {}
     for point in sweep.points:
         runs[point.variant] = runs.get(point.variant, 0) + (not point.cold)
@@ -245,17 +219,14 @@ def test_one_run_of_the_present_chunks_belongs_to_all_sizes(
 
 def test_larger_partitions_are_tried_where_a_frame_begins_in_memory(dask_client: Client) -> None:
     """From pandas it can be made with fewer partitions; the result is the same."""
-    # given
     pd = pytest.importorskip("pandas")
     dd = pytest.importorskip("dask.dataframe")
     frame = pd.DataFrame({"k": np.arange(4_000) % 7, "x": np.arange(4_000.0)})
     total = dd.from_pandas(frame, npartitions=40).x.sum()
     before = keys_on(dask_client)
 
-    # when
     sweep = DaskTryout(total, name="total", budget_s=6).run()
 
-    # then
     found = {v.key: v.facts["equal"] for v in tried(sweep)}
     assert found["dask-partitions-2"] is True
     assert set(found) <= {"dask-partitions-2", "dask-partitions-4", "dask-partitions-8"}
@@ -264,15 +235,12 @@ def test_larger_partitions_are_tried_where_a_frame_begins_in_memory(dask_client:
 
 def test_an_operation_that_depends_on_its_chunk_is_not_recommended(dask_client: Client) -> None:
     """It gives another result: told after the first run, no pairs."""
-    # given
     da = pytest.importorskip("dask.array")
     array = da.arange(400.0, chunks=10).map_blocks(lambda block: block - block.mean())
     assert dask_client.status == "running"
 
-    # when
     sweep = DaskTryout(array, budget_s=2).run()
 
-    # then
     [variant] = tried(sweep)
     assert (variant.facts["equal"], variant.facts["pairs"]) == (False, 0)
     assert any(note.startswith("NOT equal to what it gives now") for note in variant.notes)
@@ -283,13 +251,10 @@ def test_an_operation_that_depends_on_its_chunk_is_not_recommended(dask_client: 
 
 def test_few_chunks_are_left_alone(dask_client: Client) -> None:
     """With no more chunks than threads, fewer would leave threads without work."""
-    # given
     da = pytest.importorskip("dask.array")
 
-    # when
     sweep = DaskTryout(da.ones((20, 20), chunks=(10, 20)).sum(), budget_s=1).run()
 
-    # then
     assert len(dask_client.nthreads()) == 2  # type: ignore[no-untyped-call]  # distributed
     assert not tried(sweep)
     assert not sweep.findings
@@ -297,15 +262,12 @@ def test_few_chunks_are_left_alone(dask_client: Client) -> None:
 
 def test_what_cannot_be_made_again_is_suggested_with_the_reason(dask_client: Client) -> None:
     """A slice; and what was persisted, whose chunks are on the cluster already."""
-    # given
     da = pytest.importorskip("dask.array")
     sliced = da.ones((80, 80), chunks=10)[5:].sum()
     persisted = da.ones((80, 80), chunks=10).persist()
 
-    # when
     sweeps = [DaskTryout(a, name="y", budget_s=1).run() for a in (sliced, persisted.sum())]
 
-    # then
     for sweep, reason in zip(
         sweeps, ("its step getitem", "are on the cluster already"), strict=True
     ):
@@ -319,13 +281,10 @@ def test_what_cannot_be_made_again_is_suggested_with_the_reason(dask_client: Cli
 
 def test_a_bag_is_not_made_again(dask_client: Client) -> None:
     """Its partitions are lists already, or tasks of the user: this is said, in its own words."""
-    # given
     bag = pytest.importorskip("dask.bag").from_sequence(range(100), npartitions=50).map(str)
 
-    # when
     cuts = cuts_of(bag, dask_client, "y")
 
-    # then
     assert cuts.found == ()
     assert cuts.notes == ("fewer partitions were not tried: a Bag does not tell how it was cut",)
 
@@ -334,15 +293,12 @@ def test_chunks_that_a_worker_cannot_hold_are_left_out(
     dask_client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As in a sweep over chunk sizes: before anything of that size runs."""
-    # given
     da = pytest.importorskip("dask.array")
     bound = WorkerBound(10_000, 1, is_cluster=True)
     monkeypatch.setattr("jupyter_serprof.experiments.remedies.cuts.worker_bound", lambda _: bound)
     array = da.ones((80, 80), chunks=10).sum()
 
-    # when
     cuts = cuts_of(array, dask_client, "y")
 
-    # then
     assert [cut.key for cut in cuts.found] == ["dask-chunks-2"]
     assert "left out: the largest chunk has 12.8 kB" in cuts.notes[0]

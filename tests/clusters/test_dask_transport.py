@@ -49,10 +49,8 @@ def test_the_row_names_families_frames_and_bytes(
     value: object, family: str, frames: int, in_band: int | None, out_of_band: int
 ) -> None:
     """Which serializer took the value, and what travels inside a pickle and beside it."""
-    # when
     found = row(value, "dask")
 
-    # then
     assert (found.state, found.reason) == ("ok", "")
     facts = found.facts
     assert (facts["family"], facts["frames"], facts["compression"]) == (family, frames, "none")
@@ -66,20 +64,16 @@ def test_the_row_names_families_frames_and_bytes(
 
 def test_the_protocol_alone_copies_nothing() -> None:
     """In one process the frames are the memory of the value; the row says so."""
-    # when
     found = row(ARRAY, "dask")
 
-    # then
     assert found.result == "zero-copy, aliases the original"
     assert found.buffers == ((800_000, "out-of-band"),)
 
 
 def test_points_tell_what_was_moved() -> None:
     """Rates are of the frames, not of the tiny pickle of the type beside them."""
-    # when
     sweep = run(ARRAY, "dask")
 
-    # then
     assert [point.moved_bytes for point in sweep.points] == [800_000, 800_000]
     stages = [set(point.stages) for point in sweep.points]
     assert all({"user:frames from value", "user:value from frames"} <= each for each in stages)
@@ -87,16 +81,13 @@ def test_points_tell_what_was_moved() -> None:
 
 def test_a_compressed_header_is_told() -> None:
     """Serializers may compress; the header says which frames are."""
-    # given
     from jupyter_serprof.experiments.roundtrip.by_dask import _frame_facts
 
     header = {"serializer": "dask", "compression": ("lz4", None)}
     nested = {"is-collection": True, "sub-headers": [header], "frame-lengths": [2]}
 
-    # when
     facts = _frame_facts(nested, [b"abc", b"de"])
 
-    # then
     assert facts["compression"] == "lz4"
     assert (facts["in_band_bytes"], facts["out_of_band_bytes"]) == (0, 5)
 
@@ -107,14 +98,11 @@ def test_what_cannot_be_sent_is_named_by_path_and_not_logged(
     key: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The row names the culprit; distributed alone would log the whole value."""
-    # given
     value = {"secret": "hunter2", "lock": threading.Lock()}
 
-    # when
     with caplog.at_level(logging.DEBUG):
         found = row(value, key)
 
-    # then
     assert found.state == "failed"
     assert "value['lock'] (lock)" in found.reason
     assert "hunter2" not in found.reason + caplog.text
@@ -123,11 +111,9 @@ def test_what_cannot_be_sent_is_named_by_path_and_not_logged(
 
 def test_an_error_names_the_type_only() -> None:
     """Not the value, which the error of distributed quotes."""
-    # when
     with pytest.raises(TypeError) as caught:
         DaskProtocol().round_trip({"secret": "hunter2", "lock": threading.Lock()})
 
-    # then
     assert str(caught.value) == "no family of Dask can serialize a dict (TypeError)"
 
 
@@ -139,10 +125,8 @@ def test_an_error_names_the_type_only() -> None:
 )
 def test_scatter_and_gather_give_the_value_back(value: object) -> None:
     """As one value, also a list or a dict, whose elements Dask would scatter one by one."""
-    # when
     found = row(value, "dask-scatter")
 
-    # then
     assert (found.state, found.reason) == ("ok", "")
     assert found.facts["equal"] is True
     assert found.facts["type"] == type(value).__name__
@@ -152,10 +136,8 @@ def test_scatter_and_gather_give_the_value_back(value: object) -> None:
 @pytest.mark.usefixtures("dask_client")
 def test_scatter_is_a_copy_and_has_its_stages() -> None:
     """Through two sockets: the client's wall time is in Scatter and Gather."""
-    # when
     sweep = run(ARRAY, "dask-scatter")
 
-    # then
     assert sweep.variants[0].result == "a copy, writeable"
     assert sweep.variants[0].facts["family"] == "dask"
     assert [point.moved_bytes for point in sweep.points] == [800_000, 800_000]
@@ -172,7 +154,6 @@ def test_scatter_leaves_nothing_on_the_cluster(
     dask_client: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Released after each run, and never under the key of what the user has scattered."""
-    # given
     before = wanted(dask_client)  # of other tests, until they are collected
     mine = dask_client.scatter(ARRAY)
     keys: list[str] = []
@@ -184,10 +165,8 @@ def test_scatter_leaves_nothing_on_the_cluster(
 
     monkeypatch.setattr(dask_client, "gather", noting)
 
-    # when
     found = row(ARRAY, "dask-scatter")
 
-    # then
     assert found.state == "ok"
     assert len({mine.key, *keys}) == 3  # the user's, the cold run's, the warm run's
     assert np.array_equal(mine.result(), ARRAY)
@@ -198,36 +177,28 @@ def test_scatter_leaves_nothing_on_the_cluster(
 @pytest.mark.usefixtures("dask_client")
 def test_with_a_client_both_take_part_unasked() -> None:
     """`%serprof a` compares with what the user has running."""
-    # when
     sweep = RoundTrip([1], repeat=1).run()
 
-    # then
     states = {found.key: found.state for found in sweep.variants}
     assert [states[key] for key in BOTH] == ["ok", "ok"]
 
 
 def test_an_asynchronous_client_is_named(dask_client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its calls give coroutines, which a round trip cannot await."""
-    # given
     monkeypatch.setattr(type(dask_client), "asynchronous", True)
 
-    # when
     state, reason = DaskScatter().state()
 
-    # then
     assert state == "not running"
     assert "asynchronous" in reason
 
 
 def test_a_closed_client_is_named(dask_client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """A row with the reason, not a wait of half a minute."""
-    # given
     monkeypatch.setattr(dask_client, "status", "closed")
 
-    # when
     state, reason = DaskScatter().state()
 
-    # then
     assert state == "not running"
     assert reason.startswith(("The Dask client is closed. Run:", "There is no Dask client. Run:"))
 
@@ -245,11 +216,9 @@ print([variant.key for variant in RoundTrip([1], repeat=1).run().variants])
 
 def test_dask_is_imported_only_for_those_who_name_it() -> None:
     """Users without Dask see no row of it and wait for no import; afterwards it takes part."""
-    # when
     said = subprocess.run(
         [sys.executable, "-c", _IMPORTED], capture_output=True, text=True, check=True, timeout=120
     ).stdout.splitlines()
 
-    # then
     local = "['pickle', 'pickle-oob', 'cloudpickle', 'ray'"
     assert said == [f"{local}] False ok True", f"{local}, 'dask']"]

@@ -57,20 +57,18 @@ def _is_found(function: Callable[[], object], stage: str) -> bool:
 @pytest.mark.parametrize("library", ["pickle", "cloudpickle"])
 def test_a_slow_reducer_is_found_in_pickle(library: str) -> None:
     """``__reduce__`` that sleeps shows up as pickling, through either library."""
-    # given
     module = importlib.import_module(library)
     value = SlowReduce()
-    # then
+
     assert _is_found(lambda: module.dumps(value), "pickle.dumps")
 
 
 @pytest.mark.parametrize("library", ["pickle", "cloudpickle"])
 def test_a_slow_setstate_is_found_in_unpickle(library: str) -> None:
     """``__setstate__`` that sleeps shows up as unpickling, through either library."""
-    # given
     module = importlib.import_module(library)
     data = module.dumps(SlowState())
-    # then
+
     assert _is_found(lambda: module.loads(data), "pickle.loads")
 
 
@@ -78,11 +76,10 @@ def test_a_slow_setstate_is_found_in_unpickle(library: str) -> None:
 @pytest.mark.usefixtures("cluster")
 def test_a_slow_reducer_is_found_in_the_pickle_inside_put() -> None:
     """``__reduce__`` that sleeps is blamed on Pickle 5, not on the store."""
-    # given
     import ray
 
     value = SlowReduce()
-    # then
+
     assert _is_found(lambda: ray.put(value), "ray.pickle")
 
 
@@ -90,11 +87,10 @@ def test_a_slow_reducer_is_found_in_the_pickle_inside_put() -> None:
 @pytest.mark.usefixtures("cluster")
 def test_a_slow_setstate_is_found_in_the_unpickle_inside_get() -> None:
     """``__setstate__`` that sleeps is blamed on unpickling, not on waiting."""
-    # given
     import ray
 
     reference = ray.put(SlowState())
-    # then
+
     assert _is_found(lambda: ray.get(reference), "ray.unpickle")
 
 
@@ -102,7 +98,6 @@ def test_a_slow_setstate_is_found_in_the_unpickle_inside_get() -> None:
 @pytest.mark.usefixtures("cluster")
 def test_a_slow_task_is_found_in_execute_on_a_worker() -> None:
     """A task that sleeps 300 ms owns that much of the wall time as Execute."""
-    # given
     import ray
 
     @ray.remote
@@ -115,9 +110,8 @@ def test_a_slow_task_is_found_in_execute_on_a_worker() -> None:
 
     ray.get(sleepy.remote())
     for _ in range(8):  # a driver that is late for its wait owns less of it
-        # when
         slept_ns, trace = recorded(lambda: ray.get(sleepy.remote()))
-        # then
+
         assert {span.lane.partition(" ")[0] for span in spans(trace, "ray.execute")} == {"worker"}
         assert sum(span.duration_ns for span in spans(trace, "ray.execute")) >= 0.99 * slept_ns
         if self_ns(trace, "ray.execute") == pytest.approx(slept_ns, rel=0.05):
@@ -130,7 +124,6 @@ def test_a_slow_task_is_found_in_execute_on_a_worker() -> None:
 @pytest.mark.usefixtures("cluster")
 def test_slow_steps_of_a_task_are_told_apart() -> None:
     """An argument slow to unpickle and a result slow to pickle are not called Execute."""
-    # given
     import ray
 
     def slow(method: str) -> Any:
@@ -159,7 +152,6 @@ def test_slow_steps_of_a_task_are_told_apart() -> None:
         is_theirs = slow_ns == pytest.approx([200e6] * 2, rel=0.1)
         return is_theirs and self_ns(trace, "ray.execute") < 20e6
 
-    # then
     assert any(
         is_told_apart(trace)
         for trace in attempts(lambda: ray.get(give_back.remote(argument, slow)))

@@ -27,16 +27,15 @@ pytestmark = [pytest.mark.ray]
 @pytest.mark.usefixtures("cluster")
 def test_an_unpicklable_object_raises_what_ray_raises() -> None:
     """Type and message are Ray's; the time until it failed is in the document."""
-    # given
     import ray
 
     value = {"lock": threading.Lock()}
     with pytest.raises(TypeError) as bare:
         ray.put(value)
-    # when
+
     with pytest.raises(TypeError) as armed, record("unpicklable") as recording:
         ray.put(value)
-    # then
+
     assert str(armed.value) == str(bare.value)
     trace = trace_of(recording)
     assert trace.outcome == "error"
@@ -46,7 +45,6 @@ def test_an_unpicklable_object_raises_what_ray_raises() -> None:
 @pytest.mark.usefixtures("cluster")
 def test_an_object_larger_than_the_store_ends_as_it_does_bare() -> None:
     """600 MB into 500 MB: Ray falls back to disk or refuses, with us as without us."""
-    # given
     import ray
 
     value = np.zeros(600_000_000 // 8)
@@ -58,9 +56,9 @@ def test_an_object_larger_than_the_store_ends_as_it_does_bare() -> None:
             return type(error).__name__, None
 
     bare = outcome()
-    # when
+
     armed, trace = recorded(outcome)
-    # then
+
     assert armed == bare
     assert row(trace, "ray.store").self_ns > 0
     if armed[0] == "ok":
@@ -70,7 +68,6 @@ def test_an_object_larger_than_the_store_ends_as_it_does_bare() -> None:
 @pytest.mark.usefixtures("cluster")
 def test_a_get_that_times_out_raises_and_is_a_wait(tmp_path: Path) -> None:
     """GetTimeoutError passes through; the time until then is waiting."""
-    # given
     import ray
 
     may_end = tmp_path / "may end"
@@ -81,10 +78,10 @@ def test_a_get_that_times_out_raises_and_is_a_wait(tmp_path: Path) -> None:
             time.sleep(0.01)
 
     reference = slow.remote()
-    # when
+
     with pytest.raises(ray.exceptions.GetTimeoutError), record("timeout") as recording:
         ray.get(reference, timeout=0.2)
-    # then
+
     may_end.touch()
     trace = trace_of(recording)
     assert trace.outcome == "error"
@@ -97,7 +94,6 @@ def test_a_get_that_times_out_raises_and_is_a_wait(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("cluster")
 def test_a_task_that_raises_keeps_its_road() -> None:
     """The error reaches the user as ever; the document shows where the task had been."""
-    # given
     import ray
 
     @ray.remote
@@ -105,10 +101,9 @@ def test_a_task_that_raises_keeps_its_road() -> None:
         message = "no such luck"
         raise ValueError(message)
 
-    # when
     with pytest.raises(ValueError, match="no such luck"), record("raises") as recording:
         ray.get(fail.remote())
-    # then
+
     trace = trace_of(recording)
     assert trace.outcome == "error"
     assert has_row(trace, "ray.execute")
@@ -144,7 +139,6 @@ def test_an_interrupt_while_waiting_keeps_what_was_seen(
     detail: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Stop in the middle of ray.get: interrupted, spans kept, everything removed."""
-    # given
     import ray
 
     # What is known by then is enough: the task never reports its end.
@@ -164,12 +158,11 @@ def test_an_interrupt_while_waiting_keeps_what_was_seen(
             threading.Thread(target=_press_when_it_runs, args=(task_id,)).start()
             ray.get(references)
 
-    # when
     with pytest.raises(KeyboardInterrupt):
         run()
     trace = trace_of(recording)
     ray.cancel(references[0], force=True)
-    # then
+
     assert armed_places() == []
     assert trace.outcome == "interrupted"
     assert trace.summary is not None
@@ -219,7 +212,6 @@ def report(recording):
 @pytest.mark.usefixtures("cluster")
 def test_ray_may_be_imported_and_started_while_recording() -> None:
     """A cell that imports Ray, starts it and uses it is seen from the first put on."""
-    # given
     code = """
     with record("all in one") as recording:
         import ray
@@ -231,16 +223,14 @@ def test_ray_may_be_imported_and_started_while_recording() -> None:
     assert rows["import"].self_ns > 0
     print("seen")
     """
-    # when
     word = _in_a_new_process(code)
-    # then
+
     assert word == "seen"
 
 
 @pytest.mark.usefixtures("cluster")
 def test_ray_may_be_shut_down_while_recording() -> None:
     """What was seen before the shutdown stays; the rest of Ray is not asked any more."""
-    # given
     code = """
     start()
     import ray
@@ -259,16 +249,14 @@ def test_ray_may_be_shut_down_while_recording() -> None:
     assert not ray.is_initialized()
     print("kept")
     """
-    # when
     word = _in_a_new_process(code)
-    # then
+
     assert word == "kept"
 
 
 @pytest.mark.usefixtures("cluster")
 def test_without_a_cluster_nothing_is_started() -> None:
     """Recording, and asking for the document, never start a Ray."""
-    # given
     code = """
     import ray, pickle
     with record("no cluster") as recording:
@@ -278,7 +266,6 @@ def test_without_a_cluster_nothing_is_started() -> None:
     assert rows["pickle.dumps"].count == 1
     print("quiet")
     """
-    # when
     word = _in_a_new_process(code)
-    # then
+
     assert word == "quiet"

@@ -24,16 +24,13 @@ class Model:
 
 def test_the_largest_value_that_was_put_is_opened() -> None:
     """The path leads to the array in the cache; afterwards nobody holds the value."""
-    # given
     model = Model()
     alive = weakref.ref(model)
 
-    # when
     with sp.record(blame=True) as recording:
         references = [ray.put(model), ray.put([1, 2, 3])]
     trace = recording.trace
 
-    # then
     assert len(references) == 2
     parts = {part.path.partition(".")[2]: part for part in trace.anatomies[0].parts}
     assert parts['cache["history"]'].out_of_band_bytes == 200_000 * 8
@@ -44,19 +41,16 @@ def test_the_largest_value_that_was_put_is_opened() -> None:
 
 def test_what_is_put_and_passed_again_and_again_is_opened_once() -> None:
     """The same object in three puts and two arguments; another one stands beside it."""
-    # given
     table, other = np.arange(150_000.0), {"rows": np.arange(100_000.0)}
 
     @ray.remote
     def length(values: object) -> int:
         return len(values)  # type: ignore[arg-type]  # sized
 
-    # when
     with sp.record(blame=True) as recording:
         references = [ray.put(table) for _ in range(3)] + [ray.put(other)]
         results = ray.get([length.remote(table) for _ in range(2)])
 
-    # then
     assert (len(references), results) == (4, [150_000, 150_000])
     first, second = recording.trace.anatomies[:2]
     assert first.parts[0].kind == "ndarray float64 (150000,)"
@@ -66,19 +60,16 @@ def test_what_is_put_and_passed_again_and_again_is_opened_once() -> None:
 
 def test_the_captured_variable_of_an_exported_function_is_opened() -> None:
     """Before Ray says *very large*, the anatomy names what the function drags along."""
-    # given
     table = np.arange(150_000.0)
 
     @ray.remote
     def step(index: int) -> float:
         return float(table[index])
 
-    # when
     with sp.record(blame=True) as recording:
         result = ray.get(step.remote(7))
     trace = recording.trace
 
-    # then
     assert result == 7.0
     named = [part.path for anatomy in trace.anatomies for part in anatomy.parts]
     assert any(path.endswith("step<closure table>") for path in named), named
@@ -86,7 +77,6 @@ def test_the_captured_variable_of_an_exported_function_is_opened() -> None:
 
 def test_the_captured_variable_of_an_actor_class_is_opened() -> None:
     """What a method reads travels with the class, once; small arguments do not hide it."""
-    # given
     table = np.arange(150_000.0)
 
     @ray.remote(num_cpus=0)
@@ -94,14 +84,12 @@ def test_the_captured_variable_of_an_actor_class_is_opened() -> None:
         def read(self, words: list[str]) -> float:
             return float(table[len(words)])
 
-    # when
     with sp.record(blame=True) as recording:
         reader = Reader.remote()  # type: ignore[attr-defined]  # ray.remote gives it
         result = ray.get(reader.read.remote(["word"] * 5_000))
     first = recording.trace.anatomies[0]
     ray.kill(reader)  # not before it has reported
 
-    # then
     assert result == 5_000.0
     assert first.parts[0].kind == "class Reader"
     assert any(part.path.endswith(".read<closure table>") for part in first.parts)

@@ -27,13 +27,12 @@ class _ConnectedClient(types.ModuleType):
 @pytest.mark.usefixtures("cluster")
 def test_a_client_gets_outer_timings_and_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     """A process outside the cluster: one span for each put and get, no stages invented."""
-    # given
     import ray
 
     monkeypatch.setitem(sys.modules, "ray.util.client", _ConnectedClient("ray.util.client"))
-    # when
+
     value, trace = recorded(lambda: ray.get(ray.put([1, 2, 3])))
-    # then
+
     assert value == [1, 2, 3]
     assert probe(trace).level == "outer"
     assert probe(trace).unseen[-1].startswith("Ray Client (ray://)")
@@ -44,13 +43,11 @@ def test_a_client_gets_outer_timings_and_a_sentence(monkeypatch: pytest.MonkeyPa
 
 def test_a_real_client_gets_outer_timings_and_a_sentence() -> None:
     """The same against a server of Ray Client on the loopback; needs grpcio (``ray[client]``)."""
-    # given
     pytest.importorskip("grpc", reason="Ray Client needs grpcio: pip install 'ray[client]'")
     from clusters.client import run_client
 
-    # when
     answer: dict[str, Any] = run_client()
-    # then
+
     assert answer["value"] == [1, 2, 3]
     assert answer["level"] == "outer"
     assert answer["stages"] == ["ray.fetch", "ray.store"]

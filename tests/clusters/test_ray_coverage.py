@@ -36,31 +36,28 @@ def _slow_down(
 @pytest.mark.parametrize(("size_bytes", "least"), [(MB, 0.9), (50 * MB, 0.95)], ids=["1MB", "50MB"])
 def test_named_stages_cover_a_put(size_bytes: int, least: float) -> None:
     """Of a put of a ms and more 95 %; some 50 us around Ray's methods count for more in less."""
-    # given
     import ray
 
     array = _array(size_bytes)
-    # when
+
     traces = attempts(lambda: ray.put(array))
-    # then
+
     assert max((trace.summary or Summary("")).strict_share or 0 for trace in traces) >= least
 
 
 def test_named_stages_cover_a_get() -> None:
     """A get of 50 MB takes 0.3 ms, of which some 30 us are around Ray's methods."""
-    # given
     import ray
 
     reference = ray.put(_array(50 * MB))
-    # when
+
     traces = attempts(lambda: ray.get(reference), count=15)
-    # then
+
     assert max((trace.summary or Summary("")).total_share or 0 for trace in traces) >= 0.8
 
 
 def test_each_step_of_a_put_is_in_its_stage(monkeypatch: pytest.MonkeyPatch) -> None:
     """A step of Ray that takes 50 ms longer is found where it belongs, and nothing is left over."""
-    # given
     import ray
     from ray._private.serialization import SerializationContext
     from ray._private.worker import Worker
@@ -69,9 +66,9 @@ def test_each_step_of_a_put_is_in_its_stage(monkeypatch: pytest.MonkeyPatch) -> 
     _slow_down(monkeypatch, Worker, "put_object", delay_s)
     _slow_down(monkeypatch, SerializationContext, "serialize", delay_s)
     array = _array(MB)
-    # when
+
     traces = list(attempts(lambda: ray.put(array), count=4))
-    # then
+
     for trace in traces:
         assert self_ns(trace, "ray.store") >= delay_s * 1e9
         assert self_ns(trace, "ray.msgpack") >= delay_s * 1e9
@@ -80,7 +77,6 @@ def test_each_step_of_a_put_is_in_its_stage(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_each_step_of_a_get_is_in_its_stage(monkeypatch: pytest.MonkeyPatch) -> None:
     """What lasts 50 ms longer in the fetch or the unpacking is found there, and nothing is left."""
-    # given
     import ray
     from ray._private.serialization import SerializationContext
     from ray._private.worker import Worker
@@ -90,9 +86,9 @@ def test_each_step_of_a_get_is_in_its_stage(monkeypatch: pytest.MonkeyPatch) -> 
     _slow_down(monkeypatch, Worker, "get_objects", delay_s)
     _slow_down(monkeypatch, Worker, "deserialize_objects", delay_s)
     _slow_down(monkeypatch, SerializationContext, "_deserialize_object", delay_s)
-    # when
+
     traces = list(attempts(lambda: ray.get(reference), count=4))
-    # then
+
     for trace in traces:
         # Not what the wait owns: a collection in another thread may have a part of that.
         assert row(trace, "ray.fetch").busy_ns >= delay_s * 1e9

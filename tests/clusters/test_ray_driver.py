@@ -49,11 +49,10 @@ def _roundtrip(value: object) -> tuple[object, object]:
 @pytest.mark.parametrize("size_bytes", [MB, 50 * MB], ids=["1MB", "50MB"])
 def test_sizes_of_an_array_are_exact(size_bytes: int) -> None:
     """The pickle has a hundred bytes in-band, the payload is one buffer, the store takes both."""
-    # given
     array = _array(size_bytes)
-    # when
+
     _, trace = recorded(lambda: _roundtrip(array))
-    # then
+
     in_band_bytes = detail(trace, "ray.pickle", "in_band_bytes")
     assert detail(trace, "ray.pickle", "out_of_band_bytes") == array.nbytes
     assert detail(trace, "ray.pickle", "buffers") == 1
@@ -112,11 +111,10 @@ COPIED: dict[str, Callable[[], object]] = {
 @pytest.mark.parametrize("kind", ZERO_COPY)
 def test_zero_copy_is_told_by_address(kind: str) -> None:
     """Results whose buffers lie in shared memory are zero-copy, small ones too."""
-    # given
     value = ZERO_COPY[kind]()
-    # when
+
     _, trace = recorded(lambda: _roundtrip(value))
-    # then
+
     assert detail(trace, "ray.unpack", "zero_copy") is True
     assert detail(trace, "ray.unpack", "result_bytes") > 0
 
@@ -124,37 +122,33 @@ def test_zero_copy_is_told_by_address(kind: str) -> None:
 @pytest.mark.parametrize("kind", COPIED)
 def test_copies_are_not_called_zero_copy(kind: str) -> None:
     """Results on the heap are copies, whatever their flags say."""
-    # given
     value = COPIED[kind]()
-    # when
+
     _, trace = recorded(lambda: _roundtrip(value))
-    # then
+
     assert detail(trace, "ray.unpack", "zero_copy") is False
 
 
 def test_a_small_result_of_a_task_is_on_the_heap() -> None:
     """Results up to 100 kB come inline: read-only and with a base, but not zero-copy."""
-    # given
     import ray
 
     @ray.remote
     def small() -> Any:
         return np.arange(100)
 
-    # when
     array, trace = recorded(lambda: ray.get(small.remote()))
-    # then
+
     assert not array.flags.writeable
     assert detail(trace, "ray.unpack", "zero_copy") is False
 
 
 def test_a_strided_array_is_copied_into_the_pickle_and_named() -> None:
     """A view with gaps goes in-band; the finding says that it is not contiguous."""
-    # given
     view = _array(4 * MB)[::2]
-    # when
+
     _, trace = recorded(lambda: _put(view))
-    # then
+
     assert detail(trace, "ray.pickle", "in_band_bytes") > view.nbytes
     (finding,) = findings(trace, "pickle.in-band-copy")
     assert "non-contiguous" in finding.title
@@ -162,23 +156,21 @@ def test_a_strided_array_is_copied_into_the_pickle_and_named() -> None:
 
 def test_an_array_of_objects_is_named() -> None:
     """The finding says that Python objects in an array were pickled one by one."""
-    # given
     array = np.array(["text number %d" % i for i in range(100_000)], dtype=object)  # noqa: UP031
-    # when
+
     _, trace = recorded(lambda: _put(array))
-    # then
+
     (finding,) = findings(trace, "pickle.in-band-copy")
     assert "Python objects" in finding.title
 
 
 def test_elements_of_a_list_are_counted() -> None:
     """A list of numpy floats is walked one by one; the same numbers as Python floats are not."""
-    # given
     values = list(_array(160_000))
-    # when
+
     walked = list(attempts(lambda: _put(values)))
     _, plain = recorded(lambda: _put([float(value) for value in values]))
-    # then
+
     for trace in walked:
         assert detail(trace, "ray.pickle", "elements") == 20_000
         assert detail(trace, "ray.pickle", "element_type") == "float64"
@@ -190,11 +182,10 @@ def test_elements_of_a_list_are_counted() -> None:
 
 def test_bytes_are_not_pickled_and_copied_on_get() -> None:
     """Bytes go raw into the store; the copy to the heap is charged to the way back."""
-    # given
     data = b"x" * (5 * MB)
-    # when
+
     _, trace = recorded(lambda: _roundtrip(data))
-    # then
+
     assert not has_row(trace, "ray.pickle")
     assert row(trace, "ray.store").size_bytes == len(data)
     assert row(trace, "ray.unpack").copied_bytes == len(data)
@@ -203,11 +194,10 @@ def test_bytes_are_not_pickled_and_copied_on_get() -> None:
 
 def test_the_same_object_put_twice_is_found() -> None:
     """The document says how often one living object was serialized."""
-    # given
     array = _array(MB)
-    # when
+
     _, trace = recorded(lambda: [_put(array), _put(array), _put(array)])
-    # then
+
     (finding,) = findings(trace, "ray.same-object")
     assert finding.evidence["times"] == 3
 
@@ -215,7 +205,6 @@ def test_the_same_object_put_twice_is_found() -> None:
 def test_new_objects_at_a_reused_address_are_not_the_same_object() -> None:
     """Only a living object counts as the same; Python hands out addresses again."""
 
-    # given
     def put_new_ones() -> list[int]:
         addresses = []
         for _ in range(10):
@@ -225,22 +214,20 @@ def test_new_objects_at_a_reused_address_are_not_the_same_object() -> None:
             del array
         return addresses
 
-    # when
     addresses, trace = recorded(put_new_ones)
-    # then
+
     assert len(set(addresses)) < len(addresses), "no address was reused: nothing was tested"
     assert findings(trace, "ray.same-object") == []
 
 
 def test_a_reference_that_is_not_ready_is_waited_for() -> None:
     """Without detail, waiting, pulling and mapping are one stage that waits."""
-    # given
     import ray
 
     reference = ray.put(1)
-    # when
+
     _, trace = recorded(lambda: ray.get(reference))
-    # then
+
     assert has_row(trace, "ray.fetch")
     assert not has_row(trace, "ray.map")
 
@@ -249,7 +236,6 @@ def test_detail_tells_producer_pull_and_map_apart(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """A task that sleeps 300 ms in the wait, then 60 ms of pull and 50 ms of map: each its own."""
-    # given
     import ray
     from ray._private.worker import Worker
 
@@ -273,9 +259,9 @@ def test_detail_tells_producer_pull_and_map_apart(
 
     monkeypatch.setattr(ray, "wait", wait)
     monkeypatch.setattr(Worker, "get_objects", get)
-    # when
+
     _, trace = recorded(lambda: ray.get(produce.remote()), detail=True)
-    # then
+
     (waited,) = spans(trace, "ray.wait")
     (pull,) = spans(trace, "ray.pull")
     (mapped,) = spans(trace, "ray.map")
@@ -291,20 +277,18 @@ def test_detail_tells_producer_pull_and_map_apart(
 
 def test_detail_keeps_the_promise_of_a_timeout() -> None:
     """With a timeout nothing is waited for before: the call has all of its time."""
-    # given
     import ray
 
     reference = ray.put(1)
-    # when
+
     value, trace = recorded(lambda: ray.get(reference, timeout=5), detail=True)
-    # then
+
     assert value == 1
     assert not has_row(trace, "ray.wait")
 
 
 def test_four_threads_are_four_lanes() -> None:
     """Threads that put at once lose no span and do not mix their nesting."""
-    # given
     array = _array(MB)
 
     def put_ten() -> None:
@@ -318,9 +302,8 @@ def test_four_threads_are_four_lanes() -> None:
         for thread in threads:
             thread.join()
 
-    # when
     _, trace = recorded(run)
-    # then
+
     for name in ("Worker.put_object", ".serialize", "_serialize_to_pickle5", "dumps"):
         seen = spans(trace, name=name)
         lanes = [span.lane for span in seen]
@@ -332,7 +315,6 @@ def test_four_threads_are_four_lanes() -> None:
 
 def test_nested_recordings_see_the_same_call() -> None:
     """The inner recording ends; the outer one keeps seeing."""
-    # given
     array = _array(MB)
 
     def outer() -> Any:
@@ -341,18 +323,15 @@ def test_nested_recordings_see_the_same_call() -> None:
         _put(array)
         return inner
 
-    # when
     inner, trace = recorded(outer)
-    # then
+
     assert row(inner, "ray.store").count == 1
     assert row(trace, "ray.store").count == 3
 
 
 def test_the_probe_reaches_its_highest_rung() -> None:
     """With this Ray everything is seen: the level is pickle, and nothing is missing."""
-    # given
-    # when
     _, trace = recorded(lambda: _put(1))
-    # then
+
     assert probe(trace).level == "pickle"
     assert probe(trace).unseen == ()

@@ -78,7 +78,6 @@ def _executed(run: Run) -> dict[str, tuple[float, float]]:
 
 def test_a_task_that_was_submitted_just_before_is_not_shown(reads: list[list[Any]]) -> None:
     """Nor one of another program on the cluster: the ids of our own tasks are known."""
-    # given
     reads.append(
         [
             _task(b"before", PENDING_ARGS_AVAIL=99.9, execute=(100.5, 101)),
@@ -87,9 +86,9 @@ def test_a_task_that_was_submitted_just_before_is_not_shown(reads: list[list[Any
         ]
     )
     run = _run()
-    # when
+
     note = add_task_spans(run, [b"ours"])
-    # then
+
     assert note == ""
     assert _executed(run) == {"ours": (111, 112)}
 
@@ -115,33 +114,30 @@ def test_events_are_read_by_the_name_that_this_ray_has(
     version: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Below 2.58 the accessor tells them as bytes; the accessor itself is made at first use."""
-    # given
     state = _states(_task(b"ours", PENDING_ARGS_AVAIL=110, execute=(111, 112)))[version]
     monkeypatch.setattr(ray_tasks, "is_alive", lambda: True)
     monkeypatch.setitem(sys.modules, "ray._private.state", SimpleNamespace(state=state))
     run = _run()
-    # when
+
     note = add_task_spans(run, [b"ours"])
-    # then
+
     assert note == ""
     assert _executed(run) == {"ours": (111, 112)}
 
 
 def test_a_task_is_ours_whatever_the_clocks_say(reads: list[list[Any]]) -> None:
     """A step of the clock of the day moves a task; it does not take it away."""
-    # given
     reads.append([_task(b"ours", PENDING_ARGS_AVAIL=90, execute=(150, 160))])
     run = _run()
-    # when
+
     note = add_task_spans(run, [b"ours"])
-    # then
+
     assert note == ""
     assert _executed(run) == {"ours": (150, 160)}
 
 
 def test_tasks_of_a_task_are_shown_and_do_not_stand_for_it(reads: list[list[Any]]) -> None:
     """The workers of two nested tasks report first: the outer one is waited for."""
-    # given
     started: dict[str, Any] = {"PENDING_ARGS_AVAIL": 110, "RUNNING": 111}
     inner = [
         _task(name, parent=b"outer", PENDING_ARGS_AVAIL=120, execute=(121, 130))
@@ -151,9 +147,9 @@ def test_tasks_of_a_task_are_shown_and_do_not_stand_for_it(reads: list[list[Any]
     reads.append([deepest, *inner, _task(b"outer", **started)])
     reads.append([deepest, *inner, _task(b"outer", **started, execute=(112, 140))])
     run = _run()
-    # when
+
     note = add_task_spans(run, [b"outer"])
-    # then
+
     assert note == ""
     assert _executed(run) == {
         "deepest": (123, 124),
@@ -168,7 +164,6 @@ def test_a_task_that_does_not_report_is_counted_and_ends_when_it_did(
     reads: list[list[Any]],
 ) -> None:
     """Its owner knows when it finished; what nobody knows the end of ran on to the end."""
-    # given
     known: dict[str, Any] = {"PENDING_ARGS_AVAIL": 110, "RUNNING": 120}
     reads.append(
         [
@@ -179,9 +174,9 @@ def test_a_task_that_does_not_report_is_counted_and_ends_when_it_did(
         ]
     )
     run = _run()
-    # when
+
     note = add_task_spans(run, [b"finished", b"failed", b"running", b"reported", b"unheard"])
-    # then
+
     assert note.startswith("4 of 5 tasks")
     assert _executed(run) == {
         "finished": (120, 150),
@@ -193,7 +188,6 @@ def test_a_task_that_does_not_report_is_counted_and_ends_when_it_did(
 
 def test_a_report_in_the_middle_of_a_task_is_not_its_last(reads: list[list[Any]]) -> None:
     """A worker that reports between two steps reports the others a second later."""
-    # given
     known: dict[str, Any] = {"PENDING_ARGS_AVAIL": 110, "deserialize_arguments": (111, 112)}
     reads.append([_task(b"task", **known, is_over=False)])
     known["execute"] = (112, 120)
@@ -201,9 +195,9 @@ def test_a_report_in_the_middle_of_a_task_is_not_its_last(reads: list[list[Any]]
     known["store_outputs"] = (120, 123)
     reads.append([_task(b"task", **known)])
     run = _run()
-    # when
+
     note = add_task_spans(run, [b"task"])
-    # then
+
     assert note == ""
     assert {draft.stage: draft.end / _MS for draft in run.drafts} == {
         "ray.schedule": 111,
@@ -215,23 +209,21 @@ def test_a_report_in_the_middle_of_a_task_is_not_its_last(reads: list[list[Any]]
 
 def test_a_task_that_is_tried_again_is_one_task(reads: list[list[Any]]) -> None:
     """Two attempts do not stand for another task that has not reported yet."""
-    # given
     tries = [
         _task(b"twice", PENDING_ARGS_AVAIL=110, execute=times) for times in ((111, 112), (120, 121))
     ]
     slow = _task(b"slow", PENDING_ARGS_AVAIL=130, execute=(131, 190))
     reads += [tries, [*tries, slow]]
     run = _run()
-    # when
+
     note = add_task_spans(run, [b"twice", b"slow"])
-    # then
+
     assert note == ""
     assert _executed(run)["slow"] == (131, 190)
 
 
 def test_a_task_without_a_reference_is_found_by_its_time(reads: list[list[Any]]) -> None:
     """``num_returns=0`` gives nothing back that would tell the id."""
-    # given
     reads.append(
         [
             _task(b"before", PENDING_ARGS_AVAIL=90, execute=(91, 92)),
@@ -239,9 +231,9 @@ def test_a_task_without_a_reference_is_found_by_its_time(reads: list[list[Any]])
         ]
     )
     run = _run()
-    # when
+
     note = add_task_spans(run, [None])
-    # then
+
     assert note == ""
     assert _executed(run) == {"nothing": (111, 112)}
 
@@ -249,7 +241,6 @@ def test_a_task_without_a_reference_is_found_by_its_time(reads: list[list[Any]])
 @pytest.mark.usefixtures("cluster")
 def test_what_a_submission_gives_back_tells_the_id_of_its_task() -> None:
     """References, lists of them, generators and actors; a task of no results tells nothing."""
-    # given
     import ray
 
     @ray.remote(num_cpus=0)
@@ -272,13 +263,12 @@ def test_what_a_submission_gives_back_tells_the_id_of_its_task() -> None:
         def both(self) -> tuple[bytes, bytes]:
             return self.made, bytes(ray.get_runtime_context().task_id.binary())
 
-    # when
     one = ident.remote()
     two = twice.remote()
     many: Any = one_by_one.remote()
     actor = Actor.remote()  # type: ignore[attr-defined]  # ray.remote gives it
     method = actor.both.remote()
-    # then
+
     made, called = ray.get(method)
     ray.kill(actor)
     assert task_id(one) == ray.get(one)

@@ -37,13 +37,12 @@ def _roundtrip() -> Any:
 
 def test_without_the_pickle_step_the_wrappers_remain(monkeypatch: pytest.MonkeyPatch) -> None:
     """One missing name merges its time into the stage around it; the level drops by one."""
-    # given
     from ray._private.serialization import SerializationContext
 
     _take_away(monkeypatch, SerializationContext, "_serialize_to_pickle5")
-    # when
+
     array, trace = recorded(_roundtrip)
-    # then
+
     assert array.sum() == 4_999_950_000
     assert probe(trace).level == "wrappers"
     assert probe(trace).unseen == (
@@ -55,13 +54,12 @@ def test_without_the_pickle_step_the_wrappers_remain(monkeypatch: pytest.MonkeyP
 
 def test_without_put_object_the_public_names_remain(monkeypatch: pytest.MonkeyPatch) -> None:
     """When the wrappers lost put, ray.put itself is watched: the whole of it is still timed."""
-    # given
     from ray._private.worker import Worker
 
     _take_away(monkeypatch, Worker, "put_object")
-    # when
+
     array, trace = recorded(_roundtrip)
-    # then
+
     assert array.sum() == 4_999_950_000
     assert probe(trace).level == "outer"
     assert probe(trace).unseen[0] == "Worker.put_object (not in this version)"
@@ -71,7 +69,6 @@ def test_without_put_object_the_public_names_remain(monkeypatch: pytest.MonkeyPa
 
 def test_a_blind_probe_finds_out_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     """Names that are no longer called: the user's own puts tell, and the document says it."""
-    # given
     from ray._private import worker as ray_worker
 
     monkeypatch.setattr(
@@ -80,9 +77,9 @@ def test_a_blind_probe_finds_out_by_itself(monkeypatch: pytest.MonkeyPatch) -> N
     put = inspect.unwrap(ray_worker.put)
     names = ["put_around" if name == "put_object" else name for name in put.__code__.co_names]
     monkeypatch.setattr(put, "__code__", put.__code__.replace(co_names=tuple(names)))
-    # when
+
     array, first = recorded(_roundtrip)
-    # then
+
     assert array.sum() == 4_999_950_000
     assert probe(first).level == "outer"
     assert probe(first).unseen == ("ray.put (1 put was made, none was seen)",)
@@ -91,7 +88,6 @@ def test_a_blind_probe_finds_out_by_itself(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_no_object_is_put_that_the_user_did_not_put(monkeypatch: pytest.MonkeyPatch) -> None:
     """A put of our own ends the process where the raylet is dead."""
-    # given
     from ray._private.worker import Worker
 
     put: list[object] = []
@@ -102,16 +98,15 @@ def test_no_object_is_put_that_the_user_did_not_put(monkeypatch: pytest.MonkeyPa
         return original(*args, **kwargs)
 
     monkeypatch.setattr(Worker, "put_object", note)
-    # when
+
     _, trace = recorded(_roundtrip)
-    # then
+
     assert len(put) == 1
     assert probe(trace).level == "pickle"
 
 
 def test_without_task_events_the_driver_is_still_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     """A Ray that keeps its task events elsewhere loses the workers' lanes, and says so."""
-    # given
     import ray
     from ray._private.state import GlobalState
 
@@ -121,9 +116,9 @@ def test_without_task_events_the_driver_is_still_seen(monkeypatch: pytest.Monkey
 
     for name in ("_get_all_task_events", "_connect_and_get_accessor"):
         monkeypatch.delattr(GlobalState, name)
-    # when
+
     value, trace = recorded(lambda: ray.get(one.remote()))
-    # then
+
     assert value == 1
     assert has_row(trace, "ray.submit")
     assert not has_row(trace, "ray.execute")
@@ -132,7 +127,6 @@ def test_without_task_events_the_driver_is_still_seen(monkeypatch: pytest.Monkey
 
 def test_a_failing_read_of_events_loses_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
     """If reading the events fails, what the driver measured stays, with its sizes."""
-    # given
     import ray
     from ray._private.state import GlobalState
 
@@ -145,9 +139,9 @@ def test_a_failing_read_of_events_loses_nothing_else(monkeypatch: pytest.MonkeyP
         raise RuntimeError(message)
 
     monkeypatch.setattr(GlobalState, "_get_all_task_events", fail)
-    # when
+
     _, trace = recorded(lambda: ray.get(one.remote()))
-    # then
+
     assert has_row(trace, "ray.submit")
     assert row(trace, "ray.fetch").size_bytes is not None
     assert any("no events today" in entry for entry in probe(trace).unseen)

@@ -15,13 +15,10 @@ AMPLE_S = 1e6
 @pytest.mark.usefixtures("cluster")
 def test_putting_once_is_measured_as_the_user_would_have_it() -> None:
     """One put and five gets against five puts and gets: nothing is paid beside the gain."""
-    # given
     value = np.arange(500_000.0)
 
-    # when
     sweep = try_remedies(value, budget_s=AMPLE_S, pairs=3, name="a")
 
-    # then
     [tried] = [v for v in sweep.variants if v.key == "put-once"]
     assert tried.facts["baseline"] == "now: 5 × (ray.put + ray.get)"  # noqa: RUF001
     assert tried.facts["equal"] is True
@@ -36,15 +33,12 @@ def test_putting_once_is_measured_as_the_user_would_have_it() -> None:
 @pytest.mark.usefixtures("cluster")
 def test_what_ray_sends_is_tried_as_ray_sends_it() -> None:
     """Ray hands buffers over by itself: nothing about pickles, and no put that was not made."""
-    # given
     rows = [{"id": at, "x": at / 7} for at in range(2_000)]
 
-    # when
     array = Tryout(np.arange(2_000_000.0), now="ray", puts=1, budget_s=AMPLE_S, pairs=2).run()
     twice = Tryout(np.arange(2_000_000.0), now="ray", puts=2, budget_s=AMPLE_S, pairs=2).run()
     texts = Tryout(rows, now="ray", puts=1, budget_s=AMPLE_S, pairs=2).run()
 
-    # then
     assert [v.key for v in array.variants if v.facts.get("tried")] == []
     assert [v.key for v in twice.variants if v.facts.get("tried")] == ["put-once"]
     [columns] = [v for v in texts.variants if v.facts.get("tried")]
@@ -55,13 +49,10 @@ def test_what_ray_sends_is_tried_as_ray_sends_it() -> None:
 @pytest.mark.usefixtures("cluster")
 def test_a_reference_is_small_already() -> None:
     """What to try is the object behind it."""
-    # given
     ref = ray.put(np.arange(500_000.0))
 
-    # when
     sweep = try_remedies(ref, name="ref")
 
-    # then
     assert sweep.variants == ()
     assert sweep.summary
     assert "ref is a reference" in sweep.summary.headline

@@ -39,15 +39,14 @@ def _captured(trace: Trace) -> dict[str, int]:
 def test_the_road_of_a_task_lies_on_worker_lanes() -> None:
     """Schedule, arguments, execute and outputs follow each other, where they happened."""
 
-    # given
     @_remote
     def double(values: Any) -> Any:
         return values * 2
 
     array = np.arange(1_000_000)
-    # when
+
     traces = list(attempts(lambda: _get(double.remote(array)), count=4))
-    # then
+
     for trace in traces:
         road = [spans(trace, stage)[0] for stage in _ROAD]
         assert [span.name for span in road] == ["double"] * 4
@@ -66,15 +65,14 @@ def test_the_road_of_a_task_lies_on_worker_lanes() -> None:
 def test_a_large_argument_is_stored_by_the_submission() -> None:
     """An argument above 100 kB is copied into the store while the task is submitted."""
 
-    # given
     @_remote
     def size(values: Any) -> int:
         return len(values)
 
     array = np.arange(1_000_000)
-    # when
+
     _, trace = recorded(lambda: _get(size.remote(array)))
-    # then
+
     stored = row(trace, "ray.submit").size_bytes
     assert stored is not None
     assert 0 < stored - array.nbytes < 1_000
@@ -84,15 +82,14 @@ def test_a_large_argument_is_stored_by_the_submission() -> None:
 def test_the_same_argument_of_five_tasks_is_found() -> None:
     """Five tasks with one array serialize it five times; the remedy is one put."""
 
-    # given
     @_remote
     def size(values: Any) -> int:
         return len(values)
 
     array = np.arange(1_000_000)
-    # when
+
     _, trace = recorded(lambda: _get([size.remote(array) for _ in range(5)]))
-    # then
+
     (finding,) = findings(trace, "ray.same-object")
     assert finding.evidence["times"] == 5
     assert row(trace, "ray.execute").count == 5
@@ -101,29 +98,25 @@ def test_the_same_argument_of_five_tasks_is_found() -> None:
 def test_small_arguments_leave_no_markers() -> None:
     """Ray's own markers of arguments are not shown as the user's data."""
 
-    # given
     @_remote
     def nothing(*_: object, **__: object) -> None:
         return None
 
-    # when
     _, trace = recorded(lambda: _get(nothing.remote(1, 2, keyword=3)))
-    # then
+
     assert all((s.details or {}).get("total_bytes", 99) != 13 for s in trace.spans)
 
 
 def test_a_function_is_exported_once() -> None:
     """The first call pickles and publishes the function; the second shows no export at all."""
 
-    # given
     @_remote
     def nothing() -> None:
         return None
 
-    # when
     _, first = recorded(lambda: _get(nothing.remote()))
     _, second = recorded(lambda: _get(nothing.remote()))
-    # then
+
     assert (row(first, "ray.export").size_bytes or 0) > 100
     assert not has_row(second, "ray.export")
 
@@ -134,16 +127,14 @@ DATA = np.arange(2_000_000)
 
 def test_a_captured_global_is_named() -> None:
     """A remote function that uses a large global: the export says which, and how large."""
-    # given
     table = TABLE
 
     @_remote
     def look_up(i: int) -> int:
         return int(table[i])
 
-    # when
     _, trace = recorded(lambda: _get(look_up.remote(3)))
-    # then
+
     assert _captured(trace) == {"table": TABLE.nbytes}
     (finding,) = findings(trace, "ray.captured-variable")
     assert "table" in finding.title
@@ -152,20 +143,17 @@ def test_a_captured_global_is_named() -> None:
 def test_a_global_used_in_an_inner_function_is_named() -> None:
     """What a comprehension or a lambda inside the function uses travels too."""
 
-    # given
     @_remote
     def look_up() -> int:
         return sum(int(value) for value in (TABLE[i] for i in range(3)))
 
-    # when
     _, trace = recorded(lambda: _get(look_up.remote()))
-    # then
+
     assert _captured(trace) == {"TABLE": TABLE.nbytes}
 
 
 def test_a_global_used_by_a_helper_is_named() -> None:
     """A local helper is pickled with the function, and with it what the helper uses."""
-    # given
     table = TABLE
 
     def helper(i: int) -> int:
@@ -175,16 +163,14 @@ def test_a_global_used_by_a_helper_is_named() -> None:
     def look_up() -> int:
         return helper(3)
 
-    # when
     _, trace = recorded(lambda: _get(look_up.remote()))
-    # then
+
     assert _captured(trace)["table"] == TABLE.nbytes
 
 
 def test_an_attribute_that_is_called_like_a_global_is_not_a_capture() -> None:
     """``array.DATA`` does not take the global DATA along."""
 
-    # given
     class Holder:
         DATA = 1
 
@@ -192,16 +178,14 @@ def test_an_attribute_that_is_called_like_a_global_is_not_a_capture() -> None:
     def attribute() -> int:
         return Holder().DATA
 
-    # when
     _, trace = recorded(lambda: _get(attribute.remote()))
-    # then
+
     assert "DATA" not in _captured(trace)
 
 
 def test_an_actor_is_exported_created_and_called() -> None:
     """Creation and method calls are submissions; both have their road on the worker."""
 
-    # given
     @_remote
     class Counter:
         def __init__(self, values: Any) -> None:
@@ -217,9 +201,8 @@ def test_an_actor_is_exported_created_and_called() -> None:
         counter = cast("Any", Counter).remote(array)
         return _get([counter.add.remote(array) for _ in range(2)])
 
-    # when
     counts, trace = recorded(run)
-    # then
+
     assert counts == [200_000, 300_000]
     assert row(trace, "ray.submit").count == 3
     assert [span.name for span in spans(trace, "ray.execute")] == ["__init__", "add", "add"]
@@ -229,7 +212,6 @@ def test_an_actor_is_exported_created_and_called() -> None:
 
 def test_what_an_actor_class_captures_is_named() -> None:
     """The methods of an actor class carry their variables as functions do."""
-    # given
     table = TABLE
 
     @_remote
@@ -240,16 +222,14 @@ def test_what_an_actor_class_captures_is_named() -> None:
     def run() -> Any:
         return _get(cast("Any", LookUp).remote().at.remote(3))
 
-    # when
     _, trace = recorded(run)
-    # then
+
     assert _captured(trace) == {"table": TABLE.nbytes}
 
 
 def test_a_function_captured_while_recording_works_on_workers() -> None:
     """``dumps`` captured in a task during a recording is the library's own on the worker."""
 
-    # given
     def run() -> Any:
         dumps = pickle.dumps
 
@@ -259,9 +239,8 @@ def test_a_function_captured_while_recording_works_on_workers() -> None:
 
         return _get(use.remote([1, 2]))
 
-    # when
     (data, kind), trace = recorded(run)
-    # then
+
     assert pickle.loads(data) == [1, 2]
     assert kind == "builtin_function_or_method"
     assert has_row(trace, "ray.execute")
@@ -270,7 +249,6 @@ def test_a_function_captured_while_recording_works_on_workers() -> None:
 def test_tasks_that_ended_before_are_not_shown() -> None:
     """A document holds the tasks of its own run only."""
 
-    # given
     @_remote
     def before() -> None:
         return None
@@ -280,9 +258,9 @@ def test_tasks_that_ended_before_are_not_shown() -> None:
         return None
 
     _get(before.remote())
-    # when
+
     _, trace = recorded(lambda: _get(within.remote()))
-    # then
+
     assert {span.name for span in spans(trace, "ray.execute")} == {"within"}
 
 
@@ -300,7 +278,6 @@ def test_a_task_that_did_not_report_is_said(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """A task that still runs when the run ends is counted, not silently left out."""
-    # given
     import ray
 
     monkeypatch.setattr("jupyter_serprof.probes.ray.tasks._PATIENCE_S", 0.1)
@@ -310,9 +287,8 @@ def test_a_task_that_did_not_report_is_said(
     def slow() -> None:
         until(may_end)
 
-    # when
     reference, trace = recorded(slow.remote)
-    # then
+
     may_end.touch()
     assert any(entry.startswith("1 of 1 tasks") for entry in probe(trace).unseen)
     ray.get(reference)
@@ -320,7 +296,6 @@ def test_a_task_that_did_not_report_is_said(
 
 def test_tasks_in_parallel_are_busy_beside_the_wall_time(tmp_path: Path) -> None:
     """Two tasks that sleep 300 ms at once: twice the work, once the wall time."""
-    # given
     until = _until()
 
     @_remote
@@ -329,9 +304,8 @@ def test_tasks_in_parallel_are_busy_beside_the_wall_time(tmp_path: Path) -> None
         until(tmp_path / str(1 - me))
         time.sleep(0.3)
 
-    # when
     _, trace = recorded(lambda: _get([sleepy.remote(me) for me in range(2)]))
-    # then
+
     first, second = sorted(spans(trace, "ray.execute"), key=lambda span: span.start_ns)
     both_ns = min(first.end_ns, second.end_ns) - second.start_ns
     execute = row(trace, "ray.execute")

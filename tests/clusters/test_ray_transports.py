@@ -33,15 +33,12 @@ def registered() -> Mapping[type, object]:
 @pytest.mark.parametrize("value", [np.arange(200_000.0), Model()], ids=["array", "object"])
 def test_a_serializer_is_used_and_leaves_no_trace(value: object) -> None:
     """After the round trip Ray knows what it knew; the arrays lie in its store, read-only."""
-    # given
     before = registered()
     transport = RaySerializer()
 
-    # when
     refusal = transport.refuses(value)
     back: Any = transport.round_trip(value)
 
-    # then
     assert refusal == ""
     assert registered() == before
     array = getattr(back, "weights", back)
@@ -51,31 +48,25 @@ def test_a_serializer_is_used_and_leaves_no_trace(value: object) -> None:
 
 def test_a_value_that_cannot_be_pickled_leaves_no_trace_either() -> None:
     """The serializer goes away also when it raises."""
-    # given
     before = registered()
     value = Model()
     value.weights = (i for i in range(3))  # type: ignore[assignment]
 
-    # when
     with pytest.raises(Exception, match="generator"):
         RaySerializer().round_trip(value)
 
-    # then
     assert registered() == before
 
 
 def test_a_serializer_of_the_user_is_left_alone() -> None:
     """It is neither replaced nor removed; the row says so."""
-    # given
     ray.util.register_serializer(Model, serializer=lambda _: 7, deserializer=lambda seven: seven)
     try:
         theirs = registered()[Model]
 
-        # when
         sweep = RoundTrip(Model(), transports=["ray-serializer"], repeat=1).run()
         RaySerializer().round_trip(Model())
 
-        # then
         assert registered()[Model] is theirs
         assert sweep.variants[0].state == "skipped"
         assert "is registered already and is left alone" in sweep.variants[0].reason
@@ -86,7 +77,6 @@ def test_a_serializer_of_the_user_is_left_alone() -> None:
 @pytest.mark.parametrize("value", [[1], {"a": 1}, "x", b"x", pa.table({"a": [1]})], ids=str)
 def test_what_asks_no_serializer_is_refused(value: object) -> None:
     """Built-in types are written without asking; tables have a serializer of Ray's."""
-    # then
     assert RaySerializer().refuses(value)
 
 
@@ -107,15 +97,12 @@ def test_what_asks_no_serializer_is_refused(value: object) -> None:
 )
 def test_pieces_are_joined_to_what_they_were(value: Any) -> None:
     """The same type, dtype, shape and order, writeable, whatever the number of pieces."""
-    # given
     transport = RayChunked()
     size = value.nbytes if isinstance(value, np.ndarray) else len(value)
 
-    # when
     refusal = transport.refuses(value)
     back: Any = transport.round_trip(value)
 
-    # then
     assert refusal == ""
     assert type(back) is type(value)
     assert same_value(value, back) is True
@@ -125,11 +112,8 @@ def test_pieces_are_joined_to_what_they_were(value: Any) -> None:
 
 def test_what_has_no_bytes_to_cut_is_refused() -> None:
     """A list, a frame or an array of objects is not cut into something else."""
-    # given
     values = [[1], np.array([{}], dtype=object), np.ma.masked_array([1]), object()]
 
-    # when
     refusals = [RayChunked().refuses(value) for value in values]
 
-    # then
     assert all(refusals)

@@ -96,10 +96,8 @@ def test_a_collection_goes_from_construction_to_the_workers(
     dasks: Kernel, record_property: Callable[[str, object], None]
 ) -> None:
     """One document with lanes of client, scheduler and workers; the cluster is empty afterwards."""
-    # when
     ran = dasks.run("%graphstages (x + x.T).sum()")
 
-    # then
     assert ran.status == "ok", ran.error
     assert ran.stream("stderr") == ""
     assert ran.kinds == ["document"]
@@ -117,13 +115,10 @@ def test_a_collection_goes_from_construction_to_the_workers(
 
 def test_outputs_name_no_user_host_or_path(dasks: Kernel) -> None:
     """A notebook can be shared: addresses and folders of the cluster are not in it."""
-    # given
     private = {getpass.getuser(), socket.gethostname(), str(Path.home()), str(Path.cwd())}
 
-    # when
     written = json.dumps(dasks.run("%%graphstages\nx.sum().compute()").outputs)
 
-    # then
     assert "dask.execute" in written or "Execution" in written
     assert "127.0.0.1" not in written
     for word in private:
@@ -143,11 +138,9 @@ def test_outputs_name_no_user_host_or_path(dasks: Kernel) -> None:
 )
 def test_an_interrupt_while_waiting_releases_the_futures(dasks: Kernel, code: str) -> None:
     """KeyboardInterrupt at once, what was measured is shown, the scheduler forgets the tasks."""
-    # when
     ran = dasks.run(ANNOUNCE + code, interrupt_at="waiting")
     left = dasks.run("forgotten()")
 
-    # then
     assert ran.status == "error"
     assert "KeyboardInterrupt" in ran.error
     assert "jupyter_serprof" not in ran.error
@@ -159,11 +152,9 @@ def test_an_interrupt_while_waiting_releases_the_futures(dasks: Kernel, code: st
 
 def test_an_interrupted_cell_is_shown(dasks: Kernel) -> None:
     """The whole-cell magic: Dask itself releases what its compute waited for."""
-    # when
     ran = dasks.run("%%graphstages\n" + ANNOUNCE + "mapped(held).compute()", interrupt_at="waiting")
     left = dasks.run("forgotten()")
 
-    # then
     assert "KeyboardInterrupt" in ran.error
     assert "jupyter_serprof" not in ran.error
     assert ran.trace.outcome == "interrupted"
@@ -172,11 +163,9 @@ def test_an_interrupted_cell_is_shown(dasks: Kernel) -> None:
 
 def test_a_timeout_is_one_line_and_a_picture(dasks: Kernel) -> None:
     """The partial document, one line on stderr, and an empty cluster."""
-    # when
     ran = dasks.run("new_gate()\n%graphstages --timeout 1 mapped(held)")
     left = dasks.run("forgotten()")
 
-    # then
     assert ran.status == "error"
     assert "mapped(held) was not done after 1 s: 0 of 16 keys" in ran.stream("stderr")
     assert ran.trace.outcome == "interrupted"
@@ -190,10 +179,8 @@ def test_a_timeout_is_one_line_and_a_picture(dasks: Kernel) -> None:
 )
 def test_a_task_that_raises_gives_the_users_error_and_the_picture(dasks: Kernel, code: str) -> None:
     """With the line of the user's function, and no frame of ours."""
-    # when
     ran = dasks.run(code)
 
-    # then
     assert ran.status == "error"
     assert "LookupError: of the user" in ran.error
     assert "def failing(block)" in ran.error
@@ -204,16 +191,13 @@ def test_a_task_that_raises_gives_the_users_error_and_the_picture(dasks: Kernel,
 
 def test_a_worker_that_is_killed_in_mid_run_costs_no_document(dasks: Kernel) -> None:
     """Dask runs its tasks again; the document is there, with the lanes that are left."""
-    # given
     kill = (
         "new_gate()\npids = list(client.run(os.getpid).values())\n"
         "when_arrived(lambda: (os.kill(pids[0], signal.SIGKILL), open_gate()))\n"
     )
 
-    # when
     ran = dasks.run(kill + "%graphstages mapped(held)")
 
-    # then
     assert ran.status == "ok", ran.error
     assert ran.trace.outcome == "ok"
     assert "dask.serialize" in {span.stage for span in ran.trace.spans}
@@ -222,18 +206,15 @@ def test_a_worker_that_is_killed_in_mid_run_costs_no_document(dasks: Kernel) -> 
 
 def test_an_asynchronous_client_is_awaited_in_a_cell(dasks: Kernel) -> None:
     """The cell runs as it always does; a line would block the loop and says what to write."""
-    # given
     dasks.run(
         "own = await Client(cluster.scheduler_address, asynchronous=True, set_as_default=True)"
     )
 
-    # when
     line = dasks.run("%graphstages x.sum()")
     cell = dasks.run("%%graphstages\nvalue = await own.compute(x.sum())\nfloat(value)")
     dasks.run("await own.close()\ndel own")
     again = dasks.run("%graphstages x.sum()")
 
-    # then
     assert line.status == "error"
     assert "the client is asynchronous" in line.stream("stderr")
     assert "%%graphstages\n    y = await client.compute(x.sum())" in line.stream("stderr")
@@ -246,10 +227,8 @@ def test_an_asynchronous_client_is_awaited_in_a_cell(dasks: Kernel) -> None:
 
 def test_each_computation_of_a_cell_is_a_block(dasks: Kernel) -> None:
     """Two computations, two groups, and a table with a line for each."""
-    # when
     ran = dasks.run("%%graphstages\nx.sum().compute()\nx.mean().compute()")
 
-    # then
     assert [group.title[:10] for group in ran.trace.groups] == ["1: compute", "2: compute"]
     tables = {table.key: table for table in ran.trace.tables}
     assert len(tables["dask.computations"].rows) == 2
@@ -257,13 +236,11 @@ def test_each_computation_of_a_cell_is_a_block(dasks: Kernel) -> None:
 
 def test_a_collection_is_compared_with_a_saved_document(dasks: Kernel) -> None:
     """Saved, run again stage by stage, the cluster empty; of another computation it is refused."""
-    # when
     saved = dasks.run("%graphstages -q --repeat 6 --save before (x + x.T).sum()")
     left = dasks.run("forgotten()")
     ran = dasks.run("%graphstages --compare before --repeat 6 (x + x.T).sum()")
     other = dasks.run("%graphstages --compare before --name '(x + x.T).sum()' x.mean()")
 
-    # then
     assert saved.status == "ok", saved.error
     assert left.value == "0"
     assert ran.status == "ok", ran.error
@@ -281,10 +258,8 @@ def test_a_collection_is_compared_with_a_saved_document(dasks: Kernel) -> None:
 
 def test_alone_it_lists_the_collections(dasks: Kernel) -> None:
     """Without running anything."""
-    # when
     ran = dasks.run("%graphstages")
 
-    # then
     assert ran.status == "ok"
     assert "x     Array float64 (40, 40)" in ran.stream()
     assert ran.documents == []
@@ -294,21 +269,18 @@ def test_a_sweep_over_chunks_is_one_document(
     dasks: Kernel, record_property: Callable[[str, object], None]
 ) -> None:
     """The picture grows and is replaced by the document; an interrupt keeps the sizes before it."""
-    # given
     dasks.run("def make(chunk): return da.random.random((80, 80), chunks=chunk).sum()")
     stopped = (
         "def stopping(chunk):\n    if chunk == 10: print('waiting'); time.sleep(60)\n"
         "    return make(chunk)\n"
     )
 
-    # when
     ran = dasks.run("%graphstages --sweep chunk=10:40:3 --repeat 2 make(chunk)")
     cut = dasks.run(
         stopped + "%graphstages --sweep chunk=10:40:3 --repeat 2 stopping(chunk)",
         interrupt_at="waiting",
     )
 
-    # then
     assert ran.status == "ok", ran.error
     assert (ran.sweep.kind, ran.sweep.parameter) == ("chunks", "chunk")
     assert "dask.chunk-sweep" in {finding.rule for finding in ran.sweep.findings}

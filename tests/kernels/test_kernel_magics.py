@@ -53,7 +53,6 @@ def executed(notebook: nbformat.NotebookNode, folder: Path) -> Exception | None:
 
 def test_run_all_gives_documents_and_no_noise(tmp_path: Path) -> None:
     """Cell, line and value: one document each, with text and picture, nothing on stderr."""
-    # given
     notebook = notebook_of(
         "%load_ext jupyter_serprof\nimport pickle",
         "%%serprof\nx = pickle.dumps([1] * 1000)\nlen(x)",
@@ -61,10 +60,8 @@ def test_run_all_gives_documents_and_no_noise(tmp_path: Path) -> None:
         "%serprof x",
     )
 
-    # when
     error = executed(notebook, tmp_path)
 
-    # then
     assert error is None
     shown = [[o for o in cell.outputs if "data" in o] for cell in notebook.cells]
     assert [len(outputs) for outputs in shown] == [0, 2, 1, 1]
@@ -78,17 +75,14 @@ def test_run_all_gives_documents_and_no_noise(tmp_path: Path) -> None:
 
 def test_run_all_stops_at_a_raising_cell_and_keeps_its_picture(tmp_path: Path) -> None:
     """The error stops the notebook, and what was measured is in the outputs."""
-    # given
     notebook = notebook_of(
         "%load_ext jupyter_serprof\nimport pickle",
         "%%serprof\npickle.dumps(1)\n1/0",
         "after = 1",
     )
 
-    # when
     error = executed(notebook, tmp_path)
 
-    # then
     assert isinstance(error, CellExecutionError)
     assert error.ename == "ZeroDivisionError"
     kinds = [output.output_type for output in notebook.cells[1].outputs]
@@ -99,17 +93,14 @@ def test_run_all_stops_at_a_raising_cell_and_keeps_its_picture(tmp_path: Path) -
 
 def test_run_all_stops_at_a_file_that_cannot_be_written(tmp_path: Path) -> None:
     """As with any other command that could not do what it was told; the picture is there."""
-    # given
     notebook = notebook_of(
         "%load_ext jupyter_serprof\nimport pickle",
         "%%serprof --save no/such/folder/x.png\npickle.dumps(1)",
         "after = 1",
     )
 
-    # when
     error = executed(notebook, tmp_path)
 
-    # then
     assert isinstance(error, CellExecutionError)
     outputs = notebook.cells[1].outputs
     assert [o.data[MIME_TYPE]["outcome"] for o in outputs if MIME_TYPE in o.get("data", {})] == [
@@ -125,13 +116,11 @@ def test_run_all_stops_at_a_file_that_cannot_be_written(tmp_path: Path) -> None:
 
 def test_a_cell_is_as_without_the_magic(kernel: Kernel) -> None:
     """Top-level await, shell commands, magics, assignments, last value, then the picture."""
-    # when
     ran = kernel.run(
         "%%serprof\nimport asyncio\nawait asyncio.sleep(0.01)\nx = pickle.dumps([1])\n"
         "!echo from the shell\n%time y = 1\nlen(x)"
     )
 
-    # then
     assert ran.status == "ok"
     assert "from the shell" in ran.stream()
     assert "Wall time" in ran.stream()
@@ -143,10 +132,8 @@ def test_a_cell_is_as_without_the_magic(kernel: Kernel) -> None:
 
 def test_a_traceback_has_the_cells_lines_and_no_frame_of_ours(kernel: Kernel) -> None:
     """The line number is the one in the editor."""
-    # when
     ran = kernel.run("%%serprof --name x\npickle.dumps(1)\n\n1/0")
 
-    # then
     assert ran.status == "error"
     assert ran.kinds == ["error", "document"]
     assert "line 4" in ran.error
@@ -156,10 +143,8 @@ def test_a_traceback_has_the_cells_lines_and_no_frame_of_ours(kernel: Kernel) ->
 
 def test_a_syntax_error_is_only_that(kernel: Kernel) -> None:
     """Nothing ran, nothing is drawn."""
-    # when
     ran = kernel.run("%%serprof\nx = = 3")
 
-    # then
     assert ran.kinds == ["error"]
     assert "SyntaxError" in ran.error
     assert "line 2" in ran.error
@@ -177,10 +162,8 @@ def test_a_syntax_error_is_only_that(kernel: Kernel) -> None:
 )
 def test_an_interrupt_while_waiting_passes_through_and_is_shown(kernel: Kernel, cell: str) -> None:
     """The cell ends with KeyboardInterrupt at once, and the partial picture says interrupted."""
-    # when
     ran = kernel.run(cell.format(ANNOUNCE), interrupt_at="waiting")
 
-    # then
     assert ran.status == "error"
     assert "KeyboardInterrupt" in ran.error
     assert "jupyter_serprof" not in ran.error
@@ -192,32 +175,26 @@ def test_an_interrupt_while_waiting_passes_through_and_is_shown(kernel: Kernel, 
 
 def test_an_interrupted_await_is_an_interrupt(kernel: Kernel) -> None:
     """The kernel cancels the await; the document calls it interrupted."""
-    # given
     cell = (
         "%%serprof\nimport asyncio\nprint('waiting')\nfor _ in range(600): await asyncio.sleep(0.1)"
     )
 
-    # when
     ran = kernel.run(cell, interrupt_at="waiting")
 
-    # then
     assert ran.status == "error"
     assert ran.trace.outcome == "interrupted"
 
 
 def test_an_interrupted_round_trip_keeps_the_finished_rows(kernel: Kernel) -> None:
     """Ctrl-C in the middle of a transport: its row and the others say what happened."""
-    # given
     kernel.run(
         "class Slow:\n    runs = 0\n    def __reduce__(self):\n        Slow.runs += 1\n"
         f"        if Slow.runs > 6:\n            {ANNOUNCE}\n            time.sleep(60)\n"
         "        return (Slow, ())"
     )
 
-    # when
     ran = kernel.run("%serprof --transports pickle,cloudpickle Slow()", interrupt_at="waiting")
 
-    # then
     assert ran.status == "error"
     assert "KeyboardInterrupt" in ran.error
     assert 1 <= len(ran.sweep.points) <= 6
@@ -236,10 +213,8 @@ def test_an_interrupted_round_trip_keeps_the_finished_rows(kernel: Kernel) -> No
 )
 def test_wrong_use_is_one_line_and_nothing_runs(kernel: Kernel, cell: str, said: str) -> None:
     """A message instead of a traceback; the cell counts as failed."""
-    # when
     ran = kernel.run(cell)
 
-    # then
     assert ran.status == "error"
     assert ran.kinds == ["stream"]
     assert said in ran.stream("stderr")
@@ -248,22 +223,18 @@ def test_wrong_use_is_one_line_and_nothing_runs(kernel: Kernel, cell: str, said:
 
 def test_a_name_that_is_not_defined_is_only_that(kernel: Kernel) -> None:
     """No picture of nothing."""
-    # when
     ran = kernel.run("%serprof nope")
 
-    # then
     assert ran.kinds == ["error"]
     assert "NameError: name 'nope' is not defined" in ran.error
 
 
 def test_nested_pictures_each_once(kernel: Kernel) -> None:
     """Line in a cell, cell in run_cell, cell below %%time: one document for each magic."""
-    # when
     line = kernel.run("%%serprof\n%serprof pickle.dumps(1)\npickle.dumps(2)")
     run = kernel.run("r = get_ipython().run_cell('%%serprof\\npickle.dumps(1)')")
     below = kernel.run("%%time\n%%serprof\npickle.dumps(1)\n5")
 
-    # then
     assert [document.name for document in line.documents] == ["pickle.dumps(1)", "cell"]
     assert len(run.documents) == 1
     assert len(below.documents) == 1
@@ -272,22 +243,18 @@ def test_nested_pictures_each_once(kernel: Kernel) -> None:
 
 def test_a_silent_cell_shows_nothing(kernel: Kernel) -> None:
     """As front ends ask for the state of variables."""
-    # when
     ran = kernel.run("%%serprof\nquietly = 5", silent=True)
 
-    # then
     assert ran.outputs == []
     assert kernel.run("quietly").value == "5"
 
 
 def test_unloading_inside_a_recorded_cell(kernel: Kernel) -> None:
     """What was recorded is shown, the magic is gone, and loading brings it back."""
-    # when
     ran = kernel.run("%%serprof\npickle.dumps(1)\n%unload_ext jupyter_serprof")
     gone = kernel.run("%serprof pickle.dumps(1)")
     kernel.run("%load_ext jupyter_serprof")
 
-    # then
     assert ran.trace.outcome == "ok"
     assert gone.documents == []
     assert "serprof` not found" in gone.stream("stderr")
@@ -296,13 +263,10 @@ def test_unloading_inside_a_recorded_cell(kernel: Kernel) -> None:
 
 def test_completion_replaces_the_word(kernel: Kernel) -> None:
     """Tab behind --tra gives --transports in the place of --tra."""
-    # given
     text = "%serprof --tra"
 
-    # when
     reply = kernel.complete(text)
 
-    # then
     assert reply["matches"] == ["--transports"]
     start, end = reply["cursor_start"], reply["cursor_end"]
     assert text[:start] + reply["matches"][0] + text[end:] == "%serprof --transports"
@@ -310,21 +274,17 @@ def test_completion_replaces_the_word(kernel: Kernel) -> None:
 
 def test_a_console_waits_for_the_end_of_the_cell(kernel: Kernel) -> None:
     """A console asks the kernel whether to run what was typed."""
-    # when
     first, last = kernel.is_complete("%%serprof\nx = 1"), kernel.is_complete("%%serprof\nx = 1\n\n")
 
-    # then
     assert (first, last) == ("incomplete", "complete")
 
 
 def test_out_and_history_are_as_without_the_magic(kernel: Kernel) -> None:
     """No big value in Out, and the history has what was typed."""
-    # when
     kernel.run("big = b'x' * 10_000_000\ncount = len(Out)")
     kernel.run("%serprof big")
     kernel.run("%%serprof\ny = pickle.dumps(big)")
 
-    # then
     kept = kernel.run("(len(Out) - count, In[-2].startswith('# %%serprof'))").value
     raw = kernel.run("print(list(get_ipython().history_manager.get_tail(2, raw=True))[0][2])")
     assert kept == "(0, True)"
@@ -333,7 +293,6 @@ def test_out_and_history_are_as_without_the_magic(kernel: Kernel) -> None:
 
 def test_outputs_name_no_user_host_or_path(kernel: Kernel, tmp_path: Path) -> None:
     """A notebook can be shared: code as typed is in it, the machine is not."""
-    # given
     path = str(tmp_path / "gone")
     private = {getpass.getuser(), socket.gethostname(), str(Path.home()), str(Path.cwd())}
     cells = [
@@ -343,10 +302,8 @@ def test_outputs_name_no_user_host_or_path(kernel: Kernel, tmp_path: Path) -> No
         f"class Lost:\n    def __reduce__(self): open({path!r})\nlost = Lost()\n%serprof lost",
     ]
 
-    # when
     written = "".join(json.dumps(kernel.run(cell).outputs) for cell in cells)
 
-    # then
     assert "FileNotFoundError" in written or "cannot be pickled" in written
     assert str(tmp_path) not in written
     for word in private:
@@ -356,15 +313,12 @@ def test_outputs_name_no_user_host_or_path(kernel: Kernel, tmp_path: Path) -> No
 
 def test_a_kernel_without_ray_says_how_to_get_it(new_kernel: Kernel) -> None:
     """The row has the pip line; asked for by name it is a loud line with the same."""
-    # given
     new_kernel.run("import sys; sys.modules['ray'] = None  # as if it were not installed")
     new_kernel.run("%load_ext jupyter_serprof")
 
-    # when
     row = new_kernel.run("%serprof [1]")
     loud = new_kernel.run("%serprof --transports ray [1]")
 
-    # then
     pip = 'Run: pip install "jupyter_serprof[ray]"'
     variants = {variant.key: variant for variant in row.sweep.variants}
     assert variants["ray"].state == "not installed"
@@ -393,11 +347,9 @@ def test_an_output_stays_below_its_bound(
     kernel: Kernel, cell: str, record_property: Callable[[str, object], None]
 ) -> None:
     """Text, picture and document of up to 60 rows take at most 40 kB."""
-    # when
     ran = kernel.run(cell)
     size_bytes = ran.written_bytes
 
-    # then
     record_property("output_bytes", size_bytes)
     record_property("saved_bytes", ran.saved_bytes)
     assert len(ran.documents) == 1
@@ -412,10 +364,8 @@ def test_ray_is_a_row_of_the_round_trip(
     ray_kernel: Kernel, record_property: Callable[[str, object], None]
 ) -> None:
     """Eight megabytes through four transports: zero-copy by address, in 40 kB of output."""
-    # when
     ran = ray_kernel.run("a = np.ones(1_000_000)\n%serprof a")
 
-    # then
     assert ran.status == "ok", ran.error
     rows = {variant.key: variant for variant in ran.sweep.variants}
     assert {row.state for row in rows.values()} == {"ok"}
@@ -431,10 +381,8 @@ def test_ray_is_a_row_of_the_round_trip(
 @pytest.mark.ray
 def test_a_bytearray_comes_back_from_ray_as_bytes(ray_kernel: Kernel) -> None:
     """The value is equal, the type is not, and the row says so."""
-    # when
     ran = ray_kernel.run("%serprof --repeat 1 bytearray(b'abc' * 1000)")
 
-    # then
     rows = {variant.key: variant for variant in ran.sweep.variants}
     assert "a bytearray comes back as bytes" in rows["ray"].notes
     assert rows["ray"].facts["equal"] is True
@@ -444,10 +392,8 @@ def test_a_bytearray_comes_back_from_ray_as_bytes(ray_kernel: Kernel) -> None:
 @pytest.mark.ray
 def test_one_failing_transport_leaves_the_others(ray_kernel: Kernel) -> None:
     """A lambda travels by cloudpickle and Ray; the rows of pickle name it."""
-    # when
     ran = ray_kernel.run("%serprof --name v {'f': lambda x: x}")
 
-    # then
     states = {variant.key: variant.state for variant in ran.sweep.variants}
     assert states == {"pickle": "failed", "pickle-oob": "failed", "cloudpickle": "ok", "ray": "ok"}
     assert "v['f'] (function)" in ran.texts[0]
@@ -480,17 +426,14 @@ def test_an_interrupt_in_ray_get_passes_through_and_is_shown(
     ray_kernel: Kernel, cell: str, tmp_path: Path
 ) -> None:
     """The wait ends, the error is KeyboardInterrupt, the picture says interrupted."""
-    # given
     ray_kernel.run(
         f"import os, sys{ANNOUNCE_GET}\n@ray.remote(max_retries=0)\ndef sleeper():\n"
         f"    while not os.path.exists({str(tmp_path / 'end')!r}): time.sleep(0.05)"
     )
 
-    # when
     ran = ray_kernel.run(cell, interrupt_at="waiting")
     (tmp_path / "end").touch()
 
-    # then
     assert ran.status == "error"
     assert "KeyboardInterrupt" in ran.error
     assert ran.trace.outcome == "interrupted"
@@ -501,13 +444,10 @@ def test_an_interrupt_in_ray_get_passes_through_and_is_shown(
 @pytest.mark.ray
 def test_a_ray_that_runs_is_not_shut_down(ray_kernel: Kernel) -> None:
     """--transports ray uses the user's Ray and leaves it as it is."""
-    # given
     before = ray_kernel.run("ray.get_runtime_context().get_job_id()").value
 
-    # when
     ran = ray_kernel.run("%serprof --transports ray --repeat 1 [1, 2]")
 
-    # then
     (row,) = ran.sweep.variants
     assert (row.key, row.state, row.notes) == ("ray", "ok", ())
     assert ray_kernel.run("ray.get_runtime_context().get_job_id()").value == before
@@ -518,10 +458,8 @@ def test_a_cell_with_tasks_stays_below_its_bound(
     ray_kernel: Kernel, record_property: Callable[[str, object], None]
 ) -> None:
     """Dumps, loads, put, get, a task with an argument and one with a captured global: 40 kB."""
-    # given
     ray_kernel.run("import cloudpickle\nb = np.ones(100_000)")
 
-    # when
     ran = ray_kernel.run(
         "%%serprof\npickle.loads(pickle.dumps(b))\ncloudpickle.loads(cloudpickle.dumps(b))\n"
         "ref = ray.put(b)\nray.get(ref)\n"
@@ -530,7 +468,6 @@ def test_a_cell_with_tasks_stays_below_its_bound(
         "ray.get([size.remote(b), size.remote(ref), captured.remote()])"
     )
 
-    # then
     assert ran.status == "ok", ran.error
     assert ran.value == "[100000, 100000, 100000]"
     stages = {span.stage for span in ran.trace.spans}
@@ -546,18 +483,15 @@ def test_ray_is_started_only_when_asked_for_by_name(new_kernel: Kernel) -> None:
 
     Shut down inside a recorded cell it is not running again, and what was measured is shown.
     """
-    # given
     pytest.importorskip("ray", reason="Ray is not installed")
     new_kernel.run("%load_ext jupyter_serprof")
 
-    # when
     row = new_kernel.run("%serprof --repeat 1 [1]")
     named = new_kernel.start_ray("%serprof --transports ray --repeat 1 [1]")
     still = new_kernel.run("import ray\nray.is_initialized()")
     ended = new_kernel.run("%%serprof\n_ = ray.put(1)\nray.shutdown()")
     after = new_kernel.run("%serprof --repeat 1 [1]")
 
-    # then
     asked = {variant.key: variant for variant in row.sweep.variants}["ray"]
     assert asked.state == "not running"
     assert "--transports ray" in asked.reason

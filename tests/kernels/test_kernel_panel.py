@@ -146,7 +146,6 @@ def test_alone_it_shows_controls_and_says_what_stands_there_without_a_kernel(
     front: FrontEnd,
 ) -> None:
     """Two outputs: widgets with a text for who cannot show them, and the place of the picture."""
-    # then
     assert front.panel[0].keys() == {"text/plain", WIDGET_VIEW}
     assert "run this cell" in front.panel[0]["text/plain"]
     assert front.place == [{"text/plain": front.place[0]["text/plain"]}]
@@ -159,16 +158,13 @@ def test_alone_it_shows_controls_and_says_what_stands_there_without_a_kernel(
 
 def test_a_sweep_grows_in_the_cell_and_ends_as_the_document(front: FrontEnd) -> None:
     """The same handle: a widget first, then what is saved; the variable has it, too."""
-    # given
     front.choose("Measure", "generated: float64")
     front.choose("Ends by", "warm runs")
 
-    # when
     front.press("Sweep")
     front.until_status("Done.")
     sweep = front.until_document()
 
-    # then
     assert isinstance(sweep, Sweep)
     waiting, growing, document = front.place
     assert waiting.keys() == {"text/plain"}
@@ -180,16 +176,13 @@ def test_a_sweep_grows_in_the_cell_and_ends_as_the_document(front: FrontEnd) -> 
 
 def test_stop_works_while_it_runs_and_resume_goes_on(front: FrontEnd) -> None:
     """The kernel answers between two points."""
-    # given
     front.choose("Measure", "slow: list")
     front.press("Sweep")
     front.until_points(2)
 
-    # when
     front.press("Stop")
     front.until_status("Stopped;")
 
-    # then
     sweep = front.until_document()
     assert isinstance(sweep, Sweep)
     assert 2 <= len(sweep.points) < 60  # of 84 and more, in 40 s
@@ -200,31 +193,25 @@ def test_stop_works_while_it_runs_and_resume_goes_on(front: FrontEnd) -> None:
 
 def test_other_cells_run_between_two_points(front: FrontEnd) -> None:
     """A running sweep does not block the notebook."""
-    # given
     front.choose("Measure", "slow: list")
     front.press("Sweep")
     front.until_points(2)
 
-    # when
     front.run("print(6 * 7)")
 
-    # then
     assert "42" in front.printed
     assert front.status.startswith("Measuring.")
 
 
 def test_an_interrupt_of_the_kernel_leaves_what_was_measured(front: FrontEnd) -> None:
     """Ctrl-C stops the sweep and nothing else: the kernel goes on."""
-    # given
     front.choose("Measure", "slow: list")
     front.press("Sweep")
     front.until_points(2)
 
-    # when
     front.kernel.interrupt()
     front.until_status("Stopped;")
 
-    # then
     sweep = front.until_document()
     assert len(sweep.points) >= 2  # type: ignore[union-attr]
     assert front.kernel.run("1 + 1").value == "2"
@@ -232,18 +219,15 @@ def test_an_interrupt_of_the_kernel_leaves_what_was_measured(front: FrontEnd) ->
 
 def test_what_cannot_be_pickled_is_told_in_the_document(front: FrontEnd) -> None:
     """No traceback: the document has the reason."""
-    # given
     front.kernel.run("import threading\nlocks = [threading.Lock() for _ in range(100)]")
     front.press("Refresh")
     front.until(lambda _: any("locks" in t for t in front.states[front.labelled("Measure")]
                               ["_options_labels"]))  # fmt: skip
     front.choose("Measure", "locks")
 
-    # when
     front.press("Sweep")
     front.until_status("Done.")
 
-    # then
     sweep = front.until_document()
     assert isinstance(sweep, Sweep)
     assert {variant.state for variant in sweep.variants} == {"failed"}
@@ -253,7 +237,6 @@ def test_what_cannot_be_pickled_is_told_in_the_document(front: FrontEnd) -> None
 
 def test_the_panel_of_graphs_sweeps_chunks_and_shows_stages(new_kernel: Kernel) -> None:
     """The table as ever, then controls: chunk sizes of a collection, its stages in one click."""
-    # given
     pytest.importorskip("dask", reason="Dask is not installed")
     new_kernel.run(
         "%load_ext jupyter_serprof\nimport dask, dask.array as da\n"
@@ -262,10 +245,8 @@ def test_the_panel_of_graphs_sweeps_chunks_and_shows_stages(new_kernel: Kernel) 
     )
     front = FrontEnd(new_kernel)
 
-    # when
     front.run("%graphstages -o doc")
 
-    # then
     assert "Array float64" in front.printed
     assert "x: Array" in front.states[front.labelled("Collection")]["_options_labels"][0]
     front.choose("Collection", "y: ")

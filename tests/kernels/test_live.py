@@ -79,10 +79,8 @@ GROWN = ["comm_open", "display_data", "comm_msg", "update_display_data", "comm_c
 
 def test_a_round_trip_is_shown_while_it_runs_and_ends_as_the_document(slow: Kernel) -> None:
     """A widget through a display handle; the same handle is given what is saved."""
-    # when
     seen = messages(slow, "%serprof --transports pickle,cloudpickle --repeat 3 Slow()")
 
-    # then
     assert kinds(seen) == GROWN
     (shown,), (last,) = of_kind(seen, "display_data"), of_kind(seen, "update_display_data")
     assert shown["content"]["data"].keys() == {"text/plain", WIDGET_VIEW}
@@ -94,20 +92,16 @@ def test_a_round_trip_is_shown_while_it_runs_and_ends_as_the_document(slow: Kern
 
 def test_a_repeat_is_shown_while_it_runs(slow: Kernel) -> None:
     """As a round trip."""
-    # when
     seen = messages(slow, "%serprof --repeat 6 pickle.dumps(Slow())")
 
-    # then
     assert kinds(seen) == GROWN
 
 
 def test_an_error_leaves_the_document(slow: Kernel) -> None:
     """What was measured before stands where the picture was; then the error."""
-    # when
     seen = messages(slow, "Slow.runs, Slow.bad, Slow.error = 0, 6, ValueError('no')\n"
                           "%serprof --repeat 9 pickle.dumps(Slow())")  # fmt: skip
 
-    # then
     assert kinds(seen) == [*GROWN, "error"]
     (last,) = of_kind(seen, "update_display_data")
     assert len(from_document(last["content"]["data"][MIME_TYPE]).points) == 5  # type: ignore[union-attr]
@@ -115,15 +109,12 @@ def test_an_error_leaves_the_document(slow: Kernel) -> None:
 
 def test_an_interrupt_leaves_the_document(slow: Kernel) -> None:
     """Ctrl-C after the first pictures: the same handle has the finished runs."""
-    # given
     slow.run("Slow.bad = None")
 
-    # when
     seen = messages(
         slow, "%serprof --transports pickle --repeat 100 Slow()", interrupt_at="comm_msg"
     )
 
-    # then
     assert kinds(seen) == [*GROWN, "error"]
     (error,), (last,) = of_kind(seen, "error"), of_kind(seen, "update_display_data")
     assert error["content"]["ename"] == "KeyboardInterrupt"
@@ -136,22 +127,18 @@ def test_an_interrupt_leaves_the_document(slow: Kernel) -> None:
 )
 def test_short_and_quiet_trips_draw_nothing_on_the_way(slow: Kernel, cell: str) -> None:
     """No widget for what is over in the first moment, nor for what nobody wants to see."""
-    # given
     slow.run("Slow.bad = None")
     # A busy machine needs more than the half second that counts as a moment.
     slow.run(f"moment, progress.QUIET_S = progress.QUIET_S, {0 if '-q' in cell else 600}")
 
-    # when
     seen = messages(slow, cell)
     slow.run("progress.QUIET_S = moment")
 
-    # then
     assert kinds(seen) == ([] if "-q" in cell else ["display_data"])
 
 
 def test_a_terminal_prints_the_end_only() -> None:
     """IPython without a kernel: text, no widget, ipywidgets is not even loaded."""
-    # given
     watch = (
         "from jupyter_serprof.experiments.roundtrip.trip import RoundTrip\n"
         "RoundTrip._growing = lambda *_: print('made for nobody')\n"
@@ -159,7 +146,6 @@ def test_a_terminal_prints_the_end_only() -> None:
     program = f"{watch}{SLOW}\n%serprof --transports pickle --repeat 3 Slow()\nprint('end')\n"
     check = "import sys; print('widgets', 'ipywidgets' in sys.modules)"
 
-    # when
     command = [
         sys.executable,
         "-m",
@@ -174,7 +160,6 @@ def test_a_terminal_prints_the_end_only() -> None:
         check=True, capture_output=True, text=True, timeout=120,
     ).stdout  # fmt: skip
 
-    # then
     assert said.count("Slow()") == 1
     assert "widgets False" in said
     assert "made for nobody" not in said

@@ -66,15 +66,12 @@ def test_there_is_a_tutorial() -> None:
 @pytest.mark.parametrize("path", TUTORIALS, ids=lambda path: path.stem)
 def test_a_tutorial_runs_from_top_to_bottom_at_a_small_size(path: Path) -> None:
     """Every cell works in a fresh kernel, including the assertions in the verdicts."""
-    # given
     notebook = read(path)
     parameters = [c for c in notebook.cells if "parameters" in c.metadata.get("tags", ())]
     parameters[0].source = SMALL[path.stem][0]
 
-    # when
     NotebookClient(notebook, timeout=300, store_widget_state=False).execute()
 
-    # then
     assert [output for output in outputs(notebook) if output.get("name") == "stderr"] == []
     assert len(documents(notebook)) == len(documents(read(path)))
 
@@ -82,13 +79,10 @@ def test_a_tutorial_runs_from_top_to_bottom_at_a_small_size(path: Path) -> None:
 @pytest.mark.parametrize("path", TUTORIALS, ids=lambda path: path.stem)
 def test_a_saved_tutorial_has_readable_outputs(path: Path) -> None:
     """Saved outputs carry text, picture and document: no errors, nothing private, under 1 MB."""
-    # given
     notebook = read(path)
 
-    # when
     shown = [output for output in outputs(notebook) if MIME_TYPE in output.get("data", {})]
 
-    # then
     assert shown
     assert all({"text/plain", "image/png"} <= output["data"].keys() for output in shown)
     assert all(from_document(document) for document in documents(notebook))
@@ -101,15 +95,12 @@ def test_a_saved_tutorial_has_readable_outputs(path: Path) -> None:
 @pytest.mark.parametrize("path", TUTORIALS, ids=lambda path: path.stem)
 def test_an_output_of_a_saved_tutorial_stays_small(path: Path) -> None:
     """Sharing a notebook stays cheap: text, picture and document of one output together."""
-    # given
     notebook = read(path)
 
-    # when
     sizes = [
         len(json.dumps(output["data"], separators=(",", ":"), ensure_ascii=False).encode())
         for output in outputs(notebook)
         if MIME_TYPE in output.get("data", {})
     ]
 
-    # then
     assert max(sizes) <= SMALL[path.stem][1], sizes

@@ -21,13 +21,10 @@ if TYPE_CHECKING:
 
 def test_a_value_is_opened_and_pickled_beside_it(shell: InteractiveShell) -> None:
     """The headline says who is to blame; the stages of plain dumps and loads are there, too."""
-    # given
     Ran(shell, "import numpy as np\nmodel = {'w': np.zeros(100_000), 'name': 'm'}")
 
-    # when
     ran = Ran(shell, "%serprof --blame model")
 
-    # then
     [anatomy] = ran.trace.anatomies
     assert ran.trace.summary is not None
     assert ran.trace.summary.headline.startswith('model["w"] is 100 % of 800 kB (ndarray')
@@ -38,13 +35,10 @@ def test_a_value_is_opened_and_pickled_beside_it(shell: InteractiveShell) -> Non
 
 def test_what_cannot_be_pickled_is_a_document_not_an_error(shell: InteractiveShell) -> None:
     """The cell goes on; the picture names the paths."""
-    # given
     Ran(shell, "import threading\njob = {'a': [threading.Lock()], 'b': threading.Lock()}")
 
-    # when
     ran = Ran(shell, "%serprof --blame job")
 
-    # then
     assert ran.result.success
     bad = [part.path for part in ran.trace.anatomies[0].parts if part.state == "unpicklable"]
     assert bad == ['job["a"][0]', 'job["b"]']
@@ -52,15 +46,12 @@ def test_what_cannot_be_pickled_is_a_document_not_an_error(shell: InteractiveShe
 
 def test_a_cell_opens_what_crossed_largest_first(shell: InteractiveShell) -> None:
     """Its result is as without the magic; what is next to nothing is left out."""
-    # given
     code = "import pickle\nbig = [str(i) for i in range(5000)]\nhalf = big[:2500]\n"
     cell = "%%serprof --blame\npickle.dumps(half); pickle.dumps(big); pickle.dumps(1)\n7"
     Ran(shell, code)
 
-    # when
     ran = Ran(shell, cell)
 
-    # then
     assert ran.value == 7
     assert [anatomy.parts[0].kind for anatomy in ran.trace.anatomies] == [
         "list (5000)",
@@ -72,15 +63,12 @@ def test_a_cell_opens_what_crossed_largest_first(shell: InteractiveShell) -> Non
 
 def test_a_value_that_crosses_several_times_is_opened_once(shell: InteractiveShell) -> None:
     """With how often and how many bytes in all; the next largest are opened beside it."""
-    # given
     code = "import pickle\nbig = [str(i) for i in range(5000)]\nhalf = big[:2500]\n"
     cell = "%%serprof --blame\nsent = sum(len(pickle.dumps(big)) for _ in range(5))\n"
     Ran(shell, code)
 
-    # when
     ran = Ran(shell, cell + "pickle.dumps(half, protocol=5); sent")
 
-    # then
     big, half = ran.trace.anatomies
     assert (big.parts[0].kind, half.parts[0].kind) == ("list (5000)", "list (2500)")
     assert big.notes[0] == f"{big.name} was pickled 5 times: {format_bytes(ran.value)} in all"
@@ -94,20 +82,16 @@ def test_functions_that_the_notebook_imported_by_name_are_seen(
     shell: InteractiveShell, line: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """``from pickle import dumps`` is how many call it."""
-    # given
     monkeypatch.setitem(__import__("sys").modules, "__main__", shell.user_module)
     Ran(shell, "from pickle import dumps\nvalue = list(range(500))")
 
-    # when
     ran = Ran(shell, line.format("d = dumps(value)"))
 
-    # then
     assert [anatomy.name for anatomy in ran.trace.anatomies] == ["value"]
 
 
 def test_values_are_held_no_longer_than_they_are_opened(shell: InteractiveShell) -> None:
     """Also those of a cell that raised; and no hook is left."""
-    # given
     shell.user_ns["Held"] = type("Held", (), {"__module__": "__main__"})
     shell.user_ns["found"] = found = list[Any]()
     shell.user_ns["weakref"] = weakref
@@ -116,11 +100,9 @@ def test_values_are_held_no_longer_than_they_are_opened(shell: InteractiveShell)
         "found.append(weakref.ref(one)); cloudpickle.dumps(one); del one\n"
     )
 
-    # when
     Ran(shell, cell)
     raised = Ran(shell, cell + "1 / 0")
 
-    # then
     assert isinstance(raised.result.error_in_exec, ZeroDivisionError)
     gc.collect()
     assert [reference() for reference in found[:1]] == [None]
@@ -129,13 +111,10 @@ def test_values_are_held_no_longer_than_they_are_opened(shell: InteractiveShell)
 
 def test_o_q_and_save_work_as_ever(shell: InteractiveShell, tmp_path: Path) -> None:
     """The anatomy survives the file."""
-    # given
     file = tmp_path / "run.serprof.json"
 
-    # when
     ran = Ran(shell, f"%serprof --blame -q -o doc --save {file} [list(range(100))] * 3")
 
-    # then
     assert ran.documents == []
     saved = load(file)
     assert saved == shell.user_ns["doc"]
@@ -144,7 +123,6 @@ def test_o_q_and_save_work_as_ever(shell: InteractiveShell, tmp_path: Path) -> N
 
 def test_an_interrupt_passes_and_shows_what_is_known(shell: InteractiveShell) -> None:
     """The document of the pickle is there, the anatomy says that it was interrupted."""
-    # given
     Ran(
         shell,
         "class Stops:\n"
@@ -155,10 +133,8 @@ def test_an_interrupt_passes_and_shows_what_is_known(shell: InteractiveShell) ->
         "        return list, ()\n",
     )
 
-    # when
     ran = Ran(shell, "%serprof --blame [Stops()]")
 
-    # then
     assert isinstance(ran.result.error_in_exec, KeyboardInterrupt)
     [anatomy] = ran.trace.anatomies
     assert not anatomy.is_complete
@@ -175,12 +151,9 @@ def test_an_interrupt_passes_and_shows_what_is_known(shell: InteractiveShell) ->
 )
 def test_what_runs_many_times_does_not_go_with_it(shell: InteractiveShell, option: str) -> None:
     """One message with the line to write, and nothing runs."""
-    # given
     shell.user_ns["ran"] = []
 
-    # when
     ran = Ran(shell, f"%serprof --blame {option} ran.append(1)")
 
-    # then
     assert "%serprof --blame ran.append(1)" in ran.err
     assert shell.user_ns["ran"] == []

@@ -37,7 +37,6 @@ def python(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 def test_a_statement_is_shown_and_saved_without_ipython(folder: Path) -> None:
     """Several -s and several statements are lines; classes of the setup can be pickled by name."""
-    # when
     ran = python(
         folder,
         *("-s", "import pickle, sys", "-s", "class A:\n    pass"),
@@ -45,7 +44,6 @@ def test_a_statement_is_shown_and_saved_without_ipython(folder: Path) -> None:
         "assert 'IPython' not in sys.modules",
     )
 
-    # then
     assert (ran.returncode, ran.stderr) == (0, "")
     assert "Pickle" in ran.stdout
     assert isinstance(load(folder / "x.serprof.json"), Trace)
@@ -53,13 +51,10 @@ def test_a_statement_is_shown_and_saved_without_ipython(folder: Path) -> None:
 
 def test_a_regression_gives_the_exit_code_of_a_failed_test(folder: Path) -> None:
     """Nothing else is needed in CI: the table on stdout, the reason on stderr, 1."""
-    # given
     save_document(made(FAST_NS), folder / "before.serprof.json")
 
-    # when
     ran = python(folder, "--compare", "before", "--fail-above", "10%", *RUN)
 
-    # then
     assert ran.returncode == 1
     assert ran.stderr.startswith("RegressionError: slower by more than 10.0 %: Wall time")
     assert "Compared with pickle.dumps([1, 2, 3]): slower" in ran.stdout
@@ -70,29 +65,23 @@ def test_an_interrupted_comparison_says_how_many_runs_there_are(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Not how fast they were: that would be a verdict."""
-    # given
     save_document(made(SLOW_NS, "sent"), folder / "before.serprof.json")
     code = "pickle.dumps(1)\nif next(runs) == 3: raise KeyboardInterrupt"
 
-    # when
     given = run(
         "--compare", "before", "--name", "sent", "-s", "import pickle; runs = iter(range(9))", code
     )
 
-    # then
     assert given == 130
     assert capsys.readouterr().err.startswith("interrupted; 2 of 15 runs were measured until")
 
 
 def test_what_is_not_slower_gives_zero(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """And -q keeps quiet."""
-    # given
     save_document(made(SLOW_NS), folder / "before.serprof.json")
 
-    # when
     code = run("-q", "--compare", "before", "--fail-above", "10%", "--save", "after", *RUN)
 
-    # then
     assert code == 0
     assert capsys.readouterr() == ("", "")
     assert isinstance(load(folder / "after.serprof.json"), Sweep)
@@ -100,10 +89,8 @@ def test_what_is_not_slower_gives_zero(folder: Path, capsys: pytest.CaptureFixtu
 
 def test_a_value_makes_the_round_trip(folder: Path) -> None:
     """Through the transports that were asked for."""
-    # when
     code = run("-q", "--transports", "pickle", "-n", "2", "--save", "x.serprof.json", "[1, 2]")
 
-    # then
     sweep = load(folder / "x.serprof.json")
     assert code == 0
     assert isinstance(sweep, Sweep)
@@ -112,10 +99,8 @@ def test_a_value_makes_the_round_trip(folder: Path) -> None:
 
 def test_help_shows_what_to_type(capsys: pytest.CaptureFixture[str]) -> None:
     """Examples first."""
-    # when
     code = run("-h")
 
-    # then
     out = capsys.readouterr().out
     assert code == 0
     assert "--fail-above PERCENT" in out
@@ -144,10 +129,8 @@ def test_bad_input_has_a_sentence_and_a_code(
     capsys: pytest.CaptureFixture[str], folder: Path, arguments: list[str], code: int, said: str
 ) -> None:
     """2 for a command that cannot be understood, 1 for a program that raised; no frames of ours."""
-    # when
     given = run(*arguments)
 
-    # then
     err = capsys.readouterr().err
     assert given == code
     assert said in err

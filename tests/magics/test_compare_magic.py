@@ -39,13 +39,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_a_name_without_an_ending_is_one_file(shell: InteractiveShell, folder: Path) -> None:
     """What ``--save before`` writes, ``--compare before`` reads."""
-    # given
     saved = Ran(shell, f"%serprof -q --repeat 6 --save before {CODE}")
 
-    # when
     ran = Ran(shell, f"%serprof --compare before --repeat 1 {CODE}")
 
-    # then
     assert saved.result.success
     assert [path.name for path in folder.iterdir()] == ["before.serprof.json"]
     assert ran.sweep.comparison is not None
@@ -53,13 +50,10 @@ def test_a_name_without_an_ending_is_one_file(shell: InteractiveShell, folder: P
 
 def test_code_is_compared_with_a_file(shell: InteractiveShell, folder: Path) -> None:
     """Saved before, run 15 times now; the document of now carries the comparison."""
-    # given
     save_document(made(FAST_NS), folder / "before.serprof.json")
 
-    # when
     ran = Ran(shell, f"%serprof --compare before --save after.serprof.json {CODE}")
 
-    # then
     comparison = ran.sweep.comparison
     assert comparison is not None
     assert (comparison.before, comparison.after) == (CODE, CODE)
@@ -74,13 +68,10 @@ def test_code_is_compared_with_a_file(shell: InteractiveShell, folder: Path) -> 
 
 def test_a_comparison_is_in_every_form_that_a_viewer_may_choose(shell: InteractiveShell) -> None:
     """Without our extension too: before, after, ratio and verdict, as the document has them."""
-    # given
     shell.user_ns["before"] = made(FAST_NS)
 
-    # when
     ran = Ran(shell, f"%serprof --compare before {CODE}")
 
-    # then
     comparison = ran.sweep.comparison
     assert comparison is not None
     assert ran.sweep.summary is not None
@@ -102,13 +93,10 @@ def plain_of(text: str) -> str:
 
 def test_code_is_compared_with_a_variable(shell: InteractiveShell, folder: Path) -> None:
     """A variable that holds a document is meant before a file of its name."""
-    # given
     shell.user_ns["before"] = made(SLOW_NS)
 
-    # when
     ran = Ran(shell, f"%serprof --compare before --repeat 6 {CODE}")
 
-    # then
     assert not list(folder.iterdir())
     assert ran.sweep.comparison is not None
     warm = [c for c in ran.sweep.comparison.changes if not c.stage and not c.cold]
@@ -117,13 +105,10 @@ def test_code_is_compared_with_a_variable(shell: InteractiveShell, folder: Path)
 
 def test_a_regression_stops_the_cell_after_the_document_is_shown(shell: InteractiveShell) -> None:
     """Run All stops there; the numbers are on the screen, and in the variable."""
-    # given
     shell.user_ns["before"] = made(FAST_NS)
 
-    # when
     ran = Ran(shell, f"%serprof --compare before --fail-above 10% -o after {CODE}\nreached = 1")
 
-    # then
     assert "RegressionError: slower by more than 10.0 %: Wall time" in ran.err
     assert not ran.result.success
     assert "reached" not in shell.user_ns
@@ -134,14 +119,11 @@ def test_a_comparison_that_is_the_last_value_is_readable(
     shell: InteractiveShell,
 ) -> None:
     """Of two documents, in a shell; and shown in a program."""
-    # given
     Ran(shell, f"import jupyter_serprof as sp\n%serprof -q --repeat 6 -o before {CODE}")
 
-    # when
     last = Ran(shell, "found = sp.compare(before, before)\nfound")
     shown = Ran(shell, "sp.show(found)")
 
-    # then
     assert "Compared with pickle.dumps([1, 2, 3]): nobody can tell" in last.out
     assert "Comparison(" not in last.out
     assert shown.result.success
@@ -149,26 +131,20 @@ def test_a_comparison_that_is_the_last_value_is_readable(
 
 def test_what_is_not_slower_passes(shell: InteractiveShell) -> None:
     """The cell goes on."""
-    # given
     shell.user_ns["before"] = made(SLOW_NS)
 
-    # when
     ran = Ran(shell, f"%serprof -q --compare before --fail-above 10% {CODE}\nreached = 1")
 
-    # then
     assert ran.result.success
     assert shell.user_ns["reached"] == 1
 
 
 def test_a_value_is_compared_by_the_transports_of_before(shell: InteractiveShell) -> None:
     """The round trip has the same variants, so that each has its line."""
-    # given
     Ran(shell, "%serprof -q --transports pickle --repeat 6 -o before [1, 2, 3]")
 
-    # when
     ran = Ran(shell, "%serprof --compare before --repeat 6 [1, 2, 3]")
 
-    # then
     assert [variant.key for variant in ran.sweep.variants] == ["pickle"]
     assert ran.sweep.comparison is not None
     assert {change.variant for change in ran.sweep.comparison.changes} == {"pickle"}
@@ -177,13 +153,10 @@ def test_a_value_is_compared_by_the_transports_of_before(shell: InteractiveShell
 
 def test_what_cannot_be_compared_is_shown_and_said(shell: InteractiveShell) -> None:
     """A round trip against repeats: what was measured is not lost."""
-    # given
     Ran(shell, "%serprof -q --transports pickle --repeat 1 --name sent -o before [1, 2, 3]")
 
-    # when
     ran = Ran(shell, f"%serprof --compare before --name sent --repeat 1 {CODE}")
 
-    # then
     assert "nothing can be compared: before is a round trip (sent), after is runs of" in ran.err
     assert "Traceback" not in ran.err
     assert ran.sweep.comparison is None
@@ -203,14 +176,11 @@ def test_bad_input_is_told_before_the_code_runs(
     shell: InteractiveShell, folder: Path, options: str, said: str
 ) -> None:
     """One line, no traceback, and nothing was run."""
-    # given
     Ran(shell, "number = 1\nruns = []")
     (folder / "cut.serprof.json").write_text('{"format": "serp', "utf-8")
 
-    # when
     ran = Ran(shell, f"%serprof {options} runs.append(1)")
 
-    # then
     assert said in ran.err
     assert "Traceback" not in ran.err
     assert shell.user_ns["runs"] == []
@@ -218,13 +188,10 @@ def test_bad_input_is_told_before_the_code_runs(
 
 def test_code_that_raises_keeps_what_was_measured(shell: InteractiveShell) -> None:
     """The exception is the user's own; the runs before it are shown."""
-    # given
     Ran(shell, f"%serprof -q --name sent -o before {CODE}\ncount = iter(range(9))")
 
-    # when
     ran = Ran(shell, "%serprof --compare before --name sent pickle.dumps(1 // (3 - next(count)))")
 
-    # then
     assert isinstance(ran.result.error_in_exec, ZeroDivisionError)
     assert len(ran.sweep.points) == 3
 
@@ -248,14 +215,11 @@ def test_an_interrupted_comparison_says_what_was_measured(
     shell: InteractiveShell, number: int, said: str
 ) -> None:
     """The runs that ended are shown; nothing is said of faster or slower."""
-    # given
     shell.user_ns["before"] = made(FAST_NS, "f()")
     Ran(shell, INTERRUPTS.format(number))
 
-    # when
     ran = Ran(shell, "%serprof --compare before f()")
 
-    # then
     assert isinstance(ran.result.error_in_exec, KeyboardInterrupt)
     assert "jupyter_serprof/" not in ran.out
     assert ran.sweep.summary is not None
@@ -269,14 +233,11 @@ def test_an_interrupt_of_the_first_run_does_not_say_that_nothing_was_serialized(
     shell: InteractiveShell,
 ) -> None:
     """Nobody knows what it would have done: a stage is seen when it has ended."""
-    # given
     shell.user_ns["before"] = made(FAST_NS, "f()")
     Ran(shell, "def f():\n    raise KeyboardInterrupt")
 
-    # when
     compared, alone = Ran(shell, "%serprof --compare before f()"), Ran(shell, "%serprof f()")
 
-    # then
     assert compared.trace.summary is not None
     assert "f() was interrupted after " in compared.trace.summary.headline
     assert "no run ended, so that nothing is compared with" in compared.trace.summary.headline
@@ -288,17 +249,14 @@ def test_an_interrupt_of_the_first_run_does_not_say_that_nothing_was_serialized(
 
 def test_other_code_is_refused_before_it_runs(shell: InteractiveShell) -> None:
     """One line with both and what to type; typed, it compares."""
-    # given
     shell.user_ns["before"] = made(FAST_NS)
     Ran(shell, "import pickle\nruns = []\ndef g():\n    runs.append(pickle.dumps(1))")
 
-    # when
     refused = Ran(shell, "%serprof --compare before --repeat 4 g()")
     count = len(shell.user_ns["runs"])
     typed = re.search("--name '.*?'", refused.err)
     ran = Ran(shell, f"%serprof --compare before --repeat 4 {typed and typed[0]} g()")
 
-    # then
     assert f"before is of {CODE}, after of g(): not the same code" in refused.err
     assert count == 0
     assert ran.sweep.comparison is not None
@@ -306,10 +264,8 @@ def test_other_code_is_refused_before_it_runs(shell: InteractiveShell) -> None:
 
 def test_a_cell_cannot_be_compared_and_says_how_to(shell: InteractiveShell) -> None:
     """It runs once; a function can be run 15 times."""
-    # when
     ran = Ran(shell, "%%serprof --compare before\npickle.dumps(1)")
 
-    # then
     assert "--compare does not go with a whole cell. Put the code into a function f" in ran.err
 
 
@@ -323,14 +279,11 @@ def code() -> object:
 
 def test_two_functions_run_in_turns() -> None:
     """First, second, second, first: neither always runs in the wake of the other."""
-    # given
     order: list[str] = []
 
-    # when
     turns = Turns([lambda: order.append("a"), lambda: order.append("b")], ["a", "b"], repeat=3)
     sweep = turns.run()
 
-    # then
     assert "".join(order) == "ab" + "abbaab"
     assert [(p.variant, p.cold) for p in sweep.points].count(("before", False)) == 3
     assert sweep.comparison is not None
@@ -339,18 +292,15 @@ def test_two_functions_run_in_turns() -> None:
 @pytest.mark.parametrize(("number", "pairs"), [(0, 0), (1, 0), (7, 2)])
 def test_interrupted_turns_say_how_many_pairs_there_are(number: int, pairs: int) -> None:
     """In the interrupt itself, which a notebook prints."""
-    # given
     runs = iter(range(99))
 
     def f() -> None:
         if next(runs) == number:
             raise KeyboardInterrupt
 
-    # when
     with pytest.raises(KeyboardInterrupt) as caught:
         sp.compare(f, f, repeat=6)
 
-    # then
     assert caught.value.__notes__ == [
         (
             f"{pairs} of 6 pairs were measured until the interrupt; no verdict follows from fewer "
@@ -361,28 +311,23 @@ def test_interrupted_turns_say_how_many_pairs_there_are(number: int, pairs: int)
 
 def test_an_interrupted_comparison_with_a_document_says_how_many_runs_there_are() -> None:
     """The cold one does not count."""
-    # given
     runs = iter(range(99))
 
     def f() -> None:
         if next(runs) == 4:
             raise KeyboardInterrupt
 
-    # when
     with pytest.raises(KeyboardInterrupt) as caught:
         sp.compare(made(FAST_NS, "f"), f)
 
-    # then
     assert caught.value.__notes__[0].startswith("3 of 15 runs were measured until the interrupt")
 
 
 def test_two_functions_have_a_document_with_their_comparison(tmp_path: Path) -> None:
     """It is saved and loaded like any other."""
-    # when
     sweep = sp.compare(code, lambda: pickle.dumps(1), repeat=6)
     save_document(sweep, tmp_path / "x.serprof.json")
 
-    # then
     assert sweep.comparison is not None
     warm = [c for c in sweep.comparison.changes if not c.stage and not c.cold]
     assert [(c.before_runs, c.after_runs, c.low is None) for c in warm] == [(6, 6, False)]
@@ -395,28 +340,23 @@ def test_two_functions_have_a_document_with_their_comparison(tmp_path: Path) -> 
 
 def test_documents_and_files_are_compared_without_running_anything(tmp_path: Path) -> None:
     """A path, a path without its ending, and a document are the same."""
-    # given
     _, trace = sp.profile(code)
     save_document(trace, tmp_path / "before.serprof.json")
 
-    # when
     found = [
         sp.compare(before, trace)
         for before in (tmp_path / "before", str(tmp_path / "before.serprof.json"), trace)
     ]
 
-    # then
     assert found[0] == found[1] == found[2]
     assert found[0].changes[0].ratio == pytest.approx(1)
 
 
 def test_a_function_is_compared_with_a_document_and_may_fail() -> None:
     """The error carries what was measured."""
-    # when
     with pytest.raises(sp.RegressionError) as caught:
         sp.compare(made(FAST_NS), code, repeat=6, fail_above=0.1, name="a pickle")
 
-    # then
     document = caught.value.document
     assert isinstance(document, Sweep)
     assert len(document.points) == 7

@@ -58,13 +58,10 @@ def test_a_collection_is_persisted_shown_and_released(
     user: InteractiveShell, client: Client
 ) -> None:
     """One document named by the code; no value, nothing in Out, nothing on the cluster."""
-    # given
     count = len(user.user_ns["Out"])
 
-    # when
     ran = Ran(user, "%graphstages x.sum()")
 
-    # then
     assert ran.result.success, ran.out
     assert ran.value is None
     assert len(user.user_ns["Out"]) == count
@@ -76,10 +73,8 @@ def test_a_collection_is_persisted_shown_and_released(
 
 def test_compute_gathers(user: InteractiveShell, client: Client) -> None:
     """--compute brings the result to the client, and drops it."""
-    # when
     ran = Ran(user, "%graphstages --compute --timeout 60 x.sum()")
 
-    # then
     assert "dask.gather" in stages(ran.trace)
     assert forgotten(client)
 
@@ -87,20 +82,16 @@ def test_compute_gathers(user: InteractiveShell, client: Client) -> None:
 @pytest.mark.parametrize("code", ["x.sum().compute()", "client.submit(len, [1]).result()"])
 def test_code_that_computes_by_itself_is_shown(user: InteractiveShell, code: str) -> None:
     """A concrete result of Dask is no mistake."""
-    # when
     ran = Ran(user, f"%graphstages {code}")
 
-    # then
     assert ran.result.success, ran.err
     assert "dask.execute" in stages(ran.trace)
 
 
 def test_a_statement_keeps_what_it_assigns(user: InteractiveShell, client: Client) -> None:
     """`y = x.persist()` stays on the cluster, and nobody waits for it."""
-    # when
     ran = Ran(user, "%graphstages y = x.persist()")
 
-    # then
     assert ran.trace.name == "y = x.persist()"
     assert "dask.serialize" in stages(ran.trace)
     assert float(user.user_ns["y"].sum().compute()) == 32.0
@@ -111,13 +102,10 @@ def test_a_statement_keeps_what_it_assigns(user: InteractiveShell, client: Clien
 
 def test_the_options_are_those_of_the_other_magic(user: InteractiveShell, tmp_path: Path) -> None:
     """-o, --name, --save, -q and --detail."""
-    # given
     path = tmp_path / "a run.serprof.json"
 
-    # when
     ran = Ran(user, f"%graphstages -q -o trace --name mine --detail --save '{path}' x.sum()")
 
-    # then
     assert ran.result.success, ran.err
     assert ran.documents == []
     assert user.user_ns["trace"].name == "mine"
@@ -126,10 +114,8 @@ def test_the_options_are_those_of_the_other_magic(user: InteractiveShell, tmp_pa
 
 def test_variables_of_a_function_are_seen(user: InteractiveShell) -> None:
     """The magic inside a function sees its locals."""
-    # when
     ran = Ran(user, "def f(z):\n    %graphstages z.sum()\nf(x)")
 
-    # then
     assert ran.trace.outcome == "ok"
 
 
@@ -138,16 +124,13 @@ def test_variables_of_a_function_are_seen(user: InteractiveShell) -> None:
 
 def test_a_cell_is_as_without_the_magic(user: InteractiveShell) -> None:
     """Top-level await, magics, assignments and the last value all work."""
-    # given
     cell = (
         "%%graphstages --name mine\nimport asyncio\nawait asyncio.sleep(0)\n"
         "y = (x + 1).sum().compute()\n%time z = 1\nfloat(y)"
     )
 
-    # when
     ran = Ran(user, cell)
 
-    # then
     assert ran.result.success, ran.out
     assert ran.value == 48.0
     assert user.user_ns["z"] == 1
@@ -157,12 +140,10 @@ def test_a_cell_is_as_without_the_magic(user: InteractiveShell) -> None:
 
 def test_each_computation_of_a_cell_is_a_group(user: InteractiveShell) -> None:
     """Three computations, three blocks of rows, in their order."""
-    # when
     ran = Ran(
         user, "%%graphstages\nx.sum().compute()\ndask.compute(x.max(), x.min())\ny = x.persist()"
     )
 
-    # then
     titles = [group.title for group in ran.trace.groups]
     assert [title[:2] for title in titles] == ["1:", "2:", "3:"]
     assert ["compute" in title or "persist" in title for title in titles] == [True] * 3
@@ -173,10 +154,8 @@ def test_a_raising_cell_shows_its_own_error_and_its_picture(
     user: InteractiveShell, client: Client, below: str
 ) -> None:
     """The task's exception, at the cell's line, without frames of ours."""
-    # when
     ran = Ran(user, f"{below}%%graphstages\nmapped(failing).compute()")
 
-    # then
     assert isinstance(ran.result.error_in_exec, LookupError)
     assert "jupyter_serprof" not in ran.out
     assert ran.trace.outcome == "error"
@@ -186,10 +165,8 @@ def test_a_raising_cell_shows_its_own_error_and_its_picture(
 
 def test_a_cell_below_another_cell_magic_returns_its_value(user: InteractiveShell) -> None:
     """%%graphstages under %%time: recorded once."""
-    # when
     ran = Ran(user, "%%time\n%%graphstages\nfloat(x.sum().compute())")
 
-    # then
     assert ran.value == 32.0
     assert "Wall time" in ran.out
     assert "dask.execute" in stages(ran.trace)
@@ -200,10 +177,8 @@ def test_a_cell_below_another_cell_magic_returns_its_value(user: InteractiveShel
 
 def test_the_error_of_a_task_has_no_frame_of_ours(user: InteractiveShell, client: Client) -> None:
     """The user's own exception, one traceback, and what was measured until then."""
-    # when
     ran = Ran(user, "%graphstages mapped(failing)")
 
-    # then
     assert isinstance(ran.result.error_in_exec, LookupError)
     assert "jupyter_serprof" not in ran.out
     assert ran.out.count("Traceback (most recent call last)") == 1
@@ -222,13 +197,10 @@ def test_the_error_of_a_task_has_no_frame_of_ours(user: InteractiveShell, client
 )
 def test_a_graph_that_cannot_be_pickled_names_the_path(user: InteractiveShell, cell: str) -> None:
     """The user's own error, and the path in the document."""
-    # given
     Ran(user, "import threading\nlock = threading.Lock()")
 
-    # when
     ran = Ran(user, cell)
 
-    # then
     assert isinstance(ran.result.error_in_exec, TypeError)
     assert "Could not serialize" in ran.out
     assert "the graph was not sent. lambda-" in notes(ran.trace)
@@ -237,15 +209,12 @@ def test_a_graph_that_cannot_be_pickled_names_the_path(user: InteractiveShell, c
 
 def test_a_timeout_is_one_line_and_a_picture(user: InteractiveShell, client: Client) -> None:
     """Run All stops; the partial picture says interrupted."""
-    # given
     GATE.clear()
     user.user_ns["gated"] = import_module("dasks").gated
 
-    # when
     ran = Ran(user, "%graphstages --timeout 0.05 mapped(gated)")
     GATE.set()
 
-    # then
     assert not ran.result.success
     assert "mapped(gated) was not done after 0.05 s" in ran.err
     assert "Traceback" not in ran.out
@@ -270,13 +239,10 @@ def test_a_timeout_is_one_line_and_a_picture(user: InteractiveShell, client: Cli
 )
 def test_what_is_wrong_is_one_line(user: InteractiveShell, line: str, said: str) -> None:
     """No traceback, no picture, and the names of the magic that was typed."""
-    # given
     Ran(user, "def ran(): global has_run; has_run = True")
 
-    # when
     ran = Ran(user, line)
 
-    # then
     assert not ran.result.success
     assert said in ran.err
     assert "Traceback" not in ran.out
@@ -286,10 +252,8 @@ def test_what_is_wrong_is_one_line(user: InteractiveShell, line: str, said: str)
 
 def test_a_name_that_is_not_defined_is_only_that(user: InteractiveShell) -> None:
     """Nothing was measured, so nothing is shown."""
-    # when
     ran = Ran(user, "%graphstages nowhere")
 
-    # then
     assert isinstance(ran.result.error_in_exec, NameError)
     assert ran.documents == []
 
@@ -306,10 +270,8 @@ def test_a_name_that_is_not_defined_is_only_that(user: InteractiveShell) -> None
 )
 def test_code_without_dask_is_told_so(user: InteractiveShell, cell: str, said: str) -> None:
     """It ran, and the document says what would show more."""
-    # when
     ran = Ran(user, cell)
 
-    # then
     assert ran.result.success
     assert user.user_ns["y"] == 1
     assert said in notes(ran.trace)
@@ -318,13 +280,10 @@ def test_code_without_dask_is_told_so(user: InteractiveShell, cell: str, said: s
 
 def test_what_was_persisted_before_is_told_so(user: InteractiveShell, client: Client) -> None:
     """Also in the text of the output."""
-    # given
     Ran(user, "kept = x.persist()\ndask.distributed.wait(kept);")
 
-    # when
     ran = Ran(user, "%graphstages kept")
 
-    # then
     assert "kept was persisted before: its 4 keys are on the cluster" in notes(ran.trace)
     assert float(user.user_ns["kept"].sum().compute()) == 32.0
     del user.user_ns["kept"]
@@ -338,14 +297,11 @@ def test_without_dask_the_pip_line_is_told(
     user: InteractiveShell, monkeypatch: pytest.MonkeyPatch, cell: str
 ) -> None:
     """Before the code runs."""
-    # given
     Ran(user, "def ran(): global has_run; has_run = True")
     monkeypatch.setitem(sys.modules, "dask", None)
 
-    # when
     ran = Ran(user, cell)
 
-    # then
     assert 'Dask, which is not installed. Run: pip install "jupyter_serprof[dask]"' in ran.err
     assert "has_run" not in user.user_ns
     assert ran.documents == []
@@ -356,15 +312,12 @@ def test_without_dask_the_pip_line_is_told(
 
 def test_alone_it_lists_the_collections(user: InteractiveShell, client: Client) -> None:
     """A table of the user's variables, nothing computed, and how to go on."""
-    # given
     Ran(user, "kept = x.persist()\n_hidden = x + 1")
     before = len(scheduler_tasks(client))
     kind = "Array float64 (4, 4) 4"
 
-    # when
     ran = Ran(user, "%graphstages")
 
-    # then
     assert ran.result.success
     lines = [line.split() for line in ran.out.splitlines() if line]
     assert lines[0] == ["name", "type", "partitions", "tasks", "layers", "results"]
@@ -379,13 +332,10 @@ def test_alone_it_lists_the_collections(user: InteractiveShell, client: Client) 
 
 def test_alone_without_collections_it_shows_how_to_begin(user: InteractiveShell) -> None:
     """Three lines to paste."""
-    # given
     del user.user_ns["x"]
 
-    # when
     ran = Ran(user, "%graphstages")
 
-    # then
     assert "There is no Dask collection" in ran.out
     assert "%graphstages (x + x.T).sum()" in ran.out
 
@@ -393,10 +343,8 @@ def test_alone_without_collections_it_shows_how_to_begin(user: InteractiveShell)
 @pytest.mark.parametrize("cell", ["%graphstages -h", "%%graphstages --help\nran = True"])
 def test_help_is_printed_and_nothing_runs(user: InteractiveShell, cell: str) -> None:
     """-h anywhere."""
-    # when
     ran = Ran(user, cell)
 
-    # then
     assert "See every stage of a Dask computation" in ran.out
     assert "--timeout SECONDS" in ran.out
     assert "ran" not in user.user_ns
@@ -412,14 +360,11 @@ LINE_FLAGS = CELL_FLAGS | {
 
 def test_unloading_takes_both_magics_away(user: InteractiveShell) -> None:
     """The question mark shows the help; after unloading neither is there."""
-    # given
     magics = user.magics_manager.magics
 
-    # when
     document = magics["line"]["graphstages"].__doc__
     Ran(user, "%unload_ext jupyter_serprof")
 
-    # then
     assert "--compute" in (document or "")
     assert "graphstages" not in magics["line"]
     assert "graphstages" not in magics["cell"]
@@ -442,13 +387,10 @@ def test_options_are_completed_where_they_may_stand(
     user: InteractiveShell, line: str, offered: set[str]
 ) -> None:
     """Those of this magic, before the code and nowhere else."""
-    # given
     completer: Any = user.Completer
     completer.use_jedi = False
 
-    # when
     with provisionalcompleter():
         found = {one.text for one in completer.completions(line, len(line))}
 
-    # then
     assert {text for text in found if text.startswith("-")} == offered

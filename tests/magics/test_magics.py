@@ -43,15 +43,12 @@ def parts(shell: InteractiveShell) -> dict[str, list[object]]:
 
 def test_unloading_takes_everything_away(bare: InteractiveShell) -> None:
     """After %unload_ext the shell's lists are what they were before, to the last entry."""
-    # given
     before = parts(bare)
 
-    # when
     Ran(bare, "%load_ext jupyter_serprof")
     loaded = parts(bare)
     Ran(bare, "%unload_ext jupyter_serprof")
 
-    # then
     changed = {name for name in before if loaded[name] != before[name]}
     assert {"line", "cell", "cleanup", "event pre_run_cell", "matchers", "deferred"} <= changed
     assert parts(bare) == before
@@ -59,14 +56,11 @@ def test_unloading_takes_everything_away(bare: InteractiveShell) -> None:
 
 def test_unloading_also_takes_formatters_that_were_used(shell: InteractiveShell) -> None:
     """A document that was drawn as a last value leaves nothing behind."""
-    # given
     drawn = Ran(shell, "%serprof -q -o trace pickle.dumps(1)\ntrace")
 
-    # when
     Ran(shell, "%unload_ext jupyter_serprof")
     plain = Ran(shell, "trace")
 
-    # then
     assert len(drawn.documents) == 0  # a last value is an Out, not a display
     assert "Pickle" in drawn.out
     assert plain.out.startswith("Out[")
@@ -76,13 +70,10 @@ def test_unloading_also_takes_formatters_that_were_used(shell: InteractiveShell)
 @pytest.mark.parametrize("again", ["%load_ext jupyter_serprof", "%reload_ext jupyter_serprof"])
 def test_loading_again_changes_nothing(shell: InteractiveShell, again: str) -> None:
     """One transformer, one pair of events, one matcher, however often it is loaded."""
-    # given
     before = {name: len(found) for name, found in parts(shell).items()}
 
-    # when
     ran = Ran(shell, again)
 
-    # then
     assert ran.result.success
     assert {name: len(found) for name, found in parts(shell).items()} == before
     assert Ran(shell, "%%serprof\npickle.dumps(1)").trace.outcome == "ok"
@@ -93,10 +84,8 @@ def test_unloading_inside_a_recording_shows_what_there_is(
     shell: InteractiveShell, command: str
 ) -> None:
     """A recording that runs is stopped, removed and shown; the cell goes on."""
-    # when
     ran = Ran(shell, f"%%serprof\npickle.dumps(1)\n{command}\ny = 2")
 
-    # then
     assert ran.result.success
     assert shell.user_ns["y"] == 2
     assert "pickle.dumps" in {span.stage for span in ran.trace.spans}
@@ -106,14 +95,11 @@ def test_unloading_inside_a_recording_shows_what_there_is(
 
 def test_unloading_survives_a_shell_that_was_reset(shell: InteractiveShell) -> None:
     """Callbacks and transformers that somebody else removed are no error."""
-    # given
     shell.events.callbacks["post_run_cell"].clear()
     shell.input_transformers_cleanup.clear()
 
-    # when
     ran = Ran(shell, "%unload_ext jupyter_serprof")
 
-    # then
     assert ran.result.success
     assert "serprof" not in shell.magics_manager.magics["line"]
 
@@ -123,16 +109,13 @@ def test_unloading_survives_a_shell_that_was_reset(shell: InteractiveShell) -> N
 
 def test_a_cell_is_as_without_the_magic(shell: InteractiveShell) -> None:
     """Top-level await, shell commands, magics, assignments and the last value all work."""
-    # given
     cell = (
         "%%serprof --name mine\nimport asyncio\nawait asyncio.sleep(0)\nx = pickle.dumps([1])\n"
         "!echo from the shell\n%time y = 1\nlen(x)"
     )
 
-    # when
     ran = Ran(shell, cell)
 
-    # then
     assert ran.result.success
     assert ran.value == len(pickle.dumps([1]))
     assert shell.user_ns["x"] == pickle.dumps([1])
@@ -158,20 +141,16 @@ def test_space_and_prompts_around_the_magic_do_not_matter(
     shell: InteractiveShell, cell: str
 ) -> None:
     """A cell is recorded once, or not at all; never run without its recording."""
-    # when
     ran = Ran(shell, cell)
 
-    # then
     assert ran.value == pickle.dumps(1)
     assert ran.trace.outcome == "ok"
 
 
 def test_a_raising_cell_shows_its_line_and_its_picture(shell: InteractiveShell) -> None:
     """The error is the cell's own, at the right line, and what was measured is shown."""
-    # when
     ran = Ran(shell, "%%serprof\npickle.dumps(1)\n\n1/0")
 
-    # then
     assert isinstance(ran.result.error_in_exec, ZeroDivisionError)
     assert "----> 4 1/0" in ran.out
     assert "jupyter_serprof" not in ran.out
@@ -180,29 +159,23 @@ def test_a_raising_cell_shows_its_line_and_its_picture(shell: InteractiveShell) 
 
 def test_an_interrupted_cell_says_so(shell: InteractiveShell) -> None:
     """Ctrl-C passes through; the partial picture says interrupted."""
-    # when
     ran = Ran(shell, "%%serprof\npickle.dumps(1)\nraise KeyboardInterrupt")
 
-    # then
     assert isinstance(ran.result.error_in_exec, KeyboardInterrupt)
     assert ran.trace.outcome == "interrupted"
 
 
 def test_a_cancelled_await_counts_as_an_interrupt(shell: InteractiveShell) -> None:
     """A kernel interrupts an await by cancelling it."""
-    # when
     ran = Ran(shell, "%%serprof\nimport asyncio\nraise asyncio.CancelledError")
 
-    # then
     assert ran.trace.outcome == "interrupted"
 
 
 def test_a_syntax_error_is_only_a_syntax_error(shell: InteractiveShell) -> None:
     """Nothing ran, so there is no picture."""
-    # when
     ran = Ran(shell, "%%serprof\nx = = 3")
 
-    # then
     assert isinstance(ran.result.error_before_exec, SyntaxError)
     assert ran.documents == []
     assert "line 2" in ran.out
@@ -222,10 +195,8 @@ def test_a_wrong_first_line_does_not_run_the_body(
     shell: InteractiveShell, first: str, said: str
 ) -> None:
     """Nothing is lost: one line says what is wrong, and the cell can be run again."""
-    # when
     ran = Ran(shell, f"%%serprof {first}\nran = True")
 
-    # then
     assert not ran.result.success
     assert said in ran.err
     assert ran.err.count("\n") == 1
@@ -236,10 +207,8 @@ def test_a_wrong_first_line_does_not_run_the_body(
 @pytest.mark.parametrize("cell", ["%%serprof -h\nran = True", "%serprof", "%serprof --help"])
 def test_help_is_printed_and_nothing_runs(shell: InteractiveShell, cell: str) -> None:
     """-h anywhere, and %serprof alone."""
-    # when
     ran = Ran(shell, cell)
 
-    # then
     assert ran.result.success
     assert "Options, before the code:" in ran.out
     assert "ran" not in shell.user_ns
@@ -247,10 +216,8 @@ def test_help_is_printed_and_nothing_runs(shell: InteractiveShell, cell: str) ->
 
 def test_a_silent_cell_shows_nothing(shell: InteractiveShell) -> None:
     """A front end that asks silently gets no picture, and the code runs."""
-    # when
     ran = Ran(shell, "%%serprof\nx = 5", silent=True)
 
-    # then
     assert (ran.documents, ran.out, ran.err) == ([], "", "")
     assert shell.user_ns["x"] == 5
     assert Ran(shell, "%%serprof\npickle.dumps(1)").trace.outcome == "ok"
@@ -258,10 +225,8 @@ def test_a_silent_cell_shows_nothing(shell: InteractiveShell) -> None:
 
 def test_a_cell_below_another_cell_magic(shell: InteractiveShell) -> None:
     """%%serprof under %%time: recorded once, the value and the assignment are there."""
-    # when
     ran = Ran(shell, "%%time\n%%serprof\nx = pickle.dumps(1)\nlen(x)")
 
-    # then
     assert ran.value == 5
     assert shell.user_ns["x"] == pickle.dumps(1)
     assert ran.trace.outcome == "ok"
@@ -270,10 +235,8 @@ def test_a_cell_below_another_cell_magic(shell: InteractiveShell) -> None:
 
 def test_a_raising_cell_below_another_magic_raises_once(shell: InteractiveShell) -> None:
     """One traceback, at the right line, without frames of ours, and the picture."""
-    # when
     ran = Ran(shell, "%%time\n%%serprof\npickle.dumps(1)\n1/0")
 
-    # then
     assert isinstance(ran.result.error_in_exec, ZeroDivisionError)
     assert ran.out.count("Traceback (most recent call last)") == 1
     assert "----> 2 1/0" in ran.out
@@ -283,42 +246,34 @@ def test_a_raising_cell_below_another_magic_raises_once(shell: InteractiveShell)
 
 def test_await_below_another_magic_is_refused_with_the_remedy(shell: InteractiveShell) -> None:
     """The event loop is busy there: the message says where %%serprof belongs."""
-    # when
     ran = Ran(shell, "%%time\n%%serprof\nimport asyncio\nran = 1\nawait asyncio.sleep(0)")
 
-    # then
     assert "Write %%serprof on the first line" in ran.err
     assert "ran" not in shell.user_ns
 
 
 def test_a_cell_run_by_a_cell_is_recorded_once(shell: InteractiveShell) -> None:
     """run_cell inside a cell: one picture, and the result's value."""
-    # when
     ran = Ran(shell, "r = get_ipython().run_cell('%%serprof\\npickle.dumps(1)\\n7')")
 
-    # then
     assert shell.user_ns["r"].result == 7
     assert ran.trace.outcome == "ok"
 
 
 def test_an_empty_cell_inside_does_not_end_the_recording(shell: InteractiveShell) -> None:
     """A cell that runs others, also empty ones, is recorded to its end."""
-    # when
     ran = Ran(
         shell,
         "%%serprof\nget_ipython().run_cell('')\nget_ipython().run_cell('pass')\npickle.dumps(1)",
     )
 
-    # then
     assert [s.stage for s in ran.trace.spans if s.stage == "pickle.dumps"] == ["pickle.dumps"]
 
 
 def test_a_raising_cell_inside_does_not_end_the_recording(shell: InteractiveShell) -> None:
     """The traceback of a cell that this one runs is not the end of this one."""
-    # when
     ran = Ran(shell, "%%serprof\nr = get_ipython().run_cell('1/0')\npickle.dumps(1)")
 
-    # then
     assert ran.result.success
     assert ran.trace.outcome == "ok"
     assert "pickle.dumps" in {span.stage for span in ran.trace.spans}
@@ -326,10 +281,8 @@ def test_a_raising_cell_inside_does_not_end_the_recording(shell: InteractiveShel
 
 def test_a_line_inside_a_cell_has_its_own_picture(shell: InteractiveShell) -> None:
     """A profile inside a profile: the inner one is shown first, the outer one contains it."""
-    # when
     ran = Ran(shell, "%%serprof\npickle.dumps(1)\n%serprof pickle.dumps(2)")
 
-    # then
     inner, outer = ran.documents
     assert isinstance(inner, Trace)
     assert isinstance(outer, Trace)
@@ -339,26 +292,20 @@ def test_a_line_inside_a_cell_has_its_own_picture(shell: InteractiveShell) -> No
 
 def test_a_terminal_waits_for_the_end_of_the_cell(shell: InteractiveShell) -> None:
     """As with every cell magic, Enter after the first statement does not run the cell."""
-    # given
     text = "%%serprof\nx = 1"
 
-    # when
     first, last = shell.check_complete(text), shell.check_complete(text + "\ny = 2\n\n")
 
-    # then
     assert first[0] == "incomplete"
     assert last[0] == "complete"
 
 
 def test_history_keeps_what_was_typed(shell: InteractiveShell) -> None:
     """Arrow up brings the magic back, not a comment."""
-    # given
     raw: list[str] = shell.history_manager.input_hist_raw  # type: ignore[union-attr]
 
-    # when
     Ran(shell, "%%serprof --name x\npickle.dumps(1)", store_history=True)
 
-    # then
     assert raw[-1] == "%%serprof --name x\npickle.dumps(1)"
 
 
@@ -367,10 +314,8 @@ def test_history_keeps_what_was_typed(shell: InteractiveShell) -> None:
 
 def test_code_that_serializes_is_recorded(shell: InteractiveShell) -> None:
     """The waterfall of what the expression did."""
-    # when
     ran = Ran(shell, "%serprof pickle.loads(pickle.dumps([1]))")
 
-    # then
     assert ran.trace.name == "pickle.loads(pickle.dumps([1]))"
     assert [s.stage for s in ran.trace.spans if "pickle" in s.stage] == [
         "pickle.dumps",
@@ -383,13 +328,10 @@ def test_a_value_makes_the_round_trip(
     shell: InteractiveShell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What serializes nothing is sent through every transport."""
-    # given
     monkeypatch.setitem(sys.modules, "distributed", None)
 
-    # when
     ran = Ran(shell, "a = [1, 2]\n%serprof a")
 
-    # then
     assert ran.sweep.name == "a"
     assert [v.key for v in ran.sweep.variants] == ["pickle", "pickle-oob", "cloudpickle", "ray"]
     assert {"text/plain", "image/png", MIME_TYPE} == set(ran.bundles[0])
@@ -397,10 +339,8 @@ def test_a_value_makes_the_round_trip(
 
 def test_none_is_shown_as_a_run(shell: InteractiveShell) -> None:
     """An expression that returns None has nothing to send: its own time is shown."""
-    # when
     ran = Ran(shell, "%serprof print('x')")
 
-    # then
     assert ran.trace.name == "print('x')"
     assert ran.out == "x\n"
 
@@ -419,10 +359,8 @@ def test_none_is_shown_as_a_run(shell: InteractiveShell) -> None:
 )
 def test_statements_assign(shell: InteractiveShell, code: str, expected: object) -> None:
     """Assignments land in the namespace, whatever stands in the code."""
-    # when
     ran = Ran(shell, f"%serprof {code}")
 
-    # then
     assert ran.result.success
     assert shell.user_ns["x"] == expected
 
@@ -430,16 +368,13 @@ def test_statements_assign(shell: InteractiveShell, code: str, expected: object)
 @pytest.mark.parametrize("code", ["-1 * 3", "-(1 + 2)", "--  -x"])
 def test_code_may_begin_with_a_minus(shell: InteractiveShell, code: str) -> None:
     """A negative number is a value and makes its round trip."""
-    # when
     ran = Ran(shell, f"x = 5\n%serprof {code}")
 
-    # then
     assert ran.sweep.variants[0].facts["equal"] is True
 
 
 def test_variables_of_a_function_are_seen(shell: InteractiveShell) -> None:
     """Inside a function the code sees its locals, also from comprehensions and lambdas."""
-    # given
     cell = (
         "def f(local):\n"
         "    %serprof --name direct pickle.dumps(local)\n"
@@ -447,20 +382,16 @@ def test_variables_of_a_function_are_seen(shell: InteractiveShell) -> None:
         "f(1)"
     )
 
-    # when
     ran = Ran(shell, cell)
 
-    # then
     assert ran.result.success
     assert [document.name for document in ran.documents] == ["direct", "inner"]
 
 
 def test_shell_syntax_works_in_the_code(shell: InteractiveShell) -> None:
     """!command and %magic behind %serprof mean what they mean elsewhere."""
-    # when
     ran = Ran(shell, "%serprof x = !echo hello\n%serprof %time pickle.dumps(1)")
 
-    # then
     assert list(shell.user_ns["x"]) == ["hello"]
     assert "Wall time" in ran.out
 
@@ -483,14 +414,11 @@ def test_a_wrong_line_is_one_message_and_nothing_runs(
     shell: InteractiveShell, line: str, said: str
 ) -> None:
     """What is wrong is said before the code runs, without a traceback."""
-    # given
     calls: list[int] = []
     shell.user_ns["ran"] = lambda: calls.append(1)
 
-    # when
     ran = Ran(shell, f"%serprof {line}")
 
-    # then
     assert not ran.result.success
     assert said in ran.err
     assert "Traceback" not in ran.out
@@ -500,13 +428,10 @@ def test_a_wrong_line_is_one_message_and_nothing_runs(
 
 def test_a_raising_line_shows_the_users_frames_only(shell: InteractiveShell) -> None:
     """The traceback has the user's code, and none of ours."""
-    # given
     Ran(shell, "def f():\n    pickle.dumps(1)\n    return 1/0")
 
-    # when
     ran = Ran(shell, "%serprof f()")
 
-    # then
     assert isinstance(ran.result.error_in_exec, ZeroDivisionError)
     assert "----> 3     return 1/0" in ran.out
     assert "jupyter_serprof" not in ran.out
@@ -515,10 +440,8 @@ def test_a_raising_line_shows_the_users_frames_only(shell: InteractiveShell) -> 
 
 def test_a_name_that_is_not_defined_is_only_that(shell: InteractiveShell) -> None:
     """Where nothing was serialized before the error there is no picture."""
-    # when
     ran = Ran(shell, "%serprof nope")
 
-    # then
     assert isinstance(ran.result.error_in_exec, NameError)
     assert ran.documents == []
 
@@ -527,16 +450,13 @@ def test_a_name_that_is_not_defined_is_only_that(shell: InteractiveShell) -> Non
 def test_an_interrupted_line_is_always_shown(shell: InteractiveShell, options: str) -> None:
     """Waiting until Ctrl-C is an answer, also where nothing was serialized."""
 
-    # given
     def wait() -> None:
         raise KeyboardInterrupt
 
     shell.user_ns["wait"] = wait
 
-    # when
     ran = Ran(shell, f"%serprof {options}wait()")
 
-    # then
     assert isinstance(ran.result.error_in_exec, KeyboardInterrupt)
     assert ran.trace.outcome == "interrupted"
 
@@ -554,7 +474,6 @@ def test_an_interrupted_round_trip_shows_what_there_is(
     shell: InteractiveShell, count: int, points: int, told: str
 ) -> None:
     """The rows that are done, also where Ctrl-C fell behind their runs, and what was left out."""
-    # given
     cell = (
         "class Interrupts:\n"
         "    left = COUNT\n"
@@ -565,10 +484,8 @@ def test_an_interrupted_round_trip_shows_what_there_is(
         "%serprof --name x --transports pickle,cloudpickle --repeat 2 Interrupts()"
     )
 
-    # when
     ran = Ran(shell, cell.replace("COUNT", str(count)))
 
-    # then
     assert isinstance(ran.result.error_in_exec, KeyboardInterrupt)
     assert len(ran.sweep.points) == points
     said = str(ran.bundles[0]["text/plain"])
@@ -579,33 +496,26 @@ def test_an_interrupted_round_trip_shows_what_there_is(
 
 def test_repeat_runs_cold_once_and_warm_so_often(shell: InteractiveShell) -> None:
     """--repeat 3: four runs of the code, the first one apart."""
-    # given
     calls: list[int] = []
     shell.user_ns["f"] = lambda: calls.append(len(pickle.dumps(1)))
 
-    # when
     ran = Ran(shell, "%serprof --repeat 3 f()")
 
-    # then
     assert [point.cold for point in ran.sweep.points] == [True, False, False, False]
     assert len(calls) == 4
 
 
 def test_repeat_of_a_value_is_its_round_trip(shell: InteractiveShell) -> None:
     """--repeat and --transports go together; the value is made once."""
-    # when
     ran = Ran(shell, "%serprof --repeat 2 --transports pickle,cloudpickle [1, 2]")
 
-    # then
     assert [point.variant for point in ran.sweep.points] == ["pickle"] * 3 + ["cloudpickle"] * 3
 
 
 def test_o_name_and_q(shell: InteractiveShell) -> None:
     """The document in a variable, under its own name, and nothing on the screen."""
-    # when
     ran = Ran(shell, "%serprof -o trace --name 'my run' -q pickle.dumps(1)")
 
-    # then
     assert isinstance(shell.user_ns["trace"], Trace)
     assert shell.user_ns["trace"].name == "my run"
     assert (ran.out, ran.err, ran.documents) == ("", "", [])
@@ -617,13 +527,10 @@ def test_save_writes_the_file(
     shell: InteractiveShell, tmp_path: Path, cell: str, ending: str
 ) -> None:
     """A name with spaces in quotes; the picture is shown as well."""
-    # given
     file = tmp_path / f"my run{ending}"
 
-    # when
     ran = Ran(shell, cell.format(f"--save '{file}'"))
 
-    # then
     assert ran.result.success
     assert len(ran.documents) == 1
     assert file.stat().st_size > 500
@@ -639,10 +546,8 @@ def test_a_file_that_cannot_be_written_costs_no_result(
     shell: InteractiveShell, tmp_path: Path, cell: str, name: str, said: str
 ) -> None:
     """The picture and the variable are there, one line says what is wrong, Run All stops."""
-    # when
     ran = Ran(shell, cell.format(f"-o kept --save {tmp_path}/{name}"))
 
-    # then
     assert len(ran.documents) == 1
     assert isinstance(shell.user_ns["kept"], Trace)
     assert said in ran.err
@@ -656,13 +561,10 @@ def test_the_error_of_the_code_wins_over_an_error_of_saving(
     shell: InteractiveShell, tmp_path: Path, cell: str
 ) -> None:
     """Both are said; what propagates is the code's own."""
-    # given
     Ran(shell, "def f():\n    pickle.dumps(1)\n    return 1/0")
 
-    # when
     ran = Ran(shell, cell.format(f"--save {tmp_path}/no/x.png"))
 
-    # then
     assert isinstance(ran.result.error_in_exec, ZeroDivisionError)
     assert "cannot write x.png" in ran.err
     assert len(ran.documents) == 1
@@ -672,13 +574,10 @@ def test_a_transport_by_name_that_is_missing_is_loud(
     shell: InteractiveShell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One line with what to type; what ran before is shown."""
-    # given
     monkeypatch.setitem(sys.modules, "ray", None)
 
-    # when
     ran = Ran(shell, "%serprof --repeat 1 --transports pickle,ray [1]")
 
-    # then
     assert "ProbeUnavailable: the transport ray needs Ray." in ran.err
     assert 'Run: pip install "jupyter_serprof[ray]"' in ran.err
     assert [v.state for v in ran.sweep.variants] == ["ok", "skipped"]
@@ -686,13 +585,10 @@ def test_a_transport_by_name_that_is_missing_is_loud(
 
 def test_nothing_is_kept_in_out(shell: InteractiveShell) -> None:
     """Neither Out nor _ nor a hidden name holds what was profiled."""
-    # given
     before = dict(shell.user_ns["Out"])
 
-    # when
     Ran(shell, "%serprof b'x' * 1000", store_history=True)
 
-    # then
     assert shell.user_ns["Out"] == before
     assert b"x" * 1000 not in [v for v in shell.user_ns.values() if isinstance(v, bytes)]
 
@@ -733,19 +629,15 @@ def test_options_are_completed_where_they_may_stand(
     shell: InteractiveShell, line: str, offered: set[str]
 ) -> None:
     """Tab offers what fits, before the code and nowhere else."""
-    # when
     found = completed(shell, line)
 
-    # then
     assert found == offered
 
 
 @pytest.mark.filterwarnings("ignore:`Completer.complete` is pending deprecation")
 def test_the_simple_completion_agrees(shell: InteractiveShell) -> None:
     """Front ends that ask the old way get the same words."""
-    # when
     text, matches = shell.complete("--tra", "%serprof --tra", len("%serprof --tra"))
 
-    # then
     assert text == "--tra"
     assert matches == ["--transports"]

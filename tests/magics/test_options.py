@@ -29,16 +29,13 @@ def complaint(line: str, syntax: Syntax = SYNTAXES["serprof"]) -> str:
 
 def test_every_option_has_its_field() -> None:
     """All options may stand together, in any order, before the code."""
-    # given
     line = (
         "-o trace --name 'two words' --repeat 5 --transports pickle,ray --detail "
         "--save x.png -q f(a, b='c')"
     )
 
-    # when
     options = parse(line)
 
-    # then
     assert options == Options(
         out="trace",
         name="two words",
@@ -63,10 +60,8 @@ def test_every_option_has_its_field() -> None:
 )
 def test_a_value_may_follow_an_equals_sign(line: str, field: str, value: object) -> None:
     """--repeat=5 and --repeat 5 say the same; quotes hold a value together."""
-    # when
     options = parse(line)
 
-    # then
     assert getattr(options, field) == value
     assert options.code == "f()"
 
@@ -91,29 +86,23 @@ def test_a_value_may_follow_an_equals_sign(line: str, field: str, value: object)
 )
 def test_code_stays_as_typed(code: str) -> None:
     """Quotes, semicolons, dashes and spaces of the code are not touched by the options."""
-    # when
     plain, after_options = parse(code), parse(f"  --detail --name 'a b'   {code}  ")
 
-    # then
     assert plain == Options(code=code)
     assert after_options == Options(code=code, detail=True, name="a b")
 
 
 def test_two_dashes_end_the_options() -> None:
     """Code that begins with a minus and a name can be typed behind --."""
-    # when
     options = parse("-q -- -x")
 
-    # then
     assert options == Options(quiet=True, code="-x")
 
 
 def test_a_minus_and_a_name_is_refused_with_two_ways_out() -> None:
     """It could be an option or code: the message says how to say which."""
-    # when
     message = complaint("-x + 1")
 
-    # then
     assert "unknown option -x" in message
     assert "parentheses" in message
 
@@ -124,10 +113,8 @@ def test_a_minus_and_a_name_is_refused_with_two_ways_out() -> None:
 )
 def test_an_unknown_option_names_the_closest(line: str, meant: str) -> None:
     """A slip of the keyboard is answered with the option that was meant."""
-    # when
     message = complaint(line)
 
-    # then
     assert f"did you mean {meant}?" in message
     assert "%serprof -h" in message
 
@@ -147,10 +134,8 @@ def test_an_unknown_option_names_the_closest(line: str, meant: str) -> None:
 )
 def test_a_missing_value_is_named(line: str) -> None:
     """An option that lacks its value says so, with its form."""
-    # when
     message = complaint(line)
 
-    # then
     flag = line.split(maxsplit=1)[0].rstrip("=")
     assert message == f"{flag} needs a value: {flag} {FLAGS[flag][1]}"
 
@@ -158,10 +143,8 @@ def test_a_missing_value_is_named(line: str) -> None:
 @pytest.mark.parametrize("value", ["0", "1001", "x", "1.5", "9" * 5000, "1e3"])
 def test_repeat_takes_1_to_1000(value: str) -> None:
     """A number of runs out of bounds is refused before anything runs, however long it is."""
-    # when
     message = complaint(f"--repeat {value} a")
 
-    # then
     assert "from 1 to 1000" in message
     assert "--repeat 5" in message
 
@@ -169,55 +152,44 @@ def test_repeat_takes_1_to_1000(value: str) -> None:
 @pytest.mark.parametrize("name", ["1x", "a.b", "class", "None", "a-b"])
 def test_o_takes_a_name_that_can_be_read_back(name: str) -> None:
     """A document is never stored where no code can reach it."""
-    # when
     message = complaint(f"-o {name} a")
 
-    # then
     assert repr(name) in message
 
 
 @pytest.mark.parametrize("line", ["--detail=no a", "-q=1 a", "-h=x"])
 def test_a_switch_takes_no_value(line: str) -> None:
     """--detail=no does not switch detail on."""
-    # when
     message = complaint(line)
 
-    # then
     assert "takes no value" in message
 
 
 def test_an_open_quote_is_named() -> None:
     """An apostrophe in a name is answered with what is wrong."""
-    # when
     message = complaint("--name it's f()")
 
-    # then
     assert "a quote is not closed" in message
 
 
 @given(st.text(max_size=40), st.sampled_from(list(SYNTAXES.values())))
 def test_any_line_gives_options_or_a_usage_error(line: str, syntax: Syntax) -> None:
     """Whatever is typed, no other error comes out."""
-    # when
     try:
         code = parse(line, syntax).code
     except UsageError:
         code = ""
 
-    # then
     assert code in line
 
 
 @pytest.mark.parametrize("magic", SYNTAXES)
 def test_help_names_every_option_once(magic: str) -> None:
     """What -h prints is complete, and fits a page of 100 columns."""
-    # given
     syntax = SYNTAXES[magic]
 
-    # when
     text = help_text(syntax)
 
-    # then
     assert f"    %%{magic} " in text
     assert max(map(len, text.splitlines())) <= 100
     for flag in syntax.flags:
@@ -227,21 +199,17 @@ def test_help_names_every_option_once(magic: str) -> None:
 
 def test_a_cell_takes_the_options_of_a_line() -> None:
     """The same words mean the same above a cell."""
-    # when
     options = parse_cell("-o t --name n --detail --save x.png -q")
 
-    # then
     assert options == Options(out="t", name="n", detail=True, save="x.png", quiet=True)
 
 
 @pytest.mark.parametrize("line", ["--repeat 3", "--transports ray"])
 def test_a_cell_refuses_what_it_cannot_do(line: str) -> None:
     """An option is obeyed or refused with the way to go, never ignored."""
-    # when
     with pytest.raises(UsageError) as caught:
         parse_cell(line)
 
-    # then
     flag = line.split(maxsplit=1)[0]
     assert flag in LINE_ONLY
     assert f"{flag} does not go with a whole cell" in str(caught.value)
@@ -250,11 +218,9 @@ def test_a_cell_refuses_what_it_cannot_do(line: str) -> None:
 
 def test_code_on_the_first_line_of_a_cell_is_refused() -> None:
     """It would be lost: the message says to move it below."""
-    # when
     with pytest.raises(UsageError) as caught:
         parse_cell("-q x = 1")
 
-    # then
     assert "x = 1. Move it below" in str(caught.value)
 
 
@@ -263,15 +229,12 @@ def test_code_on_the_first_line_of_a_cell_is_refused() -> None:
 
 def test_graphstages_has_its_own_options() -> None:
     """All options may stand together, in any order, before the code."""
-    # given
     line = (
         "--timeout 1.5 --compute -o t --name 'two words' --detail --save x.png -q (x + x.T).sum()"
     )
 
-    # when
     options = parse(line, GRAPHSTAGES)
 
-    # then
     assert options == Options(
         out="t",
         name="two words",
@@ -287,10 +250,8 @@ def test_graphstages_has_its_own_options() -> None:
 @pytest.mark.parametrize("value", ["0", "x", "nan", "inf", "1e999", "1,5", "5s", "1_", "''x"])
 def test_timeout_takes_seconds_above_0(value: str) -> None:
     """Anything else is refused before anything runs."""
-    # when
     message = complaint(f"--timeout {value} x", GRAPHSTAGES)
 
-    # then
     assert "seconds above 0" in message
     assert "--timeout 60" in message
 
@@ -307,10 +268,8 @@ def test_timeout_takes_seconds_above_0(value: str) -> None:
 )
 def test_graphstages_refuses_what_it_does_not_have(line: str, said: str) -> None:
     """The message names the magic that was typed."""
-    # when
     message = complaint(line, GRAPHSTAGES)
 
-    # then
     assert said in message
 
 
@@ -325,20 +284,16 @@ def test_graphstages_refuses_what_it_does_not_have(line: str, said: str) -> None
 )
 def test_a_cell_of_graphstages_runs_as_it_is(line: str, flag: str) -> None:
     """A cell waits for what it waits for; the message says what to write instead."""
-    # when
     with pytest.raises(UsageError) as caught:
         parse_cell(line, GRAPHSTAGES)
 
-    # then
     assert f"{flag} does not go with a whole cell. " in str(caught.value)
     assert parse_cell("-q --detail", GRAPHSTAGES) == Options(quiet=True, detail=True)
 
 
 def test_code_behind_the_cell_magic_of_graphstages_is_refused() -> None:
     """The message names the magic that was typed."""
-    # when
     with pytest.raises(UsageError) as caught:
         parse_cell("x.sum()", GRAPHSTAGES)
 
-    # then
     assert "the options of %%graphstages: x.sum(). Move it below" in str(caught.value)

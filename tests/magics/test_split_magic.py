@@ -23,13 +23,10 @@ v = Value()
 
 def test_an_interrupt_shows_what_was_measured(shell: InteractiveShell) -> None:
     """Ctrl-C is Ctrl-C, and the passes until then are there and kept under their name."""
-    # given
     Ran(shell, VALUE.format(first=4, error="KeyboardInterrupt"))
 
-    # when
     ran = Ran(shell, "%serprof --split -o found v")
 
-    # then
     assert isinstance(ran.result.error_in_exec, KeyboardInterrupt)
     assert ran.trace.outcome == "interrupted"
     assert "interrupted" in ran.bundles[0]["text/plain"]
@@ -38,12 +35,9 @@ def test_an_interrupt_shows_what_was_measured(shell: InteractiveShell) -> None:
 
 def test_an_error_of_a_reducer_is_one_sentence(shell: InteractiveShell) -> None:
     """Its own words are in it."""
-    # given
     Ran(shell, VALUE.format(first=1, error="RuntimeError('no!')"))
 
-    # when
     ran = Ran(shell, "%serprof --split v")
 
-    # then
     assert "RuntimeError: no!" in ran.err + ran.out
     assert "Traceback" not in ran.err + ran.out

@@ -21,10 +21,8 @@ CODE = "%serprof --sweep n=1e3:1e5:3 --repeat 1 pickle.loads(pickle.dumps(b'x' *
 
 def test_a_range_is_a_name_and_three_numbers() -> None:
     """Spelled with a blank or with an equals sign, the rest of the line is the code."""
-    # when
     options = [parse(f"--sweep{joined}n=1e3:1e8:12 --repeat 5 f(n)") for joined in " ="]
 
-    # then
     for found in options:
         assert found.sweep == Range("n", 1e3, 1e8, 12)
         assert (found.repeat, found.code) == (5, "f(n)")
@@ -48,24 +46,19 @@ def test_a_wrong_range_says_what_is_wrong_and_what_would_be_right(
     typed: str, said: str, fixed: str
 ) -> None:
     """One line that can be pasted."""
-    # when
     with pytest.raises(UsageError) as raised:
         parse(f"--sweep {typed} f(n)")
 
-    # then
     assert said in str(raised.value)
     assert f"Did you mean --sweep {fixed}" in str(raised.value)
 
 
 def test_a_value_makes_the_round_trip_and_a_variable_stays(shell: InteractiveShell) -> None:
     """What serializes nothing goes through the transports; ``n`` is what it was."""
-    # given
     shell.user_ns["n"] = "mine"
 
-    # when
     sweep = Ran(shell, VALUE).sweep
 
-    # then
     assert (sweep.kind, sweep.parameter, sweep.name) == ("sweep", "n", "b'x' * n")
     assert [v.key for v in sweep.variants] == ["pickle", "cloudpickle"]
     assert {p.size_bytes for p in sweep.points} == {1000, 10_000, 100_000}
@@ -74,23 +67,19 @@ def test_a_value_makes_the_round_trip_and_a_variable_stays(shell: InteractiveShe
 
 def test_a_name_that_was_free_is_free_again(shell: InteractiveShell) -> None:
     """Nothing is left in the namespace."""
-    # when
     Ran(shell, VALUE)
 
-    # then
     assert "n" not in shell.user_ns
 
 
 def test_code_that_serializes_is_timed_as_it_is(shell: InteractiveShell) -> None:
     """One variant; lambdas and comprehensions inside see the variable."""
-    # when
     sweep = Ran(shell, CODE).sweep
     nested = Ran(
         shell,
         "%serprof --sweep n=1e3:1e5:3 --repeat 1 [pickle.dumps(b'x' * n) for _ in range(2)]",
     ).sweep
 
-    # then
     assert [v.key for v in sweep.variants] == ["code"]
     assert {p.parameter for p in sweep.points} == {1000, 10_000, 100_000}
     assert len(sweep.points) == 6
@@ -99,7 +88,6 @@ def test_code_that_serializes_is_timed_as_it_is(shell: InteractiveShell) -> None
 
 def test_inside_a_function_its_variables_are_seen_and_stay(shell: InteractiveShell) -> None:
     """A local of the same name is not overwritten."""
-    # given
     Ran(
         shell,
         "def f():\n    n, unit = 'local', b'x'\n"
@@ -108,49 +96,39 @@ def test_inside_a_function_its_variables_are_seen_and_stay(shell: InteractiveShe
         "    return n",
     )
 
-    # when
     ran = Ran(shell, "f()")
 
-    # then
     assert ran.value == "local"
     assert len(shell.user_ns["s"].points) == 6
 
 
 def test_an_error_of_the_code_is_its_own(shell: InteractiveShell) -> None:
     """Same exception; nothing is shown where nothing was measured."""
-    # when
     ran = Ran(shell, "%serprof --sweep n=1e3:1e5:3 nobody(n)")
 
-    # then
     assert isinstance(ran.result.error_in_exec, NameError)
     assert ran.documents == []
 
 
 def test_an_error_at_one_size_leaves_the_others(shell: InteractiveShell) -> None:
     """The document has them, and says which size failed."""
-    # given
     Ran(shell, "def f(n):\n    assert n != 10_000, 'ten'\n    return b'x' * n")
 
-    # when
     ran = Ran(shell, "%serprof --sweep n=1e3:1e5:3 --repeat 1 --transports pickle f(n)")
 
-    # then
     assert {p.size_bytes for p in ran.sweep.points} == {1000, 100_000}
     assert any("ten" in note for note in ran.sweep.quality.notes)
 
 
 def test_an_interrupt_shows_what_was_measured(shell: InteractiveShell) -> None:
     """Ctrl-C is Ctrl-C, and the points are there."""
-    # given
     Ran(
         shell,
         "def f(n):\n    if n == 100_000:\n        raise KeyboardInterrupt\n    return b'x' * n",
     )
 
-    # when
     ran = Ran(shell, "%serprof --sweep n=1e3:1e5:3 --repeat 1 --transports pickle f(n)")
 
-    # then
     assert isinstance(ran.result.error_in_exec, KeyboardInterrupt)
     assert {p.size_bytes for p in ran.sweep.points} == {1000, 10_000}
     assert "in f(n)" in ran.out
@@ -180,10 +158,8 @@ def test_what_cannot_be_swept_is_said_in_one_line(
     shell: InteractiveShell, line: str, said: str
 ) -> None:
     """Before anything runs."""
-    # when
     ran = Ran(shell, f"%serprof {line}")
 
-    # then
     assert said in ran.err
     assert ran.err.count("\n") == 1 or said == "SyntaxError"
     assert ran.documents == []
@@ -191,29 +167,23 @@ def test_what_cannot_be_swept_is_said_in_one_line(
 
 def test_the_help_is_shown_beside_a_sweep_of_nothing(shell: InteractiveShell) -> None:
     """Who asks for help gets it, and is not told what is missing."""
-    # when
     ran = Ran(shell, "%serprof --sweep n=1e3:1e5:5 -h")
 
-    # then
     assert "Options, before the code:" in ran.out
     assert ran.err == ""
 
 
 def test_a_cell_cannot_be_swept(shell: InteractiveShell) -> None:
     """It runs once; the message says what to do instead."""
-    # when
     ran = Ran(shell, "%%serprof --sweep n=1e3:1e5:3\n1")
 
-    # then
     assert "--sweep does not go with a whole cell" in ran.err
 
 
 def test_a_generator_is_named_by_its_key() -> None:
     """Sizes are bytes; an unknown key has its closest one."""
-    # when
     sweep = sp.sweep("float64", [1000, 8000], ["pickle"], repeat=1)
 
-    # then
     assert (sweep.name, sweep.parameter) == ("float64 array", "bytes")
     assert {p.size_bytes for p in sweep.points} == {1000, 8000}
     with pytest.raises(UsageError, match="did you mean float64"):
@@ -223,13 +193,10 @@ def test_a_generator_is_named_by_its_key() -> None:
 @pytest.mark.parametrize("value", [list(range(1000)), np.arange(1000), b"x" * 1000])
 def test_the_leading_rows_of_a_value_are_swept(value: object) -> None:
     """Without a function: the sizes are rows; more than there are is said for that size."""
-    # given
     sizes = [10, 100, 5000]
 
-    # when
     sweep = sp.sweep(value, sizes, ["pickle"], repeat=1)
 
-    # then
     assert {p.parameter for p in sweep.points} == {10, 100}
     assert sweep.parameter == "rows"
     assert any("the value has 1,000 rows, not 5,000" in note for note in sweep.quality.notes)
@@ -243,7 +210,6 @@ def test_a_value_without_rows_is_refused() -> None:
 
 def test_a_function_that_serializes_by_itself_is_code() -> None:
     """The same rule as in the magic; its first recording is the cold run of the smallest size."""
-    # given
     import pickle
 
     called: list[float] = []
@@ -252,10 +218,8 @@ def test_a_function_that_serializes_by_itself_is_code() -> None:
         called.append(n)
         return pickle.dumps(b"x" * int(n))
 
-    # when
     sweep = sp.sweep(f, [1000, 1_000_000], repeat=1)
 
-    # then
     assert isinstance(sweep, Sweep)
     assert [v.key for v in sweep.variants] == ["code"]
     assert called[:2] == [1000, 1_000_000]

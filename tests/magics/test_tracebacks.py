@@ -26,15 +26,12 @@ def frames(error: BaseException) -> list[str]:
 
 def test_a_traceback_through_an_armed_hook_has_no_frame_of_ours() -> None:
     """An exception of pickle reads as if nobody had watched."""
-    # given
     with pytest.raises(TypeError) as bare:
         pickle.dumps(_unpicklable())
 
-    # when
     with pytest.raises(TypeError) as watched, sp.record():
         pickle.dumps(_unpicklable())
 
-    # then
     assert str(watched.value) == str(bare.value)
     assert [file for file in frames(watched.value) if file.startswith(OURS)] == []
     assert len(frames(watched.value)) == len(frames(bare.value))
@@ -51,7 +48,6 @@ def test_an_import_that_fails_shows_only_the_import_statement() -> None:
 def test_an_awaited_failure_has_no_frame_of_ours() -> None:
     """The same holds for coroutine functions."""
 
-    # given
     async def fails() -> None:
         message = "theirs"
         raise ValueError(message)
@@ -59,11 +55,9 @@ def test_an_awaited_failure_has_no_frame_of_ours() -> None:
     hook = hook_for(fails, Point("somewhere:fails", "user"))
     hook.sinks = (Recorder([]),)
 
-    # when
     with pytest.raises(ValueError, match="theirs") as caught:
         asyncio.run(hook())
 
-    # then
     assert [file for file in frames(caught.value) if file.startswith(OURS)] == []
 
 
@@ -73,7 +67,6 @@ def _unpicklable() -> object:
 
 def test_drawing_a_traceback_is_not_the_time_of_the_cell(tmp_path: Path) -> None:
     """What IPython imports to show an exception does not stand in the document of the cell."""
-    # given
     (tmp_path / "only_for_drawing.py").write_text("")
     script = """
 import sys
@@ -88,7 +81,6 @@ assert "only_for_drawing" in sys.modules
 print(trace.outcome, [span.name for span in trace.spans if "drawing" in span.name])
 """
 
-    # when
     folders = {"PYTHONPATH": str(tmp_path), "IPYTHONDIR": str(tmp_path / "ipython")}
     done = subprocess.run(
         [sys.executable, "-c", script],
@@ -99,5 +91,4 @@ print(trace.outcome, [span.name for span in trace.spans if "drawing" in span.nam
         check=True,
     )
 
-    # then
     assert done.stdout.split() == ["error", "[]"]

@@ -38,10 +38,8 @@ def _own_work(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_value_is_tried(shell: InteractiveShell) -> None:
     """The remedies for rows of dicts, ranked, with interval, pairs and equality in the text."""
-    # when
     ran = Ran(shell, f"{ROWS}%serprof --try -o found rows")
 
-    # then
     assert ran.sweep.name == "rows"
     assert [v.key for v in ran.sweep.variants if v.facts.get("tried")] == ["columns"]
     assert "15 pairs, equal" in ran.bundles[0]["text/plain"]
@@ -52,10 +50,8 @@ def test_a_value_is_tried(shell: InteractiveShell) -> None:
 
 def test_code_that_serializes_keeps_its_picture(shell: InteractiveShell) -> None:
     """One document: the waterfall of the run, its findings measured on what the code names."""
-    # when
     ran = Ran(shell, f"{ROWS}%serprof --try pickle.loads(pickle.dumps(rows))")
 
-    # then
     assert [s.stage for s in ran.trace.spans if "pickle" in s.stage] == [
         "pickle.dumps",
         "pickle.loads",
@@ -66,32 +62,26 @@ def test_code_that_serializes_keeps_its_picture(shell: InteractiveShell) -> None
 
 def test_a_cell_is_tried_on_what_it_names(shell: InteractiveShell) -> None:
     """The cell runs once, as it is; what it sent by name is tried behind it."""
-    # when
     ran = Ran(
         shell,
         f"%%serprof --try\n{ROWS}calls = globals().get('calls', 0) + 1\npickle.dumps(rows)\ncalls",
     )
 
-    # then
     assert ran.value == 1
     assert ran.trace.findings[0].measured is not None
 
 
 def test_a_cell_below_another_magic_is_tried_too(shell: InteractiveShell) -> None:
     """Inside ``%%time`` the magic runs the body itself."""
-    # when
     ran = Ran(shell, f"%%time\n%%serprof --try\n{ROWS}len(pickle.dumps(rows))")
 
-    # then
     assert ran.trace.findings[0].measured is not None
 
 
 def test_code_that_raises_raises_once_and_tries_nothing(shell: InteractiveShell) -> None:
     """The same exception; the picture until then; no remedy for what failed."""
-    # when
     ran = Ran(shell, f"{ROWS}%serprof --try pickle.dumps(rows) + 1")
 
-    # then
     assert isinstance(ran.result.error_in_exec, TypeError)
     assert ran.trace.outcome == "error"
     assert all(found.measured is None for found in ran.trace.findings)
@@ -111,10 +101,8 @@ def test_what_does_not_go_is_said_in_one_line(
     shell: InteractiveShell, line: str, said: str
 ) -> None:
     """What happened and what to write instead; no traceback of ours."""
-    # when
     ran = Ran(shell, f"{ROWS}%serprof {line}")
 
-    # then
     assert said in ran.err + ran.out
     assert "Traceback" not in ran.err + ran.out
     assert ran.documents == [] or line.endswith("Lock()")
@@ -138,23 +126,19 @@ def test_what_is_no_rate_is_refused(text: str) -> None:
 
 def test_a_measured_gain_is_told_with_all_that_is_known() -> None:
     """A gain from elsewhere, without an interval, is told without one."""
-    # given
     measured = {"low": 2.9, "high": 3.5, "pairs": 15, "equal": True}
     full = Finding("r", "warn", "t", {}, "x", gain=3.2, measured=measured)
     bare = Finding("r", "warn", "t", {}, "x", gain=3.2)
 
-    # then
     assert ("", "measured: 3.2× [2.9×, 3.5×] faster, 15 pairs, equal") in finding_remarks(full)  # noqa: RUF001
     assert ("", "measured: 3.2× faster") in finding_remarks(bare)  # noqa: RUF001
 
 
 def test_a_value_is_split(shell: InteractiveShell) -> None:
     """Parts of dumps and loads as children of both; a statement has no value."""
-    # when
     ran = Ran(shell, f"{ROWS}%serprof --split rows")
     refused = Ran(shell, "%serprof --split x = 1")
 
-    # then
     assert ran.trace.name == "rows"
     assert {"pickle.opcodes", "unpickle.objects"} <= {span.stage for span in ran.trace.spans}
     assert "Run the statement first" in refused.err + refused.out
@@ -162,16 +146,13 @@ def test_a_value_is_split(shell: InteractiveShell) -> None:
 
 def test_a_value_that_is_no_collection_is_sent_to_the_other_magic(shell: InteractiveShell) -> None:
     """%graphstages --try takes collections; without a cluster nothing travels."""
-    # given
     dask = pytest.importorskip("dask")
 
-    # when
     with dask.config.set(scheduler="sync"):  # another test of the session may have a client
         value = Ran(shell, "%graphstages --try [1, 2]")
         local = Ran(shell, "import dask\ny = dask.delayed(sum)([1, 2])\n%graphstages --try y")
         crossed = Ran(shell, "%serprof --try y")
 
-    # then
     assert "%serprof --try [1, 2]" in value.err + value.out
     assert "no cluster computes y" in local.err + local.out
     assert "%graphstages --try y" in crossed.err + crossed.out

@@ -34,13 +34,10 @@ def test_a_column_comes_back_as_it_was_whether_plain_or_packed(
     long: bool,
 ) -> None:
     """Every int64 but the smallest, and unknown, survive; 0 and unknown stay apart."""
-    # given
     column = [0, None, *column] * (PLAIN_LIMIT if long else 1)
 
-    # when
     written = pack(column)
 
-    # then
     assert isinstance(written, dict if long else list)
     assert unpack(written) == column
 
@@ -48,26 +45,20 @@ def test_a_column_comes_back_as_it_was_whether_plain_or_packed(
 @pytest.mark.parametrize("count", [0, 1, PLAIN_LIMIT, PLAIN_LIMIT + 1])
 def test_a_column_is_packed_only_above_the_limit(count: int) -> None:
     """Up to the limit people can read a column in the file."""
-    # given
     column = list(range(count))
 
-    # when
     written = pack(column)
 
-    # then
     assert isinstance(written, list) == (count <= PLAIN_LIMIT)
     assert unpack(written) == column
 
 
 def test_packed_bytes_are_little_endian_int64_in_zlib_in_base64() -> None:
     """Readers in other languages may rely on this layout for ever."""
-    # given
     column: list[int | None] = [1, None] * PLAIN_LIMIT
 
-    # when
     written = pack(column)
 
-    # then
     assert isinstance(written, dict)
     raw = zlib.decompress(base64.b64decode(written["data"]))
     assert raw[:16] == bytes([1, 0, 0, 0, 0, 0, 0, 0]) + bytes([0, 0, 0, 0, 0, 0, 0, 0x80])
@@ -80,13 +71,10 @@ def test_packed_bytes_are_little_endian_int64_in_zlib_in_base64() -> None:
 
 def test_numpy_integers_become_plain_integers() -> None:
     """A probe may hand in what a library counted; JSON knows only plain integers."""
-    # given
     column: list[int | None] = [np.int64(7), None]  # type: ignore[list-item]  # what probes do
 
-    # when
     written = pack(column)
 
-    # then
     assert isinstance(written, list)
     assert [type(value) for value in written] == [int, type(None)]
 
@@ -94,40 +82,31 @@ def test_numpy_integers_become_plain_integers() -> None:
 @pytest.mark.parametrize("length", [1, PLAIN_LIMIT + 1])
 def test_a_number_beyond_int64_is_refused_when_written(length: int) -> None:
     """A document never holds a number that another reader would round."""
-    # given
     column = [2**63] * length
 
-    # when
     with pytest.raises(DocumentError) as caught:
         pack(column)
 
-    # then
     assert "int64" in str(caught.value)
 
 
 def test_a_plain_number_beyond_int64_is_refused_when_read() -> None:
     """A number that no span can have is damage, not a size of 10**30 bytes."""
-    # given
     column = [1, 10**30]
 
-    # when
     with pytest.raises(DocumentError) as caught:
         unpack(column)
 
-    # then
     assert "int64" in str(caught.value)
     assert "Take an undamaged copy" in str(caught.value)
 
 
 def test_whole_floats_of_a_plain_column_are_integers() -> None:
     """JSON has one kind of number: 1.0 is 1 to the schema, so it is 1 to the reader."""
-    # given
     column = [1.0, None]
 
-    # when
     read = unpack(column)
 
-    # then
     assert [(value, type(value)) for value in read] == [(1, int), (None, type(None))]
 
 
@@ -160,14 +139,11 @@ def damage_data(change: Callable[[str], str]) -> dict[str, object]:
 )
 def test_a_damaged_packed_column_is_named(column: object, words: str) -> None:
     """Whatever is wrong inside the packed bytes, the error says so and what to do."""
-    # given
     damaged = column
 
-    # when
     with pytest.raises(DocumentError) as caught:
         unpack(damaged)
 
-    # then
     assert "column" in str(caught.value)
     assert words in str(caught.value)
     assert "Take an undamaged copy" in str(caught.value)
@@ -175,16 +151,13 @@ def test_a_damaged_packed_column_is_named(column: object, words: str) -> None:
 
 def test_a_zip_bomb_takes_no_more_memory_than_its_announced_length() -> None:
     """Opening a file from a stranger cannot fill the memory: 64 MB of zeros announce 8 values."""
-    # given
     bomb = packed(bytes(64_000_000), 8)
 
-    # when
     tracemalloc.start()
     with pytest.raises(DocumentError) as caught:
         unpack(bomb)
     peak_bytes = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
 
-    # then
     assert "the 8 values" in str(caught.value)
     assert peak_bytes < 2_000_000

@@ -89,13 +89,10 @@ def complaint(document: object) -> str:
 @settings(max_examples=50)
 def test_a_trace_comes_back_with_its_stages_and_lanes_described(trace: Trace) -> None:
     """Every field is equal after saving, and each stage and lane in use is in its table."""
-    # given
     document = travelled(trace)
 
-    # when
     read = from_document(document)
 
-    # then
     assert read == described(trace)
     assert travelled(read) == document
 
@@ -104,13 +101,10 @@ def test_a_trace_comes_back_with_its_stages_and_lanes_described(trace: Trace) ->
 @settings(max_examples=30, phases=[Phase.generate])  # to shrink traces within sweeps takes minutes
 def test_a_sweep_comes_back_with_its_traces(sweep: Sweep) -> None:
     """Variants, points, fits and representative traces are equal after saving."""
-    # given
     document = travelled(sweep)
 
-    # when
     read = from_document(document)
 
-    # then
     assert read == described_sweep(sweep)
     assert travelled(read) == document
 
@@ -119,14 +113,11 @@ def test_a_sweep_comes_back_with_its_traces(sweep: Sweep) -> None:
 @settings(max_examples=5, phases=[Phase.generate])  # to shrink thousands of spans takes minutes
 def test_a_trace_above_the_packing_limit_comes_back(trace: Trace) -> None:
     """Large traces travel packed; no value changes, unknown sizes stay unknown."""
-    # given
     many = replace(trace, spans=trace.spans * (PLAIN_LIMIT // len(trace.spans) + 1))
     document = travelled(many)
 
-    # when
     read = from_document(document)
 
-    # then
     assert {type(column) for column in document["spans"].values()} == {dict}
     assert read == described(many)
     assert travelled(read) == document
@@ -134,13 +125,10 @@ def test_a_trace_above_the_packing_limit_comes_back(trace: Trace) -> None:
 
 def test_what_is_used_but_not_described_is_described_from_the_known_stages() -> None:
     """A probe names a stage by its key alone; the reader gets title, order and family."""
-    # given
     spans = (Span("ray.store", "put", "client/main", 0, 5), Span("new.step", "n", "worker/1", 0, 5))
 
-    # when
     read = from_document(travelled(small(spans=spans)))
 
-    # then
     assert isinstance(read, Trace)
     assert read.stages == (stage("ray.store"), stage("new.step"))
     assert read.stages[0].title == "Store"
@@ -149,17 +137,14 @@ def test_what_is_used_but_not_described_is_described_from_the_known_stages() -> 
 
 def test_a_lane_or_stage_given_twice_does_not_move_the_others() -> None:
     """Tables are keyed; the first of two equal keys counts, and every index still fits."""
-    # given
     twice = small(
         stages=(stage("ray.store"), stage("ray.store"), stage("gc")),
         lanes=(Lane("a"), Lane("a"), Lane("b")),
         spans=(Span("gc", "collect", "b", 0, 5), Span("import", "numpy", "c", 0, 5)),
     )
 
-    # when
     read = from_document(travelled(twice))
 
-    # then
     assert isinstance(read, Trace)
     assert read.spans == twice.spans
     assert [lane.key for lane in read.lanes] == ["a", "b", "c"]
@@ -188,39 +173,30 @@ def test_a_detail_that_json_cannot_hold_is_unknown_and_loses_nothing_else(
     written: object,
 ) -> None:
     """One odd value from a probe costs that value, not the measurement."""
-    # given
     span = Span("user", "mine", "client/main", 0, 5, details={"odd": odd, "good": [1, "a"]})
 
-    # when
     document = travelled(small(spans=(span,)))
 
-    # then
     assert document["details"] == {"0": {"odd": written, "good": [1, "a"]}}
     assert isinstance(from_document(document), Trace)
 
 
 def test_a_number_of_numpy_is_written_as_the_number() -> None:
     """Sizes often come from ``np.geomspace``; a document of them can be saved."""
-    # given
     point = Point("a", 10, 0, True, 5, None, {}, parameter=np.float64(1e3))  # noqa: FBT003
     sweep = Sweep(name="x", started="", variants=(Variant("a", "a"),), points=(point,))
 
-    # when
     written = to_document(sweep)
 
-    # then
     assert written["points"][0]["parameter"] == 1e3  # type: ignore[index]  # a list of points
 
 
 def test_a_rate_that_is_no_number_is_written_as_unknown() -> None:
     """Unknown is null in a document; NaN and infinity are not JSON."""
-    # given
     trace = small(limits=Limits(float("nan"), float("inf")))
 
-    # when
     read = from_document(travelled(trace))
 
-    # then
     assert isinstance(read, Trace)
     assert read.limits == Limits(None, None)
 
@@ -228,7 +204,6 @@ def test_a_rate_that_is_no_number_is_written_as_unknown() -> None:
 @pytest.mark.parametrize("circular", [True, False])
 def test_details_without_bottom_are_cut(circular: bool) -> None:
     """A detail that contains itself, or is nested without end, does not take the stack."""
-    # given
     deep: dict[str, object] = {}
     inner = deep
     for _ in range(1 if circular else 100_000):
@@ -236,10 +211,8 @@ def test_details_without_bottom_are_cut(circular: bool) -> None:
         inner = cast("dict[str, object]", inner["deeper"])
     span = Span("user", "mine", "client/main", 0, 5, details={"deep": deep})
 
-    # when
     read = from_document(travelled(small(spans=(span,))))
 
-    # then
     assert isinstance(read, Trace)
     assert str(read.spans[0].details).count("deeper") < 50
     while not circular and deep:  # taken apart by hand: the interpreter frees it recursively
@@ -252,13 +225,10 @@ def test_details_without_bottom_are_cut(circular: bool) -> None:
 @pytest.mark.parametrize("name", ["trace.v1", "trace.v1.packed"])
 def test_version_1_traces_load_for_ever(name: str) -> None:
     """A trace saved by the first version says the same to every later one, packed or plain."""
-    # given
     document = golden(name)
 
-    # when
     trace = from_document(document)
 
-    # then
     assert isinstance(trace, Trace)
     assert (trace.name, trace.wall_ns, trace.outcome) == ("ray.get(ray.put(a))", 6_412_300, "ok")
     assert trace.started == "2026-11-21T08:00:00.000Z"
@@ -308,13 +278,10 @@ def test_version_1_traces_load_for_ever(name: str) -> None:
 
 def test_the_facts_of_a_version_1_trace_load_for_ever() -> None:
     """Stages, rows, summary, findings, limits and quality mean the same in every version."""
-    # given
     document = golden("trace.v1")
 
-    # when
     trace = from_document(document)
 
-    # then
     assert isinstance(trace, Trace)
     assert [(s.key, s.title, s.order, s.family, s.waits) for s in trace.stages] == [
         ("ray.msgpack", "msgpack walk", 24, "pickle", False),
@@ -357,18 +324,15 @@ def test_the_facts_of_a_version_1_trace_load_for_ever() -> None:
 
 def test_the_rows_of_the_golden_trace_are_its_spans_without_their_children() -> None:
     """The golden numbers are right by themselves: recomputed here from the spans alone."""
-    # given
     trace = cast("Trace", from_document(TRACE))
     waterfall = cast("Waterfall", trace.waterfall)
 
-    # when
     own_ns = {
         span.stage: span.duration_ns
         - sum(child.duration_ns for child in trace.spans if child.parent == index)
         for index, span in enumerate(trace.spans)
     }
 
-    # then
     assert {row.stage: row.self_ns for row in waterfall.rows} == own_ns
     assert all(sum(ns for _, ns in row.pieces) == row.self_ns for row in waterfall.rows)
     assert sum(own_ns.values()) + waterfall.unaccounted_ns == trace.wall_ns
@@ -376,13 +340,10 @@ def test_the_rows_of_the_golden_trace_are_its_spans_without_their_children() -> 
 
 def test_version_1_sweeps_load_for_ever() -> None:
     """A sweep saved by the first version says the same to every later one."""
-    # given
     document = golden("sweep.v1")
 
-    # when
     sweep = from_document(document)
 
-    # then
     assert isinstance(sweep, Sweep)
     assert (sweep.name, sweep.kind) == ("a", "roundtrip")
     assert [(v.key, v.state, v.result, v.buffers) for v in sweep.variants] == [
@@ -407,13 +368,10 @@ def test_version_1_sweeps_load_for_ever() -> None:
 @pytest.mark.parametrize("document", [TRACE, SWEEP], ids=["trace", "sweep"])
 def test_golden_documents_are_written_as_they_were_read(document: dict[str, Any]) -> None:
     """This version still writes what version 1 is, key for key, but for what says nothing."""
-    # given
     read = from_document(document)
 
-    # when
     written = travelled(read)
 
-    # then
     assert written == speaking(document)
     assert from_document(written) == read
 
@@ -442,15 +400,12 @@ def is_silent(key: str, value: object, alone: object) -> bool:
 @pytest.mark.parametrize("file", sorted(DATA.glob("*.json")), ids=lambda file: file.name)
 def test_golden_files_name_no_person_host_or_path(file: Path) -> None:
     """Documents are private by default, and so are the examples of them."""
-    # given
     text = re.sub(r'"data": "[^"]*"', "", file.read_text("utf-8"))
     # Addresses that are reserved for examples (RFC 5737), in timelines made by hand.
     text = re.sub(r"(tcp://)?192\.0\.2\.\d+", "", text)
 
-    # when
     found = re.findall(r"/home|/root|/tmp|/Users|\w:\\|://|\w@\w|localhost|(?:\d+\.){3}\d+", text)
 
-    # then
     assert found == []
 
 
@@ -474,13 +429,10 @@ def with_unknown_keys(value: object, name: str = "") -> object:
 @pytest.mark.parametrize("document", [TRACE, SWEEP], ids=["trace", "sweep"])
 def test_unknown_keys_are_ignored_everywhere(document: dict[str, Any]) -> None:
     """Additive keys do not change the version: an older reader still reads the rest."""
-    # given
     extended = with_unknown_keys(document)
 
-    # when
     read = from_document(extended)
 
-    # then
     assert json.dumps(extended).count("from_the_future") >= 20
     assert read == from_document(document)
 
@@ -502,13 +454,10 @@ def optional_keys(document: dict[str, Any]) -> list[tuple[str | int, ...]]:
 @pytest.mark.parametrize("document", [TRACE, SWEEP], ids=["trace", "sweep"])
 def test_whatever_the_schema_calls_optional_may_be_missing(document: dict[str, Any]) -> None:
     """A writer that fills only the required keys makes documents that load."""
-    # given
     paths = optional_keys(document)
 
-    # when
     read = [from_document(without(document, path)) for path in paths]
 
-    # then
     assert len(paths) > 40
     assert all(isinstance(doc, Trace | Sweep) for doc in read)
 
@@ -529,13 +478,10 @@ def test_a_newer_version_asks_for_an_upgrade(
     version: float,
 ) -> None:
     """The message names both versions and the line to paste."""
-    # given
     newer = changed(document, path, version)
 
-    # when
     message = complaint(newer)
 
-    # then
     assert f"version {version}" in message
     assert "reads up to 1" in message
     assert "Run: pip install --upgrade jupyter_serprof" in message
@@ -543,13 +489,10 @@ def test_a_newer_version_asks_for_an_upgrade(
 
 def test_a_newer_version_is_named_even_if_nothing_else_fits() -> None:
     """A future format is newer first of all, not damaged."""
-    # given
     future = {"format": "serprof.trace", "version": 2, "chapters": []}
 
-    # when
     message = complaint(future)
 
-    # then
     assert "version 2" in message
 
 
@@ -582,13 +525,10 @@ def nested(levels: int, inside: object = None) -> object:
 )
 def test_foreign_data_is_not_a_document(data: object, shown: str) -> None:
     """JSON of another program is called foreign, with the format that was seen."""
-    # given
     foreign = data
 
-    # when
     message = complaint(foreign)
 
-    # then
     assert "not a jupyter_serprof document" in message
     assert shown in message
 
@@ -678,13 +618,10 @@ def test_a_damaged_value_is_named_with_its_place(
     words: str,
 ) -> None:
     """The message says where, what is there, and what to do."""
-    # given
     damaged = changed(document, path, value)
 
-    # when
     message = complaint(damaged)
 
-    # then
     assert "the document is damaged" in message
     assert words in message
 
@@ -692,13 +629,10 @@ def test_a_damaged_value_is_named_with_its_place(
 @pytest.mark.parametrize("key", ["format", "wall_ns", "strings", "spans", "lanes"])
 def test_a_missing_required_key_is_named(key: str) -> None:
     """A document without one of its parts is refused with the name of the part."""
-    # given
     cut = without(TRACE, (key,))
 
-    # when
     message = complaint(cut)
 
-    # then
     assert key in message
 
 
@@ -742,14 +676,11 @@ def test_any_single_wrong_value_loads_or_is_complained_of(
     part: tuple[str, ...],
 ) -> None:
     """No value at any place makes another exception, or a document that cannot be saved again."""
-    # given
     document = golden(name)
 
-    # when
     places = [path for path in positions(document) if path[: len(part)] == part]
     found = {path: verdicts(document, path) for path in places}
 
-    # then
     assert document == golden(name)
     assert found[part or ("format",)] == {False}
     assert part or found["name",] == {True, False}
@@ -763,26 +694,20 @@ def test_any_single_wrong_value_loads_or_is_complained_of(
 @settings(max_examples=100)
 def test_several_wrong_values_load_or_are_complained_of(document: object) -> None:
     """Also where two damages meet."""
-    # given
     damaged = document
 
-    # when
     verdict = survives(damaged)
 
-    # then
     assert verdict in (True, False)
 
 
 def test_whole_floats_load_as_integers() -> None:
     """JSON has one kind of number: 6412300.0 ns are 6412300 ns, and stay countable."""
-    # given
     document = changed(TRACE, ("wall_ns",), 6_412_300.0)
     document = changed(document, ("spans", "start_ns"), [20_000.0, 30_000, 60_000, 5_700_000, 0])
 
-    # when
     trace = from_document(document)
 
-    # then
     assert isinstance(trace, Trace)
     assert type(trace.wall_ns) is int
     assert type(trace.spans[0].start_ns) is int
@@ -790,11 +715,8 @@ def test_whole_floats_load_as_integers() -> None:
 
 def test_a_variant_without_points_is_fine() -> None:
     """What is not installed has a row and nothing else."""
-    # given
     lonely = Sweep(name="x", started="", variants=(Variant("dask", "Dask", "not installed"),))
 
-    # when
     read = from_document(travelled(lonely))
 
-    # then
     assert read == lonely

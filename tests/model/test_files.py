@@ -52,13 +52,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @settings(max_examples=30)
 def test_a_saved_document_loads_as_it_was(folder: Path, doc: Trace | Sweep) -> None:
     """Whatever its names contain, a file gives back the trace or sweep, over any older file."""
-    # given
     path = folder / "x.serprof.json"
 
-    # when
     save_document(doc, path)
 
-    # then
     expected = described_sweep(doc) if isinstance(doc, Sweep) else described(doc)
     assert load(path) == expected
     assert [entry.name for entry in folder.iterdir()] == [path.name]
@@ -66,39 +63,30 @@ def test_a_saved_document_loads_as_it_was(folder: Path, doc: Trace | Sweep) -> N
 
 def test_a_path_may_be_a_text(file: Path) -> None:
     """sp.save(doc, "x.serprof.json") and sp.load work with plain strings."""
-    # given
     path = str(file)
 
-    # when
     save_document(SMALL, path)
 
-    # then
     assert load(path) == SMALL
 
 
 def test_a_saved_file_is_strict_json_and_readable_by_others(file: Path) -> None:
     """Any JSON reader opens it, with the permissions of an ordinary file."""
-    # given
     before = os.umask(0o022)
 
-    # when
     save_document(SMALL, file)
     os.umask(before)
 
-    # then
     assert json.loads(file.read_text("utf-8"))["format"] == "serprof.trace"
     assert stat.S_IMODE(file.stat().st_mode) == 0o644
 
 
 def test_a_byte_order_mark_does_no_harm(file: Path) -> None:
     """Editors on Windows put one in front."""
-    # given
     file.write_bytes(b"\xef\xbb\xbf" + GOLDEN.read_bytes())
 
-    # when
     doc = load(file)
 
-    # then
     assert doc == load(GOLDEN)
 
 
@@ -108,36 +96,30 @@ def test_a_byte_order_mark_does_no_harm(file: Path) -> None:
 @pytest.mark.parametrize("name", ["trace.v1", "trace.v1.packed", "sweep.v1", "sweep.v1.packed"])
 def test_a_file_that_is_cut_off_anywhere_is_complained_of(name: str, file: Path) -> None:
     """A download that stopped, a full disk: never a part of a document, never a traceback."""
-    # given
     whole = (DATA / f"{name}.serprof.json").read_bytes().rstrip()
     ends = [*range(0, len(whole), 29), *range(len(whole) - 20, len(whole))]
 
-    # when
     messages = []
     for end in ends:
         file.write_bytes(whole[:end])
         messages.append(complaint(file))
 
-    # then
     assert all("cut off" in message for message in messages)
 
 
 @given(position=st.integers(0, GOLDEN.stat().st_size - 1), byte=st.integers(0, 255))
 def test_a_changed_byte_loads_or_is_complained_of(folder: Path, position: int, byte: int) -> None:
     """A flipped bit on a disk is a changed letter or a DocumentError."""
-    # given
     path = folder / "x.serprof.json"
     content = bytearray(GOLDEN.read_bytes())
     content[position] = byte
     path.write_bytes(content)
 
-    # when
     try:
         doc: object = load(path)
     except DocumentError as error:
         doc = error
 
-    # then
     assert isinstance(doc, Trace | DocumentError)
 
 
@@ -162,13 +144,10 @@ def test_a_changed_byte_loads_or_is_complained_of(folder: Path, position: int, b
 )
 def test_a_foreign_file_is_complained_of(content: bytes, words: str, file: Path) -> None:
     """A file of another program, or no file for a program at all, gets one clear sentence."""
-    # given
     file.write_bytes(content)
 
-    # when
     message = complaint(file)
 
-    # then
     assert words in message
 
 
@@ -196,56 +175,44 @@ def test_tokens_that_json_or_readers_disagree_about_are_complained_of(
     file: Path,
 ) -> None:
     """NaN, infinities, huge numbers and repeated keys mean something else to each reader."""
-    # given
     text = GOLDEN.read_text("utf-8")
     assert text.count(old) == 1
     file.write_text(text.replace(old, new), "utf-8")
 
-    # when
     message = complaint(file)
 
-    # then
     assert words in message
 
 
 def test_a_missing_file_is_complained_of(file: Path) -> None:
     """A wrong name gets the name and the advice to check it."""
-    # given
     missing = file
 
-    # when
     message = complaint(missing)
 
-    # then
     assert "No such file" in message
     assert "Check the path" in message
 
 
 def test_a_folder_is_complained_of(tmp_path: Path) -> None:
     """A folder in the place of a file gets its name and the advice to check it."""
-    # given
     folder = tmp_path / "x.serprof.json"
     folder.mkdir()
 
-    # when
     message = complaint(folder)
 
-    # then
     assert "Is a directory" in message
 
 
 def test_an_impossible_path_is_complained_of() -> None:
     """A path that no system can hold is a wrong path, not a damaged document."""
-    # given
     path = "a\0b.serprof.json"
 
-    # when
     with pytest.raises(DocumentError) as read:
         load(path)
     with pytest.raises(DocumentError) as written:
         save_document(SMALL, path)
 
-    # then
     assert "Check the path" in str(read.value)
     assert "cannot write" in str(written.value)
 
@@ -256,15 +223,12 @@ def test_an_impossible_path_is_complained_of() -> None:
 @pytest.mark.parametrize("place", ["missing/x.serprof.json", "a-file/x.serprof.json", "a-folder"])
 def test_an_unwritable_place_is_complained_of(place: str, tmp_path: Path) -> None:
     """The message says why and to choose another folder; nothing is left behind."""
-    # given
     (tmp_path / "a-file").write_text("kept")
     (tmp_path / "a-folder").mkdir()
 
-    # when
     with pytest.raises(DocumentError) as caught:
         save_document(SMALL, tmp_path / place)
 
-    # then
     assert "cannot write" in str(caught.value)
     assert "Choose a folder you can write to" in str(caught.value)
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["a-file", "a-folder"]
@@ -289,18 +253,15 @@ except DocumentError as error:
 
 def test_a_full_disk_keeps_the_old_file(file: Path, tmp_path: Path) -> None:
     """A write that fails half-way, really: the old document is whole, no part of the new one."""
-    # given
     folder = tmp_path / "given"
     folder.mkdir()
     small, large = folder / "small.serprof.json", folder / "large.serprof.json"
     save_document(SMALL, small)
     save_document(LARGE, large)
 
-    # when
     command = [sys.executable, "-c", FULL_DISK, str(small), str(large), str(file)]
     printed = subprocess.check_output(command, text=True, timeout=60)
 
-    # then
     assert "cannot write x.serprof.json" in printed
     assert load(file) == SMALL
     assert [path for path in file.parent.iterdir() if path != folder] == [file]
@@ -320,30 +281,24 @@ def test_a_write_that_stops_keeps_the_old_file(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Refused or interrupted at any step: the old document is whole and nothing lies beside it."""
-    # given
     save_document(SMALL, file)
 
     def stop(*_: Any) -> None:
         raise failure
 
-    # when
     with monkeypatch.context() as broken:
         broken.setattr(f"jupyter_serprof.model.files.os.{step}", stop)
         with pytest.raises(expected or type(failure)):
             save_document(LARGE, file)
 
-    # then
     assert load(file) == SMALL
     assert list(file.parent.iterdir()) == [file]
 
 
 def test_a_longest_name_can_be_written(tmp_path: Path) -> None:
     """The temporary file beside it needs no longer name than the file."""
-    # given
     longest = tmp_path / ("x" * (255 - len(".serprof.json")) + ".serprof.json")
 
-    # when
     save_document(SMALL, longest)
 
-    # then
     assert load(longest) == SMALL

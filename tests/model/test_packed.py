@@ -105,14 +105,11 @@ def _trace(size: int) -> Trace:
 @settings(max_examples=40, phases=[Phase.generate])  # to shrink traces within sweeps takes minutes
 def test_a_packed_sweep_comes_back(drawn: Sweep) -> None:
     """Points and traces are equal after saving, whole numbers to the last digit."""
-    # given
     sweep = lengthened(drawn)
     document = travelled(sweep)
 
-    # when
     read = from_document(document)
 
-    # then
     assert "packed" in document
     assert read == described_sweep(sweep)
     assert travelled(read) == document
@@ -120,17 +117,14 @@ def test_a_packed_sweep_comes_back(drawn: Sweep) -> None:
 
 def test_few_points_stay_lists() -> None:
     """What people and diffs can read stays as it was, up to the limit."""
-    # given
     point = Point("a", 1, 0, False, 2, None, {})  # noqa: FBT003  (a column)
     sweep = Sweep(name="x", started="", variants=(Variant("a", "a"),))
 
-    # when
     few, many = (
         to_document(replace(sweep, points=(point,) * count))
         for count in (MOST_LISTED, MOST_LISTED + 1)
     )
 
-    # then
     assert "packed" not in few
     assert [len(few[key]) for key in ("points", "traces")] == [MOST_LISTED, 0]  # type: ignore[arg-type]  # lists
     assert "packed" in many
@@ -142,15 +136,12 @@ def test_a_sweep_of_twelve_sizes_through_four_transports_stays_small(
     repeats: int, tmp_path: Path
 ) -> None:
     """The file, and the lines that a notebook makes of it, take at most 200 kB."""
-    # given
     sweep = measured(12, repeats)
     file = tmp_path / "x.serprof.json"
 
-    # when
     save_document(sweep, file)
     in_notebook = json.dumps(to_document(sweep), indent=1, ensure_ascii=False)
 
-    # then
     assert 20_000 < file.stat().st_size <= MOST_BYTES
     assert len(in_notebook.encode()) <= MOST_BYTES
     assert load(file) == sweep
@@ -158,27 +149,21 @@ def test_a_sweep_of_twelve_sizes_through_four_transports_stays_small(
 
 def test_the_packed_golden_file_loads_for_ever() -> None:
     """Tables that the first version wrote say what its lists say."""
-    # given
     extra = {"variant": "ray", "size_bytes": 8_000_000, "cold": True, "trace": TRACE}
     lists = {**SWEEP, "traces": [*SWEEP["traces"], extra]}
 
-    # when
     read = from_document(PACKED)
 
-    # then
     assert read == from_document(lists)
 
 
 def test_lists_beside_tables_come_after() -> None:
     """A front end that lengthens a packed document shows the new points last."""
-    # given
     lists = from_document(SWEEP)
     both = {**PACKED, "points": SWEEP["points"], "traces": SWEEP["traces"]}
 
-    # when
     read = from_document(both)
 
-    # then
     packed = from_document(PACKED)
     assert isinstance(read, Sweep)
     assert isinstance(lists, Sweep)
@@ -190,14 +175,11 @@ def test_lists_beside_tables_come_after() -> None:
 @pytest.mark.parametrize("key", ["points", "traces"])
 def test_a_sweep_without_lists_and_tables_is_refused(key: str) -> None:
     """Nothing measured is an empty list; nothing written is a damage."""
-    # given
     document = without(SWEEP, (key,))
 
-    # when
     with pytest.raises(DocumentError) as caught:
         from_document(document)
 
-    # then
     assert f"document has no '{key}'" in str(caught.value)
 
 
@@ -227,14 +209,11 @@ def test_a_sweep_without_lists_and_tables_is_refused(key: str) -> None:
 )
 def test_a_damaged_table_is_named(path: Steps, value: object, message: str) -> None:
     """Never a traceback from inside, never a part of a document."""
-    # given
     document = changed(PACKED, ("packed", *path), value)
 
-    # when
     with pytest.raises(DocumentError) as caught:
         from_document(document)
 
-    # then
     assert message in str(caught.value)
     assert len(str(caught.value)) < 500
 
@@ -243,15 +222,12 @@ def test_a_damaged_table_is_named(path: Steps, value: object, message: str) -> N
 @settings(max_examples=200)
 def test_wrong_values_in_tables_load_or_are_complained_of(document: object) -> None:
     """No other exception, whatever stands anywhere."""
-    # given
     damaged = json.dumps(document)
 
-    # when
     try:
         read = from_document(document)
     except DocumentError:
         read = None
 
-    # then
     assert read is None or from_document(to_document(read)) == read
     assert json.dumps(document) == damaged

@@ -59,13 +59,10 @@ def accepts(document: object, schema_name: str) -> bool:
 @pytest.mark.parametrize("name", NAMES)
 def test_the_schemas_are_valid_json_schema(name: str) -> None:
     """The TypeScript types are generated from them by other tools."""
-    # given
     schema = read_schema(name)
 
-    # when
     jsonschema.Draft202012Validator.check_schema(schema)
 
-    # then
     assert schema["$id"] == name
 
 
@@ -76,28 +73,22 @@ def test_mutated_documents_get_the_verdict_of_the_library(
     data: st.DataObject,
 ) -> None:
     """A document is refused here exactly when any JSON Schema validator refuses it."""
-    # given
     kind = document.get("format") if isinstance(document, dict) else None
     other = data.draw(st.sampled_from(NAMES))
     name = other if kind not in ("serprof.trace", "serprof.sweep") else schema_of(document)
 
-    # when
     verdict = accepts(document, name)
 
-    # then
     assert verdict == LIBRARY[name].is_valid(document)
 
 
 @given(st.sampled_from(NAMES), json_values)
 def test_any_json_gets_the_verdict_of_the_library(name: str, value: object) -> None:
     """Also what is no document at all."""
-    # given
     schema_name = name
 
-    # when
     verdict = accepts(value, schema_name)
 
-    # then
     assert verdict == LIBRARY[schema_name].is_valid(value)
 
 
@@ -105,13 +96,10 @@ def test_any_json_gets_the_verdict_of_the_library(name: str, value: object) -> N
 @settings(max_examples=30)
 def test_what_is_written_is_valid_for_both(doc: Trace | Sweep) -> None:
     """Every document of this package passes in any JSON Schema validator."""
-    # given
     document = json.loads(json.dumps(to_document(doc)))
 
-    # when
     name = schema_of(document)
 
-    # then
     assert accepts(document, name)
     assert LIBRARY[name].is_valid(document)
 
@@ -145,13 +133,10 @@ def unread(schema: Mapping[str, Any]) -> list[str]:
 @pytest.mark.parametrize("name", NAMES)
 def test_the_schemas_use_only_keywords_that_are_implemented(name: str) -> None:
     """A keyword that the validator does not read would be a rule that nobody enforces."""
-    # given
     schema = read_schema(name)
 
-    # when
     found = unread(schema)
 
-    # then
     assert found == []
 
 
@@ -171,13 +156,10 @@ def test_an_unread_keyword_is_found_wherever_it_stands(
     found: list[str],
 ) -> None:
     """The guard above sees new keywords at every depth."""
-    # given
     extended = schema
 
-    # when
     seen = unread(extended)
 
-    # then
     assert seen == found
 
 
@@ -217,7 +199,6 @@ def test_each_keyword_means_what_json_schema_says(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """One keyword at a time, on both sides, so that a wrong verdict names its keyword."""
-    # given
     original = read_schema
     known = {"small.json": {**schema, "$id": "small.json"}}
     monkeypatch.setattr(
@@ -231,8 +212,6 @@ def test_each_keyword_means_what_json_schema_says(
     )
     reference = jsonschema.Draft202012Validator({"$ref": "small.json"}, registry=registry)
 
-    # when
     verdicts = [(accepts(value, "small.json"), reference.is_valid(value)) for value in good + bad]
 
-    # then
     assert verdicts == [(True, True)] * len(good) + [(False, False)] * len(bad)

@@ -116,14 +116,11 @@ def _range(said: str) -> tuple[float, float]:
 @given(st.fixed_dictionaries(dict.fromkeys(KEYS, walls)))
 def test_each_time_of_the_headline_stands_in_the_table(runs: dict[str, list[int]]) -> None:
     """In text, in the picture and in Markdown; and it is that of a run that was made."""
-    # given
     sweep = trip(runs)
     assert sweep.summary is not None
 
-    # when
     said = _TIME.findall(sweep.summary.headline)
 
-    # then
     assert said
     for time, (form, table) in product(said, below(sweep).items()):
         assert time in table, (form, sweep.summary.headline)
@@ -133,12 +130,10 @@ def test_each_time_of_the_headline_stands_in_the_table(runs: dict[str, list[int]
 @given(st.fixed_dictionaries(dict.fromkeys(KEYS, walls)))
 def test_a_ratio_is_the_quotient_of_the_times_beside_it(runs: dict[str, list[int]]) -> None:
     """Whoever divides the two printed times gets what the headline says."""
-    # given
     sweep = trip(runs)
     assert sweep.summary is not None
     found = re.search(r": (\w+) moves it in ([^,;]+), ([\d,.]+)× faster", sweep.summary.headline)  # noqa: RUF001
 
-    # then
     if found is None:
         return
     slow = _printed(sweep, "pickle")
@@ -161,18 +156,15 @@ def test_each_share_said_of_a_trace_stands_in_its_table(
     road: list[tuple[str, float, float]],
 ) -> None:
     """In headline and findings as the rounding of it; the facts leave what is unaccounted."""
-    # given
     trace = walked(road)
     assert trace.summary is not None
     lines = table_of(trace).lines
     printed = [float(line.share_text) for line in lines]
     titles = [finding.title for finding in trace.findings if "of the wall time" in finding.title]
 
-    # when
     said = [int(n) for each in (trace.summary.headline, *titles) for n in _PERCENT.findall(each)]
     named, *working = map(float, _PERCENT.findall(trace.summary.facts[0]))
 
-    # then
     assert set(said) <= {math.floor(share + 0.5) for share in printed}
     assert round(named + printed[-1], 1) == 100
     assert all(share <= named for share in working)
@@ -186,7 +178,6 @@ def test_each_time_said_of_a_trace_stands_in_its_table(
     road: list[tuple[str, float, float]],
 ) -> None:
     """Within the last digit of the column, in which the rounding is spread over the rows."""
-    # given
     trace = walked(road)
     assert trace.summary is not None
     table = table_of(trace)
@@ -194,7 +185,6 @@ def test_each_time_said_of_a_trace_stands_in_its_table(
     printed = [line.self_text for line in table.lines] + [table.wall_text]
     shown = [float(text.replace(",", "")) * _UNITS[table.unit] for text in printed]
 
-    # then
     said = _TIME.findall(trace.summary.headline)
     assert said
     for low, high in map(_range, said):
@@ -206,13 +196,11 @@ def test_each_time_said_of_a_trace_stands_in_its_table(
 )
 def test_the_shares_that_typescript_draws_are_those_of_python(known: dict[str, Any]) -> None:
     """``labextension/test/times.test.ts`` draws the same file; halves go up in both."""
-    # given
     share = known["self_ns"] / known["wall_ns"]
     row = Row("ray.store", "client/main", 0, known["self_ns"], 0, None, 1)
     rest = Waterfall((row,), known["wall_ns"] - known["self_ns"])
     trace = replace(make_trace([], wall_ms=known["wall_ns"] / MS), waterfall=rest)
 
-    # then
     assert table_of(trace).lines[0].share_text == known["share"]
     assert format_share(share, decimals=0) == known["whole"]
 
@@ -221,13 +209,10 @@ def test_the_shares_that_typescript_draws_are_those_of_python(known: dict[str, A
 @given(walls, walls)
 def test_a_comparison_has_the_times_of_its_rows(before: list[int], after: list[int]) -> None:
     """Before and after are what the round trip of the same document shows."""
-    # given
     one, other = trip({"pickle": before}), trip({"pickle": after})
 
-    # when
     change = next(change for change in compare(one, other).changes if change.cold is False)
 
-    # then
     rows = [runs_of(sweep, sweep.variants[0])[-1].point.wall_ns for sweep in (one, other)]
     assert [change.before_ns, change.after_ns] == rows
 
@@ -235,10 +220,8 @@ def test_a_comparison_has_the_times_of_its_rows(before: list[int], after: list[i
 @given(st.lists(st.integers(1, 10**12), min_size=1, max_size=30))
 def test_the_time_of_runs_is_one_of_them(times: list[int]) -> None:
     """Whatever the order; the middle one of the larger group, which no time is between."""
-    # when
     found, groups = middle_ns(times), groups_of(times, float)
 
-    # then
     assert found in times
     assert found == middle_ns(times[::-1])
     largest = max(groups, key=len)
@@ -270,10 +253,8 @@ def test_runs_in_two_groups_are_told_as_two(times: list[int], middle: int, said:
 )
 def test_the_runs_that_typescript_draws_have_the_times_of_python(known: dict[str, Any]) -> None:
     """``labextension/test/times.test.ts`` draws the same file and looks for the same words."""
-    # when
     found = middle_ns(known["walls_ns"])
 
-    # then
     assert found == known["middle_ns"]
     assert (groups_text(known["walls_ns"]) or format_ns(found)) == known["said"]
 
@@ -286,11 +267,9 @@ def test_quartiles_begin_with_four_runs() -> None:
 
 def test_repeats_tell_both_groups_and_show_a_run() -> None:
     """10, 10, 200, 200 ms were 105 above a row of 10."""
-    # given
     sweep = trip({"pickle": [30 * MS, 10 * MS, 200 * MS, 10 * MS, 200 * MS]})
     said = summarize_repeats(sweep)
 
-    # then
     assert "10.0 ms in 2 runs, 200 ms in 2 again" in said.headline
     assert "median of 4" not in said.facts[0]
     assert all("10.0 ms in 2 runs, 200 ms in 2" in table for table in below(sweep).values())

@@ -111,13 +111,10 @@ def chain(length: int) -> Node:
 
 def test_a_value_that_pickles_has_no_culprit() -> None:
     """Nobody is accused in vain."""
-    # given
     value = {"a": [1, np.ones(3), len], "b": Holder(None)}
 
-    # when
     found = find_culprits(value)
 
-    # then
     assert found == []
     assert culprits_text(found) == ""
 
@@ -146,10 +143,8 @@ def test_a_value_that_pickles_has_no_culprit() -> None:
 )
 def test_a_path_leads_to_the_culprit(value: object, path: str) -> None:
     """The path can be pasted, or says in words where no expression leads there."""
-    # when
     found = paths(value)
 
-    # then
     if path:
         assert found == [path]
 
@@ -157,14 +152,11 @@ def test_a_path_leads_to_the_culprit(value: object, path: str) -> None:
 def test_a_closure_names_the_captured_variable(closed_socket: socket.socket) -> None:
     """A lambda that captured a socket is to blame for the socket, by the variable's name."""
 
-    # given
     def captures(connection: socket.socket) -> object:
         return lambda: connection
 
-    # when
     found = find_culprits({"callback": captures(closed_socket)}, "job")
 
-    # then
     (culprit,) = found
     assert culprit.path == "job['callback'].<closure connection>"
     assert culprit.type_name == "socket"
@@ -173,68 +165,53 @@ def test_a_closure_names_the_captured_variable(closed_socket: socket.socket) -> 
 
 def test_a_function_of_the_notebook_names_the_global_and_the_default() -> None:
     """What a function uses by name travels with it, also what a function inside it uses."""
-    # given
     names: dict[str, Any] = {"__name__": "__main__", "lock": LOCK}
     source = "def f(x=1, *, y=lock):\n    return [lock for _ in (lambda: lock)()]"
     exec(source, names)  # noqa: S102  (a function of a notebook's namespace)
 
-    # when
     found = paths(names["f"])
 
-    # then
     assert found == ["a.<global lock>", "a.<default y>"]
 
 
 def test_a_class_of_the_notebook_names_its_attribute() -> None:
     """An instance of a class that travels by value fails for what the class holds."""
-    # given
     kind = type("K", (), {"shared": LOCK, "__module__": "__main__"})
 
-    # when
     found = paths(kind())
 
-    # then
     assert found == ["a.__class__.shared"]
 
 
 def test_pickle_itself_is_asked_where_it_is_the_transport() -> None:
     """A lambda is no culprit for cloudpickle and the culprit for pickle."""
-    # given
     value = {"deep": {"f": lambda: 1}}
 
-    # when
     with_functions, without = paths(value), paths(value, takes_functions=False)
 
-    # then
     assert with_functions == []
     assert without == ["a['deep']['f']"]
 
 
 def test_every_culprit_is_named_up_to_ten() -> None:
     """Removing what is named is enough, or nearly so."""
-    # given
     three = [LOCK, 1, {"x": LOCK}, Holder()]
 
-    # when
     few, many = paths(three), paths([threading.Lock() for _ in range(30)])
 
-    # then
     assert few == ["a[0]", "a[2]['x']", "a[3].part"]
     assert many == [f"a[{i}]" for i in range(10)]
 
 
 def test_circles_end() -> None:
     """A structure that contains itself is searched once."""
-    # given
     value: dict[str, object] = {"one": 1}
     value["self"], value["bad"] = value, [value, LOCK]
     holder = Holder()
     holder.fine = holder  # type: ignore[assignment]  # a circle of objects
 
-    # when
     found, of_object = paths(value), paths(holder)
 
-    # then
     assert found == ["a['bad'][1]"]
     assert of_object == ["a.part"]
 
@@ -250,10 +227,8 @@ def test_circles_end() -> None:
 )
 def test_depth_itself_is_named_where_it_begins(value: object, path: str) -> None:
     """A list in a list in a list has no bad part: its depth is what pickle cannot take."""
-    # when
     found = find_culprits(value, "a", seconds=60)
 
-    # then
     assert [culprit.path for culprit in found] == [path]
     assert "nested too deeply for pickle" in culprits_text(found)
 
@@ -261,27 +236,21 @@ def test_depth_itself_is_named_where_it_begins(value: object, path: str) -> None
 @pytest.mark.parametrize("position", [0, 77_777, 99_999])
 def test_one_bad_value_of_100_000_takes_few_attempts(attempts: list[object], position: int) -> None:
     """The bad one is found by halving, wherever it is: about two attempts for each halving."""
-    # given
     value: dict[int, object] = {key: [key] for key in range(100_000)}
     value[position] = [0, LOCK]
 
-    # when
     found = paths(value)
 
-    # then
     assert found == [f"a[{position}][1]"]
     assert len(attempts) <= 2 * math.ceil(math.log2(100_000)) + 8
 
 
 def test_many_bad_values_take_few_attempts(attempts: list[object]) -> None:
     """With 100,000 culprits the search ends at ten."""
-    # given
     value = [threading.Lock()] * 100_000
 
-    # when
     found = paths(value)
 
-    # then
     assert len(found) == 10
     assert len(attempts) < 60
 
@@ -290,7 +259,6 @@ def test_the_time_is_kept_also_inside_one_large_part(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A part with a million elements does not hold the search: the pickler looks at the clock."""
-    # given
     clock = TickClock(tick_ns=10**9)
     seen: list[int] = []
 
@@ -302,10 +270,8 @@ def test_the_time_is_kept_also_inside_one_large_part(
     monkeypatch.setattr(culprits, "time", SimpleNamespace(monotonic=lambda: clock() / 1e9))
     value = [[Counts() for _ in range(50_000)], LOCK]
 
-    # when
     found = find_culprits(value, seconds=3)
 
-    # then
     assert found == []
     assert 0 < len(seen) < 5_000
 
@@ -313,7 +279,6 @@ def test_the_time_is_kept_also_inside_one_large_part(
 def test_an_object_that_resists_being_looked_at_is_the_culprit() -> None:
     """Properties and mappings that raise while they are opened do not end in an error of ours."""
 
-    # given
     class Hostile(Refuses):
         __slots__ = ("part",)
 
@@ -322,50 +287,39 @@ def test_an_object_that_resists_being_looked_at_is_the_culprit() -> None:
                 raise OSError(name)
             return object.__getattribute__(self, name)
 
-    # when
     found = paths([Hostile()])
 
-    # then
     assert found == ["a[0]"]
 
 
 def test_a_long_key_is_cut() -> None:
     """A path stays readable, however long a key is."""
-    # given
     value = {"k" * 10_000: LOCK}
 
-    # when
     (path,) = paths(value)
 
-    # then
     assert path == f"a['{'k' * 37}...']"
 
 
 def test_an_interrupt_passes_through() -> None:
     """Ctrl-C during the search ends the search."""
 
-    # given
     class Interrupts:
         def __reduce__(self) -> tuple[Any, ...]:
             raise KeyboardInterrupt
 
-    # when
     with pytest.raises(KeyboardInterrupt):
         find_culprits(Interrupts())
 
-    # then
     assert sys.exc_info() == (None, None, None)
 
 
 def test_the_sentence_names_all_and_a_remedy() -> None:
     """What the row of a transport says."""
-    # given
     found = [Culprit("a.x", "lock", "TypeError"), Culprit("a.y", "socket", "TypeError")]
 
-    # when
     text = culprits_text(found)
 
-    # then
     assert text == (
         "cannot be pickled because of a.x (lock); a.y (socket). "
         "Remove it, or recreate it in __setstate__"
@@ -395,10 +349,8 @@ class Minds:
 )
 def test_what_the_reducer_of_the_user_said_is_told(error: Exception, said: str) -> None:
     """The words of pickle itself say nothing that the type does not."""
-    # when
     text = culprits_text(find_culprits(Minds(error), "a"))
 
-    # then
     assert said in text
 
 
@@ -415,24 +367,19 @@ def test_what_the_reducer_of_the_user_said_is_told(error: Exception, said: str) 
 )
 def test_a_path_of_equal_steps_is_folded(path: str, said: str) -> None:
     """As blame does; what is repeated fewer than four times is written out."""
-    # when
     text = culprits_text([Culprit(path, "dict", "nested too deeply")])
 
-    # then
     assert text.startswith(f"{said} (dict)")
 
 
 def test_a_deep_dict_is_named_in_a_short_line() -> None:
     """Ten thousand levels: where the search ends says nothing more than that it is deep."""
-    # given
     value: dict[str, object] = {}
     for _ in range(10_000):
         value = {"k": value}
 
-    # when
     text = culprits_text(find_culprits(value, "deep", seconds=60))
 
-    # then
     assert text.startswith("deep['k']['k']… x 50 (dict) is nested too deeply")
 
 
@@ -454,10 +401,8 @@ def test_a_deep_dict_is_named_in_a_short_line() -> None:
 )
 def test_what_an_error_says_is_short_and_private(error: Exception, said: str) -> None:
     """A document that is shared holds no paths, user names or addresses of the machine."""
-    # when
     text = told(error)
 
-    # then
     assert text.endswith(said) or said in text
     assert "jane" not in text
     assert "0x" not in text

@@ -81,13 +81,10 @@ def test_what_a_function_drags_along_is_found_in_the_tasks(
     made: Callable[[], Callable[..., Any]], expected: tuple[str, str, str]
 ) -> None:
     """With its function, what that calls it, its size, and the number of tasks."""
-    # given
     graph = materialized(bags.from_sequence(range(20), npartitions=10).map(made()))
 
-    # when
     [found] = captured_in(graph, LARGE_BYTES)
 
-    # then
     assert (found.function, found.variable, found.kind) == expected
     assert (found.size_bytes, found.tasks) == (BIG.nbytes, 10)
     assert large_values(graph) == {}
@@ -102,13 +99,10 @@ def test_what_travels_by_name_or_is_small_is_not_told() -> None:
 
 def test_the_suggestion_names_the_variable_and_why_it_was_not_tried() -> None:
     """It can be pasted, and there is no gain in it."""
-    # given
     graph = materialized(bags.from_sequence(range(4), npartitions=2).map(use))
 
-    # when
     [found] = captured_findings(captured_in(graph, LARGE_BYTES), "y")
 
-    # then
     assert found.gain is None
     assert "BIG (1.20 MB) sits inside the function use of 2 tasks, as its global" in found.title
     assert "Not tried" in found.title

@@ -55,22 +55,17 @@ FRAME = pd.DataFrame({"a": [1, 2], "b": [0.5, 1.5]})
 )
 def test_what_differs_is_said_in_words(before: object, after: object, said: list[str]) -> None:
     """One sentence for each kind of difference; what is as it was is not mentioned."""
-    # when
     found = differences(before, after)
 
-    # then
     assert found == said
 
 
 def test_no_value_of_the_user_stands_in_a_difference() -> None:
     """Documents are private: names of columns are not said."""
-    # given
     before = pd.DataFrame({"salary of jane": [1]})
 
-    # when
     found = differences(before, before.astype("f8"))
 
-    # then
     assert found == ["column 0: int64 comes back as float64"]
 
 
@@ -93,14 +88,11 @@ LARGE = np.zeros(3_000_000)
 )
 def test_a_witness_sees_that_bytes_changed(value: object) -> None:
     """Also in strided arrays, columns of frames, and elements of containers."""
-    # given
     witness = Witness(value)
     before = witness.is_unchanged(value)
 
-    # when
     spoil(value)
 
-    # then
     assert before
     assert not witness.is_unchanged(value)
 
@@ -118,10 +110,8 @@ def spoil(value: object) -> None:
 def test_arrow_data_and_odd_objects_have_a_witness_too() -> None:
     """A table cannot be changed; an object that raises is unchanged for all that is known."""
     for value in (pa.table({"a": [1, 2], "s": ["x", None]}), Odd(), object(), [], 5):
-        # when
         witness = Witness(value)
 
-        # then
         assert witness.is_unchanged(value)
 
 
@@ -130,7 +120,6 @@ def test_a_transport_that_spoils_the_value_is_not_called_equal(
 ) -> None:
     """The result aliases the value, so both look the same: the bytes before decide."""
 
-    # given
     class Spoils(PickleOutOfBand):
         def round_trip(self, value: object) -> object:
             spoil(value)
@@ -138,10 +127,8 @@ def test_a_transport_that_spoils_the_value_is_not_called_equal(
 
     monkeypatch.setitem(TRANSPORTS, "pickle-oob", Spoils)
 
-    # when
     sweep = RoundTrip(np.zeros(100), transports=["pickle-oob"], repeat=1).run()
 
-    # then
     (variant,) = sweep.variants
     assert variant.facts["equal"] is False
     assert "the round trip changed the value itself" in variant.notes

@@ -103,13 +103,10 @@ def circle() -> list[object]:
 )
 def test_what_comes_back_as_it_was_is_equal(value: object) -> None:
     """Missing values are equal to themselves, in every container and library."""
-    # given
     after = pickle.loads(pickle.dumps(value))
 
-    # when
     verdict = same_value(value, after)
 
-    # then
     assert verdict is True
 
 
@@ -137,10 +134,8 @@ def test_what_comes_back_as_it_was_is_equal(value: object) -> None:
 )
 def test_a_difference_is_told(before: object, after: object) -> None:
     """Lost state is reported, also behind a part that cannot be compared."""
-    # when
     verdict = same_value(before, after)
 
-    # then
     assert verdict is False
 
 
@@ -162,40 +157,31 @@ def test_a_difference_is_told(before: object, after: object) -> None:
 )
 def test_what_cannot_be_told_is_not_called_a_difference(value: object) -> None:
     """No equality, one that raises or answers with an array, a circle: None, and no error."""
-    # given
     after = pickle.loads(pickle.dumps(value))
 
-    # when
     verdict = same_value(value, after)
 
-    # then
     assert verdict is None
 
 
 def test_a_changed_type_of_the_same_value_is_equal() -> None:
     """That a bytearray comes back as bytes is told apart from a lost value."""
-    # when
     verdicts = same_value(bytearray(b"ab"), b"ab"), same_value((1, 2), [1, 2])
 
-    # then
     assert verdicts == (True, True)
 
 
 def test_a_field_that_does_not_count_does_not_count() -> None:
     """A cache that is rebuilt later is no lost state."""
-    # given
     before, after = Record(1, 1.0, cache="full"), Record(1, 1.0)
 
-    # when
     verdict = same_value(before, after)
 
-    # then
     assert verdict is True
 
 
 def test_containers_are_compared_in_bounded_steps() -> None:
     """A list of lists of lists costs 100,000 comparisons at most, not their product."""
-    # given
     asked: list[int] = []
 
     class Counts:
@@ -210,17 +196,14 @@ def test_containers_are_compared_in_bounded_steps() -> None:
     for row in after:
         row[:] = [Counts()] * 1000
 
-    # when
     verdict = same_value(before, after)
 
-    # then
     assert verdict is True
     assert len(asked) <= 100_000
 
 
 def test_a_first_difference_ends_the_comparison() -> None:
     """What is known to differ is not compared to the end."""
-    # given
     asked: list[int] = []
 
     class Counts:
@@ -230,10 +213,8 @@ def test_a_first_difference_ends_the_comparison() -> None:
 
         __hash__ = None  # type: ignore[assignment]
 
-    # when
     verdict = same_value([Counts() for _ in range(50)], [Counts() for _ in range(50)])
 
-    # then
     assert verdict is False
     assert len(asked) <= 3
 
@@ -243,7 +224,6 @@ def test_large_arrays_are_compared_in_parts(
     monkeypatch: pytest.MonkeyPatch, shape: tuple[int, ...]
 ) -> None:
     """Whatever the shape, no more than a million elements are compared at once."""
-    # given
     sizes: list[int] = []
     real = equality._same_part
 
@@ -256,10 +236,8 @@ def test_large_arrays_are_compared_in_parts(
     after = before.copy()
     after.flat[-1] = 1
 
-    # when
     verdicts = same_value(before, before.copy()), same_value(before, after)
 
-    # then
     assert verdicts == (True, False)
     assert max(sizes) <= 1_000_000
     assert sum(sizes) == 2 * before.size

@@ -146,13 +146,10 @@ def test_a_metaclass_that_raises_or_lies_is_no_matter(base: tuple[type, object])
 
 def test_a_list_that_lies_about_its_length_is_told_with_its_real_one() -> None:
     """``__len__`` of -1 was a ValueError of ours."""
-    # given
     lies = type("LyingLen", (list,), {"__len__": lambda _: -1, "__module__": "__main__"})
 
-    # when
     trace = BlameRun(lies([1, 2, 3]), "ll").run()
 
-    # then
     assert trace.anatomies[0].parts[0].kind == "LyingLen (3)"
 
 

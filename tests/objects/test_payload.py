@@ -35,59 +35,46 @@ def test_each_buffer_has_its_place(
     value: object, hands_over: bool, places: tuple[tuple[int, str], ...]
 ) -> None:
     """Contiguous arrays go beside the pickle if the transport takes them; the rest goes inside."""
-    # when
     found = buffer_places(value, hands_over=hands_over)
 
-    # then
     assert found == places
 
 
 def test_the_largest_come_first_and_fifty_are_listed() -> None:
     """A frame of a thousand columns does not fill the output."""
-    # given
     value = [np.zeros(n, "u1") for n in range(1, 101)]
 
-    # when
     found = buffer_places(value, hands_over=True)
 
-    # then
     assert [size for size, _ in found] == list(range(100, 50, -1))
 
 
 def test_a_frame_lists_its_blocks() -> None:
     """A frame travels as one buffer for each block of columns of the same type."""
-    # given
     frame = pd.DataFrame({"a": np.zeros(MB), "b": np.ones(MB), "c": np.zeros(MB, "i4")})
 
-    # when
     found = buffer_places(frame, hands_over=True)
 
-    # then
     assert found[:2] == ((16 * MB, "out-of-band"), (4 * MB, "out-of-band"))
 
 
 @pytest.mark.parametrize("hands_over", [True, False])
 def test_listing_copies_no_buffer(hands_over: bool) -> None:
     """Looking costs no memory: the array is not copied, whichever way it goes."""
-    # given
     value = np.zeros(50 * MB, "u1")
     buffer_places(value[:MB], hands_over=hands_over)
     tracemalloc.start()
 
-    # when
     buffer_places(value, hands_over=hands_over)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
 
-    # then
     assert peak < MB
 
 
 def test_what_cannot_be_pickled_raises_as_the_pickler_does() -> None:
     """The caller decides what a missing list means."""
-    # when
     with pytest.raises(TypeError) as caught:
         buffer_places(threading.Lock(), hands_over=True)
 
-    # then
     assert "cannot pickle" in str(caught.value)

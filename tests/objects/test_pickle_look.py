@@ -70,10 +70,8 @@ def test_bytes_in_frames_and_in_payloads_are_told_apart(
     value: object, small: int | None, large: int, protocol: int
 ) -> None:
     """Payloads are exact; what is not one stands in frames, all of it."""
-    # when
     found, size = looked(value, protocol), len(pickle.dumps(value, protocol))
 
-    # then
     assert found["large_bytes"] == large
     expected = size - large if small is None else small
     assert found["small_bytes"] == pytest.approx(expected, abs=size / 100)
@@ -91,20 +89,16 @@ def test_bytes_in_frames_and_in_payloads_are_told_apart(
 )
 def test_objects_are_counted_from_samples(value: object, objects: int, reduced: int) -> None:
     """To a tenth: four samples of 512 bytes tell how many there are in all."""
-    # when
     found = looked(value)
 
-    # then
     assert found["objects"] == pytest.approx(objects, rel=0.1)
     assert found["reduced_objects"] == pytest.approx(reduced, rel=0.1, abs=objects / 50)
 
 
 def test_few_texts_in_frames_are_not_many_objects() -> None:
     """Texts of 60 kB stand in frames; the samples hold none whole, so nothing is counted."""
-    # when
     found = looked([f"{at}" * 30_000 for at in range(60)])
 
-    # then
     assert found["small_bytes"] > LOOK_BYTES
     assert "objects" not in found
 
@@ -123,16 +117,13 @@ def test_a_chain_of_many_payloads_is_not_walked_to_its_end() -> None:
 @pytest.mark.parametrize("seed", range(20))
 def test_damaged_pickles_do_no_harm(seed: int) -> None:
     """Whatever the bytes are, the look ends; lengths that lead outside tell nothing."""
-    # given
     data = bytearray(pickle.dumps(ROWS, 5))
     noise = random.Random(seed)  # noqa: S311  (no secret)
     for _ in range(2_000):
         data[noise.randrange(2, len(data))] = noise.randrange(256)
 
-    # when
     look = look_at(memoryview(data), None)
 
-    # then
     assert look is not None
     assert details_of(look).get("small_bytes", 0) <= len(data)
 
@@ -189,10 +180,8 @@ def test_arrays_that_protocol_5_would_not_gather(value: object, size: int) -> No
 
 def test_nothing_of_the_user_is_called() -> None:
     """An object that minds each attribute is looked at without being asked for one."""
-    # given
     touchy = Touchy()
 
-    # then
     assert not is_rows([touchy])
     assert not is_rows([{"a": touchy}])
     assert contiguous_bytes([touchy, {"a": touchy}]) == 0

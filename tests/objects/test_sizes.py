@@ -81,13 +81,10 @@ class Inventive:
 )
 def test_the_size_is_the_exact_payload(value: object, expected_bytes: int) -> None:
     """The bytes that the value holds, whichever library made it, views and slices included."""
-    # given
     known = value
 
-    # when
     size = size_bytes(known)
 
-    # then
     assert size == expected_bytes
     assert type(size) is int
 
@@ -119,26 +116,20 @@ def test_the_size_is_the_exact_payload(value: object, expected_bytes: int) -> No
 )
 def test_an_unknown_size_is_none(value: object) -> None:
     """Nobody can say cheaply: None, never 0, never a guess, never an exception of the value."""
-    # given
     unknown = value
 
-    # when
     size = size_bytes(unknown)
 
-    # then
     assert size is None
 
 
 def test_a_released_memoryview_has_no_size() -> None:
     """A buffer that is gone is unknown; asking does not raise."""
-    # given
     view = memoryview(b"abc")
     view.release()
 
-    # when
     size = size_bytes(view)
 
-    # then
     assert size is None
 
 
@@ -153,45 +144,35 @@ def test_a_released_memoryview_has_no_size() -> None:
 )
 def test_the_trap_of_getsizeof_is_not_entered(value: object) -> None:
     """sys.getsizeof sees the envelope of 8 MB; the size here is the payload."""
-    # given
     envelope_bytes = sys.getsizeof(value)
 
-    # when
     size = size_bytes(value)
 
-    # then
     assert envelope_bytes < 1000
     assert size == 8_000_000
 
 
 def test_object_arrays_count_references_only() -> None:
     """The documented limit: Python objects behind references are not followed."""
-    # given
     texts = np.array(["a" * 1000, "b" * 1000], dtype=object)
 
-    # when
     sizes = size_bytes(texts), size_bytes(pd.DataFrame({"a": texts}, dtype=object))
 
-    # then
     assert sizes == (16, 16 + 132)
 
 
 def test_a_half_imported_pandas_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     """Another thread may be in the middle of importing pandas; sizes are still answered."""
-    # given
     half: Any = SimpleNamespace()
     monkeypatch.setitem(sys.modules, "pandas", half)
 
-    # when
     size = size_bytes(MILLION)
 
-    # then
     assert size == 8_000_000
 
 
 def test_asking_for_a_size_imports_no_library() -> None:
     """A size costs no import: libraries that are not loaded have made no values."""
-    # given
     program = (
         "import sys; from jupyter_serprof.objects.sizes import size_bytes\n"
         "before = set(sys.modules);"
@@ -199,8 +180,6 @@ def test_asking_for_a_size_imports_no_library() -> None:
         "print(sorted(set(sys.modules) - before), 'numpy' in sys.modules, 'pandas' in sys.modules)"
     )
 
-    # when
     printed = subprocess.check_output([sys.executable, "-c", program], text=True)
 
-    # then
     assert printed.split("\n")[0] == "[] False False"

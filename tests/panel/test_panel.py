@@ -115,13 +115,10 @@ class Watched:
 
 def test_a_job_is_measured_turn_by_turn_and_ends_as_a_document() -> None:
     """The click returns at once; between two points the kernel has the thread."""
-    # given
     seen = Watched()
 
-    # when
     seen.runner.start(Points)
 
-    # then
     assert (seen.grown, seen.runner.state) == ([], "running")
     seen.turns.turn(1)
     assert seen.grown == ["1 points"]
@@ -133,16 +130,13 @@ def test_a_job_is_measured_turn_by_turn_and_ends_as_a_document() -> None:
 
 def test_stop_keeps_what_was_measured_and_resume_goes_on_with_the_same() -> None:
     """Nothing is measured twice, and nothing after the stop."""
-    # given
     seen, job = Watched(), Points(5)
     seen.runner.start(lambda: job)
     seen.turns.turn(2)
 
-    # when
     seen.runner.stop()
     seen.turns.turn()
 
-    # then
     assert (seen.ended, seen.runner.state, job.stops) == (["2 points"], "stopped", 1)
     assert seen.states[-2:] == ["stopping", "stopped"]
     seen.runner.resume()
@@ -153,47 +147,38 @@ def test_stop_keeps_what_was_measured_and_resume_goes_on_with_the_same() -> None
 
 def test_a_stop_before_the_first_point_leaves_nothing_and_can_be_resumed() -> None:
     """No empty document takes the place of the one before."""
-    # given
     seen = Watched()
     seen.runner.start(Points)
 
-    # when
     seen.runner.stop()
     seen.turns.turn()
 
-    # then
     assert (seen.grown, seen.ended, seen.runner.state) == ([], [], "stopped")
     assert seen.runner.can_resume
 
 
 def test_an_error_is_a_sentence_and_what_was_measured_stays() -> None:
     """It never reaches the loop of the kernel."""
-    # given
     seen = Watched()
 
-    # when
     seen.runner.start(lambda: Points(wrong=ValueError("no\nmore")))
     seen.turns.turn()
 
-    # then
     assert (seen.ended, seen.runner.state) == (["1 points"], "failed")
     assert seen.runner.problem == "ValueError: no more"
 
 
 def test_a_job_that_cannot_be_made_is_told() -> None:
     """As a bad choice; the next one works."""
-    # given
     seen = Watched()
 
     def make() -> NoReturn:
         message = "there is no variable x any more. Press Refresh"
         raise UsageError(message)
 
-    # when
     seen.runner.start(make)
     seen.turns.turn()
 
-    # then
     assert (seen.runner.state, seen.ended) == ("failed", [])
     assert seen.runner.problem == "there is no variable x any more. Press Refresh"
     seen.runner.start(Points)
@@ -203,14 +188,11 @@ def test_a_job_that_cannot_be_made_is_told() -> None:
 
 def test_an_interrupt_stops_like_the_button() -> None:
     """Ctrl-C in a measured point; afterwards interrupts are handled as before."""
-    # given
     seen, before = Watched(), signal.getsignal(signal.SIGINT)
 
-    # when
     seen.runner.start(lambda: Points(wrong=KeyboardInterrupt()))
     seen.turns.turn()
 
-    # then
     assert (seen.ended, seen.runner.state, seen.runner.problem) == (["1 points"], "stopped", "")
     assert seen.runner.can_resume
     assert signal.getsignal(signal.SIGINT) is before
@@ -218,12 +200,10 @@ def test_an_interrupt_stops_like_the_button() -> None:
 
 def test_an_interrupt_between_two_points_is_not_lost() -> None:
     """An idle kernel ignores interrupts, and the pauses of a sweep are idle time."""
-    # given
     seen, before = Watched(), signal.signal(signal.SIGINT, signal.SIG_IGN)
     seen.runner.start(lambda: Points(9))
     seen.turns.turn(2)
 
-    # when
     try:
         signal.raise_signal(signal.SIGINT)
         seen.turns.turn()
@@ -231,28 +211,23 @@ def test_an_interrupt_between_two_points_is_not_lost() -> None:
     finally:
         signal.signal(signal.SIGINT, before)
 
-    # then
     assert (seen.runner.state, after) == ("stopped", signal.SIG_IGN)
     assert seen.ended in (["2 points"], ["3 points"])
 
 
 def test_a_second_start_while_one_runs_does_nothing() -> None:
     """Two clicks are one sweep."""
-    # given
     seen = Watched()
     seen.runner.start(Points)
 
-    # when
     seen.runner.start(lambda: Points(9))
     seen.turns.turn()
 
-    # then
     assert seen.ended == ["3 points"]
 
 
 def test_a_picture_that_cannot_be_drawn_is_told() -> None:
     """For example a full disk behind --save."""
-    # given
     turns = Later()
 
     def ended(_: Document) -> None:
@@ -261,11 +236,9 @@ def test_a_picture_that_cannot_be_drawn_is_told() -> None:
 
     runner = Runner(turns, grew=lambda _: None, ended=ended, changed=lambda: None)
 
-    # when
     runner.start(Points)
     turns.turn()
 
-    # then
     assert (runner.state, runner.problem) == ("failed", "OSError: disk full")
 
 
@@ -348,10 +321,8 @@ class Open:
 
 def test_the_panel_offers_what_works_and_says_why_the_rest_does_not() -> None:
     """Greyed, each reason once, and as text: nothing of a title is markup."""
-    # when
     choice = Open().panel.choice
 
-    # then
     assert choice.source.options == (("x: ndarray", "x"), ("d: dict", "d"))
     assert [key for key, box in choice.ways.items() if box.disabled] == ["ray", "ray-chunked"]
     assert [key for key, box in choice.ways.items() if box.value] == ["pickle"]
@@ -364,11 +335,9 @@ def test_the_panel_offers_what_works_and_says_why_the_rest_does_not() -> None:
 
 def test_what_is_chosen_is_what_is_measured() -> None:
     """Each control changes the plan and the line of code."""
-    # given
     opened = Open()
     choice = opened.panel.choice
 
-    # when
     choice.ways["lz4"].value = True
     choice.sizes.value = (2e3, 5e3)
     choice.count.value = 5
@@ -377,36 +346,29 @@ def test_what_is_chosen_is_what_is_measured() -> None:
     opened.panel.buttons["sweep"].click()
     opened.turns.turn()
 
-    # then
     assert opened.offer.plans == [Plan("x", ("pickle", "lz4"), 2e3, 5e3, 5, repeat=7)]
     assert choice.code.value == "sweep x 2000.0 5000.0"
 
 
 def test_what_ends_it_changes_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Label, bound and number in one message: whoever sees the label can type."""
-    # given
     choice = Open().panel.choice
     sent: list[set[str]] = []
     monkeypatch.setattr(
         choice.limit, "_send", lambda message, **_: sent.append({*message["state"]}), raising=True
     )
 
-    # when
     choice.ends.value = "warm runs"
 
-    # then
     assert sent == [{"description", "max", "value"}]
 
 
 def test_what_has_one_size_shows_no_slider() -> None:
     """It makes the round trip; choosing the other again brings the slider back."""
-    # given
     choice = Open().panel.choice
 
-    # when
     choice.source.value = "d"
 
-    # then
     assert choice.sizes.layout.display == "none"
     assert (choice.plan.low, choice.plan.high) == (None, None)  # type: ignore[union-attr]
     choice.source.value = "x"
@@ -415,17 +377,14 @@ def test_what_has_one_size_shows_no_slider() -> None:
 
 def test_the_buttons_follow_the_state() -> None:
     """Sweep, then Stop only, then Resume; controls are locked meanwhile."""
-    # given
     opened = Open()
     panel = opened.panel
     assert opened.usable == {"sweep", "close"}
     opened.panel.runner._clock = iter(range(1000)).__next__  # each step is a turn
 
-    # when
     panel.buttons["sweep"].click()
     opened.turns.turn(1)
 
-    # then
     assert opened.usable == {"stop"}
     assert panel.choice.source.disabled
     assert all(box.disabled for box in panel.choice.ways.values())
@@ -443,39 +402,30 @@ def test_the_buttons_follow_the_state() -> None:
 
 def test_without_any_transport_nothing_can_be_started() -> None:
     """The button is grey instead of an error."""
-    # given
     opened = Open()
 
-    # when
     opened.panel.choice.ways["pickle"].value = False
 
-    # then
     assert "sweep" not in opened.usable
 
 
 def test_an_error_is_shown_as_text() -> None:
     """Markup in a message stays text."""
-    # given
     opened = Open()
     opened.offer.start = lambda _: Points(wrong=ValueError("<b>"))  # type: ignore[method-assign, assignment]  # a job as well
 
-    # when
     opened.panel.buttons["sweep"].click()
     opened.turns.turn()
 
-    # then
     assert "ValueError: &lt;b&gt;" in opened.panel.problem.value
 
 
 def test_closing_leaves_the_picture() -> None:
     """The controls go, the document does not."""
-    # given
     opened = Open()
 
-    # when
     opened.panel.buttons["close"].click()
 
-    # then
     assert opened.place.shown == ["closed"]
     assert opened.panel.box.comm is None
 
@@ -485,7 +435,6 @@ def test_closing_leaves_the_picture() -> None:
 
 def test_data_is_listed_and_code_is_not() -> None:
     """Arrays, lists and dicts, the largest first; no modules, functions, numbers, private names."""
-    # given
     rows = [{"id": number} for number in range(1000)]
     namespace = {
         "x": np.zeros(10**6),
@@ -501,10 +450,8 @@ def test_data_is_listed_and_code_is_not() -> None:
         "doc": Sweep(name="", started=""),
     }
 
-    # when
     found = list_data(namespace)
 
-    # then
     assert [(data.name, data.kind) for data in found] == [
         ("x", "ndarray float64"),
         ("rows", "list"),
@@ -518,13 +465,10 @@ def test_data_is_listed_and_code_is_not() -> None:
 
 def test_a_variable_is_swept_by_its_rows_and_the_bound_is_said() -> None:
     """Bytes are chosen, rows are asked for; it ends with all of it."""
-    # given
     offer = SizeOffer(lambda: {"x": np.zeros(10**6)})
 
-    # when
     scale = offer.scale("variable:x", ["pickle"])
 
-    # then
     assert scale.steps[0] == ("1 kB", 1e3)
     assert scale.steps[-1] == ("all, 8.00 MB", 8e6)
     assert scale.words == "Its leading rows are taken: up to all 1,000,000 of them, 8.00 MB."
@@ -538,13 +482,10 @@ def test_a_variable_is_swept_by_its_rows_and_the_bound_is_said() -> None:
 
 def test_rows_of_unknown_size_are_chosen_by_their_number() -> None:
     """Objects of a class: nobody knows their bytes before they are pickled."""
-    # given
     offer = SizeOffer(lambda: {"rows": [SimpleNamespace(a=1) for _ in range(30)]})
 
-    # when
     scale = offer.scale("variable:rows", ["pickle"])
 
-    # then
     assert [label for label, _ in scale.steps] == [
         *("1 rows", "2 rows", "5 rows", "10 rows", "20 rows", "30 rows")
     ]
@@ -554,42 +495,33 @@ def test_rows_of_unknown_size_are_chosen_by_their_number() -> None:
 
 def test_a_generator_is_bounded_by_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     """No size that does not fit can be chosen, and the words say why."""
-    # given
     monkeypatch.setattr(
         "jupyter_serprof.experiments.engine.memory.available_bytes", lambda: 100_000_000
     )
 
-    # when
     scale = SizeOffer(dict).scale("generator:float64", ["pickle"])
 
-    # then
     assert scale.steps[-1] == ("20 MB", 2e7)
     assert "100 MB of memory are free" in scale.words
 
 
 def test_the_code_of_a_generator_gives_the_same_sweep() -> None:
     """It can be pasted: names are those of sp.sweep."""
-    # given
     plan = Plan("generator:dicts", ("pickle", "ray"), 1e3, 1e5, 3, budget_s=60.0)
 
-    # when
     code = SizeOffer(dict).code(plan)
 
-    # then
     expected = "sp.sweep('dicts', [1_000, 10_000, 100_000], ['pickle', 'ray'], budget_s=60)"
     assert code == expected
 
 
 def test_what_has_no_rows_makes_the_round_trip() -> None:
     """A dict: one size; stopped, it has the transports before."""
-    # given
     offer = SizeOffer(lambda: {"d": {"a": 1}})
     plan = Plan("variable:d", ("pickle", "cloudpickle"), repeat=1)
 
-    # when
     job = offer.start(plan)
 
-    # then
     assert offer.scale("variable:d", ["pickle"]).steps == ()
     assert offer.code(plan) == "%serprof --transports pickle,cloudpickle --repeat 1 d"
     steps = job.steps()
@@ -602,24 +534,18 @@ def test_what_has_no_rows_makes_the_round_trip() -> None:
 
 def test_a_round_trip_that_is_not_stopped_runs_every_transport() -> None:
     """One point for each run."""
-    # given
     job = TripJob(RoundTrip([1], transports=("pickle", "cloudpickle"), repeat=1))
 
-    # when
     count = sum(1 for _ in job.steps())
 
-    # then
     assert count == len(job.sweep.points) == job.progress.done == 4
 
 
 def test_a_variable_that_is_gone_is_told() -> None:
     """Deleted between the look and the click."""
-    # given
     offer = SizeOffer(dict)
 
-    # when
     with pytest.raises(UsageError, match="Press Refresh") as caught:
         offer.start(Plan("variable:x", ("pickle",), 1e3, 1e6))
 
-    # then
     assert "no variable x any more" in str(caught.value)

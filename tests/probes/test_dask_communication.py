@@ -44,11 +44,10 @@ def road(run_messages: list[list[Any]], scheduler_messages: list[list[Any]]) -> 
 
 def test_a_graph_of_another_recording_is_not_taken_for_ours() -> None:
     """Two threads record: the other one's graph was on its way when the agents came."""
-    # given
     out = [leaving(500, OTHERS_BYTES), leaving(1_200, OUR_BYTES)]
-    # when
+
     steps = road(out, [arriving(1_300, OUR_BYTES)])
-    # then
+
     spans = {step.name: (step.start, step.end) for step in steps}
     assert spans == {
         "batch": (1_000, 1_200),
@@ -61,9 +60,8 @@ def test_a_graph_of_another_recording_is_not_taken_for_ours() -> None:
 @pytest.mark.parametrize("size", [OTHERS_BYTES, OUR_BYTES])
 def test_what_came_in_before_is_not_taken_for_the_end_of_our_road(size: int) -> None:
     """A graph from before the recording may still come in; its size or time tells it apart."""
-    # when
     steps = road([leaving(1_200, OUR_BYTES)], [arriving(1_150, size), arriving(1_300, OUR_BYTES)])
-    # then
+
     (wire,) = (step for step in steps if step.name == "wire")
     assert (wire.start, wire.end) == (1_210, 1_300)
 
@@ -73,14 +71,13 @@ def test_what_compute_optimizes_is_no_preparation(
     monkeypatch: pytest.MonkeyPatch, is_early: bool
 ) -> None:
     """Until Dask 2025.3 ``compute`` had the graph optimized by a function of its own module."""
-    # given
     base, name = pytest.importorskip("dask.base"), "collections_to_dsk"
     monkeypatch.delattr(base, name, raising=False)
     if is_early:
         monkeypatch.setattr(base, name, dict, raising=False)
-    # when
+
     points = dask_local.client_points()
-    # then
+
     assert [p.stage for p in points if p.place.endswith(name)] == ["dask.optimize"] * is_early
 
 
@@ -95,13 +92,12 @@ def test_a_graph_is_watched_where_its_version_optimizes_and_pickles_it(
     monkeypatch: pytest.MonkeyPatch, is_early: bool, pickled: str, optimized: list[str]
 ) -> None:
     """Until Dask 2025.1 its client imported ``serialize`` when it was called."""
-    # given
     client = pytest.importorskip("distributed.client")
     if is_early:
         monkeypatch.setattr(client, "collections_to_dsk", dict, raising=False)
-    # when
+
     points = client_points(lambda *_: None)
-    # then
+
     stages = {stage: [p.place for p in points if p.stage == stage] for stage in STAGES}
     assert stages == {"dask.serialize": [pickled], "dask.optimize": optimized}
     assert all(callable(getattr(*point.owner())) for point in points)
@@ -112,9 +108,8 @@ def test_an_older_dask_is_told_that_its_graphs_cannot_be_tried(
     monkeypatch: pytest.MonkeyPatch, module: ModuleType | None
 ) -> None:
     """Tasks of Dask 2024.8 are tuples; 2024.9 to 2024.11 know no nested arguments."""
-    # given
     pytest.importorskip("dask")
     monkeypatch.setitem(sys.modules, "dask._task_spec", module)
-    # then
+
     with pytest.raises(UsageError, match=r"needs dask>=2025\.1.*pip install -U dask"):
         dask_remedies.DaskTryout(None)

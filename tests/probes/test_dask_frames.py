@@ -146,7 +146,6 @@ def test_our_own_end_of_a_block_is_not_the_users() -> None:
 
 def test_the_function_that_began_to_record_is_the_users() -> None:
     """Its frame is older than the recording, and what it does itself is its code."""
-    # given
     readers: list[StackReader] = []
 
     def begin() -> None:
@@ -154,11 +153,9 @@ def test_the_function_that_began_to_record_is_the_users() -> None:
 
     begin()
 
-    # when
     itself = readers[0].read(sys._getframe())
     called = _seen_from_a_call(readers[0])
 
-    # then
     assert itself == CODE
     assert called == Seen("python.code", "_seen_from_a_call")
 
@@ -199,16 +196,13 @@ def test_pieces_and_watched_calls_never_overlap_and_lose_nothing(
     looks: list[tuple[Seen | None, int]], calls: list[tuple[int, int]]
 ) -> None:
     """Whatever was seen when: each instant of a piece is watched, or in what remains, not both."""
-    # given
     times = sorted(at for _, at in looks)
     stretches = [Stretch(seen, at, at) for (seen, _), at in zip(looks, times, strict=True)]
     watched = sorted((start, start + length) for start, length in calls)
 
-    # when
     pieces = list(spread(stretches, 0, 1000))
     left = list(gaps_filled(pieces, watched))
 
-    # then
     covered = {at for start, end in watched for at in range(start, end)}
     whole = {at for piece in pieces for at in range(piece.start, piece.end)}
     kept = [at for piece in left for at in range(piece.start, piece.end)]

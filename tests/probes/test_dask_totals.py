@@ -41,16 +41,15 @@ def test_joining_changes_no_total(
     drawn: list[tuple[int, str, str, int, int, int | None]], most: int
 ) -> None:
     """However few blocks are left, count, time and bytes of each lane and stage stay exact."""
-    # given
     blocks = Blocks(most)
     expected: defaultdict[tuple[int, str], list[int]] = defaultdict(lambda: [0, 0, 0])
-    # when
+
     for lane, stage, name, start, duration, size in drawn:
         blocks.add(lane, stage, name, start, start + duration, size)
         for at, value in enumerate((1, duration, size or 0)):
             expected[lane, stage][at] += value
     blocks.fold()
-    # then
+
     assert len(blocks.kept) <= most
     found: defaultdict[tuple[int, str], list[int]] = defaultdict(lambda: [0, 0, 0])
     for lane, stage, _, start, end, size, count, busy in blocks.kept:
@@ -62,17 +61,15 @@ def test_joining_changes_no_total(
 
 def test_spans_that_come_too_often_are_joined_and_not_lost() -> None:
     """Thousands of single submits are graphs too: their times on the scheduler stay exact."""
-    # given
     agent = Agent(["client"], has_own_process=True)
 
     async def take_in() -> None:
         for number in range(3 * MOST_SPANS):
             agent.graph("client", number * MS, number * MS + 1_000)
 
-    # when
     asyncio.run(take_in())
     report = agent.report()
-    # then
+
     found = [*report["spans"], *report["blocks"]]
     assert sum(entry[6] for entry in found) == 3 * MOST_SPANS
     assert sum(entry[7] for entry in found) == 3 * MOST_SPANS * 1_000
@@ -83,7 +80,6 @@ def test_spans_that_come_too_often_are_joined_and_not_lost() -> None:
 def test_graphs_above_a_number_are_counted_with_the_last_one() -> None:
     """A loop that submits for hours takes no more memory; its tasks are counted all the same."""
 
-    # given
     class Task:
         state = "released"
 
@@ -94,10 +90,10 @@ def test_graphs_above_a_number_are_counted_with_the_last_one() -> None:
     agent, most = Agent(["client"], has_own_process=True), MOST_COMPUTATIONS
     keys = range(most + 5)
     scheduler = Scheduler(keys)
-    # when
+
     for key in keys:
         agent.sent(scheduler, str(key), [str(key)])
-    # then
+
     known = agent.report()["computations"]
     assert len(known) == most
     assert sum(entry["tasks"] for entry in known) == most + 5
@@ -105,26 +101,24 @@ def test_graphs_above_a_number_are_counted_with_the_last_one() -> None:
 
 def test_blocks_stay_few_while_a_million_are_added() -> None:
     """Memory does not grow with the number of intervals."""
-    # given
     blocks = Blocks(100)
-    # when
+
     most = 0
     for number in range(100_000):
         blocks.add(number % 4, "dask.execute", "sum", number * 10, number * 10 + 7)
         most = max(most, len(blocks.kept))
-    # then
+
     assert most <= 301
     assert blocks.is_folded
 
 
 def test_few_intervals_are_kept_as_they_were() -> None:
     """Nothing is joined before it must be."""
-    # given
     blocks = Blocks(10)
-    # when
+
     blocks.add(0, "gc", "generation 2", 5, 9, None, 1)
     blocks.fold()
-    # then
+
     assert blocks.kept == [(0, "gc", "generation 2", 5, 9, None, 1, 4)]
     assert not blocks.is_folded
 
@@ -132,14 +126,13 @@ def test_few_intervals_are_kept_as_they_were() -> None:
 @pytest.mark.parametrize("count", [1, 2, 10, 1000])
 def test_quantiles_are_within_a_bin(count: int) -> None:
     """Bounds are exact; quantiles are at most 1.1 % away from a measured duration around them."""
-    # given
     drawn = random.Random(count)  # noqa: S311  (a test draws numbers)
     values = sorted(round(drawn.lognormvariate(15, 2)) for _ in range(count))
     durations = Durations()
-    # when
+
     for value in values:
         durations.add(value)
-    # then
+
     assert (durations.count, durations.total) == (count, sum(values))
     assert (durations.least, durations.most) == (values[0], values[-1])
     for share in (0.25, 0.5, 0.75):
@@ -149,7 +142,6 @@ def test_quantiles_are_within_a_bin(count: int) -> None:
 
 def test_without_durations_there_are_no_quantiles() -> None:
     """Unknown is None, not 0."""
-    # then
     assert Durations().quantile(0.5) is None
     assert Durations().least is None
 
@@ -191,7 +183,6 @@ def finish(agent: Agent, key: str, start_s: float, stop_s: float) -> None:
 
 def test_a_pause_between_two_clocks_moves_no_task(monkeypatch: pytest.MonkeyPatch) -> None:
     """Workers tell the time of day: what makes ours of it is read as closely as it can be."""
-    # given
     now_ns, pauses_ns = [0], iter([0, 50 * MS, 0, 70 * MS])
 
     def ours() -> int:
@@ -204,21 +195,20 @@ def test_a_pause_between_two_clocks_moves_no_task(monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(notes, "clock", ours)
     monkeypatch.setattr("distributed.metrics.time", of_the_day)
-    # when
+
     agents = [Agent(["client"], has_own_process=True) for _ in range(4)]
-    # then
+
     assert all(abs(agent.bridge) <= 2_000 for agent in agents)
 
 
 def test_tasks_of_other_clients_are_left_out() -> None:
     """Only groups of graphs that our clients sent are counted."""
-    # given
     agent = Agent(["client"], has_own_process=True)
-    # when
+
     finish(agent, "sum-1", 1, 2)
     agent.sent(Scheduler, "sum-1", ["sum-1"])
     finish(agent, "sum-1", 2, 3)
-    # then
+
     report = agent.report()
     assert report["prefixes"]["sum-1"]["count"] == 1
     assert report["prefixes"]["sum-1"]["total"] == 1_000 * MS
@@ -227,19 +217,17 @@ def test_tasks_of_other_clients_are_left_out() -> None:
 
 def test_a_key_that_is_computed_again_is_counted() -> None:
     """The same key twice in one recording is work done again."""
-    # given
     agent = Agent(["client"], has_own_process=True)
     agent.sent(Scheduler, "sum-1", ["sum-1"])
-    # when
+
     finish(agent, "sum-1", 1, 2)
     finish(agent, "sum-1", 2, 3)
-    # then
+
     assert agent.report()["computations"][0]["repeated"] == 1
 
 
 def test_a_collection_in_the_midst_of_joining_breaks_nothing() -> None:
     """The cycle collector calls us at any moment, also while we sort: nothing is lost or raised."""
-    # given
     blocks = Blocks(10)
     added = 0
 
@@ -253,24 +241,23 @@ def test_a_collection_in_the_midst_of_joining_breaks_nothing() -> None:
     threshold = gc.get_threshold()
     gc.callbacks.append(add)
     gc.set_threshold(1)
-    # when
+
     try:
         for number in range(2_000):
             blocks.add(0, "dask.execute", "sum", number, number + 1)
     finally:
         gc.set_threshold(*threshold)
         gc.callbacks.remove(add)
-    # then
+
     assert added > 0
     assert sum(block[6] for block in blocks.kept) == 2_000 + added
 
 
 def test_what_fails_in_a_note_stays_there(monkeypatch: pytest.MonkeyPatch) -> None:
     """An agent that breaks is counted; the scheduler that called it goes on."""
-    # given
     agent = Agent(["client"], has_own_process=True)
     monkeypatch.setitem(AGENTS, "test", agent)
-    # when
+
     note("on_loop", None, "no worker has this address", 0, 1)
-    # then
+
     assert agent.report()["bytes"]["failures"] == 1

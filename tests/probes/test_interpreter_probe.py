@@ -207,7 +207,6 @@ def test_errors_that_nobody_can_catch_reach_the_hook_of_the_user_once(
 ) -> None:
     """Also one that was put in place during a recording, and passes on what it hears."""
 
-    # given
     class Broken:
         def __del__(self) -> None:
             raise LookupError
@@ -224,11 +223,10 @@ def test_errors_that_nobody_can_catch_reach_the_hook_of_the_user_once(
 
         monkeypatch.setattr(sys, "unraisablehook", hook)
 
-    # when
     recorded(put_in_front)
     recorded(Broken)
     Broken()
-    # then
+
     assert heard == ["in front", "first"] * 2
 
 
@@ -238,7 +236,6 @@ def test_a_dropped_interrupt_is_known_as_an_object_and_by_its_name(
     monkeypatch: pytest.MonkeyPatch, is_named: bool, is_ours: bool
 ) -> None:
     """Python 3.14 hands None over and names the callback in the message."""
-    # given
     heard: list[object] = []
     monkeypatch.setattr(sys, "unraisablehook", heard.append)
     probe = InterpreterProbe()
@@ -250,13 +247,11 @@ def test_a_dropped_interrupt_is_known_as_an_object_and_by_its_name(
         exc_type=KeyboardInterrupt, err_msg=said, object=None if is_named else callback
     )
 
-    # when
     before = len(gc.callbacks)
     sys.unraisablehook(args)
     pressed = len(gc.callbacks) - before
     recorder.stop()
 
-    # then
     assert pressed == is_ours
     assert heard == ([] if is_ours else [args])
 
@@ -277,7 +272,6 @@ with sp.record("x") as recording:
 
 def test_an_interrupt_that_arrives_while_the_collector_works_is_not_lost() -> None:
     """It is raised where the next line of Python begins, and that is in a callback of ours."""
-    # when
     done = subprocess.run(
         [sys.executable, "-c", _COLLECTING],
         capture_output=True,
@@ -286,7 +280,6 @@ def test_an_interrupt_that_arrives_while_the_collector_works_is_not_lost() -> No
         check=False,
     )
 
-    # then
     assert done.stderr.splitlines()[-1:] == ["KeyboardInterrupt"], done.stderr
     assert "Exception ignored" not in done.stderr
 
@@ -294,7 +287,6 @@ def test_an_interrupt_that_arrives_while_the_collector_works_is_not_lost() -> No
 @pytest.mark.parametrize("phase", ["start", "stop"])
 def test_an_interrupt_that_arrives_while_a_collection_is_noted_is_not_lost(phase: str) -> None:
     """Python drops what is raised in a callback of the collector; Ctrl-C comes again behind all."""
-    # given
     clock, presses = TickClock(), [KeyboardInterrupt]
     behind: list[str] = []
 
@@ -317,7 +309,6 @@ def test_an_interrupt_that_arrives_while_a_collection_is_noted_is_not_lost(phase
     recorder.start()
     gc.callbacks.append(listens_behind)
 
-    # when
     try:
         with pytest.raises(KeyboardInterrupt):
             gc.collect()
@@ -328,7 +319,6 @@ def test_an_interrupt_that_arrives_while_a_collection_is_noted_is_not_lost(phase
         gc.callbacks.remove(listens_before)
         gc.callbacks.remove(listens_behind)
 
-    # then
     assert presses == []
     assert behind[:2] == ["start", "stop"]
     assert armed_places() == []

@@ -45,7 +45,6 @@ def test_a_refused_connection_is_a_dead_process(
     dead: str, ray: SimpleNamespace, tmp_path: Path
 ) -> None:
     """Each of the two is needed; the file of its socket outlives a raylet that was killed."""
-    # given
     raylet, gcs = _listens(tmp_path / "raylet"), socket.create_server(("127.0.0.1", 0))
     address = f"127.0.0.1:{gcs.getsockname()[1]}"
     ray.worker.node = SimpleNamespace(
@@ -53,9 +52,9 @@ def test_a_refused_connection_is_a_dead_process(
     )
     if dead:
         {"raylet": raylet, "gcs": gcs}[dead].close()
-    # when
+
     alive = is_alive()
-    # then
+
     raylet.close()
     gcs.close()
     assert alive is (not dead)
@@ -73,27 +72,25 @@ def test_what_a_hook_sees_is_told_by_the_puts_of_the_user(
     inside: tuple[str, ...], hidden: dict[str, int], stands_for_itself: bool
 ) -> None:
     """Three puts were made; what none of them showed is hidden, and nothing is put to find out."""
-    # given
     drafts: list[Draft] = []
     for at in range(3):
         put = Draft("ray.store", "put", "client/main", at, at + 1, "ray.outer")
         drafts.append(put)
         for role in inside:
             drafts.append(Draft("", "", put.lane, at, at + 1, role, drafts[-1]))
-    # when
+
     made = _judge_witnesses(drafts)
-    # then
+
     assert made == hidden
     assert {draft.is_dropped for draft in drafts if draft.name == "put"} == {not stands_for_itself}
 
 
 def test_where_nobody_can_say_ray_counts_as_alive(ray: SimpleNamespace) -> None:
     """Ray Client has no node; other systems have other sockets."""
-    # given
     ray.worker.node = SimpleNamespace(raylet_socket_name="tcp://host:1", gcs_address=None)
-    # when
+
     alive = is_alive()
-    # then
+
     assert alive
 
 
@@ -110,9 +107,7 @@ def test_a_dead_ray_is_asked_nothing(
     act: Callable[[], object], ray: SimpleNamespace, tmp_path: Path
 ) -> None:
     """A call that the user did not make would end the process, or wait for nobody."""
-    # given
     gone = str(tmp_path / "raylet")
     ray.worker.node = SimpleNamespace(raylet_socket_name=gone, gcs_address=None)
 
-    # then
     act()

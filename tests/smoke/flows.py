@@ -120,12 +120,10 @@ def kernels() -> Iterator[Kernels]:
 @pytest.mark.parametrize("flow", FLOWS, ids=[f"{flow.library}: {flow.name}" for flow in FLOWS])
 def test_flow(kernels: Kernels, flow: Flow, record_property: Callable[[str, object], None]) -> None:
     """What a cell says is true, in the text, the picture and the document."""
-    # when
     ran = kernels.of(flow.library).run(flow.cell)
     for share in _STRICT.findall(ran.stream()):
         record_property(f"{flow.library}: {flow.name}", f"{float(share):.1%}")
 
-    # then
     assert flow.error in last(ran.error), last(ran.error)
     assert bool(flow.error) == bool(ran.error), last(ran.error)
     assert "Exception ignored" not in ran.stream("stderr")
@@ -169,8 +167,6 @@ def test_labextension_is_found() -> None:
 @pytest.mark.parametrize("host", ["lab", "notebook"])
 def test_picture_is_drawn(screen: Screen, jupyter: str, host: str) -> None:
     """Saved outputs are drawn by the labextension in JupyterLab and in Notebook 7."""
-    # when
     (screen.open_lab if host == "lab" else screen.open_notebook)(jupyter, "saved.ipynb")
 
-    # then
     assert "84 %" in screen.drawn(3).first.inner_text()

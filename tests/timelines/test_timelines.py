@@ -35,10 +35,8 @@ def placed(trace: Trace) -> list[tuple[str, str, str, int, int]]:
 
 def test_a_timeline_of_ray_becomes_the_road_of_its_tasks() -> None:
     """Named by their tasks, on numbered workers, from the first event on."""
-    # when
     trace = loaded(RAY)
 
-    # then
     assert placed(trace) == [
         ("ray.submit", "submit_task", "client/main", 0, 500 * US),
         ("ray.arguments", "double", "worker 1", 1 * MS, 4 * MS),
@@ -52,10 +50,8 @@ def test_a_timeline_of_ray_becomes_the_road_of_its_tasks() -> None:
 
 def test_the_steps_of_workers_own_the_time_that_the_caller_waits() -> None:
     """The waterfall adds up; the wait is assumed, and the document says so."""
-    # when
     trace = loaded(RAY)
 
-    # then
     assert {span.parent for span in trace.spans if span.stage == "ray.submit"} == {0}
     assert trace.waterfall is not None
     owned = {row.stage: row.self_ns for row in trace.waterfall.rows}
@@ -73,10 +69,8 @@ def test_the_steps_of_workers_own_the_time_that_the_caller_waits() -> None:
 
 def test_a_task_stream_of_dask_becomes_execution_transfer_and_spill() -> None:
     """Keys without their hashes, transfers beside the threads, the pickled type left alone."""
-    # when
     trace = loaded(DASK)
 
-    # then
     assert placed(trace) == [
         ("dask.execute", "ones_like", "worker 1/thread 1", 0, 4 * MS),
         ("dask.transfer", "sum-aggregate", "worker 2/transfer", 4 * MS, 2 * MS),
@@ -90,26 +84,21 @@ def test_a_task_stream_of_dask_becomes_execution_transfer_and_spill() -> None:
 
 def test_what_is_private_is_left_out() -> None:
     """No addresses, no ids of threads or tasks."""
-    # when
     texts = [json.dumps(to_document(loaded(path))) for path in (RAY, DASK)]
 
-    # then
     for word in ("192.0.2", "14000000000000", "00ff", "tcp:", "stimulus"):
         assert not any(word in text for text in texts)
 
 
 def test_a_stream_that_was_never_saved_is_taken_as_it_is() -> None:
     """As the client returns it: tuples, bytes and keys of any kind."""
-    # given
     record = {
         "key": ("x", 1), "worker": "tcp://a", "thread": 1, "nbytes": 8, "type": b"\x80\x05.",
         "startstops": ({"action": "compute", "start": 5.0, "stop": 6.0},),
     }  # fmt: skip
 
-    # when
     trace = sp.import_timeline((record,), name="stream")
 
-    # then
     assert (trace.name, trace.wall_ns) == ("stream", 10**9)
     assert placed(trace)[0][1] == "x"
 
@@ -137,18 +126,15 @@ def test_a_damaged_timeline_is_an_error_with_what_is_wrong(
     tmp_path: Path, data: Any, said: str
 ) -> None:
     """One sentence, and what would do; also where it is loaded as a document."""
-    # given
     path = tmp_path / "damaged.json"
     path.write_text(json.dumps(data), "utf-8")
 
-    # when
     caught = []
     for read in (sp.load, sp.import_timeline):
         with pytest.raises(DocumentError) as error:
             read(path)
         caught.append(str(error.value))
 
-    # then
     assert all(message.startswith("damaged.json: ") for message in caught)
     assert said in caught[0]
     assert "Give the file of ray.timeline(filename=...)" in caught[0]
@@ -158,27 +144,22 @@ def test_a_damaged_timeline_is_an_error_with_what_is_wrong(
 @pytest.mark.parametrize("text", ['[{"cat": "task:ex', "\x00", "{}", "3", '"x"', "[" * 100_000])
 def test_a_file_that_is_no_timeline_is_no_traceback(tmp_path: Path, text: str) -> None:
     """Cut off, empty, something else, nested without end."""
-    # given
     path = tmp_path / "x.json"
     path.write_text(text, "utf-8")
 
-    # when
     for read in (sp.load, sp.import_timeline):
         with pytest.raises(DocumentError):
             read(path)
 
-    # then
     with pytest.raises(DocumentError, match=r"cannot read missing.json: No such file"):
         sp.import_timeline(tmp_path / "missing.json")
 
 
 def test_a_document_of_ours_that_is_damaged_says_so_itself(tmp_path: Path) -> None:
     """It is not taken for a timeline."""
-    # given
     path = tmp_path / "x.serprof.json"
     path.write_text('{"format": "serprof.trace", "version": 99, "traceEvents": []}', "utf-8")
 
-    # when, then
     with pytest.raises(DocumentError, match="has version 99"):
         sp.load(path)
 
@@ -194,7 +175,6 @@ def reimported(doc: Trace | Sweep, folder: Path) -> Trace:
 
 def test_what_we_write_for_perfetto_can_be_read_again(tmp_path: Path) -> None:
     """Every span with its stage, name, lane, times and size; also those that overlap."""
-    # given
     trace = make_trace(
         [
             ("ray.submit", "client/main", 0, 5),
@@ -205,10 +185,8 @@ def test_what_we_write_for_perfetto_can_be_read_again(tmp_path: Path) -> None:
         ]
     )
 
-    # when
     again = reimported(trace, tmp_path)
 
-    # then
     def told(span: Span) -> tuple[object, ...]:
         return span.start_ns, span.duration_ns, span.stage, span.name, span.lane, span.size_bytes
 
@@ -217,14 +195,11 @@ def test_what_we_write_for_perfetto_can_be_read_again(tmp_path: Path) -> None:
 
 def test_events_of_one_thread_nest(tmp_path: Path) -> None:
     """Viewers draw wrong pictures of events that overlap without nesting."""
-    # given
     spans = [("ray.execute", "worker 1", at % 7 / 3, 1 + at % 5) for at in range(40)]
     sp.save(make_trace(spans), tmp_path / "x.trace.json")
 
-    # when
     data = json.loads((tmp_path / "x.trace.json").read_text("utf-8"))
 
-    # then
     events = [event for event in data["traceEvents"] if event["ph"] == "X"]
     assert len(events) == 40
     for one in events:
@@ -241,14 +216,11 @@ def test_events_of_one_thread_nest(tmp_path: Path) -> None:
 
 def test_a_chrome_trace_has_what_the_format_asks_for(tmp_path: Path) -> None:
     """Whole numbers as ids, times in us that are not negative, names of processes and threads."""
-    # given
     trace = make_trace([("gc", "client/main", 0.5, 1), ("ray.execute", "worker 1", -1, 1)])
 
-    # when
     sp.save(trace, tmp_path / "x.perfetto.json")
     data = json.loads((tmp_path / "x.perfetto.json").read_text("utf-8"))
 
-    # then
     assert data["displayTimeUnit"] == "ms"
     assert data["otherData"]["wall_ns"] == trace.wall_ns
     events = data["traceEvents"]
@@ -264,13 +236,10 @@ def test_a_chrome_trace_has_what_the_format_asks_for(tmp_path: Path) -> None:
 
 def test_a_sweep_has_processes_for_each_of_its_traces(tmp_path: Path) -> None:
     """Cold and warm of each transport side by side."""
-    # given
     sweep = sp.roundtrip([1, 2, 3], transports=["pickle"], repeat=1)
 
-    # when
     sp.save(sweep, tmp_path / "x.chrome.json")
     events = json.loads((tmp_path / "x.chrome.json").read_text("utf-8"))["traceEvents"]
 
-    # then
     names = [event["args"]["name"] for event in events if event["name"] == "process_name"]
     assert [name.rpartition(" ")[0].split()[-1] for name in names] == ["cold:", "warm:"]

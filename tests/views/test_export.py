@@ -55,10 +55,8 @@ def read(path: Path) -> list[list[str]]:
 
 def test_csv_has_the_spans_of_a_trace(tmp_path: Path) -> None:
     """One line each, unknown empty, names with commas and quotes whole."""
-    # when
     sp.save(trace(), tmp_path / "x.csv")
 
-    # then
     heads = "index,parent,stage,title,name,lane,start_ns,duration_ns,size_bytes"
     pickle = "0,,pickle.dumps,Pickle,pickle.dumps,client/main,0,8000000,8000000"
     collection = "1,0,gc,Garbage collection,gc,client/main,1000000,2000000,"
@@ -68,10 +66,8 @@ def test_csv_has_the_spans_of_a_trace(tmp_path: Path) -> None:
 
 def test_csv_has_the_points_of_a_sweep(tmp_path: Path) -> None:
     """Each run, with the stages in the order of the road; a stage that was not there took 0."""
-    # when
     sp.save(sweep(), tmp_path / "x.csv")
 
-    # then
     heads, cold, warm = read(tmp_path / "x.csv")
     assert heads[-2:] == ["ray.store_ns", "gc_ns"]
     assert cold == ["ray", "800", "", "0", "True", "9000000", "900", "", "5000000", "0"]
@@ -80,14 +76,11 @@ def test_csv_has_the_points_of_a_sweep(tmp_path: Path) -> None:
 
 def test_a_data_frame_keeps_whole_numbers_whole_and_unknown_unknown() -> None:
     """8 million bytes beside an unknown size do not become 8000000.0 and NaN."""
-    # given
     pd = pytest.importorskip("pandas")
 
-    # when
     spans, summary = sp.to_dataframe(trace()), sp.to_dataframe(trace(), "summary")
     points = sp.to_dataframe(sweep())
 
-    # then
     assert str(spans["size_bytes"].dtype) == "Int64"
     assert spans["size_bytes"][0] == 8_000_000
     assert spans["size_bytes"][1] is pd.NA
@@ -106,13 +99,10 @@ def test_a_data_frame_of_something_else_is_refused() -> None:
 
 def test_markdown_is_a_table_for_an_issue(tmp_path: Path) -> None:
     """Headline, stages that add up, and where it was run."""
-    # given
     given = replace(trace(), summary=Summary("It took 10 ms."), environment={"python": "3.11.7"})
 
-    # when
     sp.save(given, tmp_path / "x.md")
 
-    # then
     assert (tmp_path / "x.md").read_text("utf-8") == sp.to_markdown(given) == (
         "**It took 10 ms.**\n\n"
         "| stage | where | time | share | bytes |\n"
@@ -127,14 +117,11 @@ def test_markdown_is_a_table_for_an_issue(tmp_path: Path) -> None:
 
 def test_markdown_of_a_sweep_has_its_variants_and_the_comparison() -> None:
     """Cold apart from warm; what failed says why, in its cell."""
-    # given
     change = Change("", "Wall time", 10 * MS, 5 * MS, "faster", 0.5, 0.4, 0.6, 15, 15)
     found = Comparison(before="a_b", after="a", changes=(change,), notes=("other versions",))
 
-    # when
     said = sp.to_markdown(replace(sweep(), comparison=found))
 
-    # then
     assert "| Ray | 800 B | 9.00 ms | 4.00 ms |  | 1 | 900 B |" in said
     assert "| Dask (it \\| broke) |" in said
     assert "| Wall time | faster | 10.0 ms | 5.00 ms | 0.50× | \\[0.40× to 0.60×\\] |" in said  # noqa: RUF001
@@ -143,13 +130,10 @@ def test_markdown_of_a_sweep_has_its_variants_and_the_comparison() -> None:
 
 def test_names_stay_text_in_markdown() -> None:
     """No markup, no link, no line break, nobody is told, no issue is mentioned."""
-    # given
     hostile = "a|b\n# <script> `x` [y](http://z) @octocat #12 \\| \x1b[0m"
 
-    # when
     said = sp.to_markdown(replace(trace(), summary=Summary(hostile)))
 
-    # then
     assert said.splitlines()[0] == (
         "**a\\|b # \\<script\\> \\`x\\` \\[y\\](http://z) @<!-- -->octocat #<!-- -->12 "
         "\\\\\\| \\[0m**"
@@ -158,20 +142,16 @@ def test_names_stay_text_in_markdown() -> None:
 
 def test_a_name_without_an_ending_gets_ours(tmp_path: Path) -> None:
     """``--save before`` and ``--compare before`` mean one file."""
-    # when
     sp.save(trace(), tmp_path / "before")
 
-    # then
     assert [path.name for path in tmp_path.iterdir()] == ["before.serprof.json"]
     assert sp.load(tmp_path / "before.serprof.json") == trace()
 
 
 def test_an_unknown_ending_names_those_that_there_are(tmp_path: Path) -> None:
     """Nothing is written."""
-    # when
     with pytest.raises(UsageError) as caught:
         sp.save(trace(), tmp_path / "x.xlsx")
 
-    # then
     assert ".md, .csv or .trace.json" in str(caught.value)
     assert list(tmp_path.iterdir()) == []

@@ -67,10 +67,8 @@ def split() -> Trace:
 
 def test_markdown_of_blame_has_the_parts() -> None:
     """Path, bytes and share; what cannot be pickled says why; tiny parts are counted."""
-    # when
     said = sp.to_markdown(replace(trace(), anatomies=(ANATOMY,)))
 
-    # then
     parts = said[: said.index("| stage |")]
     assert "**job cannot be pickled because of job" in parts
     assert '- job\\["lock"\\] (lock): TypeError: no' in parts
@@ -83,14 +81,11 @@ def test_markdown_of_blame_has_the_parts() -> None:
 
 def test_markdown_of_many_parts_stays_an_issue() -> None:
     """The largest forty; in the order of the pickle, long paths cut in the middle."""
-    # given
     many = [Part("x", "x", "list", -1, 0, 90_000)]
     many += [Part("p", f"x{'.p' * 500}[{at}]", "int", 0, 900, 900 + at) for at in range(99)]
 
-    # when
     said = sp.to_markdown(replace(ANATOMY, in_band_bytes=90_000, parts=tuple(many)))
 
-    # then
     lines = [line for line in said.splitlines() if line.startswith("| x")]
     assert len(lines) == 40
     assert lines[0].startswith("| x | list")
@@ -101,10 +96,8 @@ def test_markdown_of_many_parts_stays_an_issue() -> None:
 
 def test_markdown_tells_the_first_run_from_those_that_follow() -> None:
     """No stage stands there twice without a word; a stage has its parts below it."""
-    # when
     said = sp.to_markdown(split()).splitlines()
 
-    # then
     start = said.index("| --- | --- | ---: | ---: | ---: |") + 1
     assert said[start : start + 9] == [
         "| **first run** |  | 4.00 ms | 40.0 % |  |",
@@ -121,7 +114,6 @@ def test_markdown_tells_the_first_run_from_those_that_follow() -> None:
 
 def test_markdown_of_trials_has_remedy_gain_pairs_and_what_changes() -> None:
     """The remedy can be pasted whatever it holds."""
-    # given
     measured = {"low": 4.5, "high": 6.6, "pairs": 15, "equal": True}
     finding = Finding("r", "warn", "rows of dicts", {}, "a = `x`  # ```b```", 5.4, (), measured)
     variant = Variant("ray", "columns", notes=("a list comes back as dict",), result="a copy")
@@ -133,10 +125,8 @@ def test_markdown_of_trials_has_remedy_gain_pairs_and_what_changes() -> None:
         summary=Summary("It helps.", ("pairs in turns", "warm")),
     )
 
-    # when
     said = sp.to_markdown(given)
 
-    # then
     assert "- columns: a copy\n- columns: a list comes back as dict\n" in said
     assert "pairs in turns · warm" in said
     assert (
@@ -149,10 +139,8 @@ def test_markdown_of_trials_has_remedy_gain_pairs_and_what_changes() -> None:
 
 def test_markdown_of_a_comparison_has_noise_and_method() -> None:
     """By itself, or in a document."""
-    # when
     alone, inside = sp.to_markdown(CHANGES), sp.to_markdown(replace(trace(), comparison=CHANGES))
 
-    # then
     assert "| Garbage collection | faster | 10.0 ms | – | 0.50× | \\[0.40× to 0.60×\\] |" in alone  # noqa: RUF001
     assert "now against itself: ±3.4 %" in alone
     assert "- Intervals of all runs." in alone
@@ -161,13 +149,10 @@ def test_markdown_of_a_comparison_has_noise_and_method() -> None:
 
 def test_a_prediction_never_looks_measured(tmp_path: Path) -> None:
     """Neither in Markdown nor in a table of its spans."""
-    # given
     guess = replace(trace(), prediction=Prediction(size_bytes=10**9))
 
-    # when
     sp.save(guess, tmp_path / "x.csv")
 
-    # then
     assert "| Wall time (predicted, not measured) |" in sp.to_markdown(guess)
     heads, first, *_ = read(tmp_path / "x.csv")
     assert (heads[-1], first[-1]) == ("predicted_size_bytes", "1000000000")
@@ -175,11 +160,9 @@ def test_a_prediction_never_looks_measured(tmp_path: Path) -> None:
 
 def test_csv_of_blame_has_every_part(tmp_path: Path) -> None:
     """Also of the anatomy alone; the bytes add up."""
-    # when
     sp.save(replace(trace(), anatomies=(ANATOMY,)), tmp_path / "x.csv")
     sp.save(ANATOMY, tmp_path / "y.csv")  # type: ignore[arg-type]  # a table is all there is of it
 
-    # then
     heads, root, array, *_ = read(tmp_path / "x.csv")
     assert dict(zip(heads, array, strict=True)) == {
         "anatomy": "job",
@@ -203,10 +186,8 @@ def test_csv_of_blame_has_every_part(tmp_path: Path) -> None:
 
 def test_spans_of_several_groups_name_them() -> None:
     """A first run is told from those that follow; a trace without groups has no such column."""
-    # when
     spans, plain = sp.to_dataframe(split()), sp.to_dataframe(trace())
 
-    # then
     assert list(spans["group_title"]) == ["first run", "again: median of 9"]
     assert list(spans["group"]) == [0, 1]
     assert "group" not in plain.columns
@@ -214,15 +195,12 @@ def test_spans_of_several_groups_name_them() -> None:
 
 def test_anatomies_and_comparisons_are_data_frames() -> None:
     """Whole numbers stay whole, unknown stays unknown, medians between two runs are rounded."""
-    # given
     pd = pytest.importorskip("pandas")
     blamed = sp.blame({"a": list(range(500)), "b": b"x" * 500})
 
-    # when
     parts, changes = sp.to_dataframe(blamed), sp.to_dataframe(CHANGES)
     inside = sp.to_dataframe(replace(sweep(), comparison=CHANGES), "changes")
 
-    # then
     assert parts["self_bytes"].sum() == blamed.in_band_bytes
     assert parts["parent"][0] is pd.NA
     assert list(changes["after_ns"]) == [6, pd.NA]
@@ -255,10 +233,8 @@ def test_what_is_only_a_table_says_what_can_be_drawn(
 
 def test_a_table_that_a_document_lacks_is_refused_with_those_it_has() -> None:
     """Parts only where something was blamed, changes only where something was compared."""
-    # given
     blamed = replace(analyse(trace()), anatomies=(ANATOMY,), comparison=CHANGES)
 
-    # then
     with pytest.raises(
         UsageError, match=r"a trace has no 'points'. Choose one of: changes, parts, "
     ):

@@ -30,26 +30,20 @@ def small() -> Trace:
 @pytest.mark.parametrize("name", ["trace.v1", "sweep.v1", "trace.v1.packed"])
 def test_the_whole_document_is_in_the_page(name: str) -> None:
     """A page is a saved document too: what went in can be read out again."""
-    # given
     doc = load(DATA / f"{name}.serprof.json")
 
-    # when
     found = EMBEDDED.findall(html(doc))
 
-    # then
     assert [from_document(json.loads(text)) for text in found] == [doc]
 
 
 def test_the_policy_allows_one_script_and_no_request() -> None:
     """The hash in the policy is that of the script in the page; everything else is forbidden."""
-    # given
     written = html(small())
 
-    # when
     (policy,) = re.findall(r'http-equiv="Content-Security-Policy" content="([^"]*)"', written)
     script = re.findall(r"<script>(.*?)</script>", written, re.DOTALL)
 
-    # then
     (only,) = script
     digest = base64.b64encode(hashlib.sha256(only.encode()).digest()).decode()
     assert f"script-src 'sha256-{digest}'" in policy
@@ -59,25 +53,19 @@ def test_the_policy_allows_one_script_and_no_request() -> None:
 
 def test_nothing_in_the_page_names_another_host() -> None:
     """No font, style, script or picture from elsewhere; names of XML formats are no requests."""
-    # given
     written = html(small())
 
-    # when
     hosts = re.findall(r"""(?:src|href|url)\s*[=(]\s*["']?(?:https?:)?//[^"')\s]+""", written)
 
-    # then
     assert hosts == []
 
 
 def test_no_text_ends_the_element_that_it_stands_in() -> None:
     """A name may hold anything; in the page it is text."""
-    # given
     doc = replace(small(), name=BREAKOUT, producer=BREAKOUT)
 
-    # when
     written = html(doc)
 
-    # then
     assert BREAKOUT not in written
     assert len(re.findall(r"<script", written)) == 2
     assert [json.loads(text) for text in EMBEDDED.findall(written)] == [to_document(doc)]
@@ -86,23 +74,18 @@ def test_no_text_ends_the_element_that_it_stands_in() -> None:
 @pytest.mark.parametrize("name", ["@@document@@", "@@title@@", "\\1 \\g<0> $&", "\ud800", "\u2028"])
 def test_a_name_is_never_taken_for_a_place_to_fill(name: str) -> None:
     """Neither the template's own marks nor signs of replacement mean anything in a name."""
-    # given
     doc = replace(small(), name=name)
 
-    # when
     written = html(doc)
 
-    # then
     written.encode("utf-8")
     assert json.loads(EMBEDDED.findall(written)[0])["name"] == name
 
 
 def test_a_reader_without_scripts_gets_text_and_picture() -> None:
     """Both stand in the page as plain HTML, with an alternative text."""
-    # when
     written = html(small())
 
-    # then
     assert re.search(r'<img src="data:image/png;base64,[A-Za-z0-9+/=]+" alt="[^"]+">', written)
     assert "<pre>" in written
     assert "<svg" not in re.sub(r"<script>.*?</script>", "", written, flags=re.DOTALL)
@@ -111,17 +94,14 @@ def test_a_reader_without_scripts_gets_text_and_picture() -> None:
 def test_a_picture_that_cannot_be_drawn_leaves_the_text(monkeypatch: pytest.MonkeyPatch) -> None:
     """No picture must not cost the page."""
 
-    # given
     def fail(*_: object, **__: object) -> bytes:
         message = "no fonts"
         raise OSError(message)
 
     monkeypatch.setattr(page, "png", fail)
 
-    # when
     written = html(small())
 
-    # then
     assert "<img" not in written.split("</main>", maxsplit=1)[0].split("<main>")[1]
     assert "<pre>" in written
 
@@ -137,11 +117,9 @@ def test_a_source_tree_without_its_front_end_says_what_to_run(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Not a traceback about a missing file."""
-    # given
     monkeypatch.setattr(page, "kind_of", lambda _: "missing")
     page._template.cache_clear()
 
-    # when, then
     with pytest.raises(DocumentError, match="uv sync"):
         html(small())
     page._template.cache_clear()
@@ -149,8 +127,6 @@ def test_a_source_tree_without_its_front_end_says_what_to_run(
 
 def test_save_writes_a_page(tmp_path: Path) -> None:
     """``sp.save(doc, "x.html")``."""
-    # when
     save(small(), tmp_path / "x.html")
 
-    # then
     assert (tmp_path / "x.html").read_text("utf-8") == html(small())

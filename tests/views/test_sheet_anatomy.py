@@ -33,10 +33,8 @@ def texts(sheet: Sheet) -> list[str]:
 
 def test_bars_are_as_long_as_the_share_of_a_part() -> None:
     """The root is the whole, three quarters of its bytes are three quarters of its bar."""
-    # when
     sheet = drawn(anatomy(part("._seen", 750), part(".weights", 250)))
 
-    # then
     bars = [m for m in sheet.marks if isinstance(m, Box) and m.color == family_color("pickle")]
     whole, seen, weights = (bar.width for bar in bars)
     assert (seen / whole, weights / whole) == (0.75, 0.25)
@@ -45,7 +43,6 @@ def test_bars_are_as_long_as_the_share_of_a_part() -> None:
 
 def test_a_large_tree_is_cut_and_says_so() -> None:
     """Twelve lines at most, the largest first; other objects have a sentence each."""
-    # given
     chain = [Part(f".p{at}", f"p{at}", "dict", at, 0, 1_000) for at in range(30)]
     deep = Anatomy(
         name="model",
@@ -53,10 +50,8 @@ def test_a_large_tree_is_cut_and_says_so() -> None:
         parts=(Part("model", "model", "Model", -1, 0, 1_000), *chain),
     )
 
-    # when
     said = texts(drawn(deep, anatomy()))
 
-    # then
     assert ".p10" in said
     assert ".p11" not in said
     assert "in the document: 19 more lines" in said
@@ -65,10 +60,8 @@ def test_a_large_tree_is_cut_and_says_so() -> None:
 
 def test_what_cannot_be_pickled_has_the_colour_of_a_warning() -> None:
     """It is found at a glance among parts that are larger."""
-    # when
     sheet = drawn(anatomy(part(".weights", 900), part(".lock", 5, "unpicklable")))
 
-    # then
     [lock] = [mark for mark in sheet.marks if isinstance(mark, Label) and mark.text == ".lock"]
     assert lock.color == LIGHT.warn
     assert "5 B" not in texts(sheet)
@@ -76,7 +69,6 @@ def test_what_cannot_be_pickled_has_the_colour_of_a_warning() -> None:
 
 def test_notes_stand_below_the_tree() -> None:
     """A picture alone says whether a view drags its base along, and why something is refused."""
-    # given
     view = Part(".view", "model.view", "ndarray", 0, 500, 500, note="a view on 800 MB")
     lock = Part(".lock", "model.lock", "lock", 0, 5, 5, state="unpicklable", note="TypeError: no")
     many = [
@@ -84,10 +76,8 @@ def test_notes_stand_below_the_tree() -> None:
         for at in range(5)
     ]
 
-    # when
     few, cut = texts(drawn(anatomy(view, lock))), texts(drawn(anatomy(*many)))
 
-    # then
     assert {"model.view: a view on 800 MB", "model.lock (lock): TypeError: no"} <= set(few)
     assert {"model.l3 (lock): no", "1 more in the document"} <= set(cut)
     assert "model.l4 (lock): no" not in cut

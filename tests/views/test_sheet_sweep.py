@@ -34,10 +34,8 @@ def lines_of(sheet: Sheet, color: str, *, dotted: bool = False) -> list[Curve]:
 @pytest.mark.parametrize("is_brief", [True, False])
 def test_labels_can_be_read(doc: Sweep, is_brief: bool) -> None:
     """No word covers another one or leaves the picture."""
-    # when
     sheet = sheet_of(doc, is_brief=is_brief)
 
-    # then
     _check_labels(sheet)
 
 
@@ -45,10 +43,8 @@ def test_labels_can_be_read(doc: Sweep, is_brief: bool) -> None:
 @given(size_sweeps())
 def test_any_sweep_over_sizes_is_drawn(sweep: Sweep) -> None:
     """Whatever the document holds: no error, no label over another, no mark outside."""
-    # when
     sheet = sheet_of(sweep)
 
-    # then
     _check_labels(sheet)
     for curve in (mark for mark in sheet.marks if isinstance(mark, Curve)):
         assert all(-6 <= x <= WIDTH + 6 and 0 <= y <= sheet.height for x, y in curve.points)
@@ -56,11 +52,9 @@ def test_any_sweep_over_sizes_is_drawn(sweep: Sweep) -> None:
 
 def test_both_axes_are_logarithmic() -> None:
     """Ten times the size is as far everywhere, ten times the time is as high."""
-    # when
     stored = lines_of(sheet_of(make_sizes()), ORANGE)[0].points
     behind = lines_of(sheet_of(make_sizes()), PURPLE)[1].points
 
-    # then
     steps = [right[0] - left[0] for left, right in pairwise(stored)]
     assert steps == pytest.approx([steps[0]] * 4)
     assert len({round(y) for _, y in stored}) == 1
@@ -78,12 +72,10 @@ def sheet_height(sheet: Sheet) -> float:
 
 def test_a_line_ends_where_measurements_end_and_does_not_cross_a_break() -> None:
     """Between the regimes there is a gap, behind the last size only what was held out."""
-    # when
     sheet = sheet_of(make_sizes())
     first, second = lines_of(sheet, PURPLE)
     (promised,) = lines_of(sheet, PURPLE, dotted=True)
 
-    # then
     assert (len(first.points), len(second.points)) == (3, 2)
     assert promised.points[0] == pytest.approx(second.points[-1], abs=0.01)
     texts = [label.text for label in _labels(sheet)]
@@ -93,10 +85,8 @@ def test_a_line_ends_where_measurements_end_and_does_not_cross_a_break() -> None
 
 def test_a_held_out_point_is_hollow_and_its_error_stands_beside_the_name() -> None:
     """One sees that no line used it, and how far the line is off."""
-    # when
     sheet = sheet_of(make_sizes())
 
-    # then
     curves = [mark for mark in sheet.marks if isinstance(mark, Curve)]
     (hollow,) = [mark for mark in curves if mark.is_filled and mark.color == LIGHT.background]
     right = max(x for line in lines_of(sheet, PURPLE) for x, _ in line.points)
@@ -107,10 +97,8 @@ def test_a_held_out_point_is_hollow_and_its_error_stands_beside_the_name() -> No
 
 def test_a_crossover_is_a_bracket_between_its_two_sizes() -> None:
     """Named, and as wide as what is known."""
-    # when
     sheet = sheet_of(make_sizes())
 
-    # then
     texts = {label.text: label for label in _labels(sheet)}
     assert "100 kB to 1.00 MB" in texts
     at = texts["Ray overtakes pickle 5, in-band"]
@@ -122,11 +110,9 @@ def test_a_crossover_is_a_bracket_between_its_two_sizes() -> None:
 
 def test_one_memcpy_is_a_dotted_line_where_it_belongs() -> None:
     """At 10 GB/s 10 MB take a millisecond; without a limit there is no line."""
-    # when
     sheet = sheet_of(make_sizes())
     (line,) = lines_of(sheet, LIGHT.wait, dotted=True)
 
-    # then
     (x0, y0), (x1, y1) = line.points
     stored = lines_of(sheet, ORANGE)[0].points
     y = y0 + (y1 - y0) * (stored[4][0] - x0) / (x1 - x0)
@@ -139,10 +125,8 @@ def test_one_memcpy_is_a_dotted_line_where_it_belongs() -> None:
 
 def test_the_best_chunk_is_a_band_over_its_interval() -> None:
     """From the smallest to the largest chunk that is as good, with the best one named."""
-    # when
     sheet = sheet_of(make_chunks())
 
-    # then
     (line,) = lines_of(sheet, FAMILY_COLORS["execute"])
     (band,) = _boxes(sheet, LIGHT.grid)
     assert (band.x, band.x + band.width) == pytest.approx((line.points[1][0], line.points[3][0]))
@@ -153,10 +137,8 @@ def test_the_best_chunk_is_a_band_over_its_interval() -> None:
 
 def test_a_png_of_sizes_is_small_and_keeps_the_colours() -> None:
     """Smooth lines cost neither the colours of the families nor the size of the notebook."""
-    # when
     picture = png(make_sizes())
 
-    # then
     colors = {color for _, color in Image.open(BytesIO(picture)).convert("RGB").getcolors() or []}
     assert {tuple(bytes.fromhex(color[1:])) for color in (PURPLE, ORANGE)} <= colors
     assert len(picture) < 30_000
@@ -165,10 +147,8 @@ def test_a_png_of_sizes_is_small_and_keeps_the_colours() -> None:
 
 def test_matplotlib_draws_the_same_lines() -> None:
     """A figure and an SVG have what the PNG has."""
-    # when
     drawn = figure(make_sizes())
 
-    # then
     axes = drawn.axes[0]
     widths = [line.get_linewidth() for line in axes.get_lines()]
     assert sum(math.isclose(width, 2 * 0.72) for width in widths) == 3
@@ -177,9 +157,7 @@ def test_matplotlib_draws_the_same_lines() -> None:
 
 def test_the_alternative_text_says_where_the_lines_end() -> None:
     """Who does not see the picture hears the sizes and the last times."""
-    # when
     said = alt_text(make_sizes())
 
-    # then
     assert "Time over 6 sizes, 1.00 kB to 100 MB, of 2 variants: " in said
     assert f"pickle 5, in-band 250 ms at {HELD // 10**6} MB, Ray 500 µs at 10.0 MB." in said

@@ -65,14 +65,11 @@ def test_small_ratios_keep_two_digits(ratio: float, said: str) -> None:
 
 def test_a_stage_that_most_runs_do_without_is_counted_with_the_small_ones() -> None:
     """Two medians of nothing are no line to read; a median of something is."""
-    # given
     rare = Change("dask.wire", "Wire", 0, 0, "cannot tell", reason="only in some of the runs")
     seen = replace(rare, title="Read", after_ns=MS)
 
-    # when
     lines = comparison_lines(replace(FOUND, changes=(WALL, rare, seen)), 100)
 
-    # then
     assert not any(line.startswith("Wire") for line in lines)
     assert any(line.startswith("Read") for line in lines)
     assert any("1 more line (cold runs, small stages)" in line for line in lines)
@@ -81,14 +78,11 @@ def test_a_stage_that_most_runs_do_without_is_counted_with_the_small_ones() -> N
 @pytest.mark.parametrize("columns", [40, 60, 80, 100])
 def test_no_line_is_wider_than_asked(columns: int) -> None:
     """Names from anywhere, on any terminal."""
-    # given
     long = replace(PICKLE, title="ジ" * 60, reason="within noise (±24.9 %)", verdict="cannot tell")
     found = replace(FOUND, before="x" * 90 + "\x1b[31m", changes=(COLD, *FOUND.changes, long))
 
-    # when
     lines = comparison_lines(found, columns)
 
-    # then
     assert all(width(line) <= columns for line in lines)
     assert not any("\x1b" in line for line in lines)
     assert any("cannot tell" in line for line in lines)
@@ -96,14 +90,11 @@ def test_no_line_is_wider_than_asked(columns: int) -> None:
 
 def test_cold_and_warm_stand_apart_and_one_cold_run_takes_one_line() -> None:
     """Its stages say nothing that its wall time does not."""
-    # given
     warm = [replace(change, cold=False, variant="code") for change in (WALL, PICKLE)]
     cold = [replace(change, variant="code") for change in (COLD, replace(COLD, stage="gc"))]
 
-    # when
     lines = comparison_lines(replace(FOUND, changes=(*cold, *warm)), 100)
 
-    # then
     assert lines[0].startswith("Compared with f(): slower")
     assert lines[2] == "cold"
     assert lines[6] == "warm"
@@ -112,28 +103,22 @@ def test_cold_and_warm_stand_apart_and_one_cold_run_takes_one_line() -> None:
 
 def test_several_variants_are_counted_above_and_named_below() -> None:
     """A round trip has a verdict for each transport."""
-    # given
     walls = tuple(
         replace(WALL, variant=key, size_bytes=8_000_000, cold=False, verdict=verdict)
         for key, verdict in (("ray", "slower"), ("dask", "faster"), ("pickle", "slower"))
     )
 
-    # when
     lines = comparison_lines(replace(FOUND, changes=walls), 100)
 
-    # then
     assert lines[0] == "Compared with f(): 2 slower, 1 faster."
     assert lines[1] == "ray, 8.00 MB, warm"
 
 
 def test_a_document_shows_its_comparison() -> None:
     """Above the stages, in the same text."""
-    # given
     trace = analyse(make_trace([("pickle.dumps", "client/main", 0, 5)]))
 
-    # when
     said = text(replace(trace, comparison=FOUND))
 
-    # then
     assert said.index("verdict") < said.index("where")
     assert "verdict" not in text(trace)

@@ -64,19 +64,15 @@ def size_sweeps(draw: st.DrawFn) -> Sweep:
 @given(size_sweeps(), st.integers(40, 120))
 def test_any_sweep_over_sizes_fits_its_lines(sweep: Sweep, width: int) -> None:
     """Damaged lines and crossovers are left out; nothing raises, nothing is wider than asked."""
-    # when
     said = text(sweep, width=width)
 
-    # then
     assert max(columns_of(line) for line in said.split("\n")) <= width
 
 
 def test_each_size_has_its_line_and_each_way_its_column() -> None:
     """The median of the warm runs, at a glance; a size that one did not run at stays open."""
-    # when
     lines = text(make_sizes()).split("\n")
 
-    # then
     assert "warm, median of 3 runs" in lines
     warm = lines[lines.index("warm, median of 3 runs") :]
     assert warm[2].split() == ["size", "in-band", "Ray"]
@@ -87,20 +83,16 @@ def test_each_size_has_its_line_and_each_way_its_column() -> None:
 
 def test_cold_runs_have_a_table_of_their_own() -> None:
     """They are never mixed with warm ones."""
-    # when
     lines = text(make_sizes()).split("\n")
 
-    # then
     cold = lines[lines.index("cold, the first run at each size") :]
     assert cold[3].split() == ["1.00", "kB", "60.0", "µs", "1.50", "ms"]
 
 
 def test_growth_is_said_by_regimes_with_the_cause_of_a_break() -> None:
     """What a byte costs, with its interval, from where to where, and how far the line is off."""
-    # when
     said = text(make_sizes(), width=140)
 
-    # then
     assert "1.00 kB to 100 kB: constant, 20.0 µs" in said
     rate = "from here on another regime, linear, 500 MB/s [400 MB/s, 625 MB/s] (fresh pages)"
     assert f"1.00 MB to 10.0 MB: {rate}" in said
@@ -110,16 +102,13 @@ def test_growth_is_said_by_regimes_with_the_cause_of_a_break() -> None:
 
 def test_a_power_is_said_without_a_rate_and_a_doubt_with_its_reason() -> None:
     """Neither has a straight line, and neither is joined with one."""
-    # given
     sweep = make_sizes()
     head = {"variant": "pickle", "cold": False}
     power = {"from_bytes": 1_000, "to_bytes": 1_000_000, "growth": "superlinear", "exponent": 1.31}
     doubt = {"from_bytes": 10**7, "to_bytes": 10**7, "growth": "cannot tell", "cause": "it jumps"}
 
-    # when
     said = text(replace(sweep, fits=({**head, **power}, {**head, **doubt})), width=140)
 
-    # then
     assert "1.00 kB to 1.00 MB: grows faster than its size, time ~ size^1.31" in said
     assert "10.0 MB: cannot tell (it jumps)" in said
     assert "to 10.0 MB: cannot tell" not in said
@@ -129,31 +118,25 @@ def test_a_power_is_said_without_a_rate_and_a_doubt_with_its_reason() -> None:
 @pytest.mark.parametrize("bad", [None, math.nan, math.inf, "x", True])
 def test_a_line_that_lacks_a_number_is_left_out(key: str, bad: object) -> None:
     """A damaged document shows its points, and no line where none can be drawn."""
-    # given
     sweep = make_sizes()
     fits = tuple({**fit, key: bad} for fit in sweep.fits)
 
-    # when
     found = regimes_of(replace(sweep, fits=fits), "pickle", cold=False)
 
-    # then
     assert len(regimes_of(sweep, "pickle", cold=False)) == 2
     assert found == ()
 
 
 def test_a_crossover_lies_between_two_measured_sizes_or_cannot_be_told() -> None:
     """Nothing is interpolated."""
-    # when
     said = text(make_sizes())
 
-    # then
     assert "Ray overtakes pickle 5, in-band between 100 kB and 1.00 MB" in said
     assert "cold: cannot tell where these cross: pickle 5, in-band or Ray" in said
 
 
 def test_what_was_skipped_says_why() -> None:
     """A way without numbers is not silently missing."""
-    # then
     assert "numpy .npy      skipped: .npy holds plain arrays, not the type list" in text(
         make_sizes()
     )
@@ -161,10 +144,8 @@ def test_what_was_skipped_says_why() -> None:
 
 def test_the_chart_has_a_letter_for_each_way_and_powers_of_ten() -> None:
     """The shape of the curves is seen in a terminal, too; a table alone can be asked for."""
-    # when
     chart, table = text(make_sizes()), text(make_sizes(), view="table")
 
-    # then
     assert "a pickle 5, in-band  b Ray" in chart
     rows = [line for line in chart.split("\n") if line[:8].strip() == "10 µs" or "  1 s |" in line]
     assert len(rows) == 2
@@ -175,7 +156,6 @@ def test_the_chart_has_a_letter_for_each_way_and_powers_of_ten() -> None:
 
 def test_narrow_lines_spread_the_columns_over_several_tables() -> None:
     """No column is cut: what does not fit beside the others stands below, with the sizes again."""
-    # given
     sweep = make_sizes()
     more = [replace(v, key=f"{v.key}{i}") for v in sweep.variants[:1] for i in range(4)]
     points = [
@@ -183,20 +163,16 @@ def test_narrow_lines_spread_the_columns_over_several_tables() -> None:
     ]
     wide = replace(sweep, variants=(*sweep.variants, *more), points=(*sweep.points, *points))
 
-    # when
     said = text(wide, width=50)
 
-    # then
     assert "warm, median, continued" in said
     assert said.count("20.0 µs") >= 5
 
 
 def test_a_sweep_of_chunks_names_the_best_one_and_what_limits_beside_it() -> None:
     """The interval and both limits; no law of growth is claimed for a curve that turns."""
-    # when
     said = text(make_chunks(), width=140)
 
-    # then
     best = "best chunk: chunk = 8,000, 8.00 MB [1.00 MB to 32.0 MB]"
     assert f"{best}; below it Scheduling limits; above it Execution limits" in said
     assert "growth" not in said
@@ -206,14 +182,11 @@ def test_a_sweep_of_chunks_names_the_best_one_and_what_limits_beside_it() -> Non
 @pytest.mark.parametrize("kind", ["sweep", "chunks"])
 def test_a_single_size_is_shown_as_a_round_trip(kind: str) -> None:
     """A sweep that was stopped after its first size has bars, as a round trip."""
-    # given
     sweep = make_sizes()
     first = tuple(point for point in sweep.points if point.size_bytes == 1_000)
 
-    # when
     said = text(replace(sweep, kind=kind, points=first))
 
-    # then
     assert "times" in said
     assert "median of 3 (range" in said
 
@@ -223,12 +196,9 @@ def test_copies_are_counted_only_where_a_rate_says_something(
     size_bytes: int, *, has_copies: bool
 ) -> None:
     """80 bytes are a million times slower than a copy: that is no rate, as anywhere below 64 kB."""
-    # given
     sweep = make_sizes()
     only = tuple(point for point in sweep.points if point.size_bytes == size_bytes)
 
-    # when
     said = text(replace(sweep, points=only), width=140)
 
-    # then
     assert ("memcpy" in said) is has_copies

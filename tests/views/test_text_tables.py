@@ -43,10 +43,8 @@ def one_cell(value: Scalar, unit: str) -> str:
 
 def test_tables_stand_below_everything_else() -> None:
     """First what took the time and what to do, then the facts."""
-    # when
     lines = text(computation()).split("\n")
 
-    # then
     places = [lines.index(entry.title) for entry in TABLES]
     assert places == sorted(places)
     assert places[0] > next(at for at, line in enumerate(lines) if line.startswith("try"))
@@ -77,13 +75,10 @@ def test_values_are_printed_as_people_read_them(value: Scalar, unit: str, said: 
 
 def test_of_many_tasks_the_longest_are_shown_in_their_order() -> None:
     """The document has all of them."""
-    # given
     made = [(f"f{at}", 1, 1_000_000 * (at + 1), 8) for at in range(15)]
 
-    # when
     lines = block(tasks_table(*made))
 
-    # then
     _, rows = heads_and_rows(lines, "f3")
     names = [line.split()[0] for line in rows[:MOST_ROWS]]
     assert names == [f"f{at}" for at in range(3, 15)]
@@ -92,13 +87,10 @@ def test_of_many_tasks_the_longest_are_shown_in_their_order() -> None:
 
 def test_of_many_objects_the_first_are_shown() -> None:
     """They come with the largest first."""
-    # given
     rows = [(f"f{at}", ARRAY, 10**7 - at, 1) for at in range(13)]
 
-    # when
     lines = block(graph_table(*rows))
 
-    # then
     _, shown = heads_and_rows(lines, "f0")
     assert shown[0].startswith("f0 ")
     assert lines[-1] == "1 more row in the document"
@@ -106,10 +98,8 @@ def test_of_many_objects_the_first_are_shown() -> None:
 
 def test_columns_that_say_nothing_are_left_out() -> None:
     """No task failed, nothing was on disk: there is no column for it."""
-    # when
     heads, _ = heads_and_rows(block(tasks_table(("sum", 4, 1_000_000, 8))), "sum")
 
-    # then
     assert "errors" not in heads
     assert "disk" not in heads
     assert "result" in heads
@@ -119,10 +109,8 @@ def test_columns_that_say_nothing_are_left_out() -> None:
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table.key)
 def test_a_table_is_never_wider_than_asked(table: Table, columns: int) -> None:
     """Spare columns go, then texts are cut, then columns on the right; the names stay."""
-    # when
     lines = block(table, columns)
 
-    # then
     assert max(map(columns_of, lines)) <= columns
     assert any(line.startswith(table.columns[0].title) for line in lines[1:3])
 
@@ -136,27 +124,21 @@ def test_a_narrow_table_of_tasks_keeps_the_median() -> None:
 
 def test_a_long_head_over_short_cells_stands_on_two_lines() -> None:
     """The words of a head do not take the room of a column."""
-    # given
     columns = (TableColumn("a", "Layer"), TableColumn("b", "Bytes to workers", "bytes"))
 
-    # when
     lines = block(Table("k", "T", columns, (("row", 96_300),)))
 
-    # then
     assert lines[1:] == ["       Bytes to", "Layer   workers", "row     96.3 kB"]
 
 
 def test_rows_that_hold_next_to_nothing_are_left_out_beside_others() -> None:
     """Of a graph that one object fills, forty layers of 300 bytes are not worth a line each."""
-    # given
     shares = [0.9, 0.09, 0.001, 0.0009, 0.0]
     full = graph_table(*((f"f{at}", "", 10**6, 1) for at in range(5)))
     rows = tuple((*row[:4], share, *row[5:]) for row, share in zip(full.rows, shares, strict=True))
 
-    # when
     lines = block(replace(full, rows=rows))
 
-    # then
     _, shown = heads_and_rows(lines, "f0")
     assert [line.split()[0] for line in shown] == ["f0", "f1", "f2", "2"]
     _, few = heads_and_rows(block(replace(full, rows=rows[2:])), "f2")
@@ -165,17 +147,14 @@ def test_rows_that_hold_next_to_nothing_are_left_out_beside_others() -> None:
 
 def test_of_tables_of_one_kind_the_two_that_hold_most_are_shown() -> None:
     """A graph for each computation: the small ones are in the document."""
-    # given
     graphs = [
         replace(graph_table((f"f{at}", "", size, 1)), title=f"Graph {at}")
         for at, size in enumerate((5, 9_000, 7, 8_000, 6))
     ]
     trace = replace(make_put_get(), tables=tuple(graphs))
 
-    # when
     blocks = list(table_blocks(trace, 100))
 
-    # then
     titles = [lines[0] for lines in blocks]
     assert titles == ["Graph 1", "Graph 3", "3 more tables like this in the document"]
     assert table_sentence(trace).endswith(": Graph 0 (1 row) and 4 more like it")
@@ -189,10 +168,8 @@ def test_a_note_is_told_below_its_table() -> None:
 
 def test_an_empty_table_is_not_mentioned() -> None:
     """A title alone says nothing."""
-    # given
     trace = replace(make_put_get(), tables=(tasks_table(),))
 
-    # then
     assert list(table_blocks(trace, 100)) == []
     assert not table_sentence(trace)
     assert text(trace) == text(make_put_get())

@@ -63,21 +63,17 @@ def test_the_shell_tells_the_front_end(
     monkeypatch: pytest.MonkeyPatch, attributes: dict[str, object], expected: str
 ) -> None:
     """A kernel does not know who looks at it, but VS Code leaves a name."""
-    # given
     shell(monkeypatch, **attributes)
 
-    # when, then
     assert front_end() == expected
 
 
 def test_colab_and_marimo_are_known_by_their_modules(monkeypatch: pytest.MonkeyPatch) -> None:
     """Marimo counts only in its notebook: an imported marimo is no front end."""
-    # given
     marimo = ModuleType("marimo")
     marimo.running_in_notebook = lambda: True  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "marimo", marimo)
 
-    # when, then
     assert front_end() == "marimo"
     monkeypatch.setitem(sys.modules, "google.colab", ModuleType("google.colab"))
     assert front_end() == "colab"
@@ -90,20 +86,16 @@ def test_only_front_ends_without_our_extension_get_a_widget(
     monkeypatch: pytest.MonkeyPatch, front: str, *, carries: bool
 ) -> None:
     """In JupyterLab the document itself is drawn; a widget would be dead tomorrow."""
-    # given
     monkeypatch.setattr(widget_module, "front_end", lambda: front)
 
-    # when, then
     assert (WIDGET_VIEW in widget_view(small())) is carries
 
 
 def test_a_widget_carries_the_document_and_says_it_in_words() -> None:
     """What a notebook that nobody trusts shows of a widget is its text."""
-    # when
     made = widget_for(small(), view="waterfall")
     data, _ = made._repr_mimebundle_()
 
-    # then
     assert json.loads(made.document) == to_document(small())
     assert data["text/plain"] == text(small(), view="waterfall") == repr(made)
     assert data[WIDGET_VIEW]["model_id"] == made.model_id
@@ -111,13 +103,10 @@ def test_a_widget_carries_the_document_and_says_it_in_words() -> None:
 
 def test_each_document_has_its_widget_and_show_replaces_it() -> None:
     """The classes are names of the module, made at first use; each brings the views it needs."""
-    # given
     made = widget_for(sweep())
 
-    # when
     made.show(small())
 
-    # then
     assert isinstance(made, widget_module.SweepWidget)
     assert isinstance(widget_for(small()), widget_module.TraceWidget)
     blamed = replace(small(), anatomies=(Anatomy(name="a"),))
@@ -130,15 +119,12 @@ def test_each_document_has_its_widget_and_show_replaces_it() -> None:
 
 def test_only_what_is_new_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
     """A sweep of many points is not sent again for each of them."""
-    # given
     made = widget_for(sweep())
     sent: list[object] = []
     monkeypatch.setattr(made, "send", sent.append)
 
-    # when
     made.extend({"points": [{"size_bytes": 1}]}, {"name": "b"})
 
-    # then
     assert sent == [{"append": {"points": [{"size_bytes": 1}]}, "set": {"name": "b"}}]
 
 
@@ -173,12 +159,10 @@ def screen(monkeypatch: pytest.MonkeyPatch) -> Screen:
 
 def test_a_live_view_ends_as_the_document(screen: Screen) -> None:
     """First the widget, at the end the form that is saved: no widget in it."""
-    # when
     with Live(clock=lambda: 0.0) as live:
         live.show(small("first"))
         live.show(small("last"))
 
-    # then
     first, last = screen.shown
     assert WIDGET_VIEW in first
     assert MIME_TYPE not in first
@@ -188,39 +172,32 @@ def test_a_live_view_ends_as_the_document(screen: Screen) -> None:
 
 def test_a_live_view_that_fails_keeps_what_was_measured(screen: Screen) -> None:
     """The error passes through; what is known by then is shown."""
-    # when
     with pytest.raises(KeyboardInterrupt), Live() as live:
         live.show(small("half"))
         raise KeyboardInterrupt
 
-    # then
     assert screen.shown[-1][MIME_TYPE]["name"] == "half"
 
 
 def test_a_live_view_draws_ten_times_a_second_at_most(screen: Screen) -> None:
     """What is measured does not wait for what is shown."""
-    # given
     times = iter([0.0, 0.05, 0.2])
     drawn = []
 
-    # when
     with Live(clock=lambda: next(times)) as live:
         for name in ("a", "b", "c"):
             live.show(small(name))
             drawn.append(json.loads(live._widget.document)["name"])
 
-    # then
     assert drawn == ["a", "a", "c"]
     assert len(screen.shown) == 2
 
 
 def test_nothing_is_shown_where_nothing_was_measured(screen: Screen) -> None:
     """An empty block leaves no output."""
-    # when
     with Live():
         pass
 
-    # then
     assert screen.shown == []
 
 
@@ -228,42 +205,34 @@ def test_a_terminal_prints_the_last_document_once(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Text, and no widget."""
-    # given
     monkeypatch.setattr(live_module, "front_end", lambda: "terminal")
 
-    # when
     with Live() as live:
         live.show(small("a"))
         live.show(small("b"))
 
-    # then
     assert capsys.readouterr().out == text(small("b")) + "\n"
 
 
 def test_a_document_takes_the_place_of_the_picture(screen: Screen) -> None:
     """Whoever has the last document gives it; where no picture is, it is told so."""
-    # given
     live = Live(clock=lambda: 0.0)
 
-    # when
     early = live.replace(small("early"))
     live.show(small("first"))
     replaced = live.replace(small("last"))
     again = live.replace(small("again"))
 
-    # then
     assert (early, replaced, again) == (False, True, False)
     assert [data.get(MIME_TYPE, {}).get("name") for data in screen.shown] == [None, "last"]
 
 
 def test_a_replaced_picture_is_not_replaced_again(screen: Screen) -> None:
     """Leaving the block shows nothing that was shown."""
-    # when
     with Live() as live:
         live.show(small("first"))
         live.replace(small("last"))
 
-    # then
     assert len(screen.shown) == 2
 
 
@@ -272,16 +241,13 @@ def test_a_live_view_knows_whether_it_is_seen(
     monkeypatch: pytest.MonkeyPatch, front: str, *, seen: bool
 ) -> None:
     """Terminals and programs get the end only: what is on the way need not be made."""
-    # given
     monkeypatch.setattr(live_module, "front_end", lambda: front)
 
-    # when, then
     assert Live().is_seen is seen
 
 
 def test_a_live_view_loads_no_library_that_is_measured() -> None:
     """A first-use import stays in the cold run of the transport that it belongs to."""
-    # given
     program = (
         "import sys; from jupyter_serprof.testing import make_trace\n"
         "from jupyter_serprof.views.notebook import live\n"
@@ -290,9 +256,7 @@ def test_a_live_view_loads_no_library_that_is_measured() -> None:
         "print(*sys.modules)"
     )
 
-    # when
     loaded = set(subprocess.check_output([sys.executable, "-c", program], text=True).split())
 
-    # then
     assert "anywidget" in loaded
     assert not {"cloudpickle", "ray", "dask", "distributed", "numpy", "pandas"} & loaded

@@ -57,14 +57,11 @@ def disagreements(node: Node, piece: Piece, path: str) -> list[str]:
 @pytest.mark.parametrize("kind", list(KINDS))
 def test_the_parts_sum_to_the_pickle_to_the_byte(kind: str) -> None:
     """``self_bytes`` sum to what dumps writes, in-band; buffers and the plain pickle agree, too."""
-    # given
     value = KINDS[kind]()
     stream = scan(value)
 
-    # when
     anatomy = blame(value)
 
-    # then
     assert anatomy.in_band_bytes == stream.in_band_bytes
     assert sum(part.self_bytes for part in anatomy.parts) == stream.in_band_bytes
     assert anatomy.out_of_band_bytes == stream.out_of_band_bytes
@@ -76,14 +73,11 @@ def test_the_parts_sum_to_the_pickle_to_the_byte(kind: str) -> None:
 @pytest.mark.parametrize("kind", list(KINDS))
 def test_every_part_has_the_bytes_that_it_has_in_the_stream(kind: str) -> None:
     """Not only the sum: each item of a container, and the envelope, are as in one plain pickle."""
-    # given
     value = KINDS[kind]()
     stream = scan(value)
 
-    # when
     descent = opened(value)
 
-    # then
     assert stream.in_band_bytes - (descent.root.in_band_bytes or 0) == stream.envelope_bytes
     assert disagreements(descent.root, stream.root, "it") == []
 
@@ -110,29 +104,23 @@ def nested() -> st.SearchStrategy[Any]:
 @given(nested(), st.integers(0, 400))
 def test_any_nesting_is_exact(value: Any, before: int) -> None:
     """Also where references get longer: after the memo's 256th entry, wherever that falls."""
-    # given
     whole = [[f"text {i}" for i in range(before)], {"value": value, "again": [value]}, value]
     stream = scan(whole)
 
-    # when
     descent = opened(whole)
 
-    # then
     assert stream.in_band_bytes - (descent.root.in_band_bytes or 0) == stream.envelope_bytes
     assert disagreements(descent.root, stream.root, "it") == []
 
 
 def test_protocol_4_is_exact_too() -> None:
     """It hands no buffers over: everything is in-band."""
-    # given
     import cloudpickle
 
     value = KINDS["model"]()
 
-    # when
     anatomy = blame(value, protocol=4)
 
-    # then
     assert anatomy.in_band_bytes == len(cloudpickle.dumps(value, protocol=4))
     assert anatomy.out_of_band_bytes == 0
     assert sum(part.self_bytes for part in anatomy.parts) == anatomy.in_band_bytes

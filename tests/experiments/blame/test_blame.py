@@ -76,34 +76,26 @@ def unpicklable(anatomy: Anatomy) -> dict[str, str]:
 )
 def test_siblings_that_are_equally_to_blame_are_told_together(value: object, said: str) -> None:
     """What a user would call the culprit, not one of twelve equal layers."""
-    # when
     anatomy = blame(value, "x")
 
-    # then
     assert said in blame_sentence(anatomy)
 
 
 def test_two_siblings_are_named() -> None:
     """A star would say less than their paths."""
-    # given
     value = {"train": np.zeros(10_000), "test": np.zeros(10_000), "name": "x"}
 
-    # when
     anatomy = blame(value, "x")
 
-    # then
     assert ' at x["train"] and x["test"] are 100 % of 160 kB' in blame_sentence(anatomy)
 
 
 def test_an_object_that_is_held_several_times_is_no_group() -> None:
     """Its bytes are written once, so it stands alone, and the share never exceeds the whole."""
-    # given
     shared = np.zeros(10_000)
 
-    # when
     anatomy = blame({"a": shared, "b": shared, "c": [shared]}, "x")
 
-    # then
     found = culprit(anatomy)
     assert found is not None
     assert (found.path, found.count, found.bytes) == ('x["a"]', 1, part_of(anatomy, 'x["a"]').bytes)
@@ -111,13 +103,10 @@ def test_an_object_that_is_held_several_times_is_no_group() -> None:
 
 def test_a_group_has_exactly_the_bytes_of_its_parts() -> None:
     """Small siblings are not meant, and nothing is counted twice."""
-    # given
     value = {f"k{i}": np.zeros(10_000 + i if i < 5 else 20) for i in range(9)}
 
-    # when
     found = culprit(blame(value, "x"))
 
-    # then
     assert found is not None
     assert [part.label for part in found.parts] == [f'["k{i}"]' for i in range(5)]
     assert found.bytes == sum(part.bytes for part in found.parts)
@@ -129,14 +118,11 @@ def test_a_group_has_exactly_the_bytes_of_its_parts() -> None:
 
 def test_attributes_items_and_keys_have_the_names_that_one_would_type() -> None:
     """The path of a weight is what gives it in Python, and it is found as the culprit."""
-    # given
     layers = [Model(w=np.zeros(10 + 9990 * (i == 3))) for i in range(5)]
     model = Model(layers=layers, table={"key": ["text" * 300]})
 
-    # when
     anatomy = blame(model, "model")
 
-    # then
     assert part_of(anatomy, "model.layers[3].w").out_of_band_bytes == 80_000
     assert part_of(anatomy, 'model.table["key"]').bytes > 1_200
     found = culprit(anatomy)
@@ -147,13 +133,10 @@ def test_attributes_items_and_keys_have_the_names_that_one_would_type() -> None:
 
 def test_a_function_tells_what_it_captures_by_name() -> None:
     """Closures, globals and defaults, also those of a function that it calls."""
-    # given
     step = function()
 
-    # when
     anatomy = blame(step)
 
-    # then
     assert part_of(anatomy, "step<closure buf>").bytes > 3_600
     assert part_of(anatomy, "step<closure helper><global TABLE>").bytes > 5_000
     assert part_of(anatomy, "step<global BUFFER>").out_of_band_bytes == 20_000
@@ -163,28 +146,22 @@ def test_a_function_tells_what_it_captures_by_name() -> None:
 def test_an_array_deep_among_hundreds_of_parts_is_found() -> None:
     """What stayed closed and travels out-of-band is opened, too, as in an actor class of Ray."""
 
-    # given
     def deep(inner: object) -> object:
         return {"a": {"b": {"c": {"d": {"e": {"f": inner}}}}}}
 
     value = {at: deep(["text" * 300]) for at in range(30)} | {"last": deep(np.zeros(100_000))}
 
-    # when
     anatomy = blame(value, "x")
 
-    # then
     assert blame_sentence(anatomy).startswith('x["last"]["a"]["b"]["c"]["d"]["e"]["f"] is ')
 
 
 def test_a_frame_is_told_by_its_columns() -> None:
     """Not by the managers and blocks that pandas keeps them in."""
-    # given
     table = frame()
 
-    # when
     anatomy = blame(table, "df")
 
-    # then
     paths = {part.path: part for part in anatomy.parts}
     assert {'df["number", "more"]', 'df["text"]', 'df["any"]', 'df["kind"]'} <= set(paths)
     assert "df.columns" in paths
@@ -195,53 +172,41 @@ def test_a_frame_is_told_by_its_columns() -> None:
 
 def test_an_estimator_is_told_by_its_fitted_attributes() -> None:
     """What ``__getstate__`` gives is what is shown."""
-    # given
     estimator = Estimator().fit()
 
-    # when
     anatomy = blame(estimator, "estimator")
 
-    # then
     assert part_of(anatomy, "estimator.coef_").out_of_band_bytes == 2_400
     assert part_of(anatomy, "estimator.trees_[0..49]").count == 50
 
 
 def test_many_equal_items_are_one_part() -> None:
     """A list of thousands is told in one line, with its count and the type of its items."""
-    # given
     rows = [{"a": i} for i in range(5_000)]
 
-    # when
     anatomy = blame(rows, "rows")
 
-    # then
     assert [part.path for part in anatomy.parts] == ["rows", "rows[0..4,999]"]
     assert (anatomy.parts[1].count, anatomy.parts[1].kind) == (5_000, "dict")
 
 
 def test_one_fat_item_among_thousands_is_found() -> None:
     """It stands for itself, between those that are as usual."""
-    # given
     rows: list[Any] = [(i,) for i in range(20_000)]
     rows[7_777] = list(range(20_000))
 
-    # when
     anatomy = blame(rows, "rows")
 
-    # then
     assert part_of(anatomy, "rows[7777]").in_band_bytes > 50_000
     assert part_of(anatomy, "rows[0..7,776]").count == 7_777
 
 
 def test_what_is_shared_is_charged_once_and_says_where() -> None:
     """Where it is met first it has its bytes; later it is a reference of a few."""
-    # given
     one = [f"text {i}" for i in range(100)]
 
-    # when
     anatomy = blame({"a": {"deep": one}, "b": one}, "x")
 
-    # then
     assert part_of(anatomy, 'x["a"]["deep"]').bytes > 800
     again = part_of(anatomy, 'x["b"]')
     assert (again.state, again.bytes) == ("shared", 2)
@@ -250,13 +215,10 @@ def test_what_is_shared_is_charged_once_and_says_where() -> None:
 
 def test_a_view_says_that_its_base_stays_behind() -> None:
     """NumPy pickles what a view shows; a strided one is copied."""
-    # given
     base = np.zeros(100_000)
 
-    # when
     anatomy = blame({"view": base[:128], "strided": base[::2]}, "x")
 
-    # then
     view, strided = part_of(anatomy, 'x["view"]'), part_of(anatomy, 'x["strided"]')
     assert view.note == "a view on 800 kB: the pickle holds only its 1.02 kB"
     assert view.out_of_band_bytes == 1_024
@@ -266,31 +228,25 @@ def test_a_view_says_that_its_base_stays_behind() -> None:
 
 def test_a_chain_of_equal_steps_is_one_part() -> None:
     """Two hundred lists in each other do not make two hundred lines."""
-    # given
     chain: list[Any] = [1]
     for _ in range(50):
         chain = [chain]
 
-    # when
     anatomy = blame(chain, "x")
 
-    # then
     assert [part.label for part in anatomy.parts] == ["x", "[0][0]… x 50"]
 
 
 def test_remote_functions_and_actor_classes_are_opened_as_ray_pickles_them() -> None:
     """What is decorated is not the wrapper, but the function or class inside."""
-    # given
     remote = type("RemoteFunction", (), {"__module__": "ray.remote_function"})()
     remote._function = len
     kind = type("ActorClass", (), {"__module__": "ray.actor"})
     actor = type("ActorClass(Mine)", (kind,), {})()
     actor.__ray_metadata__ = types.SimpleNamespace(modified_class=dict)
 
-    # when
     found = [unwrapped(remote), unwrapped(actor), unwrapped(5)]
 
-    # then
     assert found == [len, dict, 5]
 
 
@@ -358,7 +314,6 @@ def letters() -> Iterator[str]:
 
 def test_every_part_that_cannot_be_pickled_is_named_in_one_call() -> None:
     """Two locks, a generator and a socket, wherever they are: all paths, each with its reason."""
-    # given
     with socket.socket() as open_socket:
         job = {
             "model": Model(lock=threading.Lock(), name="ok"),
@@ -367,10 +322,8 @@ def test_every_part_that_cannot_be_pickled_is_named_in_one_call() -> None:
             "locks": (1, [threading.Lock()]),
         }
 
-        # when
         anatomy = blame(job, "job")
 
-    # then
     found = unpicklable(anatomy)
     assert set(found) == {
         'job["model"].lock',
@@ -386,14 +339,11 @@ def test_every_part_that_cannot_be_pickled_is_named_in_one_call() -> None:
 
 def test_thousands_that_cannot_be_pickled_are_told_together() -> None:
     """A long list of locks is one part, not thousands; what holds one each is opened some times."""
-    # given
     locks = [threading.Lock() for _ in range(3_000)]
     holders = [Model(lock=threading.Lock()) for _ in range(4_000)]
 
-    # when
     bare, held = blame(locks, "x"), blame(holders, "x")
 
-    # then
     [part] = [part for part in bare.parts if part.state == "unpicklable"]
     assert (part.path, part.count) == ("x[0..2,999]", 3_000)
     assert "because of x[0..2,999] (3,000 lock)" in blame_sentence(bare)
@@ -419,13 +369,10 @@ def test_thousands_that_cannot_be_pickled_are_told_together() -> None:
 )
 def test_a_bad_reducer_is_named_with_what_it_said(bad: object, said: str) -> None:
     """The rest is measured as ever; paths of files are private."""
-    # given
     value = {"good": [1, 2, 3], "bad": [bad]}
 
-    # when
     anatomy = blame(value, "x")
 
-    # then
     [(path, note)] = unpicklable(anatomy).items()
     assert path == 'x["bad"][0]'
     assert note.startswith(said)
@@ -435,28 +382,22 @@ def test_a_bad_reducer_is_named_with_what_it_said(bad: object, said: str) -> Non
 @pytest.mark.parametrize("value", [Forever(), [[Forever()]]])
 def test_a_state_without_end_ends(value: object) -> None:
     """Pickle gives up at its recursion limit, and so does the anatomy."""
-    # given
     limit = sys.getrecursionlimit()
 
-    # when
     anatomy = blame(value, "x")
 
-    # then
     assert unpicklable(anatomy)
     assert sys.getrecursionlimit() == limit
 
 
 def test_ten_thousand_levels_are_counted() -> None:
     """The path does not repeat a step ten thousand times; the remedy is said."""
-    # given
     chain: list[Any] = [1]
     for _ in range(10_000):
         chain = [chain]
 
-    # when
     anatomy = blame(chain, "x")
 
-    # then
     [(path, note)] = unpicklable(anatomy).items()
     assert len(path) < 40
     assert note.startswith("nested too deeply for pickle: 9,9")
@@ -465,13 +406,10 @@ def test_ten_thousand_levels_are_counted() -> None:
 
 def test_objects_that_cannot_be_compared_are_no_matter() -> None:
     """Only identity is asked for: no ``==``, no hash, no truth of the user's objects."""
-    # given
     value = [Unequal(), {"a": Unequal()}, np.arange(5), [Unequal()] * 100]
 
-    # when
     anatomy = blame(value, "x")
 
-    # then
     assert sum(part.self_bytes for part in anatomy.parts) == anatomy.in_band_bytes
     assert unpicklable(anatomy) == {}
 
@@ -479,7 +417,6 @@ def test_objects_that_cannot_be_compared_are_no_matter() -> None:
 def test_a_class_of_the_notebook_has_one_size() -> None:
     """Its first pickle leaves ``__slotnames__`` in the class: no size that changes for ever."""
 
-    # given
     class Layer:
         def __init__(self) -> None:
             self.w = [1.5] * 500
@@ -490,10 +427,8 @@ def test_a_class_of_the_notebook_has_one_size() -> None:
 
     net = Net()
 
-    # when
     anatomy = blame(net, "net")
 
-    # then
     assert anatomy.notes == ("times: shares of the probe, scaled to one pickle that keeps nothing",)
     assert anatomy.plain_bytes == len(cloudpickle.dumps(net, protocol=5))
     assert sum(part.self_bytes for part in anatomy.parts) == anatomy.in_band_bytes
@@ -501,13 +436,10 @@ def test_a_class_of_the_notebook_has_one_size() -> None:
 
 def test_a_reducer_that_changes_its_answer_is_said() -> None:
     """The sum is that of the parts, and a note says why it is not that of another pickle."""
-    # given
     value = [Growing(), [Growing()]]
 
-    # when
     anatomy = blame(value, "x")
 
-    # then
     assert sum(part.self_bytes for part in anatomy.parts) == anatomy.in_band_bytes
     assert any("changes from pickle to pickle" in note for note in anatomy.notes)
 
@@ -525,15 +457,12 @@ class Slow:
 
 def test_the_budget_ends_the_opening(monkeypatch: pytest.MonkeyPatch) -> None:
     """What was not opened says so, and the sum is still that of the pickle."""
-    # given
     clock = [0.0]
     give_clock(monkeypatch, clock)
     value = {"fast": list(range(100)), "slow": [Slow(clock) for _ in range(4)]}
 
-    # when
     anatomy = Blame(value, "x", budget_s=55.0).run()
 
-    # then
     assert not anatomy.is_complete
     assert any(part.state == "not opened" for part in anatomy.parts)
     assert sum(part.self_bytes for part in anatomy.parts) == anatomy.in_band_bytes
@@ -556,14 +485,11 @@ class Interrupts:
 @pytest.mark.parametrize("after", [0, 1, 2])
 def test_an_interrupt_passes_and_what_is_known_stays(after: int) -> None:
     """In the first pickle, while opening, in a later pass: the document is valid each time."""
-    # given
     run = Blame([list(range(500)), Interrupts(after), [1]], "x")
 
-    # when
     with pytest.raises(KeyboardInterrupt):
         run.run()
 
-    # then
     anatomy = run.anatomy
     assert run.was_interrupted
     assert not anatomy.is_complete
@@ -577,29 +503,23 @@ def test_an_interrupt_passes_and_what_is_known_stays(after: int) -> None:
 )
 def test_a_wrong_option_is_told_with_a_remedy(options: dict[str, Any]) -> None:
     """Before anything is pickled."""
-    # given
     value = Raises()
 
-    # when
     with pytest.raises(UsageError) as raised:
         blame(value, **options)
 
-    # then
     assert str(next(iter(options.values()))) in str(raised.value)
 
 
 def test_the_collector_and_the_object_are_as_before() -> None:
     """The garbage collector goes on, and nothing holds the object any longer."""
-    # given
     value = Model(items=[Model(i=i) for i in range(100)])
     gc.collect()
     before = sys.getrefcount(value)
 
-    # when
     blame(value)
     gc.collect()
 
-    # then
     assert gc.isenabled()
     assert sys.getrefcount(value) == before
 
@@ -608,16 +528,14 @@ def test_pickle_and_unpickle_of_one_value_are_split_into_their_parts(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The waterfall beside an anatomy has the parts as children, and still adds up."""
-    # given: enough time on any machine, passes by their work, and much to remember
+    # Enough time on any machine, passes by their work, and much to remember.
     monkeypatch.setattr(blame_recording, "_SPLIT_S", 600.0)
     clock = types.SimpleNamespace(perf_counter_ns=time.thread_time_ns, monotonic=time.monotonic)
     monkeypatch.setattr(split_passes, "time", clock)
     value = {"numbers": [[at] for at in range(2_000)], "text": "x" * 200_000}
 
-    # when
     trace = BlameRun(value, "value").run()
 
-    # then
     assert trace.waterfall is not None
     found = {row.stage for row in trace.waterfall.rows}
     assert {"pickle.opcodes", "pickle.memo", "pickle.dumps", "pickle.loads"} <= found
@@ -627,14 +545,11 @@ def test_pickle_and_unpickle_of_one_value_are_split_into_their_parts(
 
 def test_what_would_take_long_is_split_only_with_detail(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ten more pickles of a large value are not made unasked; a note says how to have them."""
-    # given
     monkeypatch.setattr(blame_recording, "_SPLIT_S", 0.0)
 
-    # when
     plain = BlameRun([1], "value").run()
     asked = BlameRun([1], "value", detail=True).run()
 
-    # then
     assert any("--detail" in note for note in plain.quality.notes)
     assert not any("--detail" in note for note in asked.quality.notes)
     assert {stage.key for stage in asked.stages} > {stage.key for stage in plain.stages}

@@ -39,13 +39,10 @@ def labels(anatomy: Anatomy) -> list[str]:
 
 def test_without_time_for_three_more_one_pass_tells_the_parts(clock: list[float]) -> None:
     """It took 12 s before: one more pickle, and who has the bytes is known all the same."""
-    # given
     value = Model(slow=Slow(clock), rest=list(range(1_000)))
 
-    # when
     anatomy = Blame(value, "x", budget_s=30.0).run(12.0, known_bytes=5_000)
 
-    # then
     assert clock == [12.0]
     assert anatomy.in_band_bytes == 5_000
     assert {".rest", ".slow"} <= set(labels(anatomy))
@@ -55,13 +52,10 @@ def test_without_time_for_three_more_one_pass_tells_the_parts(clock: list[float]
 
 def test_the_first_pass_tells_that_there_is_time_for_one_more(clock: list[float]) -> None:
     """Nobody knew before: two pickles, and no reducer is called to open what it holds."""
-    # given
     value = {"slow": Slow(clock), "rest": list(range(1_000))}
 
-    # when
     anatomy = Blame(value, "x", budget_s=30.0).run()
 
-    # then
     assert clock == [24.0]
     assert '["rest"]' in labels(anatomy)
     assert anatomy.in_band_bytes == anatomy.plain_bytes
@@ -70,13 +64,10 @@ def test_the_first_pass_tells_that_there_is_time_for_one_more(clock: list[float]
 
 def test_what_takes_longer_than_the_budget_is_not_pickled_again(clock: list[float]) -> None:
     """Neither for its size nor for its parts."""
-    # given
     value = {"slow": Slow(clock)}
 
-    # when
     anatomy = Blame(value, "x", budget_s=10.0).run(known_s=12.0)
 
-    # then
     assert clock == [0.0]
     assert not anatomy.is_complete
     assert any("it was pickled once, 12.0 s" in note for note in anatomy.notes)
@@ -84,12 +75,9 @@ def test_what_takes_longer_than_the_budget_is_not_pickled_again(clock: list[floa
 
 def test_with_time_enough_everything_is_opened(clock: list[float]) -> None:
     """The reducer is called for the whole, to open it, and for the parts."""
-    # given
     value = {"slow": Slow(clock), "rest": list(range(1_000))}
 
-    # when
     anatomy = Blame(value, "x", budget_s=60.0).run(known_s=12.0)
 
-    # then
     assert clock == [36.0]
     assert anatomy.is_complete

@@ -41,13 +41,10 @@ def leaves_ns(anatomy: Anatomy) -> int:
 @pytest.mark.parametrize("at", range(4))
 def test_the_times_add_up_to_the_plain_dumps_of_the_same_document(at: int) -> None:
     """The root took what dumps took, its parts less; both are in one output."""
-    # given
     value = values()[at]
 
-    # when
     trace = BlameRun(value, "it").run()
 
-    # then
     [anatomy] = trace.anatomies
     root = anatomy.parts[0]
     assert root.duration_ns == anatomy.duration_ns == dumps_ns(trace)
@@ -57,39 +54,30 @@ def test_the_times_add_up_to_the_plain_dumps_of_the_same_document(at: int) -> No
 
 def test_without_a_plain_dumps_they_add_up_to_a_pickle_into_nowhere() -> None:
     """The call makes no plain dumps; it says what its times are."""
-    # given
     value = values()[0]
 
-    # when
     anatomy = blame(value)
 
-    # then
     assert anatomy.parts[0].duration_ns == anatomy.duration_ns
     assert anatomy.notes == (_SAID + "one pickle that keeps nothing",)
 
 
 def test_shares_are_those_of_the_probe() -> None:
     """Scaling changes no ratio: twice the dumps is twice the time of every part."""
-    # given
     run = Blame(values()[2], "it")
     run.run()
 
-    # when
     once, twice = run.timed(10**9), run.timed(2 * 10**9)
 
-    # then
     for part, doubled in zip(once.parts, twice.parts, strict=True):
         assert (part.duration_ns or 0) == pytest.approx((doubled.duration_ns or 0) / 2, abs=1)
 
 
 def test_what_cannot_be_pickled_has_no_times() -> None:
     """There is no dumps that they could be shares of; the table has no column for them."""
-    # given
     value = {"lock": threading.Lock(), "rest": list(range(1_000))}
 
-    # when
     anatomy = BlameRun(value, "it").run().anatomies[0]
 
-    # then
     assert {part.duration_ns for part in anatomy.parts} == {None}
     assert not any(" ms" in line for line in anatomy_lines(anatomy, 100))

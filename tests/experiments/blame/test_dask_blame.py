@@ -18,14 +18,11 @@ def trace() -> Trace:
 
 def test_an_embedded_object_is_opened_from_the_argument_on() -> None:
     """Not the array alone: the container that the task was given, with the path to the array."""
-    # given
     weights = np.zeros(500_000)
     y = delayed(len, name="count")({"model": [1, weights]})
 
-    # when
     found = blame_graph(trace(), y)
 
-    # then
     [anatomy] = found.anatomies
     assert anatomy.name.endswith(" -> <dict>")
     assert anatomy.out_of_band_bytes == 4_000_000
@@ -37,14 +34,11 @@ def test_an_embedded_object_is_opened_from_the_argument_on() -> None:
 
 def test_a_graph_without_large_objects_says_so() -> None:
     """Nothing is opened, and the graph is as it was."""
-    # given
     y = da.ones((100, 100), chunks=10).sum()
     before = len(y.dask)
 
-    # when
     found = blame_graph(trace(), y)
 
-    # then
     assert found.anatomies == ()
     assert found.quality.notes == (
         "the graph embeds no object of 1,000,000 bytes or more: nothing to open",
@@ -54,11 +48,8 @@ def test_a_graph_without_large_objects_says_so() -> None:
 
 def test_what_is_no_collection_has_nothing_to_open() -> None:
     """A note, no error: the run itself has been shown."""
-    # given
     value = 5
 
-    # when
     found = blame_graph(trace(), value)
 
-    # then
     assert "there is none to open" in found.quality.notes[0]

@@ -66,10 +66,8 @@ def notes(sweep: Sweep) -> str:
 
 def test_every_size_is_measured_cold_and_warm(client: Client) -> None:
     """A point for each run, with what was asked, the bytes of a chunk and the stages."""
-    # when
     sweep = sp.chunk_sweep(make, CHUNKS, repeat=2, seed=1)
 
-    # then
     assert (sweep.kind, sweep.parameter, sweep.name) == ("chunks", "chunk", "make(chunk)")
     counted = {(point.parameter, point.repeat, point.cold) for point in sweep.points}
     assert counted == {(chunk, run, run == 0) for chunk in CHUNKS for run in range(3)}
@@ -83,10 +81,8 @@ def test_every_size_is_measured_cold_and_warm(client: Client) -> None:
 
 def test_each_recording_tells_its_chunks_tasks_and_graph(client: Client) -> None:
     """One recording for each size, small enough that a document can hold them all."""
-    # when
     sweep = sp.chunk_sweep(make, CHUNKS, repeat=1)
 
-    # then
     tables = [entry.trace.tables[0] for entry in sweep.traces]
     rows = [dict(zip((c.key for c in t.columns), t.rows[0], strict=True)) for t in tables]
     assert [(row["parameter"], row["chunks"]) for row in rows] == [(5, 16), (10, 4), (20, 1)]
@@ -98,7 +94,6 @@ def test_each_recording_tells_its_chunks_tasks_and_graph(client: Client) -> None
 
 def test_large_chunks_come_first(client: Client) -> None:
     """Their graphs are cheap: the first point is there soon. Partitions go the other way."""
-    # given
     called: list[tuple[str, float]] = []
 
     def parts(npartitions: float) -> Any:
@@ -109,11 +104,9 @@ def test_large_chunks_come_first(client: Client) -> None:
         called.append(("chunk", chunk))
         return make(chunk)
 
-    # when
     ChunkSweep(noted, CHUNKS, repeat=1).run()
     ChunkSweep(parts, (2, 4), parameter="npartitions", repeat=1).run()
 
-    # then
     assert called[:3] == [("chunk", 20), ("chunk", 10), ("chunk", 5)]
     assert called[6:8] == [("parts", 2), ("parts", 4)]
     assert forgotten(client)
@@ -121,11 +114,9 @@ def test_large_chunks_come_first(client: Client) -> None:
 
 def test_local_schedulers_need_no_cluster() -> None:
     """Threads and the synchronous scheduler."""
-    # when
     with dask.config.set(scheduler="sync"):
         sweep = sp.chunk_sweep(make, CHUNKS, repeat=1, compute=True)
 
-    # then
     assert len(sweep.points) == 6
     assert sweep.variants[0].title == "compute"
 
@@ -146,10 +137,8 @@ def test_a_collection_is_cut_anew(
     client: Client, collection: Any, values: tuple[int, ...], remedy: str
 ) -> None:
     """An array is rechunked, a bag repartitioned; the line to paste does the same."""
-    # when
     sweep = sp.chunk_sweep(collection, values, repeat=2, name="x")
 
-    # then
     assert {point.parameter for point in sweep.points} == set(values)
     sizes = {point.parameter: point.size_bytes or 0 for point in sweep.points}
     assert sizes[values[0]] != sizes[values[-1]]
@@ -159,15 +148,12 @@ def test_a_collection_is_cut_anew(
 
 def test_what_the_user_persisted_is_computed_again_and_stays(client: Client) -> None:
     """A function that makes what is on the cluster already would measure nothing."""
-    # given
     kept = make(5).persist()
     before = {future.key for future in client.futures_of(kept)}  # type: ignore[no-untyped-call]
 
-    # when
     again = fresh(make(5), client)
     sweep = sp.chunk_sweep(lambda _: make(5), [1], repeat=1)
 
-    # then
     assert set(again.__dask_keys__()) & before == set()  # type: ignore[attr-defined]
     assert float(dask.compute(again)[0]) == 800.0
     assert all("dask.execute" in point.stages for point in sweep.points)
@@ -178,15 +164,12 @@ def test_what_the_user_persisted_is_computed_again_and_stays(client: Client) -> 
 
 def test_results_that_it_begins_with_keep_their_names(client: Client) -> None:
     """What was persisted is not computed again; nothing is renamed where nothing is held."""
-    # given
     kept = small_array().persist()
     lazy = kept.rechunk(4).sum()
     other = make(10)
 
-    # when
     same = [fresh(value, client) is value for value in (lazy, other)]
 
-    # then
     assert same == [True, True]
     del kept, lazy
     assert forgotten(client)
@@ -194,11 +177,9 @@ def test_results_that_it_begins_with_keep_their_names(client: Client) -> None:
 
 def test_sizes_that_no_bytes_tell_apart_are_rows_of_their_own() -> None:
     """Runs of different chunk sizes are never one median, where nobody knows their bytes."""
-    # when
     with dask.config.set(scheduler="sync"):
         sweep = sp.chunk_sweep(lambda chunk: make(chunk).compute(), CHUNKS, repeat=2)
 
-    # then
     assert [variant.title for variant in sweep.variants] == [
         "chunk = 5",
         "chunk = 10",
@@ -217,18 +198,15 @@ def test_sizes_that_no_bytes_tell_apart_are_rows_of_their_own() -> None:
 def test_a_size_that_failed_keeps_its_row_where_bytes_tell_nothing() -> None:
     """With its own reason."""
 
-    # given
     def computed(chunk: float) -> Any:
         if chunk == 10:
             message = "ten"
             raise ValueError(message)
         return make(chunk).compute()
 
-    # when
     with dask.config.set(scheduler="sync"):
         sweep = sp.chunk_sweep(computed, CHUNKS, repeat=1)
 
-    # then
     states = [(variant.state, variant.reason) for variant in sweep.variants]
     assert states == [("ok", ""), ("failed", "ValueError: ten"), ("ok", "")]
 
@@ -236,18 +214,15 @@ def test_a_size_that_failed_keeps_its_row_where_bytes_tell_nothing() -> None:
 def test_another_computation_at_some_sizes_is_told() -> None:
     """A chunk size that computes something else is not faster or slower."""
 
-    # given
     def other(chunk: float) -> Any:
         x = da.ones((20, 20), chunks=chunk)
         return (x @ x.T).mean() if chunk > 10 else x.std()
 
-    # when
     with dask.config.set(scheduler="sync"):
         found = sp.chunk_sweep(other, CHUNKS, repeat=1)
         same = sp.chunk_sweep(make, CHUNKS, repeat=1)
         cut = sp.chunk_sweep(lambda chunk: small_array().rechunk(int(chunk)), (1, 2, 4), repeat=1)
 
-    # then
     assert "chunk = 20: other kinds of tasks ran than at chunk = 5" in notes(found)
     assert "other kinds of tasks" not in notes(same) + notes(cut)
 
@@ -258,14 +233,11 @@ def test_another_computation_at_some_sizes_is_told() -> None:
 def test_an_exception_at_one_size_leaves_the_others(client: Client) -> None:
     """The size is named with its error, the others are measured to the end."""
 
-    # given
     def brittle(chunk: float) -> Any:
         return make(chunk) if chunk != 10 else 1 / 0
 
-    # when
     sweep = sp.chunk_sweep(brittle, CHUNKS, repeat=1)
 
-    # then
     assert {point.parameter for point in sweep.points} == {5, 20}
     assert sweep.variants[0].notes == ("failed at chunk = 10: ZeroDivisionError: division by zero",)
     assert forgotten(client)
@@ -273,10 +245,8 @@ def test_an_exception_at_one_size_leaves_the_others(client: Client) -> None:
 
 def test_sizes_that_give_no_collection_are_named_together(client: Client) -> None:
     """Once, with the type of what came instead."""
-    # when
     sweep = sp.chunk_sweep(lambda c: make(c) if c > 10 else 5, (5, 10, 20), repeat=1, name="f")
 
-    # then
     assert {point.parameter for point in sweep.points} == {20}
     assert sweep.variants[0].notes == (
         "failed at chunk = 5, chunk = 10: the value is of type int, and nothing of Dask ran",
@@ -286,28 +256,22 @@ def test_sizes_that_give_no_collection_are_named_together(client: Client) -> Non
 
 def test_an_exception_at_every_size_is_the_users(client: Client) -> None:
     """Nothing was measured: the error itself comes through."""
-    # given
     experiment = ChunkSweep(lambda chunk: chunk / 0, CHUNKS)
 
-    # when
     with pytest.raises(ZeroDivisionError):
         experiment.run()
 
-    # then
     assert experiment.sweep.variants[0].state == "failed"
     assert forgotten(client)
 
 
 def test_a_function_that_ignores_its_argument_is_told(client: Client) -> None:
     """One clear message, and the one size that was measured."""
-    # given
     experiment = ChunkSweep(lambda _: make(5), CHUNKS, repeat=1, name="make(5)")
 
-    # when
     with pytest.raises(UsageError) as caught:
         experiment.run()
 
-    # then
     assert "make(5) gives the same chunks for all 3 values of chunk, 5 to 20" in str(caught.value)
     assert len(experiment.sweep.points) == 1
     assert forgotten(client)
@@ -315,10 +279,8 @@ def test_a_function_that_ignores_its_argument_is_told(client: Client) -> None:
 
 def test_sizes_with_the_same_chunks_are_measured_once(client: Client) -> None:
     """Beyond the array every chunk size is the same."""
-    # when
     sweep = sp.chunk_sweep(make, [5, 10, 20, 40], repeat=1)
 
-    # then
     assert {point.parameter for point in sweep.points} == {5, 10, 40}
     assert "chunk = 20: the same chunks as chunk = 40, measured once" in notes(sweep)
     assert forgotten(client)
@@ -327,11 +289,9 @@ def test_sizes_with_the_same_chunks_are_measured_once(client: Client) -> None:
 @pytest.mark.parametrize("value", [7, None, [1, 2]])
 def test_something_else_than_a_collection_is_refused(client: Client, value: object) -> None:
     """The message has what came back, and what should."""
-    # when
     with pytest.raises(UsageError) as caught:
         sp.chunk_sweep(lambda _: value, CHUNKS)
 
-    # then
     assert f"gave a value of type {type(value).__name__}" in str(caught.value)
     assert "chunks=chunk).sum()" in str(caught.value)
     assert forgotten(client)
@@ -352,24 +312,19 @@ def test_bad_input_is_refused_before_anything_runs(
     given: object, options: dict[str, Any], said: str
 ) -> None:
     """One sentence with the value."""
-    # when
     with pytest.raises(UsageError) as caught:
         sp.chunk_sweep(given, options.pop("chunks", CHUNKS), **options)
 
-    # then
     assert said in str(caught.value)
 
 
 def test_chunks_that_fit_into_no_worker_are_left_out() -> None:
     """With the bound and where it comes from; a thread holds a chunk and what it makes of it."""
-    # given
     bound = WorkerBound(1_000_000_000, 4, is_cluster=True)
 
-    # when
     with pytest.raises(LeftOutError) as caught:
         bound.check(ChunkLook(largest_bytes=200_000_000, chunks=64))
 
-    # then
     assert str(caught.value) == (
         "left out: the largest chunk has 200 MB; chunks up to 100 MB fit: a worker has 1.00 GB for "
         "4 threads, and each holds a chunk and what is made of it"
@@ -383,13 +338,10 @@ def test_graphs_of_too_many_tasks_are_not_run(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The small sizes stay out, the large ones are measured."""
-    # given
     monkeypatch.setattr(dask_chunk_bound, "MOST_TASKS", 30)
 
-    # when
     sweep = sp.chunk_sweep(make, CHUNKS, repeat=1)
 
-    # then
     assert {point.parameter for point in sweep.points} == {10, 20}
     assert re.search(r"chunk = 5: left out: \d+ tasks, more than 30", notes(sweep))
     assert forgotten(client)
@@ -400,15 +352,12 @@ def test_graphs_of_too_many_tasks_are_not_run(
 
 def test_after_stop_it_goes_on_where_it_was(client: Client) -> None:
     """What was measured stays, and is not measured again."""
-    # given
     experiment = ChunkSweep(make, CHUNKS, repeat=1, seed=1)
 
-    # when
     stopped = experiment.run(lambda _: experiment.stop())
     left = experiment.progress
     done = experiment.run()
 
-    # then
     assert len(stopped.points) == 1
     assert (left.done, left.left) == (1, 5)
     assert len(done.points) == 6
@@ -418,11 +367,9 @@ def test_after_stop_it_goes_on_where_it_was(client: Client) -> None:
 
 def test_a_program_steps_from_run_to_run(client: Client) -> None:
     """A point for each step; stopped between two of them it goes on by `run`, and ends."""
-    # given
     experiment = ChunkSweep(make, CHUNKS, repeat=1, seed=1)
     counts: list[int] = []
 
-    # when
     for _ in experiment.steps():
         counts.append(experiment.progress.done)
         if len(counts) == 2:
@@ -431,7 +378,6 @@ def test_a_program_steps_from_run_to_run(client: Client) -> None:
     told: list[int] = []
     done = experiment.run(lambda sweep: told.append(len(sweep.points)))
 
-    # then
     assert counts == [1, 2]
     assert (left.done, left.left, experiment.is_done) == (2, 4, True)
     assert len(done.points) == 6
@@ -442,31 +388,25 @@ def test_a_program_steps_from_run_to_run(client: Client) -> None:
 
 def test_a_size_that_fails_is_a_step_and_the_error_comes_at_the_end(client: Client) -> None:
     """Where every size failed: as `run`."""
-    # given
     steps = ChunkSweep(lambda chunk: chunk / 0, CHUNKS).steps()
 
-    # when
     made = [next(steps, "over") for _ in CHUNKS]
     with pytest.raises(ZeroDivisionError):
         next(steps)
 
-    # then
     assert made == [None, None, None]
     assert forgotten(client)
 
 
 def test_steps_that_are_given_up_leave_nothing_behind(client: Client) -> None:
     """Whoever closes them can go on with `run`."""
-    # given
     experiment = ChunkSweep(make, CHUNKS, repeat=1)
     steps = experiment.steps()
     next(steps)
 
-    # when
     del steps
     done = experiment.run()
 
-    # then
     assert len(done.points) == 6
     assert forgotten(client)
 
@@ -474,7 +414,6 @@ def test_steps_that_are_given_up_leave_nothing_behind(client: Client) -> None:
 def test_an_interrupt_keeps_what_was_measured(client: Client) -> None:
     """Ctrl-C passes through; the sizes before it are in the document."""
 
-    # given
     def interrupted(chunk: float) -> Any:
         if chunk == 5:
             raise KeyboardInterrupt
@@ -482,21 +421,17 @@ def test_an_interrupt_keeps_what_was_measured(client: Client) -> None:
 
     experiment = ChunkSweep(interrupted, CHUNKS, repeat=1)
 
-    # when
     with pytest.raises(KeyboardInterrupt):
         experiment.run()
 
-    # then
     assert {point.parameter for point in experiment.sweep.points} == {10, 20}
     assert forgotten(client)
 
 
 def test_what_would_exceed_the_budget_is_left_out(client: Client) -> None:
     """The first size runs whatever it takes; the document says what is missing."""
-    # when
     sweep = sp.chunk_sweep(make, CHUNKS, budget_s=1e-6)
 
-    # then
     assert {point.parameter for point in sweep.points} == {20}
     assert "the budget of 0 s is used up" in notes(sweep)
     assert forgotten(client)
@@ -504,16 +439,13 @@ def test_what_would_exceed_the_budget_is_left_out(client: Client) -> None:
 
 def test_the_longest_sizes_go_first_where_the_budget_is_short(client: Client) -> None:
     """What is near the best has its warm runs; three sizes stay in any case."""
-    # given
     experiment = ChunkSweep(make, (2, 4, 5, 10, 20), budget_s=1000)
     experiment.run(lambda sweep: experiment.stop() if len(sweep.points) == 5 else None)
     for cell, took_s in zip(experiment._record.cells.values(), (1, 1, 1, 200, 400), strict=True):
         cell.took_s = took_s
 
-    # when
     sweep = experiment.run()
 
-    # then
     runs = {at: sum(point.parameter == at for point in sweep.points) for at in (2, 4, 5, 10, 20)}
     assert (runs[2], runs[4] > 1, runs[20] > 1) == (1, True, True)
     assert (
@@ -528,33 +460,26 @@ def test_the_longest_sizes_go_first_where_the_budget_is_short(client: Client) ->
 
 def test_the_largest_array_on_the_way_tells_the_chunks() -> None:
     """The end is one number; of equal arrays it is the last one."""
-    # given
     ends = [make(10), da.ones((20, 20), chunks=10).rechunk((4, 20)), db.range(9, npartitions=3)]
 
-    # when
     looks = [look_at([end]) for end in ends]
 
-    # then
     assert [(look.chunk_bytes, look.chunks) for look in looks] == [(800, 4), (640, 5), (None, 3)]
     assert looks[0].tasks == len(make(10).__dask_graph__())
 
 
 def test_lengths_that_nobody_knows_are_unknown() -> None:
     """After a selection by value."""
-    # given
     array = da.ones(20, chunks=5)
 
-    # when
     look = look_at([array[array > 0].map_blocks(lambda block: block)])
 
-    # then
     assert look.result_bytes is None
     assert look.chunk_bytes is not None  # of the array before
 
 
 def test_a_slower_last_pass_is_drift() -> None:
     """All sizes took longer: the machine changed, and no size is better for it."""
-    # given
     steady = [Point("dask", 8, run, False, 1000 + run, None, {}, None, size)  # noqa: FBT003
               for size in range(5) for run in (1, 2, 3)]  # fmt: skip
     slower = [
@@ -563,17 +488,14 @@ def test_a_slower_last_pass_is_drift() -> None:
         for run in (1, 2)
     ]
 
-    # when
     said = [drift_note(points) for points in (steady, slower)]
 
-    # then
     assert said[0] == ""
     assert said[1].startswith("the machine drifted: the last pass took 2.0× as long")  # noqa: RUF001
 
 
 def test_thinning_keeps_the_longest_spans_and_every_row() -> None:
     """Rows are stored results; a kept span points at what is left around it."""
-    # given
     trace = make_trace(
         [
             ("dask.execute", "worker 0/thread 0", 0, 10),
@@ -582,10 +504,8 @@ def test_thinning_keeps_the_longest_spans_and_every_row() -> None:
         ]
     )
 
-    # when
     kept = thinned(trace, 2)
 
-    # then
     assert [span.duration_ns for span in kept.spans] == [10_000_000, 5_000_000]
     assert [span.parent for span in kept.spans] == [-1, 0]
     assert kept.waterfall == trace.waterfall
@@ -605,16 +525,13 @@ def test_the_magic_sweeps_an_expression(
     user: InteractiveShell, client: Client, tmp_path: Path
 ) -> None:
     """-o, --save and -q as everywhere; the name is the code."""
-    # given
     path = tmp_path / "chunks.serprof.json"
 
-    # when
     ran = Ran(
         user,
         f"%graphstages --sweep chunk=5:20:3 --repeat 1 -q -o sweep --save '{path}' make(chunk)",
     )
 
-    # then
     assert ran.result.success, ran.err
     sweep = user.user_ns["sweep"]
     assert (sweep.kind, sweep.name, sweep.parameter) == ("chunks", "make(chunk)", "chunk")
@@ -626,10 +543,8 @@ def test_the_magic_sweeps_an_expression(
 
 def test_the_magic_cuts_a_collection_anew(user: InteractiveShell, client: Client) -> None:
     """Code without the variable is the collection itself."""
-    # when
     ran = Ran(user, "%graphstages --sweep chunk=1:4:3 --repeat 1 -q -o sweep --name mine x")
 
-    # then
     assert ran.result.success, ran.err
     assert user.user_ns["sweep"].name == "mine"
     assert {point.size_bytes for point in user.user_ns["sweep"].points} == {8, 32, 128}
@@ -638,10 +553,8 @@ def test_the_magic_cuts_a_collection_anew(user: InteractiveShell, client: Client
 
 def test_the_magic_shows_what_was_measured_before_an_error(user: InteractiveShell) -> None:
     """The document of the one size, and one line that says what is wrong."""
-    # when
     ran = Ran(user, "%graphstages --sweep chunk=5:20:3 make(10)+0*chunk")
 
-    # then
     assert not ran.result.success
     assert "gives the same chunks for all 3 values of chunk" in ran.err + ran.out
     assert len(ran.documents) == 1
@@ -665,9 +578,7 @@ def test_bad_lines_are_refused_with_a_line_to_paste(
     user: InteractiveShell, line: str, said: str
 ) -> None:
     """One line, and nothing is shown."""
-    # when
     ran = Ran(user, f"%graphstages {line}")
 
-    # then
     assert said in ran.err + ran.out
     assert ran.documents == []

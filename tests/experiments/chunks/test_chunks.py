@@ -83,7 +83,6 @@ def said(result: Recommendation) -> Finding:
 
 def test_the_true_best_lies_in_the_interval() -> None:
     """In at least 93 % of runs with 5 % noise; overheads, work and workers of all kinds."""
-    # given
     draw = random.Random(0)  # noqa: S311  (simulation)
     laws = [
         u_curve(
@@ -92,10 +91,8 @@ def test_the_true_best_lies_in_the_interval() -> None:
         for _ in range(SEEDS)
     ]
 
-    # when
     results = [found(law, seed=seed) for seed, law in enumerate(laws)]
 
-    # then
     best = [min(CHUNKS, key=law) for law in laws]
     covered = [
         values(result)[0] <= true <= values(result)[2]
@@ -109,10 +106,8 @@ def test_the_true_best_lies_in_the_interval() -> None:
 
 def test_of_a_flat_curve_none_is_recommended() -> None:
     """Whatever is lowest by chance: the runs cannot tell, and this is said."""
-    # when
     results = [found(lambda _: 1.0, seed=seed) for seed in range(SEEDS)]
 
-    # then
     assert sum(not result.is_told for result in results) >= 0.95 * SEEDS
     flat = next(result for result in results if not result.is_told)
     assert "cannot tell which chunk is best: all 8 sizes" in said(flat).title
@@ -123,23 +118,18 @@ def test_of_a_flat_curve_none_is_recommended() -> None:
 
 def test_one_run_of_each_size_tells_nothing() -> None:
     """Without a second run nobody knows the noise."""
-    # when
     result = found(u_curve(1e-3, 5, 8), repeats=1)
 
-    # then
     assert not result.is_told
     assert said(result).title.endswith("with one warm run of each")
 
 
 def test_without_noise_it_is_the_lowest_alone() -> None:
     """The interval is one size, and both sides are surely slower."""
-    # given
     law = u_curve(1e-3, 5, 8)
 
-    # when
     result = found(law, noise_share=0.0)
 
-    # then
     true = min(CHUNKS, key=law)
     assert values(result) == (true, true, true)
     assert result.below is not None
@@ -157,10 +147,8 @@ def test_a_best_at_the_edge_asks_for_more_sizes(
     law: Callable[[float], float], edge: str, again: str
 ) -> None:
     """The lowest is the last one measured: what lies beyond may be better."""
-    # when
     result = found(law)
 
-    # then
     assert result.edge == edge
     assert f"it is the {edge} measured, and the best may lie beyond" in said(result).title
     assert said(result).remedy == f"%graphstages --sweep {again} make(chunk)"
@@ -168,13 +156,10 @@ def test_a_best_at_the_edge_asks_for_more_sizes(
 
 def test_the_cost_of_a_task_has_an_interval_that_holds_the_truth() -> None:
     """The slope over the number of tasks on the side of small chunks, in 93 % of the runs."""
-    # given
     task_s = 1e-3
 
-    # when
     slopes = [found(u_curve(task_s, 5, 4), seed=seed).task_ns for seed in range(SEEDS)]
 
-    # then
     given = [slope for slope in slopes if slope is not None]
     assert len(given) >= 0.9 * SEEDS
     assert sum(slope.low <= 1e9 * task_s <= slope.high for slope in given) >= 0.93 * len(given)
@@ -183,7 +168,6 @@ def test_the_cost_of_a_task_has_an_interval_that_holds_the_truth() -> None:
 def test_the_stages_that_grow_are_named_on_either_side() -> None:
     """Scheduling and serialization below the best, idle workers above it."""
 
-    # given
     def stages(chunk: float) -> dict[str, float]:
         count = tasks(chunk)
         return {
@@ -202,10 +186,8 @@ def test_the_stages_that_grow_are_named_on_either_side() -> None:
         for i, f in enumerate(facts)
     ]
 
-    # when
     result = recommend(points, busy)
 
-    # then
     assert result is not None
     assert result.below is not None
     assert list(result.below.stages_ns) == ["dask.schedule"]
@@ -219,11 +201,9 @@ def test_the_stages_that_grow_are_named_on_either_side() -> None:
 
 def test_the_finding_has_the_numbers_and_a_line_to_paste() -> None:
     """What the views draw: best, low and high as they were asked for and in bytes."""
-    # when
     result = found(u_curve(1e-3, 5, 8))
     finding = said(result)
 
-    # then
     low, best, high = values(result)
     evidence = finding.evidence
     assert (finding.rule, finding.severity) == ("dask.chunk-sweep", "info")
@@ -235,13 +215,10 @@ def test_the_finding_has_the_numbers_and_a_line_to_paste() -> None:
 
 def test_fewer_than_three_sizes_are_no_curve() -> None:
     """The headline says how many are missing."""
-    # given
     points, facts = runs(u_curve(1e-3, 5, 8), chunks=CHUNKS[:2])
 
-    # when
     result = recommend(points, facts)
 
-    # then
     assert result is None
     summary = summarize_chunks("make(chunk)", "chunk", result, (), 2)
     assert summary.headline == "make(chunk): 2 sizes with warm runs, 3 are needed to recommend one."
@@ -250,29 +227,23 @@ def test_fewer_than_three_sizes_are_no_curve() -> None:
 
 def test_cold_runs_do_not_count() -> None:
     """A size that ran only cold is left out."""
-    # given
     points, facts = runs(u_curve(1e-3, 5, 8))
     cold = replace(points[0], cold=True, wall_ns=1, parameter=1.0)
 
-    # when
     result = recommend([*points, cold], [*facts, ChunkFacts(1.0, 8, 64_000_000)])
 
-    # then
     assert result is not None
     assert [entry.facts.parameter for entry in result.sizes] == list(CHUNKS)
 
 
 def test_the_order_is_from_many_chunks_to_few() -> None:
     """Numbers of partitions go the other way round than lengths of chunks."""
-    # given
     by_count = [ChunkFacts(2, 15_000, 2), ChunkFacts(16, 15_100, 16), ChunkFacts(4, 15_200, 4)]
     by_bytes = [ChunkFacts(1, 900), ChunkFacts(2, 100)]
     unknown = [ChunkFacts(3), ChunkFacts(1)]
 
-    # when
     orders = [
         [entry.parameter for entry in in_order(facts)] for facts in (by_count, by_bytes, unknown)
     ]
 
-    # then
     assert orders == [[16, 4, 2], [2, 1], [1, 3]]

@@ -76,58 +76,46 @@ def line(changes: Sequence[Change], stage: str) -> Change:
 @pytest.mark.parametrize(("before", "after"), [(4, 4), (5, 3), (6, 6)])
 def test_the_interval_is_that_of_the_exact_mann_whitney_test(before: int, after: int) -> None:
     """Counted over every order in which the runs of two equal samples can come."""
-    # given
     ranks = range(before + after)
     below = [
         sum(one < other for one, other in product(chosen, set(ranks) - set(chosen)))
         for chosen in combinations(ranks, before)
     ]
 
-    # when
     cut = _cut(before, after, 0.05)
 
-    # then
     at_most = [sum(u <= k for u in below) / len(below) for k in range(before * after)]
     assert cut == sum(share <= 0.025 for share in at_most)
 
 
 def test_the_paired_interval_is_that_of_the_exact_signed_rank_test() -> None:
     """Counted over every way in which the signs of eight pairs can fall."""
-    # given
     sums = [
         sum(rank for rank, sign in zip(range(1, 9), signs, strict=True) if sign)
         for signs in product((False, True), repeat=8)
     ]
 
-    # when
     cut = _signed_cut(8, 0.05)
 
-    # then
     at_most = [sum(s <= k for s in sums) / len(sums) for k in range(37)]
     assert cut == sum(share <= 0.025 for share in at_most)
 
 
 def test_pairs_are_joined_by_the_means_of_all_two_of_them() -> None:
     """Each with itself, too (Walsh averages): three pairs have six."""
-    # given
     before, after = [1000.0] * 3, [1000 * math.exp(log) for log in (0, 1, 5)]
 
-    # when
     found = paired_shift(before, after)
 
-    # then
     assert found.value == pytest.approx((1 + 2.5) / 2)  # of 0, 0.5, 1, 2.5, 3 and 5
 
 
 def test_a_ratio_is_the_same_whichever_side_is_first() -> None:
     """1.25 times slower one way is 0.8 times the other way, ends included."""
-    # given
     one, other = walls("one"), walls("other", 1.25)
 
-    # when
     there, back = shift_of(one, other), shift_of(other, one)
 
-    # then
     assert there.low is not None
     assert there.high is not None
     assert back.low is not None
@@ -139,48 +127,38 @@ def test_a_ratio_is_the_same_whichever_side_is_first() -> None:
 @pytest.mark.parametrize("count", [1, 2, 3])
 def test_few_runs_have_a_ratio_and_no_interval(count: int) -> None:
     """No order of three and three runs is rarer than one in twenty."""
-    # when
     found = shift_of(walls("a", count=count), walls("b", count=count))
 
-    # then
     assert (found.low, found.high, found.is_told) == (None, None, False)
 
 
 def test_many_runs_are_compared_in_a_moment() -> None:
     """A thousand runs on each side do not make a million pairs."""
-    # when
     found = shift_of(walls("a", count=1000), walls("b", 1.02, count=1000))
 
-    # then
     assert found.is_told
     assert found.value == pytest.approx(math.log(1.02), abs=0.01)
 
 
 def test_pairs_cancel_what_both_sides_drift() -> None:
     """A machine that slows down by half in between does not hide a tenth."""
-    # given
     slowing = [round(10 * MS * (1 + at / 30)) for at in range(15)]
 
-    # when
     paired = paired_shift(slowing, [round(ns * 1.1) for ns in slowing])
     apart = shift_of(slowing, [round(ns * 1.1) for ns in slowing])
 
-    # then
     assert paired.is_told
     assert not apart.is_told
 
 
 def test_drift_raises_the_floor_above_chance() -> None:
     """Runs that get slower and slower may as well have gone on doing so until now."""
-    # given
     steady = walls("steady", noise=0.01)
     drifting = [round(ns * (1 + at / 50)) for at, ns in enumerate(steady)]
 
-    # when
     known = chance(drifting)
     reach = floor(drifting)
 
-    # then
     assert known is not None
     assert reach is not None
     assert reach > 1.5 * known
@@ -195,13 +173,10 @@ def test_drift_raises_the_floor_above_chance() -> None:
 )
 def test_a_change_has_its_verdict_and_the_same_code_has_none(factor: float, verdict: str) -> None:
     """Fifteen runs at 3 % noise; the interval holds the truth, and stages are judged, too."""
-    # given
     before, after = sweep(points(walls("a"))), sweep(points(walls("b", factor)))
 
-    # when
     found = compare(before, after)
 
-    # then
     wall = found.changes[0]
     assert [change.stage for change in found.changes] == ["", *STAGES, "unaccounted"]
     assert {change.verdict for change in found.changes} == {verdict}
@@ -214,26 +189,22 @@ def test_a_change_has_its_verdict_and_the_same_code_has_none(factor: float, verd
 
 def test_two_hundred_comparisons_of_the_same_raise_at_most_ten_alarms() -> None:
     """False alarms of the wall time, and of any stage, stay below 5 %; drift included."""
-    # given
     pairs = []
     for seed in range(200):
         drifting = [round(ns * (1 + at / 500)) for at, ns in enumerate(walls(f"{seed}", count=30))]
         pairs.append((sweep(points(drifting[:15])), sweep(points(drifting[15:]))))
 
-    # when
     told = [
         {change.stage for change in compare(*pair).changes if change.verdict != "cannot tell"}
         for pair in pairs
     ]
 
-    # then
     assert sum("" in stages for stages in told) <= 10
     assert sum(bool(stages) for stages in told) <= 10
 
 
 def test_a_tenth_is_found_in_turns_in_nine_of_ten() -> None:
     """Fifteen pairs, 3 % noise."""
-    # when
     found = [
         compare(
             sweep(points(walls(f"a{i}"))), sweep(points(walls(f"b{i}", 1.1))), is_paired=True
@@ -241,21 +212,17 @@ def test_a_tenth_is_found_in_turns_in_nine_of_ten() -> None:
         for i in range(100)
     ]
 
-    # then
     assert sum(change.verdict == "slower" for change in found) >= 90
 
 
 def test_a_shift_within_the_drift_of_the_runs_cannot_be_told() -> None:
     """The interval alone would call it slower."""
-    # given
     drifting = [
         round(ns * (1 + at / 150)) for at, ns in enumerate(walls("d", count=30, noise=0.01))
     ]
 
-    # when
     wall = compare(sweep(points(drifting[:15])), sweep(points(drifting[15:]))).changes[0]
 
-    # then
     assert wall.low is not None
     assert wall.low > 1
     assert wall.verdict == "cannot tell"
@@ -264,7 +231,6 @@ def test_a_shift_within_the_drift_of_the_runs_cannot_be_told() -> None:
 
 def test_many_lines_need_stronger_evidence() -> None:
     """One line that chance lets through among many is no verdict."""
-    # given
     fine = [100, 101, 102, 103, 104, 105]
     slow = [104, 105, 106, 107, 108, 109]
     same = {f"v{at}": fine for at in range(19)}
@@ -275,11 +241,9 @@ def test_many_lines_need_stronger_evidence() -> None:
         *(points([MS * t for t in ts], key, 8) for key, ts in {**same, "x": slow}.items())
     )
 
-    # when
     alone = compare(sweep(points([MS * t for t in fine])), sweep(points([MS * t for t in slow])))
     among = [c for c in compare(before, after).changes if c.variant == "x" and not c.stage]
 
-    # then
     assert "chance, among" not in alone.changes[0].reason
     assert alone.changes[0].low == among[0].low
     assert among[0].verdict == "cannot tell"
@@ -288,16 +252,13 @@ def test_many_lines_need_stronger_evidence() -> None:
 
 def test_a_single_cold_run_makes_no_other_test_stricter() -> None:
     """Four and four warm runs that do not overlap are enough, beside whatever cannot be tested."""
-    # given
     cold = points([90 * MS], cold=True)
     fine, slow = [100, 101, 102, 103], [200, 201, 202, 203]
 
-    # when
     found = compare(
         sweep(cold, points([MS * t for t in fine])), sweep(cold, points([MS * t for t in slow]))
     )
 
-    # then
     assert [c.verdict for c in found.changes if not c.stage] == ["cannot tell", "slower"]
 
 
@@ -317,13 +278,10 @@ MOSTLY_SLOW = (
 @pytest.mark.parametrize("is_paired", [True, False])
 def test_medians_that_give_another_ratio_are_told(*, is_paired: bool) -> None:
     """Runs in groups: the line says what its columns give, a note says why, nobody can tell."""
-    # given
     before, after = sweep(points(FAST_OR_SLOW)), sweep(points(MOSTLY_SLOW))
 
-    # when
     found = compare(before, after, is_now=True, is_paired=is_paired)
 
-    # then
     wall = found.changes[0]
     assert wall.before_ns is not None
     assert wall.after_ns is not None
@@ -338,14 +296,11 @@ def test_medians_that_give_another_ratio_are_told(*, is_paired: bool) -> None:
 
 def test_a_verdict_stays_where_medians_exaggerate_it() -> None:
     """Slower for sure; how much is another question, and the note says so."""
-    # given
     before = [10 * MS] * 8 + [16 * MS] * 7
     after = [30 * MS] * 7 + [48 * MS] * 8
 
-    # when
     found = compare(sweep(points(before)), sweep(points(after)))
 
-    # then
     assert found.changes[0].verdict == "slower"
     assert found.changes[0].ratio == pytest.approx(3)
     assert "Wall time is 4.80× by the columns and 3.00× by all runs" in found.notes[0]  # noqa: RUF001
@@ -353,26 +308,20 @@ def test_a_verdict_stays_where_medians_exaggerate_it() -> None:
 
 def test_steady_runs_have_nothing_to_be_told_of_medians() -> None:
     """Also where they got twice as slow, and where one in seven runs is wild."""
-    # given
     wild = [ns * (3 if at % 7 == 0 else 1) for at, ns in enumerate(walls("b", 2))]
 
-    # when
     found = [compare(sweep(points(walls("a"))), sweep(points(ns))) for ns in (walls("b", 2), wild)]
 
-    # then
     assert not any("columns" in note for each in found for note in each.notes)
     assert not any("columns" in change.reason for each in found for change in each.changes)
 
 
 def test_runs_in_turns_need_no_fixed_work_beside_them() -> None:
     """Documents of another time do: without it there is no verdict, and that is said."""
-    # given
     before, after = (replace(sweep(points(walls("a", by))), control={}) for by in (1, 3))
 
-    # when
     apart, in_turns = compare(before, after), compare(before, after, is_paired=True)
 
-    # then
     assert apart.changes[0].ratio == pytest.approx(3)
     assert {(c.verdict, c.reason) for c in apart.changes} == {("cannot tell", NO_CONTROL)}
     assert apart.notes == (TIMES_APART,)
@@ -385,15 +334,12 @@ def test_runs_in_turns_need_no_fixed_work_beside_them() -> None:
 
 def test_points_are_compared_by_variant_size_and_heat() -> None:
     """Cold runs never mix with warm ones, and sizes not with each other."""
-    # given
     cold = points([90 * MS], "ray", 8, cold=True)
     before = sweep(cold, points(walls("a"), "ray", 8), points(walls("b"), "ray", 80))
     after = sweep(points(walls("c", 2), "ray", 8), cold, points(walls("d"), "ray", 800))
 
-    # when
     found = compare(before, after)
 
-    # then
     wall = {(c.size_bytes, c.cold): c for c in found.changes if not c.stage}
     assert set(wall) == {(8, True), (8, False)}
     assert wall[8, True].verdict == "cannot tell"
@@ -409,10 +355,8 @@ def test_points_are_compared_by_variant_size_and_heat() -> None:
 
 def test_two_single_runs_have_a_ratio_and_no_verdict() -> None:
     """One run says nothing about chance; the reason says how to get more."""
-    # when
     found = compare(trace(), trace(wall_ms=20))
 
-    # then
     wall = found.changes[0]
     assert wall.ratio == pytest.approx(2)
     assert (wall.low, wall.verdict) == (None, "cannot tell")
@@ -423,13 +367,10 @@ def test_two_single_runs_have_a_ratio_and_no_verdict() -> None:
 
 def test_one_run_is_set_against_the_warm_ones() -> None:
     """A document of a single run and repeats of the same code have something in common."""
-    # given
     repeats = sweep(points([99 * MS], cold=True), points([5 * MS] * 15))
 
-    # when
     there, back = compare(trace(), repeats), compare(repeats, trace())
 
-    # then
     assert there.changes[0].ratio == pytest.approx(0.5)
     assert back.changes[0].ratio == pytest.approx(2)
     assert (there.changes[0].before_runs, there.changes[0].after_runs) == (1, 15)
@@ -437,16 +378,13 @@ def test_one_run_is_set_against_the_warm_ones() -> None:
 
 def test_a_stage_of_one_side_is_only_before_or_only_after() -> None:
     """No ratio with nothing."""
-    # given
     before, after = (
         sweep(tuple(replace(p, stages={key: MS, "pickle.loads": MS}) for p in points(walls("a"))))
         for key in ("pickle.dumps", "ray.store")
     )
 
-    # when
     changes = compare(before, after).changes
 
-    # then
     assert line(changes, "pickle.dumps").verdict == "only before"
     assert line(changes, "ray.store").verdict == "only after"
     assert line(changes, "ray.store").ratio is None
@@ -455,55 +393,44 @@ def test_a_stage_of_one_side_is_only_before_or_only_after() -> None:
 
 def test_a_stage_that_only_some_runs_have_has_no_verdict() -> None:
     """A garbage collection in one run of fifteen is not a change of the code."""
-    # given
     before = sweep(points(walls("a")))
     one = replace(before.points[0], stages={**before.points[0].stages, "gc": MS // 10})
     both = replace(before, points=(one, *before.points[1:]))
 
-    # when
     found = line(compare(both, both).changes, "gc")
 
-    # then
     assert (found.verdict, found.reason) == ("cannot tell", "only in some of the runs")
 
 
 def test_a_tiny_stage_gets_no_verdict() -> None:
     """A stage of a thousandth that doubles is not worth an alarm, and costs the others nothing."""
-    # given
     plain = sweep(points(walls("a")))
     tiny = [
         replace(plain, points=tuple(replace(p, stages={"gc": ns}) for p in plain.points))
         for ns in (10_000, 20_000)
     ]
 
-    # when
     found = line(compare(*tiny).changes, "gc")
 
-    # then
     assert found.ratio == pytest.approx(2)
     assert (found.verdict, found.reason) == ("cannot tell", "below 1 % of the wall time")
 
 
 def test_a_run_that_did_not_end_is_not_judged() -> None:
     """Its numbers are shown, as far as it went."""
-    # when
     wall = compare(trace(outcome="interrupted"), trace()).changes[0]
 
-    # then
     assert (wall.verdict, wall.reason) == ("cannot tell", "before did not end (interrupted)")
 
 
 def test_nothing_in_common_is_an_error_with_what_there_is() -> None:
     """It names what both have, and what would fit."""
-    # given
     before = sweep(points(walls("a"), "pickle", 8), points(walls("a"), "cloudpickle", 8))
     after = sweep(points(walls("b"), "dask", 8), points(walls("b"), "ray", 8))
 
-    # when
     with pytest.raises(UsageError) as caught:
         compare(before, after)
 
-    # then
     assert "before has Pickle at 8 B, warm, Cloudpickle at 8 B, warm" in str(caught.value)
     assert "after has Dask at 8 B, warm" in str(caught.value)
 
@@ -517,15 +444,12 @@ def test_a_trace_does_not_fit_a_round_trip_or_an_empty_document(other: Sweep) ->
 
 def test_sizes_that_differ_a_little_are_compared_and_said() -> None:
     """A dict of today may be a few bytes larger; twice the size is something else."""
-    # given
     before, near, far = (sweep(points(walls("a"), "ray", size)) for size in (1000, 1010, 2000))
 
-    # when
     found = compare(before, near)
     with pytest.raises(UsageError):
         compare(before, far)
 
-    # then
     assert found.changes[0].ratio == pytest.approx(1)
     assert found.notes[:-1] == (
         "sizes differ a little: Ray at 1.00 kB, warm before, Ray at 1.01 kB, warm after",
@@ -534,7 +458,6 @@ def test_sizes_that_differ_a_little_are_compared_and_said() -> None:
 
 def test_another_machine_and_other_versions_are_said() -> None:
     """The change may come from there."""
-    # given
     runs = points(walls("a"))
     before = sweep(
         runs,
@@ -547,10 +470,8 @@ def test_another_machine_and_other_versions_are_said() -> None:
         limits=Limits(memcpy_bytes_per_s=5e9),
     )
 
-    # when
     notes = compare(before, after).notes
 
-    # then
     assert notes[:-1] == (
         "another machine: cores 2 before and 8 after; a change may come from there",
         "other versions: python 3.11.7 before and 3.12.1 after; a change may come from there",
@@ -584,16 +505,13 @@ def staged(key: str, *, name: str = "f()", variant: str = "code", kind: str = "r
 )
 def test_what_cannot_be_compared_is_refused_both_ways(after: Sweep, said: str) -> None:
     """No ratio of a sum against a pickle; functions in one call are the user's own word."""
-    # given
     before = staged("pickle.dumps")
 
-    # when
     with pytest.raises(UsageError, match=said):
         compare(before, after)
     with pytest.raises(UsageError):
         compare(after, before)
 
-    # then
     if after.variants[0].key == "code" and after.kind == "roundtrip":
         assert compare(before, after, is_paired=True).changes[0].ratio == pytest.approx(1)
 
@@ -608,14 +526,11 @@ def test_the_same_code_is_known_by_its_name(name: str) -> None:
 
 def test_runs_of_now_tell_the_noise() -> None:
     """A against A of the side that was run on the spot; of both where they ran in turns."""
-    # given
     wild, calm = sweep(points(walls("w", noise=0.2))), sweep(points(walls("c", noise=0.01)))
 
-    # when
     now = compare(wild, calm, is_now=True).noise_share
     turns = compare(wild, calm, is_now=True, is_paired=True)
 
-    # then
     assert now is not None
     assert turns.noise_share is not None
     assert now < 0.03 < turns.noise_share

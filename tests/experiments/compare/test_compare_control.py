@@ -70,11 +70,9 @@ def wall(found: Comparison) -> tuple[str, str]:
 
 def test_on_a_machine_that_stayed_as_it_was_a_change_is_told() -> None:
     """The control costs no verdict where nothing moved, and its sentence replaces the doubt."""
-    # when
     slower = compare(document("a"), document("b", 1.4))
     faster = compare(document("a"), document("b", 0.7))
 
-    # then
     assert wall(slower) == ("slower", "")
     assert wall(faster) == ("faster", "")
     assert TIMES_APART not in slower.notes
@@ -98,11 +96,9 @@ def test_what_documents_made_apart_may_differ_by_is_not_told() -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_machine_that_drifted_is_not_told_of_the_code(factor: float, kind: str) -> None:
     """The same code looks 1.6 times slower; so does one kind of fixed work, which is enough."""
-    # when
     found = compare(document("a"), document("b", factor, {kind: factor}))
     lines = "\n".join(comparison_lines(found, 200))
 
-    # then
     verdict, reason = wall(found)
     worst = next(change for change in found.control if change.stage == kind)
     assert verdict == "cannot tell"
@@ -115,19 +111,15 @@ def test_a_machine_that_drifted_is_not_told_of_the_code(factor: float, kind: str
 
 def test_what_exceeds_the_machine_is_told() -> None:
     """Twice as slow on a machine that is 1.2 times slower is slower code."""
-    # when
     found = compare(document("a"), document("b", 2.0, everywhere(1.2)))
 
-    # then
     assert wall(found) == ("slower", "")
 
 
 def test_code_that_hides_behind_the_machine_is_not_told_faster() -> None:
     """The same time on a slower machine might be faster code: nobody divides by fixed work."""
-    # when
     found = compare(document("a"), document("b", 1.0, everywhere(1.3)))
 
-    # then
     assert wall(found)[0] == "cannot tell"
     assert "1.3" in found.notes[0]
 
@@ -135,15 +127,12 @@ def test_code_that_hides_behind_the_machine_is_not_told_faster() -> None:
 @pytest.mark.parametrize(("late", "verdict"), [(1, "slower"), (4, "cannot tell")])
 def test_a_processor_that_is_taken_away_at_times_holds_back(late: int, verdict: str) -> None:
     """No median moves, but a tenth of the times does; a single wild one is nothing."""
-    # given
     before, after = document("a"), document("b", 1.6)
     taken = tuple(ns * (9 if at < late else 1) for at, ns in enumerate(after.control["pickle"]))
     shared = replace(after, control={**after.control, "pickle": taken})
 
-    # when
     found = compare(before, shared)
 
-    # then
     assert wall(found)[0] == verdict
     assert all(change.verdict == "cannot tell" for change in found.control)
 
@@ -161,16 +150,13 @@ def test_new_pages_of_one_side_are_not_told_of_the_code(
     pages: tuple[int, int], verdict: str
 ) -> None:
     """The process that knew its memory already would have paid them, too: 2.3 us each."""
-    # given
     sides = [
         replace(made, points=tuple(replace(p, minor_faults=count) for p in made.points))
         for made, count in zip((document("a"), document("b", 1.6)), pages, strict=True)
     ]
 
-    # when
     found = compare(*sides)
 
-    # then
     assert wall(found)[0] == verdict
     if verdict == "cannot tell":
         assert wall(found)[1].startswith("0 new pages a run before, 2,000 after: another process")
@@ -179,16 +165,13 @@ def test_new_pages_of_one_side_are_not_told_of_the_code(
 @pytest.mark.parametrize("runs", [4, 8, 9])
 def test_few_runs_have_a_verdict_all_the_same(runs: int) -> None:
     """Eight runs are the fewest that a comparison makes by itself."""
-    # given
     before, after = (
         replace(made, control={kind: known[:runs] for kind, known in made.control.items()})
         for made in (document("a"), document("b", 1.5))
     )
 
-    # when
     found = compare(before, after)
 
-    # then
     assert wall(found) == ("slower", "")
     assert [change.stage for change in found.control] == list(KINDS)
     assert {change.before_runs for change in found.control} == {runs}
@@ -197,14 +180,11 @@ def test_few_runs_have_a_verdict_all_the_same(runs: int) -> None:
 @pytest.mark.parametrize("runs", [9, 12, 20])
 def test_controls_of_other_lengths_are_compared(runs: int) -> None:
     """A document of 1000 runs has twenty, one of fifteen runs has fifteen: the machine is one."""
-    # given
     before = document("a")
     control = {kind: (before.control[kind] * 2)[:runs] for kind in KINDS}
 
-    # when
     found = compare(replace(before, control=control), document("b", 1.5))
 
-    # then
     assert wall(found) == ("slower", "")
     assert all(0.95 < (change.ratio or 0) < 1.05 for change in found.control)
 
@@ -212,7 +192,6 @@ def test_controls_of_other_lengths_are_compared(runs: int) -> None:
 @pytest.mark.parametrize("without", ["before", "after", "short"])
 def test_without_fixed_work_on_both_sides_nobody_can_tell(without: str) -> None:
     """Nothing bounds then how often the machine would be taken for the code."""
-    # given
     before, after = document("a"), document("b", 1.4)
     if without == "short":
         few = {kind: known[:1] for kind, known in before.control.items()}
@@ -222,10 +201,8 @@ def test_without_fixed_work_on_both_sides_nobody_can_tell(without: str) -> None:
     else:
         after = replace(after, control={})
 
-    # when
     found = compare(before, after)
 
-    # then
     assert wall(found) == ("cannot tell", NO_CONTROL)
     assert found.notes == (TIMES_APART,)
     assert found.control == ()
@@ -233,50 +210,39 @@ def test_without_fixed_work_on_both_sides_nobody_can_tell(without: str) -> None:
 
 def test_kinds_of_another_version_are_ignored() -> None:
     """Work that this version does not know is no evidence; the rest is."""
-    # given
     before, after = document("a"), document("b", 1.4)
     other = replace(before, control={**before.control, "gpu": (1, 2, 3)})
 
-    # when
     found = compare(other, replace(after, control={**after.control, "gpu": (9, 9, 9)}))
 
-    # then
     assert [change.stage for change in found.control] == list(KINDS)
 
 
 def test_runs_in_turns_need_none() -> None:
     """What drifts, drifts for both."""
-    # when
     found = compare(document("a"), document("b", 1.3, everywhere(1.3)), is_paired=True)
 
-    # then
     assert wall(found)[0] == "slower"
     assert found.control == ()
 
 
 def test_a_limit_fails_only_above_the_machine() -> None:
     """``--fail-above`` is what a drifting machine broke."""
-    # given
     drifted = compare(document("a"), document("b", 1.3, everywhere(1.3)), is_now=True)
     slower = compare(document("a"), document("b", 1.4), is_now=True)
 
-    # when
     check(drifted, "10%")
     with pytest.raises(RegressionError) as caught:
         check(slower, "10%")
 
-    # then
     assert TIMES_APART not in str(caught.value)
 
 
 def test_the_comparison_keeps_the_control() -> None:
     """A saved comparison says how the machine changed."""
-    # given
     after = document("b", 1.4)
     found = compare(document("a"), after)
 
-    # when
     again = from_document(to_document(replace(after, comparison=found)))
 
-    # then
     assert again.comparison == found

@@ -49,25 +49,20 @@ def test_what_is_no_limit_is_refused_with_one_that_is(limit: str | float) -> Non
 
 def test_a_text_that_may_mean_two_things_is_refused() -> None:
     """0.1 is a tenth of a percent to some and ten percent to others."""
-    # when
     with pytest.raises(UsageError) as caught:
         limit_share("0.1")
 
-    # then
     assert str(caught.value) == ("--fail-above 0.1 may mean 10% or 0.1%. Write --fail-above 10%")
     assert limit_share("0.1%") == pytest.approx(0.001)
 
 
 def test_what_is_slower_by_more_raises_and_is_listed() -> None:
     """Wall time and stages, with their intervals."""
-    # given
     found = comparison(change(), change("pickle.dumps"))
 
-    # when
     with pytest.raises(RegressionError) as caught:
         check(found, "10%")
 
-    # then
     assert isinstance(caught.value, SerprofError)
     assert str(caught.value) == (
         "slower by more than 10.0 %: "
@@ -110,29 +105,23 @@ def test_a_stage_has_to_count_against_the_wall_time(
     before_ms: float, low: float, *, breaks: bool
 ) -> None:
     """A tenth of the wall time before, and a loss of half of what the limit allows the whole."""
-    # given
     wall = change(verdict="cannot tell", low=0.9)
 
-    # when
     found = regressions(comparison(wall, stage(before_ms, low)), 0.1)
 
-    # then
     assert [line.stage for line in found] == (["pickle.dumps"] if breaks else [])
 
 
 def test_a_limit_against_a_file_without_fixed_work_is_an_error() -> None:
     """It could never fail; of runs in turns it does: whatever drifts, drifts for both."""
-    # given
     in_turns = comparison(change())
     apart = replace(in_turns, notes=("other versions", TIMES_APART))
 
-    # when
     with pytest.raises(RegressionError):
         check(in_turns, "10%")
     with pytest.raises(UsageError) as of_file:
         check(apart, "10%")
 
-    # then
     assert f"nothing to judge by: {TIMES_APART}" in str(of_file.value)
 
 

@@ -25,13 +25,10 @@ def started(call: Callable[[], object]) -> Repeats:
 
 def test_the_first_run_is_cold_and_the_others_are_warm() -> None:
     """Cold stays apart: one point of its own, and a trace of its own."""
-    # given
     repeats = started(lambda: pickle.dumps([1]))
 
-    # when
     sweep = repeats.run_again(4)
 
-    # then
     assert [point.cold for point in sweep.points] == [True, False, False, False, False]
     assert [point.repeat for point in sweep.points] == [0, 1, 2, 3, 4]
     assert [entry.cold for entry in sweep.traces] == [True, False]
@@ -42,13 +39,10 @@ def test_the_first_run_is_cold_and_the_others_are_warm() -> None:
 
 def test_the_document_is_valid_and_names_what_was_written() -> None:
     """It can be saved, loaded and drawn like a round trip."""
-    # given
     repeats = started(lambda: pickle.dumps(b"x" * 1000))
 
-    # when
     sweep = repeats.run_again(1)
 
-    # then
     assert from_document(to_document(sweep)).name == "f()"
     (variant,) = sweep.variants
     assert variant.facts["in_band_bytes"] == len(pickle.dumps(b"x" * 1000))
@@ -57,7 +51,6 @@ def test_the_document_is_valid_and_names_what_was_written() -> None:
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
 def test_a_run_that_does_not_end_is_left_out_and_said(error: type[BaseException]) -> None:
     """An interrupted run is no measurement: it is not among the points, and a note says why."""
-    # given
     count = iter(range(100))
 
     def call() -> None:
@@ -67,12 +60,10 @@ def test_a_run_that_does_not_end_is_left_out_and_said(error: type[BaseException]
 
     repeats = started(call)
 
-    # when
     with pytest.raises(error):
         repeats.run_again(10)
     sweep = repeats.sweep
 
-    # then
     assert [point.cold for point in sweep.points] == [True, False, False]
     word = "interrupted" if error is KeyboardInterrupt else error.__name__
     assert sweep.variants[0].notes == (f"{word} after 2 warm runs of 10; that run is left out",)
@@ -81,7 +72,6 @@ def test_a_run_that_does_not_end_is_left_out_and_said(error: type[BaseException]
 
 def test_a_stop_in_the_first_warm_run_leaves_the_cold_one() -> None:
     """What was measured is shown, be it one run."""
-    # given
     count = iter(range(100))
 
     def call() -> None:
@@ -91,18 +81,15 @@ def test_a_stop_in_the_first_warm_run_leaves_the_cold_one() -> None:
 
     repeats = started(call)
 
-    # when
     with pytest.raises(KeyboardInterrupt):
         repeats.run_again(3)
 
-    # then
     assert [point.cold for point in repeats.sweep.points] == [True]
     assert repeats.sweep.summary is not None
 
 
 def test_results_are_dropped_between_runs() -> None:
     """A call that returns gigabytes holds them once, not once for each run."""
-    # given
     alive = 0
     most = 0
 
@@ -118,8 +105,6 @@ def test_results_are_dropped_between_runs() -> None:
 
     repeats = started(Result)
 
-    # when
     repeats.run_again(3)
 
-    # then
     assert (alive, most) == (0, 1)

@@ -71,14 +71,12 @@ def due(runs: int, each_ns: int) -> list[int]:
 
 def test_the_document_keeps_what_was_timed_beside_the_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     """Five times of each kind before the first run, and after the last one."""
-    # given: runs that are short, also if the machine holds one up
+    # Runs that are short, also if the machine holds one up.
     monkeypatch.setattr(control_of, "REST", 10**9)
 
-    # when
     sweep = runs_of(pickled, 6)
     again = from_document(json.loads(json.dumps(to_document(sweep))))
 
-    # then
     assert set(sweep.control) == KINDS
     assert {len(times) for times in sweep.control.values()} == {2 * EACH}
     assert all(time > 0 for times in sweep.control.values() for time in times)
@@ -90,10 +88,8 @@ def test_the_document_keeps_what_was_timed_beside_the_runs(monkeypatch: pytest.M
 @pytest.mark.parametrize("runs", [FEWEST, 15, 1000])
 def test_short_runs_have_none_between_them(runs: int) -> None:
     """What it leaves in the caches would be a part of their times."""
-    # when
     found = due(runs, each_ns=10_000)
 
-    # then
     assert found == [0, runs]
 
 
@@ -103,10 +99,8 @@ def test_short_runs_have_none_between_them(runs: int) -> None:
 )
 def test_long_runs_have_it_where_it_is_a_twentieth_of_them(share: int, expected: list[int]) -> None:
     """Runs that take as long as twenty of its times have it before each one."""
-    # when
     found = due(15, each_ns=REST * EACH * MS // share)
 
-    # then
     assert found == expected
 
 
@@ -114,10 +108,8 @@ def test_long_runs_have_it_where_it_is_a_twentieth_of_them(share: int, expected:
 @pytest.mark.parametrize("runs", [15, 100, 1000])
 def test_there_are_few_however_many_runs_there_are(runs: int) -> None:
     """A document of 1000 long runs stays small, and has them evenly."""
-    # when
     found = due(runs, each_ns=1000 * MS)
 
-    # then
     assert len(found) <= MOST + 2
     gaps = [late - early for early, late in pairwise(found)]
     assert max(gaps) <= 2 * runs / MOST
@@ -126,34 +118,26 @@ def test_there_are_few_however_many_runs_there_are(runs: int) -> None:
 @pytest.mark.parametrize("repeat", [1, FEWEST - 1])
 def test_where_no_verdict_is_possible_there_is_none(repeat: int) -> None:
     """A single run is not made longer, and its document says nothing new."""
-    # when
     sweep = runs_of(pickled, repeat)
 
-    # then
     assert sweep.control == {}
     assert "control" not in to_document(sweep)
 
 
 def test_a_single_run_makes_no_control(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nor does a function that runs once."""
-    # given
     monkeypatch.setattr(Control, "measure", lambda *_: pytest.fail("a single run has no control"))
 
-    # when
     _, trace = sp.profile(pickled)
 
-    # then
     assert trace.outcome == "ok"
 
 
 def test_it_stands_outside_of_every_recording() -> None:
     """Neither a run nor a recording around all of them sees its pickles."""
-    # given
     with sp.record() as outer:
-        # when
         sweep = runs_of(pickled, 5)
 
-    # then
     sizes = {span.size_bytes for span in outer.trace.spans if span.stage == "pickle.dumps"}
     assert sizes == {len(pickle.dumps([1]))}
     assert all(point.moved_bytes == len(pickle.dumps([1])) for point in sweep.points)
@@ -162,7 +146,6 @@ def test_it_stands_outside_of_every_recording() -> None:
 @pytest.mark.parametrize("error", [OSError, MemoryError, ValueError])
 def test_it_never_fails_the_run(error: type[Exception], monkeypatch: pytest.MonkeyPatch) -> None:
     """Without memory for it the document has none, and a comparison says so as before."""
-    # given
     blocks = iter(range(100))
 
     def refuse(*_: object, **__: object) -> object:
@@ -175,17 +158,14 @@ def test_it_never_fails_the_run(error: type[Exception], monkeypatch: pytest.Monk
     monkeypatch.setattr(control_of, "_NEW_BYTES", 4096)
     monkeypatch.setattr(mmap, "mmap", refuse)
 
-    # when
     sweep = runs_of(pickled, 6)
 
-    # then
     assert len(sweep.points) == 7
     assert sweep.control == {}
 
 
 def test_an_interrupt_in_it_stops_the_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ctrl-C is the user's, whatever it meets; what was measured stays."""
-    # given
     calls = iter(range(100))
 
     def interrupted(_: object) -> int:
@@ -199,11 +179,9 @@ def test_an_interrupt_in_it_stops_the_runs(monkeypatch: pytest.MonkeyPatch) -> N
         pickled()
     repeats = Repeats(pickled, "f()", traces=[first.trace])
 
-    # when
     with pytest.raises(KeyboardInterrupt):
         repeats.run_again(9)
 
-    # then
     assert len(repeats.sweep.points) == 10
     assert repeats.sweep.control == dict.fromkeys(KINDS, (1,) * EACH)
     assert from_document(to_document(repeats.sweep)).name == "f()"
@@ -211,7 +189,7 @@ def test_an_interrupt_in_it_stops_the_runs(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_the_garbage_collector_is_left_alone() -> None:
     """It neither runs because of it, nor is it switched or frozen."""
-    # given: a process of its own, where nobody else makes objects meanwhile
+    # A process of its own, where nobody else makes objects meanwhile.
     script = """
 import gc
 from jupyter_serprof.experiments.engine.control import Control
@@ -226,19 +204,15 @@ for number in range(10):
 print(len(control.times_ns["pickle"]), collections() == counted, state() == before)
 """
 
-    # when
     ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
 
-    # then
     assert ran.stdout.split() == [str(2 * EACH), "True", "True"]
 
 
 def test_its_document_stays_small() -> None:
     """Of fifteen runs about half a kilobyte."""
-    # when
     sweep = runs_of(pickled, 15)
 
-    # then
     assert len(json.dumps(to_document(sweep)["control"])) < 800
 
 

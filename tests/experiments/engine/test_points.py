@@ -32,15 +32,12 @@ def a_sweep(sizes: tuple[int, ...]) -> Sweep:
 
 def test_a_sweep_over_sizes_is_finished_with_lines_that_survive_a_file(tmp_path: Path) -> None:
     """Each variant has its line over all sizes; what was saved is what is loaded."""
-    # given
     path = tmp_path / "a.serprof.json"
 
-    # when
     done = finished(a_sweep(SIZES), summarize_sweep)
     save_document(done, path)
     again = load(path)
 
-    # then
     assert [(line["variant"], line["from_bytes"], line["to_bytes"]) for line in done.fits] == [
         ("pickle", SIZES[0], SIZES[-1]),
         ("ray", SIZES[0], SIZES[-1]),
@@ -52,7 +49,6 @@ def test_a_sweep_over_sizes_is_finished_with_lines_that_survive_a_file(tmp_path:
 
 def test_a_round_trip_has_no_lines_and_needs_no_numpy() -> None:
     """One size: nothing grows, and numpy and scipy are not loaded for it."""
-    # given
     program = (
         "import sys\n"
         "from jupyter_serprof.experiments.engine.words import summarize_sweep\n"
@@ -65,8 +61,6 @@ def test_a_round_trip_has_no_lines_and_needs_no_numpy() -> None:
         "print(done.fits, done.crossovers, 'numpy' in sys.modules, 'scipy' in sys.modules)\n"
     )
 
-    # when
     printed = subprocess.check_output([sys.executable, "-c", program], text=True)
 
-    # then
     assert printed.strip() == "() () False False"

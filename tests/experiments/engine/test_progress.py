@@ -61,18 +61,15 @@ def told_of(trip: RoundTrip) -> list[Sweep]:
 
 def test_half_a_second_is_quiet_then_ten_a_second_are_enough(clock: TickClock) -> None:
     """What is over at once is never told about; nobody reads faster than that."""
-    # given
     told: list[Sweep] = []
     progress = Progress(told.append)
     counts = []
 
-    # when
     for _ in range(12):
         progress.update(lambda: EMPTY)
         counts.append(len(told))
         clock.advance_ms(60)
 
-    # then
     assert counts == [0] * 9 + [1, 1, 2]
 
 
@@ -81,7 +78,6 @@ def test_a_telling_takes_a_tenth_of_the_time_at_most(clock: TickClock) -> None:
 
     Not the first one: it imports what draws, and says nothing about those that follow.
     """
-    # given
     told: list[int] = []
 
     def tell(_: Sweep) -> None:
@@ -91,13 +87,11 @@ def test_a_telling_takes_a_tenth_of_the_time_at_most(clock: TickClock) -> None:
     progress = Progress(tell)
     clock.advance_ms(500)
 
-    # when
     waited_s = [progress.update(lambda: EMPTY)]
     for _ in range(80):
         clock.advance_ms(50)
         waited_s.append(progress.update(lambda: EMPTY))
 
-    # then
     assert len(told) == 3
     assert told[1] - told[0] <= 500
     assert told[2] - told[1] >= 3_300
@@ -108,14 +102,12 @@ def test_a_telling_takes_a_tenth_of_the_time_at_most(clock: TickClock) -> None:
 def test_the_sweep_is_not_made_for_nobody(clock: TickClock) -> None:
     """Without a reader, or before it is time, making the document costs nothing."""
 
-    # given
     def made() -> Sweep:
         pytest.fail("made")
 
     early = Progress(lambda _: None)
     unheard = Progress(None)
 
-    # when, then
     assert early.update(made) == 0.0
     clock.advance_ms(10_000)
     assert unheard.update(made) == 0.0
@@ -123,7 +115,6 @@ def test_the_sweep_is_not_made_for_nobody(clock: TickClock) -> None:
 
 def test_a_telling_that_fails_is_the_last_one(clock: TickClock) -> None:
     """The run goes on without pictures; Ctrl-C is no failure and passes through."""
-    # given
     calls: list[Sweep] = []
 
     def fail(sweep: Sweep) -> None:
@@ -136,12 +127,10 @@ def test_a_telling_that_fails_is_the_last_one(clock: TickClock) -> None:
 
     failing, stopping = Progress(fail), Progress(stop)
 
-    # when
     for _ in range(3):
         clock.advance_ms(10_000)
         failing.update(lambda: EMPTY)
 
-    # then
     assert len(calls) == 1
     with pytest.raises(KeyboardInterrupt):
         stopping.update(lambda: EMPTY)
@@ -149,25 +138,19 @@ def test_a_telling_that_fails_is_the_last_one(clock: TickClock) -> None:
 
 def test_a_short_round_trip_tells_nothing(slow: Callable[..., None]) -> None:
     """In all 0.48 s, three transports: nothing is drawn that would be gone at once."""
-    # given
     slow(0.04, 0.04, 0.04)
 
-    # when
     told = told_of(RoundTrip([1], repeat=3))
 
-    # then
     assert told == []
 
 
 def test_a_round_trip_grows_run_by_run(slow: Callable[..., None]) -> None:
     """Each document has the points so far; rows say which transport runs and which waits."""
-    # given
     slow(0.3, 0.3, 0.3)
 
-    # when
     told = told_of(RoundTrip([1], repeat=2))
 
-    # then
     counts = [len(sweep.points) for sweep in told]
     assert counts == [2, 3, 4, 5, 6, 7, 8]
     rows = [{v.key: (v.state, v.reason, v.notes) for v in sweep.variants} for sweep in told]
@@ -182,13 +165,10 @@ def test_a_round_trip_grows_run_by_run(slow: Callable[..., None]) -> None:
 
 def test_the_end_is_the_same_whether_told_or_not(slow: Callable[..., None]) -> None:
     """What is shown on the way leaves nothing in the document."""
-    # given
     slow(0.3, 0.3)
 
-    # when
     sweeps = [RoundTrip([1], repeat=2).run(tell) for tell in (None, lambda _: None)]
 
-    # then
     first, second = ([(p.variant, p.repeat, p.cold) for p in s.points] for s in sweeps)
     assert first == second
     assert sweeps[0].variants == sweeps[1].variants
@@ -198,7 +178,6 @@ def test_nothing_is_told_inside_a_run(
     monkeypatch: pytest.MonkeyPatch, slow: Callable[..., None]
 ) -> None:
     """No clock of a recording runs while something is drawn."""
-    # given
     slow(0.3, 0.3)
     running: list[object] = []
     start, stop = Recording.start, Recording.stop
@@ -215,10 +194,8 @@ def test_nothing_is_told_inside_a_run(
     monkeypatch.setattr(Recording, "stop", stopped)
     seen: list[int] = []
 
-    # when
     RoundTrip([1], repeat=2).run(lambda _: seen.append(len(running)))
 
-    # then
     assert seen == [0] * 4
 
 
@@ -226,22 +203,18 @@ def test_the_time_of_drawing_is_not_taken_from_the_runs(
     slow: Callable[..., None], clock: TickClock
 ) -> None:
     """As many warm runs fit into the budget as without a picture."""
-    # given
     slow(0.3)
 
     def draw(_: Sweep) -> None:
         clock.advance_ms(500)
 
-    # when
     counts = [len(RoundTrip([1]).run(tell).points) for tell in (None, draw)]
 
-    # then
     assert counts[0] == counts[1]
 
 
 def test_an_interrupt_while_drawing_keeps_every_run(slow: Callable[..., None]) -> None:
     """Ctrl-C between two runs: no run was unfinished, none is lost."""
-    # given
     slow(0.3, 0.3)
     trip = RoundTrip([1], repeat=2)
 
@@ -249,18 +222,15 @@ def test_an_interrupt_while_drawing_keeps_every_run(slow: Callable[..., None]) -
         if len(sweep.points) == 4:
             raise KeyboardInterrupt
 
-    # when
     with pytest.raises(KeyboardInterrupt):
         trip.run(stop)
 
-    # then
     assert len(trip.sweep.points) == 4
     assert [v.state for v in trip.sweep.variants] == ["ok", "ok"]
 
 
 def test_repeats_grow_and_are_quiet_when_short(clock: TickClock) -> None:
     """--repeat tells as a round trip does."""
-    # given
     told: list[int] = []
 
     def repeats(each_ms: int) -> Repeats:
@@ -269,19 +239,16 @@ def test_repeats_grow_and_are_quiet_when_short(clock: TickClock) -> None:
             pickle.dumps(1)
         return Repeats(lambda: clock.advance_ms(each_ms), "f()", traces=[first.trace])
 
-    # when
     repeats(40).run_again(10, lambda sweep: told.append(len(sweep.points)))
     short = list(told)
     repeats(300).run_again(4, lambda sweep: told.append(len(sweep.points)))
 
-    # then
     assert short == []
     assert told == [3, 4]
 
 
 def test_an_interrupt_while_drawing_repeats_is_said(clock: TickClock) -> None:
     """The note counts the runs that are there."""
-    # given
     first = Recording("f()", detail=False)
     with first:
         pickle.dumps(1)
@@ -290,24 +257,19 @@ def test_an_interrupt_while_drawing_repeats_is_said(clock: TickClock) -> None:
     def stop(_: Sweep) -> None:
         raise KeyboardInterrupt
 
-    # when
     with pytest.raises(KeyboardInterrupt):
         repeats.run_again(9, stop)
 
-    # then
     assert "interrupted after 1 warm runs of 9" in repeats.sweep.variants[0].notes[0]
 
 
 def test_the_real_transports_are_told_about(monkeypatch: pytest.MonkeyPatch) -> None:
     """With nothing in their place, and no half second to wait for."""
-    # given
     monkeypatch.setattr(progress_module, "QUIET_S", 0.0)
     monkeypatch.setattr(progress_module, "BETWEEN_S", 0.0)
     monkeypatch.setattr(progress_module, "REST", 0)
 
-    # when
     told = told_of(RoundTrip({"a": [1]}, transports=["pickle", "cloudpickle"], repeat=1))
 
-    # then
     assert [len(sweep.points) for sweep in told] == [1, 2, 3]
     assert {"pickle", "cloudpickle"} <= TRANSPORTS.keys()

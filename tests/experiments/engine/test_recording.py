@@ -25,15 +25,12 @@ def stages(recording: Recording) -> list[str]:
 
 def test_a_block_becomes_a_document() -> None:
     """The trace has a name, its outcome, and rows that add up to the wall time."""
-    # given
     recording = Recording("two pickles", detail=False)
 
-    # when
     with recording:
         pickle.loads(pickle.dumps([1, 2]))
     trace = recording.trace
 
-    # then
     assert (trace.name, trace.outcome) == ("two pickles", "ok")
     assert stages(recording) == ["pickle.dumps", "pickle.loads"]
     assert trace.waterfall is not None
@@ -47,15 +44,12 @@ def test_a_block_becomes_a_document() -> None:
 )
 def test_an_exception_passes_through_and_is_noted(error: type[BaseException], outcome: str) -> None:
     """The code's own exception arrives, everything is removed, what was measured is there."""
-    # given
     recording = Recording("x", detail=False)
 
-    # when
     with pytest.raises(error), recording:
         pickle.dumps(1)
         raise error
 
-    # then
     assert recording.trace.outcome == outcome
     assert stages(recording) == ["pickle.dumps"]
     assert armed_places() == []
@@ -63,66 +57,52 @@ def test_an_exception_passes_through_and_is_noted(error: type[BaseException], ou
 
 def test_the_trace_of_a_running_recording_is_refused_with_the_remedy() -> None:
     """Reading too early is answered with when to read."""
-    # given
     recording = Recording("x", detail=False)
 
-    # when
     with recording, pytest.raises(SerprofError) as caught:
         _ = recording.trace
 
-    # then
     assert "after its with block" in str(caught.value)
 
 
 def test_only_the_first_stop_decides_the_outcome() -> None:
     """A stop inside the block is not overruled by the end of the block."""
-    # given
     recording = Recording("x", detail=False)
 
-    # when
     with pytest.raises(ValueError, match="late"), recording:
         recording.stop()
         message = "late"
         raise ValueError(message)
 
-    # then
     assert recording.trace.outcome == "ok"
     assert recording.trace is recording.trace
 
 
 def test_a_serialization_is_a_span() -> None:
     """`has_spans` tells code that serializes from a value that should make the round trip."""
-    # given
     recording = Recording("x", detail=False)
 
-    # when
     with recording:
         pickle.dumps(1)
 
-    # then
     assert recording.has_spans
 
 
 def test_spans_are_not_forgotten_when_the_trace_is_read() -> None:
     """The answer is the same before and after the document is made."""
-    # given
     recording = Recording("x", detail=False)
     with recording:
         pickle.dumps(1)
 
-    # when
     before, _, after = recording.has_spans, recording.trace, recording.has_spans
 
-    # then
     assert (before, after) == (True, True)
 
 
 def test_background_is_not_a_span() -> None:
     """Imports, garbage collection and waiting for threads do not count as serialization."""
-    # given
     recording = Recording("x", detail=False)
 
-    # when
     with recording:
         gc.collect()
         thread = threading.Thread(target=int)
@@ -131,23 +111,19 @@ def test_background_is_not_a_span() -> None:
         with ThreadPoolExecutor(1) as pool:
             pool.submit(int).result()
 
-    # then
     assert not recording.has_spans
     assert not Recording("never started", detail=False).has_spans
 
 
 def test_a_serialization_in_a_thread_and_a_mark_are_spans() -> None:
     """What the user marked, and what helper threads serialize, counts."""
-    # given
     in_thread, marked = Recording("x", detail=False), Recording("x", detail=False)
 
-    # when
     with in_thread, ThreadPoolExecutor(1) as pool:
         pool.submit(pickle.dumps, 1).result()
     with marked, span("mine"):
         pass
 
-    # then
     assert in_thread.has_spans
     assert marked.has_spans
 
@@ -155,7 +131,6 @@ def test_a_serialization_in_a_thread_and_a_mark_are_spans() -> None:
 def test_no_value_of_the_user_is_kept() -> None:
     """Neither the recording nor its trace holds what was pickled or what came back."""
 
-    # given
     class Value:
         pass
 
@@ -163,7 +138,6 @@ def test_no_value_of_the_user_is_kept() -> None:
     globals()["Value"] = Value
     recording = Recording("x", detail=False)
 
-    # when
     with recording:
         value = Value()
         back = pickle.loads(pickle.dumps(value))
@@ -171,7 +145,6 @@ def test_no_value_of_the_user_is_kept() -> None:
     alive = [weakref.ref(value), weakref.ref(back)]
     del value, back
 
-    # then
     assert trace.spans
     assert recording._recorder.page == []
     assert [ref() for ref in alive] == [None, None]
@@ -179,16 +152,13 @@ def test_no_value_of_the_user_is_kept() -> None:
 
 def test_a_recording_inside_a_recording_sees_its_part() -> None:
     """A profile inside a profile: both are complete, the outer one contains the inner one."""
-    # given
     outer, inner = Recording("outer", detail=False), Recording("inner", detail=False)
 
-    # when
     with outer:
         pickle.dumps(1)
         with inner:
             pickle.loads(pickle.dumps(2))
 
-    # then
     assert stages(outer) == ["pickle.dumps", "pickle.dumps", "pickle.loads"]
     assert stages(inner) == ["pickle.dumps", "pickle.loads"]
     assert armed_places() == []
@@ -207,14 +177,11 @@ class _Counting(Probe):
 
 def test_a_recording_may_have_a_probe_of_its_own() -> None:
     """What one caller adds is armed, completes the run and is removed like the others."""
-    # given
     recording = Recording("x", detail=False, also=(_Counting(),))
 
-    # when
     with recording:
         pickle.dumps(1)
 
-    # then
     assert "counted" in recording.trace.quality.notes
     assert "counting" in [report.name for report in recording.trace.quality.probes]
     assert "counted" not in _trace_without_it().quality.notes

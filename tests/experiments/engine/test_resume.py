@@ -59,14 +59,11 @@ def points(sweep: sp.Sweep) -> Counter[tuple[float | None, int, bool]]:
 @pytest.mark.parametrize("at", [2, 4, 6, 8])
 def test_an_interrupted_sweep_goes_on_where_it_was(at: int) -> None:
     """Every point once, as if nobody had pressed anything; the interrupt says how."""
-    # given
     caught = interrupted(at)
     before = sp.resume(measure=False)
 
-    # when
     whole = sp.resume()
 
-    # then
     assert "sp.resume()" in " ".join(caught.value.__notes__)
     assert 0 < len(before.points) < 9
     assert points(before) <= points(whole)
@@ -77,39 +74,32 @@ def test_an_interrupted_sweep_goes_on_where_it_was(at: int) -> None:
 
 def test_a_sweep_that_is_whole_is_let_go() -> None:
     """What it measured belongs to the user; nothing is left to go on with."""
-    # given
     interrupted(3)
     sp.resume()
 
-    # when, then
     with pytest.raises(UsageError, match="no sweep was interrupted"):
         sp.resume()
 
 
 def test_a_second_interrupt_keeps_more() -> None:
     """As often as one likes."""
-    # given
     press = Pressed(3)
     with pytest.raises(KeyboardInterrupt):
         sp.sweep(press, SIZES, ["pickle"], 2, seed=1)
     first = len(sp.resume(measure=False).points)
     press.left = 3
 
-    # when
     with pytest.raises(KeyboardInterrupt):
         sp.resume()
 
-    # then
     assert first < len(sp.resume(measure=False).points)
     assert points(sp.resume()) == points(sp.sweep(Pressed(99), SIZES, ["pickle"], 2, seed=1))
 
 
 def test_an_interrupt_before_the_first_point_keeps_nothing() -> None:
     """There is nothing to go on with: the sweep is made anew."""
-    # when
     caught = interrupted(2 - 1)
 
-    # then
     assert not hasattr(caught.value, "__notes__")
     with pytest.raises(UsageError, match="no sweep was interrupted"):
         sp.resume(measure=False)
@@ -117,14 +107,11 @@ def test_an_interrupt_before_the_first_point_keeps_nothing() -> None:
 
 def test_what_the_magic_was_stopped_in_goes_on(shell: InteractiveShell) -> None:
     """The picture shows what there is, the error says how to go on, the rest is measured."""
-    # given
     shell.user_ns["make"] = Pressed(4)
 
-    # when
     ran = Ran(shell, "%serprof --sweep n=1000:100000:3 --repeat 2 --transports pickle make(n)")
     whole = sp.resume()
 
-    # then
     assert isinstance(ran.result.error_in_exec, KeyboardInterrupt)
     assert "sp.resume()" in ran.out + ran.err
     assert points(ran.sweep) <= points(whole)
@@ -134,7 +121,6 @@ def test_what_the_magic_was_stopped_in_goes_on(shell: InteractiveShell) -> None:
 
 def test_a_chunk_sweep_goes_on_too() -> None:
     """In the same way."""
-    # given
     dask, da = import_module("dask"), import_module("dask.array")
     press = Pressed(3)
 
@@ -142,13 +128,11 @@ def test_a_chunk_sweep_goes_on_too() -> None:
         press(1)
         return da.ones((20, 20), chunks=int(chunk)).sum()
 
-    # when
     with dask.config.set(scheduler="sync"):
         with pytest.raises(KeyboardInterrupt) as caught:
             sp.chunk_sweep(make, (5, 10, 20), repeat=1)
         whole = sp.resume()
 
-    # then
     assert "sp.resume()" in " ".join(caught.value.__notes__)
     assert set(points(whole).values()) == {1}
     assert len(whole.points) == 6

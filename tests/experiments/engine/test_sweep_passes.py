@@ -65,14 +65,11 @@ def test_three_passes_are_sure_and_five_are_the_most(
 
 def test_without_time_there_is_no_further_pass(clock: Clock) -> None:
     """And the document says how many there were."""
-    # given
     passes = at(passes_of(3, 10.0, 1), 1)
     passes.budget.start()
 
-    # when
     clock.now_s = 11.0
 
-    # then
     assert not passes.follows(lambda: 0.0)
     assert passes.cut_short == "the budget of 10 s is used up: 1 of 3 warm runs"
     assert at(passes, 3).cut_short == ""
@@ -80,7 +77,6 @@ def test_without_time_there_is_no_further_pass(clock: Clock) -> None:
 
 def test_time_between_two_steps_is_not_the_sweeps(clock: Clock) -> None:
     """Nor is the time of whoever is told."""
-    # given
     passes = passes_of(1, 10.0, 1)
 
     def tell(_: Sweep) -> None:
@@ -92,17 +88,14 @@ def test_time_between_two_steps_is_not_the_sweeps(clock: Clock) -> None:
             passes.told(lambda: SWEEP)
             yield
 
-    # when
     for _ in passes.steps(run, tell):
         clock.now_s += 1000
 
-    # then
     assert passes.budget.left_s == 6.0
 
 
 def test_a_stop_lasts_until_the_next_start(clock: Clock) -> None:
     """It goes on where it was."""
-    # given
     passes = passes_of(1, None, 1)
     seen: list[bool] = []
 
@@ -110,12 +103,10 @@ def test_a_stop_lasts_until_the_next_start(clock: Clock) -> None:
         seen.append(passes.is_stopped)
         yield
 
-    # when
     passes.stop()
     was_stopped = passes.is_stopped
     list(passes.steps(run, None))
 
-    # then
     assert clock.now_s == 0.0
     assert was_stopped
     assert seen == [False]

@@ -60,10 +60,8 @@ def found_in(*rules: str, cold: bool = False, severity: str = "warn") -> SweepTr
 
 def test_the_fastest_is_compared_with_pickle() -> None:
     """By its warm median, with the ratio to plain pickle."""
-    # when
     said = headline({"pickle": [40] * 4, "ray": [10, 10, 10, 10, 10, 90]})
 
-    # then
     assert said == "a (8.00 MB): Ray moves it in 10.0 ms, 4.0× faster than pickle in-band."  # noqa: RUF001
 
 
@@ -91,10 +89,8 @@ def test_a_difference_that_does_not_matter_goes_to_plain_pickle(
 
 def test_a_transport_that_aliases_never_wins() -> None:
     """Handing over the same memory moves nothing, however fast."""
-    # when
     said = headline({"pickle": [40] * 3, "oob": [0.01] * 3, "ray": [10] * 3}, {"oob": ALIAS})
 
-    # then
     assert said == (
         "a (8.00 MB): Ray moves it in 10.0 ms, 4.0× faster than pickle in-band; "  # noqa: RUF001
         "Oob gave the same memory back."
@@ -103,20 +99,16 @@ def test_a_transport_that_aliases_never_wins() -> None:
 
 def test_only_aliases_are_told_as_such() -> None:
     """Where nothing was moved nobody is said to have moved it."""
-    # when
     said = headline({"oob": [0.01] * 3, "ray": []}, {"oob": ALIAS})
 
-    # then
     assert said == "a (8.00 MB): no transport could move it; Oob gave the same memory back."
 
 
 @pytest.mark.parametrize(("cold_ms", "said"), [(14.9, ""), (15, "; the first time took 15.0 ms")])
 def test_a_slow_first_run_is_told_apart(cold_ms: float, said: str) -> None:
     """From half more than the warm median on; it is never averaged with the others."""
-    # when
     found = headline({"ray": [cold_ms, 10, 10, 10]})
 
-    # then
     assert found == f"a (8.00 MB): Ray moves it in 10.0 ms{said}."
 
 
@@ -128,15 +120,12 @@ def test_without_a_warm_run_nobody_moved_it(walls: Walls) -> None:
 
 def test_a_transport_that_failed_does_not_win_by_the_runs_before() -> None:
     """Runs of a variant that is not ok are in the points, not in the sentence."""
-    # given
     both = sweep({"pickle": [40] * 4, "ray": [1] * 9})
     failed = Variant("ray", "Ray", state="failed", reason="the store is full")
     broken = _replaced(both, {"variants": (both.variants[0], failed)})
 
-    # when
     found = summarize_sweep(broken)
 
-    # then
     assert found.headline == "a (8.00 MB): Pickle moves it in 40.0 ms."
     assert found.facts == ("median of 3 warm runs; the first run is shown apart",)
 
@@ -162,19 +151,15 @@ def test_the_number_of_warm_runs_is_told(walls: Walls, said: str) -> None:
 
 def test_the_machine_is_named_when_it_was_measured() -> None:
     """An unknown first-touch rate is unknown, not zero."""
-    # when
     facts = summarize_sweep(sweep({}, limits=Limits(12.9e9))).facts
 
-    # then
     assert facts == ("memcpy here 12.9 GB/s, n/a into new pages",)
 
 
 def test_the_warm_median_leaves_the_cold_run_out() -> None:
     """And is unknown without warm runs."""
-    # given
     found = sweep({"ray": [900, 10, 30, 20], "pickle": [900]})
 
-    # then
     assert warm_ns(found, "ray") == 20 * MS
     assert warm_ns(found, "pickle") is None
     assert warm_ns(found, "dask") is None
@@ -199,13 +184,10 @@ def test_code_that_ran_again_is_told_cold_and_warm(walls: list[float], said: str
 
 def test_repeats_without_a_cold_run_do_not_claim_one() -> None:
     """Unknown is not told as a number."""
-    # given
     both = sweep({"code": [30, 10, 10]})
 
-    # when
     found = summarize_repeats(_replaced(both, {"points": both.points[1:]}))
 
-    # then
     assert found.headline == "a took 10.0 ms again."
 
 
@@ -216,7 +198,6 @@ def test_repeats_without_any_run_still_have_a_sentence() -> None:
 
 def test_findings_are_those_of_warm_traces_one_of_each_rule() -> None:
     """Cold-only causes are shown by the cold bars; warnings come first."""
-    # given
     traces = (
         found_in("ray.same-object", cold=True),
         found_in("a.note", severity="info"),
@@ -224,17 +205,13 @@ def test_findings_are_those_of_warm_traces_one_of_each_rule() -> None:
         found_in("pickle.in-band-copy"),
     )
 
-    # when
     rules = [found.rule for found in sweep_findings(sweep({}, traces=traces))]
 
-    # then
     assert rules == ["pickle.in-band-copy", "a.note"]
 
 
 def test_findings_of_a_sweep_point_at_no_span() -> None:
     """A sweep has many traces: the number of a span would name one in each."""
-    # when
     (found,) = sweep_findings(sweep({}, traces=(found_in("ray.same-object"),)))
 
-    # then
     assert found.spans == ()

@@ -39,10 +39,8 @@ def repeats(*, is_statement: bool = False) -> GraphRepeats:
 @pytest.mark.parametrize("is_statement", [False, True])
 def test_repeated_computations_have_a_control(client: Client, *, is_statement: bool) -> None:
     """Before the first warm run and after the last one; the cluster holds nothing of it."""
-    # when
     sweep = repeats(is_statement=is_statement).run(RUNS)
 
-    # then
     assert {kind: len(times) for kind, times in sweep.control.items()} == dict.fromkeys(
         ("copy", "pages", "pickle"), 2 * EACH
     )
@@ -61,12 +59,9 @@ def test_workers_on_other_machines_have_none(
     monkeypatch: pytest.MonkeyPatch, *, is_statement: bool
 ) -> None:
     """What this machine does says nothing about them, and a comparison says so as before."""
-    # given
     monkeypatch.setattr(dask_repeats, "is_here", lambda _: False)
 
-    # when
     sweep = repeats(is_statement=is_statement).run(RUNS)
 
-    # then
     assert len(sweep.points) == 1 + RUNS
     assert sweep.control == {}

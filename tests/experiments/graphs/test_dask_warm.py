@@ -51,15 +51,12 @@ def refuse(*_: object, **__: object) -> None:
 
 def test_nothing_is_computed_and_nothing_stays_armed(client: Client) -> None:
     """Tasks of the user have effects; they run when somebody presses the button."""
-    # given
     GATE.set()
     ARRIVED.clear()
     array = mapped(gated)
 
-    # when
     warm_graphs([array, 7, "no collection", array.sum()])
 
-    # then
     assert not ARRIVED.is_set()
     assert not scheduler_tasks(client)
     assert armed_places() == []
@@ -67,13 +64,10 @@ def test_nothing_is_computed_and_nothing_stays_armed(client: Client) -> None:
 
 def test_workers_are_asked_for_what_the_collections_are_made_of() -> None:
     """The package of the collection, and that of its chunks."""
-    # given
     array, bag, delayed = small_array(), db.range(3, npartitions=1), dask.delayed(len)([])
 
-    # when
     names = modules_of([array, bag, array, delayed])
 
-    # then
     assert names == ("dask.array.core", "dask.bag.core", "dask.delayed", "numpy")
 
 
@@ -81,41 +75,32 @@ def test_the_client_of_the_collections_is_asked_once(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A local scheduler has no workers to ask."""
-    # given
     calls: list[object] = []
     monkeypatch.setattr(dask_warm, "ask_to_import", lambda one, names: calls.append((one, names)))
 
-    # when
     warm_graphs([small_array(), small_array().sum()])
     with dask.config.set(scheduler="sync"):
         warm_graphs([small_array()])
 
-    # then
     assert calls == [(client, ("dask.array.core", "numpy"))]
 
 
 @pytest.mark.parametrize("given", [{"asynchronous": True}, {"status": "closed"}])
 def test_a_client_that_cannot_be_waited_for_is_left_alone(given: dict[str, object]) -> None:
     """An asynchronous one gives a coroutine that nobody would await."""
-    # given
     made, calls = asked(**given)
 
-    # when
     ask_to_import(made, ["numpy"])
 
-    # then
     assert calls == []
 
 
 def test_a_cluster_that_admits_nothing_is_no_error() -> None:
     """The first run pays, as it would have."""
-    # given
     made, _ = asked(run=refuse)
 
-    # when
     ask_to_import(made, ["numpy"])
 
-    # then
     assert made.status == "running"
 
 
@@ -123,7 +108,6 @@ def test_the_panel_prepares_the_collections_that_have_tasks_left(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What is on the cluster already needs no import."""
-    # given
     shown: list[Any] = []
     warmed: list[object] = []
     kept = small_array().persist()
@@ -131,10 +115,8 @@ def test_the_panel_prepares_the_collections_that_have_tasks_left(
     monkeypatch.setattr(panel_graphs, "Panel", lambda *_, warm, **__: shown.append(warm))
     monkeypatch.setattr(panel_graphs, "warm_graphs", warmed.extend)
 
-    # when
     panel_graphs.show_graph_panel(lambda: known, lambda doc, show: show(doc))
     shown[0]()
 
-    # then
     assert warmed == [known["x"]]
     assert client.status == "running"

@@ -26,7 +26,6 @@ def kind(*names: str, end: str = "sum-aggregate") -> GraphKind:
 
 def test_a_document_tells_what_ran() -> None:
     """Ends, ways and kinds of tasks from its tables, without hashes and without the gathering."""
-    # given
     tasks = Table(
         "dask.tasks",
         "Tasks",
@@ -41,10 +40,8 @@ def test_a_document_tells_what_ran() -> None:
     )
     trace = make_trace([("dask.execute", "worker 0/thread 0", 0, 5)])
 
-    # when
     found = graph_kind(replace(trace, tables=(tasks, computations)))
 
-    # then
     assert found == GraphKind(
         ("sum-partial",),
         ("compute",),
@@ -56,16 +53,13 @@ def test_a_document_tells_what_ran() -> None:
 
 def test_a_document_without_dask_is_none() -> None:
     """Of one whose stages are known and whose graph is not, nothing is known."""
-    # given
     point = Point("code", None, 1, False, 5, None, {"dask.execute": 5})  # noqa: FBT003  (a column)
 
-    # when
     found = [
         graph_kind(make_trace([("pickle.dumps", "client/main", 0, 5)])),
         graph_kind(Sweep(name="x", started="", points=(point,))),
     ]
 
-    # then
     assert found == [None, GraphKind()]
 
 
@@ -113,7 +107,6 @@ def test_another_computation_is_told_apart(after: GraphKind, said: str) -> None:
 
 def test_what_else_differs_is_noted() -> None:
     """Tasks, computations, and where it ran."""
-    # given
     after = replace(
         kind("random_sample", "sum", "aggregate", "rechunk"),
         tasks=597,
@@ -121,10 +114,8 @@ def test_what_else_differs_is_noted() -> None:
         has_cluster=False,
     )
 
-    # when
     notes = list(graph_notes(SUM, after))
 
-    # then
     assert notes == [
         "the graph is another one: 37 tasks before, 597 after",
         "kinds of tasks: partial only before; rechunk only after",

@@ -138,10 +138,8 @@ def test_every_kind_of_collection_is_brought_to_its_end(
     client: Client, kind: str, compute: bool, timeout_s: float | None
 ) -> None:
     """The trace is that of a run that went through, and the cluster is empty afterwards."""
-    # when
     trace = stages(collections()[kind], compute=compute, timeout_s=timeout_s).run()
 
-    # then
     assert (trace.name, trace.outcome) == ("x", "ok")
     assert trace.wall_ns > 0
     assert forgotten(client)
@@ -151,17 +149,14 @@ def test_every_kind_of_collection_is_brought_to_its_end(
 @pytest.mark.parametrize("scheduler", ["threads", "sync"])
 def test_local_schedulers_need_no_cluster(kind: str, scheduler: str) -> None:
     """Without a client, or where the user chose a local scheduler, that one is used."""
-    # when
     with dask.config.set(scheduler=scheduler):
         trace = stages(collections()[kind]).run()
 
-    # then
     assert trace.outcome == "ok"
 
 
 def test_it_waits_for_what_it_persists(client: Client) -> None:
     """The trace ends when the last task has ended, not when persist returns."""
-    # given
     ended = []
 
     def end() -> None:
@@ -172,19 +167,16 @@ def test_it_waits_for_what_it_persists(client: Client) -> None:
     thread = threading.Thread(target=end)
     thread.start()
 
-    # when
     stages(mapped(gated)).run()
     ended.append("trace")
     thread.join()
 
-    # then
     assert ended == ["tasks", "trace"]
     assert forgotten(client)
 
 
 def test_construction_lies_inside_the_recording() -> None:
     """A function is called after the clock was started."""
-    # given
     made: list[GraphStages] = []
 
     def build() -> object:
@@ -193,26 +185,21 @@ def test_construction_lies_inside_the_recording() -> None:
 
     made.append(GraphStages(build, "x"))
 
-    # when
     trace = made[0].run()
 
-    # then
     assert trace.outcome == "ok"
 
 
 def test_what_the_expression_calls_is_seen() -> None:
     """A slow function of the user's during construction is named and not left unaccounted."""
 
-    # given
     def slow_code() -> Any:
         threading.Event().wait(0.3)
         return small_array()
 
-    # when
     with dask.config.set(scheduler="sync"):
         trace = GraphStages(slow_code, "x").run()
 
-    # then
     own = [span for span in trace.spans if span.stage == "python.code"]
     assert sum(span.duration_ns for span in own) >= 200_000_000
 
@@ -222,17 +209,14 @@ def test_the_function_of_the_package_takes_collections_and_makers(
     client: Client, make: Callable[[], object]
 ) -> None:
     """sp.graphstages(x), and sp.graphstages(function) which sees the construction too."""
-    # given
     GATE.set()
 
-    # when
     traces = [
         sp.graphstages(make()),
         sp.graphstages(make),
         sp.graphstages(make, name="made", compute=True, timeout=60),
     ]
 
-    # then
     assert [trace.name for trace in traces] == ["Array", "computation", "made"]
     assert forgotten(client)
 
@@ -242,15 +226,12 @@ def test_the_function_of_the_package_takes_collections_and_makers(
 
 def test_what_the_user_persisted_stays(client: Client) -> None:
     """A persisted collection and its futures are as before; nothing is said to be computed."""
-    # given
     kept = small_array().persist()
     distributed.wait(kept)
     before = set(scheduler_tasks(client))
 
-    # when
     trace = stages(kept).run()
 
-    # then
     assert "its 4 keys are on the cluster, and nothing is left to compute" in notes(trace)
     assert set(scheduler_tasks(client)) == before
     assert float(kept.sum().compute()) == 32.0
@@ -260,16 +241,13 @@ def test_what_the_user_persisted_stays(client: Client) -> None:
 
 def test_what_uses_a_persisted_collection_leaves_it(client: Client) -> None:
     """The results of the run are released, those that it was made of are not."""
-    # given
     kept = small_array().persist()
     distributed.wait(kept)
     before = set(scheduler_tasks(client))
 
-    # when
     stages(kept + 1).run()
     stages([kept + 1, kept + 2], compute=True, timeout_s=60.0).run()
 
-    # then
     assert float(kept.sum().compute()) == 32.0
     assert before <= set(scheduler_tasks(client))
     del kept
@@ -278,14 +256,11 @@ def test_what_uses_a_persisted_collection_leaves_it(client: Client) -> None:
 
 def test_the_same_keys_of_the_user_survive_the_release(client: Client) -> None:
     """Persisted by the user and again here: both have a hold on the keys, ours goes."""
-    # given
     lazy = small_array()
     kept = lazy.persist()
 
-    # when
     stages(lazy).run()
 
-    # then
     assert float(kept.sum().compute()) == 32.0
     del kept
     assert forgotten(client)
@@ -294,14 +269,11 @@ def test_the_same_keys_of_the_user_survive_the_release(client: Client) -> None:
 @pytest.mark.usefixtures("waited_with")
 def test_a_persisted_collection_that_still_runs_is_waited_for(client: Client) -> None:
     """The note says how much was left."""
-    # given
     kept = mapped(gated).persist()
     assert ARRIVED.wait(60)
 
-    # when
     trace = stages(kept).run()
 
-    # then
     assert "4 of its 4 keys were still being computed" in notes(trace)
     assert all(future.done() for future in distributed.futures_of(kept))
     del kept
@@ -313,15 +285,12 @@ def test_a_persisted_collection_that_still_runs_is_waited_for(client: Client) ->
 def test_futures_are_waited_for_and_dropped(client: Client, kind: str) -> None:
     """An expression that submits: its futures are nobody else's."""
 
-    # given
     def build() -> object:
         future = client.submit(gated, 1, pure=False)
         return {"future": future, "list": [future], "dict": {"a": future}}[kind]
 
-    # when
     trace = GraphStages(build, "x").run()
 
-    # then
     assert trace.outcome == "ok"
     assert GATE.is_set()
     assert forgotten(client)
@@ -329,31 +298,25 @@ def test_futures_are_waited_for_and_dropped(client: Client, kind: str) -> None:
 
 def test_results_in_memory_are_nothing_to_compute() -> None:
     """Persisted by a local scheduler: said, not hidden."""
-    # given
     kept = small_array().persist(scheduler="sync")
 
-    # when
     with dask.config.set(scheduler="sync"):
         trace = stages(kept).run()
 
-    # then
     assert "holds its results already" in notes(trace)
 
 
 def test_the_default_one_of_two_clients_is_used(client: Client, waited_with: list[Client]) -> None:
     """The other cluster is not disturbed; futures are waited for with their own client."""
-    # given
     kept = client.submit(gated, 1, pure=False)
     assert ARRIVED.wait(60)
     before = set(scheduler_tasks(client))
 
-    # when
     with started() as other:
         trace = stages([kept]).run()
         stages(small_array()).run()
         was_default = forgotten(other)
 
-    # then
     assert waited_with == [client, other]
     assert was_default
     assert set(scheduler_tasks(client)) == before
@@ -370,14 +333,11 @@ def test_the_default_one_of_two_clients_is_used(client: Client, waited_with: lis
 @pytest.mark.parametrize("compute", [False, True], ids=["persist", "compute"])
 def test_an_interrupt_releases_the_futures(client: Client, compute: bool) -> None:
     """Ctrl-C passes through, the trace says interrupted, the scheduler forgets the tasks."""
-    # given
     experiment = stages(mapped(gated), compute=compute)
 
-    # when
     with pytest.raises(KeyboardInterrupt) as caught:
         experiment.run()
 
-    # then
     assert experiment.trace.outcome == "interrupted"
     assert experiment.has_spans
     GATE.set()
@@ -388,14 +348,11 @@ def test_an_interrupt_releases_the_futures(client: Client, compute: bool) -> Non
 @pytest.mark.usefixtures("interrupted_wait")
 def test_an_interrupt_releases_futures_that_only_the_expression_held(client: Client) -> None:
     """The value of `x.persist()` is nobody's; also the kept traceback does not hold it."""
-    # given
     experiment = GraphStages(lambda: mapped(gated).persist(), "x")
 
-    # when
     with pytest.raises(KeyboardInterrupt) as caught:
         experiment.run()
 
-    # then
     GATE.set()
     assert forgotten(client)
     assert caught.value.__traceback__ is not None
@@ -406,7 +363,6 @@ def test_an_interrupt_while_submitting_releases_the_futures(
     client: Client, monkeypatch: pytest.MonkeyPatch, compute: bool
 ) -> None:
     """The graph was sent, and Ctrl-C came before Dask had noted what to release."""
-    # given
     send = distributed.Client._send_to_scheduler
 
     def interrupted(self: Client, message: dict[str, object]) -> None:
@@ -417,11 +373,9 @@ def test_an_interrupt_while_submitting_releases_the_futures(
 
     monkeypatch.setattr(distributed.Client, "_send_to_scheduler", interrupted)
 
-    # when
     with pytest.raises(KeyboardInterrupt) as caught:
         stages(mapped(gated), compute=compute).run()
 
-    # then
     monkeypatch.undo()
     GATE.set()
     assert forgotten(client)
@@ -433,14 +387,11 @@ def test_a_timeout_releases_the_futures_and_says_how_far_it_was(
     client: Client, compute: bool
 ) -> None:
     """The error has the count and a longer time; the partial trace is there."""
-    # given
     experiment = stages(mapped(gated), compute=compute, timeout_s=0.05)
 
-    # when
     with pytest.raises(ComputationTimeoutError) as caught:
         experiment.run()
 
-    # then
     assert "x was not done after 0.05 s: 0 of " in str(caught.value)
     assert "Give it more time: --timeout 0.5" in str(caught.value)
     assert experiment.trace.outcome == "interrupted"
@@ -450,14 +401,11 @@ def test_a_timeout_releases_the_futures_and_says_how_far_it_was(
 
 def test_the_error_of_a_task_is_the_users_own(client: Client) -> None:
     """Type and message of the task's exception, the partial trace, and an empty cluster."""
-    # given
     experiment = stages(mapped(failing))
 
-    # when
     with pytest.raises(LookupError, match="of the user") as caught:
         experiment.run()
 
-    # then
     assert caught.traceback[-1].name == "failing"
     assert experiment.trace.outcome == "error"
     assert experiment.has_spans
@@ -466,14 +414,11 @@ def test_the_error_of_a_task_is_the_users_own(client: Client) -> None:
 
 def test_a_timeout_of_the_users_task_stays_theirs(client: Client) -> None:
     """A TimeoutError that a task raised is not taken for ours."""
-    # given
     late = dask.delayed(_raise_timeout)()
 
-    # when
     with pytest.raises(TimeoutError, match="of the user"):
         stages(late, timeout_s=60.0).run()
 
-    # then
     assert forgotten(client)
 
 
@@ -484,7 +429,6 @@ def _raise_timeout() -> None:
 
 def test_a_scheduler_that_goes_away_is_the_users_error_and_a_partial_trace() -> None:
     """The wait ends with Dask's own error; what was measured until then is there."""
-    # given
     quick = dask.config.set({"distributed.comm.timeouts.connect": "1s"})
     with quick, started() as client:
         experiment = stages(mapped(gated))
@@ -497,13 +441,11 @@ def test_a_scheduler_that_goes_away_is_the_users_error_and_a_partial_trace() -> 
         thread = threading.Thread(target=close)
         thread.start()
 
-        # when
         with pytest.raises(Exception, match=r"(?i)cancel|closed|lost") as caught:
             experiment.run()
         thread.join()
         GATE.set()
 
-    # then
     assert not isinstance(caught.value, sp.SerprofError)
     assert experiment.trace.outcome in ("error", "interrupted")
     assert experiment.has_spans
@@ -514,14 +456,11 @@ def test_a_scheduler_that_goes_away_is_the_users_error_and_a_partial_trace() -> 
 
 def test_without_dask_the_pip_line_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """Before anything runs."""
-    # given
     monkeypatch.setitem(sys.modules, "dask", None)
 
-    # when
     with pytest.raises(ProbeUnavailable) as caught:
         sp.graphstages(lambda: pytest.fail("it ran"))
 
-    # then
     assert 'Run: pip install "jupyter_serprof[dask]"' in str(caught.value)
 
 
@@ -539,11 +478,9 @@ def test_without_dask_the_pip_line_is_told(monkeypatch: pytest.MonkeyPatch) -> N
 )
 def test_a_value_that_is_nothing_of_dask_is_described(value: object, described: str) -> None:
     """What it is, what was expected, and where pickle and Ray are shown."""
-    # when
     with pytest.raises(UsageError) as caught:
         stages(value).run()
 
-    # then
     message = str(caught.value)
     assert message.startswith(f"x gave {described}, and nothing of Dask ran. Expected was a Dask")
     assert "%serprof x" in message
@@ -559,24 +496,19 @@ class Yes:
 
 def test_an_object_that_cannot_be_asked_is_no_collection() -> None:
     """Its own error does not come out."""
-    # when
     with pytest.raises(UsageError) as caught:
         stages(Yes()).run()
 
-    # then
     assert "x gave a Yes" in str(caught.value)
 
 
 def test_a_timeout_needs_a_cluster() -> None:
     """A local scheduler cannot be given up: refused before it runs, with what to do."""
-    # given
     made = mapped(gated)
 
-    # when
     with dask.config.set(scheduler="threads"), pytest.raises(UsageError) as caught:
         stages(made, timeout_s=1.0).run()
 
-    # then
     assert "local scheduler" in str(caught.value)
     assert "client = Client()" in str(caught.value)
     assert not ARRIVED.is_set()
@@ -585,18 +517,15 @@ def test_a_timeout_needs_a_cluster() -> None:
 @pytest.mark.parametrize("timeout", [0, -1, True, "5s", float("nan"), float("inf")])
 def test_a_timeout_is_a_number_of_seconds_above_0(timeout: Any) -> None:
     """Refused before anything runs."""
-    # when
     with pytest.raises(UsageError) as caught:
         sp.graphstages(lambda: pytest.fail("it ran"), timeout=timeout)
 
-    # then
     assert "timeout=60" in str(caught.value)
 
 
 def test_an_asynchronous_client_is_refused_with_the_way_to_go() -> None:
     """Waiting would block the loop that the client runs in; nothing is submitted."""
 
-    # given
     async def inside() -> tuple[str, int]:
         async with (
             distributed.LocalCluster(
@@ -608,10 +537,8 @@ def test_an_asynchronous_client_is_refused_with_the_way_to_go() -> None:
                 stages(small_array()).run()
             return str(caught.value), len(cluster.scheduler.tasks)
 
-    # when
     message, count = asyncio.run(inside())
 
-    # then
     assert "the client is asynchronous" in message
     assert "%%graphstages\n    y = await client.compute(x)" in message
     assert count == 0
@@ -631,13 +558,10 @@ def test_an_asynchronous_client_is_refused_with_the_way_to_go() -> None:
 )
 def test_code_without_a_computation_is_told_so(stage: str, said: str) -> None:
     """Only where it is true."""
-    # given
     trace = make_trace([(stage, "client/main", 0, 10)])
 
-    # when
     told = notes(explained(trace, "%%serprof"))
 
-    # then
     assert told.startswith(said)
     assert bool(told) is bool(said)
 
@@ -647,7 +571,6 @@ def test_code_without_a_computation_is_told_so(stage: str, said: str) -> None:
 
 def test_collections_are_listed_without_computing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Names, kinds, partitions, tasks and layers; what only computing would tell is unknown."""
-    # given
     frame = pd.DataFrame({"x": range(4)})
     namespace = {
         **collections(),
@@ -659,10 +582,8 @@ def test_collections_are_listed_without_computing(monkeypatch: pytest.MonkeyPatc
     }
     monkeypatch.setattr(dask.local, "get_async", lambda *_, **__: pytest.fail("it computed"))
 
-    # when
     found = {one.name: one for one in list_collections(namespace)}
 
-    # then
     assert sorted(found) == ["array", "bag", "dataframe", "delayed", "kept", "sorted"]
     array = found["array"]
     assert (array.kind, array.partitions, array.tasks, array.layers, array.state) == (
@@ -679,14 +600,11 @@ def test_collections_are_listed_without_computing(monkeypatch: pytest.MonkeyPatc
 
 def test_listing_does_not_change_what_is_pickled() -> None:
     """A look at the sizes materializes no layer."""
-    # given
     big = (da.ones((100, 100), chunks=5) + 1).sum()
     before = len(cloudpickle.dumps(big))
 
-    # when
     (listed,) = list_collections({"big": big})
 
-    # then
     assert listed.tasks is not None
     assert listed.tasks > 800
     assert len(cloudpickle.dumps(big)) <= before + 100
@@ -694,10 +612,8 @@ def test_listing_does_not_change_what_is_pickled() -> None:
 
 def test_a_recording_of_stages_is_a_recording() -> None:
     """What cells use is the same class with the sampler of construction."""
-    # when
     made = sp.api.stage_recording("x")
 
-    # then
     assert isinstance(made, Recording)
 
 
@@ -717,14 +633,11 @@ def test_a_graph_that_cannot_be_pickled_names_the_path(
     client: Client, compute: bool, make: Callable[[object], object], said: tuple[str, ...]
 ) -> None:
     """The user's own error, and in the document the layer, the argument and the path inside."""
-    # given
     experiment = stages(make(threading.Lock()), compute=compute)
 
-    # when
     with pytest.raises(TypeError, match="Could not serialize") as caught:
         experiment.run()
 
-    # then
     told = notes(experiment.trace)
     assert "the graph was not sent. " in told
     assert all(part in told for part in said), told
@@ -735,13 +648,10 @@ def test_a_graph_that_cannot_be_pickled_names_the_path(
 
 def test_other_errors_have_no_such_note(client: Client) -> None:
     """A task that raises was sent."""
-    # given
     experiment = stages(mapped(failing))
 
-    # when
     with pytest.raises(LookupError):
         experiment.run()
 
-    # then
     assert "not sent" not in notes(experiment.trace)
     assert forgotten(client)

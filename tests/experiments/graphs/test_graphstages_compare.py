@@ -58,10 +58,8 @@ def dask_runs(wall_ns: int) -> Sweep:
 
 def test_every_run_computes_and_is_released(user: InteractiveShell, client: Client) -> None:
     """One cold point and the warm ones, each with the tasks at work; nothing stays."""
-    # when
     ran = Ran(user, "%graphstages --repeat 3 x.sum()")
 
-    # then
     assert ran.result.success, ran.err
     assert [point.cold for point in ran.sweep.points] == [True, False, False, False]
     assert all("dask.execute" in point.stages for point in ran.sweep.points)
@@ -74,13 +72,10 @@ def test_results_that_the_user_holds_are_computed_again_and_stay(
     user: InteractiveShell, client: Client
 ) -> None:
     """Else each run would find them on the cluster, and look faster than it is."""
-    # given
     Ran(user, "kept = (x + 0).sum().persist()\ndask.distributed.wait(kept);")
 
-    # when
     ran = Ran(user, "%graphstages --repeat 2 (x + 0).sum()")
 
-    # then
     assert all("dask.execute" in point.stages for point in ran.sweep.points)
     assert float(user.user_ns["kept"].compute()) == 32.0
     del user.user_ns["kept"]
@@ -89,10 +84,8 @@ def test_results_that_the_user_holds_are_computed_again_and_stay(
 
 def test_a_future_is_computed_in_every_run(user: InteractiveShell, client: Client) -> None:
     """The same function and arguments have the same key: it is given back before the next run."""
-    # when
     ran = Ran(user, "%graphstages --repeat 5 client.submit(len, [1, 2])")
 
-    # then
     assert ran.result.success, ran.err
     assert all("dask.execute" in point.stages for point in ran.sweep.points)
     assert forgotten(client)
@@ -100,10 +93,8 @@ def test_a_future_is_computed_in_every_run(user: InteractiveShell, client: Clien
 
 def test_a_statement_that_computes_is_run_again(user: InteractiveShell, client: Client) -> None:
     """What it assigns is the user's."""
-    # when
     ran = Ran(user, "%graphstages --repeat 2 y = x.sum().compute()")
 
-    # then
     assert len(ran.sweep.points) == 3
     assert float(user.user_ns["y"]) == 32.0
     assert forgotten(client)
@@ -113,10 +104,8 @@ def test_a_statement_that_keeps_results_is_not_run_again(
     user: InteractiveShell, client: Client
 ) -> None:
     """Another run would find them; the one run is shown, and what it assigned stays."""
-    # when
     ran = Ran(user, "%graphstages --repeat 3 y = x.persist()")
 
-    # then
     assert "y = x.persist() keeps results on the cluster" in ran.err
     assert "%graphstages --repeat 15 x" in ran.err
     assert ran.trace.name == "y = x.persist()"
@@ -128,13 +117,10 @@ def test_a_statement_that_keeps_results_is_not_run_again(
 
 def test_a_run_that_finds_results_is_no_measurement(user: InteractiveShell, client: Client) -> None:
     """Code that keeps what it persists is told so; the run that computed is shown."""
-    # given
     Ran(user, "kept = []\ndef keep(y): kept.append(y.persist()); return kept[-1]")
 
-    # when
     ran = Ran(user, "%graphstages --repeat 3 keep(x)")
 
-    # then
     assert "run 2 of keep(x) found its results on the cluster" in ran.err
     assert len(ran.sweep.points) == 1
     user.user_ns["kept"].clear()
@@ -145,7 +131,6 @@ def test_a_run_that_finds_results_is_told_before_the_scheduler_has_its_graph(
     user: InteractiveShell, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The client knows the results, so that such a run can be over before its graph is there."""
-    # given
     loop, send = cast("Any", client.loop), vars(type(client))["_send_to_scheduler_safe"]
     graphs: list[object] = []
     held: list[object] = []
@@ -159,12 +144,10 @@ def test_a_run_that_finds_results_is_told_before_the_scheduler_has_its_graph(
 
     Ran(user, "kept = []\ndef keep(y): kept.append(y.persist()); return kept[-1]")
 
-    # when
     with monkeypatch.context() as patched:
         patched.setattr(client, "_send_to_scheduler_safe", hold)
         ran = Ran(user, "%graphstages --repeat 2 keep(x)")
 
-    # then
     assert "run 2 of keep(x) found its results on the cluster" in ran.err
     assert len(ran.sweep.points) == 1
     for message in held:
@@ -175,13 +158,10 @@ def test_a_run_that_finds_results_is_told_before_the_scheduler_has_its_graph(
 
 def test_an_error_in_a_later_run_keeps_those_before(user: InteractiveShell, client: Client) -> None:
     """The error is the user's own, and the document says what is missing."""
-    # given
     user.user_ns["left"] = iter([1, 1, 1])
 
-    # when
     ran = Ran(user, "%graphstages --repeat 5 x.sum() * next(left)")
 
-    # then
     assert isinstance(ran.result.error_in_exec, StopIteration)
     assert "jupyter_serprof" not in ran.out
     assert len(ran.sweep.points) == 3
@@ -191,13 +171,10 @@ def test_an_error_in_a_later_run_keeps_those_before(user: InteractiveShell, clie
 
 def test_an_error_in_the_first_run_shows_it(user: InteractiveShell, client: Client) -> None:
     """As without the option."""
-    # given
     user.user_ns.update(mapped=mapped, failing=import_module("dasks").failing)
 
-    # when
     ran = Ran(user, "%graphstages --repeat 5 mapped(failing)")
 
-    # then
     assert isinstance(ran.result.error_in_exec, LookupError)
     assert ran.trace.outcome == "error"
     assert forgotten(client)
@@ -205,22 +182,18 @@ def test_an_error_in_the_first_run_shows_it(user: InteractiveShell, client: Clie
 
 def test_a_local_scheduler_is_repeated_too(user: InteractiveShell) -> None:
     """Without a cluster there is nothing to release."""
-    # when
     with dask.config.set(scheduler="sync"):
         ran = Ran(user, "%graphstages --repeat 2 --compute x.sum()")
 
-    # then
     assert ran.result.success, ran.err
     assert len(ran.sweep.points) == 3
 
 
 def test_a_program_repeats_and_compares(client: Client) -> None:
     """The keyword of the function has the name of the option."""
-    # when
     before, after = (sp.graphstages(lambda: small_array().sum(), repeat=6) for _ in range(2))
     found = sp.compare(before, after)
 
-    # then
     assert len(before.points) == 7
     (wall,) = [change for change in found.changes if not change.stage and not change.cold]
     assert (wall.before_runs, wall.after_runs, wall.low is None) == (6, 6, False)
@@ -234,13 +207,10 @@ def test_a_collection_is_compared_stage_by_stage_with_a_file(
     user: InteractiveShell, client: Client
 ) -> None:
     """Saved before, run now; ratios with intervals, the noise of here, and the cluster empty."""
-    # given
     saved = Ran(user, "%graphstages -q --repeat 6 --save before x.sum()")
 
-    # when
     ran = Ran(user, "%graphstages --compare before --repeat 6 x.sum()")
 
-    # then
     assert saved.result.success, saved.err
     assert ran.result.success, ran.err
     comparison = ran.sweep.comparison
@@ -255,14 +225,11 @@ def test_a_collection_is_compared_stage_by_stage_with_a_file(
 
 def test_a_collection_that_was_cut_anew_is_the_same_computation(user: InteractiveShell) -> None:
     """That is what one wants to know; what differs in the graph is noted."""
-    # given
     Ran(user, "%graphstages -q --repeat 2 --name total -o before x.map_blocks(abs).sum()")
 
-    # when
     line = "%graphstages --compare before --repeat 2 {} x.rechunk(4).map_blocks(abs).sum()"
     refused, ran = Ran(user, line.format("")), Ran(user, line.format("--name total"))
 
-    # then
     assert "after of x.rechunk(4).map_blocks(abs).sum(): not the same code" in refused.err
     assert ran.result.success, ran.err
     assert ran.sweep.comparison is not None
@@ -271,13 +238,10 @@ def test_a_collection_that_was_cut_anew_is_the_same_computation(user: Interactiv
 
 def test_one_run_before_gives_a_ratio_and_no_verdict(user: InteractiveShell) -> None:
     """A single recording is a document too; what would give a verdict is said."""
-    # given
     Ran(user, "%graphstages -q --save before x.sum()")
 
-    # when
     ran = Ran(user, "%graphstages --compare before --repeat 3 x.sum()")
 
-    # then
     comparison = ran.sweep.comparison
     assert comparison is not None
     assert comparison.changes[0].ratio is not None
@@ -287,28 +251,22 @@ def test_one_run_before_gives_a_ratio_and_no_verdict(user: InteractiveShell) -> 
 
 def test_a_statement_is_compared(user: InteractiveShell) -> None:
     """With a document in a variable."""
-    # given
     Ran(user, "%graphstages -q --repeat 2 -o before y = x.sum().compute()")
 
-    # when
     ran = Ran(user, "%graphstages --compare before --repeat 2 y = x.sum().compute()")
 
-    # then
     assert ran.sweep.comparison is not None
     assert ran.sweep.comparison.before == "y = x.sum().compute()"
 
 
 def test_a_regression_stops_the_cell_after_the_document_is_shown(user: InteractiveShell) -> None:
     """Run All stops there; the numbers are on the screen, and in the variable."""
-    # given
     user.user_ns["before"] = dask_runs(FAST_NS)
 
-    # when
     ran = Ran(
         user, "%graphstages --compare before --repeat 8 --fail-above 10% -o now x.sum()\ngone = 1"
     )
 
-    # then
     assert "RegressionError: slower by more than 10.0 %: Wall time" in ran.err
     assert "gone" not in user.user_ns
     assert ran.sweep.comparison == user.user_ns["now"].comparison
@@ -316,15 +274,12 @@ def test_a_regression_stops_the_cell_after_the_document_is_shown(user: Interacti
 
 def test_what_is_not_slower_passes(user: InteractiveShell) -> None:
     """The cell goes on."""
-    # given
     user.user_ns["before"] = dask_runs(SLOW_NS)
 
-    # when
     ran = Ran(
         user, "%graphstages -q --compare before --repeat 8 --fail-above 10% x.sum()\ndone = 1"
     )
 
-    # then
     assert ran.result.success, ran.err
     assert user.user_ns["done"] == 1
 
@@ -348,13 +303,10 @@ def test_another_computation_is_refused_after_one_run(
     user: InteractiveShell, client: Client, line: str, said: str
 ) -> None:
     """What differs is said, and the one run that was made is shown."""
-    # given
     Ran(user, "%graphstages -q --repeat 2 --name y -o before x.sum()")
 
-    # when
     ran = Ran(user, f"%graphstages --compare before --name y {line}")
 
-    # then
     assert "the saved document is of another computation: before" in ran.err
     assert said in ran.err
     assert "sp.compare(before, after, name=" in ran.err
@@ -377,14 +329,11 @@ def test_a_document_of_something_else_is_refused_before_the_code_runs(
     user: InteractiveShell, made_by: str, said: str
 ) -> None:
     """One line, nothing run."""
-    # given
     user.user_ns["import_pickle"] = import_module("pickle")
     Ran(user, f"runs = []\n{made_by}")
 
-    # when
     ran = Ran(user, "%graphstages --compare before runs.append(1)")
 
-    # then
     assert "is no document of a Dask computation" in ran.err
     assert said in ran.err
     assert user.user_ns["runs"] == []
@@ -409,10 +358,8 @@ def test_bad_lines_are_refused_with_a_line_to_paste(
     user: InteractiveShell, line: str, said: str
 ) -> None:
     """One line, no traceback."""
-    # when
     ran = Ran(user, f"%graphstages {line}")
 
-    # then
     assert said in ran.err
     assert "Traceback" not in ran.out
 

@@ -74,13 +74,10 @@ ARRAYS = {DUMPS: always_fresh, LOADS: fresh_when_large}
 
 def test_the_fresh_pages_of_large_blocks_are_foreseen() -> None:
     """Loads was warm at every small size; at 100 MB its pages are fresh, and that is predicted."""
-    # given
     sweep = sweep_of(ARRAYS, [*SIZES, 100_000_000])
 
-    # when
     trace = predict(sweep, 110e6)
 
-    # then
     truth_ns = copied(110_000_000, is_fresh=True)[0]
     seen = {span.stage: span.duration_ns for span in trace.spans}
     assert seen[LOADS] == pytest.approx(truth_ns, rel=0.05)
@@ -94,7 +91,6 @@ def test_the_fresh_pages_of_large_blocks_are_foreseen() -> None:
 def test_pages_that_no_run_took_cost_what_the_machine_takes() -> None:
     """Where all small runs were warm, the limits of the machine say what large blocks will pay."""
 
-    # given
     def kept(size: int, is_cold: bool) -> tuple[float, float]:  # noqa: ARG001  (a law)
         return copied(size, is_fresh=size >= 32 * 2**20)
 
@@ -103,10 +99,8 @@ def test_pages_that_no_run_took_cost_what_the_machine_takes() -> None:
         limits=Limits(memcpy_bytes_per_s=10e9, first_touch_bytes_per_s=1e9 / 0.6),
     )
 
-    # when
     about = predict(sweep, 110e6).prediction
 
-    # then
     assert about is not None
     assert abs(about.error_share or 1) < 0.1
     assert (about.straight_error_share or 0) < -0.7
@@ -115,7 +109,6 @@ def test_pages_that_no_run_took_cost_what_the_machine_takes() -> None:
 def test_between_measured_sizes_the_nearest_one_is_met() -> None:
     """Loads never met a fresh page at small sizes; between two large ones it takes what they do."""
 
-    # given
     def two_blocks(size: int, is_cold: bool) -> tuple[float, float]:
         blocks = 1 if size >= 32 * 2**20 else 2 if is_cold else 0
         return 0.1 * size + blocks * FRESH_NS_PER_BYTE * size, blocks * size / PAGE
@@ -125,10 +118,8 @@ def test_between_measured_sizes_the_nearest_one_is_met() -> None:
 
     sweep = sweep_of({DUMPS: two_blocks, LOADS: warm_when_small}, [*SIZES, 60_000_000, 100_000_000])
 
-    # when
     seen = {span.stage: span.duration_ns for span in predict(sweep, 80e6).spans}
 
-    # then
     assert seen[LOADS] == pytest.approx(copied(80_000_000, is_fresh=True)[0], rel=0.05)
     assert seen[DUMPS] == pytest.approx(0.6 * 80_000_000, rel=0.05)
 
@@ -136,17 +127,14 @@ def test_between_measured_sizes_the_nearest_one_is_met() -> None:
 def test_the_error_is_that_of_the_held_out_size() -> None:
     """If the machine breaks the law at the held-out size, the error says by how much."""
 
-    # given
     def slower(size: int, is_cold: bool) -> tuple[float, float]:
         time, pages = fresh_when_large(size, is_cold)
         return time * (1.5 if size > 50_000_000 else 1), pages
 
     sweep = sweep_of({LOADS: slower}, [*SIZES, 100_000_000])
 
-    # when
     about = predict(sweep, 110e6).prediction
 
-    # then
     assert about is not None
     assert about.error_share == pytest.approx(-1 / 3, abs=0.03)
     assert about.low_ns is not None
@@ -157,13 +145,10 @@ def test_the_error_is_that_of_the_held_out_size() -> None:
 
 def test_beyond_the_last_size_it_is_checked_with_the_same_reach() -> None:
     """Three times beyond the last size is checked at the last size, from a third of it below."""
-    # given
     sweep = sweep_of(ARRAYS, SIZES)
 
-    # when
     trace = predict(sweep, 3 * SIZES[-1])
 
-    # then
     assert trace.prediction is not None
     assert trace.prediction.holdout_bytes == SIZES[-1]
     assert abs(trace.prediction.error_share or 1) < 0.05
@@ -172,7 +157,6 @@ def test_beyond_the_last_size_it_is_checked_with_the_same_reach() -> None:
 def test_growth_of_a_memo_is_followed_where_there_are_no_buffers() -> None:
     """Time for each byte that grows with the logarithm of the size is carried on."""
 
-    # given
     def memo(size: int, is_cold: bool) -> tuple[float, float]:  # noqa: ARG001  (a law)
         import math
 
@@ -180,10 +164,8 @@ def test_growth_of_a_memo_is_followed_where_there_are_no_buffers() -> None:
 
     sweep = sweep_of({DUMPS: memo}, [*SIZES, 100_000_000])
 
-    # when
     about = predict(sweep, 110e6).prediction
 
-    # then
     assert about is not None
     assert abs(about.error_share or 1) < 0.05
     assert (about.straight_error_share or 0) < -0.1
@@ -191,20 +173,16 @@ def test_growth_of_a_memo_is_followed_where_there_are_no_buffers() -> None:
 
 def test_a_size_without_a_measured_one_in_reach_is_refused() -> None:
     """Nothing is drawn a hundred times beyond what was measured; the message says what to do."""
-    # given
     sweep = sweep_of(ARRAYS, SIZES)
 
-    # when, then
     with pytest.raises(UsageError, match=r"no size within a factor of 10 of 1\.00 GB.*holdout="):
         predict(sweep, 1e9)
 
 
 def test_too_few_sizes_are_refused() -> None:
     """Three sizes cannot carry a prediction beyond them that was checked."""
-    # given
     sweep = sweep_of(ARRAYS, [1_000, 10_000, 100_000])
 
-    # when, then
     with pytest.raises(UsageError, match="Measure more small sizes"):
         predict(sweep, 500_000)
 
@@ -225,28 +203,22 @@ def test_what_is_no_rate_is_refused(rate: object) -> None:
 
 def test_numbers_of_numpy_are_numbers() -> None:
     """What an array gives is taken like any other number."""
-    # given
     sweep = sweep_of(ARRAYS, SIZES)
 
-    # when
     trace = predict(sweep, np.int64(SIZES[-1]), np.float32(1e9))  # type: ignore[arg-type]  # as it is
 
-    # then
     assert trace == predict(sweep, SIZES[-1], 1e9)
 
 
 def test_at_a_measured_size_the_range_is_that_of_its_runs() -> None:
     """A median of runs that spread is no exact number, also with a link behind it."""
-    # given
     sweep = sweep_of(ARRAYS, SIZES)
     there = [p for p in sweep.points if p.size_bytes == SIZES[-1] and not p.cold]
     slower = replace(there[0], wall_ns=3 * there[0].wall_ns)
     sweep = replace(sweep, points=(*sweep.points, slower))
 
-    # when
     trace = predict(sweep, SIZES[-1], 1e9)
 
-    # then
     wire_ns = SIZES[-1]
     walls = [p.wall_ns for p in (*there, slower)]
     assert trace.prediction is not None
@@ -272,13 +244,10 @@ def test_an_unknown_transport_and_another_document_are_refused() -> None:
 
 def test_a_link_adds_its_bytes_over_its_rate() -> None:
     """At a measured size only the wire is predicted: 10 MB at 1 GB/s are 10 ms between the two."""
-    # given
     sweep = sweep_of(ARRAYS, SIZES)
 
-    # when
     bare, linked = predict(sweep, SIZES[-1]), predict(sweep, SIZES[-1], 1e9)
 
-    # then
     assert linked.wall_ns - bare.wall_ns == pytest.approx(SIZES[-1], rel=1e-3)
     assert [span.stage for span in linked.spans] == [DUMPS, "network.wire", LOADS]
     assert linked.prediction is not None
@@ -288,13 +257,10 @@ def test_a_link_adds_its_bytes_over_its_rate() -> None:
 
 def test_a_prediction_adds_up_and_travels() -> None:
     """Its rows sum to its wall time, and its document comes back equal."""
-    # given
     trace = predict(sweep_of(ARRAYS, [*SIZES, 100_000_000]), 80e6, 1e9)
 
-    # when
     again = from_document(to_document(trace))
 
-    # then
     assert again == trace
     assert trace.waterfall is not None
     assert (
@@ -307,13 +273,10 @@ def test_a_prediction_adds_up_and_travels() -> None:
 
 def test_the_picture_of_a_prediction_is_hatched_and_says_so() -> None:
     """No bar of a predicted stage is filled, so that nobody takes it for a measurement."""
-    # given
     trace = predict(sweep_of(ARRAYS, [*SIZES, 100_000_000]), 80e6)
 
-    # when
     marks = sheet_of(trace).marks
 
-    # then
     bars = [mark for mark in marks if isinstance(mark, Box) and mark.width > 50 and mark.height > 5]
     assert len(bars) == 2
     assert {bar.hatch for bar in bars} == {"/"}
@@ -324,14 +287,12 @@ def test_the_picture_of_a_prediction_is_hatched_and_says_so() -> None:
 def test_a_check_that_failed_refuses_beyond_the_sizes() -> None:
     """A model that missed the last size by more than a factor of 2 says nothing beyond it."""
 
-    # given
     def jumps(size: int, is_cold: bool) -> tuple[float, float]:
         time, pages = fresh_when_large(size, is_cold)
         return time * (12 if size > 50_000_000 else 1), pages
 
     sweep = sweep_of({LOADS: jumps}, [*SIZES, 100_000_000])
 
-    # when, then
     with pytest.raises(UsageError, match=r"100 MB .*sizes up to 10\.0 MB.*92 %.*factor of 2"):
         predict(sweep, 110e6)
 
@@ -339,17 +300,14 @@ def test_a_check_that_failed_refuses_beyond_the_sizes() -> None:
 def test_the_straight_line_answers_beyond_the_sizes_where_it_was_better() -> None:
     """Fresh pages that this machine never takes are not paid: the line knew better, and says so."""
 
-    # given
     def warm(size: int, is_cold: bool) -> tuple[float, float]:  # noqa: ARG001  (a law)
         return copied(size, is_fresh=False)
 
     limits = Limits(memcpy_bytes_per_s=10e9, first_touch_bytes_per_s=0.4e9)
     sweep = replace(sweep_of({DUMPS: warm}, [*SIZES, 100_000_000]), limits=limits)
 
-    # when
     trace = predict(sweep, 110e6)
 
-    # then
     assert trace.wall_ns == pytest.approx(copied(110_000_000, is_fresh=False)[0], rel=0.01)
     assert trace.prediction is not None
     assert abs(trace.prediction.error_share or 1) < 0.01
@@ -359,27 +317,22 @@ def test_the_straight_line_answers_beyond_the_sizes_where_it_was_better() -> Non
 
 def test_what_moved_nothing_here_has_no_known_time_on_a_link() -> None:
     """Its bytes would have to cross; that none were written says nothing about how many."""
-    # given
     sweep = sweep_of(ARRAYS, SIZES)
     points = tuple(replace(point, moved_bytes=0) for point in sweep.points)
 
-    # when, then
     with pytest.raises(UsageError, match="nobody saw how many bytes 'pickle' moves"):
         predict(replace(sweep, points=points), bandwidth_bytes_per_s=1e9)
 
 
 def test_what_aliases_here_needs_new_memory_behind_a_link() -> None:
     """Nobody measured that memory, so the prediction says that it lacks it."""
-    # given
     sweep = sweep_of(ARRAYS, SIZES)
     variants = tuple(replace(each, result="aliases the original") for each in sweep.variants)
 
-    # when
     linked = predict(replace(sweep, variants=variants), bandwidth_bytes_per_s=1e9)
     bare = predict(replace(sweep, variants=variants))
     copied_too = predict(sweep, bandwidth_bytes_per_s=1e9)
 
-    # then
     made = [each.prediction for each in (linked, bare, copied_too)]
     said = [" ".join(about.assumptions) for about in made if about]
     assert ["new memory" in text for text in said] == [True, False, False]
@@ -387,14 +340,11 @@ def test_what_aliases_here_needs_new_memory_behind_a_link() -> None:
 
 def test_the_wire_carries_what_moved_at_the_nearest_size() -> None:
     """The header of a small pickle is not lost: 139 bytes more than the value, as measured."""
-    # given
     sweep = sweep_of(ARRAYS, SIZES)
     points = tuple(replace(p, moved_bytes=(p.size_bytes or 0) + 139) for p in sweep.points)
 
-    # when
     trace = predict(replace(sweep, points=points), SIZES[0], 1e6)
 
-    # then
     wire = next(span for span in trace.spans if span.stage == "network.wire")
     assert wire.size_bytes == SIZES[0] + 139
     assert wire.duration_ns == (SIZES[0] + 139) * 1_000

@@ -46,10 +46,8 @@ def measured() -> Sweep:
 
 def test_a_size_next_to_a_measured_one_takes_about_as_long() -> None:
     """1 MB takes what 965 kB took and a little more, and nothing of what 30 MB took."""
-    # when
     about = predict(measured(), 1e6)
 
-    # then
     assert about.prediction is not None
     assert 78_900 < about.wall_ns < 85_000
     assert any("interpolated between 965 kB and 3.04 MB" in t for t in about.prediction.assumptions)
@@ -57,14 +55,11 @@ def test_a_size_next_to_a_measured_one_takes_about_as_long() -> None:
 
 def test_the_error_is_that_of_interpolating_the_nearest_inner_size() -> None:
     """965 kB is left out and interpolated from 307 kB and 3.04 MB, as the number itself is made."""
-    # given
     share = math.log(SIZES[6] / SIZES[5]) / math.log(SIZES[7] / SIZES[5])
     guess_us = WALLS_US[5] ** (1 - share) * WALLS_US[7] ** share
 
-    # when
     about = predict(measured(), 1e6).prediction
 
-    # then
     assert about is not None
     assert about.holdout_bytes == SIZES[6]
     assert about.error_share == pytest.approx(guess_us / WALLS_US[6] - 1, abs=0.01)
@@ -73,14 +68,11 @@ def test_the_error_is_that_of_interpolating_the_nearest_inner_size() -> None:
 
 def test_the_interval_has_the_spread_of_the_neighbours() -> None:
     """Runs from nine tenths to 1.3 times the median leave at least that much open."""
-    # given
     sizes = [10**power for power in range(3, 8)]
     exact = sweep_of([float(size) for size in sizes], sizes)
 
-    # when
     about = predict(exact, 50_000)
 
-    # then
     assert about.prediction is not None
     assert abs(about.prediction.error_share or 0) < 0.01
     low_ns, high_ns = about.prediction.low_ns, about.prediction.high_ns
@@ -96,17 +88,14 @@ def test_the_interval_has_the_spread_of_the_neighbours() -> None:
 )
 def test_no_stage_leaves_the_bracket_of_its_neighbours(walls_ns: list[float], size: float) -> None:
     """Whatever was measured, each stage is between its medians at the two sizes around."""
-    # given
     sizes = [10**power for power in range(3, 8)]
     sweep = sweep_of(walls_ns, sizes)
 
-    # when
     try:
         trace = predict(sweep, size)
     except UsageError:
         return  # what was measured contradicts itself by a factor of 2
 
-    # then
     asked = round(size)
     around = (max(n for n in sizes if n <= asked), min(n for n in sizes if n >= asked))
     for span in trace.spans:
@@ -119,7 +108,6 @@ def test_no_stage_leaves_the_bracket_of_its_neighbours(walls_ns: list[float], si
 
 def test_a_stage_that_one_neighbour_has_not_begins_between_them() -> None:
     """Zero has no logarithm: what takes no time at one size comes in evenly."""
-    # given
     sizes = [10**power for power in range(3, 8)]
     sweep = sweep_of([1e6] * 5, sizes)
     points = tuple(
@@ -131,17 +119,14 @@ def test_a_stage_that_one_neighbour_has_not_begins_between_them() -> None:
     )
     sweep = Sweep(name="a", started=sweep.started, variants=sweep.variants, points=points)
 
-    # when
     seen = {span.stage: span.duration_ns for span in predict(sweep, 10**5.5).spans}
 
-    # then
     assert seen["pickle.dumps"] == 500_000
     assert seen["pickle.loads"] == pytest.approx(200_000, rel=0.01)
 
 
 def test_the_whole_stays_between_its_medians_where_stages_vary() -> None:
     """Stages that are slow in different runs have medians that add up to less than any run took."""
-    # given
     sizes = [10**power for power in range(3, 8)]
     runs = [{"pickle.dumps": 9, "pickle.loads": 1}, {"pickle.dumps": 1, "pickle.loads": 9}]
     runs.append({"pickle.dumps": 1, "pickle.loads": 1, "pickle.copy": 8})
@@ -152,10 +137,8 @@ def test_the_whole_stays_between_its_medians_where_stages_vary() -> None:
     )
     sweep = replace(sweep_of([1e6] * 5, sizes), points=points)
 
-    # when
     around, there = predict(sweep, 2 * 10**5), predict(sweep, 10**5)
 
-    # then
     assert there.wall_ns == 10 * 10**5
     assert around.wall_ns == pytest.approx(20 * 10**5, rel=1e-6)
 
@@ -168,25 +151,20 @@ def test_two_sizes_leave_none_to_hold_out() -> None:
 
 def test_a_check_that_failed_refuses_with_its_figures() -> None:
     """Where an inner size took a tenth of what its neighbours say, no number is given."""
-    # given
     walls = [us * 1_000 for us in WALLS_US]
     walls[6] = 5_000.0
 
-    # when, then
     with pytest.raises(UsageError, match=r"965 kB .*factor of 2.*sizes=\[\.\.\., 1000000\]"):
         predict(sweep_of(walls, SIZES), 1e6)
 
 
 def test_a_straight_line_answers_where_it_held_out_better() -> None:
     """A fixed cost and a rate are a line, not a power: the line between the two sizes answers."""
-    # given
     sizes = [10**power for power in range(3, 9)]
     sweep = sweep_of([1e6 + size for size in sizes], sizes)
 
-    # when
     trace = predict(sweep, 2e6)
 
-    # then
     assert trace.prediction is not None
     assert trace.wall_ns == pytest.approx(3e6, rel=0.01)
     assert trace.prediction.error_share == pytest.approx(0, abs=0.01)

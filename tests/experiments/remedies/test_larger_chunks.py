@@ -92,13 +92,10 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
 @pytest.mark.parametrize("make", MADE.values(), ids=MADE)
 def test_the_result_is_the_same_with_fewer_tasks(make: Callable[[], Any], factor: int) -> None:
     """Shape, dtype and values; chunks are those of which so many are one."""
-    # given
     array = make()
 
-    # when
     larger, _ = with_larger_chunks(array, factor)
 
-    # then
     with dask.config.set(scheduler="sync"):
         # One after the other: they have the same keys.
         before, after = array.compute(), larger.compute()
@@ -118,26 +115,20 @@ def test_what_is_not_understood_is_refused(make: Callable[[], Any], said: str) -
 
 def test_a_function_of_the_chunk_gives_another_result() -> None:
     """It can be made, and comparing tells: it depends on how it is cut."""
-    # given
     array = held().map_blocks(centred, dtype=float)
 
-    # when
     larger, _ = with_larger_chunks(array, 2)
 
-    # then
     with dask.config.set(scheduler="sync"):
         assert same_or_rounded(array.compute(), larger.compute()).equal is False
 
 
 def test_random_numbers_are_drawn_as_before_and_put_together() -> None:
     """Another chunk size would draw others; the step is named, since that is a copy."""
-    # given
     array = drawn()
 
-    # when
     larger, joined = with_larger_chunks(array, 8)
 
-    # then
     assert joined == ["random"]
     assert with_larger_chunks(ones(), 8)[1] == []
     with dask.config.set(scheduler="sync"):
@@ -146,13 +137,10 @@ def test_random_numbers_are_drawn_as_before_and_put_together() -> None:
 
 def test_reductions_keep_their_tree() -> None:
     """A task is given no more chunks of an axis than before."""
-    # given
     array = da.ones(1000, chunks=1).sum(split_every=4)
 
-    # when
     larger, _ = with_larger_chunks(array, 2)
 
-    # then
     tasks = dict(larger.dask)
     widest = max(len(task.dependencies) for task in tasks.values())
     assert widest == 4
@@ -161,15 +149,12 @@ def test_reductions_keep_their_tree() -> None:
 
 def test_the_graph_of_the_user_is_not_materialized() -> None:
     """It would travel so from then on."""
-    # given
     array = ((ones() + 1) * 2).sum()
     before = {n: vars(layer).keys() for n, layer in array.dask.layers.items()}
     lazy = {n for n, layer in array.dask.layers.items() if not layer.is_materialized()}
 
-    # when
     larger, _ = with_larger_chunks(array, 2)
 
-    # then
     after = array.dask.layers
     assert {n for n, layer in after.items() if not layer.is_materialized()} == lazy
     assert {n: vars(layer).keys() for n, layer in after.items()} == before
@@ -186,12 +171,10 @@ def test_the_last_chunk_may_be_smaller() -> None:
 
 def test_floats_may_differ_in_their_last_digits_and_this_is_said() -> None:
     """Of the largest value, in its own dtype; what is not finite stays where it is."""
-    # given
     for dtype in (np.float32, np.float64):
         wide: Any = np.array([1e3, 1e-9, math.nan, math.inf], dtype)
         last = wide * (1 + 4 * np.finfo(dtype).eps)
 
-        # then
         near = same_or_rounded(wide, last)
         assert near.equal is True
         assert "equal within rounding" in near.changes[-1]
@@ -222,13 +205,10 @@ def test_another_result_is_not_equal(before: Any, after: Any) -> None:
 
 def test_rows_may_come_in_another_order() -> None:
     """The index tells them apart; it is said."""
-    # given
     before = pd.DataFrame({"x": [1.0, 2.0, 3.0]}, index=[5, 6, 7])
 
-    # when
     moved = same_or_rounded(before, before.loc[[7, 5, 6]])
 
-    # then
     assert moved.equal is True
     assert moved.changes == ("its rows come in another order",)
     assert same_or_rounded(before, None).equal is None

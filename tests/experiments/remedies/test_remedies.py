@@ -75,10 +75,8 @@ def variants(sweep: Sweep) -> dict[str, Variant]:
 
 def test_a_gain_is_a_ratio_with_its_interval() -> None:
     """Three times faster is 3, whatever the unit; the interval holds it."""
-    # when
     gain = gain_of(trial("columns", 30_000_000, 10_000_000))
 
-    # then
     assert gain
     assert gain.low is not None
     assert gain.high is not None
@@ -89,10 +87,8 @@ def test_a_gain_is_a_ratio_with_its_interval() -> None:
 
 def test_the_same_twice_cannot_be_told_apart() -> None:
     """The interval contains 1: no finding, and no claim."""
-    # given
     same = trial("columns", 10_000_000, 10_000_000)
 
-    # then
     gain = gain_of(same)
     assert gain
     assert gain.verdict == "unsure"
@@ -102,10 +98,8 @@ def test_the_same_twice_cannot_be_told_apart() -> None:
 
 def test_too_few_pairs_tell_nothing() -> None:
     """With three pairs no interval of 95 % exists, however large the ratio is."""
-    # given
     few = trial("columns", 10_000_000, 1_000_000, pairs=3)
 
-    # then
     gain = gain_of(few)
     assert gain
     assert (gain.low, gain.high) == (None, None)
@@ -115,11 +109,9 @@ def test_too_few_pairs_tell_nothing() -> None:
 
 def test_what_is_not_equal_is_no_remedy() -> None:
     """Ten times faster and wrong: told, and never recommended."""
-    # given
     wrong = trial("columns", 10_000_000, 1_000_000, equal=False)
     right = trial("str", 10_000_000, 9_000_000)
 
-    # then
     assert finding_of(wrong, "a") is None
     assert "NOT equal" in notes_of(wrong)[0]
     assert ranked([wrong, right]) == [right, wrong]
@@ -127,21 +119,17 @@ def test_what_is_not_equal_is_no_remedy() -> None:
 
 def test_the_ranking_puts_what_helps_most_first() -> None:
     """Then what cannot be told, then what hurts."""
-    # given
     slower = trial("array", 10_000_000, 20_000_000)
     same = trial("str", 10_000_000, 10_000_000)
     good, best = (trial(k, 10_000_000, n) for k, n in (("stacked", 5_000_000), ("columns", 10**6)))
 
-    # then
     assert ranked([slower, same, good, best]) == [best, good, same, slower]
 
 
 def test_a_finding_carries_what_was_measured() -> None:
     """The stage that shrinks most, before and after, the interval, the pairs, equality."""
-    # when
     found = finding_of(trial("columns", 40_000_000, 4_000_000), "rows")
 
-    # then
     assert found
     assert found.rule == "pickle.small-objects"
     assert found.gain == pytest.approx(10, rel=0.01)
@@ -158,10 +146,8 @@ def test_a_finding_carries_what_was_measured() -> None:
 
 def test_what_is_paid_once_is_said_apart() -> None:
     """A conversion of 30 ms pays after two sends that each save 20 ms."""
-    # given
     converted = trial("str", 40_000_000, 20_000_000, prepare_ns=30_000_000)
 
-    # then
     assert sends_to_pay(converted) == 2
     assert any("pays from 2 sends on" in note for note in notes_of(converted))
     assert sends_to_pay(trial("str", 20_000_000, 40_000_000, prepare_ns=1)) is None
@@ -174,10 +160,8 @@ def test_a_stage_that_does_not_shrink_is_not_named() -> None:
 
 def test_the_headline_claims_only_what_was_told() -> None:
     """Nothing applies, nothing is faster, or the best with its interval."""
-    # given
     best, same = trial("columns", 30_000, 10_000), trial("str", 10_000, 10_000)
 
-    # then
     assert "nothing that can be tried applies" in headline("a", 10, "pickle", [])
     assert "none of 1 remedies" in headline("a", 10, "pickle", [same])
     assert "no pair was measured" in headline("a", 10, "pickle", [Trial("str", equal=True)])
@@ -233,16 +217,13 @@ def test_a_form_is_offered_where_it_holds_all_and_not_elsewhere(
     case: str, made: tuple[Callable[[], object], Callable[[], object]]
 ) -> None:
     """It comes back equal from a real trip, and the value stays what it was."""
-    # given
     pytest.importorskip("pyarrow")
     key = case.partition(" ")[0]
     fits, other = made[0](), made[1]()
     before = pickle.dumps(fits)
 
-    # when
     sweep = try_remedies(fits, budget_s=AMPLE_S, pairs=1)
 
-    # then
     assert variants(sweep)[key].facts["equal"] is True
     assert key not in {form.key for form in forms_of(other)}
     assert pickle.dumps(fits) == before
@@ -259,10 +240,8 @@ def test_a_mixed_list_of_bools_is_no_array_of_numbers() -> None:
 
 def test_an_array_goes_out_of_band() -> None:
     """1 MB of floats: the baseline copies it, out-of-band does not, both arrive equal."""
-    # when
     sweep = try_remedies(np.arange(125_000.0), budget_s=AMPLE_S, name="a")
 
-    # then
     tried = variants(sweep)["out-of-band"]
     assert tried.facts["equal"] is True
     assert tried.facts["in_band_bytes"] < 1_000  # type: ignore[operator]  # a number
@@ -276,28 +255,22 @@ def test_an_array_goes_out_of_band() -> None:
 
 def test_protocol_4_is_tried_against_5_only_where_it_is_used() -> None:
     """Who says that it goes by protocol 4 gets the number for 5; nobody else is told."""
-    # given
     value = np.zeros(20_000)
 
-    # when
     old, new = (
         try_remedies(value, now=now, budget_s=AMPLE_S, pairs=1) for now in ("pickle4", None)
     )
 
-    # then
     assert "protocol-5" in variants(old)
     assert "protocol-5" not in variants(new)
 
 
 def test_a_link_adds_its_time_and_compression() -> None:
     """1 MB over 1 MB/s takes a second, which nobody waits for here."""
-    # given
     value = b"abc" * 300_000
 
-    # when
     sweep = try_remedies(value, link_bytes_per_s=1e6, budget_s=AMPLE_S, pairs=8)
 
-    # then
     wire = [p.stages["network.wire"] for p in sweep.points if p.variant.startswith("now")]
     assert wire == pytest.approx([0.9e9] * len(wire), rel=0.01)
     assert sweep.findings[0].rule == "network.slow-link"
@@ -314,7 +287,6 @@ def test_without_a_link_nothing_is_compressed() -> None:
 
 def test_what_the_first_making_imports_is_not_its_price(monkeypatch: pytest.MonkeyPatch) -> None:
     """The first pa.array of a process imports pandas; later ones do not."""
-    # given
     clock = TickClock()
     imports = iter([8_000])
 
@@ -326,10 +298,8 @@ def test_what_the_first_making_imports_is_not_its_price(monkeypatch: pytest.Monk
     now = SimpleNamespace(perf_counter_ns=clock, monotonic=lambda: 0.0)
     monkeypatch.setattr("jupyter_serprof.experiments.remedies.trial.time", now)
 
-    # when
     sent, prepare_ns = made_of(Form("array", "a = list(a)", Made(), "a"), math.inf)
 
-    # then
     assert sent == [1]
     assert prepare_ns == 1_000_000
 
@@ -338,7 +308,6 @@ def test_a_remedy_that_fails_has_its_row_and_the_others_go_on(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The reason stands in its row; nothing is raised."""
-    # given
     value = [0.5] * 1_000
 
     def broken(_: object, name: str) -> Any:
@@ -347,10 +316,8 @@ def test_a_remedy_that_fails_has_its_row_and_the_others_go_on(
 
     monkeypatch.setattr("jupyter_serprof.experiments.remedies.value.forms_of", broken)
 
-    # when
     sweep = try_remedies(value, budget_s=AMPLE_S, pairs=1)
 
-    # then
     states = [variant.state for variant in sweep.variants]
     assert sorted(states) == ["failed", "ok", "ok"]
     assert any("ZeroDivisionError" in variant.reason for variant in sweep.variants)
@@ -380,17 +347,14 @@ def test_too_little_memory_is_said_before_anything_is_copied(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Four copies are needed at the peak."""
-    # given
     monkeypatch.setattr("jupyter_serprof.experiments.remedies.value.available_bytes", lambda: 1_000)
 
-    # when / then
     with pytest.raises(UsageError, match="four times"):
         try_remedies(np.zeros(10_000))
 
 
 def test_what_was_tried_until_an_interrupt_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ctrl-C in the second remedy leaves the first one in the document."""
-    # given
     real = PickleWay.send
 
     def send(way: PickleWay, value: object) -> Any:
@@ -401,18 +365,15 @@ def test_what_was_tried_until_an_interrupt_is_kept(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(PickleWay, "send", send)
     tryout = Tryout(np.zeros(1_100_000), budget_s=AMPLE_S, pairs=1)
 
-    # when
     with pytest.raises(KeyboardInterrupt):
         tryout.run()
 
-    # then
     assert variants(tryout.sweep)["out-of-band"].facts["pairs"]
     assert "reused-buffer" not in {f.evidence.get("remedy") for f in tryout.sweep.findings}
 
 
 def test_each_way_begins_in_every_other_pair() -> None:
     """Neither always runs in the wake of the other; the first trip of each is cold and apart."""
-    # given
     order: list[str] = []
 
     def way(name: str, took_ns: int) -> Callable[[object], Trip]:
@@ -425,10 +386,8 @@ def test_each_way_begins_in_every_other_pair() -> None:
     candidate = Candidate("columns", way("before", 900_000), way("after", 300_000))
     tried = Tried("now", Trial("columns"))
 
-    # when
     run_trial([1], candidate, tried, math.inf, 7)
 
-    # then
     assert order[2:8] == ["before", "after", "after", "before", "before", "after"]
     gain = gain_of(tried.trial)
     assert gain
@@ -438,7 +397,6 @@ def test_each_way_begins_in_every_other_pair() -> None:
 
 def test_short_trips_are_run_several_times_within_one() -> None:
     """A trip of 1 us is measured 200 times at once: the clock is not what is measured."""
-    # given
     runs: list[object] = []
 
     def send(value: object) -> Trip:
@@ -447,10 +405,8 @@ def test_short_trips_are_run_several_times_within_one() -> None:
 
     tried = Tried("now", Trial("columns"))
 
-    # when
     run_trial([1], Candidate("columns", send, send), tried, math.inf, 2)
 
-    # then
     assert tried.loops == 200
     assert len(runs) == 2 + 2 * 2 * 200
     assert tried.trial.before_ns == (1_000, 1_000)
@@ -458,14 +414,11 @@ def test_short_trips_are_run_several_times_within_one() -> None:
 
 def test_the_block_gives_back_what_was_moved_into_it() -> None:
     """Frames of any shape, each at an aligned place."""
-    # given
     array: Any = np.arange(6.0).reshape(2, 3)
     frames = [b"abc", bytearray(b"x" * 100), pickle.PickleBuffer(array)]
 
-    # when
     moved = Block().moved(frames)
 
-    # then
     assert [bytes(view) for view in moved[:2]] == [b"abc", b"x" * 100]
     assert np.frombuffer(moved[2]).tolist() == [0, 1, 2, 3, 4, 5]
 
@@ -475,13 +428,10 @@ def test_the_block_gives_back_what_was_moved_into_it() -> None:
 
 def test_a_captured_array_is_suggested() -> None:
     """The function would be another one: the reference has to be passed."""
-    # given
     table = np.zeros(200_000)
     small = np.zeros(10)
 
-    # when
     [hint] = hints_of(lambda: table, "f", 10)
 
-    # then
     assert hint.evidence["name"] == "table"
     assert list(hints_of(lambda: small, "f", 10)) == []

@@ -148,13 +148,10 @@ def known_of(value: object) -> dict[str, int]:
 
 def test_a_cache_by_its_name_is_tried_and_said_under_what_condition() -> None:
     """Its pickle is smaller and faster; only the author knows whether the class can do without."""
-    # given
     value = Named()
 
-    # when
     sweep = try_remedies(value, budget_s=AMPLE_S, name="model")
 
-    # then
     [variant] = tried(sweep).values()
     assert variant.facts["equal"] is True
     whole = len(pickle.dumps(value, 5))
@@ -170,18 +167,15 @@ def test_a_cache_by_its_name_is_tried_and_said_under_what_condition() -> None:
 def test_the_line_to_paste_does_what_was_tried() -> None:
     """The `__getstate__` of the finding gives the pickle that was measured."""
     for value, names in ((Named(), {"Named": Named}), (Slotted(), {"Slotted": Slotted})):
-        # given
         sweep = try_remedies(value, budget_s=AMPLE_S)
         [found] = sweep.findings
         copy: Any = type("Copy", (type(value),), {"__module__": __name__, "__slots__": ()})
         line = found.remedy.replace(f"{next(iter(names))}.__getstate__", "Copy.__getstate__")
         ast.parse(line)
 
-        # when
         exec(line, {"Copy": copy})  # noqa: S102  (the line that is shown)
         state = copy.__getstate__(value)
 
-        # then
         parts = state if isinstance(state, tuple) else (state,)
         kept = {key: part for known in parts if known for key, part in known.items()}
         dropped = {key for key in kept if key in ("_row_cache", "_memo")}
@@ -193,14 +187,11 @@ def test_the_line_to_paste_does_what_was_tried() -> None:
 
 def test_a_cached_property_is_read_again_on_what_came_back() -> None:
     """Equal, and what reading it costs is said apart: each copy pays it."""
-    # given
     value = Kept()
     assert value.table
 
-    # when
     sweep = try_remedies(value, budget_s=AMPLE_S, name="m")
 
-    # then
     variant = tried(sweep)["drop-cached-property"]
     assert variant.facts["equal"] is True
     assert variant.facts["total_bytes"] < 1_000  # type: ignore[operator]  # a number
@@ -213,14 +204,11 @@ def test_a_cached_property_is_read_again_on_what_came_back() -> None:
 
 def test_a_property_that_is_another_one_each_time_is_not_equal() -> None:
     """It is told, and never recommended."""
-    # given
     value = Drawn()
     assert value.table
 
-    # when
     sweep = try_remedies(value, budget_s=AMPLE_S)
 
-    # then
     variant = tried(sweep)["drop-cached-property"]
     assert variant.facts["equal"] is False
     assert "table is another one when it is computed again" in variant.notes
@@ -229,10 +217,8 @@ def test_a_property_that_is_another_one_each_time_is_not_equal() -> None:
 
 def test_a_property_that_cannot_be_computed_again_is_not_equal() -> None:
     """The reason is told."""
-    # when
     sweep = try_remedies(Failing(), budget_s=AMPLE_S)
 
-    # then
     variant = tried(sweep)["drop-cached-property"]
     assert variant.facts["equal"] is False
     assert any("the file is gone" in note for note in variant.notes)
@@ -241,10 +227,8 @@ def test_a_property_that_cannot_be_computed_again_is_not_equal() -> None:
 
 def test_slots_are_looked_at_too() -> None:
     """State is a pair there."""
-    # when
     sweep = try_remedies(Slotted(), budget_s=AMPLE_S, pairs=1)
 
-    # then
     assert tried(sweep)["drop-cache"].facts["equal"] is True
 
 
@@ -259,17 +243,14 @@ def test_an_attribute_without_equality_cannot_be_told() -> None:
 @pytest.mark.parametrize("now", ["pickle", "pickle4", "cloudpickle"])
 def test_neither_the_object_nor_its_class_is_touched(now: str) -> None:
     """The same attributes, the same pickle, no reducer left behind, whichever way it goes."""
-    # given
     value: Any = Kept()
     assert value.table
     value.cache = {at: str(at) for at in range(5_000)}
     before, attributes, pickled = known_of(value), set(dir(Kept)), pickle.dumps(value)
     reducers = dict(copyreg.dispatch_table)
 
-    # when
     sweep = try_remedies(value, now=now, budget_s=AMPLE_S, pairs=2)
 
-    # then
     assert set(tried(sweep)) == {"drop-cache", "drop-cached-property"}
     assert all(v.facts["equal"] is True for v in tried(sweep).values())
     assert known_of(value) == before
@@ -298,10 +279,8 @@ def test_what_gains_nothing_or_has_its_say_is_not_tried(value: object) -> None:
 
 def test_a_class_that_may_need_its_cache_gets_a_suggestion() -> None:
     """Its `__setstate__` runs with what travels; nobody else knows what it can do without."""
-    # when
     [hint] = hints_of(Restored(), "m", 100_000)
 
-    # then
     assert "Not tried: Restored.__setstate__ may need it" in hint.title
     assert hint.gain is None
     ast.parse(hint.remedy)
@@ -311,14 +290,12 @@ def test_a_class_that_may_need_its_cache_gets_a_suggestion() -> None:
 
 def test_what_is_computed_again_is_weighed_against_what_a_trip_saves() -> None:
     """40 ms saved, 10 or 90 ms to compute: all copies gain, or only those that do not read it."""
-    # given
     times: dict[str, Any] = {"before_ns": [50_000_000] * 9, "after_ns": [10_000_000] * 9}
     cheap, dear = (
         Trial("drop-cached-property", equal=True, again_ns=ns, **times)
         for ns in (10_000_000, 90_000_000)
     )
 
-    # then
     assert any("less than the 40.0 ms" in n and "all copies gain" in n for n in notes_of(cheap))
     assert any("only copies that do not read it gain" in note for note in notes_of(dear))
     severities = [found.severity for t in (cheap, dear) if (found := finding_of(t, "m"))]
@@ -327,14 +304,11 @@ def test_what_is_computed_again_is_weighed_against_what_a_trip_saves() -> None:
 
 def test_an_interrupt_while_it_is_computed_again_keeps_the_others() -> None:
     """Reading the property is the user's code: it may take as long as it likes."""
-    # given
     value = Endless()
     value.__dict__["table"] = [0.1] * 20_000
     tryout = tried_values.Tryout(value, budget_s=AMPLE_S)
 
-    # when
     with pytest.raises(KeyboardInterrupt):
         tryout.run()
 
-    # then
     assert tried(tryout.sweep)["drop-cached-property"].facts["pairs"] == 0

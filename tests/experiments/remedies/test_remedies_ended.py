@@ -44,26 +44,20 @@ def headline_after_interrupt(tryout: Tryout) -> str:
 
 def test_an_interrupt_is_told_and_not_taken_for_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing was measured yet: nothing is claimed of what applies."""
-    # given
     interrupt_after(monkeypatch, 0)
 
-    # when
     said = headline_after_interrupt(Tryout(np.zeros(1_100_000), name="a"))
 
-    # then
     assert said == "a: interrupted: 1 of 2 remedies begun."
 
 
 def test_what_was_measured_before_an_interrupt_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """Five pairs of the first remedy, then Ctrl-C: the pairs stay, and it is said."""
-    # given
     interrupt_after(monkeypatch, 2 + 2 * 5)
     tryout = Tryout(np.zeros(1_100_000), name="a")
 
-    # when
     said = headline_after_interrupt(tryout)
 
-    # then
     [tried] = [v for v in tryout.sweep.variants if v.facts.get("tried")]
     assert tried.facts["pairs"] == 5
     assert said.endswith("Interrupted: 1 of 2 remedies begun.")
@@ -73,12 +67,10 @@ def test_what_was_measured_before_an_interrupt_is_kept(monkeypatch: pytest.Monke
 def test_an_interrupt_of_the_first_look_is_told() -> None:
     """A reducer that takes too long, given up."""
 
-    # given
     class Slow:
         def __reduce__(self) -> Any:
             raise KeyboardInterrupt
 
-    # then
     said = headline_after_interrupt(Tryout(Slow(), name="slow"))
     assert said == "slow: interrupted: nothing was tried yet."
 
@@ -100,14 +92,11 @@ def test_a_pickle_that_is_too_long_for_the_budget_is_made_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """It is said how long one takes, and what to write to try it all the same."""
-    # given
     Slow.made, Slow.clock_s = 0, time.monotonic()
     monkeypatch.setattr(tried_values, "time", SimpleNamespace(monotonic=lambda: Slow.clock_s))
 
-    # when
     sweep = try_remedies([Slow()], name="slow", budget_s=20)
 
-    # then
     assert Slow.made == 1
     assert sweep.summary
     assert "one pickle of slow takes 12.0 s, the budget is 20.0 s" in sweep.summary.headline
@@ -118,7 +107,6 @@ def test_remedies_that_do_not_fit_into_the_budget_are_counted(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Each pickle takes 3 s, of 20 s: the first remedy is tried, the second is told."""
-    # given
     now = SimpleNamespace(seconds=0.0)
     real = PickleWay.send
 
@@ -135,10 +123,8 @@ def test_remedies_that_do_not_fit_into_the_budget_are_counted(
     clock = SimpleNamespace(monotonic=lambda: now.seconds)
     monkeypatch.setattr(tried_values, "time", clock)
 
-    # when
     sweep = try_remedies(np.zeros(1_100_000).view(Passing), name="a", budget_s=20)
 
-    # then
     assert len([v for v in sweep.variants if v.facts.get("tried")]) == 1
     assert any(note.startswith("1 remedy was not tried") for note in sweep.quality.notes)
 
@@ -146,12 +132,10 @@ def test_remedies_that_do_not_fit_into_the_budget_are_counted(
 def test_the_error_of_a_reducer_is_shown() -> None:
     """The user's own words, beside the path to the culprit."""
 
-    # given
     class Guarded:
         def __reduce__(self) -> Any:
             message = "close the session first"
             raise RuntimeError(message)
 
-    # then
     with pytest.raises(UsageError, match="RuntimeError: close the session first"):
         try_remedies({"a": Guarded()}, name="box")

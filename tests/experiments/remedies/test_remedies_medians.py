@@ -44,23 +44,18 @@ def made(*entries: Tried) -> Sweep:
 
 def test_medians_that_give_the_gain_need_no_word() -> None:
     """Eight times is eight times, however one divides."""
-    # when
     notes = notes_of(trial(spread(8), spread(1)))
 
-    # then
     assert notes[0].startswith("8.0× [")  # noqa: RUF001
     assert not any("times above" in note for note in notes)
 
 
 def test_a_median_of_more_runs_than_the_pairs_is_explained() -> None:
     """Gain 8 beside medians that give 6: those of now are also of the pairs of another remedy."""
-    # given
     slow, quick = tried(spread(8), spread(1), "columns"), tried(spread(4), spread(3), "protocol-5")
 
-    # when
     document = made(slow, quick)
 
-    # then
     notes = {variant.key: variant.notes for variant in document.variants}
     assert notes["columns"][0].startswith("8.0× [")  # noqa: RUF001
     assert notes["columns"][1].startswith(
@@ -72,15 +67,12 @@ def test_a_median_of_more_runs_than_the_pairs_is_explained() -> None:
 
 def test_the_gain_of_pairs_has_a_column_of_its_own() -> None:
     """In text and in the picture: the times of the rows give another ratio."""
-    # given
     slow, quick = tried(spread(8), spread(1), "columns"), tried(spread(4), spread(3), "protocol-5")
     document = made(slow, quick)
 
-    # when
     drawn = {mark.text for mark in sheet_of(document).marks if isinstance(mark, Label)}
     rows = [line.split() for line in text(document, width=140).splitlines() if " warm  " in line]
 
-    # then
     ratios = [" ".join(row[-5:-3]) for row in rows if "unaccounted" not in row]
     assert ratios == ["4.0× –", "1.0× 8.0×", "3.0× 1.3×"]  # noqa: RUF001
     assert {"gain of", "pairs", "8.0×", "1.3×"} <= drawn  # noqa: RUF001
@@ -88,14 +80,11 @@ def test_the_gain_of_pairs_has_a_column_of_its_own() -> None:
 
 def test_pairs_that_fall_into_groups_are_explained() -> None:
     """Where half of the runs met another machine, the median is that of the larger half."""
-    # given
     split = trial(spread(6)[:8] + spread(16)[:7], spread(1))
     gain = gain_of(split)
 
-    # when
     said = notes_of(split)[1]
 
-    # then
     assert gain is not None
     assert said.startswith(f"the times above give 6.0× and the pairs {gain.value:.1f}×")  # noqa: RUF001
     assert "fall into groups (now 8 runs up to 6.03 ms and 7 from 16.0 ms on" in said

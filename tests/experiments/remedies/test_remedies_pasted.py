@@ -125,15 +125,12 @@ def shape_of(value: Any) -> object:
 @pytest.mark.parametrize("made", VALUES.values(), ids=VALUES)
 def test_a_pasted_conversion_gives_what_was_sent(made: Callable[[], Any], name: str) -> None:
     """Values, types and dtypes of all parts; the value itself stays as it was."""
-    # given
     value, pasted = made(), name if name.isidentifier() else "a"
     before = pickle.dumps(value)
     forms = [c for c in candidates(value, name) if c.form is not None]
 
-    # when
     pairs = [(c.form.make(), run(line_of(c, name), pasted, value)[pasted]) for c in forms if c.form]
 
-    # then
     for sent, got in pairs:
         assert type(sent) is type(got)
         assert str(shape_of(sent)) == str(shape_of(got))
@@ -145,16 +142,13 @@ def test_a_pasted_conversion_gives_what_was_sent(made: Callable[[], Any], name: 
 @pytest.mark.parametrize("case", ["strided", "strided part"])
 def test_a_conversion_that_goes_out_of_band_is_pasted_with_its_pickle(now: str, case: str) -> None:
     """The gain is that of both steps: one of them alone would not give it."""
-    # given
     value = VALUES[case]()
     found = {c.key: c for c in candidates(value, "a", now=now)}
     both = found["contiguous-out-of-band"]
     assert both.form
 
-    # when
     names = run(line_of(both, "a"), "a", value)
 
-    # then
     sizes = [buffer.raw().nbytes for buffer in names["buffers"]]
     trip = both.after(both.form.make())
     assert (len(names["data"]), sum(sizes)) == (trip.in_band_bytes, trip.out_of_band_bytes)
@@ -163,10 +157,8 @@ def test_a_conversion_that_goes_out_of_band_is_pasted_with_its_pickle(now: str, 
 
 def test_every_remedy_that_converts_is_pasted_here() -> None:
     """None is left out of the test above."""
-    # when
     seen = {c.key for made in VALUES.values() for c in candidates(made(), "a") if c.form}
 
-    # then
     without = {key for key, remedy in REMEDIES.items() if not remedy.code}
     assert seen == without
 
@@ -174,11 +166,9 @@ def test_every_remedy_that_converts_is_pasted_here() -> None:
 @pytest.mark.parametrize("now", ["pickle", "pickle4", "cloudpickle"])
 def test_a_pasted_pickle_is_what_was_measured(now: str) -> None:
     """The same bytes as in the trial, by the same pickler; they bring the value back."""
-    # given
     value = np.arange(1_100_000.0)
     found = [c for c in candidates(value, "a", now=now, link_bytes_per_s=1e6) if c.form is None]
 
-    # then
     for candidate in found:
         names = run(line_of(candidate, "a"), "a", value)
         sent = candidate.after(value)
@@ -195,32 +185,26 @@ def test_a_pasted_pickle_is_what_was_measured(now: str) -> None:
 
 def test_a_reused_buffer_is_used_again_as_its_line_says() -> None:
     """The remark behind the line can be pasted, too."""
-    # given
     value = np.arange(1_100_000.0)
     [candidate] = [c for c in candidates(value, "a") if c.key == "reused-buffer"]
     code, _, remark = line_of(candidate, "a").partition("#")
     names = run(code, "a", value)
 
-    # when
     exec(remark.partition(": ")[2], names)  # noqa: S102  (what the user would paste)
     names["a"] = value[:3]
     exec(code.partition("; ")[2], names)  # noqa: S102  (what the user would paste)
 
-    # then
     assert pickle.loads(names["data"]).tolist() == [0, 1, 2]
 
 
 def test_only_the_columns_of_the_trial_are_converted() -> None:
     """A column of numbers stays one, and a text stays a text of its own length."""
-    # given
     frame = VALUES["frame"]()
     rows = [{"id": at, "t": "x" * (100_000 if at == 7 else 3)} for at in range(3_000)]
 
-    # when
     lines = {c.key: line_of(c, "df") for c in candidates(frame, "df") if c.form}
     [columns] = [line_of(c, "rows") for c in candidates(rows, "rows") if c.form]
 
-    # then
     assert lines["category"].startswith('df = df.astype({"s": "category"})')
     assert lines["str"].startswith('df = df.astype({"s": "str", "NAME": "str"})')
     made = run(columns, "rows", rows)["rows"]
@@ -231,7 +215,6 @@ def test_only_the_columns_of_the_trial_are_converted() -> None:
 
 def test_what_is_sent_is_made_by_the_line_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """One place: a trial sends what its own line makes, and nothing else."""
-    # given
     sent: list[object] = []
     real = PickleWay.send
 
@@ -243,10 +226,8 @@ def test_what_is_sent_is_made_by_the_line_alone(monkeypatch: pytest.MonkeyPatch)
     value = VALUES["rows"]()
     [candidate] = candidates(value, "rows")
 
-    # when
     run_trial(value, candidate, Tried("now", Trial("columns")), math.inf, 1)
 
-    # then
     expected = run(line_of(candidate, "rows"), "rows", value)["rows"]
     assert same_value(sent[1], expected) is True
     assert str(shape_of(sent[1])) == str(shape_of(expected))

@@ -71,10 +71,8 @@ def test_what_crossed_is_kept_with_the_way_it_went(
     code: Callable[[], Any], now: str, count: int
 ) -> None:
     """The object itself, how it was pickled, and how often."""
-    # when
     recording = recorded(code)
 
-    # then
     [sent] = recording.sent
     assert sent.value is BIG
     assert (sent.now, sent.count) == (now, count)
@@ -86,30 +84,24 @@ def test_what_crossed_is_kept_with_the_way_it_went(
 def test_code_that_raises_keeps_nothing() -> None:
     """Nobody will try it, so nothing is held."""
 
-    # given
     def code() -> None:
         pickle.dumps(BIG)
         raise ValueError
 
     recording = TryingRecording("code", detail=False)
 
-    # when
     with pytest.raises(ValueError), recording:  # noqa: PT011  (our own)
         code()
 
-    # then
     assert recording.sent == []
 
 
 def test_what_is_named_and_not_sent_is_not_tried() -> None:
     """A sum of the rows is 19 B: nothing is claimed of the rows."""
-    # given
     recording = recorded(lambda: pickle.dumps(sum(row["x"] for row in ROWS)))
 
-    # when
     tried = try_code(recording.trace, recording.sent, {"rows": ROWS})
 
-    # then
     assert all(found.gain is None for found in tried.findings)
     assert any("the largest value that was sent takes" in note for note in tried.quality.notes)
     assert not any("rows" in note for note in tried.quality.notes)
@@ -117,7 +109,6 @@ def test_what_is_named_and_not_sent_is_not_tried() -> None:
 
 def test_a_slice_that_was_sent_is_tried_and_not_what_it_is_a_slice_of() -> None:
     """The slice has no name; the result of the cell has one, and never crossed."""
-    # given
     names: dict[str, object] = {"big": BIG}
 
     def code() -> None:
@@ -125,11 +116,9 @@ def test_a_slice_that_was_sent_is_tried_and_not_what_it_is_a_slice_of() -> None:
 
     recording = recorded(code)
 
-    # when
     [(name, sent)] = values_sent(recording.sent, names)
     tried = try_code(recording.trace, recording.sent, names, budget_s=AMPLE_S)
 
-    # then
     assert name == "<ndarray>"
     assert isinstance(sent.value, np.ndarray)
     assert sent.value.strides == (16,)
@@ -142,16 +131,13 @@ def test_a_slice_that_was_sent_is_tried_and_not_what_it_is_a_slice_of() -> None:
 def test_what_was_handed_over_is_not_compared_with_copies() -> None:
     """Out-of-band already: only other forms may help, and those go out-of-band, too."""
 
-    # given
     def code() -> None:
         pickle.dumps(BIG[::2], protocol=5, buffer_callback=buffers().append)
 
     recording = recorded(code)
 
-    # when
     tried = try_code(recording.trace, recording.sent, {}, budget_s=AMPLE_S)
 
-    # then
     [note] = [note for note in tried.quality.notes if note.startswith("tried on")]
     assert "contiguous copy, once" in note
     assert "out-of-band buffers" not in note
@@ -160,15 +146,12 @@ def test_what_was_handed_over_is_not_compared_with_copies() -> None:
 
 def test_the_findings_of_the_run_are_measured_and_say_against_what() -> None:
     """Of a tuple the named part is tried; spans stay; the baseline stands in the title."""
-    # given
     found = Finding("pickle.small-objects", "warn", "many", {"n": 1}, "# r", spans=(0,))
     trace = replace(make_trace([("pickle.dumps", "client/main", 0, 5)]), findings=(found,))
     sent = [Sent((ROWS, [1]), 60_000, "pickle", 1)]
 
-    # when
     tried = try_code(trace, sent, {"rows": ROWS, "pickle": pickle}, budget_s=AMPLE_S)
 
-    # then
     assert tried.findings[0].rule == "pickle.small-objects"
     assert tried.findings[0].gain is not None
     assert tried.findings[0].spans == (0,)
@@ -179,7 +162,6 @@ def test_the_findings_of_the_run_are_measured_and_say_against_what() -> None:
 
 def test_an_interrupt_keeps_the_findings_until_then(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ctrl-C in the second remedy: the gain of the first stays, and it is told."""
-    # given
     real = PickleWay.send
 
     def send(way: PickleWay, value: object) -> Any:
@@ -190,10 +172,8 @@ def test_an_interrupt_keeps_the_findings_until_then(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(PickleWay, "send", send)
     sent = [Sent(np.zeros(1_100_000), 8_800_000, "pickle", 1)]
 
-    # when
     tried = try_code(make_trace([]), sent, {"a": sent[0].value}, budget_s=AMPLE_S)
 
-    # then
     [note] = [note for note in tried.quality.notes if note.startswith("tried on a")]
     assert "out-of-band buffers" in note
     assert note.endswith("Then it was interrupted")
@@ -201,8 +181,6 @@ def test_an_interrupt_keeps_the_findings_until_then(monkeypatch: pytest.MonkeyPa
 
 def test_code_that_sends_nothing_that_is_seen_says_so() -> None:
     """What to write for a value by itself."""
-    # when
     tried = try_code(make_trace([]), [], {})
 
-    # then
     assert "For a value by itself: %serprof --try NAME" in tried.quality.notes[-1]

@@ -139,14 +139,11 @@ def run(value: object, *keys: str, repeat: int | None = 1) -> dict[str, Variant]
 
 def test_every_transport_has_its_row(monkeypatch: pytest.MonkeyPatch) -> None:
     """The usual ones, in their order, whether they could run or not; Dask's if it is imported."""
-    # given
     monkeypatch.setitem(sys.modules, "ray", None)
     monkeypatch.setitem(sys.modules, "distributed", None)
 
-    # when
     sweep = RoundTrip([1, 2], repeat=1).run()
 
-    # then
     assert list(variants(sweep)) == [*LOCAL, "ray"]
     assert [variants(sweep)[key].state for key in LOCAL] == ["ok"] * 3
     assert variants(sweep)["ray"].state == "not installed"
@@ -155,10 +152,8 @@ def test_every_transport_has_its_row(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_cold_is_never_averaged_with_warm() -> None:
     """One cold point and one cold trace for each transport; the warm median is of warm runs."""
-    # when
     sweep = RoundTrip(np.zeros(1000), transports=LOCAL, repeat=4).run()
 
-    # then
     for key in LOCAL:
         points = [point for point in sweep.points if point.variant == key]
         assert [point.cold for point in points] == [True, *[False] * 4]
@@ -170,10 +165,8 @@ def test_cold_is_never_averaged_with_warm() -> None:
 
 def test_rows_add_up_in_every_point() -> None:
     """The stages of a point never exceed its wall time, and name the pickling."""
-    # when
     sweep = RoundTrip({"a": np.zeros(1000)}, transports=LOCAL, repeat=1).run()
 
-    # then
     for point in sweep.points:
         assert sum(point.stages.values()) <= point.wall_ns
         assert {"pickle.dumps", "pickle.loads"} <= set(point.stages)
@@ -189,35 +182,28 @@ def test_warm_runs_fill_the_time_budget(
     warm_count: int,
 ) -> None:
     """At least three warm runs however slow they are, then what fits into 2 s, up to a limit."""
-    # given
     clock = TickClock()
     add_fake(fakes, "fake", lambda: clock.advance_ms(int(seconds * 1000)))
     monkeypatch.setattr("time.monotonic", lambda: clock() / 1e9)
 
-    # when
     sweep = RoundTrip([1], transports=["fake"]).run()
 
-    # then
     assert sum(not point.cold for point in sweep.points) == warm_count
 
 
 def test_repeat_says_exactly_how_often() -> None:
     """--repeat 2 is one cold and two warm runs, whatever time that takes."""
-    # when
     sweep = RoundTrip([1], transports=["pickle"], repeat=2).run()
 
-    # then
     assert [point.repeat for point in sweep.points] == [0, 1, 2]
 
 
 @pytest.mark.parametrize("repeat", [0, -1, 1001, True, 2.5, "3"])
 def test_repeat_is_bounded(repeat: Any) -> None:
     """A bad number of runs is refused before anything runs."""
-    # when
     with pytest.raises(UsageError) as caught:
         RoundTrip([1], repeat=repeat)
 
-    # then
     assert "from 1 to 1000, e.g. --repeat 5" in str(caught.value)
 
 
@@ -231,33 +217,26 @@ def test_repeat_is_bounded(repeat: Any) -> None:
 )
 def test_an_unknown_transport_is_refused_with_the_known_ones(keys: list[str], said: str) -> None:
     """The message names the closest and all of them."""
-    # when
     with pytest.raises(UsageError) as caught:
         RoundTrip([1], transports=keys)
 
-    # then
     assert said in str(caught.value)
     assert f"there are: {', '.join(TRANSPORTS)}" in str(caught.value)
 
 
 def test_transports_may_be_one_text() -> None:
     """A text with commas means what it means behind --transports."""
-    # when
     sweep = RoundTrip([1], transports="pickle,cloudpickle", repeat=1).run()
 
-    # then
     assert list(variants(sweep)) == ["pickle", "cloudpickle"]
 
 
 def test_one_transport_fails_and_the_others_are_shown(fakes: dict[str, type[Transport]]) -> None:
     """A failure is a row with its reason; what the others measured stays."""
-    # given
     add_fake(fakes, "pickle-oob", ConnectionError("link down\nat /home/jane/x.py"))
 
-    # when
     sweep = RoundTrip([1], repeat=1).run()
 
-    # then
     rows = variants(sweep)
     assert [rows[key].state for key in LOCAL] == ["ok", "failed", "ok"]
     assert rows["pickle-oob"].reason == "ConnectionError: link down"
@@ -266,23 +245,18 @@ def test_one_transport_fails_and_the_others_are_shown(fakes: dict[str, type[Tran
 
 def test_a_failure_in_a_warm_run_keeps_the_cold_one(fakes: dict[str, type[Transport]]) -> None:
     """What was measured before the failure is in the document."""
-    # given
     add_fake(fakes, "pickle", None, None, OSError("full"))
 
-    # when
     sweep = RoundTrip([1], transports=["pickle"], repeat=5).run()
 
-    # then
     assert variants(sweep)["pickle"].state == "failed"
     assert [point.cold for point in sweep.points] == [True, False]
 
 
 def test_a_culprit_is_named_in_every_row() -> None:
     """An object that cannot be pickled: the path, the type and what to do."""
-    # when
     rows = run({"model": {"cache": [1, LOCK]}})
 
-    # then
     for row in rows.values():
         assert row.state == "failed"
         assert "value['model']['cache'][1] (lock)" in row.reason
@@ -291,10 +265,8 @@ def test_a_culprit_is_named_in_every_row() -> None:
 
 def test_a_lambda_is_named_where_it_cannot_travel() -> None:
     """Pickle names the path to the lambda; cloudpickle takes it."""
-    # when
     rows = run({"a": {"f": lambda: 1}})
 
-    # then
     assert [rows[key].state for key in LOCAL] == ["failed", "failed", "ok"]
     assert "value['a']['f'] (function)" in rows["pickle"].reason
     assert "0x" not in rows["pickle"].reason
@@ -302,10 +274,8 @@ def test_a_lambda_is_named_where_it_cannot_travel() -> None:
 
 def test_a_document_of_failures_only_is_whole() -> None:
     """It says when and on which machine nothing could move."""
-    # when
     sweep = RoundTrip(LOCK, transports=LOCAL).run()
 
-    # then
     assert variants(sweep)["pickle"].state == "failed"
     assert sweep.started
     assert sweep.producer
@@ -318,24 +288,19 @@ def test_a_document_of_failures_only_is_whole() -> None:
 )
 def test_any_value_makes_a_valid_document(value: object) -> None:
     """Empty, tiny, odd: each gives rows that can be saved."""
-    # when
     rows = run(value)
 
-    # then
     assert {row.state for row in rows.values()} <= {"ok", "failed"}
     assert rows["cloudpickle"].state == "ok"
 
 
 def test_a_structure_that_contains_itself_travels() -> None:
     """Circles pickle; that equality cannot be told is not called a loss."""
-    # given
     value: list[object] = [1]
     value.append(value)
 
-    # when
     rows = run(value)
 
-    # then
     assert {row.state for row in rows.values()} == {"ok"}
     assert all(row.facts["equal"] is None for row in rows.values())
     assert all("not equal" not in note for row in rows.values() for note in row.notes)
@@ -343,10 +308,8 @@ def test_a_structure_that_contains_itself_travels() -> None:
 
 def test_lost_state_is_reported() -> None:
     """A class that forgets on the way is told apart from one that does not."""
-    # when
     lost, kept = run(Forgets(5), "pickle"), run(Equal(5), "pickle")
 
-    # then
     assert lost["pickle"].facts["equal"] is False
     assert "what comes back is not equal to what was sent" in lost["pickle"].notes
     assert kept["pickle"].facts["equal"] is True
@@ -355,13 +318,10 @@ def test_lost_state_is_reported() -> None:
 
 def test_a_changed_type_is_reported(fakes: dict[str, type[Transport]]) -> None:
     """A bytearray that comes back as bytes is equal and another type."""
-    # given
     add_fake(fakes, "pickle", lambda: b"ab")
 
-    # when
     rows = run(bytearray(b"ab"), "pickle")
 
-    # then
     assert rows["pickle"].facts["equal"] is True
     assert rows["pickle"].notes == ("a bytearray comes back as bytes",)
 
@@ -385,10 +345,8 @@ def test_results_say_whether_they_share_memory(
     value: object, in_band: str, out_of_band: str
 ) -> None:
     """By the addresses of what a value holds, whatever its class and however deep."""
-    # when
     rows = run(value)
 
-    # then
     assert rows["pickle"].result == rows["cloudpickle"].result == in_band
     assert rows["pickle-oob"].result == out_of_band
 
@@ -400,22 +358,17 @@ def test_what_comes_back_as_itself_was_not_moved(
     fakes: dict[str, type[Transport]], value: object
 ) -> None:
     """A worker in this process gives back the very object, whatever its class."""
-    # given
     add_fake(fakes, "pickle", lambda: value)
 
-    # when
     rows = run(value, "pickle")
 
-    # then
     assert rows["pickle"].result == ALIASES
 
 
 def test_buffers_are_listed_with_their_place() -> None:
     """Each large payload says whether it travelled inside the pickle or beside it."""
-    # when
     rows = run({"a": np.zeros(1_000_000, "u1"), "b": np.zeros(300_000, "u1")})
 
-    # then
     sizes = (1_000_000, 300_000)
     assert rows["pickle"].buffers == tuple((size, "in-band") for size in sizes)
     assert rows["pickle-oob"].buffers == tuple((size, "out-of-band") for size in sizes)
@@ -425,10 +378,8 @@ def test_buffers_are_listed_with_their_place() -> None:
 
 def test_the_size_of_a_text_is_in_bytes() -> None:
     """A text of 100,000 characters of two bytes is a payload of 200,000 bytes."""
-    # when
     rows = run("\u00e9" * 100_000, "pickle")
 
-    # then
     assert rows["pickle"].buffers == ((200_000, "in-band"),)
 
 
@@ -445,13 +396,10 @@ def test_an_injected_delay_is_found_in_its_stage(
     monkeypatch: pytest.MonkeyPatch, key: str, value: object, stage: str, other: str
 ) -> None:
     """50 ms in __reduce__ are in Pickle, 50 ms in __setstate__ in Unpickle, of every run."""
-    # given
     monkeypatch.setattr(recording, "Recorder", functools.partial(Recorder, clock=CLOCK))
 
-    # when
     sweep = RoundTrip(value, transports=[key], repeat=1).run()
 
-    # then
     for point in sweep.points:
         assert 50_000_000 <= point.stages[stage] < 50_001_000
         assert point.stages[other] < 1_000
@@ -462,16 +410,13 @@ def test_an_interrupt_passes_through_and_keeps_what_there_is(
     fakes: dict[str, type[Transport]],
 ) -> None:
     """Ctrl-C in the middle: finished runs are points, the row and the rest say what happened."""
-    # given
     add_fake(fakes, "pickle-oob", None, None, KeyboardInterrupt())
     trip = RoundTrip([1], repeat=3)
 
-    # when
     with pytest.raises(KeyboardInterrupt):
         trip.run()
     sweep = trip.sweep
 
-    # then
     rows = variants(sweep)
     assert [rows[key].state for key in LOCAL] == ["ok", "ok", "skipped"]
     said, *_ = rows["pickle-oob"].notes
@@ -485,7 +430,6 @@ def test_a_transport_that_cannot_start_is_loud_and_loses_nothing(
     monkeypatch: pytest.MonkeyPatch, fakes: dict[str, type[Transport]]
 ) -> None:
     """By name it is an error; what ran before it is in the partial document."""
-    # given
     add_fake(fakes, "fake")
 
     def refuse(self: Transport) -> str:
@@ -495,18 +439,15 @@ def test_a_transport_that_cannot_start_is_loud_and_loses_nothing(
     monkeypatch.setattr(fakes["fake"], "start", refuse, raising=False)
     trip = RoundTrip([1], transports=["pickle", "fake"], repeat=1)
 
-    # when
     with pytest.raises(ProbeUnavailable):
         trip.run()
 
-    # then
     assert variants(trip.sweep)["pickle"].state == "ok"
     assert len(trip.sweep.points) == 2
 
 
 def test_results_are_freed_between_runs(fakes: dict[str, type[Transport]]) -> None:
     """At no time do two results exist, and none is left at the end."""
-    # given
     alive: list[weakref.ref[Any]] = []
     most = 0
 
@@ -519,10 +460,8 @@ def test_results_are_freed_between_runs(fakes: dict[str, type[Transport]]) -> No
 
     add_fake(fakes, "pickle", made)
 
-    # when
     sweep = RoundTrip(Equal(), transports=["pickle"], repeat=4).run()
 
-    # then
     assert sweep.points
     assert most == 1
     assert [ref for ref in alive if ref() is not None] == []
@@ -531,19 +470,16 @@ def test_results_are_freed_between_runs(fakes: dict[str, type[Transport]]) -> No
 @pytest.mark.parametrize("key", LOCAL)
 def test_the_peak_is_what_the_docstring_says(key: str) -> None:
     """Copies at the peak beside the value: pickle and result in-band, none out-of-band."""
-    # given
     value = np.ones(20_000_000, "u1")
     RoundTrip(value[:1000], transports=[key], repeat=1).run()
     gc.collect()
     tracemalloc.start()
 
-    # when
     trip = RoundTrip(value, transports=[key], repeat=3)
     trip.run()
     left, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
 
-    # then
     # The pickler grows its buffer by half in reserve, pages that are never touched.
     reserve = 0.6 if PEAK_COPIES[key] else 0.2
     assert PEAK_COPIES[key] - 0.1 <= peak / value.nbytes <= PEAK_COPIES[key] + reserve

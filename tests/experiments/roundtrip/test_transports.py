@@ -53,10 +53,8 @@ def with_ray(monkeypatch: pytest.MonkeyPatch, ray: FakeRay) -> FakeRay:
 @pytest.mark.parametrize("key", TRANSPORTS)
 def test_each_transport_says_who_it_is(key: str) -> None:
     """The key is what one types, the title is what the table shows."""
-    # when
     transport = TRANSPORTS[key]()
 
-    # then
     assert transport.key == key
     assert transport.title
     assert isinstance(transport, Transport)
@@ -65,10 +63,8 @@ def test_each_transport_says_who_it_is(key: str) -> None:
 @pytest.mark.parametrize("key", LOCAL)
 def test_local_transports_are_always_there(key: str) -> None:
     """Pickle and cloudpickle need nothing to be started."""
-    # when
     transport = TRANSPORTS[key]()
 
-    # then
     assert transport.state() == ("ok", "")
     assert transport.start() == ""
 
@@ -76,13 +72,10 @@ def test_local_transports_are_always_there(key: str) -> None:
 @pytest.mark.parametrize("key", LOCAL)
 def test_a_value_comes_back(key: str) -> None:
     """What returns equals what was sent, and the sent value is as before."""
-    # given
     value = {"a": np.arange(5), "b": ["x", 1.5, None]}
 
-    # when
     back: Any = TRANSPORTS[key]().round_trip(value)
 
-    # then
     assert back is not value
     assert back["b"] == value["b"]
     assert (back["a"] == np.arange(5)).all()
@@ -90,32 +83,26 @@ def test_a_value_comes_back(key: str) -> None:
 
 def test_out_of_band_results_alias_the_value() -> None:
     """Without a copy the result is the same memory; in-band it is not."""
-    # given
     value = np.zeros(1000)
 
-    # when
     aliased: Any = TRANSPORTS["pickle-oob"]().round_trip(value)
     copied: Any = TRANSPORTS["pickle"]().round_trip(value)
 
-    # then
     assert np.shares_memory(value, aliased)
     assert not np.shares_memory(value, copied)
 
 
 def test_functions_travel_by_value_where_the_transport_says_so() -> None:
     """`takes_functions` is true of cloudpickle and false of pickle."""
-    # given
     value = [lambda: 7]
 
     for key in LOCAL:
         transport = TRANSPORTS[key]()
 
-        # when
         try:
             back: Any = transport.round_trip(value)
             arrived = back[0]() == 7
 
-        # then
         except Exception:  # noqa: BLE001  (pickle raises other errors in other versions)
             arrived = False
         assert arrived is transport.takes_functions
@@ -124,51 +111,41 @@ def test_functions_travel_by_value_where_the_transport_says_so() -> None:
 @pytest.mark.usefixtures("without_ray")
 def test_a_missing_ray_gives_the_line_to_type() -> None:
     """The row says that Ray is not installed and how to install it."""
-    # when
     state = Ray().state()
 
-    # then
     assert state == ("not installed", f"Ray is not installed. {PIP}")
 
 
 @pytest.mark.usefixtures("without_ray")
 def test_a_missing_ray_is_loud_when_asked_for() -> None:
     """By name it is an error, with the same line."""
-    # when
     with pytest.raises(ProbeUnavailable) as caught:
         Ray().start()
 
-    # then
     assert PIP in str(caught.value)
 
 
 def test_asking_for_the_state_does_not_import_ray() -> None:
     """A look at what is available costs no second of imports: Ray is installed, not imported."""
-    # given
     code = (
         "import sys\n"
         "from jupyter_serprof.experiments.roundtrip.registry import Ray\n"
         "print(Ray().state()[0], 'ray' in sys.modules)"
     )
 
-    # when
     said = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=240
     ).stdout
 
-    # then
     assert said in ("not running False\n", "not installed False\n")
 
 
 def test_a_ray_that_does_not_run_says_how_to_start_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """The row gives both ways: start it, or ask for it by name; nothing is started."""
-    # given
     ray = with_ray(monkeypatch, FakeRay())
 
-    # when
     state, reason = Ray().state()
 
-    # then
     assert state == "not running"
     assert "ray.init(include_dashboard=False)" in reason
     assert "--transports ray" in reason
@@ -177,40 +154,31 @@ def test_a_ray_that_does_not_run_says_how_to_start_it(monkeypatch: pytest.Monkey
 
 def test_a_running_ray_is_not_started_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """What the user started stays as it is."""
-    # given
     ray = with_ray(monkeypatch, FakeRay(runs=True))
 
-    # when
     note = Ray().start()
 
-    # then
     assert (note, ray.calls) == ("", [])
     assert Ray().state() == ("ok", "")
 
 
 def test_starting_says_that_it_still_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody is left with a Ray in the background that they do not know of."""
-    # given
     ray = with_ray(monkeypatch, FakeRay())
 
-    # when
     note = Ray().start()
 
-    # then
     assert ray.calls == [{"include_dashboard": False}]
     assert "still runs; ray.shutdown() stops it" in note
 
 
 def test_a_ray_that_cannot_start_is_one_clear_error(monkeypatch: pytest.MonkeyPatch) -> None:
     """No traceback from inside Ray: what happened, and the line that shows more."""
-    # given
     with_ray(monkeypatch, FakeRay(error=RuntimeError("port in /home/jane taken")))
 
-    # when
     with pytest.raises(ProbeUnavailable) as caught:
         Ray().start()
 
-    # then
     assert "did not start (RuntimeError)" in str(caught.value)
     assert "Run: import ray; ray.init(include_dashboard=False)" in str(caught.value)
     assert "jane" not in str(caught.value)
@@ -240,12 +208,10 @@ def without_dask(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("kind", [DaskProtocol, DaskScatter])
 def test_a_missing_dask_gives_the_line_to_type(kind: type[Transport]) -> None:
     """Left out unasked; asked for by name, an error with the line that installs it."""
-    # when
     transport = kind()
     with pytest.raises(ProbeUnavailable) as caught:
         transport.start()
 
-    # then
     assert not transport.is_asked()
     assert transport.state()[0] == "not installed"
     assert DASK_PIP in transport.state()[1]
@@ -254,15 +220,12 @@ def test_a_missing_dask_gives_the_line_to_type(kind: type[Transport]) -> None:
 
 def test_without_a_client_nothing_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
     """A cluster is the user's to start: the row and the error give the two lines for that."""
-    # given
     monkeypatch.setitem(sys.modules, "distributed", FakeDistributed())
 
-    # when
     transport = DaskScatter()
     with pytest.raises(ProbeUnavailable) as caught:
         transport.start()
 
-    # then
     assert not transport.is_asked()
     assert transport.state()[0] == "not running"
     assert "from dask.distributed import Client; client = Client()" in str(caught.value)
@@ -270,14 +233,11 @@ def test_without_a_client_nothing_is_started(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_a_client_of_the_user_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     """It takes part unasked and nothing has to be started."""
-    # given
     client = SimpleNamespace(asynchronous=False, status="running")
     monkeypatch.setitem(sys.modules, "distributed", FakeDistributed(client))
 
-    # when
     transport = DaskScatter()
 
-    # then
     assert transport.is_asked()
     assert transport.state() == ("ok", "")
     assert transport.start() == ""

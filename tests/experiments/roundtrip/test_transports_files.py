@@ -46,14 +46,11 @@ LIBRARIES = {"arrow": "pyarrow", "joblib": "joblib", "lz4": "lz4", "zstd": "zsta
 @pytest.mark.parametrize("key", TAKES)
 def test_the_type_that_went_in_comes_back_or_the_value_is_refused(key: str, kind: str) -> None:
     """Each does the same work: no table is left where a frame was sent."""
-    # given
     transport, value = TRANSPORTS[key](), VALUES[kind]
 
-    # when
     refusal = transport.refuses(value)
     back: Any = None if refusal else transport.round_trip(value)
 
-    # then
     assert bool(refusal) is (kind not in TAKES[key])
     if not refusal:
         assert type(back) is type(value)
@@ -64,10 +61,8 @@ def test_the_type_that_went_in_comes_back_or_the_value_is_refused(key: str, kind
 def test_order_in_memory_survives_where_it_can() -> None:
     """Fortran order comes back through .npy and as a tensor of Arrow."""
     for key in ("npy", "arrow", "joblib"):
-        # when
         back: Any = TRANSPORTS[key]().round_trip(VALUES["fortran"])
 
-        # then
         assert back.flags.f_contiguous
         assert not back.flags.c_contiguous
 
@@ -88,22 +83,18 @@ def test_order_in_memory_survives_where_it_can() -> None:
 )
 def test_arrow_refuses_what_it_has_no_message_for(value: object) -> None:
     """Among them arrays of foreign byte order, which pyarrow would read as other numbers."""
-    # when
     refusal = TRANSPORTS["arrow"]().refuses(value)
 
-    # then
     assert refusal.startswith(("Arrow", "arrays of 1 or 2 dimensions"))
 
 
 def test_npy_never_pickles() -> None:
     """An array of objects would be a pickle inside of a file."""
-    # when
     refusals = [
         TRANSPORTS["npy"]().refuses(value)
         for value in (np.array([{}], dtype=object), np.ma.masked_array([1]), [1])
     ]
 
-    # then
     assert "not allowed" in refusals[0]
     assert all("plain arrays" in refusal for refusal in refusals[1:])
 
@@ -111,14 +102,11 @@ def test_npy_never_pickles() -> None:
 @pytest.mark.parametrize("key", ["lz4", "zstd"])
 def test_compression_says_its_bytes(key: str) -> None:
     """What would be sent is the compressed size; the ratio is to the plain pickle."""
-    # given
     value = [f"{i % 7} and some text" for i in range(5_000)]
     transport = TRANSPORTS[key]()
 
-    # when
     transport.round_trip(value)
 
-    # then
     facts: dict[str, Any] = dict(transport.facts())
     assert facts["raw_bytes"] == len(pickle.dumps(value, protocol=5))
     assert facts["moved_bytes"] == facts["total_bytes"] == facts["compressed_bytes"]
@@ -127,13 +115,10 @@ def test_compression_says_its_bytes(key: str) -> None:
 
 def test_a_round_trip_says_below_which_bandwidth_compression_wins() -> None:
     """From the warm medians of both; the fact is what a slider compares with."""
-    # given
     value = RANDOM.integers(0, 50, 200_000).tolist()
 
-    # when
     sweep = RoundTrip(value, transports=["pickle", "zstd"], repeat=2).run()
 
-    # then
     zstd = next(variant for variant in sweep.variants if variant.key == "zstd")
     assert "wins_below_bytes_per_s" in zstd.facts
     assert any(note.startswith(("wins over", "cannot tell over")) for note in zstd.notes)
@@ -146,16 +131,13 @@ def test_a_missing_library_gives_the_line_to_type(
     key: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In a row of "all", and loud when asked for by name."""
-    # given
     monkeypatch.setitem(sys.modules, LIBRARIES[key], None)
     transport = TRANSPORTS[key]()
 
-    # when
     state, reason = transport.state()
     with pytest.raises(ProbeUnavailable) as caught:
         transport.start()
 
-    # then
     assert state == "not installed"
     assert f"{LIBRARIES[key]} is not installed. Run: pip install " in reason
     assert reason in str(caught.value)
@@ -163,14 +145,11 @@ def test_a_missing_library_gives_the_line_to_type(
 
 def test_all_takes_every_transport_and_starts_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """One that cannot run keeps a row that says why; one that refuses the value is skipped."""
-    # given
     monkeypatch.setitem(sys.modules, "ray", None)
     monkeypatch.setitem(sys.modules, "distributed", None)
 
-    # when
     sweep = RoundTrip([1, 2], transports="all", repeat=1).run()
 
-    # then
     states = {variant.key: variant.state for variant in sweep.variants}
     assert list(states) == list(TRANSPORTS)
     assert states["ray-chunked"] == states["dask"] == "not installed"
@@ -180,10 +159,8 @@ def test_all_takes_every_transport_and_starts_nothing(monkeypatch: pytest.Monkey
 
 def test_a_skipped_transport_says_why_and_has_no_points() -> None:
     """It is not a failure: nothing was tried."""
-    # when
     sweep = RoundTrip([1, 2], transports=["npy"], repeat=1).run()
 
-    # then
     (variant,) = sweep.variants
     assert (variant.state, sweep.points) == ("skipped", ())
     assert variant.reason == ".npy holds plain arrays, not the type list"
@@ -191,13 +168,10 @@ def test_a_skipped_transport_says_why_and_has_no_points() -> None:
 
 def test_notes_say_what_comes_back_otherwise() -> None:
     """An array from Arrow is read-only, a strided one is closed up."""
-    # given
     value = VALUES["strided"]
 
-    # when
     back = TRANSPORTS["arrow"]().round_trip(value)
 
-    # then
     assert differences(value, back) == [
         "a strided array comes back C-contiguous",
         "comes back read-only",

@@ -28,24 +28,19 @@ def size_of(value: object, measure: str) -> int:
 @pytest.mark.parametrize("generator", GENERATORS.values(), ids=GENERATORS)
 def test_the_asked_size_is_made(generator: Generator, asked: int) -> None:
     """Within a tenth, from a kilobyte on."""
-    # when
     value = generator.make(asked)
 
-    # then
     assert size_of(value, generator.measure) == pytest.approx(asked, rel=0.1)
 
 
 @pytest.mark.parametrize("generator", GENERATORS.values(), ids=GENERATORS)
 def test_the_same_size_gives_the_same_data(generator: Generator) -> None:
     """Two sweeps of one generator measure the same bytes; NumPy's own seed stays as it is."""
-    # given
     np.random.seed(7)  # noqa: NPY002  (what a user may have set)
     before = str(np.random.get_state())  # noqa: NPY002
 
-    # when
     first, second = (pickle.dumps(generator.make(50_000), protocol=5) for _ in range(2))
 
-    # then
     assert first == second
     assert str(np.random.get_state()) == before  # noqa: NPY002
 
@@ -53,23 +48,18 @@ def test_the_same_size_gives_the_same_data(generator: Generator) -> None:
 @pytest.mark.parametrize("generator", GENERATORS.values(), ids=GENERATORS)
 def test_data_is_not_periodic(generator: Generator) -> None:
     """Ten times the data compresses as well as the data, not ten times better."""
-    # given
     small, large = (pickle.dumps(generator.make(size), protocol=5) for size in (100_000, 1_000_000))
 
-    # when
     ratios = [len(data) / len(zlib.compress(data, 9)) for data in (small, large)]
 
-    # then
     assert ratios[1] < 1.1 * ratios[0]
     assert ratios[1] < 4
 
 
 def test_a_strided_array_is_one() -> None:
     """It has gaps, which its own size does not count."""
-    # when
     value = GENERATORS["strided"].make(80_000)
 
-    # then
     assert isinstance(value, np.ndarray)
     assert not value.flags.c_contiguous
     assert value.nbytes == 80_000
@@ -77,10 +67,8 @@ def test_a_strided_array_is_one() -> None:
 
 def test_what_is_made_has_the_kind_of_its_title() -> None:
     """A menu can trust the titles."""
-    # when
     made = {key: each.make(10_000) for key, each in GENERATORS.items()}
 
-    # then
     assert all(type(entry) is float for entry in made["floats"])  # type: ignore[attr-defined]
     assert all(type(entry) is dict for entry in made["dicts"])  # type: ignore[attr-defined]
     assert isinstance(made["frame"], pd.DataFrame)
@@ -92,13 +80,10 @@ def test_what_is_made_has_the_kind_of_its_title() -> None:
 
 def test_a_missing_library_gives_the_line_to_type(monkeypatch: pytest.MonkeyPatch) -> None:
     """A menu can leave out what cannot be made, and say why."""
-    # given
     monkeypatch.setitem(sys.modules, "pandas", None)
 
-    # when
     states = {key: each.state() for key, each in GENERATORS.items()}
 
-    # then
     assert states["frame"] == (
         "not installed",
         'DataFrame numeric needs pandas. Run: pip install "jupyter_serprof[dataframe]"',

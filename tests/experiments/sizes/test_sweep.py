@@ -109,16 +109,13 @@ def without_controls(ran: list[tuple[str, int]], count: int) -> list[tuple[str, 
 
 def test_the_first_pass_is_cold_and_goes_up_and_later_ones_are_shuffled(ways: Ways) -> None:
     """Drift of the machine does not look like growth; the first picture is there at once."""
-    # given
     ways.add("a")
     ways.add("b")
     sizes = tuple(1000 * 2**step for step in range(8))
 
-    # when
     sweep = valid(of_bytes(sizes).run())
     order = without_controls(ways.ran, 2 * 8 * 3)
 
-    # then
     first, *later = (order[at : at + 16] for at in (0, 16, 32))
     assert [size for _, size in first] == [size for size in sizes for _ in "ab"]
     for ran in later:
@@ -133,29 +130,23 @@ def test_the_first_pass_is_cold_and_goes_up_and_later_ones_are_shuffled(ways: Wa
 
 def test_the_order_is_that_of_the_seed_and_the_document_holds_it(ways: Ways) -> None:
     """A sweep can be repeated in the same order."""
-    # given
     ways.add("a")
     ways.add("b")
 
-    # when
     sweeps = [of_bytes(seed=seed).run() for seed in (7, 7)]
     half = len(ways.ran) // 2
 
-    # then
     assert ways.ran[:half] == ways.ran[half:]
     assert [sweep.environment["seed"] for sweep in sweeps] == [7, 7]
 
 
 def test_the_document_is_complete_and_survives_a_file(ways: Ways) -> None:
     """Kind, parameter, points with bytes, one cold and one warm recording of each size, lines."""
-    # given
     ways.add("a")
 
-    # when
     sweep = of_bytes((1000, 4000, 16_000, 64_000), name="bytes", parameter="rows").run()
     again = valid(sweep)
 
-    # then
     assert again.points == sweep.points
     assert (again.kind, again.name, again.parameter) == ("sweep", "bytes", "rows")
     assert len(again.points) == 4 * 3
@@ -171,7 +162,6 @@ def test_the_document_is_complete_and_survives_a_file(ways: Ways) -> None:
 
 def test_stop_keeps_what_was_measured_and_run_goes_on(ways: Ways) -> None:
     """Stop answers within the run; the next call measures only what is left."""
-    # given
     ways.add("a")
     ways.add("b")
     runner = of_bytes()
@@ -182,13 +172,11 @@ def test_stop_keeps_what_was_measured_and_run_goes_on(ways: Ways) -> None:
             stopped.append(1)
             runner.stop()
 
-    # when
     partial = valid(runner.run(tell))
     count = len(ways.ran)
     is_done = runner.is_done
     whole = valid(runner.run())
 
-    # then
     assert len(partial.points) == count == 4
     assert not is_done
     assert runner.is_done
@@ -201,7 +189,6 @@ def test_stop_keeps_what_was_measured_and_run_goes_on(ways: Ways) -> None:
 def test_an_interrupt_inside_a_run_keeps_the_others(ways: Ways, interrupted_at: int) -> None:
     """Ctrl-C passes through; the unfinished run is no point; run() measures it then."""
 
-    # given
     def interrupt(_: int) -> None:
         if len(ways.ran) == interrupted_at:
             raise KeyboardInterrupt
@@ -209,13 +196,11 @@ def test_an_interrupt_inside_a_run_keeps_the_others(ways: Ways, interrupted_at: 
     ways.add("a", before=interrupt)
     runner = of_bytes()
 
-    # when
     with pytest.raises(KeyboardInterrupt):
         runner.run()
     partial = valid(runner.sweep)
     whole = valid(runner.run())
 
-    # then
     assert len(partial.points) == min(interrupted_at - 1, 3)
     assert places(whole) == sorted(
         ("a", size, cold) for size in SIZES for cold in (True, False, False)
@@ -225,7 +210,6 @@ def test_an_interrupt_inside_a_run_keeps_the_others(ways: Ways, interrupted_at: 
 def test_one_size_that_fails_in_one_variant_leaves_all_others(ways: Ways) -> None:
     """The note says which size and why; the other variant and the other sizes are complete."""
 
-    # given
     def fail(size: int) -> None:
         if size == 10_000:
             message = "no room"
@@ -234,10 +218,8 @@ def test_one_size_that_fails_in_one_variant_leaves_all_others(ways: Ways) -> Non
     ways.add("a", before=fail)
     ways.add("b")
 
-    # when
     sweep = valid(of_bytes().run())
 
-    # then
     counts = dict.fromkeys((("a", 10_000), ("b", 10_000), ("a", 1000)), 0)
     for point in sweep.points:
         at = (point.variant, point.size_bytes or 0)
@@ -253,16 +235,13 @@ def test_one_size_that_fails_in_one_variant_leaves_all_others(ways: Ways) -> Non
 
 def test_a_value_that_a_variant_refuses_is_a_skipped_row(ways: Ways) -> None:
     """Not tried, not failed: its reason is the row; a transport that is absent has its own."""
-    # given
     for key in "abc":
         ways.add(key)
     ways.known["a"].refuses = lambda *_: "only tables"  # type: ignore[method-assign]  # scripted
     ways.known["b"].state = lambda *_: ("not running", "Start it.")  # type: ignore[method-assign]  # the same
 
-    # when
     sweep = valid(of_bytes().run())
 
-    # then
     assert [(v.state, v.reason) for v in sweep.variants] == [
         ("skipped", "only tables"),
         ("not running", "Start it."),
@@ -274,7 +253,6 @@ def test_a_value_that_a_variant_refuses_is_a_skipped_row(ways: Ways) -> None:
 def test_a_variant_that_fails_everywhere_is_a_failed_row(ways: Ways) -> None:
     """With the reason once, beside the complete others."""
 
-    # given
     def fail(_: int) -> None:
         message = "never"
         raise ValueError(message)
@@ -282,10 +260,8 @@ def test_a_variant_that_fails_everywhere_is_a_failed_row(ways: Ways) -> None:
     ways.add("a", before=fail)
     ways.add("b")
 
-    # when
     sweep = valid(of_bytes().run())
 
-    # then
     assert [variant.state for variant in sweep.variants] == ["failed", "ok"]
     assert "never" in sweep.variants[0].reason
     assert len(ways.ran) >= 3
@@ -293,7 +269,6 @@ def test_a_variant_that_fails_everywhere_is_a_failed_row(ways: Ways) -> None:
 
 def test_a_maker_that_fails_at_one_size_leaves_the_others(ways: Ways) -> None:
     """And one that fails at every size raises what it raised."""
-    # given
     ways.add("a")
 
     def make(n: float) -> object:
@@ -305,10 +280,8 @@ def test_a_maker_that_fails_at_one_size_leaves_the_others(ways: Ways) -> None:
     def fail(n: float) -> object:
         raise LookupError(n)
 
-    # when
     sweep = valid(SizeSweep(make, SIZES, repeat=1).run())
 
-    # then
     assert {p.size_bytes for p in sweep.points} == {1000, 100_000}
     assert any("n=10000" in note and "bad size" in note for note in sweep.quality.notes)
     with pytest.raises(LookupError):
@@ -317,13 +290,10 @@ def test_a_maker_that_fails_at_one_size_leaves_the_others(ways: Ways) -> None:
 
 def test_the_real_size_counts(ways: Ways) -> None:
     """A maker that gives other sizes than asked: points stand where the bytes are."""
-    # given
     ways.add("a")
 
-    # when
     sweep = valid(SizeSweep(lambda n: b"x" * (2 * int(n)), SIZES, repeat=1, is_bytes=True).run())
 
-    # then
     assert {p.size_bytes for p in sweep.points} == {2000, 20_000, 200_000}
     assert {p.parameter for p in sweep.points} == set(SIZES)
     assert any("not as large as asked" in note for note in sweep.quality.notes)
@@ -331,14 +301,11 @@ def test_the_real_size_counts(ways: Ways) -> None:
 
 def test_two_sizes_with_the_same_bytes_are_measured_once(ways: Ways) -> None:
     """No size gets the points of two; a note says whose."""
-    # given
     ways.add("a")
 
-    # when
     sweep = valid(SizeSweep(lambda n: b"x" * max(5000, int(n)), SIZES, repeat=1).run())
     tiny = valid(SizeSweep(lambda _: b"x" * 5000, SIZES, repeat=1).run())
 
-    # then
     assert [(p.size_bytes, p.parameter) for p in sweep.points if p.cold] == [
         (5000, 1000),
         (10_000, 10_000),
@@ -350,7 +317,6 @@ def test_two_sizes_with_the_same_bytes_are_measured_once(ways: Ways) -> None:
 
 def test_values_are_dropped_before_the_next_is_made(ways: Ways) -> None:
     """A sweep to 1 GB holds one value, not one for each size."""
-    # given
     alive = most = 0
 
     class Value(bytes):
@@ -369,22 +335,17 @@ def test_values_are_dropped_before_the_next_is_made(ways: Ways) -> None:
 
     ways.add("a")
 
-    # when
     SizeSweep(lambda n: Value(int(n)), SIZES, repeat=2).run()
 
-    # then
     assert (alive, most) == (0, 1)
 
 
 def test_microseconds_are_measured_several_at_a_time(ways: Ways) -> None:
     """Wall time, stages and bytes are those of one run; the point says how many there were."""
-    # given
     ways.add("a", each_ms=0.05)
 
-    # when
     sweep = valid(of_bytes((1000,), repeat=3).run())
 
-    # then
     cold, *warm = sweep.points
     assert cold.loops is None
     assert {p.loops for p in warm} == {40}
@@ -399,13 +360,10 @@ def test_microseconds_are_measured_several_at_a_time(ways: Ways) -> None:
 
 def test_the_budget_ends_it_and_says_so(ways: Ways, clock: TickClock) -> None:
     """A run that alone takes longer than what is left is skipped; the small ones are complete."""
-    # given
     ways.add("a", before=lambda size: clock.advance_ms(size / 10))
 
-    # when
     sweep = valid(of_bytes((1000, 10_000, 100_000, 1_000_000), repeat=3, budget_s=40).run())
 
-    # then
     counts = dict.fromkeys((1000, 10_000, 100_000, 1_000_000), 0)
     for point in sweep.points:
         counts[point.size_bytes or 0] += 1
@@ -419,14 +377,11 @@ def test_without_repeat_there_are_three_warm_runs_and_five_if_they_fit(
     ways: Ways, clock: TickClock
 ) -> None:
     """Default: three; two more where the budget allows."""
-    # given
     ways.add("a", before=lambda _: clock.advance_ms(700))
 
-    # when
     quick = of_bytes(repeat=None, budget_s=60).run()
     slow = of_bytes(repeat=None, budget_s=17).run()
 
-    # then
     assert len(quick.points) == 3 * 6
     assert len(slow.points) == 3 * 4
 
@@ -435,7 +390,6 @@ def test_sizes_beyond_the_memory_are_left_out_before_they_are_made(
     ways: Ways, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The bound is told; nothing that large is ever made."""
-    # given
     ways.add("a")
     monkeypatch.setattr(sweep_memory, "available_bytes", lambda: 1_000_000)
     made: list[float] = []
@@ -444,11 +398,9 @@ def test_sizes_beyond_the_memory_are_left_out_before_they_are_made(
         made.append(n)
         return b"x" * int(n)
 
-    # when
     runner = SizeSweep(make, (1000, 100_000, 10_000_000), repeat=1)
     sweep = valid(runner.run())
 
-    # then
     assert max(made) == 100_000
     assert {p.size_bytes for p in sweep.points} == {1000, 100_000}
     assert any("n=1e+07: left out for lack of memory" in note for note in sweep.quality.notes)
@@ -460,7 +412,6 @@ def test_sizes_beyond_the_memory_are_left_out_before_they_are_made(
 
 def test_drift_is_told_and_a_steady_machine_is_not_blamed(ways: Ways, clock: TickClock) -> None:
     """The control point takes twice as long at the end as at the start."""
-    # given
     drift = [1.0]
 
     def slower(_: int) -> None:
@@ -472,10 +423,8 @@ def test_drift_is_told_and_a_steady_machine_is_not_blamed(ways: Ways, clock: Tic
     ways.known.clear()
     ways.add("a")
 
-    # when
     steady = valid(of_bytes().run())
 
-    # then
     (note,) = drifting.quality.notes
     assert "the machine drifted: the control point (way a, 1.00 kB) took" in note
     assert "at the end" in note
@@ -487,7 +436,6 @@ def test_drift_is_told_of_a_sweep_that_was_stopped_behind_its_last_run(
     ways: Ways, clock: TickClock, is_pressed: bool
 ) -> None:
     """The last look at the control point is a part of it: it is done only after that."""
-    # given
     drift = [1.0]
     stopped: list[int] = []
 
@@ -506,13 +454,11 @@ def test_drift_is_told_of_a_sweep_that_was_stopped_behind_its_last_run(
     ways.add("a", before=slower)
     runner = of_bytes()
 
-    # when
     with pytest.raises(KeyboardInterrupt) if is_pressed else nullcontext():
         runner.run(tell)
     was_done = runner.is_done
     whole = valid(runner.run())
 
-    # then
     assert stopped
     assert not was_done
     assert runner.is_done
@@ -521,7 +467,6 @@ def test_drift_is_told_of_a_sweep_that_was_stopped_behind_its_last_run(
 
 def test_progress_counts_down(ways: Ways) -> None:
     """Done, left and the time that is left, at any moment."""
-    # given
     ways.add("a")
     ways.add("b")
     runner = of_bytes()
@@ -532,11 +477,9 @@ def test_progress_counts_down(ways: Ways) -> None:
         seen.append(runner.progress)
         runner_done.append(len(sweep.points))
 
-    # when
     runner.run(tell)
     seen.append(runner.progress)
 
-    # then
     assert (seen[0].done, seen[0].left, seen[0].left_s) == (0, 18, None)
     assert all(p.done + p.left in (18, 17) for p in seen)
     assert (seen[-1].done, seen[-1].left, seen[-1].left_s) == (18, 0, 0.0)
@@ -547,15 +490,12 @@ def test_progress_counts_down(ways: Ways) -> None:
 def test_code_is_timed_as_a_whole_and_stands_where_its_bytes_are(clock: TickClock) -> None:
     """One variant; the size is what moved in the first run of each number."""
 
-    # given
     def call(n: float) -> object:
         clock.advance_ms(2)
         return pickle.loads(pickle.dumps(b"x" * int(n)))
 
-    # when
     sweep = valid(SizeSweep(call, SIZES, code=True, name="f(n)", repeat=2).run())
 
-    # then
     assert [(v.key, v.title, v.state) for v in sweep.variants] == [("code", "f(n)", "ok")]
     assert {(p.parameter, p.size_bytes) for p in sweep.points} == {
         (n, len(pickle.dumps(b"x" * n))) for n in SIZES
@@ -566,25 +506,20 @@ def test_code_is_timed_as_a_whole_and_stands_where_its_bytes_are(clock: TickCloc
 def test_code_that_moves_the_same_bytes_is_measured_once(clock: TickClock) -> None:
     """Two numbers, one size: the second one is told, not mixed in."""
 
-    # given
     def call(n: float) -> object:
         clock.advance_ms(n / 1000)
         return pickle.dumps(b"x" * 1000)
 
-    # when
     sweep = valid(SizeSweep(call, SIZES, code=True, repeat=1).run())
 
-    # then
     assert {p.parameter for p in sweep.points} == {1000}
     assert any("moves as many bytes as n=1000" in n for n in sweep.variants[0].notes)
 
 
 def test_code_of_which_nobody_saw_bytes_keeps_its_points(clock: TickClock) -> None:
     """It stands nowhere on the axis, and a note says why there are no lines."""
-    # when
     sweep = valid(SizeSweep(lambda _: clock.advance_ms(1), SIZES, code=True, repeat=1).run())
 
-    # then
     assert {(p.size_bytes, p.parameter) for p in sweep.points} == {(None, n) for n in SIZES}
     assert any("nobody saw how many bytes moved" in note for note in sweep.quality.notes)
     assert sweep.fits == ()
@@ -615,23 +550,18 @@ def test_code_of_which_nobody_saw_bytes_keeps_its_points(clock: TickClock) -> No
 )
 def test_bad_options_are_refused_before_anything_runs(options: dict[str, Any], said: str) -> None:
     """What happened, the value, one remedy."""
-    # given
     given = {"sizes": SIZES} | options
 
-    # when, then
     with pytest.raises(UsageError, match=said.replace("?", r"\?")):
         SizeSweep(lambda _: pytest.fail("ran"), given.pop("sizes"), **given)
 
 
 def test_a_held_out_size_checks_the_line_that_was_drawn_without_it(ways: Ways) -> None:
     """One ms for each 1,000 bytes, also beyond the line, which ends before the held-out size."""
-    # given
     ways.add("a", before=lambda size: ways.clock.advance_ms(size / 1000))
 
-    # when
     sweep = valid(of_bytes((1000, 4000, 16_000, 64_000), holdout=256_000).run())
 
-    # then
     (line,) = [line for line in sweep.fits if not line["cold"]]
     assert (line["growth"], line["to_bytes"]) == ("linear", 64_000)
     held: Any = line["holdout"]
@@ -641,16 +571,13 @@ def test_a_held_out_size_checks_the_line_that_was_drawn_without_it(ways: Ways) -
 
 def test_real_transports_check_every_size() -> None:
     """Arrays through pickle: equal, a copy in-band, the same memory out-of-band."""
-    # given
     keys = ["pickle", "pickle-oob", "cloudpickle"]
     runner = SizeSweep(
         lambda n: np.arange(int(n) // 8, dtype=float), SIZES, transports=keys, repeat=1, holdout=3e5
     )
 
-    # when
     sweep = valid(runner.run())
 
-    # then
     results = {v.key: v.result for v in sweep.variants}
     assert results["pickle"].startswith("a copy")
     assert "aliases the original" in results["pickle-oob"]
@@ -664,12 +591,10 @@ def test_real_transports_check_every_size() -> None:
 
 def test_values_that_pickle_cannot_measure_stand_where_their_bytes_are() -> None:
     """Two sizes are never one median because nobody knew them beforehand."""
-    # when
     sweep = SizeSweep(
         lambda n: [lambda: n] * int(n), [10, 20, 30], transports=["pickle", "cloudpickle"], repeat=1
     ).run()
 
-    # then
     sizes = {point.parameter: point.size_bytes for point in sweep.points}
     assert len(sizes) == len({size for size in sizes.values() if size}) == 3
     assert all(point.size_bytes == sizes[point.parameter] for point in sweep.points)
@@ -678,15 +603,12 @@ def test_values_that_pickle_cannot_measure_stand_where_their_bytes_are() -> None
 
 def test_what_was_left_out_was_not_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     """The row of a transport has the reason why no size was run."""
-    # given
     monkeypatch.setattr(sweep_memory, "available_bytes", lambda: 1_000)
 
-    # when
     runner = SizeSweep(
         lambda n: bytes(int(n)), [10**6, 10**7], transports=["pickle"], repeat=1, is_bytes=True
     )
     sweep = runner.run()
 
-    # then
     (variant,) = sweep.variants
     assert (variant.state, variant.reason) == ("skipped", "left out for lack of memory")

@@ -44,10 +44,8 @@ def a_loop(lengths_ms: list[float], *, extra: list[tuple[object, ...]] | None = 
 
 def test_sizes_are_equally_far_apart_and_whole_where_the_ends_are() -> None:
     """Both ends are exact; doubles go away."""
-    # when
     whole, broken, dense = log_spaced(1e3, 1e8, 12), log_spaced(0.5, 8, 5), log_spaced(1, 5, 50)
 
-    # then
     assert (whole[0], whole[-1], len(whole)) == (1000, 100_000_000, 12)
     assert all(isinstance(size, int) for size in whole)
     assert broken == pytest.approx((0.5, 1, 2, 4, 8))
@@ -56,7 +54,6 @@ def test_sizes_are_equally_far_apart_and_whole_where_the_ends_are() -> None:
 
 def test_what_a_size_will_cost_follows_the_smaller_ones() -> None:
     """Nothing before the first; proportional after one; then the line, which never falls."""
-    # when, then
     assert expected({}, 10) is None
     assert expected({10: 2.0}, 10) == 2.0
     assert expected({10: 2.0}, 100) == 20.0
@@ -67,13 +64,10 @@ def test_what_a_size_will_cost_follows_the_smaller_ones() -> None:
 
 def test_the_run_of_median_length_stands_for_the_others() -> None:
     """Its waterfall adds up to one run, from the end of the run before to its own end."""
-    # given
     trace = a_loop([9.0, 6.0, 2.0, 4.0])
 
-    # when
     alone = one_of(trace, 4)
 
-    # then
     assert alone is not None
     assert alone.wall_ns == 7_000_000
     assert [(s.stage, s.start_ns, s.duration_ns) for s in alone.spans] == [
@@ -104,40 +98,32 @@ def test_an_interrupt_before_the_first_line_of_the_exit_leaves_no_hook(
 ) -> None:
     """A signal is served where a function begins, too: then that function did nothing."""
 
-    # given
     def served(*_: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Recording, "__exit__", served)
 
-    # when
     with pytest.raises(KeyboardInterrupt):
         recorded(TRANSPORTS["pickle"](), [1], 1, detail=False)
 
-    # then
     assert armed_places() == []
     assert active_recorders() == ()
 
 
 def test_garbage_collection_belongs_to_no_run() -> None:
     """It comes when it comes; the runs are told apart all the same."""
-    # when
     alone = one_of(a_loop([2.0, 2.0, 2.0], extra=[("gc", MAIN, 3.2, 0.5)]), 3)
 
-    # then
     assert alone is not None
 
 
 def test_a_lean_recording_keeps_its_totals() -> None:
     """Fewer spans and pieces; the waterfall and its sums are the same."""
-    # given
     collections = [("gc", MAIN, 1 + 2 * at, 0.1 + at / 1000, None, 0) for at in range(40)]
     trace = analyse(make_trace([(DUMPS, MAIN, 0, 100), *collections]))
 
-    # when
     lean = leaner(trace)
 
-    # then
     assert trace.waterfall is not None
     assert lean.waterfall is not None
     assert len(lean.spans) == 12
@@ -155,32 +141,26 @@ def test_the_smallest_gaps_between_pieces_close() -> None:
 
 def test_a_span_whose_parent_goes_points_at_the_next_one_around() -> None:
     """Never at nothing that is there no more."""
-    # given
     spans = make_trace(
         [("a", MAIN, 0, 100), ("b", MAIN, 0, 1, None, 0), ("c", MAIN, 0, 50, None, 1)]
     ).spans
 
-    # when
     kept = longest(spans, 2)
 
-    # then
     assert [(span.stage, span.parent) for span in kept] == [("a", -1), ("c", 0)]
 
 
 def test_the_guard_counts_copies_and_what_objects_hold(monkeypatch: pytest.MonkeyPatch) -> None:
     """In-band: the bytes and the result; Ray: its store, too; a list holds more than its size."""
-    # given
     monkeypatch.setattr(sweep_memory, "available_bytes", lambda: 10_000_000)
     oob, in_band, ray = (
         MemoryGuard(keys) for keys in (("pickle-oob",), ("pickle", "pickle-oob"), ("ray", "pickle"))
     )
     copies = [guard.copies for guard in (oob, in_band, ray)]
 
-    # when
     in_band.learn(2_000_000, 8_000_000)
     in_band.learn(1000, 50_000_000)
 
-    # then
     assert copies == [1.0, 3.0, 5.0]
     assert in_band.copies == 9.0
     assert oob.problem(8_000_000) == ""
@@ -196,13 +176,10 @@ def test_rays_store_bounds_what_goes_through_ray(
     monkeypatch: pytest.MonkeyPatch, key: str, size_bytes: int, *, fits: bool
 ) -> None:
     """Beyond it Ray would spill to disk, which is another measurement."""
-    # given
     monkeypatch.setitem(sys.modules, "ray", a_ray(4000.0, {"object_store_memory": 1000.0}))
 
-    # when
     problem = MemoryGuard(("ray",)).store_problem(key, size_bytes)
 
-    # then
     assert (problem == "") is fits
     assert fits or "what is free of Ray's store, 1.00 kB" in problem
 
@@ -235,17 +212,14 @@ def test_the_smaller_of_memory_and_rays_store_is_the_bound(
     said: str,
 ) -> None:
     """Code that goes through Ray, and Ray alone; beside others Ray is left out where it is full."""
-    # given
     memory_bytes, free = free_bytes
     ray = a_ray(2e9, {} if free is None else {"object_store_memory": free})
     monkeypatch.setitem(sys.modules, "ray", ray)
     monkeypatch.setattr(sweep_memory, "available_bytes", lambda: int(memory_bytes))
     guard = MemoryGuard(keys)
 
-    # when
     guard.learn_stages(stages)
 
-    # then
     assert said in guard.bound
     assert guard.problem((guard.most_bytes or 0) + 1).endswith(guard.bound)
     assert guard.problem(guard.most_bytes) == ""
@@ -253,13 +227,10 @@ def test_the_smaller_of_memory_and_rays_store_is_the_bound(
 
 def test_nobody_is_stopped_where_nobody_can_say(monkeypatch: pytest.MonkeyPatch) -> None:
     """Unknown memory bounds nothing and claims nothing."""
-    # given
     monkeypatch.setattr(sweep_memory, "available_bytes", lambda: None)
 
-    # when
     guard = MemoryGuard(("pickle",))
 
-    # then
     assert (guard.most_bytes, guard.bound, guard.problem(1e18)) == (None, "", "")
 
 
@@ -267,18 +238,15 @@ def test_a_container_has_less_memory_than_its_machine(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """The limit of the control group counts; "max" is none."""
-    # given
     monkeypatch.setattr(machine, "_GROUP", tmp_path)
     monkeypatch.setattr(machine, "free_memory_bytes", lambda: 5000)
     (tmp_path / "memory.current").write_text("400\n")
 
-    # when
     found = []
     for limit in ("1000\n", "max\n", "100\n"):
         (tmp_path / "memory.max").write_text(limit)
         found.append(machine.available_bytes())
 
-    # then
     assert found == [600, 5000, 0]
 
 
@@ -286,7 +254,6 @@ def test_the_caches_are_those_of_the_machine(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """Data caches from level 2 on; where nothing is told, none."""
-    # given
     kinds = [("1", "Data", "32K"), ("2", "Unified", "1024K"), ("3", "Unified", "32M")]
     for at, (level, kind, size) in enumerate(kinds):
         folder = tmp_path / f"index{at}"
@@ -296,22 +263,18 @@ def test_the_caches_are_those_of_the_machine(
     monkeypatch.setattr(machine, "_CACHES", tmp_path)
     found = machine.cache_sizes()
 
-    # when
     monkeypatch.setattr(machine, "_CACHES", tmp_path / "nothing")
 
-    # then
     assert found == {2: 2**20, 3: 2**25}
     assert machine.cache_sizes() == {}
 
 
 def test_drift_is_a_ratio_beyond_the_noise() -> None:
     """Steady runs that change are drift; runs that scatter as much are noise."""
-    # given
     steady = Control("a", 1, 1, [[100, 101, 99], [100, 100, 100], [150, 151, 149]])
     noisy = Control("a", 1, 1, [[60, 100, 180], [80, 150, 200]])
     between = Control("a", 1, 1, [[100, 101, 99], [200, 200, 201], [100, 101, 99]])
 
-    # when, then
     assert "took 1.5× as long at the end" in steady.note("it")  # noqa: RUF001
     assert noisy.note("it") == ""
     assert "in between" in between.note("it")
@@ -321,14 +284,11 @@ def test_drift_is_a_ratio_beyond_the_noise() -> None:
 
 def test_the_control_point_is_short_and_in_this_process() -> None:
     """Stores of other processes and large copies warm up: that is no drift of the machine."""
-    # given
     times = {("ray", 1.0): 1_000, ("pickle", 1.0): 10_000, ("pickle", 2.0): 400_000}
 
-    # when
     chosen = control_point({**times, ("pickle", 3.0): 9_000_000})
     only_ray = control_point({("ray", 1.0): 5_000_000, ("ray", 2.0): 4_000_000})
 
-    # then
     assert chosen is not None
     assert only_ray is not None
     assert (chosen.key, chosen.parameter, chosen.loops) == ("pickle", 2.0, 5)
@@ -338,7 +298,6 @@ def test_the_control_point_is_short_and_in_this_process() -> None:
 
 def test_causes_belong_to_the_variants_that_they_act_on(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ray's inline limit is one of tasks, not of ``ray.put``; the memo one of objects."""
-    # given
     monkeypatch.setattr(sweep_causes, "cache_sizes", lambda: {2: 2**20})
     points = [
         Point("ray", 1, 0, cold=True, wall_ns=1, moved_bytes=1, stages={"ray.store": 1}),
@@ -346,11 +305,9 @@ def test_causes_belong_to_the_variants_that_they_act_on(monkeypatch: pytest.Monk
         Point("pickle", 1, 0, cold=True, wall_ns=1, moved_bytes=1, stages={DUMPS: 1}),
     ]
 
-    # when
     found = {c.title: (c.at_bytes, c.variants) for c in causes_of(points, has_objects=True)}
     plain = causes_of(points[2:], has_objects=False)
 
-    # then
     assert found == {
         "Ray's inline limit (100 KiB)": (102_400, ("code",)),
         "Ray copies with several threads": (2**20, ("ray",)),
@@ -378,10 +335,8 @@ def test_objects_are_told_from_bytes(value: object, *, is_made_of_objects: bool)
 
 def test_unknown_costs_are_no_cost() -> None:
     """A budget without an end is infinite; a cost nobody knows stops nothing."""
-    # given
     from jupyter_serprof.experiments.engine.order import Budget
 
-    # when, then
     assert Budget(None).left_s == math.inf
     assert Budget(1.0).problem(None) == ""
     assert "would take about 5.00 s" in Budget(1.0).problem(5.0)
@@ -391,13 +346,10 @@ def test_the_guard_of_code_learns_which_stages_its_first_runs_had(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Whatever the code names: what was seen tells whether Ray's store takes part."""
-    # given
     seen: list[set[str]] = []
     monkeypatch.setattr(MemoryGuard, "learn_stages", lambda _, stages: seen.append(set(stages)))
 
-    # when
     SizeSweep(lambda n: pickle.dumps(b"x" * int(n)), [1000, 2000], repeat=1, code=True).run()
 
-    # then
     assert len(seen) == 2
     assert all("pickle.dumps" in stages for stages in seen)

@@ -88,11 +88,9 @@ def warm_total(trace: Trace, whole: str) -> int:
 
 def test_parts_add_up_and_are_never_negative() -> None:
     """What a pass cannot explain stays with the whole; an unknown pass is skipped."""
-    # when
     parts = dict(parts_of(100, LEVELS))
     late = dict(parts_of(20, LEVELS))
 
-    # then
     assert parts == {
         "pickle.reduce": 10,
         "pickle.opcodes": 20,
@@ -109,14 +107,11 @@ def test_parts_add_up_and_are_never_negative() -> None:
 
 def test_what_was_cut_is_said() -> None:
     """No number is scaled or cut in silence."""
-    # given
     levels = (Level("pickle.opcodes", 50), Level("pickle.memo", 30), Level("pickle.copy", 140))
     half = Half("pickle.dumps", Timed(100), Timed(100), levels)
 
-    # when
     notes = cut_notes(half)
 
-    # then
     assert len(notes) == 2
     assert notes[0].startswith("Memo: its pass took 20 ns less")
     assert notes[1].startswith("Copy into the pickle: its pass took 40 ns longer")
@@ -125,17 +120,14 @@ def test_what_was_cut_is_said() -> None:
 
 def test_the_document_adds_up_exactly() -> None:
     """First runs are not split, warm ones are; the parts of a whole are its time."""
-    # given
     halves = (
         Half("pickle.dumps", Timed(500, 9), Timed(100, 0), LEVELS, 7),
         Half("pickle.loads", Timed(300), Timed(80), (Level("unpickle.objects", 50),), 7),
     )
     measured = Measured(halves, 1_000)
 
-    # when
     trace = analyse(split_trace(make_trace([], name="a"), measured))
 
-    # then
     assert trace.wall_ns == 980
     assert rows(trace, 0) == {"pickle.dumps": 500, "pickle.loads": 300}
     warm = rows(trace, 1)
@@ -150,7 +142,6 @@ def test_the_document_adds_up_exactly() -> None:
 def test_new_pages_in_every_run_are_not_a_matter_of_the_first() -> None:
     """To run it again does not help; a buffer that is kept does. Warm pages say nothing."""
 
-    # given
     def found(warm_faults: int) -> list[str]:
         halves = (
             Half("pickle.dumps", Timed(50_000_000, 3_000), Timed(50_000_000, warm_faults), LEVELS),
@@ -160,7 +151,6 @@ def test_new_pages_in_every_run_are_not_a_matter_of_the_first() -> None:
         trace = analyse(split_trace(make_trace([], name="a"), measured), limits)
         return [finding.rule for finding in split_findings(trace, measured)]
 
-    # then
     assert found(1_000)[:1] == ["pickle.fresh-buffers"]
     assert "pickle.fresh-buffers" not in found(999)
     assert "memory.first-touch" not in found(2_000)
@@ -180,10 +170,8 @@ def test_new_pages_in_every_run_are_not_a_matter_of_the_first() -> None:
 )
 def test_a_real_value_is_split_into_parts_that_add_up(value: object) -> None:
     """For real dumps and loads of arrays, many objects, bytes and nothing at all."""
-    # when
     trace = split(value, name="v")
 
-    # then
     warm = rows(trace, 1)
     own = {key: ns for key, ns in warm.items() if key.startswith("pickle.") and key != WHOLES[1]}
     assert sum(own.values()) == warm_total(trace, "pickle.dumps")
@@ -194,29 +182,23 @@ def test_a_real_value_is_split_into_parts_that_add_up(value: object) -> None:
 
 def test_reducers_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     """Twenty reducers that take 1 ms each own 20 ms of dumps, as a profiler would say."""
-    # given
     clock = SimpleNamespace(perf_counter_ns=CLOCK, monotonic=time.monotonic)
     for module in (split_passes, split_picklers):
         monkeypatch.setattr(module, "time", clock)
 
-    # when
     trace = split([Slow() for _ in range(20)])
 
-    # then
     assert rows(trace, 1)["pickle.reduce"] == pytest.approx(20_000_000, abs=1_000)
     assert warm_total(trace, "pickle.dumps") == pytest.approx(20_000_000, abs=1_000)
 
 
 def test_a_cycle_has_no_memo_of_its_own() -> None:
     """Without its memo the pickler would never end; the note says what was not told apart."""
-    # given
     value: list[object] = [1]
     value.append(value)
 
-    # when
     trace = split(value)
 
-    # then
     assert any(note.startswith("memo: n/a") for note in trace.quality.notes)
     assert "pickle.memo" not in rows(trace, 1)
     assert "pickle.opcodes" not in rows(trace, 1)
@@ -225,27 +207,21 @@ def test_a_cycle_has_no_memo_of_its_own() -> None:
 
 def test_what_is_shared_does_not_explode() -> None:
     """Without a memo, 40 levels of pairs would be a trillion objects."""
-    # given
     value: list[object] = []
     for _ in range(40):
         value = [value, value]
 
-    # when
     trace = split(value)
 
-    # then
     assert any("shared" in note for note in trace.quality.notes)
 
 
 def test_the_value_is_not_changed_by_its_own_setstate() -> None:
     """What a class does to its state when it is made again is done to copies."""
-    # given
     value = Mutating(np.ones(50_000))
 
-    # when
     trace = split(value)
 
-    # then
     assert value.array.all()
     assert any("loads was not split" in note for note in trace.quality.notes)
     assert rows(trace, 1)["pickle.loads"] == warm_total(trace, "pickle.loads")
@@ -253,13 +229,10 @@ def test_the_value_is_not_changed_by_its_own_setstate() -> None:
 
 def test_a_function_is_split_with_cloudpickle() -> None:
     """What pickle refuses and cloudpickle takes is measured with cloudpickle."""
-    # given
     captured = np.ones(1_000)
 
-    # when
     trace = split(lambda: captured)
 
-    # then
     assert sum(rows(trace, 1).values()) > 0
 
 
@@ -267,7 +240,6 @@ def test_a_function_of_the_notebook_is_split_with_what_it_carries(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Pickle would write only the name of it: 33 bytes, and no table."""
-    # given
     table = np.ones(10_000)
 
     def price() -> float:
@@ -277,10 +249,8 @@ def test_a_function_of_the_notebook_is_split_with_what_it_carries(
     monkeypatch.setattr(sys.modules["__main__"], "price", price, raising=False)
     named = len(pickle.dumps(price))
 
-    # when
     trace = split(price, name="price")
 
-    # then
     whole = next(span for span in trace.spans if span.stage == "pickle.dumps")
     assert named < 100
     assert whole.size_bytes is not None
@@ -297,39 +267,31 @@ def test_too_little_memory_is_said_before_anything_is_copied(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Two more copies of the data are needed; a kernel that dies explains nothing."""
-    # given
     monkeypatch.setattr("jupyter_serprof.experiments.split.stages.available_bytes", lambda: 1_000)
 
-    # when / then
     with pytest.raises(UsageError, match=r"takes 80[.0-9]* kB twice"):
         split(np.zeros(10_000))
 
 
 def test_the_collector_is_as_it_was() -> None:
     """Paused while it measures, also where something fails."""
-    # given
     was_enabled = gc.isenabled()
 
-    # when
     split([1, 2, 3])
 
-    # then
     assert gc.isenabled() == was_enabled
 
 
 def test_picklers_of_passes_write_what_pickle_writes() -> None:
     """The block holds the very pickle; the watched pickler meets reducers and changes nothing."""
-    # given
     value = [np.arange(20_000.0), {1: "a"}, len, Slow]
     expected = pickle.dumps(value, protocol=5)
     block = Block(len(expected))
 
-    # when
     pickle.Pickler(block, protocol=5).dump(value)
     watched = watching(pickle.Pickler)(nowhere := Nowhere(), protocol=5)
     watched.dump(value)
 
-    # then
     assert block.written() == expected
     assert nowhere.size_bytes == len(expected)
     assert watched.spent_ns > 0

@@ -104,15 +104,12 @@ def check_sums(trace: Trace) -> None:
 
 def test_slow_reducers_of_a_notebook_class_are_reducers() -> None:
     """Where the class was typed does not matter: its reducers own what they take."""
-    # given
     slow = notebook()["Slow"]
     value = [slow() for _ in range(20)]
 
-    # when
     look = look_at(value, cloudpickle.Pickler)
     trace = split(value)
 
-    # then
     assert slow in look.carried
     assert look.spent_ns > look.duration_ns / 2
     assert last_rows(trace)[REDUCE] > 0
@@ -121,16 +118,13 @@ def test_slow_reducers_of_a_notebook_class_are_reducers() -> None:
 
 def test_many_notebook_objects_are_also_pickled_without_memo() -> None:
     """The class needs the memo, its many objects do not."""
-    # given
     plain = notebook()["Plain"]
     many = Split([plain(at) for at in range(2_000)])
     few = Split([plain(0)])
 
-    # when
     for passes in (many, few):
         passes.run()
 
-    # then
     assert many._dumped.runs["forgetful"]
     assert "forgetful" not in few._dumped.runs
 
@@ -145,35 +139,29 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> TickClock:
 
 def test_a_machine_that_was_busy_for_a_moment_hides_no_memo(clock: TickClock) -> None:
     """The pass that asks whether there can be one without memo may take longer than the first."""
-    # given: 50 ms in the third pass, which is that one
+    # 50 ms in the third pass, which is that one.
     late = Counting(lambda calls: clock.advance_ms(50 * (calls == 3)))
     passes = Split([late, *(Counting(lambda calls: f"{calls:200}") for _ in range(100))])
 
-    # when
     passes.run()
 
-    # then
     assert passes._dumped.runs["forgetful"]
 
 
 def test_a_slow_reducer_of_what_is_shared_is_not_called_again_and_again(clock: TickClock) -> None:
     """Without memo it would be, for each place where it stands."""
-    # given
     shared = Counting(lambda _: clock.advance_ms(10))
     passes, look = Split([shared] * 1_000), look_at([shared] * 1_000, pickle.Pickler)
     before = shared.calls
 
-    # when
     can_forget = passes._can_forget(look, is_short=True)
 
-    # then
     assert not can_forget
     assert shared.calls - before <= 5
 
 
 def test_a_memo_that_saves_time_is_not_told_as_zero() -> None:
     """Longer without memo: what is shared is written again, and the memo is unknown."""
-    # given
     look = Look(100, 10, 1_000, 0, (), has_own_ways=False)
 
     def stages(forgetful_ns: int) -> list[str]:
@@ -182,36 +170,29 @@ def test_a_memo_that_saves_time_is_not_told_as_zero() -> None:
         assert half
         return [level.stage for level in half.levels]
 
-    # then
     assert stages(40) == stages(55) == [REDUCE, "pickle.opcodes", MEMO]
     assert stages(80) == [REDUCE, BOTH]
 
 
 def test_one_disturbed_run_does_not_hide_the_reducers() -> None:
     """What watching costs is the same in every run: it is taken where nothing else took time."""
-    # given
     look = Look(100, 80, 1_000, 0, (), has_own_ways=False)
     runs = {"whole": [100], "sink": [90, 95, 99], "reduce": [95, 180, 190]}
     passes = Passes(Timed(200), {key: [Timed(ns) for ns in some] for key, some in runs.items()})
     passes.spent_ns = [80, 81, 82]
 
-    # when
     half = dumps_half(look, passes)
 
-    # then
     assert half
     assert half.levels[0].until_ns == 81 - 5
 
 
 def test_an_unknown_memo_is_not_zero() -> None:
     """Where most of the pickle is the class itself, opcodes and memo are one row; it is said."""
-    # given
     plain = notebook()["Plain"]
 
-    # when
     trace = split([plain(0)])
 
-    # then
     rows = last_rows(trace)
     assert rows[BOTH] > 0
     assert not {MEMO, "pickle.opcodes"} & set(rows)
@@ -221,14 +202,11 @@ def test_an_unknown_memo_is_not_zero() -> None:
 
 def test_an_object_that_changes_while_it_is_pickled_is_told() -> None:
     """Its parts are those of different values; what was measured is kept."""
-    # given
     small = Counting(lambda calls: "y" * calls)
     large = Counting(lambda calls: b"y" * (100_000 * calls))
 
-    # when
     traces = [split(value, name="m") for value in (small, large)]
 
-    # then
     for trace in traces:
         assert any("m changes while it is pickled" in note for note in trace.quality.notes)
         check_sums(trace)
@@ -238,10 +216,8 @@ def test_an_object_that_changes_while_it_is_pickled_is_told() -> None:
 
 def test_a_block_refuses_what_has_outgrown_it() -> None:
     """A little more fits; the rest of a pass that writes much more is not made."""
-    # given
     block = Block(100)
 
-    # then
     assert block.write(b"x" * 101) == 101
     assert block.written() == b"x" * 101
     with pytest.raises(TooLongError):
@@ -250,13 +226,10 @@ def test_a_block_refuses_what_has_outgrown_it() -> None:
 
 def test_without_time_a_value_is_pickled_twice() -> None:
     """Once watched and once for real; one group, split as far as is known."""
-    # given
     value = Counting()
 
-    # when
     trace = split([value, np.ones(10_000)], budget_s=0)
 
-    # then
     assert value.calls == 2
     assert len(trace.groups) == 1
     assert set(last_rows(trace)) >= {"pickle.dumps", REDUCE, "pickle.loads"}
@@ -266,15 +239,12 @@ def test_without_time_a_value_is_pickled_twice() -> None:
 
 def test_a_slow_value_gets_one_pass_of_each_kind(monkeypatch: pytest.MonkeyPatch) -> None:
     """However much time there is; the document says how often it was pickled."""
-    # given
     monkeypatch.setattr(split_passes, "SLOW_S", 0)
     value = Counting()
     many = [value, np.ones(200_000), *([at] for at in range(20_000))]
 
-    # when
     trace = split(many)
 
-    # then
     assert trace.summary
     assert f"pickled {value.calls} times, unpickled 3 times" in trace.summary.facts
     assert value.calls <= 8
@@ -284,14 +254,12 @@ def test_a_slow_value_gets_one_pass_of_each_kind(monkeypatch: pytest.MonkeyPatch
 
 def test_a_large_array_is_slow_though_its_reducer_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
     """Into nowhere it takes no time; what real dumps takes counts, and copies are told apart."""
-    # given: blocks of 32 MiB and more are new pages in every run, also where memory is quick
+    # Blocks of 32 MiB and more are new pages in every run, also where memory is quick.
     value = np.ones(6_000_000)
     monkeypatch.setattr(split_passes, "SLOW_S", 1e-3)
 
-    # when
     trace = split(value)
 
-    # then
     assert trace.summary
     assert "pickled 7 times, unpickled 3 times" in trace.summary.facts
     assert {"pickle.copy", "pickle.allocate", "unpickle.copy"} <= set(last_rows(trace))
@@ -300,37 +268,29 @@ def test_a_large_array_is_slow_though_its_reducer_is_not(monkeypatch: pytest.Mon
 
 def test_how_often_it_was_pickled_is_counted() -> None:
     """The number in the facts is the number of calls of a reducer."""
-    # given
     value = Counting()
 
-    # when
     trace = split(value)
 
-    # then
     assert trace.summary
     assert any(f"pickled {value.calls} times" in fact for fact in trace.summary.facts)
 
 
 def test_the_words_of_an_error_are_kept() -> None:
     """The path to the culprit, and what its reducer said."""
-    # given
     value = Counting(raising(RuntimeError("no!"), 1))
 
-    # when / then
     with pytest.raises(UsageError, match=r"because of v\['a'\] \(Counting.*RuntimeError: no!"):
         split({"a": value}, name="v")
 
 
 def test_an_error_of_a_later_pass_loses_nothing() -> None:
     """What was measured by then is shown, with the words of the error."""
-    # given
     second = Counting(raising(RuntimeError("no!"), 2))
     later = Counting(raising(RuntimeError("no!"), 3))
 
-    # when
     trace = split(later)
 
-    # then
     assert "pickle.dumps" in last_rows(trace)
     assert any("RuntimeError: no!" in note for note in trace.quality.notes)
     check_sums(trace)
@@ -340,10 +300,8 @@ def test_an_error_of_a_later_pass_loses_nothing() -> None:
 
 def test_a_value_that_cannot_be_made_again_has_its_dumps() -> None:
     """An error of loads is a note."""
-    # when
     trace = split(NeverBack())
 
-    # then
     assert "pickle.dumps" in last_rows(trace)
     assert "loads was not measured: it raised RuntimeError: not back!" in trace.quality.notes
     check_sums(trace)
@@ -352,14 +310,11 @@ def test_a_value_that_cannot_be_made_again_has_its_dumps() -> None:
 @pytest.mark.parametrize("first", [1, 2, 3, 4, 8, 20])
 def test_an_interrupt_leaves_what_was_measured(first: int) -> None:
     """In the first look, in a pass, between passes: the document says so and adds up."""
-    # given
     passes = Split(Counting(raising(KeyboardInterrupt(), first)), "v")
 
-    # when
     with pytest.raises(KeyboardInterrupt):
         passes.run()
 
-    # then
     trace = passes.trace
     assert trace.outcome == "interrupted"
     assert trace.summary
