@@ -121,6 +121,13 @@ class Screen:
         self.drawn(len(documents))
         return self.page
 
+    def look(self, scheme: str, width: int) -> None:
+        """Change scheme and width of the page as it is, and wait until it is painted anew."""
+        self.page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]  # light or dark
+        self.page.set_viewport_size({"width": width, "height": 900})
+        self.page.evaluate(_PAINTED)
+        self.drawn()
+
     def views(self, within: str = ".jsp-root") -> Iterator[str]:
         """Open one view after the other, with all that can be opened in it; give their names."""
         choices = self.page.locator(f"{within} {_CHOICES}")

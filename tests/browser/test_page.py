@@ -36,30 +36,27 @@ def page_file(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_page_is_drawn_from_a_file_and_asks_for_nothing(
-    screen: Screen, page_file: Path, scheme: str
-) -> None:
-    """One request, for the file itself; nothing that axe-core finds wrong."""
-    page = screen.open_file(page_file, scheme=scheme)
+def test_a_page_is_drawn_from_a_file_and_asks_for_nothing(screen: Screen, page_file: Path) -> None:
+    """One request, for the file itself; nothing that axe-core finds wrong, light and dark."""
+    page = screen.open_file(page_file)
 
     assert screen.drawn().count() == 1
     assert screen.requests == [page_file.as_uri()]
     assert page.locator("#serprof-fallback").count() == 0
-    screen.shoot()
-    assert screen.violations("html") == []
+    for scheme in ("light", "dark"):
+        screen.look(scheme, 1280)
+        screen.shoot(f"-{scheme}")
+        assert screen.violations("html") == []
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-def test_a_page_fits_its_window(screen: Screen, page_file: Path, width: int) -> None:
+def test_a_page_fits_its_window(screen: Screen, page_file: Path) -> None:
     """On a telephone nothing has to be scrolled sideways, save a table in its own frame."""
-    screen.page.set_viewport_size({"width": width, "height": 800})
-
     page = screen.open_file(page_file)
-    screen.drawn()
+    for width in WIDTHS:
+        screen.look("light", width)
 
-    screen.shoot()
-    assert page.evaluate("() => document.documentElement.scrollWidth") <= width
+        screen.shoot(f"-{width}")
+        assert page.evaluate("() => document.documentElement.scrollWidth") <= width
 
 
 def test_a_reader_without_scripts_sees_picture_and_text(browser: Browser, page_file: Path) -> None:

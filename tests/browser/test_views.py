@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -84,27 +85,28 @@ def test_a_card_tells_what_is_known_of_a_part(screen: Screen) -> None:
     screen.shoot()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("view", ["anatomy", "compare", "sweep", "chunks", "roundtrip"])
-def test_a_new_view_fits_its_output(screen: Screen, view: str, width: int, scheme: str) -> None:
-    """Nothing has to be scrolled sideways, save a table in its own frame."""
-    screen.page.set_viewport_size({"width": width, "height": 900})
-    documents = {
-        "anatomy": full_trace(),
-        "compare": full_trace(),
-        "sweep": sized_sweep(),
-        "chunks": chunk_sweep(),
-        "roundtrip": tried_sweep(),
-    }
+DOCUMENTS = {
+    "anatomy": full_trace,
+    "compare": full_trace,
+    "sweep": sized_sweep,
+    "chunks": chunk_sweep,
+    "roundtrip": tried_sweep,
+}
 
-    page = screen.mount(documents[view], view="sweep" if view == "chunks" else view, scheme=scheme)
+
+@pytest.mark.parametrize("view", DOCUMENTS)
+def test_a_view_fits_its_output(screen: Screen, view: str) -> None:
+    """Nothing has to be scrolled sideways, save a table in its own frame, light and dark."""
+    page = screen.mount(DOCUMENTS[view](), view="sweep" if view == "chunks" else view)
     if view == "sweep":
         page.get_by_label("Network").fill("6")
 
-    screen.shoot(f"-{view}-{scheme}-{width}")
-    assert page.evaluate("() => document.documentElement.scrollWidth") <= width
-    assert screen.violations("main") == []
+    for scheme, width in product(("light", "dark"), WIDTHS):
+        screen.look(scheme, width)
+
+        screen.shoot(f"-{view}-{scheme}-{width}")
+        assert page.evaluate("() => document.documentElement.scrollWidth") <= width
+        assert screen.violations("main") == []
 
 
 def test_the_network_slider_steps_through_links_by_keyboard(screen: Screen) -> None:
