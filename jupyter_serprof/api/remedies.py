@@ -27,9 +27,8 @@ def try_remedies(  # noqa: PLR0913  (the options of the magic, and what a progra
     ----------
     value
         Anything that can be pickled; it is not changed. Or a Dask collection that a cluster
-        computes: large objects in its graph are made keys of their own, or scattered, and an array
-        or a frame from pandas is made again with larger chunks. Its tasks run in every trip;
-        ``link_bytes_per_s``, ``now`` and ``pairs`` do not apply to it.
+        computes: large objects in its graph are made keys of their own, or scattered. Its tasks
+        run in every trip; ``link_bytes_per_s``, ``now`` and ``pairs`` do not apply to it.
     link_bytes_per_s
         A link over which it is sent: every trip takes its bytes over that rate longer, and
         compression is tried. None: no link.

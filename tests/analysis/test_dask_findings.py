@@ -196,6 +196,7 @@ def test_chunks_are_for_arrays_and_batches_for_futures() -> None:
 
     assert array.startswith("chunks = tuple(int(n * 3) for n in x.chunksize)")
     assert "npartitions // 9" in array
+    assert "%graphstages --sweep chunk=" in array
     assert futures.startswith("batches = [values[i:i + 9] for i in")
 
 

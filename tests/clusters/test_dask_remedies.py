@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from jupyter_serprof.experiments.chunks.look import WorkerBound
-from jupyter_serprof.experiments.remedies.cuts import cuts_of
 from jupyter_serprof.experiments.remedies.graph import (
     DaskTryout,
     large_values,
     materialized,
     nearly_same,
 )
+from jupyter_serprof.experiments.remedies.hints import small_chunks
 from jupyter_serprof.model import Sweep, UsageError, Variant, from_document, to_document
 
 if TYPE_CHECKING:
@@ -109,7 +108,7 @@ def test_the_collection_is_as_it_was(dask_client: Client) -> None:
 
     assert {n: layer.is_materialized() for n, layer in lazy.dask.layers.items()} == layers
     assert not all(layers.values())
-    assert "dask-chunks-2" in {v.key for v in tried(sweep)}
+    assert not tried(sweep)
     assert "there is nothing to make a key" in sweep.quality.notes[0]
     assert keys_on(dask_client) == before
     assert len(dask_client.scheduler_info()["workers"]) == 2
@@ -164,141 +163,30 @@ def test_floats_may_differ_in_their_last_digits_only() -> None:
     assert not nearly_same("a", "b")
 
 
-# Fewer, larger chunks
-
-
-def test_many_small_chunks_are_tried_larger(
-    dask_client: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Hundreds of tiny tasks become a few: faster, equal, with the tasks before and after."""
+def test_small_chunks_are_told_with_the_sweep_that_measures_them(dask_client: Client) -> None:
+    """Nothing of it is tried: with other chunks it is another graph, which only its maker makes."""
     da = pytest.importorskip("dask.array")
-    monkeypatch.setattr("jupyter_serprof.experiments.remedies.graph.PAIRS", 7)
-    array = (da.ones((160, 160), chunks=10) + 1).sum()
-    before = keys_on(dask_client)
-
-    for _ in range(4):  # on a busy machine the pairs may tell nothing, and then no gain is told
-        sweep = DaskTryout(array, name="y", budget_s=100).run()
-
-        found = {v.key: v.facts for v in tried(sweep)}
-        assert set(found) == {"dask-chunks-2", "dask-chunks-4", "dask-chunks-8"}
-        assert all(facts["equal"] is True for facts in found.values())
-        if sweep.findings:
-            break
-
-    [finding] = sweep.findings
-    assert finding.rule == "dask.tiny-tasks"
-    assert finding.gain is not None
-    assert finding.gain > 1
-    counts = finding.evidence["tasks_before"], finding.evidence["tasks_after"]
-    assert counts[0] > 256 > 8 * counts[1]  # type: ignore[operator]  # numbers
-    assert finding.evidence["chunks_before"] == 256
-    assert f"make {counts[0]:,} tasks" in finding.title
-    assert finding.remedy.startswith("chunks = (")
-    assert keys_on(dask_client) == before
-    assert from_document(to_document(sweep)) == sweep
-
-
-def test_one_run_of_the_present_chunks_belongs_to_all_sizes(
-    dask_client: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A round has each once; its runs are in the document once, and alternate."""
-    da = pytest.importorskip("dask.array")
-    monkeypatch.setattr("jupyter_serprof.experiments.remedies.graph.PAIRS", 2)
-    array = da.ones((80, 80), chunks=10).sum()
+    array = da.ones((160, 160), chunks=10).sum()
     assert dask_client.status == "running"
 
-    sweep = DaskTryout(array, budget_s=60).run()
+    sweep = DaskTryout(array, name="y", budget_s=1).run()
 
-    runs: dict[str, int] = {}
-    for point in sweep.points:
-        runs[point.variant] = runs.get(point.variant, 0) + (not point.cold)
-    pairs = [v.facts["pairs"] for v in tried(sweep)]
-    assert pairs == [2, 2, 2]
-    assert runs[sweep.variants[0].key] == 2
-
-
-def test_larger_partitions_are_tried_where_a_frame_begins_in_memory(dask_client: Client) -> None:
-    """From pandas it can be made with fewer partitions; the result is the same."""
-    pd = pytest.importorskip("pandas")
-    dd = pytest.importorskip("dask.dataframe")
-    frame = pd.DataFrame({"k": np.arange(4_000) % 7, "x": np.arange(4_000.0)})
-    total = dd.from_pandas(frame, npartitions=40).x.sum()
-    before = keys_on(dask_client)
-
-    sweep = DaskTryout(total, name="total", budget_s=6).run()
-
-    found = {v.key: v.facts["equal"] for v in tried(sweep)}
-    assert found["dask-partitions-2"] is True
-    assert set(found) <= {"dask-partitions-2", "dask-partitions-4", "dask-partitions-8"}
-    assert keys_on(dask_client) == before
+    [hint] = sweep.findings
+    assert (hint.rule, hint.gain, hint.evidence["chunks"]) == ("dask.tiny-tasks", None, 256)
+    assert "y has 256 chunks of 800 B" in hint.title
+    assert hint.remedy.startswith("%graphstages --sweep chunk=100:1000:5 make(chunk)")
+    assert not tried(sweep)
 
 
-def test_an_operation_that_depends_on_its_chunk_is_not_recommended(dask_client: Client) -> None:
-    """It gives another result: told after the first run, no pairs."""
-    da = pytest.importorskip("dask.array")
-    array = da.arange(400.0, chunks=10).map_blocks(lambda block: block - block.mean())
-    assert dask_client.status == "running"
-
-    sweep = DaskTryout(array, budget_s=2).run()
-
-    [variant] = tried(sweep)
-    assert (variant.facts["equal"], variant.facts["pairs"]) == (False, 0)
-    assert any(note.startswith("NOT equal to what it gives now") for note in variant.notes)
-    assert sweep.summary
-    assert "gives another result" in sweep.summary.headline
-    assert not sweep.findings
-
-
-def test_few_chunks_are_left_alone(dask_client: Client) -> None:
+@pytest.mark.parametrize(
+    ("edge", "chunk"), [(20, (10, 20)), (4_000, 2_000)], ids=["as many as threads", "large"]
+)
+def test_chunks_that_are_few_or_large_are_left_alone(
+    dask_client: Client, edge: int, chunk: object
+) -> None:
     """With no more chunks than threads, fewer would leave threads without work."""
     da = pytest.importorskip("dask.array")
 
-    sweep = DaskTryout(da.ones((20, 20), chunks=(10, 20)).sum(), budget_s=1).run()
+    found = small_chunks(da.ones((edge, edge), chunks=chunk), dask_client, "y")
 
-    assert len(dask_client.nthreads()) == 2  # type: ignore[no-untyped-call]  # distributed
-    assert not tried(sweep)
-    assert not sweep.findings
-
-
-def test_what_cannot_be_made_again_is_suggested_with_the_reason(dask_client: Client) -> None:
-    """A slice; and what was persisted, whose chunks are on the cluster already."""
-    da = pytest.importorskip("dask.array")
-    sliced = da.ones((80, 80), chunks=10)[5:].sum()
-    persisted = da.ones((80, 80), chunks=10).persist()
-
-    sweeps = [DaskTryout(a, name="y", budget_s=1).run() for a in (sliced, persisted.sum())]
-
-    for sweep, reason in zip(
-        sweeps, ("its step getitem", "are on the cluster already"), strict=True
-    ):
-        assert not tried(sweep)
-        [hint] = sweep.findings
-        assert hint.gain is None
-        assert "Not tried: its" in hint.title
-        assert reason in hint.title
-    assert dask_client.status == "running"
-
-
-def test_a_bag_is_not_made_again(dask_client: Client) -> None:
-    """Its partitions are lists already, or tasks of the user: this is said, in its own words."""
-    bag = pytest.importorskip("dask.bag").from_sequence(range(100), npartitions=50).map(str)
-
-    cuts = cuts_of(bag, dask_client, "y")
-
-    assert cuts.found == ()
-    assert cuts.notes == ("fewer partitions were not tried: a Bag does not tell how it was cut",)
-
-
-def test_chunks_that_a_worker_cannot_hold_are_left_out(
-    dask_client: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As in a sweep over chunk sizes: before anything of that size runs."""
-    da = pytest.importorskip("dask.array")
-    bound = WorkerBound(10_000, 1, is_cluster=True)
-    monkeypatch.setattr("jupyter_serprof.experiments.remedies.cuts.worker_bound", lambda _: bound)
-    array = da.ones((80, 80), chunks=10).sum()
-
-    cuts = cuts_of(array, dask_client, "y")
-
-    assert [cut.key for cut in cuts.found] == ["dask-chunks-2"]
-    assert "left out: the largest chunk has 12.8 kB" in cuts.notes[0]
+    assert found is None

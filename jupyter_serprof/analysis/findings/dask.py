@@ -119,7 +119,8 @@ def _larger_chunks(trace: Trace, factor: float) -> str:
     return (
         f"chunks = tuple(int(n * {edge_2d}) for n in x.chunksize)   # make x with these: each edge "
         f"{edge_2d} times as long in 2-D ({edge} times in 1-D) leaves the scheduler a tenth of the "
-        f"time; data frames, bags: npartitions // {max(2, round(factor))}"
+        f"time; data frames, bags: npartitions // {max(2, round(factor))}; "
+        "measure it: %graphstages --sweep chunk=FROM:TO:8 f(chunk)"
     )
 
 

@@ -1,4 +1,4 @@
-"""``%graphstages --try y``: embedded objects as one key or scattered, larger chunks; in pairs.
+"""``%graphstages --try y``: embedded objects as one key of the graph, or scattered; in pairs.
 
 The graph of the collection is copied before it is looked at, so the collection stays as it was. Its
 tasks run once in each trip, as persisting it would run them (but not fused), under keys of their
@@ -27,16 +27,11 @@ from jupyter_serprof.experiments.graphs.values import (
     require_dask,
     wait_for,
 )
-from jupyter_serprof.experiments.remedies.chunks import (
-    GATHERED_BYTES,
-    ChunkTrials,
-    result_bytes,
-)
-from jupyter_serprof.experiments.remedies.cuts import Cuts, cuts_of
 from jupyter_serprof.experiments.remedies.gain import Trial
+from jupyter_serprof.experiments.remedies.hints import small_chunks
 from jupyter_serprof.experiments.remedies.trial import Tried, document_of
 from jupyter_serprof.experiments.remedies.ways import Trip, Watch
-from jupyter_serprof.model import Sweep, UsageError
+from jupyter_serprof.model import Finding, Sweep, UsageError
 from jupyter_serprof.model.units import format_bytes, format_count
 from jupyter_serprof.objects.captured import Captured, captured_findings, captured_in, captured_text
 from jupyter_serprof.objects.culprits import told
@@ -47,8 +42,8 @@ from jupyter_serprof.objects.sizes import size_bytes
 LARGE_BYTES = 1_000_000
 PAIRS = 15
 BUDGET_S = 30.0
-#: Of the time, where larger chunks are tried, too.
-_EMBEDDED_SHARE = 0.5
+#: More is not brought to the client for the check.
+_GATHERED_BYTES = 200_000_000
 _MOST_TASKS = 200_000
 _NEAR = 1e-12
 _BASELINE = "the graph as it is"
@@ -109,7 +104,7 @@ class DaskTryout:
         self._notes: list[str] = []
         self._embedded_bytes: int | None = None
         self._keys: list[Any] = []
-        self._cuts = Cuts()
+        self._hint: Finding | None = None
         self._captured: list[Captured] = []
         self._ended = ""
 
@@ -117,11 +112,8 @@ class DaskTryout:
         """Try what applies and return the document."""
         __tracebackhide__ = True
         try:
-            self._cuts = cuts_of(self._collection, self._client, self._name)
-            deadline = time.monotonic() + self._budget_s
-            share = _EMBEDDED_SHARE if self._cuts.found else 1.0
-            self._try_embedded(time.monotonic() + share * self._budget_s)
-            self._try_cuts(deadline)
+            self._hint = small_chunks(self._collection, self._client, self._name)
+            self._try_embedded(time.monotonic() + self._budget_s)
         except KeyboardInterrupt:
             count = len(self._tried)
             begun = f"{format_count(count)} remed{'y' if count == 1 else 'ies'} begun"
@@ -157,18 +149,10 @@ class DaskTryout:
             share_s = (deadline - time.monotonic()) / (len(ways) - at)
             self._try(key, graph, partial(change, graph, large), time.monotonic() + share_s)
 
-    def _try_cuts(self, deadline: float) -> None:
-        __tracebackhide__ = True
-        self._notes += self._cuts.notes
-        if self._cuts.found:
-            trials = ChunkTrials(self._client, self._collection, self._cuts, self._name)
-            # They are in the document while they run: Ctrl-C keeps them.
-            trials.run(deadline, PAIRS, self._tried, self._notes)
-
     @property
     def sweep(self) -> Sweep:
         """The document of what was tried so far."""
-        hint = self._cuts.hint(self._name)
+        hints = [self._hint] if self._hint else []
         said = ""
         if self._captured and not self._tried and not self._ended:
             said = f"{self._name}: nothing was tried: {self._captured[0]}."
@@ -177,7 +161,7 @@ class DaskTryout:
             self._started.replace("+00:00", "Z"),
             self._tried,
             plain_bytes=self._embedded_bytes,
-            hints=[*captured_findings(self._captured, self._name), *([hint] if hint else [])],
+            hints=[*captured_findings(self._captured, self._name), *hints],
             notes=self._notes,
             limits=measure_limits(),
             said=said,
@@ -249,8 +233,14 @@ class DaskTryout:
 
     def _results(self, futures: list[Any]) -> object:
         """Gather what is small enough; None else."""
-        sizes = self._client.run_on_scheduler(result_bytes, keys=[f.key for f in futures])
-        return self._client.gather(futures) if sizes <= GATHERED_BYTES else None
+        sizes = self._client.run_on_scheduler(_result_bytes, keys=[f.key for f in futures])
+        return self._client.gather(futures) if sizes <= _GATHERED_BYTES else None
+
+
+def _result_bytes(dask_scheduler: Any, keys: list[Any]) -> int:  # noqa: ANN401
+    """Ask the scheduler how large results are."""
+    tasks = (dask_scheduler.tasks.get(key) for key in keys)
+    return sum(task.nbytes for task in tasks if task is not None and task.nbytes > 0)
 
 
 def _checked(before: object, after: object) -> tuple[bool | None, tuple[str, ...]]:

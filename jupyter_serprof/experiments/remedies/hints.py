@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import types
 from collections.abc import Iterator
+from typing import Any
 
+from jupyter_serprof.experiments.chunks.look import look_at
 from jupyter_serprof.experiments.remedies.cache import (
     WORTH_BYTES,
     WORTH_SHARE,
@@ -15,11 +17,13 @@ from jupyter_serprof.experiments.remedies.cache import (
 )
 from jupyter_serprof.experiments.roundtrip.trip import pickled_bytes
 from jupyter_serprof.model import Finding
-from jupyter_serprof.model.units import format_bytes
+from jupyter_serprof.model.units import format_bytes, format_count
 from jupyter_serprof.objects.sizes import size_bytes
 
 _ATTRIBUTES = 200
 _CAPTURED_BYTES = 1_000_000
+#: Above this a chunk is not small: who has made it so had a reason.
+_SMALL_CHUNK_BYTES = 16_000_000
 
 
 def hints_of(value: object, name: str, plain_bytes: int) -> Iterator[Finding]:
@@ -74,3 +78,24 @@ def _captured(value: object, name: str) -> Iterator[Finding]:
                 {"name": variable, "size_bytes": size, "kind": kind},
                 f"ref = ray.put({variable})   # then pass ref as an argument; Dask: client.scatter",
             )
+
+
+def small_chunks(collection: Any, client: Any, name: str) -> Finding | None:  # noqa: ANN401
+    """Find more chunks than threads that are small; other ones take another graph to measure."""
+    try:
+        look = look_at([collection])
+        threads = sum(client.nthreads().values())
+    except Exception:  # noqa: BLE001  (another version of Dask, a collection of others)
+        return None
+    chunks, size = look.chunks, look.chunk_bytes
+    if chunks is None or size is None or chunks <= threads or size > _SMALL_CHUNK_BYTES:
+        return None
+    return Finding(
+        "dask.tiny-tasks",
+        "info",
+        f"{name} has {format_count(chunks)} chunks of {format_bytes(size)}; fewer, larger ones "
+        "make fewer tasks. Not tried here: a sweep over chunk sizes measures it",
+        {"chunks": chunks, "chunk_bytes": size},
+        f"%graphstages --sweep chunk=100:1000:5 make(chunk)   # make: a function of yours that "
+        f"makes {name} with such chunks",
+    )

@@ -164,24 +164,7 @@ _ALL = (
         "value = client.scatter(value, broadcast=True)   # once; tasks then carry its key only",
     ),
 )
-_LARGER = tuple(
-    Remedy(
-        key,
-        title,
-        "dask.tiny-tasks",
-        "its many small chunks make many tasks",
-        "# NAME: make it with larger chunks",
-    )
-    for key, title in (
-        ("dask-chunks-2", "2 times the chunk length"),
-        ("dask-chunks-4", "4 times the chunk length"),
-        ("dask-chunks-8", "8 times the chunk length"),
-        ("dask-partitions-2", "half of its partitions"),
-        ("dask-partitions-4", "a quarter of its partitions"),
-        ("dask-partitions-8", "an eighth of its partitions"),
-    )
-)
-REMEDIES: Mapping[str, Remedy] = {entry.key: entry for entry in (*_ALL, *_LARGER)}
+REMEDIES: Mapping[str, Remedy] = {entry.key: entry for entry in _ALL}
 
 
 def pasted(code: str, name: str) -> str:

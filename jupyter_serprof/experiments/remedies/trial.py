@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from string import digits
 from typing import Any
 
 from jupyter_serprof.analysis import analyse
@@ -126,13 +125,8 @@ def _key(title: str) -> str:
 
 
 def _findings(name: str, ordered: Sequence[Tried]) -> list[Finding]:
-    """Return the findings, of one remedy in several sizes (``-2``, ``-4``) the best only."""
-    found: dict[str, Finding] = {}
-    for entry in ordered:
-        finding = None if entry.reason else finding_of(entry.trial, name)
-        if finding is not None:
-            found.setdefault(entry.trial.key.rstrip(digits), finding)
-    return list(found.values())
+    found = (finding_of(entry.trial, name) for entry in ordered if not entry.reason)
+    return [finding for finding in found if finding is not None]
 
 
 def _summary(
