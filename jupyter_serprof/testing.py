@@ -13,7 +13,7 @@ from threading import Lock
 from typing import Any, ClassVar, Protocol, cast
 
 from jupyter_serprof.capture.freeze import freeze
-from jupyter_serprof.capture.hook import Point
+from jupyter_serprof.capture.hook import Place
 from jupyter_serprof.capture.patching import armed_places
 from jupyter_serprof.capture.recorder import Recorder, Watcher
 from jupyter_serprof.model import Lane, Limits, Span, Trace
@@ -142,7 +142,7 @@ class Contracted(Watcher, Protocol):
     was_armed: bool
     missing: list[str]
 
-    def points(self) -> Iterable[Point]:
+    def places(self) -> Iterable[Place]:
         """Return the places to watch."""
 
 
@@ -259,8 +259,8 @@ class ProbeContract:
     def test_a_missing_place_is_listed_and_the_others_still_work(self) -> None:
         """A name that the installed version does not have costs one rung, not the probe."""
         before = self._attributes()
-        places = [point.place for point in self.probe().points()]
-        for gone in places:
+        paths = [place.path for place in self.probe().places()]
+        for gone in paths:
             probe = _without(self.probe, gone)
             recorder = Recorder([probe])
             recorder.start()
@@ -304,33 +304,33 @@ class ProbeContract:
             "gc.callbacks": list(gc.callbacks),
             "sys.unraisablehook": sys.unraisablehook,
         }
-        for point in self.probe().points():
+        for place in self.probe().places():
             try:
-                owner, attribute = point.owner()
+                owner, attribute = place.owner()
             except (AttributeError, ImportError):
                 continue
-            found[point.place] = vars(owner).get(attribute, _ABSENT)
+            found[place.path] = vars(owner).get(attribute, _ABSENT)
         return found
 
 
 def _without(kind: type[Contracted], gone: str) -> Contracted:
     """Return a probe with one place renamed to something that does not exist."""
 
-    def points(self: Contracted) -> list[Point]:
+    def places(self: Contracted) -> list[Place]:
         return [
-            _moved(point, f"{gone}_renamed") if point.place == gone else point
-            for point in kind.points(self)
+            _moved(place, f"{gone}_renamed") if place.path == gone else place
+            for place in kind.places(self)
         ]
 
-    return cast("Contracted", type(kind.__name__, (kind,), {"points": points})())
+    return cast("Contracted", type(kind.__name__, (kind,), {"places": places})())
 
 
 def _with_library(kind: type[Contracted], library: str) -> Contracted:
     return cast("Contracted", type(kind.__name__, (kind,), {"library": library})())
 
 
-def _moved(point: Point, place: str) -> Point:
-    return Point(place, point.stage, point.role, point.inside)
+def _moved(place: Place, path: str) -> Place:
+    return Place(path, place.stage, place.role, place.inside)
 
 
 def _error_of(call: Callable[[], object]) -> BaseException:

@@ -42,7 +42,7 @@ class Draft:
 
 
 @dataclass(slots=True)
-class Run:
+class Page:
     """Everything that probes may complete after a run; groups are on the clock of the drafts.
 
     ``start`` and ``end`` are on the clock of the drafts; ``wall_offset`` added to a draft's time

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 
-from jupyter_serprof.capture.draft import MAIN_LANE, Draft, Run
-from jupyter_serprof.capture.hook import Hook, Point, Record
+from jupyter_serprof.capture.draft import MAIN_LANE, Draft, Page
+from jupyter_serprof.capture.hook import Hook, Place, Record
 from jupyter_serprof.capture.machine import describe_environment, producer
 from jupyter_serprof.capture.recorder import Recorder, Watcher, describe_failure
 from jupyter_serprof.model import Group, Lane, ProbeReport, Quality, Span, Trace
@@ -29,14 +29,14 @@ class _Page:
     def add(self, record: Record) -> None:
         self.page.append(record)
 
-    def failed(self, point: Point, error: Exception) -> None:
-        """Never called: the calibration point has no functions of its own."""
+    def failed(self, place: Place, error: Exception) -> None:
+        """Never called: what is calibrated with has no functions of its own."""
 
 
 @cache
 def span_cost_ns() -> int:
     """Return the cost of one recorded call, ns: armed minus bare, median of alternating rounds."""
-    hook = Hook(_nothing, Point("calibration:nothing", "user"))
+    hook = Hook(_nothing, Place("calibration:nothing", "user"))
     hook.sinks = (_Page(),)
     differences = [_round_ns(hook) - _round_ns(_nothing) for _ in range(_ROUNDS)]
     return max(0, round(statistics.median(differences) / _CALLS))
@@ -85,7 +85,7 @@ def freeze(recorder: Recorder, *, name: str, outcome: str = "ok") -> Trace:
     )
 
 
-def _refine(probe: Watcher, run: Run) -> None:
+def _refine(probe: Watcher, run: Page) -> None:
     try:
         probe.refine(run)
     except Exception as error:  # noqa: BLE001  (what was measured must survive a failing probe)
@@ -99,7 +99,7 @@ def _report(probe: Watcher) -> ProbeReport:
         return ProbeReport(probe.library, None, "failed", unseen=(describe_failure(error),))
 
 
-def _run(recorder: Recorder) -> Run:
+def _run(recorder: Recorder) -> Page:
     end = recorder.end_ns if recorder.end_ns is not None else recorder.now()
     lanes = {MAIN_LANE: Lane(MAIN_LANE)}
     by_thread: dict[int, list[tuple[int, Record]]] = {}
@@ -114,7 +114,7 @@ def _run(recorder: Recorder) -> Run:
         drafts += _nested(records, key)
     offset_start = recorder.wall_start_ns - recorder.start_ns
     offset_end = recorder.wall_end_ns - end
-    return Run(
+    return Page(
         start=recorder.start_ns,
         end=end,
         wall_offset=offset_start,
@@ -149,12 +149,12 @@ def _nested(records: list[tuple[int, Record]], lane: str) -> list[Draft]:
 
 
 def _draft(record: Record, lane: str, parent: Draft | None) -> Draft:
-    point, _, start, end, faults, extra, error = record
-    draft = Draft(point.stage, point.name, lane, start, end, point.role, parent, extra=extra)
-    draft.place = point.place
-    if point.inside:
-        roles = (above.role for above in draft.ancestors() if above.role in point.inside)
-        draft.stage = point.inside.get(next(roles, ""), point.stage)
+    place, _, start, end, faults, extra, error = record
+    draft = Draft(place.stage, place.name, lane, start, end, place.role, parent, extra=extra)
+    draft.place = place.path
+    if place.inside:
+        roles = (above.role for above in draft.ancestors() if above.role in place.inside)
+        draft.stage = place.inside.get(next(roles, ""), place.stage)
     if faults is not None:
         draft.details["minor_faults"] = faults
     if error is not None:
@@ -162,16 +162,16 @@ def _draft(record: Record, lane: str, parent: Draft | None) -> Draft:
     return draft
 
 
-def _overlaps(draft: Draft, run: Run) -> bool:
+def _overlaps(draft: Draft, run: Page) -> bool:
     return draft.start <= run.end and draft.end >= run.start
 
 
-def _used_lanes(drafts: Sequence[Draft], run: Run) -> tuple[Lane, ...]:
+def _used_lanes(drafts: Sequence[Draft], run: Page) -> tuple[Lane, ...]:
     used = {draft.lane for draft in drafts} | {MAIN_LANE}
     return tuple(lane for key, lane in run.lanes.items() if key in used)
 
 
-def _spans(drafts: Sequence[Draft], run: Run) -> tuple[Span, ...]:
+def _spans(drafts: Sequence[Draft], run: Page) -> tuple[Span, ...]:
     index = {id(draft): position for position, draft in enumerate(drafts)}
     return tuple(
         Span(
@@ -188,7 +188,7 @@ def _spans(drafts: Sequence[Draft], run: Run) -> tuple[Span, ...]:
     )
 
 
-def _groups(run: Run) -> tuple[Group, ...]:
+def _groups(run: Page) -> tuple[Group, ...]:
     ordered = sorted(run.groups, key=lambda group: group.start_ns)
     return tuple(
         replace(group, start_ns=group.start_ns - run.start, end_ns=group.end_ns - run.start)
@@ -196,7 +196,7 @@ def _groups(run: Run) -> tuple[Group, ...]:
     )
 
 
-def _quality(recorder: Recorder, run: Run) -> Quality:
+def _quality(recorder: Recorder, run: Page) -> Quality:
     failures = (
         f"{what} ({count} times)" if count > 1 else what
         for what, count in recorder.failures.items()

@@ -26,19 +26,19 @@ After = Callable[[object, tuple[Any, ...], dict[str, Any], object], object]
 
 
 @dataclass(frozen=True, eq=False)
-class Point:
+class Place:
     """A place that is watched while a recording runs.
 
     Attributes
     ----------
-    place
+    path
         ``module:attribute`` or ``module:Class.attribute``; the module must be imported already.
     stage
         Key of the stage that owns the time spent here, without the watched calls inside.
     role
-        What `inside` of other points refers to.
+        What `inside` of other places refers to.
     inside
-        Another stage for calls made inside a point of a given role (the nearest one decides).
+        Another stage for calls made inside a place of a given role (the nearest one decides).
     before, after
         Small functions that note sizes. They see the call; ``before`` may replace its arguments by
         equivalent ones. If they fail, the call goes on and the failure is counted.
@@ -49,7 +49,7 @@ class Point:
         Shorter calls leave no record: a wait that did not wait is called once for each task.
     """
 
-    place: str
+    path: str
     stage: str
     role: str = ""
     inside: Mapping[str, str] = field(default_factory=dict)
@@ -61,7 +61,7 @@ class Point:
     @property
     def name(self) -> str:
         """The qualified name of the callable, for people."""
-        return self.place.partition(":")[2]
+        return self.path.partition(":")[2]
 
     def owner(self) -> tuple[Any, str]:
         """Return the object that holds the attribute, and the attribute's name.
@@ -71,7 +71,7 @@ class Point:
         AttributeError, ImportError
             If the installed version of the library has no such place.
         """
-        module_name, _, names = self.place.partition(":")
+        module_name, _, names = self.path.partition(":")
         *path, attribute = names.split(".")
         # import_module would go through the import seam, and be seen there by other recordings.
         module = sys.modules.get(module_name) or import_module(module_name)
@@ -79,9 +79,9 @@ class Point:
 
 
 #: What a hook writes down for one call; everything else is worked out at freeze:
-#: (point, thread, start_ns, end_ns, page faults, what ``after`` noted, name of the exception).
+#: (place, thread, start_ns, end_ns, page faults, what ``after`` noted, name of the exception).
 #: A plain tuple: building a named one costs as much as the rest of the hook.
-Record = tuple["Point", int, int, int, int | None, object, str | None]
+Record = tuple["Place", int, int, int, int | None, object, str | None]
 
 
 class Sink(Protocol):
@@ -94,7 +94,7 @@ class Sink(Protocol):
     def add(self, record: Record) -> None:
         """Take one record."""
 
-    def failed(self, point: Point, error: Exception) -> None:
+    def failed(self, place: Place, error: Exception) -> None:
         """Take the failure of a ``before`` or ``after``."""
 
 
@@ -128,17 +128,17 @@ class Hook:
     ----------
     original
         The callable that is watched.
-    point
+    place
         Where it lives and what to note.
     """
 
     # Slots beside the dict: reading these three is most of what an idle hook costs.
-    __slots__ = ("__dict__", "__weakref__", "original", "point", "sinks")
+    __slots__ = ("__dict__", "__weakref__", "original", "place", "sinks")
 
-    def __init__(self, original: Callable[..., Any], point: Point) -> None:
+    def __init__(self, original: Callable[..., Any], place: Place) -> None:
         functools.update_wrapper(self, original)
         self.original = original
-        self.point = point
+        self.place = place
         self.sinks: tuple[Sink, ...] = ()
 
     # inspect duck-types functions by these (signature, iscoroutinefunction).
@@ -156,11 +156,11 @@ class Hook:
         sinks = self.sinks
         if not sinks:
             return self.original(*args, **kwargs)
-        point = self.point
+        place = self.place
         token = faults = extra = None
-        if point.before is not None:
-            args, kwargs, token = _before(point, sinks, args, kwargs)
-        whose = _WHOSE[point.faults]
+        if place.before is not None:
+            args, kwargs, token = _before(place, sinks, args, kwargs)
+        whose = _WHOSE[place.faults]
         if whose is not None:
             faults = getrusage(whose).ru_minflt
         now = sinks[0].now
@@ -168,24 +168,24 @@ class Hook:
         try:
             result = self.original(*args, **kwargs)
         except BaseException as error:
-            _note(sinks, (point, get_ident(), start, now(), None, None, type(error).__name__))
+            _note(sinks, (place, get_ident(), start, now(), None, None, type(error).__name__))
             _leave_out_this_frame(error)
             raise
         end = now()
-        if end - start < point.least_ns:
+        if end - start < place.least_ns:
             return result
         if faults is not None:
             faults = getrusage(whose).ru_minflt - faults
-        if point.after is not None:
-            extra = _after(point, sinks, token, (args, kwargs), result)
-        record = (point, get_ident(), start, end, faults, extra, None)
+        if place.after is not None:
+            extra = _after(place, sinks, token, (args, kwargs), result)
+        record = (place, get_ident(), start, end, faults, extra, None)
         for sink in sinks:
             sink.add(record)
         return result
 
     def __reduce__(self) -> tuple[Callable[[str], Any], tuple[str]]:
         """Pickle as a reference to the place."""
-        return pkgutil.resolve_name, (self.point.place,)
+        return pkgutil.resolve_name, (self.place.path,)
 
 
 class MethodHook(Hook):
@@ -214,21 +214,21 @@ class CoroutineHook(Hook):
         sinks = self.sinks
         if not sinks:
             return await self.original(*args, **kwargs)
-        point, ident, now = self.point, _task_ident(), sinks[0].now
+        place, ident, now = self.place, _task_ident(), sinks[0].now
         token = extra = None
-        if point.before is not None:
-            args, kwargs, token = _before(point, sinks, args, kwargs)
+        if place.before is not None:
+            args, kwargs, token = _before(place, sinks, args, kwargs)
         start = now()
         try:
             result = await self.original(*args, **kwargs)
         except BaseException as error:
-            _note(sinks, (point, ident, start, now(), None, None, type(error).__name__))
+            _note(sinks, (place, ident, start, now(), None, None, type(error).__name__))
             _leave_out_this_frame(error)
             raise
         end = now()
-        if point.after is not None:
-            extra = _after(point, sinks, token, (args, kwargs), result)
-        _note(sinks, (point, ident, start, end, None, extra, None))
+        if place.after is not None:
+            extra = _after(place, sinks, token, (args, kwargs), result)
+        _note(sinks, (place, ident, start, end, None, extra, None))
         return result
 
 
@@ -238,13 +238,13 @@ class CoroutineMethodHook(CoroutineHook, MethodHook):
     __slots__ = ()
 
 
-def hook_for(original: Callable[..., Any], point: Point) -> Hook:
+def hook_for(original: Callable[..., Any], place: Place) -> Hook:
     """Return the hook that fits a callable: C functions do not bind, Python functions do."""
     # Python 3.10 and 3.13 show a __get__ of bound methods; it binds nothing.
     binds = hasattr(type(original), "__get__") and not isinstance(original, MethodType)
     if inspect.iscoroutinefunction(original):
-        return (CoroutineMethodHook if binds else CoroutineHook)(original, point)
-    return (MethodHook if binds else Hook)(original, point)
+        return (CoroutineMethodHook if binds else CoroutineHook)(original, place)
+    return (MethodHook if binds else Hook)(original, place)
 
 
 def _leave_out_this_frame(error: BaseException) -> None:
@@ -268,27 +268,27 @@ def _note(sinks: tuple[Sink, ...], record: Record) -> None:
 
 
 def _before(
-    point: Point, sinks: tuple[Sink, ...], args: tuple[Any, ...], kwargs: dict[str, Any]
+    place: Place, sinks: tuple[Sink, ...], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any], object]:
     try:
-        args_now, kwargs_now, token = point.before(args, kwargs)  # type: ignore[misc]  # checked
+        args_now, kwargs_now, token = place.before(args, kwargs)  # type: ignore[misc]  # checked
     except Exception as error:  # noqa: BLE001  (the guard around hooks: ours fails, theirs runs)
-        _report(point, sinks, error)
+        _report(place, sinks, error)
         return args, kwargs, None
     else:
         return args_now, kwargs_now, token
 
 
 def _after(
-    point: Point, sinks: tuple[Sink, ...], token: object, given: Arguments, result: object
+    place: Place, sinks: tuple[Sink, ...], token: object, given: Arguments, result: object
 ) -> object:
     try:
-        return point.after(token, *given, result)  # type: ignore[misc]  # the caller checked it
+        return place.after(token, *given, result)  # type: ignore[misc]  # the caller checked it
     except Exception as error:  # noqa: BLE001  (the guard around hooks)
-        _report(point, sinks, error)
+        _report(place, sinks, error)
         return None
 
 
-def _report(point: Point, sinks: tuple[Sink, ...], error: Exception) -> None:
+def _report(place: Place, sinks: tuple[Sink, ...], error: Exception) -> None:
     for sink in sinks:
-        sink.failed(point, error)
+        sink.failed(place, error)

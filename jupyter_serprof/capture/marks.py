@@ -5,7 +5,7 @@ from __future__ import annotations
 from threading import get_ident
 from types import TracebackType
 
-from jupyter_serprof.capture.hook import Point
+from jupyter_serprof.capture.hook import Place
 from jupyter_serprof.capture.recorder import Recorder, active_recorders
 from jupyter_serprof.model.stages import MARK
 
@@ -51,7 +51,7 @@ class span:  # noqa: N801  (used like a keyword: with sp.span(...))
         if not recorders:
             return
         end = recorders[0].now()
-        point = Point(f"{MARK}{self._name}", f"{MARK}{self._name}", role="user")
+        place = Place(f"{MARK}{self._name}", f"{MARK}{self._name}", role="user")
         error_name = error_type.__name__ if error_type else None
         for recorder in recorders:
-            recorder.add((point, get_ident(), start, end, None, None, error_name))
+            recorder.add((place, get_ident(), start, end, None, None, error_name))

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from threading import RLock
 from typing import Any
 
-from jupyter_serprof.capture.hook import Hook, Point, Sink, hook_for
+from jupyter_serprof.capture.hook import Hook, Place, Sink, hook_for
 
 _MISSING = object()
 _LOCK = RLock()
@@ -80,17 +80,17 @@ class Subscription:
             sweep()
 
 
-def arm(point: Point, sink: Sink, *, owner: object = None, attribute: str = "") -> Subscription:
+def arm(place: Place, sink: Sink, *, owner: object = None, attribute: str = "") -> Subscription:
     """Listen to a place; the caller keeps the subscription and removes it.
 
     Parameters
     ----------
-    point
+    place
         The place and what to note there.
     sink
         Who takes the records.
     owner, attribute
-        Where to put the hook instead of the point's own place: another name for the same callable.
+        Where to put the hook instead of at the place: another name for the same callable.
 
     Raises
     ------
@@ -99,10 +99,10 @@ def arm(point: Point, sink: Sink, *, owner: object = None, attribute: str = "") 
     """
     if owner is None:
         # Not under the lock: it may wait for another thread's import, which may wait for the lock.
-        owner, attribute = point.owner()
+        owner, attribute = place.owner()
     with _LOCK:
         sweep()
-        patch = _standing(owner, attribute) or _install(point, owner, attribute)
+        patch = _standing(owner, attribute) or _install(place, owner, attribute)
         patch.listen([*patch.listeners, sink])
         return Subscription(patch, sink)
 
@@ -133,7 +133,7 @@ def sweep() -> None:
 def armed_places() -> list[str]:
     """Return the places that somebody listens to now."""
     with _LOCK:
-        return [patch.hook.point.place for patch in _PATCHES if patch.hook.sinks]
+        return [patch.hook.place.path for patch in _PATCHES if patch.hook.sinks]
 
 
 def _standing(owner: object, attribute: str) -> Patch | None:
@@ -141,13 +141,13 @@ def _standing(owner: object, attribute: str) -> Patch | None:
     return next((patch for patch in matching if patch.stands()), None)
 
 
-def _install(point: Point, owner: object, attribute: str) -> Patch:
+def _install(place: Place, owner: object, attribute: str) -> Patch:
     raw = inspect.getattr_static(owner, attribute)
     wrap, function = _unwrapped(raw)
     if why := _why_not(owner, attribute, function):
-        message = f"{point.place} cannot be watched: {why}"
+        message = f"{place.path} cannot be watched: {why}"
         raise TypeError(message)
-    hook = hook_for(function, point)
+    hook = hook_for(function, place)
     installed = wrap(hook)
     patch = Patch(owner, attribute, hook, installed, vars(owner).get(attribute, _MISSING))
     try:

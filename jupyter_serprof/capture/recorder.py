@@ -12,12 +12,12 @@ from datetime import UTC, datetime
 from threading import get_ident
 from typing import TYPE_CHECKING, Protocol
 
-from jupyter_serprof.capture.hook import Point, Record
+from jupyter_serprof.capture.hook import Place, Record
 from jupyter_serprof.capture.patching import silence
 from jupyter_serprof.model import ProbeReport
 
 if TYPE_CHECKING:
-    from jupyter_serprof.capture.draft import Run
+    from jupyter_serprof.capture.draft import Page
 
 
 def describe_failure(error: BaseException) -> str:
@@ -58,7 +58,7 @@ class Watcher(Protocol):
     def remove(self) -> None:
         """Stop listening; called again it does nothing."""
 
-    def refine(self, run: Run) -> None:
+    def refine(self, run: Page) -> None:
         """Complete the drafts of a run: sizes, stages, remote lanes."""
 
     def report(self) -> ProbeReport:
@@ -111,9 +111,9 @@ class Recorder:
         else:
             self.dropped_count += 1
 
-    def failed(self, point: Point, error: Exception) -> None:
+    def failed(self, place: Place, error: Exception) -> None:
         """Note that our own part of a hook failed; the user's call went on."""
-        self.failures[f"a hook failed at {point.place}: {describe_failure(error)}"] += 1
+        self.failures[f"a hook failed at {place.path}: {describe_failure(error)}"] += 1
 
     def start(self) -> None:
         """Arm the probes, then start the clock.

@@ -114,7 +114,7 @@ def _times(found: re.Match[str]) -> str:
     return f"{step}{step}… x {len(found[0]) // len(step)}"
 
 
-def told(error: BaseException) -> str:
+def error_text(error: BaseException) -> str:
     """Return what an error says, its first line without paths and addresses, which are private."""
     lines = _words(error).strip().splitlines()
     bare = _PATH.sub(r"\1", _QUOTED.sub(r"\1\2\1", lines[0])) if lines else ""
@@ -151,7 +151,7 @@ class _Search:
         except Exception as error:  # noqa: BLE001  (reducers raise anything)
             if isinstance(error, RecursionError) or isinstance(error.__cause__, RecursionError):
                 return _TOO_DEEP
-            return told(error)
+            return error_text(error)
         return None
 
     def descend(self, value: object, path: str, error: str, above: tuple[int, ...]) -> None:

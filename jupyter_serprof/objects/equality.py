@@ -25,12 +25,12 @@ def same_value(before: object, after: object) -> bool | None:
     told, nor can one whose ``__eq__`` raises.
     """
     try:
-        return _Comparison().same(before, after, _DEPTH)
+        return _SameValue().same(before, after, _DEPTH)
     except Exception:  # noqa: BLE001  (comparing runs the user's own __eq__)
         return None
 
 
-class _Comparison:
+class _SameValue:
     """One comparison, with the number of elements that it may still look at."""
 
     def __init__(self) -> None:

@@ -149,7 +149,7 @@ class Runner:
                 job = make()
                 self._steps = job.steps(self._grew)
         except BaseException as error:  # noqa: BLE001  (told in the panel, never raised into the loop)
-            self._end(told(error))
+            self._end(error_text(error))
             return
         self.job = job
         self._turn()
@@ -165,7 +165,7 @@ class Runner:
             is_over = True
             self.state = STOPPING
         except BaseException as error:  # noqa: BLE001  (told in the panel, never raised into the loop)
-            problem, is_over = told(error), True
+            problem, is_over = error_text(error), True
         if is_over:
             self._end(problem)
         else:
@@ -204,7 +204,7 @@ class Runner:
             try:
                 self._ended(self.job.sweep)
             except Exception as error:  # noqa: BLE001  (as above)
-                self.state, self.problem = FAILED, told(error)
+                self.state, self.problem = FAILED, error_text(error)
                 self._changed()
 
 
@@ -247,7 +247,7 @@ def unwatch() -> None:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-def told(error: BaseException) -> str:
+def error_text(error: BaseException) -> str:
     """Return an exception as one sentence for people."""
     if isinstance(error, KeyboardInterrupt):
         return "interrupted before anything was measured"

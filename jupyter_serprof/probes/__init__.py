@@ -9,8 +9,8 @@ from importlib.metadata import entry_points
 from importlib.util import find_spec
 from typing import ClassVar, cast
 
-from jupyter_serprof.capture.draft import Run
-from jupyter_serprof.capture.hook import Point
+from jupyter_serprof.capture.draft import Page
+from jupyter_serprof.capture.hook import Place
 from jupyter_serprof.capture.machine import installed_version
 from jupyter_serprof.capture.patching import Subscription, arm, remove_all
 from jupyter_serprof.capture.recorder import Recorder
@@ -22,7 +22,7 @@ __all__ = ["Probe", "available_probes"]
 class Probe:
     """Knows how to see one library; lives for one recording.
 
-    A subclass names its places in ``points`` and completes the spans in ``refine``. A place that
+    A subclass names what to watch in ``places`` and completes the spans in ``refine``. A place that
     the installed version does not have is noted in ``missing``; the others still work.
 
     Parameters
@@ -41,24 +41,24 @@ class Probe:
         self.missing: list[str] = []
         self._subscriptions: list[Subscription] = []
 
-    def points(self) -> Iterable[Point]:
+    def places(self) -> Iterable[Place]:
         """Return the places to watch; called when the library is imported."""
         return ()
 
     def arm(self, recorder: Recorder) -> None:
-        """Begin to listen at every point that exists."""
+        """Begin to listen at every place that exists."""
         self.was_armed = True
-        for point in self.points():
-            self.arm_point(point, recorder)
+        for place in self.places():
+            self.arm_place(place, recorder)
 
-    def arm_point(
-        self, point: Point, recorder: Recorder, *, owner: object = None, attribute: str = ""
+    def arm_place(
+        self, place: Place, recorder: Recorder, *, owner: object = None, attribute: str = ""
     ) -> None:
         """Listen at one place; note it in ``missing`` if it does not exist."""
         try:
-            armed = arm(point, recorder, owner=owner, attribute=attribute)
+            armed = arm(place, recorder, owner=owner, attribute=attribute)
         except (AttributeError, ImportError, TypeError):
-            self.missing.append(point.name)
+            self.missing.append(place.name)
         else:
             self._subscriptions.append(armed)
 
@@ -67,7 +67,7 @@ class Probe:
         remove_all(self._subscriptions)
         self._subscriptions.clear()
 
-    def refine(self, run: Run) -> None:
+    def refine(self, run: Page) -> None:
         """Complete the drafts of this probe: sizes, details, stages, remote lanes."""
 
     def level(self) -> str:

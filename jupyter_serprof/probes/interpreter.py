@@ -16,12 +16,12 @@ from operator import itemgetter
 from threading import get_ident
 from typing import Any
 
-from jupyter_serprof.capture.draft import Run
-from jupyter_serprof.capture.hook import Point
+from jupyter_serprof.capture.draft import Page
+from jupyter_serprof.capture.hook import Place
 from jupyter_serprof.capture.recorder import Recorder, active_recorders
 from jupyter_serprof.probes import Probe
 
-_GC = Point("gc:collect", "gc", "gc")
+_GC = Place("gc:collect", "gc", "gc")
 #: What is over sooner did not wait: the result was there. Dask asks once for each task.
 _LEAST_WAIT_NS = 20_000
 _WAITS = (
@@ -128,9 +128,9 @@ class InterpreterProbe(Probe):
     #: What the collector calls, the very object; None while nobody records.
     _callback: object = None
 
-    def points(self) -> list[Point]:
+    def places(self) -> list[Place]:
         """Return the import seam and the waits."""
-        imports = Point(
+        imports = Place(
             "importlib._bootstrap:_find_and_load",
             "import",
             "import",
@@ -138,12 +138,12 @@ class InterpreterProbe(Probe):
             after=_arm_late_probes,
         )
         waits = [
-            Point(place, "python.wait", "python.wait", least_ns=least_ns)
+            Place(place, "python.wait", "python.wait", least_ns=least_ns)
             for place, least_ns in _WAITS
         ]
         return [
             imports,
-            *[point for point in waits if point.place.partition(":")[0] in sys.modules],
+            *[place for place in waits if place.path.partition(":")[0] in sys.modules],
         ]
 
     def arm(self, recorder: Recorder) -> None:
@@ -184,7 +184,7 @@ class InterpreterProbe(Probe):
             self._gc_start_ns = None
             self._recorder.add((_GC, get_ident(), start, end, None, generation, None))
 
-    def refine(self, run: Run) -> None:
+    def refine(self, run: Page) -> None:
         """Keep the outermost of nested imports; name the module."""
         for draft in run.drafts:
             if draft.role == "import":

@@ -7,8 +7,8 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar
 
-from jupyter_serprof.capture.draft import Draft, Run
-from jupyter_serprof.capture.hook import Hook, Point
+from jupyter_serprof.capture.draft import Draft, Page
+from jupyter_serprof.capture.hook import Hook, Place
 from jupyter_serprof.capture.recorder import Recorder
 from jupyter_serprof.objects.look import LOOK_BYTES, Look, details_of, look_at
 from jupyter_serprof.probes import Probe
@@ -65,10 +65,10 @@ def note_loaded(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa
     return in_band, sizes, b"", look
 
 
-def pickle_points(module: str) -> list[Point]:
-    """Return the points of a module that has the four functions of pickle."""
+def pickle_places(module: str) -> list[Place]:
+    """Return the places of a module that has the four functions of pickle."""
     return [
-        Point(
+        Place(
             f"{module}:dumps",
             "pickle.dumps",
             DUMPS_ROLE,
@@ -77,8 +77,8 @@ def pickle_points(module: str) -> list[Point]:
             note_dumped,
             "thread",
         ),
-        Point(f"{module}:dump", "pickle.dumps", DUMPS_ROLE, _INSIDE_DUMPS, faults="thread"),
-        Point(
+        Place(f"{module}:dump", "pickle.dumps", DUMPS_ROLE, _INSIDE_DUMPS, faults="thread"),
+        Place(
             f"{module}:loads",
             "pickle.loads",
             LOADS_ROLE,
@@ -87,12 +87,12 @@ def pickle_points(module: str) -> list[Point]:
             note_loaded,
             "thread",
         ),
-        Point(f"{module}:load", "pickle.loads", LOADS_ROLE, _INSIDE_LOADS, faults="thread"),
+        Place(f"{module}:load", "pickle.loads", LOADS_ROLE, _INSIDE_LOADS, faults="thread"),
     ]
 
 
 def complete_pickles(drafts: Iterable[Draft]) -> None:
-    """Turn what the hooks of ``pickle_points`` noted into sizes and details."""
+    """Turn what the hooks of ``pickle_places`` noted into sizes and details."""
     for draft in drafts:
         if draft.role in (DUMPS_ROLE, LOADS_ROLE) and isinstance(draft.extra, tuple):
             _complete(draft, *draft.extra)
@@ -117,37 +117,37 @@ class _PickleFamily(Probe):
 
     modules: ClassVar[tuple[str, ...]] = ()
 
-    def points(self) -> list[Point]:
+    def places(self) -> list[Place]:
         """Return the four functions of the library."""
-        return pickle_points(self.library)
+        return pickle_places(self.library)
 
     def arm(self, recorder: Recorder) -> None:
         """Listen at the functions, and at the names that the notebook itself gave to them."""
         self.was_armed = True
-        self._originals: dict[int, Point] = {}
-        for point in self.points():
-            owner, attribute = point.owner()
+        self._originals: dict[int, Place] = {}
+        for place in self.places():
+            owner, attribute = place.owner()
             if hasattr(owner, attribute):
-                self._originals[id(_unhooked(getattr(owner, attribute)))] = point
-            self.arm_point(point, recorder)
+                self._originals[id(_unhooked(getattr(owner, attribute)))] = place
+            self.arm_place(place, recorder)
             for other in self.modules:
-                self._arm_alias(point, sys.modules.get(other), attribute, recorder)
+                self._arm_alias(place, sys.modules.get(other), attribute, recorder)
         self._arm_user_names(recorder)
 
-    def _arm_alias(self, point: Point, module: object, name: str, recorder: Recorder) -> None:
+    def _arm_alias(self, place: Place, module: object, name: str, recorder: Recorder) -> None:
         if module is not None and hasattr(module, name):
-            self.arm_point(point, recorder, owner=module, attribute=name)
+            self.arm_place(place, recorder, owner=module, attribute=name)
 
     def _arm_user_names(self, recorder: Recorder) -> None:
         """Watch ``from pickle import dumps`` typed in the notebook; libraries are left alone."""
         main = sys.modules.get("__main__")
         for name, value in list(vars(main).items()) if main else ():
-            point = self._originals.get(id(_unhooked(value)))
+            place = self._originals.get(id(_unhooked(value)))
             # The shell keeps results as _, _1 ...; a name that the user typed has a letter first.
-            if point is not None and not name.startswith("_"):
-                self.arm_point(point, recorder, owner=main, attribute=name)
+            if place is not None and not name.startswith("_"):
+                self.arm_place(place, recorder, owner=main, attribute=name)
 
-    def refine(self, run: Run) -> None:
+    def refine(self, run: Page) -> None:
         """Give the spans their sizes."""
         complete_pickles(run.drafts)
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from jupyter_serprof.model.errors import shown
-from jupyter_serprof.timelines.event import Timed, TimelineError, s_of, text_of
+from jupyter_serprof.timelines.event import TimelineError, TimelineEvent, s_of, text_of
 
 _STAGES = {
     "compute": "dask.execute",
@@ -27,13 +27,13 @@ _HASH = re.compile(r"-[0-9a-f]{8,}(-[0-9a-f]{4,})*$")
 _Names = dict[tuple[str, ...], int]
 
 
-def dask_spans(records: Iterable[Mapping[str, object]]) -> list[Timed]:
+def dask_spans(records: Iterable[Mapping[str, object]]) -> list[TimelineEvent]:
     """Return the actions of all tasks; unknown ones are left out."""
     numbers: _Names = {}
     return [entry for record in records for entry in _actions(record, numbers)]
 
 
-def _actions(record: Mapping[str, object], numbers: _Names) -> Iterator[Timed]:
+def _actions(record: Mapping[str, object], numbers: _Names) -> Iterator[TimelineEvent]:
     steps = record.get("startstops")
     if not isinstance(steps, list | tuple):
         problem = f"a task has startstops {shown(steps)}, which is no list"
@@ -49,14 +49,14 @@ def _actions(record: Mapping[str, object], numbers: _Names) -> Iterator[Timed]:
 
 def _timed(
     record: Mapping[str, object], step: Mapping[str, object], action: str, numbers: _Names
-) -> Timed:
+) -> TimelineEvent:
     start_ns, stop_ns = s_of(step, "start"), s_of(step, "stop")
     if stop_ns < start_ns:
         problem = f"the action {action} stops before it starts"
         raise TimelineError(problem)
     size = record.get("nbytes")
     is_size = action == "compute" and isinstance(size, int) and size >= 0
-    return Timed(
+    return TimelineEvent(
         stage=_STAGES[action],
         name=action if action == "deserialize" else _prefix(record.get("key")),
         lane=_lane(record, action, numbers),

@@ -18,7 +18,7 @@ class TimelineError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Timed:
+class TimelineEvent:
     """An event: what, where, when (ns on the clock of the timeline).
 
     ``wait`` is the stage in which the caller is taken to be while nothing else is known of it.

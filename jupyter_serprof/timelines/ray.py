@@ -10,7 +10,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 
-from jupyter_serprof.timelines.event import CALLER, Timed, text_of, us_of
+from jupyter_serprof.timelines.event import CALLER, TimelineEvent, text_of, us_of
 
 _STAGES = {
     "task:deserialize_arguments": "ray.arguments",
@@ -25,7 +25,7 @@ _TASK = "task::"
 _Place = tuple[object, object]
 
 
-def ray_spans(events: Iterable[Mapping[str, object]]) -> list[Timed]:
+def ray_spans(events: Iterable[Mapping[str, object]]) -> list[TimelineEvent]:
     """Return the known steps; what else Ray reports (tasks as a whole) only names them."""
     complete = [event for event in events if event.get("ph") == "X"]
     steps = [event for event in complete if event.get("cat") in _STAGES]
@@ -60,10 +60,10 @@ def _step(
     event: Mapping[str, object],
     lane: str,
     tasks: Mapping[_Place, Sequence[tuple[int, int, str]]],
-) -> Timed:
+) -> TimelineEvent:
     start_ns, kind = us_of(event, "ts"), text_of(event.get("cat"))
     around = tasks.get(_place(event), ())
     at = bisect_right(around, start_ns, key=lambda task: task[0]) - 1
     is_inside = at >= 0 and start_ns <= around[at][1]
     name = around[at][2] if is_inside else kind.removeprefix("task:")
-    return Timed(_STAGES[kind], name, lane, start_ns, us_of(event, "dur"), wait="ray.wait")
+    return TimelineEvent(_STAGES[kind], name, lane, start_ns, us_of(event, "dur"), wait="ray.wait")

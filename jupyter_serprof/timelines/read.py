@@ -19,7 +19,7 @@ from jupyter_serprof.analysis import analyse
 from jupyter_serprof.model import DocumentError, Lane, Quality, Span, Trace
 from jupyter_serprof.model.errors import shown
 from jupyter_serprof.timelines.dask import dask_spans
-from jupyter_serprof.timelines.event import CALLER, Timed, TimelineError, text_of, us_of
+from jupyter_serprof.timelines.event import CALLER, TimelineError, TimelineEvent, text_of, us_of
 from jupyter_serprof.timelines.ray import ray_spans
 
 _EXPECTED = (
@@ -93,7 +93,7 @@ def _trace(data: object, name: str) -> Trace:
     return analyse(plain)
 
 
-def _read(data: object) -> list[Timed]:
+def _read(data: object) -> list[TimelineEvent]:
     events = data.get("traceEvents") if isinstance(data, Mapping) else data
     if not isinstance(events, list | tuple):
         problem = f"it is {shown(data)}, which is no list of events"
@@ -108,7 +108,7 @@ def _read(data: object) -> list[Timed]:
     return ray_spans(events)
 
 
-def _our_spans(events: Iterable[Mapping[str, object]]) -> list[Timed]:
+def _our_spans(events: Iterable[Mapping[str, object]]) -> list[TimelineEvent]:
     """Return what ``sp.save(doc, "x.trace.json")`` wrote; tracks of one lane become one again."""
     known = list(events)
     lanes = {
@@ -124,7 +124,7 @@ def _our_spans(events: Iterable[Mapping[str, object]]) -> list[Timed]:
         lane = lanes.get((event.get("pid"), event.get("tid")), CALLER)
         size = arguments.get("size_bytes")
         found.append(
-            Timed(
+            TimelineEvent(
                 stage=text_of(event.get("cat")),
                 name=text_of(arguments.get("call")),
                 lane=lane.partition(" (")[0],
@@ -141,11 +141,11 @@ def _arguments(event: Mapping[str, object]) -> Mapping[str, object]:
     return given if isinstance(given, Mapping) else {}
 
 
-def _order(entry: Timed) -> tuple[int, int]:
+def _order(entry: TimelineEvent) -> tuple[int, int]:
     return entry.start_ns, -entry.duration_ns
 
 
-def _span(entry: Timed, start_ns: int, *, has_wait: bool) -> Span:
+def _span(entry: TimelineEvent, start_ns: int, *, has_wait: bool) -> Span:
     parent = 0 if has_wait and entry.lane == CALLER else -1
     return Span(
         stage=entry.stage,

@@ -16,7 +16,7 @@ from typing import Literal
 
 from bench import heading, quartiles, table
 
-from jupyter_serprof.capture.hook import Point, hook_for
+from jupyter_serprof.capture.hook import Place, hook_for
 from jupyter_serprof.capture.recorder import Recorder
 
 CALLS = 2_000
@@ -45,7 +45,7 @@ def _nothing() -> None:
 
 
 def _hook(faults: Literal["", "thread", "process"], *, listening: bool) -> Callable[[], object]:
-    hook = hook_for(_nothing, Point("bench:nothing", "user", faults=faults))
+    hook = hook_for(_nothing, Place("bench:nothing", "user", faults=faults))
     if listening:
         recorder = Recorder([])
         PAGES.append(recorder)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from jupyter_serprof.capture.draft import Draft
 from jupyter_serprof.capture.freeze import freeze
-from jupyter_serprof.capture.hook import Point
+from jupyter_serprof.capture.hook import Place
 from jupyter_serprof.capture.marks import span
 from jupyter_serprof.capture.recorder import Recorder
 from jupyter_serprof.model import Group, Lane, Table, TableColumn, from_document, to_document
@@ -20,15 +20,15 @@ from jupyter_serprof.probes import Probe
 from jupyter_serprof.testing import TickClock
 
 if TYPE_CHECKING:
-    from jupyter_serprof.capture.draft import Run
+    from jupyter_serprof.capture.draft import Page
     from jupyter_serprof.capture.hook import Record
     from jupyter_serprof.model import Trace
 
 NAME = "serprof_frozen"
 MAIN = 7
-SERIALIZE = Point(f"{NAME}:serialize", "ray.pickle", "serialize")
-OUTER = Point(f"{NAME}:outer", "ray.store", "outer")
-INNER = Point(f"{NAME}:inner", "pickle.dumps", "inner", {"outer": "ray.pickle"})
+SERIALIZE = Place(f"{NAME}:serialize", "ray.pickle", "serialize")
+OUTER = Place(f"{NAME}:outer", "ray.store", "outer")
+INNER = Place(f"{NAME}:inner", "pickle.dumps", "inner", {"outer": "ray.pickle"})
 
 
 def written(*records: Record, start_ns: int = 0, end_ns: int = 1_000, probes: Any = ()) -> Recorder:
@@ -40,9 +40,9 @@ def written(*records: Record, start_ns: int = 0, end_ns: int = 1_000, probes: An
 
 
 def record(
-    point: Point, start_ns: int, end_ns: int, thread: int = MAIN, faults: int | None = None
+    place: Place, start_ns: int, end_ns: int, thread: int = MAIN, faults: int | None = None
 ) -> Record:
-    return point, thread, start_ns, end_ns, faults, None, None
+    return place, thread, start_ns, end_ns, faults, None, None
 
 
 def trace_of(recorder: Recorder) -> Trace:
@@ -77,18 +77,18 @@ class SlowProbe(Probe):
 
     name, library = "slow", NAME
 
-    def points(self) -> list[Point]:
+    def places(self) -> list[Place]:
         """Return both methods."""
 
         def size(_: object, args: tuple[Any, ...], *__: object) -> int:
             return len(args[1])
 
         return [
-            Point(f"{NAME}:SlowLibrary.put", "ray.store", after=size),
-            Point(f"{NAME}:SlowLibrary.pickle", "ray.pickle", after=size),
+            Place(f"{NAME}:SlowLibrary.put", "ray.store", after=size),
+            Place(f"{NAME}:SlowLibrary.pickle", "ray.pickle", after=size),
         ]
 
-    def refine(self, run: Run) -> None:
+    def refine(self, run: Page) -> None:
         """Turn what was noted into sizes."""
         for draft in run.drafts:
             draft.size_bytes, draft.extra = draft.extra, None
@@ -223,7 +223,7 @@ class Refining(Probe):
         self.refine = action  # type: ignore[method-assign]
 
 
-def drop_outer(run: Run) -> None:
+def drop_outer(run: Page) -> None:
     for draft in run.drafts:
         draft.is_dropped = draft.name == "outer"
 
@@ -240,7 +240,7 @@ def test_the_children_of_a_dropped_span_go_to_its_parent() -> None:
 def test_a_probe_may_add_spans_of_other_processes() -> None:
     """A worker's task lies on a lane of its own, which only appears if something is on it."""
 
-    def add(run: Run) -> None:
+    def add(run: Page) -> None:
         run.lanes["worker 1"] = Lane("worker 1", "worker", 1)
         run.lanes["worker 2"] = Lane("worker 2", "worker", 2)
         run.drafts.append(Draft("ray.execute", "task", "worker 1", 20, 30))
@@ -254,7 +254,7 @@ def test_a_probe_may_add_spans_of_other_processes() -> None:
 def test_a_probe_that_fails_to_refine_loses_nothing() -> None:
     """The spans stay, the other probes still refine, and ``quality`` says what is missing."""
 
-    def fail(run: Run) -> None:
+    def fail(run: Page) -> None:
         run.drafts[0].size_bytes = 5
         raise KeyError(run)
 
@@ -317,7 +317,7 @@ def test_groups_and_tables_of_a_probe_come_into_the_trace() -> None:
     """Groups are in order and count from the start of the run."""
     table = Table("dask.tasks", "Tasks", (TableColumn("prefix", "Prefix"),), (("sum",),))
 
-    def add(run: Run) -> None:
+    def add(run: Page) -> None:
         run.groups += [Group("second", 1_300, 1_500), Group("first", 1_000, 1_300)]
         run.tables.append(table)
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import cloudpickle
 import pytest
 
-from jupyter_serprof.capture.hook import CoroutineMethodHook, Hook, MethodHook, Point
+from jupyter_serprof.capture.hook import CoroutineMethodHook, Hook, MethodHook, Place
 from jupyter_serprof.capture.patching import arm
 from jupyter_serprof.capture.recorder import Recorder
 from jupyter_serprof.testing import TickClock
@@ -95,14 +95,14 @@ def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleT
     del sys.modules[NAME]
 
 
-def point(name: str, **notes: Any) -> Point:
-    return Point(f"{NAME}:{name}", "pickle.dumps", **notes)
+def place(name: str, **notes: Any) -> Place:
+    return Place(f"{NAME}:{name}", "pickle.dumps", **notes)
 
 
 @contextmanager
-def listening(*points: Point, tick_ns: int = 10) -> Iterator[Recorder]:
+def listening(*places: Place, tick_ns: int = 10) -> Iterator[Recorder]:
     recorder = Recorder([], clock=TickClock(tick_ns))
-    armed = [arm(entry, recorder) for entry in points]
+    armed = [arm(entry, recorder) for entry in places]
     try:
         yield recorder
     finally:
@@ -134,7 +134,7 @@ def test_a_hook_shows_the_face_of_its_original(library: ModuleType, name: str) -
     """Signature, name, doc and kind are the original's, on the class and on an instance."""
     bare = faces(resolved(library, name))
 
-    with listening(point(name)):
+    with listening(place(name)):
         armed = faces(resolved(library, name))
 
     assert armed == bare
@@ -145,7 +145,7 @@ def test_an_instance_binds_a_hook_like_the_function(library: ModuleType) -> None
     engine = library.Turbo()
     bare = inspect.signature(engine.method)
 
-    with listening(point("Engine.method")):
+    with listening(place("Engine.method")):
         bound = engine.method
 
         assert isinstance(bound, MethodType)
@@ -160,7 +160,7 @@ def test_each_kind_of_callable_gets_its_arguments(library: ModuleType, armed: bo
     """Class functions, static and class methods, C functions and inherited ones work as before."""
     names = [*PLACES, "c_bound", "c_descriptor"] if armed else []
 
-    with listening(*(point(name) for name in names)) as recorder:
+    with listening(*(place(name) for name in names)) as recorder:
         engine, turbo = library.Engine(), library.Turbo()
         results = [
             library.function(1, 2, 3, self=4, z=5) == (1, 2, (3,), 4, 3, {"z": 5}),
@@ -183,7 +183,7 @@ def test_each_kind_of_callable_gets_its_arguments(library: ModuleType, armed: bo
 
 def test_a_record_has_point_thread_start_and_end(library: ModuleType) -> None:
     """One call is one record: read the clock, call, read the clock."""
-    entry = point("function")
+    entry = place("function")
 
     with listening(entry) as recorder:
         library.function(1)
@@ -198,7 +198,7 @@ def test_calls_that_are_too_short_leave_no_record(
     library: ModuleType, least_ns: int, count: int
 ) -> None:
     """A wait that did not wait is not written down; the call is the same."""
-    with listening(point("function", least_ns=least_ns)) as recorder:
+    with listening(place("function", least_ns=least_ns)) as recorder:
         assert library.function(1)[0] == 1
 
     assert len(recorder.page) == count
@@ -208,7 +208,7 @@ def test_an_exception_is_the_same_object_and_its_name_is_noted(library: ModuleTy
     """The user sees their own exception, with its own traceback, cause and type."""
     mistake = ValueError("a secret of the user")
 
-    with listening(point("fails")) as recorder, pytest.raises(ValueError, match="secret") as caught:
+    with listening(place("fails")) as recorder, pytest.raises(ValueError, match="secret") as caught:
         library.fails(mistake)
 
     assert caught.value is mistake
@@ -223,7 +223,7 @@ def test_interrupts_pass_through_and_are_noted(
     library: ModuleType, kind: type[BaseException]
 ) -> None:
     """Stopping a cell stops it; the call that was stopped is in the picture."""
-    with listening(point("fails")) as recorder, pytest.raises(kind):
+    with listening(place("fails")) as recorder, pytest.raises(kind):
         library.fails(kind())
 
     assert [record[-1] for record in recorder.page] == [kind.__name__]
@@ -231,7 +231,7 @@ def test_interrupts_pass_through_and_are_noted(
 
 def test_recursion_records_every_level(library: ModuleType) -> None:
     """A function that calls itself through its attribute is seen each time, inner calls first."""
-    with listening(point("Engine.recurse")) as recorder:
+    with listening(place("Engine.recurse")) as recorder:
         assert library.Engine().recurse(3) == 3
 
     times = [record[2:4] for record in recorder.page]
@@ -240,7 +240,7 @@ def test_recursion_records_every_level(library: ModuleType) -> None:
 
 def test_before_may_replace_arguments_and_after_notes_the_result(library: ModuleType) -> None:
     """``before`` hands a token to ``after``; what ``after`` returns is kept with the record."""
-    entry = point(
+    entry = place(
         "function",
         before=lambda args, kwargs: ((args[0] * 2,), kwargs, "token"),
         after=lambda token, args, kwargs, result: (token, args, kwargs, result[0]),
@@ -259,7 +259,7 @@ def test_a_failing_before_or_after_never_reaches_the_user(library: ModuleType) -
     def broken(*_: object) -> Any:
         raise LookupError
 
-    with listening(point("function", before=broken), point("wrapped", after=broken)) as recorder:
+    with listening(place("function", before=broken), place("wrapped", after=broken)) as recorder:
         results = library.function(1)[0], library.wrapped(2)
 
     assert results == (1, 2)
@@ -270,7 +270,7 @@ def test_a_failing_before_or_after_never_reaches_the_user(library: ModuleType) -
 def test_page_faults_are_noted_around_the_call(library: ModuleType) -> None:
     """``faults`` counts the pages that the call touched first; without it they stay unknown."""
     with listening(
-        point("function", faults="thread"), point("wrapped", faults="process"), point("cached")
+        place("function", faults="thread"), place("wrapped", faults="process"), place("cached")
     ) as recorder:
         library.function(bytearray(1))
         library.wrapped(1)
@@ -284,7 +284,7 @@ def test_page_faults_are_noted_around_the_call(library: ModuleType) -> None:
 
 def test_a_hook_without_listeners_only_passes_on(library: ModuleType) -> None:
     """A hook that somebody captured keeps working after the recording, and notes nothing."""
-    with listening(point("function")) as recorder:
+    with listening(place("function")) as recorder:
         captured = library.function
 
     assert isinstance(captured, Hook)
@@ -294,7 +294,7 @@ def test_a_hook_without_listeners_only_passes_on(library: ModuleType) -> None:
 
 def test_a_coroutine_lasts_until_it_is_done(library: ModuleType) -> None:
     """The span of a coroutine function ends with its result, on the lane of its task."""
-    with listening(point("coroutine")) as recorder:
+    with listening(place("coroutine")) as recorder:
         assert asyncio.run(library.coroutine("x")) == "x"
 
     ((_, ident, start, end, _, _, error),) = recorder.page
@@ -306,7 +306,7 @@ def test_a_coroutine_notes_its_exception(library: ModuleType) -> None:
     """An exception of a coroutine is the same object and is named in its span."""
     mistake = ValueError("x")
 
-    with listening(point("coroutine")) as recorder, pytest.raises(ValueError, match="x") as caught:
+    with listening(place("coroutine")) as recorder, pytest.raises(ValueError, match="x") as caught:
         asyncio.run(library.coroutine(mistake))
 
     assert caught.value is mistake
@@ -319,7 +319,7 @@ def test_concurrent_coroutines_have_lanes_of_their_own(library: ModuleType) -> N
     async def both() -> object:
         return await asyncio.gather(library.coroutine(1), library.coroutine(2))
 
-    with listening(point("coroutine")) as recorder:
+    with listening(place("coroutine")) as recorder:
         assert asyncio.run(both()) == [1, 2]
 
     assert len({record[1] for record in recorder.page}) == 2
@@ -330,7 +330,7 @@ def test_captured_hooks_travel_as_references(
     library: ModuleType, dumps: Any, tmp_path: Path
 ) -> None:
     """Armed or removed, a captured hook arrives as the original, without our package."""
-    with listening(*(point(name) for name in PLACES)):
+    with listening(*(place(name) for name in PLACES)):
         captured = [inspect.getattr_static(*_owner(library, name)) for name in PLACES]
         hooks = [getattr(entry, "__func__", entry) for entry in captured]
         armed = dumps(hooks)
@@ -357,7 +357,7 @@ def _owner(library: ModuleType, name: str) -> tuple[Any, str]:
 
 def test_a_bound_hook_travels_with_its_instance(library: ModuleType) -> None:
     """``engine.method`` pickles as the attribute of the instance, as without a recording."""
-    with listening(point("Engine.method")):
+    with listening(place("Engine.method")):
         data = pickle.dumps(library.Engine().method)
 
     method = pickle.loads(data)
@@ -367,7 +367,7 @@ def test_a_bound_hook_travels_with_its_instance(library: ModuleType) -> None:
 
 def test_a_captured_hook_inside_a_function_travels(library: ModuleType) -> None:
     """A task that uses ``from library import function`` of the recorded cell still ships."""
-    with listening(point("function")):
+    with listening(place("function")):
         captured = library.function
         data = cloudpickle.dumps(lambda x: captured(x))  # noqa: PLW0108  (a closure is meant)
 
@@ -376,7 +376,7 @@ def test_a_captured_hook_inside_a_function_travels(library: ModuleType) -> None:
 
 def test_copies_of_a_hook_stand_for_the_same_place(library: ModuleType) -> None:
     """``copy`` of a function gives the function; of a hook, what its place holds."""
-    with listening(point("function")):
+    with listening(place("function")):
         hook = library.function
         assert copy.copy(hook) is hook
         assert copy.deepcopy([hook])[0] is hook
@@ -388,7 +388,7 @@ def test_the_kind_of_hook_follows_the_kind_of_callable(library: ModuleType) -> N
     """C functions do not bind to instances; Python functions do; coroutines are awaited."""
     names = {"c_function": Hook, "function": MethodHook, "coroutine": CoroutineMethodHook}
 
-    with listening(*(point(name) for name in names)):
+    with listening(*(place(name) for name in names)):
         kinds = {name: type(getattr(library, name)) for name in names}
 
     assert kinds == names
@@ -411,7 +411,7 @@ def test_a_coroutine_runs_without_an_event_loop(library: ModuleType) -> None:
         return "done"
 
     vars(library)["coroutine"] = immediate
-    with listening(point("coroutine")) as recorder:
+    with listening(place("coroutine")) as recorder:
         result = run_without_loop(library.coroutine())
 
     assert result == "done"
@@ -420,7 +420,7 @@ def test_a_coroutine_runs_without_an_event_loop(library: ModuleType) -> None:
 
 def test_before_and_after_of_a_coroutine_see_its_call(library: ModuleType) -> None:
     """Sizes of awaited calls are noted like those of plain ones."""
-    entry = point(
+    entry = place(
         "coroutine",
         before=lambda args, kwargs: ((args[0] * 2,), kwargs, "token"),
         after=lambda token, args, kwargs, result: (token, result),  # noqa: ARG005
@@ -436,7 +436,7 @@ def test_before_and_after_of_a_coroutine_see_its_call(library: ModuleType) -> No
 
 def test_a_before_that_returns_nonsense_is_a_failure_of_ours(library: ModuleType) -> None:
     """A ``before`` that forgets the token is noted; the user's call keeps its arguments."""
-    with listening(point("function", before=lambda args, kwargs: (args, kwargs))) as recorder:
+    with listening(place("function", before=lambda args, kwargs: (args, kwargs))) as recorder:
         result = library.function(1, c=2)
 
     assert (result[0], result[4]) == (1, 2)
@@ -446,7 +446,7 @@ def test_a_before_that_returns_nonsense_is_a_failure_of_ours(library: ModuleType
 def test_a_function_that_wraps_a_hook_still_travels(library: ModuleType) -> None:
     """``functools.wraps`` copies only small texts from a hook, not the globals of its library."""
     vars(library)["big"] = bytearray(1_000_000)
-    with listening(point("function")):
+    with listening(place("function")):
 
         @functools.wraps(library.function)
         def mine(*args: object) -> int:
@@ -460,7 +460,7 @@ def test_a_function_that_wraps_a_hook_still_travels(library: ModuleType) -> None
 
 def test_a_hook_of_a_cached_function_has_its_cache_functions(library: ModuleType) -> None:
     """``cached.cache_info()`` and ``cache_clear()`` work while a recording runs."""
-    with listening(point("cached")):
+    with listening(place("cached")):
         library.cached(1)
         library.cached(1)
         hits = library.cached.cache_info().hits
@@ -474,7 +474,7 @@ def test_a_bound_method_in_a_class_is_not_bound_again(library: ModuleType) -> No
     """A class attribute that is a bound method of something else keeps its own ``self``."""
     other = library.Engine()
     library.Engine.borrowed = other.method
-    with listening(point("Engine.borrowed")):
+    with listening(place("Engine.borrowed")):
         result = library.Engine().borrowed(1)
 
     assert result == (other, 1, 2)
@@ -484,7 +484,7 @@ def test_a_bound_coroutine_method_in_a_class_is_not_bound_again(library: ModuleT
     """The same holds for a bound method that is awaited."""
     other = library.Engine()
     library.Engine.borrowed = other.fetch
-    with listening(point("Engine.borrowed")):
+    with listening(place("Engine.borrowed")):
         result = asyncio.run(library.Engine().borrowed(1))
 
     assert result == (other, 1)
@@ -496,9 +496,9 @@ def test_hooks_work_where_page_faults_cannot_be_counted() -> None:
         "import sys, types\n"
         "sys.modules['resource'] = {}\n"
         "from jupyter_serprof.capture.hook import Hook\n"
-        "from jupyter_serprof.capture.hook import Point\n"
+        "from jupyter_serprof.capture.hook import Place\n"
         "from jupyter_serprof.capture.recorder import Recorder\n"
-        "hook, recorder = Hook(len, Point('builtins:len', 'user', faults='thread')), Recorder([])\n"
+        "hook, recorder = Hook(len, Place('builtins:len', 'user', faults='thread')), Recorder([])\n"
         "hook.sinks = (recorder,)\n"
         "assert hook('abc') == 3\n"
         "assert recorder.page[0][4] is None\n"

@@ -57,7 +57,7 @@ def test_a_mark_without_a_recording_does_nothing(
     """Free when nothing records: the clock is not read and no record is made."""
     recorder.stop()
     readings_count = clock.readings_count
-    monkeypatch.setattr(marks, "Point", None)
+    monkeypatch.setattr(marks, "Place", None)
 
     with span("load model"):
         pass

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from jupyter_serprof.capture import patching
-from jupyter_serprof.capture.hook import Point
+from jupyter_serprof.capture.hook import Place
 from jupyter_serprof.capture.patching import armed_places, remove_all, sweep
 from jupyter_serprof.capture.recorder import Recorder
 from jupyter_serprof.testing import TickClock
@@ -107,7 +107,7 @@ def recorder() -> Recorder:
 
 
 def arm(place: str, sink: Recorder) -> Subscription:
-    return patching.arm(Point(f"{NAME}:{place}", "user"), sink)
+    return patching.arm(Place(f"{NAME}:{place}", "user"), sink)
 
 
 def use(module: types.ModuleType, place: str) -> object:
@@ -309,13 +309,13 @@ def test_what_cannot_be_watched_is_refused_by_name(
 def test_a_module_that_does_not_exist_is_an_import_error() -> None:
     """A place in a module that is not installed cannot be armed."""
     with pytest.raises(ImportError):
-        patching.arm(Point("no_such_module_:function", "user"), recorder())
+        patching.arm(Place("no_such_module_:function", "user"), recorder())
 
 
 def test_a_c_type_that_cannot_be_assigned_to_is_refused() -> None:
     """``str.upper`` itself cannot be replaced; saying so leaves everything as it was."""
     with pytest.raises(TypeError):
-        patching.arm(Point("builtins:str.upper", "user"), recorder())
+        patching.arm(Place("builtins:str.upper", "user"), recorder())
 
     assert "builtins:str.upper" not in armed_places()
     assert not patching._PATCHES
@@ -335,14 +335,14 @@ def test_another_name_for_the_same_function_can_hold_the_hook(library: types.Mod
     """``from library import function`` typed in a notebook is watched at the notebook's name."""
     elsewhere = types.ModuleType("elsewhere")
     elsewhere.mine = library.function  # type: ignore[attr-defined]
-    page, point = recorder(), Point(f"{NAME}:function", "user")
+    page, place = recorder(), Place(f"{NAME}:function", "user")
 
-    subscription = patching.arm(point, page, owner=elsewhere, attribute="mine")
+    subscription = patching.arm(place, page, owner=elsewhere, attribute="mine")
     result = elsewhere.mine(5)
     subscription.remove()
 
     assert result == 5
-    assert [record[0] for record in page.page] == [point]
+    assert [record[0] for record in page.page] == [place]
     assert elsewhere.mine is library.function
 
 
@@ -576,14 +576,14 @@ def test_a_place_is_looked_up_without_holding_the_lock(
         if taken[0]:
             lock.release()
 
-    def owner(self: Point) -> tuple[object, str]:
+    def owner(self: Place) -> tuple[object, str]:
         thread = threading.Thread(target=take)
         thread.start()
         thread.join()
         return library, self.name
 
     lock = threading.RLock()
-    monkeypatch.setattr(Point, "owner", owner)
+    monkeypatch.setattr(Place, "owner", owner)
     monkeypatch.setattr(patching, "_LOCK", lock)
 
     arm("function", recorder()).remove()
@@ -597,5 +597,5 @@ def test_looking_up_a_place_imports_nothing_that_is_loaded(
     """Arming inside another recording is not seen there as an import of the user's."""
     monkeypatch.setattr("importlib._bootstrap._find_and_load", None)
 
-    assert Point(f"{NAME}:Engine.method", "user").owner() == (library.Engine, "method")
-    assert Point(f"{NAME}:function", "user").owner() == (library, "function")
+    assert Place(f"{NAME}:Engine.method", "user").owner() == (library.Engine, "method")
+    assert Place(f"{NAME}:function", "user").owner() == (library, "function")

@@ -12,7 +12,7 @@ import pytest
 
 from jupyter_serprof.capture import patching, recorder
 from jupyter_serprof.capture.freeze import freeze
-from jupyter_serprof.capture.hook import Point
+from jupyter_serprof.capture.hook import Place
 from jupyter_serprof.capture.patching import armed_places
 from jupyter_serprof.capture.recorder import Recorder, active_recorders
 from jupyter_serprof.experiments.engine import recording
@@ -22,7 +22,7 @@ from jupyter_serprof.testing import TickClock
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from jupyter_serprof.capture.draft import Run
+    from jupyter_serprof.capture.draft import Page
     from jupyter_serprof.model import ProbeReport, Trace
 
 NAME = "serprof_recorded"
@@ -55,10 +55,10 @@ class LibraryProbe(Probe):
     name = "fake"
     library = NAME
 
-    def points(self) -> list[Point]:
+    def places(self) -> list[Place]:
         """Return outer and inner."""
         return [
-            Point(f"{self.library}:{name}", f"pickle.{name}", name) for name in ("outer", "inner")
+            Place(f"{self.library}:{name}", f"pickle.{name}", name) for name in ("outer", "inner")
         ]
 
 
@@ -76,7 +76,7 @@ class BrokenProbe(LibraryProbe):
         """Fail before removing anything."""
         raise LookupError(QUOTED)
 
-    def refine(self, run: Run) -> None:  # noqa: ARG002  (it fails before it looks)
+    def refine(self, run: Page) -> None:  # noqa: ARG002  (it fails before it looks)
         """Fail."""
         raise LookupError(QUOTED)
 
@@ -289,7 +289,7 @@ def test_an_interrupt_while_arming_removes_everything(library: types.ModuleType)
     """Ctrl-C before the code ran: no hook stays, nothing is active, the interrupt propagates."""
 
     class Interrupted(LibraryProbe):
-        def points(self) -> list[Point]:
+        def places(self) -> list[Place]:
             raise KeyboardInterrupt
 
     made = Recorder([LibraryProbe(), Interrupted()])
@@ -371,8 +371,8 @@ def test_notes_about_our_failures_quote_no_values(library: types.ModuleType) -> 
         raise LookupError(QUOTED)
 
     class Noting(LibraryProbe):
-        def points(self) -> list[Point]:
-            return [Point(f"{NAME}:outer", "pickle.outer", after=broken)]
+        def places(self) -> list[Place]:
+            return [Place(f"{NAME}:outer", "pickle.outer", after=broken)]
 
     running = started(Noting(), BrokenProbe())
     library.outer()
@@ -543,10 +543,10 @@ def test_a_pause_between_the_two_clocks_moves_no_time_of_the_day(pause_at: int) 
     class Remote(LibraryProbe):
         library = "sys"
 
-        def points(self) -> list[Point]:
+        def places(self) -> list[Place]:
             return []
 
-        def refine(self, run: Run) -> None:
+        def refine(self, run: Page) -> None:
             moments.append(run.start + run.wall_offset)
 
     running = Recorder([Remote()], clock=clock, wall_clock=wall_clock)

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jupyter_serprof.capture.hook import Point
+from jupyter_serprof.capture.hook import Place
 from jupyter_serprof.capture.patching import armed_places
 from jupyter_serprof.probes.dask import cluster as dask_cluster
 from jupyter_serprof.probes.interpreter import InterpreterProbe
-from jupyter_serprof.probes.pickle import pickle_points
-from jupyter_serprof.probes.ray.driver import driver_points
+from jupyter_serprof.probes.pickle import pickle_places
+from jupyter_serprof.probes.ray.driver import driver_places
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -168,16 +168,16 @@ def _everything_is_put_back() -> Iterator[None]:
 
 
 def _places() -> Iterator[tuple[str, object, str]]:
-    points: list[Point] = [
-        *driver_points(detail=False),
-        *pickle_points("pickle"),
-        *pickle_points("cloudpickle"),
-        *pickle_points("cloudpickle.cloudpickle"),
-        *InterpreterProbe().points(),
-        Point("ray:put", "ray.store"),
-        Point("ray:get", "ray.fetch"),
+    places: list[Place] = [
+        *driver_places(detail=False),
+        *pickle_places("pickle"),
+        *pickle_places("cloudpickle"),
+        *pickle_places("cloudpickle.cloudpickle"),
+        *InterpreterProbe().places(),
+        Place("ray:put", "ray.store"),
+        Place("ray:get", "ray.fetch"),
     ]
-    for point in points:
-        if point.place.partition(":")[0] in sys.modules:
-            owner, attribute = point.owner()
-            yield point.place, owner, attribute
+    for place in places:
+        if place.path.partition(":")[0] in sys.modules:
+            owner, attribute = place.owner()
+            yield place.path, owner, attribute

@@ -468,7 +468,7 @@ def test_without_time_it_says_what_was_not_opened() -> None:
 
 def test_references_that_were_not_counted_are_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
     """Not 0, and not those of the first tasks: unknown, and the table says why."""
-    monkeypatch.setattr(dask_look._Look, "_is_late", lambda self: bool(self._found))
+    monkeypatch.setattr(dask_look._GraphLook, "_is_late", lambda self: bool(self._found))
 
     found = graph_bytes({"x": (first, BIG)})
 

@@ -18,14 +18,14 @@ import pytest
 
 from clusters.seen import has_row, row, self_ns, spans
 from jupyter_serprof.analysis import analyse
-from jupyter_serprof.capture.draft import Draft, Run
+from jupyter_serprof.capture.draft import Draft, Page
 from jupyter_serprof.capture.freeze import freeze
-from jupyter_serprof.capture.hook import Point
+from jupyter_serprof.capture.hook import Place
 from jupyter_serprof.capture.patching import armed_places
 from jupyter_serprof.capture.recorder import Recorder
 from jupyter_serprof.model import ProbeReport, Table, Trace, from_document, to_document
 from jupyter_serprof.probes.dask.local import lanes as dask_local_lanes
-from jupyter_serprof.probes.dask.local.columns import Columns, Log
+from jupyter_serprof.probes.dask.local.columns import CallColumns, Log
 from jupyter_serprof.probes.dask.local.lanes import GETS, MATERIALIZE, complete_steps, wires
 from jupyter_serprof.probes.dask.local.probe import DaskLocalProbe
 from jupyter_serprof.probes.dask.local.process_clock import TaskClock
@@ -590,12 +590,12 @@ def _without(*gone: str) -> DaskLocalProbe:
     """Return a probe for a Dask that lacks some places."""
 
     class Without(DaskLocalProbe):
-        def points(self) -> list[Point]:
+        def places(self) -> list[Place]:
             return [
-                Point(f"{point.place}_gone", point.stage, point.role, point.inside)
-                if point.place.endswith(gone)
-                else point
-                for point in super().points()
+                Place(f"{place.path}_gone", place.stage, place.role, place.inside)
+                if place.path.endswith(gone)
+                else place
+                for place in super().places()
             ]
 
     return Without()
@@ -684,7 +684,7 @@ def test_steps_of_a_cluster_in_this_process_are_left_to_its_agent() -> None:
     schedulers = Draft("dask.materialize", "c", "client/thread 1", 10, 20, MATERIALIZE)
     drafts = [own, mine, in_thread, also_mine, schedulers]
 
-    complete_steps(Run(0, 100, 0, drafts, {}))
+    complete_steps(Page(0, 100, 0, drafts, {}))
 
     assert [draft.name for draft in drafts if draft.is_dropped] == ["c"]
 
@@ -693,7 +693,7 @@ def test_the_road_between_processes_is_named_and_lies_outside_their_work() -> No
     """Two tasks in one batch: on their way once, back once; nothing between them."""
     ms = _MS
     recorder = Recorder([])
-    roads = Roads(Log(recorder), Log(recorder), {1: Columns()}, {}, {1: Columns()})
+    roads = Roads(Log(recorder), Log(recorder), {1: CallColumns()}, {}, {1: CallColumns()})
     for key, encoded, begin, done, gathered in (("a", 1, 5, 8, 14), ("b", 2, 8, 11, 15)):
         roads.encode.track(0).add((encoded - 1) * ms, encoded * ms, key, 10)
         roads.decode[1].add(begin * ms, (begin + 1) * ms, key)

@@ -12,7 +12,7 @@ import pytest
 from clusters.seen import has_row, row, self_ns, spans
 from jupyter_serprof.analysis import analyse
 from jupyter_serprof.capture.freeze import freeze
-from jupyter_serprof.capture.hook import Point
+from jupyter_serprof.capture.hook import Place
 from jupyter_serprof.capture.recorder import Recorder
 from jupyter_serprof.model import Trace, from_document, to_document
 from jupyter_serprof.probes.dask.local.probe import DaskLocalProbe
@@ -122,12 +122,12 @@ def test_a_missing_name_takes_its_part_away_and_no_more() -> None:
     """Another Ray may have other names; the result and the rest stay."""
 
     class Without(DaskRayProbe):
-        def points(self) -> list[Point]:
+        def places(self) -> list[Place]:
             return [
-                Point(f"{point.place}_gone", point.stage, point.role)
-                if point.place.endswith((":get_async", ":order"))
-                else point
-                for point in super().points()
+                Place(f"{place.path}_gone", place.stage, place.role)
+                if place.path.endswith((":get_async", ":order"))
+                else place
+                for place in super().places()
             ]
 
     x = da.ones((40,), chunks=10)

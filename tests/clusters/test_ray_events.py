@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from jupyter_serprof.capture.draft import Draft, Run
+from jupyter_serprof.capture.draft import Draft, Page
 from jupyter_serprof.probes.ray import tasks as ray_tasks
 from jupyter_serprof.probes.ray.tasks import add_task_spans, task_id
 
@@ -66,11 +66,11 @@ def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ray_tasks, "time", clock)
 
 
-def _run() -> Run:
-    return Run(start=_START, end=_END, wall_offset=0, drafts=[], lanes={})
+def _run() -> Page:
+    return Page(start=_START, end=_END, wall_offset=0, drafts=[], lanes={})
 
 
-def _executed(run: Run) -> dict[str, tuple[float, float]]:
+def _executed(run: Page) -> dict[str, tuple[float, float]]:
     """Return when the tasks executed, by name, ms."""
     drafts: Iterator[Draft] = (draft for draft in run.drafts if draft.stage == "ray.execute")
     return {draft.name: (draft.start / _MS, draft.end / _MS) for draft in drafts}

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import jupyter_serprof as sp
-from jupyter_serprof.capture.hook import Point, hook_for
+from jupyter_serprof.capture.hook import Place, hook_for
 from jupyter_serprof.capture.recorder import Recorder
 
 OURS = str(Path(sp.__file__).parent)
@@ -52,7 +52,7 @@ def test_an_awaited_failure_has_no_frame_of_ours() -> None:
         message = "theirs"
         raise ValueError(message)
 
-    hook = hook_for(fails, Point("somewhere:fails", "user"))
+    hook = hook_for(fails, Place("somewhere:fails", "user"))
     hook.sinks = (Recorder([]),)
 
     with pytest.raises(ValueError, match="theirs") as caught:

@@ -16,7 +16,7 @@ import pandas as pd
 import pytest
 
 from jupyter_serprof.objects import culprits
-from jupyter_serprof.objects.culprits import Culprit, culprits_text, find_culprits, told
+from jupyter_serprof.objects.culprits import Culprit, culprits_text, error_text, find_culprits
 from jupyter_serprof.testing import TickClock
 
 if TYPE_CHECKING:
@@ -401,7 +401,7 @@ def test_a_deep_dict_is_named_in_a_short_line() -> None:
 )
 def test_what_an_error_says_is_short_and_private(error: Exception, said: str) -> None:
     """A document that is shared holds no paths, user names or addresses of the machine."""
-    text = told(error)
+    text = error_text(error)
 
     assert text.endswith(said) or said in text
     assert "jane" not in text

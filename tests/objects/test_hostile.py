@@ -11,7 +11,7 @@ import pytest
 from jupyter_serprof.api import blame
 from jupyter_serprof.experiments.blame.passes import depth_note, memory_note
 from jupyter_serprof.experiments.blame.recording import Blame, BlameRun, name_of
-from jupyter_serprof.objects.culprits import culprits_text, find_culprits, told
+from jupyter_serprof.objects.culprits import culprits_text, error_text, find_culprits
 from jupyter_serprof.objects.labels import key_label, kind_label
 from jupyter_serprof.views.blame.text import anatomy_lines
 
@@ -155,4 +155,4 @@ def test_a_list_that_lies_about_its_length_is_told_with_its_real_one() -> None:
 
 def test_an_error_without_words_is_told_by_its_type() -> None:
     """Its ``__str__`` raises."""
-    assert told(HostileError()) == "HostileError"
+    assert error_text(HostileError()) == "HostileError"

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from jupyter_serprof.capture.draft import MAIN_LANE, Draft, Run
+from jupyter_serprof.capture.draft import MAIN_LANE, Draft, Page
 from jupyter_serprof.experiments.remedies import graph as dask_remedies
 from jupyter_serprof.model import UsageError
-from jupyter_serprof.probes.dask.client import add_communication, client_points
+from jupyter_serprof.probes.dask.client import add_communication, client_places
 from jupyter_serprof.probes.dask.cluster import Cluster, Station
-from jupyter_serprof.probes.dask.computations import Sent
+from jupyter_serprof.probes.dask.computations import SentGraph
 from jupyter_serprof.probes.dask.local import probe as dask_local
 
 STAGES = ("dask.serialize", "dask.optimize")
@@ -32,8 +32,8 @@ def arriving(at: int, size: int) -> list[Any]:
 
 def road(run_messages: list[list[Any]], scheduler_messages: list[list[Any]]) -> list[Draft]:
     """Return the steps of our only graph, which is handed over at 1,000 ns."""
-    run = Run(0, 5_000, 0, [], {})
-    entry = Sent(Draft("dask.submit", "submit", MAIN_LANE, 900, 1_000), handed_ns=1_000)
+    run = Page(0, 5_000, 0, [], {})
+    entry = SentGraph(Draft("dask.submit", "submit", MAIN_LANE, 900, 1_000), handed_ns=1_000)
     cluster = Cluster(())
     cluster.scheduler = Station(report={"messages": scheduler_messages, "spans": []})
     cluster.outgoing = run_messages
@@ -76,9 +76,9 @@ def test_what_compute_optimizes_is_no_preparation(
     if is_early:
         monkeypatch.setattr(base, name, dict, raising=False)
 
-    points = dask_local.client_points()
+    places = dask_local.client_places()
 
-    assert [p.stage for p in points if p.place.endswith(name)] == ["dask.optimize"] * is_early
+    assert [p.stage for p in places if p.path.endswith(name)] == ["dask.optimize"] * is_early
 
 
 @pytest.mark.parametrize(
@@ -96,11 +96,11 @@ def test_a_graph_is_watched_where_its_version_optimizes_and_pickles_it(
     if is_early:
         monkeypatch.setattr(client, "collections_to_dsk", dict, raising=False)
 
-    points = client_points(lambda *_: None)
+    places = client_places(lambda *_: None)
 
-    stages = {stage: [p.place for p in points if p.stage == stage] for stage in STAGES}
+    stages = {stage: [p.path for p in places if p.stage == stage] for stage in STAGES}
     assert stages == {"dask.serialize": [pickled], "dask.optimize": optimized}
-    assert all(callable(getattr(*point.owner())) for point in points)
+    assert all(callable(getattr(*place.owner())) for place in places)
 
 
 @pytest.mark.parametrize("module", [None, ModuleType("dask._task_spec")])

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from jupyter_serprof.probes.dask.sampling import (
     Piece,
+    SameSamples,
     Seen,
     StackReader,
-    Stretch,
     gaps_filled,
     spread,
 )
@@ -166,7 +166,7 @@ def _seen_from_a_call(reader: StackReader) -> Seen | None:
 
 def test_each_instant_goes_to_the_nearest_look() -> None:
     """The same on both sides: all of the gap; different: half of it each."""
-    stretches = [Stretch(CODE, 10, 30), Stretch(BUILD, 40, 60), Stretch(None, 70, 70)]
+    stretches = [SameSamples(CODE, 10, 30), SameSamples(BUILD, 40, 60), SameSamples(None, 70, 70)]
 
     found = list(spread(stretches, 0, 100))
 
@@ -197,7 +197,7 @@ def test_pieces_and_watched_calls_never_overlap_and_lose_nothing(
 ) -> None:
     """Whatever was seen when: each instant of a piece is watched, or in what remains, not both."""
     times = sorted(at for _, at in looks)
-    stretches = [Stretch(seen, at, at) for (seen, _), at in zip(looks, times, strict=True)]
+    stretches = [SameSamples(seen, at, at) for (seen, _), at in zip(looks, times, strict=True)]
     watched = sorted((start, start + length) for start, length in calls)
 
     pieces = list(spread(stretches, 0, 1000))

@@ -19,7 +19,7 @@ from jupyter_serprof.probes.dask.agent.notes import (
     MOST_SPANS,
     Agent,
 )
-from jupyter_serprof.probes.dask.agent.totals import Blocks, Durations
+from jupyter_serprof.probes.dask.agent.totals import Durations, JoinedBlocks
 
 MS = 1_000_000
 
@@ -41,7 +41,7 @@ def test_joining_changes_no_total(
     drawn: list[tuple[int, str, str, int, int, int | None]], most: int
 ) -> None:
     """However few blocks are left, count, time and bytes of each lane and stage stay exact."""
-    blocks = Blocks(most)
+    blocks = JoinedBlocks(most)
     expected: defaultdict[tuple[int, str], list[int]] = defaultdict(lambda: [0, 0, 0])
 
     for lane, stage, name, start, duration, size in drawn:
@@ -101,7 +101,7 @@ def test_graphs_above_a_number_are_counted_with_the_last_one() -> None:
 
 def test_blocks_stay_few_while_a_million_are_added() -> None:
     """Memory does not grow with the number of intervals."""
-    blocks = Blocks(100)
+    blocks = JoinedBlocks(100)
 
     most = 0
     for number in range(100_000):
@@ -114,7 +114,7 @@ def test_blocks_stay_few_while_a_million_are_added() -> None:
 
 def test_few_intervals_are_kept_as_they_were() -> None:
     """Nothing is joined before it must be."""
-    blocks = Blocks(10)
+    blocks = JoinedBlocks(10)
 
     blocks.add(0, "gc", "generation 2", 5, 9, None, 1)
     blocks.fold()
@@ -228,7 +228,7 @@ def test_a_key_that_is_computed_again_is_counted() -> None:
 
 def test_a_collection_in_the_midst_of_joining_breaks_nothing() -> None:
     """The cycle collector calls us at any moment, also while we sort: nothing is lost or raised."""
-    blocks = Blocks(10)
+    blocks = JoinedBlocks(10)
     added = 0
 
     def add(phase: str, info: dict[str, int]) -> None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from jupyter_serprof.capture.freeze import freeze
-from jupyter_serprof.capture.hook import Point
+from jupyter_serprof.capture.hook import Place
 from jupyter_serprof.capture.patching import armed_places
 from jupyter_serprof.capture.recorder import Recorder
 from jupyter_serprof.probes import Probe
@@ -133,9 +133,9 @@ class LateProbe(Probe):
 
     name, library = "late", FIRST
 
-    def points(self) -> list[Point]:
+    def places(self) -> list[Place]:
         """Return the function."""
-        return [Point(f"{FIRST}:work", "user")]
+        return [Place(f"{FIRST}:work", "user")]
 
 
 @pytest.mark.parametrize("statement", [f"import {FIRST}", f"import {SECOND}"])

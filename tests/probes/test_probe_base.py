@@ -12,7 +12,7 @@ import pytest
 
 from jupyter_serprof import probes
 from jupyter_serprof.capture.freeze import freeze
-from jupyter_serprof.capture.hook import Point
+from jupyter_serprof.capture.hook import Place
 from jupyter_serprof.capture.recorder import Recorder
 from jupyter_serprof.probes import Probe, available_probes
 from jupyter_serprof.testing import ProbeContract, TickClock, make_trace
@@ -43,10 +43,10 @@ class CourierProbe(Probe):
 
     name, library = "courier", NAME
 
-    def points(self) -> list[Point]:
+    def places(self) -> list[Place]:
         """Return a method of the class, the inherited one, and a function."""
         places = ("Client.send", "Courier.send", "ping")
-        return [Point(f"{NAME}:{place}", "user") for place in places]
+        return [Place(f"{NAME}:{place}", "user") for place in places]
 
 
 @pytest.fixture(autouse=True)
@@ -159,7 +159,7 @@ def test_the_report_of_a_dotted_library_that_is_not_installed_is_not_an_error() 
 
 
 class FakeEntry:
-    """An entry point of another distribution."""
+    """An entry place of another distribution."""
 
     def __init__(self, name: str, value: object) -> None:
         self.name, self.value = name, value
@@ -182,7 +182,7 @@ def entries(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[FakeEntry]]:
 
 
 def test_probes_come_from_entry_points(entries: list[FakeEntry]) -> None:
-    """An additional probe is one entry point away; each recording has new ones."""
+    """An additional probe is one entry place away; each recording has new ones."""
     entries.append(FakeEntry("courier", CourierProbe))
 
     first, second = available_probes(detail=True), available_probes()

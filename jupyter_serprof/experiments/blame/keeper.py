@@ -13,13 +13,13 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
-from jupyter_serprof.capture.hook import Hook, Point, Record
+from jupyter_serprof.capture.hook import Hook, Place, Record
 from jupyter_serprof.capture.patching import Subscription, arm, remove_all
 from jupyter_serprof.experiments.engine.recording import Recording
 from jupyter_serprof.objects.walk import Payload, payloads
 from jupyter_serprof.probes import Probe
-from jupyter_serprof.probes.pickle import pickle_points
-from jupyter_serprof.probes.ray.driver import driver_points
+from jupyter_serprof.probes.pickle import pickle_places
+from jupyter_serprof.probes.ray.driver import driver_places
 
 _KEPT = 3
 _WORTH_SHARE = 0.01
@@ -80,10 +80,10 @@ class Keeper:
 
     def start(self) -> None:
         """Listen; to be called before the recording starts."""
-        for point in _points():
+        for place in _places():
             with suppress(AttributeError, ImportError, TypeError):
-                keeping = replace(point, after=self._keeping(point))
-                for owner, name in _places(point):
+                keeping = replace(place, after=self._keeping(place))
+                for owner, name in _names_of(place):
                     self._subscriptions.append(arm(keeping, self, owner=owner, attribute=name))
 
     def keep(self, *, is_on: bool) -> None:
@@ -112,16 +112,16 @@ class Keeper:
     def add(self, record: Record) -> None:
         """Forget what the hook noted: the recording listens, too."""
 
-    def failed(self, point: Point, error: Exception) -> None:
+    def failed(self, place: Place, error: Exception) -> None:
         """Forget it: the recording is told, too."""
 
-    def _keeping(self, point: Point) -> Callable[..., object]:
+    def _keeping(self, place: Place) -> Callable[..., object]:
         """Return what notes as the probe does, and keeps the value, which can stand behind self."""
-        at = 0 if point.role == "pickle.dumps" else 1
+        at = 0 if place.role == "pickle.dumps" else 1
 
         def note(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa: ANN401
-            noted = point.after(token, args, kwargs, result) if point.after else None
-            if self._is_keeping and len(args) > at and _is_meant(point, args[at]):
+            noted = place.after(token, args, kwargs, result) if place.after else None
+            if self._is_keeping and len(args) > at and _is_meant(place, args[at]):
                 with suppress(Exception):  # the recording needs what was noted
                     self._keep(args[at], _size_bytes(noted))
             return noted
@@ -142,23 +142,23 @@ class Keeper:
             del self._kept[min(self._kept, key=lambda key: self._kept[key].size_bytes)]
 
 
-def _points() -> Iterator[Point]:
+def _places() -> Iterator[Place]:
     for module in _PICKLES:
         if module in sys.modules:
-            yield pickle_points(module)[0]
+            yield pickle_places(module)[0]
     if "ray" in sys.modules:
-        yield from (p for p in driver_points(detail=False) if p.place.endswith(_RAY))
-        yield pickle_points(_RAY_PICKLE)[0]
+        yield from (p for p in driver_places(detail=False) if p.path.endswith(_RAY))
+        yield pickle_places(_RAY_PICKLE)[0]
 
 
-def _is_meant(point: Point, value: object) -> bool:
-    is_ray_pickle = point.place.startswith(_RAY_PICKLE)
+def _is_meant(place: Place, value: object) -> bool:
+    is_ray_pickle = place.path.startswith(_RAY_PICKLE)
     return not is_ray_pickle or isinstance(value, types.FunctionType | type)
 
 
-def _places(point: Point) -> Iterator[tuple[object, str]]:
-    """Yield the place of a point, and the names that the notebook gave to the same function."""
-    owner, name = point.owner()
+def _names_of(place: Place) -> Iterator[tuple[object, str]]:
+    """Yield the owner and name of a place, and what the notebook calls the same function."""
+    owner, name = place.owner()
     yield owner, name
     original = _unhooked(getattr(owner, name))
     main = sys.modules.get("__main__")
@@ -209,11 +209,11 @@ class SentKeeper(Keeper):
         self._ways: dict[Hashable, Counter[str]] = {}
         self._way = threading.local()
 
-    def _keeping(self, point: Point) -> Callable[..., object]:
-        keep = super()._keeping(point)
+    def _keeping(self, place: Place) -> Callable[..., object]:
+        keep = super()._keeping(place)
 
         def note(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa: ANN401
-            self._way.now = way_of(point.place, kwargs, result)
+            self._way.now = way_of(place.path, kwargs, result)
             return keep(token, args, kwargs, result)
 
         return note

@@ -17,7 +17,7 @@ from jupyter_serprof.experiments.blame.node import MEMOIZE, Node, recursion_byte
 from jupyter_serprof.experiments.blame.opening import is_atom, singles, split
 from jupyter_serprof.model.units import format_bytes, format_count
 from jupyter_serprof.objects.ask import attribute, is_a, kind_module
-from jupyter_serprof.objects.culprits import told
+from jupyter_serprof.objects.culprits import error_text
 from jupyter_serprof.objects.labels import is_array
 from jupyter_serprof.objects.picklers import Counter
 
@@ -93,7 +93,7 @@ class Pass:
         try:
             size = counter.add(node.value) if node.items is None else self._run(node.items)
         except Exception as error:  # noqa: BLE001  (nested too deeply, or changed meanwhile)
-            size, node.error = 0, told(error)
+            size, node.error = 0, error_text(error)
         node.duration_ns = time.perf_counter_ns() - began
         node.in_band_bytes = size
         node.out_of_band_bytes = counter.sink.buffer_bytes - beside

@@ -19,7 +19,7 @@ from jupyter_serprof.experiments.split.stages import split
 from jupyter_serprof.model import Anatomy, Span, Summary, Trace, UsageError
 from jupyter_serprof.model.units import format_bytes, format_count
 from jupyter_serprof.objects.ask import attribute, kind_module, kind_name
-from jupyter_serprof.objects.culprits import told
+from jupyter_serprof.objects.culprits import error_text
 from jupyter_serprof.probes import Probe
 
 BUDGET_S = 30.0
@@ -94,7 +94,7 @@ def pickle_and_back(value: object) -> str:
     try:
         pickle.loads(data)  # noqa: S301  (its own pickle)
     except Exception as error:  # noqa: BLE001  (reducers of users raise anything)
-        return f"its pickle cannot be loaded again: {told(error)}"
+        return f"its pickle cannot be loaded again: {error_text(error)}"
     return ""
 
 
@@ -174,7 +174,7 @@ class BlameRun:
         except UsageError as error:
             self._left_out = str(error)
         except Exception as error:  # noqa: BLE001  (a reducer that has had enough)
-            self._left_out = f"Pickle and Unpickle are not split into parts: {told(error)}"
+            self._left_out = f"Pickle and Unpickle are not split into parts: {error_text(error)}"
 
     @property
     def trace(self) -> Trace:

@@ -19,7 +19,7 @@ from jupyter_serprof.experiments.blame.passes import depth_note, memory_note
 from jupyter_serprof.model import Anatomy, Part
 from jupyter_serprof.model.units import format_ns
 from jupyter_serprof.objects.ask import kind_name
-from jupyter_serprof.objects.culprits import told
+from jupyter_serprof.objects.culprits import error_text
 from jupyter_serprof.objects.labels import kind_label
 
 #: Equal neighbours are told as one if they are smaller than this share of the whole.
@@ -114,7 +114,7 @@ def anatomy_of(descent: Descent, dumps_ns: int | None = None) -> Anatomy:
 
 def _notes(descent: Descent) -> Iterator[str]:
     if descent.error is not None:
-        yield f"it cannot be pickled: {told(descent.error)}; sizes are of what can be"
+        yield f"it cannot be pickled: {error_text(descent.error)}; sizes are of what can be"
     if descent.was_interrupted:
         yield f"{INTERRUPTED}: what was measured until then"
     elif not descent.is_complete:
@@ -213,7 +213,7 @@ class _Branches:
         is_bad = is_hole(node)
         for key in [id(node.value)] if is_bad and node.items is None else node.holes:
             if key in self._descent.holes:
-                said = told(self._descent.holes[key][1])
+                said = error_text(self._descent.holes[key][1])
                 return said if is_bad else f"something in it: {said}"
         return depth_note(node.value) or node.error
 

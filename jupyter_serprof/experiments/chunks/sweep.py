@@ -38,7 +38,7 @@ from jupyter_serprof.experiments.graphs.values import (
 )
 from jupyter_serprof.model import Sweep, UsageError
 from jupyter_serprof.model.units import format_ns
-from jupyter_serprof.objects.culprits import told
+from jupyter_serprof.objects.culprits import error_text
 
 #: What nobody has measured yet costs at most so much for each further task.
 _SLOWEST_TASK_S = 2e-3
@@ -275,10 +275,10 @@ class ChunkSweep:
         except UsageError as error:
             if not self._record.point_count:
                 raise
-            cell.failed = error.short if isinstance(error, NoCollectionError) else told(error)
+            cell.failed = error.short if isinstance(error, NoCollectionError) else error_text(error)
         except Exception as error:  # noqa: BLE001  (one size fails, the others go on)
             self._error = self._error or error
-            cell.failed = told(error)
+            cell.failed = error_text(error)
         finally:
             if not cell.points and not cell.failed:
                 self._record.cells.pop(parameter, None)

@@ -89,7 +89,7 @@ def check(comparison: Comparison, limit: str | float) -> None:
         raise UsageError(message)
     slow = regressions(comparison, share)
     if slow:
-        shown = "; ".join(told(change) for change in slow[:_MOST_NAMED])
+        shown = "; ".join(error_text(change) for change in slow[:_MOST_NAMED])
         more = f"; {len(slow) - _MOST_NAMED} more" if len(slow) > _MOST_NAMED else ""
         message = f"slower by more than {format_share(share)}: {shown}{more}"
         raise RegressionError(message)
@@ -122,7 +122,7 @@ def _point(change: Change) -> tuple[str, int | None, bool | None]:
     return change.variant, change.size_bytes, change.cold
 
 
-def told(change: Change) -> str:
+def error_text(change: Change) -> str:
     """Return a change that has an interval in one phrase."""
     times = f"{format_ns(change.before_ns)} before, {format_ns(change.after_ns)} after"
     interval = f"{change.ratio:.2f} [{change.low:.2f} to {change.high:.2f}] times"

@@ -13,7 +13,7 @@ from typing import Any, Self
 from jupyter_serprof.analysis import analyse
 from jupyter_serprof.analysis.limits import measure_limits
 from jupyter_serprof.capture.freeze import freeze
-from jupyter_serprof.capture.hook import Point, Record
+from jupyter_serprof.capture.hook import Place, Record
 from jupyter_serprof.capture.patching import Subscription, arm
 from jupyter_serprof.capture.recorder import Recorder
 from jupyter_serprof.model import SerprofError, Trace
@@ -36,7 +36,7 @@ class _Deaf:
     def add(self, record: Record) -> None:
         """Forget it."""
 
-    def failed(self, point: Point, error: Exception) -> None:
+    def failed(self, place: Place, error: Exception) -> None:
         """Forget it: then the recording ends with the cell."""
 
 
@@ -120,7 +120,7 @@ class Recording:
             return args, kwargs, None
 
         with suppress(AttributeError, ImportError, TypeError):
-            self._at_traceback = arm(Point(_SHOWN, "user", before=note_shown), _Deaf())
+            self._at_traceback = arm(Place(_SHOWN, "user", before=note_shown), _Deaf())
 
     @property
     def has_spans(self) -> bool:

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from jupyter_serprof.experiments.roundtrip.trip import pickled_bytes
 from jupyter_serprof.model.units import format_bytes
-from jupyter_serprof.objects.culprits import told
+from jupyter_serprof.objects.culprits import error_text
 from jupyter_serprof.objects.equality import same_value
 
 #: Names that people give to what can be computed again; "memory" is none.
@@ -104,7 +104,7 @@ class Drop:
                 made = getattr(result, name)
             except Exception as error:  # noqa: BLE001  (the user's own function)
                 return Verdict(
-                    equal=False, changes=(f"reading {name} on what came back: {told(error)}",)
+                    equal=False, changes=(f"reading {name} on what came back: {error_text(error)}",)
                 )
             again_ns += time.perf_counter_ns() - start
             same = same_value(before[name], made)

@@ -34,7 +34,7 @@ from jupyter_serprof.experiments.remedies.ways import Trip, Watch
 from jupyter_serprof.model import Finding, Sweep, UsageError
 from jupyter_serprof.model.units import format_bytes, format_count
 from jupyter_serprof.objects.captured import Captured, captured_findings, captured_in, captured_text
-from jupyter_serprof.objects.culprits import told
+from jupyter_serprof.objects.culprits import error_text
 from jupyter_serprof.objects.differences import differences
 from jupyter_serprof.objects.equality import same_value
 from jupyter_serprof.objects.sizes import size_bytes
@@ -175,7 +175,7 @@ class DaskTryout:
         try:
             self._run_trial(tried, graph, change, deadline)
         except Exception as error:  # noqa: BLE001  (one remedy fails in its row, others go on)
-            tried.reason = told(error)
+            tried.reason = error_text(error)
 
     def _run_trial(
         self,

@@ -38,7 +38,7 @@ from jupyter_serprof.model import (
 )
 from jupyter_serprof.model.times import middle_run
 from jupyter_serprof.model.trace import Scalar
-from jupyter_serprof.objects.culprits import told
+from jupyter_serprof.objects.culprits import error_text
 from jupyter_serprof.objects.differences import Witness, differences
 from jupyter_serprof.objects.equality import same_value
 
@@ -344,4 +344,6 @@ def _checked(value: object, result: object, candidate: Candidate) -> Verdict:
     try:
         return Verdict(same_value(value, form.back(result)), changed)
     except Exception as error:  # noqa: BLE001  (a form that does not come back is not equal)
-        return Verdict(equal=False, changes=(*changed, f"there is no way back: {told(error)}"))
+        return Verdict(
+            equal=False, changes=(*changed, f"there is no way back: {error_text(error)}")
+        )

@@ -37,7 +37,7 @@ from jupyter_serprof.experiments.remedies.ways import (
 )
 from jupyter_serprof.model import Finding, Sweep, UsageError
 from jupyter_serprof.model.units import format_bytes, format_count, format_ns
-from jupyter_serprof.objects.culprits import culprits_text, find_culprits, told
+from jupyter_serprof.objects.culprits import culprits_text, error_text, find_culprits
 from jupyter_serprof.objects.split_picklers import Nowhere
 
 PAIRS = 15
@@ -246,7 +246,7 @@ class Tryout:
         if self._is_in_time(self._budget_s):  # the search pickles its parts again
             culprits = find_culprits(self._value, self._name, takes_functions=by_value)
             text = culprits_text(culprits) or text
-        said = "" if error is None else told(error)
+        said = "" if error is None else error_text(error)
         return text if not said or said in text else f"{text}. {said}"
 
     def _way(self, **changed: Any) -> PickleWay:  # noqa: ANN401  (fields of a way)
@@ -342,7 +342,7 @@ class Tryout:
         try:
             run_trial(self._value, candidate, tried, deadline, self._most)
         except Exception as error:  # noqa: BLE001  (one remedy fails in its row, others go on)
-            tried.reason = told(error)
+            tried.reason = error_text(error)
         finally:
             self._tried.append(tried)
 

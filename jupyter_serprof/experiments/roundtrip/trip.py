@@ -21,7 +21,7 @@ from jupyter_serprof.model.errors import closest
 from jupyter_serprof.model.times import middle_ns, quartiles
 from jupyter_serprof.model.trace import Scalar
 from jupyter_serprof.model.units import format_share
-from jupyter_serprof.objects.culprits import culprits_text, find_culprits, told
+from jupyter_serprof.objects.culprits import culprits_text, error_text, find_culprits
 from jupyter_serprof.objects.differences import Witness, differences
 from jupyter_serprof.objects.equality import same_value
 from jupyter_serprof.objects.picklers import Held, buffer_places, held_by_both
@@ -326,7 +326,7 @@ class RoundTrip:
 
     def _why(self, transport: Transport, error: Exception) -> str:
         culprits = find_culprits(self._value, self._name, takes_functions=transport.takes_functions)
-        return culprits_text(culprits) or told(error)
+        return culprits_text(culprits) or error_text(error)
 
     def _described(self, transport: Transport, runs: _Runs, note: str) -> Variant:
         totals = written(runs.traces[0])

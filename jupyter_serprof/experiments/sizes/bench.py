@@ -18,7 +18,7 @@ from jupyter_serprof.experiments.sizes.document import Measured, has_objects
 from jupyter_serprof.experiments.sizes.drift import CONTROL_RUNS, Control, control_point
 from jupyter_serprof.model import Trace
 from jupyter_serprof.model.units import format_bytes
-from jupyter_serprof.objects.culprits import culprits_text, find_culprits, told
+from jupyter_serprof.objects.culprits import culprits_text, error_text, find_culprits
 from jupyter_serprof.objects.differences import Witness
 from jupyter_serprof.objects.sizes import size_bytes
 
@@ -90,7 +90,7 @@ class Bench:
             value = self._made(visit.parameter)
         except Exception as error:  # noqa: BLE001  (one size fails, others go on)
             self.error = self.error or error
-            self._leave_out(visit, f"making the value failed: {told(error)}")
+            self._leave_out(visit, f"making the value failed: {error_text(error)}")
             return None
         if visit.number == 0 and not self.is_code:
             self._place(visit)
@@ -215,13 +215,13 @@ class Bench:
     def _why(self, cell: Cell, value: object, error: Exception) -> str:
         """Explain a failure; the search for culprits is made once for each transport."""
         if self.is_code or isinstance(error, MemoryError):
-            return told(error)
+            return error_text(error)
         others = [o.failed for (key, _), o in self.known.cells.items() if key == cell.key]
         if any(others):
             return next(filter(None, others))
         takes_functions = self.ways[cell.key].takes_functions
         culprits = find_culprits(value, self.known.name, takes_functions=takes_functions)
-        return culprits_text(culprits) or told(error)
+        return culprits_text(culprits) or error_text(error)
 
     # Drift
 

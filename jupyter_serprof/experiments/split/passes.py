@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from jupyter_serprof.experiments.split.words import Half, Level, Timed
 from jupyter_serprof.model.times import middle_run
 from jupyter_serprof.model.units import format_ns
-from jupyter_serprof.objects.culprits import told
+from jupyter_serprof.objects.culprits import error_text
 from jupyter_serprof.objects.split_picklers import Look
 
 #: What takes longer gets one pass of each kind.
@@ -90,7 +90,7 @@ class Passes:
         try:
             call()
         except Exception as error:  # noqa: BLE001  (cycles, what is shared, reducers that mind)
-            self.raised[name] = told(error)
+            self.raised[name] = error_text(error)
         return name not in self.raised
 
     def _add(self, name: str, call: Call) -> bool:
@@ -98,7 +98,7 @@ class Passes:
         try:
             run = timed(call)
         except Exception as error:  # noqa: BLE001  (the same)
-            self.raised[name] = told(error)
+            self.raised[name] = error_text(error)
             return False
         self.runs.setdefault(name, []).append(run)
         return True

@@ -43,7 +43,7 @@ from jupyter_serprof.experiments.split.words import (
 )
 from jupyter_serprof.model import Trace, UsageError
 from jupyter_serprof.model.units import format_bytes, format_ns
-from jupyter_serprof.objects.culprits import culprits_text, find_culprits, told
+from jupyter_serprof.objects.culprits import culprits_text, error_text, find_culprits
 from jupyter_serprof.objects.split_picklers import (
     PROTOCOL,
     Block,
@@ -204,7 +204,7 @@ class Split:
             return look_at(self._value, pickle.Pickler)
         except Exception:  # noqa: BLE001  (that of cloudpickle says more)
             culprits = find_culprits(self._value, self._name, takes_functions=True)
-            raise UsageError(culprits_text(culprits) or told(error)) from error
+            raise UsageError(culprits_text(culprits) or error_text(error)) from error
 
     def _pickler(self, sink: Any, *, in_band: bool = False) -> Any:  # noqa: ANN401
         self._pickled += 1
@@ -237,7 +237,7 @@ class Split:
         try:
             passes.cold = timed(lambda: kept.append(self._dumps()))
         except Exception as error:
-            message = f"{self._name} was pickled once, not twice: {told(error)}"
+            message = f"{self._name} was pickled once, not twice: {error_text(error)}"
             raise UsageError(message) from error
         left_s = self._left_s()
         # Large arrays take no time until somebody copies them.
@@ -265,7 +265,7 @@ class Split:
         try:
             return self._dumps()
         except Exception as error:  # noqa: BLE001  (reducers raise anything)
-            passes.raised.setdefault(WHOLE, told(error))
+            passes.raised.setdefault(WHOLE, error_text(error))
         return None
 
     def _watched(self, passes: Passes) -> None:
@@ -313,7 +313,7 @@ class Split:
         try:
             passes.cold = timed(lambda: self._loads(data))
         except Exception as error:  # noqa: BLE001  (a __setstate__ raises anything)
-            passes.raised[WHOLE] = told(error)
+            passes.raised[WHOLE] = error_text(error)
             return
         calls: dict[str, Callable[[], object]] = {WHOLE: lambda: self._loads(data)}
         expected_s, left_s = passes.cold.duration_ns / 1e9, self._left_s()
@@ -322,7 +322,7 @@ class Split:
             try:
                 frames, buffers = self._handed_over()
             except Exception as error:  # noqa: BLE001  (reducers raise anything)
-                passes.raised["buffers"] = told(error)
+                passes.raised["buffers"] = error_text(error)
             else:
                 block = memoryview(bytearray(max((one.nbytes for one in buffers), default=0)))
                 calls["objects"] = lambda: self._loads(frames, buffers)

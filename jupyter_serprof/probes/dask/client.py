@@ -14,14 +14,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import count
 from typing import Any
 
-from jupyter_serprof.capture.draft import MAIN_LANE, Draft, Run
-from jupyter_serprof.capture.hook import After, Point
+from jupyter_serprof.capture.draft import MAIN_LANE, Draft, Page
+from jupyter_serprof.capture.hook import After, Place
 from jupyter_serprof.capture.recorder import Recorder
 from jupyter_serprof.model import Lane
 from jupyter_serprof.probes import Probe
 from jupyter_serprof.probes.dask.cluster import Cluster, clusters_of
 from jupyter_serprof.probes.dask.computations import (
-    Sent,
+    SentGraph,
     add_groups,
     computation_table,
     describe_schedules,
@@ -34,7 +34,7 @@ from jupyter_serprof.probes.dask.tasks import add_cluster, task_table
 LOOP_LANE = "client/loop"
 
 
-def add_communication(run: Run, cluster: Cluster, sent: Sequence[Sent]) -> None:
+def add_communication(run: Page, cluster: Cluster, sent: Sequence[SentGraph]) -> None:
     """Add the road of each graph from the client to the scheduler's handler."""
     report = cluster.scheduler.report if cluster.scheduler else None
     if report is None or cluster.scheduler is None:
@@ -88,7 +88,7 @@ def _batches(
         yield message, arrived, outs.pop(0) if outs else None
 
 
-def _add_wire(run: Run, batch: tuple[Any, Any, int | None], moved: int) -> None:
+def _add_wire(run: Page, batch: tuple[Any, Any, int | None], moved: int) -> None:
     out, into, drained = batch
     size = out[5]
     _add(run, "frames", out[3], out[4], size)
@@ -98,7 +98,7 @@ def _add_wire(run: Run, batch: tuple[Any, Any, int | None], moved: int) -> None:
         _add(run, "wire", out[4], into[2] + moved, size)
 
 
-def _add(run: Run, step: str, start: int, end: int, size: int | None) -> None:
+def _add(run: Page, step: str, start: int, end: int, size: int | None) -> None:
     if end > start:
         stage = f"dask.communicate.{step}"
         draft = Draft(stage, step, LOOP_LANE, start, end, "dask.communicate")
@@ -107,7 +107,7 @@ def _add(run: Run, step: str, start: int, end: int, size: int | None) -> None:
         run.lanes.setdefault(LOOP_LANE, Lane(LOOP_LANE, "client", 0))
 
 
-def size_gathers(run: Run, cluster: Cluster) -> None:
+def size_gathers(run: Page, cluster: Cluster) -> None:
     """Give each gather the bytes of the results that came in while it lasted."""
     gathers = [draft for draft in run.drafts if draft.role == "dask.gather"]
     for op, way, _, start, _, size, _, _ in cluster.outgoing:
@@ -163,7 +163,7 @@ def _frame_bytes(result: Any) -> list[int]:  # noqa: ANN401
     return [getattr(frame, "nbytes", None) or len(frame) for frame in (header, *frames)]
 
 
-def client_points(note_frames: After) -> list[Point]:
+def client_places(note_frames: After) -> list[Place]:
     """Return the places of the client that are watched.
 
     Parameters
@@ -173,23 +173,23 @@ def client_points(note_frames: After) -> list[Point]:
     """
     module = "distributed.client:"
     return [
-        Point(f"{module}Client._graph_to_futures", "dask.submit", "dask.graph", after=_note_graph),
-        *_graph_points(module, note_frames),
-        *[Point(f"{module}Client.{name}", "dask.submit", f"dask.call:{name}") for name in _CALLS],
-        Point(f"{module}Client._send_to_scheduler", "dask.submit", "dask.send"),
-        Point("distributed.utils:SyncMethodMixin.sync", "dask.wait", "dask.wait"),
-        Point(f"{module}as_completed.__next__", "dask.wait", "dask.wait"),
-        Point(f"{module}Client._gather_remote", "dask.gather", "dask.gather"),
-        Point(f"{module}Client._scatter", "dask.scatter", "dask.scatter"),
+        Place(f"{module}Client._graph_to_futures", "dask.submit", "dask.graph", after=_note_graph),
+        *_graph_places(module, note_frames),
+        *[Place(f"{module}Client.{name}", "dask.submit", f"dask.call:{name}") for name in _CALLS],
+        Place(f"{module}Client._send_to_scheduler", "dask.submit", "dask.send"),
+        Place("distributed.utils:SyncMethodMixin.sync", "dask.wait", "dask.wait"),
+        Place(f"{module}as_completed.__next__", "dask.wait", "dask.wait"),
+        Place(f"{module}Client._gather_remote", "dask.gather", "dask.gather"),
+        Place(f"{module}Client._scatter", "dask.scatter", "dask.scatter"),
     ]
 
 
-def _graph_points(module: str, note_frames: After) -> list[Point]:
+def _graph_places(module: str, note_frames: After) -> list[Place]:
     """Return where a graph is optimized and pickled: until Dask 2025.1 both is done elsewhere."""
     is_early = hasattr(sys.modules.get("distributed.client"), "collections_to_dsk")
     home = "distributed.protocol:" if is_early else module
-    pickled = Point(f"{home}serialize", "dask.serialize", "dask.serialize", after=note_frames)
-    return [pickled, *([Point(f"{module}collections_to_dsk", "dask.optimize")] * is_early)]
+    pickled = Place(f"{home}serialize", "dask.serialize", "dask.serialize", after=note_frames)
+    return [pickled, *([Place(f"{module}collections_to_dsk", "dask.optimize")] * is_early)]
 
 
 class DaskProbe(Probe):
@@ -210,9 +210,9 @@ class DaskProbe(Probe):
         self._kept = KeptGraphs()
         self._numbers = count()
 
-    def points(self) -> list[Point]:
+    def places(self) -> list[Place]:
         """Return the places of the client."""
-        return client_points(self._note_frames)
+        return client_places(self._note_frames)
 
     def _note_frames(self, token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa: ANN401, ARG002
         """Note in-band and out-of-band bytes, and hold the graph if it is a large one."""
@@ -243,7 +243,7 @@ class DaskProbe(Probe):
             if thread.name.startswith(_LOOP_THREADS) and thread.ident is not None
         }
 
-    def refine(self, run: Run) -> None:
+    def refine(self, run: Page) -> None:
         """Complete the spans of the client, and add those of schedulers and workers."""
         _drop_pickles(run, {run.threads[ident] for ident in self._loops if ident in run.threads})
         _move_to_loop(run)
@@ -263,7 +263,7 @@ class DaskProbe(Probe):
             _name_collections(run, cluster, suffix)
         self._add_facts(run, sent)
 
-    def _add_facts(self, run: Run, sent: Sequence[Sent]) -> None:
+    def _add_facts(self, run: Page, sent: Sequence[SentGraph]) -> None:
         for entry in sent:
             entry.draft.extra = None
         reports = list(_reports(self._used))
@@ -292,7 +292,7 @@ class DaskProbe(Probe):
         return list(dict.fromkeys(missing))
 
 
-def _used(clusters: Sequence[Cluster], sent: Sequence[Sent], run: Run) -> list[Cluster]:
+def _used(clusters: Sequence[Cluster], sent: Sequence[SentGraph], run: Page) -> list[Cluster]:
     """Return the clusters that the code had to do with: an idle one has heartbeats only."""
     if not any(draft.role.startswith("dask.") for draft in run.drafts):
         return []
@@ -315,7 +315,7 @@ def _reports(clusters: Iterable[Cluster]) -> Iterable[Mapping[str, Any]]:
             yield cluster.scheduler.report
 
 
-def _drop_pickles(run: Run, loops: set[str]) -> None:
+def _drop_pickles(run: Page, loops: set[str]) -> None:
     """Leave out the pickles inside what Dask names itself; count those that ran twice."""
     for draft in run.drafts:
         if draft.stage not in {"pickle.dumps", "pickle.loads"}:
@@ -326,7 +326,7 @@ def _drop_pickles(run: Run, loops: set[str]) -> None:
         draft.is_dropped = around is not None or draft.lane in loops
 
 
-def _name_collections(run: Run, cluster: Cluster, suffix: str) -> None:
+def _name_collections(run: Page, cluster: Cluster, suffix: str) -> None:
     """Give garbage collections on the thread of a scheduler in this process to that scheduler."""
     report = cluster.scheduler.report if cluster.scheduler else None
     if report is None or report["pid"] != os.getpid():
@@ -338,7 +338,7 @@ def _name_collections(run: Run, cluster: Cluster, suffix: str) -> None:
             run.lanes.setdefault(own, Lane(own, "scheduler", 0))
 
 
-def _move_to_loop(run: Run) -> None:
+def _move_to_loop(run: Page) -> None:
     """Put what runs on the client's event loop on one lane."""
     for draft in run.drafts:
         if draft.role in {"dask.gather", "dask.scatter"} and draft.lane != MAIN_LANE:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
 
-from jupyter_serprof.capture.draft import MAIN_LANE, Draft, Run
+from jupyter_serprof.capture.draft import MAIN_LANE, Draft, Page
 from jupyter_serprof.model import Group, Table, TableColumn
 from jupyter_serprof.probes.dask.cluster import Cluster
 
@@ -43,7 +43,7 @@ _MOST_ROWS = 48
 
 
 @dataclass(slots=True)
-class Sent:
+class SentGraph:
     """A graph that the client sent."""
 
     draft: Draft
@@ -57,14 +57,14 @@ class Sent:
     end_ns: int = 0
 
 
-def find_sent(run: Run) -> list[Sent]:
+def find_sent(run: Page) -> list[SentGraph]:
     """Return the graphs that were sent, in order; note sizes on their spans."""
-    found: dict[int, Sent] = {}
+    found: dict[int, SentGraph] = {}
     for draft in run.drafts:
         if draft.role == "dask.graph" and draft.extra is not None:
             _, layers, _, keys, total = draft.extra
             title = _named(keys, total)
-            found[id(draft)] = Sent(draft, _call_around(draft), title, layers=layers)
+            found[id(draft)] = SentGraph(draft, _call_around(draft), title, layers=layers)
             found[id(draft)].handed_ns = draft.end
     for draft in run.drafts:
         if draft.role == "dask.send" and draft.parent is not None and id(draft.parent) in found:
@@ -104,7 +104,7 @@ def _named(keys: Sequence[Any], total: int) -> str:
     return ", ".join(names) + more
 
 
-def match(sent: Sequence[Sent], cluster: Cluster) -> None:
+def match(sent: Sequence[SentGraph], cluster: Cluster) -> None:
     """Give each graph what the scheduler noted of it: by what tells it apart, else by order.
 
     A scheduler notes no graph that it could not take in.
@@ -123,7 +123,7 @@ def match(sent: Sequence[Sent], cluster: Cluster) -> None:
             entry.end_ns = last - cluster.scheduler.offset_ns
 
 
-def describe_schedules(run: Run, sent: Sequence[Sent], suffix: str) -> None:
+def describe_schedules(run: Page, sent: Sequence[SentGraph], suffix: str) -> None:
     """Note on the span of a scheduler that takes a graph in how large that graph is."""
     lane = f"scheduler{suffix}"
     taken = [
@@ -139,12 +139,12 @@ def describe_schedules(run: Run, sent: Sequence[Sent], suffix: str) -> None:
         draft.details["computation"] = details["computation"]
 
 
-def add_groups(run: Run, sent: Sequence[Sent]) -> None:
+def add_groups(run: Page, sent: Sequence[SentGraph]) -> None:
     """Make a group of each computation; graphs that are sent without a wait between are one."""
     waits = sorted(
         draft.end for draft in run.drafts if draft.role == "dask.wait" and draft.lane == MAIN_LANE
     )
-    begins: list[tuple[int, list[Sent]]] = []
+    begins: list[tuple[int, list[SentGraph]]] = []
     before = run.start
     for entry in sent:
         ended = [end for end in waits if before < end <= entry.draft.start]
@@ -163,14 +163,14 @@ def add_groups(run: Run, sent: Sequence[Sent]) -> None:
         run.groups.append(Group(title, start, run.end if len(rest) > 1 else end))
 
 
-def _title(number: int, entries: Sequence[Sent]) -> str:
+def _title(number: int, entries: Sequence[SentGraph]) -> str:
     first = entries[0]
     more = f" and {len(entries) - 1} more" if len(entries) > 1 else ""
     return f"{number + 1}: {first.kind} {first.title}{more}"
 
 
 def computation_table(
-    run: Run, sent: Sequence[Sent], reports: Sequence[Mapping[str, Any]]
+    run: Page, sent: Sequence[SentGraph], reports: Sequence[Mapping[str, Any]]
 ) -> Table | None:
     """Return the table of computations, in the order in which they were sent; None without any."""
     if not sent:
@@ -184,12 +184,12 @@ def computation_table(
     return Table("dask.computations", "Computations", COMPUTATION_COLUMNS, tuple(shown), note)
 
 
-def _alike(sent: Sequence[Sent]) -> list[list[Sent]]:
+def _alike(sent: Sequence[SentGraph]) -> list[list[SentGraph]]:
     """Put graphs of the same call and name that follow each other together."""
     return [list(some) for _, some in groupby(sent, key=lambda entry: (entry.title, entry.kind))]
 
 
-def _computation_row(run: Run, entries: Sequence[Sent]) -> tuple[Any, ...]:
+def _computation_row(run: Page, entries: Sequence[SentGraph]) -> tuple[Any, ...]:
     first = entries[0]
     more = f" ({len(entries)} graphs)" if len(entries) > 1 else ""
     end = max(entry.end_ns or run.end for entry in entries)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 
-from jupyter_serprof.capture.hook import Point
+from jupyter_serprof.capture.hook import Place
 from jupyter_serprof.model import ProbeReport
 from jupyter_serprof.probes import Probe
 
@@ -44,19 +44,19 @@ class DaskRayProbe(Probe):
     library = _MODULE
     requires = "ray"
 
-    def points(self) -> list[Point]:
+    def places(self) -> list[Place]:
         """Return the places of the scheduler that hands a graph to Ray."""
         scheduler, steps = f"{_MODULE}.scheduler", f"{_MODULE}.scheduler_utils"
         options = f"{scheduler}:_build_key_scoped_ray_remote_args"
         return [
-            Point(f"{scheduler}:get_async", "dask.schedule", "dask.get:ray"),
-            Point(options, "dask.schedule.state", "dask.options"),
-            Point(f"{scheduler}:convert_legacy_graph", "dask.materialize", "dask.convert"),
-            Point(f"{steps}:order", "dask.schedule.order", "dask.order"),
-            Point(f"{steps}:start_state_from_dask", "dask.schedule.state", "dask.state"),
-            Point(f"{steps}:queue_get", "dask.wait", "dask.ray.wait"),
-            Point(f"{scheduler}:_rayify_task", "dask.dispatch", "dask.ray.submit"),
-            Point(f"{scheduler}:ray_get_unpack", "dask.gather", "dask.ray.gather"),
+            Place(f"{scheduler}:get_async", "dask.schedule", "dask.get:ray"),
+            Place(options, "dask.schedule.state", "dask.options"),
+            Place(f"{scheduler}:convert_legacy_graph", "dask.materialize", "dask.convert"),
+            Place(f"{steps}:order", "dask.schedule.order", "dask.order"),
+            Place(f"{steps}:start_state_from_dask", "dask.schedule.state", "dask.state"),
+            Place(f"{steps}:queue_get", "dask.wait", "dask.ray.wait"),
+            Place(f"{scheduler}:_rayify_task", "dask.dispatch", "dask.ray.submit"),
+            Place(f"{scheduler}:ray_get_unpack", "dask.gather", "dask.ray.gather"),
         ]
 
     def level(self) -> str:

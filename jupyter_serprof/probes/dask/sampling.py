@@ -21,7 +21,7 @@ from threading import get_ident
 from types import CodeType, FrameType
 from typing import NamedTuple
 
-from jupyter_serprof.capture.draft import MAIN_LANE, Draft, Run
+from jupyter_serprof.capture.draft import MAIN_LANE, Draft, Page
 from jupyter_serprof.capture.recorder import Recorder, describe_failure
 from jupyter_serprof.probes import Probe
 
@@ -179,7 +179,7 @@ _MS = 1e6
 
 
 @dataclass(slots=True)
-class Stretch:
+class SameSamples:
     """Samples one after the other that saw the same; ns."""
 
     seen: Seen | None
@@ -206,7 +206,7 @@ class ConstructionSampler(Probe):
     def __init__(self, *, detail: bool = False, interval_s: float = INTERVAL_S) -> None:
         super().__init__(detail=detail)
         self.interval_s = interval_s
-        self._stretches: list[Stretch] = []
+        self._stretches: list[SameSamples] = []
         self._looks_count = 0
         self._longest_ns = 0
         self._failure = ""
@@ -283,9 +283,9 @@ class ConstructionSampler(Probe):
         if last is not None and last.seen == seen:
             last.last = at
         else:
-            self._stretches.append(Stretch(seen, at, at))
+            self._stretches.append(SameSamples(seen, at, at))
 
-    def refine(self, run: Run) -> None:
+    def refine(self, run: Page) -> None:
         """Lay what was seen into the gaps that watched calls leave on the main lane."""
         watched = sorted(
             (draft.start, draft.end)
@@ -321,7 +321,7 @@ class Piece(NamedTuple):
     seen: Seen
 
 
-def spread(stretches: Sequence[Stretch], start: int, end: int) -> Iterator[Piece]:
+def spread(stretches: Sequence[SameSamples], start: int, end: int) -> Iterator[Piece]:
     """Give each instant to the nearest look; two that saw different things share in the middle."""
     edges = [start, *((a.last + b.first) // 2 for a, b in pairwise(stretches)), end]
     for stretch, (low, high) in zip(stretches, pairwise(edges), strict=False):

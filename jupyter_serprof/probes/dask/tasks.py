@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from jupyter_serprof.capture.draft import Draft, Run
+from jupyter_serprof.capture.draft import Draft, Page
 from jupyter_serprof.model import Lane, Table
 from jupyter_serprof.probes.dask.agent.notes import OFFLOAD, SCHEDULER
-from jupyter_serprof.probes.dask.agent.totals import Blocks
+from jupyter_serprof.probes.dask.agent.totals import JoinedBlocks
 from jupyter_serprof.probes.dask.cluster import Cluster, Station
 from jupyter_serprof.probes.dask.computations import TASK_COLUMNS
 
@@ -23,7 +23,7 @@ _MOST_WIRES = 8_000
 class Names:
     """The lanes of a cluster: numbers instead of addresses, in the order of appearance."""
 
-    run: Run
+    run: Page
     suffix: str = ""
     workers: dict[str, int] = field(default_factory=dict)
     threads: dict[tuple[str, object], int] = field(default_factory=dict)
@@ -43,7 +43,7 @@ class Names:
         return f"worker{self.suffix} {number}/thread {thread}"
 
 
-def add_cluster(run: Run, cluster: Cluster, suffix: str = "") -> None:
+def add_cluster(run: Page, cluster: Cluster, suffix: str = "") -> None:
     """Add what the agents of a cluster noted to a run.
 
     Parameters
@@ -76,7 +76,7 @@ def add_cluster(run: Run, cluster: Cluster, suffix: str = "") -> None:
         run.notes.append(f"dask: the agent could not note {failures} events of the scheduler")
 
 
-def _cut_envelopes(run: Run, names: Names) -> None:
+def _cut_envelopes(run: Page, names: Names) -> None:
     """Leave out of what takes a graph in the time in which it waits for its own helper thread.
 
     The pieces that follow are children of the first one: it is still one graph.
@@ -105,7 +105,7 @@ def _without(start: int, end: int, holes: Sequence[tuple[int, int]]) -> Iterator
         yield at, end
 
 
-def _note_cloudpickles(run: Run, report: Mapping[str, Any]) -> None:
+def _note_cloudpickles(run: Page, report: Mapping[str, Any]) -> None:
     """Note on the first encoding how many specifications needed cloudpickle after pickle."""
     count = report["bytes"].get("cloudpickled", 0)
     encodings = (draft for draft in run.drafts if draft.stage == "dask.dispatch.encode")
@@ -169,7 +169,7 @@ class _Places:
             run.lanes[draft.lane] = Lane(draft.lane, kind, len(run.lanes), offset, error)
 
 
-def _into(run: Run, start: int, end: int, error_ns: int) -> int:
+def _into(run: Page, start: int, end: int, error_ns: int) -> int:
     """Return what to add to times that are known so well, to have them where they can be.
 
     Workers guess clocks anew with each heartbeat; a task of the run neither begins before it nor is
@@ -188,7 +188,7 @@ def _add_messages(where: _Places, cluster: Cluster) -> None:
         for message in where.report["messages"]
         if message[:2] == ["compute-task", "out"]
     }
-    wires = Blocks(_MOST_WIRES)
+    wires = JoinedBlocks(_MOST_WIRES)
     lanes: dict[str, int] = {}
     heard = {
         message[7]: message[3] - offset
@@ -227,7 +227,7 @@ def _size_transfers(where: _Places, address: str, report: Mapping[str, Any]) -> 
         first.size_bytes = size
 
 
-def _add_loop(where: _Places, station: Station, lane: int, wires: Blocks) -> None:
+def _add_loop(where: _Places, station: Station, lane: int, wires: JoinedBlocks) -> None:
     """Add what a worker's event loop did, on its own clock."""
     report, moved = station.report or {}, -station.offset_ns
     for index, stage, name, start, end, size, count, busy in report["blocks"]:

@@ -18,18 +18,18 @@ from collections.abc import Sequence
 from threading import get_ident
 from typing import Any
 
-from jupyter_serprof.capture.draft import Draft, Run
-from jupyter_serprof.capture.hook import Point
+from jupyter_serprof.capture.draft import Draft, Page
+from jupyter_serprof.capture.hook import Place
 from jupyter_serprof.capture.machine import buffers_of, lies_inside, store_ranges
 from jupyter_serprof.capture.recorder import Recorder, active_recorders
 from jupyter_serprof.objects.captured import captured_variables
 from jupyter_serprof.probes import Probe
-from jupyter_serprof.probes.pickle import DUMPS_ROLE, LOADS_ROLE, complete_pickles, pickle_points
+from jupyter_serprof.probes.pickle import DUMPS_ROLE, LOADS_ROLE, complete_pickles, pickle_places
 from jupyter_serprof.probes.ray.alive import is_alive
 from jupyter_serprof.probes.ray.tasks import add_task_spans, task_id
 
-_WAIT = Point("ray:wait", "ray.wait", "ray.wait")
-_PULL = Point("ray:wait", "ray.pull", "ray.wait")
+_WAIT = Place("ray:wait", "ray.wait", "ray.wait")
+_PULL = Place("ray:wait", "ray.pull", "ray.wait")
 
 
 def split_get(args: Any, kwargs: Any) -> tuple[Any, Any, Any]:  # noqa: ANN401
@@ -45,7 +45,7 @@ def split_get(args: Any, kwargs: Any) -> tuple[Any, Any, Any]:  # noqa: ANN401
     return args, kwargs, None
 
 
-def _timed_wait(references: list[Any], point: Point, *, fetch_local: bool) -> None:
+def _timed_wait(references: list[Any], place: Place, *, fetch_local: bool) -> None:
     import ray
 
     recorders = active_recorders()
@@ -55,7 +55,7 @@ def _timed_wait(references: list[Any], point: Point, *, fetch_local: bool) -> No
     finally:
         end = recorders[0].now() if recorders else 0
         for recorder in recorders:
-            recorder.add((point, get_ident(), start, end, None, None, None))
+            recorder.add((place, get_ident(), start, end, None, None, None))
 
 
 _WORKER = "ray._private.worker:Worker"
@@ -114,7 +114,7 @@ def _note_submitted(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # 
     return task_id(result)
 
 
-def driver_points(*, detail: bool) -> list[Point]:
+def driver_places(*, detail: bool) -> list[Place]:
     """Return the places of the driver; stages own the time that their inner places do not.
 
     ``_serialize_to_msgpack`` and ``_deserialize_pickle5_data`` are left alone: the places around
@@ -122,32 +122,32 @@ def driver_points(*, detail: bool) -> list[Point]:
     """
     fetch = "ray.map" if detail else "ray.fetch"
     return [
-        Point(f"{_WORKER}.put_object", "ray.store", "ray.put", faults="process"),
-        Point(f"{_CONTEXT}.serialize", "ray.msgpack", "ray.serialize", after=_note_serialized),
-        Point(
+        Place(f"{_WORKER}.put_object", "ray.store", "ray.put", faults="process"),
+        Place(f"{_CONTEXT}.serialize", "ray.msgpack", "ray.serialize", after=_note_serialized),
+        Place(
             f"{_CONTEXT}._serialize_to_pickle5", "ray.pickle", "ray.serialize", after=_note_elements
         ),
-        Point(f"{_WORKER}.get_objects", fetch, "ray.get", before=split_get if detail else None),
-        Point(
+        Place(f"{_WORKER}.get_objects", fetch, "ray.get", before=split_get if detail else None),
+        Place(
             f"{_WORKER}.deserialize_objects", "ray.unpack", "ray.deserialize", after=_note_values
         ),
-        Point(f"{_CONTEXT}._deserialize_object", "ray.unpack", "ray.object", after=_note_object),
+        Place(f"{_CONTEXT}._deserialize_object", "ray.unpack", "ray.object", after=_note_object),
         _submission("ray.remote_function:RemoteFunction._remote"),
         _submission("ray.actor:ActorClass._remote"),
         _submission("ray.actor:ActorMethod._remote"),
-        Point(f"{_MANAGER}.export", "ray.export", "ray.export", after=_note_function),
-        Point(f"{_MANAGER}.export_actor_class", "ray.export", "ray.export", after=_note_function),
-        *pickle_points("ray.cloudpickle"),
+        Place(f"{_MANAGER}.export", "ray.export", "ray.export", after=_note_function),
+        Place(f"{_MANAGER}.export_actor_class", "ray.export", "ray.export", after=_note_function),
+        *pickle_places("ray.cloudpickle"),
     ]
 
 
-def _submission(place: str) -> Point:
-    return Point(place, "ray.submit", "ray.submit", after=_note_submitted)
+def _submission(place: str) -> Place:
+    return Place(place, "ray.submit", "ray.submit", after=_note_submitted)
 
 
 _WITNESS = "ray.outer"
 #: The lowest rung: public names only. They also witness what the places inside them did not see.
-_OUTER = (Point("ray:put", "ray.store", _WITNESS), Point("ray:get", "ray.fetch", _WITNESS))
+_OUTER = (Place("ray:put", "ray.store", _WITNESS), Place("ray:get", "ray.fetch", _WITNESS))
 #: What each call of the user has inside it, if this Ray still works as its names say.
 _INSIDE = {
     "put": ("ray.put", "ray.serialize"),
@@ -179,14 +179,14 @@ class RayDriverProbe(Probe):
             self.was_armed = True
         else:
             super().arm(recorder)
-        for point in _OUTER:
-            self.arm_point(point, recorder)
+        for place in _OUTER:
+            self.arm_place(place, recorder)
 
-    def points(self) -> list[Point]:
+    def places(self) -> list[Place]:
         """Return the places of the driver."""
-        return driver_points(detail=self.detail)
+        return driver_places(detail=self.detail)
 
-    def refine(self, run: Run) -> None:
+    def refine(self, run: Page) -> None:
         """Give sizes and details; add the lanes of the workers from Ray's task events."""
         complete_pickles(run.drafts)
         self._blind = _judge_witnesses(run.drafts)

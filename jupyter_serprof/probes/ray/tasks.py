@@ -18,7 +18,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, cast
 
-from jupyter_serprof.capture.draft import Draft, Run
+from jupyter_serprof.capture.draft import Draft, Page
 from jupyter_serprof.model import Lane
 from jupyter_serprof.probes.dask.on_ray import TASK_MARK, task_prefix
 from jupyter_serprof.probes.ray.alive import is_alive
@@ -49,7 +49,7 @@ def task_id(submitted: object) -> bytes | None:
     return bytes(reference.task_id().binary()) if hasattr(reference, "task_id") else None
 
 
-def add_task_spans(run: Run, submitted: Sequence[bytes | None]) -> str:
+def add_task_spans(run: Page, submitted: Sequence[bytes | None]) -> str:
     """Add the spans of the tasks that were submitted in this run; return what is missing, in words.
 
     Parameters
@@ -98,7 +98,7 @@ def _accessor(state: Any) -> Any:  # noqa: ANN401  (Ray has no types here)
 
 
 def _wait_for_tasks(
-    read: Callable[[], list[Any]], run: Run, submitted: Sequence[bytes | None]
+    read: Callable[[], list[Any]], run: Page, submitted: Sequence[bytes | None]
 ) -> list[Any]:
     tasks: list[Any] = []
     deadline = time.monotonic() + _PATIENCE_S
@@ -121,7 +121,7 @@ def _missing(tasks: Sequence[Any], submitted: Sequence[bytes | None]) -> tuple[i
     return count - len({bytes(task.task_id) for task in tasks if _is_complete(task)}), count
 
 
-def _ours(tasks: Sequence[Any], run: Run, submitted: Sequence[bytes | None]) -> list[Any]:
+def _ours(tasks: Sequence[Any], run: Page, submitted: Sequence[bytes | None]) -> list[Any]:
     """Return the tasks that were submitted in this run, and those that they submitted in turn."""
     ids = {ident for ident in submitted if ident}
     if None in submitted:
@@ -139,7 +139,7 @@ def _submitted_ns(task: Any) -> int | None:  # noqa: ANN401
     return min(times.values()) if times else None
 
 
-def _is_within(task: Any, run: Run) -> bool:  # noqa: ANN401
+def _is_within(task: Any, run: Page) -> bool:  # noqa: ANN401
     if task.task_info.type == _names().TaskType.DRIVER_TASK:
         return False
     submitted = _submitted_ns(task)
@@ -159,7 +159,7 @@ def _is_complete(task: Any) -> bool:  # noqa: ANN401
     return any(event.event_name.startswith(_WHOLE) for event in task.profile_events.events)
 
 
-def _add_task(run: Run, task: Any, workers: dict[bytes, str]) -> None:  # noqa: ANN401
+def _add_task(run: Page, task: Any, workers: dict[bytes, str]) -> None:  # noqa: ANN401
     submitted = _submitted_ns(task)
     steps = _steps(task, run.end + run.wall_offset)
     if not steps or submitted is None:
@@ -198,12 +198,12 @@ def _steps(task: Any, end_ns: int) -> list[tuple[str, int, int]]:  # noqa: ANN40
     return [*reported, ("ray.execute", start, max(start, min(ended, end_ns)))]
 
 
-def _add_lanes(run: Run, keys: Iterable[str]) -> None:
+def _add_lanes(run: Page, keys: Iterable[str]) -> None:
     for key in sorted(keys):
         kind = key.partition(" ")[0]
         run.lanes.setdefault(key, Lane(key, kind, process=len(run.lanes)))
 
 
-def _draft(run: Run, name: str, lane: str, step: tuple[str, int, int]) -> Draft:
+def _draft(run: Page, name: str, lane: str, step: tuple[str, int, int]) -> Draft:
     stage, start, end = step
     return Draft(stage, name, lane, start - run.wall_offset, end - run.wall_offset, "ray.task")

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from jupyter_serprof import span
-from jupyter_serprof.capture.draft import Run
+from jupyter_serprof.capture.draft import Page
 from jupyter_serprof.capture.patching import armed_places
 from jupyter_serprof.experiments.engine.recording import Recording
 from jupyter_serprof.model import SerprofError, Trace, from_document, to_document
@@ -170,7 +170,7 @@ class _Counting(Probe):
     name = "counting"
     library = "sys"
 
-    def refine(self, run: Run) -> None:
+    def refine(self, run: Page) -> None:
         """Leave a note in the document."""
         run.notes.append("counted")
 

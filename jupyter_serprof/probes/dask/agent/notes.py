@@ -8,7 +8,7 @@ import threading
 import time
 from collections import Counter
 
-from .totals import Blocks, Durations
+from .totals import Durations, JoinedBlocks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -78,12 +78,12 @@ class Agent:
         self.has_own_process = has_own_process
         self.loop_thread = threading.get_ident()
         self.spans: list[Block] = []
-        self.blocks = Blocks(MOST_BLOCKS)
+        self.blocks = JoinedBlocks(MOST_BLOCKS)
         #: Of intervals that come too often to be kept; several threads note them.
-        self.more = Blocks(MOST_BLOCKS // 4)
+        self.more = JoinedBlocks(MOST_BLOCKS // 4)
         self.lock = threading.Lock()
         #: Apart: the collector runs in any thread, in the midst of anything.
-        self.collections = Blocks(MOST_BLOCKS // 4)
+        self.collections = JoinedBlocks(MOST_BLOCKS // 4)
         self.lanes: dict[tuple[str, Any], int] = {
             ("scheduler", "loop"): SCHEDULER,
             ("scheduler", "offload"): OFFLOAD,

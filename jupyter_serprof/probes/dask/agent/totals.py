@@ -11,7 +11,7 @@ Block = tuple[int, str, str, int, int, "int | None", int, int]
 BINS_PER_DOUBLING = 64
 
 
-class Blocks:
+class JoinedBlocks:
     """Intervals of one kind beside each other, joined where there are too many.
 
     Adding is one append. A block is (lane, stage, name, start, end, size, count, busy); ``busy`` is

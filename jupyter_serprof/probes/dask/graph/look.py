@@ -141,12 +141,12 @@ def graph_bytes(graph: object, *, seconds: float = _SECONDS) -> GraphBytes:
         *first, last = pickler_kinds()
         for kind in first:
             try:
-                return _Look(graph, kind, deadline).result()
+                return _GraphLook(graph, kind, deadline).result()
             except NeedsCloudpickle:
                 break
             except Exception:  # noqa: BLE001, S112  (as distributed: the next pickler may do it)
                 continue
-        return _Look(graph, last, deadline).result()
+        return _GraphLook(graph, last, deadline).result()
 
 
 def graph_objects(graph: object, deadline: float) -> list[Found]:
@@ -158,7 +158,7 @@ def graph_objects(graph: object, deadline: float) -> list[Found]:
         On the clock of `time.monotonic`.
     """
     *_, kind = pickler_kinds()
-    look = _Look(graph, kind, deadline)
+    look = _GraphLook(graph, kind, deadline)
     look.result()
     return look.found()
 
@@ -184,7 +184,7 @@ class Found:
     is_counted: bool = True
 
 
-class _Look:
+class _GraphLook:
     """One look at a graph with one kind of pickler."""
 
     def __init__(self, graph: object, kind: PicklerKind, deadline: float) -> None:

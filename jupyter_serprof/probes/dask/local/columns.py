@@ -15,7 +15,7 @@ from threading import Lock
 from typing import NamedTuple
 
 from jupyter_serprof.capture.draft import Draft
-from jupyter_serprof.capture.hook import Point, Record, Sink
+from jupyter_serprof.capture.hook import Place, Record, Sink
 
 _WIDTH = 4
 _UNKNOWN = -1
@@ -29,7 +29,7 @@ class Failed(NamedTuple):
     key: object
 
 
-class Row(NamedTuple):
+class Call(NamedTuple):
     """One call; ns of the recorder's clock, size in bytes (-1: unknown)."""
 
     start: int
@@ -40,7 +40,7 @@ class Row(NamedTuple):
 
 
 @dataclass(slots=True)
-class Columns:
+class CallColumns:
     """Calls of one kind on one lane, in the order of their ends."""
 
     numbers: array[int] = field(default_factory=lambda: array("q"))
@@ -52,10 +52,10 @@ class Columns:
         self.names.append(key[0] if type(key) is tuple and key else key)
         self.numbers.extend((start, end, hash(key), size))
 
-    def rows(self) -> Iterator[Row]:
+    def rows(self) -> Iterator[Call]:
         """Yield the calls."""
         columns = (self.numbers[at::_WIDTH] for at in range(_WIDTH))
-        return (Row(*row) for row in zip(*columns, self.names, strict=False))
+        return (Call(*row) for row in zip(*columns, self.names, strict=False))
 
     def __len__(self) -> int:
         """How many calls there are."""
@@ -63,7 +63,7 @@ class Columns:
 
 
 class Log:
-    """Takes records of one point from many threads, each into columns of its own.
+    """Takes records of one place from many threads, each into columns of its own.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ class Log:
 
     def __init__(self, sink: Sink, shortest_ns: int = 0) -> None:
         self.now = sink.now
-        self._tracks: dict[int, Columns] = {}
+        self._tracks: dict[int, CallColumns] = {}
         self._fresh: list[Record] = []
         self._sink = sink
         self._shortest_ns = shortest_ns
@@ -106,19 +106,19 @@ class Log:
                 track.add(start, end, key)
 
     @property
-    def tracks(self) -> dict[int, Columns]:
+    def tracks(self) -> dict[int, CallColumns]:
         """The columns by thread or process."""
         self._move()
         return self._tracks
 
-    def track(self, ident: int) -> Columns:
+    def track(self, ident: int) -> CallColumns:
         """Return the columns of a thread or process."""
         track = self._tracks.get(ident)
-        return self._tracks.setdefault(ident, Columns()) if track is None else track
+        return self._tracks.setdefault(ident, CallColumns()) if track is None else track
 
-    def failed(self, point: Point, error: Exception) -> None:
+    def failed(self, place: Place, error: Exception) -> None:
         """Pass on that our own part of a hook failed."""
-        self._sink.failed(point, error)
+        self._sink.failed(place, error)
 
     def __len__(self) -> int:
         """How many calls there are in all threads."""
@@ -142,7 +142,7 @@ class Laid(NamedTuple):
     size_bytes: int | None
 
 
-def laid(rows: Iterable[Row], each: int, named: Callable[[object], str]) -> Iterator[Laid]:
+def laid(rows: Iterable[Call], each: int, named: Callable[[object], str]) -> Iterator[Laid]:
     """Yield spans for calls of one lane: one for each, or one for each name of so many calls.
 
     The span of several calls is as long as they are together; those of different names lie one
@@ -158,8 +158,8 @@ def laid(rows: Iterable[Row], each: int, named: Callable[[object], str]) -> Iter
             yield Laid(name, start, at, len(some), sum(sizes) if sizes else None)
 
 
-def _by_name(rows: Sequence[Row], named: Callable[[object], str]) -> dict[str, list[Row]]:
-    found: dict[str, list[Row]] = defaultdict(list)
+def _by_name(rows: Sequence[Call], named: Callable[[object], str]) -> dict[str, list[Call]]:
+    found: dict[str, list[Call]] = defaultdict(list)
     for row in rows:
         found[named(row.name)].append(row)
     return found

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from jupyter_serprof.capture.draft import MAIN_LANE, Draft, Run
+from jupyter_serprof.capture.draft import MAIN_LANE, Draft, Page
 from jupyter_serprof.model import Lane
-from jupyter_serprof.probes.dask.local.columns import Columns, Log, drafts_of, laid
+from jupyter_serprof.probes.dask.local.columns import CallColumns, Log, drafts_of, laid
 from jupyter_serprof.probes.dask.local.processes import Roads
 
 COMPUTE = "dask.compute"
@@ -35,7 +35,7 @@ def is_get(draft: Draft) -> bool:
     return draft.role.startswith(GET)
 
 
-def complete_steps(run: Run) -> None:
+def complete_steps(run: Page) -> None:
     """Drop what is counted already or is somebody else's; complete the calls of compute."""
     has_cluster = "distributed" in sys.modules
     for draft in run.drafts:
@@ -79,7 +79,7 @@ def _children(drafts: Sequence[Draft]) -> Mapping[int, list[Draft]]:
     return found
 
 
-def _complete_compute(run: Run, compute: Draft, children: Sequence[Draft]) -> None:
+def _complete_compute(run: Page, compute: Draft, children: Sequence[Draft]) -> None:
     """Name what follows the scheduler; where no scheduler was seen, claim nothing of its time."""
     ran = [d for d in children if d.stage.startswith("dask.") and d.stage not in _BEFORE]
     if ran:
@@ -112,7 +112,7 @@ class Calls:
     roads: Roads
     names: dict[object, str] = field(default_factory=dict)
 
-    def executed(self) -> Iterable[Columns]:
+    def executed(self) -> Iterable[CallColumns]:
         """Return the tasks of all threads and processes."""
         return [*self.tasks.tracks.values(), *self.roads.execute.values()]
 
@@ -126,7 +126,7 @@ class Calls:
         return found
 
 
-def add_calls(run: Run, calls: Calls) -> None:
+def add_calls(run: Page, calls: Calls) -> None:
     """Add the drafts of tasks, waits and pickling, and the lanes of workers."""
     total = sum(map(len, calls.executed()))
     each = max(1, math.ceil(total / MOST_SPANS))
@@ -139,13 +139,13 @@ def add_calls(run: Run, calls: Calls) -> None:
 
 
 def _drafts(
-    run: Run, calls: Calls, each: int, around: Callable[[str, int], Draft | None]
+    run: Page, calls: Calls, each: int, around: Callable[[str, int], Draft | None]
 ) -> list[Draft] | None:
     """Return the drafts; None if they are too many."""
     made: list[Draft] = []
     lanes = _Lanes(run)
 
-    def add(columns: Columns, lane: str, stage: str, name: str = "") -> int:
+    def add(columns: CallColumns, lane: str, stage: str, name: str = "") -> int:
         named = calls.prefix if not name else lambda _: name
         spans = laid(columns.rows(), each, named)
         drafts = list(drafts_of(lane, stage, "dask.task", spans, partial(around, lane)))
@@ -174,7 +174,9 @@ def _drafts(
     return made
 
 
-def _add_callers(calls: Calls, lanes: _Lanes, add: Callable[[Columns, str, str, str], int]) -> None:
+def _add_callers(
+    calls: Calls, lanes: _Lanes, add: Callable[[CallColumns, str, str, str], int]
+) -> None:
     """Add what the thread that runs a graph does with each task."""
     for log, stage, name in (
         (calls.waits, "dask.wait", "queue_get"),
@@ -185,7 +187,7 @@ def _add_callers(calls: Calls, lanes: _Lanes, add: Callable[[Columns, str, str, 
             add(columns, lanes.of_caller(ident), stage, name)
 
 
-def wires(roads: Roads, process: int, *, is_new: bool) -> Iterator[tuple[str, Columns]]:
+def wires(roads: Roads, process: int, *, is_new: bool) -> Iterator[tuple[str, CallColumns]]:
     """Yield the times when tasks were on their way to a process, and results on their way back.
 
     A pool never has more batches than processes, so none waits for a free one: what lies between
@@ -196,7 +198,7 @@ def wires(roads: Roads, process: int, *, is_new: bool) -> Iterator[tuple[str, Co
     gathered = {row.sign: row.start for each in roads.gather.tracks.values() for row in each.rows()}
     there = sorted(roads.decode[process].rows())
     back = sorted(roads.outputs[process].rows())
-    sent, returned = Columns(), Columns()
+    sent, returned = CallColumns(), CallColumns()
     for at, (begin, done) in enumerate(zip(there, back, strict=False)):
         free = max(encoded.get(begin.sign, begin.start), back[at - 1].end if at else 0)
         if begin.start - free > _SHORTEST_WIRE_NS and (at or not is_new):
@@ -210,14 +212,14 @@ def wires(roads: Roads, process: int, *, is_new: bool) -> Iterator[tuple[str, Co
     yield "dask.gather", returned
 
 
-def _first(entry: tuple[int, Columns]) -> int:
+def _first(entry: tuple[int, CallColumns]) -> int:
     return entry[1].numbers[0] if entry[1].numbers else 0
 
 
 class _Lanes:
     """Names lanes: numbers in the order of appearance, after those that there are."""
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: Page) -> None:
         self._run = run
         known = [int(found[1]) for key in run.lanes if (found := _NUMBER.match(key))]
         self._next = max(known, default=0) + 1
@@ -265,7 +267,7 @@ class _Lanes:
         _add_starts(self._run, self._processes, drafts)
 
 
-def _add_starts(run: Run, lanes: Mapping[int, str], drafts: Iterable[Draft]) -> None:
+def _add_starts(run: Page, lanes: Mapping[int, str], drafts: Iterable[Draft]) -> None:
     """Add the start of processes: from the call that began it to their first task."""
     first: dict[str, int] = {}
     for draft in drafts:
@@ -280,7 +282,7 @@ def _add_starts(run: Run, lanes: Mapping[int, str], drafts: Iterable[Draft]) -> 
             run.drafts.append(start)
 
 
-def _enclosing(run: Run) -> Callable[[str, int], Draft | None]:
+def _enclosing(run: Page) -> Callable[[str, int], Draft | None]:
     """Return how to find the run of a graph around a call, by lane and time."""
     gets: dict[str, list[Draft]] = {}
     for draft in sorted(run.drafts, key=lambda draft: draft.start):

@@ -12,8 +12,8 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from jupyter_serprof.capture.draft import Run
-from jupyter_serprof.capture.hook import Point, Sink
+from jupyter_serprof.capture.draft import Page
+from jupyter_serprof.capture.hook import Place, Sink
 from jupyter_serprof.capture.patching import arm
 from jupyter_serprof.capture.recorder import Recorder, active_recorders
 from jupyter_serprof.probes import Probe
@@ -89,37 +89,37 @@ def _with_clocks(args: Any, kwargs: Any) -> Any:  # noqa: ANN401
     return with_clocks(args, kwargs, [probe.roads for probe in listening])
 
 
-def client_points() -> list[Point]:
+def client_places() -> list[Place]:
     """Return the places between the user's call and the scheduler, whichever it is."""
     prepare = ("unpack_collections", "get_scheduler", "collections_to_expr")
-    points = [
-        Point(f"{module}:{call}", "dask.prepare", COMPUTE)
+    places = [
+        Place(f"{module}:{call}", "dask.prepare", COMPUTE)
         for module in ("dask", "dask.base")
         for call in ("compute", "persist")
     ]
     for name in prepare:
         after = _note_collections if name == "unpack_collections" else None
-        points.append(Point(f"dask.base:{name}", "dask.prepare", "dask.prepare", after=after))
+        places.append(Place(f"dask.base:{name}", "dask.prepare", "dask.prepare", after=after))
     if hasattr(sys.modules.get("dask.base"), "collections_to_dsk"):  # until 2025.3
-        points.append(Point("dask.base:collections_to_dsk", "dask.optimize", "dask.optimize"))
+        places.append(Place("dask.base:collections_to_dsk", "dask.optimize", "dask.optimize"))
     if "distributed.client" in sys.modules:  # it has a name of its own for it
-        points.append(
-            Point("distributed.client:collections_to_expr", "dask.prepare", "dask.prepare")
+        places.append(
+            Place("distributed.client:collections_to_expr", "dask.prepare", "dask.prepare")
         )
-    return [*points, *expression_points()]
+    return [*places, *expression_places()]
 
 
-def expression_points() -> Iterator[Point]:
+def expression_places() -> Iterator[Place]:
     """Yield the places of expressions: each class may have its own way to optimize and build."""
     for place in _overrides("optimize"):
-        yield Point(place, "dask.optimize", "dask.optimize")
-    yield Point("dask._expr:optimize_until", "dask.optimize", "dask.optimize")
+        yield Place(place, "dask.optimize", "dask.optimize")
+    yield Place("dask._expr:optimize_until", "dask.optimize", "dask.optimize")
     for place in _overrides("__dask_graph__"):
-        yield Point(place, "dask.materialize", MATERIALIZE)
+        yield Place(place, "dask.materialize", MATERIALIZE)
     for name in ("HLGExpr", "_HLGExprSequence"):
         # The function inside a cached property: it runs once for each expression.
         place = f"dask._expr:{name}._optimized_dsk.func"
-        yield Point(place, "dask.optimize", LOW_LEVEL)
+        yield Place(place, "dask.optimize", LOW_LEVEL)
 
 
 def _overrides(method: str) -> list[str]:
@@ -133,22 +133,22 @@ def _overrides(method: str) -> list[str]:
     return list(found)
 
 
-def scheduler_points() -> list[Point]:
+def scheduler_places() -> list[Place]:
     """Return the places of the schedulers of this machine, without those called for each task."""
     processes = "dask.multiprocessing"
     inner = {"dask.state": "dask.schedule.state"}
     return [
-        Point("dask.threaded:get_async", "dask.schedule", GETS[0]),
-        Point("dask.local:get_async", "dask.schedule", GETS[1]),
-        Point(f"{processes}:get_async", "dask.schedule", GETS[2], before=_with_clocks),
-        Point("dask.local:convert_legacy_graph", "dask.materialize", "dask.convert", inner),
-        Point("dask.local:order", "dask.schedule.order", "dask.order"),
-        Point("dask.local:start_state_from_dask", "dask.schedule.state", "dask.state"),
-        Point(f"{processes}:ensure_dict", "dask.materialize", "dask.convert"),
-        Point(f"{processes}:cull", "dask.optimize", "dask.fuse"),
-        Point(f"{processes}:fuse", "dask.optimize", "dask.fuse"),
-        Point("concurrent.futures.process:ProcessPoolExecutor.shutdown", "dask.wait", SHUTDOWN),
-        Point(
+        Place("dask.threaded:get_async", "dask.schedule", GETS[0]),
+        Place("dask.local:get_async", "dask.schedule", GETS[1]),
+        Place(f"{processes}:get_async", "dask.schedule", GETS[2], before=_with_clocks),
+        Place("dask.local:convert_legacy_graph", "dask.materialize", "dask.convert", inner),
+        Place("dask.local:order", "dask.schedule.order", "dask.order"),
+        Place("dask.local:start_state_from_dask", "dask.schedule.state", "dask.state"),
+        Place(f"{processes}:ensure_dict", "dask.materialize", "dask.convert"),
+        Place(f"{processes}:cull", "dask.optimize", "dask.fuse"),
+        Place(f"{processes}:fuse", "dask.optimize", "dask.fuse"),
+        Place("concurrent.futures.process:ProcessPoolExecutor.shutdown", "dask.wait", SHUTDOWN),
+        Place(
             "multiprocessing.process:BaseProcess.start",
             "dask.schedule",
             "dask.spawn",
@@ -174,11 +174,11 @@ class DaskLocalProbe(Probe):
         self._is_hidden = False
         self._reached: set[str] = set()
 
-    def points(self) -> list[Point]:
+    def places(self) -> list[Place]:
         """Return the places that are watched."""
-        task = Point(_TASK_PLACE, "dask.execute", "dask.task", after=_note_key)
-        wait = Point(_WAIT_PLACE, "dask.wait", "dask.queue")
-        return [*client_points(), *scheduler_points(), task, wait]
+        task = Place(_TASK_PLACE, "dask.execute", "dask.task", after=_note_key)
+        wait = Place(_WAIT_PLACE, "dask.wait", "dask.queue")
+        return [*client_places(), *scheduler_places(), task, wait]
 
     def arm(self, recorder: Recorder) -> None:
         """Listen; what comes with each task is kept in columns instead of on the page."""
@@ -190,27 +190,27 @@ class DaskLocalProbe(Probe):
             self.roads = Roads(Log(recorder), Log(recorder), {}, {}, {})
         super().arm(recorder)
 
-    def arm_point(
-        self, point: Point, recorder: Recorder, *, owner: object = None, attribute: str = ""
+    def arm_place(
+        self, place: Place, recorder: Recorder, *, owner: object = None, attribute: str = ""
     ) -> None:
         """Listen at one place; calls that come with each task go to the columns."""
         count = len(self._subscriptions)
-        sink: Sink | None = self._logs.get(point.role)
+        sink: Sink | None = self._logs.get(place.role)
         if sink is None:
-            super().arm_point(point, recorder, owner=owner, attribute=attribute)
+            super().arm_place(place, recorder, owner=owner, attribute=attribute)
         else:
             try:
-                self._subscriptions.append(arm(point, sink))
+                self._subscriptions.append(arm(place, sink))
             except (AttributeError, ImportError, TypeError):
-                self.missing.append(point.name)
+                self.missing.append(place.name)
         if len(self._subscriptions) > count:
-            self._reached.add(point.role)
+            self._reached.add(place.role)
 
     def saw_pool(self, pool: object) -> None:
         """Note whose processes are used."""
         self._is_hidden |= not is_local(pool)
 
-    def refine(self, run: Run) -> None:
+    def refine(self, run: Page) -> None:
         """Add the tasks, their lanes, the computations and their tables."""
         complete_steps(run)
         if not self._logs:

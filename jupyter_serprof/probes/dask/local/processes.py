@@ -19,7 +19,7 @@ from time import perf_counter_ns
 from typing import Any, NamedTuple
 
 from jupyter_serprof.probes.dask.local import process_clock as dask_process_clock
-from jupyter_serprof.probes.dask.local.columns import Columns, Log
+from jupyter_serprof.probes.dask.local.columns import CallColumns, Log
 
 _MODULE = "dask.multiprocessing"
 _MARK = dask_process_clock.MARK
@@ -38,9 +38,9 @@ class Roads(NamedTuple):
     encode: Log
     gather: Log
     #: Of workers, by process.
-    decode: dict[int, Columns]
-    execute: dict[int, Columns]
-    outputs: dict[int, Columns]
+    decode: dict[int, CallColumns]
+    execute: dict[int, CallColumns]
+    outputs: dict[int, CallColumns]
 
 
 def with_clocks(
@@ -140,9 +140,9 @@ def _notes(data: bytes) -> _Noted | None:
 
 def _keep(noted: _Noted, road: Roads, *, is_error: bool) -> None:
     process, key, begin, loaded, start, size_bytes, end = noted
-    road.decode.setdefault(process, Columns()).add(begin, loaded, key)
-    tasks = road.execute.setdefault(process, Columns())
+    road.decode.setdefault(process, CallColumns()).add(begin, loaded, key)
+    tasks = road.execute.setdefault(process, CallColumns())
     tasks.add(loaded, start, key)
     if is_error:
         tasks.failed.append(key)
-    road.outputs.setdefault(process, Columns()).add(start, end, key, size_bytes)
+    road.outputs.setdefault(process, CallColumns()).add(start, end, key, size_bytes)

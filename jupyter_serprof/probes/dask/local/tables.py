@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from dataclasses import replace as changed
 from typing import Any
 
-from jupyter_serprof.capture.draft import Draft, Run
+from jupyter_serprof.capture.draft import Draft, Page
 from jupyter_serprof.model import Group, Table
 from jupyter_serprof.probes.dask.computations import COMPUTATION_COLUMNS, TASK_COLUMNS
-from jupyter_serprof.probes.dask.local.columns import Row
+from jupyter_serprof.probes.dask.local.columns import Call
 from jupyter_serprof.probes.dask.local.lanes import COMPUTE, Calls, is_get
 
 _MOST_ROWS = 48
@@ -21,7 +21,7 @@ _MOST_GROUPS = 12
 
 
 @dataclass(slots=True)
-class _Computation:
+class _LocalGraph:
     """One graph that a scheduler of this process ran."""
 
     draft: Draft
@@ -37,7 +37,7 @@ class _Computation:
         return "get" if is_get(self.draft) else self.draft.name
 
 
-def add_facts(run: Run, calls: Calls) -> None:
+def add_facts(run: Page, calls: Calls) -> None:
     """Add groups and tables, to those that are there."""
     found = _computations(run, calls)
     _note_tasks(found, calls)
@@ -49,7 +49,7 @@ def add_facts(run: Run, calls: Calls) -> None:
     _extend(run, Table("dask.computations", "Computations", COMPUTATION_COLUMNS, rows, note))
 
 
-def _extend(run: Run, table: Table) -> None:
+def _extend(run: Page, table: Table) -> None:
     if not table.rows:
         return
     for at, other in enumerate(run.tables):
@@ -59,14 +59,14 @@ def _extend(run: Run, table: Table) -> None:
     run.tables.append(table)
 
 
-def _computations(run: Run, calls: Calls) -> list[_Computation]:
-    found: dict[int, _Computation] = {}
+def _computations(run: Page, calls: Calls) -> list[_LocalGraph]:
+    found: dict[int, _LocalGraph] = {}
     for draft in run.drafts:
         if is_get(draft) and not draft.is_dropped:
             outer = [a for a in draft.ancestors() if a.role == COMPUTE or is_get(a)]
             top = outer[-1] if outer else draft
             if top is draft or top.role == COMPUTE:
-                found.setdefault(id(top), _Computation(top))
+                found.setdefault(id(top), _LocalGraph(top))
     for draft in run.drafts:
         if draft.name == "unpack_collections" and draft.extra is not None:
             _name(draft, found, calls)
@@ -74,7 +74,7 @@ def _computations(run: Run, calls: Calls) -> list[_Computation]:
     return sorted(found.values(), key=lambda each: each.draft.start)
 
 
-def _name(unpacked: Draft, found: dict[int, _Computation], calls: Calls) -> None:
+def _name(unpacked: Draft, found: dict[int, _LocalGraph], calls: Calls) -> None:
     """Give a computation the names that were noted when its collections were found."""
     around = [found[id(above)] for above in unpacked.ancestors() if id(above) in found]
     if around and not around[-1].title:
@@ -83,7 +83,7 @@ def _name(unpacked: Draft, found: dict[int, _Computation], calls: Calls) -> None
         around[-1].title = ", ".join(dict.fromkeys(map(calls.prefix, names))) + more
 
 
-def _note_tasks(found: Sequence[_Computation], calls: Calls) -> None:
+def _note_tasks(found: Sequence[_LocalGraph], calls: Calls) -> None:
     """Give each task to the computation that ran then; count those that one before had run.
 
     Of computations that ran at the same time, in threads, nobody knows whose a task was.
@@ -91,7 +91,7 @@ def _note_tasks(found: Sequence[_Computation], calls: Calls) -> None:
     alone = [some[0] for some in _at_once(found) if len(some) == 1]
     starts = [each.draft.start for each in alone]
 
-    def at(row: Row) -> _Computation | None:
+    def at(row: Call) -> _LocalGraph | None:
         index = bisect_right(starts, row.start) - 1
         return alone[index] if index >= 0 and row.start <= alone[index].draft.end else None
 
@@ -110,9 +110,9 @@ def _note_tasks(found: Sequence[_Computation], calls: Calls) -> None:
         before |= mine_all
 
 
-def _at_once(found: Sequence[_Computation]) -> list[list[_Computation]]:
+def _at_once(found: Sequence[_LocalGraph]) -> list[list[_LocalGraph]]:
     """Put computations together that ran at the same time; they are in the order of their start."""
-    together: list[list[_Computation]] = []
+    together: list[list[_LocalGraph]] = []
     end = 0
     for each in found:
         if together and each.draft.start < end:
@@ -123,7 +123,7 @@ def _at_once(found: Sequence[_Computation]) -> list[list[_Computation]]:
     return together
 
 
-def _add_groups(run: Run, found: Sequence[_Computation]) -> None:
+def _add_groups(run: Page, found: Sequence[_LocalGraph]) -> None:
     together = _at_once(found)
     if len(together) < 2:  # noqa: PLR2004  (one computation needs no group)
         return
@@ -136,7 +136,7 @@ def _add_groups(run: Run, found: Sequence[_Computation]) -> None:
         run.groups.append(Group(title, some[0].draft.start, end))
 
 
-def _computation_row(each: _Computation) -> tuple[Any, ...]:
+def _computation_row(each: _LocalGraph) -> tuple[Any, ...]:
     draft = each.draft
     known = len(each.signs) if each.signs else None
     repeated = each.repeated if each.signs else None
