@@ -30,11 +30,6 @@ def fresh(value: object, client: Any) -> object:  # noqa: ANN401
     return value
 
 
-def under_new_names(collection: Any) -> object:  # noqa: ANN401
-    """Return a collection all of whose layers have new names; it has layers, and no futures."""
-    return _renamed(collection, set(graph_of(collection).layers))
-
-
 def _fresh(collection: Any, held: set[object]) -> object:  # noqa: ANN401
     layers = getattr(graph_of(collection), "layers", {})
     left = {name for name, layer in layers.items() if has_tasks_left(layer)}

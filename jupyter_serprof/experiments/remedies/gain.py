@@ -37,14 +37,10 @@ class Trial:
         What is paid once: the conversion, the put.
     changes
         What comes back otherwise, in words.
-    again_ns
-        What whoever reads the result pays again, for each result.
-    evidence
-        What else the finding holds.
     against
         What the gain is measured against, in words.
-    cause, code
-        Of this very trial, where the table of remedies does not know better.
+    code
+        The line to paste, where the table of remedies does not know it.
     """
 
     key: str
@@ -55,10 +51,7 @@ class Trial:
     equal: bool | None = None
     prepare_ns: int | None = None
     changes: tuple[str, ...] = ()
-    again_ns: int | None = None
-    evidence: Mapping[str, Scalar] = field(default_factory=dict)
     against: str = ""
-    cause: str = ""
     code: str = ""
 
     @property
@@ -149,29 +142,12 @@ def notes_of(trial: Trial, now_ns: Sequence[int] = ()) -> tuple[str, ...]:
         notes.append(f"{stage(key).title} shrinks from {format_ns(before)} to {format_ns(after)}")
     if trial.prepare_ns is not None:
         notes.append(_once_text(trial))
-    if trial.again_ns is not None and trial.equal is not False:
-        notes.append(_again_text(trial))
     return (*notes, *trial.changes)
-
-
-def _again_text(trial: Trial) -> str:
-    again = f"computed again where it is read, in {format_ns(trial.again_ns)} for each copy"
-    saved_ns = saved_of(trial)
-    if saved_ns <= 0:
-        return f"{again}, which is not in the gain"
-    than = "less" if pays_if_read(trial) else "more"
-    who = "all copies gain" if pays_if_read(trial) else "only copies that do not read it gain"
-    return f"{again}: {than} than the {format_ns(saved_ns)} that a trip saves, so {who}"
 
 
 def saved_of(trial: Trial) -> int:
     """Return what a trip saves, ns, between the medians; below 0 where it takes longer."""
     return round(middle_ns(trial.before_ns) - middle_ns(trial.after_ns)) if trial.pairs else 0
-
-
-def pays_if_read(trial: Trial) -> bool:
-    """Tell whether a trip saves more than computing again costs."""
-    return trial.again_ns is None or trial.again_ns < saved_of(trial)
 
 
 def _once_text(trial: Trial) -> str:
@@ -211,7 +187,6 @@ def measured_of(trial: Trial) -> Mapping[str, Scalar]:
         "stage_before_ns": trial.before_stages.get(key),
         "stage_after_ns": trial.after_stages.get(key, 0) if key else None,
         "prepare_ns": trial.prepare_ns,
-        **({} if trial.again_ns is None else {"again_ns": trial.again_ns}),
     }
 
 
@@ -222,9 +197,9 @@ def finding_of(trial: Trial, name: str) -> Finding | None:
         return None
     return Finding(
         remedy.rule,
-        "warn" if pays_if_read(trial) else "info",
-        f"{name}: {trial.cause or remedy.cause}{_against(trial)}",
-        {"remedy": trial.key, **trial.evidence, "changes": "; ".join(trial.changes) or None},
+        "warn",
+        f"{name}: {remedy.cause}{_against(trial)}",
+        {"remedy": trial.key, "changes": "; ".join(trial.changes) or None},
         trial.code or pasted(remedy.code, name),
         gain=gain.value,
         measured=measured_of(trial),

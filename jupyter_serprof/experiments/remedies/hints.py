@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
+import copyreg
+import functools
+import re
 import types
+from collections import OrderedDict
 from collections.abc import Iterator
 from typing import Any
 
 from jupyter_serprof.experiments.chunks.look import look_at
-from jupyter_serprof.experiments.remedies.cache import (
-    WORTH_BYTES,
-    WORTH_SHARE,
-    attributes_of,
-    is_kept,
-    leaves_state_to_object,
-    looks_like_cache,
-)
 from jupyter_serprof.experiments.roundtrip.trip import pickled_bytes
 from jupyter_serprof.model import Finding
 from jupyter_serprof.model.units import format_bytes, format_count
 from jupyter_serprof.objects.sizes import size_bytes
 
+#: Names that people give to what can be computed again; "memory" is none.
+_CACHE = re.compile(r"cache|(^|_)memo(s|ized)?(_|$)|(^|_)lru(_|$)", re.IGNORECASE)
+_WORTH_BYTES, _WORTH_SHARE = 10_000, 0.1
 _ATTRIBUTES = 200
+#: What a class would begin with; anything else becomes None.
+_EMPTY = (dict, list, set, OrderedDict)
 _CAPTURED_BYTES = 1_000_000
 #: Above this a chunk is not small: who has made it so had a reason.
 _SMALL_CHUNK_BYTES = 16_000_000
@@ -36,27 +37,87 @@ def hints_of(value: object, name: str, plain_bytes: int) -> Iterator[Finding]:
 
 
 def _caches(value: object, name: str, plain_bytes: int) -> Iterator[Finding]:
-    """Find caches of a class whose ``__setstate__`` may need them; all others are tried."""
-    kind = type(value)
-    if not leaves_state_to_object(kind) or not hasattr(kind, "__setstate__"):
+    """Find caches in an object of a class that leaves to ``object`` what of it travels.
+
+    Told is what the pickle would be shorter by: of what something else holds as well, nothing.
+    """
+    if not _leaves_state_to_object(type(value)):
         return
-    for key, part in list(attributes_of(value).items())[:_ATTRIBUTES]:
-        if not (is_kept(kind, key) or looks_like_cache(key)):
+    known = _attributes_of(value)
+    worth_bytes = max(_WORTH_BYTES, _WORTH_SHARE * plain_bytes)
+    for key, part in list(known.items())[:_ATTRIBUTES]:
+        is_cache = _is_kept(type(value), key) or looks_like_cache(key)
+        if not is_cache or (pickled_bytes(part) or 0) < worth_bytes:
             continue
-        size = pickled_bytes(part) or 0
-        if size >= max(WORTH_BYTES, WORTH_SHARE * plain_bytes):
-            yield _cache_finding(name, kind.__name__, key, size, plain_bytes)
+        others = {other: each for other, each in known.items() if other != key}
+        size = (pickled_bytes(known) or 0) - (pickled_bytes(others) or 0)
+        if size >= worth_bytes:
+            yield _cache_finding(value, name, key, size, plain_bytes)
 
 
-def _cache_finding(name: str, kind: str, key: str, size: int, plain_bytes: int) -> Finding:
+def _cache_finding(value: object, name: str, key: str, size: int, plain_bytes: int) -> Finding:
+    kind = type(value).__name__
+    if hasattr(type(value), "__setstate__"):
+        why = f"{kind}.__setstate__ may need it"
+    elif _is_kept(type(value), key):
+        why = "whoever reads it there computes it again"
+    else:
+        why = f"only the author of {kind} knows whether it can compute it again"
     return Finding(
         "pickle.cache-travels",
         "info",
         f"{name}.{key} looks like a cache and takes {format_bytes(size)} of the pickle's "
-        f"{format_bytes(plain_bytes)}. Not tried: {kind}.__setstate__ may need it",
+        f"{format_bytes(plain_bytes)}. Not tried: {why}",
         {"attribute": key, "size_bytes": size, "total_bytes": plain_bytes},
-        f"{kind}.__getstate__ = lambda self: {{**vars(self), {key!r}: None}}   # not tried",
+        f"{_getstate_line(type(value), key, _attributes_of(value)[key])}   # not tried",
     )
+
+
+def _getstate_line(kind: type, key: str, part: object) -> str:
+    """Return the ``__getstate__`` to write, as a line that can be pasted behind the class."""
+    start = f"{kind.__name__}.__getstate__ = lambda self:"
+    if _is_kept(kind, key):
+        return f"{start} {{k: v for k, v in vars(self).items() if k != {key!r}}}"
+    empty = f"{{{key!r}: {type(part)() if type(part) in _EMPTY else None!r}}}"
+    if not _has_slots(kind):
+        return f"{start} {{**vars(self), {empty[1:]}"
+    parts = f"{{k: {empty}.get(k, v) for k, v in part.items()}}"
+    return f"{start} tuple(part and {parts} for part in object.__getstate__(self))"
+
+
+def looks_like_cache(key: str) -> bool:
+    """Tell by the name.
+
+    >>> [looks_like_cache(key) for key in ("_cache", "memo", "rowcache", "memory", "lru_rows")]
+    [True, True, True, False, True]
+    """
+    return bool(_CACHE.search(key))
+
+
+def _is_kept(kind: type, key: str) -> bool:
+    """Tell whether a ``cached_property`` of the class keeps its value there."""
+    return any(isinstance(vars(c).get(key), functools.cached_property) for c in kind.__mro__)
+
+
+def _leaves_state_to_object(kind: type) -> bool:
+    """Tell whether neither the class nor one above it says what of an object travels."""
+    if issubclass(kind, type | types.FunctionType) or kind in copyreg.dispatch_table:
+        return False
+    if "__dict__" not in dir(kind) and not _has_slots(kind):
+        return False
+    names = ("__reduce_ex__", "__reduce__", "__getstate__")
+    return all(getattr(kind, name) is getattr(object, name) for name in names)
+
+
+def _attributes_of(value: object) -> dict[str, object]:
+    """Return the attributes of an object whose state is left to ``object``, slots included."""
+    state: Any = object.__getstate__(value)
+    parts = state if isinstance(state, tuple) else (state,)
+    return {str(key): part for known in parts if known for key, part in known.items()}
+
+
+def _has_slots(kind: type) -> bool:
+    return any(vars(each).get("__slots__") for each in kind.__mro__)
 
 
 def _captured(value: object, name: str) -> Iterator[Finding]:

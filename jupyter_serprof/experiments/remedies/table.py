@@ -136,20 +136,6 @@ _ALL = (
         'dask.config.set({"distributed.comm.compression": "zstd"})',
     ),
     Remedy(
-        "drop-cached-property",
-        "without cached properties",
-        "pickle.cache-travels",
-        "what it can compute again travels with it",
-        "# a __getstate__ in the class of NAME that leaves it out",
-    ),
-    Remedy(
-        "drop-cache",
-        "without its cache",
-        "pickle.cache-travels",
-        "what looks like a cache travels with it",
-        "# a __getstate__ in the class of NAME that leaves it out",
-    ),
-    Remedy(
         "dask-delayed",
         "one key of the graph",
         "dask.large-object",

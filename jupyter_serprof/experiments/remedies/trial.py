@@ -6,12 +6,10 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
 
 from jupyter_serprof.analysis import analyse
 from jupyter_serprof.capture.machine import describe_environment, producer
 from jupyter_serprof.experiments.engine.points import lean
-from jupyter_serprof.experiments.remedies.cache import Verdict
 from jupyter_serprof.experiments.remedies.forms import Form
 from jupyter_serprof.experiments.remedies.gain import (
     Trial,
@@ -246,9 +244,9 @@ Send = Callable[[object], Trip]
 class Candidate:
     """A remedy that applies: both ways, and the form that the second one sends.
 
-    ``form`` is None where the value itself is sent; ``check`` where what came back is to be equal
-    as it is. ``told`` are fields of the trial that the table of remedies does not know; ``against``
-    says what it was measured against, where that is not ``baseline`` alone.
+    ``form`` is None where the value itself is sent; ``code`` is the line to paste, where the table
+    of remedies does not know it; ``against`` says what it was measured against, where that is not
+    ``baseline`` alone.
     """
 
     key: str
@@ -257,8 +255,7 @@ class Candidate:
     form: Form | None = None
     baseline: str = ""
     against: str = ""
-    told: Mapping[str, Any] = field(default_factory=dict)
-    check: Callable[[object, object], Verdict] | None = None
+    code: str = ""
 
 
 def run_trial(
@@ -282,8 +279,7 @@ def run_trial(
         sent, prepare_ns = made_of(candidate.form, deadline)
     first, after = candidate.before(value), candidate.after(sent)
     tried.cold = _emptied(first), _emptied(after)
-    verdict = _checked(value, after.result, candidate)
-    equal, changes = verdict.equal, verdict.changes
+    equal, changes = _checked(value, after.result, candidate.form)
     if not witness.is_unchanged(value):
         equal, changes = False, (*changes, "the trip changed the value itself")
     del first
@@ -292,9 +288,8 @@ def run_trial(
         equal=equal,
         changes=changes,
         prepare_ns=prepare_ns,
-        again_ns=verdict.again_ns,
         against=candidate.against or candidate.baseline,
-        **candidate.told,
+        code=candidate.code,
     )
     cold_ns = after.wall_ns
     del after
@@ -334,16 +329,14 @@ def _emptied(trip: Trip) -> Trip:
     return trip._replace(result=None)
 
 
-def _checked(value: object, result: object, candidate: Candidate) -> Verdict:
+def _checked(
+    value: object, result: object, form: Form | None
+) -> tuple[bool | None, tuple[str, ...]]:
     """Tell whether what came back is, on the way back, what was sent; and what is otherwise."""
-    if candidate.check is not None:
-        return candidate.check(value, result)
-    changed, form = tuple(differences(value, result)), candidate.form
+    changed = tuple(differences(value, result))
     if form is None or form.back is None:
-        return Verdict(same_value(value, result), changed)
+        return same_value(value, result), changed
     try:
-        return Verdict(same_value(value, form.back(result)), changed)
+        return same_value(value, form.back(result)), changed
     except Exception as error:  # noqa: BLE001  (a form that does not come back is not equal)
-        return Verdict(
-            equal=False, changes=(*changed, f"there is no way back: {error_text(error)}")
-        )
+        return False, (*changed, f"there is no way back: {error_text(error)}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import pickle
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import partial
 from io import BytesIO
@@ -14,7 +14,6 @@ from typing import Any
 from jupyter_serprof.analysis.limits import measure_limits
 from jupyter_serprof.capture.machine import available_bytes
 from jupyter_serprof.experiments.engine.progress import Progress
-from jupyter_serprof.experiments.remedies.cache import Reducer, drops_of
 from jupyter_serprof.experiments.remedies.forms import REMARK, forms_of
 from jupyter_serprof.experiments.remedies.gain import Trial
 from jupyter_serprof.experiments.remedies.hints import hints_of
@@ -32,7 +31,6 @@ from jupyter_serprof.experiments.remedies.ways import (
     RayWay,
     codecs,
     is_running,
-    private_pickler,
     reference_text,
 )
 from jupyter_serprof.model import Finding, Sweep, UsageError
@@ -268,64 +266,34 @@ class Tryout:
             found.append(pair("protocol-5", after=self._way().send))
         if large >= _BUFFER_BYTES and not is_beside:
             beside, line = self._way(out_of_band=True).send, self._line("out-of-band")
-            found.append(pair("out-of-band", after=beside, told=line))
+            found.append(pair("out-of-band", after=beside, code=line))
         if (self._plain_bytes or 0) >= _FRESH_BYTES and self._now in ("pickle", "pickle4"):
             found.append(pair("reused-buffer", after=self._way(reuses=BytesIO()).send))
         found += self._form_candidates(
             now, self._way(protocol=protocol, out_of_band=is_beside).send
         )
         for key, codec in codecs().items() if self._link else ():
-            found.append(pair(key, after=self._way(codec=codec).send, told=self._line(key)))
-        return found + self._cache_candidates(pair) + self._ray_candidates()
+            found.append(pair(key, after=self._way(codec=codec).send, code=self._line(key)))
+        return found + self._ray_candidates()
 
     def _form_candidates(self, now: Send, after: Send) -> list[Candidate]:
         """Send the forms that the value may have, as it goes now."""
         pair = partial(Candidate, before=now, baseline=_NOW[self._now or "pickle"])
         found = []
         for form in forms_of(self._value, variable(self._name)):
-            as_form = partial(pair, form=form, told={"code": form.line})
+            as_form = partial(pair, form=form, code=form.line)
             found.append(as_form(form.key, after=after))
             if form.key == "contiguous" and self._now in ("pickle", "pickle4", "cloudpickle"):
                 beside = self._way(out_of_band=True).send
-                then = self._line("out-of-band")["code"]
-                both = {"code": f"{form.line.removesuffix(REMARK)}; {then}"}
-                found.append(as_form("contiguous-out-of-band", after=beside, told=both))
+                both = f"{form.line.removesuffix(REMARK)}; {self._line('out-of-band')}"
+                found.append(as_form("contiguous-out-of-band", after=beside, code=both))
         return found
 
-    def _line(self, key: str) -> dict[str, Any]:
+    def _line(self, key: str) -> str:
         """Return the line to paste: with the pickler that the trial uses."""
         code = pasted(REMEDIES[key].code, self._name)
         is_other = self._now in _BY_VALUE
-        return {"code": code.replace("pickle.dumps(", "cloudpickle.dumps(") if is_other else code}
-
-    def _cache_candidates(self, pair: Callable[..., Candidate]) -> list[Candidate]:
-        """Leave caches out, as a ``__getstate__`` would: in picklers of our own."""
-        protocol = 4 if self._now == "pickle4" else 5
-
-        def private(reducers: Mapping[type, Reducer]) -> Any:  # noqa: ANN401  (a class of picklers)
-            return private_pickler(reducers, by_value=self._now in _BY_VALUE)
-
-        def size_of(reducers: Mapping[type, Reducer]) -> int | None:
-            sink = Nowhere()
-            try:
-                private(reducers)(sink, protocol=protocol).dump(self._value)
-            except Exception:  # noqa: BLE001  (it was pickled a moment ago; the trial is extra)
-                return None
-            return sink.size_bytes
-
-        return [
-            pair(
-                drop.key,
-                after=self._way(
-                    protocol=protocol,
-                    private=private({drop.kind: drop.reducer(protocol)}),
-                    out_of_band=(self._now or "").endswith("out-of-band"),
-                ).send,
-                check=drop.check,
-                told=drop.told(self._value),
-            )
-            for drop in drops_of(self._value, size_of)
-        ]
+        return code.replace("pickle.dumps(", "cloudpickle.dumps(") if is_other else code
 
     def _ray_candidates(self) -> list[Candidate]:
         """Put once and get as often as it was put."""

@@ -7,11 +7,9 @@ and used again. With a link, the time that the bytes would take over it is added
 
 from __future__ import annotations
 
-import copyreg
 import pickle
 import sys
 import time
-from collections import ChainMap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from io import BytesIO
@@ -99,8 +97,6 @@ class PickleWay:
         None: there is no link.
     reuses
         Write into a buffer that is kept.
-    private
-        A class of picklers of our own, see `private_pickler`.
     """
 
     block: Block
@@ -110,7 +106,6 @@ class PickleWay:
     codec: tuple[str, Callable[[bytes], bytes], Callable[[Any], bytes]] | None = None
     link_bytes_per_s: float | None = None
     reuses: BytesIO | None = None
-    private: Any = None
 
     def send(self, value: object) -> Trip:
         """Make one trip."""
@@ -145,10 +140,6 @@ class PickleWay:
             self.reuses.seek(0)
             pickle.Pickler(self.reuses, protocol=self.protocol).dump(value)
             return [self.reuses.getbuffer()[: self.reuses.tell()]]
-        if self.private is not None:
-            file = BytesIO()
-            self.private(file, protocol=self.protocol, buffer_callback=callback).dump(value)
-            return [file.getbuffer(), *buffers]
         if self.by_value:
             import cloudpickle
 
@@ -156,25 +147,6 @@ class PickleWay:
         else:
             data = pickle.dumps(value, protocol=self.protocol, buffer_callback=callback)
         return [data, *buffers]
-
-
-def private_pickler(
-    reducers: Mapping[type, Callable[[Any], Any]],
-    *,
-    by_value: bool,
-) -> Any:  # noqa: ANN401  (a class of picklers)
-    """Return a class of picklers with reducers by exact type that nobody else learns of."""
-    base: Any = pickle.Pickler
-    known: Any = copyreg.dispatch_table
-    if by_value:
-        import cloudpickle
-
-        base = cloudpickle.Pickler
-        known = base.dispatch_table
-    mine = dict(reducers)
-    # A plain dict stays one: of another mapping each look-up would be a call of Python.
-    table = {**known, **mine} if type(known) is dict else ChainMap(mine, known)
-    return type("PrivatePickler", (base,), {"dispatch_table": table})
 
 
 def codecs() -> dict[str, tuple[str, Callable[[bytes], bytes], Callable[[Any], bytes]]]:

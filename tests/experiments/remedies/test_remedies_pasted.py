@@ -87,7 +87,7 @@ def candidates(value: object, name: str, **keywords: Any) -> Iterator[Candidate]
 def line_of(candidate: Candidate, name: str) -> str:
     """Return the line to paste, as the finding of this candidate has it."""
     long, short = [9_000_000 + at for at in range(15)], [1_000_000 + at for at in range(15)]
-    trial = Trial(candidate.key, long, short, equal=True, **candidate.told)
+    trial = Trial(candidate.key, long, short, equal=True, code=candidate.code)
     finding = finding_of(trial, name)
     assert finding
     return finding.remedy
