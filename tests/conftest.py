@@ -79,6 +79,7 @@ HERE = Path(__file__).parent
 LONGEST = ("clusters", "browser", "kernels")
 
 
+@pytest.hookimpl(tryfirst=True)  # xdist reads the groups in the same hook
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Give each file to one process, and those that share a cluster or a browser to the same."""
     items.sort(key=lambda item: _turn(_folder(item)))
