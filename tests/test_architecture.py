@@ -88,7 +88,7 @@ OWNERS = {
         *("probes.pickle", "probes.dask.graph.picklers", "probes.dask.local.process_clock"),
         "probes.dask.agent",
         *("objects.culprits", "objects.picklers", "objects.picklers"),
-        *("experiments.roundtrip.by_pickle", "experiments.split.stages"),
+        *("experiments.roundtrip.by_pickle", "experiments.split.passes"),
         *("experiments.blame.recording", "experiments.remedies.value", "experiments.remedies.ways"),
     ),
     "dask": ("probes.dask.*", "experiments.*"),

@@ -47,7 +47,7 @@ from jupyter_serprof.experiments.graphs.values import (
 )
 from jupyter_serprof.experiments.roundtrip.trip import RoundTrip
 from jupyter_serprof.experiments.sizes.sweep import SizeSweep
-from jupyter_serprof.experiments.split.stages import Split, split
+from jupyter_serprof.experiments.split.passes import Split, split
 from jupyter_serprof.views.notebook.live import Live
 
 __all__ = [

@@ -146,8 +146,8 @@ _TRY = """what would be faster: each remedy that applies to the value (of code:
                        to what it sent), in 15 pairs, with its gain and equality"""
 _TRY_GRAPH = """what would be faster: large objects in the graph as keys of their own, or
                        scattered, in 15 pairs; runs the tasks in each"""
-_SPLIT = """the time inside one dumps and one loads of a value: reducers, opcodes,
-                       memo, copy, pages"""
+_SPLIT = """the time inside one dumps and one loads of a value: reducers, opcodes
+                       and memo, copy, pages"""
 _LINK = "with --try: sent over a link of 125MB/s, 1Gbit/s or 100e6 (bytes per second)"
 _COMPARE = "run it now, 15 times, and compare it with a document"
 _FAIL_ABOVE = ("fail_above", "PERCENT", "with --compare: raise if it got slower by more")

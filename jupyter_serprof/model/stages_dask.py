@@ -260,28 +260,10 @@ SPLIT_OF_DUMPS = (
     ),
     Stage(
         "pickle.opcodes",
-        "Write opcodes",
-        12,
-        "pickle",
-        note="visiting every object and writing its opcodes",
-        parent="pickle.dumps",
-    ),
-    Stage(
-        "pickle.opcodes-memo",
         "Opcodes and memo",
         12,
         "pickle",
-        note="visiting every object, writing its opcodes and remembering it, where a pickler "
-        "without memo does other work, so that the two were not told apart",
-        parent="pickle.dumps",
-    ),
-    Stage(
-        "pickle.memo",
-        "Memo",
-        13,
-        "pickle",
-        note="remembering every object that was visited; what is saved by a pickler without memo; "
-        "that of classes and functions written by value is in the opcodes",
+        note="visiting every object, writing its opcodes and remembering it in the memo",
         parent="pickle.dumps",
     ),
     Stage(

@@ -6,7 +6,6 @@ import copyreg
 import pickle
 import time
 import types
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,16 +21,13 @@ class TooLongError(Exception):
 class Nowhere:
     """A file that counts; large payloads arrive without a copy."""
 
-    def __init__(self, most_bytes: float = float("inf")) -> None:
+    def __init__(self) -> None:
         self.size_bytes = 0
-        self._most = most_bytes
 
     def write(self, data: Any) -> int:  # noqa: ANN401  (bytes or a PickleBuffer)
         """Count."""
         size = memoryview(data).nbytes
         self.size_bytes += size
-        if self.size_bytes > self._most:
-            raise TooLongError
         return size
 
 
@@ -74,10 +70,8 @@ def hand_over(_: pickle.PickleBuffer) -> bool:
 def watching(base: Any) -> Any:  # noqa: ANN401  (a class of picklers)
     """Return a pickler that adds up the time inside reducers, in ``spent_ns``.
 
-    ``calls`` counts the objects that it asked for one. Where it asks for more than ``most_calls``
-    and that takes longer than ``most_ns``, it raises `TooLongError`; a machine that is busy for a
-    moment makes it longer, not more. ``carried`` are the classes and functions that it writes by
-    value, ``has_own_ways`` tells that it took a reducer that pickle does not have.
+    ``has_own_ways`` tells that it took a reducer that pickle does not have, as for classes and
+    functions that are written by value.
     """
     above = getattr(base, "reducer_override", None)
     now, known_to_pickle = time.perf_counter_ns, copyreg.dispatch_table
@@ -85,18 +79,10 @@ def watching(base: Any) -> Any:  # noqa: ANN401  (a class of picklers)
     by_type = known_to_pickle if base is pickle.Pickler else base.dispatch_table
 
     class Watching(base):  # type: ignore[misc]  # chosen at run time
-        spent_ns = calls = 0
-        most_ns = most_calls = float("inf")
+        spent_ns = 0
         has_own_ways = False
 
-        def __init__(self, *args: Any, **options: Any) -> None:  # noqa: ANN401
-            super().__init__(*args, **options)
-            self.carried: list[object] = []
-
         def reducer_override(self, value: Any) -> Any:  # noqa: ANN401
-            self.calls += 1
-            if self.calls > self.most_calls and self.spent_ns > self.most_ns:
-                raise TooLongError
             start = now()
             try:
                 return self._reduced(value)
@@ -106,7 +92,7 @@ def watching(base: Any) -> Any:  # noqa: ANN401  (a class of picklers)
         def _reduced(self, value: Any) -> Any:  # noqa: ANN401
             known = above(self, value) if above is not None else NotImplemented
             if known is not NotImplemented:
-                self.carried.append(value)
+                self.has_own_ways = True
                 return known
             own = type(value)
             if issubclass(own, type | types.FunctionType):
@@ -121,24 +107,20 @@ def watching(base: Any) -> Any:  # noqa: ANN401  (a class of picklers)
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class Watched:
     """What one watched pass into nowhere found out.
 
-    ``size_bytes`` is the pickle without its large buffers, ``large_bytes`` those; ``calls`` counts
-    the objects that reducers were asked for; ``carried`` are the classes and functions that are
-    written by value.
+    ``size_bytes`` is the pickle without its large buffers, ``large_bytes`` those.
     """
 
     duration_ns: int
     spent_ns: int
     size_bytes: int
     large_bytes: int
-    carried: Sequence[object]
     has_own_ways: bool
-    calls: int = 0
 
 
-def look_at(value: object, base: Any) -> Look:  # noqa: ANN401  (a class of picklers)
+def watch(value: object, base: Any) -> Watched:  # noqa: ANN401  (a class of picklers)
     """Pickle once into nowhere, watched; raises what the pickler raises."""
     sizes: list[int] = []
 
@@ -151,6 +133,4 @@ def look_at(value: object, base: Any) -> Look:  # noqa: ANN401  (a class of pick
     start = time.perf_counter_ns()
     pickler.dump(value)
     duration_ns = time.perf_counter_ns() - start
-    has_own_ways = pickler.has_own_ways or bool(pickler.carried)
-    spent_ns, carried, calls = pickler.spent_ns, pickler.carried, pickler.calls
-    return Look(duration_ns, spent_ns, sink.size_bytes, sum(sizes), carried, has_own_ways, calls)
+    return Watched(duration_ns, pickler.spent_ns, sink.size_bytes, sum(sizes), pickler.has_own_ways)

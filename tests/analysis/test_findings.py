@@ -298,11 +298,11 @@ GOLDEN: Mapping[str, list[tuple[Callable[[], Trace], Callable[[], Trace], str]]]
             "20.0",
         ),
         (
-            lambda: split_up(opcodes=20, memo=29, reduce=51),
-            lambda: split_up(opcodes=20, memo=30, reduce=50),
+            lambda: split_up(opcodes=49, reduce=51),
+            lambda: split_up(opcodes=50, reduce=50),
             "took 50.0 ms of 100 ms",
         ),
-        (lambda: split_up(allocate=100), lambda: split_up(**{"opcodes-memo": 90}), "took 90.0 ms"),
+        (lambda: split_up(allocate=100), lambda: split_up(opcodes=90), "took 90.0 ms"),
     ],
     "pickle.slow": [
         (lambda: dumped((9_000_000, 0)), lambda: dumped((8_990_000, 0)), "3.0 % of a copy"),

@@ -67,8 +67,7 @@ _REFUSED_REMEDIES = {
     "AttributeError": _BY_NAME,
     "PicklingError": _BY_NAME,
 }
-_WRITING = ("pickle.opcodes", "pickle.memo", "pickle.opcodes-memo")
-_SPLIT = ("pickle.reduce", "pickle.allocate", *_WRITING)
+_SPLIT = ("pickle.reduce", "pickle.opcodes", "pickle.allocate")
 _DUMPS = ("pickle.dumps", "ray.pickle", "ray.export")
 #: Stages in which somebody waits for a pickle that failed.
 _REFUSING = (*_DUMPS, "ray.msgpack", "ray.store", "ray.submit", "dask.serialize")
@@ -203,7 +202,9 @@ def _is_many(span: Span) -> bool:
 def _written_ns(trace: Trace, index: int) -> int:
     """Return the time that a stage split measured for opcodes and memo; 0 elsewhere."""
     return sum(
-        span.duration_ns for span in trace.spans if span.stage in _WRITING and span.parent == index
+        span.duration_ns
+        for span in trace.spans
+        if span.stage == "pickle.opcodes" and span.parent == index
     )
 
 

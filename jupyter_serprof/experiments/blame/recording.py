@@ -15,7 +15,7 @@ from jupyter_serprof.experiments.blame.descent import Descent
 from jupyter_serprof.experiments.blame.keeper import Crossed, Keeper
 from jupyter_serprof.experiments.blame.tree import INTERRUPTED, anatomy_of
 from jupyter_serprof.experiments.engine.recording import Recording
-from jupyter_serprof.experiments.split.stages import split
+from jupyter_serprof.experiments.split.passes import split
 from jupyter_serprof.model import Anatomy, Span, Summary, Trace, UsageError
 from jupyter_serprof.model.units import format_bytes, format_count
 from jupyter_serprof.objects.ask import attribute, kind_module, kind_name

@@ -7,8 +7,8 @@ the whole as *not split*, and a sentence says so.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from jupyter_serprof.analysis.findings.pickle import (
     FRESH_BYTES,
@@ -20,6 +20,11 @@ from jupyter_serprof.model import Finding, Group, Lane, Span, Summary, Trace, st
 from jupyter_serprof.model.units import format_bytes, format_count, format_ns, format_share
 
 _LANE = "client/main"
+DUMPS, LOADS = "pickle.dumps", "pickle.loads"
+#: The name of the pass that is real dumps or loads.
+WHOLE = "whole"
+#: Without large buffers loads does nothing but build objects.
+_BUILT = "unpickle.objects"
 _FIRST_TOUCH = "memory.first-touch"
 #: A cut of less than this share of the whole is noise of the clock.
 _WORTH_SHARE = 0.02
@@ -29,10 +34,10 @@ _TOLD_SHARE = 0.005
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """How long a pass took that ends with the stage; None: it could not be made."""
+    """How long the pass took that ends with the stage."""
 
     stage: str
-    until_ns: int | None
+    until_ns: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +54,7 @@ class Half:
 
     ``whole`` is ``pickle.dumps`` or ``pickle.loads``; ``levels`` are in the order of the passes.
     ``warm`` is None where there was no time for another run: then the first one is split.
+    ``raised`` says why a pass was left out.
     """
 
     whole: str
@@ -56,6 +62,7 @@ class Half:
     warm: Timed | None
     levels: tuple[Level, ...]
     runs: int = 1
+    raised: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def last(self) -> Timed:
@@ -69,7 +76,6 @@ class Measured:
 
     halves: tuple[Half, ...]
     in_band_bytes: int | None = None
-    large_bytes: int | None = None
     notes: tuple[str, ...] = ()
     pickled: int | None = None
     unpickled: int | None = None
@@ -78,15 +84,14 @@ class Measured:
 def parts_of(total_ns: int, levels: Iterable[Level]) -> list[tuple[str, int]]:
     """Return what each pass adds; never negative, together at most the whole.
 
-    >>> parts_of(10, [Level("a", 4), Level("b", None), Level("c", 3), Level("d", 12)])
+    >>> parts_of(10, [Level("a", 4), Level("c", 3), Level("d", 12)])
     [('a', 4), ('c', 0), ('d', 6)]
     """
     reached, parts = 0, []
     for level in levels:
-        if level.until_ns is not None:
-            until = min(total_ns, max(reached, level.until_ns))
-            parts.append((level.stage, until - reached))
-            reached = until
+        until = min(total_ns, max(reached, level.until_ns))
+        parts.append((level.stage, until - reached))
+        reached = until
     return parts
 
 
@@ -95,8 +100,6 @@ def cut_notes(half: Half) -> list[str]:
     reached, notes = 0, []
     for level in half.levels:
         until, title = level.until_ns, stage(level.stage).title
-        if until is None:
-            continue
         worth = _WORTH_SHARE * half.last.duration_ns
         if until > half.last.duration_ns + worth:
             over = format_ns(until - half.last.duration_ns)
@@ -108,8 +111,26 @@ def cut_notes(half: Half) -> list[str]:
     return notes
 
 
+def missing_notes(half: Half) -> Iterator[str]:
+    """Say what was not told apart, and why."""
+    verb, took = _verb(half), format_ns(half.cold.duration_ns)
+    stages = {level.stage for level in half.levels}
+    if WHOLE in half.raised:
+        yield f"{verb} raised when it was repeated: {half.raised[WHOLE]}"
+    if half.warm is None:
+        yield f"one {verb} takes {took}: it was not made again"
+    elif half.runs == 1:
+        yield f"one {verb} takes {took}: each pass was made once at most"
+    if "objects" in half.raised:
+        yield "loads was not split: it writes into the buffers that it is given"
+    elif "buffers" in half.raised:
+        yield f"loads was not split: dumps raised {half.raised['buffers']}"
+    elif half.warm is not None and stages.isdisjoint({"pickle.copy", "unpickle.copy", _BUILT}):
+        yield f"{verb}: copy and new pages n/a, they are in it: no pass could leave them out"
+
+
 def split_trace(base: Trace, measured: Measured) -> Trace:
-    """Return the document: first run and warm runs as two groups; the parts add up exactly.
+    """Return the document: first run and again as two groups; the parts add up exactly.
 
     Parameters
     ----------
@@ -126,20 +147,21 @@ def split_trace(base: Trace, measured: Measured) -> Trace:
                 at = _add_half(spans, half, at, measured, is_cold=is_cold)
         if at > start:
             groups.append(Group(_title(measured, is_cold=is_cold), start, at))
-    notes = (*measured.notes, *(note for half in measured.halves for note in cut_notes(half)))
+    halves = measured.halves
+    notes = [note for half in halves for note in (*missing_notes(half), *cut_notes(half))]
     return replace(
         base,
         wall_ns=at,
         lanes=(Lane(_LANE),),
         spans=tuple(spans),
         groups=tuple(groups),
-        quality=replace(base.quality, notes=(*base.quality.notes, *notes)),
+        quality=replace(base.quality, notes=(*base.quality.notes, *measured.notes, *notes)),
     )
 
 
 def _title(measured: Measured, *, is_cold: bool) -> str:
     runs = min((half.runs for half in measured.halves if half.warm is not None), default=1)
-    return "first run" if is_cold else f"again: median of {format_count(runs)}"
+    return "first run" if is_cold else f"again{f': best of {runs}' if runs > 1 else ''}"
 
 
 def _add_half(spans: list[Span], half: Half, at: int, measured: Measured, *, is_cold: bool) -> int:
@@ -163,7 +185,7 @@ def _add_half(spans: list[Span], half: Half, at: int, measured: Measured, *, is_
 
 
 def split_summary(trace: Trace, measured: Measured) -> Summary:
-    """Return the sentence above the picture: the warm runs, and their largest part."""
+    """Return the sentence above the picture: the runs after the first, and their largest part."""
     told = [_half_text(half) for half in measured.halves]
     size = f" ({format_bytes(measured.in_band_bytes)} in-band)" if measured.in_band_bytes else ""
     old = trace.summary or Summary("")
@@ -216,7 +238,7 @@ def _cold_facts(measured: Measured) -> Sequence[str]:
     ]
     facts = [f"first run: {', '.join(first)}"] if first else []
     if faults:
-        facts.append(f"each warm run: {', '.join(faults)}")
+        facts.append(f"again: {', '.join(faults)}")
     if measured.pickled is not None:
         times = f"pickled {_times(measured.pickled)}"
         facts.append(f"{times}, unpickled {_times(measured.unpickled or 0)}")
