@@ -15,6 +15,7 @@ from hypothesis import Phase, settings
 from IPython.core.interactiveshell import InteractiveShell
 from shells import Ran
 from traitlets.config import Config
+from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -75,18 +76,32 @@ def shell(bare: InteractiveShell) -> InteractiveShell:
 
 
 HERE = Path(__file__).parent
-#: What starts something that lasts: all its tests in one process, and the longest first.
+#: What starts something that lasts; the longest first, so that nobody waits for it at the end.
 LONGEST = ("clusters", "browser", "kernels")
+#: All tests of these folders share one process, and with it a cluster or a browser.
+SHARED = LONGEST[:2]
 
 
-@pytest.hookimpl(tryfirst=True)  # xdist reads the groups in the same hook
+class ByRoom(LoadScopeScheduling):  # type: ignore[misc]  # untyped, as said above
+    """Each file to one process, and the folders that share something as one file.
+
+    The groups of pytest-xdist are not read by pytest 9.2, which no longer asks for ``_nodeid``.
+    """
+
+    def _split_scope(self, nodeid: str) -> str:
+        path = nodeid.partition("::")[0]
+        shared = (folder for folder in SHARED if f"/{folder}/" in path)
+        return next(shared, path)
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> ByRoom:
+    """Deal the tests out by room."""
+    return ByRoom(config, log)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Give each file to one process, and those that share a cluster or a browser to the same."""
+    """Begin with what takes longest."""
     items.sort(key=lambda item: _turn(_folder(item)))
-    for item in items:
-        shares = _folder(item) in LONGEST[:2]
-        group = _folder(item) if shares else str(item.path.relative_to(HERE))
-        item.add_marker(pytest.mark.xdist_group(group))
 
 
 def _folder(item: pytest.Item) -> str:

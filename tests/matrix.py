@@ -57,7 +57,7 @@ NOTEBOOKS = {"4.4": "7.4"}
 #: What pip would install although it cannot be imported: pyarrow 26 says so only when it is loaded.
 BESIDE = {("numpy", "1"): "pyarrow<26"}
 #: What runs the flows; not what is tested.
-TOOLS = ("hypothesis", "playwright", "pytest", "pytest-timeout")
+TOOLS = ("hypothesis", "playwright", "pytest", "pytest-timeout", "pytest-xdist")
 COLUMNS = ("pair", "versions", "flows", "strict, Ray tasks", "strict, Dask", "time", "red")
 #: The flows that measure a coverage, in the order of their columns.
 COVERAGES = ("ray: coverage of tasks", "dask: coverage")
@@ -252,14 +252,8 @@ def smoke(place: Path, report: Path, chosen: str) -> str:
     """Run the flows with the Python of an environment; return what ended them too early."""
     flows = str(ROOT / "tests/smoke/flows.py")
     options = (
-        "-q",
-        "-k",
-        chosen,
-        "-p",
-        "no:cacheprovider",
-        "-o",
-        "junit_family=xunit1",
-        "--tb=line",
+        *("-q", "-n0", "--tb=line", "-k", chosen),
+        *("-p", "no:cacheprovider", "-o", "junit_family=xunit1"),
     )
     command = [str(place / "bin/pytest"), *options, flows]
     path = os.pathsep.join([str(place / "bin"), os.environ["PATH"]])
