@@ -12,7 +12,6 @@ from jupyter_serprof.experiments.engine.order import log_spaced
 from jupyter_serprof.experiments.engine.progress import SweepProgress
 from jupyter_serprof.experiments.graphs.stages import GraphStages
 from jupyter_serprof.experiments.graphs.values import list_collections
-from jupyter_serprof.experiments.graphs.warm import warm_graphs
 from jupyter_serprof.model import Sweep, Trace, UsageError
 from jupyter_serprof.panel.panel import Panel
 from jupyter_serprof.panel.parts import Job, Plan, Scale, Source, Way, Words
@@ -114,12 +113,6 @@ class GraphOffer:
         collection = self._collection(source)
         return StagesJob(GraphStages(lambda: collection, source, False, None, False))  # noqa: FBT003  (as GraphStages takes them)
 
-    def warm(self) -> None:
-        """Let the first point wait for no import and no agent; nothing is computed."""
-        known = self.namespace()
-        # Those that are results already have nothing left that workers would import.
-        warm_graphs([known[one.name] for one in list_collections(known) if not one.state])
-
     def code(self, plan: Plan) -> str:
         """Return the line that does the same."""
         if plan.low is None or plan.high is None:
@@ -143,7 +136,7 @@ class GraphOffer:
 def show_graph_panel(namespace: Namespace, keep: Keep) -> Panel:
     """Display the panel of ``%graphstages`` in the cell that runs now; as `show_size_panel`."""
     offer = GraphOffer(namespace)
-    return Panel(offer, _WORDS, keep=keep, stages=offer.stages, warm=offer.warm)
+    return Panel(offer, _WORDS, keep=keep, stages=offer.stages)
 
 
 def _lengths(array: Any) -> Scale:  # noqa: ANN401  (an array of Dask)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import jupyter_serprof as sp
 from jupyter_serprof.experiments.chunks.look import worker_bound
-from jupyter_serprof.experiments.graphs.warm import ask_to_import
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -75,24 +74,3 @@ def test_the_bound_is_that_of_a_worker(dask_client: Client) -> None:
     assert bound.threads == 1
     assert bound.memory_bytes == min(worker["memory_limit"] for worker in workers)
     assert bound.text.startswith("chunks up to ")
-
-
-def has_module(name: str) -> bool:
-    """Tell whether a process has imported a module."""
-    return name in import_module("sys").modules
-
-
-def test_workers_import_what_they_are_asked_for(dask_client: Client) -> None:
-    """In their own time, past what is not there; nobody waits for it."""
-    name = "colorsys"
-    client: Any = dask_client
-    client.run(lambda: import_module("sys").modules.pop("colorsys", None))
-    before = client.run(has_module, name)
-
-    ask_to_import(client, ["no_such_module_anywhere", name])
-    end = time.monotonic() + _PATIENCE_S
-    while not all(client.run(has_module, name).values()) and time.monotonic() < end:
-        pass  # a round trip each
-
-    assert set(before.values()) == {False}
-    assert set(client.run(has_module, name).values()) == {True}

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
@@ -14,13 +12,10 @@ from jupyter_serprof.experiments.chunks.cells import KEY, ChunkCell
 from jupyter_serprof.experiments.chunks.cut import ChunkSubject
 from jupyter_serprof.experiments.chunks.words import chunk_finding, summarize_chunks
 from jupyter_serprof.experiments.engine.points import lean
-from jupyter_serprof.experiments.engine.words import sweep_findings
+from jupyter_serprof.experiments.engine.words import drift_note, sweep_findings
 from jupyter_serprof.model import Finding, Point, Quality, Summary, Sweep, Trace, Variant
-from jupyter_serprof.model.units import format_ratio, plain
+from jupyter_serprof.model.units import plain
 
-#: Less than this (a logarithm) is no drift, whatever the spread.
-_LEAST_DRIFT = 0.2
-_FEWEST_DRIFTING = 3
 _FEW = 3
 
 
@@ -189,26 +184,6 @@ _FROM_RESULTS = (
     "the collection does not tell how large its chunks are: their size is the mean result of the "
     "kind of task that returned the most bytes"
 )
-
-
-def drift_note(points: Sequence[Point]) -> str:
-    """Say that the machine changed between the first and the last warm pass; "" otherwise."""
-    runs: dict[float | None, list[int]] = {}
-    for point in points:
-        if not point.cold:
-            runs.setdefault(point.parameter, []).append(point.wall_ns)
-    logs = [math.log(own[-1] / own[0]) for own in runs.values() if len(own) > 1 and min(own) > 0]
-    if len(logs) < _FEWEST_DRIFTING:
-        return ""
-    error = statistics.stdev(logs) / math.sqrt(len(logs))
-    change = statistics.median(logs)
-    if abs(change) <= max(_LEAST_DRIFT, _FEW * error):
-        return ""
-    return (
-        f"the machine drifted: the last pass took {format_ratio(math.exp(change))} as long as the "
-        "first warm one. Sizes were visited in shuffled order, so this makes no size better, but "
-        "it is noise: sweep again when nothing else runs"
-    )
 
 
 def _grouped(reasons: dict[float, str], label: object) -> list[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -13,13 +15,17 @@ from jupyter_serprof.analysis.ranking import (
     outside_texts,
     ranked_of,
 )
-from jupyter_serprof.model import Finding, Summary, Sweep, Variant
+from jupyter_serprof.model import Finding, Point, Summary, Sweep, Variant
 from jupyter_serprof.model.times import groups_text, middle_ns
 from jupyter_serprof.model.units import format_bytes, format_ns, format_rate, format_ratio
 
 Walls = Mapping[str, Sequence[int]]
 #: Cold only by nature: in a sweep they are shown by the cold bars themselves.
 _COLD_RULES = ("python.first-use-imports", "memory.first-touch")
+#: Less than this (a logarithm) is no drift, whatever the spread; and so many standard errors.
+_LEAST_DRIFT = 0.2
+_ERRORS = 3
+_FEWEST_DRIFTING = 3
 
 
 def warm_ns(sweep: Sweep, key: str) -> float | None:
@@ -137,3 +143,23 @@ def sweep_findings(sweep: Sweep) -> tuple[Finding, ...]:
             if finding.rule not in _COLD_RULES:
                 found.setdefault(finding.rule, replace(finding, spans=()))
     return tuple(sorted(found.values(), key=lambda finding: finding.severity != "warn"))
+
+
+def drift_note(points: Sequence[Point]) -> str:
+    """Say that the machine changed between the first and the last warm pass; "" otherwise."""
+    runs: dict[tuple[str, float | None], list[int]] = {}
+    for point in points:
+        if not point.cold:
+            runs.setdefault((point.variant, point.parameter), []).append(point.wall_ns)
+    logs = [math.log(own[-1] / own[0]) for own in runs.values() if len(own) > 1 and min(own) > 0]
+    if len(logs) < _FEWEST_DRIFTING:
+        return ""
+    error = statistics.stdev(logs) / math.sqrt(len(logs))
+    change = statistics.median(logs)
+    if abs(change) <= max(_LEAST_DRIFT, _ERRORS * error):
+        return ""
+    return (
+        f"the machine drifted: the last pass took {format_ratio(math.exp(change))} as long as the "
+        "first warm one. Sizes were visited in shuffled order, so this makes no size better, but "
+        "it is noise: sweep again when nothing else runs"
+    )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 
 from jupyter_serprof.capture.machine import resident_bytes
@@ -13,9 +12,8 @@ from jupyter_serprof.experiments.engine.order import Budget, Costs, Visit, expec
 from jupyter_serprof.experiments.engine.points import written
 from jupyter_serprof.experiments.roundtrip.transport import Transport
 from jupyter_serprof.experiments.roundtrip.trip import checked_result, pickled_bytes
-from jupyter_serprof.experiments.sizes.cells import Cell, recorded, without_imports_s
+from jupyter_serprof.experiments.sizes.cells import Cell, without_imports_s
 from jupyter_serprof.experiments.sizes.document import Measured, has_objects
-from jupyter_serprof.experiments.sizes.drift import CONTROL_RUNS, Control, control_point
 from jupyter_serprof.model import Trace
 from jupyter_serprof.model.units import format_bytes
 from jupyter_serprof.objects.culprits import culprits_text, error_text, find_culprits
@@ -70,7 +68,6 @@ class Bench:
     is_bytes: bool = False
     first: Trace | None = None
     costs: Costs = field(default_factory=Costs)
-    control: Control | None = None
     error: Exception | None = None
 
     # One size
@@ -222,43 +219,3 @@ class Bench:
         takes_functions = self.ways[cell.key].takes_functions
         culprits = find_culprits(value, self.known.name, takes_functions=takes_functions)
         return culprits_text(culprits) or error_text(error)
-
-    # Drift
-
-    def check_drift(self) -> None:
-        """Measure the control point once more, and note what that says."""
-        if self.control is None:
-            cells = [
-                cell
-                for key in self.ways
-                for (own, _), cell in self.known.cells.items()
-                if own == key
-            ]
-            self.control = control_point(
-                {(c.key, c.parameter): c.points[0].wall_ns for c in cells if c.is_open and c.points}
-            )
-        control = self.control
-        if control is None or self.budget.problem(self._control_s(control)):
-            return
-        # A control point that cannot be measured any more controls nothing.
-        with suppress(Exception):
-            control.times_ns.append(self._control_times(control))
-        size = self.known.sizes.get(control.parameter)
-        at = f"{self.known.parameter}={control.parameter:g}" if size is None else format_bytes(size)
-        note = control.note(f"the control point ({self.ways[control.key].title}, {at})")
-        self.known.notes.pop("drift", None)
-        if note:
-            self.known.notes["drift"] = note
-
-    def _control_s(self, control: Control) -> float:
-        once_s = self.costs.run_s(control.key, control.parameter) or 0.0
-        return (CONTROL_RUNS + 1) * once_s + (self.costs.make_s(control.parameter) or 0.0)
-
-    def _control_times(self, control: Control) -> list[int]:
-        __tracebackhide__ = True
-        value = control.parameter if self.is_code else self.make(control.parameter)
-        way, loops = self.ways[control.key], control.loops
-        # The first one after another size is not like the others.
-        recorded(way, value, loops, detail=self.detail)
-        runs = [recorded(way, value, loops, detail=self.detail)[0] for _ in range(CONTROL_RUNS)]
-        return [trace.wall_ns // loops for trace in runs]

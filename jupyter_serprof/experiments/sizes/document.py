@@ -11,7 +11,7 @@ from jupyter_serprof.analysis.sizes.lines import Cause
 from jupyter_serprof.analysis.sizes.words import summarize_growth
 from jupyter_serprof.capture.machine import cache_sizes
 from jupyter_serprof.experiments.engine.points import finished, lean
-from jupyter_serprof.experiments.engine.words import sweep_findings
+from jupyter_serprof.experiments.engine.words import drift_note, sweep_findings
 from jupyter_serprof.experiments.roundtrip.transport import Transport
 from jupyter_serprof.experiments.sizes.cells import Cell
 from jupyter_serprof.model import Point, Quality, Sweep, Trace, Variant
@@ -168,7 +168,11 @@ class Measured:
         return sorted(self.cells.values(), key=lambda cell: (keys.index(cell.key), cell.parameter))
 
     def _said(self) -> list[str]:
-        return [*self.notes.values(), *_grouped(self.left_out, self._label)]
+        # Stores of other processes warm up slowly: that is no change of the machine.
+        here = [cell for cell in self.cells.values() if not cell.key.startswith(("ray", "dask"))]
+        drift = drift_note([point for cell in here for point in cell.points])
+        notes = [*self.notes.values(), *([drift] if drift else [])]
+        return [*notes, *_grouped(self.left_out, self._label)]
 
     def _label(self, parameter: float) -> str:
         size = self.sizes.get(parameter)

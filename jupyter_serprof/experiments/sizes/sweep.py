@@ -15,9 +15,6 @@ from jupyter_serprof.experiments.sizes.bench import Bench, Code
 from jupyter_serprof.experiments.sizes.document import Measured
 from jupyter_serprof.model import Sweep, Trace, UsageError, Variant
 
-#: The control point is measured after the first pass, after every second one, and at the end.
-_CONTROL_EVERY = 2
-
 
 class SizeSweep:
     """A sweep over sizes that can be stopped and goes on: `sweep` is what was measured until then.
@@ -98,7 +95,6 @@ class SizeSweep:
             is_bytes=is_bytes,
         )
         self._visits: deque[Visit] = deque()
-        self._controlled_after = -1
 
     def take_first(self, trace: Trace | None) -> None:
         """Take a recording of code at the smallest size that was made already, if there is one."""
@@ -140,8 +136,7 @@ class SizeSweep:
     @property
     def is_done(self) -> bool:
         """Whether there is nothing left to run."""
-        is_measured = self._passes.number >= 0 and not self._visits and not self._wants_pass()
-        return is_measured and self._controlled_after == self._passes.number
+        return self._passes.number >= 0 and not self._visits and not self._wants_pass()
 
     @property
     def sweep(self) -> Sweep:
@@ -168,8 +163,6 @@ class SizeSweep:
                 if not self._visits[0].keys:
                     self._visits.popleft()
             else:
-                self._check_drift()
-                yield
                 if not self._wants_pass():
                     self._note_end()
                     return
@@ -227,15 +220,6 @@ class SizeSweep:
             for visit in visits:
                 keys[visit.parameter] = [*keys.get(visit.parameter, ()), *visit.keys]
         return visits + [Visit(1, at, keys[at]) for at in keys] * self._passes.sure_left
-
-    def _check_drift(self) -> None:
-        """Measure the control point: after the first pass, every second one, and at the end."""
-        number = self._passes.number
-        is_due = number >= self._controlled_after + _CONTROL_EVERY
-        is_first = self._controlled_after < 0
-        if self._controlled_after < number and (is_first or is_due or not self._wants_pass()):
-            self._bench.check_drift()
-            self._controlled_after = number
 
     def _note_end(self) -> None:
         why = self._passes.cut_short

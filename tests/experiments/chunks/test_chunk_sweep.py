@@ -13,10 +13,10 @@ from shells import Ran
 import jupyter_serprof as sp
 from jupyter_serprof.capture.patching import armed_places
 from jupyter_serprof.experiments.chunks import look as dask_chunk_bound
-from jupyter_serprof.experiments.chunks.document import drift_note
 from jupyter_serprof.experiments.chunks.look import ChunkLook, LeftOutError, WorkerBound, look_at
 from jupyter_serprof.experiments.chunks.sweep import ChunkSweep
 from jupyter_serprof.experiments.engine.lean import thinned
+from jupyter_serprof.experiments.engine.words import drift_note
 from jupyter_serprof.experiments.graphs.fresh import fresh
 from jupyter_serprof.model import Point, Sweep, UsageError, from_document, load, to_document
 from jupyter_serprof.testing import make_trace

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import pickle
-from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -93,20 +92,6 @@ def places(sweep: Sweep) -> list[tuple[str, int | None, bool]]:
     return sorted((p.variant, p.size_bytes or 0, p.cold) for p in sweep.points)
 
 
-def without_controls(ran: list[tuple[str, int]], count: int) -> list[tuple[str, int]]:
-    """Return the runs without those of the control point, which come six in a row."""
-    kept: list[tuple[str, int]] = []
-    at = 0
-    while at < len(ran):
-        if len(set(ran[at : at + 6])) == 1 and len(ran[at : at + 6]) == 6:
-            at += 6
-            continue
-        kept.append(ran[at])
-        at += 1
-    assert len(kept) == count
-    return kept
-
-
 def test_the_first_pass_is_cold_and_goes_up_and_later_ones_are_shuffled(ways: Ways) -> None:
     """Drift of the machine does not look like growth; the first picture is there at once."""
     ways.add("a")
@@ -114,7 +99,7 @@ def test_the_first_pass_is_cold_and_goes_up_and_later_ones_are_shuffled(ways: Wa
     sizes = tuple(1000 * 2**step for step in range(8))
 
     sweep = valid(of_bytes(sizes).run())
-    order = without_controls(ways.ran, 2 * 8 * 3)
+    order = ways.ran
 
     first, *later = (order[at : at + 16] for at in (0, 16, 32))
     assert [size for _, size in first] == [size for size in sizes for _ in "ab"]
@@ -201,7 +186,7 @@ def test_an_interrupt_inside_a_run_keeps_the_others(ways: Ways, interrupted_at: 
     partial = valid(runner.sweep)
     whole = valid(runner.run())
 
-    assert len(partial.points) == min(interrupted_at - 1, 3)
+    assert len(partial.points) == interrupted_at - 1
     assert places(whole) == sorted(
         ("a", size, cold) for size in SIZES for cold in (True, False, False)
     )
@@ -380,7 +365,7 @@ def test_without_repeat_there_are_three_warm_runs_and_five_if_they_fit(
     ways.add("a", before=lambda _: clock.advance_ms(700))
 
     quick = of_bytes(repeat=None, budget_s=60).run()
-    slow = of_bytes(repeat=None, budget_s=17).run()
+    slow = of_bytes(repeat=None, budget_s=10).run()
 
     assert len(quick.points) == 3 * 6
     assert len(slow.points) == 3 * 4
@@ -411,12 +396,10 @@ def test_sizes_beyond_the_memory_are_left_out_before_they_are_made(
 
 
 def test_drift_is_told_and_a_steady_machine_is_not_blamed(ways: Ways, clock: TickClock) -> None:
-    """The control point takes twice as long at the end as at the start."""
-    drift = [1.0]
+    """All sizes take twice as long in the last pass as in the first warm one."""
 
     def slower(_: int) -> None:
-        drift[0] += 0.04
-        clock.advance_ms(20 * drift[0])
+        clock.advance_ms(40 if len(ways.ran) > 2 * len(SIZES) else 20)
 
     ways.add("a", before=slower)
     drifting = valid(of_bytes().run())
@@ -426,43 +409,8 @@ def test_drift_is_told_and_a_steady_machine_is_not_blamed(ways: Ways, clock: Tic
     steady = valid(of_bytes().run())
 
     (note,) = drifting.quality.notes
-    assert "the machine drifted: the control point (way a, 1.00 kB) took" in note
-    assert "at the end" in note
+    assert note.startswith("the machine drifted: the last pass took 1.9× as long")  # noqa: RUF001
     assert steady.quality.notes == ()
-
-
-@pytest.mark.parametrize("is_pressed", [False, True], ids=["stop", "interrupt"])
-def test_drift_is_told_of_a_sweep_that_was_stopped_behind_its_last_run(
-    ways: Ways, clock: TickClock, is_pressed: bool
-) -> None:
-    """The last look at the control point is a part of it: it is done only after that."""
-    drift = [1.0]
-    stopped: list[int] = []
-
-    def slower(_: int) -> None:
-        drift[0] += 0.04
-        clock.advance_ms(20 * drift[0])
-        if is_pressed and len(ways.ran) > 9 and runner.progress.done == 9 and not stopped:
-            stopped.append(1)
-            raise KeyboardInterrupt
-
-    def tell(sweep: Sweep) -> None:
-        if not is_pressed and len(sweep.points) == 9 and not stopped:
-            stopped.append(1)
-            runner.stop()
-
-    ways.add("a", before=slower)
-    runner = of_bytes()
-
-    with pytest.raises(KeyboardInterrupt) if is_pressed else nullcontext():
-        runner.run(tell)
-    was_done = runner.is_done
-    whole = valid(runner.run())
-
-    assert stopped
-    assert not was_done
-    assert runner.is_done
-    assert any("the machine drifted" in note for note in whole.quality.notes)
 
 
 def test_progress_counts_down(ways: Ways) -> None:

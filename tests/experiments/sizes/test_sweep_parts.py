@@ -24,7 +24,6 @@ from jupyter_serprof.experiments.roundtrip.registry import TRANSPORTS
 from jupyter_serprof.experiments.sizes import document as sweep_causes
 from jupyter_serprof.experiments.sizes.cells import one_of, recorded
 from jupyter_serprof.experiments.sizes.document import causes_of, has_objects
-from jupyter_serprof.experiments.sizes.drift import Control, control_point
 from jupyter_serprof.experiments.sizes.sweep import SizeSweep
 from jupyter_serprof.model import Point, Trace
 from jupyter_serprof.testing import make_trace
@@ -267,33 +266,6 @@ def test_the_caches_are_those_of_the_machine(
 
     assert found == {2: 2**20, 3: 2**25}
     assert machine.cache_sizes() == {}
-
-
-def test_drift_is_a_ratio_beyond_the_noise() -> None:
-    """Steady runs that change are drift; runs that scatter as much are noise."""
-    steady = Control("a", 1, 1, [[100, 101, 99], [100, 100, 100], [150, 151, 149]])
-    noisy = Control("a", 1, 1, [[60, 100, 180], [80, 150, 200]])
-    between = Control("a", 1, 1, [[100, 101, 99], [200, 200, 201], [100, 101, 99]])
-
-    assert "took 1.5× as long at the end" in steady.note("it")  # noqa: RUF001
-    assert noisy.note("it") == ""
-    assert "in between" in between.note("it")
-    assert Control("a", 1, 1, [[100, 101]]).note("it") == ""
-    assert Control("a", 1, 1, [[100], [300]]).note("it") == ""
-
-
-def test_the_control_point_is_short_and_in_this_process() -> None:
-    """Stores of other processes and large copies warm up: that is no drift of the machine."""
-    times = {("ray", 1.0): 1_000, ("pickle", 1.0): 10_000, ("pickle", 2.0): 400_000}
-
-    chosen = control_point({**times, ("pickle", 3.0): 9_000_000})
-    only_ray = control_point({("ray", 1.0): 5_000_000, ("ray", 2.0): 4_000_000})
-
-    assert chosen is not None
-    assert only_ray is not None
-    assert (chosen.key, chosen.parameter, chosen.loops) == ("pickle", 2.0, 5)
-    assert (only_ray.key, only_ray.parameter, only_ray.loops) == ("ray", 2.0, 1)
-    assert control_point({}) is None
 
 
 def test_causes_belong_to_the_variants_that_they_act_on(monkeypatch: pytest.MonkeyPatch) -> None:
