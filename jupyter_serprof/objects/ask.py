@@ -6,14 +6,22 @@ of users answer with anything, and raise. What the type itself says needs none o
 
 from __future__ import annotations
 
-from typing import Any
+import functools
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any, TypeGuard, TypeVar, overload
 
+T = TypeVar("T")
 _NAME, _MODULE = type.__dict__["__name__"], type.__dict__["__module__"]
-_QUALIFIED = type.__dict__["__qualname__"]
+_QUALIFIED, _ORDER = type.__dict__["__qualname__"], type.__dict__["__mro__"]
 _SIZED = (list, tuple, dict, set, frozenset)
 
 
-def is_a(value: object, kinds: Any) -> bool:  # noqa: ANN401  (a type, or a tuple of types)
+@overload
+def is_a(value: object, kinds: type[T]) -> TypeGuard[T]: ...
+@overload
+def is_a(value: object, kinds: Any) -> bool: ...  # noqa: ANN401  (a tuple of types, or a union)
+def is_a(value: object, kinds: Any) -> bool:
     """Tell whether the type of an object is one of these, or derived from one.
 
     >>> is_a([], list), is_a(True, (int, str))
@@ -51,6 +59,12 @@ def qualified_name(kind: type) -> str:
     return str(_QUALIFIED.__get__(kind, type(kind)))
 
 
+def bases_of(kind: type) -> tuple[type, ...]:
+    """Return a class and all that it is derived from, in order."""
+    found: tuple[type, ...] = _ORDER.__get__(kind, type(kind))
+    return found
+
+
 def attribute(value: object, name: str) -> Any:  # noqa: ANN401  (anything)
     """Return an attribute; None if there is none, or if asking for it raises."""
     try:
@@ -67,3 +81,15 @@ def length(value: object) -> int | None:
     """
     kind = next((kind for kind in _SIZED if is_a(value, kind)), None)
     return None if kind is None else kind.__len__(value)  # type: ignore[arg-type]  # it is one
+
+
+def items_of(value: Any, most: int) -> Iterator[object]:  # noqa: ANN401  (anything)
+    """Yield what an exact container (of a dict the values) or a partial holds, at most so many.
+
+    >>> list(items_of({"a": 1, "b": [2]}, 9)), list(items_of(functools.partial(max, 3, key=len), 2))
+    ([1, [2]], [<built-in function max>, 3])
+    """
+    if is_exactly(value, _SIZED):
+        yield from islice(value.values() if type(value) is dict else value, most)
+    elif is_a(value, functools.partial):
+        yield from islice((value.func, *value.args, *value.keywords.values()), most)

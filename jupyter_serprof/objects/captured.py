@@ -1,4 +1,4 @@
-"""What a remote function or actor class captures: the variables that travel with it, by name.
+"""The variables that a function captures, which travel with it: by name, of Ray's and of Dask's.
 
 A function that is given its array as an argument is another function; what the user's own code
 would do with it, nobody here knows.
@@ -7,24 +7,62 @@ would do with it, nobody here knows.
 from __future__ import annotations
 
 import dis
-import functools
 import inspect
 import types
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from itertools import islice
-from typing import Any, TypeGuard
+from functools import lru_cache
+from typing import Any, NamedTuple, TypeGuard
 
 from jupyter_serprof.model import Finding
 from jupyter_serprof.model.units import format_bytes, format_count
+from jupyter_serprof.objects.ask import attribute, is_a, items_of, kind_module
 from jupyter_serprof.objects.labels import is_by_value
 from jupyter_serprof.objects.sizes import size_bytes
-from jupyter_serprof.objects.walk import parts_of
 
 _SHOWN = 5
 #: A chain of helpers longer than this is not followed.
 _FUNCTIONS = 100
 _GLOBAL_READS = frozenset({"LOAD_GLOBAL", "LOAD_NAME"})
+
+
+class Variable(NamedTuple):
+    """A variable that a function captures; ``kind`` is ``closure``, ``global`` or ``default``."""
+
+    name: str
+    kind: str
+    value: object
+
+
+def variables_of(function: types.FunctionType) -> Iterator[Variable]:
+    """Yield the variables of a closure, the globals that the code reads, and the defaults.
+
+    Code inside it reads for it: comprehensions, lambdas, local functions.
+    """
+    code, known = function.__code__, function.__globals__
+    for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=False):
+        with suppress(ValueError):  # a cell that is not filled yet
+            yield Variable(name, "closure", cell.cell_contents)
+    yield from (Variable(name, "global", known[name]) for name in _reads(code) if name in known)
+    yield from (Variable(name, "default", part) for name, part in _defaults(function).items())
+
+
+@lru_cache(maxsize=1_000)
+def _reads(code: types.CodeType) -> tuple[str, ...]:
+    """Return the globals that code reads; ``co_names`` has the names of attributes as well."""
+    names = [one.argval for one in dis.get_instructions(code) if one.opname in _GLOBAL_READS]
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            names += _reads(constant)
+    return tuple(dict.fromkeys(names))
+
+
+def _defaults(function: types.FunctionType) -> dict[str, object]:
+    code, values = function.__code__, function.__defaults__ or ()
+    positional = code.co_varnames[: code.co_argcount]
+    named = zip(positional[len(positional) - len(values) :], values, strict=False)
+    return dict(named) | (function.__kwdefaults__ or {})
 
 
 def captured_variables(remote: object) -> list[dict[str, object]]:
@@ -43,7 +81,7 @@ def captured_variables(remote: object) -> list[dict[str, object]]:
     """
     found: dict[str, dict[str, object]] = {}
     for function in _travelling(remote):
-        for name, kind, value in _variables(function):
+        for name, kind, value in variables_of(function):
             size = size_bytes(value)
             if size is not None:
                 entry = {
@@ -70,64 +108,20 @@ def _travelling(remote: object) -> Iterator[types.FunctionType]:
         if id(function) not in seen:
             seen.add(id(function))
             yield function
-            values = (value for _, _, value in _variables(function))
-            waiting += [inner for v in values if _is_by_value(v) for inner in _functions(v)]
-
-
-def _is_by_value(value: object) -> bool:
-    """Tell what cloudpickle sends whole instead of by name: what workers cannot import."""
-    if not isinstance(value, types.FunctionType | type):
-        return False
-    return value.__module__ == "__main__" or "<l" in value.__qualname__  # <locals> or <lambda>
+            values = (variable.value for variable in variables_of(function))
+            waiting += [inner for v in values if is_by_value(v) for inner in _functions(v)]
 
 
 def _functions(value: object) -> Iterator[types.FunctionType]:
-    if isinstance(value, types.FunctionType):
+    if is_a(value, types.FunctionType):
         yield value
-    elif isinstance(value, type):
+    elif is_a(value, type):
         for part in vars(value).values():
             function = inspect.unwrap(getattr(part, "__func__", part))
             if isinstance(function, types.FunctionType):
                 yield function
 
 
-def _variables(function: types.FunctionType) -> Iterator[tuple[str, str, object]]:
-    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=False):
-        try:
-            yield name, "closure", cell.cell_contents
-        except ValueError:  # a cell that is not filled yet
-            continue
-    for name in _globals_read(function.__code__):
-        if name in function.__globals__:
-            yield name, "global", function.__globals__[name]
-    for name, parameter in _defaults(function).items():
-        yield name, "default", parameter
-
-
-def _globals_read(code: types.CodeType) -> dict[str, None]:
-    """Return the globals that code reads, comprehensions and lambdas inside it too.
-
-    ``co_names`` would not do: it holds the names of attributes as well.
-    """
-    names = {
-        instruction.argval: None
-        for instruction in dis.get_instructions(code)
-        if instruction.opname in _GLOBAL_READS
-    }
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            names |= _globals_read(constant)
-    return names
-
-
-def _defaults(function: types.FunctionType) -> dict[str, object]:
-    code, values = function.__code__, function.__defaults__ or ()
-    positional = code.co_varnames[: code.co_argcount]
-    named = dict(zip(positional[len(positional) - len(values) :], values, strict=True))
-    return named | (function.__kwdefaults__ or {})
-
-
-_CONTAINERS = (list, tuple, set, frozenset)
 _WIDE = 200
 _MOST_IN_A_TASK = 500
 #: Functions that functions hold.
@@ -187,55 +181,37 @@ def functions_in(task: object) -> Iterator[types.FunctionType]:
         if not waiting:
             return
         met = waiting.pop()
-        if isinstance(met, types.FunctionType):
+        if is_a(met, types.FunctionType):
             if is_by_value(met):
                 yield met
         else:
             waiting.extend(_inside(met))
 
 
-def _inside(met: Any) -> Iterator[object]:  # noqa: ANN401  (what tasks are made of)
-    if type(met) in _CONTAINERS:
-        yield from islice(met, _WIDE)
-    elif type(met) is dict:
-        yield from islice(met.values(), _WIDE)
-    elif isinstance(met, functools.partial):
-        yield from (met.func, *met.args, *met.keywords.values())
-    elif isinstance(met, types.MethodType):
+def _inside(met: object) -> Iterator[object]:
+    if is_a(met, types.MethodType):
         yield met.__func__
-    elif type(met).__module__ == "dask._task_spec":
-        kept = (getattr(met, name, None) for name in ("func", "args", "kwargs", "value"))
+    elif kind_module(type(met)) == "dask._task_spec":
+        kept = (attribute(met, name) for name in ("func", "args", "kwargs", "value"))
         yield from (part for part in kept if part is not None)
-
-
-def _is_opened(part: object) -> TypeGuard[types.FunctionType]:
-    return isinstance(part, types.FunctionType) and is_by_value(part)
+    else:
+        yield from items_of(met, _WIDE)
 
 
 def _held(
     function: types.FunctionType, least_bytes: int, depth: int = _DEPTH
 ) -> Iterator[tuple[str, str, int]]:
     """Yield (variable, kind, bytes) of what is large, also in functions that it holds."""
-    for step, part in parts_of(function, takes_functions=True):
-        kind, _, variable = step.strip(".<>").partition(" ")
+    for name, kind, part in variables_of(function):
         size = size_bytes(part) or 0
         if size >= least_bytes:
-            yield _argument(function, variable) if kind == "default" else variable, kind, size
+            yield name, kind, size
         elif _is_opened(part) and part is not function and depth > 0:
             yield from _held(part, least_bytes, depth - 1)
 
 
-def _argument(function: types.FunctionType, place: str) -> str:
-    """Return the name of the argument whose default this is; defaults are counted, or named."""
-    if not place.isdigit():
-        return place
-    parameters = inspect.signature(function, follow_wrapped=False).parameters.values()
-    named = [
-        parameter.name
-        for parameter in parameters
-        if parameter.default is not parameter.empty and parameter.kind is not parameter.KEYWORD_ONLY
-    ]
-    return named[int(place)]
+def _is_opened(part: object) -> TypeGuard[types.FunctionType]:
+    return is_a(part, types.FunctionType) and is_by_value(part)
 
 
 def captured_findings(captured: Sequence[Captured], name: str) -> Iterator[Finding]:

@@ -8,6 +8,8 @@ from collections.abc import Set as AbstractSet
 from dataclasses import fields, is_dataclass
 from typing import Any
 
+from jupyter_serprof.objects.ask import kind_module
+
 _PART = 1_000_000
 _ELEMENTS = 100_000
 _DEPTH = 8
@@ -37,7 +39,7 @@ class _SameValue:
         self.left = _ELEMENTS
 
     def same(self, before: Any, after: Any, depth: int) -> bool | None:  # noqa: ANN401, PLR0911  (a kind each)
-        library = type(before).__module__.partition(".")[0] if type(before) is type(after) else ""
+        library = kind_module(type(before)).partition(".")[0] if type(before) is type(after) else ""
         if _is_array(before) and _is_array(after):
             return self._same_array(before, after, depth)
         if library == "pyarrow" and hasattr(before, "equals"):
@@ -68,7 +70,7 @@ class _SameValue:
     def _same_mapping(self, before: Any, after: Any, depth: int) -> bool | None:  # noqa: ANN401
         if len(before) != len(after):
             return False
-        if before.keys() == after.keys():
+        if len(before) <= self.left and before.keys() == after.keys():
             return self._all_same(((before[key], after[key]) for key in before), depth)
         # Pickle keeps the order; keys like NaN or plain objects are not found by value.
         return self._all_same(zip(before.items(), after.items()), depth)  # noqa: B905

@@ -44,7 +44,10 @@ def key_label(key: object) -> str:
     if key is None or key is True or key is False:
         return f"[{key!r}]"
     number = next((kind for kind in (int, float) if is_a(key, kind)), None)
-    return f"[<{kind_name(type(key))}>]" if number is None else f"[{number.__repr__(key)}]"
+    try:
+        return f"[<{kind_name(type(key))}>]" if number is None else f"[{number.__repr__(key)}]"
+    except ValueError:  # more digits than Python writes
+        return f"[<{kind_name(type(key))}>]"
 
 
 def as_text(value: object) -> str | None:
@@ -180,9 +183,9 @@ def inner_kind(part: Any) -> str:  # noqa: ANN401  (anything)
 
 def is_by_value(kind: object) -> bool:
     """Tell whether a class or function travels whole: it is of the notebook, or made by another."""
-    if isinstance(kind, types.FunctionType):
+    if is_a(kind, types.FunctionType):
         module, name = kind.__module__, kind.__qualname__
-    elif isinstance(kind, type):
+    elif is_a(kind, type):
         module, name = kind_module(kind), qualified_name(kind)
     else:
         return False

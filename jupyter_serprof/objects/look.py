@@ -14,6 +14,8 @@ from contextlib import suppress
 from itertools import islice
 from typing import Any, NamedTuple
 
+from jupyter_serprof.objects.ask import attribute, is_exactly, items_of, kind_module
+
 #: Smaller pickles are not looked at.
 LOOK_BYTES = 1_000_000
 _FORM_BYTES = 8_000_000
@@ -43,6 +45,9 @@ _NO_OBJECTS = frozenset(
 _REDUCED = frozenset(
     ["REDUCE", "NEWOBJ", "NEWOBJ_EX", "BUILD", "INST", "OBJ", "BINPERSID", "PERSID"]
 )
+
+
+_REDUCERS = ("__reduce_ex__", "__reduce__")
 
 
 class Look(NamedTuple):
@@ -165,19 +170,15 @@ def _contiguous(value: Any, depth: int) -> Iterator[int]:  # noqa: ANN401  (an a
 
 
 def _parts(value: object) -> Iterator[object]:
-    if type(value) in (list, tuple):
-        yield from value  # type: ignore[misc]  # one of the two
-    elif type(value) is dict:
-        yield from value.values()
-    elif blocks := _blocks(value):
-        yield from blocks
+    if is_exactly(value, (list, tuple, dict)):
+        yield from items_of(value, _SEEN_ARRAYS)
     else:
-        yield from _attributes(value)
+        yield from _blocks(value) or _attributes(value)
 
 
 def _blocks(value: object) -> list[object]:
     pandas = sys.modules.get("pandas")
-    if pandas is None or type(value) not in (pandas.DataFrame, pandas.Series):
+    if pandas is None or not is_exactly(value, (pandas.DataFrame, pandas.Series)):
         return []
     return [block.values for block in getattr(getattr(value, "_mgr", None), "blocks", ())]
 
@@ -185,13 +186,13 @@ def _blocks(value: object) -> list[object]:
 def _attributes(value: object) -> Iterator[object]:
     """Yield the attributes of an instance that says nothing itself about how it is pickled."""
     own = type(value)
-    if not own.__dictoffset__ or own.__module__ == "builtins":
+    if not attribute(own, "__dictoffset__") or kind_module(own) == "builtins":
         return
-    if own.__reduce_ex__ is not object.__reduce_ex__ or own.__reduce__ is not object.__reduce__:
+    if any(attribute(own, name) is not getattr(object, name) for name in _REDUCERS):
         return
     try:
         state = object.__getattribute__(value, "__dict__")
-    except AttributeError:
+    except Exception:  # noqa: BLE001  (a property of that name raises anything)
         return
     if type(state) is dict:
         yield from state.values()

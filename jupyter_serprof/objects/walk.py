@@ -12,11 +12,13 @@ import threading
 import types
 from collections import deque
 from collections.abc import Hashable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from jupyter_serprof.objects.ask import is_exactly
+from jupyter_serprof.objects.ask import bases_of, is_a, is_exactly, items_of, kind_module, kind_name
+from jupyter_serprof.objects.captured import variables_of
 from jupyter_serprof.objects.labels import is_array, is_by_value
 from jupyter_serprof.objects.sizes import size_bytes as size_bytes_of
 
@@ -35,43 +37,47 @@ _CLOSED = (types.ModuleType, types.FrameType, types.TracebackType, types.CodeTyp
 def parts_of(value: object, *, takes_functions: bool) -> Iterator[Part]:
     """Yield (step, part) of a container, function or object, at most 200,000.
 
+    What raises while it is opened (properties and mappings of users) has no more parts.
+
     Parameters
     ----------
     takes_functions
         False if the pickler takes functions and classes by name only: then they have no parts.
     """
-    return islice(_parts(value, takes_functions=takes_functions), _MOST)
+    with suppress(Exception):
+        yield from islice(_parts(value, takes_functions=takes_functions), _MOST)
 
 
-def _parts(value: object, *, takes_functions: bool) -> Iterator[Part]:  # noqa: C901  (a kind each)
-    if isinstance(value, Mapping):
+def _parts(value: Any, *, takes_functions: bool) -> Iterator[Part]:  # noqa: ANN401, C901  (a kind each)
+    if is_a(value, Mapping):
         yield from _mapping_parts(value)
-    elif isinstance(value, list | tuple | deque):
+    elif is_a(value, list | tuple | deque):
         yield from ((f"[{i}]", part) for i, part in enumerate(value))
         yield from _attributes(value)
-    elif isinstance(value, set | frozenset):
+    elif is_a(value, set | frozenset):
         yield from ((".<element>", part) for part in value)
-    elif isinstance(value, functools.partial):
+    elif is_a(value, functools.partial):
         yield from ((".func", value.func), (".args", value.args), (".keywords", value.keywords))
-    elif isinstance(value, types.MethodType):
+    elif is_a(value, types.MethodType):
         yield from ((".__self__", value.__self__), (".__func__", value.__func__))
-    elif isinstance(value, types.FunctionType):
-        yield from _function_parts(value) if takes_functions else ()
-    elif isinstance(value, type):
-        yield from _class_parts(value) if takes_functions and _is_taken_apart(value) else ()
+    elif is_a(value, types.FunctionType):
+        if takes_functions:
+            yield from ((f".<{one.kind} {one.name}>", one.value) for one in variables_of(value))
+    elif is_a(value, type):
+        yield from _class_parts(value) if takes_functions and is_by_value(value) else ()
     elif _holds_objects(value):
         yield from _array_parts(value)
-    elif not isinstance(value, _CLOSED):
+    elif not is_a(value, _CLOSED):
         yield from _object_parts(value)
-        if takes_functions and _is_taken_apart(type(value)):
+        if takes_functions and is_by_value(type(value)):
             yield ".__class__", type(value)
 
 
 def _mapping_parts(value: Mapping[object, object]) -> Iterator[Part]:
     for key, part in value.items():
         yield f"[{_key(key)}]", part
-        if not isinstance(key, str | int | float | bool | None):
-            yield f".<key {type(key).__name__}>", key
+        if not is_a(key, str | int | float | bool | None):
+            yield f".<key {kind_name(type(key))}>", key
     factory = getattr(value, "default_factory", None)
     if factory is not None:
         yield ".default_factory", factory
@@ -79,36 +85,10 @@ def _mapping_parts(value: Mapping[object, object]) -> Iterator[Part]:
 
 
 def _key(key: object) -> str:
-    if isinstance(key, str):
+    if is_a(key, str):
         key = key if len(key) <= _KEY_LENGTH else f"{key[: _KEY_LENGTH - 3]}..."
         return repr(key)
-    return repr(key) if isinstance(key, int | float | bool | None) else type(key).__name__
-
-
-def _function_parts(function: types.FunctionType) -> Iterator[Part]:
-    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=False):
-        try:
-            yield f".<closure {name}>", cell.cell_contents
-        except ValueError:  # an empty cell
-            continue
-    for name in dict.fromkeys(_global_names(function.__code__)):
-        if name in function.__globals__:
-            yield f".<global {name}>", function.__globals__[name]
-    yield from ((f".<default {i}>", part) for i, part in enumerate(function.__defaults__ or ()))
-    yield from ((f".<default {k}>", part) for k, part in (function.__kwdefaults__ or {}).items())
-
-
-def _global_names(code: types.CodeType) -> Iterator[str]:
-    """Yield the names that a function may look up, also in functions written inside it."""
-    yield from code.co_names
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            yield from _global_names(constant)
-
-
-def _is_taken_apart(kind: type) -> bool:
-    """Tell whether a class travels by value: it is from the notebook, or was made by a function."""
-    return kind.__module__ == "__main__" or "<locals>" in kind.__qualname__
+    return repr(key) if is_a(key, int | float | bool | None) else kind_name(type(key))
 
 
 def _class_parts(kind: type) -> Iterator[Part]:
@@ -130,7 +110,7 @@ def _array_parts(array: object) -> Iterator[Part]:
 
 def _object_parts(value: object) -> Iterator[Part]:
     pandas = sys.modules.get("pandas")
-    if pandas is not None and isinstance(value, getattr(pandas, "DataFrame", ())):
+    if pandas is not None and is_a(value, getattr(pandas, "DataFrame", ())):
         yield from ((f"[{_key(name)}]", column.to_numpy()) for name, column in value.items())  # type: ignore[attr-defined]
         return
     yield from _attributes(value)
@@ -139,7 +119,7 @@ def _object_parts(value: object) -> Iterator[Part]:
 def _attributes(value: object) -> Iterator[Part]:
     for name, part in getattr(value, "__dict__", {}).items():
         yield f".{name}", part
-    for kind in type(value).__mro__:
+    for kind in bases_of(type(value)):
         slots = kind.__dict__.get("__slots__", ())
         for name in (slots,) if isinstance(slots, str) else slots:
             if name not in ("__dict__", "__weakref__") and hasattr(value, name):
@@ -215,7 +195,7 @@ def payloads(value: object, size_bytes: int) -> list[Payload]:
 
 
 def _is_sent_on(value: object) -> bool:
-    if type(value).__module__ == "dask._task_spec":
+    if kind_module(type(value)) == "dask._task_spec":
         return True
     name = threading.current_thread().name
     return _is_task(value) and name.startswith(_SCHEDULER_THREADS)
@@ -223,8 +203,8 @@ def _is_sent_on(value: object) -> bool:
 
 def _is_graph(value: object) -> bool:
     return any(
-        kind.__name__ in _GRAPHS and kind.__module__.partition(".")[0] in _LIBRARIES
-        for kind in type(value).__mro__
+        kind_name(kind) in _GRAPHS and kind_module(kind).partition(".")[0] in _LIBRARIES
+        for kind in bases_of(type(value))
     )
 
 
@@ -233,46 +213,30 @@ def _is_task(value: object) -> bool:
 
 
 def _held_key(value: object) -> Hashable:
-    if not isinstance(value, types.FunctionType):
+    if not is_a(value, types.FunctionType):
         return id(value)
     return (id(value.__code__), *sorted(id(part) for part in _captured(value)))
 
 
 def _captured(function: types.FunctionType) -> Iterator[object]:
     """Yield what a function drags along and is worth a look."""
-    cells = [cell for cell in function.__closure__ or () if _is_filled(cell)]
-    names = (name for name in function.__code__.co_names if name in function.__globals__)
-    parts = (
-        *(cell.cell_contents for cell in cells),
-        *(function.__globals__[name] for name in names),
-        *(function.__defaults__ or ()),
-        *(function.__kwdefaults__ or {}).values(),
-    )
-    yield from (part for part in parts if not _is_nothing(part))
-
-
-def _is_filled(cell: types.CellType) -> bool:
-    try:
-        cell.cell_contents  # noqa: B018  (asking is the test)
-    except ValueError:
-        return False
-    return True
+    yield from (one.value for one in variables_of(function) if not _is_nothing(one.value))
 
 
 def _is_nothing(value: object) -> bool:
     """Tell what adds next to nothing to a pickle: small atoms, and what travels by name."""
-    if isinstance(value, type | types.FunctionType):
+    if is_a(value, type | types.FunctionType):
         return not is_by_value(value)
-    return is_small_atom(value) or isinstance(value, _NEVER_LARGE)
+    return is_small_atom(value) or is_a(value, _NEVER_LARGE)
 
 
 def _known_bytes(value: object) -> int | None:
     """Return the bytes of an array or a buffer; None for what only a pickler can tell."""
-    if type(value).__module__.partition(".")[0] == "pandas":
+    if kind_module(type(value)).partition(".")[0] == "pandas":
         return None
     if is_array(value) and value.dtype.hasobject:  # type: ignore[attr-defined]  # an array
         return None
-    if isinstance(value, types.FunctionType) and not any(True for _ in _captured(value)):
+    if is_a(value, types.FunctionType) and not any(True for _ in _captured(value)):
         return 0
     return size_bytes_of(value)
 
@@ -303,35 +267,30 @@ def _carried(graph: object) -> Iterator[tuple[object, object]]:
 def _is_of_graph(met: _Met) -> bool:
     if met.holder is not None:
         return False
-    is_made = type(met.value) in _CONTAINERS and (met.levels > 0 or _is_task(met.value))
-    return is_made or type(met.value).__module__.partition(".")[0] in _LIBRARIES
+    is_made = is_exactly(met.value, _CONTAINERS) and (met.levels > 0 or _is_task(met.value))
+    return is_made or kind_module(type(met.value)).partition(".")[0] in _LIBRARIES
 
 
 def _inside(met: _Met) -> Iterator[_Met]:
     value = met.value
     if _is_of_graph(met):
-        if type(value) in _CONTAINERS:
-            yield from (_Met(part, None, met.levels - 1) for part in _items(value))
+        if is_exactly(value, _CONTAINERS):
+            yield from (
+                _Met(part, None, met.levels - 1) for part in items_of(value, _MOST_LOOKED_AT)
+            )
         else:
             levels = _GRAPH_LEVELS if _is_graph(value) else 1
             yield from (_Met(part, None, levels) for part in _slots(value))
         return
     holder = value if met.holder is None else met.holder
-    if type(value) in _CONTAINERS and len(value) <= _WIDE:
-        yield from (_Met(part, holder) for part in _items(value))
-    elif isinstance(value, functools.partial):
-        parts = (value.func, *value.args, *value.keywords.values())
-        yield from (_Met(part, holder) for part in parts)
-
-
-def _items(value: Any) -> Iterator[object]:  # noqa: ANN401  (a container)
-    return islice(value.values() if type(value) is dict else value, _MOST_LOOKED_AT)
+    if not (is_exactly(value, _CONTAINERS) and len(value) > _WIDE):
+        yield from (_Met(part, holder) for part in items_of(value, _WIDE + 2))
 
 
 def _slots(value: object) -> Iterator[object]:
     """Yield the attributes of an object of Dask; its properties are not asked."""
     yield from getattr(value, "__dict__", {}).values()
-    for kind in type(value).__mro__:
+    for kind in bases_of(type(value)):
         slots = kind.__dict__.get("__slots__", ())
         for name in (slots,) if isinstance(slots, str) else slots:
             part = getattr(value, name, None) if not name.startswith("__") else None

@@ -323,7 +323,7 @@ def _following(value: object) -> object | None:
         if is_a(value, (list, tuple)):
             parts = (list if is_a(value, list) else tuple).__iter__(value)  # type: ignore[arg-type]  # it is one
         elif is_a(value, dict):
-            parts = dict.values(value)  # type: ignore[arg-type]  # it is one
+            parts = dict.values(value)
         elif not is_a(value, type):
             parts = vars(value).values()
     except Exception:  # noqa: BLE001  (without __dict__, or with a strange one)

@@ -14,6 +14,7 @@ from jupyter_serprof.experiments.chunks.look import look_at
 from jupyter_serprof.experiments.roundtrip.trip import pickled_bytes
 from jupyter_serprof.model import Finding
 from jupyter_serprof.model.units import format_bytes, format_count
+from jupyter_serprof.objects.captured import variables_of
 from jupyter_serprof.objects.sizes import size_bytes
 
 #: Names that people give to what can be computed again; "memory" is none.
@@ -124,13 +125,9 @@ def _captured(value: object, name: str) -> Iterator[Finding]:
     """Find what a function captures: passing it as an argument changes the function."""
     if not isinstance(value, types.FunctionType):
         return
-    cells = zip(value.__code__.co_freevars, value.__closure__ or (), strict=False)
-    named = [(free, cell.cell_contents, "closure") for free, cell in cells]
-    read = value.__code__.co_names
-    named += [(n, value.__globals__[n], "global") for n in read if n in value.__globals__]
-    for variable, part, kind in named:
+    for variable, kind, part in variables_of(value):
         size = size_bytes(part) or 0
-        if size >= _CAPTURED_BYTES:
+        if kind != "default" and size >= _CAPTURED_BYTES:
             yield Finding(
                 "ray.captured-variable",
                 "info",

@@ -10,6 +10,15 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
+from jupyter_serprof.objects.ask import (
+    attribute,
+    bases_of,
+    is_a,
+    is_exactly,
+    kind_module,
+    kind_name,
+    qualified_name,
+)
 from jupyter_serprof.probes.dask.graph.picklers import PicklerKind, Sink, node_reducers, size_of
 
 #: What is inside an object of these is told as that object: a frame, not its blocks.
@@ -61,13 +70,13 @@ def label(value: object) -> str:
     ('bytes', 'list (2)')
     """
     kind = type(value)
-    library = kind.__module__.partition(".")[0]
-    name = kind.__qualname__ if library == "builtins" else f"{library}.{kind.__qualname__}"
+    library = kind_module(kind).partition(".")[0]
+    name = qualified_name(kind) if library == "builtins" else f"{library}.{qualified_name(kind)}"
     if container := _container_name(value):
         return container
-    if isinstance(value, types.FunctionType):
+    if is_a(value, types.FunctionType):
         name = f"function {value.__name__}"
-    dtype = getattr(getattr(value, "dtype", None), "name", None)
+    dtype = attribute(attribute(value, "dtype"), "name")
     shape = _shape(value)
     return " ".join(part for part in (name, dtype if isinstance(dtype, str) else "", shape) if part)
 
@@ -75,14 +84,15 @@ def label(value: object) -> str:
 def _container_name(value: object) -> str:
     """Return ``list`` for Dask's node of a list; empty for what is no such node."""
     kind = getattr(sys.modules.get("dask._task_spec"), "NestedContainer", None)
-    return type(value).__name__.lower() if kind is not None and isinstance(value, kind) else ""
+    own = type(value)
+    return kind_name(own).lower() if any(base is kind for base in bases_of(own)) else ""
 
 
 def _shape(value: object) -> str:
-    shape = getattr(value, "shape", None)
-    if isinstance(shape, tuple) and all(isinstance(length, int) for length in shape):
+    shape = attribute(value, "shape")
+    if type(shape) is tuple and all(type(length) is int for length in shape):
         return str(shape)
-    return f"({len(value)})" if type(value) in _CONTAINERS else ""  # type: ignore[arg-type]
+    return f"({len(value)})" if is_exactly(value, _CONTAINERS) else ""  # type: ignore[arg-type]
 
 
 class _OutOfTime(BaseException):  # reducers of users catch Exception
@@ -156,7 +166,8 @@ class _Tracing:
         large = [node for node in opened if self._is_large(node)]
         whole = large[-1:] or opened[:1]
         if whole and len(self.found) == whole[0].found:
-            self._keep(whole[0], _measure(whole[0].value, self._kind)[0])
+            with suppress(Exception):  # what cannot be pickled has no size
+                self._keep(whole[0], _measure(whole[0].value, self._kind)[0])
         return self.found
 
     def _count(self, data: Any) -> None:  # noqa: ANN401  (anything with a buffer)
@@ -170,7 +181,7 @@ class _Tracing:
 
     def _product(self, value: object) -> int:
         """Tell whether a container was made for the pickler only: it is gone afterwards."""
-        if not self._stack or type(value) not in _CONTAINERS:
+        if not self._stack or not is_exactly(value, _CONTAINERS):
             return 0
         above = self._stack[-1]
         if above.reduces:
@@ -185,7 +196,7 @@ class _Tracing:
     def _is_measured(self, value: Any) -> bool:  # noqa: ANN401  (any object)
         """Measure a long container of small parts without opening it."""
         memo: dict[int, object] = self.memo  # type: ignore[attr-defined]  # of pickle's pickler
-        if type(value) not in _CONTAINERS or len(value) <= _WIDE or id(value) in memo:
+        if not is_exactly(value, _CONTAINERS) or len(value) <= _WIDE or id(value) in memo:
             return False
         size, largest = _measure(value, self._kind)
         if largest >= self._least_bytes:
@@ -201,7 +212,7 @@ class _Tracing:
     def _close(self, node: _Open) -> None:
         if not self._is_large(node):
             return
-        if type(node.value).__module__.partition(".")[0] in _CLOSED_LIBRARIES:
+        if kind_module(type(node.value)).partition(".")[0] in _CLOSED_LIBRARIES:
             del self.found[node.found :]
         if len(self.found) == node.found:
             self._keep(node, self.position - node.start)
@@ -222,7 +233,7 @@ def _is_graph(value: object) -> bool:
         return bool(value) and callable(value[0])
     if _container_name(value):
         return False
-    return type(value).__module__.partition(".")[0] in _GRAPH_LIBRARIES
+    return kind_module(type(value)).partition(".")[0] in _GRAPH_LIBRARIES
 
 
 def _measure(value: object, kind: PicklerKind) -> tuple[int, int]:
