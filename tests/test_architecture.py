@@ -98,7 +98,7 @@ OWNERS = {
     "lz4": ("experiments.roundtrip.by_pickle",),
     "matplotlib": ("views.figure",),
     "numpy": (
-        *("analysis.sizes.fit", "experiments.predict.stages", "experiments.compare.verdict"),
+        *("analysis.sizes.fit", "experiments.predict.beyond", "experiments.compare.verdict"),
         *("objects.equality", "objects.picklers"),
         *("experiments.sizes.generators", "experiments.roundtrip.by_file"),
         "experiments.remedies.forms",
@@ -115,7 +115,7 @@ OWNERS = {
         "experiments.remedies.forms",
     ),
     "ray": ("probes.ray.*", "experiments.roundtrip.by_ray", "experiments.remedies.ways"),
-    "scipy": ("analysis.sizes.fit", "experiments.predict.stages", "experiments.compare.verdict"),
+    "scipy": ("analysis.sizes.fit", "experiments.predict.beyond", "experiments.compare.verdict"),
     "traitlets": ("views.notebook.widget",),
     "zstandard": ("experiments.roundtrip.by_pickle",),
 }

@@ -11,15 +11,16 @@ size that has measured ones on both sides is left out and interpolated from thos
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from jupyter_serprof.experiments.predict.road import REST, names_of, time_ns
-from jupyter_serprof.experiments.predict.stages import straight_ns
-from jupyter_serprof.model import Sweep, UsageError
+from jupyter_serprof.model import Point, Sweep, UsageError
 from jupyter_serprof.model.times import middle_ns
 from jupyter_serprof.model.units import format_bytes, format_ns, format_share
 
+#: The key of what no stage explains.
+REST = ""
 #: Errors at the held-out size that are still answered: a factor of 2 to either side.
 MOST_OVER, MOST_UNDER = 1.0, -0.5
 #: An error below it is good enough, whatever the line does.
@@ -137,6 +138,18 @@ def _refuse_if_off(checked: Checked, size: int) -> None:
     raise UsageError(message)
 
 
+def names_of(points: Sequence[Point]) -> list[str]:
+    """Return the keys of all stages, and that of the rest."""
+    return [*sorted({name for point in points for name in point.stages if name}), REST]
+
+
+def time_ns(point: Point, name: str) -> float:
+    """Return the time of a stage in a run, or what no stage explains."""
+    if name == REST:
+        return point.wall_ns - sum(time for key, time in point.stages.items() if key)
+    return point.stages.get(name, 0)
+
+
 def medians(sweep: Sweep, key: str, name: str | None) -> dict[int, float]:
     """Return the median warm time by size of a stage, of the rest (""), or of the whole (None)."""
     times: dict[int, list[float]] = {}
@@ -181,6 +194,13 @@ def with_rest(named: Mapping[str, float], wall_ns: float) -> Mapping[str, float]
     A median of sums is no sum of medians, and the whole is what was measured best.
     """
     return {**named, REST: max(0.0, wall_ns - sum(named.values()))}
+
+
+def straight_ns(medians: Mapping[int, float], size_bytes: int) -> float:
+    """Return one straight line through all sizes (ordinary least squares), at a size."""
+    sizes, times = list(medians), list(medians.values())
+    slope, fixed = statistics.linear_regression(sizes, times)
+    return fixed + slope * size_bytes
 
 
 def line_stages(

@@ -16,6 +16,7 @@ from typing import Any
 
 from jupyter_serprof.analysis.waterfall import partition
 from jupyter_serprof.experiments.predict.answer import (
+    REST,
     Answer,
     between,
     medians,
@@ -25,7 +26,6 @@ from jupyter_serprof.experiments.predict.answer import (
     stages_at,
 )
 from jupyter_serprof.experiments.predict.beyond import beyond
-from jupyter_serprof.experiments.predict.road import REST
 from jupyter_serprof.model import (
     Lane,
     Prediction,
