@@ -231,11 +231,11 @@ CASES: dict[str, tuple[Callable[[Any], object], list[tuple[str, int, int]]]] = {
     ),
     "object of parts": (
         lambda client: client.submit(first, Two()),
-        [("probes.Two", 2 * 8 * 70_000, 1)],
+        [("clusters.Two", 2 * 8 * 70_000, 1)],
     ),
     "made by a reducer": (
         lambda client: client.submit(first, Compressed()),
-        [("probes.Compressed", 2 * MB, 1)],
+        [("clusters.Compressed", 2 * MB, 1)],
     ),
     "list": (
         lambda client: client.submit(first, list(range(MB))),

@@ -289,11 +289,12 @@ def test_detail_keeps_the_promise_of_a_timeout() -> None:
 
 def test_four_threads_are_four_lanes() -> None:
     """Threads that put at once lose no span and do not mix their nesting."""
-    array = _array(MB)
+    array, together = _array(MB), threading.Barrier(4)
 
     def put_ten() -> None:
         for _ in range(10):
             _put(array)
+        together.wait()  # a thread that has ended gives its number to the next one
 
     def run() -> None:
         threads = [threading.Thread(target=put_ten) for _ in range(4)]
