@@ -1,4 +1,4 @@
-"""Timelines of others as a trace: Ray's, Dask's task stream, and Chrome traces that we wrote.
+"""Timelines of others as a trace: Ray's, and Dask's task stream.
 
 Source: Ray 2.60.0, ``ray.timeline()`` (ray/_private/state.py:GlobalState.chrome_tracing_dump);
 distributed 2026.8.0, ``Client.get_task_stream()``
@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -19,12 +19,12 @@ from jupyter_serprof.analysis import analyse
 from jupyter_serprof.model import DocumentError, Lane, Quality, Span, Trace
 from jupyter_serprof.model.errors import shown
 from jupyter_serprof.timelines.dask import dask_spans
-from jupyter_serprof.timelines.event import CALLER, TimelineError, TimelineEvent, text_of, us_of
+from jupyter_serprof.timelines.event import CALLER, TimelineError, TimelineEvent
 from jupyter_serprof.timelines.ray import ray_spans
 
 _EXPECTED = (
-    "Give the file of ray.timeline(filename=...), the list of client.get_task_stream() (as JSON or "
-    "as it is), or a .trace.json of sp.save"
+    "Give the file of ray.timeline(filename=...), or the list of client.get_task_stream() (as JSON "
+    "or as it is)"
 )
 _ASSUMED = "the timeline does not say what the caller did between its calls: it is taken to wait"
 #: A day has less; what lasts longer is a damaged time.
@@ -104,36 +104,9 @@ def _read(data: object) -> list[TimelineEvent]:
     if any("startstops" in event for event in events):
         return dask_spans(events)
     if any("span" in _arguments(event) for event in events):
-        return _our_spans(events)
+        problem = "it was saved for Perfetto, which is no document. Save one as .serprof.json"
+        raise TimelineError(problem)
     return ray_spans(events)
-
-
-def _our_spans(events: Iterable[Mapping[str, object]]) -> list[TimelineEvent]:
-    """Return what ``sp.save(doc, "x.trace.json")`` wrote; tracks of one lane become one again."""
-    known = list(events)
-    lanes = {
-        (event.get("pid"), event.get("tid")): text_of(_arguments(event).get("name"))
-        for event in known
-        if event.get("name") == "thread_name"
-    }
-    found = []
-    for event in known:
-        if event.get("ph") != "X":
-            continue
-        arguments = _arguments(event)
-        lane = lanes.get((event.get("pid"), event.get("tid")), CALLER)
-        size = arguments.get("size_bytes")
-        found.append(
-            TimelineEvent(
-                stage=text_of(event.get("cat")),
-                name=text_of(arguments.get("call")),
-                lane=lane.partition(" (")[0],
-                start_ns=us_of(event, "ts"),
-                duration_ns=us_of(event, "dur"),
-                size_bytes=size if isinstance(size, int) and size >= 0 else None,
-            )
-        )
-    return found
 
 
 def _arguments(event: Mapping[str, object]) -> Mapping[str, object]:

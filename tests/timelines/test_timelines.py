@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import jupyter_serprof as sp
-from jupyter_serprof.model import DocumentError, Span, Sweep, Trace, from_document, to_document
+from jupyter_serprof.model import DocumentError, Trace, from_document, to_document
 from jupyter_serprof.testing import make_trace
 
 DATA = Path(__file__).parents[1] / "data"
@@ -167,14 +167,8 @@ def test_a_document_of_ours_that_is_damaged_says_so_itself(tmp_path: Path) -> No
 # Chrome traces
 
 
-def reimported(doc: Trace | Sweep, folder: Path) -> Trace:
-    """Save for Perfetto, and load again."""
-    sp.save(doc, folder / "x.trace.json")
-    return loaded(folder / "x.trace.json")
-
-
-def test_what_we_write_for_perfetto_can_be_read_again(tmp_path: Path) -> None:
-    """Every span with its stage, name, lane, times and size; also those that overlap."""
+def test_what_we_write_for_perfetto_holds_all_spans_and_is_no_document(tmp_path: Path) -> None:
+    """Every span with its stage, name, times and size; loading it says what to save instead."""
     trace = make_trace(
         [
             ("ray.submit", "client/main", 0, 5),
@@ -185,12 +179,22 @@ def test_what_we_write_for_perfetto_can_be_read_again(tmp_path: Path) -> None:
         ]
     )
 
-    again = reimported(trace, tmp_path)
+    sp.save(trace, tmp_path / "x.trace.json")
 
-    def told(span: Span) -> tuple[object, ...]:
-        return span.start_ns, span.duration_ns, span.stage, span.name, span.lane, span.size_bytes
-
-    assert sorted(map(told, again.spans)) == sorted(map(told, trace.spans))
+    data = json.loads((tmp_path / "x.trace.json").read_text("utf-8"))
+    events = [event for event in data["traceEvents"] if event["ph"] == "X"]
+    seen = [
+        (
+            *(round(event[key] * 1_000) for key in ("ts", "dur")),
+            *(event["cat"], event["args"]["call"], event["args"].get("size_bytes")),
+        )
+        for event in events
+    ]
+    assert sorted(seen, key=str) == sorted(
+        [(s.start_ns, s.duration_ns, s.stage, s.name, s.size_bytes) for s in trace.spans], key=str
+    )
+    with pytest.raises(DocumentError, match=r"saved for Perfetto.*\.serprof\.json"):
+        sp.load(tmp_path / "x.trace.json")
 
 
 def test_events_of_one_thread_nest(tmp_path: Path) -> None:
