@@ -104,8 +104,7 @@ def import_timeline(
     ----------
     source
         A file of ``ray.timeline(filename=...)``; the list that ``ray.timeline()`` or
-        ``client.get_task_stream()`` returns, or a file with it as JSON; or a ``.trace.json`` that
-        ``sp.save`` wrote.
+        ``client.get_task_stream()`` returns, or a file with it as JSON.
     name
         What the document calls it; None takes the name of the file.
 

@@ -83,9 +83,7 @@ def producer() -> str:
     return f"jupyter_serprof {__version__}"
 
 
-_CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
 _GROUP = Path("/sys/fs/cgroup")
-_UNITS = {"K": 2**10, "M": 2**20, "G": 2**30}
 
 
 def available_bytes() -> int | None:
@@ -108,23 +106,6 @@ def _number(path: Path) -> int | None:
     with suppress(OSError, ValueError):
         return int(path.read_text("ascii"))
     return None
-
-
-def cache_sizes() -> dict[int, int]:
-    """Return the bytes of the data caches from level 2 on, by level; empty where unknown.
-
-    Source: /sys/devices/system/cpu/cpu0/cache of Linux; in a virtual machine it may describe the
-    host.
-    """
-    found: dict[int, int] = {}
-    with suppress(OSError, ValueError, KeyError):
-        for index in sorted(_CACHES.glob("index*")):
-            level, kind, size = (
-                (index / name).read_text("ascii").strip() for name in ("level", "type", "size")
-            )
-            if int(level) > 1 and kind != "Instruction":
-                found[int(level)] = int(size[:-1]) * _UNITS[size[-1]]
-    return found
 
 
 #: Mappings of Ray's object store: shared memory, and files when it fell back to disk.

@@ -23,7 +23,7 @@ from laws import (
 
 from jupyter_serprof.analysis.sizes.curve import curve_of
 from jupyter_serprof.analysis.sizes.fit import regimes
-from jupyter_serprof.analysis.sizes.lines import Cause, fits_of
+from jupyter_serprof.analysis.sizes.lines import fits_of
 from jupyter_serprof.model import Point
 
 RUNS = 40
@@ -177,7 +177,7 @@ def test_page_faults_name_the_cause_of_a_break() -> None:
     """From the size on at which each page is a fresh one."""
     points = simulated(fresh_pages(seeded(9)), seeded(9))
 
-    lines = fits_of(points, causes=[Cause("inline limit", points[0].size_bytes)])
+    lines = fits_of(points)
 
     assert [line.get("cause") for line in lines] == [None, "fresh pages"]
 
@@ -208,30 +208,6 @@ def test_page_faults_make_a_regime_of_the_last_two_sizes() -> None:
     assert [line["from_bytes"] for line in lines] == [SIZES[0], edge]
     assert [line["growth"] for line in lines] == ["linear", "cannot tell"]
     assert lines[1]["cause"] == "fresh pages; 2 sizes, three are needed"
-
-
-def test_a_known_limit_is_named_only_where_the_curve_breaks() -> None:
-    """The limit lies between the sizes around the break, within a step of the grid."""
-    truth = replace(fresh_pages(seeded(10)), faults=None)
-    points = simulated(truth, seeded(10))
-    edge = SIZES[truth.break_at or 0]
-
-    here = fits_of(points, causes=[Cause("inline limit", edge - 1)])
-    elsewhere = fits_of(points, causes=[Cause("inline limit", 10 * SIZES[-1])])
-
-    assert [line.get("cause") for line in here] == [None, "inline limit"]
-    assert [line.get("cause") for line in elsewhere] == [None, None]
-
-
-def test_a_cause_of_growth_is_named_where_time_outgrows_size() -> None:
-    """The memo of the pickler explains a superlinear list, and no straight line."""
-    memo = Cause("memo growth")
-    curved = simulated(superlinear(seeded(11)), seeded(11))
-    straight = simulated(linear(seeded(11)), seeded(11))
-
-    named = [fits_of(points, causes=[memo])[0].get("cause") for points in (curved, straight)]
-
-    assert named == ["memo growth", None]
 
 
 def test_each_variant_and_large_stage_has_lines_of_its_own() -> None:

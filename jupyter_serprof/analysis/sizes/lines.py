@@ -7,7 +7,6 @@ Straight extrapolation is not offered: on real sweeps it missed the next decade 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from jupyter_serprof.analysis.sizes.curve import Curve, curve_of
 from jupyter_serprof.analysis.sizes.fit import Regime, regimes
@@ -21,23 +20,7 @@ _STAGE_SHARE = 0.05
 _MEMORY = {1: "fresh pages", -1: "pages used again"}
 
 
-@dataclass(frozen=True, slots=True)
-class Cause:
-    """A reason known beforehand why a curve may change.
-
-    ``at_bytes`` is the size at which it acts (an inline limit, a cache size); None: it makes time
-    grow faster than size, wherever that is seen without more page faults (the pickler's memo).
-    ``variants`` are those that it can act on; empty: all.
-    """
-
-    title: str
-    at_bytes: int | None = None
-    variants: tuple[str, ...] = ()
-
-
-def fits_of(
-    points: Sequence[Point], *, holdout_bytes: int | None = None, causes: Sequence[Cause] = ()
-) -> tuple[Details, ...]:
+def fits_of(points: Sequence[Point], *, holdout_bytes: int | None = None) -> tuple[Details, ...]:
     """Return the lines of every variant and large stage, cold and warm, as a document holds them.
 
     Parameters
@@ -47,8 +30,6 @@ def fits_of(
     holdout_bytes
         A size that no line may use; each last line gets its error there. It is left out when it is
         more than ten times beyond the last size used.
-    causes
-        What may be named as the reason of a break, besides page faults.
 
     Returns
     -------
@@ -68,11 +49,10 @@ def fits_of(
         for stage in (None, *_large_stages(used, variant, cold=cold)):
             curve = curve_of(used, variant, cold=cold, stage=stage)
             found = regimes(curve)
-            known = [cause for cause in causes if not cause.variants or variant in cause.variants]
             head = {"variant": variant, **({"stage": stage} if stage else {}), "cold": cold}
             entries = [
                 {**head, **_entry(regime), **_reason(cause, regime.doubt)}
-                for regime, cause in zip(found, _causes(curve, found, known), strict=True)
+                for regime, cause in zip(found, _causes(curve, found), strict=True)
             ]
             error = _holdout(found, curve_of(held, variant, cold=cold, stage=stage))
             if error:
@@ -130,14 +110,10 @@ def _holdout(found: Sequence[Regime], held: Curve) -> dict[str, object] | None:
     return {"size_bytes": size, "error_share": said_ns / measured_ns - 1}
 
 
-def _causes(curve: Curve, found: Sequence[Regime], causes: Sequence[Cause]) -> list[str]:
-    """Name what changed at the start of each regime, where it is known; "" elsewhere."""
+def _causes(curve: Curve, found: Sequence[Regime]) -> list[str]:
+    """Say what page faults did at the start of each regime but the first; "" where nothing."""
     starts = [curve.sizes_bytes.index(regime.from_bytes) for regime in found]
-    before: list[Regime | None] = [None, *found]
-    return [
-        (_memory(curve, start) if last else "") or _named(curve, start, last, regime, causes)
-        for start, last, regime in zip(starts, before, found, strict=False)
-    ]
+    return ["" if not number else _memory(curve, at) for number, at in enumerate(starts)]
 
 
 def _memory(curve: Curve, start: int) -> str:
@@ -145,18 +121,3 @@ def _memory(curve: Curve, start: int) -> str:
     near = [at for at in (start, start - 1, start + 1) if at < len(curve.sizes_bytes)]
     turns = [turn for at in near if (turn := curve.faults_turn(at))]
     return _MEMORY[turns[0]] if turns else ""
-
-
-def _named(
-    curve: Curve, start: int, last: Regime | None, regime: Regime, causes: Sequence[Cause]
-) -> str:
-    sizes = curve.sizes_bytes
-    # A break is known to one step of the grid.
-    low, high = sizes[max(0, start - 2)], sizes[min(len(sizes) - 1, start + 1)]
-    rates = [each.ns_per_byte.value for each in (last, regime) if each and each.ns_per_byte]
-    grows = regime.growth == "superlinear" or rates != sorted(rates, reverse=True)
-    for cause in causes:
-        is_there = grows if cause.at_bytes is None else last and low <= cause.at_bytes <= high
-        if is_there:
-            return cause.title
-    return ""

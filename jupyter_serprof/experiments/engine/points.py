@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from jupyter_serprof.analysis.ranking import ranked_of, with_ranking
 from jupyter_serprof.analysis.sizes.crossovers import crossovers_of, with_break_even
-from jupyter_serprof.analysis.sizes.lines import Cause, fits_of
+from jupyter_serprof.analysis.sizes.lines import fits_of
 from jupyter_serprof.experiments.engine.words import sweep_findings
 from jupyter_serprof.model import Limits, Point, Quality, Summary, Sweep, Trace
 from jupyter_serprof.model.times import middle_run
@@ -62,16 +62,15 @@ def finished(
     summarize: Callable[[Sweep], Summary],
     *,
     holdout_bytes: int | None = None,
-    causes: Sequence[Cause] = (),
 ) -> Sweep:
     """Add lines, crossovers, findings and summary; leave out of the traces what is said for all.
 
-    ``holdout_bytes`` and ``causes`` are for the lines, see `fits_of`.
+    ``holdout_bytes`` is for the lines, see `fits_of`.
     """
     sweep = with_ranking(with_break_even(sweep))
     found = replace(
         sweep,
-        fits=fits_of(sweep.points, holdout_bytes=holdout_bytes, causes=causes),
+        fits=fits_of(sweep.points, holdout_bytes=holdout_bytes),
         crossovers=crossovers_of(sweep.points, ranked_of(sweep.variants)),
         findings=sweep_findings(sweep),
     )

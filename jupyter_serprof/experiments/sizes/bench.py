@@ -13,7 +13,7 @@ from jupyter_serprof.experiments.engine.points import written
 from jupyter_serprof.experiments.roundtrip.transport import Transport
 from jupyter_serprof.experiments.roundtrip.trip import checked_result, pickled_bytes
 from jupyter_serprof.experiments.sizes.cells import Cell, without_imports_s
-from jupyter_serprof.experiments.sizes.document import Measured, has_objects
+from jupyter_serprof.experiments.sizes.document import Measured
 from jupyter_serprof.model import Trace
 from jupyter_serprof.model.units import format_bytes
 from jupyter_serprof.objects.culprits import culprits_text, error_text, find_culprits
@@ -124,7 +124,6 @@ class Bench:
         after, size = resident_bytes(), _known_bytes(value)
         if parameter not in self.known.sizes:
             self.known.sizes[parameter] = pickled_bytes(value) if size is None else size
-            self.known.has_objects = self.known.has_objects or has_objects(value)
         elif size not in (None, self.known.sizes[parameter]):
             self.known.notes["sizes"] = (
                 "the same size gives another number of bytes each time; the first one is its place"

@@ -1,4 +1,4 @@
-"""The parts of a sweep: its plan, one run out of many, lean recordings, memory, drift, causes."""
+"""The parts of a sweep: its plan, one run out of many, lean recordings, memory."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import sys
 from pathlib import Path
 from types import SimpleNamespace
 
-import numpy as np
 import pytest
 
 from jupyter_serprof.analysis import analyse
@@ -21,11 +20,9 @@ from jupyter_serprof.experiments.engine.memory import MemoryGuard
 from jupyter_serprof.experiments.engine.order import expected, log_spaced
 from jupyter_serprof.experiments.engine.recording import Recording
 from jupyter_serprof.experiments.roundtrip.registry import TRANSPORTS
-from jupyter_serprof.experiments.sizes import document as sweep_causes
 from jupyter_serprof.experiments.sizes.cells import one_of, recorded
-from jupyter_serprof.experiments.sizes.document import causes_of, has_objects
 from jupyter_serprof.experiments.sizes.sweep import SizeSweep
-from jupyter_serprof.model import Point, Trace
+from jupyter_serprof.model import Trace
 from jupyter_serprof.testing import make_trace
 
 DUMPS, LOADS, MAIN = "pickle.dumps", "pickle.loads", "client/main"
@@ -247,62 +244,6 @@ def test_a_container_has_less_memory_than_its_machine(
         found.append(machine.available_bytes())
 
     assert found == [600, 5000, 0]
-
-
-def test_the_caches_are_those_of_the_machine(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    """Data caches from level 2 on; where nothing is told, none."""
-    kinds = [("1", "Data", "32K"), ("2", "Unified", "1024K"), ("3", "Unified", "32M")]
-    for at, (level, kind, size) in enumerate(kinds):
-        folder = tmp_path / f"index{at}"
-        folder.mkdir()
-        for name, text in (("level", level), ("type", kind), ("size", size)):
-            (folder / name).write_text(f"{text}\n")
-    monkeypatch.setattr(machine, "_CACHES", tmp_path)
-    found = machine.cache_sizes()
-
-    monkeypatch.setattr(machine, "_CACHES", tmp_path / "nothing")
-
-    assert found == {2: 2**20, 3: 2**25}
-    assert machine.cache_sizes() == {}
-
-
-def test_causes_belong_to_the_variants_that_they_act_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ray's inline limit is one of tasks, not of ``ray.put``; the memo one of objects."""
-    monkeypatch.setattr(sweep_causes, "cache_sizes", lambda: {2: 2**20})
-    points = [
-        Point("ray", 1, 0, cold=True, wall_ns=1, moved_bytes=1, stages={"ray.store": 1}),
-        Point("code", 1, 0, cold=True, wall_ns=1, moved_bytes=1, stages={"ray.submit": 1}),
-        Point("pickle", 1, 0, cold=True, wall_ns=1, moved_bytes=1, stages={DUMPS: 1}),
-    ]
-
-    found = {c.title: (c.at_bytes, c.variants) for c in causes_of(points, has_objects=True)}
-    plain = causes_of(points[2:], has_objects=False)
-
-    assert found == {
-        "Ray's inline limit (100 KiB)": (102_400, ("code",)),
-        "Ray copies with several threads": (2**20, ("ray",)),
-        "the pickler's memo grows": (None, ()),
-        "beyond the L2 cache (1.05 MB)": (2**20, ()),
-    }
-    assert [cause.at_bytes for cause in plain] == [2**20]
-
-
-@pytest.mark.parametrize(
-    ("value", "is_made_of_objects"),
-    [
-        ([1.0], True),
-        ({"a": 1}, True),
-        (np.array([None, 1]), True),
-        (np.ones(3), False),
-        (b"x", False),
-        ("x", False),
-    ],
-)
-def test_objects_are_told_from_bytes(value: object, *, is_made_of_objects: bool) -> None:
-    """Only objects fill the memo."""
-    assert has_objects(value) is is_made_of_objects
 
 
 def test_unknown_costs_are_no_cost() -> None:
