@@ -14,7 +14,6 @@ from jupyter_serprof.model.anatomy import anatomy_document, anatomy_of
 from jupyter_serprof.model.codec import decode, encode, field_names, unfit
 from jupyter_serprof.model.columns import pack, unpack
 from jupyter_serprof.model.errors import DocumentError, damaged, shown
-from jupyter_serprof.model.packed import packed, unpacked
 from jupyter_serprof.model.schema import check_details, check_sweep, check_trace, validate
 from jupyter_serprof.model.stages import stage
 from jupyter_serprof.model.sweep import Sweep, SweepTrace
@@ -74,9 +73,7 @@ def _checked(data: object) -> Mapping[str, Any]:
     _check_version(document.get("version"))
     if kind == "serprof.trace":
         return _valid(document, "trace.v1.json")
-    valid = _valid(document, "sweep.v1.json")
-    lists = unpacked(valid)
-    return _valid(lists, "sweep.v1.json") if "packed" in valid else lists
+    return _valid(document, "sweep.v1.json")
 
 
 def _valid(document: Mapping[str, Any], schema_name: str) -> Mapping[str, Any]:
@@ -269,7 +266,7 @@ def _sweep_document(sweep: Sweep) -> dict[str, object]:
         }
         for entry in sweep.traces
     ]
-    return packed({"format": "serprof.sweep", "version": VERSION, **plain, "traces": traces})
+    return {"format": "serprof.sweep", "version": VERSION, **plain, "traces": traces}
 
 
 def _sweep(data: Mapping[str, Any]) -> Sweep:

@@ -5,13 +5,12 @@
  * checked here, once; keys that nobody knows are ignored. The types come from the JSON Schema.
  */
 
-import { unpacked } from "./packed";
 import type {
   Anatomy,
   Comparison,
   Group,
   Prediction,
-  SweepDocument as StoredSweep,
+  SweepDocument,
   Table,
   TraceDocument,
   Waterfall,
@@ -23,8 +22,6 @@ export const MIME_TYPE = "application/vnd.jupyter-serprof.v1+json";
 
 /** A trace whose rows were computed: what a waterfall is drawn from. */
 export type DrawnTrace = TraceDocument & { waterfall: Waterfall };
-/** A sweep with its points and traces in lists, also where it came with tables. */
-export type SweepDocument = StoredSweep & Required<Pick<StoredSweep, "points" | "traces">>;
 export type SerprofDocument = DrawnTrace | SweepDocument;
 export type Scalar = string | number | boolean | null;
 
@@ -66,25 +63,15 @@ export function readDocument(value: unknown): ReadDocument {
   if (!isNewer && version !== KNOWN_VERSION) {
     throw new UnreadableDocument(`This output has no version that exists. ${AGAIN}`);
   }
-  const lists = format === "serprof.sweep" ? unpackedOrNot(value) : value;
-  if (format === "serprof.trace" ? isTrace(lists) : isSweep(lists)) {
+  if (format === "serprof.trace" ? isTrace(value) : isSweep(value)) {
     const warning = `This output has version ${String(version)}; this front end knows version ${KNOWN_VERSION} and draws what it knows. ${UPGRADE}`;
-    return { document: tidy(lists), source: value, warning: isNewer ? warning : null };
+    return { document: tidy(value), source: value, warning: isNewer ? warning : null };
   }
   throw new UnreadableDocument(
     isNewer
       ? `This output has version ${String(version)}, which this front end cannot draw. ${UPGRADE}`
       : `This output is damaged or incomplete. ${AGAIN}`,
   );
-}
-
-/** Without points and traces where the tables are damaged, so that it is refused. */
-function unpackedOrNot(value: Record<string, unknown>): Record<string, unknown> {
-  try {
-    return unpacked(value);
-  } catch {
-    return {};
-  }
 }
 
 const MOST_SHOWN = 40;

@@ -4,7 +4,7 @@
  */
 
 /**
- * Points over variant x size x repeat, and one representative trace for each variant and size. A round trip is a sweep with one size. Points and traces stand in lists, or in tables under packed; those in lists come after those in tables.
+ * Points over variant x size x repeat, and one representative trace for each variant and size. A round trip is a sweep with one size.
  */
 export interface SweepDocument {
   format: "serprof.sweep";
@@ -21,9 +21,8 @@ export interface SweepDocument {
    */
   parameter?: string;
   variants: Variant[];
-  points?: Point[];
-  traces?: SweepTrace[];
-  packed?: PackedSweep;
+  points: Point[];
+  traces: SweepTrace[];
   fits?: Fit[];
   crossovers?: Scalars[];
   summary?: Summary | null;
@@ -329,25 +328,6 @@ export interface Probe {
   state: string;
   level?: string;
   unseen?: string[];
-}
-/**
- * Points and traces as tables. Of a trace, waterfall.rows and details say how many of the next rows and details belong to it; a detail is {span, facts}.
- */
-export interface PackedSweep {
-  /**
-   * Texts, and lists and objects that hold text; a cell #n is the n-th.
-   */
-  values: unknown[];
-  points?: PackedTable;
-  traces?: PackedTable;
-  rows?: PackedTable;
-  details?: PackedTable;
-}
-/**
- * Columns of one length by path (trace/wall_ns is wall_ns inside trace). A column is its cells, parted by spaces: compact JSON, #n, or nothing where a record has no such key.
- */
-export interface PackedTable {
-  [k: string]: string;
 }
 /**
  * One regime of a line over size: variant, stage, cold, from_bytes, to_bytes, fixed_ns, ns_per_byte ...
