@@ -7,7 +7,7 @@ from dataclasses import replace
 from jupyter_serprof.analysis.findings import find
 from jupyter_serprof.analysis.summary import summarize
 from jupyter_serprof.analysis.waterfall import partition
-from jupyter_serprof.model import Limits, Trace, stage
+from jupyter_serprof.model import Limits, Trace, stages_of
 
 __all__ = ["analyse"]
 
@@ -22,10 +22,11 @@ def analyse(trace: Trace, limits: Limits | None = None) -> Trace:
     limits
         What this machine's memory can do; None if it was not measured.
     """
-    waterfall = partition(trace)
+    known = stages_of(trace)
     keys = {span.stage: None for span in trace.spans}
-    keys |= {stage(key).parent: None for key in keys if stage(key).parent}
-    described = tuple(sorted((stage(key) for key in keys), key=lambda entry: entry.order))
-    full = replace(trace, stages=described, waterfall=waterfall, limits=limits or trace.limits)
+    keys |= {known[key].parent: None for key in keys if known[key].parent}
+    described = tuple(sorted((known[key] for key in keys), key=lambda entry: entry.order))
+    told = replace(trace, stages=described, limits=limits or trace.limits)
+    full = replace(told, waterfall=partition(told))
     full = replace(full, findings=find(full))
     return replace(full, summary=summarize(full))

@@ -1,8 +1,9 @@
 """The outline of a waterfall: computations, stages, and the parts that stages are made of.
 
-A stage with parts is a heading with their sum. Where there are more lines than fit, headings stand
-for their parts, then computations for their stages, and last the smallest are put together.
-Whatever is folded, the lines of the highest level still add up to the wall time.
+It is made once (``outline_of``) and stored with the rows, so that texts, pictures and the front end
+say the same. A stage with parts is a heading with their sum. Where there are more lines than fit,
+headings stand for their parts, then computations for their stages, and last the smallest are put
+together. Whatever is folded, the lines of the highest level still add up to the wall time.
 """
 
 from __future__ import annotations
@@ -10,11 +11,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from jupyter_serprof.model import stage
+from jupyter_serprof.model import Heading, stages_of
 from jupyter_serprof.model.units import clean, format_count
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from jupyter_serprof.model import Row, Stage, Trace
 
@@ -23,7 +24,7 @@ MOST_PARTED = 20
 #: What is left for computations beside the stages of the largest one, at least.
 _FEWEST_BLOCKS = 4
 #: What a stage did apart from its parts.
-_OWN_PART = "itself"
+OWN_PART = "itself"
 _KEY = "serprof.folded"
 
 
@@ -44,11 +45,58 @@ class Entry:
     inside: tuple[Entry, ...] = ()
 
 
+def outline_of(rows: Sequence[Row], trace: Trace) -> tuple[int | Heading, ...]:
+    """Return what stands below what of the rows of a trace, as its document holds it.
+
+    A stage with parts is a heading, its own row one of them; each of several computations is one,
+    between the rows that belong to none. Empty where no row stands below another.
+    """
+    known = stages_of(trace)
+    groups: dict[int | None, list[int]] = {}
+    for index, row in enumerate(rows):
+        groups.setdefault(_group(row, trace), []).append(index)
+    lines: list[int | Heading] = []
+    for group, at in groups.items():
+        inside = _families(rows, at, known)
+        self_ns = sum(rows[index].self_ns for index in at)
+        is_block = group is not None
+        lines += [Heading(self_ns, group=group, inside=inside)] if is_block else inside
+    # A plain list says nothing that the rows do not say.
+    return () if lines == list(range(len(rows))) else tuple(lines)
+
+
+def _group(row: Row, trace: Trace) -> int | None:
+    is_one_of_several = len(trace.groups) > 1 and row.group is not None
+    return row.group if is_one_of_several and row.group in range(len(trace.groups)) else None
+
+
+def _families(
+    rows: Sequence[Row], at: Iterable[int], known: Mapping[str, Stage]
+) -> tuple[int | Heading, ...]:
+    """Return stages in the order of the road; those with parts as headings."""
+    members: dict[str, list[int]] = {}
+    for index in at:
+        members.setdefault(_root(rows[index].stage, known), []).append(index)
+    lines: list[int | Heading] = []
+    for key, found in members.items():
+        has_parts = len({rows[index].stage for index in found}) > 1
+        self_ns = sum(rows[index].self_ns for index in found)
+        lines += [Heading(self_ns, key, inside=tuple(found))] if has_parts else found
+    return tuple(lines)
+
+
+def _root(key: str, known: Mapping[str, Stage]) -> str:
+    """Return the stage that a stage is a part of, itself if it is none."""
+    met = {key}
+    while (parent := known[key].parent) and parent not in met:
+        met.add(parent)
+        key = parent
+    return key
+
+
 def outline(trace: Trace, most_rows: int) -> tuple[Entry, ...]:
     """Return the lines of a trace, at most so many with those inside of others."""
-    rows = trace.waterfall.rows if trace.waterfall else ()
-    known = {entry.key: entry for entry in trace.stages}
-    entries = _blocks(trace, rows, known)
+    entries = entries_of(trace)
     entries = _folded(entries, "heading", min(MOST_PARTED, most_rows), keeps_largest=True)
     if any(entry.kind == "group" for entry in entries):
         entries = _folded(entries, "group", most_rows, keeps_largest=True)
@@ -57,89 +105,48 @@ def outline(trace: Trace, most_rows: int) -> tuple[Entry, ...]:
     return tuple(entries)
 
 
+def entries_of(trace: Trace) -> list[Entry]:
+    """Return the lines of a trace, all of them, as its outline says."""
+    if trace.waterfall is None:
+        return []
+    waterfall, known = trace.waterfall, stages_of(trace)
+
+    def entry(line: int | Heading, above: str = "") -> Entry:
+        if isinstance(line, int):
+            row = waterfall.rows[line]
+            kind: Literal["part", "stage"] = "part" if above else "stage"
+            made = _line(kind, known[row.stage], (line,), row.self_ns)
+            return replace(made, title=OWN_PART) if row.stage == above else made
+        inside = tuple(entry(inner, line.stage) for inner in line.inside)
+        at = tuple(index for inner in inside for index in inner.at)
+        if line.group is None:
+            made = _line("heading", known[line.stage], at, line.self_ns)
+            return replace(made, inside=inside)
+        title, key = trace.groups[line.group].title, f"{_KEY}.{line.group}"
+        return Entry("group", key, title, "other", False, at, line.self_ns, inside)  # noqa: FBT003
+
+    return [entry(line) for line in waterfall.outline or range(len(waterfall.rows))]
+
+
+def _line(
+    kind: Literal["stage", "heading", "part"], entry: Stage, at: tuple[int, ...], self_ns: int
+) -> Entry:
+    return Entry(kind, entry.key, entry.title, entry.family, entry.waits, at, self_ns)
+
+
 def stage_sums(trace: Trace) -> list[tuple[str, int]]:
     """Return (title, ns) of each stage with its parts, over all computations."""
-    rows = trace.waterfall.rows if trace.waterfall else ()
-    families = _families(rows, range(len(rows)), {entry.key: entry for entry in trace.stages})
-    return [(clean(entry.title), entry.self_ns) for entry in families]
+    sums: dict[str, tuple[str, int]] = {}
+    for entry in entries_of(trace):
+        for family in entry.inside if entry.kind == "group" else (entry,):
+            known_ns = sums.get(family.key, ("", 0))[1]
+            sums[family.key] = clean(family.title), known_ns + family.self_ns
+    return list(sums.values())
 
 
 def count_of(entries: Iterable[Entry]) -> int:
     """Return how many lines there are, those inside of others too."""
     return sum(1 + count_of(entry.inside) for entry in entries)
-
-
-def _blocks(trace: Trace, rows: Sequence[Row], known: dict[str, Stage]) -> list[Entry]:
-    """Return a block for each of several computations, between what belongs to none."""
-    places: dict[int | None, list[int]] = {}
-    for index, row in enumerate(rows):
-        places.setdefault(_group(row, trace), []).append(index)
-    entries: list[Entry] = []
-    for group, at in places.items():
-        inside = _families(rows, at, known)
-        if group is None:
-            entries += inside
-        else:
-            entries.append(_block(trace.groups[group].title, group, at, inside))
-    return entries
-
-
-def _block(title: str, group: int, at: list[int], inside: list[Entry]) -> Entry:
-    return Entry(
-        kind="group",
-        key=f"{_KEY}.{group}",
-        title=title,
-        family="other",
-        waits=False,
-        at=tuple(at),
-        self_ns=sum(entry.self_ns for entry in inside),
-        inside=tuple(inside),
-    )
-
-
-def _group(row: Row, trace: Trace) -> int | None:
-    is_one_of_several = len(trace.groups) > 1 and row.group is not None
-    return row.group if is_one_of_several and row.group in range(len(trace.groups)) else None
-
-
-def _families(rows: Sequence[Row], at: Iterable[int], known: dict[str, Stage]) -> list[Entry]:
-    """Return stages in the order of the road; those with parts as headings."""
-    members: dict[str, list[int]] = {}
-    for index in at:
-        members.setdefault(_root(rows[index].stage, known), []).append(index)
-    return [_family(rows, key, found, known) for key, found in members.items()]
-
-
-def _root(key: str, known: dict[str, Stage]) -> str:
-    """Return the stage that a stage is a part of, itself if it is none."""
-    met = {key}
-    while (parent := _entry(key, known).parent) and parent not in met:
-        met.add(parent)
-        key = parent
-    return key
-
-
-def _entry(key: str, known: dict[str, Stage]) -> Stage:
-    return known.get(key) or stage(key)
-
-
-def _family(rows: Sequence[Row], key: str, at: list[int], known: dict[str, Stage]) -> Entry:
-    if len({rows[index].stage for index in at}) == 1:
-        return _line("stage", rows, at, _entry(rows[at[0]].stage, known))
-    parts = tuple(_part(rows, key, index, known) for index in at)
-    return replace(_line("heading", rows, at, _entry(key, known)), inside=parts)
-
-
-def _part(rows: Sequence[Row], key: str, index: int, known: dict[str, Stage]) -> Entry:
-    entry = _line("part", rows, [index], _entry(rows[index].stage, known))
-    return replace(entry, title=_OWN_PART) if entry.key == key else entry
-
-
-def _line(
-    kind: Literal["stage", "heading", "part"], rows: Sequence[Row], at: list[int], entry: Stage
-) -> Entry:
-    self_ns = sum(rows[index].self_ns for index in at)
-    return Entry(kind, entry.key, entry.title, entry.family, entry.waits, tuple(at), self_ns)
 
 
 def _folded(entries: Sequence[Entry], kind: str, most: int, *, keeps_largest: bool) -> list[Entry]:

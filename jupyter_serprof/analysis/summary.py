@@ -13,7 +13,7 @@ from jupyter_serprof.analysis.findings.dask_facts import (
     workers,
 )
 from jupyter_serprof.analysis.spans import number, outermost, total, walk
-from jupyter_serprof.model import Row, Span, Summary, Trace, Waterfall, stage
+from jupyter_serprof.model import Row, Span, Summary, Trace, Waterfall, stages_of
 from jupyter_serprof.model.stages import MARK
 from jupyter_serprof.model.units import (
     bytes_per_s,
@@ -55,7 +55,7 @@ class _Cause(NamedTuple):
 def summarize(trace: Trace) -> Summary:
     """Return headline, facts and coverage of a trace whose waterfall is known."""
     waterfall = trace.waterfall or Waterfall((), trace.wall_ns)
-    strict = _working_ns(waterfall)
+    strict = _working_ns(trace, waterfall)
     total = trace.wall_ns - waterfall.unaccounted_ns
     return Summary(
         _headline(trace, waterfall),
@@ -67,7 +67,7 @@ def summarize(trace: Trace) -> Summary:
 
 def _headline(trace: Trace, waterfall: Waterfall) -> str:
     taken = f"{trace.name} {_OUTCOMES[trace.outcome]} {format_ns(trace.wall_ns)}"
-    biggest = max(_causes(waterfall), key=lambda cause: cause.self_ns, default=None)
+    biggest = max(_causes(trace, waterfall), key=lambda cause: cause.self_ns, default=None)
     if biggest is None or all(row.stage in _BACKGROUND for row in waterfall.rows):
         cut = trace.outcome == "interrupted"
         return (
@@ -77,7 +77,7 @@ def _headline(trace: Trace, waterfall: Waterfall) -> str:
         return f"{taken}."
     if biggest.self_ns == 0:
         busiest = max(waterfall.rows, key=lambda row: row.busy_ns)
-        elsewhere = f"{stage(busiest.stage).title} ({format_ns(busiest.busy_ns)})"
+        elsewhere = f"{stages_of(trace)[busiest.stage].title} ({format_ns(busiest.busy_ns)})"
         return f"{taken}: {_OWN_CODE_ONLY}; meanwhile on other lanes {elsewhere}."
     if waterfall.unaccounted_ns > max(biggest.self_ns, _CAUSE_SHARE * trace.wall_ns):
         share = format_share(waterfall.unaccounted_ns / trace.wall_ns, decimals=0)
@@ -86,11 +86,11 @@ def _headline(trace: Trace, waterfall: Waterfall) -> str:
     return f"{taken}: {_said(trace, biggest)}."
 
 
-def _causes(waterfall: Waterfall) -> list[_Cause]:
+def _causes(trace: Trace, waterfall: Waterfall) -> list[_Cause]:
     """Return the stages, each with the parts that it is made of."""
-    rows: dict[str, list[Row]] = {}
+    known, rows = stages_of(trace), dict[str, list[Row]]()
     for row in waterfall.rows:
-        rows.setdefault(stage(row.stage).parent or row.stage, []).append(row)
+        rows.setdefault(known[row.stage].parent or row.stage, []).append(row)
     return [_Cause(key, sum(row.self_ns for row in found), found) for key, found in rows.items()]
 
 
@@ -104,10 +104,10 @@ def _said(trace: Trace, cause: _Cause) -> str:
     own = [row for row in cause.rows if row.stage == cause.key]
     size, tasks = total(row.size_bytes for row in own), _scheduled(trace, cause)
     carried = f" of {format_bytes(size)}" if size else tasks
-    part = _largest_part(cause) if len({row.stage for row in cause.rows}) > 1 else ""
+    part = _largest_part(trace, cause) if len({row.stage for row in cause.rows}) > 1 else ""
     pace = _pace(own[0]) if len(own) == len(cause.rows) == 1 else ""
     taken = f"{format_ns(cause.self_ns)}{pace}{part}"
-    return f"{share} {stage(cause.key).title}{carried} ({taken})"
+    return f"{share} {stages_of(trace)[cause.key].title}{carried} ({taken})"
 
 
 def _unseen_tasks(trace: Trace) -> int:
@@ -120,7 +120,7 @@ def _scheduled(trace: Trace, cause: _Cause) -> str:
     return f" of {format_count(tasks)} task{'' if tasks == 1 else 's'}" if tasks else ""
 
 
-def _largest_part(cause: _Cause) -> str:
+def _largest_part(trace: Trace, cause: _Cause) -> str:
     """Name the largest part, if it is no small one: without it the sum is a riddle."""
     parts: Counter[str] = Counter()
     for row in cause.rows:
@@ -129,7 +129,7 @@ def _largest_part(cause: _Cause) -> str:
     share = part_ns / cause.self_ns if cause.self_ns else 0.0
     if key == cause.key or share < _CAUSE_SHARE:
         return ""
-    return f", {format_share(share, decimals=0)} of it {stage(key).title}"
+    return f", {format_share(share, decimals=0)} of it {stages_of(trace)[key].title}"
 
 
 def _pace(row: Row) -> str:
@@ -154,15 +154,17 @@ def _facts(trace: Trace, waterfall: Waterfall) -> list[str]:
 def _share_facts(trace: Trace, waterfall: Waterfall) -> list[str]:
     if not waterfall.rows or not trace.wall_ns:
         return []
-    rest, strict = waterfall.unaccounted_ns, _working_ns(waterfall) / trace.wall_ns
+    rest, strict = waterfall.unaccounted_ns, _working_ns(trace, waterfall) / trace.wall_ns
     named = 1 - share_tenths(rest / trace.wall_ns) / 1000  # with the printed rest it is 100
-    has_waits = any(row.self_ns and stage(row.stage).waits for row in waterfall.rows)
+    known = stages_of(trace)
+    has_waits = any(row.self_ns and known[row.stage].waits for row in waterfall.rows)
     without = f", {format_share(min(strict, named))} without waits" if has_waits else ""
     return [f"{format_share(named)} of the wall time in named stages{without}"]
 
 
-def _working_ns(waterfall: Waterfall) -> int:
-    return sum(row.self_ns for row in waterfall.rows if not stage(row.stage).waits)
+def _working_ns(trace: Trace, waterfall: Waterfall) -> int:
+    known = stages_of(trace)
+    return sum(row.self_ns for row in waterfall.rows if not known[row.stage].waits)
 
 
 def _mark_facts(trace: Trace) -> list[str]:
@@ -252,7 +254,8 @@ def _parallel_facts(trace: Trace, waterfall: Waterfall) -> list[str]:
     lanes = {span.lane for span in trace.spans} - {caller, "raylet"}
     if not lanes or not trace.wall_ns:
         return []
-    working = [row for row in waterfall.rows if not stage(row.stage).waits]
+    known = stages_of(trace)
+    working = [row for row in waterfall.rows if not known[row.stage].waits]
     busy = sum(row.busy_ns for row in working) / trace.wall_ns
     others = f"{len(lanes)} other lane{'' if len(lanes) == 1 else 's'}"
     return [f"{others}; all lanes together busy {busy:.1f} times the wall time"]

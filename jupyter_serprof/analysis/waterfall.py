@@ -14,9 +14,10 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from jupyter_serprof.analysis.outline import outline_of
 from jupyter_serprof.analysis.segments import Interval, Segment, merged, overlay, owned
 from jupyter_serprof.analysis.spans import Visit, depths, nearest, number, outermost, walk
-from jupyter_serprof.model import Row, Span, Stage, Trace, Waterfall, stage
+from jupyter_serprof.model import Row, Span, Stage, Trace, Waterfall, stages_of
 
 _PIECES = 64
 _OVERLAYS = ("gc", "import")
@@ -50,10 +51,12 @@ def partition(trace: Trace) -> Waterfall:
     _count_faults(tallies, keys, spans, visits)
     _own(tallies, trace, visits, edges)
     rows = (_row(key, tally, trace) for key, tally in tallies.items())
+    known = stages_of(trace)
     ordered = tuple(
-        sorted(rows, key=lambda row: (row.group or 0, stage(row.stage).order, row.stage))
+        sorted(rows, key=lambda row: (row.group or 0, known[row.stage].order, row.stage))
     )
-    return Waterfall(ordered, trace.wall_ns - sum(row.self_ns for row in ordered))
+    rest_ns = trace.wall_ns - sum(row.self_ns for row in ordered)
+    return Waterfall(ordered, rest_ns, outline_of(ordered, trace))
 
 
 def _group_at(edges: Sequence[int], at: int) -> int | None:
@@ -66,7 +69,7 @@ def _own(
     """Give each instant of a lane to its innermost span, and those of the caller to a stage."""
     caller = trace.lanes[0].key if trace.lanes else ""
     segments = _innermost(trace, depths(trace.spans, visits))
-    stages = {span.stage: stage(span.stage) for span in trace.spans}
+    stages = stages_of(trace)
 
     def tally(piece: Segment) -> _Tally:
         return tallies[_group_at(edges, piece.start), trace.spans[piece.owner].stage]

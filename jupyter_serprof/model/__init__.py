@@ -11,13 +11,14 @@ from jupyter_serprof.model.errors import (
     WrongTypeError,
 )
 from jupyter_serprof.model.files import load, save_document
-from jupyter_serprof.model.stages import STAGES, stage
+from jupyter_serprof.model.stages import STAGES, describe, stage, stages_of
 from jupyter_serprof.model.sweep import Point, Sweep, SweepTrace, Variant
 from jupyter_serprof.model.trace import (
     Change,
     Comparison,
     Finding,
     Group,
+    Heading,
     Lane,
     Limits,
     Prediction,
@@ -41,6 +42,7 @@ __all__ = [
     "DocumentError",
     "Finding",
     "Group",
+    "Heading",
     "Lane",
     "Limits",
     "Part",
@@ -64,9 +66,11 @@ __all__ = [
     "Variant",
     "Waterfall",
     "WrongTypeError",
+    "describe",
     "from_document",
     "load",
     "save_document",
     "stage",
+    "stages_of",
     "to_document",
 ]

@@ -17,7 +17,17 @@ from jupyter_serprof.model.errors import DocumentError, damaged, shown
 from jupyter_serprof.model.schema import check_details, check_sweep, check_trace, validate
 from jupyter_serprof.model.stages import stage
 from jupyter_serprof.model.sweep import Sweep, SweepTrace
-from jupyter_serprof.model.trace import Lane, Limits, Quality, Row, Span, Stage, Trace, Waterfall
+from jupyter_serprof.model.trace import (
+    Heading,
+    Lane,
+    Limits,
+    Quality,
+    Row,
+    Span,
+    Stage,
+    Trace,
+    Waterfall,
+)
 
 MIME_TYPE = "application/vnd.jupyter-serprof.v1+json"
 VERSION = 1
@@ -167,7 +177,17 @@ def _waterfall_data(waterfall: Waterfall, stages: _Table, lanes: _Table) -> dict
         {**_plain(row), "stage": stages[row.stage], "lane": lanes[row.lane]}
         for row in waterfall.rows
     ]
-    return {"rows": rows, "unaccounted_ns": waterfall.unaccounted_ns}
+    outline = [_line_data(line, stages) for line in waterfall.outline]
+    told = {"outline": outline} if outline else {}
+    return {"rows": rows, "unaccounted_ns": waterfall.unaccounted_ns, **told}
+
+
+def _line_data(line: int | Heading, stages: _Table) -> object:
+    if isinstance(line, int):
+        return line
+    of = {"stage": stages[line.stage]} if line.group is None else {"group": line.group}
+    inside = [_line_data(inner, stages) for inner in line.inside]
+    return {**of, "self_ns": line.self_ns, "inside": inside}
 
 
 def _plain(row: Row) -> dict[str, object]:
@@ -203,7 +223,17 @@ def _waterfall(data: Mapping[str, Any], stages: list[str], lanes: list[str]) -> 
         }
         for row in data["rows"]
     )
-    return Waterfall(tuple(decode(Row, row) for row in rows), data["unaccounted_ns"])
+    outline = tuple(_line(line, stages) for line in data.get("outline", ()))
+    return Waterfall(tuple(decode(Row, row) for row in rows), data["unaccounted_ns"], outline)
+
+
+def _line(line: Any, stages: list[str]) -> int | Heading:  # noqa: ANN401  (JSON)
+    if not isinstance(line, Mapping):
+        return int(line)
+    key = "" if "group" in line else _at(stages, line.get("stage"))
+    inside = tuple(_line(inner, stages) for inner in line["inside"])
+    group = int(line["group"]) if "group" in line else None
+    return Heading(int(line["self_ns"]), key, group, inside)
 
 
 def _at(table: Sequence[str], index: int | None) -> str:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from jupyter_serprof.model.sweep import Sweep
-    from jupyter_serprof.model.trace import Span, Trace
+    from jupyter_serprof.model.trace import Heading, Span, Trace
 
 _TYPES: dict[str, tuple[type, ...]] = {
     "object": (Mapping,),
@@ -139,6 +139,7 @@ def check_trace(trace: Trace) -> None:
     _check_sum(trace)
     _check_parents(trace.spans)
     _check_groups(trace)
+    _check_outline(trace)
     _check_tables(trace)
     count = len(trace.spans)
     for index in (index for finding in trace.findings for index in finding.spans):
@@ -193,6 +194,31 @@ def _check_groups(trace: Trace) -> None:
         if not 0 <= index < len(trace.groups):
             problem = f"a row belongs to group {index} of {len(trace.groups)}"
             raise damaged(problem)
+
+
+def _check_outline(trace: Trace) -> None:
+    """Refuse an outline that is not about these rows: each once, and every sum that of its rows."""
+    if trace.waterfall is None or not trace.waterfall.outline:
+        return
+    rows = [index for line in trace.waterfall.outline for index in _rows_below(line, trace)]
+    if sorted(rows) != list(range(len(trace.waterfall.rows))):
+        problem = f"its outline has the rows {shown(rows)} of {len(trace.waterfall.rows)}"
+        raise damaged(problem)
+
+
+def _rows_below(line: int | Heading, trace: Trace) -> list[int]:
+    if isinstance(line, int):
+        return [line]
+    below = [index for inner in line.inside for index in _rows_below(inner, trace)]
+    rows = trace.waterfall.rows if trace.waterfall else ()
+    total = sum(rows[index].self_ns for index in below if index < len(rows))
+    if total != line.self_ns:
+        problem = f"a heading of its outline says {line.self_ns} ns, its rows {total} ns"
+        raise damaged(problem)
+    if line.group is not None and line.group >= len(trace.groups):
+        problem = f"a heading of its outline is group {line.group} of {len(trace.groups)}"
+        raise damaged(problem)
+    return below
 
 
 def _check_tables(trace: Trace) -> None:

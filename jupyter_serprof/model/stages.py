@@ -7,9 +7,15 @@ of a waterfall, and decides which remote stage owns an instant of waiting (the o
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from jupyter_serprof.model.stages_dask import DASK_STAGES, SPLIT_OF_DUMPS, SPLIT_OF_LOADS
 from jupyter_serprof.model.trace import Stage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from jupyter_serprof.model.trace import Trace
 
 _ALL = (
     Stage("pickle.dumps", "Pickle", 10, "pickle", note="pickle or cloudpickle, called directly"),
@@ -154,7 +160,7 @@ STAGES: dict[str, Stage] = {entry.key: entry for entry in _ALL}
 
 
 def stage(key: str) -> Stage:
-    """Return the stage of a key; an unknown key (an additional probe's) gets a plain stage.
+    """Return the stage of a key; a key that nobody has described gets a plain stage.
 
     >>> stage("ray.store").title
     'Store'
@@ -162,3 +168,26 @@ def stage(key: str) -> Stage:
     if key.startswith(MARK):
         return replace(STAGES["user"], key=key, title=key.removeprefix(MARK))
     return STAGES.get(key) or Stage(key, key, 80, "other")
+
+
+def describe(stages: Iterable[Stage]) -> None:
+    """Make the stages of an additional probe known; what is described already stays as it is."""
+    for entry in stages:
+        STAGES.setdefault(entry.key, entry)
+
+
+class _Described(dict[str, Stage]):
+    """Stages by key, as a document describes them; else as they are known here."""
+
+    def __missing__(self, key: str) -> Stage:
+        return stage(key)
+
+
+def stages_of(*traces: Trace) -> Mapping[str, Stage]:
+    """Return the stage of any key, as the traces describe it.
+
+    A document carries the title, order, family and note of the stages of a plug-in probe, so that
+    it is drawn alike where that probe is not installed.
+    """
+    described = [entry for trace in traces for entry in trace.stages]
+    return _Described({entry.key: entry for entry in reversed(described)})

@@ -264,14 +264,39 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
+class Heading:
+    """A line above others: a stage with parts, or one of several computations, and their sum.
+
+    Attributes
+    ----------
+    self_ns
+        Sum of the rows below it.
+    stage
+        Key of the stage; "" for a computation.
+    group
+        Index in ``Trace.groups``; None for a stage.
+    inside
+        What stands below it, in order: indices of rows, and headings.
+    """
+
+    self_ns: int
+    stage: str = ""
+    group: int | None = None
+    inside: tuple[int | Heading, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Waterfall:
     """The rows that a picture is drawn from, in the order of the road.
 
     ``sum(row.self_ns for row in rows) + unaccounted_ns`` is the wall time, to the nanosecond.
+    ``outline`` says what stands below what, each row once, as an index; empty where no row stands
+    below another.
     """
 
     rows: tuple[Row, ...]
     unaccounted_ns: int
+    outline: tuple[int | Heading, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

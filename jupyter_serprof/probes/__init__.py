@@ -14,7 +14,7 @@ from jupyter_serprof.capture.hook import Place
 from jupyter_serprof.capture.machine import installed_version
 from jupyter_serprof.capture.patching import Subscription, arm, remove_all
 from jupyter_serprof.capture.recorder import Recorder
-from jupyter_serprof.model import ProbeReport
+from jupyter_serprof.model import ProbeReport, Stage, describe
 
 __all__ = ["Probe", "available_probes"]
 
@@ -29,11 +29,22 @@ class Probe:
     ----------
     detail
         Look closer at a price (``--detail``).
+
+    Attributes
+    ----------
+    stages
+        The stages that its places and drafts name, where they are its own: title, order on the
+        road, family, whether the caller only waits in them. A document carries those that occur.
     """
 
     name: ClassVar[str] = ""
     library: ClassVar[str] = ""
     requires: ClassVar[str] = ""
+    stages: ClassVar[tuple[Stage, ...]] = ()
+
+    def __init_subclass__(cls) -> None:
+        """Make the stages of a probe known when it is defined."""
+        describe(cls.stages)
 
     def __init__(self, *, detail: bool = False) -> None:
         self.detail = detail

@@ -7,10 +7,10 @@ that overlap without nesting get a second track.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from jupyter_serprof.model import Span, Sweep, Trace, stage
+from jupyter_serprof.model import Span, Stage, Sweep, Trace, stages_of
 from jupyter_serprof.model.units import format_bytes
 
 
@@ -67,6 +67,7 @@ def _events(title: str, trace: Trace, first_pid: int) -> Iterator[dict[str, obje
     for pid, name in named.items():
         yield _named("process_name", pid, 0, f"{title}{name}")
     # Clocks of others may put a span before the start; a time below 0 is not drawn everywhere.
+    known = stages_of(trace)
     moved_ns = -min([0, *(span.start_ns for span in trace.spans)])
     tid = 0
     for key in dict.fromkeys([*lanes, *(span.lane for span in trace.spans)]):
@@ -75,7 +76,8 @@ def _events(title: str, trace: Trace, first_pid: int) -> Iterator[dict[str, obje
         for number, indices in enumerate(tracks):
             tid += 1
             yield _named("thread_name", pid, tid, f"{key} ({number + 1})" if number else key)
-            yield from (_complete(trace, index, pid, tid, moved_ns) for index in indices)
+            track = pid, tid
+            yield from (_complete(trace, index, track, moved_ns, known) for index in indices)
 
 
 def _named(what: str, pid: int, tid: int, name: str) -> dict[str, object]:
@@ -96,16 +98,18 @@ def _tracks(spans: Sequence[Span], lane: str) -> list[list[int]]:
     return [found for _, found in tracks]
 
 
-def _complete(trace: Trace, index: int, pid: int, tid: int, moved_ns: int) -> dict[str, object]:
+def _complete(
+    trace: Trace, index: int, track: tuple[int, int], moved_ns: int, known: Mapping[str, Stage]
+) -> dict[str, object]:
     span = trace.spans[index]
     size = {} if span.size_bytes is None else {"size_bytes": span.size_bytes}
     parent = {"parent": span.parent} if span.parent >= 0 else {}
     return {
         "ph": "X",
-        "name": f"{stage(span.stage).title}: {span.name}" if span.name else span.stage,
+        "name": f"{known[span.stage].title}: {span.name}" if span.name else span.stage,
         "cat": span.stage,
-        "pid": pid,
-        "tid": tid,
+        "pid": track[0],
+        "tid": track[1],
         "ts": (span.start_ns + moved_ns) / 1000,
         "dur": span.duration_ns / 1000,
         "args": {**(span.details or {}), **size, "span": index, **parent, "call": span.name},

@@ -19,6 +19,7 @@ from jupyter_serprof.model import (
     UsageError,
     WrongTypeError,
     stage,
+    stages_of,
 )
 from jupyter_serprof.model.trace import Scalar
 
@@ -165,12 +166,12 @@ def csv_text(rows: Rows) -> str:
 
 
 def _spans(trace: Trace) -> Rows:
-    titles = {entry.key: entry.title for entry in trace.stages}
+    known = stages_of(trace)
     about, begins = trace.prediction, [group.start_ns for group in trace.groups]
     lines: list[tuple[Scalar, ...]] = [
         (
             *(index, None if span.parent < 0 else span.parent, span.stage),
-            *(titles.get(span.stage) or stage(span.stage).title, span.name, span.lane),
+            *(known[span.stage].title, span.name, span.lane),
             *(span.start_ns, span.duration_ns, span.size_bytes),
             *(_group_of(trace, begins, span) if begins else ()),
             *((about.size_bytes,) if about else ()),
@@ -191,15 +192,16 @@ def _summary(trace: Trace) -> Iterator[tuple[Scalar, ...]]:
     """Yield the rows of the waterfall, and what no stage owned."""
     if trace.waterfall is None:
         return
+    known = stages_of(trace)
     for row in trace.waterfall.rows:
-        yield _summary_line(row)
+        yield _summary_line(row, known[row.stage].title)
     rest = trace.waterfall.unaccounted_ns
     yield ("", "Unaccounted", "", None, None, rest, rest, None, None, None, None)
 
 
-def _summary_line(row: Row) -> tuple[Scalar, ...]:
+def _summary_line(row: Row, title: str) -> tuple[Scalar, ...]:
     return (
-        *(row.stage, stage(row.stage).title, row.lane, row.group, row.start_ns),
+        *(row.stage, title, row.lane, row.group, row.start_ns),
         *(row.self_ns, row.busy_ns, row.size_bytes, row.count, row.copied_bytes),
         row.minor_faults,
     )

@@ -67,7 +67,7 @@ describe("a trace", () => {
     };
     expect(cells("Store")).toEqual(["800\u00a0MB", "12.5\u00a0GB/s", "97\u00a0%"]);
     view?.destroy();
-    expect(cells("Wait + pull + map")).toEqual(["800\u00a0MB", "no copy", "–"]);
+    expect(cells("Wait + pull + map")).toEqual(["800\u00a0MB", "zero-copy", "–"]);
   });
 
   it("hatches exactly the time that no row owns", () => {

@@ -5,10 +5,11 @@ import { handovers, ownersOf } from "../src/waterfall/critical";
 import { magnifiedRange } from "../src/waterfall/magnifier";
 import { coverOf, groupAt, type Node, outlineOf, rowsIn } from "../src/waterfall/outline";
 import { marksOf } from "../src/waterfall/path";
-import { sampleTrace } from "./sample";
+import { sampleSweep, sampleTrace } from "./sample";
 import { soon } from "./soon";
 
 type Row = DrawnTrace["waterfall"]["rows"][number];
+type Line = NonNullable<DrawnTrace["waterfall"]["outline"]>[number];
 
 let view: View | null = null;
 
@@ -39,16 +40,24 @@ const ROWS = [
   row(4, 500, 400, { busy_ns: 900 }),
 ];
 
-function traceWith(rows: readonly Row[], more: object = {}): DrawnTrace {
+function traceWith(
+  rows: readonly Row[],
+  outline?: readonly Line[] | null,
+  more: object = {},
+): DrawnTrace {
   const own = rows.reduce((sum, each) => sum + each.self_ns, 0);
+  const told = outline == null ? {} : { outline: outline as Line[] };
   return {
     ...sampleTrace(),
     wall_ns: 1_000,
     stages: STAGES,
-    waterfall: { rows: [...rows], unaccounted_ns: 1_000 - own },
+    waterfall: { rows: [...rows], unaccounted_ns: 1_000 - own, ...told },
     ...more,
   };
 }
+
+const SCHEDULING = { stage: 1, self_ns: 400, inside: [1, 2, 3] };
+const OUTLINE = [0, SCHEDULING, 4];
 
 const GROUPS = [
   { title: "x.sum()", start_ns: 0, end_ns: 500 },
@@ -61,6 +70,11 @@ const GROUPED = traceWith(
     row(0, 500, 100, { group: 1 }),
     row(4, 600, 200, { group: null }),
   ],
+  [
+    { group: 0, self_ns: 300, inside: [0, { stage: 1, self_ns: 200, inside: [1] }] },
+    { group: 1, self_ns: 100, inside: [2] },
+    3,
+  ],
   { groups: GROUPS },
 );
 
@@ -72,42 +86,53 @@ function shown(nodes: readonly Node[]): string {
 }
 
 describe("the rows of a waterfall", () => {
-  it("stand in a block when they are parts of one stage, its own row among them", () => {
-    const nodes = outlineOf(traceWith(ROWS));
+  it("stand below what the document says, the own row of a stage among its parts", () => {
+    const nodes = outlineOf(traceWith(ROWS, OUTLINE));
     expect(shown(nodes)).toBe("0 Scheduling(1 2 3) 4");
     const rest = nodes.flatMap(rowsIn).filter((node) => node.isRest);
     expect(rest.map((node) => node.position)).toEqual([1]);
+    expect(shown(outlineOf(GROUPED))).toBe("x.sum()(0 Scheduling(1)) y.mean()(2) 3");
   });
 
-  it("have no block where a stage has no parts, and is a part of none", () => {
-    const nodes = outlineOf(traceWith([ROWS[0] as Row, ROWS[1] as Row, ROWS[4] as Row]));
-    expect(shown(nodes)).toBe("0 1 2");
-  });
-
-  it("stand in a block named by its key where nobody saw the stage itself", () => {
-    const stages = STAGES.filter(({ key }) => key !== "schedule");
-    const nodes = outlineOf(traceWith([row(1, 0, 100), row(2, 100, 200)], { stages }));
-    expect(shown(nodes)).toBe("Schedule(0 1)");
+  it("stand one after the other where it says nothing", () => {
+    expect(shown(outlineOf(traceWith(ROWS)))).toBe("0 1 2 3 4");
   });
 
   it("are folded when they took little, or are many", () => {
-    const isOpen = (rows: readonly Row[]): boolean | undefined => {
-      const block = outlineOf(traceWith(rows)).find((node) => node.kind === "stage");
+    const isOpen = (rows: readonly Row[], self_ns: number): boolean | undefined => {
+      const others = [...rows.keys()].slice(3);
+      const outline = [0, { stage: 1, self_ns, inside: [1, 2] }, ...others];
+      const block = outlineOf(traceWith(rows, outline)).find((node) => node.kind === "stage");
       return block?.kind === "stage" ? block.isOpen : undefined;
     };
-    expect(isOpen(ROWS)).toBe(true);
-    expect(isOpen([row(2, 0, 20), row(3, 20, 20)])).toBe(false);
-    expect(isOpen([...ROWS, ...Array.from({ length: 8 }, () => row(0, 0, 0))])).toBe(false);
+    expect(isOpen(ROWS, 250)).toBe(true);
+    expect(isOpen(ROWS, 40)).toBe(false);
+    expect(isOpen([...ROWS, ...Array.from({ length: 8 }, () => row(0, 0, 0))], 250)).toBe(false);
   });
 
-  it("stand in the block of their computation; those of none stay outside", () => {
-    expect(shown(outlineOf(GROUPED))).toBe("x.sum()(0 Scheduling(1)) y.mean()(2) 3");
-    const unknown = traceWith([row(0, 0, 100, { group: 7 })], { groups: GROUPS });
-    expect(shown(outlineOf(unknown))).toBe("0");
+  it.each([
+    ["a row twice", [0, 1, 1, 2, 3, 4]],
+    ["a row that is not there", [0, 1, 2, 3, 4, 5]],
+    ["a row less", [0, 1, 2, 3]],
+    ["no list", { 0: 1 }],
+    ["a stage that is not there", [0, { ...SCHEDULING, stage: 9 }, 4]],
+    ["a computation that is not there", [0, { self_ns: 400, group: 0, inside: [1, 2, 3] }, 4]],
+    ["a heading without a sum", [0, { ...SCHEDULING, self_ns: null }, 4]],
+    ["a heading with nothing inside", [0, 1, 2, 3, 4, null]],
+    [
+      "no bottom",
+      [JSON.parse(`${'{"stage":1,"self_ns":0,"inside":['.repeat(99)}${"]}".repeat(99)}`)],
+    ],
+  ])("survive an outline with %s", (_name, outline) => {
+    const doc = traceWith(ROWS, outline as Line[]);
+    const { document: read } = readDocument(doc);
+    expect(shown(outlineOf(read as DrawnTrace))).toBe("0 1 2 3 4");
+    const sweep = { ...sampleSweep(), traces: [{ ...sampleSweep().traces[0], trace: doc }] };
+    draw(sweep);
   });
 
   it("cover together what each of them covers", () => {
-    const node = outlineOf(traceWith(ROWS))[1] as Node;
+    const node = outlineOf(traceWith(ROWS, OUTLINE))[1] as Node;
     expect(coverOf(node)).toEqual({ pieces: [[100, 400]], density: 1 });
   });
 
@@ -122,11 +147,9 @@ describe("the rows of a waterfall", () => {
     ]);
   });
 
-  it("survive blocks that make no sense", () => {
-    const loop = STAGES.map((stage) => ({ ...stage, parent: "schedule" }));
-    expect(shown(outlineOf(traceWith(ROWS, { stages: loop })))).toBe("Scheduling(0 1 2 3 4)");
-    const { document: read } = readDocument(traceWith(ROWS, { groups: [3], tables: [{}, null] }));
-    expect(read).toMatchObject({ groups: [], tables: [] });
+  it("survive groups and tables that make no sense", () => {
+    const doc = traceWith(ROWS, null, { groups: [3], tables: [{}, null] });
+    expect(readDocument(doc).document).toMatchObject({ groups: [], tables: [] });
   });
 });
 
@@ -154,22 +177,22 @@ function visible(root: HTMLElement): (string | null | undefined)[] {
 
 describe("a block of rows", () => {
   it("has the sums of its rows, and nothing of its own", () => {
-    const root = draw(traceWith(ROWS));
+    const root = draw(traceWith(ROWS, OUTLINE));
     expect(numbersOf(lineOf(root, "Scheduling"))).toEqual(["400", "40.0", "400"]);
-    expect(numbersOf(lineOf(root, "Other in Scheduling"))).toEqual(["50", "5.0", "50"]);
+    expect(numbersOf(lineOf(root, "itself"))).toEqual(["50", "5.0", "50"]);
   });
 
   it("adds up to what is printed, whatever was rounded", () => {
     const thirds = [1, 2, 3].map((stage) => row(stage, stage * 333, 333));
-    const root = draw(traceWith(thirds));
+    const root = draw(traceWith(thirds, [{ stage: 1, self_ns: 999, inside: [0, 1, 2] }]));
     const share = (title: string) => Number(numbersOf(lineOf(root, title))[1]);
-    const parts = ["Other in Scheduling", "Order", "Unpickle"].map(share);
+    const parts = ["itself", "Order", "Unpickle"].map(share);
     expect(parts.reduce((sum, each) => sum + each, 0)).toBeCloseTo(share("Scheduling"), 9);
   });
 
   it("folds by click and by keys, and what was opened inside goes with it", async () => {
-    const root = draw(traceWith(ROWS));
-    const all = ["Build", "Scheduling", "Other in Scheduling", "Order", "Unpickle", "Execution"];
+    const root = draw(traceWith(ROWS, OUTLINE));
+    const all = ["Build", "Scheduling", "itself", "Order", "Unpickle", "Execution"];
     expect(visible(root)).toEqual([...all, "Unaccounted"]);
     lineOf(root, "Order").click();
     await soon(() => expect(root.querySelector(".jsp-row-note")).not.toBeNull());
@@ -239,7 +262,7 @@ describe("the critical path", () => {
   });
 
   it("is drawn below the bars, and the clock error from a pixel on", () => {
-    const trace = traceWith(ROWS, { lanes: [{ key: "scheduler", clock_error_ns: 50 }] });
+    const trace = traceWith(ROWS, OUTLINE, { lanes: [{ key: "scheduler", clock_error_ns: 50 }] });
     const boxes = new Map(
       [0, 1, 2, 3, 4].map((at) => [at, { left: 10, width: 100, top: at * 27 }]),
     );
@@ -249,7 +272,9 @@ describe("the critical path", () => {
     expect(under?.startsWith("M10.0 23h10.0")).toBe(true);
     expect(down?.startsWith("M20.0 23V50")).toBe(true);
     expect(errors).toContain("M55 121H65");
-    const [, , none] = paths(traceWith(ROWS, { lanes: [{ key: "a", clock_error_ns: 5 }] }));
+    const [, , none] = paths(
+      traceWith(ROWS, OUTLINE, { lanes: [{ key: "a", clock_error_ns: 5 }] }),
+    );
     expect(none).toBe("");
   });
 });
@@ -317,7 +342,7 @@ describe("tables of the document", () => {
   };
 
   it("have a view of their own and stand below the stages, in human units", () => {
-    view = mount(document.body, traceWith(ROWS, { tables: [TABLE] }), { view: "details" });
+    view = mount(document.body, traceWith(ROWS, OUTLINE, { tables: [TABLE] }), { view: "details" });
     const root = document.body.querySelector(".jsp-root") as HTMLElement;
     expect(root.querySelector("[aria-checked=true]")?.textContent).toBe("Tasks by prefix");
     const cells = [...root.querySelectorAll("tbody tr")].map((line) =>
@@ -337,7 +362,7 @@ describe("tables of the document", () => {
   it("are sorted by value and copied with keys that name the unit", async () => {
     const copied: string[] = [];
     const copy = (text: string) => void copied.push(text);
-    const doc = traceWith(ROWS, { tables: [TABLE, { ...TABLE, title: "More" }] });
+    const doc = traceWith(ROWS, OUTLINE, { tables: [TABLE, { ...TABLE, title: "More" }] });
     view = mount(document.body, doc, { view: "details", copy });
     const root = document.body.querySelector(".jsp-root") as HTMLElement;
     expect(root.querySelector("[aria-checked=true]")?.textContent).toBe("Details");

@@ -9,7 +9,7 @@ import pytest
 from dask_samples import computation, several
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import traces
+from strategies import outlined, traces
 from test_text import MS, make_many, make_row, make_trace
 
 from jupyter_serprof.analysis.outline import MOST_PARTED, count_of, outline
@@ -179,7 +179,8 @@ def test_rows_of_no_computation_stand_beside_the_blocks() -> None:
     first, second, *others = TWO.waterfall.rows
     rows = (replace(first, group=None), replace(second, group=7), *others)
 
-    lines = table_of(replace(TWO, waterfall=Waterfall(rows, TWO.waterfall.unaccounted_ns))).lines
+    changed = replace(TWO, waterfall=Waterfall(rows, TWO.waterfall.unaccounted_ns))
+    lines = table_of(outlined(changed)).lines
 
     kinds = [line.kind for line in lines if line.depth == 0]
     assert kinds == ["stage", "stage", "group", "group", "rest"]

@@ -32,10 +32,17 @@ def full_trace() -> dict[str, Any]:
         {"title": "x.sum()", "start_ns": 0, "end_ns": wall_ns // 2},
         {"title": "x.mean()", "start_ns": wall_ns // 2, "end_ns": wall_ns},
     ]
+    rows = document["waterfall"]["rows"]
+    first_ns, second_ns, third_ns, *last_ns = (row["self_ns"] for row in rows)
+    heading = {"stage": 0, "self_ns": first_ns + second_ns, "inside": [0, 1]}
+    document["waterfall"]["outline"] = [
+        {"group": 0, "self_ns": first_ns + second_ns + third_ns, "inside": [heading, 2]},
+        {"group": 1, "self_ns": sum(last_ns), "inside": [3, 4]},
+    ]
     columns = [{"key": "layer", "title": "Layer", "unit": "text"}, {"key": "n", "title": "Tasks"}]
-    rows = [["sum", 10], ["mean", None], ["a layer", True]]
-    layers = {"title": "Graph layers", "note": "before fusion", "columns": columns, "rows": rows}
-    workers = {"key": "workers", "title": "Workers", "columns": columns, "rows": rows[:1]}
+    cells = [["sum", 10], ["mean", None], ["a layer", True]]
+    layers = {"title": "Graph layers", "note": "before fusion", "columns": columns, "rows": cells}
+    workers = {"key": "workers", "title": "Workers", "columns": columns, "rows": cells[:1]}
     document["tables"] = [{"key": "layers", **layers}, workers]
     finding = document["findings"][0]
     finding["evidence"]["file"] = "model.pt"

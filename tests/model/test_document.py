@@ -585,6 +585,13 @@ DAMAGED_TRACES = [
     (("findings", 0, "evidence", "x"), [], "document.findings[0].evidence.x"),
     (("limits", "memcpy_bytes_per_s"), float("nan"), "document.limits.memcpy_bytes_per_s is nan"),
     (("environment", "cores"), 10**5000, "document.environment.cores"),
+    (("waterfall", "outline"), [0, 0], "its outline has the rows [0, 0] of"),
+    (("waterfall", "outline"), [0, 99], "its outline has the rows [0, 99] of"),
+    (("waterfall", "outline"), [{"stage": 0, "self_ns": 5, "inside": [0]}], "says 5 ns"),
+    (("waterfall", "outline"), [{"group": 0, "self_ns": 0, "inside": []}], "group 0 of 0"),
+    (("waterfall", "outline"), [{"stage": 99, "self_ns": 0, "inside": []}], "index 99"),
+    (("waterfall", "outline"), [{"self_ns": 0, "inside": []}], "index None"),
+    (("waterfall", "outline"), [None], "document.waterfall.outline[0] should be integer"),
     (("quality", "probes", 0, "unseen"), [None], "document.quality.probes[0].unseen[0]"),
 ]
 DAMAGED_SWEEPS = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import types
@@ -11,11 +12,17 @@ from typing import TYPE_CHECKING
 import pytest
 
 from jupyter_serprof import probes
+from jupyter_serprof.analysis import analyse
 from jupyter_serprof.capture.freeze import freeze
 from jupyter_serprof.capture.hook import Place
 from jupyter_serprof.capture.recorder import Recorder
+from jupyter_serprof.model import STAGES, Stage, Trace, from_document, stage, to_document
 from jupyter_serprof.probes import Probe, available_probes
 from jupyter_serprof.testing import ProbeContract, TickClock, make_trace
+from jupyter_serprof.views.flat import csv_text, rows_of
+from jupyter_serprof.views.markdown import markdown
+from jupyter_serprof.views.text import text
+from jupyter_serprof.views.waterfall.table import table_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -252,3 +259,55 @@ def test_make_trace_fills_in_what_is_left_out() -> None:
     assert trace.spans[1].size_bytes == 800
     assert trace.spans[1].details == {"error": "ValueError"}
     assert make_trace([], wall_ms=1.5).wall_ns == 1_500_000
+
+
+class ParcelProbe(Probe):
+    """Brings stages of its own."""
+
+    name, library = "parcel", "parcel"
+    stages = (
+        Stage("parcel.send", "Send a parcel", 47, "move", note="until it is in the bag"),
+        Stage("parcel.wait", "Wait for the postman", 46, "other", waits=True),
+        Stage("parcel.stamp", "Stamp", 48, "store", parent="parcel.send"),
+    )
+
+
+def test_stages_of_a_plug_in_are_told_by_every_view_where_it_is_not_installed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A document carries title, order, family, waits and note of the stages that occur."""
+    spans = [
+        *(("parcel.send", "client/main", 0, 3), ("parcel.wait", "client/main", 5, 2)),
+        *(("parcel.stamp", "client/main", 3, 1), ("parcel.other", "client/main", 8, 1)),
+    ]
+    document = to_document(analyse(make_trace(spans, wall_ms=10)))
+    for entry in ParcelProbe.stages:
+        monkeypatch.delitem(STAGES, entry.key)
+
+    trace = from_document(json.loads(json.dumps(document)))
+
+    assert isinstance(trace, Trace)
+    assert set(ParcelProbe.stages) < set(trace.stages)
+    lines = [(line.title, line.family, line.waits, line.depth) for line in table_of(trace).lines]
+    assert lines == [
+        ("Wait for the postman", "other", True, 0),
+        ("Send a parcel", "move", False, 0),
+        ("itself", "move", False, 1),
+        ("Stamp", "store", False, 1),
+        ("parcel.other", "other", False, 0),
+        ("Unaccounted", "other", False, 0),
+    ]
+    for told in (text(trace, width=100), markdown(trace), csv_text(rows_of(trace, "summary"))):
+        assert "Wait for the postman" in told
+    assert "50.0 % without waits" in text(trace, width=100)
+    assert "Wait for the postman" in text(analyse(trace), width=100)
+
+
+def test_a_plug_in_renames_no_stage_of_ours() -> None:
+    """Keys are stable for ever, and what they are called is said in one place."""
+
+    class Renaming(Probe):
+        stages = (Stage("ray.store", "Mine", 1),)
+
+    assert Renaming.stages[0].title == "Mine"
+    assert stage("ray.store").title == "Store"

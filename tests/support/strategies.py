@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from hypothesis import strategies as st
 
+from jupyter_serprof.analysis.outline import outline_of
 from jupyter_serprof.model import (
     STAGES,
     Anatomy,
@@ -271,7 +272,7 @@ def traces(draw: st.DrawFn, max_spans: int = 6) -> Trace:
     drawn_groups = draw(groups)
     some_rows = rows(keys, lane_keys, len(drawn_groups))
     waterfall = draw(st.none() | st.builds(Waterfall, some_rows, st.integers(0, 2**40)))
-    return Trace(
+    trace = Trace(
         name=draw(texts),
         started=draw(texts),
         wall_ns=_wall_ns(waterfall) if waterfall else draw(whole),
@@ -292,6 +293,15 @@ def traces(draw: st.DrawFn, max_spans: int = 6) -> Trace:
         quality=draw(qualities),
         environment=draw(scalar_maps),
     )
+    return outlined(trace) if draw(st.booleans()) else trace
+
+
+def outlined(trace: Trace) -> Trace:
+    """Return a trace whose waterfall says what stands below what."""
+    if trace.waterfall is None:
+        return trace
+    outline = outline_of(trace.waterfall.rows, trace)
+    return replace(trace, waterfall=replace(trace.waterfall, outline=outline))
 
 
 def _wall_ns(waterfall: Waterfall) -> int:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from strategies import outlined
 from test_export import MS, read, sweep, trace
 
 import jupyter_serprof as sp
@@ -58,11 +59,12 @@ def split() -> Trace:
         Row("pickle.copy", "client/main", 7 * MS, 2 * MS, 2 * MS, None, 1, group=1),
     )
     spans = [("pickle.dumps", "client/main", 0, 4), ("pickle.dumps", "client/main", 4, 6)]
-    return replace(
+    trace = replace(
         make_trace(spans, name="rows", wall_ms=10),
         groups=(Group("first run", 0, 4 * MS), Group("again: best of 2", 4 * MS, 10 * MS)),
         waterfall=Waterfall(rows, MS),
     )
+    return outlined(trace)
 
 
 def test_markdown_of_blame_has_the_parts() -> None:

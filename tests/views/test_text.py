@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from strategies import sweeps, traces
+from strategies import outlined, sweeps, traces
 
 from jupyter_serprof.model import (
     Finding,
@@ -71,7 +71,7 @@ def make_trace(rows: tuple[Row, ...], wall_ns: int, **facts: object) -> Trace:
         "limits": Limits(memcpy_bytes_per_s=12.9e9, first_touch_bytes_per_s=0.9e9),
         **facts,
     }
-    return Trace(wall_ns=wall_ns, **known)  # type: ignore[arg-type]
+    return outlined(Trace(wall_ns=wall_ns, **known))  # type: ignore[arg-type]
 
 
 def make_put_get() -> Trace:

@@ -13,6 +13,7 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from jupyter_serprof.analysis.outline import outline_of
 from jupyter_serprof.analysis.spans import joined
 from jupyter_serprof.model import Group, Trace, to_document
 from jupyter_serprof.model.units import format_count
@@ -42,11 +43,15 @@ def with_fewer_groups(trace: Trace, most_rows: int) -> Trace:
     stay = [_regrouped(row, places) for row in rows if row.group is None or row.group in kept]
     gone = [row for row in rows if row.group is not None and row.group not in kept]
     note = f"{title} are one in this output, all totals are exact. Save the whole with --save FILE"
-    return replace(
+    fewer = (*stay, *_by_stage(gone, len(kept)))
+    told = replace(
         trace,
         groups=(*(trace.groups[at] for at in sorted(kept)), rest),
-        waterfall=replace(trace.waterfall, rows=(*stay, *(_by_stage(gone, len(kept))))),
         quality=replace(trace.quality, notes=(*trace.quality.notes, note)),
+    )
+    return replace(
+        told,
+        waterfall=replace(trace.waterfall, rows=fewer, outline=outline_of(fewer, told)),
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from jupyter_serprof.analysis.ranking import outside_texts
-from jupyter_serprof.model import stage
+from jupyter_serprof.model import stages_of
 from jupyter_serprof.model.units import clean, format_bytes, format_ns
 from jupyter_serprof.views.kit.parts import put_head, put_legend, put_remarks
 from jupyter_serprof.views.kit.sheet import MARGIN, SMALL, TEXT, WIDTH, Box, Curve, Label, Rule
@@ -91,10 +91,11 @@ def put_sizes(sheet: Sheet, sweep: Sweep) -> None:
 def _color(sweep: Sweep, series: Series) -> str:
     """Return the colour of the family that most of the time belongs to."""
     sums: dict[str, int] = {}
+    known = stages_of(*(entry.trace for entry in sweep.traces))
     for point in sweep.points:
         if point.variant == series.variant.key:
             for key, self_ns in point.stages.items():
-                family = stage(key).family
+                family = known[key].family
                 sums[family] = sums.get(family, 0) + self_ns
     return family_color(max(sums, key=lambda family: sums[family]) if sums else "other")
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from jupyter_serprof.analysis.ranking import cost_of, matters
-from jupyter_serprof.model import stage
+from jupyter_serprof.model import stages_of
 from jupyter_serprof.model.times import groups_text, middle_run, quartiles
 from jupyter_serprof.model.units import (
     NOT_APPLICABLE,
@@ -26,7 +26,7 @@ from jupyter_serprof.model.units import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from jupyter_serprof.model import Point, Stage, Sweep, Trace, Variant
 
@@ -100,7 +100,7 @@ def parts_of(run: Run) -> list[Part]:
     Their texts add up to the wall time in the unit of ``column_unit(wall_ns)``.
     """
     stages = _stages(run)
-    known = [(stages.get(key) or stage(key), ns) for key, ns in run.point.stages.items()]
+    known = [(stages[key], ns) for key, ns in run.point.stages.items()]
     known.sort(key=lambda pair: pair[0].order)
     rest_ns = max(0, run.point.wall_ns - sum(ns for _, ns in known))
     values = [*(ns for _, ns in known), rest_ns]
@@ -113,8 +113,8 @@ def parts_of(run: Run) -> list[Part]:
     return [*parts, Part("unaccounted", "", rest_ns, texts[-1])]
 
 
-def _stages(run: Run) -> dict[str, Stage]:
-    return {entry.key: entry for entry in run.trace.stages} if run.trace else {}
+def _stages(run: Run) -> Mapping[str, Stage]:
+    return stages_of(*([run.trace] if run.trace else []))
 
 
 def time_text(run: Run) -> str:

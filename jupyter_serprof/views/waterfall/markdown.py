@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
-from jupyter_serprof.model import Row, Trace, stage
+from jupyter_serprof.analysis.outline import Entry, entries_of
+from jupyter_serprof.model import Trace
 from jupyter_serprof.model.units import format_bytes, format_ns, format_share
 from jupyter_serprof.views.kit.cells import Line, plain, table
 
@@ -23,45 +24,25 @@ def stages_table(trace: Trace) -> str:
 
 
 def _lines(trace: Trace) -> Iterator[Line]:
-    rows = trace.waterfall.rows if trace.waterfall else ()
-    groups = range(len(trace.groups)) if len(trace.groups) > 1 else ()
-    for group in (*groups, None):
-        own = [row for row in rows if (row.group if row.group in groups else None) == group]
-        if group is not None and own:
-            title = f"**{plain(trace.groups[group].title)}**"
-            yield _line(trace, title, "", sum(row.self_ns for row in own))
-        yield from _stages(trace, own)
+    for entry in entries_of(trace):
+        if entry.kind == "group":
+            yield _line(trace, f"**{plain(entry.title)}**", "", entry.self_ns)
+        for family in entry.inside if entry.kind == "group" else (entry,):
+            yield _family(trace, family, plain(family.title))
+            for part in family.inside:
+                yield _family(trace, part, _PART + plain(part.title))
     if trace.waterfall is not None:
         yield _line(trace, "Unaccounted", "", trace.waterfall.unaccounted_ns)
     guess = " (predicted, not measured)" if trace.prediction else ""
     yield _line(trace, f"Wall time{guess}", "", trace.wall_ns)
 
 
-def _stages(trace: Trace, rows: Sequence[Row]) -> Iterator[Line]:
-    titles = {entry.key: entry.title for entry in trace.stages}
-    parents = {entry.key: entry.parent for entry in trace.stages}
-    families: dict[str, list[Row]] = {}
-    for row in rows:
-        parent = parents.get(row.stage, stage(row.stage).parent)
-        families.setdefault(parent or row.stage, []).append(row)
-
-    def title(key: str) -> str:
-        return plain(titles.get(key) or stage(key).title)
-
-    for key, found in families.items():
-        if {row.stage for row in found} == {found[0].stage}:
-            yield from (_row(trace, title(row.stage), row) for row in found)
-            continue
-        sizes = [row.size_bytes for row in found if row.stage == key and row.size_bytes is not None]
-        sum_ns = sum(row.self_ns for row in found)
-        yield _line(trace, title(key), found[0].lane, sum_ns, sum(sizes) if sizes else None)
-        for row in found:
-            name = "itself" if row.stage == key else title(row.stage)
-            yield _row(trace, _PART + name, row)
-
-
-def _row(trace: Trace, title: str, row: Row) -> Line:
-    return _line(trace, title, row.lane, row.self_ns, row.size_bytes)
+def _family(trace: Trace, entry: Entry, title: str) -> Line:
+    """Return the line of a stage: with parts, its bytes are those of its own rows."""
+    rows = [trace.waterfall.rows[at] for at in entry.at] if trace.waterfall else []
+    own = [row for row in rows if row.stage == entry.key and row.size_bytes is not None]
+    size = sum(row.size_bytes or 0 for row in own) if own else None
+    return _line(trace, title, rows[0].lane, entry.self_ns, size)
 
 
 def _line(trace: Trace, title: str, lane: str, self_ns: int, size: int | None = None) -> Line:

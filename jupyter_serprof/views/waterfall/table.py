@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from jupyter_serprof.analysis.outline import Entry, outline
-from jupyter_serprof.model import Row, Waterfall, stage
+from jupyter_serprof.model import Row, Waterfall, stages_of
 from jupyter_serprof.model.units import (
     NOT_APPLICABLE,
     NOT_SEEN,
@@ -192,9 +192,9 @@ def _line(trace: Trace, entry: Entry, printed: _Numbers, lanes: dict[str, str]) 
 
 
 def _members(trace: Trace, entry: Entry) -> Iterator[Member]:
-    rows, known = waterfall_of(trace).rows, {entry.key: entry for entry in trace.stages}
+    rows, known = waterfall_of(trace).rows, stages_of(trace)
     for index in entry.at:
-        described = known.get(rows[index].stage) or stage(rows[index].stage)
+        described = known[rows[index].stage]
         yield Member(rows[index], described.family, described.waits)
 
 

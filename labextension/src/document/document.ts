@@ -91,9 +91,10 @@ function tidy(value: Record<string, unknown>): SerprofDocument {
     }
   }
   if (value.format === "serprof.trace") {
-    tidied.waterfall ??= NO_WATERFALL;
     const groups = value.groups;
     tidied.groups = Array.isArray(groups) && groups.every(isGroup) ? groups : [];
+    const waterfall = tidied.waterfall as Waterfall | null | undefined;
+    tidied.waterfall = waterfall == null ? NO_WATERFALL : withOutline(waterfall, tidied);
     tidied.tables = Array.isArray(value.tables) ? value.tables.filter(isTable) : [];
     const { anatomies } = value;
     tidied.anatomies = Array.isArray(anatomies) ? anatomies.filter(isAnatomy) : [];
@@ -134,8 +135,10 @@ function isTable(value: unknown): value is Table {
   );
 }
 
-export function isDrawn(trace: TraceDocument): trace is DrawnTrace {
-  return trace.waterfall != null && isTrace(trace as unknown as Record<string, unknown>);
+/** A trace inside a sweep; null where there is nothing to draw. */
+export function drawnOf(trace: TraceDocument): DrawnTrace | null {
+  const value = trace as unknown as Record<string, unknown>;
+  return trace.waterfall != null && isTrace(value) ? (tidy(value) as DrawnTrace) : null;
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {
@@ -165,6 +168,34 @@ function isWaterfall(value: unknown, stageCount: number): boolean {
     isAmount(value.unaccounted_ns) &&
     Array.isArray(value.rows) &&
     value.rows.every((row) => isRow(row, stageCount))
+  );
+}
+
+/** A computation, its stages, their parts. */
+const DEEPEST = 3;
+
+/** Rows whose outline makes no sense stand one after the other. */
+function withOutline(waterfall: Waterfall, tidied: Record<string, unknown>): Waterfall {
+  const { outline, ...rows } = waterfall;
+  return isOutline(outline, waterfall, tidied) ? waterfall : rows;
+}
+
+/** Each row once, and headings that stand for a stage or a computation. */
+function isOutline(value: unknown, { rows }: Waterfall, tidied: Record<string, unknown>): boolean {
+  const told = new Set<unknown>();
+  const isIn = (list: unknown, index: unknown): boolean =>
+    Array.isArray(list) && typeof index === "number" && list[index] !== undefined;
+  const isLine = (line: unknown, depth: number): boolean =>
+    typeof line === "number"
+      ? rows[line] !== undefined && told.size !== told.add(line).size
+      : isObject(line) &&
+        isAmount(line.self_ns) &&
+        (isIn(tidied.stages, line.stage) || isIn(tidied.groups, line.group)) &&
+        Array.isArray(line.inside) &&
+        depth < DEEPEST &&
+        line.inside.every((inner) => isLine(inner, depth + 1));
+  return (
+    Array.isArray(value) && value.every((line) => isLine(line, 0)) && told.size === rows.length
   );
 }
 

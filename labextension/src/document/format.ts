@@ -11,7 +11,7 @@ export const NOT_SEEN = "n/a";
 /** A space that keeps digits and unit on one line. */
 const GAP = "\u00a0";
 /** Below this a rate is mostly fixed cost, so it says nothing about the bytes. */
-const RATE_FLOOR_BYTES = 64_000;
+export const RATE_FLOOR_BYTES = 64_000;
 
 interface Unit {
   readonly name: string;

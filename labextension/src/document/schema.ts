@@ -168,6 +168,10 @@ export interface Packed {
 export interface Waterfall {
   rows: Row[];
   unaccounted_ns: number;
+  /**
+   * What stands below what: each row once, as its index. Without it the rows stand one after the other.
+   */
+  outline?: (number | Heading)[];
 }
 export interface Row {
   stage: number;
@@ -187,6 +191,21 @@ export interface Row {
    * [start_ns, duration_ns] of what the row owned, in order.
    */
   pieces?: [number, number][];
+}
+/**
+ * A stage with parts (its own row among them), or one of several computations; self_ns is their sum.
+ */
+export interface Heading {
+  self_ns: number;
+  /**
+   * Index in stages.
+   */
+  stage?: number;
+  /**
+   * Index in groups.
+   */
+  group?: number;
+  inside: (number | Heading)[];
 }
 export interface Summary {
   headline: string;

@@ -3,7 +3,7 @@
 import { quantileSorted } from "d3-array";
 import {
   type DrawnTrace,
-  isDrawn,
+  drawnOf,
   type Point,
   type Row,
   type Stage,
@@ -53,7 +53,7 @@ function runOf(sweep: SweepDocument, points: Point[]): Run {
     cold: point.cold,
     point,
     walls_ns,
-    trace: entry !== undefined && isDrawn(entry.trace) ? entry.trace : null,
+    trace: entry === undefined ? null : drawnOf(entry.trace),
   };
 }
 

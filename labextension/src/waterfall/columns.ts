@@ -104,13 +104,13 @@ function rateText(trace: DrawnTrace, row: Row): string {
   if (rate !== null) {
     return format.bytesPerSecond(rate);
   }
-  if (row.size_bytes === null || row.size_bytes === 0) {
+  if (row.size_bytes === null || row.size_bytes < format.RATE_FLOOR_BYTES) {
     return NOT_APPLICABLE;
   }
   return row.copied_bytes == null
     ? unknownIn(trace, row)
     : row.copied_bytes === 0
-      ? "no copy"
+      ? "zero-copy"
       : NOT_APPLICABLE;
 }
 

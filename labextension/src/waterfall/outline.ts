@@ -1,9 +1,9 @@
 /**
- * The rows of a waterfall in blocks: a block for each of several computations, and one for the
- * stages that are parts of another stage. A block owns nothing itself: its sums are those of its rows.
+ * The rows of a waterfall in the blocks of its document: one for each of several computations, and
+ * one for the stages that are parts of another stage. A block owns nothing itself.
  */
 
-import type { DrawnTrace, Group, Row, Stage } from "../document/document";
+import type { DrawnTrace, Group, Heading, Row, Stage } from "../document/document";
 import { type Piece, piecesOf } from "./critical";
 
 export interface RowNode {
@@ -22,6 +22,8 @@ export interface BlockNode {
   readonly stage: Stage | null;
   /** From when to when a computation ran. */
   readonly extent: Piece | null;
+  /** What its rows own together. */
+  readonly self_ns: number;
   readonly nodes: Node[];
   readonly isOpen: boolean;
 }
@@ -33,25 +35,41 @@ const MOST_OPEN_ROWS = 12;
 /** What took less of the wall time is folded. */
 const SMALL_SHARE = 0.05;
 
+/** What stands below what, as the document says; without that the rows one after the other. */
 export function outlineOf(trace: DrawnTrace): Node[] {
-  const rows = trace.waterfall.rows.map((row, position) => ({ row, position }));
-  return [...grouped(rows, ({ row }) => groupOf(trace, row))].flatMap(([at, members]) => {
-    const nodes = stageNodes(trace, members);
-    const group = at === null ? undefined : trace.groups?.[at];
-    return group === undefined ? nodes : [groupNode(trace, group, nodes)];
-  });
+  const { rows, outline } = trace.waterfall;
+  return (outline ?? [...rows.keys()]).map((line) => nodeOf(trace, line, null));
 }
 
-/** The stage that this one is a part of; one without spans may be known by its key alone. */
+/** The stage that this one is a part of, when it is told; null where it is none. */
 export function parentOf(trace: DrawnTrace, stage: number): Stage | null {
   const own = trace.stages[stage];
-  const key = String(own?.parent ?? "");
-  if (own === undefined || key === "" || key === own.key) {
-    return null;
+  return trace.stages.find((each) => each !== own && each.key === own?.parent) ?? null;
+}
+
+function nodeOf(trace: DrawnTrace, line: number | Heading, above: number | null): Node {
+  if (typeof line === "number") {
+    const row = trace.waterfall.rows[line] as Row;
+    return { kind: "row", row, position: line, isRest: row.stage === above };
   }
-  const last = key.slice(key.lastIndexOf(".") + 1);
-  const title = last.slice(0, 1).toUpperCase() + last.slice(1);
-  return trace.stages.find((each) => each.key === key) ?? { ...own, key, title };
+  const nodes = line.inside.map((each) => nodeOf(trace, each, line.stage ?? null));
+  const isOpen = trace.waterfall.rows.length <= MOST_OPEN_ROWS && line.self_ns >= least(trace);
+  const own = { self_ns: line.self_ns, nodes, isOpen };
+  const group = trace.groups?.[line.group ?? -1];
+  if (group !== undefined) {
+    return { ...own, kind: "group", title: group.title, stage: null, extent: extentOf(group) };
+  }
+  const stage = trace.stages[line.stage ?? -1] as Stage;
+  return { ...own, kind: "stage", title: stage.title, stage, extent: null };
+}
+
+/** What took less is folded, ns. */
+function least(trace: DrawnTrace): number {
+  return trace.wall_ns * SMALL_SHARE;
+}
+
+function extentOf({ start_ns, end_ns }: Group): Piece | null {
+  return Number.isFinite(start_ns) && end_ns >= start_ns ? [start_ns, end_ns - start_ns] : null;
 }
 
 /** The rows below a node, in order. */
@@ -65,7 +83,7 @@ export function stagesIn(nodes: readonly Node[]): Node[] {
 }
 
 export function ownOf(node: Node): number {
-  return rowsIn(node).reduce((sum, { row }) => sum + row.self_ns, 0);
+  return node.kind === "row" ? node.row.self_ns : node.self_ns;
 }
 
 /** The stretches of all rows of a node, and the part of them that they own. */
@@ -88,49 +106,6 @@ function joined(pieces: readonly Piece[]): Piece[] {
   return out;
 }
 
-type Member = Pick<RowNode, "row" | "position">;
-
-function stageNodes(trace: DrawnTrace, members: readonly Member[]): Node[] {
-  const parents = new Set(members.map(({ row }) => parentOf(trace, row.stage)?.key));
-  const headOf = ({ row }: Member): Stage | null => {
-    const own = trace.stages[row.stage] as Stage;
-    return parents.has(own.key) ? own : parentOf(trace, row.stage);
-  };
-  const blocks = grouped(members, (member) => headOf(member)?.key ?? member);
-  return [...blocks.values()].flatMap<Node>((parts) => {
-    const head = headOf(parts[0] as Member);
-    const nodes = parts.map((part) => ({
-      kind: "row" as const,
-      ...part,
-      isRest: trace.stages[part.row.stage]?.key === head?.key,
-    }));
-    return head === null ? nodes : [stageNode(trace, head, nodes)];
-  });
-}
-
-function stageNode(trace: DrawnTrace, stage: Stage, nodes: Node[]): BlockNode {
-  const node = { kind: "stage", title: stage.title, stage, extent: null, nodes } as const;
-  const isShort = trace.waterfall.rows.length <= MOST_OPEN_ROWS;
-  return { ...node, isOpen: isShort && !isSmall(trace, nodes) };
-}
-
-function groupNode(trace: DrawnTrace, group: Group, nodes: Node[]): BlockNode {
-  const { title, start_ns, end_ns } = group;
-  const isKnown = Number.isFinite(start_ns) && end_ns >= start_ns;
-  const extent: Piece | null = isKnown ? [start_ns, end_ns - start_ns] : null;
-  const isShort = trace.waterfall.rows.length <= MOST_OPEN_ROWS;
-  const isOpen = isShort || !isSmall(trace, nodes);
-  return { kind: "group", title, stage: null, extent, nodes, isOpen };
-}
-
-function isSmall(trace: DrawnTrace, nodes: readonly Node[]): boolean {
-  return nodes.reduce((sum, node) => sum + ownOf(node), 0) < trace.wall_ns * SMALL_SHARE;
-}
-
-function groupOf(trace: DrawnTrace, row: Row): number | null {
-  return row.group != null && trace.groups?.[row.group] !== undefined ? row.group : null;
-}
-
 /** The computation that an instant belongs to: the last one that began. */
 export function groupAt(trace: DrawnTrace, time: number): number | null {
   const groups = trace.groups ?? [];
@@ -140,13 +115,4 @@ export function groupAt(trace: DrawnTrace, time: number): number | null {
   });
   const begin = (at: number): number => groups[at]?.start_ns ?? 0;
   return held.toSorted((a, b) => begin(b) - begin(a))[0] ?? null;
-}
-
-function grouped<Item, Key>(items: readonly Item[], keyOf: (item: Item) => Key): Map<Key, Item[]> {
-  const groups = new Map<Key, Item[]>();
-  for (const item of items) {
-    const key = keyOf(item);
-    groups.set(key, [...(groups.get(key) ?? []), item]);
-  }
-  return groups;
 }

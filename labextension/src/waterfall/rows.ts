@@ -62,7 +62,7 @@ function rowEntry(scene: Scene, node: RowNode, depth: number, childrenOf: Childr
   const times = row.count > 1 ? element("span", "jsp-count", `×${format.count(row.count)}`) : null;
   const plot = rowPlot(trace, row, stage, guide);
   scene.plots.push(plot);
-  const title = node.isRest ? `Other in ${stage.title}` : stage.title;
+  const title = node.isRest ? "itself" : stage.title;
   const name = titled(element("span", "jsp-stage-name", title, times), title);
   const tr = line([swatch(familyOf(stage.family)), name], plot.node, columns, (column) =>
     column.text(row, position),
