@@ -19,7 +19,6 @@ from jupyter_serprof.views.sweep.axes import (
     decades,
     mark_of,
     put_axes,
-    put_words,
     soft,
 )
 from jupyter_serprof.views.sweep.runs import state_text
@@ -44,9 +43,6 @@ _HEIGHT, _BRIEF_HEIGHT = 340, 270
 _BRACKETS = 2
 _STEPS = 24
 _SENTENCES = 14
-#: Where along its line the name of one copy may stand.
-_ALONG = (0.75, 0.6, 0.45, 0.9, 0.3)
-_Place = tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,19 +65,19 @@ def put_sizes(sheet: Sheet, sweep: Sweep) -> None:
     chart = _chart(sheet, sweep, lines)
     _put_best(sheet, chart, sweep)
     put_axes(sheet, chart)
-    copy = _put_memcpy(sheet, chart, sweep)
+    key = list(_put_memcpy(sheet, chart, sweep))
     # The widest first: no band hides a narrower one.
     for line in sorted(lines, key=lambda line: -_spread(line.series)):
         _put_band(sheet, chart, line)
     for line in lines:
         _put_line(sheet, chart, line)
-    _put_break(sheet, chart, found)
-    _put_best_name(sheet, chart, sweep)
-    _put_copy_name(sheet, chart, copy)
-    for each in [c for c in crossovers(sweep, cold=not warm) if c.from_bytes][:_BRACKETS]:
-        _put_crossover(sheet, chart, each)
+    key += [*_put_break(sheet, chart, found), *_put_best_line(sheet, chart, sweep)]
+    known = [each for each in crossovers(sweep, cold=not warm) if each.from_bytes]
+    key += [_put_crossover(sheet, chart, each, at) for at, each in enumerate(known[:_BRACKETS])]
     _put_names(sheet, chart, lines)
     sheet.y = chart.bottom + 28
+    for said in key:
+        sheet.paragraph(said, sheet.theme.muted, SMALL, most=1)
     put_legend(sheet, _legend(sheet, sweep, lines))
     if not sheet.is_brief:
         _put_sentences(sheet, sweep, found)
@@ -124,50 +120,34 @@ def _put_best(sheet: Sheet, chart: Chart, sweep: Sweep) -> None:
         sheet.add(Box(low, chart.top, wide, tall, sheet.theme.grid))
 
 
-def _put_best_name(sheet: Sheet, chart: Chart, sweep: Sweep) -> None:
-    """Put a line at the best chunk and its size beside."""
+def _put_best_line(sheet: Sheet, chart: Chart, sweep: Sweep) -> Iterator[str]:
+    """Put a line at the best chunk; yield what it is."""
     best = best_chunk(sweep)
-    if best is None:
-        return
-    x = _inside(chart, best.best_bytes)
+    if best is not None:
+        _put_upright(sheet, chart, _inside(chart, best.best_bytes))
+        ends = f"{format_bytes(best.low_bytes)} to {format_bytes(best.high_bytes)}"
+        yield f"dotted line and band: best chunk {format_bytes(best.best_bytes)}, {ends}"
+
+
+def _put_upright(sheet: Sheet, chart: Chart, x: float) -> None:
     sheet.add(Rule(x, chart.top, x, chart.bottom, sheet.theme.ink, is_dotted=True))
-    words = [f"best chunk {format_bytes(best.best_bytes)}"]
-    words += [f"{format_bytes(best.low_bytes)} to {format_bytes(best.high_bytes)}"]
-    _put_beside(sheet, chart, words, x)
-
-
-def _put_beside(sheet: Sheet, chart: Chart, words: Sequence[str], x: float) -> None:
-    """Put words right or left of an upright line, at its upper or lower end."""
-    wide = max(sheet.measure(word, SMALL, False) for word in words)  # noqa: FBT003
-    tops = [chart.top + 4, chart.top + 4 + 2 * LINE_HEIGHT, chart.bottom - 3 * LINE_HEIGHT]
-    put_words(sheet, chart, words, [x + 6, x - 6 - wide], tops)
 
 
 def _inside(chart: Chart, size_bytes: int) -> float:
     return min(max(chart.x(size_bytes), chart.left), chart.right)
 
 
-def _put_memcpy(sheet: Sheet, chart: Chart, sweep: Sweep) -> tuple[_Place, ...]:
-    """Put the time of one copy of as many bytes; a chunk is not what is moved."""
+def _put_memcpy(sheet: Sheet, chart: Chart, sweep: Sweep) -> Iterator[str]:
+    """Put the time of one copy of as many bytes, and yield so; a chunk is not what is moved."""
     rate = sweep.limits.memcpy_bytes_per_s
     if sweep.kind == "chunks" or not rate or rate <= 0:
-        return ()
+        return
     low = max(chart.sizes[0], chart.times[0] + math.log10(rate / 1e9))
     high = min(chart.sizes[1], chart.times[1] + math.log10(rate / 1e9))
-    if low >= high:
-        return ()
-    ends = tuple((chart.x(10**p), chart.y(10**p / rate * 1e9)) for p in (low, high))
-    sheet.add(Curve(ends, sheet.theme.wait, 1.2, is_dotted=True))
-    chart.take(ends)
-    return ends
-
-
-def _put_copy_name(sheet: Sheet, chart: Chart, ends: tuple[_Place, ...]) -> None:
-    for share in _ALONG if ends else ():
-        (x0, y0), (x1, y1) = ends
-        x, y = x0 + (x1 - x0) * share, y0 + (y1 - y0) * share
-        if put_words(sheet, chart, ["one memcpy"], [x + 16], [y + 3]) is not None:
-            return
+    if low < high:
+        ends = tuple((chart.x(10**p), chart.y(10**p / rate * 1e9)) for p in (low, high))
+        sheet.add(Curve(ends, sheet.theme.wait, 1.2, is_dotted=True))
+        yield "dotted grey: one memcpy"
 
 
 def _spread(series: Series) -> float:
@@ -198,7 +178,6 @@ def _unbroken(series: Series) -> Iterator[tuple[SizePoint, ...]]:
 def _put_line(sheet: Sheet, chart: Chart, line: _Line) -> None:
     for points in _unbroken(line.series):
         places = tuple((chart.x(p.size_bytes), chart.y(p.median_ns)) for p in points)
-        chart.take(places)
         if len(places) > 1:
             sheet.add(Curve(places, line.color, 2))
         for place in places:
@@ -217,7 +196,6 @@ def _put_held(sheet: Sheet, chart: Chart, line: _Line) -> None:
     if places:
         sheet.add(Curve(places, line.color, 1.4, is_dotted=True))
     place = chart.x(held.size_bytes), chart.y(measured[0].median_ns)
-    chart.take((*places, place))
     sheet.add(*mark_of(line.mark, place, line.color, hollow=sheet.theme.background))
 
 
@@ -231,34 +209,28 @@ def _said(chart: Chart, regime: Regime, size_bytes: int) -> Iterator[tuple[float
             yield chart.x(size), chart.y(said_ns)
 
 
-def _put_break(sheet: Sheet, chart: Chart, found: Sequence[Series]) -> None:
-    """Put the break at which a line jumps most; the others are said below."""
+def _put_break(sheet: Sheet, chart: Chart, found: Sequence[Series]) -> Iterator[str]:
+    """Put the break at which a line jumps most, and yield what it is; others are said below."""
     breaks = [each for series in found for each in series.breaks]
-    if not breaks:
-        return
-    worst = max(breaks, key=_size)
-    x = chart.x((worst.from_bytes * worst.to_bytes) ** 0.5)
-    sheet.add(Rule(x, chart.top, x, chart.bottom, sheet.theme.ink, is_dotted=True))
-    words = [f"regime break, {format_bytes(worst.to_bytes)}", clean(worst.cause)]
-    _put_beside(sheet, chart, words, x)
+    if breaks:
+        worst = max(breaks, key=_size)
+        _put_upright(sheet, chart, chart.x((worst.from_bytes * worst.to_bytes) ** 0.5))
+        cause = f", {clean(worst.cause)}" if worst.cause else ""
+        yield f"dotted line: regime break, {format_bytes(worst.to_bytes)}{cause}"
 
 
 def _size(each: Break) -> float:
     return abs(math.log10(each.jump)) if each.jump > 0 else 0.0
 
 
-def _put_crossover(sheet: Sheet, chart: Chart, each: Crossover) -> None:
-    """Put a bracket between the two sizes, with words below it."""
+def _put_crossover(sheet: Sheet, chart: Chart, each: Crossover, at: int) -> str:
+    """Put a bracket between the two sizes, and return what it is."""
     left, right = chart.x(each.from_bytes or 1), chart.x(each.to_bytes or 1)
-    words = [clean(each.title), f"{format_bytes(each.from_bytes)} to {format_bytes(each.to_bytes)}"]
-    wide = max(sheet.measure(word, SMALL, False) for word in words)  # noqa: FBT003
-    lefts = [(left + right - wide) / 2, left, right - wide]
-    top = put_words(sheet, chart, words, lefts, above=10)
-    if top is None:
-        return
-    y, ink = top - 6, sheet.theme.ink
+    y, ink = chart.top + 8 + LINE_HEIGHT * at, sheet.theme.ink
     sheet.add(Rule(left, y, right, y, ink))
     sheet.add(*(Rule(x, y - 4, x, y + 4, ink) for x in (left, right)))
+    ends = f"{format_bytes(each.from_bytes)} to {format_bytes(each.to_bytes)}"
+    return f"bracket: {clean(each.title)}, {ends}"
 
 
 def _put_names(sheet: Sheet, chart: Chart, lines: Sequence[_Line]) -> None:
