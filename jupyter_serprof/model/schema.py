@@ -202,7 +202,7 @@ def _check_outline(trace: Trace) -> None:
         return
     rows = [index for line in trace.waterfall.outline for index in _rows_below(line, trace)]
     if sorted(rows) != list(range(len(trace.waterfall.rows))):
-        problem = f"its outline has the rows {shown(rows)} of {len(trace.waterfall.rows)}"
+        problem = f"its outline does not have each of its {len(trace.waterfall.rows)} rows once"
         raise damaged(problem)
 
 
