@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
-from jupyter_serprof.analysis.findings import find
+from jupyter_serprof.analysis.findings import Rule, find
 from jupyter_serprof.analysis.summary import summarize
 from jupyter_serprof.analysis.waterfall import partition
 from jupyter_serprof.model import Limits, Trace, stages_of
@@ -12,7 +13,7 @@ from jupyter_serprof.model import Limits, Trace, stages_of
 __all__ = ["analyse"]
 
 
-def analyse(trace: Trace, limits: Limits | None = None) -> Trace:
+def analyse(trace: Trace, limits: Limits | None = None, rules: Iterable[Rule] = ()) -> Trace:
     """Return the trace with its waterfall, findings and summary.
 
     Parameters
@@ -21,6 +22,8 @@ def analyse(trace: Trace, limits: Limits | None = None) -> Trace:
         As frozen by a recorder.
     limits
         What this machine's memory can do; None if it was not measured.
+    rules
+        Findings of plug-ins, beside ours.
     """
     known = stages_of(trace)
     keys = {span.stage: None for span in trace.spans}
@@ -28,5 +31,5 @@ def analyse(trace: Trace, limits: Limits | None = None) -> Trace:
     described = tuple(sorted((known[key] for key in keys), key=lambda entry: entry.order))
     told = replace(trace, stages=described, limits=limits or trace.limits)
     full = replace(told, waterfall=partition(told))
-    full = replace(full, findings=find(full))
+    full = replace(full, findings=find(full, rules))
     return replace(full, summary=summarize(full))

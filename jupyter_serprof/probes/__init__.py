@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from importlib.metadata import entry_points
 from importlib.util import find_spec
@@ -14,7 +14,7 @@ from jupyter_serprof.capture.hook import Place
 from jupyter_serprof.capture.machine import installed_version
 from jupyter_serprof.capture.patching import Subscription, arm, remove_all
 from jupyter_serprof.capture.recorder import Recorder
-from jupyter_serprof.model import ProbeReport, Stage, describe
+from jupyter_serprof.model import Finding, ProbeReport, Stage, Trace, describe
 
 __all__ = ["Probe", "available_probes"]
 
@@ -41,6 +41,8 @@ class Probe:
     library: ClassVar[str] = ""
     requires: ClassVar[str] = ""
     stages: ClassVar[tuple[Stage, ...]] = ()
+    #: Findings of its own: functions from a trace to findings.
+    rules: ClassVar[tuple[Callable[[Trace], Iterable[Finding]], ...]] = ()
 
     def __init_subclass__(cls) -> None:
         """Make the stages of a probe known when it is defined."""

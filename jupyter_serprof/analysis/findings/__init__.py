@@ -269,7 +269,8 @@ def _array_form(trace: Trace, index: int) -> str:
     return text(serialize, "array_form") if serialize else ""
 
 
-RULES: Sequence[Callable[[Trace], Iterable[Finding]]] = (
+Rule = Callable[[Trace], Iterable[Finding]]
+RULES: Sequence[Rule] = (
     in_band_copy,
     msgpack_walk,
     same_object_again,
@@ -283,10 +284,26 @@ RULES: Sequence[Callable[[Trace], Iterable[Finding]]] = (
 )
 
 
-def find(trace: Trace) -> tuple[Finding, ...]:
-    """Return the findings of a trace, warnings first, the costliest of each rule."""
-    found = [finding for rule in RULES for finding in _costliest(list(rule(trace)), trace)]
+def find(trace: Trace, more: Iterable[Rule] = ()) -> tuple[Finding, ...]:
+    """Return the findings of a trace by our rules and more, warnings first, the costliest of each.
+
+    A rule of a plug-in that fails is told as a finding.
+    """
+    rules = (*RULES, *map(_guarded, more))
+    found = [finding for rule in rules for finding in _costliest(list(rule(trace)), trace)]
     return tuple(sorted(found, key=lambda finding: finding.severity != "warn"))
+
+
+def _guarded(rule: Rule) -> Rule:
+    def guarded(trace: Trace) -> list[Finding]:
+        try:
+            return list(rule(trace))
+        except Exception as error:  # noqa: BLE001  (somebody else's plug-in must not stop ours)
+            name = getattr(rule, "__name__", "")
+            title = f"the rule {name} of a plug-in failed: {type(error).__name__}"
+            return [Finding("plugin.failed-rule", "info", title, {}, "")]
+
+    return guarded
 
 
 def _costliest(findings: Sequence[Finding], trace: Trace) -> list[Finding]:

@@ -143,7 +143,8 @@ class Recording:
                 message = "the recording still runs. Read recording.trace after its with block"
                 raise SerprofError(message)
             trace = freeze(self._recorder, name=self.name, outcome=self._outcome)
-            self._trace = analyse(trace, measure_limits())
+            rules = [rule for one in self._recorder.probes for rule in getattr(one, "rules", ())]
+            self._trace = analyse(trace, measure_limits(), rules)
             self._had_spans = self.has_spans
             # The page may hold the last references to values of the user.
             self._recorder.page.clear()
