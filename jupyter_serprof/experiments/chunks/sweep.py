@@ -59,28 +59,11 @@ class ChunkSweep:
 
     Parameters
     ----------
-    make
-        Called with each chunk size, in the recording; returns a collection that is not computed
-        yet. Or a collection, which is cut anew for each size.
-    chunks
-        The sizes, in any order: what ``make`` is called with.
-    name, parameter
-        What the document calls the computation, and the number (``chunk``). A number whose name
-        has "part" in it counts partitions: then larger numbers make smaller chunks.
+    make, chunks, name, parameter, repeat, budget_s, compute, timeout_s, detail, seed
+        As of `jupyter_serprof.chunk_sweep` (``timeout``); the chunks in any order. A number whose
+        name has "part" in it counts partitions: then larger numbers make smaller chunks.
     code
         What was typed, for lines to paste.
-    repeat
-        Warm runs of each size; None runs 3, and up to 5 while the budget lasts.
-    budget_s
-        Seconds for all of it; None: 60 where ``repeat`` is None, else no limit.
-    compute
-        Compute and gather instead of persisting and waiting.
-    timeout_s
-        Give one run up after so many seconds: a size that failed, the others stay.
-    detail
-        Record with ``--detail``.
-    seed
-        Of the shuffled order; None draws one. The document holds it.
 
     Notes
     -----

@@ -68,21 +68,10 @@ class Tryout:
 
     Parameters
     ----------
-    value
-        It is not changed; its reducers run, as in any round trip.
-    name
-        What the document and the lines to paste call it.
-    link_bytes_per_s
-        A link over which it is sent: adds its bytes over that rate to every trip, and compression
-        to the remedies. None: no link.
+    value, name, link_bytes_per_s, budget_s, pairs
+        As of `jupyter_serprof.try_remedies`.
     now
-        How it goes now: ``pickle`` (protocol 5, in-band), ``pickle4``, ``cloudpickle``,
-        ``out-of-band``, ``cloudpickle-out-of-band``, ``ray`` (its store); None takes pickle, or
-        cloudpickle for what only that takes.
-    budget_s
-        Seconds for all pairs; a trip that has begun is ended.
-    pairs
-        Pairs of each remedy, fewer where the budget ends before.
+        As there; also ``out-of-band``, ``cloudpickle-out-of-band``, ``ray`` (its store).
     puts
         How often it is put into Ray's store: from 2 on putting it once is tried, where Ray runs.
 

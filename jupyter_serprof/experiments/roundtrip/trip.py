@@ -140,18 +140,8 @@ class RoundTrip:
 
     Parameters
     ----------
-    value
-        What travels. It is held once by the caller; at the peak of an in-band transport there are
-        two more copies (the pickle and the result), with Ray one (the store; for a moment two,
-        since it frees the copy of the run before with a delay).
-    name
-        What the document calls it.
-    transports
-        Keys, in order; None takes all and leaves out, with a reason, what is not available.
-    repeat
-        Warm runs of each transport; None runs at least 3 and as many as 2 s allow.
-    detail
-        Record with ``--detail``.
+    value, name, transports, repeat, detail
+        As of `jupyter_serprof.roundtrip`.
     """
 
     def __init__(

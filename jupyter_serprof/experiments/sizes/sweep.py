@@ -21,30 +21,10 @@ class SizeSweep:
 
     Parameters
     ----------
-    make
-        Called with each size; what it returns makes the round trip. With ``code`` the call itself
-        is what is measured.
-    sizes
-        What ``make`` is called with, in any order.
-    name
-        What the document calls it.
-    parameter
-        What the number is called: ``n``.
-    transports
-        Keys, in order; None takes those that are available. Not with ``code``.
-    repeat
-        Warm runs of each variant and size; None runs 3, and up to 5 while the budget lasts.
-    budget_s
-        Seconds for all of it; None: 60 where ``repeat`` is None, else no limit. A step that would
-        take longer than what is left is skipped.
-    holdout
-        A size that no fitted line may use; measured like the others.
-    detail
-        Record with ``--detail``.
-    seed
-        Of the shuffled order; None draws one. The document holds it.
+    make, sizes, transports, repeat, budget_s, holdout, name, parameter, detail, seed
+        As of `jupyter_serprof.sweep`; the sizes in any order.
     code
-        Measure ``make(size)`` itself, as one variant ``code``.
+        Measure ``make(size)`` itself, as one variant ``code``; then without ``transports``.
     is_bytes
         Sizes are bytes: then the memory guard knows the first size before it is made.
 
