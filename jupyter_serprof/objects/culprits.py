@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from jupyter_serprof.objects.ask import is_a, kind_name
+from jupyter_serprof.objects.picklers import CountingFile, OutOfTime
 from jupyter_serprof.objects.walk import Part, parts_of
 
 _SECONDS = 1.0
@@ -77,7 +78,7 @@ def find_culprits(
         error = search.error_of(value)
         if error is not None:
             search.descend(value, name, error, ())
-    except _OutOfTime:
+    except OutOfTime:
         pass
     return search.found
 
@@ -130,10 +131,6 @@ def _words(error: BaseException) -> str:
         return ""
 
 
-class _OutOfTime(BaseException):  # reducers of users catch Exception
-    """The time is up, or there are enough culprits."""
-
-
 class _Search:
     """The state of one search."""
 
@@ -165,7 +162,7 @@ class _Search:
         if len(self.found) == count:
             self.found.append(Culprit(path, kind_name(type(value)), error))
         if len(self.found) >= _CULPRITS:
-            raise _OutOfTime
+            raise OutOfTime
 
     def _parts(self, value: object) -> list[Part]:
         """List the parts until the time is up; what cannot be listed has none."""
@@ -195,19 +192,11 @@ class _Search:
             yield step, part, error
 
 
-class _Nowhere:
-    def write(self, data: object) -> int:
-        return memoryview(data).nbytes  # type: ignore[arg-type]
-
-
-def _take(buffer: object) -> bool:  # noqa: ARG001
-    return False
-
-
 def _pickler(deadline: float, *, takes_functions: bool) -> pickle.Pickler:
     """Return a pickler that keeps nothing and stops at the deadline."""
     import cloudpickle
 
+    file = CountingFile(deadline)
     base: Any = cloudpickle.Pickler if takes_functions else pickle.Pickler
 
     class Pickler(base):  # type: ignore[misc]  # cloudpickle ships no types
@@ -216,8 +205,8 @@ def _pickler(deadline: float, *, takes_functions: bool) -> pickle.Pickler:
         def persistent_id(self, value: object) -> None:  # noqa: ARG002
             """Look at the clock; the pickler asks here for every object."""
             self.looks += 1
-            if self.looks % _OBJECTS_A_LOOK == 0 and time.monotonic() > deadline:
-                raise _OutOfTime
+            if self.looks % _OBJECTS_A_LOOK == 0:
+                file.look()
 
-    made: pickle.Pickler = Pickler(_Nowhere(), protocol=5, buffer_callback=_take)
+    made: pickle.Pickler = Pickler(file, protocol=5, buffer_callback=file.take)
     return made

@@ -6,6 +6,7 @@ Of each dump the envelope is taken off: PROTO (2 bytes), the header of each FRAM
 from __future__ import annotations
 
 import copyreg
+import math
 import pickle
 import sys
 import time
@@ -19,6 +20,8 @@ from typing import Any
 
 from jupyter_serprof.capture.machine import Buffer
 
+#: The C pickler hands payloads of at least this size to ``write`` on their own, without a copy.
+_OWN_WRITE_BYTES = 64 * 1024
 _FRAME = 0x95
 _FRAME_BYTES = 9
 _ENVELOPE_BYTES = 2 + 1
@@ -33,24 +36,30 @@ class OutOfTime(BaseException):  # reducers of users catch Exception
     """The time budget has ended."""
 
 
-class Sink:
-    """A file that keeps nothing: it counts bytes, the headers of frames, and looks at the clock."""
+class CountingFile:
+    """A file that keeps nothing: it counts bytes, the headers of frames, and looks at the clock.
 
-    def __init__(self, deadline: float) -> None:
+    ``large`` has the sizes of writes of at least 64 KiB, which reach it without a copy.
+    """
+
+    def __init__(self, deadline: float = math.inf) -> None:
         self.deadline = deadline
-        self.written_bytes = 0
+        self.size_bytes = 0
         self.frames = 0
+        self.large: list[int] = []
         self.buffer_bytes = 0
         self.buffers = 0
 
-    def write(self, data: Any) -> int:  # noqa: ANN401  (anything with a buffer)
+    def write(self, data: Any) -> int:  # noqa: ANN401  (bytes or a PickleBuffer)
         """Count what is written: a frame, or a payload of at least 64 KiB."""
         if type(data) is bytes:
             size = len(data)
             self.frames += _has_frame(data, size)
         else:
             size = memoryview(data).nbytes
-        self.written_bytes += size
+        self.size_bytes += size
+        if size >= _OWN_WRITE_BYTES:
+            self.large.append(size)
         self.look()
         return size
 
@@ -98,7 +107,7 @@ class Counter:
         protocol: int = 5,
         globals_ref: dict[int, Any] | None = None,
     ) -> None:
-        self.sink = Sink(deadline)
+        self.sink = CountingFile(deadline)
         self.holes: dict[int, tuple[object, BaseException]] = {}
         self.met: list[int] = []
         callback = self.sink.take if takes_buffers and protocol >= 5 else None  # noqa: PLR2004
@@ -112,15 +121,15 @@ class Counter:
     def add(self, value: object) -> int:
         """Return the in-band bytes that an object adds to one pickle, without envelope."""
         sink = self.sink
-        written, frames = sink.written_bytes, sink.frames
+        written, frames = sink.size_bytes, sink.frames
         self._dump(value)
-        written, frames = sink.written_bytes - written, sink.frames - frames
+        written, frames = sink.size_bytes - written, sink.frames - frames
         return written - _ENVELOPE_BYTES - _FRAME_BYTES * frames
 
     def whole(self, value: object) -> int:
         """Return the length of one pickle, envelope included."""
         self._dump(value)
-        return self.sink.written_bytes
+        return self.sink.size_bytes
 
     @property
     def envelope_bytes(self) -> int:
@@ -173,7 +182,7 @@ def _check(value: object, found: Any) -> None:  # noqa: ANN401  (whatever a redu
     name = type(value).__name__
     problem = ""
     if isinstance(found, str):
-        pickle.Pickler(Sink(float("inf"))).dump(value)
+        pickle.Pickler(CountingFile()).dump(value)
         return
     if type(found) is not tuple:
         problem = f"__reduce__ of {name} must return a string or tuple"
@@ -233,26 +242,9 @@ def _kinds() -> tuple[Any, Any]:
     return ByValue, Forgiving
 
 
-#: The C pickler hands payloads of at least this size to ``write`` on their own, without a copy.
-_OWN_WRITE_BYTES = 64 * 1024
 _LISTED = 50
 #: What a pickle says of a class and its attributes, and of each buffer, is not what it moves.
 _NAMES_BYTES, _SHAPE_BYTES = 1024, 256
-
-
-class _Sink:
-    """A file that keeps only how much was written, and the sizes of large writes."""
-
-    def __init__(self) -> None:
-        self.sizes: list[int] = []
-        self.total_bytes = 0
-
-    def write(self, data: object) -> int:
-        size = memoryview(data).nbytes  # type: ignore[arg-type]  # bytes or a PickleBuffer
-        self.total_bytes += size
-        if size >= _OWN_WRITE_BYTES:
-            self.sizes.append(size)
-        return size
 
 
 def buffer_places(value: object, *, hands_over: bool) -> tuple[tuple[int, str], ...]:
@@ -272,17 +264,19 @@ def buffer_places(value: object, *, hands_over: bool) -> tuple[tuple[int, str], 
     about 64 KiB, which are not buffers.
     """
     sink, beside = _pickled(value, hands_over=hands_over)
-    inside = [size for size in sink.sizes if size > 2 * _OWN_WRITE_BYTES]
+    inside = [size for size in sink.large if size > 2 * _OWN_WRITE_BYTES]
     found = [(size, "in-band") for size in inside]
     found += [(memoryview(buffer).nbytes, "out-of-band") for buffer in beside]
     return tuple(sorted(found, key=lambda entry: -entry[0])[:_LISTED])
 
 
-def _pickled(value: object, *, hands_over: bool = True) -> tuple[_Sink, list[pickle.PickleBuffer]]:
+def _pickled(
+    value: object, *, hands_over: bool = True
+) -> tuple[CountingFile, list[pickle.PickleBuffer]]:
     """Return what was written of a value, and the buffers that stayed beside it."""
     import cloudpickle
 
-    sink, beside = _Sink(), list[pickle.PickleBuffer]()
+    sink, beside = CountingFile(), list[pickle.PickleBuffer]()
     callback = beside.append if hands_over else None
     cloudpickle.Pickler(sink, protocol=5, buffer_callback=callback).dump(value)
     return sink, beside
@@ -331,9 +325,9 @@ def held_by_both(before: object, after: object) -> tuple[Held, Held] | None:
         return None
 
 
-def _held(sink: _Sink, beside: Sequence[pickle.PickleBuffer]) -> Held:
+def _held(sink: CountingFile, beside: Sequence[pickle.PickleBuffer]) -> Held:
     buffers = tuple(_place(buffer) for buffer in beside if memoryview(buffer).nbytes)
-    inside = max(0, sink.total_bytes - _NAMES_BYTES - _SHAPE_BYTES * len(buffers))
+    inside = max(0, sink.size_bytes - _NAMES_BYTES - _SHAPE_BYTES * len(buffers))
     return Held(buffers, inside + sum(size for _, size in buffers))
 
 

@@ -9,6 +9,8 @@ import types
 from dataclasses import dataclass
 from typing import Any
 
+from jupyter_serprof.objects.picklers import CountingFile
+
 PROTOCOL = 5
 #: A block has room for a pickle that has grown a little since its size was taken.
 _ROOM_SHARE, _ROOM_BYTES = 0.1, 4_096
@@ -16,19 +18,6 @@ _ROOM_SHARE, _ROOM_BYTES = 0.1, 4_096
 
 class TooLongError(Exception):
     """A pass writes far more than the pickle has."""
-
-
-class Nowhere:
-    """A file that counts; large payloads arrive without a copy."""
-
-    def __init__(self) -> None:
-        self.size_bytes = 0
-
-    def write(self, data: Any) -> int:  # noqa: ANN401  (bytes or a PickleBuffer)
-        """Count."""
-        size = memoryview(data).nbytes
-        self.size_bytes += size
-        return size
 
 
 class Block:
@@ -128,7 +117,7 @@ def watch(value: object, base: Any) -> Watched:  # noqa: ANN401  (a class of pic
         sizes.append(buffer.raw().nbytes)
         return False
 
-    sink = Nowhere()
+    sink = CountingFile()
     pickler = watching(base)(sink, protocol=PROTOCOL, buffer_callback=count)
     start = time.perf_counter_ns()
     pickler.dump(value)

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from jupyter_serprof.objects import culprits
+from jupyter_serprof.objects import culprits, picklers
 from jupyter_serprof.objects.culprits import Culprit, culprits_text, error_text, find_culprits
 from jupyter_serprof.testing import TickClock
 
@@ -267,7 +267,8 @@ def test_the_time_is_kept_also_inside_one_large_part(
             seen.append(1)
             return (Counts, ())
 
-    monkeypatch.setattr(culprits, "time", SimpleNamespace(monotonic=lambda: clock() / 1e9))
+    for module in (culprits, picklers):
+        monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: clock() / 1e9))
     value = [[Counts() for _ in range(50_000)], LOCK]
 
     found = find_culprits(value, seconds=3)

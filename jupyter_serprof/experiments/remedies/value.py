@@ -36,7 +36,7 @@ from jupyter_serprof.experiments.remedies.ways import (
 from jupyter_serprof.model import Finding, Sweep, UsageError
 from jupyter_serprof.model.units import format_bytes, format_count, format_ns
 from jupyter_serprof.objects.culprits import culprits_text, error_text, find_culprits
-from jupyter_serprof.objects.split_picklers import Nowhere
+from jupyter_serprof.objects.picklers import CountingFile
 
 PAIRS = 15
 BUDGET_S = 20.0
@@ -183,7 +183,7 @@ class Tryout:
 
     def _pass(self) -> Exception | None:
         """Pickle into nowhere: note the bytes, those of buffers, and the time; return an error."""
-        sink, sizes = Nowhere(), list[int]()
+        sink, sizes = CountingFile(), list[int]()
 
         def take(buffer: pickle.PickleBuffer) -> bool:
             sizes.append(buffer.raw().nbytes)

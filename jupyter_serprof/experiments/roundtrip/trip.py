@@ -24,7 +24,7 @@ from jupyter_serprof.model.units import format_share
 from jupyter_serprof.objects.culprits import culprits_text, error_text, find_culprits
 from jupyter_serprof.objects.differences import Witness, differences
 from jupyter_serprof.objects.equality import same_value
-from jupyter_serprof.objects.picklers import Held, buffer_places, held_by_both
+from jupyter_serprof.objects.picklers import CountingFile, Held, buffer_places, held_by_both
 from jupyter_serprof.objects.sizes import size_bytes
 
 #: What is not memory of the original may be the pickle of its shape, or is less than is told.
@@ -95,21 +95,9 @@ def payload_places(
         return ()
 
 
-class _Count:
-    """A file that keeps nothing but the number of bytes."""
-
-    def __init__(self) -> None:
-        self.size_bytes = 0
-
-    def write(self, data: object) -> int:
-        size = memoryview(data).nbytes  # type: ignore[arg-type]  # bytes or a PickleBuffer
-        self.size_bytes += size
-        return size
-
-
 def pickled_bytes(value: object) -> int | None:
     """Return the length of the pickle of a value, which is not made; None if pickle refuses."""
-    count = _Count()
+    count = CountingFile()
     try:
         pickle.Pickler(count, protocol=5).dump(value)
     except Exception:  # noqa: BLE001  (the transports will say why)

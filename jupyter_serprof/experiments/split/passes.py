@@ -42,10 +42,10 @@ from jupyter_serprof.experiments.split.words import (
 from jupyter_serprof.model import Trace, UsageError
 from jupyter_serprof.model.units import format_bytes, format_ns
 from jupyter_serprof.objects.culprits import culprits_text, error_text, find_culprits
+from jupyter_serprof.objects.picklers import CountingFile
 from jupyter_serprof.objects.split_picklers import (
     PROTOCOL,
     Block,
-    Nowhere,
     Watched,
     hand_over,
     watch,
@@ -282,7 +282,7 @@ class Split:
         expected_ns, left_s = max(look.duration_ns, passes.cold.duration_ns), self._left_s()
         calls: dict[str, Call] = {
             WHOLE: self._dumps,
-            "sink": lambda: self._pickle_into(Nowhere(), hand_over),
+            "sink": lambda: self._pickle_into(CountingFile(), hand_over),
         }
         is_short, block = _rounds(expected_ns) > 1, None
         is_alike = is_short or look.spent_ns <= _CHEAP_SHARE * expected_ns

@@ -29,7 +29,8 @@ from jupyter_serprof.experiments.split.words import (
 )
 from jupyter_serprof.model import Limits, Trace, UsageError, from_document, to_document
 from jupyter_serprof.objects import split_picklers
-from jupyter_serprof.objects.split_picklers import Block, Nowhere, watching
+from jupyter_serprof.objects.picklers import CountingFile
+from jupyter_serprof.objects.split_picklers import Block, watching
 from jupyter_serprof.testing import TickClock, make_trace
 
 #: Time for every pass on the slowest machine.
@@ -262,7 +263,7 @@ def test_picklers_of_passes_write_what_pickle_writes() -> None:
     block = Block(len(expected))
 
     pickle.Pickler(block, protocol=5).dump(value)
-    watched = watching(pickle.Pickler)(nowhere := Nowhere(), protocol=5)
+    watched = watching(pickle.Pickler)(nowhere := CountingFile(), protocol=5)
     watched.dump(value)
 
     assert block.written() == expected

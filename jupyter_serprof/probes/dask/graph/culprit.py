@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from jupyter_serprof.capture.recorder import paused_collector
-from jupyter_serprof.probes.dask.graph.picklers import PicklerKind, Sink, by_value, node_kinds
+from jupyter_serprof.probes.dask.graph.picklers import KeptWrites, PicklerKind, by_value, node_kinds
 from jupyter_serprof.probes.dask.graph.sections import Section, sections
 
 _SECONDS = 5.0
@@ -65,7 +65,7 @@ def find_unpicklable(graph: object, *, seconds: float = _SECONDS) -> Unpicklable
 
 def _error(value: object, kind: PicklerKind) -> Exception | None:
     try:
-        kind.make(Sink()).dump(value)
+        kind.make(KeptWrites()).dump(value)
     except Exception as error:  # noqa: BLE001  (reducers raise anything)
         return error
     return None

@@ -19,7 +19,13 @@ from jupyter_serprof.objects.ask import (
     kind_name,
     qualified_name,
 )
-from jupyter_serprof.probes.dask.graph.picklers import PicklerKind, Sink, node_reducers, size_of
+from jupyter_serprof.objects.picklers import OutOfTime
+from jupyter_serprof.probes.dask.graph.picklers import (
+    KeptWrites,
+    PicklerKind,
+    node_reducers,
+    size_of,
+)
 
 #: What is inside an object of these is told as that object: a frame, not its blocks.
 _CLOSED_LIBRARIES = frozenset({"numpy", "pandas", "polars", "pyarrow", "scipy"})
@@ -58,7 +64,7 @@ def large_objects(
     tracer = _tracer(kind)(kind, least_bytes, deadline)
     try:
         tracer.save(value)
-    except (_OutOfTime, Exception):  # noqa: BLE001  (too deep for Python, or changed meanwhile)
+    except (OutOfTime, Exception):  # noqa: BLE001  (too deep for Python, or changed meanwhile)
         return tracer.at_stop(), False
     return tracer.found, True
 
@@ -95,10 +101,6 @@ def _shape(value: object) -> str:
     return f"({len(value)})" if is_exactly(value, _CONTAINERS) else ""  # type: ignore[arg-type]
 
 
-class _OutOfTime(BaseException):  # reducers of users catch Exception
-    """The time is up."""
-
-
 class _Open:
     """An object that is being pickled."""
 
@@ -126,13 +128,13 @@ class _Tracing:
     """What a pickler in Python does at each object: note where it began, and how long it was."""
 
     def __init__(self, kind: PicklerKind, least_bytes: int, deadline: float) -> None:
-        super().__init__(Sink(), protocol=5, buffer_callback=self._beside)  # type: ignore[call-arg]
+        super().__init__(KeptWrites(), protocol=5, buffer_callback=self._beside)  # type: ignore[call-arg]
         self.write = self._count
         self._write_large_bytes = self._count_payload
         self._kind = kind
         self._least_bytes = least_bytes
         self._deadline = deadline
-        self._reduce = getattr(kind.make(Sink()), "reducer_override", None)
+        self._reduce = getattr(kind.make(KeptWrites()), "reducer_override", None)
         self._stack: list[_Open] = []
         self.position = 0
         self.found: list[Large] = []
@@ -144,7 +146,7 @@ class _Tracing:
     def save(self, value: object, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401
         """Pickle an object and keep it if it is large and nothing inside it is."""
         if time.monotonic() > self._deadline:
-            raise _OutOfTime
+            raise OutOfTime
         node = _Open(value, self.position, len(self.found), self._product(value))
         self._stack.append(node)
         if not self._is_measured(value):
@@ -238,7 +240,7 @@ def _is_graph(value: object) -> bool:
 
 def _measure(value: object, kind: PicklerKind) -> tuple[int, int]:
     """Return the bytes of a pickle and of the largest single payload in it."""
-    sink = Sink()
+    sink = KeptWrites()
     kind.make(sink).dump(value)
     written, beside = sink.take(), sink.take_buffers()
     payloads = [*beside, *(size for size in written if size >= _PAYLOAD_BYTES)]
@@ -272,7 +274,7 @@ class References:
         self._inside = {id(target): frozenset((i,)) for i, target in enumerate(targets)}
         self._inside[id(object)] = _NOTHING
         self._kept: list[object] = []
-        self._sink = Sink()
+        self._sink = KeptWrites()
         self._seen: set[int] = set()
         self._uses = 0
         self._reducers = node_reducers()
@@ -324,7 +326,7 @@ class References:
             seen = set[int]()
             new = _looking(self._kind, self._inside, self._function, seen, first=value)
             with suppress(Exception):  # as above
-                new(Sink()).dump(value)
+                new(KeptWrites()).dump(value)
             self._inside[id(value)] = frozenset(seen)
         return self._inside[id(value)]
 
@@ -336,7 +338,7 @@ def _looking(
     seen: set[int],
     *,
     first: object = None,
-) -> Callable[[Sink], Any]:
+) -> Callable[[KeptWrites], Any]:
     """Return what makes picklers that note in ``seen`` what they meet of what is known."""
 
     class Looking(kind.base):  # type: ignore[misc,name-defined]  # one of three at run time

@@ -25,7 +25,7 @@ _FEW = 2
 _MAIN = b"__main__"
 
 
-class Sink:
+class KeptWrites:
     """A file that keeps what is written until it is counted, and the buffers handed over."""
 
     def __init__(self) -> None:
@@ -60,7 +60,7 @@ class CountingPickler:
     """One pickler with one memo for many dumps, so that what is repeated counts once."""
 
     def __init__(self, kind: PicklerKind) -> None:
-        self._sink = Sink()
+        self._sink = KeptWrites()
         self._is_final = kind.name == "cloudpickle"
         self._dump = kind.make(self._sink).dump
         self.out_of_band_bytes = 0
@@ -98,7 +98,7 @@ class PicklerKind(NamedTuple):
     name: str
     base: Any
 
-    def make(self, sink: Sink) -> Any:  # noqa: ANN401  (an instance of the base)
+    def make(self, sink: KeptWrites) -> Any:  # noqa: ANN401  (an instance of the base)
         """Return one that writes to a sink."""
         return self.base(sink, protocol=5, buffer_callback=sink.hand_over)
 
