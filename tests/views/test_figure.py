@@ -231,7 +231,7 @@ def test_a_figure_can_be_drawn_and_saved_by_matplotlib() -> None:
 def test_matplotlib_of_the_user_stays_as_it_is() -> None:
     """No figure in pyplot, no other backend, no setting changed."""
     code = (
-        "import matplotlib, sys; sys.path.insert(0, 'tests/views')\n"
+        "import matplotlib, sys; sys.path[:0] = 'tests/views', 'tests/support'\n"
         "matplotlib.use('svg'); matplotlib.rcParams['font.size'] = 33\n"
         "before = dict(matplotlib.rcParams)\n"
         "from test_text import make_put_get\n"
@@ -251,7 +251,7 @@ def test_matplotlib_of_the_user_stays_as_it_is() -> None:
 def test_a_png_loads_no_matplotlib() -> None:
     """The picture of an output costs neither matplotlib's import nor its drawing."""
     code = (
-        "import sys; sys.path.insert(0, 'tests/views')\n"
+        "import sys; sys.path[:0] = 'tests/views', 'tests/support'\n"
         "from test_text import make_put_get\n"
         "import jupyter_serprof.views.figure as figure\n"
         "assert 'PIL' not in sys.modules\n"
