@@ -12,9 +12,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from jupyter_serprof import api
-from jupyter_serprof.api.comparisons import check_question, noting_interrupts
+from jupyter_serprof.api.comparisons import check_question
 from jupyter_serprof.model import RegressionError, SerprofError, Sweep, Trace, UsageError
 
+#: A document, and why it could not be compared.
+_Made = tuple[Trace | Sweep, UsageError | None]
 _OK, _FAILED, _MISUSED, _INTERRUPTED = 0, 1, 2, 130
 _MOST_REPEATS = 1000
 _SOURCES = ("<setup>", "<statement>")
@@ -97,12 +99,12 @@ def _run(options: argparse.Namespace, namespace: dict[str, Any]) -> int:
     code = _compiled("\n".join(options.statement), "<statement>", namespace)
     try:
         setup.call()
-        document = _measured(options, code, before)
+        made = _measured(options, code, before)
     except SerprofError:
         raise
     except Exception as error:  # noqa: BLE001  (whatever the user's program raises is shown)
         return _say(_traceback(error), _FAILED)
-    return _finish(options, document, before, limit)
+    return _finish(options, made, limit)
 
 
 def _checked_limit(options: argparse.Namespace) -> float | None:
@@ -114,9 +116,7 @@ def _checked_limit(options: argparse.Namespace) -> float | None:
     return api.limit_share(str(options.fail_above))
 
 
-def _measured(
-    options: argparse.Namespace, code: _Code, before: Trace | Sweep | None
-) -> Trace | Sweep:
+def _measured(options: argparse.Namespace, code: _Code, before: Trace | Sweep | None) -> _Made:
     name = options.name or code.text
     if before is not None:
         check_question(before.name, name)
@@ -130,18 +130,27 @@ def _measured(
     if is_value or options.transports:
         return _round_trip(options, name, value, before)
     if options.repeat is None and before is None:
-        return first.trace
-    repeats = api.Repeats(code.call, name, options.detail, [first.trace])
-    count = options.repeat or api.runs_within_budget(first.trace.wall_ns)
-    if before is None:
-        return repeats.run_again(count)
-    with noting_interrupts(lambda: len(repeats.traces) - 1, count, "runs"):
-        return repeats.run_again(count)
+        return first.trace, None
+    repeats = api.Repeats(code.call, name, options.detail, [first.trace], options.repeat)
+    return _made(repeats, before)
+
+
+def _made(runs: api.Experiment[Sweep], before: Trace | Sweep | None) -> _Made:
+    """Make all runs; a process that ends has nothing to resume."""
+    experiment = runs if before is None else api.Against(before, runs)
+    try:
+        for _ in api.steps_of(experiment):
+            pass
+    except UsageError as error:
+        if not experiment.is_done:
+            raise
+        return experiment.document, error
+    return experiment.document, None
 
 
 def _round_trip(
     options: argparse.Namespace, name: str, value: object, before: Trace | Sweep | None
-) -> Sweep:
+) -> _Made:
     asked = options.transports.split(",") if options.transports else None
     known = None if before is None else api.transports_of(before)
     runs = None if before is None else api.runs_within_budget(0)
@@ -152,29 +161,19 @@ def _round_trip(
         repeat=options.repeat or runs,
         detail=options.detail,
     )
-    return trip.run()
+    return _made(trip, before)
 
 
-def _finish(
-    options: argparse.Namespace,
-    document: Trace | Sweep,
-    before: Trace | Sweep | None,
-    limit: float | None,
-) -> int:
+def _finish(options: argparse.Namespace, made: _Made, limit: float | None) -> int:
     """Show and save what was measured, whatever the comparison says."""
-    problem: UsageError | None = None
-    if before is not None and isinstance(document, Sweep):
-        try:
-            document = api.compared(before, document)
-        except UsageError as error:
-            problem = error
+    document, problem = made
     if not options.quiet:
         api.show(document)
     if options.save:
         api.save(document, options.save)
     if problem is not None:
         raise problem
-    if limit is not None:
+    if limit is not None and isinstance(document, Sweep):
         api.check_limit(document.comparison, limit, document)
     return _OK
 

@@ -68,7 +68,7 @@ LAYERS = {
         *(f"views.{name}" for name in ("kit", "blame", "compare", "waterfall", "sweep")),
     },
     "views.notebook": {*_DOCUMENT, "views", "views.kit", "views.waterfall"},
-    "testing": {"model", "capture"},
+    "testing": {"model", "capture", "experiments.engine"},
     "api": {
         *(*_MEASURE, *_EXPERIMENTS, "timelines"),
         *("views", "views.blame", "views.compare", "views.notebook"),
@@ -121,7 +121,7 @@ OWNERS = {
 }
 GUARDS = ("TYPE_CHECKING", "typing.TYPE_CHECKING")
 #: Where users and other packages start; probes start at their entry points in pyproject.toml.
-STARTS = ("__init__", "__main__", "testing")
+STARTS = ("__init__", "__main__", "testing.__init__")
 #: Slow to load, so that loading this package must not load them.
 HEAVY = {
     *("ray", "dask", "distributed", "matplotlib", "pandas", "pyarrow", "scipy"),

@@ -21,22 +21,23 @@ from jupyter_serprof.api.objects import blame
 from jupyter_serprof.api.predictions import predict
 from jupyter_serprof.api.recordings import profile, record, stage_recording
 from jupyter_serprof.api.remedies import Tryout, try_code, try_remedies
-from jupyter_serprof.api.resumes import resumable, resume
 from jupyter_serprof.api.stages import graphstages
 from jupyter_serprof.api.sweeps import chunk_sweep, roundtrip, size_sweep, sweep
 from jupyter_serprof.capture.marks import span
 from jupyter_serprof.experiments.blame.graph import blame_graph
 from jupyter_serprof.experiments.blame.recording import BlameRun
 from jupyter_serprof.experiments.chunks.sweep import ChunkSweep
-from jupyter_serprof.experiments.compare.runs import (
-    Repeats,
-    compared,
-    runs_within_budget,
-    transports_of,
+from jupyter_serprof.experiments.compare.repeats import Repeats, runs_within_budget
+from jupyter_serprof.experiments.compare.runs import Against, transports_of
+from jupyter_serprof.experiments.engine.experiment import (
+    Experiment,
+    Progress,
+    resume,
+    run,
+    steps_of,
 )
 from jupyter_serprof.experiments.engine.memory import MemoryGuard
 from jupyter_serprof.experiments.engine.order import log_spaced
-from jupyter_serprof.experiments.engine.progress import SweepProgress
 from jupyter_serprof.experiments.engine.recording import Recording
 from jupyter_serprof.experiments.graphs.repeats import GraphRepeats, checked_before
 from jupyter_serprof.experiments.graphs.stages import GraphStages, explained
@@ -51,18 +52,20 @@ from jupyter_serprof.experiments.split.passes import Split, split
 from jupyter_serprof.views.notebook.live import Live
 
 __all__ = [
+    "Against",
     "BlameRun",
     "ChunkSweep",
+    "Experiment",
     "GraphRepeats",
     "GraphStages",
     "Live",
     "MemoryGuard",
+    "Progress",
     "Recording",
     "Repeats",
     "RoundTrip",
     "SizeSweep",
     "Split",
-    "SweepProgress",
     "Tryout",
     "blame",
     "blame_graph",
@@ -71,7 +74,6 @@ __all__ = [
     "checked_before",
     "chunk_sweep",
     "compare",
-    "compared",
     "document_of",
     "explained",
     "graphstages",
@@ -85,9 +87,9 @@ __all__ = [
     "profile",
     "record",
     "require_dask",
-    "resumable",
     "resume",
     "roundtrip",
+    "run",
     "runs_within_budget",
     "save",
     "show",
@@ -95,6 +97,7 @@ __all__ = [
     "span",
     "split",
     "stage_recording",
+    "steps_of",
     "sweep",
     "to_dataframe",
     "to_markdown",

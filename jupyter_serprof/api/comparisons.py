@@ -10,18 +10,15 @@ from typing import overload
 
 from jupyter_serprof.api.documents import load
 from jupyter_serprof.experiments.compare.limit import check, limit_share
+from jupyter_serprof.experiments.compare.repeats import Repeats, checked_runs
 from jupyter_serprof.experiments.compare.runs import (
-    Repeats,
-    Turns,
-    checked_runs,
-    compared,
-    noting_interrupts,
-    runs_within_budget,
+    Against,
+    Pairs,
     stopped,
 )
 from jupyter_serprof.experiments.compare.samples import check_question
 from jupyter_serprof.experiments.compare.verdict import compare as compare_documents
-from jupyter_serprof.experiments.engine.recording import Recording
+from jupyter_serprof.experiments.engine.experiment import run
 from jupyter_serprof.model import Comparison, RegressionError, Sweep, Trace, UsageError
 from jupyter_serprof.model.files import SUFFIX
 
@@ -31,7 +28,6 @@ __all__ = [
     "compare",
     "document_of",
     "limit_share",
-    "noting_interrupts",
     "stopped",
 ]
 Document = Trace | Sweep | str | os.PathLike[str]
@@ -153,27 +149,17 @@ def _compared(
             return compare_documents(known, _named(document_of(after), name))
         call = _code(after)
         check_question(known.name, name or _name(call))
-        return compared(known, _repeated(call, repeat, name or known.name, detail=detail))
+        runs = Repeats(call, name or known.name, detail, repeat=repeat)
+        return run(Against(known, runs))
     if isinstance(after, Trace | Sweep | str | os.PathLike):
         message = "before is a function and after a document. Turn them: sp.compare(document, f)"
         raise UsageError(message)
     calls = _code(before), _code(after)
-    return Turns(calls, [_name(call) for call in calls], repeat, detail).run()
+    return run(Pairs(calls, [_name(call) for call in calls], repeat, detail))
 
 
 def _named(document: Trace | Sweep, name: str | None) -> Trace | Sweep:
     return document if name is None else replace(document, name=name)
-
-
-def _repeated(call: Code, repeat: int | None, name: str, *, detail: bool) -> Sweep:
-    __tracebackhide__ = True
-    first = Recording(name or _name(call), detail=detail)
-    with first:
-        call()
-    repeats = Repeats(call, first.name, detail, [first.trace])
-    count = repeat or runs_within_budget(first.trace.wall_ns)
-    with noting_interrupts(lambda: len(repeats.traces) - 1, count, "runs"):
-        return repeats.run_again(count)
 
 
 def _code(given: object) -> Code:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import overload
 
+from jupyter_serprof.experiments.engine.experiment import run
 from jupyter_serprof.experiments.graphs.repeats import GraphRepeats
 from jupyter_serprof.experiments.graphs.stages import GraphStages
 from jupyter_serprof.experiments.graphs.values import is_collection, require_dask
@@ -92,5 +93,5 @@ def graphstages(  # noqa: PLR0913  (the options of the magic)
     )
     title = known.replace("<lambda>", "computation") if name is None else name
     if repeat is not None:
-        return GraphRepeats(build, title, compute, timeout, detail).run(repeat)
+        return run(GraphRepeats(build, title, compute, timeout, detail, repeat=repeat))
     return GraphStages(build, title, compute, timeout, detail).run()

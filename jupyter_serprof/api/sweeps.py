@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from jupyter_serprof.api.resumes import resumable
 from jupyter_serprof.experiments.chunks.sweep import ChunkSweep
+from jupyter_serprof.experiments.engine.experiment import run
 from jupyter_serprof.experiments.engine.order import checked_sizes
 from jupyter_serprof.experiments.roundtrip.trip import RoundTrip
 from jupyter_serprof.experiments.sizes.subject import serializes, subject_of
@@ -85,7 +85,7 @@ def sweep(  # noqa: PLR0913  (the options of the magic)
         detail=detail,
         seed=seed,
     )
-    return resumable(runs)
+    return run(runs)
 
 
 def size_sweep(  # noqa: PLR0913  (as sweep)
@@ -218,7 +218,7 @@ def chunk_sweep(  # noqa: PLR0913  (the options of the magic)
         detail=detail,
         seed=seed,
     )
-    return resumable(runs)
+    return run(runs)
 
 
 def roundtrip(
@@ -268,4 +268,4 @@ def roundtrip(
     moment two: it frees that of the run before late.
     """
     trip = RoundTrip(value, name=name, transports=transports, repeat=repeat, detail=detail)
-    return trip.run()
+    return run(trip)

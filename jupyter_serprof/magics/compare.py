@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING
 
 from jupyter_serprof.magics.code import compile_code
 from jupyter_serprof.magics.options import Options
-from jupyter_serprof.magics.show import finish, finish_failed
+from jupyter_serprof.magics.show import finish_failed, measure
 from jupyter_serprof.model import Sweep, Trace, UsageError
 
 if TYPE_CHECKING:
@@ -67,13 +66,14 @@ def run_compare(
         raise
     is_value = code.is_expression and value is not None and not first.has_spans
     if is_value or options.transports is not None:
-        trip = _round_trip(options, before, value)
-        _show(shell, options, before, trip.run, trip)
-        return
+        runs: api.Experiment[Sweep] = _round_trip(options, before, value)
+    else:
+        name, cold = _name(options), [first.trace]
+        runs = api.Repeats(code.call, name, options.detail, cold, options.repeat)
     del value
-    repeats = api.Repeats(code.call, _name(options), options.detail, [first.trace])
-    count = options.repeat or api.runs_within_budget(first.trace.wall_ns)
-    _show(shell, options, before, partial(repeats.run_again, count), repeats)
+    document = measure(shell, options, api.Against(before, runs))
+    if options.fail_above is not None:
+        api.check_limit(document.comparison, options.fail_above, document)
 
 
 def _round_trip(options: Options, before: Trace | Sweep, value: object) -> api.RoundTrip:
@@ -86,35 +86,6 @@ def _round_trip(options: Options, before: Trace | Sweep, value: object) -> api.R
         repeat=options.repeat or api.runs_within_budget(0),
         detail=options.detail,
     )
-
-
-def _show(
-    shell: InteractiveShell,
-    options: Options,
-    before: Trace | Sweep,
-    run: Run,
-    measured: api.Repeats | api.RoundTrip,
-) -> None:
-    """Show what was measured, with the comparison if there can be one."""
-    from jupyter_serprof import api
-    from jupyter_serprof.api.comparisons import stopped
-
-    __tracebackhide__ = True
-    try:
-        document = run()
-    except BaseException as error:
-        sweep = measured.sweep
-        if sweep.points or isinstance(error, KeyboardInterrupt):
-            finish_failed(shell, options, stopped(before, sweep))
-        raise
-    try:
-        document = api.compared(before, document)
-    except UsageError:  # what was measured is shown all the same
-        finish_failed(shell, options, document)
-        raise
-    finish(shell, options, document)
-    if options.fail_above is not None:
-        api.check_limit(document.comparison, options.fail_above, document)
 
 
 def document_named(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from functools import partial
 from typing import TYPE_CHECKING
 
 from jupyter_serprof.magics.code import Code, compile_code
@@ -17,8 +16,13 @@ from jupyter_serprof.magics.compare import (
     swept_code,
 )
 from jupyter_serprof.magics.options import GRAPHSTAGES, Options, help_text, parse
-from jupyter_serprof.magics.run import show_graph_panel, shown_even_if_stopped, takes_panel
-from jupyter_serprof.magics.show import finish, finish_failed, usage_errors
+from jupyter_serprof.magics.run import show_graph_panel, takes_panel
+from jupyter_serprof.magics.show import (
+    finish,
+    finish_failed,
+    measure,
+    usage_errors,
+)
 from jupyter_serprof.magics.together import run_try_graph
 from jupyter_serprof.model import UsageError
 
@@ -93,7 +97,7 @@ def run_chunk_sweep(
         timeout_s=options.timeout,
         detail=options.detail,
     )
-    shown_even_if_stopped(shell, options, partial(api.resumable, sweep), sweep)
+    measure(shell, options, sweep)
 
 
 def _subject(
@@ -174,6 +178,7 @@ def run_repeats(
         not code.is_expression,
         options.code,
         before,
+        options.repeat,
     )
     try:
         runs.begin()
@@ -181,16 +186,9 @@ def run_repeats(
         if runs.partial is not None:
             finish_failed(shell, options, runs.partial)
         raise
-    made: list[Sweep] = []
-
-    def run(tell: Tell) -> Sweep:
-        __tracebackhide__ = True
-        made.append(runs.run(options.repeat, tell))
-        return made[0]
-
-    shown_even_if_stopped(shell, options, run, runs)
+    document = measure(shell, options, runs)
     if options.fail_above is not None:
-        api.check_limit(made[0].comparison, options.fail_above, made[0])
+        api.check_limit(document.comparison, options.fail_above, document)
 
 
 _HEADS = ("name", "type", "partitions", "tasks", "layers", "results")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import fields
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from jupyter_serprof.magics.code import Code, compile_code
@@ -16,7 +15,12 @@ from jupyter_serprof.magics.compare import (
     swept_code,
 )
 from jupyter_serprof.magics.options import Options, help_text, parse
-from jupyter_serprof.magics.show import finish, finish_failed, usage_errors
+from jupyter_serprof.magics.show import (
+    finish,
+    finish_failed,
+    measure,
+    usage_errors,
+)
 from jupyter_serprof.magics.together import check_try, run_try
 from jupyter_serprof.model import UsageError
 
@@ -266,13 +270,8 @@ def _repeat(shell: InteractiveShell, options: Options, code: Code) -> None:
         _round_trip(shell, options, value)
         return
     del value
-    repeats = api.Repeats(code.call, _name(options), options.detail, [first.trace])
-
-    def run(tell: Tell) -> Sweep:
-        __tracebackhide__ = True
-        return repeats.run_again(options.repeat or 1, tell)
-
-    shown_even_if_stopped(shell, options, run, repeats)
+    repeats = api.Repeats(code.call, _name(options), options.detail, [first.trace], options.repeat)
+    measure(shell, options, repeats)
 
 
 def _round_trip(shell: InteractiveShell, options: Options, value: object) -> None:
@@ -286,7 +285,7 @@ def _round_trip(shell: InteractiveShell, options: Options, value: object) -> Non
         repeat=options.repeat,
         detail=options.detail,
     )
-    shown_even_if_stopped(shell, options, trip.run, trip)
+    measure(shell, options, trip)
 
 
 def _sweep(
@@ -304,36 +303,7 @@ def _sweep(
         parameter=wanted.name,
         detail=options.detail,
     )
-    shown_even_if_stopped(shell, options, partial(api.resumable, sweep), sweep)
-
-
-def shown_even_if_stopped(
-    shell: InteractiveShell,
-    options: Options,
-    run: Callable[[Tell], Sweep],
-    partial: Any,  # noqa: ANN401
-) -> None:
-    """Show a document that grows, and finish it; after an error or Ctrl-C what there is by then.
-
-    Parameters
-    ----------
-    run
-        Called with what is to be told between the runs, None where nobody watches.
-    partial
-        Its ``sweep`` is what was measured until an error.
-    """
-    from jupyter_serprof import api
-
-    __tracebackhide__ = True
-    live = api.Live()
-    try:
-        document: Sweep | Trace = run(live.show if live.is_seen and not options.quiet else None)
-    except BaseException as error:
-        sweep = partial.sweep
-        if sweep.points or isinstance(error, KeyboardInterrupt):
-            finish_failed(shell, options, sweep, live.replace)
-        raise
-    finish(shell, options, document, live.replace)
+    measure(shell, options, sweep)
 
 
 def _name(options: Options) -> str:

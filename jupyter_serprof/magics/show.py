@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from jupyter_serprof.magics.options import Options
 from jupyter_serprof.model import SerprofError, UsageError
@@ -12,6 +12,7 @@ from jupyter_serprof.model import SerprofError, UsageError
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
+    from jupyter_serprof import api
     from jupyter_serprof.model import Anatomy, Comparison, Sweep, Trace
 
 _KINDS = (
@@ -22,7 +23,16 @@ _KINDS = (
 )
 
 
+Tell = Callable[["Sweep"], None] | None
 Place = Callable[["Trace | Sweep"], bool]
+
+
+class Partial(Protocol):
+    """What has a document of what was measured until an error."""
+
+    @property
+    def document(self) -> Sweep:
+        """The document."""
 
 
 def finish(
@@ -67,6 +77,47 @@ def finish_failed(
         shell.show_usage_error(problem)  # type: ignore[no-untyped-call]  # IPython
         return problem
     return None
+
+
+def measure(shell: InteractiveShell, options: Options, experiment: api.Experiment[Sweep]) -> Sweep:
+    """Run an experiment, live, and finish its document; after an error what there is by then."""
+    from jupyter_serprof import api
+
+    __tracebackhide__ = True
+
+    def run(tell: Tell) -> Sweep:
+        __tracebackhide__ = True
+        return api.run(experiment, tell)
+
+    return shown_even_if_stopped(shell, options, run, experiment)
+
+
+def shown_even_if_stopped(
+    shell: InteractiveShell,
+    options: Options,
+    run: Callable[[Tell], Sweep],
+    partial: Partial,
+) -> Sweep:
+    """Show a document that grows, and finish it; after an error or Ctrl-C what there is by then.
+
+    Parameters
+    ----------
+    run
+        Called with what is to be told between the runs, None where nobody watches.
+    """
+    from jupyter_serprof import api
+
+    __tracebackhide__ = True
+    live = api.Live()
+    try:
+        document = run(live.show if live.is_seen and not options.quiet else None)
+    except BaseException as error:
+        known = partial.document
+        if known.points or isinstance(error, KeyboardInterrupt):
+            finish_failed(shell, options, known, live.replace)
+        raise
+    finish(shell, options, document, live.replace)
+    return document
 
 
 @contextmanager

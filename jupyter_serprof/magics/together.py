@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from jupyter_serprof.magics.code import Code
 from jupyter_serprof.magics.options import Options
-from jupyter_serprof.magics.show import finish, finish_failed
+from jupyter_serprof.magics.show import finish, finish_failed, shown_even_if_stopped
 from jupyter_serprof.model import UsageError
 
 if TYPE_CHECKING:
@@ -107,7 +107,6 @@ def run_try(
 def _try_value(shell: InteractiveShell, options: Options, value: object) -> None:
     from jupyter_serprof import api
     from jupyter_serprof.api.remedies import is_collection
-    from jupyter_serprof.magics.run import shown_even_if_stopped
 
     __tracebackhide__ = True
     if is_collection(value):
@@ -120,7 +119,6 @@ def _try_value(shell: InteractiveShell, options: Options, value: object) -> None
 def run_try_graph(shell: InteractiveShell, options: Options, code: Code) -> None:
     """Try remedies on the graph of a Dask collection."""
     from jupyter_serprof.api.remedies import DaskTryout
-    from jupyter_serprof.magics.run import shown_even_if_stopped
 
     __tracebackhide__ = True
     if not code.is_expression:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from jupyter_serprof.experiments.chunks.cut import chunk_subject
 from jupyter_serprof.experiments.chunks.sweep import ChunkSweep
+from jupyter_serprof.experiments.engine.experiment import Progress, Steps
 from jupyter_serprof.experiments.engine.order import log_spaced
-from jupyter_serprof.experiments.engine.progress import SweepProgress
 from jupyter_serprof.experiments.graphs.stages import GraphStages
 from jupyter_serprof.experiments.graphs.values import list_collections
-from jupyter_serprof.model import Sweep, Trace, UsageError
+from jupyter_serprof.model import Trace, UsageError
 from jupyter_serprof.panel.panel import Panel
 from jupyter_serprof.panel.parts import Job, Plan, Scale, Source, Way, Words
 from jupyter_serprof.panel.sizes import Keep, Namespace
@@ -33,36 +32,28 @@ _FIRST_SHARE = 0.1
 _MOST_PARTITIONS = 1000
 
 
-class StagesJob:
-    """One run of a collection as it is: its stages."""
+@dataclass(slots=True)
+class OneRun:
+    """One run of a collection as it is, as an `Experiment`: its stages."""
 
-    def __init__(self, stages: GraphStages) -> None:
-        self._stages = stages
-        self._count = 0
+    stages: GraphStages
+    is_done: bool = False
 
-    def steps(self, tell: Callable[[Sweep], None] | None = None) -> Iterator[None]:  # noqa: ARG002  (a trace does not grow)
-        """Run it."""
-        self._stages.run()
-        self._count = 1
-        yield
-
-    def stop(self) -> None:
-        """Do nothing: it is one run. An interrupt of the kernel ends it."""
+    def steps(self) -> Steps:
+        """Run it; an interrupt of the kernel ends it, no button does."""
+        self.stages.run()
+        self.is_done = True
+        yield from ()
 
     @property
-    def sweep(self) -> Trace:
+    def document(self) -> Trace:
         """The trace."""
-        return self._stages.trace
+        return self.stages.trace
 
     @property
-    def is_done(self) -> bool:
-        """Whether it ran."""
-        return self._count > 0
-
-    @property
-    def progress(self) -> SweepProgress:
+    def progress(self) -> Progress:
         """How far it is."""
-        return SweepProgress(self._count, 1 - self._count, None, "")
+        return Progress(int(self.is_done), int(not self.is_done))
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +102,7 @@ class GraphOffer:
     def stages(self, source: str) -> Job:
         """Return one run of a collection as it is."""
         collection = self._collection(source)
-        return StagesJob(GraphStages(lambda: collection, source, False, None, False))  # noqa: FBT003  (as GraphStages takes them)
+        return OneRun(GraphStages(lambda: collection, source, False, None, False))  # noqa: FBT003  (as GraphStages takes them)
 
     def code(self, plan: Plan) -> str:
         """Return the line that does the same."""

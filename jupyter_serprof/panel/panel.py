@@ -18,7 +18,8 @@ from jupyter_serprof.views.notebook.widget import widget_for
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from jupyter_serprof.panel.parts import Document, Job, Offer, Words
+    from jupyter_serprof.experiments.engine.experiment import Document
+    from jupyter_serprof.panel.parts import Job, Offer, Words
     from jupyter_serprof.panel.runner import Turns
 
 
@@ -44,12 +45,14 @@ class Place:
         self._widget: Any = widget_for(Sweep(name="", started="", kind="sweep"), view="sweep")
         self._is_growing = False
 
-    def grow(self, doc: Sweep) -> None:
+    def grow(self, doc: Document) -> None:
         """Draw what is known by now."""
         if self._is_growing:
             self._widget.show(doc)
             return
-        self._widget.view = "roundtrip" if doc.kind == "roundtrip" else "sweep"
+        self._widget.view = (
+            "roundtrip" if isinstance(doc, Sweep) and doc.kind == "roundtrip" else "sweep"
+        )
         self._widget.show(doc)
         self._handle.update(self._widget._repr_mimebundle_()[0], raw=True)
         self._is_growing = True

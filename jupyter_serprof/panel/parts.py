@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from jupyter_serprof.experiments.engine.experiment import Document, Experiment
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Sequence
 
-    from jupyter_serprof.model import Sweep, Trace
-
-    Document = Sweep | Trace
+Job = Experiment[Document]
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,44 +93,6 @@ class Plan:
     count: int = 8
     repeat: int | None = None
     budget_s: float | None = None
-
-
-class Progress(Protocol):
-    """How far a job is."""
-
-    @property
-    def done(self) -> int:
-        """Points that are measured."""
-
-    @property
-    def left(self) -> int:
-        """Points that are sure to come."""
-
-    @property
-    def left_s(self) -> float | None:
-        """How long those will take, s; None where nobody can tell."""
-
-
-class Job(Protocol):
-    """Something that is measured step by step, and can be stopped between two of them."""
-
-    def steps(self, tell: Callable[[Sweep], None] | None = None) -> Iterator[None]:
-        """Measure what is left; gives the thread away between two steps."""
-
-    def stop(self) -> None:
-        """Stop after the step that is being measured; may be called from another thread."""
-
-    @property
-    def sweep(self) -> Document:
-        """The document of what was measured so far."""
-
-    @property
-    def is_done(self) -> bool:
-        """Whether there is nothing left to measure."""
-
-    @property
-    def progress(self) -> Progress:
-        """How far it is."""
 
 
 class Offer(Protocol):

@@ -15,13 +15,14 @@ from contextlib import contextmanager, suppress
 from contextvars import copy_context
 from typing import TYPE_CHECKING, Protocol
 
+from jupyter_serprof.experiments.engine.experiment import steps_of
 from jupyter_serprof.model import SerprofError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from jupyter_serprof.model import Sweep
-    from jupyter_serprof.panel.parts import Document, Job
+    from jupyter_serprof.experiments.engine.experiment import Document, Steps
+    from jupyter_serprof.panel.parts import Job
 
 #: Steps are made for so long before others get a turn: a pause before a run of microseconds makes
 #: it slower by half, and nobody feels a twentieth of a second.
@@ -94,14 +95,14 @@ class Runner:
         self,
         turns: Turns,
         *,
-        grew: Callable[[Sweep], None],
+        grew: Callable[[Document], None],
         ended: Callable[[Document], None],
         changed: Callable[[], None],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._turns, self._clock = turns, clock
         self._grew, self._ended, self._changed = grew, ended, changed
-        self._steps: Iterator[None] = iter(())
+        self._steps: Steps | None = None
         self._lock = threading.Lock()
         self._told_s = 0.0
         self.job: Job | None = None
@@ -130,8 +131,6 @@ class Runner:
             if self.state != RUNNING:
                 return
             self.state = STOPPING
-        if self.job is not None:
-            self.job.stop()
         self._changed()
 
     def _enter(self) -> bool:
@@ -147,7 +146,7 @@ class Runner:
         try:
             with interruptible():
                 job = make()
-                self._steps = job.steps(self._grew)
+                self._steps = steps_of(job, self._grew)
         except BaseException as error:  # noqa: BLE001  (told in the panel, never raised into the loop)
             self._end(error_text(error))
             return
@@ -177,7 +176,7 @@ class Runner:
         """Return whether there are no more steps."""
         deadline = self._clock() + TURN_S
         while self.state == RUNNING:
-            if next(self._steps, self) is self:
+            if self._steps is None or next(self._steps, self) is self:
                 return True
             if self._clock() >= deadline:
                 return False
@@ -189,11 +188,10 @@ class Runner:
             self._told_s = self._clock() + TOLD_S
 
     def _end(self, problem: str) -> None:
-        close = getattr(self._steps, "close", None)
-        if close is not None:
+        if self._steps is not None:
             with suppress(BaseException):  # what it holds goes away either way
-                close()
-        self._steps = iter(())
+                self._steps.close()
+        self._steps = None
         with self._lock:
             was_stopped = self.state == STOPPING
             self.problem = problem
@@ -202,7 +200,7 @@ class Runner:
         # Without any point it can say why; what was stopped before the first one cannot.
         if self.job is not None and (self.state == DONE or self.job.progress.done):
             try:
-                self._ended(self.job.sweep)
+                self._ended(self.job.document)
             except Exception as error:  # noqa: BLE001  (as above)
                 self.state, self.problem = FAILED, error_text(error)
                 self._changed()

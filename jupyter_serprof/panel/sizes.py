@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from jupyter_serprof.api.sweeps import size_sweep
+from jupyter_serprof.experiments.engine.experiment import run
 from jupyter_serprof.experiments.engine.memory import MemoryGuard
 from jupyter_serprof.experiments.engine.order import log_spaced
-from jupyter_serprof.experiments.engine.progress import SweepProgress
 from jupyter_serprof.experiments.roundtrip.registry import TRANSPORTS, Transport
 from jupyter_serprof.experiments.roundtrip.trip import RoundTrip
 from jupyter_serprof.experiments.sizes.generators import GENERATORS
@@ -28,47 +28,6 @@ _LEAST_BYTES, _MOST_BYTES = 1_000, 1_000_000_000
 _FIRST_HIGH_BYTES = 10_000_000
 _STEPS = (1, 2, 5)
 _WORDS = Words("%serprof", "Measure", "Sizes", "Transports", "There is nothing to measure.")
-
-
-class TripJob:
-    """A round trip as a job of a panel: a value that has no rows has one size only."""
-
-    def __init__(self, trip: RoundTrip) -> None:
-        self._trip = trip
-        self._is_over = self._is_stopped = False
-        self._points = 0
-
-    def steps(self, tell: Callable[[Sweep], None] | None = None) -> Iterator[None]:
-        """Run every transport, one run at a time."""
-        steps = self._trip.steps(tell)
-        try:
-            for _ in steps:
-                self._points += 1
-                yield
-                if self._is_stopped:
-                    return
-        finally:
-            self._is_over = True
-            steps.close()  # type: ignore[attr-defined]  # a generator
-
-    def stop(self) -> None:
-        """Stop after the run that is being measured."""
-        self._is_stopped = True
-
-    @property
-    def sweep(self) -> Sweep:
-        """The document of what was measured so far."""
-        return self._trip.sweep
-
-    @property
-    def is_done(self) -> bool:
-        """Whether it ran; a round trip is not resumed."""
-        return self._is_over
-
-    @property
-    def progress(self) -> SweepProgress:
-        """How far it is; how much is left depends on how long the runs take."""
-        return SweepProgress(self._points, 0, None, "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,8 +86,7 @@ class SizeOffer:
             raise UsageError(message)
         if plan.low is None:
             value = namespace[name]
-            trip = RoundTrip(value, name=name, transports=plan.ways, repeat=plan.repeat)
-            return TripJob(trip)
+            return RoundTrip(value, name=name, transports=plan.ways, repeat=plan.repeat)
         return self._sweep(plan, namespace[name], name)
 
     def _sweep(self, plan: Plan, make: object, name: str | None) -> Job:
@@ -190,8 +148,7 @@ def show_size_panel(namespace: Namespace, keep: Keep) -> Panel:
 
 def warm() -> None:
     """Measure something small, so that the first point pays for no import and no calibration."""
-    for _ in size_sweep("float64", [_LEAST_BYTES], ["pickle"], 1).steps(lambda _: None):
-        pass
+    run(size_sweep("float64", [_LEAST_BYTES], ["pickle"], 1))
 
 
 def _reason(way: Transport) -> str:

@@ -26,8 +26,9 @@ from statistics import quantiles
 from bench import heading, table, timed_ns
 
 from jupyter_serprof.experiments.compare.machine import machine_between
-from jupyter_serprof.experiments.compare.runs import Repeats
+from jupyter_serprof.experiments.compare.repeats import Repeats
 from jupyter_serprof.experiments.compare.verdict import compare
+from jupyter_serprof.experiments.engine.experiment import run
 from jupyter_serprof.experiments.engine.recording import Recording
 from jupyter_serprof.model import Comparison, Point, Sweep, Variant, from_document, to_document
 
@@ -191,7 +192,7 @@ def document(call: Callable[[], object], runs: int) -> Sweep:
     first = Recording("f()", detail=False)
     with first:
         call()
-    return Repeats(call, "f()", traces=[first.trace]).run_again(runs)
+    return run(Repeats(call, "f()", traces=[first.trace], repeat=runs))
 
 
 def apart(workload: str, each: int, busy: int) -> None:

@@ -33,7 +33,7 @@ class NoControl(Control):
 def walls(call: Callable[[], object], *, has_control: bool) -> list[int]:
     """Return the wall times of the warm runs of a document."""
     chosen = Control if has_control else NoControl
-    with patch("jupyter_serprof.experiments.compare.runs.Control", chosen):
+    with patch("jupyter_serprof.experiments.compare.repeats.Control", chosen):
         made = document(call, RUNS)
     return [point.wall_ns for point in made.points if not point.cold]
 

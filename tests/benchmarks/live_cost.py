@@ -38,7 +38,7 @@ def measure() -> None:
     from jupyter_serprof.experiments.roundtrip.registry import TRANSPORTS
 
     heading("What an update of the live picture costs, and whether the next run feels it")
-    sweep = api.RoundTrip([1], transports=["pickle", "pickle-oob", "cloudpickle"]).run()
+    sweep = api.run(api.RoundTrip([1], transports=["pickle", "pickle-oob", "cloudpickle"]))
     transport = TRANSPORTS["pickle"]()
     rows = []
     for name, make in VALUES.items():

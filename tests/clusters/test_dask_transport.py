@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from jupyter_serprof.experiments.engine.experiment import run
 from jupyter_serprof.experiments.roundtrip.by_dask import DaskProtocol, DaskScatter
 from jupyter_serprof.experiments.roundtrip.trip import RoundTrip
 from jupyter_serprof.model import Sweep, Variant, from_document, to_document
@@ -21,15 +22,15 @@ ARRAY = np.arange(100_000, dtype=np.float64)
 BOTH = ("dask", "dask-scatter")
 
 
-def run(value: object, *keys: str) -> Sweep:
+def moved(value: object, *keys: str) -> Sweep:
     """Run a round trip, warm once; the document must be valid."""
-    sweep = RoundTrip(value, transports=keys, repeat=1).run()
+    sweep = run(RoundTrip(value, transports=keys, repeat=1))
     assert from_document(json.loads(json.dumps(to_document(sweep)))).name == sweep.name
     return sweep
 
 
 def row(value: object, key: str) -> Variant:
-    return run(value, key).variants[0]
+    return moved(value, key).variants[0]
 
 
 @pytest.mark.parametrize(
@@ -72,7 +73,7 @@ def test_the_protocol_alone_copies_nothing() -> None:
 
 def test_points_tell_what_was_moved() -> None:
     """Rates are of the frames, not of the tiny pickle of the type beside them."""
-    sweep = run(ARRAY, "dask")
+    sweep = moved(ARRAY, "dask")
 
     assert [point.moved_bytes for point in sweep.points] == [800_000, 800_000]
     stages = [set(point.stages) for point in sweep.points]
@@ -136,7 +137,7 @@ def test_scatter_and_gather_give_the_value_back(value: object) -> None:
 @pytest.mark.usefixtures("dask_client")
 def test_scatter_is_a_copy_and_has_its_stages() -> None:
     """Through two sockets: the client's wall time is in Scatter and Gather."""
-    sweep = run(ARRAY, "dask-scatter")
+    sweep = moved(ARRAY, "dask-scatter")
 
     assert sweep.variants[0].result == "a copy, writeable"
     assert sweep.variants[0].facts["family"] == "dask"
@@ -177,7 +178,7 @@ def test_scatter_leaves_nothing_on_the_cluster(
 @pytest.mark.usefixtures("dask_client")
 def test_with_a_client_both_take_part_unasked() -> None:
     """`%serprof a` compares with what the user has running."""
-    sweep = RoundTrip([1], repeat=1).run()
+    sweep = run(RoundTrip([1], repeat=1))
 
     states = {found.key: found.state for found in sweep.variants}
     assert [states[key] for key in BOTH] == ["ok", "ok"]
@@ -206,11 +207,11 @@ def test_a_closed_client_is_named(dask_client: Any, monkeypatch: pytest.MonkeyPa
 _IMPORTED = """
 import sys
 from jupyter_serprof.experiments.roundtrip.trip import RoundTrip
-unasked = [variant.key for variant in RoundTrip([1], repeat=1).run().variants]
+unasked = [variant.key for variant in run(RoundTrip([1], repeat=1)).variants]
 before = "distributed" in sys.modules
-asked = RoundTrip([1], repeat=1, transports=["dask"]).run().variants[0].state
+asked = run(RoundTrip([1], repeat=1, transports=["dask"])).variants[0].state
 print(unasked, before, asked, "distributed" in sys.modules)
-print([variant.key for variant in RoundTrip([1], repeat=1).run().variants])
+print([variant.key for variant in run(RoundTrip([1], repeat=1)).variants])
 """
 
 

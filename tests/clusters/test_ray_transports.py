@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 import ray
 
+from jupyter_serprof.experiments.engine.experiment import run
 from jupyter_serprof.experiments.roundtrip.by_ray import CHUNK_BYTES, RayChunked, RaySerializer
 from jupyter_serprof.experiments.roundtrip.trip import RoundTrip
 from jupyter_serprof.objects.differences import differences
@@ -64,7 +65,7 @@ def test_a_serializer_of_the_user_is_left_alone() -> None:
     try:
         theirs = registered()[Model]
 
-        sweep = RoundTrip(Model(), transports=["ray-serializer"], repeat=1).run()
+        sweep = run(RoundTrip(Model(), transports=["ray-serializer"], repeat=1))
         RaySerializer().round_trip(Model())
 
         assert registered()[Model] is theirs

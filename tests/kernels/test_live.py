@@ -36,7 +36,7 @@ def slow(kernel: Kernel) -> Kernel:
     How long a picture took decides when the next one is drawn; on a busy machine that is late.
     """
     kernel.run(
-        f"{SLOW}\nfrom jupyter_serprof.experiments.engine import progress\nprogress.REST = 0"
+        f"{SLOW}\nfrom jupyter_serprof.experiments.engine import experiment\nexperiment.REST = 0"
     )
     return kernel
 
@@ -129,10 +129,10 @@ def test_short_and_quiet_trips_draw_nothing_on_the_way(slow: Kernel, cell: str) 
     """No widget for what is over in the first moment, nor for what nobody wants to see."""
     slow.run("Slow.bad = None")
     # A busy machine needs more than the half second that counts as a moment.
-    slow.run(f"moment, progress.QUIET_S = progress.QUIET_S, {0 if '-q' in cell else 600}")
+    slow.run(f"moment, experiment.QUIET_S = experiment.QUIET_S, {0 if '-q' in cell else 600}")
 
     seen = messages(slow, cell)
-    slow.run("progress.QUIET_S = moment")
+    slow.run("experiment.QUIET_S = moment")
 
     assert kinds(seen) == ([] if "-q" in cell else ["display_data"])
 
@@ -140,8 +140,8 @@ def test_short_and_quiet_trips_draw_nothing_on_the_way(slow: Kernel, cell: str) 
 def test_a_terminal_prints_the_end_only() -> None:
     """IPython without a kernel: text, no widget, ipywidgets is not even loaded."""
     watch = (
-        "from jupyter_serprof.experiments.roundtrip.trip import RoundTrip\n"
-        "RoundTrip._growing = lambda *_: print('made for nobody')\n"
+        "from jupyter_serprof.experiments.engine.experiment import Telling\n"
+        "Telling.update = lambda *_: print('made for nobody')\n"
     )
     program = f"{watch}{SLOW}\n%serprof --transports pickle --repeat 3 Slow()\nprint('end')\n"
     check = "import sys; print('widgets', 'ipywidgets' in sys.modules)"

@@ -7,6 +7,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
+from jupyter_serprof.experiments.engine.experiment import run
 from jupyter_serprof.experiments.roundtrip.registry import TRANSPORTS, PickleOutOfBand
 from jupyter_serprof.experiments.roundtrip.trip import RoundTrip
 from jupyter_serprof.objects.differences import Witness, differences
@@ -127,7 +128,7 @@ def test_a_transport_that_spoils_the_value_is_not_called_equal(
 
     monkeypatch.setitem(TRANSPORTS, "pickle-oob", Spoils)
 
-    sweep = RoundTrip(np.zeros(100), transports=["pickle-oob"], repeat=1).run()
+    sweep = run(RoundTrip(np.zeros(100), transports=["pickle-oob"], repeat=1))
 
     (variant,) = sweep.variants
     assert variant.facts["equal"] is False

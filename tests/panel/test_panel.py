@@ -11,21 +11,30 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 import pytest
 
+from jupyter_serprof.experiments.engine import experiment
 from jupyter_serprof.experiments.roundtrip.trip import RoundTrip
 from jupyter_serprof.experiments.sizes.subject import list_data
 from jupyter_serprof.model import Sweep, UsageError
 from jupyter_serprof.panel.panel import Panel
 from jupyter_serprof.panel.parts import Plan, Scale, Source, Way, Words
 from jupyter_serprof.panel.runner import Runner
-from jupyter_serprof.panel.sizes import SizeOffer, TripJob
+from jupyter_serprof.panel.sizes import SizeOffer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
-    from jupyter_serprof.panel.parts import Document, Job
+    from jupyter_serprof.experiments.engine.experiment import Document, Steps
+    from jupyter_serprof.panel.parts import Job
 
 WORDS = Words("%serprof", "Measure", "Sizes", "Transports", "There is nothing to measure.")
 SCALE = Scale((("1 kB", 1e3), ("2 kB", 2e3), ("5 kB", 5e3)), 0, 2, "Up to 5 kB.")
+
+
+@pytest.fixture(autouse=True)
+def _no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let each point be told."""
+    for name in ("QUIET_S", "BETWEEN_S", "REST"):
+        monkeypatch.setattr(experiment, name, 0)
 
 
 class Later:
@@ -57,24 +66,17 @@ class Points:
     count: int = 3
     wrong: BaseException | None = None
     done: int = 0
-    stops: int = 0
 
-    def steps(self, tell: Callable[[Sweep], None] | None = None) -> Iterator[None]:
+    def steps(self) -> Steps:
         """Measure one point at a time."""
         while self.done < self.count:
             if self.wrong and self.done:
                 raise self.wrong
             self.done += 1
-            if tell:
-                tell(self.sweep)
             yield
 
-    def stop(self) -> None:
-        """Be told to stop."""
-        self.stops += 1
-
     @property
-    def sweep(self) -> Sweep:
+    def document(self) -> Sweep:
         """A document that says how many points there were."""
         return Sweep(name=f"{self.done} points", started="")
 
@@ -137,7 +139,7 @@ def test_stop_keeps_what_was_measured_and_resume_goes_on_with_the_same() -> None
     seen.runner.stop()
     seen.turns.turn()
 
-    assert (seen.ended, seen.runner.state, job.stops) == (["2 points"], "stopped", 1)
+    assert (seen.ended, seen.runner.state) == (["2 points"], "stopped")
     assert seen.states[-2:] == ["stopping", "stopped"]
     seen.runner.resume()
     seen.turns.turn()
@@ -527,18 +529,17 @@ def test_what_has_no_rows_makes_the_round_trip() -> None:
     steps = job.steps()
     next(steps)
     next(steps)
-    job.stop()
-    assert list(steps) == []
-    assert (len(job.sweep.points), job.is_done) == (2, True)  # type: ignore[union-attr]
+    steps.close()
+    assert (job.progress.done, job.is_done) == (2, False)
 
 
 def test_a_round_trip_that_is_not_stopped_runs_every_transport() -> None:
     """One point for each run."""
-    job = TripJob(RoundTrip([1], transports=("pickle", "cloudpickle"), repeat=1))
+    job = RoundTrip([1], transports=("pickle", "cloudpickle"), repeat=1)
 
     count = sum(1 for _ in job.steps())
 
-    assert count == len(job.sweep.points) == job.progress.done == 4
+    assert count + 1 == len(job.document.points) == job.progress.done == 4
 
 
 def test_a_variable_that_is_gone_is_told() -> None:

@@ -1,15 +1,11 @@
-"""The sweep over chunk sizes: one Dask computation, cut into few large chunks or many small ones.
-
-The surface is that of `SizeSweep`: ``run(tell)``, ``steps(tell)``, ``stop()`` from anywhere,
-``sweep`` (what is measured until now), ``progress`` and ``is_done``.
-"""
+"""The sweep over chunk sizes: one Dask computation in few large chunks or many small ones."""
 
 from __future__ import annotations
 
 import math
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from jupyter_serprof.analysis.limits import measure_limits
@@ -25,9 +21,9 @@ from jupyter_serprof.experiments.chunks.look import (
     too_many,
     worker_bound,
 )
+from jupyter_serprof.experiments.engine.experiment import Progress, Steps
 from jupyter_serprof.experiments.engine.order import checked_sizes, expected
 from jupyter_serprof.experiments.engine.passes import passes_of
-from jupyter_serprof.experiments.engine.progress import SweepProgress
 from jupyter_serprof.experiments.graphs.fresh import fresh
 from jupyter_serprof.experiments.graphs.stages import GraphStages
 from jupyter_serprof.experiments.graphs.values import (
@@ -55,7 +51,7 @@ class NoCollectionError(UsageError):
 
 
 class ChunkSweep:
-    """A sweep over chunk sizes that can be stopped and goes on: `sweep` is what there is by then.
+    """A sweep over chunk sizes, with what it recommends. An `Experiment`.
 
     Parameters
     ----------
@@ -72,10 +68,6 @@ class ChunkSweep:
     chunks that do not fit into a worker's memory, graphs of more than 200,000 tasks, sizes that
     give the same chunks as another one, and what would take longer than what is left.
     Where the budget does not suffice for all sizes, the longest are left out first.
-
-    `run` raises what the user raises (Ctrl-C) and keeps every point that was complete; called
-    again it goes on where it stopped. `stop` may be called from another thread; it ends with the
-    run that is being measured.
     """
 
     def __init__(  # noqa: PLR0913  (keywords of sp.chunk_sweep)
@@ -107,13 +99,8 @@ class ChunkSweep:
         self._error: Exception | None = None
         self._stages(lambda: None, "")  # a bad timeout is refused before anything runs
 
-    def run(self, tell: Callable[[Sweep], None] | None = None) -> Sweep:
-        """Measure what is left and return the sweep; after `stop` or Ctrl-C, call it again.
-
-        Parameters
-        ----------
-        tell
-            Called between runs with the sweep so far, from the first point on.
+    def steps(self) -> Steps:
+        """Measure what is left, and yield after each run.
 
         Raises
         ------
@@ -123,23 +110,9 @@ class ChunkSweep:
             What ``make`` or a task raised, where every size failed.
         """
         __tracebackhide__ = True
-        for _ in self.steps(tell):
-            pass
-        return self.sweep
-
-    def steps(self, tell: Callable[[Sweep], None] | None = None) -> Iterator[None]:
-        """Do what `run` does, and yield after each run: others may have the thread.
-
-        What happens meanwhile takes nothing from the budget. Parameters and errors as `run`.
-        """
-        __tracebackhide__ = True
-        yield from self._passes.steps(self._run_all, tell)
-        if self._error and not self._record.point_count and not self._passes.is_stopped:
+        yield from self._passes.steps(self._run_all)
+        if self._error and not self._record.point_count:
             raise self._error
-
-    def stop(self) -> None:
-        """Stop after the run that is being measured; may be called from another thread."""
-        self._passes.stop()
 
     @property
     def is_done(self) -> bool:
@@ -147,33 +120,32 @@ class ChunkSweep:
         return self._passes.number >= 0 and not self._visits and not self._wants_pass()
 
     @property
-    def sweep(self) -> Sweep:
+    def document(self) -> Sweep:
         """The document of what was measured so far, with what it recommends."""
-        return self._record.document(waiting=_STOPPED)
+        return self._record.document(waiting=_WAITING if self._passes.is_running else _STOPPED)
 
     @property
-    def progress(self) -> SweepProgress:
+    def progress(self) -> Progress:
         """How far it is; may be asked at any time, also from another thread."""
         ahead = self._planned()
         known = [cost for at in ahead if (cost := self._cost_s(at)) is not None]
         left_s = min(sum(known), self._passes.budget.left_s) if known or not ahead else None
         bound = self._bound.text if self._bound else ""
-        return SweepProgress(self._record.point_count, len(ahead), left_s, bound)
+        return Progress(self._record.point_count, len(ahead), left_s, bound)
 
     # Passes
 
-    def _run_all(self) -> Iterator[None]:
+    def _run_all(self) -> Steps:
         __tracebackhide__ = True
         passes = self._passes
         if passes.number < 0:
             # Measured once in a process: it is not the cost of the first size.
             measure_limits()
             passes.number, self._visits = 0, deque(self._parameters)
-        while not passes.is_stopped:
+        while True:
             if self._visits:
                 self._visit(self._visits[0])
                 self._visits.popleft()
-                passes.told(lambda: self._record.document(waiting=_WAITING))
                 yield
                 continue
             if passes.number == 0:

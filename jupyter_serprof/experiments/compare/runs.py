@@ -2,55 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from jupyter_serprof.analysis.comparison import headline
+from jupyter_serprof.experiments.compare.repeats import RUNS, checked_runs, runs_within_budget
 from jupyter_serprof.experiments.compare.verdict import compare
-from jupyter_serprof.experiments.engine.control import Control
+from jupyter_serprof.experiments.engine.experiment import (
+    Document,
+    Experiment,
+    Made,
+    Progress,
+    Steps,
+)
 from jupyter_serprof.experiments.engine.points import (
     finished,
     median_trace,
     point_of,
-    stopped_text,
     written,
 )
-from jupyter_serprof.experiments.engine.progress import Progress
 from jupyter_serprof.experiments.engine.recording import Recording
-from jupyter_serprof.experiments.engine.words import summarize_repeats, summarize_sweep, warm_text
+from jupyter_serprof.experiments.engine.words import summarize_sweep, warm_text
 from jupyter_serprof.experiments.roundtrip.registry import TRANSPORTS
-from jupyter_serprof.model import Comparison, Summary, Sweep, SweepTrace, Trace, UsageError, Variant
+from jupyter_serprof.model import Comparison, Summary, Sweep, SweepTrace, Trace, Variant
 from jupyter_serprof.model.units import format_ns
 
-RUNS = 15
-#: With fewer no verdict is possible beside several stages.
-FEWEST_RUNS = 8
-BUDGET_S = 20.0
 _NO_VERDICT = "no verdict follows from fewer runs than were asked for"
-MOST_RUNS = 1000
-
-
-def runs_within_budget(first_ns: int, sides: int = 1) -> int:
-    """Return how many runs to make after a first one of so many ns: 15, fewer if they take long."""
-    affordable = BUDGET_S * 1e9 / max(1, first_ns * sides)
-    return max(FEWEST_RUNS, min(RUNS, int(affordable)))
-
-
-def checked_runs(repeat: int | None) -> int | None:
-    """Return the number of runs that was asked for.
-
-    Raises
-    ------
-    UsageError
-        If it is no number from 1 to 1000.
-    """
-    known: object = repeat
-    is_count = isinstance(known, int) and not isinstance(known, bool)
-    if repeat is not None and not (is_count and 1 <= repeat <= MOST_RUNS):
-        message = f"repeat is {repeat!r}; it is a number of runs from 1 to 1000, e.g. repeat=15"
-        raise UsageError(message)
-    return repeat
 
 
 def transports_of(before: Trace | Sweep) -> tuple[str, ...] | None:
@@ -61,7 +38,7 @@ def transports_of(before: Trace | Sweep) -> tuple[str, ...] | None:
     return tuple(key for key in measured if key in TRANSPORTS) or None
 
 
-def compared(before: Trace | Sweep, after: Sweep) -> Sweep:
+def compared(before: Document, after: Sweep) -> Sweep:
     """Return a sweep of now with its comparison to a document.
 
     Raises
@@ -79,7 +56,7 @@ def _told(document: Sweep, comparison: Comparison) -> Sweep:
     return replace(document, comparison=comparison, summary=replace(known, headline=said))
 
 
-def stopped(before: Trace | Sweep, after: Trace | Sweep) -> Trace | Sweep:
+def stopped(before: Document, after: Made) -> Made:
     """Return what was measured until a comparison was stopped, with a headline that says so.
 
     ``after`` is a trace where the first run did not end.
@@ -102,19 +79,69 @@ def stopped(before: Trace | Sweep, after: Trace | Sweep) -> Trace | Sweep:
     return replace(after, summary=replace(known, headline=said))
 
 
-@contextmanager
-def noting_interrupts(measured: Callable[[], int], asked: int, what: str) -> Iterator[None]:
+class Against:
+    """Runs of now against a document: an `Experiment`, compared once it has made all its runs.
+
+    Parameters
+    ----------
+    before
+        What it is compared with.
+    runs
+        The experiment of now.
+    """
+
+    def __init__(self, before: Document, runs: Experiment[Sweep]) -> None:
+        self._before, self._runs = before, runs
+        self._found: Sweep | None = None
+        self._is_running = False
+
+    def steps(self) -> Steps:
+        """Make the runs, then compare; an interrupt gets a note that says how many there are.
+
+        Raises
+        ------
+        UsageError
+            If nothing of the two can be compared; `document` has the runs.
+        """
+        __tracebackhide__ = True
+        self._is_running = True
+        try:
+            yield from self._runs.steps()
+        except KeyboardInterrupt as error:
+            done, left = self.progress.done, self.progress.left
+            if done and left:
+                note_runs(error, done - 1, done + left - 1, "runs")
+            raise
+        finally:
+            self._is_running = False
+        self._found = compared(self._before, self._runs.document)
+
+    @property
+    def document(self) -> Sweep:
+        """The runs with their comparison; before that, with a headline that says why not."""
+        if self._found is not None or self._is_running or self.is_done:
+            return self._found or self._runs.document
+        return stopped(self._before, self._runs.document)
+
+    @property
+    def progress(self) -> Progress:
+        """How far the runs are."""
+        return self._runs.progress
+
+    @property
+    def is_done(self) -> bool:
+        """Whether all runs are made."""
+        return self._runs.is_done
+
+
+def note_runs(error: BaseException, made: int, asked: int, what: str) -> None:
     """Let an interrupt of a comparison say how much was measured until then."""
-    try:
-        yield
-    except KeyboardInterrupt as error:
-        done = f"{measured()} of {asked} {what} were measured until the interrupt"
-        error.add_note(f"{done}; {_NO_VERDICT}")
-        raise
+    done = f"{made} of {asked} {what} were measured until the interrupt"
+    error.add_note(f"{done}; {_NO_VERDICT}")
 
 
-@dataclass(slots=True)
-class Turns:
+@dataclass(eq=False, slots=True)
+class Pairs:
     """Two pieces of code, run in turns: first, second, second, first, first, second ...
 
     Each begins in every other pair, so that neither always runs in the wake of the other, and
@@ -137,28 +164,52 @@ class Turns:
     repeat: int | None = None
     detail: bool = False
     traces: tuple[list[Trace], list[Trace]] = field(default_factory=lambda: ([], []))
+    _order: list[int] = field(default_factory=lambda: [0, 1], init=False)
 
-    def run(self) -> Sweep:
-        """Run them and return the document with its comparison; exceptions pass through.
+    def __post_init__(self) -> None:
+        """Refuse a bad number of pairs."""
+        checked_runs(self.repeat)
 
-        An interrupt gets a note: how many pairs were measured.
-        """
+    def steps(self) -> Steps:
+        """Run them in turns; an interrupt gets a note that says how many pairs there are."""
         __tracebackhide__ = True
-        with noting_interrupts(lambda: self.pairs, checked_runs(self.repeat) or RUNS, "pairs"):
-            for side in (0, 1):
-                self._run_once(side)
-        cold_ns = max(traces[0].wall_ns for traces in self.traces)
-        count = checked_runs(self.repeat) or runs_within_budget(cold_ns, sides=2)
-        with noting_interrupts(lambda: self.pairs, count, "pairs"):
-            for number in range(count):
-                for side in (0, 1) if number % 2 == 0 else (1, 0):
-                    self._run_once(side)
-        return self.sweep
+        try:
+            while not self.is_done:
+                if self.progress.done:
+                    yield
+                self._run_once(self._side)
+        except KeyboardInterrupt as error:
+            note_runs(error, self.pairs, self._count, "pairs")
+            raise
 
     @property
     def pairs(self) -> int:
         """Warm runs of both until now."""
         return max(0, min(len(traces) for traces in self.traces) - 1)
+
+    @property
+    def _count(self) -> int:
+        """How many pairs there will be; without a number that depends on the cold runs."""
+        if self.repeat is not None or not all(self.traces):
+            return self.repeat or RUNS
+        return runs_within_budget(max(traces[0].wall_ns for traces in self.traces), sides=2)
+
+    @property
+    def _side(self) -> int:
+        """Whose turn it is."""
+        pair, second = divmod(self.progress.done - 2, 2)
+        return 1 - second if pair > 0 and pair % 2 else second
+
+    @property
+    def is_done(self) -> bool:
+        """Whether all pairs are made."""
+        return all(len(traces) > self._count for traces in self.traces)
+
+    @property
+    def progress(self) -> Progress:
+        """How far it is."""
+        done = sum(len(traces) for traces in self.traces)
+        return Progress(done, 2 + 2 * self._count - done)
 
     def _run_once(self, side: int) -> None:
         __tracebackhide__ = True
@@ -168,21 +219,24 @@ class Turns:
         self.traces[side].append(recording.trace)
 
     @property
-    def sweep(self) -> Sweep:
-        """The document of the runs so far, with the comparison."""
+    def document(self) -> Sweep:
+        """The document of the runs so far; with the comparison once all are made."""
+        both = finished(self._document([("before", 0), ("after", 1)]), self._summary)
+        if not self.is_done:
+            return both
         before, after = (self._document([("code", side)]) for side in (0, 1))
-        both = self._document([("before", 0), ("after", 1)])
-        comparison = compare(before, after, is_now=True, is_paired=True)
-        return _told(finished(both, self._summary), comparison)
+        return _told(both, compare(before, after, is_now=True, is_paired=True))
 
     def _summary(self, sweep: Sweep) -> Summary:
         texts = (warm_text(sweep, variant.key) for variant in sweep.variants)
-        said = [f"{name} took {text}" for name, text in zip(self.names, texts, strict=True) if text]
+        told = zip(self.names, texts, strict=False)
+        said = [f"{name} took {text}" for name, text in told if text]
         return Summary(f"{', '.join(said) or sweep.name}.", summarize_sweep(sweep).facts)
 
     def _document(self, sides: Sequence[tuple[str, int]]) -> Sweep:
-        last = self.traces[-1][-1]
-        chosen = [(key, self.names[side], self.traces[side]) for key, side in sides]
+        last = (self.traces[1] or self.traces[0])[-1]
+        told = [(key, self.names[side], self.traces[side]) for key, side in sides]
+        chosen = [entry for entry in told if entry[2]]
         return Sweep(
             name=" and ".join(name for _, name, _ in chosen),
             started=self.traces[0][0].started,
@@ -207,79 +261,3 @@ def _shown(key: str, traces: Sequence[Trace]) -> list[SweepTrace]:
     warm = median_trace(traces[1:])
     shown = [(True, traces[0])] + ([(False, warm)] if warm else [])
     return [SweepTrace(key, None, is_cold, trace) for is_cold, trace in shown]
-
-
-_KEY = "code"
-
-
-@dataclass(slots=True)
-class Repeats:
-    """Runs of one piece of code; `sweep` is whatever was measured until now.
-
-    Parameters
-    ----------
-    call
-        What is run each time.
-    name
-        What the document calls it.
-    detail
-        Record with ``--detail``.
-    traces
-        The runs so far; the first one is the cold one.
-
-    Attributes
-    ----------
-    control
-        What is timed between the runs, so that a comparison can tell the machine from the code.
-    """
-
-    call: Callable[[], object]
-    name: str
-    detail: bool = False
-    traces: list[Trace] = field(default_factory=list)
-    stopped: str = field(default="", init=False)
-    control: Control | None = field(default=None, init=False)
-
-    def run_again(self, repeat: int, tell: Callable[[Sweep], None] | None = None) -> Sweep:
-        """Run `repeat` times; an exception of the code passes through.
-
-        A run that raises or is interrupted is no measurement of the code: `sweep` says that it was
-        left out. `tell` is called between runs with the sweep so far, once they have taken half a
-        second.
-        """
-        __tracebackhide__ = True
-        progress = Progress(tell)
-        self.control = control = Control(repeat)
-        for number in range(repeat):
-            try:
-                progress.update(lambda: self.sweep)
-                control.measure(number, self.traces[-1].wall_ns if number else 0)
-                recording = Recording(self.name, detail=self.detail)
-                with recording:
-                    self.call()
-            except BaseException as error:
-                self.stopped = stopped_text(error, number, repeat)
-                raise
-            self.traces.append(recording.trace)
-        control.measure(repeat)
-        return self.sweep
-
-    @property
-    def sweep(self) -> Sweep:
-        """The document of the runs so far; at least one must have ended."""
-        last, warm = self.traces[-1], median_trace(self.traces[1:])
-        notes = (self.stopped,) if self.stopped else ()
-        shown = [(True, self.traces[0])] + ([(False, warm)] if warm else [])
-        sweep = Sweep(
-            name=self.name,
-            started=self.traces[0].started,
-            producer=last.producer,
-            variants=(Variant(_KEY, self.name, facts=written(self.traces[0]), notes=notes),),
-            points=tuple(point_of(_KEY, None, i, trace) for i, trace in enumerate(self.traces)),
-            traces=tuple(SweepTrace(_KEY, None, is_cold, trace) for is_cold, trace in shown),
-            control=self.control.times_ns if self.control else {},
-            limits=last.limits,
-            quality=last.quality,
-            environment=last.environment,
-        )
-        return finished(sweep, summarize_repeats)

@@ -178,10 +178,6 @@ class Budget:
         """Let it stand."""
         self._spent_s, self._since_s = self.used_s, None
 
-    def give_back(self, waited_s: float) -> None:
-        """Do not count this time: nothing was measured in it."""
-        self._spent_s -= waited_s
-
     @property
     def used_s(self) -> float:
         """What was used until now, s."""

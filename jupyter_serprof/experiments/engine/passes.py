@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from threading import Event
 
+from jupyter_serprof.experiments.engine.experiment import Steps
 from jupyter_serprof.experiments.engine.order import Budget, checked_budget, checked_repeat
-from jupyter_serprof.experiments.engine.progress import Progress
-from jupyter_serprof.model import Sweep
 
 #: Warm runs of each size, when nobody says how many: at least and at most.
 WARM_RUNS = 3
@@ -34,6 +32,8 @@ class Passes:
     ----------
     number
         0 is the cold pass, -1 stands before it.
+    is_running
+        Whether steps are being made.
     """
 
     repeat: int | None
@@ -41,8 +41,7 @@ class Passes:
     seed: int
     draw: random.Random
     number: int = -1
-    _stopping: Event = field(default_factory=Event, init=False)
-    _progress: Progress = field(default_factory=Progress, init=False)
+    is_running: bool = field(default=False, init=False)
 
     @property
     def sure(self) -> int:
@@ -72,21 +71,16 @@ class Passes:
             return ""
         return f"{self.budget.problem(0.0)}: {self.number} of {self.sure} warm runs"
 
-    def steps(
-        self, run: Callable[[], Iterator[None]], tell: Callable[[Sweep], None] | None
-    ) -> Iterator[None]:
+    def steps(self, run: Callable[[], Steps]) -> Steps:
         """Run, one step at a time; what others do between two steps takes nothing from the budget.
 
         Parameters
         ----------
         run
-            Yields after each step, and ends when `is_stopped`.
-        tell
-            Who hears of it, see `told`.
+            Yields after each step.
         """
         __tracebackhide__ = True
-        self._stopping.clear()
-        self._progress = Progress(tell, quiet_s=0.0)
+        self.is_running = True
         self.budget.start()
         try:
             for _ in run():
@@ -95,19 +89,7 @@ class Passes:
                 self.budget.start()
         finally:
             self.budget.pause()
-
-    def told(self, sweep: Callable[[], Sweep]) -> None:
-        """Tell of the sweep so far, if it is time to; that takes nothing from the budget."""
-        self.budget.give_back(self._progress.update(sweep))
-
-    def stop(self) -> None:
-        """Stop after the run that is being measured; may be called from another thread."""
-        self._stopping.set()
-
-    @property
-    def is_stopped(self) -> bool:
-        """Whether somebody stopped it since it was started."""
-        return self._stopping.is_set()
+            self.is_running = False
 
 
 def passes_of(repeat: int | None, budget_s: float | None, seed: int | None) -> Passes:

@@ -100,5 +100,6 @@ def median_trace(traces: Sequence[Trace]) -> Trace | None:
 
 def stopped_text(error: BaseException, count: int, asked: int | None) -> str:
     """Say that the warm runs ended early, and how many there are."""
-    why = "interrupted" if isinstance(error, KeyboardInterrupt) else type(error).__name__
+    is_interrupt = isinstance(error, KeyboardInterrupt | GeneratorExit)
+    why = "interrupted" if is_interrupt else type(error).__name__
     return f"{why} after {count} warm runs{f' of {asked}' if asked else ''}; that run is left out"

@@ -13,17 +13,12 @@ from typing import Any
 from jupyter_serprof.analysis.findings.dask_facts import graph_bytes, task_count
 from jupyter_serprof.analysis.kinds import GraphKind, difference, graph_kind, graph_notes
 from jupyter_serprof.analysis.kinds import stages_of as stage_keys
-from jupyter_serprof.experiments.compare.runs import (
-    Repeats,
-    checked_runs,
-    compared,
-    runs_within_budget,
-)
+from jupyter_serprof.experiments.compare.repeats import Repeats, checked_runs, warm_steps
+from jupyter_serprof.experiments.compare.runs import compared
 from jupyter_serprof.experiments.compare.samples import check_question
 from jupyter_serprof.experiments.engine.control import Control
+from jupyter_serprof.experiments.engine.experiment import Progress, Steps
 from jupyter_serprof.experiments.engine.lean import thinned
-from jupyter_serprof.experiments.engine.points import stopped_text
-from jupyter_serprof.experiments.engine.progress import Progress
 from jupyter_serprof.experiments.graphs.fresh import fresh
 from jupyter_serprof.experiments.graphs.stages import (
     GraphStages,
@@ -43,7 +38,7 @@ _SEES_TASKS = {"scheduler and workers", "scheduler", "events and task stream"}
 
 @dataclass(eq=False, slots=True)
 class GraphRepeats:
-    """Runs of one Dask computation; `sweep` is whatever was measured until now.
+    """Runs of one Dask computation, the first one cold. An `Experiment`.
 
     Parameters
     ----------
@@ -59,6 +54,8 @@ class GraphRepeats:
         What messages name: the code.
     before
         A document to compare with.
+    repeat
+        Warm runs; None takes 15, or fewer within 20 s.
 
     Attributes
     ----------
@@ -77,15 +74,18 @@ class GraphRepeats:
     is_statement: bool = False
     typed: str = ""
     before: Trace | Sweep | None = None
+    repeat: int | None = None
     traces: list[Trace] = field(default_factory=list, init=False)
     stopped: str = field(default="", init=False)
     partial: Trace | None = field(default=None, init=False)
     control: Control | None = field(default=None, init=False)
     _graph_bytes: list[int | None] = field(default_factory=list, init=False)
     _is_here: bool = field(default=True, init=False)
+    _compared: Sweep | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         """Refuse what cannot work before anything runs."""
+        checked_runs(self.repeat)
         self._stages()
 
     def begin(self) -> None:
@@ -108,47 +108,48 @@ class GraphRepeats:
             flag = "--compute " if self.compute else ""
             raise UsageError(_OTHER.format(differs, flag + (self.typed or self.name)))
 
-    def run(self, repeat: int | None = None, tell: Callable[[Sweep], None] | None = None) -> Sweep:
+    def steps(self) -> Steps:
         """Make the warm runs, and the cold one if there is none; compare them with ``before``.
-
-        Parameters
-        ----------
-        repeat
-            Warm runs; None takes 15, or fewer within 20 s.
-        tell
-            Called between runs with the sweep so far.
 
         Raises
         ------
         UsageError
-            As `begin`, and for a bad number of runs.
+            As `begin`.
         """
         __tracebackhide__ = True
-        checked_runs(repeat)
         if not self.traces:
             self.begin()
-        count = repeat or runs_within_budget(self.traces[0].wall_ns)
-        progress = Progress(tell)
-        self.control = control = Control(count) if self._is_here else None
-        for number in range(count):
-            try:
-                progress.update(lambda: self.sweep)
-                if control is not None:
-                    control.measure(number, self.traces[-1].wall_ns if number else 0)
-                self._run_once()
-            except BaseException as error:
-                self.stopped = stopped_text(error, number, count)
-                raise
-        if control is not None:
-            control.measure(count)
-        return self.sweep if self.before is None else compared_graphs(self.before, self.sweep)
+        if self._is_here and self.control is None:
+            self.control = Control(self._runs.count)
+        yield from warm_steps(self, self._runs.count, self._run_once)
+        if self.before is not None:
+            self._compared = compared_graphs(self.before, self._made)
 
     @property
-    def sweep(self) -> Sweep:
+    def _runs(self) -> Repeats:
+        """The same runs as those of any code."""
+        runs = Repeats(self.call, self.name, self.detail, self.traces, self.repeat)
+        runs.stopped, runs.control = self.stopped, self.control
+        return runs
+
+    @property
+    def is_done(self) -> bool:
+        """Whether all runs are made."""
+        return self._runs.is_done
+
+    @property
+    def progress(self) -> Progress:
+        """How far it is."""
+        return self._runs.progress
+
+    @property
+    def document(self) -> Sweep:
         """The document of the runs so far; at least one must have ended."""
-        repeats = Repeats(self.call, self.name, self.detail, self.traces)
-        repeats.stopped, repeats.control = self.stopped, self.control
-        made = repeats.sweep
+        return self._compared or self._made
+
+    @property
+    def _made(self) -> Sweep:
+        made = self._runs.document
         points = zip(made.points, self._graph_bytes, strict=True)
         return replace(
             made,

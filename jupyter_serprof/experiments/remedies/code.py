@@ -69,8 +69,8 @@ def try_code(
             continue
         except KeyboardInterrupt:
             is_stopped = True
-        found += tryout.sweep.findings
-        notes += _told(name, one, tryout.sweep, trace.wall_ns, is_stopped=is_stopped)
+        found += tryout.document.findings
+        notes += _told(name, one, tryout.document, trace.wall_ns, is_stopped=is_stopped)
         if is_stopped:
             break
     return with_findings(trace, found, notes)

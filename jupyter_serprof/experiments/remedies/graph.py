@@ -119,7 +119,7 @@ class DaskTryout:
             begun = f"{format_count(count)} remed{'y' if count == 1 else 'ies'} begun"
             self._ended = f"Interrupted: {begun if count else 'nothing was tried yet'}."
             raise
-        return self.sweep
+        return self.document
 
     def _try_embedded(self, deadline: float) -> None:
         """Try large objects of its tasks as keys of their own, and scattered."""
@@ -150,7 +150,7 @@ class DaskTryout:
             self._try(key, graph, partial(change, graph, large), time.monotonic() + share_s)
 
     @property
-    def sweep(self) -> Sweep:
+    def document(self) -> Sweep:
         """The document of what was tried so far."""
         hints = [self._hint] if self._hint else []
         said = ""

@@ -13,7 +13,7 @@ from typing import Any
 
 from jupyter_serprof.analysis.limits import measure_limits
 from jupyter_serprof.capture.machine import available_bytes
-from jupyter_serprof.experiments.engine.progress import Progress
+from jupyter_serprof.experiments.engine.experiment import Telling
 from jupyter_serprof.experiments.remedies.forms import REMARK, forms_of
 from jupyter_serprof.experiments.remedies.gain import Trial
 from jupyter_serprof.experiments.remedies.hints import hints_of
@@ -124,16 +124,16 @@ class Tryout:
             If the value cannot be pickled, with the culprit, or there is no memory for copies.
         """
         __tracebackhide__ = True
-        progress = Progress(tell)
+        progress = Telling(tell)
         count = 0
         try:
             if not self._look():
-                return self.sweep
+                return self.document
             deadline = time.monotonic() + self._budget_s - self._pass_s
             candidates = self._candidates()
             count = len(candidates)
             for at, candidate in enumerate(candidates):
-                progress.update(lambda: self.sweep)
+                progress.update(lambda: self.document)
                 left_s = deadline - time.monotonic()
                 if at and not self._is_in_time(left_s):
                     self._notes.append(self._too_slow(count - at))
@@ -143,10 +143,10 @@ class Tryout:
             done = f"{format_count(len(self._tried))} of {format_count(count)} remedies begun"
             self._ended = f"Interrupted: {done if count else 'nothing was tried yet'}."
             raise
-        return self.sweep
+        return self.document
 
     @property
-    def sweep(self) -> Sweep:
+    def document(self) -> Sweep:
         """The document of what was tried so far."""
         return document_of(
             self._name,

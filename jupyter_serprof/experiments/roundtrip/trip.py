@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pickle
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from jupyter_serprof.analysis.limits import measure_limits
 from jupyter_serprof.capture.machine import Buffer, buffers_of, lies_inside, overlaps, store_ranges
 from jupyter_serprof.experiments.engine.control import Control
+from jupyter_serprof.experiments.engine.experiment import Progress, Steps
 from jupyter_serprof.experiments.engine.order import checked_repeat
 from jupyter_serprof.experiments.engine.points import finished, median_trace, point_of, written
-from jupyter_serprof.experiments.engine.progress import Progress
 from jupyter_serprof.experiments.engine.recording import Recording
 from jupyter_serprof.experiments.engine.words import summarize_sweep
 from jupyter_serprof.experiments.roundtrip.registry import ALL, TRANSPORTS, Transport
@@ -124,7 +124,7 @@ class _Runs:
 
 
 class RoundTrip:
-    """A round trip that can be interrupted: `sweep` is whatever was measured until then.
+    """A round trip of one value. An `Experiment`.
 
     Parameters
     ----------
@@ -149,67 +149,48 @@ class RoundTrip:
         self._is_all = transports is not None and is_all(transports)
         self._transports = chosen_transports(transports)
         self._size = size_bytes(value)
-        self._variants: list[Variant] = []
-        self._points: list[Point] = []
-        self._traces: list[SweepTrace] = []
+        self._runs: dict[str, _Runs] = {}
+        self._variants: dict[str, Variant] = {}
+        self._ended: set[str] = set()
+        self._running = ""
         self._latest: Trace | None = None
-        self._progress = Progress()
         self._control = Control(self._repeat or 0)
 
-    def run(self, tell: Callable[[Sweep], None] | None = None) -> Sweep:
-        """Run every transport and return the sweep; after Ctrl-C `sweep` has what there is.
-
-        Parameters
-        ----------
-        tell
-            Called between runs with the sweep so far, once the trip has taken half a second.
-        """
+    def steps(self) -> Steps:
+        """Run every transport whose turn has not ended, and yield between two runs."""
         __tracebackhide__ = True
-        for _ in self.steps(tell):
-            pass
-        return self.sweep
-
-    def steps(self, tell: Callable[[Sweep], None] | None = None) -> Iterator[None]:
-        """Do what `run` does, and yield after each run: others may have the thread.
-
-        Closed before its end it is as if it was interrupted.
-        """
-        __tracebackhide__ = True
-        self._progress = Progress(tell)
-        for transport in self._transports:
-            variant = yield from self._variant(transport)
-            self._variants.append(variant)
+        try:
+            for transport in self._transports:
+                if transport.key not in self._ended:
+                    self._running = transport.key
+                    self._variants.pop(transport.key, None)
+                    self._variants[transport.key] = yield from self._variant(transport)
+                    self._ended.add(transport.key)
+        finally:
+            self._running = ""
 
     @property
-    def sweep(self) -> Sweep:
+    def is_done(self) -> bool:
+        """Whether every transport had its turn."""
+        return len(self._ended) == len(self._transports)
+
+    @property
+    def progress(self) -> Progress:
+        """How far it is; how much is left depends on how long the runs take."""
+        return Progress(sum(len(runs.points) for runs in list(self._runs.values())))
+
+    @property
+    def document(self) -> Sweep:
         """The document of what was measured so far."""
-        return self._document(self._variants, "stopped before its turn", self._points, self._traces)
-
-    def _growing(self, transport: Transport, runs: _Runs) -> Sweep:
-        """Return the document while a transport runs."""
-        count = len(runs.points)
-        state, reason = ("ok", "") if count else ("skipped", "runs for the first time now")
-        notes = (f"{count} runs so far",) if count else ()
-        running = Variant(transport.key, transport.title, state, reason, notes=notes)
-        return self._document(
-            [*self._variants, running],
-            "waits for its turn",
-            [*self._points, *runs.points],
-            [*self._traces, *self._shown(transport, runs)],
-        )
-
-    def _document(
-        self, variants: list[Variant], left: str, points: list[Point], traces: list[SweepTrace]
-    ) -> Sweep:
         # The latest knows every library that was imported on the way.
         latest = self._latest
         sweep = Sweep(
             name=self._name,
             started=latest.started if latest else "",
             producer=latest.producer if latest else "",
-            variants=(*variants, *self._left_out(len(variants), left)),
-            points=tuple(points),
-            traces=tuple(traces),
+            variants=tuple(self._row(transport) for transport in self._transports),
+            points=tuple(point for runs in self._runs.values() for point in runs.points),
+            traces=tuple(entry for key in self._runs for entry in self._shown(key)),
             control=self._control.times_ns,
             limits=measure_limits(),
             environment=latest.environment if latest else {},
@@ -217,9 +198,18 @@ class RoundTrip:
         )
         return finished(sweep, summarize_sweep)
 
-    def _left_out(self, count: int, reason: str) -> list[Variant]:
-        """Return the transports behind the first so many: their turn has not come."""
-        return [Variant(t.key, t.title, "skipped", reason) for t in self._transports[count:]]
+    def _row(self, transport: Transport) -> Variant:
+        """Return a transport as the document has it now."""
+        key, title = transport.key, transport.title
+        if key in self._variants:
+            return self._variants[key]
+        if key != self._running:
+            left = "waits for its turn" if self._running else "stopped before its turn"
+            return Variant(key, title, "skipped", left)
+        count = len(self._runs[key].points) if key in self._runs else 0
+        if not count:
+            return Variant(key, title, "skipped", "runs for the first time now")
+        return Variant(key, title, notes=(f"{count} runs so far",))
 
     def _variant(self, transport: Transport) -> Generator[None, None, Variant]:
         __tracebackhide__ = True
@@ -229,7 +219,7 @@ class RoundTrip:
             return Variant(transport.key, transport.title, state, reason)
         if refusal := transport.refuses(self._value):
             return Variant(transport.key, transport.title, "skipped", refusal)
-        runs = _Runs()
+        runs = self._runs.setdefault(transport.key, _Runs())
         try:
             yield from self._run_all(transport, runs)
         except Exception as error:  # noqa: BLE001  (one transport fails in its row, others go on)
@@ -237,41 +227,40 @@ class RoundTrip:
             return Variant(transport.key, transport.title, "failed", why, notes=notes)
         except BaseException:
             why = f"interrupted after {len(runs.points)} runs; the unfinished one is left out"
-            self._variants.append(_interrupted(transport, runs, why))
+            self._variants[transport.key] = _interrupted(transport, runs, why)
             raise
-        finally:
-            self._keep(transport, runs)
         try:
             return self._described(transport, runs, note)
         except BaseException:
             why = "interrupted before its result was looked at"
-            self._variants.append(_interrupted(transport, runs, why))
+            self._variants[transport.key] = _interrupted(transport, runs, why)
             raise
 
     def _starts(self, transport: Transport) -> bool:
         """Start what is named; of all of them what needs nothing but an import."""
         return self._asked and (not self._is_all or transport.state()[0] == "ok")
 
-    def _run_all(self, transport: Transport, runs: _Runs) -> Iterator[None]:
+    def _run_all(self, transport: Transport, runs: _Runs) -> Steps:
         __tracebackhide__ = True
         transport.prepare(self._value)
         deadline = time.monotonic() + BUDGET_S
-        for number in range(1 + (self._repeat or MOST_WARM_RUNS)):
+        for number in range(len(runs.points), 1 + (self._repeat or MOST_WARM_RUNS)):
             is_enough = self._repeat is None and number > WARM_RUNS
             if is_enough and time.monotonic() > deadline:
                 return
             if number == 1:
                 self._control.measure(0)
-            if runs.points or self._points:
-                deadline += self._progress.update(lambda: self._growing(transport, runs))
+            if self.progress.done:
+                paused_s = time.monotonic()
+                yield
+                deadline += time.monotonic() - paused_s
             self._run_once(transport, runs, number)
-            yield
         self._control.measure(self._repeat or 0)
 
     def _run_once(self, transport: Transport, runs: _Runs, number: int) -> None:
         __tracebackhide__ = True
         recording = Recording(transport.title, detail=self._detail)
-        witness = Witness(self._value) if number == 0 else None
+        witness = None if runs.checked else Witness(self._value)
         try:
             with recording:
                 result = transport.round_trip(self._value)
@@ -280,27 +269,24 @@ class RoundTrip:
             self._latest = self._latest or recording.trace
             raise
         trace = recording.trace
-        runs.traces.append(trace)
         point = point_of(transport.key, self._size, number, trace)
         runs.facts = transport.facts()
         moved = runs.facts.get("total_bytes")
         if isinstance(moved, int):
             point = replace(point, moved_bytes=moved)
+        runs.traces.append(trace)
         runs.points.append(point)
         self._latest = trace
         if witness:
             runs.checked = checked_result(self._value, result, witness)
 
-    def _keep(self, transport: Transport, runs: _Runs) -> None:
-        self._points += runs.points
-        self._traces += self._shown(transport, runs)
-
-    def _shown(self, transport: Transport, runs: _Runs) -> list[SweepTrace]:
+    def _shown(self, key: str) -> list[SweepTrace]:
+        runs = self._runs[key]
         if not runs.traces:
             return []
         cold, warm = runs.traces[0], median_trace(runs.traces[1:])
         shown = [(True, cold)] + ([(False, warm)] if warm is not None else [])
-        return [SweepTrace(transport.key, self._size, is_cold, trace) for is_cold, trace in shown]
+        return [SweepTrace(key, self._size, is_cold, trace) for is_cold, trace in shown]
 
     def _why(self, transport: Transport, error: Exception) -> str:
         culprits = find_culprits(self._value, self._name, takes_functions=transport.takes_functions)

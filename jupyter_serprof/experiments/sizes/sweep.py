@@ -1,15 +1,15 @@
-"""The sweep: the same over many sizes, live, stoppable and resumable."""
+"""The sweep: the same over many sizes."""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from jupyter_serprof.analysis.limits import measure_limits
+from jupyter_serprof.experiments.engine.experiment import Progress, Steps
 from jupyter_serprof.experiments.engine.memory import MemoryGuard
 from jupyter_serprof.experiments.engine.order import Visit, checked_sizes, cold_pass, warm_pass
 from jupyter_serprof.experiments.engine.passes import passes_of
-from jupyter_serprof.experiments.engine.progress import SweepProgress
 from jupyter_serprof.experiments.roundtrip.trip import chosen_transports, is_all
 from jupyter_serprof.experiments.sizes.bench import Bench, Code
 from jupyter_serprof.experiments.sizes.document import Measured
@@ -17,7 +17,7 @@ from jupyter_serprof.model import Sweep, Trace, UsageError, Variant
 
 
 class SizeSweep:
-    """A sweep over sizes that can be stopped and goes on: `sweep` is what was measured until then.
+    """A sweep over sizes: the same, and how it grows. An `Experiment`.
 
     Parameters
     ----------
@@ -33,9 +33,6 @@ class SizeSweep:
     The first pass is cold and goes from small to large; later passes visit sizes, and transports
     within a size, in shuffled order. The value is made anew in each visit and dropped before the
     next one. Runs below 0.2 ms are measured several at a time.
-
-    `run` raises what the user raises (Ctrl-C) and keeps every point that was complete; called
-    again it goes on where it stopped. `stop` may be called from anywhere.
     """
 
     def __init__(  # noqa: PLR0913  (keywords of sp.sweep)
@@ -80,14 +77,8 @@ class SizeSweep:
         """Take a recording of code at the smallest size that was made already, if there is one."""
         self._bench.first = trace
 
-    def run(self, tell: Callable[[Sweep], None] | None = None) -> Sweep:
-        """Measure what is left and return the sweep; after `stop` or Ctrl-C, call it again.
-
-        Parameters
-        ----------
-        tell
-            Called between runs with the sweep so far, from the first point on; without fitted
-            lines, which come at the end.
+    def steps(self) -> Steps:
+        """Measure what is left, and yield after each value and each run.
 
         Raises
         ------
@@ -95,23 +86,9 @@ class SizeSweep:
             What ``make`` raised, where it raised for every size.
         """
         __tracebackhide__ = True
-        for _ in self.steps(tell):
-            pass
-        return self.sweep
-
-    def steps(self, tell: Callable[[Sweep], None] | None = None) -> Iterator[None]:
-        """Do what `run` does, and yield after each value and each run: others may have the thread.
-
-        What happens meanwhile takes nothing from the budget. Parameters and errors as `run`.
-        """
-        __tracebackhide__ = True
-        yield from self._passes.steps(self._run_all, tell)
-        if self._bench.error and not self._known.point_count and not self._passes.is_stopped:
+        yield from self._passes.steps(self._run_all)
+        if self._bench.error and not self._known.point_count:
             raise self._bench.error
-
-    def stop(self) -> None:
-        """Stop after the run that is being measured; may be called from another thread."""
-        self._passes.stop()
 
     @property
     def is_done(self) -> bool:
@@ -119,29 +96,31 @@ class SizeSweep:
         return self._passes.number >= 0 and not self._visits and not self._wants_pass()
 
     @property
-    def sweep(self) -> Sweep:
-        """The document of what was measured so far, with fitted lines and crossovers."""
+    def document(self) -> Sweep:
+        """What was measured so far; with fitted lines and crossovers where it does not run."""
+        if self._passes.is_running:
+            return self._known.document(has_lines=False)
         return self._known.document(waiting="stopped before its turn")
 
     @property
-    def progress(self) -> SweepProgress:
+    def progress(self) -> Progress:
         """How far it is; may be asked at any time, also from another thread."""
         visits = self._planned()
         left = sum(len(visit.keys) for visit in visits)
         left_s = self._bench.costs.visits_s(visits)
         if left_s is not None:
             left_s = min(left_s, self._passes.budget.left_s)
-        return SweepProgress(self._known.point_count, left, left_s, self._guard.bound)
+        return Progress(self._known.point_count, left, left_s, self._guard.bound)
 
-    def _run_all(self) -> Iterator[None]:
+    def _run_all(self) -> Steps:
         __tracebackhide__ = True
         if self._passes.number < 0:
             self._begin()
-        while not self._passes.is_stopped:
+        while True:
             if self._visits:
-                yield from self._visit(self._visits[0])
-                if not self._visits[0].keys:
-                    self._visits.popleft()
+                if self._visits[0].keys:
+                    yield from self._visit(self._visits[0])
+                self._visits.popleft()
             else:
                 if not self._wants_pass():
                     self._note_end()
@@ -164,15 +143,14 @@ class SizeSweep:
         self._visits = cold_pass(self._known.parameters, able, draw) if able else deque()
         self._passes.number = 0
 
-    def _visit(self, visit: Visit) -> Iterator[None]:
+    def _visit(self, visit: Visit) -> Steps:
         """Make the value of a size and run what is still to run on it; it is dropped here."""
         __tracebackhide__ = True
         value = self._bench.open(visit)
         yield
-        while visit.keys and not self._passes.is_stopped:
+        while visit.keys:
             self._bench.step(visit.keys[0], visit.parameter, value)
             visit.keys.pop(0)
-            self._passes.told(lambda: self._known.document(has_lines=False))
             yield
 
     def _open_keys(self) -> dict[float, list[str]]:

@@ -15,6 +15,8 @@ from jupyter_serprof.capture.patching import armed_places
 from jupyter_serprof.experiments.chunks import look as dask_chunk_bound
 from jupyter_serprof.experiments.chunks.look import ChunkLook, LeftOutError, WorkerBound, look_at
 from jupyter_serprof.experiments.chunks.sweep import ChunkSweep
+from jupyter_serprof.experiments.engine import experiment as engine
+from jupyter_serprof.experiments.engine.experiment import Stopper, run, steps_of
 from jupyter_serprof.experiments.engine.lean import thinned
 from jupyter_serprof.experiments.engine.words import drift_note
 from jupyter_serprof.experiments.graphs.fresh import fresh
@@ -36,6 +38,13 @@ if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
 CHUNKS = (5, 10, 20)
+
+
+@pytest.fixture(autouse=True)
+def _no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let each point be told."""
+    for name in ("QUIET_S", "BETWEEN_S", "REST"):
+        monkeypatch.setattr(engine, name, 0)
 
 
 @pytest.fixture(scope="module")
@@ -104,8 +113,8 @@ def test_large_chunks_come_first(client: Client) -> None:
         called.append(("chunk", chunk))
         return make(chunk)
 
-    ChunkSweep(noted, CHUNKS, repeat=1).run()
-    ChunkSweep(parts, (2, 4), parameter="npartitions", repeat=1).run()
+    run(ChunkSweep(noted, CHUNKS, repeat=1))
+    run(ChunkSweep(parts, (2, 4), parameter="npartitions", repeat=1))
 
     assert called[:3] == [("chunk", 20), ("chunk", 10), ("chunk", 5)]
     assert called[6:8] == [("parts", 2), ("parts", 4)]
@@ -259,9 +268,9 @@ def test_an_exception_at_every_size_is_the_users(client: Client) -> None:
     experiment = ChunkSweep(lambda chunk: chunk / 0, CHUNKS)
 
     with pytest.raises(ZeroDivisionError):
-        experiment.run()
+        run(experiment)
 
-    assert experiment.sweep.variants[0].state == "failed"
+    assert experiment.document.variants[0].state == "failed"
     assert forgotten(client)
 
 
@@ -270,10 +279,10 @@ def test_a_function_that_ignores_its_argument_is_told(client: Client) -> None:
     experiment = ChunkSweep(lambda _: make(5), CHUNKS, repeat=1, name="make(5)")
 
     with pytest.raises(UsageError) as caught:
-        experiment.run()
+        run(experiment)
 
     assert "make(5) gives the same chunks for all 3 values of chunk, 5 to 20" in str(caught.value)
-    assert len(experiment.sweep.points) == 1
+    assert len(experiment.document.points) == 1
     assert forgotten(client)
 
 
@@ -354,9 +363,11 @@ def test_after_stop_it_goes_on_where_it_was(client: Client) -> None:
     """What was measured stays, and is not measured again."""
     experiment = ChunkSweep(make, CHUNKS, repeat=1, seed=1)
 
-    stopped = experiment.run(lambda _: experiment.stop())
+    stopper = Stopper()
+
+    stopped = run(experiment, lambda _: stopper.stop(), stopper)
     left = experiment.progress
-    done = experiment.run()
+    done = run(experiment)
 
     assert len(stopped.points) == 1
     assert (left.done, left.left) == (1, 5)
@@ -370,13 +381,14 @@ def test_a_program_steps_from_run_to_run(client: Client) -> None:
     experiment = ChunkSweep(make, CHUNKS, repeat=1, seed=1)
     counts: list[int] = []
 
-    for _ in experiment.steps():
+    stopper = Stopper()
+    for _ in steps_of(experiment, None, stopper):
         counts.append(experiment.progress.done)
         if len(counts) == 2:
-            experiment.stop()
+            stopper.stop()
     left = experiment.progress
     told: list[int] = []
-    done = experiment.run(lambda sweep: told.append(len(sweep.points)))
+    done = run(experiment, lambda sweep: told.append(len(sweep.points)))
 
     assert counts == [1, 2]
     assert (left.done, left.left, experiment.is_done) == (2, 4, True)
@@ -405,7 +417,7 @@ def test_steps_that_are_given_up_leave_nothing_behind(client: Client) -> None:
     next(steps)
 
     del steps
-    done = experiment.run()
+    done = run(experiment)
 
     assert len(done.points) == 6
     assert forgotten(client)
@@ -422,9 +434,9 @@ def test_an_interrupt_keeps_what_was_measured(client: Client) -> None:
     experiment = ChunkSweep(interrupted, CHUNKS, repeat=1)
 
     with pytest.raises(KeyboardInterrupt):
-        experiment.run()
+        run(experiment)
 
-    assert {point.parameter for point in experiment.sweep.points} == {10, 20}
+    assert {point.parameter for point in experiment.document.points} == {10, 20}
     assert forgotten(client)
 
 
@@ -440,11 +452,12 @@ def test_what_would_exceed_the_budget_is_left_out(client: Client) -> None:
 def test_the_longest_sizes_go_first_where_the_budget_is_short(client: Client) -> None:
     """What is near the best has its warm runs; three sizes stay in any case."""
     experiment = ChunkSweep(make, (2, 4, 5, 10, 20), budget_s=1000)
-    experiment.run(lambda sweep: experiment.stop() if len(sweep.points) == 5 else None)
+    stopper = Stopper()
+    run(experiment, lambda sweep: stopper.stop() if len(sweep.points) == 5 else None, stopper)
     for cell, took_s in zip(experiment._record.cells.values(), (1, 1, 1, 200, 400), strict=True):
         cell.took_s = took_s
 
-    sweep = experiment.run()
+    sweep = run(experiment)
 
     runs = {at: sum(point.parameter == at for point in sweep.points) for at in (2, 4, 5, 10, 20)}
     assert (runs[2], runs[4] > 1, runs[20] > 1) == (1, True, True)

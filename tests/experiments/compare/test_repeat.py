@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from jupyter_serprof.experiments.compare.runs import Repeats
+from jupyter_serprof.experiments.compare.repeats import Repeats
+from jupyter_serprof.experiments.engine.experiment import run
 from jupyter_serprof.experiments.engine.recording import Recording
 from jupyter_serprof.model import from_document, to_document
 
@@ -15,19 +16,19 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-def started(call: Callable[[], object]) -> Repeats:
+def started(call: Callable[[], object], repeat: int) -> Repeats:
     """Return repeats whose cold run is done."""
     first = Recording("f()", detail=False)
     with first:
         call()
-    return Repeats(call, "f()", traces=[first.trace])
+    return Repeats(call, "f()", traces=[first.trace], repeat=repeat)
 
 
 def test_the_first_run_is_cold_and_the_others_are_warm() -> None:
     """Cold stays apart: one point of its own, and a trace of its own."""
-    repeats = started(lambda: pickle.dumps([1]))
+    repeats = started(lambda: pickle.dumps([1]), 4)
 
-    sweep = repeats.run_again(4)
+    sweep = run(repeats)
 
     assert [point.cold for point in sweep.points] == [True, False, False, False, False]
     assert [point.repeat for point in sweep.points] == [0, 1, 2, 3, 4]
@@ -39,9 +40,9 @@ def test_the_first_run_is_cold_and_the_others_are_warm() -> None:
 
 def test_the_document_is_valid_and_names_what_was_written() -> None:
     """It can be saved, loaded and drawn like a round trip."""
-    repeats = started(lambda: pickle.dumps(b"x" * 1000))
+    repeats = started(lambda: pickle.dumps(b"x" * 1000), 1)
 
-    sweep = repeats.run_again(1)
+    sweep = run(repeats)
 
     assert from_document(to_document(sweep)).name == "f()"
     (variant,) = sweep.variants
@@ -58,11 +59,11 @@ def test_a_run_that_does_not_end_is_left_out_and_said(error: type[BaseException]
         if next(count) == 3:
             raise error
 
-    repeats = started(call)
+    repeats = started(call, 10)
 
     with pytest.raises(error):
-        repeats.run_again(10)
-    sweep = repeats.sweep
+        run(repeats)
+    sweep = repeats.document
 
     assert [point.cold for point in sweep.points] == [True, False, False]
     word = "interrupted" if error is KeyboardInterrupt else error.__name__
@@ -79,13 +80,13 @@ def test_a_stop_in_the_first_warm_run_leaves_the_cold_one() -> None:
         if next(count) == 1:
             raise KeyboardInterrupt
 
-    repeats = started(call)
+    repeats = started(call, 3)
 
     with pytest.raises(KeyboardInterrupt):
-        repeats.run_again(3)
+        run(repeats)
 
-    assert [point.cold for point in repeats.sweep.points] == [True]
-    assert repeats.sweep.summary is not None
+    assert [point.cold for point in repeats.document.points] == [True]
+    assert repeats.document.summary is not None
 
 
 def test_results_are_dropped_between_runs() -> None:
@@ -103,8 +104,8 @@ def test_results_are_dropped_between_runs() -> None:
             nonlocal alive
             alive -= 1
 
-    repeats = started(Result)
+    repeats = started(Result, 3)
 
-    repeats.run_again(3)
+    run(repeats)
 
     assert (alive, most) == (0, 1)

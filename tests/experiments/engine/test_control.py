@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 import jupyter_serprof as sp
-from jupyter_serprof.experiments.compare.runs import Repeats
+from jupyter_serprof.experiments.compare.repeats import Repeats
 from jupyter_serprof.experiments.engine import control as control_of
 from jupyter_serprof.experiments.engine.control import EACH, FEWEST, MOST, REST, Control
+from jupyter_serprof.experiments.engine.experiment import run
 from jupyter_serprof.experiments.engine.recording import Recording
 from jupyter_serprof.experiments.graphs.repeats import is_here
 from jupyter_serprof.model import Sweep, from_document, to_document
@@ -34,7 +35,7 @@ def runs_of(call: Callable[[], object], repeat: int) -> Sweep:
     first = Recording("f()", detail=False)
     with first:
         call()
-    return Repeats(call, "f()", traces=[first.trace]).run_again(repeat)
+    return run(Repeats(call, "f()", traces=[first.trace], repeat=repeat))
 
 
 def pickled() -> object:
@@ -177,14 +178,14 @@ def test_an_interrupt_in_it_stops_the_runs(monkeypatch: pytest.MonkeyPatch) -> N
     first = Recording("f()", detail=False)
     with first:
         pickled()
-    repeats = Repeats(pickled, "f()", traces=[first.trace])
+    repeats = Repeats(pickled, "f()", traces=[first.trace], repeat=9)
 
     with pytest.raises(KeyboardInterrupt):
-        repeats.run_again(9)
+        run(repeats)
 
-    assert len(repeats.sweep.points) == 10
-    assert repeats.sweep.control == dict.fromkeys(KINDS, (1,) * EACH)
-    assert from_document(to_document(repeats.sweep)).name == "f()"
+    assert len(repeats.document.points) == 10
+    assert repeats.document.control == dict.fromkeys(KINDS, (1,) * EACH)
+    assert from_document(to_document(repeats.document)).name == "f()"
 
 
 def test_the_garbage_collector_is_left_alone() -> None:

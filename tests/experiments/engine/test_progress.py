@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jupyter_serprof.experiments.compare.runs import Repeats
-from jupyter_serprof.experiments.engine import progress as progress_module
-from jupyter_serprof.experiments.engine.progress import Progress
+from jupyter_serprof.experiments.compare.repeats import Repeats
+from jupyter_serprof.experiments.engine import experiment
+from jupyter_serprof.experiments.engine.experiment import Telling, run
 from jupyter_serprof.experiments.engine.recording import Recording
 from jupyter_serprof.experiments.roundtrip import trip as roundtrip
 from jupyter_serprof.experiments.roundtrip.registry import TRANSPORTS, Transport
@@ -53,7 +53,7 @@ def slow(monkeypatch: pytest.MonkeyPatch, clock: TickClock) -> Callable[..., Non
 def told_of(trip: RoundTrip) -> list[Sweep]:
     """Run a trip; return what it told, each as a valid document."""
     told: list[Sweep] = []
-    trip.run(told.append)
+    run(trip, told.append)
     for sweep in told:
         assert from_document(json.loads(json.dumps(to_document(sweep)))).name == sweep.name
     return told
@@ -62,7 +62,7 @@ def told_of(trip: RoundTrip) -> list[Sweep]:
 def test_half_a_second_is_quiet_then_ten_a_second_are_enough(clock: TickClock) -> None:
     """What is over at once is never told about; nobody reads faster than that."""
     told: list[Sweep] = []
-    progress = Progress(told.append)
+    progress = Telling(told.append)
     counts = []
 
     for _ in range(12):
@@ -84,7 +84,7 @@ def test_a_telling_takes_a_tenth_of_the_time_at_most(clock: TickClock) -> None:
         told.append(clock() // 1_000_000)
         clock.advance_ms(300)
 
-    progress = Progress(tell)
+    progress = Telling(tell)
     clock.advance_ms(500)
 
     waited_s = [progress.update(lambda: EMPTY)]
@@ -105,8 +105,8 @@ def test_the_sweep_is_not_made_for_nobody(clock: TickClock) -> None:
     def made() -> Sweep:
         pytest.fail("made")
 
-    early = Progress(lambda _: None)
-    unheard = Progress(None)
+    early = Telling[Sweep](lambda _: None)
+    unheard = Telling[Sweep](None)
 
     assert early.update(made) == 0.0
     clock.advance_ms(10_000)
@@ -125,7 +125,7 @@ def test_a_telling_that_fails_is_the_last_one(clock: TickClock) -> None:
     def stop(_: Sweep) -> None:
         raise KeyboardInterrupt
 
-    failing, stopping = Progress(fail), Progress(stop)
+    failing, stopping = Telling(fail), Telling(stop)
 
     for _ in range(3):
         clock.advance_ms(10_000)
@@ -167,7 +167,7 @@ def test_the_end_is_the_same_whether_told_or_not(slow: Callable[..., None]) -> N
     """What is shown on the way leaves nothing in the document."""
     slow(0.3, 0.3)
 
-    sweeps = [RoundTrip([1], repeat=2).run(tell) for tell in (None, lambda _: None)]
+    sweeps = [run(RoundTrip([1], repeat=2), tell) for tell in (None, lambda _: None)]
 
     first, second = ([(p.variant, p.repeat, p.cold) for p in s.points] for s in sweeps)
     assert first == second
@@ -194,7 +194,7 @@ def test_nothing_is_told_inside_a_run(
     monkeypatch.setattr(Recording, "stop", stopped)
     seen: list[int] = []
 
-    RoundTrip([1], repeat=2).run(lambda _: seen.append(len(running)))
+    run(RoundTrip([1], repeat=2), lambda _: seen.append(len(running)))
 
     assert seen == [0] * 4
 
@@ -208,7 +208,7 @@ def test_the_time_of_drawing_is_not_taken_from_the_runs(
     def draw(_: Sweep) -> None:
         clock.advance_ms(500)
 
-    counts = [len(RoundTrip([1]).run(tell).points) for tell in (None, draw)]
+    counts = [len(run(RoundTrip([1]), tell).points) for tell in (None, draw)]
 
     assert counts[0] == counts[1]
 
@@ -223,25 +223,25 @@ def test_an_interrupt_while_drawing_keeps_every_run(slow: Callable[..., None]) -
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        trip.run(stop)
+        run(trip, stop)
 
-    assert len(trip.sweep.points) == 4
-    assert [v.state for v in trip.sweep.variants] == ["ok", "ok"]
+    assert len(trip.document.points) == 4
+    assert [v.state for v in trip.document.variants] == ["ok", "ok"]
 
 
 def test_repeats_grow_and_are_quiet_when_short(clock: TickClock) -> None:
     """--repeat tells as a round trip does."""
     told: list[int] = []
 
-    def repeats(each_ms: int) -> Repeats:
+    def repeats(each_ms: int, count: int) -> Repeats:
         first = Recording("f()", detail=False)
         with first:
             pickle.dumps(1)
-        return Repeats(lambda: clock.advance_ms(each_ms), "f()", traces=[first.trace])
+        return Repeats(lambda: clock.advance_ms(each_ms), "f()", traces=[first.trace], repeat=count)
 
-    repeats(40).run_again(10, lambda sweep: told.append(len(sweep.points)))
+    run(repeats(40, 10), lambda sweep: told.append(len(sweep.points)))
     short = list(told)
-    repeats(300).run_again(4, lambda sweep: told.append(len(sweep.points)))
+    run(repeats(300, 4), lambda sweep: told.append(len(sweep.points)))
 
     assert short == []
     assert told == [3, 4]
@@ -252,22 +252,22 @@ def test_an_interrupt_while_drawing_repeats_is_said(clock: TickClock) -> None:
     first = Recording("f()", detail=False)
     with first:
         pickle.dumps(1)
-    repeats = Repeats(lambda: clock.advance_ms(600), "f()", traces=[first.trace])
+    repeats = Repeats(lambda: clock.advance_ms(600), "f()", traces=[first.trace], repeat=9)
 
     def stop(_: Sweep) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        repeats.run_again(9, stop)
+        run(repeats, stop)
 
-    assert "interrupted after 1 warm runs of 9" in repeats.sweep.variants[0].notes[0]
+    assert "interrupted after 1 warm runs of 9" in repeats.document.variants[0].notes[0]
 
 
 def test_the_real_transports_are_told_about(monkeypatch: pytest.MonkeyPatch) -> None:
     """With nothing in their place, and no half second to wait for."""
-    monkeypatch.setattr(progress_module, "QUIET_S", 0.0)
-    monkeypatch.setattr(progress_module, "BETWEEN_S", 0.0)
-    monkeypatch.setattr(progress_module, "REST", 0)
+    monkeypatch.setattr(experiment, "QUIET_S", 0.0)
+    monkeypatch.setattr(experiment, "BETWEEN_S", 0.0)
+    monkeypatch.setattr(experiment, "REST", 0)
 
     told = told_of(RoundTrip({"a": [1]}, transports=["pickle", "cloudpickle"], repeat=1))
 

@@ -10,8 +10,8 @@ import pytest
 from shells import Ran
 
 import jupyter_serprof as sp
-from jupyter_serprof.api import resumes
 from jupyter_serprof.capture.patching import armed_places
+from jupyter_serprof.experiments.engine import experiment
 from jupyter_serprof.model import UsageError
 
 if TYPE_CHECKING:
@@ -24,9 +24,9 @@ SIZES = (1_000, 10_000, 100_000)
 
 @pytest.fixture(autouse=True)
 def _nothing_kept() -> Iterator[None]:
-    resumes._KEPT.clear()
+    experiment._KEPT.clear()
     yield
-    resumes._KEPT.clear()
+    experiment._KEPT.clear()
     assert armed_places() == []
 
 

@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
 from jupyter_serprof.experiments.engine import order as sweep_plan
-from jupyter_serprof.experiments.engine import progress
+from jupyter_serprof.experiments.engine.experiment import Steps
 from jupyter_serprof.experiments.engine.passes import Passes, passes_of
-from jupyter_serprof.model import Sweep, UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-SWEEP = Sweep(name="x", started="")
+from jupyter_serprof.model import UsageError
 
 
 class Clock:
@@ -32,8 +25,7 @@ class Clock:
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     """A clock that stands still."""
     made = Clock()
-    for module in (sweep_plan, progress):
-        monkeypatch.setattr(module, "time", made)
+    monkeypatch.setattr(sweep_plan, "time", made)
     return made
 
 
@@ -76,40 +68,18 @@ def test_without_time_there_is_no_further_pass(clock: Clock) -> None:
 
 
 def test_time_between_two_steps_is_not_the_sweeps(clock: Clock) -> None:
-    """Nor is the time of whoever is told."""
+    """Nor is the time of whoever is told, which is between them."""
     passes = passes_of(1, 10.0, 1)
 
-    def tell(_: Sweep) -> None:
-        clock.now_s += 100
-
-    def run() -> Iterator[None]:
+    def run() -> Steps:
         for _ in range(2):
             clock.now_s += 2
-            passes.told(lambda: SWEEP)
             yield
 
-    for _ in passes.steps(run, tell):
+    for _ in passes.steps(run):
         clock.now_s += 1000
 
-    assert passes.budget.left_s == 6.0
-
-
-def test_a_stop_lasts_until_the_next_start(clock: Clock) -> None:
-    """It goes on where it was."""
-    passes = passes_of(1, None, 1)
-    seen: list[bool] = []
-
-    def run() -> Iterator[None]:
-        seen.append(passes.is_stopped)
-        yield
-
-    passes.stop()
-    was_stopped = passes.is_stopped
-    list(passes.steps(run, None))
-
-    assert clock.now_s == 0.0
-    assert was_stopped
-    assert seen == [False]
+    assert (passes.budget.left_s, passes.is_running) == (6.0, False)
 
 
 @pytest.mark.parametrize(

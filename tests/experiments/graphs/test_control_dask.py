@@ -8,6 +8,7 @@ import pytest
 from dasks import forgotten, small_array, started
 
 from jupyter_serprof.experiments.engine.control import EACH
+from jupyter_serprof.experiments.engine.experiment import run
 from jupyter_serprof.experiments.graphs import repeats as dask_repeats
 from jupyter_serprof.experiments.graphs.repeats import GraphRepeats
 
@@ -33,13 +34,13 @@ def repeats(*, is_statement: bool = False) -> GraphRepeats:
         total = small_array().sum()
         return total.compute() if is_statement else total
 
-    return GraphRepeats(summed, "x.sum()", is_statement=is_statement)
+    return GraphRepeats(summed, "x.sum()", is_statement=is_statement, repeat=RUNS)
 
 
 @pytest.mark.parametrize("is_statement", [False, True])
 def test_repeated_computations_have_a_control(client: Client, *, is_statement: bool) -> None:
     """Before the first warm run and after the last one; the cluster holds nothing of it."""
-    sweep = repeats(is_statement=is_statement).run(RUNS)
+    sweep = run(repeats(is_statement=is_statement))
 
     assert {kind: len(times) for kind, times in sweep.control.items()} == dict.fromkeys(
         ("copy", "pages", "pickle"), 2 * EACH
@@ -61,7 +62,7 @@ def test_workers_on_other_machines_have_none(
     """What this machine does says nothing about them, and a comparison says so as before."""
     monkeypatch.setattr(dask_repeats, "is_here", lambda _: False)
 
-    sweep = repeats(is_statement=is_statement).run(RUNS)
+    sweep = run(repeats(is_statement=is_statement))
 
     assert len(sweep.points) == 1 + RUNS
     assert sweep.control == {}

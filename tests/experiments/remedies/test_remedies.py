@@ -368,8 +368,8 @@ def test_what_was_tried_until_an_interrupt_is_kept(monkeypatch: pytest.MonkeyPat
     with pytest.raises(KeyboardInterrupt):
         tryout.run()
 
-    assert variants(tryout.sweep)["out-of-band"].facts["pairs"]
-    assert "reused-buffer" not in {f.evidence.get("remedy") for f in tryout.sweep.findings}
+    assert variants(tryout.document)["out-of-band"].facts["pairs"]
+    assert "reused-buffer" not in {f.evidence.get("remedy") for f in tryout.document.findings}
 
 
 def test_each_way_begins_in_every_other_pair() -> None:

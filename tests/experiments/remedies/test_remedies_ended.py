@@ -38,8 +38,8 @@ def headline_after_interrupt(tryout: Tryout) -> str:
     """Run until the interrupt."""
     with pytest.raises(KeyboardInterrupt):
         tryout.run()
-    assert tryout.sweep.summary
-    return tryout.sweep.summary.headline
+    assert tryout.document.summary
+    return tryout.document.summary.headline
 
 
 def test_an_interrupt_is_told_and_not_taken_for_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -58,7 +58,7 @@ def test_what_was_measured_before_an_interrupt_is_kept(monkeypatch: pytest.Monke
 
     said = headline_after_interrupt(tryout)
 
-    [tried] = [v for v in tryout.sweep.variants if v.facts.get("tried")]
+    [tried] = [v for v in tryout.document.variants if v.facts.get("tried")]
     assert tried.facts["pairs"] == 5
     assert said.endswith("Interrupted: 1 of 2 remedies begun.")
     assert "nothing" not in said

@@ -19,6 +19,7 @@ import pytest
 
 from jupyter_serprof.capture.recorder import Recorder
 from jupyter_serprof.experiments.engine import recording
+from jupyter_serprof.experiments.engine.experiment import run
 from jupyter_serprof.experiments.roundtrip import trip as roundtrip
 from jupyter_serprof.experiments.roundtrip.registry import TRANSPORTS, Transport
 from jupyter_serprof.experiments.roundtrip.trip import RoundTrip
@@ -132,9 +133,9 @@ def variants(sweep: Sweep) -> dict[str, Variant]:
     return {variant.key: variant for variant in sweep.variants}
 
 
-def run(value: object, *keys: str, repeat: int | None = 1) -> dict[str, Variant]:
+def moved(value: object, *keys: str, repeat: int | None = 1) -> dict[str, Variant]:
     """Run a round trip and return its rows."""
-    return variants(RoundTrip(value, transports=keys or LOCAL, repeat=repeat).run())
+    return variants(run(RoundTrip(value, transports=keys or LOCAL, repeat=repeat)))
 
 
 def test_every_transport_has_its_row(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -142,7 +143,7 @@ def test_every_transport_has_its_row(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
     monkeypatch.setitem(sys.modules, "distributed", None)
 
-    sweep = RoundTrip([1, 2], repeat=1).run()
+    sweep = run(RoundTrip([1, 2], repeat=1))
 
     assert list(variants(sweep)) == [*LOCAL, "ray"]
     assert [variants(sweep)[key].state for key in LOCAL] == ["ok"] * 3
@@ -152,7 +153,7 @@ def test_every_transport_has_its_row(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_cold_is_never_averaged_with_warm() -> None:
     """One cold point and one cold trace for each transport; the warm median is of warm runs."""
-    sweep = RoundTrip(np.zeros(1000), transports=LOCAL, repeat=4).run()
+    sweep = run(RoundTrip(np.zeros(1000), transports=LOCAL, repeat=4))
 
     for key in LOCAL:
         points = [point for point in sweep.points if point.variant == key]
@@ -165,7 +166,7 @@ def test_cold_is_never_averaged_with_warm() -> None:
 
 def test_rows_add_up_in_every_point() -> None:
     """The stages of a point never exceed its wall time, and name the pickling."""
-    sweep = RoundTrip({"a": np.zeros(1000)}, transports=LOCAL, repeat=1).run()
+    sweep = run(RoundTrip({"a": np.zeros(1000)}, transports=LOCAL, repeat=1))
 
     for point in sweep.points:
         assert sum(point.stages.values()) <= point.wall_ns
@@ -186,14 +187,14 @@ def test_warm_runs_fill_the_time_budget(
     add_fake(fakes, "fake", lambda: clock.advance_ms(int(seconds * 1000)))
     monkeypatch.setattr("time.monotonic", lambda: clock() / 1e9)
 
-    sweep = RoundTrip([1], transports=["fake"]).run()
+    sweep = run(RoundTrip([1], transports=["fake"]))
 
     assert sum(not point.cold for point in sweep.points) == warm_count
 
 
 def test_repeat_says_exactly_how_often() -> None:
     """--repeat 2 is one cold and two warm runs, whatever time that takes."""
-    sweep = RoundTrip([1], transports=["pickle"], repeat=2).run()
+    sweep = run(RoundTrip([1], transports=["pickle"], repeat=2))
 
     assert [point.repeat for point in sweep.points] == [0, 1, 2]
 
@@ -226,7 +227,7 @@ def test_an_unknown_transport_is_refused_with_the_known_ones(keys: list[str], sa
 
 def test_transports_may_be_one_text() -> None:
     """A text with commas means what it means behind --transports."""
-    sweep = RoundTrip([1], transports="pickle,cloudpickle", repeat=1).run()
+    sweep = run(RoundTrip([1], transports="pickle,cloudpickle", repeat=1))
 
     assert list(variants(sweep)) == ["pickle", "cloudpickle"]
 
@@ -235,7 +236,7 @@ def test_one_transport_fails_and_the_others_are_shown(fakes: dict[str, type[Tran
     """A failure is a row with its reason; what the others measured stays."""
     add_fake(fakes, "pickle-oob", ConnectionError("link down\nat /home/jane/x.py"))
 
-    sweep = RoundTrip([1], repeat=1).run()
+    sweep = run(RoundTrip([1], repeat=1))
 
     rows = variants(sweep)
     assert [rows[key].state for key in LOCAL] == ["ok", "failed", "ok"]
@@ -247,7 +248,7 @@ def test_a_failure_in_a_warm_run_keeps_the_cold_one(fakes: dict[str, type[Transp
     """What was measured before the failure is in the document."""
     add_fake(fakes, "pickle", None, None, OSError("full"))
 
-    sweep = RoundTrip([1], transports=["pickle"], repeat=5).run()
+    sweep = run(RoundTrip([1], transports=["pickle"], repeat=5))
 
     assert variants(sweep)["pickle"].state == "failed"
     assert [point.cold for point in sweep.points] == [True, False]
@@ -255,7 +256,7 @@ def test_a_failure_in_a_warm_run_keeps_the_cold_one(fakes: dict[str, type[Transp
 
 def test_a_culprit_is_named_in_every_row() -> None:
     """An object that cannot be pickled: the path, the type and what to do."""
-    rows = run({"model": {"cache": [1, LOCK]}})
+    rows = moved({"model": {"cache": [1, LOCK]}})
 
     for row in rows.values():
         assert row.state == "failed"
@@ -265,7 +266,7 @@ def test_a_culprit_is_named_in_every_row() -> None:
 
 def test_a_lambda_is_named_where_it_cannot_travel() -> None:
     """Pickle names the path to the lambda; cloudpickle takes it."""
-    rows = run({"a": {"f": lambda: 1}})
+    rows = moved({"a": {"f": lambda: 1}})
 
     assert [rows[key].state for key in LOCAL] == ["failed", "failed", "ok"]
     assert "value['a']['f'] (function)" in rows["pickle"].reason
@@ -274,7 +275,7 @@ def test_a_lambda_is_named_where_it_cannot_travel() -> None:
 
 def test_a_document_of_failures_only_is_whole() -> None:
     """It says when and on which machine nothing could move."""
-    sweep = RoundTrip(LOCK, transports=LOCAL).run()
+    sweep = run(RoundTrip(LOCK, transports=LOCAL))
 
     assert variants(sweep)["pickle"].state == "failed"
     assert sweep.started
@@ -288,7 +289,7 @@ def test_a_document_of_failures_only_is_whole() -> None:
 )
 def test_any_value_makes_a_valid_document(value: object) -> None:
     """Empty, tiny, odd: each gives rows that can be saved."""
-    rows = run(value)
+    rows = moved(value)
 
     assert {row.state for row in rows.values()} <= {"ok", "failed"}
     assert rows["cloudpickle"].state == "ok"
@@ -299,7 +300,7 @@ def test_a_structure_that_contains_itself_travels() -> None:
     value: list[object] = [1]
     value.append(value)
 
-    rows = run(value)
+    rows = moved(value)
 
     assert {row.state for row in rows.values()} == {"ok"}
     assert all(row.facts["equal"] is None for row in rows.values())
@@ -308,7 +309,7 @@ def test_a_structure_that_contains_itself_travels() -> None:
 
 def test_lost_state_is_reported() -> None:
     """A class that forgets on the way is told apart from one that does not."""
-    lost, kept = run(Forgets(5), "pickle"), run(Equal(5), "pickle")
+    lost, kept = moved(Forgets(5), "pickle"), moved(Equal(5), "pickle")
 
     assert lost["pickle"].facts["equal"] is False
     assert "what comes back is not equal to what was sent" in lost["pickle"].notes
@@ -320,7 +321,7 @@ def test_a_changed_type_is_reported(fakes: dict[str, type[Transport]]) -> None:
     """A bytearray that comes back as bytes is equal and another type."""
     add_fake(fakes, "pickle", lambda: b"ab")
 
-    rows = run(bytearray(b"ab"), "pickle")
+    rows = moved(bytearray(b"ab"), "pickle")
 
     assert rows["pickle"].facts["equal"] is True
     assert rows["pickle"].notes == ("a bytearray comes back as bytes",)
@@ -345,7 +346,7 @@ def test_results_say_whether_they_share_memory(
     value: object, in_band: str, out_of_band: str
 ) -> None:
     """By the addresses of what a value holds, whatever its class and however deep."""
-    rows = run(value)
+    rows = moved(value)
 
     assert rows["pickle"].result == rows["cloudpickle"].result == in_band
     assert rows["pickle-oob"].result == out_of_band
@@ -360,14 +361,14 @@ def test_what_comes_back_as_itself_was_not_moved(
     """A worker in this process gives back the very object, whatever its class."""
     add_fake(fakes, "pickle", lambda: value)
 
-    rows = run(value, "pickle")
+    rows = moved(value, "pickle")
 
     assert rows["pickle"].result == ALIASES
 
 
 def test_buffers_are_listed_with_their_place() -> None:
     """Each large payload says whether it travelled inside the pickle or beside it."""
-    rows = run({"a": np.zeros(1_000_000, "u1"), "b": np.zeros(300_000, "u1")})
+    rows = moved({"a": np.zeros(1_000_000, "u1"), "b": np.zeros(300_000, "u1")})
 
     sizes = (1_000_000, 300_000)
     assert rows["pickle"].buffers == tuple((size, "in-band") for size in sizes)
@@ -378,7 +379,7 @@ def test_buffers_are_listed_with_their_place() -> None:
 
 def test_the_size_of_a_text_is_in_bytes() -> None:
     """A text of 100,000 characters of two bytes is a payload of 200,000 bytes."""
-    rows = run("\u00e9" * 100_000, "pickle")
+    rows = moved("\u00e9" * 100_000, "pickle")
 
     assert rows["pickle"].buffers == ((200_000, "in-band"),)
 
@@ -398,7 +399,7 @@ def test_an_injected_delay_is_found_in_its_stage(
     """50 ms in __reduce__ are in Pickle, 50 ms in __setstate__ in Unpickle, of every run."""
     monkeypatch.setattr(recording, "Recorder", functools.partial(Recorder, clock=CLOCK))
 
-    sweep = RoundTrip(value, transports=[key], repeat=1).run()
+    sweep = run(RoundTrip(value, transports=[key], repeat=1))
 
     for point in sweep.points:
         assert 50_000_000 <= point.stages[stage] < 50_001_000
@@ -414,8 +415,8 @@ def test_an_interrupt_passes_through_and_keeps_what_there_is(
     trip = RoundTrip([1], repeat=3)
 
     with pytest.raises(KeyboardInterrupt):
-        trip.run()
-    sweep = trip.sweep
+        run(trip)
+    sweep = trip.document
 
     rows = variants(sweep)
     assert [rows[key].state for key in LOCAL] == ["ok", "ok", "skipped"]
@@ -440,10 +441,10 @@ def test_a_transport_that_cannot_start_is_loud_and_loses_nothing(
     trip = RoundTrip([1], transports=["pickle", "fake"], repeat=1)
 
     with pytest.raises(ProbeUnavailable):
-        trip.run()
+        run(trip)
 
-    assert variants(trip.sweep)["pickle"].state == "ok"
-    assert len(trip.sweep.points) == 2
+    assert variants(trip.document)["pickle"].state == "ok"
+    assert len(trip.document.points) == 2
 
 
 def test_results_are_freed_between_runs(fakes: dict[str, type[Transport]]) -> None:
@@ -460,7 +461,7 @@ def test_results_are_freed_between_runs(fakes: dict[str, type[Transport]]) -> No
 
     add_fake(fakes, "pickle", made)
 
-    sweep = RoundTrip(Equal(), transports=["pickle"], repeat=4).run()
+    sweep = run(RoundTrip(Equal(), transports=["pickle"], repeat=4))
 
     assert sweep.points
     assert most == 1
@@ -471,12 +472,12 @@ def test_results_are_freed_between_runs(fakes: dict[str, type[Transport]]) -> No
 def test_the_peak_is_what_the_docstring_says(key: str) -> None:
     """Copies at the peak beside the value: pickle and result in-band, none out-of-band."""
     value = np.ones(20_000_000, "u1")
-    RoundTrip(value[:1000], transports=[key], repeat=1).run()
+    run(RoundTrip(value[:1000], transports=[key], repeat=1))
     gc.collect()
     tracemalloc.start()
 
     trip = RoundTrip(value, transports=[key], repeat=3)
-    trip.run()
+    run(trip)
     left, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
 
@@ -484,4 +485,4 @@ def test_the_peak_is_what_the_docstring_says(key: str) -> None:
     reserve = 0.6 if PEAK_COPIES[key] else 0.2
     assert PEAK_COPIES[key] - 0.1 <= peak / value.nbytes <= PEAK_COPIES[key] + reserve
     assert left < 0.1 * value.nbytes
-    assert trip.sweep.points
+    assert trip.document.points

@@ -11,6 +11,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
+from jupyter_serprof.experiments.engine.experiment import run
 from jupyter_serprof.experiments.roundtrip.registry import TRANSPORTS
 from jupyter_serprof.experiments.roundtrip.trip import RoundTrip
 from jupyter_serprof.model import ProbeUnavailable
@@ -117,7 +118,7 @@ def test_a_round_trip_says_below_which_bandwidth_compression_wins() -> None:
     """From the warm medians of both; the fact is what a slider compares with."""
     value = RANDOM.integers(0, 50, 200_000).tolist()
 
-    sweep = RoundTrip(value, transports=["pickle", "zstd"], repeat=2).run()
+    sweep = run(RoundTrip(value, transports=["pickle", "zstd"], repeat=2))
 
     zstd = next(variant for variant in sweep.variants if variant.key == "zstd")
     assert "wins_below_bytes_per_s" in zstd.facts
@@ -148,7 +149,7 @@ def test_all_takes_every_transport_and_starts_nothing(monkeypatch: pytest.Monkey
     monkeypatch.setitem(sys.modules, "ray", None)
     monkeypatch.setitem(sys.modules, "distributed", None)
 
-    sweep = RoundTrip([1, 2], transports="all", repeat=1).run()
+    sweep = run(RoundTrip([1, 2], transports="all", repeat=1))
 
     states = {variant.key: variant.state for variant in sweep.variants}
     assert list(states) == list(TRANSPORTS)
@@ -159,7 +160,7 @@ def test_all_takes_every_transport_and_starts_nothing(monkeypatch: pytest.Monkey
 
 def test_a_skipped_transport_says_why_and_has_no_points() -> None:
     """It is not a failure: nothing was tried."""
-    sweep = RoundTrip([1, 2], transports=["npy"], repeat=1).run()
+    sweep = run(RoundTrip([1, 2], transports=["npy"], repeat=1))
 
     (variant,) = sweep.variants
     assert (variant.state, sweep.points) == ("skipped", ())

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+from jupyter_serprof.experiments.engine import experiment as progress_module
 from jupyter_serprof.experiments.engine import memory as sweep_memory
-from jupyter_serprof.experiments.engine import progress as progress_module
+from jupyter_serprof.experiments.engine.experiment import Stopper, run
 from jupyter_serprof.experiments.engine.recording import Recording
 from jupyter_serprof.experiments.roundtrip import trip as roundtrip
 from jupyter_serprof.experiments.roundtrip.transport import Transport
@@ -48,6 +49,7 @@ class Ways:
         self.clock = clock
         self.known: dict[str, type[Transport]] = {}
         monkeypatch.setattr(roundtrip, "TRANSPORTS", self.known)
+        monkeypatch.setattr(progress_module, "QUIET_S", 0.0)
         monkeypatch.setattr(progress_module, "BETWEEN_S", 0.0)
         monkeypatch.setattr(progress_module, "REST", 0)
 
@@ -98,7 +100,7 @@ def test_the_first_pass_is_cold_and_goes_up_and_later_ones_are_shuffled(ways: Wa
     ways.add("b")
     sizes = tuple(1000 * 2**step for step in range(8))
 
-    sweep = valid(of_bytes(sizes).run())
+    sweep = valid(run(of_bytes(sizes)))
     order = ways.ran
 
     first, *later = (order[at : at + 16] for at in (0, 16, 32))
@@ -118,7 +120,7 @@ def test_the_order_is_that_of_the_seed_and_the_document_holds_it(ways: Ways) -> 
     ways.add("a")
     ways.add("b")
 
-    sweeps = [of_bytes(seed=seed).run() for seed in (7, 7)]
+    sweeps = [run(of_bytes(seed=seed)) for seed in (7, 7)]
     half = len(ways.ran) // 2
 
     assert ways.ran[:half] == ways.ran[half:]
@@ -129,7 +131,7 @@ def test_the_document_is_complete_and_survives_a_file(ways: Ways) -> None:
     """Kind, parameter, points with bytes, one cold and one warm recording of each size, lines."""
     ways.add("a")
 
-    sweep = of_bytes((1000, 4000, 16_000, 64_000), name="bytes", parameter="rows").run()
+    sweep = run(of_bytes((1000, 4000, 16_000, 64_000), name="bytes", parameter="rows"))
     again = valid(sweep)
 
     assert again.points == sweep.points
@@ -149,18 +151,18 @@ def test_stop_keeps_what_was_measured_and_run_goes_on(ways: Ways) -> None:
     """Stop answers within the run; the next call measures only what is left."""
     ways.add("a")
     ways.add("b")
-    runner = of_bytes()
+    runner, stopper = of_bytes(), Stopper()
     stopped: list[int] = []
 
     def tell(sweep: Sweep) -> None:
         if len(sweep.points) == 4 and not stopped:
             stopped.append(1)
-            runner.stop()
+            stopper.stop()
 
-    partial = valid(runner.run(tell))
+    partial = valid(run(runner, tell, stopper))
     count = len(ways.ran)
     is_done = runner.is_done
-    whole = valid(runner.run())
+    whole = valid(run(runner))
 
     assert len(partial.points) == count == 4
     assert not is_done
@@ -182,9 +184,9 @@ def test_an_interrupt_inside_a_run_keeps_the_others(ways: Ways, interrupted_at: 
     runner = of_bytes()
 
     with pytest.raises(KeyboardInterrupt):
-        runner.run()
-    partial = valid(runner.sweep)
-    whole = valid(runner.run())
+        run(runner)
+    partial = valid(runner.document)
+    whole = valid(run(runner))
 
     assert len(partial.points) == interrupted_at - 1
     assert places(whole) == sorted(
@@ -203,7 +205,7 @@ def test_one_size_that_fails_in_one_variant_leaves_all_others(ways: Ways) -> Non
     ways.add("a", before=fail)
     ways.add("b")
 
-    sweep = valid(of_bytes().run())
+    sweep = valid(run(of_bytes()))
 
     counts = dict.fromkeys((("a", 10_000), ("b", 10_000), ("a", 1000)), 0)
     for point in sweep.points:
@@ -225,7 +227,7 @@ def test_a_value_that_a_variant_refuses_is_a_skipped_row(ways: Ways) -> None:
     ways.known["a"].refuses = lambda *_: "only tables"  # type: ignore[method-assign]  # scripted
     ways.known["b"].state = lambda *_: ("not running", "Start it.")  # type: ignore[method-assign]  # the same
 
-    sweep = valid(of_bytes().run())
+    sweep = valid(run(of_bytes()))
 
     assert [(v.state, v.reason) for v in sweep.variants] == [
         ("skipped", "only tables"),
@@ -245,7 +247,7 @@ def test_a_variant_that_fails_everywhere_is_a_failed_row(ways: Ways) -> None:
     ways.add("a", before=fail)
     ways.add("b")
 
-    sweep = valid(of_bytes().run())
+    sweep = valid(run(of_bytes()))
 
     assert [variant.state for variant in sweep.variants] == ["failed", "ok"]
     assert "never" in sweep.variants[0].reason
@@ -265,19 +267,19 @@ def test_a_maker_that_fails_at_one_size_leaves_the_others(ways: Ways) -> None:
     def fail(n: float) -> object:
         raise LookupError(n)
 
-    sweep = valid(SizeSweep(make, SIZES, repeat=1).run())
+    sweep = valid(run(SizeSweep(make, SIZES, repeat=1)))
 
     assert {p.size_bytes for p in sweep.points} == {1000, 100_000}
     assert any("n=10000" in note and "bad size" in note for note in sweep.quality.notes)
     with pytest.raises(LookupError):
-        SizeSweep(fail, SIZES, repeat=1).run()
+        run(SizeSweep(fail, SIZES, repeat=1))
 
 
 def test_the_real_size_counts(ways: Ways) -> None:
     """A maker that gives other sizes than asked: points stand where the bytes are."""
     ways.add("a")
 
-    sweep = valid(SizeSweep(lambda n: b"x" * (2 * int(n)), SIZES, repeat=1, is_bytes=True).run())
+    sweep = valid(run(SizeSweep(lambda n: b"x" * (2 * int(n)), SIZES, repeat=1, is_bytes=True)))
 
     assert {p.size_bytes for p in sweep.points} == {2000, 20_000, 200_000}
     assert {p.parameter for p in sweep.points} == set(SIZES)
@@ -288,8 +290,8 @@ def test_two_sizes_with_the_same_bytes_are_measured_once(ways: Ways) -> None:
     """No size gets the points of two; a note says whose."""
     ways.add("a")
 
-    sweep = valid(SizeSweep(lambda n: b"x" * max(5000, int(n)), SIZES, repeat=1).run())
-    tiny = valid(SizeSweep(lambda _: b"x" * 5000, SIZES, repeat=1).run())
+    sweep = valid(run(SizeSweep(lambda n: b"x" * max(5000, int(n)), SIZES, repeat=1)))
+    tiny = valid(run(SizeSweep(lambda _: b"x" * 5000, SIZES, repeat=1)))
 
     assert [(p.size_bytes, p.parameter) for p in sweep.points if p.cold] == [
         (5000, 1000),
@@ -320,7 +322,7 @@ def test_values_are_dropped_before_the_next_is_made(ways: Ways) -> None:
 
     ways.add("a")
 
-    SizeSweep(lambda n: Value(int(n)), SIZES, repeat=2).run()
+    run(SizeSweep(lambda n: Value(int(n)), SIZES, repeat=2))
 
     assert (alive, most) == (0, 1)
 
@@ -329,7 +331,7 @@ def test_microseconds_are_measured_several_at_a_time(ways: Ways) -> None:
     """Wall time, stages and bytes are those of one run; the point says how many there were."""
     ways.add("a", each_ms=0.05)
 
-    sweep = valid(of_bytes((1000,), repeat=3).run())
+    sweep = valid(run(of_bytes((1000,), repeat=3)))
 
     cold, *warm = sweep.points
     assert cold.loops is None
@@ -347,7 +349,7 @@ def test_the_budget_ends_it_and_says_so(ways: Ways, clock: TickClock) -> None:
     """A run that alone takes longer than what is left is skipped; the small ones are complete."""
     ways.add("a", before=lambda size: clock.advance_ms(size / 10))
 
-    sweep = valid(of_bytes((1000, 10_000, 100_000, 1_000_000), repeat=3, budget_s=40).run())
+    sweep = valid(run(of_bytes((1000, 10_000, 100_000, 1_000_000), repeat=3, budget_s=40)))
 
     counts = dict.fromkeys((1000, 10_000, 100_000, 1_000_000), 0)
     for point in sweep.points:
@@ -364,8 +366,8 @@ def test_without_repeat_there_are_three_warm_runs_and_five_if_they_fit(
     """Default: three; two more where the budget allows."""
     ways.add("a", before=lambda _: clock.advance_ms(700))
 
-    quick = of_bytes(repeat=None, budget_s=60).run()
-    slow = of_bytes(repeat=None, budget_s=10).run()
+    quick = run(of_bytes(repeat=None, budget_s=60))
+    slow = run(of_bytes(repeat=None, budget_s=10))
 
     assert len(quick.points) == 3 * 6
     assert len(slow.points) == 3 * 4
@@ -384,7 +386,7 @@ def test_sizes_beyond_the_memory_are_left_out_before_they_are_made(
         return b"x" * int(n)
 
     runner = SizeSweep(make, (1000, 100_000, 10_000_000), repeat=1)
-    sweep = valid(runner.run())
+    sweep = valid(run(runner))
 
     assert max(made) == 100_000
     assert {p.size_bytes for p in sweep.points} == {1000, 100_000}
@@ -402,11 +404,11 @@ def test_drift_is_told_and_a_steady_machine_is_not_blamed(ways: Ways, clock: Tic
         clock.advance_ms(40 if len(ways.ran) > 2 * len(SIZES) else 20)
 
     ways.add("a", before=slower)
-    drifting = valid(of_bytes().run())
+    drifting = valid(run(of_bytes()))
     ways.known.clear()
     ways.add("a")
 
-    steady = valid(of_bytes().run())
+    steady = valid(run(of_bytes()))
 
     (note,) = drifting.quality.notes
     assert note.startswith("the machine drifted: the last pass took 1.9× as long")  # noqa: RUF001
@@ -425,7 +427,7 @@ def test_progress_counts_down(ways: Ways) -> None:
         seen.append(runner.progress)
         runner_done.append(len(sweep.points))
 
-    runner.run(tell)
+    run(runner, tell)
     seen.append(runner.progress)
 
     assert (seen[0].done, seen[0].left, seen[0].left_s) == (0, 18, None)
@@ -442,7 +444,7 @@ def test_code_is_timed_as_a_whole_and_stands_where_its_bytes_are(clock: TickCloc
         clock.advance_ms(2)
         return pickle.loads(pickle.dumps(b"x" * int(n)))
 
-    sweep = valid(SizeSweep(call, SIZES, code=True, name="f(n)", repeat=2).run())
+    sweep = valid(run(SizeSweep(call, SIZES, code=True, name="f(n)", repeat=2)))
 
     assert [(v.key, v.title, v.state) for v in sweep.variants] == [("code", "f(n)", "ok")]
     assert {(p.parameter, p.size_bytes) for p in sweep.points} == {
@@ -458,7 +460,7 @@ def test_code_that_moves_the_same_bytes_is_measured_once(clock: TickClock) -> No
         clock.advance_ms(n / 1000)
         return pickle.dumps(b"x" * 1000)
 
-    sweep = valid(SizeSweep(call, SIZES, code=True, repeat=1).run())
+    sweep = valid(run(SizeSweep(call, SIZES, code=True, repeat=1)))
 
     assert {p.parameter for p in sweep.points} == {1000}
     assert any("moves as many bytes as n=1000" in n for n in sweep.variants[0].notes)
@@ -466,7 +468,7 @@ def test_code_that_moves_the_same_bytes_is_measured_once(clock: TickClock) -> No
 
 def test_code_of_which_nobody_saw_bytes_keeps_its_points(clock: TickClock) -> None:
     """It stands nowhere on the axis, and a note says why there are no lines."""
-    sweep = valid(SizeSweep(lambda _: clock.advance_ms(1), SIZES, code=True, repeat=1).run())
+    sweep = valid(run(SizeSweep(lambda _: clock.advance_ms(1), SIZES, code=True, repeat=1)))
 
     assert {(p.size_bytes, p.parameter) for p in sweep.points} == {(None, n) for n in SIZES}
     assert any("nobody saw how many bytes moved" in note for note in sweep.quality.notes)
@@ -508,7 +510,7 @@ def test_a_held_out_size_checks_the_line_that_was_drawn_without_it(ways: Ways) -
     """One ms for each 1,000 bytes, also beyond the line, which ends before the held-out size."""
     ways.add("a", before=lambda size: ways.clock.advance_ms(size / 1000))
 
-    sweep = valid(of_bytes((1000, 4000, 16_000, 64_000), holdout=256_000).run())
+    sweep = valid(run(of_bytes((1000, 4000, 16_000, 64_000), holdout=256_000)))
 
     (line,) = [line for line in sweep.fits if not line["cold"]]
     assert (line["growth"], line["to_bytes"]) == ("linear", 64_000)
@@ -524,7 +526,7 @@ def test_real_transports_check_every_size() -> None:
         lambda n: np.arange(int(n) // 8, dtype=float), SIZES, transports=keys, repeat=1, holdout=3e5
     )
 
-    sweep = valid(runner.run())
+    sweep = valid(run(runner))
 
     results = {v.key: v.result for v in sweep.variants}
     assert results["pickle"].startswith("a copy")
@@ -539,9 +541,14 @@ def test_real_transports_check_every_size() -> None:
 
 def test_values_that_pickle_cannot_measure_stand_where_their_bytes_are() -> None:
     """Two sizes are never one median because nobody knew them beforehand."""
-    sweep = SizeSweep(
-        lambda n: [lambda: n] * int(n), [10, 20, 30], transports=["pickle", "cloudpickle"], repeat=1
-    ).run()
+    sweep = run(
+        SizeSweep(
+            lambda n: [lambda: n] * int(n),
+            [10, 20, 30],
+            transports=["pickle", "cloudpickle"],
+            repeat=1,
+        )
+    )
 
     sizes = {point.parameter: point.size_bytes for point in sweep.points}
     assert len(sizes) == len({size for size in sizes.values() if size}) == 3
@@ -556,7 +563,7 @@ def test_what_was_left_out_was_not_stopped(monkeypatch: pytest.MonkeyPatch) -> N
     runner = SizeSweep(
         lambda n: bytes(int(n)), [10**6, 10**7], transports=["pickle"], repeat=1, is_bytes=True
     )
-    sweep = runner.run()
+    sweep = run(runner)
 
     (variant,) = sweep.variants
     assert (variant.state, variant.reason) == ("skipped", "left out for lack of memory")

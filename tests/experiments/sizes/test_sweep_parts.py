@@ -15,6 +15,7 @@ from jupyter_serprof.capture import machine
 from jupyter_serprof.capture.patching import armed_places
 from jupyter_serprof.capture.recorder import active_recorders
 from jupyter_serprof.experiments.engine import memory as sweep_memory
+from jupyter_serprof.experiments.engine.experiment import run
 from jupyter_serprof.experiments.engine.lean import fewer, leaner, longest
 from jupyter_serprof.experiments.engine.memory import MemoryGuard
 from jupyter_serprof.experiments.engine.order import expected, log_spaced
@@ -262,7 +263,7 @@ def test_the_guard_of_code_learns_which_stages_its_first_runs_had(
     seen: list[set[str]] = []
     monkeypatch.setattr(MemoryGuard, "learn_stages", lambda _, stages: seen.append(set(stages)))
 
-    SizeSweep(lambda n: pickle.dumps(b"x" * int(n)), [1000, 2000], repeat=1, code=True).run()
+    run(SizeSweep(lambda n: pickle.dumps(b"x" * int(n)), [1000, 2000], repeat=1, code=True))
 
     assert len(seen) == 2
     assert all("pickle.dumps" in stages for stages in seen)

@@ -1,7 +1,7 @@
-"""What authors of probes, views and findings test with: a clock, a trace builder, a probe contract.
+"""What authors of probes, views and findings test with: a clock, a trace builder, two contracts.
 
-Nothing here needs pytest; `ProbeContract` works with pytest and with any other runner that calls
-methods whose names begin with ``test_``.
+Nothing here needs pytest; `ProbeContract` and `ExperimentContract` work with pytest and with any
+other runner that calls methods whose names begin with ``test_``.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ from jupyter_serprof.capture.hook import Place
 from jupyter_serprof.capture.patching import armed_places
 from jupyter_serprof.capture.recorder import Recorder, Watcher
 from jupyter_serprof.model import Lane, Limits, Span, Trace
+from jupyter_serprof.testing.experiments import ExperimentContract
 
-__all__ = ["ProbeContract", "TickClock", "make_trace"]
+__all__ = ["ExperimentContract", "ProbeContract", "TickClock", "make_trace"]
 
 MS = 1_000_000
 _STARTED = "2026-11-21T08:00:00.000Z"

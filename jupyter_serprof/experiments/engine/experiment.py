@@ -1,0 +1,238 @@
+"""The experiment: what is measured step by step, and can be stopped between two of them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Generator
+from dataclasses import dataclass, field
+from threading import Event
+from typing import Any, Generic, Protocol, TypeVar
+
+from jupyter_serprof.model import Sweep, Trace, UsageError
+
+#: What is over sooner is not told about: nobody could have read it.
+QUIET_S = 0.5
+#: Nobody reads faster.
+BETWEEN_S = 0.1
+#: After a telling that took long there are none for so many times as long.
+REST = 10
+
+Document = Trace | Sweep
+Steps = Generator[None, None, None]
+Made = TypeVar("Made", bound=Document)
+Made_co = TypeVar("Made_co", bound=Document, covariant=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far an experiment is.
+
+    Attributes
+    ----------
+    done
+        Points that are measured.
+    left
+        Points that are sure to come; more may follow while a budget lasts.
+    left_s
+        How long those will take, s; None where nobody can tell.
+    bound
+        Up to which size the memory reaches, in words; "" where nobody can say.
+    """
+
+    done: int
+    left: int = 0
+    left_s: float | None = None
+    bound: str = ""
+
+
+class Experiment(Protocol[Made_co]):
+    """Something that is measured step by step, stopped between two of them, and gone on with."""
+
+    def steps(self) -> Steps:
+        """Measure what is left, and yield between two runs: others may have the thread.
+
+        Closing it is an interrupt. What happens between two steps takes nothing from a budget.
+        Called again, it goes on where it was.
+        """
+
+    @property
+    def document(self) -> Made_co:
+        """What there is by now, at any time from the first point on."""
+
+    @property
+    def progress(self) -> Progress:
+        """How far it is; may be asked at any time, also from another thread."""
+
+    @property
+    def is_done(self) -> bool:
+        """Whether there is nothing left to measure."""
+
+
+class Stopper:
+    """A button: ends an experiment after the run that is being measured, from any thread."""
+
+    def __init__(self) -> None:
+        self._event = Event()
+        self.stop = self._event.set
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether it was pressed."""
+        return self._event.is_set()
+
+
+@dataclass(slots=True)
+class Telling(Generic[Made]):
+    """Decides when it is time to tell what was measured so far: between runs, and seldom.
+
+    Parameters
+    ----------
+    tell
+        What is called with the document so far; None tells nobody.
+
+    Notes
+    -----
+    The clock of `QUIET_S` starts with the object. A telling that fails is the last one: no picture
+    while something runs must not cost its result.
+
+    Measured in a kernel on two cores (``tests/benchmarks/live_cost.py``, 150 pairs): a telling to a
+    live picture takes 3 ms; the first one also imports what draws (0.4 to 0.5 s, two runs on a busy
+    machine). The run behind a telling takes 1.00 of the time of the others where runs take
+    milliseconds, and 1.2 where they take microseconds: the processor's caches are cold. A pause
+    before the run makes that 1.6, so there is none; of such runs one in a hundred follows a
+    telling, and medians do not move.
+    """
+
+    tell: Callable[[Made], None] | None = None
+    _next_s: float = field(default=0.0, init=False)
+    _has_told: bool = field(default=False, init=False)
+
+    def __post_init__(self) -> None:
+        """Start the clock."""
+        self._next_s = time.monotonic() + QUIET_S
+
+    def update(self, document: Callable[[], Made]) -> float:
+        """Tell, if it is time to; return how long the measuring had to wait for it (s).
+
+        Parameters
+        ----------
+        document
+            Makes the document so far; not called when it is not time.
+        """
+        start_s = time.monotonic()
+        if self.tell is None or start_s < self._next_s:
+            return 0.0
+        try:
+            self.tell(document())
+        except Exception:  # noqa: BLE001  (no picture must not cost the result)
+            self.tell = None
+        end_s = time.monotonic()
+        took_s = end_s - start_s
+        # The first one imports what draws: that says nothing about those that follow.
+        rest_s = REST * took_s if self._has_told else 0.0
+        self._has_told = True
+        self._next_s = end_s + max(BETWEEN_S, rest_s)
+        return took_s
+
+
+def steps_of(
+    experiment: Experiment[Made],
+    tell: Callable[[Made], None] | None = None,
+    stopper: Stopper | None = None,
+) -> Steps:
+    """Make the steps of an experiment, and tell between them what was measured so far.
+
+    Parameters
+    ----------
+    tell
+        Called with the document, from the first point on, once half a second is over.
+    stopper
+        Ends it after the step that is being made.
+    """
+    __tracebackhide__ = True
+    telling = Telling(tell)
+    steps = experiment.steps()
+    try:
+        for _ in steps:
+            if tell is not None and experiment.progress.done:
+                telling.update(lambda: experiment.document)
+            yield
+            if stopper is not None and stopper.is_stopped:
+                return
+    finally:
+        steps.close()
+
+
+#: The experiment that was interrupted last; one at most.
+_KEPT: list[Experiment[Any]] = []
+
+
+def run(
+    experiment: Experiment[Made],
+    tell: Callable[[Made], None] | None = None,
+    stopper: Stopper | None = None,
+) -> Made:
+    """Measure what is left of an experiment and return its document; parameters as `steps_of`.
+
+    Raises
+    ------
+    Exception
+        What the user's code raises. `Experiment.document` is what there is by then; after Ctrl-C
+        `resume` goes on with it, and a note of the exception says so.
+    """
+    __tracebackhide__ = True
+    try:
+        for _ in steps_of(experiment, tell, stopper):
+            pass
+    except KeyboardInterrupt as error:
+        _keep(experiment, error)
+        raise
+    if experiment.is_done and any(kept is experiment for kept in _KEPT):
+        _KEPT.clear()
+    return experiment.document
+
+
+def _keep(experiment: Experiment[Document], error: BaseException) -> None:
+    count = experiment.progress.done
+    if count:
+        _KEPT[:] = [experiment]
+        points = f"{count} point{' is' if count == 1 else 's are'} measured and kept"
+        error.add_note(f"{points}. To go on: import jupyter_serprof as sp; sp.resume()")
+
+
+def resume(*, measure: bool = True) -> Sweep:
+    """Go on with what was interrupted last, and return it whole.
+
+    Parameters
+    ----------
+    measure
+        False measures nothing more, and returns what there is.
+
+    Returns
+    -------
+    Sweep
+        Of a round trip, repeated runs, a comparison, a sweep over sizes or chunks, from a function
+        or a magic: as if nothing had been in between. Each point is measured once; the budget is
+        what was left of it.
+
+    Raises
+    ------
+    UsageError
+        If nothing was interrupted after its first point, or it is whole by now.
+    Exception
+        What the code raises; after another Ctrl-C, call it again.
+
+    Notes
+    -----
+    The function or value, and what was measured, are held until it is whole or something else is
+    interrupted. Code of a magic is run with the variables as they are now.
+    """
+    __tracebackhide__ = True
+    if not _KEPT:
+        message = (
+            "no sweep was interrupted after its first point in this process. "
+            "Begin one: sp.sweep(make, sizes=[10**4, 10**6, 10**8])"
+        )
+        raise UsageError(message)
+    document: Sweep = run(_KEPT[0]) if measure else _KEPT[0].document
+    return document

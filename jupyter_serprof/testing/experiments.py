@@ -1,0 +1,143 @@
+"""What every experiment keeps to, whatever it measures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from jupyter_serprof.capture.patching import armed_places
+from jupyter_serprof.experiments.engine import experiment as engine
+from jupyter_serprof.experiments.engine.experiment import Experiment, Stopper, run, steps_of
+from jupyter_serprof.model import Sweep
+
+_PACE = ("QUIET_S", "BETWEEN_S", "REST")
+
+
+class ExperimentContract:
+    """Tests that every experiment has to pass; a subclass gives the experiment.
+
+    Examples
+    --------
+    >>> import pickle
+    >>> from jupyter_serprof.experiments.compare.repeats import Repeats
+    >>> class TestRepeats(ExperimentContract):
+    ...     def make(self, call):
+    ...         return Repeats(lambda: pickle.dumps(call()), "f()", repeat=2)
+    >>> TestRepeats().test_stopped_between_two_runs_it_goes_on()
+    """
+
+    def make(self, call: Callable[[], object]) -> Experiment[Sweep]:
+        """Return a short experiment that calls ``call`` in its runs, always with the same seed."""
+        raise NotImplementedError
+
+    def test_told_or_untold_the_end_is_the_same(self) -> None:
+        """What is shown on the way leaves nothing in the document; nobody is told an empty one."""
+        told: list[int] = []
+        with _every_run():
+            shown = run(self.make(_nothing), lambda sweep: told.append(len(sweep.points)))
+
+        _expect(_places(shown) == self._whole(), "it ends otherwise where somebody watches")
+        _expect(bool(told) and min(told) > 0, f"so many points were told: {told}")
+        _expect(told == sorted(told), f"points went: {told}")
+
+    def test_a_telling_that_fails_costs_nothing(self) -> None:
+        """A front end that is gone is no reason to lose a run."""
+
+        def fail(_: Sweep) -> None:
+            message = "the front end is gone"
+            raise OSError(message)
+
+        with _every_run():
+            _expect(_places(run(self.make(_nothing), fail)) == self._whole(), "runs are missing")
+
+    def test_a_document_at_any_time(self) -> None:
+        """Between any two runs it has the points that `Progress.done` counts."""
+        experiment = self.make(_nothing)
+        for _ in experiment.steps():
+            done = experiment.progress.done
+            if done:
+                found = len(experiment.document.points)
+                _expect(found == done, f"{done} points are done, {found} in the document")
+            _expect(not experiment.is_done or not experiment.progress.left, "done, and runs left")
+        _expect(experiment.is_done, "it ended and is not done")
+        _expect(_places(experiment.document) == self._whole(), "steps and run end otherwise")
+
+    def test_stopped_between_two_runs_it_goes_on(self) -> None:
+        """A button ends it after a run; what is left is measured later, nothing twice."""
+        experiment, stopper = self.make(_nothing), Stopper()
+        for _ in steps_of(experiment, None, stopper):
+            if experiment.progress.done:
+                stopper.stop()
+        early = _places(experiment.document)
+
+        _expect(not experiment.is_done and not armed_places(), "it was not stopped")
+        _expect(_places(run(experiment)) == self._whole(), "a run is missing, or was made twice")
+        _expect(set(early) < set(self._whole()), "nothing was left")
+
+    def test_an_interrupt_in_any_run_keeps_every_point(self) -> None:
+        """Ctrl-C passes; the points stay, and it goes on to the same end."""
+        whole, at = self._whole(), 1
+        while True:
+            press = _Pressed(at)
+            experiment = self.make(press)
+            try:
+                run(experiment)
+            except KeyboardInterrupt:
+                self._check_interrupted(experiment, at, whole)
+            if press.left > 0:
+                return
+            at += 1 + at // 3  # the first ones are the ones that differ
+
+    def _check_interrupted(
+        self, experiment: Experiment[Sweep], at: int, expected: list[tuple[object, ...]]
+    ) -> None:
+        _expect(armed_places() == [], f"interrupted in call {at}, it left hooks behind")
+        done = experiment.progress.done
+        kept = _places(experiment.document) if done else []
+        whole = _places(engine.resume() if done else run(experiment))
+        _expect(len(kept) == done, f"interrupted in call {at}, {len(kept)} of {done} are kept")
+        _expect(set(kept) <= set(whole), f"interrupted in call {at}, points were lost later")
+        _expect(whole == expected, f"interrupted in call {at}, it ends otherwise")
+
+    def _whole(self) -> list[tuple[object, ...]]:
+        return _places(run(self.make(_nothing)))
+
+
+class _Pressed:
+    """What is called in each run; at one of the calls somebody presses Ctrl-C, once."""
+
+    def __init__(self, at: int) -> None:
+        self.left = at
+
+    def __call__(self) -> None:
+        self.left -= 1
+        if self.left == 0:
+            raise KeyboardInterrupt
+
+
+def _nothing() -> None:
+    """Do nothing."""
+
+
+def _places(sweep: Sweep) -> list[tuple[object, ...]]:
+    """Return which points there are."""
+    points = ((p.variant, p.parameter or 0.0, p.repeat, p.cold) for p in sweep.points)
+    return sorted(points)
+
+
+@contextmanager
+def _every_run() -> Iterator[None]:
+    """Let each run be told, however short."""
+    before = {name: getattr(engine, name) for name in _PACE}
+    for name in _PACE:
+        setattr(engine, name, 0)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            setattr(engine, name, value)
+
+
+def _expect(is_kept: bool, problem: str) -> None:
+    if not is_kept:
+        raise AssertionError(problem)

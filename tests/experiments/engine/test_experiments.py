@@ -1,0 +1,137 @@
+"""The contract of experiments, over all of them."""
+
+from __future__ import annotations
+
+import pickle
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from jupyter_serprof.experiments.chunks.sweep import ChunkSweep
+from jupyter_serprof.experiments.compare.repeats import Repeats
+from jupyter_serprof.experiments.compare.runs import Against, Pairs
+from jupyter_serprof.experiments.engine import experiment
+from jupyter_serprof.experiments.engine.experiment import run
+from jupyter_serprof.experiments.graphs.repeats import GraphRepeats
+from jupyter_serprof.experiments.roundtrip.trip import RoundTrip
+from jupyter_serprof.experiments.sizes.sweep import SizeSweep
+from jupyter_serprof.testing import ExperimentContract
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from jupyter_serprof.experiments.engine.experiment import Experiment
+    from jupyter_serprof.model import Sweep
+
+    Call = Callable[[], object]
+
+TRANSPORTS = ("pickle", "cloudpickle")
+
+
+@pytest.fixture(autouse=True)
+def _nothing_kept() -> Iterator[None]:
+    yield
+    experiment._KEPT.clear()
+
+
+class Calling:
+    """A value that calls whenever it is pickled."""
+
+    def __init__(self, call: Call) -> None:
+        self.call = call
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Become a text."""
+        self.call()
+        return str, ("value",)
+
+
+def summed(call: Call, chunk: float = 5) -> Any:
+    """Return a small collection that is not computed yet."""
+    call()
+    return import_module("dask.array").ones((20, 20), chunks=int(chunk)).sum()
+
+
+class TestRoundTrip(ExperimentContract):
+    """One value, two transports."""
+
+    def make(self, call: Call) -> Experiment[Sweep]:
+        """Return a trip."""
+        return RoundTrip(Calling(call), transports=TRANSPORTS, repeat=2)
+
+
+class TestSizeSweep(ExperimentContract):
+    """Two sizes, two transports."""
+
+    def make(self, call: Call) -> Experiment[Sweep]:
+        """Return a sweep of bytes."""
+
+        def made(size: float) -> bytes:
+            call()
+            return b"x" * int(size)
+
+        return SizeSweep(made, (1000, 9000), transports=TRANSPORTS, repeat=1, seed=1)
+
+
+class TestSizeSweepOfCode(ExperimentContract):
+    """Two sizes of code."""
+
+    def make(self, call: Call) -> Experiment[Sweep]:
+        """Return a sweep of code."""
+
+        def dumped(size: float) -> bytes:
+            call()
+            return pickle.dumps(b"x" * int(size))
+
+        return SizeSweep(dumped, (1000, 9000), repeat=1, seed=1, code=True)
+
+
+class TestRepeats(ExperimentContract):
+    """One piece of code."""
+
+    def make(self, call: Call) -> Experiment[Sweep]:
+        """Return four warm runs."""
+        return Repeats(lambda: pickle.dumps(call()), "f()", repeat=4)
+
+
+class TestAgainst(ExperimentContract):
+    """One piece of code against a document."""
+
+    def make(self, call: Call) -> Experiment[Sweep]:
+        """Return eight warm runs."""
+        before = run(Repeats(lambda: pickle.dumps(1), "f()", repeat=2))
+        return Against(before, Repeats(lambda: pickle.dumps(call()), "f()", repeat=3))
+
+
+class TestPairs(ExperimentContract):
+    """Two pieces of code in turns."""
+
+    def make(self, call: Call) -> Experiment[Sweep]:
+        """Return three pairs."""
+        return Pairs([lambda: pickle.dumps(call())] * 2, ["f", "g"], repeat=3)
+
+
+@pytest.mark.usefixtures("sync")
+class TestGraphRepeats(ExperimentContract):
+    """One Dask computation."""
+
+    def make(self, call: Call) -> Experiment[Sweep]:
+        """Return two warm runs."""
+        return GraphRepeats(lambda: summed(call), "x.sum()", repeat=2)
+
+
+@pytest.mark.usefixtures("sync")
+class TestChunkSweep(ExperimentContract):
+    """One Dask computation with three chunk sizes."""
+
+    def make(self, call: Call) -> Experiment[Sweep]:
+        """Return a sweep."""
+        return ChunkSweep(lambda chunk: summed(call, chunk), (5, 10, 20), repeat=1, seed=1)
+
+
+@pytest.fixture
+def sync() -> Iterator[None]:
+    """Let Dask compute in this thread."""
+    with import_module("dask").config.set(scheduler="sync"):
+        yield
