@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import csv
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from io import StringIO
 from typing import TYPE_CHECKING
 
 from jupyter_serprof.model import (
@@ -154,15 +152,6 @@ def _rows(doc: Given, what: str) -> Rows:
     if what == "parts":
         return Rows(PARTS, part_lines(doc.anatomies))
     return Rows(_SUMMARY, list(_summary(doc))) if what == "summary" else _spans(doc)
-
-
-def csv_text(rows: Rows) -> str:
-    """Return a table as CSV (RFC 4180); unknown is empty."""
-    stream = StringIO()
-    writer = csv.writer(stream)
-    writer.writerow(rows.heads)
-    writer.writerows(rows.lines)
-    return stream.getvalue()
 
 
 def _spans(trace: Trace) -> Rows:

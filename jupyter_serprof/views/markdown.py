@@ -10,8 +10,9 @@ from jupyter_serprof.model.units import format_bytes, format_ns
 from jupyter_serprof.views.blame.markdown import anatomy_blocks
 from jupyter_serprof.views.compare.text import comparison_blocks
 from jupyter_serprof.views.flat import Given, no_document
-from jupyter_serprof.views.kit.cells import Line, listed, plain, table
+from jupyter_serprof.views.kit.cells import listed, plain
 from jupyter_serprof.views.kit.remarks import finding_blocks
+from jupyter_serprof.views.kit.table import Line, markdown_table
 from jupyter_serprof.views.waterfall.markdown import stages_table
 
 
@@ -63,7 +64,9 @@ def _trace(trace: Trace, said: str) -> Iterator[str]:
 
 def _sweep(sweep: Sweep) -> Iterator[str]:
     heads = ("variant", "size", "cold", "warm (median)", "spread", "runs", "moved")
-    yield table(heads, (line for variant in sweep.variants for line in _runs(sweep, variant)), 1)
+    yield markdown_table(
+        heads, (line for variant in sweep.variants for line in _runs(sweep, variant)), 1
+    )
     yield from listed(
         f"{variant.title}: {sentence}"
         for variant in sweep.variants

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from jupyter_serprof.analysis.anatomy import blame_facts, blame_sentence, kind_of, unpicklable_parts
 from jupyter_serprof.model import Anatomy, Part
 from jupyter_serprof.model.units import format_bytes, format_count, format_ns, format_share
-from jupyter_serprof.views.kit.cells import Line, listed, plain, table
+from jupyter_serprof.views.kit.cells import listed, plain
+from jupyter_serprof.views.kit.table import Line, markdown_table
 
 _HEADS = ("path", "type", "in-band", "out-of-band", "share", "time", "state")
 #: Parts below this share of all bytes get no line, unless they cannot be pickled.
@@ -26,7 +27,7 @@ def anatomy_blocks(anatomy: Anatomy, said: str) -> Iterator[str]:
     yield from listed(f"{part.path} ({kind_of(part)}): {part.note}" for part in _bad(anatomy))
     shown = _worth(anatomy)
     if shown:
-        yield table(_HEADS, (_line(anatomy, part) for part in shown), 2)
+        yield markdown_table(_HEADS, (_line(anatomy, part) for part in shown), 2)
     left = len(anatomy.parts) - len(shown)
     more = [f"{format_count(left)} more parts in the document (.csv has all)"] if left > 0 else []
     facts = (fact for fact in blame_facts(anatomy) if fact not in said)

@@ -11,7 +11,8 @@ from jupyter_serprof.analysis.anatomy import (
     unpicklable_parts,
 )
 from jupyter_serprof.model.units import clean, format_count, format_share
-from jupyter_serprof.views.kit.cells import Column, clip, hang, side_by_side, table_width, wrap
+from jupyter_serprof.views.kit.cells import clip, hang, wrap
+from jupyter_serprof.views.kit.table import Column, fewer, fitted, table_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -47,10 +48,10 @@ def anatomy_lines(anatomy: Anatomy, columns: int, *, has_title: bool = True) -> 
     ]
     rows = tree_rows(anatomy)
     title = wrap(clean(blame_sentence(anatomy)), columns) if has_title else []
-    table = [clip(line, columns) for line in side_by_side(_fitting(anatomy, rows, columns))]
+    table = table_lines(_fitting(anatomy, rows, columns), columns) if rows else []
     said = anatomy_notes(anatomy, rows)
     notes = [line for text in said for line in hang("note", text, columns)]
-    return [*title, *bad, *table, *notes] if rows else [*title, *bad, *notes]
+    return [*title, *bad, *table, *notes]
 
 
 def bad_sentences(anatomy: Anatomy, most: int) -> list[str]:
@@ -168,15 +169,14 @@ def _holds_bad(anatomy: Anatomy, inside: list[list[int]], at: int) -> bool:
 
 def _fitting(anatomy: Anatomy, rows: list[TreeRow], columns: int) -> list[Column]:
     """Return as many columns as fit: kinds are cut, then paths, then spare columns go."""
-    kinds = [(paths, kind, ()) for paths in _PATHS[:3] for kind in _KINDS]
-    spared = [
-        (paths, _KINDS[-1], _SPARE[:n]) for n in range(1, len(_SPARE) + 1) for paths in _PATHS
+    attempts = [
+        *((paths, kind, 0) for paths in _PATHS[:3] for kind in _KINDS),
+        *((paths, _KINDS[-1], n + 1) for n in range(len(_SPARE)) for paths in _PATHS),
     ]
-    for paths, kind, without in (*kinds, *spared):
-        chosen = [c for c in _columns(anatomy, rows, paths, kind) if c.head not in without]
-        if table_width(chosen) <= columns:
-            break
-    return chosen
+    return fitted(
+        (fewer(_columns(anatomy, rows, paths, kind), _SPARE[:n]) for paths, kind, n in attempts),
+        columns,
+    )
 
 
 def _columns(anatomy: Anatomy, rows: list[TreeRow], paths: int, kinds: int) -> list[Column]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -19,17 +20,14 @@ from jupyter_serprof.analysis.comparison import (
 )
 from jupyter_serprof.model import Change, Comparison
 from jupyter_serprof.model.units import clean
-from jupyter_serprof.views.kit.cells import (
+from jupyter_serprof.views.kit.cells import clip, hang, listed, plain, wrap
+from jupyter_serprof.views.kit.table import (
     Column,
     Line,
-    clip,
-    hang,
-    listed,
-    plain,
-    side_by_side,
-    table,
-    table_width,
-    wrap,
+    fitted,
+    markdown_table,
+    narrower,
+    table_lines,
 )
 
 if TYPE_CHECKING:
@@ -61,18 +59,8 @@ def comparison_lines(
 def _block(changes: Sequence[Change], columns: int, all_shown: Sequence[Change]) -> list[str]:
     has_title = len({point_of(change) for change in all_shown}) > 1
     title = [clip(clean(point_text(changes[0])), columns)] if has_title else []
-    table = [clip(line, columns) for line in side_by_side(_fitting(changes, columns))]
-    return [*title, *table]
-
-
-def _fitting(changes: Sequence[Change], room: int) -> list[Column]:
-    """Return as many columns as fit: names are cut first, then the spare columns go."""
-    for count in range(len(_SPARE) + 1):
-        for names in _NAMES:
-            chosen = [c for c in _columns(changes, names) if c.head not in _SPARE[:count]]
-            if table_width(chosen) <= room:
-                return chosen
-    return chosen
+    chosen = fitted(narrower(partial(_columns, changes), _NAMES, _SPARE), columns)
+    return [*title, *table_lines(chosen, columns)]
 
 
 def _columns(changes: Sequence[Change], names: int) -> list[Column]:
@@ -106,7 +94,7 @@ def comparison_blocks(comparison: Comparison, *, has_headline: bool = True) -> I
     """Yield the headline, the table, and what has to be known of the two."""
     if has_headline:
         yield plain(headline(comparison))
-    yield table(_HEADS, (_line(change) for change in comparison.changes), 2)
+    yield markdown_table(_HEADS, (_line(change) for change in comparison.changes), 2)
     yield from listed(notes_of(comparison))
 
 

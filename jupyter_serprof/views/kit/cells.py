@@ -1,30 +1,14 @@
-"""Text in terminal columns: cleaned, cut, padded, wrapped and set side by side."""
+"""Text in a cell: cut or wrapped to columns of a terminal, or escaped for Markdown."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
 
 from jupyter_serprof.model.units import clean
 
-_GAP = "  "
 _MORE = "…"
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """A column of a table: its head (maybe of two lines), its cells, and the side it leans on."""
-
-    head: str
-    cells: tuple[str, ...]
-    leans_right: bool = True
-
-    @property
-    def width(self) -> int:
-        """Columns of the terminal that the widest cell takes."""
-        return max(map(width, (*self.head.split("\n"), *self.cells)))
 
 
 def width(text: str) -> int:
@@ -88,31 +72,11 @@ def hang(label: str, text: str, columns: int, indent: int = 6) -> list[str]:
     return [((first if i == 0 else " " * indent) + line).rstrip() for i, line in enumerate(lines)]
 
 
-def side_by_side(columns: Sequence[Column]) -> list[str]:
-    """Return the lines of a table: heads first, every column as wide as its widest cell."""
-    head_lines = max(column.head.count("\n") for column in columns)
-    padded = [_padded(column, head_lines) for column in columns]
-    return [_GAP.join(cells).rstrip() for cells in zip(*padded, strict=True)]
-
-
-def table_width(columns: Sequence[Column]) -> int:
-    """Return the width that `side_by_side` needs."""
-    return sum(column.width for column in columns) + len(_GAP) * (len(columns) - 1)
-
-
-def _padded(column: Column, head_lines: int) -> list[str]:
-    wide = column.width
-    head = [""] * (head_lines - column.head.count("\n")) + column.head.split("\n")
-    fill = ((cell, " " * (wide - width(cell))) for cell in (*head, *column.cells))
-    return [space + cell if column.leans_right else cell + space for cell, space in fill]
-
-
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>|~$])")
 #: GitHub makes links of them, and tells the people who are named.
 _LINKING = re.compile(r"([@#])(?=\w)")
 _TICKS = re.compile(r"`+")
 _FEWEST_TICKS = 3
-Line = Sequence[str]
 
 
 def plain(text: str) -> str:
@@ -120,12 +84,6 @@ def plain(text: str) -> str:
     line = " ".join(text.split())
     printable = "".join(character for character in line if character.isprintable())
     return _LINKING.sub(r"\1<!-- -->", _SPECIAL.sub(r"\\\1", printable))
-
-
-def table(heads: Line, lines: Iterable[Line], texts: int) -> str:
-    """Return a table; so many columns at first lean to the left, the others are numbers."""
-    marks = ["---"] * texts + ["---:"] * (len(heads) - texts)
-    return "\n".join(f"| {' | '.join(line)} |" for line in (heads, marks, *lines))
 
 
 def listed(sentences: Iterable[str]) -> list[str]:

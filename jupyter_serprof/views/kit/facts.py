@@ -13,8 +13,9 @@ from jupyter_serprof.model.units import (
     format_ns,
     format_share,
 )
-from jupyter_serprof.views.kit.cells import Column, clip, side_by_side, table_width, wrap
+from jupyter_serprof.views.kit.cells import clip, wrap
 from jupyter_serprof.views.kit.cells import width as columns_of
+from jupyter_serprof.views.kit.table import Column, fitted, table_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -114,7 +115,7 @@ def _block(table: Table, columns: int) -> list[str]:
     note = [table.note] if table.note else []
     said = [line for text in (*more, *note) for line in wrap(clean(text), columns)]
     title = clip(clean(table.title), columns)
-    return [title, *(clip(line, columns) for line in side_by_side(chosen)), *said]
+    return [title, *table_lines(chosen, columns), *said]
 
 
 def largest_rows(table: Table, most: int) -> list[int]:
@@ -150,11 +151,13 @@ def _fitting(table: Table, rows: list[tuple[Scalar, ...]], columns: int) -> list
         *((width, cut[0]) for width in _WIDTHS[2:]),
         *((_WIDTHS[-1], some) for some in cut),
     ]
-    for width, some in attempts:
-        chosen = [_column(table.columns[at], [row[at] for row in rows], width) for at in some]
-        if table_width(chosen) <= columns:
-            break
-    return chosen
+    return fitted(
+        (
+            [_column(table.columns[at], [row[at] for row in rows], width) for at in some]
+            for width, some in attempts
+        ),
+        columns,
+    )
 
 
 def _says_something(table: Table, rows: list[tuple[Scalar, ...]], at: int) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from itertools import zip_longest
 from string import ascii_lowercase
 from typing import TYPE_CHECKING
@@ -10,7 +11,8 @@ from typing import TYPE_CHECKING
 from jupyter_serprof.model.times import groups_text
 from jupyter_serprof.model.units import NOT_APPLICABLE, clean, column_unit, format_bytes, format_ns
 from jupyter_serprof.views.kit.bars import length_bar
-from jupyter_serprof.views.kit.cells import Column, clip, hang, side_by_side, table_width, wrap
+from jupyter_serprof.views.kit.cells import clip, hang, wrap
+from jupyter_serprof.views.kit.table import Column, fitted, narrower, table_lines, table_width
 from jupyter_serprof.views.sweep.runs import (
     TIED_LEGEND,
     fact_bytes_text,
@@ -160,7 +162,8 @@ def _tables(
         head = f"{title}{_counts(found)}" if is_first else f"{title}, continued"
         is_first = False
         foot = [f"{_HELD.strip()} held out: no line uses it"] if _held(found) and not left else []
-        yield [clip(line, columns) for line in (head, *side_by_side(chosen), *foot)]
+        said = [clip(line, columns) for line in (head, *foot)]
+        yield [said[0], *table_lines(chosen, columns), *said[1:]]
 
 
 def _counts(found: Sequence[Series]) -> str:
@@ -266,24 +269,13 @@ def _groups(sweep: Sweep, run: Run, columns: int) -> list[str]:
 
 
 def _table(sweep: Sweep, runs: Sequence[Run], columns: int, *, has_bars: bool) -> list[str]:
-    chosen = _fitting(sweep, runs, columns - (_NARROWEST_BAR + 2 if has_bars else 0))
+    attempts = narrower(partial(_columns, sweep, runs), _NAMES, _SPARE)
+    chosen = fitted(attempts, columns - (_NARROWEST_BAR + 2 if has_bars else 0))
     room = min(_WIDEST_BAR, columns - table_width(chosen) - 2)
     if has_bars and room >= _NARROWEST_BAR:
         chosen.insert(2, _bars(chosen[1], runs, room))
     legend = [TIED_LEGEND] if has_ties(runs) else []
-    return [clip(line, columns) for line in (*side_by_side(chosen), *legend)]
-
-
-def _fitting(sweep: Sweep, runs: Sequence[Run], room: int) -> list[Column]:
-    """Return as many columns as fit: names are cut first, then the spare columns go."""
-    dropped: set[str] = set()
-    for spare in (None, *_SPARE):
-        dropped |= {spare} if spare else set()
-        for names in _NAMES:
-            chosen = [entry for entry in _columns(sweep, runs, names) if entry.head not in dropped]
-            if table_width(chosen) <= room:
-                return chosen
-    return chosen
+    return [*table_lines(chosen, columns), *(clip(line, columns) for line in legend)]
 
 
 def _lines(sweep: Sweep, runs: Sequence[Run], names: int) -> _Lines:

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from jupyter_serprof.analysis.outline import Entry, entries_of
 from jupyter_serprof.model import Trace
 from jupyter_serprof.model.units import format_bytes, format_ns, format_share
-from jupyter_serprof.views.kit.cells import Line, plain, table
+from jupyter_serprof.views.kit.cells import plain
+from jupyter_serprof.views.kit.table import Line, markdown_table
 
 _HEADS = ("stage", "where", "time", "share", "bytes")
 #: A part stands below its stage, whose time holds it; the first run below the group of it.
@@ -20,7 +21,7 @@ def stages_table(trace: Trace) -> str:
     The time of a stage is that of all its parts, which follow it with a dash; of several
     computations, or of a first run and those that follow, each is a line in bold with its sum.
     """
-    return table(_HEADS, _lines(trace), 2)
+    return markdown_table(_HEADS, _lines(trace), 2)
 
 
 def _lines(trace: Trace) -> Iterator[Line]:

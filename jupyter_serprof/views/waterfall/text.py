@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from jupyter_serprof.views.kit.bars import (
@@ -11,7 +12,15 @@ from jupyter_serprof.views.kit.bars import (
     wait_bar,
     work_bar,
 )
-from jupyter_serprof.views.kit.cells import Column, clip, side_by_side, table_width
+from jupyter_serprof.views.kit.cells import clip
+from jupyter_serprof.views.kit.table import (
+    Column,
+    fewer,
+    fitted,
+    narrower,
+    table_lines,
+    table_width,
+)
 from jupyter_serprof.views.waterfall.table import has_faults, table_of, waterfall_of, work_and_wait
 
 if TYPE_CHECKING:
@@ -38,18 +47,13 @@ def trace_lines(trace: Trace, columns: int, *, has_bars: bool) -> list[str]:
     if has_bars and room >= _NARROWEST_BAR:
         at = 2 if chosen[1].head == "where" else 1
         chosen.insert(at, _bars(trace, table, room))
-    return [clip(line, columns) for line in side_by_side(chosen)]
+    return table_lines(chosen, columns)
 
 
 def _fitting(table: Table, room: int) -> list[Column]:
     """Return as many columns as fit: the spare ones go before names are cut to a few letters."""
-    attempts = [(names, count) for count in range(len(_SPARE) + 1) for names in _NAMES]
-    for names, count in [*attempts, (_SHORTEST_NAME, len(_SPARE))]:
-        columns = _columns(table, names)
-        chosen = [column for column in columns if column.head not in _SPARE[:count]]
-        if table_width(chosen) <= room:
-            break
-    return chosen
+    shortest = fewer(_columns(table, _SHORTEST_NAME), _SPARE)
+    return fitted((*narrower(partial(_columns, table), _NAMES, _SPARE), shortest), room)
 
 
 def _columns(table: Table, names: int) -> list[Column]:
