@@ -139,8 +139,7 @@ def _made(runs: api.Experiment[Sweep], before: Trace | Sweep | None) -> _Made:
     """Make all runs; a process that ends has nothing to resume."""
     experiment = runs if before is None else api.Against(before, runs)
     try:
-        for _ in api.steps_of(experiment):
-            pass
+        api.complete(experiment)
     except UsageError as error:
         if not experiment.is_done:
             raise

@@ -32,9 +32,9 @@ from jupyter_serprof.experiments.compare.runs import Against, transports_of
 from jupyter_serprof.experiments.engine.experiment import (
     Experiment,
     Progress,
+    complete,
     resume,
     run,
-    steps_of,
 )
 from jupyter_serprof.experiments.engine.memory import MemoryGuard
 from jupyter_serprof.experiments.engine.order import log_spaced
@@ -74,6 +74,7 @@ __all__ = [
     "checked_before",
     "chunk_sweep",
     "compare",
+    "complete",
     "document_of",
     "explained",
     "graphstages",
@@ -97,7 +98,6 @@ __all__ = [
     "span",
     "split",
     "stage_recording",
-    "steps_of",
     "sweep",
     "to_dataframe",
     "to_markdown",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from jupyter_serprof.capture.patching import armed_places
 from jupyter_serprof.experiments.engine import experiment as engine
@@ -73,6 +73,13 @@ class ExperimentContract:
         _expect(not experiment.is_done and not armed_places(), "it was not stopped")
         _expect(_places(run(experiment)) == self._whole(), "a run is missing, or was made twice")
         _expect(set(early) < set(self._whole()), "nothing was left")
+
+    def test_an_error_of_the_code_comes_out_as_it_is(self) -> None:
+        """Or stands in the document; also one that generators change on its way."""
+        calls = iter([None])
+        with suppress(StopIteration):
+            run(self.make(lambda: next(calls)))
+        _expect(armed_places() == [], "it left hooks behind")
 
     def test_an_interrupt_in_any_run_keeps_every_point(self) -> None:
         """Ctrl-C passes; the points stay, and it goes on to the same end."""

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
 from threading import Event
+from types import TracebackType
 from typing import Any, Generic, Protocol, TypeVar
 
 from jupyter_serprof.model import Sweep, Trace, UsageError
@@ -163,6 +164,30 @@ def steps_of(
         steps.close()
 
 
+def complete(
+    experiment: Experiment[Made],
+    tell: Callable[[Made], None] | None = None,
+    stopper: Stopper | None = None,
+) -> None:
+    """Make all steps; what the user's code raises comes out as it is, `StopIteration` too."""
+    __tracebackhide__ = True
+    try:
+        for _ in steps_of(experiment, tell, stopper):
+            pass
+    except RuntimeError as error:
+        if isinstance(error.__cause__, StopIteration) and _is_ours(error.__traceback__):
+            raise error.__cause__ from None
+        raise
+
+
+def _is_ours(traceback: TracebackType | None) -> bool:
+    """Tell whether our steps, not a generator of the user, made a RuntimeError of what passed."""
+    while traceback is not None and traceback.tb_next is not None:
+        traceback = traceback.tb_next
+    name = "" if traceback is None else str(traceback.tb_frame.f_globals.get("__name__"))
+    return name.startswith("jupyter_serprof.experiments.")
+
+
 #: The experiment that was interrupted last; one at most.
 _KEPT: list[Experiment[Any]] = []
 
@@ -182,8 +207,7 @@ def run(
     """
     __tracebackhide__ = True
     try:
-        for _ in steps_of(experiment, tell, stopper):
-            pass
+        complete(experiment, tell, stopper)
     except KeyboardInterrupt as error:
         _keep(experiment, error)
         raise
