@@ -66,8 +66,7 @@ def _headline(sweep: Sweep) -> str:
     ranked, outside = ranked_of(used), outside_texts(used)
     if not ranked:
         return f"{_what(sweep)}: {'; '.join(['no transport could move it', *outside])}."
-    best = _best(ranked, walls)
-    tied = [v for v in ranked if v is not best and not _is_apart(best, v, walls)]
+    best, tied = _best(ranked, walls)
     against = _against(best, [v for v in ranked if v not in tied], walls)
     sentences = [
         f"{_what(sweep)}: {best.title} moves it in {warm_text(sweep, best.key)}{against}",
@@ -78,11 +77,15 @@ def _headline(sweep: Sweep) -> str:
     return f"{'; '.join(sentences)}."
 
 
-def _best(ranked: Sequence[Variant], walls: Walls) -> Variant:
-    """Return the fastest; plain pickle if the difference does not matter."""
+def _best(ranked: Sequence[Variant], walls: Walls) -> tuple[Variant, list[Variant]]:
+    """Return the fastest, or plain pickle if the difference does not matter; and its equals.
+
+    All are held against the fastest, as in the rows: what is equal to the second is not to it.
+    """
     fastest = min(ranked, key=lambda variant: middle_ns(walls[variant.key]))
-    plain = next((variant for variant in ranked if variant.key == BASELINE), fastest)
-    return fastest if _is_apart(plain, fastest, walls) else plain
+    equals = [v for v in ranked if v is fastest or not _is_apart(fastest, v, walls)]
+    best = next((variant for variant in equals if variant.key == BASELINE), fastest)
+    return best, [variant for variant in equals if variant is not best]
 
 
 def _is_apart(one: Variant, other: Variant, walls: Walls) -> bool:

@@ -14,6 +14,7 @@ from jupyter_serprof.experiments.engine.words import (
 )
 from jupyter_serprof.model import Finding, Limits, Point, Sweep, SweepTrace, Variant
 from jupyter_serprof.testing import make_trace
+from jupyter_serprof.views.sweep.runs import fastest_text, runs_of
 
 MS = 1_000_000
 ALIAS = "zero-copy, aliases the original"
@@ -63,6 +64,24 @@ def test_the_fastest_is_compared_with_pickle() -> None:
     said = headline({"pickle": [40] * 4, "ray": [10, 10, 10, 10, 10, 90]})
 
     assert said == "a (8.00 MB): Ray moves it in 10.0 ms, 4.0× faster than pickle in-band."  # noqa: RUF001
+
+
+def test_headline_and_rows_name_the_same_as_equal() -> None:
+    """Cloud is no different from pickle, whose runs are wide, but is from Joblib: 1.7."""
+    found = sweep(
+        {
+            "pickle": [34, 20, 24, 34, 45, 60],
+            "joblib": [40, 25, 25, 25, 25, 25],
+            "cloud": [60, 42, 42, 42, 42, 42],
+        }
+    )
+    runs = [run for variant in found.variants for run in runs_of(found, variant) if not run.cold]
+
+    rows = {run.variant.title: fastest_text(run, runs) for run in runs}
+
+    assert rows == {"Pickle": "≈", "Joblib": "1.0×", "Cloud": "1.7×"}  # noqa: RUF001
+    said = summarize_sweep(found).headline
+    assert said == "a (8.00 MB): Pickle moves it in 34.0 ms; no difference that matters to Joblib."
 
 
 @pytest.mark.parametrize(
