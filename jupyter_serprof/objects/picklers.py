@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import accumulate
-from typing import Any
+from typing import Any, ClassVar
 
 from jupyter_serprof.capture.machine import Buffer
 
@@ -198,34 +198,53 @@ def _check(value: object, found: Any) -> None:  # noqa: ANN401  (whatever a redu
         raise pickle.PicklingError(problem)
 
 
-@cache
-def _kinds() -> tuple[Any, Any]:
-    """Return two classes (cloudpickle ships no types): a plain pickler, and one that forgives."""
+def _flat_table() -> dict[Any, Any]:
+    """Return the reducers of now: a look-up in the ChainMap takes as long as a small object."""
     import cloudpickle
 
-    base: Any = cloudpickle.Pickler
+    return {**copyreg.dispatch_table, **cloudpickle.Pickler.dispatch_table}
 
-    class ByValue(base):  # type: ignore[misc]  # cloudpickle ships no types
-        def __init__(self, owner: Counter, **options: Any) -> None:  # noqa: ANN401
-            self.owner = owner
-            self.looks = 0
-            # Flat: a look-up in the ChainMap takes as long as pickling a small object.
-            self.dispatch_table = {**copyreg.dispatch_table, **base.dispatch_table}
-            super().__init__(owner.sink, **options)
+
+def by_value_pickler() -> Any:  # noqa: ANN401  (a class)
+    """Return cloudpickle's pickler, which takes functions and classes by value: flat."""
+    import cloudpickle
+
+    class ByValue(cloudpickle.Pickler):  # type: ignore[misc]  # it ships no types
+        dispatch_table: ClassVar = _flat_table()
 
         def by_value(self, value: object) -> Any:  # noqa: ANN401  (pickle's protocol)
             """Reduce functions and classes as cloudpickle does."""
-            return base.reducer_override(self, value)
+            return super().reducer_override(value)
+
+        def reducer_override(self, value: object) -> Any:  # noqa: ANN401  (pickle's protocol)
+            if isinstance(value, types.FunctionType | type):
+                return super().reducer_override(value)
+            return NotImplemented
+
+    return ByValue
+
+
+@cache
+def _kinds() -> tuple[Any, Any]:
+    """Return two classes (cloudpickle ships no types): a plain pickler, and one that forgives."""
+    base = by_value_pickler()
+
+    class Counting(base):  # type: ignore[misc,valid-type]  # made at run time
+        def __init__(self, owner: Counter, **options: Any) -> None:  # noqa: ANN401
+            self.owner = owner
+            self.looks = 0
+            self.dispatch_table = _flat_table()
+            super().__init__(owner.sink, **options)
 
         def reducer_override(self, value: object) -> Any:  # noqa: ANN401  (pickle's protocol)
             self.looks += 1
             if self.looks % _LOOKS == 0:
                 self.owner.sink.look()
             if isinstance(value, types.FunctionType | type):
-                return base.reducer_override(self, value)
+                return self.by_value(value)
             return NotImplemented
 
-    class Forgiving(ByValue):
+    class Forgiving(Counting):
         def reducer_override(self, value: object) -> Any:  # noqa: ANN401  (pickle's protocol)
             self.owner.sink.look()
             if value is _nothing:
@@ -239,7 +258,7 @@ def _kinds() -> tuple[Any, Any]:
             is_global = isinstance(found, str) and isinstance(value, types.FunctionType | type)
             return NotImplemented if is_global else found
 
-    return ByValue, Forgiving
+    return Counting, Forgiving
 
 
 _LISTED = 50

@@ -13,8 +13,7 @@ import ray
 from jupyter_serprof.experiments.engine.experiment import run
 from jupyter_serprof.experiments.roundtrip.by_ray import CHUNK_BYTES, RayChunked, RaySerializer
 from jupyter_serprof.experiments.roundtrip.trip import RoundTrip
-from jupyter_serprof.objects.differences import differences
-from jupyter_serprof.objects.equality import same_value
+from jupyter_serprof.objects.equality import differences, same_value
 
 pytestmark = [pytest.mark.ray, pytest.mark.usefixtures("cluster")]
 

@@ -10,7 +10,7 @@ import pytest
 from jupyter_serprof.experiments.engine.experiment import run
 from jupyter_serprof.experiments.roundtrip.registry import TRANSPORTS, PickleOutOfBand
 from jupyter_serprof.experiments.roundtrip.trip import RoundTrip
-from jupyter_serprof.objects.differences import Witness, differences
+from jupyter_serprof.objects.equality import Witness, differences
 
 
 def read_only(array: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> object:

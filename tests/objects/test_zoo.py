@@ -24,8 +24,7 @@ from jupyter_serprof.experiments.blame.passes import depth_note, memory_note
 from jupyter_serprof.experiments.blame.recording import Blame, BlameRun, name_of
 from jupyter_serprof.objects.captured import captured_in, captured_variables, functions_in
 from jupyter_serprof.objects.culprits import culprits_text, error_text, find_culprits
-from jupyter_serprof.objects.differences import differences
-from jupyter_serprof.objects.equality import same_value
+from jupyter_serprof.objects.equality import differences, same_value
 from jupyter_serprof.objects.labels import is_by_value, is_closed, key_label, kind_label
 from jupyter_serprof.objects.look import contiguous_bytes, is_rows
 from jupyter_serprof.objects.picklers import held_by_both

@@ -35,8 +35,7 @@ from jupyter_serprof.model import Finding, Sweep, UsageError
 from jupyter_serprof.model.units import format_bytes, format_count
 from jupyter_serprof.objects.captured import Captured, captured_findings, captured_in, captured_text
 from jupyter_serprof.objects.culprits import error_text
-from jupyter_serprof.objects.differences import differences
-from jupyter_serprof.objects.equality import same_value
+from jupyter_serprof.objects.equality import differences, same_value
 from jupyter_serprof.objects.sizes import size_bytes
 
 LARGE_BYTES = 1_000_000

@@ -37,8 +37,7 @@ from jupyter_serprof.model import (
 from jupyter_serprof.model.times import middle_run
 from jupyter_serprof.model.trace import Scalar
 from jupyter_serprof.objects.culprits import error_text
-from jupyter_serprof.objects.differences import Witness, differences
-from jupyter_serprof.objects.equality import same_value
+from jupyter_serprof.objects.equality import Witness, differences, same_value
 
 _LANE = "client/main"
 

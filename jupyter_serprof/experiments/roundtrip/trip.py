@@ -22,8 +22,7 @@ from jupyter_serprof.model.times import middle_ns, quartiles
 from jupyter_serprof.model.trace import Scalar
 from jupyter_serprof.model.units import format_share
 from jupyter_serprof.objects.culprits import culprits_text, error_text, find_culprits
-from jupyter_serprof.objects.differences import Witness, differences
-from jupyter_serprof.objects.equality import same_value
+from jupyter_serprof.objects.equality import Witness, differences, same_value
 from jupyter_serprof.objects.picklers import CountingFile, Held, buffer_places, held_by_both
 from jupyter_serprof.objects.sizes import size_bytes
 

@@ -15,8 +15,7 @@ from jupyter_serprof.experiments.engine.experiment import run
 from jupyter_serprof.experiments.roundtrip.registry import TRANSPORTS
 from jupyter_serprof.experiments.roundtrip.trip import RoundTrip
 from jupyter_serprof.model import ProbeUnavailable
-from jupyter_serprof.objects.differences import differences
-from jupyter_serprof.objects.equality import same_value
+from jupyter_serprof.objects.equality import differences, same_value
 
 RANDOM = np.random.default_rng(1)
 FRAME = pd.DataFrame({"x": RANDOM.random(50), "s": [f"text {i}" for i in range(50)]})

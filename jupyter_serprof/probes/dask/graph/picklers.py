@@ -9,9 +9,10 @@ from __future__ import annotations
 import copyreg
 import pickle
 import sys
-import types
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
+
+from jupyter_serprof.objects.picklers import by_value_pickler
 
 #: Of each dump PROTO (2 bytes), the header of its FRAME (9) and STOP (1).
 #: Source: CPython 3.11, Modules/_pickle.c.
@@ -119,21 +120,8 @@ def pickler_kinds() -> Iterator[PicklerKind]:
 
 
 def by_value() -> PicklerKind:
-    """Return cloudpickle's pickler, which takes functions and classes by value.
-
-    Its table is flattened: a look-up in its ChainMap takes as long as pickling a small object.
-    """
-    import cloudpickle
-
-    class ByValue(cloudpickle.Pickler):  # type: ignore[misc]  # it ships no types
-        dispatch_table: ClassVar = dict(cloudpickle.Pickler.dispatch_table)
-
-        def reducer_override(self, value: object) -> Any:  # noqa: ANN401  (pickle's protocol)
-            if isinstance(value, types.FunctionType | type):
-                return super().reducer_override(value)
-            return NotImplemented
-
-    return PicklerKind("cloudpickle", ByValue)
+    """Return cloudpickle's pickler, which takes functions and classes by value."""
+    return PicklerKind("cloudpickle", by_value_pickler())
 
 
 # Short reducers for the nodes of a graph, which give what they hold: their own take longer.
