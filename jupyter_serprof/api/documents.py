@@ -27,8 +27,7 @@ from jupyter_serprof.views.blame.text import anatomy_lines
 from jupyter_serprof.views.chrome import chrome_trace
 from jupyter_serprof.views.compare.text import comparison_lines
 from jupyter_serprof.views.figure import png, svg
-from jupyter_serprof.views.flat import Given, no_document, rows_of
-from jupyter_serprof.views.kit.table import csv_table
+from jupyter_serprof.views.flat import Given, csv_text, no_document, rows_of
 from jupyter_serprof.views.markdown import markdown
 from jupyter_serprof.views.notebook.bundle import bundle as drawn
 from jupyter_serprof.views.notebook.page import html
@@ -50,8 +49,7 @@ def exported(document: export.Given, ending: str) -> str | None:
         If it is no document, or one that is only a table and the ending is another one.
     """
     if ending.endswith(".csv"):
-        rows = rows_of(document)
-        return csv_table(rows.heads, rows.lines)
+        return csv_text(rows_of(document))
     if ending.endswith(".md"):
         return markdown(document)
     if not isinstance(document, Trace | Sweep):

@@ -20,6 +20,7 @@ from jupyter_serprof.model import (
     stages_of,
 )
 from jupyter_serprof.model.trace import Scalar
+from jupyter_serprof.views.kit.table import csv_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -152,6 +153,11 @@ def _rows(doc: Given, what: str) -> Rows:
     if what == "parts":
         return Rows(PARTS, part_lines(doc.anatomies))
     return Rows(_SUMMARY, list(_summary(doc))) if what == "summary" else _spans(doc)
+
+
+def csv_text(rows: Rows) -> str:
+    """Return a table as CSV (RFC 4180); unknown is empty."""
+    return csv_table(rows.heads, rows.lines)
 
 
 def _spans(trace: Trace) -> Rows:

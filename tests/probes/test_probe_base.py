@@ -19,8 +19,7 @@ from jupyter_serprof.capture.recorder import Recorder
 from jupyter_serprof.model import STAGES, Stage, Trace, from_document, stage, to_document
 from jupyter_serprof.probes import Probe, available_probes
 from jupyter_serprof.testing import ProbeContract, TickClock, make_trace
-from jupyter_serprof.views.flat import rows_of
-from jupyter_serprof.views.kit.table import csv_table
+from jupyter_serprof.views.flat import csv_text, rows_of
 from jupyter_serprof.views.markdown import markdown
 from jupyter_serprof.views.text import text
 from jupyter_serprof.views.waterfall.table import table_of
@@ -298,9 +297,7 @@ def test_stages_of_a_plug_in_are_told_by_every_view_where_it_is_not_installed(
         ("parcel.other", "other", False, 0),
         ("Unaccounted", "other", False, 0),
     ]
-    rows = rows_of(trace, "summary")
-    stored = csv_table(rows.heads, rows.lines)
-    for told in (text(trace, width=100), markdown(trace), stored):
+    for told in (text(trace, width=100), markdown(trace), csv_text(rows_of(trace, "summary"))):
         assert "Wait for the postman" in told
     assert "50.0 % without waits" in text(trace, width=100)
     assert "Wait for the postman" in text(analyse(trace), width=100)
