@@ -12,7 +12,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from jupyter_serprof.views.kit.raster import png_of
-from jupyter_serprof.views.kit.sheet import WIDTH, Box, Curve, Label, Mark, Rule, Sheet
+from jupyter_serprof.views.kit.sheet import WIDTH, Box, Label, Mark, Rule, Sheet, Stroke
 from jupyter_serprof.views.picture import alt_text, sheet_of
 from jupyter_serprof.views.text import check_view
 from jupyter_serprof.views.waterfall.table import MOST_ROWS
@@ -140,7 +140,7 @@ def _draw(axes: Axes, mark: Mark, order: int) -> None:
         _draw_box(axes, mark, order)
     elif isinstance(mark, Rule):
         _draw_rule(axes, mark, order)
-    elif isinstance(mark, Curve):
+    elif isinstance(mark, Stroke):
         _draw_curve(axes, mark, order)
     else:
         _draw_label(axes, mark, order)
@@ -181,7 +181,7 @@ def _draw_rule(axes: Axes, rule: Rule, order: int) -> None:
     axes.add_line(line)
 
 
-def _draw_curve(axes: Axes, curve: Curve, order: int) -> None:
+def _draw_curve(axes: Axes, curve: Stroke, order: int) -> None:
     from matplotlib.lines import Line2D
     from matplotlib.patches import Polygon
 

@@ -16,16 +16,16 @@ from test_text_sizes import size_sweeps
 
 from jupyter_serprof.model import Limits, Sweep
 from jupyter_serprof.views.figure import alt_text, figure, png, svg
-from jupyter_serprof.views.kit.sheet import WIDTH, Curve, Sheet
+from jupyter_serprof.views.kit.sheet import WIDTH, Sheet, Stroke
 from jupyter_serprof.views.kit.theme import FAMILY_COLORS, LIGHT
 from jupyter_serprof.views.picture import sheet_of
 
 PURPLE, ORANGE = FAMILY_COLORS["pickle"], FAMILY_COLORS["store"]
 
 
-def lines_of(sheet: Sheet, color: str, *, dotted: bool = False) -> list[Curve]:
+def lines_of(sheet: Sheet, color: str, *, dotted: bool = False) -> list[Stroke]:
     """Return the lines of a colour; the outlines of hollow marks are closed."""
-    curves = (mark for mark in sheet.marks if isinstance(mark, Curve) and mark.color == color)
+    curves = (mark for mark in sheet.marks if isinstance(mark, Stroke) and mark.color == color)
     lines = (c for c in curves if not c.is_filled and c.is_dotted is dotted)
     return [line for line in lines if line.points[0] != line.points[-1]]
 
@@ -46,7 +46,7 @@ def test_any_sweep_over_sizes_is_drawn(sweep: Sweep) -> None:
     sheet = sheet_of(sweep)
 
     _check_labels(sheet)
-    for curve in (mark for mark in sheet.marks if isinstance(mark, Curve)):
+    for curve in (mark for mark in sheet.marks if isinstance(mark, Stroke)):
         assert all(-6 <= x <= WIDTH + 6 and 0 <= y <= sheet.height for x, y in curve.points)
 
 
@@ -86,7 +86,7 @@ def test_a_held_out_point_is_hollow_and_its_error_stands_beside_the_name() -> No
     """One sees that no line used it, and how far the line is off."""
     sheet = sheet_of(make_sizes())
 
-    curves = [mark for mark in sheet.marks if isinstance(mark, Curve)]
+    curves = [mark for mark in sheet.marks if isinstance(mark, Stroke)]
     (hollow,) = [mark for mark in curves if mark.is_filled and mark.color == LIGHT.background]
     right = max(x for line in lines_of(sheet, PURPLE) for x, _ in line.points)
     assert min(x for x, _ in hollow.points) > right

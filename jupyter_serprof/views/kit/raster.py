@@ -15,7 +15,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jupyter_serprof.views.kit.sheet import WIDTH, Box, Curve, Label, Rule
+from jupyter_serprof.views.kit.sheet import WIDTH, Box, Label, Rule, Stroke
 from jupyter_serprof.views.kit.theme import mix
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def _painted(sheet: Sheet) -> Image:
             _paint_box(draw, mark)
         elif isinstance(mark, Rule):
             _paint_rule(draw, mark)
-        elif isinstance(mark, Curve):
+        elif isinstance(mark, Stroke):
             _paint_curve(image, mark)
         else:
             _paint_label(draw, mark)
@@ -104,7 +104,7 @@ def _paint_rule(draw: ImageDraw, rule: Rule) -> None:
         draw.line((x0, y, x1, min(y + 1, y1)), fill=rule.color)
 
 
-def _paint_curve(image: Image, curve: Curve) -> None:
+def _paint_curve(image: Image, curve: Stroke) -> None:
     """Paint a curve several times as large as it is and scale it down: that smooths its edges."""
     from PIL import Image as Pixels
     from PIL import ImageDraw
@@ -172,7 +172,7 @@ def palette_of(sheet: Sheet) -> list[str]:
         colors |= dict.fromkeys([mark.color])
         if isinstance(mark, Label) and mark.on:
             colors |= dict.fromkeys([mix(mark.color, mark.on, 0.5)])
-        elif isinstance(mark, Curve):
+        elif isinstance(mark, Stroke):
             smooth = (mix(mark.color, theme.background, step) for step in _STEPS)
             colors |= dict.fromkeys(smooth)
         elif isinstance(mark, Box) and (mark.hatch or mark.outline):

@@ -75,7 +75,7 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True)
-class Curve:
+class Stroke:
     """A line through points, or with ``is_filled`` the area inside them; smooth at its edges.
 
     ``points`` are pairs of pixels; ``width`` is that of the line.
@@ -88,7 +88,7 @@ class Curve:
     is_filled: bool = False
 
 
-Mark = Box | Label | Rule | Curve
+Mark = Box | Label | Rule | Stroke
 
 
 @dataclass(slots=True)

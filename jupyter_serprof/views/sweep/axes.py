@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from jupyter_serprof.model.units import format_bytes, format_ns
-from jupyter_serprof.views.kit.sheet import MARGIN, SMALL, Curve, Label, Rule
+from jupyter_serprof.views.kit.sheet import MARGIN, SMALL, Label, Rule, Stroke
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -90,15 +90,15 @@ def _short(text: str) -> str:
 
 def mark_of(
     kind: str, place: tuple[float, float], color: str, *, hollow: str = ""
-) -> tuple[Curve, ...]:
+) -> tuple[Stroke, ...]:
     """Return the mark of a point; a hollow one is filled with the colour that it stands on."""
     x, y = place
     turns = (2 * math.pi * i / _SIDES for i in range(_SIDES))
     round_corners = tuple((math.cos(t), math.sin(t)) for t in turns)
     corners: Sequence[tuple[float, float]] = _CORNERS.get(kind) or round_corners
     points = tuple((x + _MARK * dx, y + _MARK * dy) for dx, dy in corners)
-    inside = Curve(points, hollow or color, is_filled=True)
-    return (inside, Curve((*points, points[0]), color, 1.5)) if hollow else (inside,)
+    inside = Stroke(points, hollow or color, is_filled=True)
+    return (inside, Stroke((*points, points[0]), color, 1.5)) if hollow else (inside,)
 
 
 def soft(theme: Theme, color: str) -> str:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from jupyter_serprof.model import Sweep, Variant
     from jupyter_serprof.views.kit.sheet import Sheet
-    from jupyter_serprof.views.sweep.runs import Part, Run
+    from jupyter_serprof.views.sweep.runs import Bar, Slice
 
 _BAR = 18
 _PAD = 6
@@ -58,16 +58,16 @@ class Axis:
 
 
 @dataclass(frozen=True, slots=True)
-class _Segment:
+class _SliceBox:
     """A stage on the bar, pixels; ``is_striped``: its bytes travel beside the pickle."""
 
-    part: Part
+    part: Slice
     x: float
     width: float
     is_striped: bool
 
 
-def put_stack(sheet: Sheet, axis: Axis, run: Run, middle: float) -> None:
+def put_stack(sheet: Sheet, axis: Axis, run: Bar, middle: float) -> None:
     """Put the bar of a run around a line in the middle of it."""
     segments = _segments(axis, run)
     for segment in segments:
@@ -77,22 +77,22 @@ def put_stack(sheet: Sheet, axis: Axis, run: Run, middle: float) -> None:
         _put_beside(sheet, axis, segments, middle)
 
 
-def _segments(axis: Axis, run: Run) -> list[_Segment]:
+def _segments(axis: Axis, run: Bar) -> list[_SliceBox]:
     parts = [part for part in parts_of(run) if part.self_ns]
     if axis.at(run.point.wall_ns) - axis.x < _SEEN_WIDTH:
         largest = sorted(parts, key=lambda part: (not part.family, -part.self_ns))[:1]
-        return [_Segment(part, axis.x, 2, is_striped=False) for part in largest]
+        return [_SliceBox(part, axis.x, 2, is_striped=False) for part in largest]
     segments, at_ns = [], 0
     for part in parts:
         x, end = axis.at(at_ns), axis.at(at_ns + part.self_ns)
         at_ns += part.self_ns
         if end - x > 1 / 2:
             width = max(1.0, end - x - 1)
-            segments.append(_Segment(part, x, width, is_out_of_band(run, part)))
+            segments.append(_SliceBox(part, x, width, is_out_of_band(run, part)))
     return segments
 
 
-def is_out_of_band(run: Run, part: Part) -> bool:
+def is_out_of_band(run: Bar, part: Slice) -> bool:
     """Say whether the buffers of a value, and not its pickle, are most of what the stage moves."""
     beside, inside = (run.variant.facts.get(f"{way}_bytes") for way in ("out_of_band", "in_band"))
     if part.family not in _CARRIES_BUFFERS or not isinstance(beside, int):
@@ -105,7 +105,7 @@ def striped(x: float, y: float, width: float, height: float, colors: tuple[str, 
     return Box(x, y, width, height, colors[0], "/", colors[1], hatch_width=_STRIPE)
 
 
-def _box(sheet: Sheet, segment: _Segment, y: float) -> Box:
+def _box(sheet: Sheet, segment: _SliceBox, y: float) -> Box:
     place = (segment.x, y, segment.width, _BAR)
     if not segment.part.family:
         return hatched(*place, sheet.theme)
@@ -115,7 +115,7 @@ def _box(sheet: Sheet, segment: _Segment, y: float) -> Box:
     return Box(*place, color)
 
 
-def _put_inside(sheet: Sheet, axis: Axis, segment: _Segment, middle: float) -> bool:
+def _put_inside(sheet: Sheet, axis: Axis, segment: _SliceBox, middle: float) -> bool:
     """Put a label into a segment where it fits beside the guide line; say whether it did."""
     part = segment.part
     value = format_ns(part.self_ns)
@@ -133,7 +133,7 @@ def _put_inside(sheet: Sheet, axis: Axis, segment: _Segment, middle: float) -> b
     return False
 
 
-def _put_beside(sheet: Sheet, axis: Axis, segments: list[_Segment], middle: float) -> None:
+def _put_beside(sheet: Sheet, axis: Axis, segments: list[_SliceBox], middle: float) -> None:
     """Name the largest stage on the right of a bar that is too short for labels."""
     end = segments[-1].x + segments[-1].width
     largest = max(segments, key=lambda segment: segment.part.self_ns).part
@@ -172,7 +172,7 @@ class _Scene:
     """What all lines share: the runs, the places of the columns (pixels), and the time axis."""
 
     sweep: Sweep
-    runs: tuple[Run, ...]
+    runs: tuple[Bar, ...]
     has_sizes: bool
     rights: tuple[float, ...]
     axis: Axis
@@ -205,7 +205,7 @@ def _scene(sheet: Sheet, sweep: Sweep) -> _Scene:
     return _Scene(sweep, runs, len(sizes) > 1, rights, axis, once_ns)
 
 
-def _cells(sweep: Sweep, runs: Sequence[Run], run: Run) -> tuple[str, ...]:
+def _cells(sweep: Sweep, runs: Sequence[Bar], run: Bar) -> tuple[str, ...]:
     """Return the numbers of a run, in the order of the heads."""
     return (
         format_ns(run.point.wall_ns),
@@ -222,7 +222,7 @@ def _heads(sweep: Sweep) -> tuple[tuple[str, str], ...]:
     return (*_HEADS[:_BRIEF], _GAIN, *_HEADS[_BRIEF:]) if has_gains(sweep) else _HEADS
 
 
-def _rights(sheet: Sheet, sweep: Sweep, runs: Sequence[Run]) -> tuple[tuple[float, ...], float]:
+def _rights(sheet: Sheet, sweep: Sweep, runs: Sequence[Bar]) -> tuple[tuple[float, ...], float]:
     """Return the right edges of the columns of numbers, and where the first one begins."""
     right = float(WIDTH - MARGIN)
     rights = []
@@ -236,7 +236,7 @@ def _rights(sheet: Sheet, sweep: Sweep, runs: Sequence[Run]) -> tuple[tuple[floa
     return tuple(reversed(rights)), right + _GAP
 
 
-def _label(run: Run, has_sizes: bool) -> str:
+def _label(run: Bar, has_sizes: bool) -> str:
     count = len(run.walls_ns)
     label = f"{run.label} ×{count}" if count > 1 else run.label  # noqa: RUF001
     return f"{format_bytes(run.point.size_bytes)} {label}" if has_sizes else label
@@ -295,7 +295,7 @@ def _put_words(sheet: Sheet, text: str) -> None:
         sheet.y += 18
 
 
-def _put_run(sheet: Sheet, scene: _Scene, run: Run) -> None:
+def _put_run(sheet: Sheet, scene: _Scene, run: Bar) -> None:
     theme, middle = sheet.theme, sheet.y + _PITCH / 2
     label = sheet.fit(_label(run, scene.has_sizes), _WIDEST_LABEL, SMALL)
     sheet.add(Label(_LABELS_X, middle, label, theme.muted, SMALL))

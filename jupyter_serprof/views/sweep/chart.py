@@ -10,7 +10,7 @@ from jupyter_serprof.analysis.ranking import outside_texts
 from jupyter_serprof.model import stages_of
 from jupyter_serprof.model.units import clean, format_bytes, format_ns
 from jupyter_serprof.views.kit.parts import put_head, put_legend, put_remarks
-from jupyter_serprof.views.kit.sheet import MARGIN, SMALL, TEXT, WIDTH, Box, Curve, Label, Rule
+from jupyter_serprof.views.kit.sheet import MARGIN, SMALL, TEXT, WIDTH, Box, Label, Rule, Stroke
 from jupyter_serprof.views.kit.theme import family_color
 from jupyter_serprof.views.sweep.axes import (
     LINE_HEIGHT,
@@ -46,7 +46,7 @@ _SENTENCES = 14
 
 
 @dataclass(frozen=True, slots=True)
-class _Line:
+class _ChartLine:
     """A series with its colour and mark."""
 
     series: Series
@@ -60,7 +60,8 @@ def put_sizes(sheet: Sheet, sweep: Sweep) -> None:
     warm = series_of(sweep, cold=False)
     found = warm or series_of(sweep, cold=True)
     lines = [
-        _Line(each, _color(sweep, each), MARKS[at % len(MARKS)]) for at, each in enumerate(found)
+        _ChartLine(each, _color(sweep, each), MARKS[at % len(MARKS)])
+        for at, each in enumerate(found)
     ]
     chart = _chart(sheet, sweep, lines)
     _put_best(sheet, chart, sweep)
@@ -96,7 +97,7 @@ def _color(sweep: Sweep, series: Series) -> str:
     return family_color(max(sums, key=lambda family: sums[family]) if sums else "other")
 
 
-def _chart(sheet: Sheet, sweep: Sweep, lines: Sequence[_Line]) -> Chart:
+def _chart(sheet: Sheet, sweep: Sweep, lines: Sequence[_ChartLine]) -> Chart:
     points = [point for line in lines for point in line.series.points]
     names = sum(1 + (line.series.held is not None) for line in lines) * LINE_HEIGHT
     high = max(_BRIEF_HEIGHT if sheet.is_brief else _HEIGHT, names + LINE_HEIGHT)
@@ -146,7 +147,7 @@ def _put_memcpy(sheet: Sheet, chart: Chart, sweep: Sweep) -> Iterator[str]:
     high = min(chart.sizes[1], chart.times[1] + math.log10(rate / 1e9))
     if low < high:
         ends = tuple((chart.x(10**p), chart.y(10**p / rate * 1e9)) for p in (low, high))
-        sheet.add(Curve(ends, sheet.theme.wait, 1.2, is_dotted=True))
+        sheet.add(Stroke(ends, sheet.theme.wait, 1.2, is_dotted=True))
         yield "dotted grey: one memcpy"
 
 
@@ -154,13 +155,13 @@ def _spread(series: Series) -> float:
     return sum(math.log10(point.high_ns / point.low_ns) for point in series.points)
 
 
-def _put_band(sheet: Sheet, chart: Chart, line: _Line) -> None:
+def _put_band(sheet: Sheet, chart: Chart, line: _ChartLine) -> None:
     for points in _unbroken(line.series):
         upper = [(chart.x(p.size_bytes), chart.y(p.high_ns)) for p in points]
         lower = [(chart.x(p.size_bytes), chart.y(p.low_ns)) for p in points]
         if len(points) > 1:
             around = (*upper, *reversed(lower))
-            sheet.add(Curve(around, soft(sheet.theme, line.color), is_filled=True))
+            sheet.add(Stroke(around, soft(sheet.theme, line.color), is_filled=True))
 
 
 def _unbroken(series: Series) -> Iterator[tuple[SizePoint, ...]]:
@@ -175,17 +176,17 @@ def _unbroken(series: Series) -> Iterator[tuple[SizePoint, ...]]:
             yield tuple(here)
 
 
-def _put_line(sheet: Sheet, chart: Chart, line: _Line) -> None:
+def _put_line(sheet: Sheet, chart: Chart, line: _ChartLine) -> None:
     for points in _unbroken(line.series):
         places = tuple((chart.x(p.size_bytes), chart.y(p.median_ns)) for p in points)
         if len(places) > 1:
-            sheet.add(Curve(places, line.color, 2))
+            sheet.add(Stroke(places, line.color, 2))
         for place in places:
             sheet.add(*mark_of(line.mark, place, line.color))
     _put_held(sheet, chart, line)
 
 
-def _put_held(sheet: Sheet, chart: Chart, line: _Line) -> None:
+def _put_held(sheet: Sheet, chart: Chart, line: _ChartLine) -> None:
     """Put what the line says at a held-out size, dotted, and what was measured, hollow."""
     held = line.series.held
     measured = [p for p in line.series.points if held and p.size_bytes == held.size_bytes]
@@ -194,7 +195,7 @@ def _put_held(sheet: Sheet, chart: Chart, line: _Line) -> None:
     regime = line.series.regimes[-1]
     places = tuple(_said(chart, regime, held.size_bytes))
     if places:
-        sheet.add(Curve(places, line.color, 1.4, is_dotted=True))
+        sheet.add(Stroke(places, line.color, 1.4, is_dotted=True))
     place = chart.x(held.size_bytes), chart.y(measured[0].median_ns)
     sheet.add(*mark_of(line.mark, place, line.color, hollow=sheet.theme.background))
 
@@ -233,7 +234,7 @@ def _put_crossover(sheet: Sheet, chart: Chart, each: Crossover, at: int) -> str:
     return f"bracket: {clean(each.title)}, {ends}"
 
 
-def _put_names(sheet: Sheet, chart: Chart, lines: Sequence[_Line]) -> None:
+def _put_names(sheet: Sheet, chart: Chart, lines: Sequence[_ChartLine]) -> None:
     """Put names at the ends of the lines, moved apart where they would cover each other."""
     ends = sorted(lines, key=lambda line: chart.y(line.series.points[-1].median_ns))
     highs = [LINE_HEIGHT * (1 + (line.series.held is not None)) for line in ends]
@@ -266,7 +267,9 @@ def _apart(wanted: Sequence[float], highs: Sequence[float], chart: Chart) -> lis
     return tops
 
 
-def _legend(sheet: Sheet, sweep: Sweep, lines: Sequence[_Line]) -> Iterator[tuple[Box | None, str]]:
+def _legend(
+    sheet: Sheet, sweep: Sweep, lines: Sequence[_ChartLine]
+) -> Iterator[tuple[Box | None, str]]:
     counts = [point.count for line in lines for point in line.series.points]
     low, high = min(counts), max(counts)
     if high > 1:

@@ -37,7 +37,7 @@ TIED_LEGEND = f"{_TIED} no difference that matters to the fastest"
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class Bar:
     """One line: a variant at one size, cold or warm.
 
     Attributes
@@ -63,7 +63,7 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class Slice:
     """A stage of a run: how long it owned the wall time, as a number and as text."""
 
     title: str
@@ -72,7 +72,7 @@ class Part:
     self_text: str
 
 
-def runs_of(sweep: Sweep, variant: Variant) -> list[Run]:
+def runs_of(sweep: Sweep, variant: Variant) -> list[Bar]:
     """Return the runs of a variant: sizes ascending, cold before warm."""
     groups: dict[tuple[int, bool], list[Point]] = {}
     for point in sweep.points:
@@ -81,7 +81,7 @@ def runs_of(sweep: Sweep, variant: Variant) -> list[Run]:
     return [_run(sweep, variant, groups[key]) for key in sorted(groups)]
 
 
-def _run(sweep: Sweep, variant: Variant, points: list[Point]) -> Run:
+def _run(sweep: Sweep, variant: Variant, points: list[Point]) -> Bar:
     ordered = sorted(points, key=lambda point: point.wall_ns)
     middle = middle_run(ordered, lambda point: point.wall_ns)
     wanted = (variant.key, middle.size_bytes, middle.cold)
@@ -91,10 +91,10 @@ def _run(sweep: Sweep, variant: Variant, points: list[Point]) -> Run:
         if (entry.variant, entry.size_bytes, entry.cold) == wanted
     )
     walls = tuple(point.wall_ns for point in ordered)
-    return Run(variant, middle.cold, middle, walls, next(traces, None))
+    return Bar(variant, middle.cold, middle, walls, next(traces, None))
 
 
-def parts_of(run: Run) -> list[Part]:
+def parts_of(run: Bar) -> list[Slice]:
     """Return the stages of a run in the order of the road, then what is unaccounted.
 
     Their texts add up to the wall time in the unit of ``column_unit(wall_ns)``.
@@ -107,22 +107,22 @@ def parts_of(run: Run) -> list[Part]:
     unit = column_unit(run.point.wall_ns)
     texts = column(values, sum(values), unit.decimals, unit.unit_ns)
     parts = [
-        Part(clean(entry.title), entry.family, ns, text)
+        Slice(clean(entry.title), entry.family, ns, text)
         for (entry, ns), text in zip(known, texts, strict=False)
     ]
-    return [*parts, Part("unaccounted", "", rest_ns, texts[-1])]
+    return [*parts, Slice("unaccounted", "", rest_ns, texts[-1])]
 
 
-def _stages(run: Run) -> Mapping[str, Stage]:
+def _stages(run: Bar) -> Mapping[str, Stage]:
     return stages_of(*([run.trace] if run.trace else []))
 
 
-def time_text(run: Run) -> str:
+def time_text(run: Bar) -> str:
     """Return the time of a line; of runs in two groups that of both."""
     return groups_text(run.walls_ns) or format_ns(run.point.wall_ns)
 
 
-def spread_text(run: Run) -> str:
+def spread_text(run: Bar) -> str:
     """Return how many runs there were and how far apart they lie; nothing for one run."""
     count = len(run.walls_ns)
     if count == 1:
@@ -135,7 +135,7 @@ def spread_text(run: Run) -> str:
     return f"median of {count} ({word} {format_ns(low)} to {format_ns(high)})"
 
 
-def fastest_text(run: Run, runs: Sequence[Run]) -> str:
+def fastest_text(run: Bar, runs: Sequence[Bar]) -> str:
     """Return the wall time over that of the fastest run of its size, cold or warm like itself.
 
     ``≈`` where the difference does not matter; nothing of a variant outside the ranking.
@@ -156,7 +156,7 @@ def fastest_text(run: Run, runs: Sequence[Run]) -> str:
     return format_ratio(run.point.wall_ns / best_ns) if best_ns else NOT_APPLICABLE
 
 
-def has_ties(runs: Sequence[Run]) -> bool:
+def has_ties(runs: Sequence[Bar]) -> bool:
     """Tell whether some run is as good as the fastest."""
     return any(fastest_text(run, runs) == _TIED for run in runs)
 
@@ -166,7 +166,7 @@ def has_gains(sweep: Sweep) -> bool:
     return any(_gain(variant) is not None for variant in sweep.variants)
 
 
-def gain_text(run: Run) -> str:
+def gain_text(run: Bar) -> str:
     """Return how many times faster a remedy is by its pairs, on the line of its warm runs."""
     gain = None if run.cold else _gain(run.variant)
     return NOT_APPLICABLE if gain is None else format_ratio(gain)
@@ -188,7 +188,7 @@ def memcpy_ns(sweep: Sweep, size_bytes: int | None) -> float | None:
     return size_bytes / rate * 1e9
 
 
-def memcpy_text(sweep: Sweep, run: Run) -> str:
+def memcpy_text(sweep: Sweep, run: Bar) -> str:
     """Return the wall time in copies: how often the data could have been copied meanwhile.
 
     Nothing of what was not moved: it is no faster than a copy.
@@ -202,13 +202,13 @@ def memcpy_text(sweep: Sweep, run: Run) -> str:
     return format_ratio(ratio) if ratio >= _SMALLEST_RATIO else "< 0.1×"  # noqa: RUF001
 
 
-def fact_bytes_text(run: Run, fact: str) -> str:
+def fact_bytes_text(run: Bar, fact: str) -> str:
     """Return a fact of the variant that counts bytes."""
     value = run.variant.facts.get(fact)
     return format_bytes(value) if isinstance(value, int) else NOT_SEEN
 
 
-def faults_text(run: Run) -> str:
+def faults_text(run: Bar) -> str:
     """Return the pages that a run touched for the first time."""
     return format_count(run.point.minor_faults)
 

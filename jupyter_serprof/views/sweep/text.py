@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from jupyter_serprof.model import Sweep, Variant
-    from jupyter_serprof.views.sweep.runs import Run
+    from jupyter_serprof.views.sweep.runs import Bar
     from jupyter_serprof.views.sweep.series import Series
 
 _ROWS = 14
@@ -243,7 +243,7 @@ _NAMES = (24, 20, 14)
 _WRITTEN_OUT = 12
 #: What goes first when the lines get narrow, by its head.
 _SPARE = ("times\nmemcpy", "page\nfaults", "out-of-\nband", "in-band")
-_Lines = list[tuple[str, "Run | None"]]
+_Lines = list[tuple[str, "Bar | None"]]
 
 
 def sweep_lines(sweep: Sweep, columns: int, *, has_bars: bool) -> list[str]:
@@ -259,7 +259,7 @@ def sweep_lines(sweep: Sweep, columns: int, *, has_bars: bool) -> list[str]:
     return [*table, *missing, *hidden, *stages]
 
 
-def _groups(sweep: Sweep, run: Run, columns: int) -> list[str]:
+def _groups(sweep: Sweep, run: Bar, columns: int) -> list[str]:
     """Return both times of runs in two groups, where the stages are not written out."""
     if not groups_text(run.walls_ns):
         return []
@@ -268,7 +268,7 @@ def _groups(sweep: Sweep, run: Run, columns: int) -> list[str]:
     return hang(head, groups_text(run.walls_ns), columns, indent=_NAMES[1] + 2)
 
 
-def _table(sweep: Sweep, runs: Sequence[Run], columns: int, *, has_bars: bool) -> list[str]:
+def _table(sweep: Sweep, runs: Sequence[Bar], columns: int, *, has_bars: bool) -> list[str]:
     attempts = narrower(partial(_columns, sweep, runs), _NAMES, _SPARE)
     chosen = fitted(attempts, columns - (_NARROWEST_BAR + 2 if has_bars else 0))
     room = min(_WIDEST_BAR, columns - table_width(chosen) - 2)
@@ -278,7 +278,7 @@ def _table(sweep: Sweep, runs: Sequence[Run], columns: int, *, has_bars: bool) -
     return [*table_lines(chosen, columns), *(clip(line, columns) for line in legend)]
 
 
-def _lines(sweep: Sweep, runs: Sequence[Run], names: int) -> _Lines:
+def _lines(sweep: Sweep, runs: Sequence[Bar], names: int) -> _Lines:
     """Return the name cell and the run of each line; a variant has its title and result first."""
     lines: _Lines = []
     for variant in sweep.variants:
@@ -290,7 +290,7 @@ def _lines(sweep: Sweep, runs: Sequence[Run], names: int) -> _Lines:
     return [(cell or "", run) for cell, run in lines]
 
 
-def _columns(sweep: Sweep, runs: Sequence[Run], names: int) -> list[Column]:
+def _columns(sweep: Sweep, runs: Sequence[Bar], names: int) -> list[Column]:
     lines = _lines(sweep, runs, names)
     has_sizes = len({run.point.size_bytes for run in runs}) > 1
 
@@ -316,11 +316,11 @@ def _memcpy_column(column: Column) -> list[Column]:
     return [column] if any(cell.endswith("×") for cell in column.cells) else []  # noqa: RUF001
 
 
-def _label(run: Run, *, has_size: bool) -> str:
+def _label(run: Bar, *, has_size: bool) -> str:
     return f"{format_bytes(run.point.size_bytes)} {run.label}" if has_size else run.label
 
 
-def _bars(labels: Column, runs: Sequence[Run], room: int) -> Column:
+def _bars(labels: Column, runs: Sequence[Bar], room: int) -> Column:
     """Return a bar for each line that has a label, which is each line of a run."""
     longest_ns = max(run.point.wall_ns for run in runs) or 1
     end = format_ns(longest_ns)
@@ -330,7 +330,7 @@ def _bars(labels: Column, runs: Sequence[Run], room: int) -> Column:
     return Column(head, cells, leans_right=False)
 
 
-def _missing(variant: Variant, runs: Sequence[Run], columns: int) -> list[str]:
+def _missing(variant: Variant, runs: Sequence[Bar], columns: int) -> list[str]:
     """Return why a variant has no line in the table, or why its lines are not complete."""
     has_runs = any(run.variant.key == variant.key for run in runs)
     if variant.state == "ok" and has_runs:
@@ -338,7 +338,7 @@ def _missing(variant: Variant, runs: Sequence[Run], columns: int) -> list[str]:
     return hang(clean(variant.title), state_text(variant), columns, indent=_NAMES[1] + 2)
 
 
-def _stage_lines(runs: Sequence[Run], columns: int) -> Iterator[str]:
+def _stage_lines(runs: Sequence[Bar], columns: int) -> Iterator[str]:
     """Yield for each variant its runs as sums of stages, and the notes about it."""
     for variant in dict.fromkeys(run.variant.key for run in runs):
         own = [run for run in runs if run.variant.key == variant]
@@ -349,7 +349,7 @@ def _stage_lines(runs: Sequence[Run], columns: int) -> Iterator[str]:
             yield from hang("  note", note, columns, indent=8)
 
 
-def _sum_text(run: Run) -> str:
+def _sum_text(run: Bar) -> str:
     parts = parts_of(run)
     unit = column_unit(run.point.wall_ns)
     total = unit.text(sum(part.self_ns for part in parts))

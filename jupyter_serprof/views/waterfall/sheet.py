@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from jupyter_serprof.model import Row, Trace, Waterfall
     from jupyter_serprof.views.kit.sheet import Sheet
     from jupyter_serprof.views.kit.theme import Theme
-    from jupyter_serprof.views.waterfall.table import Line, Table
+    from jupyter_serprof.views.waterfall.table import Line, StageTable
 
 #: A piece is drawn by itself from this width on, pixels; smaller ones share buckets this wide.
 _OWN_WIDTH = 2
@@ -169,7 +169,7 @@ def put_trace(sheet: Sheet, trace: Trace, most_rows: int) -> None:
     put_remarks(sheet, trace)
 
 
-def _frame(sheet: Sheet, table: Table) -> _Frame:
+def _frame(sheet: Sheet, table: StageTable) -> _Frame:
     count = len(table.lines)
     pitch, size = next(((p, s) for most, p, s in _PITCHES if count <= most), _SMALLEST_PITCH)
     named = [line for line in table.lines if line.kind != "group"]
@@ -189,7 +189,7 @@ def _name(line: Line) -> str:
     return f"{line.title}  {line.count}" if line.count else line.title
 
 
-def _numbers(sheet: Sheet, table: Table, size: float) -> tuple[tuple[_Number, ...], float]:
+def _numbers(sheet: Sheet, table: StageTable, size: float) -> tuple[tuple[_Number, ...], float]:
     """Return the columns of numbers, set from the right edge, and where they begin."""
     columns = [
         _Number("self", table.unit, lambda line: line.self_text),
@@ -307,7 +307,7 @@ def _put_numbers(sheet: Sheet, frame: _Frame, line: Line, middle: float, *, is_b
         sheet.add(Label(number.right, middle, text, color, frame.size, bold, "right"))
 
 
-def _put_total(sheet: Sheet, frame: _Frame, table: Table) -> None:
+def _put_total(sheet: Sheet, frame: _Frame, table: StageTable) -> None:
     sheet.y += 2
     sheet.line()
     middle, ink = sheet.y + 14, sheet.theme.ink
@@ -318,7 +318,7 @@ def _put_total(sheet: Sheet, frame: _Frame, table: Table) -> None:
     sheet.y += 26
 
 
-def _legend(sheet: Sheet, table: Table, *, is_guess: bool) -> list[tuple[Box | None, str]]:
+def _legend(sheet: Sheet, table: StageTable, *, is_guess: bool) -> list[tuple[Box | None, str]]:
     theme = sheet.theme
     entries: list[tuple[Box | None, str]] = [(None, "bars stand at their true time")]
     if is_guess:

@@ -89,7 +89,7 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class StageTable:
     """The lines of a waterfall; ``self_text`` adds up to the total, each share is rounded alone."""
 
     unit: str
@@ -98,7 +98,7 @@ class Table:
     wall_share_text: str
 
 
-def has_faults(table: Table) -> bool:
+def has_faults(table: StageTable) -> bool:
     """Tell whether some stage touched new pages: only then they have a column."""
     return any(line.row is not None and line.row.minor_faults for line in table.lines)
 
@@ -108,7 +108,7 @@ def waterfall_of(trace: Trace) -> Waterfall:
     return trace.waterfall or Waterfall((), trace.wall_ns)
 
 
-def table_of(trace: Trace, most_rows: int = MOST_ROWS) -> Table:
+def table_of(trace: Trace, most_rows: int = MOST_ROWS) -> StageTable:
     """Return the table of a trace: its rows in the order of the road, then what is unaccounted.
 
     Of more than so many lines the smallest are put together; the times add up nevertheless.
@@ -120,7 +120,7 @@ def table_of(trace: Trace, most_rows: int = MOST_ROWS) -> Table:
     lines = _lines(trace, entries, numbers, columns, _lane_names(trace, waterfall))
     rest = Line("Unaccounted", None, "other", False, "", "", *last, kind="rest")  # noqa: FBT003
     total = "100.0" if trace.wall_ns else NOT_APPLICABLE
-    return Table(columns.unit.name, (*lines, rest), columns.unit.text(trace.wall_ns), total)
+    return StageTable(columns.unit.name, (*lines, rest), columns.unit.text(trace.wall_ns), total)
 
 
 @dataclass(frozen=True, slots=True)

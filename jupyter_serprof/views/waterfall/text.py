@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from jupyter_serprof.model import Trace
-    from jupyter_serprof.views.waterfall.table import Line, Table
+    from jupyter_serprof.views.waterfall.table import Line, StageTable
 
 _WIDEST_BAR = 30
 _NARROWEST_BAR = 10
@@ -50,13 +50,13 @@ def trace_lines(trace: Trace, columns: int, *, has_bars: bool) -> list[str]:
     return table_lines(chosen, columns)
 
 
-def _fitting(table: Table, room: int) -> list[Column]:
+def _fitting(table: StageTable, room: int) -> list[Column]:
     """Return as many columns as fit: the spare ones go before names are cut to a few letters."""
     shortest = fewer(_columns(table, _SHORTEST_NAME), _SPARE)
     return fitted((*narrower(partial(_columns, table), _NAMES, _SPARE), shortest), room)
 
 
-def _columns(table: Table, names: int) -> list[Column]:
+def _columns(table: StageTable, names: int) -> list[Column]:
     lines = table.lines
     titles = [_title(line, names) for line in lines]
     total = [table.wall_text, table.wall_share_text]
@@ -94,7 +94,7 @@ def _faults(lines: Sequence[Line]) -> Column:
     return Column("faults", (*(line.faults_text for line in lines), ""))
 
 
-def _bars(trace: Trace, table: Table, room: int) -> Column:
+def _bars(trace: Trace, table: StageTable, room: int) -> Column:
     wall_text = f"{table.wall_text} {table.unit}"
     head = f"0{wall_text:>{room - 1}}" if len(wall_text) < room else wall_text[:room]
     bars = [_bar(trace, line, room) for line in table.lines]
