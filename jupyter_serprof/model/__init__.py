@@ -12,7 +12,7 @@ from jupyter_serprof.model.errors import (
 )
 from jupyter_serprof.model.files import load, save_document
 from jupyter_serprof.model.stages import STAGES, describe, stage, stages_of
-from jupyter_serprof.model.sweep import Point, Sweep, SweepTrace, Variant
+from jupyter_serprof.model.sweep import Crossover, Fit, Holdout, Point, Sweep, SweepTrace, Variant
 from jupyter_serprof.model.trace import (
     Change,
     Comparison,
@@ -39,10 +39,13 @@ __all__ = [
     "Anatomy",
     "Change",
     "Comparison",
+    "Crossover",
     "DocumentError",
     "Finding",
+    "Fit",
     "Group",
     "Heading",
+    "Holdout",
     "Lane",
     "Limits",
     "Part",

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 
 from jupyter_serprof.model.trace import (
     Comparison,
-    Details,
     Finding,
     Limits,
     Quality,
@@ -92,6 +91,74 @@ class SweepTrace:
     trace: Trace
 
 
+@dataclass(frozen=True, slots=True)
+class Holdout:
+    """A size that was measured and not used for a line; below 0 the line promises too little."""
+
+    size_bytes: int
+    error_share: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fit:
+    """A stretch of sizes over which time grows by one law, of a variant or one of its stages.
+
+    Attributes
+    ----------
+    stage
+        Key of the stage; "" for the whole time.
+    growth
+        ``constant``, ``linear``, ``superlinear``, ``sublinear`` or ``cannot tell``.
+    fixed_ns, ns_per_byte
+        The straight line, with the intervals ``fixed_low``, ``fixed_high``, ``low`` and ``high``;
+        None where there is none.
+    exponent
+        Of time over size, with its interval; None for a constant and for few sizes.
+    cause
+        What is different from ``from_bytes`` on, or why nothing can be told; "": nobody knows.
+    """
+
+    variant: str
+    cold: bool
+    from_bytes: int
+    to_bytes: int
+    growth: str
+    stage: str = ""
+    fixed_ns: float | None = None
+    ns_per_byte: float | None = None
+    fixed_low: float | None = None
+    fixed_high: float | None = None
+    low: float | None = None
+    high: float | None = None
+    exponent: float | None = None
+    exponent_low: float | None = None
+    exponent_high: float | None = None
+    cause: str = ""
+    holdout: Holdout | None = None
+
+    def line_ns(self, size_bytes: float) -> float | None:
+        """Return what the line says, ns; None where there is no straight line."""
+        if self.fixed_ns is None or self.ns_per_byte is None:
+            return None
+        return self.fixed_ns + self.ns_per_byte * size_bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Crossover:
+    """Two measured sizes between which one variant overtakes another.
+
+    ``faster`` and ``slower`` are the keys of the two beyond it. Both sizes are None where the
+    medians change places but the runs cannot tell.
+    """
+
+    title: str
+    cold: bool
+    faster: str = ""
+    slower: str = ""
+    from_bytes: int | None = None
+    to_bytes: int | None = None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sweep:
     """Points over variant x size x repeat, and a representative trace for each variant and size.
@@ -110,8 +177,8 @@ class Sweep:
     variants: tuple[Variant, ...] = ()
     points: tuple[Point, ...] = ()
     traces: tuple[SweepTrace, ...] = ()
-    fits: tuple[Details, ...] = ()
-    crossovers: tuple[Mapping[str, Scalar], ...] = ()
+    fits: tuple[Fit, ...] = ()
+    crossovers: tuple[Crossover, ...] = ()
     summary: Summary | None = None
     findings: tuple[Finding, ...] = ()
     comparison: Comparison | None = None

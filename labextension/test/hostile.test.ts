@@ -90,8 +90,10 @@ function expectHarmless(): void {
 function sweepOfSizes(): SerprofDocument {
   const doc = sampleSweep();
   const more = doc.points.map((point) => ({ ...point, size_bytes: 1_000 }));
-  const line = { variant: "ray", from_bytes: 1_000, to_bytes: 2_000, fixed_ns: 9, ns_per_byte: 1 };
-  const power = { variant: "ray", from_bytes: 4_000, to_bytes: 5_000, growth: "sublinear" };
+  const ray = { variant: "ray", cold: false };
+  const law = { ...ray, from_bytes: 1_000, to_bytes: 2_000, growth: "linear" } as const;
+  const line = { ...law, fixed_ns: 9, ns_per_byte: 1 };
+  const power = { ...ray, from_bytes: 4_000, to_bytes: 5_000, growth: "sublinear" } as const;
   const fits = [
     line,
     { ...line, from_bytes: 3_000, to_bytes: 4_000, cause: "fresh pages" },

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
 from itertools import pairwise
 
 from laws import SIZES, Truth, simulated
 
 from jupyter_serprof.analysis.sizes.crossovers import crossovers_of
-from jupyter_serprof.model import Point, Variant
-from jupyter_serprof.model.trace import Scalar
+from jupyter_serprof.model import Crossover, Point, Variant
 
 RUNS = 100
 WAYS = (Variant("pickle", "pickle in-band"), Variant("ray", "Ray"))
@@ -27,9 +25,9 @@ def two_lines(seed: int, meet_bytes: float, noise_share: float = 0.05) -> list[P
     ]
 
 
-def holds(found: Mapping[str, Scalar], size_bytes: float) -> bool:
+def holds(found: Crossover, size_bytes: float) -> bool:
     """Tell whether a size lies in a crossover."""
-    low, high = found["from_bytes"], found["to_bytes"]
+    low, high = found.from_bytes, found.to_bytes
     return isinstance(low, int) and isinstance(high, int) and low <= size_bytes <= high
 
 
@@ -43,10 +41,10 @@ def test_a_crossover_lies_between_the_sizes_around_the_true_one() -> None:
         len(found) == 1 and holds(found[0], at) for found, at in zip(runs, places, strict=True)
     ]
     assert sum(right) >= 0.95 * RUNS
-    assert runs[0][0]["title"] == "Ray overtakes pickle in-band"
-    assert (runs[0][0]["faster"], runs[0][0]["slower"]) == ("ray", "pickle")
+    assert runs[0][0].title == "Ray overtakes pickle in-band"
+    assert (runs[0][0].faster, runs[0][0].slower) == ("ray", "pickle")
     steps = [
-        SIZES.index(int(str(found[0]["to_bytes"]))) - SIZES.index(int(str(found[0]["from_bytes"])))
+        SIZES.index(int(str(found[0].to_bytes))) - SIZES.index(int(str(found[0].from_bytes)))
         for found in runs
     ]
     assert max(steps) <= 3
@@ -58,7 +56,7 @@ def test_without_noise_it_is_one_step_of_the_grid() -> None:
 
     (found,) = crossovers_of(points, WAYS)
 
-    assert (found["from_bytes"], found["to_bytes"]) in set(pairwise(SIZES))
+    assert (found.from_bytes, found.to_bytes) in set(pairwise(SIZES))
     assert holds(found, 1.2 * SIZES[5])
 
 
@@ -75,8 +73,8 @@ def test_two_that_are_equal_never_cross() -> None:
         for draw in draws
     ]
 
-    assert sum(any(each["from_bytes"] for each in found) for found in runs) <= 0.05 * RUNS
-    texts = {each["title"] for found in runs for each in found if each["from_bytes"] is None}
+    assert sum(any(each.from_bytes for each in found) for found in runs) <= 0.05 * RUNS
+    texts = {each.title for found in runs for each in found if each.from_bytes is None}
     assert texts == {"pickle in-band or Ray: cannot tell where they cross"}
 
 
@@ -96,5 +94,5 @@ def test_single_runs_cannot_tell() -> None:
 
     found = crossovers_of(once, WAYS)
 
-    assert [each["from_bytes"] for each in found] == [None]
+    assert [each.from_bytes for each in found] == [None]
     assert crossovers_of([p for p in points if p.size_bytes == SIZES[0]], WAYS) == ()

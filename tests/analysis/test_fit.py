@@ -137,8 +137,8 @@ def test_few_sizes_are_one_line(count: int) -> None:
 
     lines = fits_of(points)
 
-    assert [line["growth"] for line in lines] == ["linear"]
-    assert (lines[0]["from_bytes"], lines[0]["to_bytes"]) == (SIZES[-count], SIZES[-1])
+    assert [line.growth for line in lines] == ["linear"]
+    assert (lines[0].from_bytes, lines[0].to_bytes) == (SIZES[-count], SIZES[-1])
 
 
 # What a document holds
@@ -154,10 +154,12 @@ def test_a_line_ends_at_the_last_size_and_the_held_out_one_shows_its_error() -> 
     plain = fits_of(points)
     held = fits_of([*points, slow], holdout_bytes=last)
 
-    assert plain[0]["to_bytes"] == SIZES[-1]
-    assert "holdout" not in plain[0]
-    assert held[0]["holdout"] == {"size_bytes": last, "error_share": pytest.approx(-0.5, abs=1e-3)}
-    assert {key: value for key, value in held[0].items() if key != "holdout"} == plain[0]
+    assert plain[0].to_bytes == SIZES[-1]
+    assert plain[0].holdout is None
+    assert held[0].holdout is not None
+    assert held[0].holdout.size_bytes == last
+    assert held[0].holdout.error_share == pytest.approx(-0.5, abs=1e-3)
+    assert replace(held[0], holdout=None) == plain[0]
 
 
 @pytest.mark.parametrize("factor", [100, 0.2])
@@ -169,8 +171,8 @@ def test_a_held_out_size_in_another_decade_gives_no_error(factor: float) -> None
 
     lines = fits_of([*points, point], holdout_bytes=far)
 
-    assert [line["to_bytes"] for line in lines] == [SIZES[-1]]
-    assert "holdout" not in lines[0]
+    assert [line.to_bytes for line in lines] == [SIZES[-1]]
+    assert lines[0].holdout is None
 
 
 def test_page_faults_name_the_cause_of_a_break() -> None:
@@ -179,7 +181,7 @@ def test_page_faults_name_the_cause_of_a_break() -> None:
 
     lines = fits_of(points)
 
-    assert [line.get("cause") for line in lines] == [None, "fresh pages"]
+    assert [line.cause for line in lines] == ["", "fresh pages"]
 
 
 def test_page_faults_a_step_beside_the_break_name_it_too() -> None:
@@ -190,7 +192,7 @@ def test_page_faults_a_step_beside_the_break_name_it_too() -> None:
 
     lines = fits_of(simulated(late, seeded(13)))
 
-    assert [line.get("cause") for line in lines] == [None, "fresh pages"]
+    assert [line.cause for line in lines] == ["", "fresh pages"]
 
 
 def test_page_faults_make_a_regime_of_the_last_two_sizes() -> None:
@@ -205,9 +207,9 @@ def test_page_faults_make_a_regime_of_the_last_two_sizes() -> None:
 
     lines = fits_of(simulated(truth, seeded(14)))
 
-    assert [line["from_bytes"] for line in lines] == [SIZES[0], edge]
-    assert [line["growth"] for line in lines] == ["linear", "cannot tell"]
-    assert lines[1]["cause"] == "fresh pages; 2 sizes, three are needed"
+    assert [line.from_bytes for line in lines] == [SIZES[0], edge]
+    assert [line.growth for line in lines] == ["linear", "cannot tell"]
+    assert lines[1].cause == "fresh pages; 2 sizes, three are needed"
 
 
 def test_each_variant_and_large_stage_has_lines_of_its_own() -> None:
@@ -221,13 +223,13 @@ def test_each_variant_and_large_stage_has_lines_of_its_own() -> None:
 
     lines = fits_of(points)
 
-    assert [(line["cold"], line.get("stage")) for line in lines] == [
-        (False, None),
+    assert [(line.cold, line.stage) for line in lines] == [
+        (False, ""),
         (False, "dumps"),
-        (True, None),
+        (True, ""),
         (True, "dumps"),
     ]
-    total, stage = float(str(lines[0]["ns_per_byte"])), float(str(lines[1]["ns_per_byte"]))
+    total, stage = float(str(lines[0].ns_per_byte)), float(str(lines[1].ns_per_byte))
     assert stage == pytest.approx(total / 2, rel=0.01)
 
 
@@ -294,18 +296,18 @@ def test_a_jump_at_the_last_size_is_no_power(jump: float, fresh_from: float | No
 
     lines = fits_of(measured(walls, fresh_from=fresh_from))
 
-    assert [line["growth"] for line in lines] == ["linear", "cannot tell"]
-    assert lines[0]["to_bytes"] == sorted(walls)[-2]
-    assert lines[0]["ns_per_byte"] == pytest.approx(0.25, rel=0.01)
-    assert "one more size would tell" in str(lines[1]["cause"])
-    assert not {"fixed_ns", "ns_per_byte", "exponent"} & lines[1].keys()
+    assert [line.growth for line in lines] == ["linear", "cannot tell"]
+    assert lines[0].to_bytes == sorted(walls)[-2]
+    assert lines[0].ns_per_byte == pytest.approx(0.25, rel=0.01)
+    assert "one more size would tell" in str(lines[1].cause)
+    assert (lines[1].fixed_ns, lines[1].ns_per_byte, lines[1].exponent) == (None, None, None)
 
 
 def test_page_faults_alone_are_no_jump_of_the_last_size() -> None:
     """Where the time goes on along the line, the last size belongs to it."""
     lines = fits_of(measured(jumping(jump=1.0), fresh_from=8_000_000))
 
-    assert [line["growth"] for line in lines] == ["linear"]
+    assert [line.growth for line in lines] == ["linear"]
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -331,9 +333,9 @@ def test_what_more_than_doubles_is_not_flat() -> None:
 
     last = fits_of(points)[-1]
 
-    assert (last["from_bytes"], last["to_bytes"]) == (281_000_000, 800_000_000)
-    assert last["growth"] == "cannot tell"
-    assert str(last["cause"]).startswith("fresh pages; ")
+    assert (last.from_bytes, last.to_bytes) == (281_000_000, 800_000_000)
+    assert last.growth == "cannot tell"
+    assert str(last.cause).startswith("fresh pages; ")
 
 
 @pytest.mark.parametrize("factor", [2.0, 1.7])
@@ -341,7 +343,7 @@ def test_three_noisy_sizes_that_grow_are_not_flat(factor: float) -> None:
     """However noisy the runs: the times grow by the factor over eight times the bytes."""
     walls = {100_000: 1e6, 300_000: 1.25e6, 800_000: factor * 1e6}
 
-    growths = [line["growth"] for line in fits_of(measured(walls, noises=(0.4, 1.0, 2.5)))]
+    growths = [line.growth for line in fits_of(measured(walls, noises=(0.4, 1.0, 2.5)))]
 
     assert "constant" not in growths
 
@@ -350,7 +352,7 @@ def test_sizes_too_close_to_tell_are_not_flat() -> None:
     """Over a tenth more bytes, no noisy machine tells flat from growth in proportion."""
     walls = {100_000: 1e6, 105_000: 1.01e6, 110_000: 1.0e6}
 
-    growths = [line["growth"] for line in fits_of(measured(walls, noises=(0.9, 1.0, 1.1)))]
+    growths = [line.growth for line in fits_of(measured(walls, noises=(0.9, 1.0, 1.1)))]
 
     assert growths == ["cannot tell"]
 
@@ -367,8 +369,8 @@ def test_few_noisy_sizes_tell_no_law(walls: dict[int, float]) -> None:
     """A law that misses its own points by half, or by more than twice, is none."""
     lines = fits_of(measured(walls, noises=(1.0,)))
 
-    assert [line["growth"] for line in lines] == ["cannot tell"]
-    assert not {"fixed_ns", "ns_per_byte", "exponent"} & lines[0].keys()
+    assert [line.growth for line in lines] == ["cannot tell"]
+    assert (lines[0].fixed_ns, lines[0].ns_per_byte, lines[0].exponent) == (None, None, None)
 
 
 def test_a_slope_that_may_be_zero_is_not_linear() -> None:
@@ -377,7 +379,7 @@ def test_a_slope_that_may_be_zero_is_not_linear() -> None:
 
     lines = fits_of(measured(walls, noises=(1.0,)))
 
-    assert [line["growth"] for line in lines] == ["cannot tell"]
+    assert [line.growth for line in lines] == ["cannot tell"]
 
 
 def test_a_power_has_an_exponent_and_no_line_and_a_line_no_exponent() -> None:
@@ -389,11 +391,11 @@ def test_a_power_has_an_exponent_and_no_line_and_a_line_no_exponent() -> None:
     (power,) = fits_of([*curved, far], holdout_bytes=far.size_bytes)
     (line,) = fits_of(straight)
 
-    assert power["growth"] == "superlinear"
-    assert {"exponent", "exponent_low", "exponent_high"} <= power.keys()
-    assert not {"fixed_ns", "ns_per_byte", "holdout"} & power.keys()
-    assert {"fixed_ns", "ns_per_byte", "low", "high"} <= line.keys()
-    assert "exponent" not in line
+    assert power.growth == "superlinear"
+    assert None not in {power.exponent, power.exponent_low, power.exponent_high}
+    assert (power.fixed_ns, power.ns_per_byte, power.holdout) == (None, None, None)
+    assert None not in {line.fixed_ns, line.ns_per_byte, line.low, line.high}
+    assert line.exponent is None
 
 
 def test_what_nothing_can_be_told_of_is_not_parted() -> None:
@@ -402,9 +404,9 @@ def test_what_nothing_can_be_told_of_is_not_parted() -> None:
 
     lines = fits_of(measured(walls, noises=(1.0,), fresh_from=8_000_000))
 
-    assert [line["growth"] for line in lines] == ["cannot tell"]
-    assert (lines[0]["from_bytes"], lines[0]["to_bytes"]) == (8_000, 8_000_000)
-    assert "apart" not in str(lines[0]["cause"])
+    assert [line.growth for line in lines] == ["cannot tell"]
+    assert (lines[0].from_bytes, lines[0].to_bytes) == (8_000, 8_000_000)
+    assert "apart" not in str(lines[0].cause)
 
 
 def bent(power: float, *, jump: float = 1.0) -> dict[int, float]:
@@ -419,7 +421,7 @@ def test_a_power_that_only_the_last_size_makes_is_not_claimed(jump: float) -> No
     """Without it the noise of the runs hides whether the times bend at all."""
     lines = fits_of(measured(bent(1.15, jump=jump), noises=(0.9, 1.0, 1.1)))
 
-    assert [line["growth"] for line in lines] == ["linear", "cannot tell"]
+    assert [line.growth for line in lines] == ["linear", "cannot tell"]
 
 
 @pytest.mark.parametrize("fresh_from", [252_982, 800_000, 8_000_000])
@@ -440,5 +442,5 @@ def test_a_line_between_points_that_are_all_far_off_is_none() -> None:
 
     lines = fits_of(measured(walls, noises=(1.0,)))
 
-    assert [line["growth"] for line in lines] == ["cannot tell"]
-    assert str(lines[0]["cause"]).startswith("no law comes near")
+    assert [line.growth for line in lines] == ["cannot tell"]
+    assert str(lines[0].cause).startswith("no law comes near")

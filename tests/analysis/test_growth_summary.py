@@ -8,13 +8,15 @@ import pytest
 
 from jupyter_serprof.analysis.sizes.crossovers import crossovers_of
 from jupyter_serprof.analysis.sizes.words import best_stretches, growth_text, summarize_growth
-from jupyter_serprof.model import Point, Sweep, Variant
+from jupyter_serprof.model import Fit, Point, Sweep, Variant
 
 MS = 1_000_000
 SIZES = (1000, 10_000, 100_000, 1_000_000)
 ALIAS = "zero-copy, aliases the original"
 #: variant -> ms at each size; None where there is no point.
 Times = dict[str, tuple[float | None, ...]]
+
+LINE = Fit(variant="a", cold=False, from_bytes=1_000, to_bytes=10_000, growth="linear")
 
 
 def a_sweep(
@@ -100,10 +102,10 @@ def test_the_headline_names_no_winner_that_the_crossovers_deny(
     sweep = a_sweep(times, noise=noise, runs=runs)
 
     headline = summarize_growth(sweep).headline
-    crossings = [each for each in crossovers_of(sweep.points, sweep.variants) if not each["cold"]]
+    crossings = [each for each in crossovers_of(sweep.points, sweep.variants) if not each.cold]
 
     assert headline.endswith(said)
-    assert [each["from_bytes"] is None for each in crossings] == ["no difference" in said]
+    assert [each.from_bytes is None for each in crossings] == ["no difference" in said]
 
 
 def test_who_is_ahead_within_the_noise_does_not_win() -> None:
@@ -124,7 +126,7 @@ def test_who_is_ahead_within_the_noise_does_not_win() -> None:
 
 def test_a_result_that_aliases_wins_nothing() -> None:
     """It moved nothing: the facts say so, and give it no rate."""
-    line = {"variant": "oob", "cold": False, "growth": "linear", "ns_per_byte": 1e-5}
+    line = replace(LINE, variant="oob", ns_per_byte=1e-5)
     times: Times = {"oob": (0.1,) * 4, "pickle": (1, 2, 3, 4)}
     sweep = a_sweep(times, {"oob": ALIAS}, fits=(line,))
     summary = summarize_growth(sweep)
@@ -149,19 +151,13 @@ def test_one_variant_alone_is_told_by_its_ends() -> None:
 
 def test_growth_is_told_in_words_regime_by_regime() -> None:
     """With rate, exponent, the size where it ends and the cause where it is known."""
-    head = {"variant": "pickle", "cold": False}
+    head = replace(LINE, variant="pickle", from_bytes=1)
     fits = (
-        {**head, "from_bytes": 1, "to_bytes": 10_000, "growth": "constant", "fixed_ns": 5000.0},
-        {
-            **head,
-            "to_bytes": 100_000,
-            "growth": "linear",
-            "ns_per_byte": 0.5,
-            "cause": "fresh pages",
-        },
-        {**head, "to_bytes": 1_000_000, "growth": "superlinear", "exponent": 1.21},
-        {**head, "stage": "pickle.dumps", "growth": "linear"},
-        {**head, "cold": True, "growth": "linear"},
+        replace(head, to_bytes=10_000, growth="constant", fixed_ns=5000.0),
+        replace(head, to_bytes=100_000, ns_per_byte=0.5, cause="fresh pages"),
+        replace(head, to_bytes=1_000_000, growth="superlinear", exponent=1.21),
+        replace(head, stage="pickle.dumps"),
+        replace(head, cold=True),
     )
     sweep = a_sweep({"pickle": (1, 2, 3, 4)}, fits=fits)
 
@@ -193,9 +189,8 @@ def test_growth_is_told_in_words_regime_by_regime() -> None:
 )
 def test_what_is_mostly_fixed_is_not_in_proportion(fixed_ns: float, said: str) -> None:
     """64 times the bytes in the same time are no rate: the fixed part is told, and its end."""
-    line = {"variant": "a", "cold": False, "growth": "linear", "ns_per_byte": 0.5}
-    ends = {"from_bytes": 1000, "to_bytes": 100_000_000, "fixed_ns": fixed_ns}
-    sweep = a_sweep({"a": (1, 2, 3, 4)}, fits=({**line, **ends},))
+    line = replace(LINE, to_bytes=100_000_000, fixed_ns=fixed_ns, ns_per_byte=0.5)
+    sweep = a_sweep({"a": (1, 2, 3, 4)}, fits=(line,))
 
     told = growth_text(sweep, sweep.variants[0])
 

@@ -32,6 +32,7 @@ from strategies import (
 from jupyter_serprof.model import (
     DocumentError,
     Finding,
+    Holdout,
     Lane,
     Limits,
     Point,
@@ -361,8 +362,13 @@ def test_version_1_sweeps_load_for_ever() -> None:
     assert sweep.points[1].stages == {"pickle.dumps": 2_200_000, "pickle.loads": 1_750_000}
     assert isinstance(sweep.traces[0], SweepTrace)
     assert sweep.traces[0].trace.spans[1].start_ns == 2_230_000
-    assert sweep.fits == ({"variant": "pickle", "fixed_ns": 12_000, "bytes_per_s": 2e9},)
-    assert sweep.crossovers == ({"from": "pickle", "to": "ray", "size_bytes": 1_200_000},)
+    assert [(fit.variant, fit.growth, fit.fixed_ns) for fit in sweep.fits] == [
+        ("pickle", "linear", 12_000)
+    ]
+    assert sweep.fits[0].holdout == Holdout(80_000_000, -0.1)
+    assert [(each.faster, each.slower, each.to_bytes) for each in sweep.crossovers] == [
+        ("ray", "pickle", 1_200_000)
+    ]
 
 
 @pytest.mark.parametrize("document", [TRACE, SWEEP], ids=["trace", "sweep"])
@@ -605,7 +611,10 @@ DAMAGED_SWEEPS = [
     (("traces", 0, "trace"), SWEEP, "document.traces[0].trace"),
     (("fits", 0, "fixed_ns"), {}, "document.fits[0].fixed_ns"),
     (("fits", 0, "holdout"), 5, "document.fits[0].holdout should be object"),
-    (("fits", 0, "holdout"), {"error_share": []}, "document.fits[0].holdout.error_share"),
+    (("fits", 0, "holdout"), {"size_bytes": 1, "error_share": []}, "holdout.error_share"),
+    (("fits", 0, "growth"), "wild", "document.fits[0].growth should be one of"),
+    (("fits", 0, "to_bytes"), 0, "document.fits[0].to_bytes should be at least 1"),
+    (("crossovers", 0, "from_bytes"), "x", "document.crossovers[0].from_bytes should be"),
     (("kind",), "walk", "document.kind should be one of"),
 ]
 

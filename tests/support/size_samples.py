@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from jupyter_serprof.model import Finding, Limits, Point, Summary, Sweep, Variant
+from jupyter_serprof.model import (
+    Crossover,
+    Finding,
+    Fit,
+    Holdout,
+    Limits,
+    Point,
+    Summary,
+    Sweep,
+    Variant,
+)
 from jupyter_serprof.model.trace import Scalar
 
 US = 1_000
@@ -37,15 +47,15 @@ def make_sizes() -> Sweep:
         points=tuple(points),
         fits=(
             _fit("pickle", 1_000, 100_000, fixed_ns=20_000.0, growth="constant"),
-            {
-                **_fit("pickle", 1_000_000, 10_000_000, ns_per_byte=2.0, growth="linear"),
-                "low": 1.6,
-                "high": 2.5,
-                "cause": "fresh pages",
-                "holdout": {"size_bytes": HELD, "error_share": -0.2},
-            },
+            replace(
+                _fit("pickle", 1_000_000, 10_000_000, ns_per_byte=2.0, growth="linear"),
+                low=1.6,
+                high=2.5,
+                cause="fresh pages",
+                holdout=Holdout(HELD, -0.2),
+            ),
             _fit("ray", 1_000, 10_000_000, fixed_ns=500_000.0, growth="constant"),
-            {**_fit("pickle", 1_000, 10_000_000), "stage": "pickle.dumps"},
+            replace(_fit("pickle", 1_000, 10_000_000), stage="pickle.dumps"),
         ),
         crossovers=(
             _crossover("Ray overtakes pickle 5, in-band", 100_000, 1_000_000),
@@ -75,22 +85,20 @@ def _fit(  # noqa: PLR0913  (a line has as many numbers)
     fixed_ns: float = 0.0,
     ns_per_byte: float = 0.0,
     growth: str = "linear",
-) -> dict[str, object]:
-    return {
-        "variant": variant,
-        "cold": False,
-        "from_bytes": low,
-        "to_bytes": high,
-        "fixed_ns": fixed_ns,
-        "ns_per_byte": ns_per_byte,
-        "growth": growth,
-    }
+) -> Fit:
+    return Fit(
+        variant=variant,
+        cold=False,
+        from_bytes=low,
+        to_bytes=high,
+        fixed_ns=fixed_ns,
+        ns_per_byte=ns_per_byte,
+        growth=growth,
+    )
 
 
-def _crossover(
-    title: str, low: int | None, high: int | None, *, cold: bool = False
-) -> dict[str, str | int | bool | None]:
-    return {"title": title, "cold": cold, "from_bytes": low, "to_bytes": high}
+def _crossover(title: str, low: int | None, high: int | None, *, cold: bool = False) -> Crossover:
+    return Crossover(title=title, cold=cold, from_bytes=low, to_bytes=high)
 
 
 def make_chunks() -> Sweep:

@@ -18,8 +18,11 @@ from jupyter_serprof.model import (
     Anatomy,
     Change,
     Comparison,
+    Crossover,
     Finding,
+    Fit,
     Group,
+    Holdout,
     Lane,
     Limits,
     Part,
@@ -308,6 +311,31 @@ def _wall_ns(waterfall: Waterfall) -> int:
     return sum(row.self_ns for row in waterfall.rows) + waterfall.unaccounted_ns
 
 
+sizes = st.integers(1, LARGEST)
+fits = st.builds(
+    Fit,
+    variant=texts,
+    cold=st.booleans(),
+    from_bytes=sizes,
+    to_bytes=sizes,
+    growth=st.sampled_from(["constant", "linear", "superlinear", "sublinear", "cannot tell"]),
+    stage=texts,
+    **dict.fromkeys(("fixed_ns", "ns_per_byte", "fixed_low", "fixed_high", "low", "high"), rates),
+    **dict.fromkeys(("exponent", "exponent_low", "exponent_high"), rates),
+    cause=texts,
+    holdout=st.none() | st.builds(Holdout, sizes, rates.filter(lambda rate: rate is not None)),
+)
+crossings = st.builds(
+    Crossover,
+    title=texts,
+    cold=st.booleans(),
+    faster=texts,
+    slower=texts,
+    from_bytes=st.none() | sizes,
+    to_bytes=st.none() | sizes,
+)
+
+
 @st.composite
 def sweeps(draw: st.DrawFn) -> Sweep:
     """Draw a sweep whose points and traces belong to variants that it lists."""
@@ -321,8 +349,8 @@ def sweeps(draw: st.DrawFn) -> Sweep:
         variants=tuple(draw(_variants(key)) for key in keys),
         points=tuple(draw(st.lists(_points(keys), max_size=3))),
         traces=tuple(draw(st.lists(_sweep_traces(keys), max_size=2))),
-        fits=tuple(draw(st.lists(scalar_maps, max_size=2))),
-        crossovers=tuple(draw(st.lists(scalar_maps, max_size=2))),
+        fits=tuple(draw(st.lists(fits, max_size=2))),
+        crossovers=tuple(draw(st.lists(crossings, max_size=2))),
         summary=draw(summaries),
         findings=draw(findings(0)),
         comparison=draw(comparisons),

@@ -20,7 +20,7 @@ from itertools import combinations, pairwise, permutations
 from jupyter_serprof.analysis.ranking import cost_of, least_gap
 from jupyter_serprof.analysis.sizes.curve import Curve, curve_of
 from jupyter_serprof.analysis.sizes.fit import t_quantile
-from jupyter_serprof.model import Point, Sweep, Variant
+from jupyter_serprof.model import Crossover, Point, Sweep, Variant
 from jupyter_serprof.model.times import middle_ns
 from jupyter_serprof.model.trace import Scalar
 from jupyter_serprof.model.units import format_bytes, format_rate
@@ -30,10 +30,8 @@ _LEAST_NOISE = 0.005
 _MISTAKEN = 0.05
 
 
-def crossovers_of(
-    points: Sequence[Point], variants: Sequence[Variant]
-) -> tuple[Mapping[str, Scalar], ...]:
-    """Return the crossovers of every two variants, warm and cold, as a document holds them.
+def crossovers_of(points: Sequence[Point], variants: Sequence[Variant]) -> tuple[Crossover, ...]:
+    """Return the crossovers of every two variants, warm and cold.
 
     Parameters
     ----------
@@ -41,27 +39,21 @@ def crossovers_of(
         The points of a sweep.
     variants
         Those to compare.
-
-    Returns
-    -------
-    tuple of mappings
-        ``title``, ``cold``, ``faster`` and ``slower`` (beyond it), ``from_bytes`` and ``to_bytes``;
-        both sizes are None where the medians change places but the runs cannot tell.
     """
     titles = {variant.key: variant.title for variant in variants}
-    found: list[Mapping[str, Scalar]] = []
+    found: list[Crossover] = []
     for cold in (False, True):
         curves = curves_of(points, variants, cold=cold)
         for one, other in combinations(titles, 2):
             found += [
-                {
-                    "title": title,
-                    "cold": cold,
-                    "faster": faster,
-                    "slower": other if faster == one else one,
-                    "from_bytes": low,
-                    "to_bytes": high,
-                }
+                Crossover(
+                    title=title,
+                    cold=cold,
+                    faster=faster,
+                    slower=other if faster == one else one,
+                    from_bytes=low,
+                    to_bytes=high,
+                )
                 for title, faster, low, high in _crossings(one, other, curves, titles)
             ]
     return tuple(found)

@@ -7,11 +7,11 @@ Straight extrapolation is not offered: on real sweeps it missed the next decade 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from jupyter_serprof.analysis.sizes.curve import Curve, curve_of
 from jupyter_serprof.analysis.sizes.fit import Regime, regimes
-from jupyter_serprof.model import Point
-from jupyter_serprof.model.trace import Details
+from jupyter_serprof.model import Fit, Holdout, Point
 
 #: A held-out point farther out than this leaves a decade in between that nobody looked at.
 _HOLDOUT_REACH = 10.5
@@ -20,7 +20,7 @@ _STAGE_SHARE = 0.05
 _MEMORY = {1: "fresh pages", -1: "pages used again"}
 
 
-def fits_of(points: Sequence[Point], *, holdout_bytes: int | None = None) -> tuple[Details, ...]:
+def fits_of(points: Sequence[Point], *, holdout_bytes: int | None = None) -> tuple[Fit, ...]:
     """Return the lines of every variant and large stage, cold and warm, as a document holds them.
 
     Parameters
@@ -33,30 +33,27 @@ def fits_of(points: Sequence[Point], *, holdout_bytes: int | None = None) -> tup
 
     Returns
     -------
-    tuple of mappings
-        ``variant``, ``stage`` (a stage only), ``cold``, ``from_bytes``, ``to_bytes``, ``growth``.
-        A straight line has ``fixed_ns`` and ``ns_per_byte``, with intervals ``fixed_low``,
-        ``fixed_high``, ``low`` and ``high``; a power has ``exponent``, ``exponent_low`` and
-        ``exponent_high``. Where no law can be told there is neither, and ``cause`` says why.
-        ``cause`` and, past a line, ``holdout`` (``size_bytes``, ``error_share``) where there is
-        something to say.
+    tuple of Fit
+        Small sizes first. Where no law can be told there is neither line nor exponent, and
+        ``cause`` says why.
     """
     used = [point for point in points if point.size_bytes != holdout_bytes]
     held = [point for point in points if point.size_bytes == holdout_bytes]
     keys = sorted({(point.variant, point.cold) for point in points})
-    lines: list[Details] = []
+    lines: list[Fit] = []
     for variant, cold in keys:
         for stage in (None, *_large_stages(used, variant, cold=cold)):
             curve = curve_of(used, variant, cold=cold, stage=stage)
             found = regimes(curve)
-            head = {"variant": variant, **({"stage": stage} if stage else {}), "cold": cold}
+            head = Fit(variant=variant, cold=cold, from_bytes=1, to_bytes=1, growth="")
+            head = replace(head, stage=stage or "")
             entries = [
-                {**head, **_entry(regime), **_reason(cause, regime.doubt)}
+                _entry(head, regime, cause)
                 for regime, cause in zip(found, _causes(curve, found), strict=True)
             ]
             error = _holdout(found, curve_of(held, variant, cold=cold, stage=stage))
             if error:
-                entries[-1]["holdout"] = error
+                entries[-1] = replace(entries[-1], holdout=error)
             lines += entries
     return tuple(lines)
 
@@ -73,33 +70,23 @@ def _large_stages(points: Sequence[Point], variant: str, *, cold: bool) -> list[
     )
 
 
-def _entry(regime: Regime) -> dict[str, object]:
+def _entry(head: Fit, regime: Regime, cause: str) -> Fit:
+    """Return a regime as a document holds it; a constant has no interval of its slope."""
     fixed, rate, power = regime.fixed_ns, regime.ns_per_byte, regime.exponent
-    entry: dict[str, object] = {
-        "from_bytes": regime.from_bytes,
-        "to_bytes": regime.to_bytes,
-        "growth": regime.growth,
-    }
+    said = "; ".join(part for part in (cause, regime.doubt) if part)
+    fit = replace(head, from_bytes=regime.from_bytes, to_bytes=regime.to_bytes)
+    fit = replace(fit, growth=regime.growth, cause=said)
     if fixed and rate:
-        entry |= {"fixed_ns": fixed.value, "ns_per_byte": rate.value}
-        entry |= {"fixed_low": fixed.low, "fixed_high": fixed.high}
+        fit = replace(fit, fixed_ns=fixed.value, fixed_low=fixed.low, fixed_high=fixed.high)
+        fit = replace(fit, ns_per_byte=rate.value)
     if regime.growth == "linear" and rate:
-        entry |= {"low": rate.low, "high": rate.high}
-    elif power:
-        entry |= {
-            "exponent": power.value,
-            "exponent_low": power.low,
-            "exponent_high": power.high,
-        }
-    return entry
+        return replace(fit, low=rate.low, high=rate.high)
+    if power is None:
+        return fit
+    return replace(fit, exponent=power.value, exponent_low=power.low, exponent_high=power.high)
 
 
-def _reason(cause: str, doubt: str) -> dict[str, object]:
-    said = "; ".join(part for part in (cause, doubt) if part)
-    return {"cause": said} if said else {}
-
-
-def _holdout(found: Sequence[Regime], held: Curve) -> dict[str, object] | None:
+def _holdout(found: Sequence[Regime], held: Curve) -> Holdout | None:
     """Return the error of the last line at the held-out size: below 0 it promises too little."""
     if not found or not held.sizes_bytes:
         return None
@@ -107,7 +94,7 @@ def _holdout(found: Sequence[Regime], held: Curve) -> dict[str, object] | None:
     said_ns = found[-1].line_ns(size)
     if said_ns is None or not 1 < size / found[-1].to_bytes <= _HOLDOUT_REACH:
         return None
-    return {"size_bytes": size, "error_share": said_ns / measured_ns - 1}
+    return Holdout(size, said_ns / measured_ns - 1)
 
 
 def _causes(curve: Curve, found: Sequence[Regime]) -> list[str]:

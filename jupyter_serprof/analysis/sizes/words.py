@@ -7,9 +7,8 @@ from itertools import pairwise
 
 from jupyter_serprof.analysis.ranking import listed, outside_texts, ranked_of
 from jupyter_serprof.analysis.sizes.crossovers import Stretch, stretches_of
-from jupyter_serprof.model import Point, Summary, Sweep, Variant
+from jupyter_serprof.model import Fit, Point, Summary, Sweep, Variant
 from jupyter_serprof.model.times import middle_ns
-from jupyter_serprof.model.trace import Details
 from jupyter_serprof.model.units import format_bytes, format_fixed, format_ns, format_rate
 
 _MOST_STRETCHES = 3
@@ -130,50 +129,43 @@ def growth_text(sweep: Sweep, variant: Variant) -> str:
     lines = [
         line
         for line in sweep.fits
-        if line.get("variant") == variant.key and not line.get("cold") and not line.get("stage")
+        if line.variant == variant.key and not line.cold and not line.stage
     ]
     if not lines:
         return ""
     return f"{variant.title}: {', then '.join(_regime_text(line) for line in lines)}"
 
 
-def _regime_text(line: Details) -> str:
-    growth, exponent, rate = line.get("growth"), line.get("exponent"), line.get("ns_per_byte")
-    text = _GROWTH.get(str(growth), str(growth))
-    if growth == "constant":
-        text += f" at {format_ns(_float(line.get('fixed_ns')))}"
-    elif growth == "linear" and isinstance(rate, float | int) and rate > 0:
-        text = _line_text(line, rate)
-    elif isinstance(exponent, float | int):
-        text += f" (power {format_fixed(exponent, 2)})"
-    text += f" up to {format_bytes(_float(line.get('to_bytes')))}"
-    text += _taken_over(line) if growth == "linear" else ""
-    cause = line.get("cause")
-    return f"{text} ({cause})" if cause else text
+def _regime_text(line: Fit) -> str:
+    text = _GROWTH.get(line.growth, line.growth)
+    if line.growth == "constant":
+        text += f" at {format_ns(line.fixed_ns)}"
+    elif line.growth == "linear" and line.ns_per_byte is not None and line.ns_per_byte > 0:
+        text = _line_text(line, line.ns_per_byte)
+    elif line.exponent is not None:
+        text += f" (power {format_fixed(line.exponent, 2)})"
+    text += f" up to {format_bytes(line.to_bytes)}"
+    text += _taken_over(line) if line.growth == "linear" else ""
+    return f"{text} ({line.cause})" if line.cause else text
 
 
-def _line_text(line: Details, ns_per_byte: float) -> str:
+def _line_text(line: Fit, ns_per_byte: float) -> str:
     """Say what a byte costs, and what it costs anyway where that is more than a trifle."""
-    rate, fixed = format_rate(1e9 / ns_per_byte), _float(line.get("fixed_ns")) or 0.0
-    first_ns = ns_per_byte * (_float(line.get("from_bytes")) or 0.0)
+    rate, fixed = format_rate(1e9 / ns_per_byte), line.fixed_ns or 0.0
+    first_ns = ns_per_byte * line.from_bytes
     if first_ns > 0 and fixed > _TRIFLE * (fixed + first_ns):
         return f"{format_ns(fixed)} plus {rate}"
     return f"{_GROWTH['linear']} at {rate}"
 
 
-def _taken_over(line: Details) -> str:
+def _taken_over(line: Fit) -> str:
     """Say from which size on the bytes cost more than what it costs anyway; "" from the first."""
-    fixed, rate = _float(line.get("fixed_ns")), _float(line.get("ns_per_byte"))
-    first, last = _float(line.get("from_bytes")), _float(line.get("to_bytes"))
-    if not fixed or not rate or not first or not last or rate <= 0 or fixed <= rate * first:
+    fixed, rate = line.fixed_ns, line.ns_per_byte
+    if not fixed or not rate or rate <= 0 or fixed <= rate * line.from_bytes:
         return ""
-    if fixed >= rate * last:
+    if fixed >= rate * line.to_bytes:
         return "; the fixed part is the larger one at every size"
     return f"; the rate takes over from about {format_bytes(fixed / rate)} on"
-
-
-def _float(number: object) -> float | None:
-    return number if isinstance(number, int | float) else None
 
 
 def _runs(sweep: Sweep) -> list[str]:

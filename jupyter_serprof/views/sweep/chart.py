@@ -33,9 +33,9 @@ from jupyter_serprof.views.sweep.words import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from jupyter_serprof.model import Sweep
+    from jupyter_serprof.model import Crossover, Fit, Sweep
     from jupyter_serprof.views.kit.sheet import Sheet
-    from jupyter_serprof.views.sweep.series import Break, Crossover, Regime, Series, SizePoint
+    from jupyter_serprof.views.sweep.series import Break, Series, SizePoint
 
 _LEFT = 62
 _NAMES = 206
@@ -200,7 +200,7 @@ def _put_held(sheet: Sheet, chart: Chart, line: _ChartLine) -> None:
     sheet.add(*mark_of(line.mark, place, line.color, hollow=sheet.theme.background))
 
 
-def _said(chart: Chart, regime: Regime, size_bytes: int) -> Iterator[tuple[float, float]]:
+def _said(chart: Chart, regime: Fit, size_bytes: int) -> Iterator[tuple[float, float]]:
     """Yield a straight line in time over size, a curve on logarithmic axes; none for a power."""
     ratio = size_bytes / regime.to_bytes
     for step in range(_STEPS + 1):

@@ -10,8 +10,8 @@ from jupyter_serprof.views.sweep.series import best_chunk, crossovers
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from jupyter_serprof.model import Sweep
-    from jupyter_serprof.views.sweep.series import Best, Crossover, Holdout, Regime, Series
+    from jupyter_serprof.model import Crossover, Fit, Holdout, Sweep
+    from jupyter_serprof.views.sweep.series import Best, Series
 
 _GROWTH = {
     "constant": "constant",
@@ -47,7 +47,7 @@ def _regime_text(series: Series, at: int) -> str:
     return f"{sizes}: {is_new}{_law(regime, is_alias=series.is_alias)}{cause}"
 
 
-def _law(regime: Regime, *, is_alias: bool) -> str:
+def _law(regime: Fit, *, is_alias: bool) -> str:
     growth = _GROWTH.get(regime.growth, regime.growth) or "a line"
     if regime.growth in ("superlinear", "sublinear") and regime.exponent is not None:
         return f"{growth}, time ~ size^{format_fixed(regime.exponent, 2)}"
@@ -62,7 +62,7 @@ def _law(regime: Regime, *, is_alias: bool) -> str:
     return f"{growth}, {fixed}{format_rate(1e9 / regime.ns_per_byte)}{_interval(regime)}"
 
 
-def _interval(regime: Regime) -> str:
+def _interval(regime: Fit) -> str:
     if not regime.low or not regime.high or regime.low <= 0:
         return ""
     return f" [{format_rate(1e9 / regime.high)}, {format_rate(1e9 / regime.low)}]"

@@ -24,7 +24,7 @@ export interface SweepDocument {
   points: Point[];
   traces: SweepTrace[];
   fits?: Fit[];
-  crossovers?: Scalars[];
+  crossovers?: Crossover[];
   summary?: Summary | null;
   findings?: Finding[];
   comparison?: Comparison | null;
@@ -349,12 +349,45 @@ export interface Probe {
   unseen?: string[];
 }
 /**
- * One regime of a line over size: variant, stage, cold, from_bytes, to_bytes, fixed_ns, ns_per_byte ...
+ * One regime of growth over size, of the whole time or of one stage; a straight line has fixed_ns and ns_per_byte, a power an exponent.
  */
 export interface Fit {
+  variant: string;
+  stage?: string;
+  cold: boolean;
+  from_bytes: number;
+  to_bytes: number;
+  growth: "constant" | "linear" | "superlinear" | "sublinear" | "cannot tell";
+  fixed_ns?: number | null;
+  ns_per_byte?: number | null;
+  fixed_low?: number | null;
+  fixed_high?: number | null;
+  low?: number | null;
+  high?: number | null;
+  exponent?: number | null;
+  exponent_low?: number | null;
+  exponent_high?: number | null;
   /**
-   * A size that was measured and not used: size_bytes, error_share.
+   * What is different from from_bytes on, or why no law can be told.
    */
-  holdout?: Scalars | null;
-  [k: string]: string | number | boolean | null | Scalars | undefined;
+  cause?: string;
+  holdout?: Holdout | null;
+}
+/**
+ * A size that was measured and not used; error_share: (line - measured) / measured.
+ */
+export interface Holdout {
+  size_bytes: number;
+  error_share: number;
+}
+/**
+ * Two measured sizes between which faster overtakes slower; without them the runs cannot tell.
+ */
+export interface Crossover {
+  title: string;
+  cold: boolean;
+  faster?: string;
+  slower?: string;
+  from_bytes?: number | null;
+  to_bytes?: number | null;
 }

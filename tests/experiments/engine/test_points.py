@@ -38,7 +38,7 @@ def test_a_sweep_over_sizes_is_finished_with_lines_that_survive_a_file(tmp_path:
     save_document(done, path)
     again = load(path)
 
-    assert [(line["variant"], line["from_bytes"], line["to_bytes"]) for line in done.fits] == [
+    assert [(line.variant, line.from_bytes, line.to_bytes) for line in done.fits] == [
         ("pickle", SIZES[0], SIZES[-1]),
         ("ray", SIZES[0], SIZES[-1]),
     ]

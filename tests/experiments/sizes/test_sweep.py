@@ -512,11 +512,11 @@ def test_a_held_out_size_checks_the_line_that_was_drawn_without_it(ways: Ways) -
 
     sweep = valid(run(of_bytes((1000, 4000, 16_000, 64_000), holdout=256_000)))
 
-    (line,) = [line for line in sweep.fits if not line["cold"]]
-    assert (line["growth"], line["to_bytes"]) == ("linear", 64_000)
-    held: Any = line["holdout"]
-    assert held["size_bytes"] == 256_000
-    assert abs(held["error_share"]) < 0.01
+    (line,) = [line for line in sweep.fits if not line.cold]
+    assert (line.growth, line.to_bytes) == ("linear", 64_000)
+    held: Any = line.holdout
+    assert held.size_bytes == 256_000
+    assert abs(held.error_share) < 0.01
 
 
 def test_real_transports_check_every_size() -> None:
@@ -533,9 +533,9 @@ def test_real_transports_check_every_size() -> None:
     assert "aliases the original" in results["pickle-oob"]
     assert all(v.facts["equal"] is True for v in sweep.variants)
     assert {p.size_bytes for p in sweep.points} == {*SIZES, 300_000}
-    assert all(line["to_bytes"] != 300_000 for line in sweep.fits)
-    told = [line for line in sweep.fits if line["growth"] == "linear" and not line["cold"]]
-    assert all("holdout" in line for line in told if line["to_bytes"] == SIZES[-1])
+    assert all(line.to_bytes != 300_000 for line in sweep.fits)
+    told = [line for line in sweep.fits if line.growth == "linear" and not line.cold]
+    assert all(line.holdout for line in told if line.to_bytes == SIZES[-1])
     assert all(p.minor_faults is not None and p.moved_bytes for p in sweep.points)
 
 
