@@ -18,7 +18,7 @@ _CALLS = 200
 _ROUNDS = 9
 
 
-class _Page:
+class _Scrap:
     """A sink that forgets nothing until it is dropped."""
 
     now = staticmethod(time.perf_counter_ns)
@@ -37,7 +37,7 @@ class _Page:
 def span_cost_ns() -> int:
     """Return the cost of one recorded call, ns: armed minus bare, median of alternating rounds."""
     hook = Hook(_nothing, Place("calibration:nothing", "user"))
-    hook.sinks = (_Page(),)
+    hook.sinks = (_Scrap(),)
     differences = [_round_ns(hook) - _round_ns(_nothing) for _ in range(_ROUNDS)]
     return max(0, round(statistics.median(differences) / _CALLS))
 

@@ -29,7 +29,7 @@ class Failed(NamedTuple):
     key: object
 
 
-class Call(NamedTuple):
+class CallRow(NamedTuple):
     """One call; ns of the recorder's clock, size in bytes (-1: unknown)."""
 
     start: int
@@ -52,10 +52,10 @@ class CallColumns:
         self.names.append(key[0] if type(key) is tuple and key else key)
         self.numbers.extend((start, end, hash(key), size))
 
-    def rows(self) -> Iterator[Call]:
+    def rows(self) -> Iterator[CallRow]:
         """Yield the calls."""
         columns = (self.numbers[at::_WIDTH] for at in range(_WIDTH))
-        return (Call(*row) for row in zip(*columns, self.names, strict=False))
+        return (CallRow(*row) for row in zip(*columns, self.names, strict=False))
 
     def __len__(self) -> int:
         """How many calls there are."""
@@ -142,7 +142,7 @@ class Laid(NamedTuple):
     size_bytes: int | None
 
 
-def laid(rows: Iterable[Call], each: int, named: Callable[[object], str]) -> Iterator[Laid]:
+def laid(rows: Iterable[CallRow], each: int, named: Callable[[object], str]) -> Iterator[Laid]:
     """Yield spans for calls of one lane: one for each, or one for each name of so many calls.
 
     The span of several calls is as long as they are together; those of different names lie one
@@ -158,8 +158,8 @@ def laid(rows: Iterable[Call], each: int, named: Callable[[object], str]) -> Ite
             yield Laid(name, start, at, len(some), sum(sizes) if sizes else None)
 
 
-def _by_name(rows: Sequence[Call], named: Callable[[object], str]) -> dict[str, list[Call]]:
-    found: dict[str, list[Call]] = defaultdict(list)
+def _by_name(rows: Sequence[CallRow], named: Callable[[object], str]) -> dict[str, list[CallRow]]:
+    found: dict[str, list[CallRow]] = defaultdict(list)
     for row in rows:
         found[named(row.name)].append(row)
     return found

@@ -12,7 +12,7 @@ from typing import Any
 from jupyter_serprof.capture.draft import Draft, Page
 from jupyter_serprof.model import Group, Table
 from jupyter_serprof.probes.dask.computations import COMPUTATION_COLUMNS, TASK_COLUMNS
-from jupyter_serprof.probes.dask.local.columns import Call
+from jupyter_serprof.probes.dask.local.columns import CallRow
 from jupyter_serprof.probes.dask.local.lanes import COMPUTE, Calls, is_get
 
 _MOST_ROWS = 48
@@ -91,7 +91,7 @@ def _note_tasks(found: Sequence[_LocalGraph], calls: Calls) -> None:
     alone = [some[0] for some in _at_once(found) if len(some) == 1]
     starts = [each.draft.start for each in alone]
 
-    def at(row: Call) -> _LocalGraph | None:
+    def at(row: CallRow) -> _LocalGraph | None:
         index = bisect_right(starts, row.start) - 1
         return alone[index] if index >= 0 and row.start <= alone[index].draft.end else None
 
