@@ -40,7 +40,7 @@ BATCHES = tuple("".join(PAYLOADS[at : at + 10]) for at in range(0, len(PAYLOADS)
 _FREE = ("evidence", "environment", "facts")
 #: Words that a document of the right shape must keep.
 _KEPT = frozenset(
-    {"format", "started", "outcome", "kind", "family", "severity", "state", "verdict"}
+    {"format", "started", "outcome", "kind", "family", "severity", "state", "verdict", "growth"}
 )
 
 
@@ -97,12 +97,15 @@ def _is_text(node: dict[str, Any]) -> bool:
     return "string" in ((kinds,) if isinstance(kinds, str) else kinds)
 
 
-def _places(node: dict[str, Any], home: str, at: str = "") -> Iterator[str]:
+def _places(
+    node: dict[str, Any], home: str, at: str = "", around: tuple[int, ...] = ()
+) -> Iterator[str]:
+    """Give the places of texts; what holds itself, as lines of an outline do, is entered once."""
     for each, there in _resolved(node, home):
         if _is_text(each):
             yield at
-        for name, inner in _parts(each).items():
-            yield from _places(inner, there, f"{at}/{name}")
+        for name, inner in _parts(each).items() if id(each) not in around else ():
+            yield from _places(inner, there, f"{at}/{name}", (*around, id(each)))
 
 
 def _found(node: dict[str, Any], home: str, value: Any, at: str = "") -> Iterator[str]:

@@ -62,6 +62,7 @@ TOUR = f"""async () => {{
   return [...seen];
 }}"""
 DOCUMENTS = {"trace.v1.json": full_trace(), "sweep.v1.json": sized_sweep()}
+DOCUMENTS["sweep.v1.json"]["fits"][0] |= {"stage": "pickle.dumps", "cause": "another law"}
 PACKED = DATA / "trace.v1.packed.serprof.json"
 ONE_PIXEL = b"\x89PNG\r\n\x1a\n"
 

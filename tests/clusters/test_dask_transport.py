@@ -206,6 +206,7 @@ def test_a_closed_client_is_named(dask_client: Any, monkeypatch: pytest.MonkeyPa
 
 _IMPORTED = """
 import sys
+from jupyter_serprof.experiments.engine.experiment import run
 from jupyter_serprof.experiments.roundtrip.trip import RoundTrip
 unasked = [variant.key for variant in run(RoundTrip([1], repeat=1)).variants]
 before = "distributed" in sys.modules
