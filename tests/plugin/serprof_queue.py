@@ -14,7 +14,7 @@ _LARGE_BYTES = 1_000_000
 
 def large_objects(trace: Trace) -> Iterator[Finding]:
     """Find large objects that the feeder thread pickled."""
-    forked = [at for at, span in enumerate(trace.spans) if _PICKLER.endswith(span.name)]
+    forked = [at for at, span in enumerate(trace.spans) if span.name == "ForkingPickler.dumps"]
     sizes = {at: trace.spans[at].size_bytes or 0 for at in forked}
     large = [at for at in forked if sizes[at] >= _LARGE_BYTES]
     if size := sum(sizes[at] for at in large):
