@@ -26,7 +26,7 @@ from PIL import Image
 if TYPE_CHECKING:
     from browser.screen import Screen
 
-pytest_plugins = ("ui.conftest",)
+pytest_plugins = ("browser.conftest",)
 FOLDER = Path(__file__).parent
 LIBRARIES = ("pickle", "ray", "dask")
 #: Between two cells, as editors know it.
