@@ -28,7 +28,7 @@ from jupyter_serprof.model import UsageError
 from jupyter_serprof.views.figure import alt_text, figure, png, svg
 from jupyter_serprof.views.kit.raster import _font, measure
 from jupyter_serprof.views.kit.sheet import WIDTH, Box, Label, Rule, Sheet
-from jupyter_serprof.views.kit.theme import DARK, FAMILY_COLORS, LIGHT
+from jupyter_serprof.views.kit.theme import DARK, FAMILY_COLORS, LIGHT, Theme
 from jupyter_serprof.views.picture import sheet_of
 from jupyter_serprof.views.waterfall.table import table_of
 
@@ -302,6 +302,12 @@ def test_the_font_is_asked_for_by_text(monkeypatch: pytest.MonkeyPatch) -> None:
     _font.__wrapped__(10.0, is_bold=False)
 
     assert [type(font) for font in asked] == [str]
+
+
+@pytest.mark.parametrize(("theme", "tint"), [(LIGHT, "#e8d4f7"), (DARK, "#2a1538")])
+def test_the_extent_of_a_stage_steps_back_behind_what_it_owns(theme: Theme, tint: str) -> None:
+    """A fifth of the colour, and the rest is background."""
+    assert theme.tint(FAMILY_COLORS["pickle"]) == tint
 
 
 def _labels(sheet: Sheet) -> Iterator[Label]:
