@@ -1,0 +1,183 @@
+"""Faults of one line that the tests have to find: each makes the tests named beside it red.
+
+The project is copied to a folder of its own. There the tests are green first; then the text of one
+line is replaced, and those beside it run until one is red. Nothing here is touched.
+
+Run: uv run python tests/mutations.py [NAME ...]   (a part of the file's path)
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parents[1]
+MODULES = "labextension/node_modules"
+NO_CACHE = ("-p", "no:cacheprovider")
+#: A plug-in of pytest, which ends with 9 if another package than the copy was tested.
+PROOF = """
+import pathlib, sys
+def pytest_sessionfinish(session):
+    place = pathlib.Path(sys.modules["jupyter_serprof"].__file__)
+    session.exitstatus = session.exitstatus if place.is_relative_to(pathlib.Path.cwd()) else 9
+"""
+#: Two lines each: file and its tests (below ``tests``, ``labextension/test``); text => broken text.
+TABLE = """
+cli.py: magics/test_cli.py
+_OK, _FAILED, _MISUSED, _INTERRUPTED = 0, 1 => _OK, _FAILED, _MISUSED, _INTERRUPTED = 0, 0
+testing/__init__.py: capture/test_recorder.py
+self.now_ns += self.tick_ns => self.now_ns -= self.tick_ns
+magics/together.py: magics/test_try_magic.py
+rate / 8 if found => rate * 8 if found
+magics/options.py: magics/test_options.py
+not 1 <= int(value) => not 0 <= int(value)
+panel/runner.py: panel/test_panel.py
+STOPPED if was_stopped else DONE => DONE if was_stopped else STOPPED
+panel/sizes.py: panel/test_panel.py
+min(_MOST_BYTES, guard.most_bytes => max(_MOST_BYTES, guard.most_bytes
+api/documents.py: views/test_export.py
+SUFFIX if _lacks_ending => "" if _lacks_ending
+api/comparisons.py: magics/test_compare_magic.py
+else limit_share(fail_above) => else None
+experiments/blame/tree.py: experiments/blame/test_anatomy.py
+- parts - node.own_bytes => - node.own_bytes
+experiments/chunks/best.py: experiments/chunks/test_chunks.py
+len(self.sizes) - 1: "largest" => len(self.sizes): "largest"
+experiments/compare/verdict.py: experiments/compare/test_compare.py
+"slower" if single.value > 0 => "slower" if single.value < 0
+experiments/engine/order.py: experiments/engine/test_sweep_passes.py experiments/sizes/test_sweep.py
+self.total_s - self.used_s => self.total_s + self.used_s
+experiments/graphs/values.py: experiments/graphs/test_graphstages.py
+if not name.startswith("_") => if name
+experiments/predict/answer.py: experiments/predict/test_predict.py
+max(_LEAST, 1 - error) => max(_LEAST, 1 + error)
+experiments/remedies/gain.py: experiments/remedies/test_remedies.py
+math.exp(-shift.high), math.exp(-shift.low) => math.exp(-shift.low), math.exp(-shift.high)
+experiments/roundtrip/trip.py: experiments/roundtrip/test_roundtrip.py
+entry for entry in notes if entry => entry for entry in notes[2:] if entry
+experiments/sizes/cells.py: experiments/sizes/test_sweep.py experiments/sizes/test_sweep_parts.py
+point.moved_bytes // loops => point.moved_bytes
+experiments/split/words.py: experiments/split/test_split.py
+(level.stage, until - reached) => (level.stage, until)
+views/waterfall/table.py: views/test_table.py views/test_text.py
+if row.copied_bytes == 0 => if row.copied_bytes != 0
+views/chrome.py: timelines/test_timelines.py
+moved_ns = -min([0 => moved_ns = min([0
+timelines/dask.py: timelines/test_timelines.py
+duration_ns=stop_ns - start_ns => duration_ns=stop_ns
+timelines/ray.py: timelines/test_timelines.py
+start_ns <= around[at][1] => start_ns >= around[at][1]
+probes/ray/alive.py: probes/test_ray_alive.py
+except (ConnectionRefusedError, FileNotFoundError) => except FileNotFoundError
+probes/dask/agent/totals.py: probes/test_dask_totals.py
+last[6] + block[6] => last[6]
+analysis/waterfall.py: analysis/test_waterfall.py
+return not remote.waits => return remote.waits
+analysis/spans.py: analysis/test_waterfall.py analysis/test_summary.py
+if is_begin and around[span.stage] == 1 => if is_begin and around[span.stage] >= 1
+objects/sizes.py: objects/test_sizes.py
+index=True => index=False
+objects/equality.py: objects/test_equality.py
+equal_nan=before.dtype.kind in _WITH_NAN => equal_nan=False
+capture/patching.py: capture/test_patching.py
+left.remove(self.sink) => left.index(self.sink)
+capture/recorder.py: capture/test_recorder.py
+if len(page) < self.limit => if len(page) <= self.limit
+model/times.py: model/test_times.py
+share * (len(ordered) - 1) => share * len(ordered)
+model/document.py: model/test_document.py
+-1 <= index < count => -1 <= index <= count
+lanes/tracks.ts: paint.test.ts
+stage.waits === true => stage.waits === false
+document/format.ts: format.test.ts
+{ name: "kB", size: 1e3 } => { name: "kB", size: 1024 }
+kit/palette.ts: palette.test.ts
+move: "#c16dfd" => move: "#8c27d6"
+"""
+
+
+class Mutation(NamedTuple):
+    """One line that is broken, and the tests that find it."""
+
+    name: str
+    tests: tuple[str, ...]
+    text: str
+    broken: str
+
+    @property
+    def is_front(self) -> bool:
+        """Whether it is TypeScript."""
+        return self.name.endswith(".ts")
+
+
+def mutations(chosen: Sequence[str]) -> Iterator[Mutation]:
+    """Give the rows of the table whose name holds one of these texts; all without any."""
+    lines = TABLE.strip().splitlines()
+    for place, change in zip(lines[::2], lines[1::2], strict=True):
+        name, tests = place.split(": ")
+        if not chosen or any(part in name for part in chosen):
+            yield Mutation(name, tuple(tests.split()), *change.split(" => "))
+
+
+def copy(folder: Path) -> None:
+    """Copy the project; bytecode would outlive the line that it was made of."""
+    ignored = shutil.ignore_patterns(".*", "__pycache__", "node_modules")
+    shutil.copytree(ROOT, folder, symlinks=True, ignore=ignored)
+    (folder / MODULES).symlink_to(ROOT / MODULES)
+    (folder / "proof.py").write_text(PROOF)
+
+
+def ran(folder: Path, tests: Sequence[str], *, is_front: bool) -> subprocess.CompletedProcess[str]:
+    """Run tests of the copy until one is red; what is returned is 0 if none is, 1 if one is."""
+    pytest = (sys.executable, "-m", "pytest", "-n0", "-x", "-q", *("-p", "proof"), *NO_CACHE)
+    vitest = (str(folder / MODULES / ".bin/vitest"), "run", "--bail=1")
+    here, tool = (folder / "labextension", vitest) if is_front else (folder, pytest)
+    files = [f"{'test' if is_front else 'tests'}/{test}" for test in dict.fromkeys(tests)]
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    own = {"PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1", "PATH": path}
+    command, env = [*tool, *files], os.environ | own
+    return subprocess.run(command, cwd=here, env=env, capture_output=True, text=True, check=False)
+
+
+def result(folder: Path, mutation: Mutation) -> str:
+    """Break the line, run its tests, mend it: ``red``, or what is wrong."""
+    package = "labextension/src" if mutation.is_front else "jupyter_serprof"
+    source = folder / package / mutation.name
+    content = source.read_text() if source.is_file() else ""
+    if (count := content.count(mutation.text)) != 1:
+        return f"the line to be broken stands {count} times: {mutation.text}"
+    source.write_text(content.replace(mutation.text, mutation.broken))
+    ended = ran(folder, mutation.tests, is_front=mutation.is_front).returncode
+    source.write_text(content)
+    return {0: "NOT FOUND", 1: "red"}.get(ended, f"the tests ended with {ended}")
+
+
+def main(chosen: Sequence[str]) -> int:
+    """Break each line that is asked for; 1 if a fault is not found, or cannot be tried."""
+    asked = list(mutations(chosen)) or sys.exit(f"no file of the table has {chosen} in its path")
+    results = []
+    with tempfile.TemporaryDirectory(prefix="mutations") as place:
+        folder = Path(place).resolve() / "project"
+        copy(folder)
+        for is_front in sorted({each.is_front for each in asked}):
+            tests = [test for each in asked if each.is_front == is_front for test in each.tests]
+            if (unbroken := ran(folder, tests, is_front=is_front)).returncode:
+                print(unbroken.stdout, unbroken.stderr, "not green before a line was broken")
+                return 1
+        for mutation in asked:
+            began_s = time.monotonic()
+            results.append(result(folder, mutation))
+            took_s = time.monotonic() - began_s
+            print(f"{mutation.name:30} {results[-1]:9} {took_s:4.0f} s", flush=True)
+    return int(set(results) != {"red"})
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
