@@ -216,6 +216,8 @@ def install(pair: Pair, python: str, package: Path, place: Path) -> None:
     lowest = ("--resolution", "lowest-direct", *declared) if pair.is_lowest else ()
     checked(*pip, *lowest, f"jupyter_serprof[all] @ {package.as_uri()}", *pair.requirements)
     checked(*pip, *TOOLS)
+    # Costs each process of Ray 2.5 s at its start (pyproject.toml).
+    checked(uv(), "pip", "uninstall", "--quiet", "--python", str(place), "rfc3987-syntax")
 
 
 _VERSIONS = """
