@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from jupyter_serprof.magics.cell import CellRecorder, run_cell_magic
 from jupyter_serprof.magics.complete import complete_options
-from jupyter_serprof.magics.graphs import run_graphstages
-from jupyter_serprof.magics.options import GRAPHSTAGES, SERPROF, SYNTAXES, Syntax, help_text
-from jupyter_serprof.magics.run import run_line
+from jupyter_serprof.magics.options import SERPROF, SYNTAXES, Syntax, help_text
 from jupyter_serprof.magics.show import add_formatters, remove_formatters
 
 if TYPE_CHECKING:
@@ -17,7 +15,6 @@ if TYPE_CHECKING:
 
 _LOADED = "_jupyter_serprof_loaded"
 _Line = Callable[["InteractiveShell", str, "dict[str, object] | None"], None]
-_LINES: tuple[tuple[Syntax, _Line], ...] = ((SERPROF, run_line), (GRAPHSTAGES, run_graphstages))
 
 
 class _Loaded:
@@ -29,8 +26,8 @@ class _Loaded:
 
     def add(self, shell: InteractiveShell) -> None:
         """Give the shell its magics, transformer, events, completions and formatters."""
-        for syntax, run in _LINES:
-            shell.register_magic_function(_line_magic(shell, syntax, run), "line", syntax.magic)
+        for syntax in SYNTAXES.values():
+            shell.register_magic_function(_line_magic(shell, syntax), "line", syntax.magic)
             shell.register_magic_function(_cell_magic(shell, syntax), "cell", syntax.magic)
         shell.input_transformers_cleanup.append(self.cell.as_comment)
         for name, callback in self.events.items():
@@ -75,16 +72,24 @@ def _matchers(shell: InteractiveShell) -> Any:  # noqa: ANN401  (a list, or None
     return getattr(shell.Completer, "custom_matchers", None)
 
 
-def _line_magic(shell: InteractiveShell, syntax: Syntax, run: _Line) -> Any:  # noqa: ANN401
+def _line_magic(shell: InteractiveShell, syntax: Syntax) -> Any:  # noqa: ANN401
     from IPython.core.magic import needs_local_scope, no_var_expand
 
     @no_var_expand
     @needs_local_scope
     def magic(line: str, local_ns: dict[str, object] | None = None) -> None:
         __tracebackhide__ = True
-        run(shell, line, local_ns)
+        _runner(syntax)(shell, line, local_ns)
 
     return _named(magic, syntax)
+
+
+def _runner(syntax: Syntax) -> _Line:
+    """Import what a line needs when the first one is run."""
+    from jupyter_serprof.magics.graphs import run_graphstages
+    from jupyter_serprof.magics.run import run_line
+
+    return run_line if syntax is SERPROF else run_graphstages
 
 
 def _cell_magic(shell: InteractiveShell, syntax: Syntax) -> Any:  # noqa: ANN401

@@ -1,38 +1,52 @@
 """The nouns as immutable data, their document format and its files (standard library only)."""
 
-from jupyter_serprof.model.anatomy import Anatomy, Part
-from jupyter_serprof.model.document import from_document, to_document
-from jupyter_serprof.model.errors import (
-    DocumentError,
-    ProbeUnavailable,
-    RegressionError,
-    SerprofError,
-    UsageError,
-    WrongTypeError,
-)
-from jupyter_serprof.model.files import load, save_document
-from jupyter_serprof.model.stages import STAGES, describe, stage, stages_of
-from jupyter_serprof.model.sweep import Crossover, Fit, Holdout, Point, Sweep, SweepTrace, Variant
-from jupyter_serprof.model.trace import (
-    Change,
-    Comparison,
-    Finding,
-    Group,
-    Heading,
-    Lane,
-    Limits,
-    Prediction,
-    ProbeReport,
-    Quality,
-    Row,
-    Span,
-    Stage,
-    Summary,
-    Table,
-    TableColumn,
-    Trace,
-    Waterfall,
-)
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from jupyter_serprof.model.anatomy import Anatomy, Part
+    from jupyter_serprof.model.document import from_document, to_document
+    from jupyter_serprof.model.errors import (
+        DocumentError,
+        ProbeUnavailable,
+        RegressionError,
+        SerprofError,
+        UsageError,
+        WrongTypeError,
+    )
+    from jupyter_serprof.model.files import load, save_document
+    from jupyter_serprof.model.stages import STAGES, describe, stage, stages_of
+    from jupyter_serprof.model.sweep import (
+        Crossover,
+        Fit,
+        Holdout,
+        Point,
+        Sweep,
+        SweepTrace,
+        Variant,
+    )
+    from jupyter_serprof.model.trace import (
+        Change,
+        Comparison,
+        Finding,
+        Group,
+        Heading,
+        Lane,
+        Limits,
+        Prediction,
+        ProbeReport,
+        Quality,
+        Row,
+        Span,
+        Stage,
+        Summary,
+        Table,
+        TableColumn,
+        Trace,
+        Waterfall,
+    )
 
 __all__ = [
     "STAGES",
@@ -77,3 +91,17 @@ __all__ = [
     "stages_of",
     "to_document",
 ]
+
+#: Errors first: loading the magics needs them, and no dataclass before the first document.
+_HOMES = ("errors", "trace", "sweep", "anatomy", "stages", "document", "files")
+
+
+def __getattr__(name: str) -> object:
+    """Import the nouns when they are first used."""
+    if name in __all__:
+        for home in _HOMES:
+            module = import_module(f"{__name__}.{home}")
+            if hasattr(module, name):
+                return globals().setdefault(name, getattr(module, name))
+    message = f"module {__name__!r} has no attribute {name!r}"
+    raise AttributeError(message)
