@@ -116,7 +116,7 @@ def _turn(folder: str) -> int:
 def _no_loop_of_others(request: pytest.FixtureRequest) -> Iterator[None]:
     """Playwright leaves its event loop running in the thread: asyncio.run refuses to start then."""
     running = asyncio._get_running_loop()
-    if running is None or _folder(request.node) == "browser":
+    if running is None or "browser" in request.fixturenames:
         yield
         return
     asyncio._set_running_loop(None)
