@@ -39,7 +39,7 @@ has to exceed what the machine itself lost, in fixed work that --repeat puts bet
 
 
 @dataclass(frozen=True, slots=True)
-class _Code:
+class _Program:
     """A statement that is run as often as needed, and whether it is one expression."""
 
     call: Callable[[], object]
@@ -116,7 +116,7 @@ def _checked_limit(options: argparse.Namespace) -> float | None:
     return api.limit_share(str(options.fail_above))
 
 
-def _measured(options: argparse.Namespace, code: _Code, before: Trace | Sweep | None) -> _Made:
+def _measured(options: argparse.Namespace, code: _Program, before: Trace | Sweep | None) -> _Made:
     name = options.name or code.text
     if before is not None:
         check_question(before.name, name)
@@ -177,7 +177,7 @@ def _finish(options: argparse.Namespace, made: _Made, limit: float | None) -> in
     return _OK
 
 
-def _compiled(text: str, name: str, namespace: dict[str, Any]) -> _Code:
+def _compiled(text: str, name: str, namespace: dict[str, Any]) -> _Program:
     """Compile a program; calling it returns the value of the last line if that is an expression.
 
     Raises
@@ -200,7 +200,7 @@ def _compiled(text: str, name: str, namespace: dict[str, Any]) -> _Code:
         exec(statements, namespace)  # noqa: S102  (running the user's code is the task)
         return eval(value, namespace) if value is not None else None  # noqa: S307  (the same)
 
-    return _Code(call, text, last is not None and not body)
+    return _Program(call, text, last is not None and not body)
 
 
 def _traceback(error: Exception) -> str:

@@ -31,7 +31,7 @@ _COLUMNS = re.compile(r'", "|, and \d+ more\]')
 
 
 @dataclass(frozen=True, slots=True)
-class Culprit:
+class Accused:
     """Parts of one kind that stand side by side, or under one name in such parts.
 
     Attributes
@@ -71,7 +71,7 @@ class Culprit:
         return len(sizes) == self.count and max(sizes) - min(sizes) <= _EVEN * max(sizes)
 
 
-def culprit(anatomy: Anatomy) -> Culprit | None:
+def culprit(anatomy: Anatomy) -> Accused | None:
     """Return who holds most of the bytes; None if there is no such part and no such siblings.
 
     Notes
@@ -85,7 +85,7 @@ def culprit(anatomy: Anatomy) -> Culprit | None:
         return None
     inside = parts_inside(anatomy)
     root = anatomy.parts[0]
-    found, at = Culprit(root.path, (root,)), [0]
+    found, at = Accused(root.path, (root,)), [0]
     while True:
         indices = [index for one in at for index in inside[one]]
         parts = [anatomy.parts[index] for index in indices]
@@ -106,7 +106,7 @@ def parts_inside(anatomy: Anatomy) -> list[list[int]]:
     return inside
 
 
-def _under_one_name(parts: Sequence[Part], holder: Culprit) -> Culprit | None:
+def _under_one_name(parts: Sequence[Part], holder: Accused) -> Accused | None:
     """Return the parts with the label that has most, if none of their type stands beside them."""
     named = _grouped((part.label, part) for part in parts)
     if not named:
@@ -119,23 +119,23 @@ def _under_one_name(parts: Sequence[Part], holder: Culprit) -> Culprit | None:
     return _culprit(most, holder)
 
 
-def _of_one_type(parts: Sequence[Part], holder: Culprit) -> Culprit | None:
+def _of_one_type(parts: Sequence[Part], holder: Accused) -> Accused | None:
     """Return the siblings of the type that has most; references are not counted again."""
     told = (part for part in parts if part.kind and not part.state)
     alike = _grouped(((_step(part.label), _type(part)), part) for part in told)
     return _culprit(max(alike, key=_bytes), holder) if alike else None
 
 
-def _culprit(parts: Sequence[Part], holder: Culprit) -> Culprit | None:
+def _culprit(parts: Sequence[Part], holder: Accused) -> Accused | None:
     least = _MEANT * max(map(_bytes_each, parts))
     meant = tuple(part for part in parts if _bytes_each(part) >= least)
     if _bytes(meant) < _MOST_OF_IT * holder.bytes:
         return None
     if len(meant) == 1:
-        return Culprit(meant[0].path, meant)
+        return Accused(meant[0].path, meant)
     labels = {part.label for part in meant}
     step = labels.pop() if len(labels) == 1 else _step(meant[0].label)
-    return Culprit(holder.path + step, meant)
+    return Accused(holder.path + step, meant)
 
 
 def _bytes_each(part: Part) -> float:
@@ -208,7 +208,7 @@ def blame_sentence(anatomy: Anatomy) -> str:
     return _nobody(anatomy) if found is None else _accused(anatomy, found)
 
 
-def _accused(anatomy: Anatomy, found: Culprit) -> str:
+def _accused(anatomy: Anatomy, found: Accused) -> str:
     total = format_bytes(anatomy.total_bytes)
     share = format_share(found.bytes / anatomy.total_bytes, decimals=0)
     if found.count == 1:
@@ -220,7 +220,7 @@ def _accused(anatomy: Anatomy, found: Culprit) -> str:
     return f"{said} ({about}{each} each)"
 
 
-def _where(found: Culprit) -> str:
+def _where(found: Accused) -> str:
     """Return the paths of a few parts, of many what their paths have in common."""
     paths = [part.path for part in found.parts]
     few = " and ".join(paths)

@@ -14,14 +14,14 @@ from typing import NamedTuple
 from jupyter_serprof.model import Row, Span, Trace
 
 
-class Visit(NamedTuple):
+class SpanEdge(NamedTuple):
     """A step of the walk: a span begins, or ends after all that lies in it."""
 
     at: int
     is_begin: bool
 
 
-def walk(spans: Sequence[Span]) -> Iterator[Visit]:
+def walk(spans: Sequence[Span]) -> Iterator[SpanEdge]:
     """Yield the begin and the end of every span, nested as their parents say. O(n)."""
     inside = defaultdict[int, list[int]](list)
     for index, span in enumerate(spans):
@@ -29,18 +29,18 @@ def walk(spans: Sequence[Span]) -> Iterator[Visit]:
     is_met = bytearray(len(spans))
     # After the roots only circles are left; each is cut where it is met first.
     for root in chain(inside[-1], range(len(spans))):
-        pending = [] if is_met[root] else [Visit(root, is_begin=True)]
+        pending = [] if is_met[root] else [SpanEdge(root, is_begin=True)]
         while pending:
             visit = pending.pop()
             if not (visit.is_begin and is_met[visit.at]):
                 yield visit
             if visit.is_begin and not is_met[visit.at]:
                 is_met[visit.at] = True
-                pending.append(Visit(visit.at, is_begin=False))
-                pending += [Visit(index, is_begin=True) for index in inside.get(visit.at, ())]
+                pending.append(SpanEdge(visit.at, is_begin=False))
+                pending += [SpanEdge(index, is_begin=True) for index in inside.get(visit.at, ())]
 
 
-def depths(spans: Sequence[Span], visits: Iterable[Visit]) -> list[int]:
+def depths(spans: Sequence[Span], visits: Iterable[SpanEdge]) -> list[int]:
     """Return how many spans lie around each span."""
     found, depth = [0] * len(spans), 0
     for index, is_begin in visits:
@@ -51,7 +51,7 @@ def depths(spans: Sequence[Span], visits: Iterable[Visit]) -> list[int]:
 
 
 def nearest(
-    spans: Sequence[Span], visits: Iterable[Visit], holds: Callable[[Span], object]
+    spans: Sequence[Span], visits: Iterable[SpanEdge], holds: Callable[[Span], object]
 ) -> list[int]:
     """Return the index of the innermost span around each for which `holds` is true, else -1."""
     found, around = [-1] * len(spans), [-1]
@@ -65,7 +65,7 @@ def nearest(
 
 
 def outermost(
-    spans: Sequence[Span], visits: Iterable[Visit], value: Callable[[Span], int | None]
+    spans: Sequence[Span], visits: Iterable[SpanEdge], value: Callable[[Span], int | None]
 ) -> Iterator[tuple[int, int]]:
     """Yield (index, value) of the spans that know it inside no other of their stage that does."""
     around: Counter[str] = Counter()

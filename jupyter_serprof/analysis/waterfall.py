@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 
 from jupyter_serprof.analysis.outline import outline_of
 from jupyter_serprof.analysis.segments import Interval, Segment, merged, overlay, owned
-from jupyter_serprof.analysis.spans import Visit, depths, nearest, number, outermost, walk
+from jupyter_serprof.analysis.spans import SpanEdge, depths, nearest, number, outermost, walk
 from jupyter_serprof.model import Row, Span, Stage, Trace, Waterfall, stages_of
 
 _PIECES = 64
@@ -64,7 +64,7 @@ def _group_at(edges: Sequence[int], at: int) -> int | None:
 
 
 def _own(
-    tallies: dict[_RowKey, _Tally], trace: Trace, visits: Sequence[Visit], edges: Sequence[int]
+    tallies: dict[_RowKey, _Tally], trace: Trace, visits: Sequence[SpanEdge], edges: Sequence[int]
 ) -> None:
     """Give each instant of a lane to its innermost span, and those of the caller to a stage."""
     caller = trace.lanes[0].key if trace.lanes else ""
@@ -138,7 +138,7 @@ def _carry(
     tallies: Mapping[_RowKey, _Tally],
     keys: Sequence[_RowKey],
     spans: Sequence[Span],
-    visits: Sequence[Visit],
+    visits: Sequence[SpanEdge],
 ) -> None:
     """Add up bytes; a call of the same stage around a call has counted its bytes already."""
     for index, size in outermost(spans, visits, lambda span: span.size_bytes):
@@ -153,7 +153,7 @@ def _count_faults(
     tallies: Mapping[_RowKey, _Tally],
     keys: Sequence[_RowKey],
     spans: Sequence[Span],
-    visits: Sequence[Visit],
+    visits: Sequence[SpanEdge],
 ) -> None:
     """Add up faults, without those that a call inside has counted too."""
     around = nearest(spans, visits, lambda span: number(span, "minor_faults") is not None)

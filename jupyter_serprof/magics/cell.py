@@ -73,7 +73,7 @@ def _trace(
 
 
 @dataclass(eq=False, slots=True)
-class _Entry:
+class _OpenCell:
     """A cell that runs, and its recording if it has one."""
 
     info: object
@@ -92,7 +92,7 @@ class CellRecorder:
     def __init__(self, shell: InteractiveShell) -> None:
         self._shell = shell
         #: One entry for each cell that runs: cells can run cells.
-        self._open: list[_Entry] = []
+        self._open: list[_OpenCell] = []
 
     def as_comment(self, lines: list[str]) -> list[str]:
         """Turn a first line that is a magic of ours with good options into a comment.
@@ -110,7 +110,7 @@ class CellRecorder:
 
     def before(self, info: Any) -> None:  # noqa: ANN401  (IPython's ExecutionInfo)
         """Start a recording if the cell asks for one."""
-        entry = _Entry(info)
+        entry = _OpenCell(info)
         source = self._cleaned(str(info.raw_cell or ""))
         asked = None if self._open else _asked(source)
         self._open.append(entry)
@@ -146,7 +146,7 @@ class CellRecorder:
         if problem is not None and result is not None and error is None:
             result.error_in_exec = problem  # the front end stops "Run All" at a file not written
 
-    def _closed(self, info: object) -> _Entry | None:
+    def _closed(self, info: object) -> _OpenCell | None:
         """Take out the entry of a cell; an empty cell ends without ever having begun."""
         if info is None:
             return self._open.pop() if self._open else None

@@ -108,7 +108,7 @@ def _check_version(version: object) -> None:
         raise DocumentError(message)
 
 
-class _Table:
+class _Numbering:
     """Numbers things in the order in which they are first met."""
 
     def __init__(self, first: Iterable[str] = ()) -> None:
@@ -121,9 +121,9 @@ class _Table:
 
 
 def _trace_document(trace: Trace) -> dict[str, object]:
-    stages = _Table(entry.key for entry in trace.stages)
-    lanes = _Table(lane.key for lane in trace.lanes)
-    strings = _Table()
+    stages = _Numbering(entry.key for entry in trace.stages)
+    lanes = _Numbering(lane.key for lane in trace.lanes)
+    strings = _Numbering()
     spans = _columns(trace.spans, stages, lanes, strings)
     waterfall = _waterfall_data(trace.waterfall, stages, lanes) if trace.waterfall else None
     special = {"stages", "lanes", "spans", "waterfall", "anatomies"}
@@ -148,18 +148,18 @@ def _trace_document(trace: Trace) -> dict[str, object]:
     }
 
 
-def _described(table: _Table, known: Sequence[Stage]) -> list[Stage]:
+def _described(table: _Numbering, known: Sequence[Stage]) -> list[Stage]:
     by_key = {entry.key: entry for entry in reversed(known)}
     return [by_key.get(key) or stage(key) for key in table.index]
 
 
-def _placed(table: _Table, known: Sequence[Lane]) -> list[Lane]:
+def _placed(table: _Numbering, known: Sequence[Lane]) -> list[Lane]:
     by_key = {lane.key: lane for lane in reversed(known)}
     return [by_key.get(key) or Lane(key) for key in table.index]
 
 
 def _columns(
-    spans: Sequence[Span], stages: _Table, lanes: _Table, strings: _Table
+    spans: Sequence[Span], stages: _Numbering, lanes: _Numbering, strings: _Numbering
 ) -> dict[str, object]:
     return {
         "parent": pack([span.parent for span in spans]),
@@ -172,7 +172,9 @@ def _columns(
     }
 
 
-def _waterfall_data(waterfall: Waterfall, stages: _Table, lanes: _Table) -> dict[str, object]:
+def _waterfall_data(
+    waterfall: Waterfall, stages: _Numbering, lanes: _Numbering
+) -> dict[str, object]:
     rows = [
         {**_plain(row), "stage": stages[row.stage], "lane": lanes[row.lane]}
         for row in waterfall.rows
@@ -182,7 +184,7 @@ def _waterfall_data(waterfall: Waterfall, stages: _Table, lanes: _Table) -> dict
     return {"rows": rows, "unaccounted_ns": waterfall.unaccounted_ns, **told}
 
 
-def _line_data(line: int | Heading, stages: _Table) -> object:
+def _line_data(line: int | Heading, stages: _Numbering) -> object:
     if isinstance(line, int):
         return line
     of = {"stage": stages[line.stage]} if line.group is None else {"group": line.group}

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from jupyter_serprof.panel.runner import Turns
 
 
-class Place:
+class ReservedOutput:
     """An output that is reserved while the cell runs, and filled later.
 
     Parameters
@@ -127,7 +127,7 @@ class Panel:
         stages: Callable[[str], Job] | None = None,
         warm: Callable[[], object] | None = None,
         turns: Turns | None = None,
-        place: Place | None = None,
+        place: ReservedOutput | None = None,
     ) -> None:
         self.choice = Choice(offer, words)
         self._offer, self._words, self._stages = offer, words, stages
@@ -136,7 +136,7 @@ class Panel:
         self.bar, self.status, self.problem = _progress()
         self.box = _boxed(self)
         self._handle = None if place else show_panel(self.box, _saved(words))
-        self._place = place or Place(_WAITING)
+        self._place = place or ReservedOutput(_WAITING)
         turns = turns or KernelTurns()
         self.runner = Runner(
             turns,

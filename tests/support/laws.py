@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from jupyter_serprof.analysis.sizes.curve import curve_of
-from jupyter_serprof.analysis.sizes.fit import Interval, Regime, regimes
+from jupyter_serprof.analysis.sizes.fit import Estimate, Regime, regimes
 from jupyter_serprof.model import Point
 
 NOISE_SHARE = 0.05
@@ -174,5 +174,5 @@ def _covers(found: Sequence[Regime], truth: Truth) -> list[bool]:
     return [_covered(number, interval) for number, interval in pairs if number is not None]
 
 
-def _covered(number: float, interval: Interval | None) -> bool:
+def _covered(number: float, interval: Estimate | None) -> bool:
     return interval is not None and interval.low <= number <= interval.high

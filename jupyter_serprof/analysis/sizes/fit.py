@@ -64,7 +64,7 @@ _LEVEL = "growth and noise are alike; more runs would tell"
 
 
 @dataclass(frozen=True, slots=True)
-class Interval:
+class Estimate:
     """A value with its 95 % interval."""
 
     value: float
@@ -94,9 +94,9 @@ class Regime:
     from_bytes: int
     to_bytes: int
     growth: str
-    fixed_ns: Interval | None = None
-    ns_per_byte: Interval | None = None
-    exponent: Interval | None = None
+    fixed_ns: Estimate | None = None
+    ns_per_byte: Estimate | None = None
+    exponent: Estimate | None = None
     doubt: str = ""
 
     def line_ns(self, size_bytes: float) -> float | None:
@@ -340,8 +340,8 @@ def _told(curve: Curve, cut: _Cut, scale: float, ends: tuple[int, int]) -> Regim
     if cut.law == "linear":
         return Regime(*ends, "linear", *line, power)
     half = scale / math.sqrt(cut.stop - cut.start)
-    flat = Interval(level, level * math.exp(-half), level * math.exp(half))
-    return Regime(*ends, "constant", flat, Interval(0.0, 0.0, 0.0))
+    flat = Estimate(level, level * math.exp(-half), level * math.exp(half))
+    return Regime(*ends, "constant", flat, Estimate(0.0, 0.0, 0.0))
 
 
 def _is_missed(curve: Curve, cut: _Cut, law_ns: Floats) -> bool:
@@ -352,7 +352,7 @@ def _is_missed(curve: Curve, cut: _Cut, law_ns: Floats) -> bool:
     return bool(np.median(off) > math.log(_MISSED_HALF) or off.max() > math.log(_MISSED_ONE))
 
 
-def _is_told(cut: _Cut, rate: Interval, level: float, ends: tuple[int, int]) -> bool:
+def _is_told(cut: _Cut, rate: Estimate, level: float, ends: tuple[int, int]) -> bool:
     """Tell whether a line surely grows, or a flat one surely not in proportion to size."""
     if cut.law == "linear":
         return rate.low > 0
@@ -361,7 +361,7 @@ def _is_told(cut: _Cut, rate: Interval, level: float, ends: tuple[int, int]) -> 
 
 def _line_intervals(
     curve: Curve, cut: _Cut, fixed_ns: float, rate: float, scale: float
-) -> tuple[Interval, Interval]:
+) -> tuple[Estimate, Estimate]:
     import numpy as np
 
     sizes = np.array(curve.sizes_bytes[cut.start : cut.stop], float)
@@ -371,12 +371,12 @@ def _line_intervals(
     fixed_error, rate_error = float(errors[0]), float(errors[1] / sizes[-1])
     least = 0.0 if cut.start == 0 else -math.inf
     return (
-        Interval(fixed_ns, max(least, fixed_ns - fixed_error), fixed_ns + fixed_error),
-        Interval(rate, max(0.0, rate - rate_error), rate + rate_error),
+        Estimate(fixed_ns, max(least, fixed_ns - fixed_error), fixed_ns + fixed_error),
+        Estimate(rate, max(0.0, rate - rate_error), rate + rate_error),
     )
 
 
-def _exponent(curve: Curve, cut: _Cut, scale: float) -> Interval | None:
+def _exponent(curve: Curve, cut: _Cut, scale: float) -> Estimate | None:
     """Return the exponent with the interval of its profile likelihood; None for few sizes."""
     import numpy as np
 
@@ -386,4 +386,4 @@ def _exponent(curve: Curve, cut: _Cut, scale: float) -> Interval | None:
     fixed = np.zeros(1, bool)
     misfits = _solved(curve, [(cut.start, cut.stop)], powers[None, :], fixed)[2][0]
     inside = powers[misfits <= misfits.min() + scale**2]
-    return Interval(float(powers[misfits.argmin()]), float(inside[0]), float(inside[-1]))
+    return Estimate(float(powers[misfits.argmin()]), float(inside[0]), float(inside[-1]))

@@ -122,7 +122,7 @@ def values_of(run: Node) -> tuple[object, ...]:
     return items[1::2] if _width(run.value) > 1 else items
 
 
-class Pairs:
+class KeyedItems:
     """Stands for a container whose items come as keys and values from a reducer."""
 
     def __init__(self, value: object) -> None:
@@ -130,7 +130,7 @@ class Pairs:
 
 
 def _width(value: object) -> int:
-    return 2 if type(value) is dict or isinstance(value, Pairs) else 1
+    return 2 if type(value) is dict or isinstance(value, KeyedItems) else 1
 
 
 def _open_container(node: Node) -> None:
@@ -287,7 +287,7 @@ def _listed(value: object, items: Iterator[object] | None) -> tuple[Steps, int]:
 def _paired(value: object, pairs: Iterator[tuple[object, object]] | None) -> tuple[Steps, int]:
     found = tuple(chain.from_iterable(pairs or ()))
     count = len(found) // 2
-    return list(_items(Pairs(value), found, count)), batch_bytes(count)
+    return list(_items(KeyedItems(value), found, count)), batch_bytes(count)
 
 
 def _tail(value: object, state: Any, setter: Any) -> tuple[Steps, int]:  # noqa: ANN401

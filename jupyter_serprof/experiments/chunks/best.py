@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from jupyter_serprof.analysis.sizes.curve import Curve, curve_of
-from jupyter_serprof.analysis.sizes.fit import Interval, regimes, t_quantile
+from jupyter_serprof.analysis.sizes.fit import Estimate, regimes, t_quantile
 from jupyter_serprof.model import Point, stage
 from jupyter_serprof.model.times import middle_ns
 
@@ -56,7 +56,7 @@ class ChunkFacts:
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class ChunkMedians:
     """One chunk size with the medians of its warm runs (ns), by stage too."""
 
     facts: ChunkFacts
@@ -72,7 +72,7 @@ class Limit:
     explains is ``""``.
     """
 
-    at: Measured
+    at: ChunkMedians
     grown_ns: float
     stages_ns: Mapping[str, float]
 
@@ -98,7 +98,7 @@ class Recommendation:
         times there do not lie on one line over the number of tasks.
     """
 
-    sizes: tuple[Measured, ...]
+    sizes: tuple[ChunkMedians, ...]
     best: int
     low: int
     high: int
@@ -106,7 +106,7 @@ class Recommendation:
     is_repeated: bool
     below: Limit | None = None
     above: Limit | None = None
-    task_ns: Interval | None = None
+    task_ns: Estimate | None = None
 
     @property
     def edge(self) -> str:
@@ -169,11 +169,11 @@ def _warm(points: Sequence[Point], parameter: float) -> list[Point]:
     return [point for point in points if point.parameter == parameter and not point.cold]
 
 
-def _measured(points: Sequence[Point], facts: ChunkFacts) -> Measured:
+def _measured(points: Sequence[Point], facts: ChunkFacts) -> ChunkMedians:
     own = _warm(points, facts.parameter)
     families = [_families(point) for point in own]
     keys = {key for family in families for key in family}
-    return Measured(
+    return ChunkMedians(
         facts,
         middle_ns(point.wall_ns for point in own),
         {key: middle_ns(family[key] for family in families) for key in sorted(keys)},
@@ -189,7 +189,7 @@ def _families(point: Point) -> Counter[str]:
     return owned
 
 
-def _curve(points: Sequence[Point], measured: Sequence[Measured]) -> Curve:
+def _curve(points: Sequence[Point], measured: Sequence[ChunkMedians]) -> Curve:
     """Return the medians over the position of each size: several may have the same bytes."""
     places = {entry.facts.parameter: at + 1 for at, entry in enumerate(measured)}
     ranked = [
@@ -216,7 +216,7 @@ def _surely_slower(curve: Curve, best: int) -> set[int]:
     }
 
 
-def _limit(measured: Sequence[Measured], best: int, at: int) -> Limit:
+def _limit(measured: Sequence[ChunkMedians], best: int, at: int) -> Limit:
     grown = {
         key: self_ns - measured[best].stages_ns.get(key, 0.0)
         for key, self_ns in measured[at].stages_ns.items()
@@ -229,7 +229,7 @@ def _limit(measured: Sequence[Measured], best: int, at: int) -> Limit:
     return Limit(measured[at], total_ns, named)
 
 
-def _task_ns(curve: Curve, measured: Sequence[Measured], best: int) -> Interval | None:
+def _task_ns(curve: Curve, measured: Sequence[ChunkMedians], best: int) -> Estimate | None:
     """Return the slope over the number of tasks from the best size to the smallest chunks."""
     tasks = {at: measured[at].facts.tasks for at in range(best + 1)}
     known = sorted((count, at) for at, count in tasks.items() if count)

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from jupyter_serprof.experiments.chunks.best import (
     FEWEST_SIZES,
     UNACCOUNTED,
+    ChunkMedians,
     Limit,
-    Measured,
     Recommendation,
 )
 from jupyter_serprof.model import Finding, Summary, stage
@@ -96,11 +96,11 @@ def _headline(found: Recommendation, parameter: str) -> str:
     return f"{_at(best, parameter)} is best{edge}, {format_ns(best.wall_ns)}; {', '.join(ends)}"
 
 
-def _times(found: Recommendation, other: Measured) -> str:
+def _times(found: Recommendation, other: ChunkMedians) -> str:
     return f"{format_ratio(other.wall_ns / found.sizes[found.best].wall_ns)} as long"
 
 
-def _at(entry: Measured, parameter: str) -> str:
+def _at(entry: ChunkMedians, parameter: str) -> str:
     size = entry.facts.chunk_bytes
     bytes_text = f" ({format_bytes(size)})" if size is not None else ""
     return f"{parameter} = {plain(entry.facts.parameter)}{bytes_text}"
@@ -136,7 +136,7 @@ def limit_names(limit: Limit | None) -> str:
     return " and ".join(stage(key).title if key else "unaccounted time" for key in keys)
 
 
-def _limit_text(limit: Limit, best: Measured, parameter: str) -> str:
+def _limit_text(limit: Limit, best: ChunkMedians, parameter: str) -> str:
     grown = f"{format_ns(limit.grown_ns)} more at {_at(limit.at, parameter)}"
     named = [
         f"{format_ns(grown_ns)} of it {stage(key).title if key != UNACCOUNTED else 'unaccounted'}"
@@ -145,7 +145,7 @@ def _limit_text(limit: Limit, best: Measured, parameter: str) -> str:
     return ", ".join([grown, *named, *_idle(limit, best)])
 
 
-def _idle(limit: Limit, best: Measured) -> list[str]:
+def _idle(limit: Limit, best: ChunkMedians) -> list[str]:
     here, there = best.facts.busy_share, limit.at.facts.busy_share
     if here is None or there is None or there > here - _IDLER:
         return []

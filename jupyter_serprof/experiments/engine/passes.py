@@ -16,7 +16,7 @@ BUDGET_S = 60.0
 
 
 @dataclass(slots=True)
-class Passes:
+class PassPlan:
     """The passes of one sweep: which one runs, whether another follows, and for how long.
 
     Parameters
@@ -92,7 +92,7 @@ class Passes:
             self.is_running = False
 
 
-def passes_of(repeat: int | None, budget_s: float | None, seed: int | None) -> Passes:
+def passes_of(repeat: int | None, budget_s: float | None, seed: int | None) -> PassPlan:
     """Return passes for what was asked; None takes 3 to 5 within 60 s, and draws a seed.
 
     Raises
@@ -103,4 +103,4 @@ def passes_of(repeat: int | None, budget_s: float | None, seed: int | None) -> P
     runs = checked_repeat(repeat)
     budget = checked_budget(BUDGET_S if budget_s is None and repeat is None else budget_s)
     known = random.SystemRandom().randrange(1_000_000) if seed is None else seed
-    return Passes(runs, budget, known, random.Random(known))  # noqa: S311  (an order, no secret)
+    return PassPlan(runs, budget, known, random.Random(known))  # noqa: S311  (an order, no secret)

@@ -26,7 +26,7 @@ from jupyter_serprof.experiments.remedies.trial import (
     run_trial,
 )
 from jupyter_serprof.experiments.remedies.ways import (
-    Block,
+    GrowingBlock,
     PickleWay,
     RayWay,
     codecs,
@@ -100,7 +100,7 @@ class Tryout:
         self._value, self._name = value, name
         self._link, self._now = link_bytes_per_s, now
         self._budget_s, self._most, self._puts = budget_s, pairs, min(puts, MOST_PUTS)
-        self._block = Block()
+        self._block = GrowingBlock()
         self._started = datetime.now(UTC).isoformat(timespec="milliseconds")
         self._tried: list[Tried] = []
         self._hints: list[Finding] = []

@@ -54,7 +54,7 @@ class Watch:
         self.last = time.perf_counter_ns()
 
 
-class Block:
+class GrowingBlock:
     """A block of memory into which everything is moved; it grows, and is never given back."""
 
     def __init__(self) -> None:
@@ -99,7 +99,7 @@ class PickleWay:
         Write into a buffer that is kept.
     """
 
-    block: Block
+    block: GrowingBlock
     protocol: int = 5
     by_value: bool = False
     out_of_band: bool = False

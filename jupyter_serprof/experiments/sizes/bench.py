@@ -13,7 +13,7 @@ from jupyter_serprof.experiments.engine.points import written
 from jupyter_serprof.experiments.roundtrip.transport import Transport
 from jupyter_serprof.experiments.roundtrip.trip import checked_result, pickled_bytes
 from jupyter_serprof.experiments.sizes.cells import Cell, without_imports_s
-from jupyter_serprof.experiments.sizes.document import Measured
+from jupyter_serprof.experiments.sizes.document import SizeRecord
 from jupyter_serprof.model import Trace
 from jupyter_serprof.model.units import format_bytes
 from jupyter_serprof.objects.culprits import culprits_text, error_text, find_culprits
@@ -24,7 +24,7 @@ from jupyter_serprof.objects.sizes import size_bytes
 _OTHER_SIZE = 0.15
 
 
-class Code(Transport):
+class TimedCode(Transport):
     """Code that is timed as a whole: the size is handed over, nothing needs to come back."""
 
     key = "code"
@@ -60,7 +60,7 @@ class Bench:
 
     make: Callable[[float], object]
     ways: Mapping[str, Transport]
-    known: Measured
+    known: SizeRecord
     budget: Budget
     guard: MemoryGuard
     detail: bool = False

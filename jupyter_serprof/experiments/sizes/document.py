@@ -18,7 +18,7 @@ from jupyter_serprof.model.units import format_bytes, plain
 
 
 @dataclass(slots=True)
-class Measured:
+class SizeRecord:
     """Everything that a sweep knows so far.
 
     Attributes

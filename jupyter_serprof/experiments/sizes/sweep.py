@@ -11,8 +11,8 @@ from jupyter_serprof.experiments.engine.memory import MemoryGuard
 from jupyter_serprof.experiments.engine.order import Visit, checked_sizes, cold_pass, warm_pass
 from jupyter_serprof.experiments.engine.passes import passes_of
 from jupyter_serprof.experiments.roundtrip.trip import chosen_transports, is_all
-from jupyter_serprof.experiments.sizes.bench import Bench, Code
-from jupyter_serprof.experiments.sizes.document import Measured
+from jupyter_serprof.experiments.sizes.bench import Bench, TimedCode
+from jupyter_serprof.experiments.sizes.document import SizeRecord
 from jupyter_serprof.model import Sweep, Trace, UsageError, Variant
 
 
@@ -56,10 +56,12 @@ class SizeSweep:
         if code and transports is not None:
             message = "transports are for values; code that serializes by itself is timed as it is"
             raise UsageError(message)
-        ways = [Code(make, name)] if code else chosen_transports(transports)
+        ways = [TimedCode(make, name)] if code else chosen_transports(transports)
         parameters = checked_sizes(sizes, holdout)
         self._ways = {way.key: way for way in ways}
-        self._known = Measured(name, parameter, parameters, self._passes.seed, list(ways), holdout)
+        self._known = SizeRecord(
+            name, parameter, parameters, self._passes.seed, list(ways), holdout
+        )
         self._guard = MemoryGuard(tuple(self._ways))
         self._bench = Bench(
             make,

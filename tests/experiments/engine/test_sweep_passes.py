@@ -6,7 +6,7 @@ import pytest
 
 from jupyter_serprof.experiments.engine import order as sweep_plan
 from jupyter_serprof.experiments.engine.experiment import Steps
-from jupyter_serprof.experiments.engine.passes import Passes, passes_of
+from jupyter_serprof.experiments.engine.passes import PassPlan, passes_of
 from jupyter_serprof.model import UsageError
 
 
@@ -29,7 +29,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return made
 
 
-def at(passes: Passes, number: int) -> Passes:
+def at(passes: PassPlan, number: int) -> PassPlan:
     """Return passes of which so many are over."""
     passes.number = number
     return passes

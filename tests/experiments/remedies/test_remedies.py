@@ -32,7 +32,7 @@ from jupyter_serprof.experiments.remedies.hints import hints_of
 from jupyter_serprof.experiments.remedies.table import REMEDIES, pasted
 from jupyter_serprof.experiments.remedies.trial import Candidate, Tried, made_of, run_trial
 from jupyter_serprof.experiments.remedies.value import Tryout
-from jupyter_serprof.experiments.remedies.ways import Block, PickleWay, Trip
+from jupyter_serprof.experiments.remedies.ways import GrowingBlock, PickleWay, Trip
 from jupyter_serprof.model import Sweep, UsageError, Variant, from_document, to_document
 from jupyter_serprof.testing import TickClock
 
@@ -417,7 +417,7 @@ def test_the_block_gives_back_what_was_moved_into_it() -> None:
     array: Any = np.arange(6.0).reshape(2, 3)
     frames = [b"abc", bytearray(b"x" * 100), pickle.PickleBuffer(array)]
 
-    moved = Block().moved(frames)
+    moved = GrowingBlock().moved(frames)
 
     assert [bytes(view) for view in moved[:2]] == [b"abc", b"x" * 100]
     assert np.frombuffer(moved[2]).tolist() == [0, 1, 2, 3, 4, 5]
