@@ -6,12 +6,15 @@ import sys
 from collections.abc import Callable
 from functools import partial
 from itertools import pairwise
+from threading import get_ident
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from jupyter_serprof.probes.dask.sampling import (
+    ConstructionSampler,
     Piece,
     SameSamples,
     Seen,
@@ -208,3 +211,18 @@ def test_pieces_and_watched_calls_never_overlap_and_lose_nothing(
     kept = [at for piece in left for at in range(piece.start, piece.end)]
     assert sorted(kept) == sorted(whole - covered)
     assert all(a.end <= b.start for a, b in pairwise(left))
+
+
+@pytest.mark.parametrize(
+    ("times", "said"),
+    [((), "0 looks"), ((5,), "1 look"), ((5, 2_000_005), "2 looks, at most 2.00 ms apart")],
+)
+def test_it_says_how_far_apart_its_looks_are_once_there_are_two(
+    times: tuple[int, ...], said: str
+) -> None:
+    """One look is not "1 looks, at most 0 ms apart"."""
+    sampler, clock = ConstructionSampler(), iter(times)
+    for _ in times:
+        sampler._look(lambda: next(clock), get_ident(), StackReader())
+
+    assert sampler.level() == said

@@ -23,6 +23,7 @@ from typing import NamedTuple
 
 from jupyter_serprof.capture.draft import MAIN_LANE, Draft, Page
 from jupyter_serprof.capture.recorder import Recorder, describe_failure
+from jupyter_serprof.model.units import format_ns
 from jupyter_serprof.probes import Probe
 
 #: The name of a sample in the cell itself.
@@ -175,7 +176,6 @@ _LONGEST_S = 0.025
 _PATIENCE_S = 1.0
 #: More pieces than people can look at; the smallest ones are left out, and that is said.
 _PIECES = 5_000
-_MS = 1e6
 
 
 @dataclass(slots=True)
@@ -303,7 +303,9 @@ class ConstructionSampler(Probe):
 
     def level(self) -> str:
         """Return how often it looked, in words."""
-        return f"{self._looks_count} looks, at most {self._longest_ns / _MS:.0f} ms apart"
+        looks = f"{self._looks_count} look{'' if self._looks_count == 1 else 's'}"
+        apart = f", at most {format_ns(self._longest_ns)} apart" if self._longest_ns else ""
+        return f"{looks}{apart}"
 
     def unseen(self) -> Sequence[str]:
         """Return how fine it sees."""
