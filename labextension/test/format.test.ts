@@ -65,7 +65,7 @@ describe("signs and ratios", () => {
 
 describe("a column that adds up", () => {
   it("has one unit and fixed decimals, chosen from the wall time", () => {
-    expect(format.columnScale(1_840_000_000)).toEqual({ unit: "ms", unitNs: 1e6, decimals: 1 });
+    expect(format.columnScale(1_840_000_000)).toEqual({ unit: "s", unitNs: 1e9, decimals: 3 });
     expect(format.columnScale(65_000_000)).toEqual({ unit: "ms", unitNs: 1e6, decimals: 2 });
     expect(format.columnScale(900)).toEqual({ unit: "ns", unitNs: 1, decimals: 0 });
   });

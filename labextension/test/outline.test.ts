@@ -178,8 +178,8 @@ function visible(root: HTMLElement): (string | null | undefined)[] {
 describe("a block of rows", () => {
   it("has the sums of its rows, and nothing of its own", () => {
     const root = draw(traceWith(ROWS, OUTLINE));
-    expect(numbersOf(lineOf(root, "Scheduling"))).toEqual(["400", "40.0", "400"]);
-    expect(numbersOf(lineOf(root, "itself"))).toEqual(["50", "5.0", "50"]);
+    expect(numbersOf(lineOf(root, "Scheduling"))).toEqual(["0.400", "40.0", "0.400"]);
+    expect(numbersOf(lineOf(root, "itself"))).toEqual(["0.050", "5.0", "0.050"]);
   });
 
   it("adds up to what is printed, whatever was rounded", () => {
@@ -206,7 +206,7 @@ describe("a block of rows", () => {
 
   it("is one computation of several, with the rows of its stages inside", () => {
     const root = draw(GROUPED);
-    expect(numbersOf(lineOf(root, "x.sum()"))).toEqual(["300", "30.0", "300"]);
+    expect(numbersOf(lineOf(root, "x.sum()"))).toEqual(["0.300", "30.0", "0.300"]);
     lineOf(root, "x.sum()").click();
     expect(visible(root)).toEqual(["x.sum()", "y.mean()", "Build", "Execution", "Unaccounted"]);
   });

@@ -237,7 +237,7 @@ def test_a_row_shows_time_share_bytes_rate_and_the_share_of_memcpy() -> None:
     said = text(make_put_get())
 
     shown = _line(said, "Store").split("│")[-1].split()
-    assert shown[:8] == ["973.0", "80.4", "800", "MB", "822", "MB/s", "6", "%"]
+    assert shown[:8] == ["0.973", "80.4", "800", "MB", "822", "MB/s", "6", "%"]
     assert "faults" in said
     assert shown[8].replace(",", "").isdecimal()
 
@@ -252,13 +252,13 @@ def test_unknown_not_applicable_and_zero_copy_are_told_apart() -> None:
 
 
 def test_a_measured_zero_is_told_from_a_small_number() -> None:
-    """``0`` was measured as zero; ``0.0`` is more than zero."""
+    """``0`` was measured as zero; ``0.000`` is more than zero."""
     rows = (make_row("pickle.dumps", 0, 0), make_row("pickle.loads", 0, 1_000))
 
     said = text(make_trace(rows, 1_000 * MS))
 
     assert _line(said, "Pickle").split("│")[-1].split()[:2] == ["0", "0"]
-    assert _line(said, "Unpickle").split("│")[-1].split()[:2] == ["0.0", "0.0"]
+    assert _line(said, "Unpickle").split("│")[-1].split()[:2] == ["0.000", "0.0"]
 
 
 def test_unaccounted_time_is_always_a_row_and_looks_different() -> None:

@@ -139,10 +139,10 @@ export interface ColumnScale {
 }
 
 export function columnScale(totalNs: number): ColumnScale {
-  // Ten of a unit before it is used: 1,840.0 ms tells more about small rows than 1.84 s.
-  const unit = unitFor(totalNs / 10, TIME_UNITS);
-  const total = totalNs / unit.size;
-  const decimals = unit.size === 1 ? 0 : total >= 100 ? 1 : 2;
+  // The unit in which sentences tell it, with a fourth digit for small rows: 1.840 s.
+  const unit = unitFor(totalNs, TIME_UNITS);
+  const whole = String(Math.trunc(Number((totalNs / unit.size).toPrecision(3)))).length;
+  const decimals = unit.size === 1 ? 0 : 4 - Math.min(3, whole);
   return { unit: unit.name, unitNs: unit.size, decimals };
 }
 
