@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
 from math import floor, log10
 
 from jupyter_serprof.model import Change, Comparison
 from jupyter_serprof.model.units import (
+    NOT_APPLICABLE,
     NOT_SEEN,
+    column,
+    column_unit,
     format_bytes,
     format_count,
     format_ns,
@@ -15,7 +19,6 @@ from jupyter_serprof.model.units import (
     format_share,
 )
 
-RATIO = "ratio of all runs"
 _SMALL = "below "
 #: Variants of code that was run again have no name worth telling.
 _CODE = "code"
@@ -29,18 +32,23 @@ def headline(comparison: Comparison) -> str:
     walls = [change for change in comparison.changes if not change.stage and not change.cold]
     said = f"Compared with {comparison.before or 'before'}"
     if len(walls) == 1:
-        return f"{said}: {_told(walls[0])}."
+        return f"{said}: {_told(walls[0], runs_text(comparison))}."
     verdicts = [change.verdict for change in walls]
     counts = {verdict: verdicts.count(verdict) for verdict in dict.fromkeys(verdicts)}
     return f"{said}: {', '.join(f'{count} {word}' for word, count in counts.items())}."
 
 
-def _told(change: Change) -> str:
-    times = f"{time_text(change.before_ns)} before, {time_text(change.after_ns)} after"
+def runs_text(comparison: Comparison) -> str:
+    """Return what the ratios of a comparison are of."""
+    return "the pairs" if comparison.is_paired else "all runs"
+
+
+def _told(change: Change, runs: str) -> str:
+    times = f"{_time_text(change.before_ns)} before, {_time_text(change.after_ns)} after"
     if change.verdict == "cannot tell":
         why = f" ({change.reason})" if change.reason else ""
         return f"nobody can tell whether it is faster or slower{why}; {times}"
-    ratio = f"{ratio_text(change.ratio)} of the time before by all runs"
+    ratio = f"{ratio_text(change.ratio)} of the time before by {runs}"
     return f"{change.verdict}, {ratio}, {interval_text(change)}; {times}"
 
 
@@ -68,9 +76,38 @@ def point_text(change: Change) -> str:
     return ", ".join(part for part in (variant, size, heat) if part)
 
 
-def time_text(duration_ns: float | None) -> str:
-    """Return a time of one side."""
-    return "–" if duration_ns is None else format_ns(duration_ns)  # noqa: RUF001  (does not apply)
+def _time_text(duration_ns: float | None) -> str:
+    return NOT_APPLICABLE if duration_ns is None else format_ns(duration_ns)
+
+
+def times_of(comparison: Comparison) -> Mapping[Change, tuple[str, str]]:
+    """Return before and after of each change, as the stages below a row are written.
+
+    In the unit of the wall time of that side and point, and adding up to it.
+    """
+    found: dict[Change, tuple[str, str]] = {}
+    for _, group in groupby(comparison.changes, point_of):
+        changes = list(group)
+        before = _column(changes, [change.before_ns for change in changes])
+        after = _column(changes, [change.after_ns for change in changes])
+        found.update(zip(changes, zip(before, after, strict=True), strict=True))
+    return found
+
+
+def _column(changes: Sequence[Change], times_ns: Sequence[float | None]) -> list[str]:
+    known = [round(time or 0) for time in times_ns]
+    walls = [ns for change, ns in zip(changes, known, strict=True) if not change.stage]
+    parts = [0 if not change.stage else ns for change, ns in zip(changes, known, strict=True)]
+    unit = column_unit(max(walls or known))
+    owned = column(parts, sum(parts), unit.decimals, unit.unit_ns)
+    texts = [
+        text if change.stage else unit.text(ns)
+        for change, ns, text in zip(changes, known, owned, strict=True)
+    ]
+    return [
+        NOT_APPLICABLE if time is None else f"{text} {unit.name}"
+        for time, text in zip(times_ns, texts, strict=True)
+    ]
 
 
 def ratio_text(ratio: float | None) -> str:
@@ -90,10 +127,12 @@ def interval_text(change: Change) -> str:
     return f"[{ratio_text(change.low)} to {ratio_text(change.high)}]"
 
 
-def notes_of(comparison: Comparison) -> Iterator[str]:
-    """Yield what has to be known of the two, how much is left out, and how it was made."""
-    hidden = len(comparison.changes) - len(lines_of(comparison))
-    if hidden:
+def notes_of(comparison: Comparison, shown: int) -> Iterator[str]:
+    """Yield what has to be known of the two, how much is left out, and how it was made.
+
+    ``shown`` is how many lines of it are.
+    """
+    if hidden := len(comparison.changes) - shown:
         more = f"more line{'' if hidden == 1 else 's'} (cold runs, small stages)"
         yield f"{format_count(hidden)} {more} in the document"
     yield from comparison.notes

@@ -33,7 +33,8 @@ class Change:
     variant, size_bytes, cold
         Which points of a sweep it compares; empty, None and None for two traces.
     before_ns, after_ns
-        Medians (`model.times`); None where the stage is missing.
+        Of one run, whose wall time is that of all of them (`model.times`); None where no run has
+        the stage.
     ratio, low, high
         After over before with its 95 % interval; None without enough runs.
     verdict
@@ -75,6 +76,8 @@ class Comparison:
     noise_share
         Half width of the interval of A against A, as a share, measured on the spot; None when
         nothing could be run.
+    is_paired
+        Whether the runs of both were made in turns: ratios are of pairs, not of all runs.
     method
         How the intervals were made, one sentence.
     notes
@@ -85,6 +88,7 @@ class Comparison:
     after: str
     changes: tuple[Change, ...] = ()
     noise_share: float | None = None
+    is_paired: bool = False
     method: str = ""
     notes: tuple[str, ...] = ()
     control: tuple[Change, ...] = ()

@@ -88,6 +88,7 @@ describe("a comparison in a document", () => {
     expect(root.querySelectorAll("tbody .jsp-noise")).toHaveLength(4);
     expect(root.textContent).toContain("too few pairs");
     expect(root.textContent).toContain("imports are left out");
+    expect(root.querySelector(".jsp-changes thead")?.textContent).toContain("of all runs");
   });
 
   it("prints ratio and interval, and nothing where there is none", () => {
@@ -108,6 +109,29 @@ describe("a comparison in a document", () => {
     expect(groupsOf({ ...COMPARISON, changes }).map((group) => group.length)).toEqual([2, 1]);
     const root = draw({ ...sampleSweep(), comparison: { ...COMPARISON, changes } });
     expect(root.querySelector(".jsp-block-group")?.textContent).toBe("ray, 8\u00a0B, warm");
+  });
+
+  it("has times that add up in the unit of the wall time, and says what its ratios are of", () => {
+    const times = (stage: string, before_ns: number, after_ns: number | null): Change => ({
+      ...WALL,
+      stage,
+      before_ns,
+      after_ns,
+    });
+    const changes = [times("", 9_502_400, 990_000), times("a", 9_500_200, 990_000)];
+    const paired = [...changes, times("b", 2_200, null)];
+    const root = draw({
+      ...sampleTrace(),
+      comparison: { ...COMPARISON, changes: paired, is_paired: true },
+    });
+    const rows = [...root.querySelectorAll(".jsp-changes tbody tr")];
+    const cells = rows.map((row) => [...row.querySelectorAll("td")].map((td) => td.textContent));
+    expect(cells.map((row) => row.slice(0, 2))).toEqual([
+      ["9.502\u00a0ms", "990.0\u00a0µs"],
+      ["9.500\u00a0ms", "990.0\u00a0µs"],
+      ["0.002\u00a0ms", "–"],
+    ]);
+    expect(root.querySelector(".jsp-changes thead")?.textContent).toContain("of the pairs");
   });
 
   it("of the wrong kind is no view", () => {

@@ -24,7 +24,7 @@ from jupyter_serprof.testing import make_trace
 from jupyter_serprof.views.kit.sheet import Label
 from jupyter_serprof.views.markdown import markdown
 from jupyter_serprof.views.picture import sheet_of
-from jupyter_serprof.views.sweep.runs import runs_of
+from jupyter_serprof.views.sweep.runs import parts_of, runs_of
 from jupyter_serprof.views.text import text
 from jupyter_serprof.views.waterfall.table import table_of
 
@@ -51,7 +51,7 @@ walls = st.builds(
 def trip(runs: dict[str, list[int]]) -> Sweep:
     """Return a round trip as it is made: a cold run each, the middle trace, and the summary."""
     points = [
-        Point(key, 8_000_000, at, at == 0, ns, 10, {"pickle.dumps": ns * 2 // 3})
+        Point(key, 8_000_000, at, at == 0, ns, 10, {"pickle.dumps": ns * (2 + at % 4) // 6})
         for key, times in runs.items()
         for at, ns in enumerate(times)
     ]
@@ -67,7 +67,7 @@ def trip(runs: dict[str, list[int]]) -> Sweep:
 
 def _shown(points: Sequence[Point]) -> SweepTrace:
     chosen = middle_run(points[1:], lambda point: point.wall_ns)
-    spans = [("pickle.dumps", "client/main", 0, chosen.wall_ns * 2 // 3)]
+    spans = [("pickle.dumps", "client/main", 0, chosen.stages["pickle.dumps"])]
     return SweepTrace(chosen.variant, chosen.size_bytes, cold=False, trace=make_trace(spans))
 
 
@@ -208,13 +208,16 @@ def test_the_shares_that_typescript_draws_are_those_of_python(known: dict[str, A
 @settings(max_examples=100)
 @given(walls, walls)
 def test_a_comparison_has_the_times_of_its_rows(before: list[int], after: list[int]) -> None:
-    """Before and after are what the round trip of the same document shows."""
+    """Before and after are what the round trip of the same document shows, stages included."""
     one, other = trip({"pickle": before}), trip({"pickle": after})
 
-    change = next(change for change in compare(one, other).changes if change.cold is False)
-
-    rows = [runs_of(sweep, sweep.variants[0])[-1].point.wall_ns for sweep in (one, other)]
-    assert [change.before_ns, change.after_ns] == rows
+    for is_cold in (True, False):
+        found = [change for change in compare(one, other).changes if change.cold is is_cold]
+        rows = [runs_of(sweep, sweep.variants[0])[0 if is_cold else -1] for sweep in (one, other)]
+        owned = [[row.point.wall_ns, *(part.self_ns for part in parts_of(row))] for row in rows]
+        assert [[change.before_ns, change.after_ns] for change in found] == [
+            list(times) for times in zip(*owned, strict=True)
+        ]
 
 
 @given(st.lists(st.integers(1, 10**12), min_size=1, max_size=30))

@@ -236,6 +236,7 @@ comparisons = st.none() | st.builds(
         max_size=2,
     ).map(tuple),
     noise_share=rates,
+    is_paired=st.booleans(),
     method=texts,
     notes=st.lists(texts, max_size=2).map(tuple),
 )

@@ -124,7 +124,7 @@ def test_markdown_of_a_sweep_has_its_variants_and_the_comparison() -> None:
 
     assert "| Ray | 800 B | 9.00 ms | 4.00 ms |  | 1 | 900 B |" in said
     assert "| Dask (it \\| broke) |" in said
-    assert "| Wall time | faster | 10.0 ms | 5.00 ms | 0.50× | \\[0.40× to 0.60×\\] |" in said  # noqa: RUF001
+    assert "| Wall time | faster | 10.00 ms | 5.000 ms | 0.50× | \\[0.40× to 0.60×\\] |" in said  # noqa: RUF001
     assert "- other versions" in said
 
 

@@ -143,7 +143,7 @@ def test_markdown_of_a_comparison_has_noise_and_method() -> None:
     """By itself, or in a document."""
     alone, inside = sp.to_markdown(CHANGES), sp.to_markdown(replace(trace(), comparison=CHANGES))
 
-    assert "| Garbage collection | faster | 10.0 ms | – | 0.50× | \\[0.40× to 0.60×\\] |" in alone  # noqa: RUF001
+    assert "| Garbage collection | faster | 10.00 ms | – | 0.50× | \\[0.40× to 0.60×\\] |" in alone  # noqa: RUF001
     assert "now against itself: ±3.4 %" in alone
     assert "- Intervals of all runs." in alone
     assert alone.split("\n\n", 1)[1].strip() in inside

@@ -7,10 +7,12 @@ from dataclasses import replace
 import pytest
 
 from jupyter_serprof.analysis import analyse
+from jupyter_serprof.analysis.comparison import times_of
 from jupyter_serprof.model import Change, Comparison
 from jupyter_serprof.testing import make_trace
 from jupyter_serprof.views.compare.text import comparison_lines
 from jupyter_serprof.views.kit.cells import width
+from jupyter_serprof.views.markdown import markdown
 from jupyter_serprof.views.text import text
 
 MS = 1_000_000
@@ -40,11 +42,11 @@ def test_a_comparison_is_a_sentence_a_table_and_notes() -> None:
             "10.0 ms before,"
         ),
         "12.5 ms after.",
-        "                                      ratio of",
-        "stage                before    after  all runs     95 % interval  verdict",
-        "Wall time           10.0 ms  12.5 ms     1.25×  [1.20× to 1.30×]  slower",  # noqa: RUF001
-        "Pickle              8.00 ms  7.00 ms     0.88×  [0.80× to 0.95×]  faster",  # noqa: RUF001
-        "Garbage collection  1.00 ms        –       n/a                    only before",  # noqa: RUF001
+        "                                        ratio of",
+        "stage                 before     after  all runs     95 % interval  verdict",
+        "Wall time           10.00 ms  12.50 ms     1.25×  [1.20× to 1.30×]  slower",  # noqa: RUF001
+        "Pickle               8.00 ms   7.00 ms     0.88×  [0.80× to 0.95×]  faster",  # noqa: RUF001
+        "Garbage collection   1.00 ms         –       n/a                    only before",  # noqa: RUF001
         "note  1 more line (cold runs, small stages) in the document",
         "note  other versions",
         "note  noise here, the wall time of now against itself: ±3.4 %; stages have their own",
@@ -122,3 +124,34 @@ def test_a_document_shows_its_comparison() -> None:
 
     assert said.index("verdict") < said.index("where")
     assert "verdict" not in text(trace)
+
+
+@pytest.mark.parametrize(("is_paired", "runs"), [(True, "the pairs"), (False, "all runs")])
+def test_ratios_are_said_to_be_of_what_they_are(*, is_paired: bool, runs: str) -> None:
+    """Of pairs that ran in turns, or of all runs: the same words in headline and table."""
+    found = replace(FOUND, is_paired=is_paired)
+
+    lines, said = comparison_lines(found, 100), markdown(found)
+
+    assert f"of the time before by {runs}" in lines[0]
+    assert runs in " ".join(lines[2:4])
+    assert f"| ratio of {runs} |" in said
+    assert (f"by {runs}" in said, "more line" in said) == (True, False)
+
+
+def test_the_columns_add_up_in_the_unit_of_the_wall_time() -> None:
+    """One unit for the times of a side: 9.50 ms is not written 9,502.0 µs below."""
+    parts = [(9_500_249, 990_000), (2_249, None)]
+    sides = [(9_502_498, 990_000), *parts]
+    changes = [
+        replace(PICKLE, stage=key, title=key or "Wall time", before_ns=before, after_ns=after)
+        for key, (before, after) in zip(("", "a", "b"), sides, strict=True)
+    ]
+
+    times = times_of(replace(FOUND, changes=tuple(changes)))
+
+    assert list(times.values()) == [
+        ("9.502 ms", "990.0 µs"),
+        ("9.500 ms", "990.0 µs"),
+        ("0.002 ms", "–"),  # noqa: RUF001
+    ]

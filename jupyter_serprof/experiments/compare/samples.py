@@ -27,6 +27,10 @@ class Run:
     stages: Mapping[str, int]
     pages: int | None = None
 
+    def owned_ns(self, key: str) -> int:
+        """Return what a stage owned of it; without a key the wall time."""
+        return self.stages.get(key, 0) if key else self.wall_ns
+
 
 @dataclass(frozen=True, slots=True)
 class Sample:

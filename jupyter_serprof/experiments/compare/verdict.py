@@ -6,10 +6,12 @@ that were made apart, larger than the reach of the machine (``compare_control``)
 wall times, and of several stages, each has to pass a stricter interval, so that one comparison in
 twenty raises a false alarm, not one line in twenty (Bonferroni).
 
-A change has its median before and after, for people to read, and the ratio of all runs
-(Hodges-Lehmann), which has an interval. Of steady runs both say the same. Where half of the runs of
-a side are fast and half are slow, the median is whichever group has one run more: then neither
-number is the change, and whoever divides the columns has to learn why they give something else.
+A change has its time before and after, for people to read: of the run whose time is that of all
+runs (``model.times``), with its stages, as the rows of the document show it. Its ratio is of all
+runs, or of pairs (Hodges-Lehmann), and has an interval. Of steady runs both say the same. Where
+half of the runs of a side are fast and half are slow, the middle run is of whichever group has one
+run more: then neither number is the change, and whoever divides the columns has to learn why they
+give something else.
 """
 
 from __future__ import annotations
@@ -29,14 +31,13 @@ from jupyter_serprof.experiments.compare.samples import (
     NO_CONTROL,
     UNACCOUNTED,
     Match,
-    Run,
     check_kinds,
     check_question,
     match,
     notes_on,
 )
 from jupyter_serprof.model import Change, Comparison, Sweep, Trace, stage
-from jupyter_serprof.model.times import groups_of, middle_ns, quartiles
+from jupyter_serprof.model.times import groups_of, middle_ns, middle_run, quartiles
 from jupyter_serprof.model.trace import TIMES_APART
 from jupyter_serprof.model.units import format_ns, format_ratio, format_share
 
@@ -44,27 +45,34 @@ from jupyter_serprof.model.units import format_ns, format_ratio, format_share
 _FAR_APART = math.log(1.1)
 
 
-def medians_shift(before: Sequence[float], after: Sequence[float]) -> float:
-    """Return the difference of the logarithms of the medians, after minus before."""
-    return math.log(max(1.0, middle_ns(after))) - math.log(max(1.0, middle_ns(before)))
+def _are_apart(shown: float, runs: float) -> bool:
+    """Tell whether two ratios differ by a tenth."""
+    return abs(math.log(shown / runs)) > _FAR_APART
 
 
-def are_apart(medians: float, runs: float) -> bool:
-    """Tell whether the shift of the medians is another one than that of all runs, by a tenth."""
-    return abs(medians - runs) > _FAR_APART
-
-
-def apart_text(before: Sequence[float], after: Sequence[float], ratio: float | None) -> str:
+def _apart_text(line: _Times, change: Change, runs: str) -> str:
     """Return why the columns of a line do not give its ratio; nothing if they do."""
-    medians = medians_shift(before, after)
-    if ratio is None or not are_apart(medians, math.log(ratio)):
+    if not _is_apart(line, change):
         return ""
-    why = "fall into groups" if any(map(_is_split, (before, after))) else "scatter"
+    sides = (line.before_ns, line.after_ns)
+    why = "fall into groups" if any(map(_is_split, sides)) else "scatter"
+    before, after = map(_spread_text, sides)
     return (
-        f"{math.exp(medians):.2f}× by the columns and {ratio:.2f}× by all runs, because the runs "  # noqa: RUF001
-        f"{why} (before {_spread_text(before)}; after {_spread_text(after)}). Take neither for the "
-        "change: run more, on a quieter machine"
+        f"{line.columns_ratio:.2f}× by the columns and {change.ratio:.2f}× by {runs}, because the "  # noqa: RUF001
+        f"runs {why} (before {before}; after {after}). Take neither for the change: run more, on a "
+        "quieter machine"
     )
+
+
+def _is_apart(line: _Times, change: Change) -> bool:
+    """Tell whether the columns give another ratio, of a stage also another one than its interval.
+
+    The columns are of one run, and a stage scatters more from run to run than the wall time does.
+    """
+    if change.ratio is None or change.low is None or change.high is None:
+        return False
+    is_within = bool(line.key) and change.low <= line.columns_ratio <= change.high
+    return not is_within and _are_apart(line.columns_ratio, change.ratio)
 
 
 def gain_apart_text(now: Sequence[float], tried: Sequence[float], gain: float) -> str:
@@ -77,12 +85,12 @@ def gain_apart_text(now: Sequence[float], tried: Sequence[float], gain: float) -
     gain
         How many times faster, of the pairs.
     """
-    medians = -medians_shift(now, tried)
-    if not are_apart(medians, math.log(gain)):
+    shown = max(1.0, middle_ns(now)) / max(1.0, middle_ns(tried))
+    if not _are_apart(shown, gain):
         return ""
     why = "fall into groups" if any(map(_is_split, (now, tried))) else "scatter"
     return (
-        f"the times above give {format_ratio(math.exp(medians))} and the pairs "
+        f"the times above give {format_ratio(shown)} and the pairs "
         f"{format_ratio(gain)}, because the runs {why} (now {_spread_text(now)}; with it "
         f"{_spread_text(tried)}). The gain is of runs side by side, within its interval: for a "
         "closer one, try again on a quieter machine"
@@ -115,7 +123,10 @@ def _groups(times: Sequence[float]) -> list[list[float]]:
 
 #: Stages below this share of the wall time, before and after, get no verdict.
 SMALLEST_SHARE = 0.01
-_TIMES = "before and after are the middle run (of two groups, of the larger); ratios are of "
+_TIMES = (
+    "before and after are of one run, the middle one (of two groups, of the larger), with its "
+    "stages; ratios are of "
+)
 _DOUBT = (
     "A verdict also has to exceed what is told as noise (every other run of a side against the "
     "rest)"
@@ -133,18 +144,26 @@ _AGAIN = "too few for an interval. Run each side again: --repeat 15"
 
 @dataclass(frozen=True, slots=True)
 class _Times:
-    """One line: a stage (or the wall time) in the runs of both sides."""
+    """One line: a stage (or the wall time) in the runs of both sides, and in the middle ones."""
 
     key: str
     match: Match
     before_ns: Sequence[int]
     after_ns: Sequence[int]
+    shown_ns: tuple[int, int]
     is_small: bool = False
 
     @property
     def has_both(self) -> bool:
-        """Tell whether it took time on both sides."""
-        return middle_ns(self.before_ns) > 0 and middle_ns(self.after_ns) > 0
+        """Tell whether it took time on both sides, in most runs and in those that are shown."""
+        sides = (middle_ns(self.before_ns), middle_ns(self.after_ns), *self.shown_ns)
+        return all(time > 0 for time in sides)
+
+    @property
+    def columns_ratio(self) -> float:
+        """Return what somebody gets who divides the columns."""
+        before, after = (max(1.0, time) for time in self.shown_ns)
+        return after / before
 
     @property
     def is_judged(self) -> bool:
@@ -195,11 +214,12 @@ def compare(
         after=after.name,
         changes=tuple(changes),
         noise_share=_noise_share(matches, is_paired=is_paired) if is_now else None,
+        is_paired=is_paired,
         method=_PAIRED if is_paired else _APART,
         notes=(
             *unmatched,
             *notes_on(before, after),
-            *_groups_notes(lines, changes),
+            *_groups_notes(lines, changes, "the pairs" if is_paired else "all runs"),
             *(
                 [machine_text(machine) if machine else TIMES_APART]
                 if is_told and not is_paired
@@ -210,32 +230,31 @@ def compare(
     )
 
 
-def _groups_notes(lines: Sequence[_Times], changes: Sequence[Change]) -> Iterator[str]:
+def _groups_notes(lines: Sequence[_Times], changes: Sequence[Change], runs: str) -> Iterator[str]:
     """Yield why the columns of a line do not give its ratio; of each point for one line."""
     told = set[int]()
     for line, change in zip(lines, changes, strict=True):
-        is_asked = change.low is not None and not line.is_small and id(line.match) not in told
-        if is_asked and (said := apart_text(line.before_ns, line.after_ns, change.ratio)):
+        is_asked = not line.is_small and id(line.match) not in told
+        if is_asked and (said := _apart_text(line, change, runs)):
             told.add(id(line.match))
             point = f"{line.match.before.told}: " if line.match.before.title else ""
             yield f"{point}{change.title} is {said}"
 
 
 def _lines(found: Match) -> Iterator[_Times]:
-    one, other = found.before.runs, found.after.runs
-    walls = [run.wall_ns for run in one], [run.wall_ns for run in other]
-    yield _Times("", found, *walls)
-    middles = [max(1.0, middle_ns(wall)) for wall in walls]
-    keys = {key for run in (*one, *other) for key in run.stages}
-    for key in sorted(keys, key=_road):
-        times = _owned(one, key), _owned(other, key)
-        shares = [middle_ns(t) / wall for t, wall in zip(times, middles, strict=True)]
-        if any(map(max, times)):
-            yield _Times(key, found, *times, is_small=max(shares) < SMALLEST_SHARE)
-
-
-def _owned(runs: Sequence[Run], key: str) -> list[int]:
-    return [run.stages.get(key, 0) for run in runs]
+    sides = found.before.runs, found.after.runs
+    shown = [middle_run(runs, lambda run: run.wall_ns) for runs in sides]
+    keys = {key for runs in sides for run in runs for key in run.stages}
+    for key in ("", *sorted(keys, key=_road)):
+        before, after = ([run.owned_ns(key) for run in runs] for runs in sides)
+        shares = [
+            middle_ns(times) / max(1, run.wall_ns)
+            for times, run in zip((before, after), shown, strict=True)
+        ]
+        if not key or any(before) or any(after):
+            middles = shown[0].owned_ns(key), shown[1].owned_ns(key)
+            is_small = bool(key) and max(shares) < SMALLEST_SHARE
+            yield _Times(key, found, before, after, middles, is_small)
 
 
 def _road(key: str) -> tuple[bool, int, str]:
@@ -251,7 +270,7 @@ def _title(key: str) -> str:
 def _change(
     line: _Times, families: tuple[int, int], machine: Machine | None, *, is_paired: bool
 ) -> Change:
-    one, other = middle_ns(line.before_ns), middle_ns(line.after_ns)
+    one, other = line.shown_ns
     sample = line.match.before
     change = Change(
         stage=line.key,
@@ -301,6 +320,8 @@ def _judged(change: Change, line: _Times, family: int, *, is_paired: bool) -> Ch
         high=None if single.high is None else math.exp(single.high),
     )
     reason = _doubt(line, single, strict, family, is_paired=is_paired)
+    if reason and line.is_judged and _is_apart(line, known):
+        reason = f"the columns give {line.columns_ratio:.2f}×"  # noqa: RUF001
     if reason:
         return replace(known, reason=reason)
     return replace(known, verdict="slower" if single.value > 0 else "faster")
@@ -331,22 +352,6 @@ def _doubt(
         return f"below {format_share(SMALLEST_SHARE, decimals=0)} of the wall time"
     if single.low is None or strict.low is None:
         return f"{_runs(line.before_ns)} before and {len(line.after_ns)} after are {_AGAIN}"
-    reason = _lost_in(line, single, strict, family, is_paired=is_paired)
-    medians = medians_shift(line.before_ns, line.after_ns)
-    if reason and are_apart(medians, single.value):
-        return f"the columns give {math.exp(medians):.2f}×"  # noqa: RUF001
-    return reason
-
-
-def _lost_in(
-    line: _Times,
-    single: statistics_of.Shift,
-    strict: statistics_of.Shift,
-    family: int,
-    *,
-    is_paired: bool,
-) -> str:
-    """Return in what a shift is lost; nothing if it exceeds all that."""
     if not strict.is_told:
         return f"chance, among {family} lines" if single.is_told else "within chance"
     floor, cause = _floor(line, is_paired=is_paired)

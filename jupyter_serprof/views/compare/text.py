@@ -8,7 +8,6 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from jupyter_serprof.analysis.comparison import (
-    RATIO,
     headline,
     interval_text,
     lines_of,
@@ -16,7 +15,8 @@ from jupyter_serprof.analysis.comparison import (
     point_of,
     point_text,
     ratio_text,
-    time_text,
+    runs_text,
+    times_of,
 )
 from jupyter_serprof.model import Change, Comparison
 from jupyter_serprof.model.units import clean
@@ -48,7 +48,7 @@ def comparison_lines(
     Above a document its headline stands already.
     """
     shown = lines_of(comparison)
-    blocks = [_block(list(group), columns, shown) for _, group in groupby(shown, point_of)]
+    blocks = [_block(comparison, list(g), columns, shown) for _, g in groupby(shown, point_of)]
     return [
         *(wrap(clean(headline(comparison)), columns) if has_headline else []),
         *(line for block in blocks for line in block),
@@ -56,25 +56,28 @@ def comparison_lines(
     ]
 
 
-def _block(changes: Sequence[Change], columns: int, all_shown: Sequence[Change]) -> list[str]:
+def _block(
+    comparison: Comparison, changes: Sequence[Change], columns: int, all_shown: Sequence[Change]
+) -> list[str]:
     has_title = len({point_of(change) for change in all_shown}) > 1
     title = [clip(clean(point_text(changes[0])), columns)] if has_title else []
-    chosen = fitted(narrower(partial(_columns, changes), _NAMES, _SPARE), columns)
+    chosen = fitted(narrower(partial(_columns, comparison, changes), _NAMES, _SPARE), columns)
     return [*title, *table_lines(chosen, columns)]
 
 
-def _columns(changes: Sequence[Change], names: int) -> list[Column]:
+def _columns(comparison: Comparison, changes: Sequence[Change], names: int) -> list[Column]:
     def column(head: str, cells: Iterator[str], *, leans_right: bool = True) -> Column:
         return Column(head, tuple(cells), leans_right=leans_right)
 
+    times = times_of(comparison)
     said = [clean(change.reason) for change in changes]
     reasons = [reason if len(reason) <= _SHORT_REASON else "" for reason in said]
     titles = (clip(clean(change.title), names) for change in changes)
     return [
         column("stage", titles, leans_right=False),
-        column("before", (time_text(change.before_ns) for change in changes)),
-        column("after", (time_text(change.after_ns) for change in changes)),
-        column("ratio of\nall runs", (ratio_text(change.ratio) for change in changes)),
+        column("before", (times[change][0] for change in changes)),
+        column("after", (times[change][1] for change in changes)),
+        column(f"ratio of\n{runs_text(comparison)}", (ratio_text(c.ratio) for c in changes)),
         column("95 % interval", (interval_text(change) for change in changes)),
         column("verdict", (clean(change.verdict) for change in changes), leans_right=False),
         *([column("why", iter(reasons), leans_right=False)] if any(reasons) else []),
@@ -84,26 +87,25 @@ def _columns(changes: Sequence[Change], names: int) -> list[Column]:
 def _notes(comparison: Comparison) -> Iterator[str]:
     reasons = dict.fromkeys(change.reason for change in comparison.changes)
     yield from (f"cannot tell: {reason}" for reason in reasons if len(reason) > _SHORT_REASON)
-    yield from notes_of(comparison)
-
-
-_HEADS = ("stage", "verdict", "before", "after", RATIO, "95 % interval")
+    yield from notes_of(comparison, len(lines_of(comparison)))
 
 
 def comparison_blocks(comparison: Comparison, *, has_headline: bool = True) -> Iterator[str]:
     """Yield the headline, the table, and what has to be known of the two."""
     if has_headline:
         yield plain(headline(comparison))
-    yield markdown_table(_HEADS, (_line(change) for change in comparison.changes), 2)
-    yield from listed(notes_of(comparison))
+    ratio, times = f"ratio of {runs_text(comparison)}", times_of(comparison)
+    heads = ("stage", "verdict", "before", "after", ratio, "95 % interval")
+    yield markdown_table(heads, (_line(change, times[change]) for change in comparison.changes), 2)
+    yield from listed(notes_of(comparison, len(comparison.changes)))
 
 
-def _line(change: Change) -> Line:
+def _line(change: Change, times: tuple[str, str]) -> Line:
     point = point_text(change)
     return (
         plain(f"{change.title} ({point})" if point else change.title),
         plain(f"{change.verdict}: {change.reason}" if change.reason else change.verdict),
-        *map(time_text, (change.before_ns, change.after_ns)),
+        *times,
         ratio_text(change.ratio),
         plain(interval_text(change)),
     )

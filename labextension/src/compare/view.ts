@@ -17,14 +17,7 @@ import { familyOf } from "../kit/theme";
 import { stagesOf } from "../sweep/runs";
 import { type Axis, axisOf, groupsOf, known, placeOf, ratioOf, VERDICT_SIGNS } from "./changes";
 
-const HEADS = [
-  "Stage",
-  "before",
-  "after",
-  "after / before of all runs, 95 %",
-  "faster ◂ 1 ▸ slower",
-  "verdict",
-];
+const HEADS = ["Stage", "before", "after", "", "faster ◂ 1 ▸ slower", "verdict"];
 
 interface Scene {
   readonly comparison: Comparison;
@@ -42,7 +35,8 @@ export function comparisonView(doc: SerprofDocument, comparison: Comparison, sha
   const heads = HEADS.map((title, at) => {
     const className =
       at === 4 ? "jsp-plot-head" : at === 0 || at === 5 ? "jsp-stage" : "jsp-number";
-    const head = element("th", className, title, at === 4 ? axisNode(scene) : null);
+    const ratio = `after / before of ${comparison.is_paired ? "the pairs" : "all runs"}, 95 %`;
+    const head = element("th", className, title || ratio, at === 4 ? axisNode(scene) : null);
     head.scope = "col";
     return head;
   });
@@ -76,7 +70,10 @@ export function comparisonView(doc: SerprofDocument, comparison: Comparison, sha
 /** Before each group of a sweep, which runs these are. */
 function bodyOf(scene: Scene, changes: readonly Change[]): HTMLElement {
   const name = changes[0] === undefined ? "" : runOf(changes[0]);
-  const rows = changes.map((change) => rowOf(scene, saidOnce(change, changes)));
+  const [before, after] = (["before_ns", "after_ns"] as const).map((side) => times(changes, side));
+  const rows = changes.map((change, at) =>
+    rowOf(scene, saidOnce(change, changes), [before?.[at] ?? "", after?.[at] ?? ""]),
+  );
   if (name === "") {
     return element("tbody", "", ...rows);
   }
@@ -102,7 +99,7 @@ function runOf({ cold, size_bytes, variant }: Change): string {
   return texts.filter((text) => text !== "").join(", ");
 }
 
-function rowOf(scene: Scene, change: Change): HTMLElement {
+function rowOf(scene: Scene, change: Change, [before, after]: readonly string[]): HTMLElement {
   const stage = scene.stages.get(change.stage);
   const mark = change.stage === "" ? null : swatch(familyOf(stage?.family));
   const head = element("th", "jsp-stage", mark, String(change.title ?? change.stage));
@@ -111,8 +108,8 @@ function rowOf(scene: Scene, change: Change): HTMLElement {
     "tr",
     change.stage === "" ? "jsp-total" : "",
     head,
-    element("td", "jsp-number", timeText(change.before_ns)),
-    element("td", "jsp-number", timeText(change.after_ns)),
+    element("td", "jsp-number", before ?? ""),
+    element("td", "jsp-number", after ?? ""),
     element("td", "jsp-number", ...wholes(intervalText(change))),
     element("td", "jsp-plot-cell", whisker(scene, change)),
     verdictCell(change),
@@ -125,9 +122,18 @@ function runsText(count: number | undefined): string {
   return count === 1 ? "1 run" : `${format.count(count)} runs`;
 }
 
-function timeText(ns: number | null | undefined): string {
-  const time = known(ns);
-  return time === null ? format.NOT_APPLICABLE : format.duration(time);
+/** In the unit of the wall time of that side, as the stages below a row are written. */
+function times(changes: readonly Change[], side: "before_ns" | "after_ns"): string[] {
+  const all = changes.map((change) => known(change[side]) ?? 0);
+  const walls = all.filter((_, at) => changes[at]?.stage === "");
+  const parts = all.map((ns, at) => (changes[at]?.stage === "" ? 0 : ns));
+  const { decimals, unit, unitNs } = format.columnScale(Math.max(...(walls.length ? walls : all)));
+  const total = parts.reduce((sum, ns) => sum + ns, 0);
+  const owned = format.column(parts, total, decimals, unitNs);
+  return changes.map((change, at) => {
+    const text = change.stage === "" ? format.fixed((all[at] ?? 0) / unitNs, decimals) : owned[at];
+    return known(change[side]) === null ? format.NOT_APPLICABLE : `${text}\u00a0${unit}`;
+  });
 }
 
 /** Two decimals: 0.98 and 1.02 must not both be 1.0. */

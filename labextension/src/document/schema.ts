@@ -304,6 +304,10 @@ export interface Comparison {
   after: string;
   changes?: Change[];
   noise_share?: number | null;
+  /**
+   * Run in turns: ratios are of pairs.
+   */
+  is_paired?: boolean;
   method?: string;
   notes?: string[];
   /**
