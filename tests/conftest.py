@@ -1,14 +1,12 @@
 """What all tests share: hypothesis draws alike in each run and no clock is watched; one shell."""
 
-from __future__ import annotations
-
 import asyncio
 import atexit
 import os
 import signal
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import Phase, settings
@@ -16,9 +14,6 @@ from IPython.core.interactiveshell import InteractiveShell
 from shells import Ran
 from traitlets.config import Config
 from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 # Under `uv run pytest` Ray would start each worker by `uv run` in a copy of this folder, and build
 # the whole project there first (seen with ray 2.60, ray._private.worker:init).

@@ -9,16 +9,14 @@ import ast
 import subprocess
 import sys
 import tomllib
+from collections.abc import Iterator, Mapping
 from fnmatch import fnmatch
 from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import pytest
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = "jupyter_serprof"

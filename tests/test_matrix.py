@@ -1,7 +1,5 @@
 """The pairs of versions that are run: every two values meet, but for those that have no wheels."""
 
-from __future__ import annotations
-
 from itertools import combinations, product
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The package as it is shipped and installed: wheel, lock file, labextension, versions."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import os
@@ -12,17 +10,14 @@ import sys
 import tomllib
 import zipfile
 from collections import Counter
+from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 import jupyter_serprof
 from jupyter_serprof.views.notebook.page import KINDS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 ROOT = Path(__file__).resolve().parents[1]
 LABEXTENSION = "share/jupyter/labextensions/jupyter-serprof"

@@ -1,7 +1,5 @@
 """When compression wins: the bandwidth at which both ways take as long."""
 
-from __future__ import annotations
-
 import pytest
 
 from jupyter_serprof.analysis.sizes.crossovers import break_even_bytes_per_s, with_break_even

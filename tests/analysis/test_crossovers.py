@@ -1,7 +1,5 @@
 """Crossovers lie between measured sizes, or it is said that the runs cannot tell."""
 
-from __future__ import annotations
-
 import random
 from itertools import pairwise
 

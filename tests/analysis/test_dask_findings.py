@@ -1,10 +1,8 @@
 """Findings about Dask: silent where all is well, and remedies that fit what they are about."""
 
-from __future__ import annotations
-
 import ast
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pytest
 from dask_golden import (
@@ -25,9 +23,6 @@ from jupyter_serprof.analysis import analyse
 from jupyter_serprof.analysis.findings.dask_facts import prefix
 from jupyter_serprof.model import Finding, Group, Table, Trace
 from jupyter_serprof.testing import make_trace
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 def findings(trace: Trace, rule: str | None = None) -> list[Finding]:

@@ -1,9 +1,8 @@
 """The summary of a Dask trace: the cause with its parts, bytes both ways, workers, computations."""
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from dask_golden import HEALTHY, computations_table, run, tiny
@@ -11,9 +10,6 @@ from dask_golden import HEALTHY, computations_table, run, tiny
 from jupyter_serprof.analysis import analyse
 from jupyter_serprof.model import Group, Lane, Summary, Trace
 from jupyter_serprof.testing import make_trace
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 SCHEDULER = "scheduler"
 

@@ -1,10 +1,9 @@
 """Findings: each fires just above its threshold and not below, with evidence and a remedy."""
 
-from __future__ import annotations
-
 import ast
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from dask_golden import DASK_GOLDEN
@@ -13,9 +12,6 @@ from jupyter_serprof.analysis import analyse
 from jupyter_serprof.analysis.findings import POINTED_SPANS, RULES, find
 from jupyter_serprof.model import Finding, Limits, Trace, from_document, to_document
 from jupyter_serprof.testing import make_trace
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
 
 CALLER = "client/main"
 MANY: dict[str, object] = {"small_bytes": 10**9, "objects": 10**8}

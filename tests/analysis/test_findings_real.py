@@ -1,7 +1,5 @@
 """Findings of real pickles: what was recorded of values that look alike from outside."""
 
-from __future__ import annotations
-
 import dataclasses
 import datetime as dt
 import pickle

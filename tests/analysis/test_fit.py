@@ -1,7 +1,5 @@
 """What is said about growth holds on simulated sweeps whose law is known."""
 
-from __future__ import annotations
-
 import random
 import statistics
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """The sentence above a sweep over sizes: who is fastest where, how each grows, what is missing."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

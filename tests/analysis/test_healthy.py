@@ -1,7 +1,5 @@
 """Twenty workloads that are as they should be, really run and recorded: no rule says anything."""
 
-from __future__ import annotations
-
 import dataclasses
 import gc
 import io

@@ -1,21 +1,17 @@
 """The limits of this machine: measured once, in bounded memory, never asserted in seconds."""
 
-from __future__ import annotations
-
 import errno
 import mmap
 import os
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import pytest
 
 from jupyter_serprof.analysis import limits
 from jupyter_serprof.analysis.limits import measure_limits
 from jupyter_serprof.model import Limits
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 BLOCK_BYTES = 4 * mmap.PAGESIZE
 

@@ -1,9 +1,7 @@
 """The lines of a waterfall with parts and computations: they add up, and are never too many."""
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pytest
 from dask_samples import computation, several
@@ -13,14 +11,9 @@ from strategies import outlined, traces
 from test_text import MS, make_many, make_row, make_trace
 
 from jupyter_serprof.analysis.outline import MOST_PARTED, count_of, outline
-from jupyter_serprof.model import Stage, Waterfall
+from jupyter_serprof.model import Stage, Trace, Waterfall
 from jupyter_serprof.model.units import format_share
 from jupyter_serprof.views.waterfall.table import Line, table_of, waterfall_of, work_and_wait
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from jupyter_serprof.model import Trace
 
 ONE, TWO, MANY = computation(), several(2), several(75)
 

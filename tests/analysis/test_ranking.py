@@ -1,9 +1,6 @@
 """The ranking: what moved nothing stands outside, and small differences are none."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -13,12 +10,10 @@ from jupyter_serprof.analysis.sizes.words import best_stretches
 from jupyter_serprof.experiments.engine.points import finished
 from jupyter_serprof.experiments.engine.words import summarize_sweep
 from jupyter_serprof.model import Limits, Point, Quality, Sweep, SweepTrace, Variant
+from jupyter_serprof.model.trace import Scalar
 from jupyter_serprof.testing import make_trace
 from jupyter_serprof.views.sweep.runs import fastest_text, memcpy_text, runs_of
 from jupyter_serprof.views.text import text
-
-if TYPE_CHECKING:
-    from jupyter_serprof.model.trace import Scalar
 
 SIZE = 100_000_000
 ALIAS = "some of it aliases the original"

@@ -1,18 +1,13 @@
 """Segments: one owner for each instant, laying one list over another, and merging for a picture."""
 
-from __future__ import annotations
-
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from jupyter_serprof.analysis.segments import Interval, Segment, merged, overlay, owned
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
 
 END = 30
 times = st.integers(0, END)

@@ -1,7 +1,5 @@
 """The summary of a trace: one sentence with the cause, facts below it, strict and total shares."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

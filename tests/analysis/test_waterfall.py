@@ -1,11 +1,10 @@
 """The waterfall: it adds up to the wall time for any set of spans; each instant has one owner."""
 
-from __future__ import annotations
-
 from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, SupportsIndex, cast
+from typing import SupportsIndex, cast
 
 import pytest
 from hypothesis import example, given
@@ -15,9 +14,6 @@ from jupyter_serprof.analysis import analyse
 from jupyter_serprof.analysis.waterfall import partition
 from jupyter_serprof.model import STAGES, Group, Lane, Row, Span, Trace, stage
 from jupyter_serprof.testing import make_trace
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
 
 MS = 1_000_000
 CALLER, WORKERS = "client/main", ("worker/1", "worker/2")

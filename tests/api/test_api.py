@@ -1,22 +1,16 @@
 """The functions of the package: what the magics call, for programs."""
 
-from __future__ import annotations
-
 import pickle
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from IPython.core.interactiveshell import InteractiveShell
 
 import jupyter_serprof as sp
+from jupyter_serprof import Sweep, Trace
 from jupyter_serprof.model import DocumentError, UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from IPython.core.interactiveshell import InteractiveShell
-
-    from jupyter_serprof import Sweep, Trace
 
 MAGIC_BYTES = {".png": b"\x89PNG", ".svg": b"<?xml", ".serprof.json": b'{"format"'}
 

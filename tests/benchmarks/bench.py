@@ -1,7 +1,5 @@
 """What the benchmarks share: machine facts, alternating pairs, quartiles, a small Ray, a table."""
 
-from __future__ import annotations
-
 import os
 import platform
 import shutil

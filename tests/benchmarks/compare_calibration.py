@@ -8,8 +8,6 @@ Run: uv run python tests/benchmarks/compare_calibration.py
 Run: uv run python tests/benchmarks/compare_calibration.py apart dicts 25 0
 """
 
-from __future__ import annotations
-
 import json
 import pickle
 import random

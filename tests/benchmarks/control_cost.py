@@ -6,8 +6,6 @@ third run of each, and of all fifteen, as ratios.
 Run: uv run python tests/benchmarks/control_cost.py [DOCUMENTS]
 """
 
-from __future__ import annotations
-
 import pickle
 import sys
 from collections.abc import Callable

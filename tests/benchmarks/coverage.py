@@ -4,8 +4,6 @@ Strict counts the stages that work, total also those that wait. Cold is the firs
 Run: uv run python tests/benchmarks/coverage.py
 """
 
-from __future__ import annotations
-
 import statistics
 from collections.abc import Callable
 from functools import partial

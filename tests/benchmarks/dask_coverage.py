@@ -8,8 +8,6 @@ runs after a first one. Run: uv run python tests/benchmarks/dask_coverage.py [ru
 # distributed is typed in part.
 # mypy: disable-error-code="no-untyped-call, attr-defined"
 
-from __future__ import annotations
-
 import statistics
 import sys
 import tempfile

@@ -8,8 +8,6 @@ Run: uv run python tests/benchmarks/dask_overhead.py [pairs]
 # distributed is typed in part.
 # mypy: disable-error-code="no-untyped-call, attr-defined"
 
-from __future__ import annotations
-
 import sys
 import time
 from collections.abc import Callable

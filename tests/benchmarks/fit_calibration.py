@@ -3,8 +3,6 @@
 Run: uv run python tests/benchmarks/fit_calibration.py
 """
 
-from __future__ import annotations
-
 import random
 import sys
 from pathlib import Path

@@ -3,8 +3,6 @@
 Run: uv run python tests/benchmarks/fixed_cost.py
 """
 
-from __future__ import annotations
-
 import cProfile
 import pstats
 import statistics

@@ -6,8 +6,6 @@ an update and of those before it (pairs in changing order), beside a control in 
 one.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from pathlib import Path

@@ -5,8 +5,6 @@ last column is the difference of the medians for one call: a constant that small
 Run: uv run python tests/benchmarks/overhead.py
 """
 
-from __future__ import annotations
-
 import pickle
 import statistics
 from collections.abc import Callable

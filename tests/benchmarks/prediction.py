@@ -7,8 +7,6 @@ than a factor of 2, predictions are refused; these are counted apart.
 Run: uv run python tests/benchmarks/prediction.py [rounds]
 """
 
-from __future__ import annotations
-
 import statistics
 import sys
 

@@ -3,8 +3,6 @@
 Run: uv run python tests/benchmarks/span_cost.py
 """
 
-from __future__ import annotations
-
 import os
 import statistics
 import subprocess

@@ -1,7 +1,5 @@
 """The environment: the versions that a number belongs to, and nothing that names a person."""
 
-from __future__ import annotations
-
 import getpass
 import json
 import os

@@ -1,28 +1,21 @@
 """Freezing: known delays and sizes that a fake library injects are in the document, exactly."""
 
-from __future__ import annotations
-
 import sys
 import types
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jupyter_serprof.capture.draft import Draft
+from jupyter_serprof.capture.draft import Draft, Page
 from jupyter_serprof.capture.freeze import freeze
-from jupyter_serprof.capture.hook import Place
+from jupyter_serprof.capture.hook import Place, Record
 from jupyter_serprof.capture.marks import span
 from jupyter_serprof.capture.recorder import Recorder
-from jupyter_serprof.model import Group, Lane, Table, TableColumn, from_document, to_document
+from jupyter_serprof.model import Group, Lane, Table, TableColumn, Trace, from_document, to_document
 from jupyter_serprof.probes import Probe
 from jupyter_serprof.testing import TickClock
-
-if TYPE_CHECKING:
-    from jupyter_serprof.capture.draft import Page
-    from jupyter_serprof.capture.hook import Record
-    from jupyter_serprof.model import Trace
 
 NAME = "serprof_frozen"
 MAIN = 7

@@ -1,7 +1,5 @@
 """Hooks: what stands in the place of a watched callable behaves like it, pickles as its place."""
 
-from __future__ import annotations
-
 import asyncio
 import copy
 import functools
@@ -10,10 +8,12 @@ import inspect
 import pickle
 import subprocess
 import sys
+from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from threading import get_ident
 from types import MethodType, ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import cloudpickle
 import pytest
@@ -22,10 +22,6 @@ from jupyter_serprof.capture.hook import CoroutineMethodHook, Hook, MethodHook, 
 from jupyter_serprof.capture.patching import arm
 from jupyter_serprof.capture.recorder import Recorder
 from jupyter_serprof.testing import TickClock
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 NAME = "serprof_hooked"
 SOURCE = '''

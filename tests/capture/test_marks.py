@@ -1,8 +1,6 @@
 """Marks: ``with sp.span("load model")`` is a span while somebody records, and free otherwise."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import pytest
 
@@ -10,12 +8,8 @@ from jupyter_serprof.capture import marks
 from jupyter_serprof.capture.freeze import freeze
 from jupyter_serprof.capture.marks import span
 from jupyter_serprof.capture.recorder import Recorder
+from jupyter_serprof.model import Span
 from jupyter_serprof.testing import TickClock
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from jupyter_serprof.model import Span
 
 
 @pytest.fixture

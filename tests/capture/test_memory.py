@@ -1,8 +1,7 @@
 """Where buffers lie: addresses decide whether a result is zero-copy, flags do not."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,9 +12,6 @@ from hypothesis import strategies as st
 
 from jupyter_serprof.capture import machine as memory
 from jupyter_serprof.capture.machine import buffers_of, lies_inside, overlaps, store_ranges
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 MAPS = """\
 7f00000000-7f00001000 r--p 00000000 00:01 12     /usr/lib/libc.so

@@ -7,8 +7,9 @@ import random
 import sys
 import threading
 import types
+from collections.abc import Callable, Iterator
 from itertools import permutations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -17,14 +18,9 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from jupyter_serprof.capture import patching
 from jupyter_serprof.capture.hook import Place
-from jupyter_serprof.capture.patching import armed_places, remove_all, sweep
+from jupyter_serprof.capture.patching import Subscription, armed_places, remove_all, sweep
 from jupyter_serprof.capture.recorder import Recorder
 from jupyter_serprof.testing import TickClock
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from jupyter_serprof.capture.patching import Subscription
 
 NAME = "serprof_patched"
 SOURCE = """

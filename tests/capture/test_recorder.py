@@ -5,25 +5,21 @@ from __future__ import annotations
 import sys
 import threading
 import types
+from collections.abc import Callable, Iterator
 from importlib.machinery import ModuleSpec
-from typing import TYPE_CHECKING
 
 import pytest
 
 from jupyter_serprof.capture import patching, recorder
+from jupyter_serprof.capture.draft import Page
 from jupyter_serprof.capture.freeze import freeze
 from jupyter_serprof.capture.hook import Place
 from jupyter_serprof.capture.patching import armed_places
 from jupyter_serprof.capture.recorder import Recorder, active_recorders
 from jupyter_serprof.experiments.engine import recording
+from jupyter_serprof.model import ProbeReport, Trace
 from jupyter_serprof.probes import Probe
 from jupyter_serprof.testing import TickClock
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from jupyter_serprof.capture.draft import Page
-    from jupyter_serprof.model import ProbeReport, Trace
 
 NAME = "serprof_recorded"
 THREADS, CALLS = 8, 1_000

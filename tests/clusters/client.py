@@ -1,7 +1,5 @@
 """A server of Ray Client on the loopback and a client that records, each in its own process."""
 
-from __future__ import annotations
-
 import json
 import os
 import socket

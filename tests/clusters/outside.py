@@ -1,7 +1,5 @@
 """A cluster as others run it: scheduler and workers as processes without this package."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """What the tests of this folder ask a trace; each recording is checked to add up."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 

@@ -1,7 +1,5 @@
 """pickle and cloudpickle: sizes are exact, nothing is counted twice, no byte is different."""
 
-from __future__ import annotations
-
 import importlib
 import io
 import pickle

@@ -1,7 +1,5 @@
 """The sampler: user code and graph construction told apart, and nothing left of it afterwards."""
 
-from __future__ import annotations
-
 import gc
 import subprocess
 import sys

@@ -3,8 +3,6 @@
 Known delays are put in and asked back; results, keys and exceptions stay what they are.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 import threading

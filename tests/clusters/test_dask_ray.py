@@ -1,7 +1,5 @@
 """Dask on Ray: Dask's steps up to the submission, then Ray's tasks, in one document."""
 
-from __future__ import annotations
-
 import time
 import warnings
 from collections.abc import Callable

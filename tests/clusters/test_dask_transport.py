@@ -1,7 +1,5 @@
 """Dask's transports with the real library: families, frames, bytes, equality, and errors."""
 
-from __future__ import annotations
-
 import json
 import logging
 import subprocess

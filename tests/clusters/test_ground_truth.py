@@ -1,7 +1,5 @@
 """Delays that were put in are found in the right stage, within five per cent."""
 
-from __future__ import annotations
-
 import importlib
 import time
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """What goes wrong in the user's code goes wrong as it would without us, and is documented."""
 
-from __future__ import annotations
-
 import importlib
 import signal
 import subprocess

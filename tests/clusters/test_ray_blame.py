@@ -1,7 +1,5 @@
 """What crossed into a real Ray is kept until it is opened, and no longer."""
 
-from __future__ import annotations
-
 import gc
 import weakref
 

@@ -1,7 +1,5 @@
 """Ray Client (``ray://``): put and get are timed from outside, and the document says why."""
 
-from __future__ import annotations
-
 import sys
 import types
 from typing import Any

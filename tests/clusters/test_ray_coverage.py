@@ -1,7 +1,5 @@
 """How much of a put and a get is in named stages, and whether each step is in its own."""
 
-from __future__ import annotations
-
 import time
 from typing import Any
 

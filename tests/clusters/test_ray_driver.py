@@ -1,7 +1,5 @@
 """ray.put and ray.get in the driver: stages cover the wall time, sizes and zero-copy are exact."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Task events in any order: whose tasks are shown, how long they are waited for, their ends."""
 
-from __future__ import annotations
-
 import importlib
 import sys
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """A ladder, not a cliff: names that a Ray lacks take their part away, and the document says so."""
 
-from __future__ import annotations
-
 import inspect
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Remedies with a real Ray: putting once is tried where Ray runs, and equal."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import ray

@@ -1,7 +1,5 @@
 """Tasks and actors: submission, export with its captured variables, and the road on the workers."""
 
-from __future__ import annotations
-
 import pickle
 import time
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Ray's transports on a real Ray: a serializer that leaves no trace, and pieces joined again."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

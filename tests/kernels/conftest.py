@@ -1,24 +1,20 @@
 """A real kernel, driven as a front end does: cells in, messages out, interrupts in between."""
 
-from __future__ import annotations
-
 import json
 import queue
 import re
 import shutil
 import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from jupyter_client.manager import KernelManager
 
 from jupyter_serprof.model import Sweep, Trace, from_document
 from jupyter_serprof.model.document import MIME_TYPE
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 #: What a cell may take on a slow machine before the test gives up.

@@ -1,18 +1,13 @@
 """%graphstages in a real kernel with a cluster of processes: stopped, failed, awaited, killed."""
 
-from __future__ import annotations
-
 import getpass
 import json
 import socket
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from kernels.conftest import Kernel
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 pytestmark = pytest.mark.notebook
 

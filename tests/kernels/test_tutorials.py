@@ -1,7 +1,5 @@
 """The tutorials: they run, and what is saved in them can be read by a stranger."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

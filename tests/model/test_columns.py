@@ -1,11 +1,9 @@
 """Columns: what is written comes back, and damaged or hostile bytes are named."""
 
-from __future__ import annotations
-
 import base64
 import tracemalloc
 import zlib
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -15,9 +13,6 @@ from strategies import LARGEST
 
 from jupyter_serprof.model.columns import PLAIN_LIMIT, pack, unpack
 from jupyter_serprof.model.errors import DocumentError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 values = st.none() | st.integers(-LARGEST, LARGEST)
 

@@ -1,7 +1,5 @@
 """Documents: what is written comes back, for ever; whatever is damaged is named with a remedy."""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Files: a document comes back from disk, an old file survives, and no bad file is a traceback."""
 
-from __future__ import annotations
-
 import json
 import os
 import stat

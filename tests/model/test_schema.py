@@ -1,7 +1,5 @@
 """The mini validator gives the verdicts of the jsonschema library, on every keyword in use."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path

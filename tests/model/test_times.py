@@ -1,14 +1,13 @@
 """One time of a variant: what a sentence says stands in the table below it, in every form."""
 
-from __future__ import annotations
-
 import json
 import math
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import accumulate, product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import example, given, settings
@@ -17,7 +16,7 @@ from hypothesis import strategies as st
 from jupyter_serprof.analysis import analyse
 from jupyter_serprof.experiments.compare.verdict import compare
 from jupyter_serprof.experiments.engine.words import summarize_repeats, summarize_sweep
-from jupyter_serprof.model import Point, Row, Sweep, SweepTrace, Variant, Waterfall
+from jupyter_serprof.model import Point, Row, Sweep, SweepTrace, Trace, Variant, Waterfall
 from jupyter_serprof.model.times import groups_of, groups_text, middle_ns, middle_run, quartiles
 from jupyter_serprof.model.units import format_ns, format_share
 from jupyter_serprof.testing import make_trace
@@ -27,11 +26,6 @@ from jupyter_serprof.views.picture import sheet_of
 from jupyter_serprof.views.sweep.runs import parts_of, runs_of
 from jupyter_serprof.views.text import text
 from jupyter_serprof.views.waterfall.table import table_of
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from jupyter_serprof.model import Trace
 
 MS = 1_000_000
 DATA = Path(__file__).parents[1] / "data"

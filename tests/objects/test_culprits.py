@@ -8,8 +8,9 @@ import math
 import socket
 import sys
 import threading
+from collections.abc import Iterator
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 import pandas as pd
@@ -18,9 +19,6 @@ import pytest
 from jupyter_serprof.objects import culprits, picklers
 from jupyter_serprof.objects.culprits import Culprit, culprits_text, error_text, find_culprits
 from jupyter_serprof.testing import TickClock
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 LOCK = threading.Lock()
 NAMED_GLOBAL = threading.Lock()

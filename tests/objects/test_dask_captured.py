@@ -1,18 +1,14 @@
 """Large objects inside functions of Dask tasks: named, told where, and never tried."""
 
-from __future__ import annotations
-
 import functools
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
 
 from jupyter_serprof.experiments.remedies.graph import LARGE_BYTES, large_values, materialized
 from jupyter_serprof.objects.captured import captured_findings, captured_in
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 bags = pytest.importorskip("dask.bag")
 BIG = np.ones(150_000)

@@ -1,7 +1,5 @@
 """What a round trip changed, in words, and the witness of bytes that a result may alias."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pyarrow as pa

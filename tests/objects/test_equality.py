@@ -1,7 +1,5 @@
 """Equality: whether a value survived, without false alarms and without copies of large arrays."""
 
-from __future__ import annotations
-
 import math
 import pickle
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Payload: which buffers travel inside the pickle and which beside it."""
 
-from __future__ import annotations
-
 import threading
 import tracemalloc
 

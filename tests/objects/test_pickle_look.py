@@ -1,7 +1,5 @@
 """The look at a pickle: bytes by kind are exact, objects are counted roughly, nothing is called."""
 
-from __future__ import annotations
-
 import datetime as dt
 import pickle
 import random

@@ -1,7 +1,5 @@
 """Sizes: exact payloads of what libraries make, None where nobody knows, never sys.getsizeof."""
 
-from __future__ import annotations
-
 import array
 import pickle
 import subprocess

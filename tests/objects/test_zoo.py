@@ -1,7 +1,5 @@
 """The zoo: objects that raise, lie, hold themselves or nothing, against every walker."""
 
-from __future__ import annotations
-
 import pickle
 import sys
 import threading

@@ -1,30 +1,24 @@
 """The panel: what can be chosen, what is measured then, and what stays when it ends."""
 
-from __future__ import annotations
-
 import signal
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 import pytest
 
 from jupyter_serprof.experiments.engine import experiment
+from jupyter_serprof.experiments.engine.experiment import Document, Steps
 from jupyter_serprof.experiments.roundtrip.trip import RoundTrip
 from jupyter_serprof.experiments.sizes.subject import list_data
 from jupyter_serprof.model import Sweep, UsageError
 from jupyter_serprof.panel.panel import Panel
-from jupyter_serprof.panel.parts import Plan, Scale, Source, Way, Words
+from jupyter_serprof.panel.parts import Job, Plan, Scale, Source, Way, Words
 from jupyter_serprof.panel.runner import Runner
 from jupyter_serprof.panel.sizes import SizeOffer
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from jupyter_serprof.experiments.engine.experiment import Document, Steps
-    from jupyter_serprof.panel.parts import Job
 
 WORDS = Words("%serprof", "Measure", "Sizes", "Transports", "There is nothing to measure.")
 SCALE = Scale((("1 kB", 1e3), ("2 kB", 2e3), ("5 kB", 5e3)), 0, 2, "Up to 5 kB.")

@@ -1,7 +1,5 @@
 """The road of a graph: what left is matched with what came in, and with whose it is."""
 
-from __future__ import annotations
-
 import sys
 from types import ModuleType
 from typing import Any

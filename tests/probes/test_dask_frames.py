@@ -1,7 +1,5 @@
 """Stacks: what a sample belongs to, for stacks of stand-in modules, from the outside in."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from functools import partial

@@ -1,7 +1,5 @@
 """Totals of the agent: bounded memory, exact sums, quantiles within half a bin."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import random

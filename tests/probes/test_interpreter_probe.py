@@ -1,7 +1,5 @@
 """The probe of the interpreter: imports, garbage collection and waits are named apart."""
 
-from __future__ import annotations
-
 import concurrent.futures
 import gc
 import importlib
@@ -9,25 +7,20 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING
 
 import pytest
 
 from jupyter_serprof.capture.freeze import freeze
 from jupyter_serprof.capture.hook import Place
 from jupyter_serprof.capture.patching import armed_places
-from jupyter_serprof.capture.recorder import Recorder
+from jupyter_serprof.capture.recorder import Recorder, Watcher
+from jupyter_serprof.model import Trace
 from jupyter_serprof.probes import Probe
 from jupyter_serprof.probes.interpreter import InterpreterProbe
 from jupyter_serprof.testing import ProbeContract, TickClock
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from jupyter_serprof.capture.recorder import Watcher
-    from jupyter_serprof.model import Trace
 
 FIRST, SECOND = "serprof_imported_first", "serprof_imported_second"
 

@@ -1,20 +1,15 @@
 """A plug-in as proof: a probe of another package, with stages and a finding of its own."""
 
-from __future__ import annotations
-
 import multiprocessing
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import pytest
 
 from jupyter_serprof.analysis.findings import find
 from jupyter_serprof.api import record
-from jupyter_serprof.model import Sweep, from_document, to_document
+from jupyter_serprof.model import Finding, Sweep, Trace, from_document, to_document
 from jupyter_serprof.probes import available_probes
 from jupyter_serprof.testing import ProbeContract, make_trace
-
-if TYPE_CHECKING:
-    from jupyter_serprof.model import Finding, Trace
 
 # Installed by `uv sync`: it is in the group of the tests.
 serprof_queue: Any = pytest.importorskip("serprof_queue")

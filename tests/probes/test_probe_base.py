@@ -1,13 +1,11 @@
 """Probes: what the base class promises, tried on a made-up library and held to `ProbeContract`."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
 import types
+from collections.abc import Iterator
 from importlib.machinery import ModuleSpec
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -23,9 +21,6 @@ from jupyter_serprof.views.flat import csv_text, rows_of
 from jupyter_serprof.views.markdown import markdown
 from jupyter_serprof.views.text import text
 from jupyter_serprof.views.waterfall.table import table_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 NAME = "serprof_probed"
 

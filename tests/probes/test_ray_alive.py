@@ -1,7 +1,5 @@
 """Whether Ray's processes live: told by the system, without a call into Ray."""
 
-from __future__ import annotations
-
 import socket
 import sys
 from collections.abc import Callable

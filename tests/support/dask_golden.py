@@ -4,16 +4,12 @@
 threshold. Times are ms, sizes bytes.
 """
 
-from __future__ import annotations
-
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from jupyter_serprof.model import Group, Table, TableColumn, Trace
 from jupyter_serprof.testing import make_trace
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
 
 CLIENT, SCHEDULER = "client/main", "scheduler"
 HASH = "0a1b2c3d4e5f60718293a4b5c6d7e8f9"

@@ -1,7 +1,5 @@
 """Dask traces as large as real ones, for views: many parts, several computations, tables."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import replace
 from typing import Any

@@ -1,19 +1,15 @@
 """Small Dask computations and an in-process cluster for the tests that need a real one."""
 
-from __future__ import annotations
-
 import itertools
 import threading
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import dask.array as da
 import numpy as np
 from distributed import Client, LocalCluster
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _PATIENCE_S = 60
 _COUNT = itertools.count()

@@ -1,7 +1,5 @@
 """Simulated sweeps whose law of growth is known, and what the fit makes of them."""
 
-from __future__ import annotations
-
 import math
 import random
 from collections.abc import Callable, Sequence

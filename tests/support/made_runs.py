@@ -1,7 +1,5 @@
 """Documents of runs that are made up, to compare real ones with."""
 
-from __future__ import annotations
-
 from jupyter_serprof.model import Point, Sweep, Variant
 
 CODE = "pickle.dumps([1, 2, 3])"

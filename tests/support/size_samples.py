@@ -1,7 +1,5 @@
 """Sweeps over sizes for the tests of views: two ways that cross, one that jumps, and chunks."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from jupyter_serprof.model import (

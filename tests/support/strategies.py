@@ -4,11 +4,10 @@
 canonical: they hold what a reader gets back, so that ``==`` states a round trip.
 """
 
-from __future__ import annotations
-
+from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from hypothesis import strategies as st
 
@@ -43,9 +42,6 @@ from jupyter_serprof.model import (
     Waterfall,
 )
 from jupyter_serprof.model.trace import VERDICTS
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 LARGEST = 2**63 - 1
 

@@ -1,7 +1,5 @@
 """Timelines of Ray and Dask as documents: what is in them is shown, what is not is said."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

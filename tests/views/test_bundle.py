@@ -1,7 +1,5 @@
 """What an output of a cell carries."""
 
-from __future__ import annotations
-
 import base64
 import json
 from dataclasses import replace

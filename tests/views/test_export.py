@@ -1,10 +1,8 @@
 """Documents for other tools: CSV, data frames, Markdown, and names without an ending."""
 
-from __future__ import annotations
-
 import csv
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -21,9 +19,6 @@ from jupyter_serprof.model import (
     Variant,
 )
 from jupyter_serprof.testing import make_trace
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 MS = 1_000_000
 

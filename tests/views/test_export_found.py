@@ -1,10 +1,8 @@
 """What was found out goes into Markdown and tables, too: parts, remedies, groups, changes."""
 
-from __future__ import annotations
-
 import threading
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from strategies import outlined
@@ -29,9 +27,6 @@ from jupyter_serprof.model import (
     Waterfall,
 )
 from jupyter_serprof.testing import make_trace
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 PARTS = (
     Part("job", "job", "dict", -1, 30, 10_000, 5_000),

@@ -1,12 +1,10 @@
 """Pictures of documents: where things stand, what is touched, and what is not."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import replace
 from io import BytesIO
-from typing import TYPE_CHECKING
 
 import pytest
 from dask_samples import computation, several
@@ -24,18 +22,13 @@ from test_text import (
     make_trace,
 )
 
-from jupyter_serprof.model import UsageError
+from jupyter_serprof.model import Sweep, Trace, UsageError
 from jupyter_serprof.views.figure import alt_text, figure, png, svg
 from jupyter_serprof.views.kit.raster import _font, measure
 from jupyter_serprof.views.kit.sheet import WIDTH, Box, Label, Rule, Sheet
 from jupyter_serprof.views.kit.theme import DARK, FAMILY_COLORS, LIGHT, Theme
 from jupyter_serprof.views.picture import sheet_of
 from jupyter_serprof.views.waterfall.table import table_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from jupyter_serprof.model import Sweep, Trace
 
 DOCUMENTS = {
     "put and get": make_put_get(),

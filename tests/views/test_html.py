@@ -1,7 +1,5 @@
 """The self-contained page: complete, inert, and the same for every reader."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """The picture of an anatomy: it says who is to blame without a notebook front end, too."""
 
-from __future__ import annotations
-
 from jupyter_serprof.model import Anatomy, Part, Trace
 from jupyter_serprof.views.kit.sheet import Box, Label, Sheet
 from jupyter_serprof.views.kit.theme import LIGHT, family_color

@@ -1,7 +1,5 @@
 """The picture of a sweep over sizes: places, breaks, crossovers, held-out points, chunks."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from io import BytesIO

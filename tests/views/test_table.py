@@ -1,7 +1,5 @@
 """The table kit: whatever the columns are, they fit, keep their cells, and are padded alike."""
 
-from __future__ import annotations
-
 import csv
 from io import StringIO
 

@@ -1,11 +1,9 @@
 """Text of documents. The traces and sweeps built here are also what the picture tests draw."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given, settings
@@ -33,9 +31,6 @@ from jupyter_serprof.model import (
 )
 from jupyter_serprof.views.kit.cells import width as columns_of
 from jupyter_serprof.views.text import text
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 MS = 1_000_000
 ARRAY_BYTES = 800_000_000

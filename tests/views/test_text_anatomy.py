@@ -1,7 +1,5 @@
 """An anatomy as text: a tree with exact bytes, largest first, in at most so many columns."""
 
-from __future__ import annotations
-
 import pytest
 
 from jupyter_serprof.model import Anatomy, Part, Summary, Trace

@@ -1,7 +1,5 @@
 """A comparison in characters: readable at any width, nothing told that is not known."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """Sweeps over sizes in characters: the chart, the medians, growth, crossovers, what is missing."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,9 +1,6 @@
 """Tables below a waterfall of characters: compact, readable, never wider than asked."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pytest
 from dask_golden import ARRAY, graph_table, tasks_table
@@ -11,12 +8,10 @@ from dask_samples import computation
 from test_text import make_put_get
 
 from jupyter_serprof.model import Table, TableColumn
+from jupyter_serprof.model.trace import Scalar
 from jupyter_serprof.views.kit.cells import width as columns_of
 from jupyter_serprof.views.kit.facts import MOST_ROWS, table_blocks, table_sentence
 from jupyter_serprof.views.text import text
-
-if TYPE_CHECKING:
-    from jupyter_serprof.model.trace import Scalar
 
 TABLES = computation().tables
 

@@ -1,9 +1,7 @@
 """The anatomy of an object: exact to the byte, against the stream that plain dumps writes."""
 
-from __future__ import annotations
-
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from anatomy_oracle import Piece, scan
@@ -14,9 +12,7 @@ from hypothesis import strategies as st
 from jupyter_serprof.api import blame
 from jupyter_serprof.experiments.blame.descent import Descent
 from jupyter_serprof.experiments.blame.node import Node
-
-if TYPE_CHECKING:
-    from jupyter_serprof.model import Anatomy
+from jupyter_serprof.model import Anatomy
 
 
 def path_bytes(anatomy: Anatomy) -> dict[str, int]:

@@ -1,14 +1,13 @@
 """What an anatomy says: names people know, who is to blame, and what is done with bad objects."""
 
-from __future__ import annotations
-
 import gc
 import socket
 import sys
 import threading
 import time
 import types
-from typing import TYPE_CHECKING, Any, NoReturn
+from collections.abc import Iterator
+from typing import Any, NoReturn
 
 import cloudpickle
 import numpy as np
@@ -20,12 +19,7 @@ from jupyter_serprof.api import blame
 from jupyter_serprof.experiments.blame import recording as blame_recording
 from jupyter_serprof.experiments.blame.recording import Blame, BlameRun, unwrapped
 from jupyter_serprof.experiments.split import passes as split_passes
-from jupyter_serprof.model import UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from jupyter_serprof.model import Anatomy, Part
+from jupyter_serprof.model import Anatomy, Part, UsageError
 
 
 def part_of(anatomy: Anatomy, path: str) -> Part:

@@ -1,16 +1,12 @@
 """An object that takes seconds to pickle is not pickled again and again."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from anatomy_samples import Model, give_clock
 
 from jupyter_serprof.experiments.blame.recording import Blame
-
-if TYPE_CHECKING:
-    from jupyter_serprof.model import Anatomy
+from jupyter_serprof.model import Anatomy
 
 
 class Slow:

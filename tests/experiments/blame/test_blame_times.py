@@ -1,19 +1,14 @@
 """The times of parts are those of the pickle, not those of the probe that measured them."""
 
-from __future__ import annotations
-
 import threading
-from typing import TYPE_CHECKING
 
 import pytest
 from anatomy_samples import Model
 
 from jupyter_serprof.api import blame
 from jupyter_serprof.experiments.blame.recording import Blame, BlameRun
+from jupyter_serprof.model import Anatomy, Trace
 from jupyter_serprof.views.blame.text import anatomy_lines
-
-if TYPE_CHECKING:
-    from jupyter_serprof.model import Anatomy, Trace
 
 _SAID = "times: shares of the probe, scaled to "
 

@@ -1,7 +1,5 @@
 """What a Dask graph embeds, opened: layer -> key -> object -> path inside it."""
 
-from __future__ import annotations
-
 import dask.array as da
 import numpy as np
 from dask.delayed import delayed

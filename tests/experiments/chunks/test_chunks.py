@@ -1,7 +1,5 @@
 """The best chunk size: the true one lies in the interval, and flat curves have none."""
 
-from __future__ import annotations
-
 import math
 import random
 from collections.abc import Callable, Mapping, Sequence

@@ -1,12 +1,10 @@
 """Comparing two documents: verdicts that hold, and what is said where there can be none."""
 
-from __future__ import annotations
-
 import math
 import random
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations, product
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -24,9 +22,6 @@ from jupyter_serprof.experiments.compare.verdict import compare
 from jupyter_serprof.model import Change, Limits, Point, Sweep, Trace, UsageError, Variant
 from jupyter_serprof.model.trace import TIMES_APART
 from jupyter_serprof.testing import make_trace
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 MS = 1_000_000
 STAGES = {"pickle.dumps": 0.6, "pickle.loads": 0.3}

@@ -1,10 +1,8 @@
 """A control beside the runs: what the machine did is not told of the code."""
 
-from __future__ import annotations
-
 import random
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -22,9 +20,6 @@ from jupyter_serprof.model import (
 )
 from jupyter_serprof.model.trace import TIMES_APART
 from jupyter_serprof.views.compare.text import comparison_lines
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 MS = 1_000_000
 RUNS = 15

@@ -1,7 +1,5 @@
 """``--fail-above``: what it takes, what it lets pass, and what it says when it does not."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,9 +1,7 @@
 """Repeats: one piece of code, cold once and warm often, and what there is when it stops early."""
 
-from __future__ import annotations
-
 import pickle
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import pytest
 
@@ -11,9 +9,6 @@ from jupyter_serprof.experiments.compare.repeats import Repeats
 from jupyter_serprof.experiments.engine.experiment import run
 from jupyter_serprof.experiments.engine.recording import Recording
 from jupyter_serprof.model import from_document, to_document
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 def started(call: Callable[[], object], repeat: int) -> Repeats:

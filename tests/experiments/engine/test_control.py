@@ -1,15 +1,13 @@
 """The control: fixed work between the runs, which the user's program does not notice."""
 
-from __future__ import annotations
-
 import json
 import mmap
 import pickle
 import subprocess
 import sys
+from collections.abc import Callable
 from itertools import pairwise
 from types import SimpleNamespace
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -22,9 +20,6 @@ from jupyter_serprof.experiments.engine.recording import Recording
 from jupyter_serprof.experiments.graphs.repeats import is_here
 from jupyter_serprof.model import Sweep, from_document, to_document
 from jupyter_serprof.testing import TickClock
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 KINDS = {"copy", "pages", "pickle"}
 MS = 1_000_000

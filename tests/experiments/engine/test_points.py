@@ -1,20 +1,15 @@
 """A sweep over several sizes carries its lines and crossovers; a round trip has none."""
 
-from __future__ import annotations
-
 import random
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from laws import SIZES, linear, simulated
 
 from jupyter_serprof.experiments.engine.points import finished
 from jupyter_serprof.experiments.engine.words import summarize_sweep
 from jupyter_serprof.model import Sweep, Variant, load, save_document
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def a_sweep(sizes: tuple[int, ...]) -> Sweep:

@@ -1,10 +1,9 @@
 """What is told while something runs: between runs, seldom, and never at the price of a result."""
 
-from __future__ import annotations
-
 import json
 import pickle
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -17,9 +16,6 @@ from jupyter_serprof.experiments.roundtrip.registry import TRANSPORTS, Transport
 from jupyter_serprof.experiments.roundtrip.trip import RoundTrip
 from jupyter_serprof.model import Sweep, from_document, to_document
 from jupyter_serprof.testing import TickClock
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 EMPTY = Sweep(name="x", started="")
 

@@ -1,7 +1,5 @@
 """Recording: one block of code, from arming to the document, whatever happens in it."""
 
-from __future__ import annotations
-
 import gc
 import pickle
 import threading

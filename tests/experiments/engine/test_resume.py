@@ -1,23 +1,17 @@
 """sp.resume: a sweep that Ctrl-C ended goes on where it was, or gives what it has."""
 
-from __future__ import annotations
-
 from collections import Counter
+from collections.abc import Iterator
 from importlib import import_module
-from typing import TYPE_CHECKING
 
 import pytest
+from IPython.core.interactiveshell import InteractiveShell
 from shells import Ran
 
 import jupyter_serprof as sp
 from jupyter_serprof.capture.patching import armed_places
 from jupyter_serprof.experiments.engine import experiment
 from jupyter_serprof.model import UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from IPython.core.interactiveshell import InteractiveShell
 
 SIZES = (1_000, 10_000, 100_000)
 

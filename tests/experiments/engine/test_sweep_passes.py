@@ -1,7 +1,5 @@
 """The passes of a sweep: how many, for how long, and whose time it is between two steps."""
 
-from __future__ import annotations
-
 import pytest
 
 from jupyter_serprof.experiments.engine import order as sweep_plan

@@ -1,7 +1,5 @@
 """The sentence above a round trip: who is fastest, against what, and what is not claimed."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

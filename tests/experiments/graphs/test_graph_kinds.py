@@ -1,7 +1,5 @@
 """Which computation a document is of: the same one under other chunks, or another one."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """A prediction is checked on a size that was held out, and refused where nothing can check it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Between measured sizes a prediction stays between them, and says how good that was elsewhere."""
 
-from __future__ import annotations
-
 import math
 import statistics
 from dataclasses import replace

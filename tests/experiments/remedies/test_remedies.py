@@ -1,13 +1,12 @@
 """Remedies that are tried: they apply where they should, are equal, and say what they measured."""
 
-from __future__ import annotations
-
 import ast
 import math
 import pickle
 import threading
+from collections.abc import Callable, Iterator
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -35,9 +34,6 @@ from jupyter_serprof.experiments.remedies.value import Tryout
 from jupyter_serprof.experiments.remedies.ways import GrowingBlock, PickleWay, Trip
 from jupyter_serprof.model import Sweep, UsageError, Variant, from_document, to_document
 from jupyter_serprof.testing import TickClock
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 #: Time for every remedy on the slowest machine.
 AMPLE_S = 1e6

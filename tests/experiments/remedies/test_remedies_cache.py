@@ -1,7 +1,5 @@
 """A cache that travels is told, with the line that leaves it out; nothing of it is touched."""
 
-from __future__ import annotations
-
 import functools
 import pickle
 from typing import Any

@@ -1,7 +1,5 @@
 """Trials that end early: interrupted, out of time, or refused with the user's own error."""
 
-from __future__ import annotations
-
 import time
 from types import SimpleNamespace
 from typing import Any

@@ -1,7 +1,5 @@
 """The gain of pairs beside the medians that people see: where they differ, a note says why."""
 
-from __future__ import annotations
-
 import pytest
 
 from jupyter_serprof.experiments.compare.verdict import gain_apart_text

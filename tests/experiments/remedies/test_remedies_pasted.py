@@ -1,13 +1,11 @@
 """Lines to paste: each does exactly what was measured, on the very object that was tried."""
 
-from __future__ import annotations
-
 import io
 import math
 import pickle
-from collections.abc import Sized
+from collections.abc import Callable, Iterator, Sized
 from datetime import date
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import cloudpickle
 import numpy as np
@@ -17,15 +15,10 @@ import pytest
 from jupyter_serprof.experiments.remedies import value as tried_values
 from jupyter_serprof.experiments.remedies.gain import Trial, finding_of
 from jupyter_serprof.experiments.remedies.table import REMEDIES
-from jupyter_serprof.experiments.remedies.trial import Tried, run_trial
+from jupyter_serprof.experiments.remedies.trial import Candidate, Tried, run_trial
 from jupyter_serprof.experiments.remedies.value import Tryout
 from jupyter_serprof.experiments.remedies.ways import PickleWay
 from jupyter_serprof.objects.equality import same_value
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from jupyter_serprof.experiments.remedies.trial import Candidate
 
 NAMES = [f"n{at % 7}" for at in range(2_000)]
 NUMBERS = np.arange(40_000.0)

@@ -1,12 +1,11 @@
 """``--try CODE``: what the code really sent is tried, as it went, and nothing else."""
 
-from __future__ import annotations
-
 import pickle
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import cloudpickle
 import numpy as np
@@ -19,9 +18,6 @@ from jupyter_serprof.experiments.remedies.code import try_code, values_sent
 from jupyter_serprof.experiments.remedies.ways import PickleWay
 from jupyter_serprof.model import Finding
 from jupyter_serprof.testing import make_trace
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 #: Time for every pair on the slowest machine.
 AMPLE_S = 1e6

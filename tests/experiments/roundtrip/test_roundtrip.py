@@ -1,7 +1,5 @@
 """The round trip: transports side by side, cold apart from warm, nothing lost when one fails."""
 
-from __future__ import annotations
-
 import functools
 import gc
 import json
@@ -11,7 +9,7 @@ import threading
 import tracemalloc
 import weakref
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -23,12 +21,16 @@ from jupyter_serprof.experiments.engine.experiment import run
 from jupyter_serprof.experiments.roundtrip import trip as roundtrip
 from jupyter_serprof.experiments.roundtrip.registry import TRANSPORTS, Transport
 from jupyter_serprof.experiments.roundtrip.trip import RoundTrip
-from jupyter_serprof.model import ProbeUnavailable, UsageError, from_document, to_document
+from jupyter_serprof.model import (
+    ProbeUnavailable,
+    Sweep,
+    UsageError,
+    Variant,
+    from_document,
+    to_document,
+)
 from jupyter_serprof.model.times import middle_ns
 from jupyter_serprof.testing import TickClock
-
-if TYPE_CHECKING:
-    from jupyter_serprof.model import Sweep, Variant
 
 LOCAL = ("pickle", "pickle-oob", "cloudpickle")
 LOCK = threading.Lock()

@@ -1,7 +1,5 @@
 """Transports: what can travel now, and the exact line that helps where one cannot."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from types import ModuleType, SimpleNamespace

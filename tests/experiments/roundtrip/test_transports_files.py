@@ -1,7 +1,5 @@
 """Formats of files and compression as transports: the type that went in, bytes, and refusals."""
 
-from __future__ import annotations
-
 import pickle
 import sys
 from typing import Any

@@ -1,7 +1,5 @@
 """Generators: the asked size, the same data each time, and none that compresses like a pattern."""
 
-from __future__ import annotations
-
 import pickle
 import sys
 import zlib

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import pickle
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,9 +19,6 @@ from jupyter_serprof.experiments.roundtrip.transport import Transport
 from jupyter_serprof.experiments.sizes.sweep import SizeSweep
 from jupyter_serprof.model import Sweep, UsageError, from_document, to_document
 from jupyter_serprof.testing import TickClock
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 SIZES = (1000, 10_000, 100_000)
 

@@ -1,7 +1,5 @@
 """The parts of a sweep: its plan, one run out of many, lean recordings, memory."""
 
-from __future__ import annotations
-
 import math
 import pickle
 import sys

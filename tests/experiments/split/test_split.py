@@ -1,7 +1,5 @@
 """The split of one dumps and one loads: parts add up, nothing is invented, nothing is changed."""
 
-from __future__ import annotations
-
 import gc
 import pickle
 import sys

@@ -1,7 +1,5 @@
 """Values that are slow, that raise, change or are given up: bounded, told, and nothing is lost."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import Any
