@@ -31,7 +31,9 @@ See where the serialization time of a statement goes, without a notebook.
 An expression that serializes nothing makes the round trip through every transport."""
 _EPILOG = """\
 Several statements are lines of one program, as with timeit. The exit code is 0; 1 if the statement
-raised, or got slower by more than --fail-above; 2 if the command cannot be understood.
+raised, or got slower by more than --fail-above; 2 if the command cannot be understood, or there is
+nothing to compare with; 130 after Ctrl-C. Where nobody can tell whether it got slower by more than
+--fail-above, the exit code is 0, and a line on stderr says so: "cannot tell ...".
 
 Slower is the wall time; or a stage of a tenth of it or more, if what it lost at least is half of
 what --fail-above allows the wall time. Against a file it also
@@ -173,7 +175,7 @@ def _finish(options: argparse.Namespace, made: _Made, limit: float | None) -> in
     if problem is not None:
         raise problem
     if limit is not None and isinstance(document, Sweep):
-        api.check_limit(document.comparison, limit, document)
+        _say(api.check_limit(document.comparison, limit, document), _OK)
     return _OK
 
 
@@ -213,5 +215,6 @@ def _traceback(error: Exception) -> str:
 
 def _say(what: object, code: int) -> int:
     name = "RegressionError: " if isinstance(what, RegressionError) else ""
-    print(f"{name}{what}", file=sys.stderr)  # noqa: T201  (the command line speaks so)
+    if said := f"{name}{what}":
+        print(said, file=sys.stderr)  # noqa: T201  (the command line speaks so)
     return code

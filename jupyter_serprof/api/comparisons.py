@@ -16,7 +16,7 @@ from jupyter_serprof.experiments.compare.runs import (
     Pairs,
     stopped,
 )
-from jupyter_serprof.experiments.compare.samples import check_question
+from jupyter_serprof.experiments.compare.samples import check_question, same_code
 from jupyter_serprof.experiments.compare.verdict import compare as compare_documents
 from jupyter_serprof.experiments.engine.experiment import run
 from jupyter_serprof.model import Comparison, RegressionError, Sweep, Trace, UsageError
@@ -81,8 +81,10 @@ def compare(  # noqa: PLR0913  (the options of the magic)
     detail
         Tell waiting, pulling and mapping of ``ray.get`` apart in runs of now.
     name
-        What both answer: documents of different code are compared only under one name. Two
-        functions need none.
+        The question that both answer: documents of different code are compared only under one
+        name, and so are two functions of which one runs a Dask computation and one other code.
+        Two functions of a kind need none: whoever gives both to one call says that they answer
+        the same question.
 
     Returns
     -------
@@ -99,8 +101,8 @@ def compare(  # noqa: PLR0913  (the options of the magic)
         lost (by the lower end of its interval) half of what is allowed to the wall time, or more.
         Its ``document`` is what would have been returned.
     UsageError
-        If nothing can be compared (two kinds of documents, no stage in common, different code
-        without ``name``), or ``fail_above`` is no share.
+        If nothing can be compared (two kinds of documents, no stage in common, different code or
+        two kinds of functions without ``name``), or ``fail_above`` is no share.
     DocumentError
         If a file cannot be read.
 
@@ -108,8 +110,9 @@ def compare(  # noqa: PLR0913  (the options of the magic)
     -----
     What differs beside the code (versions, machine, sizes) is said in ``Comparison.notes``.
     A single run on a side has a ratio and no verdict. ``before_ns`` and ``after_ns`` are those of
-    the middle runs, ``ratio`` is of all runs; where the runs fall into groups the two differ, and a
-    note says so.
+    the middle run, stages included; ``ratio`` is of all runs, of two functions of the pairs; where
+    the runs fall into groups the two differ, and a note says so.
+    Where nobody can tell, ``fail_above`` lets it pass: look at the verdict of ``changes[0]``.
     Against a document the machine may be slower or faster than it was then. Repeated runs have
     fixed work beside them; where both sides have it, a verdict has to exceed the reach of the
     machine (1.25 at least), else there is none. Run both sides now, as two functions: that tells a
@@ -144,18 +147,30 @@ def _compared(
 ) -> Comparison | Sweep:
     __tracebackhide__ = True
     if isinstance(before, Trace | Sweep | str | os.PathLike):
-        known = _named(document_of(before), name)
+        given = document_of(before)
+        known = _named(given, name)
         if isinstance(after, Trace | Sweep | str | os.PathLike):
-            return compare_documents(known, _named(document_of(after), name))
+            other = document_of(after)
+            found = compare_documents(known, _named(other, name))
+            return _with_codes(found, given.name, other.name)
         call = _code(after)
         check_question(known.name, name or _name(call))
-        runs = Repeats(call, name or known.name, detail, repeat=repeat)
-        return run(Against(known, runs))
+        sweep = run(Against(known, Repeats(call, name or known.name, detail, repeat=repeat)))
+        changes = sweep.comparison and _with_codes(sweep.comparison, given.name, _name(call))
+        return replace(sweep, comparison=changes)
     if isinstance(after, Trace | Sweep | str | os.PathLike):
         message = "before is a function and after a document. Turn them: sp.compare(document, f)"
         raise UsageError(message)
     calls = _code(before), _code(after)
-    return run(Pairs(calls, [_name(call) for call in calls], repeat, detail))
+    return run(Pairs(calls, [_name(call) for call in calls], name, repeat, detail))
+
+
+def _with_codes(comparison: Comparison, before: str, after: str) -> Comparison:
+    """Let a comparison under one name say which code each side was."""
+    if same_code(before, after):
+        return comparison
+    note = f"before is of {before or 'other code'}, after of {after or 'other code'}"
+    return replace(comparison, notes=(note, *comparison.notes))
 
 
 def _named(document: Trace | Sweep, name: str | None) -> Trace | Sweep:
@@ -190,8 +205,8 @@ def document_of(given: Document) -> Trace | Sweep:
     return load(path if path.suffix or path.exists() else path.with_name(path.name + SUFFIX))
 
 
-def check_limit(comparison: Comparison | None, limit: str | float, document: object) -> None:
-    """Raise if a comparison breaks a limit; the error carries the document.
+def check_limit(comparison: Comparison | None, limit: str | float, document: object) -> str:
+    """Raise if a comparison breaks a limit, with the document; return what nobody can tell.
 
     Raises
     ------
@@ -202,7 +217,7 @@ def check_limit(comparison: Comparison | None, limit: str | float, document: obj
     """
     __tracebackhide__ = True
     try:
-        check(comparison or Comparison(before="", after=""), limit)
+        return check(comparison or Comparison(before="", after=""), limit)
     except RegressionError as error:
         error.document = document
         raise

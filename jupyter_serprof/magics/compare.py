@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from jupyter_serprof.magics.code import compile_code
 from jupyter_serprof.magics.options import Options
-from jupyter_serprof.magics.show import finish_failed, measure
+from jupyter_serprof.magics.show import check_limit, finish_failed, measure
 from jupyter_serprof.model import Sweep, Trace, UsageError
 
 if TYPE_CHECKING:
@@ -72,8 +72,7 @@ def run_compare(
         runs = api.Repeats(code.call, name, options.detail, cold, options.repeat)
     del value
     document = measure(shell, options, api.Against(before, runs))
-    if options.fail_above is not None:
-        api.check_limit(document.comparison, options.fail_above, document)
+    check_limit(options, document)
 
 
 def _round_trip(options: Options, before: Trace | Sweep, value: object) -> api.RoundTrip:

@@ -18,6 +18,7 @@ from jupyter_serprof.magics.compare import (
 from jupyter_serprof.magics.options import GRAPHSTAGES, Options, help_text, parse
 from jupyter_serprof.magics.run import show_graph_panel, takes_panel
 from jupyter_serprof.magics.show import (
+    check_limit,
     finish,
     finish_failed,
     measure,
@@ -187,8 +188,7 @@ def run_repeats(
             finish_failed(shell, options, runs.partial)
         raise
     document = measure(shell, options, runs)
-    if options.fail_above is not None:
-        api.check_limit(document.comparison, options.fail_above, document)
+    check_limit(options, document)
 
 
 _HEADS = ("name", "type", "partitions", "tasks", "layers", "results")

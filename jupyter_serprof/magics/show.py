@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
@@ -118,6 +119,24 @@ def shown_even_if_stopped(
         raise
     finish(shell, options, document, live.replace)
     return document
+
+
+def check_limit(options: Options, document: Sweep) -> None:
+    """Raise if a comparison breaks the limit that was given; print where nobody can tell.
+
+    Raises
+    ------
+    RegressionError
+        As `jupyter_serprof.compare`.
+    """
+    from jupyter_serprof import api
+
+    __tracebackhide__ = True
+    if options.fail_above is None:
+        return
+    said = api.check_limit(document.comparison, options.fail_above, document)
+    if said:
+        print(said, file=sys.stderr)  # noqa: T201  (beside the document, which has its place)
 
 
 @contextmanager

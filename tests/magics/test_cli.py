@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -59,6 +60,21 @@ def test_a_regression_gives_the_exit_code_of_a_failed_test(folder: Path) -> None
     assert ran.stderr.startswith("RegressionError: slower by more than 10.0 %: Wall time")
     assert "Compared with pickle.dumps([1, 2, 3]): slower" in ran.stdout
     assert "Traceback" not in ran.stderr
+
+
+def test_what_nobody_can_tell_passes_with_a_line_on_stderr(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The exit code is 0, and CI shows why."""
+    before = replace(made(FAST_NS), control={"pickle": (10**15,) * 10})
+    save_document(before, folder / "before.serprof.json")
+
+    given = run("-q", "--compare", "before", "--fail-above", "10%", *RUN)
+
+    assert given == 0
+    said = capsys.readouterr()
+    assert said.err.startswith("cannot tell whether it is slower by more than 10.0 %: Wall time")
+    assert said.out == ""
 
 
 def test_an_interrupted_comparison_says_how_many_runs_there_are(

@@ -63,13 +63,18 @@ def _number(text: str) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def check(comparison: Comparison, limit: str | float) -> None:
+def check(comparison: Comparison, limit: str | float) -> str:
     """Raise if the wall time, or a stage that matters, is slower by more than a limit.
 
     Slower counts where the whole interval is above the limit and above the noise floor. A stage
     counts, too, if it owned at least a tenth of the wall time before, and if what it lost at least
     (the lower end of its interval) is half of the limit of the wall time or more: at 10 % a stage
     of 5 ms in 10 ms that got 12 % slower. Smaller ones are seen in the wall time, or not at all.
+
+    Returns
+    -------
+    str
+        What nobody can tell, for people: a wall time that may be slower by more, or not; else "".
 
     Raises
     ------
@@ -93,6 +98,16 @@ def check(comparison: Comparison, limit: str | float) -> None:
         more = f"; {len(slow) - _MOST_NAMED} more" if len(slow) > _MOST_NAMED else ""
         message = f"slower by more than {format_share(share)}: {shown}{more}"
         raise RegressionError(message)
+    doubts = [change for change in walls if change.high is not None and change.high > 1 + share]
+    if not doubts:
+        return ""
+    shown = "; ".join(map(_doubt_text, doubts[:_MOST_NAMED]))
+    more = f"; {len(doubts) - _MOST_NAMED} more" if len(doubts) > _MOST_NAMED else ""
+    return f"cannot tell whether it is slower by more than {format_share(share)}: {shown}{more}"
+
+
+def _doubt_text(change: Change) -> str:
+    return f"{error_text(change)}{change.reason and f', {change.reason}'}"
 
 
 def regressions(comparison: Comparison, limit: float) -> list[Change]:

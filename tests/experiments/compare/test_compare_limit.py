@@ -78,8 +78,21 @@ def test_what_is_slower_by_more_raises_and_is_listed() -> None:
     ],
 )
 def test_what_is_not_sure_or_does_not_matter_passes(found: Comparison) -> None:
-    """A build is not stopped by chance."""
-    check(found, "10%")
+    """A build is not stopped by chance, and it is told that nobody knows."""
+    assert check(found, "10%").startswith(
+        "cannot tell whether it is slower by more than 10.0 %: Wall time 1.50 ["
+    )
+
+
+@pytest.mark.parametrize(("high", "is_told"), [(1.09, True), (1.11, False)])
+def test_what_is_surely_within_the_limit_says_nothing(high: float, *, is_told: bool) -> None:
+    """The whole interval is below it."""
+    wall = replace(change(low=0.98, verdict="cannot tell", reason="within chance"), high=high)
+
+    said = check(comparison(wall), "10%")
+
+    assert bool(said) is not is_told
+    assert not said or said.endswith("times (10.0 ms before, 15.0 ms after), within chance")
 
 
 def stage(before_ms: float, low: float) -> Change:
