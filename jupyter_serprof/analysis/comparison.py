@@ -30,7 +30,9 @@ _MOST_DECIMALS = 6
 def headline(comparison: Comparison) -> str:
     """Return the verdict on the wall time, with before, after and ratio, in one sentence."""
     walls = [change for change in comparison.changes if not change.stage and not change.cold]
-    said = f"Compared with {comparison.before or 'before'}"
+    is_other = bool(comparison.after) and comparison.after != comparison.before
+    said = f"{comparison.after} compared" if is_other else "Compared"
+    said += f" with {comparison.before or 'before'}"
     if len(walls) == 1:
         return f"{said}: {_told(walls[0], runs_text(comparison))}."
     verdicts = [change.verdict for change in walls]

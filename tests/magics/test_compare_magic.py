@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -117,6 +118,16 @@ def test_a_regression_stops_the_cell_after_the_document_is_shown(shell: Interact
     assert not ran.result.success
     assert "reached" not in shell.user_ns
     assert ran.sweep.comparison == shell.user_ns["after"].comparison
+
+
+def test_a_limit_that_nobody_can_judge_says_so(shell: InteractiveShell) -> None:
+    """It passes, and not silently: the machine was as much slower as the code."""
+    shell.user_ns["before"] = replace(made(FAST_NS), control={"pickle": (10**15,) * 10})
+
+    ran = Ran(shell, f"%serprof --compare before --fail-above 10% --repeat 6 {CODE}")
+
+    assert ran.result.success
+    assert "cannot tell whether it is slower by more than 10.0 %: Wall time" in ran.err
 
 
 def test_a_comparison_that_is_the_last_value_is_readable(
@@ -337,9 +348,54 @@ def test_two_functions_have_a_document_with_their_comparison(tmp_path: Path) -> 
     assert [(c.before_runs, c.after_runs, c.low is None) for c in warm] == [(6, 6, False)]
     assert (sweep.comparison.before, sweep.comparison.after) == ("code", "<lambda>")
     assert sweep.summary is not None
-    assert sweep.summary.headline.startswith("Compared with code: ")
+    assert sweep.summary.headline.startswith("<lambda> compared with code: ")
     assert " code took " in sweep.summary.headline
     assert load(tmp_path / "x.serprof.json") == sweep
+
+
+def test_two_functions_of_one_name_are_told_apart() -> None:
+    """Two lambdas are not "<lambda> compared with <lambda>"."""
+    sweep = sp.compare(lambda: pickle.dumps(1), lambda: pickle.dumps(2), repeat=2)
+
+    assert sweep.comparison is not None
+    assert (sweep.comparison.before, sweep.comparison.after) == ("<lambda> 1", "<lambda> 2")
+    assert [v.title for v in sweep.variants] == ["before: <lambda> 1", "after: <lambda> 2"]
+
+
+def test_a_dask_computation_against_a_pickle_is_refused_after_one_run_each() -> None:
+    """Unless a name says that both answer the same question."""
+    dask = pytest.importorskip("dask")
+    runs: list[str] = []
+
+    def summed() -> object:
+        runs.append("sum")
+        return dask.compute(dask.delayed(sum)([1, 2]), scheduler="sync")
+
+    def pickled() -> object:
+        runs.append("pickle")
+        return pickle.dumps([1, 2])
+
+    with pytest.raises(UsageError, match=r"a Dask computation \(summed\), after is runs of code"):
+        sp.compare(summed, pickled, repeat=3)
+    assert runs == ["sum", "pickle"]
+
+    sweep = sp.compare(summed, pickled, repeat=2, name="a sum")
+    assert sweep.name == "a sum"
+    assert sweep.comparison is not None
+    assert (sweep.comparison.before, sweep.comparison.after) == ("summed", "pickled")
+
+
+def test_documents_of_different_code_under_one_name_say_what_each_is_of() -> None:
+    """The name is the question; the code stays named."""
+    before, after = made(FAST_NS, "f"), made(SLOW_NS, "g")
+
+    found = sp.compare(before, after, name="a pickle")
+    now = sp.compare(before, code, name="a pickle", repeat=2).comparison
+
+    assert found.notes[0] == "before is of f, after of g"
+    assert now is not None
+    assert now.notes[0] == "before is of f, after of code"
+    assert not sp.compare(before, before, name="x").notes[0].startswith("before is of")
 
 
 def test_documents_and_files_are_compared_without_running_anything(tmp_path: Path) -> None:

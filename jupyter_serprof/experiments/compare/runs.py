@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from jupyter_serprof.analysis.comparison import headline
 from jupyter_serprof.experiments.compare.repeats import RUNS, checked_runs, runs_within_budget
+from jupyter_serprof.experiments.compare.samples import check_kinds
 from jupyter_serprof.experiments.compare.verdict import compare
 from jupyter_serprof.experiments.engine.experiment import (
     Document,
@@ -27,6 +28,7 @@ from jupyter_serprof.experiments.roundtrip.registry import TRANSPORTS
 from jupyter_serprof.model import Comparison, Summary, Sweep, SweepTrace, Trace, Variant
 from jupyter_serprof.model.units import format_ns
 
+_SAME = "If both answer the same question, say which: sp.compare(f, g, name='sum')"
 _NO_VERDICT = "no verdict follows from fewer runs than were asked for"
 
 
@@ -152,7 +154,9 @@ class Pairs:
     calls
         The two.
     names
-        What the document calls them.
+        What the document calls them; numbered where both have one name.
+    question
+        What both answer; without it both have to be of a kind.
     repeat
         Pairs; None takes 15, or fewer within 20 s.
     detail
@@ -161,6 +165,7 @@ class Pairs:
 
     calls: Sequence[Callable[[], object]]
     names: Sequence[str]
+    question: str | None = None
     repeat: int | None = None
     detail: bool = False
     traces: tuple[list[Trace], list[Trace]] = field(default_factory=lambda: ([], []))
@@ -169,15 +174,26 @@ class Pairs:
     def __post_init__(self) -> None:
         """Refuse a bad number of pairs."""
         checked_runs(self.repeat)
+        if len(set(self.names)) == 1:
+            self.names = [f"{name} {at}" for at, name in enumerate(self.names, 1)]
 
     def steps(self) -> Steps:
-        """Run them in turns; an interrupt gets a note that says how many pairs there are."""
+        """Run them in turns; an interrupt gets a note that says how many pairs there are.
+
+        Raises
+        ------
+        UsageError
+            If the first runs show two kinds of code, and nothing says that both answer the same.
+        """
         __tracebackhide__ = True
         try:
             while not self.is_done:
                 if self.progress.done:
                     yield
                 self._run_once(self._side)
+                if self.question is None and self.progress.done == len(self.traces):
+                    before, after = (traces[0] for traces in self.traces)
+                    check_kinds(before, after, _SAME)
         except KeyboardInterrupt as error:
             note_runs(error, self.pairs, self._count, "pairs")
             raise
@@ -238,7 +254,7 @@ class Pairs:
         told = [(key, self.names[side], self.traces[side]) for key, side in sides]
         chosen = [entry for entry in told if entry[2]]
         return Sweep(
-            name=" and ".join(name for _, name, _ in chosen),
+            name=self._name([name for _, name, _ in chosen]),
             started=self.traces[0][0].started,
             producer=last.producer,
             variants=tuple(
@@ -255,6 +271,10 @@ class Pairs:
             quality=last.quality,
             environment=last.environment,
         )
+
+    def _name(self, names: Sequence[str]) -> str:
+        """Return the question of both, or the code."""
+        return self.question if self.question and len(names) > 1 else " and ".join(names)
 
 
 def _shown(key: str, traces: Sequence[Trace]) -> list[SweepTrace]:

@@ -238,6 +238,12 @@ def _memory_notes(before: Trace | Sweep, after: Trace | Sweep) -> Iterator[str]:
         yield f"memory was copied at {rates}: another or a busier machine"
 
 
+def same_code(before: str, after: str) -> bool:
+    """Tell whether two names are those of one piece of code: a function, or its call."""
+    one, other = (" ".join(name.split()).removesuffix("()") for name in (before, after))
+    return one == other
+
+
 def check_question(before: str, after: str) -> None:
     """Refuse documents of different code; one name says that both answer the same question.
 
@@ -246,8 +252,7 @@ def check_question(before: str, after: str) -> None:
     UsageError
         With both names and what to type.
     """
-    one, other = (" ".join(name.split()).removesuffix("()") for name in (before, after))
-    if not one or not other or one == other:
+    if not before.strip() or not after.strip() or same_code(before, after):
         return
     given = shlex.quote(before) if len(before) <= _LONGEST_NAME else "TEXT (also of before)"
     message = (
@@ -257,21 +262,31 @@ def check_question(before: str, after: str) -> None:
     raise UsageError(message)
 
 
-def check_kinds(before: Trace | Sweep, after: Trace | Sweep) -> None:
-    """Refuse documents of two kinds, and runs that have no stage in common.
+def check_kinds(before: Trace | Sweep, after: Trace | Sweep, remedy: str) -> None:
+    """Refuse documents of two kinds, e.g. a Dask computation and other code.
 
     Raises
     ------
     UsageError
-        With what each of them is.
+        With what each of them is, and the remedy.
     """
     kinds = _kind(before), _kind(after)
     if kinds[0] != kinds[1]:
         message = (
             f"nothing can be compared: before is {kinds[0]} ({_short(before.name)}), after is "
-            f"{kinds[1]} ({_short(after.name)}). Compare two of a kind"
+            f"{kinds[1]} ({_short(after.name)}). {remedy}"
         )
         raise UsageError(message)
+
+
+def check_stages(before: Trace | Sweep, after: Trace | Sweep) -> None:
+    """Refuse documents that have no stage in common.
+
+    Raises
+    ------
+    UsageError
+        With the stages of each of them.
+    """
     stages = [set(stages_of(doc)) - _COMMON for doc in (before, after)]
     if all(stages) and stages[0].isdisjoint(stages[1]):
         one, other = map(_stages_text, stages)

@@ -33,6 +33,7 @@ from jupyter_serprof.experiments.compare.samples import (
     Match,
     check_kinds,
     check_question,
+    check_stages,
     match,
     notes_on,
 )
@@ -199,7 +200,8 @@ def compare(
         different code without one name. What ran in turns was put side by side by the user.
     """
     if not is_paired:
-        check_kinds(before, after)
+        check_kinds(before, after, "Compare two of a kind")
+        check_stages(before, after)
         check_question(before.name, after.name)
     matches, unmatched = match(before, after)
     lines = [line for found in matches for line in _lines(found)]

@@ -109,7 +109,7 @@ class TestPairs(ExperimentContract):
 
     def make(self, call: Call) -> Experiment[Sweep]:
         """Return three pairs."""
-        return Pairs([lambda: pickle.dumps(call())] * 2, ["f", "g"], repeat=3)
+        return Pairs([lambda: pickle.dumps(call())] * 2, ["f", "f"], repeat=3)
 
 
 @pytest.mark.usefixtures("sync")
