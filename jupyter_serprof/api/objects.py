@@ -40,8 +40,9 @@ def blame(
     -----
     Takes about two to three pickles and some milliseconds; nothing of the pickle is kept. Reducers
     (``__reduce__``, ``__getstate__``) are called two to four times. Times of parts are their shares
-    of what the probe took, scaled to one pickle that keeps no bytes (``duration_ns``). The root's
-    own bytes include the envelope: 3 bytes, and 9 for each frame of 64 KiB.
+    of what the probe took, scaled to one pickle that hands buffers over and copies nothing
+    (``duration_ns``); ``%serprof --blame`` times them in-band, as parts of a plain dumps. The
+    root's own bytes include the envelope: 3 bytes, and 9 for each frame of 64 KiB.
 
     Examples
     --------

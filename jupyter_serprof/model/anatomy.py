@@ -78,7 +78,8 @@ class Anatomy:
         What plain ``dumps`` writes (no buffers handed over); None when it cannot be pickled.
     duration_ns
         Time of one pickle, which the times of the parts are shares of: the plain ``dumps`` where
-        one was timed, else a pickle that keeps no bytes. None where none has ended.
+        the parts were timed in-band, else a pickle that hands buffers over and keeps no bytes; a
+        note says which. None where none has ended.
     is_complete
         False when the time budget ended before everything worth it was opened.
     notes

@@ -6,6 +6,7 @@ Of each dump the envelope is taken off: PROTO (2 bytes), the header of each FRAM
 from __future__ import annotations
 
 import copyreg
+import io
 import math
 import pickle
 import sys
@@ -75,6 +76,19 @@ class CountingFile:
         return False
 
 
+class KeepingFile(CountingFile):
+    """A file that also keeps what is written, where a plain dumps of cloudpickle keeps it."""
+
+    def __init__(self, deadline: float) -> None:
+        super().__init__(deadline)
+        self._kept = io.BytesIO()
+
+    def write(self, data: Any) -> int:  # noqa: ANN401  (bytes or a PickleBuffer)
+        """Copy what is written, and count it."""
+        self._kept.write(data)
+        return super().write(data)
+
+
 def _has_frame(data: bytes, size: int) -> bool:
     at = 2 if data[:1] == _HEAD else 0
     if size < at + _FRAME_BYTES or data[at] != _FRAME:
@@ -96,18 +110,21 @@ class Counter:
         errors are in `holes`, by id. Every reducer is then called through Python.
     takes_buffers
         False to write buffers in-band.
+    keeps
+        True to copy into memory all that is written, as a plain dumps does.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  (options, all named)
         self,
         deadline: float,
         *,
         forgives: bool = False,
         takes_buffers: bool = True,
+        keeps: bool = False,
         protocol: int = 5,
         globals_ref: dict[int, Any] | None = None,
     ) -> None:
-        self.sink = CountingFile(deadline)
+        self.sink = (KeepingFile if keeps else CountingFile)(deadline)
         self.holes: dict[int, tuple[object, BaseException]] = {}
         self.met: list[int] = []
         callback = self.sink.take if takes_buffers and protocol >= 5 else None  # noqa: PLR2004

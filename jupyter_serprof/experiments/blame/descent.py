@@ -20,8 +20,9 @@ from collections import deque
 from contextlib import suppress
 from typing import Any
 
+from jupyter_serprof.capture.machine import available_bytes
 from jupyter_serprof.capture.recorder import paused_collector
-from jupyter_serprof.experiments.blame.node import Node
+from jupyter_serprof.experiments.blame.node import Node, copied, take_times
 from jupyter_serprof.experiments.blame.opening import (
     MOST_ITEMS,
     is_atom,
@@ -57,6 +58,8 @@ _HOLES_OPENED, _HOLES = 64, 200
 _APART = 8
 #: The pass over the whole, the opening, which calls every reducer, and the pass over the parts.
 _PICKLES = 3
+#: A file in memory grows by moving.
+_COPIES = 2.2
 
 
 class Descent:
@@ -103,6 +106,9 @@ class Descent:
         self.is_complete = False
         #: True while every part that is open has been measured.
         self.is_measured = False
+        #: True if the times of parts are of a pickle in-band that is kept, else of one that hands
+        #: buffers over and keeps nothing.
+        self.is_timed_in_band = False
         self.was_interrupted = False
         self.cost_s = known_s
         self.pickled = 0 if known_s is None else 1
@@ -133,6 +139,30 @@ class Descent:
         except KeyboardInterrupt:
             self.is_complete, self.was_interrupted = False, True
             raise
+
+    def time_in_band(self, plain_s: float) -> None:
+        """Time the parts once more, in-band and kept: so that they are parts of a plain dumps.
+
+        A pickler that keeps nothing copies no large buffer, and a plain dumps mostly copies.
+        Without time or memory for it, the times stay those of the passes.
+
+        Parameters
+        ----------
+        plain_s
+            What a plain dumps took.
+        """
+        size, free = self.plain_bytes, available_bytes()
+        if size is None or (free is not None and free < _COPIES * size):
+            return
+        if not self.is_measured or time.monotonic() + plain_s > self.deadline:
+            return
+        timed = copied(self.root)
+        counter = self._counter(takes_buffers=False, keeps=True)
+        self.pickled += 1
+        with suppress(Exception, OutOfTime), paused_collector():  # a reducer that has had enough
+            Pass(counter, timed).measure(timed)
+            take_times(self.root, timed)
+            self.is_timed_in_band = True
 
     def _run(self) -> None:
         began = time.perf_counter_ns()
@@ -179,11 +209,12 @@ class Descent:
                 self._take(counter, size)
                 self.plain_bytes = self._plain()
 
-    def _counter(self, *, takes_buffers: bool = True) -> Counter:
+    def _counter(self, *, takes_buffers: bool = True, keeps: bool = False) -> Counter:
         return Counter(
             self.deadline,
             forgives=self.error is not None,
             takes_buffers=takes_buffers,
+            keeps=keeps,
             protocol=self.protocol,
             globals_ref=self._globals,
         )

@@ -7,7 +7,7 @@ batch_dict_exact, save_set, save_frozenset, save_tuple, save_reduce.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 _BATCH = 1000
 _SHORT_TUPLE = 3
@@ -74,6 +74,19 @@ class Node:
     def nodes(self) -> list[Node]:
         """The parts among the steps."""
         return [step for step in self.steps or () if isinstance(step, Node)]
+
+
+def copied(node: Node) -> Node:
+    """Return a tree of the same objects, to be measured for itself."""
+    steps = node.steps and [copied(s) if isinstance(s, Node) else s for s in node.steps]
+    return replace(node, steps=steps)
+
+
+def take_times(node: Node, timed: Node) -> None:
+    """Take the times of a copy of the tree."""
+    node.duration_ns = timed.duration_ns
+    for part, other in zip(node.nodes, timed.nodes, strict=True):
+        take_times(part, other)
 
 
 def list_bytes(count: int) -> int:

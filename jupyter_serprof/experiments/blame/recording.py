@@ -73,8 +73,13 @@ class Blame:
         """What is known until now."""
         return self.timed(None)
 
+    def time_in_band(self, plain_s: float) -> None:
+        """Time the parts as parts of a plain dumps, which took so many seconds; after `run`."""
+        if self._descent is not None:
+            self._descent.time_in_band(plain_s)
+
     def timed(self, dumps_ns: int | None) -> Anatomy:
-        """Return what is known until now, its times scaled to those of the plain dumps."""
+        """Return what is known until now, with the time of the plain dumps of the same value."""
         if self._descent is None:
             return Anatomy(name=self._name, is_complete=False)
         return anatomy_of(self._descent, dumps_ns)
@@ -160,6 +165,8 @@ class BlameRun:
             self._error = pickle_and_back(self._blame.value)
         known = [(s.duration_ns / 1e9, s.size_bytes) for s in _dumps(self._recording.trace)]
         anatomy = self._blame.run(*known[-1] if known else ())
+        if known:
+            self._blame.time_in_band(known[-1][0])
         if anatomy.plain_bytes is not None and not self._error and not self._blame.was_interrupted:
             self._split_stages()
         return self.trace

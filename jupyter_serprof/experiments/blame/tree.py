@@ -72,9 +72,11 @@ class _Branch:
 
 INTERRUPTED = "interrupted"
 _BUDGET = "the time budget is too short to open everything"
-#: What the times of parts are, in a note.
-TIMES = "times: shares of the probe, scaled to "
-_PLAIN, _NOWHERE = "the plain dumps", "one pickle that keeps nothing"
+#: What the times of parts are: a note, which begins with what tells it from others.
+_PLAIN = "times: shares of an in-band probe, scaled to the plain dumps"
+_NOWHERE = (
+    "times: shares of the probe, scaled to one pickle that hands buffers over and copies nothing"
+)
 
 
 def anatomy_of(descent: Descent, dumps_ns: int | None = None) -> Anatomy:
@@ -83,18 +85,18 @@ def anatomy_of(descent: Descent, dumps_ns: int | None = None) -> Anatomy:
     Parameters
     ----------
     dumps_ns
-        Time of the plain ``dumps``, if it was measured: the times of all parts add up to it. Else
-        they add up to the first pickle into nowhere.
+        Time of the plain ``dumps``, if it was measured. Parts that were timed in-band add up to it,
+        others to the first pickle into nowhere: both are of one way.
     """
     root = _Branches(descent).of(descent.root)
     root.add_up()
     notes = [*_notes(descent)]
     _balance(descent, root, notes)
-    whole_ns = descent.duration_ns if dumps_ns is None else dumps_ns
+    whole_ns = dumps_ns if descent.is_timed_in_band else descent.duration_ns
     can_tell = descent.is_measured and descent.error is None and root.duration_ns > 0
     scale = whole_ns / root.duration_ns if whole_ns is not None and can_tell else None
     if scale is not None:
-        notes.append(TIMES + (_NOWHERE if dumps_ns is None else _PLAIN))
+        notes.append(_PLAIN if descent.is_timed_in_band else _NOWHERE)
     total = max(1, root.bytes)
     _shrink(root, total)
     root.add_up()

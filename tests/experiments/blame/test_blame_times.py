@@ -2,6 +2,7 @@
 
 import threading
 
+import numpy as np
 import pytest
 from anatomy_samples import Model
 
@@ -10,7 +11,10 @@ from jupyter_serprof.experiments.blame.recording import Blame, BlameRun
 from jupyter_serprof.model import Anatomy, Trace
 from jupyter_serprof.views.blame.text import anatomy_lines
 
-_SAID = "times: shares of the probe, scaled to "
+_PLAIN = "times: shares of an in-band probe, scaled to the plain dumps"
+_NOWHERE = (
+    "times: shares of the probe, scaled to one pickle that hands buffers over and copies nothing"
+)
 
 
 def values() -> list[object]:
@@ -44,7 +48,19 @@ def test_the_times_add_up_to_the_plain_dumps_of_the_same_document(at: int) -> No
     root = anatomy.parts[0]
     assert root.duration_ns == anatomy.duration_ns == dumps_ns(trace)
     assert leaves_ns(anatomy) <= root.duration_ns + len(anatomy.parts)
-    assert [note for note in anatomy.notes if "times" in note] == [_SAID + "the plain dumps"]
+    assert [note for note in anatomy.notes if "times" in note] == [_PLAIN]
+
+
+@pytest.mark.parametrize("large", [np.ones(4_000_000), b"x" * 32_000_000], ids=["array", "bytes"])
+def test_the_part_that_dumps_copies_longest_takes_longest(large: object) -> None:
+    """No pickler that keeps nothing copies a large buffer; the plain dumps does."""
+    parts = {"small": [str(i) * 20 for i in range(2_000)], "large": large}
+
+    anatomy = BlameRun(parts, "it").run().anatomies[0]
+
+    took = {part.label: part.duration_ns or 0 for part in anatomy.parts if part.parent == 0}
+    assert took['["large"]'] > took['["small"]'] > 0
+    assert sum(took.values()) <= (anatomy.duration_ns or 0) + len(took)
 
 
 def test_without_a_plain_dumps_they_add_up_to_a_pickle_into_nowhere() -> None:
@@ -54,13 +70,14 @@ def test_without_a_plain_dumps_they_add_up_to_a_pickle_into_nowhere() -> None:
     anatomy = blame(value)
 
     assert anatomy.parts[0].duration_ns == anatomy.duration_ns
-    assert anatomy.notes == (_SAID + "one pickle that keeps nothing",)
+    assert anatomy.notes == (_NOWHERE,)
 
 
 def test_shares_are_those_of_the_probe() -> None:
     """Scaling changes no ratio: twice the dumps is twice the time of every part."""
     run = Blame(values()[2], "it")
     run.run()
+    run.time_in_band(0.0)
 
     once, twice = run.timed(10**9), run.timed(2 * 10**9)
 
