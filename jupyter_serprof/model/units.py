@@ -144,6 +144,11 @@ class ColumnUnit:
         """Return a duration in this unit, without its name."""
         return format_fixed(duration_ns / self.unit_ns, self.decimals)
 
+    def texts(self, owned: Sequence[int], total: str) -> list[str]:
+        """Return durations so that what is printed adds up to a printed total."""
+        total_ns = float(total.replace(",", "")) * self.unit_ns
+        return column(owned, total_ns, self.decimals, self.unit_ns)
+
 
 def column_unit(wall_ns: int) -> ColumnUnit:
     """Choose the unit of the columns of a table from its wall time.

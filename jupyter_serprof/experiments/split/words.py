@@ -16,8 +16,15 @@ from jupyter_serprof.analysis.findings.pickle import (
     FRESH_SHARE,
     PAGE_BYTES,
 )
+from jupyter_serprof.analysis.outline import Entry, entries_of
 from jupyter_serprof.model import Finding, Group, Lane, Span, Summary, Trace, stage
-from jupyter_serprof.model.units import format_bytes, format_count, format_ns, format_share
+from jupyter_serprof.model.units import (
+    column_unit,
+    format_bytes,
+    format_count,
+    format_ns,
+    format_share,
+)
 
 _LANE = "client/main"
 DUMPS, LOADS = "pickle.dumps", "pickle.loads"
@@ -186,10 +193,12 @@ def _add_half(spans: list[Span], half: Half, at: int, measured: Measured, *, is_
 
 def split_summary(trace: Trace, measured: Measured) -> Summary:
     """Return the sentence above the picture: the runs after the first, and their largest part."""
-    told = [_half_text(half) for half in measured.halves]
+    first, last = _printed(trace)
+    told = [_half_text(half, last[half.whole]) for half in measured.halves]
     size = f" ({format_bytes(measured.in_band_bytes)} in-band)" if measured.in_band_bytes else ""
     old = trace.summary or Summary("")
-    facts = [*_cold_facts(measured), *(fact for fact in old.facts if fact.startswith("memcpy"))]
+    limits = (fact for fact in old.facts if fact.startswith("memcpy"))
+    facts = [*_cold_facts(measured, first), *limits]
     said = f"{trace.name}{size}: {'; '.join(told) or 'nothing was measured'}"
     if trace.outcome == "interrupted":
         said += "; interrupted: this is what was measured until then" if told else ": interrupted"
@@ -217,7 +226,24 @@ def split_findings(trace: Trace, measured: Measured) -> tuple[Finding, ...]:
     return (found, *others)
 
 
-def _half_text(half: Half) -> str:
+def _printed(trace: Trace) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the times of dumps and of loads as the table prints them: of the first and last run.
+
+    A column is rounded so that it adds up: of 5.166 ms it may print 5.16.
+    """
+    unit, found = column_unit(trace.wall_ns), list[dict[str, str]]()
+    blocks = entries_of(trace)
+    if len(trace.groups) < 2:  # noqa: PLR2004  (of one alone there is no line)
+        blocks = [Entry("group", "", "", "", False, (), trace.wall_ns, tuple(blocks))]  # noqa: FBT003
+    totals = unit.texts([block.self_ns for block in blocks], unit.text(trace.wall_ns))
+    for block, total in zip(blocks, totals, strict=True):
+        texts = unit.texts([entry.self_ns for entry in block.inside], total)
+        keys = (entry.key for entry in block.inside)
+        found.append({key: f"{said} {unit.name}" for key, said in zip(keys, texts, strict=True)})
+    return found[0], {**found[0], **found[-1]}
+
+
+def _half_text(half: Half, printed: str) -> str:
     total_ns = half.last.duration_ns
     parts = parts_of(total_ns, half.levels)
     shares = sorted(parts, key=lambda part: -part[1])[:2]
@@ -226,11 +252,11 @@ def _half_text(half: Half) -> str:
         for key, ns in shares
         if total_ns and ns >= _TOLD_SHARE * total_ns
     ]
-    return f"{_verb(half)} {format_ns(total_ns)}{': ' if told else ''}{', '.join(told)}"
+    return f"{_verb(half)} {printed}{': ' if told else ''}{', '.join(told)}"
 
 
-def _cold_facts(measured: Measured) -> Sequence[str]:
-    first = [f"{_verb(half)} {format_ns(half.cold.duration_ns)}" for half in measured.halves]
+def _cold_facts(measured: Measured, printed: Mapping[str, str]) -> Sequence[str]:
+    first = [f"{_verb(half)} {printed[half.whole]}" for half in measured.halves]
     faults = [
         f"{_verb(half)} {format_count(half.warm.minor_faults)} new pages"
         for half in measured.halves

@@ -14,7 +14,6 @@ from jupyter_serprof.model.units import (
     RATE_FLOOR_BYTES,
     bytes_per_s,
     clean,
-    column,
     column_unit,
     format_bytes,
     format_count,
@@ -135,9 +134,7 @@ class _Columns:
 
     def texts(self, owned: Sequence[int], total: str) -> list[_Numbers]:
         """Return time and share of each; the times add up to the printed one."""
-        total_ns = float(total.replace(",", "")) * self.unit.unit_ns
-        selves = column(owned, total_ns, self.unit.decimals, self.unit.unit_ns)
-        return list(zip(selves, map(self._share, owned), strict=True))
+        return list(zip(self.unit.texts(owned, total), map(self._share, owned), strict=True))
 
     def _share(self, owned_ns: int) -> str:
         return format_share(owned_ns / self.wall_ns).removesuffix(" %") if owned_ns else "0"

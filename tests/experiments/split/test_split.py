@@ -2,6 +2,7 @@
 
 import gc
 import pickle
+import re
 import sys
 import threading
 import time
@@ -30,10 +31,12 @@ from jupyter_serprof.objects import split_picklers
 from jupyter_serprof.objects.picklers import CountingFile
 from jupyter_serprof.objects.split_picklers import Block, watching
 from jupyter_serprof.testing import TickClock, make_trace
+from jupyter_serprof.views.waterfall.table import table_of
 
 #: Time for every pass on the slowest machine.
 split = partial(split_passes.split, budget_s=1e6)
 WHOLES = ("pickle.dumps", "pickle.loads")
+TIMES, TOLD = (6_946_000, 5_166_000), re.compile(r"(?:dumps|loads) ([\d.,]+ \w+)")
 LEVELS = (
     Level("pickle.reduce", 10),
     Level("pickle.opcodes", 30),
@@ -132,6 +135,21 @@ def test_the_document_adds_up_exactly() -> None:
     assert trace.waterfall
     assert trace.waterfall.unaccounted_ns == 0
     assert split_summary(trace, measured).headline.startswith("a (1.00 kB in-band): dumps 100 ns")
+
+
+@pytest.mark.parametrize("warm", [None, Timed(1_234_567)], ids=["once", "again"])
+def test_a_time_in_the_sentence_is_that_of_its_row(warm: Timed | None) -> None:
+    """The column is rounded so that it adds up: of 5.166 ms it can print 5.16."""
+    dumps, loads = (Half(key, Timed(ns), warm, ()) for key, ns in zip(WHOLES, TIMES, strict=True))
+    measured = Measured((dumps, loads), 1_000)
+    trace = analyse(split_trace(make_trace([], name="a"), measured))
+
+    summary = split_summary(trace, measured)
+
+    said = [text for fact in (summary.headline, summary.facts[0]) for text in TOLD.findall(fact)]
+    table = table_of(trace)
+    assert len(said) == 4
+    assert set(said) <= {f"{line.self_text} {table.unit}" for line in table.lines}
 
 
 def test_new_pages_in_every_run_are_not_a_matter_of_the_first() -> None:
