@@ -3,9 +3,10 @@
 from dataclasses import replace
 
 import pytest
+from goldens import check
 
 from jupyter_serprof.analysis.sizes.crossovers import crossovers_of
-from jupyter_serprof.analysis.sizes.words import best_stretches, growth_text, summarize_growth
+from jupyter_serprof.analysis.sizes.words import best_stretches, summarize_growth
 from jupyter_serprof.model import Fit, Point, Sweep, Variant
 
 MS = 1_000_000
@@ -51,18 +52,67 @@ def a_sweep(
     return Sweep(name="a", started="", kind="sweep", parameter="n", **fields)  # type: ignore[arg-type]  # its fields
 
 
-def headline(times: Times, results: dict[str, str] | None = None) -> str:
-    """Return the sentence."""
-    return summarize_growth(a_sweep(times, results)).headline
+def fits(*fits: Fit) -> Sweep:
+    """Return a sweep with these lines."""
+    return a_sweep({"a": (1, 2, 3, 4)}, fits=fits)
 
 
-def test_each_stretch_has_its_fastest_with_its_sizes() -> None:
-    """Which transport, from which size on."""
-    said = headline({"pickle": (1, 2, 30, 300), "ray": (3, 3, 4, 5)})
-
-    assert said == (
-        "a (1.00 kB to 1.00 MB): Pickle is the fastest up to 10.0 kB, Ray from 100 kB on."
+def numbered(count: int) -> tuple[Point, ...]:
+    """Return three runs of each of so many numbers, whose bytes nobody saw."""
+    return tuple(
+        Point("a", None, run, run == 0, 5, None, {}, parameter=float(n))
+        for n in range(1, 1 + count)
+        for run in range(3)
     )
+
+
+PICKLE = replace(LINE, variant="a", from_bytes=1)
+BEGUN = a_sweep({"pickle": (5, 6)})
+AHEAD: Times = {"a": (1, 1, 1, 9), "b": (1, 1, 1, 1), "c": (1, 1, 1, 1)}
+ABSENT = (
+    Variant("pickle", "Pickle", notes=("failed at 1.00 MB: MemoryError", "comes back as x")),
+    Variant("ray", "Ray", "not running", "Ray is not running."),
+)
+SAMPLES = {
+    "each stretch has its fastest": a_sweep({"pickle": (1, 2, 30, 300), "ray": (3, 3, 4, 5)}),
+    "within the noise nobody wins": a_sweep({"a": (1,) * 4, "b": (1.1,) * 4}, noise=0.2),
+    "one run at each size": a_sweep({"a": (1,) * 4, "b": (2,) * 4}, runs=1),
+    "one falls behind late": a_sweep(AHEAD, noise=0.1),
+    "what aliases wins nothing and has no rate": a_sweep(
+        {"oob": (0.1,) * 4, "pickle": (1, 2, 3, 4)},
+        {"oob": ALIAS},
+        fits=(replace(LINE, variant="oob", ns_per_byte=1e-5),),
+    ),
+    "what aliases, alone": a_sweep({"oob": (0.1,) * 4}, {"oob": ALIAS}),
+    "one alone is told by its ends": a_sweep({"code": (1, 2, 30, 500)}),
+    "growth regime by regime": fits(
+        replace(PICKLE, to_bytes=10_000, growth="constant", fixed_ns=5000.0),
+        replace(PICKLE, to_bytes=100_000, ns_per_byte=0.5, cause="fresh pages"),
+        replace(PICKLE, to_bytes=1_000_000, growth="superlinear", exponent=1.21),
+        replace(PICKLE, stage="pickle.dumps"),
+        replace(PICKLE, cold=True),
+    ),
+    **{
+        f"a fixed part of {fixed_ns:,.0f} ns": fits(
+            replace(LINE, to_bytes=100_000_000, fixed_ns=fixed_ns, ns_per_byte=0.5)
+        )
+        for fixed_ns in (0.0, 40.0, -9.0, 200.0, 2e6, 9e7)
+    },
+    "runs counted by what was asked for": a_sweep({"a": ()}, points=numbered(5)),
+    "absent, failed, and the seed": a_sweep(
+        {"pickle": (1, 2, 3, 4)}, variants=ABSENT, environment={"seed": 7}
+    ),
+    "no run ended": a_sweep({"pickle": ()}),
+    "no bytes were seen": a_sweep({"a": ()}, points=numbered(1)[:1]),
+    "only begun": replace(BEGUN, points=tuple(replace(each, cold=True) for each in BEGUN.points)),
+}
+
+
+def test_growth_is_told_in_words() -> None:
+    """Headline and facts of each sample are those of a file that people read."""
+    found = {name: summarize_growth(sweep) for name, sweep in SAMPLES.items()}
+
+    check("growth", {name: "\n".join((each.headline, *each.facts)) for name, each in found.items()})
 
 
 @pytest.mark.parametrize(
@@ -99,147 +149,7 @@ def test_the_headline_names_no_winner_that_the_crossovers_deny(
     }
     sweep = a_sweep(times, noise=noise, runs=runs)
 
-    headline = summarize_growth(sweep).headline
     crossings = [each for each in crossovers_of(sweep.points, sweep.variants) if not each.cold]
 
-    assert headline.endswith(said)
+    assert summarize_growth(sweep).headline.endswith(said)
     assert [each.from_bytes is None for each in crossings] == ["no difference" in said]
-
-
-def test_who_is_ahead_within_the_noise_does_not_win() -> None:
-    """The medians never change places, so that no crossover tells; the noise does."""
-    close = summarize_growth(a_sweep({"a": (1, 1, 1, 1), "b": (1.1,) * 4}, noise=0.2)).headline
-    once = summarize_growth(a_sweep({"a": (1, 1, 1, 1), "b": (2,) * 4}, runs=1)).headline
-    late = summarize_growth(
-        a_sweep({"a": (1, 1, 1, 9), "b": (1, 1, 1, 1), "c": (1, 1, 1, 1)}, noise=0.1)
-    ).headline
-
-    assert close.endswith(": no difference that matters between A and B.")
-    assert once.endswith(": A is the fastest at every size, by one run at each.")
-    assert late.endswith(
-        ": no difference that matters between A, B and C up to 100 kB, "
-        "no difference that matters between B and C from 1.00 MB on."
-    )
-
-
-def test_a_result_that_aliases_wins_nothing() -> None:
-    """It moved nothing: the facts say so, and give it no rate."""
-    line = replace(LINE, variant="oob", ns_per_byte=1e-5)
-    times: Times = {"oob": (0.1,) * 4, "pickle": (1, 2, 3, 4)}
-    sweep = a_sweep(times, {"oob": ALIAS}, fits=(line,))
-    summary = summarize_growth(sweep)
-    only = headline({"oob": (0.1,) * 4}, {"oob": ALIAS})
-
-    assert summary.headline == (
-        "a (1.00 kB to 1.00 MB): of those that move the bytes, Pickle is the fastest at every "
-        "size; Oob gave the same memory back."
-    )
-    assert "Oob gave the same memory back, outside the ranking" in summary.facts
-    assert not any("/s" in fact for fact in summary.facts)
-    assert "hands the same memory back" in only
-
-
-def test_one_variant_alone_is_told_by_its_ends() -> None:
-    """How much longer for how many more bytes; cold runs are not mixed in."""
-    assert headline({"code": (1, 2, 30, 500)}) == (
-        "a (1.00 kB to 1.00 MB): 1.00 ms at 1.00 kB, 500 ms at 1.00 MB: "
-        "500 times as long for 1,000 times the bytes."
-    )
-
-
-def test_growth_is_told_in_words_regime_by_regime() -> None:
-    """With rate, exponent, the size where it ends and the cause where it is known."""
-    head = replace(LINE, variant="pickle", from_bytes=1)
-    fits = (
-        replace(head, to_bytes=10_000, growth="constant", fixed_ns=5000.0),
-        replace(head, to_bytes=100_000, ns_per_byte=0.5, cause="fresh pages"),
-        replace(head, to_bytes=1_000_000, growth="superlinear", exponent=1.21),
-        replace(head, stage="pickle.dumps"),
-        replace(head, cold=True),
-    )
-    sweep = a_sweep({"pickle": (1, 2, 3, 4)}, fits=fits)
-
-    said = growth_text(sweep, sweep.variants[0])
-
-    assert said == (
-        "Pickle: flat at 5.00 µs up to 10.0 kB, then in proportion to size at 2.00 GB/s up to "
-        "100 kB (fresh pages), then grows faster than its size (power 1.21) up to 1.00 MB"
-    )
-    assert said in summarize_growth(sweep).facts
-
-
-@pytest.mark.parametrize(
-    ("fixed_ns", "said"),
-    [
-        (0.0, "in proportion to size at 2.00 GB/s up to 100 MB"),
-        (40.0, "in proportion to size at 2.00 GB/s up to 100 MB"),
-        (-9.0, "in proportion to size at 2.00 GB/s up to 100 MB"),
-        (200.0, "200 ns plus 2.00 GB/s up to 100 MB"),
-        (
-            2e6,
-            "2.00 ms plus 2.00 GB/s up to 100 MB; the rate takes over from about 4.00 MB on",
-        ),
-        (
-            9e7,
-            "90.0 ms plus 2.00 GB/s up to 100 MB; the fixed part is the larger one at every size",
-        ),
-    ],
-)
-def test_what_is_mostly_fixed_is_not_in_proportion(fixed_ns: float, said: str) -> None:
-    """64 times the bytes in the same time are no rate: the fixed part is told, and its end."""
-    line = replace(LINE, to_bytes=100_000_000, fixed_ns=fixed_ns, ns_per_byte=0.5)
-    sweep = a_sweep({"a": (1, 2, 3, 4)}, fits=(line,))
-
-    told = growth_text(sweep, sweep.variants[0])
-
-    assert told == f"A: {said}"
-
-
-def test_runs_without_sizes_are_counted_by_what_was_asked_for() -> None:
-    """Two runs of each of five numbers are two, not ten."""
-    points = tuple(
-        Point("a", None, run, run == 0, 5, None, {}, parameter=float(n))
-        for n in range(1, 6)
-        for run in range(3)
-    )
-
-    facts = summarize_growth(a_sweep({"a": ()}, points=points)).facts
-
-    assert "2 warm runs at each n, the first one apart" in facts
-
-
-def test_what_is_missing_is_said() -> None:
-    """Absent transports, sizes that failed, passes that the budget cut; and the seed."""
-    variants = (
-        Variant("pickle", "Pickle", notes=("failed at 1.00 MB: MemoryError", "comes back as x")),
-        Variant("ray", "Ray", "not running", "Ray is not running."),
-    )
-    sweep = a_sweep({"pickle": (1, 2, 3, 4)}, variants=variants, environment={"seed": 7})
-
-    facts = summarize_growth(sweep).facts
-
-    assert "Ray: Ray is not running." in facts
-    assert "Pickle: failed at 1.00 MB: MemoryError" in facts
-    assert not any("comes back" in fact for fact in facts)
-    assert any("2 warm runs at each size" in f and "(seed 7)" in f for f in facts)
-
-
-def test_without_points_or_sizes_nothing_is_claimed() -> None:
-    """An interrupt before the first point; code of which nobody saw bytes."""
-    point = Point("code", None, 0, cold=True, wall_ns=5, moved_bytes=None, stages={})
-
-    empty = summarize_growth(a_sweep({"pickle": ()})).headline
-    unseen = summarize_growth(a_sweep({"code": ()}, points=(point,))).headline
-
-    assert empty == "a: no run ended."
-    assert unseen == "a: no bytes were seen to move, so there are no sizes."
-
-
-def test_a_sweep_that_has_only_begun_says_so() -> None:
-    """While the first pass runs there are no warm runs to count."""
-    sweep = a_sweep({"pickle": (5, 6)})
-    begun = replace(sweep, points=tuple(replace(point, cold=True) for point in sweep.points))
-
-    facts = summarize_growth(begun).facts
-
-    assert any(fact.startswith("only the first run at each size yet") for fact in facts), facts
