@@ -5,8 +5,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from goldens import check
 from strategies import outlined
-from test_export import MS, read, sweep, trace
+from test_export import MS, sweep, trace
 
 import jupyter_serprof as sp
 from jupyter_serprof.analysis import analyse
@@ -21,6 +22,7 @@ from jupyter_serprof.model import (
     Quality,
     Row,
     Summary,
+    Sweep,
     Trace,
     UsageError,
     Variant,
@@ -62,18 +64,51 @@ def split() -> Trace:
     return outlined(trace)
 
 
-def test_markdown_of_blame_has_the_parts() -> None:
-    """Path, bytes and share; what cannot be pickled says why; tiny parts are counted."""
-    said = sp.to_markdown(replace(trace(), anatomies=(ANATOMY,)))
+def tried() -> Sweep:
+    """Return a trial of a remedy that can be pasted whatever it holds."""
+    measured = {"low": 4.5, "high": 6.6, "pairs": 15, "equal": True}
+    finding = Finding("r", "warn", "rows of dicts", {}, "a = `x`  # ```b```", 5.4, (), measured)
+    return replace(
+        sweep(),
+        variants=(Variant("ray", "columns", notes=("a list is now a dict",), result="a copy"),),
+        findings=(finding,),
+        quality=Quality(notes=("clocks differ",)),
+        summary=Summary("It helps.", ("pairs in turns", "warm")),
+    )
 
-    parts = said[: said.index("| stage |")]
-    assert "**job cannot be pickled because of job" in parts
-    assert '- job\\["lock"\\] (lock): TypeError: no' in parts
-    assert "| job | dict | 10.0 kB | 5.00 kB | 100.0 % |  |  |" in parts
-    assert '| job\\["a\\|b"\\] | ndarray | 9.94 kB | 5.00 kB | 99.6 % | 3.00 ms |  |' in parts
-    assert '| job\\["lock"\\] | lock | 10 B | 0 B | 0.1 % |  | unpicklable |' in parts
-    assert "tiny" not in parts
-    assert "- 1 more parts in the document" in parts
+
+HOSTILE = "a|b\n# <script> `x` [y](http://z) @octocat #12 \\| \x1b[0m"
+BLAMED = replace(trace(), anatomies=(ANATOMY,))
+GUESS = replace(trace(), prediction=Prediction(size_bytes=10**9))
+SAMPLES: dict[str, Trace | Sweep | Anatomy | Comparison] = {
+    "a trace": replace(trace(), summary=Summary("It took."), environment={"python": "3.11.7"}),
+    "names stay text": replace(trace(), summary=Summary(HOSTILE)),
+    "parts of what is blamed": BLAMED,
+    "parts alone": ANATOMY,
+    "a first run and those that follow": split(),
+    "a prediction": GUESS,
+    "a sweep with a comparison": replace(
+        sweep(), comparison=replace(CHANGES, before="a_b", notes=("other versions",))
+    ),
+    "a trial of a remedy": tried(),
+    "a comparison": CHANGES,
+}
+
+
+def test_documents_are_told_in_markdown() -> None:
+    """Each sample is as a file has it that people read."""
+    check("markdown", {name: sp.to_markdown(it).rstrip() for name, it in SAMPLES.items()})
+
+
+def test_documents_are_tables_in_files(tmp_path: Path) -> None:
+    """Each line of CSV is that of a file that people read, and so is the Markdown of a file."""
+    for at, given in enumerate(SAMPLES.values()):
+        sp.save(given, tmp_path / f"{at}.csv")  # type: ignore[arg-type]  # two are tables only
+    sp.save(BLAMED, tmp_path / "x.md")
+
+    lines = [(tmp_path / f"{at}.csv").read_text("utf-8").rstrip() for at in range(len(SAMPLES))]
+    check("csv", dict(zip(SAMPLES, lines, strict=True)))
+    assert (tmp_path / "x.md").read_text("utf-8") == sp.to_markdown(BLAMED)
 
 
 def test_markdown_of_many_parts_stays_an_issue() -> None:
@@ -89,96 +124,6 @@ def test_markdown_of_many_parts_stays_an_issue() -> None:
     assert "\\[98\\]" in lines[-1]
     assert max(map(len, lines)) < 250
     assert "- 60 more parts" in said
-
-
-def test_markdown_tells_the_first_run_from_those_that_follow() -> None:
-    """No stage stands there twice without a word; a stage has its parts below it."""
-    said = sp.to_markdown(split()).splitlines()
-
-    start = said.index("| --- | --- | ---: | ---: | ---: |") + 1
-    assert said[start : start + 9] == [
-        "| **first run** |  | 4.00 ms | 40.0 % |  |",
-        "| Pickle | client/main | 4.00 ms | 40.0 % | 800 B |",
-        "| **again: best of 2** |  | 5.00 ms | 50.0 % |  |",
-        "| Pickle | client/main | 5.00 ms | 50.0 % | 800 B |",
-        "| - itself | client/main | 0 ns | 0.0 % | 800 B |",
-        "| - Opcodes and memo | client/main | 3.00 ms | 30.0 % |  |",
-        "| - Copy into the pickle | client/main | 2.00 ms | 20.0 % |  |",
-        "| Unaccounted |  | 1.00 ms | 10.0 % |  |",
-        "| Wall time |  | 10.0 ms | 100.0 % |  |",
-    ]
-
-
-def test_markdown_of_trials_has_remedy_gain_pairs_and_what_changes() -> None:
-    """The remedy can be pasted whatever it holds."""
-    measured = {"low": 4.5, "high": 6.6, "pairs": 15, "equal": True}
-    finding = Finding("r", "warn", "rows of dicts", {}, "a = `x`  # ```b```", 5.4, (), measured)
-    variant = Variant("ray", "columns", notes=("a list comes back as dict",), result="a copy")
-    given = replace(
-        sweep(),
-        variants=(variant,),
-        findings=(finding,),
-        quality=Quality(notes=("clocks differ",)),
-        summary=Summary("It helps.", ("pairs in turns", "warm")),
-    )
-
-    said = sp.to_markdown(given)
-
-    assert "- columns: a copy\n- columns: a list comes back as dict\n" in said
-    assert "pairs in turns · warm" in said
-    assert (
-        "**warn**: rows of dicts (measured: 5.4× faster, 95 % interval 4.5× to 6.6×, "  # noqa: RUF001
-        "15 pairs, equal)"
-    ) in said
-    assert "\n````python\na = `x`  # ```b```\n````\n" in said
-    assert "- clocks differ" in said
-
-
-def test_markdown_of_a_comparison_has_noise_and_method() -> None:
-    """By itself, or in a document."""
-    alone, inside = sp.to_markdown(CHANGES), sp.to_markdown(replace(trace(), comparison=CHANGES))
-
-    assert "| Garbage collection | faster | 10.00 ms | – | 0.50× | \\[0.40× to 0.60×\\] |" in alone  # noqa: RUF001
-    assert "now against itself: ±3.4 %" in alone
-    assert "- Intervals of all runs." in alone
-    assert alone.split("\n\n", 1)[1].strip() in inside
-
-
-def test_a_prediction_never_looks_measured(tmp_path: Path) -> None:
-    """Neither in Markdown nor in a table of its spans."""
-    guess = replace(trace(), prediction=Prediction(size_bytes=10**9))
-
-    sp.save(guess, tmp_path / "x.csv")
-
-    assert "| Wall time (predicted, not measured) |" in sp.to_markdown(guess)
-    heads, first, *_ = read(tmp_path / "x.csv")
-    assert (heads[-1], first[-1]) == ("predicted_size_bytes", "1000000000")
-
-
-def test_csv_of_blame_has_every_part(tmp_path: Path) -> None:
-    """Also of the anatomy alone; the bytes add up."""
-    sp.save(replace(trace(), anatomies=(ANATOMY,)), tmp_path / "x.csv")
-    sp.save(ANATOMY, tmp_path / "y.csv")  # type: ignore[arg-type]  # a table is all there is of it
-
-    heads, root, array, *_ = read(tmp_path / "x.csv")
-    assert dict(zip(heads, array, strict=True)) == {
-        "anatomy": "job",
-        "index": "1",
-        "parent": "0",
-        "path": 'job["a|b"]',
-        "kind": "ndarray",
-        "count": "1",
-        "self_bytes": "9940",
-        "in_band_bytes": "9940",
-        "state": "",
-        "note": "",
-        "out_of_band_bytes": "5000",
-        "total_bytes": "14940",
-        "share": "0.996",
-        "duration_ns": "3000000",
-    }
-    assert root[heads.index("parent")] == ""
-    assert read(tmp_path / "x.csv") == read(tmp_path / "y.csv")
 
 
 def test_spans_of_several_groups_name_them() -> None:

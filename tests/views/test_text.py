@@ -4,16 +4,23 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import pytest
+from compare_samples import FOUND
+from dask_samples import computation
+from goldens import check
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from size_samples import make_chunks, make_sizes
 from strategies import outlined, sweeps, traces
 
 from jupyter_serprof.model import (
+    Anatomy,
     Finding,
     Lane,
     Limits,
+    Part,
     Point,
     ProbeReport,
     Quality,
@@ -213,148 +220,73 @@ def _points(variant: str, wall_ms: float, stages: Mapping[str, float], count: in
     ]
 
 
-def test_a_trace_says_what_took_the_time_then_shows_it_and_then_what_to_do() -> None:
-    """The order of reading: headline, facts, table, finding with its remedy, remarks."""
-    trace = make_put_get()
-
-    lines = text(trace).split("\n")
-
-    assert trace.summary is not None
-    assert lines[0] == trace.summary.headline
-    assert lines[1] == " · ".join(trace.summary.facts)
-    labels = [line[:6].strip() for line in lines]
-    positions = [labels.index(label) for label in ("stage", "Wall t", "warn", "try", "note")]
-    assert positions == sorted(positions)
+def late(pieces: tuple[tuple[int, int], ...]) -> Row:
+    """Return a row that owns half of 60 ms, in these pieces."""
+    return make_row("pickle.dumps", 0, 30 * MS, pieces=pieces, count=60)
 
 
-def test_a_row_shows_time_share_bytes_rate_and_the_share_of_memcpy() -> None:
-    """What the store moved can be compared with what this machine can, and with its new pages."""
-    said = text(make_put_get())
-
-    shown = _line(said, "Store").split("│")[-1].split()
-    assert shown[:8] == ["0.973", "80.4", "800", "MB", "822", "MB/s", "6", "%"]
-    assert "faults" in said
-    assert shown[8].replace(",", "").isdecimal()
-
-
-def test_unknown_not_applicable_and_zero_copy_are_told_apart() -> None:
-    """``n/a`` was not seen, ``–`` does not apply, and what was not copied has no rate."""  # noqa: RUF002
-    said = text(make_put_get())
-
-    assert _line(said, "Wait + pull + map").split()[-4] == "n/a"
-    assert _line(said, "First-use imports").split()[-4:] == ["–"] * 4  # noqa: RUF001
-    assert "zero-copy" in _line(said, "Pickle 5")
-
-
-def test_a_measured_zero_is_told_from_a_small_number() -> None:
-    """``0`` was measured as zero; ``0.000`` is more than zero."""
-    rows = (make_row("pickle.dumps", 0, 0), make_row("pickle.loads", 0, 1_000))
-
-    said = text(make_trace(rows, 1_000 * MS))
-
-    assert _line(said, "Pickle").split("│")[-1].split()[:2] == ["0", "0"]
-    assert _line(said, "Unpickle").split("│")[-1].split()[:2] == ["0.000", "0.0"]
-
-
-def test_unaccounted_time_is_always_a_row_and_looks_different() -> None:
-    """What nobody explains is never hidden and never spread over the stages."""
-    said = text(make_empty())
-
-    unaccounted = _line(said, "Unaccounted")
-    assert "░░░░" in unaccounted
-    assert "█" not in unaccounted
-    assert "100.0" in unaccounted
-    assert "no stage was seen" in said
-
-
-def test_a_bar_stands_at_its_true_time() -> None:
-    """A stage that ran late is drawn late."""
-    rows = (make_row("pickle.dumps", 0, 50 * MS), make_row("pickle.loads", 50 * MS, 50 * MS))
-
-    said = text(make_trace(rows, 100 * MS))
-
-    bars = [_line(said, title).split("│")[1] for title in ("Pickle", "Unpickle")]
-    half = len(bars[0]) // 2
-    assert bars[0] == "█" * half + " " * half
-    assert bars[1] == " " * half + "█" * half
-
-
-def test_many_short_pieces_are_as_high_as_their_share_of_the_instant() -> None:
-    """Half of each instant gives a bar of half height, not one that looks like all of it."""
-    pieces = tuple((at * MS, MS // 2) for at in range(60))
-    row = make_row("pickle.dumps", 0, 30 * MS, pieces=pieces, count=60)
-
-    said = text(make_trace((row,), 60 * MS))
-
-    assert set(_line(said, "Pickle").split("│")[1]) == {"▄"}
-
-
-def test_pieces_that_were_merged_are_no_higher_than_what_was_owned() -> None:
-    """A row that owned half of the extent of its pieces does not look as if it owned all of it."""
-    row = make_row("pickle.dumps", 0, 30 * MS, pieces=((0, 60 * MS),), count=5_000)
-
-    said = text(make_trace((row,), 60 * MS))
-
-    assert set(_line(said, "Pickle").split("│")[1]) == {"▄"}
-
-
-@pytest.mark.parametrize(
-    ("outcome", "said"), [("error", "raised after"), ("interrupted", "interrupted after")]
-)
-def test_a_run_that_ended_early_says_so(outcome: str, said: str) -> None:
-    """What was measured until then is shown as such."""
-    trace = replace(make_put_get(), outcome=outcome)
-
-    assert f"{said} 1.21 s: what was measured until then" in text(trace)
-    assert said not in text(make_put_get())
-
-
-def test_remarks_name_what_was_not_seen_and_are_silent_about_what_is_not_there() -> None:
-    """A probe of a library that is not installed needs no line; a blind spot does."""
-    said = text(make_put_get())
-
-    assert "1,234 spans were dropped" in said
-    assert "ray 2.60.0 (wrappers) did not see: spill, pull" in said
-    assert "dask" not in said
-
-
-def test_a_round_trip_shows_every_transport_cold_and_warm() -> None:
-    """Median, ratio, bytes, faults and the result stand side by side; a failure keeps its row."""
-    said = text(make_sweep())
-
-    cloudpickle = said.split("\n").index(_line(said, "cloudpickle "))
-    cold, warm = said.split("\n")[cloudpickle : cloudpickle + 2]
-    assert "1.92 s" in cold
-    assert "195,313" in cold
-    assert "950 ms" in warm
-    assert "a copy, writeable" in warm
-    assert "not running: no client is connected" in _line(said, "Dask")
-    assert "median of 7 (quartiles 936 ms to 964 ms)" in said
-    assert "the result is unstable" in said
-
-
-def test_a_sweep_over_sizes_names_the_size_of_each_line() -> None:
-    """Runs of different sizes are never put into one line."""
+def two_sizes() -> Sweep:
+    """Return the runs of the round trip, and the same at 1 kB."""
     sweep = make_sweep()
-    small = tuple(replace(point, size_bytes=1_000) for point in sweep.points)
+    small = (replace(point, size_bytes=1_000) for point in sweep.points)
+    return replace(sweep, kind="sweep", points=(*small, *sweep.points))
 
-    said = text(replace(sweep, kind="sweep", points=(*small, *sweep.points)))
 
-    assert "warm, median" in said
-    assert "\n1.00 kB  " in said
-    assert "\n 800 MB  " in said
+PUT_GET = make_put_get()
+ANATOMY = Anatomy(name="x", in_band_bytes=10**6, parts=(Part("x", "x", "dict", -1, 20, 10**6),))
+SAMPLES: dict[str, tuple[Trace | Sweep, dict[str, Any]]] = {
+    "a put and a get, cold": (PUT_GET, {}),
+    "as a table": (PUT_GET, {"view": "table"}),
+    "raised": (replace(PUT_GET, outcome="error"), {}),
+    "interrupted": (replace(PUT_GET, outcome="interrupted"), {}),
+    "zero was measured, and a little more than zero": (
+        make_trace(
+            (make_row("pickle.dumps", 0, 0), make_row("pickle.loads", 0, 1_000)), 1_000 * MS
+        ),
+        {},
+    ),
+    "nothing was seen": (make_empty(), {}),
+    "one after the other": (
+        make_trace(
+            (make_row("pickle.dumps", 0, 50 * MS), make_row("pickle.loads", 50 * MS, 50 * MS)),
+            100 * MS,
+        ),
+        {},
+    ),
+    "half of each instant is half as high": (
+        make_trace((late(tuple((at * MS, MS // 2) for at in range(60))),), 60 * MS),
+        {},
+    ),
+    "merged pieces are no higher than what was owned": (
+        make_trace((late(((0, 60 * MS),)),), 60 * MS),
+        {},
+    ),
+    "names are cut before numbers": (make_long_names(), {"width": 60}),
+    "a round trip": (make_sweep(), {}),
+    "a round trip as a table": (make_sweep(), {"view": "table"}),
+    "a size names its line": (two_sizes(), {}),
+    "a computation with its tables": (computation(), {}),
+    "sizes": (make_sizes(), {}),
+    "sizes in wide lines": (make_sizes(), {"width": 140}),
+    "sizes as a table": (make_sizes(), {"view": "table"}),
+    "chunks": (make_chunks(), {"width": 140}),
+    "an anatomy below its headline": (
+        replace(make_empty(), summary=Summary("x is 1.00 MB (dict)."), anatomies=(ANATOMY,)),
+        {},
+    ),
+    "a comparison above the stages": (replace(PUT_GET, comparison=FOUND), {}),
+}
+
+
+def test_documents_are_told_in_characters() -> None:
+    """The whole text of each sample is that of a file that people read."""
+    check("text", {name: text(doc, **options) for name, (doc, options) in SAMPLES.items()})
 
 
 def test_an_unknown_view_is_refused_with_the_names_that_exist() -> None:
     """A typing error is told, with what could be typed instead."""
     with pytest.raises(UsageError, match="waterfall"):
         text(make_empty(), view="watefall")
-
-
-def test_the_table_view_has_no_bars() -> None:
-    """Who wants only numbers gets them."""
-    assert "█" not in text(make_put_get(), view="table")
-    assert "█" not in text(make_sweep(), view="table")
 
 
 @settings(max_examples=60)
@@ -368,15 +300,6 @@ def test_any_document_gives_text_that_fits(doc: Trace | Sweep, width: int) -> No
     assert said.encode()
 
 
-def test_long_names_are_cut_before_numbers_are() -> None:
-    """Every row keeps its time and its share, and stays on its line."""
-    said = text(make_long_names(), width=60)
-
-    assert max(map(len, said.split("\n"))) <= 60
-    assert said.count("A stage with") >= 4
-    assert _line(said, "Wall time").split()[-2:] == ["27.93", "100.0"]
-
-
 def test_text_needs_neither_numpy_nor_a_plotting_library() -> None:
     """A terminal or a log gets its text without loading what it cannot use."""
     code = (
@@ -388,8 +311,3 @@ def test_text_needs_neither_numpy_nor_a_plotting_library() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
 
     assert done.returncode == 0, done.stderr
-
-
-def _line(said: str, start: str) -> str:
-    """Return the first line that begins so."""
-    return next(line for line in said.split("\n") if line.startswith(start))

@@ -3,53 +3,16 @@
 from dataclasses import replace
 
 import pytest
+from compare_samples import COLD, FOUND, PICKLE, WALL
+from goldens import check
 
-from jupyter_serprof.analysis import analyse
 from jupyter_serprof.analysis.comparison import times_of
-from jupyter_serprof.model import Change, Comparison
-from jupyter_serprof.testing import make_trace
+from jupyter_serprof.model import Change
 from jupyter_serprof.views.compare.text import comparison_lines
 from jupyter_serprof.views.kit.cells import width
 from jupyter_serprof.views.markdown import markdown
-from jupyter_serprof.views.text import text
 
 MS = 1_000_000
-WALL = Change("", "Wall time", 10 * MS, 12.5 * MS, "slower", 1.25, 1.2, 1.3, 15, 15)
-COLD = replace(
-    WALL, cold=True, low=None, high=None, before_runs=1, verdict="cannot tell",
-    reason="1 run before and 1 after are too few for an interval. Run each side again: --repeat 15",
-)  # fmt: skip
-PICKLE = Change("pickle.dumps", "Pickle", 8 * MS, 7 * MS, "faster", 0.875, 0.8, 0.95, 15, 15)
-GONE = Change("gc", "Garbage collection", 1 * MS, None, "only before")
-TINY = replace(PICKLE, stage="x", title="Tiny", reason="below 1 % of the wall time")
-FOUND = Comparison(
-    before="f()",
-    after="f()",
-    changes=(WALL, PICKLE, GONE, TINY),
-    noise_share=0.034,
-    method="Intervals.",
-    notes=("other versions",),
-)
-
-
-def test_a_comparison_is_a_sentence_a_table_and_notes() -> None:
-    """What the eye needs first is first; tiny stages are counted, not shown."""
-    assert comparison_lines(FOUND, 100) == [
-        (
-            "Compared with f(): slower, 1.25× of the time before by all runs, [1.20× to 1.30×]; "  # noqa: RUF001
-            "10.0 ms before,"
-        ),
-        "12.5 ms after.",
-        "                                        ratio of",
-        "stage                 before     after  all runs     95 % interval  verdict",
-        "Wall time           10.00 ms  12.50 ms     1.25×  [1.20× to 1.30×]  slower",  # noqa: RUF001
-        "Pickle               8.00 ms   7.00 ms     0.88×  [0.80× to 0.95×]  faster",  # noqa: RUF001
-        "Garbage collection   1.00 ms         –       n/a                    only before",  # noqa: RUF001
-        "note  1 more line (cold runs, small stages) in the document",
-        "note  other versions",
-        "note  noise here, the wall time of now against itself: ±3.4 %; stages have their own",
-        "note  Intervals.",
-    ]
 
 
 @pytest.mark.parametrize(
@@ -63,18 +26,6 @@ def test_small_ratios_keep_two_digits(ratio: float, said: str) -> None:
     assert f"slower, {said}× of the time before" in lines[0]  # noqa: RUF001
 
 
-def test_a_stage_that_most_runs_do_without_is_counted_with_the_small_ones() -> None:
-    """Two medians of nothing are no line to read; a median of something is."""
-    rare = Change("dask.wire", "Wire", 0, 0, "cannot tell", reason="only in some of the runs")
-    seen = replace(rare, title="Read", after_ns=MS)
-
-    lines = comparison_lines(replace(FOUND, changes=(WALL, rare, seen)), 100)
-
-    assert not any(line.startswith("Wire") for line in lines)
-    assert any(line.startswith("Read") for line in lines)
-    assert any("1 more line (cold runs, small stages)" in line for line in lines)
-
-
 @pytest.mark.parametrize("columns", [40, 60, 80, 100])
 def test_no_line_is_wider_than_asked(columns: int) -> None:
     """Names from anywhere, on any terminal."""
@@ -86,42 +37,6 @@ def test_no_line_is_wider_than_asked(columns: int) -> None:
     assert all(width(line) <= columns for line in lines)
     assert not any("\x1b" in line for line in lines)
     assert any("cannot tell" in line for line in lines)
-
-
-def test_cold_and_warm_stand_apart_and_one_cold_run_takes_one_line() -> None:
-    """Its stages say nothing that its wall time does not."""
-    warm = [replace(change, cold=False, variant="code") for change in (WALL, PICKLE)]
-    cold = [replace(change, variant="code") for change in (COLD, replace(COLD, stage="gc"))]
-
-    lines = comparison_lines(replace(FOUND, changes=(*cold, *warm)), 100)
-
-    assert lines[0].startswith("Compared with f(): slower")
-    assert lines[2] == "cold"
-    assert lines[6] == "warm"
-    assert sum("too few for an interval" in line for line in lines) == 1
-
-
-def test_several_variants_are_counted_above_and_named_below() -> None:
-    """A round trip has a verdict for each transport."""
-    walls = tuple(
-        replace(WALL, variant=key, size_bytes=8_000_000, cold=False, verdict=verdict)
-        for key, verdict in (("ray", "slower"), ("dask", "faster"), ("pickle", "slower"))
-    )
-
-    lines = comparison_lines(replace(FOUND, changes=walls), 100)
-
-    assert lines[0] == "Compared with f(): 2 slower, 1 faster."
-    assert lines[1] == "ray, 8.00 MB, warm"
-
-
-def test_a_document_shows_its_comparison() -> None:
-    """Above the stages, in the same text."""
-    trace = analyse(make_trace([("pickle.dumps", "client/main", 0, 5)]))
-
-    said = text(replace(trace, comparison=FOUND))
-
-    assert said.index("verdict") < said.index("where")
-    assert "verdict" not in text(trace)
 
 
 @pytest.mark.parametrize(("is_paired", "runs"), [(True, "the pairs"), (False, "all runs")])
@@ -153,3 +68,26 @@ def test_the_columns_add_up_in_the_unit_of_the_wall_time() -> None:
         ("9.500 ms", "990.0 µs"),
         ("0.002 ms", "–"),  # noqa: RUF001
     ]
+
+
+RARE = Change("dask.wire", "Wire", 0, 0, "cannot tell", reason="only in some of the runs")
+WARM = [replace(change, variant="code", cold=False) for change in (WALL, PICKLE)]
+ONCE = replace(COLD, variant="code")
+SAMPLES: dict[str, tuple[Change, ...]] = {
+    "a sentence, a table and notes": FOUND.changes,
+    "what most runs do without is counted with the small ones": (
+        *(WALL, RARE, replace(RARE, title="Read", after_ns=MS)),
+    ),
+    "cold apart from warm, one cold run in one line": (ONCE, replace(ONCE, stage="gc"), *WARM),
+    "a verdict for each transport": tuple(
+        replace(WALL, variant=key, size_bytes=8_000_000, cold=False, verdict=verdict)
+        for key, verdict in (("ray", "slower"), ("dask", "faster"), ("pickle", "slower"))
+    ),
+}
+
+
+def test_comparisons_are_told_in_characters() -> None:
+    """The whole text of each sample is that of a file that people read."""
+    shown = {name: replace(FOUND, changes=changes) for name, changes in SAMPLES.items()}
+
+    check("compare", {name: "\n".join(comparison_lines(it, 100)) for name, it in shown.items()})
