@@ -60,13 +60,18 @@ def listed(titles: Sequence[str]) -> str:
     return " and ".join(filter(None, [", ".join(shown[:-1]), shown[-1]]))
 
 
+def is_comparable(times: Sequence[int]) -> bool:
+    """Tell whether there are runs enough: one alone says nothing of its noise."""
+    return len(times) > 1
+
+
 def matters(left_ns: Sequence[int], right_ns: Sequence[int], cost_ns: float = 0) -> bool:
     """Tell whether the times of two variants differ by as much as anybody should act on.
 
     Parameters
     ----------
     left_ns, right_ns
-        The runs of each, alike cold or warm; one alone says nothing of its noise.
+        The runs of each, alike cold or warm; `is_comparable` both.
     cost_ns
         What watching costs, the larger of `cost_of` of both.
     """

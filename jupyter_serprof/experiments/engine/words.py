@@ -10,6 +10,7 @@ from dataclasses import replace
 from jupyter_serprof.analysis.ranking import (
     BASELINE,
     cost_of,
+    is_comparable,
     listed,
     matters,
     outside_texts,
@@ -66,11 +67,13 @@ def _headline(sweep: Sweep) -> str:
     ranked, outside = ranked_of(used), outside_texts(used)
     if not ranked:
         return f"{_what(sweep)}: {'; '.join(['no transport could move it', *outside])}."
-    best, tied = _best(ranked, walls)
-    against = _against(best, [v for v in ranked if v not in tied], walls)
+    judged = [v for v in ranked if is_comparable(walls[v.key])]
+    best, tied = _best(judged, walls) if judged else _alone(ranked, walls)
+    against = _against(best, [v for v in judged if v not in tied], walls)
     sentences = [
         f"{_what(sweep)}: {best.title} moves it in {warm_text(sweep, best.key)}{against}",
         *([f"no difference that matters to {listed([v.title for v in tied])}"] if tied else []),
+        *_not_compared(ranked, judged),
         *outside,
         *_cold(sweep, best, middle_ns(walls[best.key])),
     ]
@@ -86,6 +89,22 @@ def _best(ranked: Sequence[Variant], walls: Walls) -> tuple[Variant, list[Varian
     equals = [v for v in ranked if v is fastest or not _is_apart(fastest, v, walls)]
     best = next((variant for variant in equals if variant.key == BASELINE), fastest)
     return best, [variant for variant in equals if variant is not best]
+
+
+def _alone(ranked: Sequence[Variant], walls: Walls) -> tuple[Variant, list[Variant]]:
+    """Return plain pickle or else the fastest of those that were run once."""
+    plain = (variant for variant in ranked if variant.key == BASELINE)
+    return next(plain, min(ranked, key=lambda variant: middle_ns(walls[variant.key]))), []
+
+
+def _not_compared(ranked: Sequence[Variant], judged: Sequence[Variant]) -> list[str]:
+    """Say who was run once: that says nothing of its noise."""
+    once = [variant.title for variant in ranked if variant not in judged]
+    if len(ranked) == 1 or not once:
+        return []
+    if not judged:
+        return ["one run each, no comparison"]
+    return [f"of {listed(once)} there is one run, no comparison"]
 
 
 def _is_apart(one: Variant, other: Variant, walls: Walls) -> bool:

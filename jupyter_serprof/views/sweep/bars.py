@@ -11,13 +11,12 @@ from jupyter_serprof.views.kit.parts import put_axis, put_grid, put_head, put_le
 from jupyter_serprof.views.kit.sheet import MARGIN, SMALL, TEXT, WIDTH, Box, Label, Rule
 from jupyter_serprof.views.kit.theme import family_color, label_color
 from jupyter_serprof.views.sweep.runs import (
-    TIED_LEGEND,
     fact_bytes_text,
     fastest_text,
     faults_text,
     gain_text,
     has_gains,
-    has_ties,
+    legends,
     memcpy_ns,
     memcpy_text,
     parts_of,
@@ -326,6 +325,6 @@ def _legend(sheet: Sheet, scene: _Scene) -> Iterator[tuple[Box | None, str]]:
         colors = (sheet.theme.muted, sheet.theme.background)
         yield striped(0, 0, 0, 0, colors), "striped: out-of-band bytes"
     yield hatched(0, 0, 0, 0, sheet.theme), "unaccounted"
-    if has_ties(scene.runs):
-        yield None, TIED_LEGEND
+    for legend in legends(scene.runs):
+        yield None, legend
     yield None, "warm: the middle run; its stages add up to the total"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from jupyter_serprof.analysis.ranking import cost_of, matters
+from jupyter_serprof.analysis.ranking import cost_of, is_comparable, matters
 from jupyter_serprof.model import stages_of
 from jupyter_serprof.model.times import groups_text, middle_run, quartiles
 from jupyter_serprof.model.units import (
@@ -31,9 +31,12 @@ if TYPE_CHECKING:
     from jupyter_serprof.model import Point, Stage, Sweep, Trace, Variant
 
 _SMALLEST_RATIO = 0.05
-_TIED = "≈"
+_TIED, _ALONE = "≈", "1 run"
 #: What stands below a table in which it occurs.
-TIED_LEGEND = f"{_TIED} no difference that matters to the fastest"
+_LEGENDS = {
+    _TIED: f"{_TIED} no difference that matters to the fastest",
+    _ALONE: f"{_ALONE}: no comparison",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +141,8 @@ def spread_text(run: Bar) -> str:
 def fastest_text(run: Bar, runs: Sequence[Bar]) -> str:
     """Return the wall time over that of the fastest run of its size, cold or warm like itself.
 
-    ``≈`` where the difference does not matter; nothing of a variant outside the ranking.
+    ``≈`` where the difference does not matter; nothing of a variant outside the ranking, and none
+    of one run among others.
     """
     rivals = [
         other
@@ -148,7 +152,10 @@ def fastest_text(run: Bar, runs: Sequence[Bar]) -> str:
     ]
     if run not in rivals:
         return NOT_APPLICABLE
-    best = min(rivals, key=lambda other: other.point.wall_ns)
+    judged = [other for other in rivals if is_comparable(other.walls_ns)]
+    if len(rivals) > 1 and run not in judged:
+        return _ALONE
+    best = min(judged or rivals, key=lambda other: other.point.wall_ns)
     cost_ns = cost_of(run.variant, best.variant)
     if run is not best and not matters(run.walls_ns, best.walls_ns, cost_ns):
         return _TIED
@@ -156,9 +163,10 @@ def fastest_text(run: Bar, runs: Sequence[Bar]) -> str:
     return format_ratio(run.point.wall_ns / best_ns) if best_ns else NOT_APPLICABLE
 
 
-def has_ties(runs: Sequence[Bar]) -> bool:
-    """Tell whether some run is as good as the fastest."""
-    return any(fastest_text(run, runs) == _TIED for run in runs)
+def legends(runs: Sequence[Bar]) -> list[str]:
+    """Return what the signs beside the times mean, of those that occur."""
+    used = {fastest_text(run, runs) for run in runs}
+    return [said for sign, said in _LEGENDS.items() if sign in used]
 
 
 def has_gains(sweep: Sweep) -> bool:

@@ -14,13 +14,12 @@ from jupyter_serprof.views.kit.bars import length_bar
 from jupyter_serprof.views.kit.cells import clip, hang, wrap
 from jupyter_serprof.views.kit.table import Column, fitted, narrower, table_lines, table_width
 from jupyter_serprof.views.sweep.runs import (
-    TIED_LEGEND,
     fact_bytes_text,
     fastest_text,
     faults_text,
     gain_text,
     has_gains,
-    has_ties,
+    legends,
     memcpy_text,
     parts_of,
     runs_of,
@@ -274,8 +273,7 @@ def _table(sweep: Sweep, runs: Sequence[Bar], columns: int, *, has_bars: bool) -
     room = min(_WIDEST_BAR, columns - table_width(chosen) - 2)
     if has_bars and room >= _NARROWEST_BAR:
         chosen.insert(2, _bars(chosen[1], runs, room))
-    legend = [TIED_LEGEND] if has_ties(runs) else []
-    return [*table_lines(chosen, columns), *(clip(line, columns) for line in legend)]
+    return [*table_lines(chosen, columns), *(clip(line, columns) for line in legends(runs))]
 
 
 def _lines(sweep: Sweep, runs: Sequence[Bar], names: int) -> _Lines:

@@ -13,6 +13,7 @@ from jupyter_serprof.experiments.engine.words import (
 from jupyter_serprof.model import Finding, Limits, Point, Sweep, SweepTrace, Variant
 from jupyter_serprof.testing import make_trace
 from jupyter_serprof.views.sweep.runs import fastest_text, runs_of
+from jupyter_serprof.views.text import text
 
 MS = 1_000_000
 ALIAS = "zero-copy, aliases the original"
@@ -80,6 +81,37 @@ def test_headline_and_rows_name_the_same_as_equal() -> None:
     assert rows == {"Pickle": "≈", "Joblib": "1.0×", "Cloud": "1.7×"}  # noqa: RUF001
     said = summarize_sweep(found).headline
     assert said == "a (8.00 MB): Pickle moves it in 34.0 ms; no difference that matters to Joblib."
+
+
+@pytest.mark.parametrize(
+    ("runs", "said", "cells"),
+    [
+        (
+            {"pickle": [59, 58], "ray": [49, 20]},
+            "Pickle moves it in 58.0 ms; one run each, no comparison.",
+            ["1 run"] * 4,
+        ),
+        (
+            {"pickle": [59] * 4, "ray": [49] * 4, "cloud": [20] * 2},
+            (
+                "Ray moves it in 49.0 ms, 1.2× faster than pickle in-band; "  # noqa: RUF001
+                "of Cloud there is one run, no comparison."
+            ),
+            ["1 run", "1.2×", "1 run", "1.0×", "1 run", "1 run"],  # noqa: RUF001
+        ),
+        ({"pickle": [59, 58]}, "Pickle moves it in 58.0 ms.", ["1.0×", "1.0×"]),  # noqa: RUF001
+    ],
+)
+def test_one_run_is_compared_with_nobody(
+    runs: dict[str, list[float]], said: str, cells: list[str]
+) -> None:
+    """It says nothing of its noise; cold runs are always alone."""
+    found = sweep(runs)
+    bars = [run for variant in found.variants for run in runs_of(found, variant)]
+
+    assert [fastest_text(bar, bars) for bar in bars] == cells
+    assert summarize_sweep(found).headline == f"a (8.00 MB): {said}"
+    assert ("1 run: no comparison" in text(found)) == ("1 run" in cells)
 
 
 @pytest.mark.parametrize(
