@@ -137,12 +137,24 @@ def check_blame(options: Options) -> None:
 
 
 def run_blame(shell: InteractiveShell, options: Options, code: Code) -> None:
-    """Open the value of an expression; of statements, the largest values that crossed."""
+    """Open the largest values that crossed; of an expression that serializes nothing, its value."""
+    from jupyter_serprof import api
+
     __tracebackhide__ = True
-    if code.is_expression:
-        _open_value(shell, options, code.call())
+    recording = api.record(_name(options), detail=options.detail, blame=True)
+    try:
+        with recording:
+            value = code.call()
+    except BaseException as error:
+        is_told = recording.has_spans or isinstance(error, KeyboardInterrupt)
+        if is_told or not code.is_expression:
+            finish_failed(shell, options, recording.trace)
+        raise
+    if code.is_expression and value is not None and not recording.has_spans:
+        _open_value(shell, options, value)
     else:
-        _open_crossed(shell, options, code)
+        del value
+        finish(shell, options, recording.trace)
 
 
 def _open_value(shell: InteractiveShell, options: Options, value: object) -> None:
@@ -156,20 +168,6 @@ def _open_value(shell: InteractiveShell, options: Options, value: object) -> Non
         finish_failed(shell, options, run.trace)
         raise
     finish(shell, options, trace)
-
-
-def _open_crossed(shell: InteractiveShell, options: Options, code: Code) -> None:
-    from jupyter_serprof import api
-
-    __tracebackhide__ = True
-    recording = api.record(_name(options), detail=options.detail, blame=True)
-    try:
-        with recording:
-            code.call()
-    except BaseException:
-        finish_failed(shell, options, recording.trace)
-        raise
-    finish(shell, options, recording.trace)
 
 
 def run_line(shell: InteractiveShell, line: str, local_ns: dict[str, object] | None) -> None:

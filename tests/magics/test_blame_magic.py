@@ -33,6 +33,21 @@ def test_a_value_is_opened_and_pickled_beside_it(shell: InteractiveShell) -> Non
     assert '["w"]' in ran.bundles[0]["text/plain"]
 
 
+@pytest.mark.parametrize("sent", ["dumps(model)", "loads(dumps(model))", "len(dumps(model))"])
+def test_an_expression_that_pickles_opens_what_it_pickled(
+    shell: InteractiveShell, sent: str
+) -> None:
+    """And not the bytes, the copy or the number that it is worth; as %serprof shows its stages."""
+    Ran(shell, "from pickle import *\nmodel = {'big': list(range(5_000)), 'small': 1}")
+
+    ran = Ran(shell, f"%serprof --blame {sent}")
+
+    assert [anatomy.parts[0].kind for anatomy in ran.trace.anatomies] == ["dict (2)"]
+    assert ran.trace.name == sent
+    loads = [span for span in ran.trace.spans if span.stage == "pickle.loads"]
+    assert len(loads) == sent.count("loads")  # none but its own
+
+
 def test_what_cannot_be_pickled_is_a_document_not_an_error(shell: InteractiveShell) -> None:
     """The cell goes on; the picture names the paths."""
     Ran(shell, "import threading\njob = {'a': [threading.Lock()], 'b': threading.Lock()}")
