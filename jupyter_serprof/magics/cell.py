@@ -21,8 +21,8 @@ from jupyter_serprof.magics.options import (
     help_text,
     parse_cell,
 )
-from jupyter_serprof.magics.show import finish, finish_failed, usage_errors
-from jupyter_serprof.magics.together import check_try, tried
+from jupyter_serprof.magics.show import finish, finish_failed, tried, usage_errors
+from jupyter_serprof.magics.together import check
 from jupyter_serprof.model import UsageError
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def _asked(source: str) -> tuple[Syntax, Options] | None:
         return None
     try:
         options = parse_cell("".join(rest), syntax)
-        check_try(options)
+        check(options, syntax)
     except UsageError:
         return None
     return None if options.help else (syntax, options)
@@ -172,7 +172,7 @@ def run_cell_magic(
     __tracebackhide__ = True
     with usage_errors():
         options = parse_cell(line, syntax)
-        check_try(options)
+        check(options, syntax)
         if options.help or not cell.strip():
             print(help_text(syntax))  # noqa: T201  (what was asked for)
             return None

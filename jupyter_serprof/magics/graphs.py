@@ -7,16 +7,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from jupyter_serprof.magics.code import Code, compile_code
-from jupyter_serprof.magics.compare import (
-    COMPARED,
-    LIMITED,
-    check_options,
-    document_named,
-    sizes_of,
-    swept_code,
-)
+from jupyter_serprof.magics.compare import document_named, swept_code
 from jupyter_serprof.magics.options import GRAPHSTAGES, Options, help_text, parse
-from jupyter_serprof.magics.run import show_graph_panel, takes_panel
+from jupyter_serprof.magics.run import run_try_graph, show_graph_panel, takes_panel
 from jupyter_serprof.magics.show import (
     check_limit,
     finish,
@@ -24,7 +17,7 @@ from jupyter_serprof.magics.show import (
     measure,
     usage_errors,
 )
-from jupyter_serprof.magics.together import run_try_graph
+from jupyter_serprof.magics.together import check
 from jupyter_serprof.model import UsageError
 
 if TYPE_CHECKING:
@@ -37,47 +30,10 @@ if TYPE_CHECKING:
 
     Tell = Callable[[Sweep], None] | None
 
-_NO_SWEEP = (
-    "--sweep needs code that makes a collection, or the name of one: "
-    "%graphstages --sweep {0}={1:g}:{2:g}:{3} make({0})"
-)
-_STATEMENT = (
-    "--sweep runs the collection of an expression, and the code is a statement. Put it into a "
-    "function f of {0} that returns the collection, then: "
-    "%graphstages --sweep {0}={1:g}:{2:g}:{3} f({0})"
-)
 _UNUSED = (
-    "the code does not use {0}, and its value is of type {4}, no Dask collection that could be cut "
-    "anew. Write code that makes one: %graphstages --sweep {0}={1:g}:{2:g}:{3} make({0})"
+    "the code does not use {1}, and its value is of type {2}, no Dask collection that could be cut "
+    "anew. Write code that makes one: %graphstages --sweep {0} make({1})"
 )
-_BLAME = (
-    "--blame opens the graph of one run. Sweep first, then: %graphstages --blame CODE with the "
-    "chunk size that you want to look into"
-)
-_TRY = (
-    "--try runs one computation in pairs. Sweep first, then: %graphstages --try CODE with the "
-    "chunk size that you want to improve"
-)
-
-
-def check_chunk_sweep(options: Options) -> None:
-    """Refuse options that do not go together with a sweep.
-
-    Raises
-    ------
-    UsageError
-        With what to write instead.
-    """
-    if options.sweep is None:
-        return
-    for is_given, message in (
-        (options.blame, _BLAME),
-        (options.try_, _TRY),
-        (options.compare is not None, COMPARED),
-        (options.fail_above is not None, LIMITED),
-    ):
-        if is_given:
-            raise UsageError(message)
 
 
 def run_chunk_sweep(
@@ -88,9 +44,9 @@ def run_chunk_sweep(
 
     __tracebackhide__ = True
     sweep = api.ChunkSweep(
-        _subject(shell, options.code, wanted, local_ns),
-        sizes_of(wanted),
-        name=options.code if options.name is None else options.name,
+        _subject(shell, options, wanted, local_ns),
+        api.log_spaced(wanted.low, wanted.high, wanted.count),
+        name=options.title,
         parameter=wanted.name,
         code=options.code,
         repeat=options.repeat,
@@ -102,23 +58,19 @@ def run_chunk_sweep(
 
 
 def _subject(
-    shell: InteractiveShell, typed: str, wanted: Range, local_ns: dict[str, object] | None
+    shell: InteractiveShell, options: Options, wanted: Range, local_ns: dict[str, object] | None
 ) -> object:
     """Return the code as a function of the variable; without it in the code, the collection."""
     from jupyter_serprof import api
 
     __tracebackhide__ = True
-    example = (wanted.name, wanted.low, wanted.high, wanted.count)
-    if not typed:
-        raise UsageError(_NO_SWEEP.format(*example))
-    code = compile_code(shell, typed, local_ns, magic=GRAPHSTAGES.magic)
-    if not code.is_expression:
-        raise UsageError(_STATEMENT.format(*example))
-    if _uses(typed, wanted.name):
-        return swept_code(shell, typed, wanted.name, local_ns)
+    code = compile_code(shell, options.code, local_ns, magic=GRAPHSTAGES.magic)
+    check(options, GRAPHSTAGES, is_statement=not code.is_expression)
+    if _uses(options.code, wanted.name):
+        return swept_code(shell, options, wanted, local_ns)
     value = code.call()
     if not api.is_collection(value):
-        raise UsageError(_UNUSED.format(*example, type(value).__name__))
+        raise UsageError(_UNUSED.format(wanted, wanted.name, type(value).__name__))
     return value
 
 
@@ -136,29 +88,6 @@ def is_repeated(options: Options) -> bool:
     return options.repeat is not None or options.compare is not None
 
 
-def check_repeats(options: Options) -> None:
-    """Refuse what does not go together with many runs, before the code runs.
-
-    Raises
-    ------
-    UsageError
-        With the line to write instead.
-    """
-    if options.sweep is not None or not is_repeated(options):
-        return
-    flag = "--repeat" if options.compare is None else "--compare"
-    if not options.code:
-        message = f"{flag} needs code: %graphstages {flag} {GRAPHSTAGES.flags[flag][1]} x.sum()"
-        raise UsageError(message)
-    for other, is_given in (("--blame", options.blame), ("--try", options.try_)):
-        if is_given:
-            message = (
-                f"{other} looks into one run, and {flag} makes many. "
-                f"Write %graphstages {other} {options.code}"
-            )
-            raise UsageError(message)
-
-
 def run_repeats(
     shell: InteractiveShell, options: Options, code: Code, names: Mapping[str, object]
 ) -> None:
@@ -172,7 +101,7 @@ def run_repeats(
         api.checked_before(before)
     runs = api.GraphRepeats(
         code.call,
-        options.code if options.name is None else options.name,
+        options.title,
         options.compute,
         options.timeout,
         options.detail,
@@ -214,9 +143,7 @@ def run_graphstages(shell: InteractiveShell, line: str, local_ns: dict[str, obje
             print(help_text(GRAPHSTAGES))  # noqa: T201  (what was asked for)
             return
         api.require_dask()
-        check_chunk_sweep(options)
-        check_options(options, GRAPHSTAGES.magic)
-        check_repeats(options)
+        check(options, GRAPHSTAGES)
         if options.sweep is not None:
             run_chunk_sweep(shell, options, options.sweep, local_ns)
         elif options.code:
@@ -231,8 +158,7 @@ def run_graphstages(shell: InteractiveShell, line: str, local_ns: dict[str, obje
 
 def _run(shell: InteractiveShell, options: Options, code: Code, names: dict[str, object]) -> None:
     __tracebackhide__ = True
-    if not code.is_expression:
-        _check_statement(options)
+    check(options, GRAPHSTAGES, is_statement=not code.is_expression)
     if options.try_:
         run_try_graph(shell, options, code)
     elif is_repeated(options):
@@ -250,7 +176,7 @@ def _run_expression(shell: InteractiveShell, options: Options, code: Code) -> No
     held: list[object] = []
     stages = api.GraphStages(
         _holding(code, held) if options.blame else code.call,
-        _name(options),
+        options.title,
         options.compute,
         options.timeout,
         options.detail,
@@ -280,21 +206,11 @@ def _holding(code: Code, held: list[object]) -> Callable[[], object]:
     return call
 
 
-def _check_statement(options: Options) -> None:
-    for flag, is_given in (("--compute", options.compute), ("--timeout", options.timeout)):
-        if is_given:
-            message = (
-                f"{flag} runs a collection, and the code is a statement, which runs as it is. "
-                f"Assign first, then: %graphstages {flag} NAME"
-            )
-            raise UsageError(message)
-
-
 def _run_statement(shell: InteractiveShell, options: Options, code: Code) -> None:
     from jupyter_serprof import api
 
     __tracebackhide__ = True
-    recording = api.stage_recording(_name(options), detail=options.detail, blame=options.blame)
+    recording = api.stage_recording(options.title, detail=options.detail, blame=options.blame)
     try:
         with recording:
             code.call()
@@ -303,10 +219,6 @@ def _run_statement(shell: InteractiveShell, options: Options, code: Code) -> Non
             finish_failed(shell, options, api.explained(recording.trace, "", error))
         raise
     finish(shell, options, api.explained(recording.trace, f"%serprof {options.code}"))
-
-
-def _name(options: Options) -> str:
-    return options.name if options.name is not None else options.code
 
 
 def _listing(namespace: dict[str, object]) -> str:

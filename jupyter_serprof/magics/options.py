@@ -27,6 +27,15 @@ class Range:
     high: float
     count: int
 
+    def __str__(self) -> str:
+        """Return it as it is typed."""
+        return f"{self.name}={self.low:g}:{self.high:g}:{self.count}".replace("e+0", "e")
+
+    @property
+    def typed_high(self) -> str:
+        """The largest number as code has it: a whole one without a point, as a sweep passes it."""
+        return f"{self.high:.0f}" if self.high.is_integer() else f"{self.high:g}"
+
 
 def parse_range(flag: str, text: str) -> Range:
     """Return the range of ``n=1e3:1e8:12``.
@@ -71,9 +80,8 @@ def _problem(name: str | None, low: float | None, high: float | None, count: str
 
 
 def _wrong(flag: str, text: str, problem: str, right: Range) -> UsageError:
-    fixed = f"{right.name}={right.low:g}:{right.high:g}:{right.count}".replace("e+0", "e")
     return UsageError(
-        f"{flag} needs n=FROM:TO:COUNT; {text!r} {problem}. Did you mean {flag} {fixed}"
+        f"{flag} needs n=FROM:TO:COUNT; {text!r} {problem}. Did you mean {flag} {right}"
     )
 
 
@@ -111,6 +119,11 @@ class Options:
     quiet: bool = False
     help: bool = False
     code: str = ""
+
+    @property
+    def title(self) -> str:
+        """What the document calls the run: the name that was given, else the code."""
+        return self.code if self.name is None else self.name
 
 
 @dataclass(frozen=True, slots=True)

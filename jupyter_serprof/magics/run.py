@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from jupyter_serprof.magics.code import Code, compile_code
-from jupyter_serprof.magics.compare import (
-    check_options,
-    check_sweep,
-    run_compare,
-    sizes_of,
-    swept_code,
-)
+from jupyter_serprof.magics.compare import run_compare, swept_code
 from jupyter_serprof.magics.options import Options, help_text, parse
 from jupyter_serprof.magics.show import (
     finish,
     finish_failed,
     measure,
+    shown_even_if_stopped,
+    subject_of,
+    tried,
     usage_errors,
 )
-from jupyter_serprof.magics.together import check_try, run_try
+from jupyter_serprof.magics.together import check, link_rate
 from jupyter_serprof.model import UsageError
 
 if TYPE_CHECKING:
@@ -100,14 +97,7 @@ def run_split(shell: InteractiveShell, options: Options, code: Code) -> None:
     from jupyter_serprof import api
 
     __tracebackhide__ = True
-    if not code.is_expression:
-        message = (
-            "--split takes a value apart, and the code is a statement. "
-            "Run the statement first, then: %serprof --split NAME"
-        )
-        raise UsageError(message)
-    name = options.name if options.name is not None else options.code
-    split = api.Split(code.call(), name)
+    split = api.Split(code.call(), options.title)
     try:
         document = split.run()
     except KeyboardInterrupt:
@@ -116,32 +106,12 @@ def run_split(shell: InteractiveShell, options: Options, code: Code) -> None:
     finish(shell, options, document)
 
 
-_ALONE = ("repeat", "transports", "sweep", "compare")
-
-
-def check_blame(options: Options) -> None:
-    """Refuse what does not go together, before the code runs.
-
-    Raises
-    ------
-    UsageError
-        With the line to write instead.
-    """
-    for name in _ALONE:
-        if options.blame and getattr(options, name) is not None:
-            message = (
-                f"--blame opens one value, --{name} runs it many times. "
-                f"Write %serprof --blame {options.code}"
-            )
-            raise UsageError(message)
-
-
 def run_blame(shell: InteractiveShell, options: Options, code: Code) -> None:
     """Open the largest values that crossed; of an expression that serializes nothing, its value."""
     from jupyter_serprof import api
 
     __tracebackhide__ = True
-    recording = api.record(_name(options), detail=options.detail, blame=True)
+    recording = api.record(options.title, detail=options.detail, blame=True)
     try:
         with recording:
             value = code.call()
@@ -161,13 +131,51 @@ def _open_value(shell: InteractiveShell, options: Options, value: object) -> Non
     from jupyter_serprof import api
 
     __tracebackhide__ = True
-    run = api.BlameRun(value, _name(options), detail=options.detail)
+    run = api.BlameRun(value, options.title, detail=options.detail)
     try:
         trace = run.run()
     except BaseException:
         finish_failed(shell, options, run.trace)
         raise
     finish(shell, options, trace)
+
+
+def run_try(
+    shell: InteractiveShell, options: Options, code: Code, names: Mapping[str, object]
+) -> None:
+    """Try remedies on the value of an expression; of code that serializes, on what it sent."""
+    from jupyter_serprof.api.remedies import TryingRecording
+
+    __tracebackhide__ = True
+    recording = TryingRecording(options.title, detail=options.detail)
+    value, is_value = subject_of(shell, options, code, recording)
+    if is_value:
+        recording.let_go()
+        _try_value(shell, options, value)
+        return
+    del value
+    finish(shell, options, tried(shell, options, recording, recording.trace, names))
+
+
+def _try_value(shell: InteractiveShell, options: Options, value: object) -> None:
+    from jupyter_serprof import api
+    from jupyter_serprof.api.remedies import is_collection
+
+    __tracebackhide__ = True
+    if is_collection(value):
+        message = f"{options.title} is a Dask collection. Write %graphstages --try {options.code}"
+        raise UsageError(message)
+    tryout = api.Tryout(value, name=options.title, link_bytes_per_s=link_rate(options.link))
+    shown_even_if_stopped(shell, options, tryout.run, tryout)
+
+
+def run_try_graph(shell: InteractiveShell, options: Options, code: Code) -> None:
+    """Try remedies on the graph of a Dask collection."""
+    from jupyter_serprof.api.remedies import DaskTryout
+
+    __tracebackhide__ = True
+    tryout = DaskTryout(code.call(), name=options.title)
+    shown_even_if_stopped(shell, options, tryout.run, tryout)
 
 
 def run_line(shell: InteractiveShell, line: str, local_ns: dict[str, object] | None) -> None:
@@ -181,10 +189,7 @@ def run_line(shell: InteractiveShell, line: str, local_ns: dict[str, object] | N
         if options.help or (not options.code and options.sweep is None):
             print(help_text())  # noqa: T201  (what was asked for)
             return
-        check_sweep(options)
-        check_options(options)
-        check_blame(options)
-        check_try(options)
+        check(options)
         if options.sweep is not None:
             _sweep(shell, options, options.sweep, local_ns)
             return
@@ -195,81 +200,45 @@ def run_line(shell: InteractiveShell, line: str, local_ns: dict[str, object] | N
 def _run_as_asked(
     shell: InteractiveShell, options: Options, code: Code, names: dict[str, object]
 ) -> None:
+    from jupyter_serprof import api
+
     __tracebackhide__ = True
+    if not options.blame:
+        check(options, is_statement=not code.is_expression)
     if options.blame:
         run_blame(shell, options, code)
     elif options.split:
         run_split(shell, options, code)
     elif options.try_:
         run_try(shell, options, code, names)
-    elif options.compare is None:
-        _run(shell, options, code)
     else:
         if options.transports is not None:
-            _refuse_transports(options, code)
+            # What cannot work is refused before the code runs, which may take long.
+            api.RoundTrip(None, transports=options.transports)
+        _run(shell, options, code, names)
+
+
+def _run(shell: InteractiveShell, options: Options, code: Code, names: dict[str, object]) -> None:
+    from jupyter_serprof import api
+
+    __tracebackhide__ = True
+    if options.compare is not None:
         run_compare(shell, options, code, names)
-
-
-def _run(shell: InteractiveShell, options: Options, code: Code) -> None:
-    from jupyter_serprof import api
-
-    __tracebackhide__ = True
+        return
     if options.transports is not None:
-        _refuse_transports(options, code)
         _round_trip(shell, options, code.call())
-    elif options.repeat is not None:
-        _repeat(shell, options, code)
-    else:
-        recording = api.record(_name(options), detail=options.detail)
-        value = _recorded(shell, options, recording, code.call)
-        if code.is_expression and value is not None and not recording.has_spans:
-            _round_trip(shell, options, value)
-        else:
-            finish(shell, options, recording.trace)
-
-
-def _refuse_transports(options: Options, code: Code) -> None:
-    """Refuse what cannot work before the code runs, which may take long or work only once."""
-    from jupyter_serprof import api
-
-    if not code.is_expression:
-        message = (
-            "--transports sends a value, and the code is a statement. "
-            "Run the statement first, then: %serprof --transports LIST NAME"
-        )
-        raise UsageError(message)
-    api.RoundTrip(None, transports=options.transports)
-
-
-def _recorded(
-    shell: InteractiveShell,
-    options: Options,
-    recording: Any,  # noqa: ANN401  (a Recording; magics import no layer below the API)
-    call: Callable[[], object],
-) -> object:
-    __tracebackhide__ = True
-    try:
-        with recording:
-            return call()
-    except BaseException as error:
-        # A wait that was given up is an answer, also where nothing was serialized.
-        if recording.has_spans or isinstance(error, KeyboardInterrupt):
-            finish_failed(shell, options, recording.trace)
-        raise
-
-
-def _repeat(shell: InteractiveShell, options: Options, code: Code) -> None:
-    from jupyter_serprof import api
-
-    __tracebackhide__ = True
-    first = api.record(_name(options), detail=options.detail)
-    value = _recorded(shell, options, first, code.call)
-    if code.is_expression and value is not None and not first.has_spans:
+        return
+    first = api.record(options.title, detail=options.detail)
+    value, is_value = subject_of(shell, options, code, first)
+    if is_value:
         _round_trip(shell, options, value)
         return
     del value
-    repeats = api.Repeats(code.call, _name(options), options.detail, [first.trace], options.repeat)
-    measure(shell, options, repeats)
+    if options.repeat is None:
+        finish(shell, options, first.trace)
+        return
+    cold, title = [first.trace], options.title
+    measure(shell, options, api.Repeats(code.call, title, options.detail, cold, options.repeat))
 
 
 def _round_trip(shell: InteractiveShell, options: Options, value: object) -> None:
@@ -278,7 +247,7 @@ def _round_trip(shell: InteractiveShell, options: Options, value: object) -> Non
     __tracebackhide__ = True
     trip = api.RoundTrip(
         value,
-        name=_name(options),
+        name=options.title,
         transports=options.transports,
         repeat=options.repeat,
         detail=options.detail,
@@ -293,16 +262,12 @@ def _sweep(
 
     __tracebackhide__ = True
     sweep = api.size_sweep(
-        swept_code(shell, options.code, wanted.name, local_ns),
-        sizes_of(wanted),
+        swept_code(shell, options, wanted, local_ns),
+        api.log_spaced(wanted.low, wanted.high, wanted.count),
         options.transports,
         options.repeat,
-        name=_name(options),
+        name=options.title,
         parameter=wanted.name,
         detail=options.detail,
     )
     measure(shell, options, sweep)
-
-
-def _name(options: Options) -> str:
-    return options.name if options.name is not None else options.code

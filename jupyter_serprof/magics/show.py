@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Protocol
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Protocol
 
 from jupyter_serprof.magics.options import Options
+from jupyter_serprof.magics.together import link_rate
 from jupyter_serprof.model import SerprofError, UsageError
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
     from jupyter_serprof import api
+    from jupyter_serprof.magics.code import Code
     from jupyter_serprof.model import Anatomy, Comparison, Sweep, Trace
 
 _KINDS = (
@@ -80,6 +83,30 @@ def finish_failed(
     return None
 
 
+def subject_of(
+    shell: InteractiveShell,
+    options: Options,
+    code: Code,
+    recording: Any,  # noqa: ANN401  (a Recording; magics import no layer below the API)
+    explained: Callable[[Trace], Trace] = lambda trace: trace,
+) -> tuple[object, bool]:
+    """Run code once: its value, and whether that is what is asked about.
+
+    It is where the code is an expression that serializes nothing; else the run itself is. After an
+    error what was recorded is shown, as ``explained`` tells it.
+    """
+    __tracebackhide__ = True
+    try:
+        with recording:
+            value = code.call()
+    except BaseException as error:
+        # A wait that was given up is an answer, also where nothing was serialized.
+        if recording.has_spans or isinstance(error, KeyboardInterrupt):
+            finish_failed(shell, options, explained(recording.trace))
+        raise
+    return value, code.is_expression and value is not None and not recording.has_spans
+
+
 def measure(shell: InteractiveShell, options: Options, experiment: api.Experiment[Sweep]) -> Sweep:
     """Run an experiment, live, and finish its document; after an error what there is by then."""
     from jupyter_serprof import api
@@ -137,6 +164,30 @@ def check_limit(options: Options, document: Sweep) -> None:
     said = api.check_limit(document.comparison, options.fail_above, document)
     if said:
         print(said, file=sys.stderr)  # noqa: T201  (beside the document, which has its place)
+
+
+def tried(
+    shell: InteractiveShell,
+    options: Options,
+    recording: Any,  # noqa: ANN401  (a TryingRecording; magics import no layer below the API)
+    trace: Trace,
+    names: Mapping[str, object] | None = None,
+) -> Trace:
+    """Return the recording of code with its findings tried; after Ctrl-C with what there is."""
+    from jupyter_serprof import api
+
+    try:
+        return api.try_code(
+            trace,
+            recording.sent,
+            shell.user_ns if names is None else names,
+            link_bytes_per_s=link_rate(options.link),
+        )
+    except KeyboardInterrupt:
+        notes = (*trace.quality.notes, "trying remedies was interrupted before it began")
+        return replace(trace, quality=replace(trace.quality, notes=notes))
+    finally:
+        recording.let_go()
 
 
 @contextmanager

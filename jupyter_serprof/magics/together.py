@@ -1,54 +1,199 @@
-"""``--try``: what would be faster for a value, or for the values that code sends."""
+"""Options that exclude each other, or need each other: one table, with the line to write instead.
+
+What an option itself may be (a name, a number, a range) is said where it is parsed.
+"""
 
 from __future__ import annotations
 
 import math
 import re
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
-from jupyter_serprof.magics.code import Code
-from jupyter_serprof.magics.options import Options
-from jupyter_serprof.magics.show import finish, finish_failed, shown_even_if_stopped
+from jupyter_serprof.magics.options import GRAPHSTAGES, SERPROF
 from jupyter_serprof.model import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from jupyter_serprof.magics.options import Options, Syntax
 
-    from IPython.core.interactiveshell import InteractiveShell
-
-    from jupyter_serprof.model import Trace
-
-_ALONE = ("repeat", "transports", "sweep", "compare")
-_FLAGS = ("blame", "split")
 _RATE = re.compile(r"([0-9.]+(?:e[0-9]+)?)\s*([kMGT]?)(B|bit|b)?(?:/s|ps)?")
 _UNITS = {"": 1, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
+#: Beside the flags: that there is code, and that it is a statement.
+_CODE, _STATEMENT = "code", "a statement"
 
 
-def check_try(options: Options) -> None:
-    """Refuse what does not go together, and a rate that is none, before the code runs.
+class Rule(NamedTuple):
+    """Two options of which one is refused with the other, or (``is_needed``) without it."""
+
+    flag: str
+    other: str
+    sentence: str
+    is_needed: bool = False
+
+
+_COMPARED = (
+    "--sweep does not go with --compare. Store the sweep with -o now, and compare it later: "
+    "sp.compare(before, after)"
+)
+_LIMITED = (
+    "--sweep does not go with --fail-above, which is a limit of a comparison. "
+    "Store both sweeps with -o, then: sp.compare(before, after)"
+)
+_LIMIT = Rule(
+    "--fail-above",
+    "--compare",
+    "--fail-above needs something to compare with: "
+    "%{magic} --compare before.serprof.json --fail-above {fail_above} CODE",
+    is_needed=True,
+)
+_ONE_SIZE = (
+    "--sweep does not go with {other}, which is about one size. "
+    "Choose one: {name} = {high}, then: %serprof {typed} {code}"
+)
+_MANY = "--blame opens one value, {other} runs it many times. Write %serprof --blame {code}"
+_PAIRS = "--try runs each remedy in pairs, {other} runs something else. Write %serprof --try {code}"
+_TWO_RUNS = "--try and {other} are two runs. Write %serprof --try {code}"
+_NO_CODE = "{flag} needs code: %graphstages {flag} {wants} x.sum()"
+_ONE_RUN = "{flag} looks into one run, and {other} makes many. Write %graphstages {flag} {code}"
+_AS_IT_IS = (
+    "{flag} runs a collection, and the code is a statement, which runs as it is. "
+    "Assign first, then: %graphstages {flag} NAME"
+)
+
+#: The first rule that is broken is told.
+RULES: dict[str, tuple[Rule, ...]] = {
+    SERPROF.magic: (
+        Rule(
+            "--sweep",
+            _CODE,
+            "what should be swept is missing behind --sweep. "
+            "Write an expression: %serprof --sweep {range} bytes(int({name}))",
+            is_needed=True,
+        ),
+        Rule("--sweep", "--compare", _COMPARED),
+        *(Rule("--sweep", other, _ONE_SIZE) for other in ("--split", "--blame", "--link", "--try")),
+        Rule("--sweep", "--fail-above", _LIMITED),
+        _LIMIT,
+        *(Rule("--blame", other, _MANY) for other in ("--repeat", "--transports", "--compare")),
+        *(Rule("--try", other, _PAIRS) for other in ("--repeat", "--transports", "--compare")),
+        *(Rule("--try", other, _TWO_RUNS) for other in ("--blame", "--split")),
+        Rule(
+            "--link",
+            "--try",
+            "--link goes with --try: %serprof --try --link {link} NAME",
+            is_needed=True,
+        ),
+        Rule(
+            "--sweep",
+            _STATEMENT,
+            "--sweep measures an expression, and the code is a statement. Put it into a function f "
+            "of {name}, then: %serprof --sweep {name}=FROM:TO:COUNT f({name})",
+        ),
+        Rule(
+            "--split",
+            _STATEMENT,
+            "--split takes a value apart, and the code is a statement. "
+            "Run the statement first, then: %serprof --split NAME",
+        ),
+        Rule(
+            "--transports",
+            _STATEMENT,
+            "--transports sends a value, and the code is a statement. "
+            "Run the statement first, then: %serprof --transports LIST NAME",
+        ),
+    ),
+    GRAPHSTAGES.magic: (
+        Rule(
+            "--sweep",
+            "--blame",
+            "--blame opens the graph of one run. Sweep first, then: %graphstages --blame CODE with "
+            "the chunk size that you want to look into",
+        ),
+        Rule(
+            "--sweep",
+            "--try",
+            "--try runs one computation in pairs. Sweep first, then: %graphstages --try CODE with "
+            "the chunk size that you want to improve",
+        ),
+        Rule("--sweep", "--compare", _COMPARED),
+        Rule("--sweep", "--fail-above", _LIMITED),
+        _LIMIT,
+        Rule(
+            "--sweep",
+            _CODE,
+            "--sweep needs code that makes a collection, or the name of one: "
+            "%graphstages --sweep {range} make({name})",
+            is_needed=True,
+        ),
+        *(Rule(flag, _CODE, _NO_CODE, is_needed=True) for flag in ("--compare", "--repeat")),
+        *(
+            Rule(flag, other, _ONE_RUN)
+            for other in ("--compare", "--repeat")
+            for flag in ("--blame", "--try")
+        ),
+        Rule(
+            "--sweep",
+            _STATEMENT,
+            "--sweep runs the collection of an expression, and the code is a statement. Put it "
+            "into a function f of {name} that returns the collection, then: "
+            "%graphstages --sweep {range} f({name})",
+        ),
+        *(Rule(flag, _STATEMENT, _AS_IT_IS) for flag in ("--compute", "--timeout")),
+        Rule(
+            "--try",
+            _STATEMENT,
+            "--try takes a collection, and the code is a statement. "
+            "Assign first, then: %graphstages --try NAME",
+        ),
+    ),
+}
+
+
+def check(options: Options, syntax: Syntax = SERPROF, *, is_statement: bool = False) -> None:
+    """Refuse what does not go together, before any code runs.
+
+    Parameters
+    ----------
+    is_statement
+        Whether the code is known to be no expression.
 
     Raises
     ------
     UsageError
         With the line to write instead.
     """
-    for name in _ALONE:
-        if options.try_ and getattr(options, name) is not None:
-            message = (
-                f"--try runs each remedy in pairs, --{name} runs something else. "
-                f"Write %serprof --try {options.code}"
-            )
-            raise UsageError(message)
-    for name in _FLAGS:
-        if options.try_ and getattr(options, name):
-            message = f"--try and --{name} are two runs. Write %serprof --try {options.code}"
-            raise UsageError(message)
-    if options.link is not None:
-        link_rate(options.link)
-        if not options.try_:
-            message = f"--link goes with --try: %serprof --try --link {options.link} NAME"
-            raise UsageError(message)
+    from jupyter_serprof import api
+
+    if options.fail_above is not None:
+        api.limit_share(options.fail_above)
+    link_rate(options.link)
+    given = {flag for flag, (field, *_) in syntax.flags.items() if _is_given(options, field)}
+    given |= {_CODE} if options.code else set()
+    given |= {_STATEMENT} if is_statement else set()
+    for rule in RULES[syntax.magic]:
+        if rule.flag in given and (rule.other in given) is not rule.is_needed:
+            raise UsageError(rule.sentence.format(**_words(rule, options, syntax)))
+
+
+def _is_given(options: Options, field: str) -> bool:
+    return getattr(options, field) not in (None, False)
+
+
+def _words(rule: Rule, options: Options, syntax: Syntax) -> dict[str, object]:
+    """Return what stands for the names in a sentence."""
+    swept = options.sweep
+    return {
+        "magic": syntax.magic,
+        "flag": rule.flag,
+        "wants": syntax.flags[rule.flag][1],
+        "other": rule.other,
+        "typed": f"--try --link {options.link}" if rule.other == "--link" else rule.other,
+        "code": options.code,
+        "link": options.link,
+        "fail_above": options.fail_above,
+        "range": swept,
+        "name": swept and swept.name,
+        "high": swept and swept.typed_high,
+    }
 
 
 def link_rate(text: str | None) -> float | None:
@@ -79,81 +224,3 @@ def link_rate(text: str | None) -> float | None:
         )
         raise UsageError(message)
     return rate
-
-
-def run_try(
-    shell: InteractiveShell, options: Options, code: Code, names: Mapping[str, object]
-) -> None:
-    """Try remedies on the value of an expression; of code that serializes, on what it sent."""
-    from jupyter_serprof.api.remedies import TryingRecording
-
-    __tracebackhide__ = True
-    recording = TryingRecording(_name(options), detail=options.detail)
-    try:
-        with recording:
-            value = code.call()
-    except BaseException as error:
-        if recording.has_spans or isinstance(error, KeyboardInterrupt):
-            finish_failed(shell, options, recording.trace)
-        raise
-    if code.is_expression and value is not None and not recording.has_spans:
-        recording.let_go()
-        _try_value(shell, options, value)
-        return
-    del value
-    finish(shell, options, tried(shell, options, recording, recording.trace, names))
-
-
-def _try_value(shell: InteractiveShell, options: Options, value: object) -> None:
-    from jupyter_serprof import api
-    from jupyter_serprof.api.remedies import is_collection
-
-    __tracebackhide__ = True
-    if is_collection(value):
-        message = f"{_name(options)} is a Dask collection. Write %graphstages --try {options.code}"
-        raise UsageError(message)
-    tryout = api.Tryout(value, name=_name(options), link_bytes_per_s=link_rate(options.link))
-    shown_even_if_stopped(shell, options, tryout.run, tryout)
-
-
-def run_try_graph(shell: InteractiveShell, options: Options, code: Code) -> None:
-    """Try remedies on the graph of a Dask collection."""
-    from jupyter_serprof.api.remedies import DaskTryout
-
-    __tracebackhide__ = True
-    if not code.is_expression:
-        message = (
-            "--try takes a collection, and the code is a statement. "
-            "Assign first, then: %graphstages --try NAME"
-        )
-        raise UsageError(message)
-    tryout = DaskTryout(code.call(), name=_name(options))
-    shown_even_if_stopped(shell, options, tryout.run, tryout)
-
-
-def tried(
-    shell: InteractiveShell,
-    options: Options,
-    recording: Any,  # noqa: ANN401  (a TryingRecording; magics import no layer below the API)
-    trace: Trace,
-    names: Mapping[str, object] | None = None,
-) -> Trace:
-    """Return the recording of code with its findings tried; after Ctrl-C with what there is."""
-    from jupyter_serprof import api
-
-    try:
-        return api.try_code(
-            trace,
-            recording.sent,
-            shell.user_ns if names is None else names,
-            link_bytes_per_s=link_rate(options.link),
-        )
-    except KeyboardInterrupt:
-        notes = (*trace.quality.notes, "trying remedies was interrupted before it began")
-        return replace(trace, quality=replace(trace.quality, notes=notes))
-    finally:
-        recording.let_go()
-
-
-def _name(options: Options) -> str:
-    return options.name if options.name is not None else options.code

@@ -159,16 +159,3 @@ def test_an_interrupt_passes_and_shows_what_is_known(shell: InteractiveShell) ->
     shown = ran.bundles[0]["text/plain"]
     assert "0 B" not in shown.partition("stage ")[0]
     assert f"is {format_bytes(anatomy.plain_bytes)} when pickled: nothing is known" in shown
-
-
-@pytest.mark.parametrize(
-    "option", ["--repeat 3", "--transports pickle", "--sweep n=1:10:2", "--compare x"]
-)
-def test_what_runs_many_times_does_not_go_with_it(shell: InteractiveShell, option: str) -> None:
-    """One message with the line to write, and nothing runs."""
-    shell.user_ns["ran"] = []
-
-    ran = Ran(shell, f"%serprof --blame {option} ran.append(1)")
-
-    assert "%serprof --blame ran.append(1)" in ran.err
-    assert shell.user_ns["ran"] == []

@@ -139,18 +139,11 @@ def test_an_interrupt_shows_what_was_measured(shell: InteractiveShell) -> None:
     ("line", "said"),
     [
         ("--sweep n=1e3:1e5:3 y = n", "the code is a statement"),
-        ("--sweep n=1e3:1e5:3 --compare x.json f(n)", "does not go with --compare"),
         ("--sweep n=1e3:1e5:3 --transports pickel n", "did you mean pickle?"),
         ("--sweep n=1e3:1e5:3 f(", "SyntaxError"),
         ("--sweep", "--sweep needs a value: --sweep n=FROM:TO:COUNT"),
         ("--swep n=1:2:3 f(n)", "did you mean --sweep?"),
-        ("--sweep n=1e3:1e6:4 --repeat 2 --split f(n)", "go with --split, which is about one size"),
-        ("--sweep n=1e3:1e6:4 --split f(n)", "n = 1000000, then: %serprof --split f(n)"),
-        ("--sweep n=1e3:1e5:3 --blame f(n)", "n = 100000, then: %serprof --blame f(n)"),
         ("--sweep n=1e3:1e5:3 --try f(n)", "n = 100000, then: %serprof --try f(n)"),
-        ("--sweep n=1e3:1e5:3 --link 1e6 f(n)", "then: %serprof --try --link 1e6 f(n)"),
-        ("--sweep n=1e3:1e5:3 --fail-above 5% f(n)", "does not go with --fail-above"),
-        ("--sweep n=1e3:1e5:5", "what should be swept is missing behind --sweep"),
         ("--sweep n=1e3:1e5:5", "%serprof --sweep n=1000:100000:5 bytes(int(n))"),
     ],
 )

@@ -90,8 +90,6 @@ def test_code_that_raises_raises_once_and_tries_nothing(shell: InteractiveShell)
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("--try --repeat 3 rows", "--try runs each remedy in pairs"),
-        ("--try --blame rows", "--try and --blame are two runs"),
         ("--link 1e6 rows", "--link goes with --try"),
         ("--try --link fast rows", "--link needs bytes per second, not 'fast'"),
         ("--try threading.Lock()", "cannot be pickled because of"),

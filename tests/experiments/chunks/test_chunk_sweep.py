@@ -581,10 +581,6 @@ def test_the_magic_shows_what_was_measured_before_an_error(user: InteractiveShel
         ("--sweep chunk=5:20:3 7", "its value is of type int, no Dask collection"),
         ("--sweep chunk=5:20:3 chunk + 1", "gave a value of type int"),
         ("--sweep chunk=5 x", "Did you mean --sweep chunk=5:"),
-        ("--sweep chunk=5:20:3 --blame make(chunk)", "--blame opens the graph of one run"),
-        ("--sweep chunk=5:20:3 --try make(chunk)", "--try runs one computation in pairs"),
-        ("--sweep chunk=5:20:3 --compare a make(chunk)", "--sweep does not go with --compare"),
-        ("--sweep chunk=5:20:3 --fail-above 5% make(chunk)", "does not go with --fail-above"),
     ],
 )
 def test_bad_lines_are_refused_with_a_line_to_paste(

@@ -343,13 +343,8 @@ def test_a_document_of_something_else_is_refused_before_the_code_runs(
     ("line", "said"),
     [
         ("--repeat 3", "--repeat needs code: %graphstages --repeat N x.sum()"),
-        ("--compare a", "--compare needs code"),
-        ("--repeat 3 --blame x", "--blame looks into one run, and --repeat makes many"),
-        ("--compare a --try x", "--try looks into one run, and --compare makes many"),
-        ("--fail-above 10% x", "%graphstages --compare before.serprof.json --fail-above 10% CODE"),
         ("--compare nowhere x", "cannot read nowhere.serprof.json: No such file"),
         ("--compare x x", "Make one first: %graphstages --repeat 15 -o x CODE"),
-        ("--repeat 3 --timeout 5 y = x", "--timeout runs a collection"),
         ("--repeat 3 y = 1", "nothing of Dask ran in y = 1"),
         ("--repeat 3 1 + 1", "1 + 1 gave an int, and nothing of Dask ran"),
     ],
