@@ -13,7 +13,7 @@ from jupyter_serprof.views.flat import Given, no_document
 from jupyter_serprof.views.kit.cells import listed, plain
 from jupyter_serprof.views.kit.remarks import finding_blocks
 from jupyter_serprof.views.kit.table import Line, markdown_table
-from jupyter_serprof.views.waterfall.markdown import stages_table
+from jupyter_serprof.views.waterfall.text import stages_table
 
 
 def markdown(doc: Given) -> str:

@@ -12,15 +12,15 @@ from jupyter_serprof.views.kit.bars import density, pieces_of, unaccounted_share
 from jupyter_serprof.views.kit.parts import put_axis, put_grid, put_head, put_legend, put_remarks
 from jupyter_serprof.views.kit.sheet import MARGIN, SMALL, TEXT, WIDTH, Box, Label
 from jupyter_serprof.views.kit.theme import family_color
-from jupyter_serprof.views.waterfall.table import has_faults, table_of, waterfall_of, work_and_wait
+from jupyter_serprof.views.waterfall.table import quantities, table_of, waterfall_of, work_and_wait
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from jupyter_serprof.model import Row, Trace, Waterfall
     from jupyter_serprof.views.kit.sheet import Sheet
     from jupyter_serprof.views.kit.theme import Theme
-    from jupyter_serprof.views.waterfall.table import Line, StageTable
+    from jupyter_serprof.views.waterfall.table import Line, Quantity, StageTable
 
 #: A piece is drawn by itself from this width on, pixels; smaller ones share buckets this wide.
 _OWN_WIDTH = 2
@@ -122,20 +122,12 @@ def guessed(box: Box, theme: Theme) -> Box:
 _GAP = 16
 _SWATCH = 18
 _INDENT = 12
+#: The columns of numbers of a brief picture.
+_BRIEF = 3
 _WIDEST_NAME, _WIDEST_LANE, _WIDEST_NUMBER = 230, 90, 84
 #: (up to so many rows, height of a row, size of its text), pixels.
 _PITCHES = ((24, 24, TEXT), (40, 20, 12.0))
 _SMALLEST_PITCH = (17, 11.0)
-
-
-@dataclass(frozen=True, slots=True)
-class _Number:
-    """A column of numbers: its head, what it shows of a line, and its right edge in pixels."""
-
-    head: str
-    unit: str
-    cell: Callable[[Line], str]
-    right: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +138,8 @@ class _Frame:
     lane_x: float
     plot_x: float
     plot_width: float
-    numbers: tuple[_Number, ...]
+    #: The columns of numbers, and their right edges.
+    numbers: tuple[tuple[Quantity, float], ...]
     pitch: int
     size: float
 
@@ -164,7 +157,7 @@ def put_trace(sheet: Sheet, trace: Trace, most_rows: int) -> None:
     for line in table.lines:
         is_largest = _stage_ns(line) == largest_ns > 0
         _put_line(sheet, frame, trace, line, is_bold=is_largest or line.kind == "group")
-    _put_total(sheet, frame, table)
+    _put_total(sheet, frame)
     put_legend(sheet, _legend(sheet, table, is_guess=trace.prediction is not None))
     put_remarks(sheet, trace)
 
@@ -189,39 +182,26 @@ def _name(line: Line) -> str:
     return f"{line.title}  {line.count}" if line.count else line.title
 
 
-def _numbers(sheet: Sheet, table: StageTable, size: float) -> tuple[tuple[_Number, ...], float]:
+def _numbers(
+    sheet: Sheet, table: StageTable, size: float
+) -> tuple[tuple[tuple[Quantity, float], ...], float]:
     """Return the columns of numbers, set from the right edge, and where they begin."""
-    columns = [
-        _Number("self", table.unit, lambda line: line.self_text),
-        _Number("share", "%", lambda line: line.share_text),
-        _Number("bytes", "", lambda line: line.size_text),
-        _Number("rate", "", lambda line: line.rate_text),
-        _Number("of", "memcpy", lambda line: line.memcpy_text),
-    ]
-    if sheet.is_brief:
-        columns = columns[:3]
-    elif not any(line.memcpy_text.endswith("%") for line in table.lines):
-        columns.pop()
-    if has_faults(table) and not sheet.is_brief:
-        columns.append(_Number("page", "faults", lambda line: line.faults_text))
-    right = float(WIDTH - MARGIN)
-    placed = []
-    for column in reversed(columns):
-        cells = [column.cell(line) for line in table.lines] + [column.head, column.unit]
-        # Bold is the widest that a cell of these columns gets.
-        widest = max(sheet.measure(cell, size, column.head == "self") for cell in cells)
-        if column.head == "self":
-            widest = max(widest, sheet.measure(table.wall_text, size, True))  # noqa: FBT003
-        placed.append(_Number(column.head, column.unit, column.cell, right))
+    columns = quantities(table)[: _BRIEF if sheet.is_brief else None]
+    right, placed = float(WIDTH - MARGIN), []
+    for one in reversed(columns):
+        # Bold is the widest that a cell of a column with a total gets.
+        cells = (*map(one.cell, table.lines), *one.heads, one.total)
+        widest = max(sheet.measure(cell, size, bool(one.total)) for cell in cells)
+        placed.append((one, right))
         right -= min(_WIDEST_NUMBER, max(widest, 34)) + _GAP
     return tuple(reversed(placed)), right + _GAP
 
 
 def _put_heads(sheet: Sheet, frame: _Frame, trace: Trace) -> list[float]:
     muted = sheet.theme.muted
-    for number in frame.numbers:
-        for text, y in ((number.head, 8), (number.unit, 22)):
-            sheet.add(Label(number.right, sheet.y + y, text, muted, SMALL, side="right"))
+    for one, right in frame.numbers:
+        for text, y in zip(one.heads, (8, 22), strict=True):
+            sheet.add(Label(right, sheet.y + y, text, muted, SMALL, side="right"))
     sheet.add(Label(MARGIN, sheet.y + 22, "Stage", muted, SMALL))
     sheet.y += 31
     places = put_axis(sheet, frame.plot_x, frame.plot_width, trace.wall_ns)
@@ -298,23 +278,23 @@ def _put_name(sheet: Sheet, frame: _Frame, line: Line, middle: float) -> None:
 
 def _put_numbers(sheet: Sheet, frame: _Frame, line: Line, middle: float, *, is_bold: bool) -> None:
     theme = sheet.theme
-    for number in frame.numbers:
-        text = number.cell(line)
+    for one, right in frame.numbers:
+        text = one.cell(line)
         is_number = text[0].isdigit() or text[0] == "<"
         color = theme.ink if is_number and line.kind != "part" else theme.muted
-        bold = is_bold and number.head in ("self", "share")
+        bold = is_bold and bool(one.total)
         text = sheet.fit(text, _WIDEST_NUMBER, frame.size, is_bold=bold)
-        sheet.add(Label(number.right, middle, text, color, frame.size, bold, "right"))
+        sheet.add(Label(right, middle, text, color, frame.size, bold, "right"))
 
 
-def _put_total(sheet: Sheet, frame: _Frame, table: StageTable) -> None:
+def _put_total(sheet: Sheet, frame: _Frame) -> None:
     sheet.y += 2
     sheet.line()
     middle, ink = sheet.y + 14, sheet.theme.ink
     sheet.add(Label(MARGIN + _SWATCH, middle, "Wall time", ink, frame.size, is_bold=True))
-    for number, text in zip(frame.numbers, (table.wall_text, table.wall_share_text), strict=False):
-        shown = sheet.fit(text, _WIDEST_NUMBER, frame.size, is_bold=True)
-        sheet.add(Label(number.right, middle, shown, ink, frame.size, True, "right"))  # noqa: FBT003
+    for one, right in frame.numbers:
+        shown = sheet.fit(one.total, _WIDEST_NUMBER, frame.size, is_bold=True)
+        sheet.add(Label(right, middle, shown, ink, frame.size, True, "right"))  # noqa: FBT003
     sheet.y += 26
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from jupyter_serprof.analysis.outline import Entry, outline
+from jupyter_serprof.analysis.outline import Entry, entries_of, outline
 from jupyter_serprof.model import Row, Waterfall, stages_of
 from jupyter_serprof.model.units import (
     NOT_APPLICABLE,
@@ -22,7 +22,7 @@ from jupyter_serprof.model.units import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from jupyter_serprof.model import Trace
     from jupyter_serprof.model.units import ColumnUnit
@@ -97,9 +97,32 @@ class StageTable:
     wall_share_text: str
 
 
-def has_faults(table: StageTable) -> bool:
-    """Tell whether some stage touched new pages: only then they have a column."""
-    return any(line.row is not None and line.row.minor_faults for line in table.lines)
+class Quantity(NamedTuple):
+    """A column of numbers: its head on one line and on two, its cell of a line, its total.
+
+    It is left out where every cell is one of ``silent``.
+    """
+
+    head: str
+    heads: tuple[str, str]
+    cell: Callable[[Line], str]
+    total: str = ""
+    silent: tuple[str, ...] = ()
+
+
+def quantities(table: StageTable) -> list[Quantity]:
+    """Return the columns of numbers that say something, for characters, Markdown and pixels."""
+    unit, unmeasured = table.unit, (NOT_APPLICABLE, NOT_SEEN, "0")
+    every = (
+        Quantity(f"self {unit}", ("self", unit), lambda line: line.self_text, table.wall_text),
+        Quantity("%", ("share", "%"), lambda line: line.share_text, table.wall_share_text),
+        Quantity("bytes", ("bytes", ""), lambda line: line.size_text),
+        Quantity("rate", ("rate", ""), lambda line: line.rate_text, silent=(NOT_APPLICABLE,)),
+        Quantity("of memcpy", ("of", "memcpy"), lambda line: line.memcpy_text, silent=unmeasured),
+        # New pages: times 4 kB, what was copied into memory that was not used before.
+        Quantity("faults", ("page", "faults"), lambda line: line.faults_text, silent=unmeasured),
+    )
+    return [one for one in every if not {one.cell(line) for line in table.lines} <= set(one.silent)]
 
 
 def waterfall_of(trace: Trace) -> Waterfall:
@@ -107,12 +130,14 @@ def waterfall_of(trace: Trace) -> Waterfall:
     return trace.waterfall or Waterfall((), trace.wall_ns)
 
 
-def table_of(trace: Trace, most_rows: int = MOST_ROWS) -> StageTable:
+def table_of(trace: Trace, most_rows: int | None = MOST_ROWS) -> StageTable:
     """Return the table of a trace: its rows in the order of the road, then what is unaccounted.
 
-    Of more than so many lines the smallest are put together; the times add up nevertheless.
+    Of more than so many lines the smallest are put together; the times add up nevertheless. None
+    gives all of them.
     """
-    waterfall, entries = waterfall_of(trace), outline(trace, most_rows)
+    waterfall = waterfall_of(trace)
+    entries = entries_of(trace) if most_rows is None else outline(trace, most_rows)
     columns = _Columns(column_unit(trace.wall_ns), trace.wall_ns)
     owned = [*(entry.self_ns for entry in entries), waterfall.unaccounted_ns]
     *numbers, last = columns.texts(owned, columns.unit.text(trace.wall_ns))

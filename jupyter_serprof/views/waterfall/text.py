@@ -1,4 +1,4 @@
-"""The waterfall of a trace in characters: every stage with its bar at its true time."""
+"""The waterfall of a trace in characters, with bars at their true time, and in Markdown."""
 
 from __future__ import annotations
 
@@ -12,20 +12,19 @@ from jupyter_serprof.views.kit.bars import (
     wait_bar,
     work_bar,
 )
-from jupyter_serprof.views.kit.cells import clip
+from jupyter_serprof.views.kit.cells import clip, plain
 from jupyter_serprof.views.kit.table import (
     Column,
     fewer,
     fitted,
+    markdown_table,
     narrower,
     table_lines,
     table_width,
 )
-from jupyter_serprof.views.waterfall.table import has_faults, table_of, waterfall_of, work_and_wait
+from jupyter_serprof.views.waterfall.table import quantities, table_of, waterfall_of, work_and_wait
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from jupyter_serprof.model import Trace
     from jupyter_serprof.views.waterfall.table import Line, StageTable
 
@@ -59,14 +58,10 @@ def _fitting(table: StageTable, room: int) -> list[Column]:
 def _columns(table: StageTable, names: int) -> list[Column]:
     lines = table.lines
     titles = [_title(line, names) for line in lines]
-    total = [table.wall_text, table.wall_share_text]
     return [
         Column("stage", (*titles, "Wall time"), leans_right=False),
         Column("where", (*(line.lane for line in lines), ""), leans_right=False),
-        Column(f"self {table.unit}", (*(line.self_text for line in lines), total[0])),
-        Column("%", (*(line.share_text for line in lines), total[1])),
-        *_spare_columns(lines),
-        *([_faults(lines)] if has_faults(table) else []),
+        *(Column(q.head, (*map(q.cell, lines), q.total)) for q in quantities(table)),
     ]
 
 
@@ -74,24 +69,6 @@ def _title(line: Line, columns: int) -> str:
     count = f" {line.count}" if line.count else ""
     title = _INDENT * line.depth + line.title
     return clip(title, max(columns - len(count), columns // 2)) + count
-
-
-def _spare_columns(lines: Sequence[Line]) -> list[Column]:
-    """Return the columns about bytes; a rate that applies to no row has no column."""
-    sizes = [line.size_text for line in lines]
-    rates = [line.rate_text for line in lines]
-    memcpy = [line.memcpy_text for line in lines]
-    found = [Column("bytes", (*sizes, ""))]
-    if any(rate != lines[-1].rate_text for rate in rates):
-        found.append(Column("rate", (*rates, "")))
-    if any(share.endswith("%") for share in memcpy):
-        found.append(Column("of memcpy", (*memcpy, "")))
-    return found
-
-
-def _faults(lines: Sequence[Line]) -> Column:
-    """Return the column of new pages: times 4 kB, what was copied into memory not used before."""
-    return Column("faults", (*(line.faults_text for line in lines), ""))
 
 
 def _bars(trace: Trace, table: StageTable, room: int) -> Column:
@@ -108,3 +85,24 @@ def _bar(trace: Trace, line: Line, room: int) -> str:
     worked = work_bar(row_shares(work, trace.wall_ns, room)) if work else " " * room
     waited = wait_bar(row_shares(wait, trace.wall_ns, room)) if wait else " " * room
     return "".join(a if a != " " else b for a, b in zip(worked, waited, strict=True))
+
+
+def stages_table(trace: Trace) -> str:
+    """Return all lines of a trace in Markdown, with the same columns; none is folded away.
+
+    A part stands with a dash below its stage, whose time holds it; a computation is in bold.
+    """
+    table = table_of(trace, None)
+    columns = quantities(table)
+    guess = " (predicted, not measured)" if trace.prediction else ""
+    lines = (
+        (_marked(line), plain(line.lane), *(plain(one.cell(line)) for one in columns))
+        for line in table.lines
+    )
+    total = (f"Wall time{guess}", "", *(one.total for one in columns))
+    return markdown_table(("stage", "where", *(one.head for one in columns)), (*lines, total), 2)
+
+
+def _marked(line: Line) -> str:
+    title = plain(f"{line.title} {line.count}".rstrip())
+    return {"group": f"**{title}**", "part": f"- {title}"}.get(line.kind, title)
