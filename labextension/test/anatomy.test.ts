@@ -1,5 +1,4 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
-
 import {
   type Anatomy,
   brokenIn,
@@ -10,7 +9,7 @@ import {
 } from "../src/blame/anatomy";
 import { blockAt, blocksOf } from "../src/blame/layout";
 import type { Anatomy as Stored } from "../src/document/document";
-import { mount, type View } from "../src/frame/mount";
+import { mount, type View } from "../src/frame/place";
 import { pack, traceOf } from "./make";
 
 const STRINGS = ["", "job", ".big", ".small", ".lock", ".inner", "dict", "lock", "unpicklable"];

@@ -1,7 +1,6 @@
 import { afterEach, describe, expect, it } from "vitest";
-
 import type { SweepDocument } from "../src/document/document";
-import { mount, type View } from "../src/frame/mount";
+import { mount, type View } from "../src/frame/place";
 import { type Chart, chartOf } from "../src/sweep/chart";
 import { sampleSweep } from "./sample";
 

@@ -1,11 +1,9 @@
 import { describe, expect, it } from "vitest";
-
-import { ticksBetween } from "../src/kit/axis";
+import { labelFor, shortened } from "../src/kit/canvas";
 import { fileName } from "../src/kit/clip";
+import { csv, type GridColumn, markdown, sortedRows } from "../src/kit/grid";
 import { actionOf } from "../src/kit/keys";
-import { around, decades, logShare, panned, within, zoomed } from "../src/kit/scale";
-import { csv, type GridColumn, markdown, sortedRows } from "../src/kit/tabular";
-import { labelFor, shortened } from "../src/kit/text";
+import { around, decades, logShare, panned, ticksBetween, within, zoomed } from "../src/kit/scale";
 import { breaksOf, crossoversOf, fitsOf, seriesOf, sizesOf } from "../src/sweep/series";
 import { sampleSweep } from "./sample";
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import * as format from "../src/document/format";
-import { ticks } from "../src/kit/axis";
+import { ticks } from "../src/kit/scale";
 
 const plain = (text: string): string => text.replaceAll("\u00a0", " ");
 

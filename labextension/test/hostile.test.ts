@@ -1,8 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-
 import type { SerprofDocument } from "../src/document/document";
-import { mount, mountCompare, type View } from "../src/frame/mount";
-import { svgOf } from "../src/kit/picture";
+import { mount, mountCompare, type View } from "../src/frame/place";
+import { svgOf } from "../src/kit/clip";
 import { traceOf } from "./make";
 import { sampleSweep, sampleTrace } from "./sample";
 

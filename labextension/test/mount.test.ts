@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { type Host, mount, type View } from "../src/frame/mount";
-import { svgOf } from "../src/kit/picture";
+import { type Host, mount, type View } from "../src/frame/place";
+import { svgOf } from "../src/kit/clip";
 import { gapsOf } from "../src/waterfall/plot";
 import { HOSTILE, sampleSweep, sampleTrace, silentHost } from "./sample";
 import { soon } from "./soon";

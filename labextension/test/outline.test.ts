@@ -1,10 +1,10 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { type DrawnTrace, readDocument } from "../src/document/document";
-import { mount, type View } from "../src/frame/mount";
+import { mount, type View } from "../src/frame/place";
 import { handovers, ownersOf } from "../src/waterfall/critical";
-import { magnifiedRange } from "../src/waterfall/magnifier";
 import { coverOf, groupAt, type Node, outlineOf, rowsIn } from "../src/waterfall/outline";
 import { marksOf } from "../src/waterfall/path";
+import { magnifiedRange } from "../src/waterfall/rows";
 import { sampleSweep, sampleTrace } from "./sample";
 import { soon } from "./soon";
 

@@ -1,9 +1,6 @@
 import { readFileSync } from "node:fs";
-
 import { describe, expect, it } from "vitest";
-
-import { contrast, LABEL_INK, linear, PALETTE } from "../src/kit/palette";
-import { FAMILIES } from "../src/kit/theme";
+import { contrast, FAMILIES, LABEL_INK, linear, PALETTE } from "../src/kit/theme";
 
 type Triple = readonly [number, number, number];
 

@@ -1,12 +1,10 @@
 import { afterEach, describe, expect, it } from "vitest";
-
 import { axisOf, groupsOf, placeOf } from "../src/compare/changes";
 import { intervalText, verdictText } from "../src/compare/view";
 import type { Change, Comparison, Finding } from "../src/document/document";
 import { link } from "../src/document/format";
 import { measuredOf } from "../src/frame/measured";
-import { mount, type View } from "../src/frame/mount";
-import { mountWith } from "../src/frame/place";
+import { mount, mountWith, type View } from "../src/frame/place";
 import { ANATOMY, SWEEP, TRACE } from "../src/frame/registry";
 import { sampleSweep, sampleTrace } from "./sample";
 

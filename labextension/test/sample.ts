@@ -1,7 +1,7 @@
 /** Sample documents: small, with sums that hold. The numbers are examples. */
 
 import type { DrawnTrace, SweepDocument } from "../src/document/document";
-import type { Host } from "../src/frame/mount";
+import type { Host } from "../src/frame/place";
 
 export const HOSTILE = '<img src="x" onerror="globalThis.broken = true">';
 

@@ -4,9 +4,8 @@ import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import type { Point, Row } from "../src/document/document";
 import { percent } from "../src/document/format";
-import { mount } from "../src/frame/mount";
-import { runsOf } from "../src/sweep/runs";
-import { seriesOf } from "../src/sweep/series";
+import { mount } from "../src/frame/place";
+import { runsOf, seriesOf } from "../src/sweep/series";
 import { columnsOf } from "../src/waterfall/columns";
 import { sampleSweep, sampleTrace, silentHost } from "./sample";
 

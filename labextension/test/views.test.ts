@@ -1,8 +1,7 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
-
 import { duration, NOT_APPLICABLE } from "../src/document/format";
-import { mount, mountCompare, type View } from "../src/frame/mount";
-import { runsOf } from "../src/sweep/runs";
+import { mount, mountCompare, type View } from "../src/frame/place";
+import { runsOf } from "../src/sweep/series";
 import { pack, traceOf } from "./make";
 import { sampleSweep, sampleTrace } from "./sample";
 import { soon } from "./soon";

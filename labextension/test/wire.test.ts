@@ -1,8 +1,7 @@
 import { afterEach, describe, expect, it } from "vitest";
-
 import type { SweepDocument } from "../src/document/document";
-import { mount, type View } from "../src/frame/mount";
-import { compressionWins, LINKS, type Ride, ranked, reigns } from "../src/sweep/wire";
+import { mount, type View } from "../src/frame/place";
+import { compressionWins, LINKS, type Ride, ranked, reigns } from "../src/sweep/link";
 import { sampleSweep } from "./sample";
 
 const PLAIN: Ride = {

@@ -5,11 +5,10 @@ import { coalesced, fitted } from "../kit/canvas";
 import { element } from "../kit/dom";
 import { actionOf } from "../kit/keys";
 import { coloursOf } from "../kit/theme";
-import { tooltipIn } from "../lanes/tooltip";
+import { tooltipIn } from "../lanes/facts";
 import { type Anatomy, pathOf } from "./anatomy";
-import { partFacts, partSentence } from "./facts";
-import { type Block, blockAt, blocksOf, type Weight } from "./layout";
-import { paintParts, ROW_PX } from "./paintparts";
+import { type Block, blockAt, blocksOf, paintParts, ROW_PX, type Weight } from "./layout";
+import { partFacts, partSentence } from "./tree";
 
 /** Deeper parts are one click away. */
 const MOST_ROWS = 12;

@@ -1,6 +1,9 @@
 /** Where the parts of a pickle stand in an icicle: as wide as their bytes, what they hold below. */
 
-import type { Anatomy } from "./anatomy";
+import { bytes, count } from "../document/format";
+import { type Measure, measureWith, shortened } from "../kit/canvas";
+import { type Colours, FAMILIES } from "../kit/theme";
+import { type Anatomy, bytesOf } from "./anatomy";
 
 export interface Block {
   readonly part: number;
@@ -83,4 +86,156 @@ export function blockAt(blocks: readonly Block[], x: number, row: number): Block
   return (
     blocks.find((block) => block.row === row && x >= block.x && x < block.x + block.width) ?? null
   );
+}
+
+/** Paint an icicle: containers grey, leaves in the colour of pickling, buffers hatched. */
+
+export const ROW_PX = 26;
+/** One pixel of background tells neighbours apart, px. */
+const GAP = 1;
+const PADDING = 6;
+/** A shorter beginning of a name tells nothing, px. */
+const LEAST_LABEL = 26;
+const HATCH_STEP = 6;
+const PICKLE = FAMILIES.indexOf("pickle");
+const TINT = 0.3;
+
+export interface Picture {
+  readonly anatomy: Anatomy;
+  readonly blocks: readonly Block[];
+  readonly colours: Colours;
+  readonly width: number;
+  readonly height: number;
+  readonly cursor: number;
+  /** Parts that are searched for; null when nothing is. */
+  readonly found: ReadonlySet<number> | null;
+  amount(part: number): string;
+}
+
+export function paintParts(context: CanvasRenderingContext2D, picture: Picture): void {
+  const { blocks, colours, height, width } = picture;
+  context.fillStyle = colours.background;
+  context.fillRect(0, 0, width, height);
+  for (const block of blocks) {
+    paintBlock(context, picture, block);
+  }
+  hatch(context, picture);
+  context.font = `12px ${colours.font}`;
+  context.textBaseline = "middle";
+  const measure = measureWith(context);
+  for (const block of blocks) {
+    paintLabel(context, picture, block, measure);
+  }
+  const here = blocks.find(({ part, together }) => together === 1 && part === picture.cursor);
+  if (here) {
+    context.strokeStyle = colours.ink;
+    context.lineWidth = 2;
+    context.strokeRect(here.x + 1, here.row * ROW_PX + 1, boxWidth(here) - 2, ROW_PX - GAP - 2);
+  }
+}
+
+/** Room that a block takes: a whole pixel at least, so that what is there is seen. */
+function boxWidth({ width }: Block): number {
+  return Math.max(1, width - GAP);
+}
+
+function isFaint({ anatomy, found }: Picture, { part, together }: Block): boolean {
+  return together > 1 || anatomy.state(part) === "shared" || (found !== null && !found.has(part));
+}
+
+function paintBlock(context: CanvasRenderingContext2D, picture: Picture, block: Block): void {
+  const { anatomy, colours } = picture;
+  const { isOpen, part, row, x } = block;
+  const isBroken = anatomy.state(part) === "unpicklable" && block.together === 1;
+  const [y, wide, high] = [row * ROW_PX, boxWidth(block), ROW_PX - GAP];
+  const isContainer = isOpen && block.together === 1;
+  context.fillStyle = isBroken
+    ? colours.background
+    : isContainer
+      ? colours.container
+      : (colours.kinds[PICKLE] as string);
+  context.globalAlpha = isFaint(picture, block) && !isBroken ? TINT : 1;
+  context.fillRect(x, y, wide, high);
+  context.globalAlpha = 1;
+  if (isBroken || (anatomy.isBroken(part) && block.together === 1)) {
+    context.strokeStyle = colours.warn;
+    context.lineWidth = 2;
+    context.strokeRect(x + 1, y + 1, Math.max(1, wide - 2), high - 2);
+  }
+}
+
+/** The part of each leaf that is handed over as buffers: one clip and one stroke for all. */
+function hatch(context: CanvasRenderingContext2D, { anatomy, blocks, ...size }: Picture) {
+  context.save();
+  context.beginPath();
+  for (const block of blocks) {
+    const whole = bytesOf(anatomy, block.part);
+    if (!block.isOpen && block.together === 1 && whole > 0) {
+      const share = (anatomy.outOfBand[block.part] || 0) / whole;
+      const wide = boxWidth(block);
+      context.rect(block.x + wide * (1 - share), block.row * ROW_PX, wide * share, ROW_PX - GAP);
+    }
+  }
+  context.clip();
+  context.beginPath();
+  for (let x = -size.height; x < size.width; x += HATCH_STEP) {
+    context.moveTo(x, size.height);
+    context.lineTo(x + size.height, 0);
+  }
+  // As .jsp-oob in style/base.css.
+  context.strokeStyle = "#fff";
+  context.lineWidth = 2;
+  context.globalAlpha = 0.6;
+  context.stroke();
+  context.restore();
+}
+
+function paintLabel(
+  context: CanvasRenderingContext2D,
+  picture: Picture,
+  block: Block,
+  measure: Measure,
+): void {
+  const { anatomy, colours } = picture;
+  const room = block.width - 2 * PADDING;
+  if (room < LEAST_LABEL) {
+    return;
+  }
+  const text = textsOf(picture, block).find((each) => measure(each) <= room);
+  const shown = text ?? shortened(textsOf(picture, block).at(-1) as string, room, measure);
+  const isLeaf = !block.isOpen && !isFaint(picture, block);
+  const isBroken = anatomy.state(block.part) === "unpicklable";
+  const y = block.row * ROW_PX;
+  if (isLeaf && !isBroken && (anatomy.outOfBand[block.part] || 0) > 0) {
+    // Over a hatched ground nobody could read it.
+    context.fillStyle = colours.kinds[PICKLE] as string;
+    context.fillRect(block.x, y, measure(shown) + 2 * PADDING, ROW_PX - GAP);
+  }
+  context.fillStyle = isBroken
+    ? colours.warn
+    : isLeaf
+      ? (colours.labels[PICKLE] as string)
+      : colours.ink;
+  context.fillText(shown, block.x + PADDING, y + (ROW_PX - GAP) / 2 + 0.5);
+}
+
+/** The longest first. */
+function textsOf({ anatomy, amount }: Picture, { part, together }: Block): string[] {
+  if (together > 1) {
+    return [`${count(together)} smaller`];
+  }
+  const name = nameOf(anatomy, part);
+  return anatomy.state(part) === "unpicklable"
+    ? [`✕ ${name} cannot be pickled`, `✕ ${name}`]
+    : [`${name}  ${amount(part)}`, name];
+}
+
+/** "[0] ×1,000" for equal neighbours that are told as one. */
+export function nameOf(anatomy: Anatomy, part: number): string {
+  const copies = anatomy.copies[part] as number;
+  return anatomy.label(part) + (copies > 1 ? ` ×${count(copies)}` : "");
+}
+
+export function bytesText(anatomy: Anatomy, part: number): string {
+  return bytes(bytesOf(anatomy, part));
 }

@@ -6,13 +6,11 @@ import { legendEntry } from "../frame/legend";
 import type { Part, Stage } from "../frame/part";
 import { radio } from "../kit/controls";
 import { element } from "../kit/dom";
-import { grid } from "../kit/grid";
-import type { GridColumn } from "../kit/tabular";
+import { type GridColumn, grid } from "../kit/grid";
 import { type Anatomy, ancestry, brokenIn, bytesOf, foundIn, pathOf, readAnatomy } from "./anatomy";
-import { known, STATE_TEXTS, shareOf } from "./facts";
 import { icicle, type Look } from "./icicle";
-import { bytesText } from "./paintparts";
-import { partTree } from "./tree";
+import { bytesText } from "./layout";
+import { known, partTree, STATE_TEXTS, shareOf } from "./tree";
 
 /** How a note begins that says why parts were not opened. */
 const WHY_CUT = ["interrupted", "the time budget"];

@@ -11,11 +11,10 @@ import * as format from "../document/format";
 import type { Host } from "../document/host";
 import type { Shell } from "../frame/shell";
 import { element } from "../kit/dom";
-import { grid } from "../kit/grid";
+import { type GridColumn, grid } from "../kit/grid";
 import { bar, swatch } from "../kit/marks";
-import type { GridColumn } from "../kit/tabular";
 import { familyOf } from "../kit/theme";
-import { quartiles, type Run, runsOf } from "../sweep/runs";
+import { quartiles, type Run, runsOf } from "../sweep/series";
 import { ratioText } from "./view";
 
 /** One line: the time of a stage in the run that each document shows, ns. */

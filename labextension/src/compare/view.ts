@@ -10,11 +10,10 @@ import * as format from "../document/format";
 import { legendEntry } from "../frame/legend";
 import type { Part, Stage } from "../frame/part";
 import { element, place, titled } from "../kit/dom";
-import { grid } from "../kit/grid";
+import { type GridColumn, grid } from "../kit/grid";
 import { swatch } from "../kit/marks";
-import type { GridColumn } from "../kit/tabular";
 import { familyOf } from "../kit/theme";
-import { stagesOf } from "../sweep/runs";
+import { stagesOf } from "../sweep/series";
 import { type Axis, axisOf, groupsOf, known, placeOf, ratioOf, VERDICT_SIGNS } from "./changes";
 
 const HEADS = ["Stage", "before", "after", "", "faster ◂ 1 ▸ slower", "verdict"];

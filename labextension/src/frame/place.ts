@@ -1,9 +1,11 @@
 /** Put a picture on a page, draw it anew at every update, and say when it is ready. */
 
+import { compareShell } from "../compare/sides";
 import { readDocument, UnreadableDocument } from "../document/document";
-import type { Host, View } from "../document/host";
+import type { CompareView, Host, View } from "../document/host";
 import { element } from "../kit/dom";
 import type { ViewSet } from "./part";
+import { EVERY } from "./registry";
 import { type Shell, shell } from "./shell";
 
 export type Mount = (container: HTMLElement, document: unknown, host?: Host) => View;
@@ -62,4 +64,22 @@ function apology(error: unknown): HTMLElement {
   const node = element("p", "jsp-unreadable", message);
   node.setAttribute("role", "alert");
   return node;
+}
+
+/** Draw a document into an element, with every view that there is. */
+
+export type { CompareView, Host, View } from "../document/host";
+
+export const mount = mountWith(EVERY);
+
+/** Draw two documents side by side, stage by stage: what changed from the first to the second. */
+export function mountCompare(
+  container: HTMLElement,
+  before: unknown,
+  after: unknown,
+  host: Host = {},
+): CompareView {
+  return placed<[unknown, unknown]>(container, [before, after], (root, one, other) =>
+    compareShell(root, readDocument(one), readDocument(other), host),
+  );
 }

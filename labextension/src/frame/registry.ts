@@ -9,7 +9,7 @@ import { type DrawnTrace, hasWaterfall, type SerprofDocument } from "../document
 import { element } from "../kit/dom";
 import { lanes } from "../lanes/lanes";
 import { roundTrip } from "../sweep/roundtrip";
-import { hasSizes } from "../sweep/runs";
+import { hasSizes } from "../sweep/series";
 import { sizeSweep } from "../sweep/sizes";
 import { waterfall } from "../waterfall/waterfall";
 import { tablesName, tablesView } from "./facts";

@@ -6,9 +6,8 @@ import type { Host } from "../document/host";
 import { radio } from "../kit/controls";
 import { element } from "../kit/dom";
 import { watchTheme } from "../kit/theme";
-import { head } from "./head";
+import { head, saveMenu } from "./head";
 import type { Entry, Help, Part, Stage, ViewSet } from "./part";
-import { saveMenu } from "./save";
 
 export interface Shell {
   destroy(): void;

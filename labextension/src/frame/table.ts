@@ -10,9 +10,8 @@ import {
 import * as format from "../document/format";
 import { radio } from "../kit/controls";
 import { element } from "../kit/dom";
-import { grid } from "../kit/grid";
-import type { GridColumn } from "../kit/tabular";
-import { stagesOf } from "../sweep/runs";
+import { type GridColumn, grid } from "../kit/grid";
+import { stagesOf } from "../sweep/series";
 import { parentOf } from "../waterfall/outline";
 import { documentTables } from "./facts";
 import type { Part, Stage } from "./part";

@@ -2,10 +2,9 @@
 
 import type { IRenderMime } from "@jupyterlab/rendermime-interfaces";
 import { Widget } from "@lumino/widgets";
-
 import { MIME_TYPE } from "../document/document";
 import type { Host, View } from "../document/host";
-import { mount } from "../frame/mount";
+import { mount } from "../frame/place";
 import { plainText, tellText } from "./plain";
 import { type Carried, preferences } from "./preferences";
 import { keepKeys } from "./shortcuts";

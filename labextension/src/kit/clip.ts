@@ -1,6 +1,7 @@
 /** Hand text and files to the reader, through the host or the browser. */
 
 import type { Host } from "../document/host";
+import { SVG } from "./dom";
 
 export function copyText(host: Host, text: string): Promise<void> {
   try {
@@ -45,4 +46,73 @@ export function copyButton(host: Host, title: string, textOf: () => string): HTM
     );
   });
   return button;
+}
+
+/** The view as a PNG: its elements and styles drawn through an SVG, so that no request is made. */
+
+/** Control characters and lone halves of characters, which no XML may hold. */
+const NO_XML = /(?![\t\n\r])[\p{Cc}\p{Cs}]/gu;
+
+export async function pictureOf(root: HTMLElement): Promise<Blob> {
+  const [width, height] = [root.offsetWidth, root.offsetHeight];
+  const image = new Image();
+  image.src = `data:image/svg+xml,${encodeURIComponent(svgOf(root, width, height))}`;
+  await image.decode();
+  const ratio = Math.max(2, globalThis.devicePixelRatio || 1);
+  const canvas = document.createElement("canvas");
+  [canvas.width, canvas.height] = [width * ratio, height * ratio];
+  const context = canvas.getContext("2d") as CanvasRenderingContext2D;
+  context.scale(ratio, ratio);
+  context.fillStyle = getComputedStyle(root).backgroundColor;
+  context.fillRect(0, 0, width, height);
+  context.drawImage(image, 0, 0, width, height);
+  return new Promise((resolve, reject) => {
+    canvas.toBlob((blob) => (blob === null ? reject(new Error("no picture")) : resolve(blob)));
+  });
+}
+
+export function svgOf(root: HTMLElement, width: number, height: number): string {
+  const copy = root.cloneNode(true) as HTMLElement;
+  const canvases = root.querySelectorAll("canvas");
+  copy.querySelectorAll("canvas").forEach((canvas, at) => {
+    const image = document.createElement("img");
+    image.src = canvases[at]?.toDataURL() ?? "";
+    image.className = canvas.className;
+    image.style.cssText = canvas.style.cssText;
+    canvas.replaceWith(image);
+  });
+  // What only works on a page.
+  for (const node of copy.querySelectorAll(".jsp-switch-end, .jsp-help, .jsp-tip, .jsp-tools")) {
+    node.remove();
+  }
+  const style = styleOf(root);
+  const now = getComputedStyle(root);
+  for (const [name] of style.matchAll(/--jsp-[\w-]+/g)) {
+    // The picture has no page around it that could say which theme it has.
+    copy.style.setProperty(name, now.getPropertyValue(name) || null);
+  }
+  copy.style.width = `${width}px`;
+  const sheet = document.createElement("style");
+  sheet.textContent = style;
+  copy.prepend(sheet);
+  const inner = new XMLSerializer().serializeToString(copy).replace(NO_XML, "");
+  return `<svg xmlns="${SVG}" width="${width}" height="${height}"><foreignObject width="100%" height="100%">${inner}</foreignObject></svg>`;
+}
+
+/** Our own sheets, wherever the host has put them. */
+function styleOf(root: HTMLElement): string {
+  const { styleSheets } = root.getRootNode() as Document | ShadowRoot;
+  return [...styleSheets]
+    .map((sheet) => sheet.ownerNode?.textContent || rulesOf(sheet))
+    .filter((text) => text.includes(".jsp-"))
+    .join("\n");
+}
+
+function rulesOf(sheet: CSSStyleSheet): string {
+  try {
+    return [...sheet.cssRules].map((rule) => rule.cssText).join("\n");
+  } catch {
+    // A sheet of another origin cannot be read; ours never is.
+    return "";
+  }
 }

@@ -3,9 +3,8 @@
 import type { JupyterFrontEnd } from "@jupyterlab/application";
 import { Dialog, MainAreaWidget } from "@jupyterlab/apputils";
 import { Widget } from "@lumino/widgets";
-
 import type { CompareView } from "../document/host";
-import { mountCompare } from "../frame/mount";
+import { mountCompare } from "../frame/place";
 import { serprofIcon } from "./icon";
 
 /** What a comparison needs of a profile; a pinned one outlives its cell. */

@@ -11,18 +11,14 @@ import { KEY_HELP } from "../kit/keys";
 import type { Range } from "../kit/scale";
 import { type Colours, coloursOf } from "../kit/theme";
 import { criticalPath, type Step } from "../waterfall/critical";
-import { areaPanel } from "./area";
-import { type Arrow, arrowsOf } from "./arrows";
-import { spanFacts, spanSentence, titleOf } from "./facts";
-import { inTime, matches } from "./find";
-import { listenToKeys } from "./input";
-import { listenToPointer } from "./lanepointer";
+import { spanFacts, spanSentence, type Tooltip, titleOf, tooltipIn } from "./facts";
+import { areaPanel, inTime, matches } from "./find";
+import { listenToKeys, listenToPointer } from "./input";
 import { BAR_HEIGHT, type LaneLayout, layoutLanes } from "./layout";
 import { type Minimap, minimap } from "./minimap";
 import type { Camera } from "./paint";
 import { buildPyramids, type Pyramid } from "./pyramid";
-import { paintLanes } from "./scene";
-import { type Tooltip, tooltipIn } from "./tooltip";
+import { type Arrow, arrowsOf, paintLanes } from "./scene";
 import { type Index, indexSpans } from "./tracks";
 
 /** The canvas is never higher than this; more lanes scroll, px. */

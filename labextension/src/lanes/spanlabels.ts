@@ -1,8 +1,8 @@
 /** Names of spans inside or beside their bars, as far as there is room. */
 
 import { bytes, duration } from "../document/format";
+import { type Label, labelFor, type Measure, measureWith, shortened } from "../kit/canvas";
 import { firstAbove } from "../kit/sort";
-import { type Label, labelFor, type Measure, measureWith, shortened } from "../kit/text";
 import type { LaneRow } from "./layout";
 import type { Strip } from "./paint";
 import { levelFor } from "./pyramid";

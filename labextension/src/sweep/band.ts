@@ -1,7 +1,7 @@
 /** What a chart has besides its lines: its title below, the best chunk size, and the wire. */
 
 import { duration } from "../document/format";
-import { path, shape, words } from "../kit/svg";
+import { path, shape, words } from "../kit/dom";
 import type { Frame, Line } from "./chart";
 
 /** The best size with its interval, and what costs time on either side. */

@@ -1,8 +1,8 @@
 /** A log-log chart as SVG: few points, so the browser's own accessibility and tooltips are kept. */
 
 import { bytes, duration, percent } from "../document/format";
+import { path, shape, words } from "../kit/dom";
 import { decades, logShare, type Range } from "../kit/scale";
-import { path, shape, words } from "../kit/svg";
 import { axisTitle, type Band, bandNotes, bandOf, wireOf } from "./band";
 import {
   type Break,

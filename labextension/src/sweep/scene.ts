@@ -5,9 +5,18 @@ import * as format from "../document/format";
 import { familyOf } from "../kit/theme";
 import type { Band } from "./band";
 import { type Chart, type Line, MARKERS } from "./chart";
-import { isAlias, type Run, runsOf } from "./runs";
-import { bestOf, crossoversOf, fitsOf, movedAt, parameterAt, seriesOf } from "./series";
-import { type Ride, wireNs } from "./wire";
+import { type Ride, wireNs } from "./link";
+import {
+  bestOf,
+  crossoversOf,
+  fitsOf,
+  isAlias,
+  movedAt,
+  parameterAt,
+  type Run,
+  runsOf,
+  seriesOf,
+} from "./series";
 
 export interface SizeScene {
   readonly doc: SweepDocument;

@@ -2,8 +2,8 @@
 
 import type { Stage } from "../document/document";
 import * as format from "../document/format";
+import { openByRow, twisty } from "../kit/controls";
 import { element } from "../kit/dom";
-import { openByRow, twisty } from "../kit/twisty";
 import type { Child as ChildRow } from "./children";
 import type { Column } from "./columns";
 import { indent, line, type Scene } from "./line";

@@ -1,7 +1,7 @@
 /** What is drawn across the rows: the critical path, its hand-overs, and clock uncertainty. */
 
 import type { DrawnTrace } from "../document/document";
-import { path, shape } from "../kit/svg";
+import { path, shape } from "../kit/dom";
 import { handovers, type Owned, ownersOf } from "./critical";
 import { rowsIn } from "./outline";
 import type { Entry } from "./rows";

@@ -2,10 +2,10 @@
 
 import type { DrawnTrace, Row, Stage } from "../document/document";
 import * as format from "../document/format";
-import { LAST_LABEL_SHARE, ticks } from "../kit/axis";
+import { labelFor, type Measure, measureWith } from "../kit/canvas";
 import { element, place } from "../kit/dom";
 import { bar } from "../kit/marks";
-import { labelFor, type Measure, measureWith } from "../kit/text";
+import { LAST_LABEL_SHARE, ticks } from "../kit/scale";
 import { type Family, familyOf } from "../kit/theme";
 import { type Piece, piecesOf } from "./critical";
 

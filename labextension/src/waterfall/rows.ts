@@ -2,14 +2,15 @@
 
 import type { DrawnTrace, Row, Stage } from "../document/document";
 import * as format from "../document/format";
+import { measuredOf } from "../frame/measured";
+import { openByRow, twisty } from "../kit/controls";
 import { element, titled } from "../kit/dom";
-import { chip, swatch } from "../kit/marks";
+import { bar, chip, swatch } from "../kit/marks";
+import type { Range } from "../kit/scale";
 import { familyOf } from "../kit/theme";
-import { openByRow, twisty } from "../kit/twisty";
 import type { Child as ChildRow } from "./children";
-import { ghostRows } from "./ghost";
+import type { Piece } from "./critical";
 import { indent, line, type Scene } from "./line";
-import { magnified } from "./magnifier";
 import { openable } from "./open";
 import { type BlockNode, coverOf, type Node, ownOf, type RowNode, rowsIn } from "./outline";
 import { extentPlot, type Plot, piecesPlot, rowPlot } from "./plot";
@@ -116,4 +117,125 @@ function blockPlot({ trace, guide }: Scene, node: BlockNode): Plot {
     own > 0 ? [format.duration(own)] : [],
     guide,
   );
+}
+
+/** A remedy that was tried: an outline below the stage that it would change. */
+
+/** Rows for what findings have measured of a stage; null is the wall time. */
+export function ghostRows(
+  scene: Scene,
+  stage: Stage | null,
+  startNs: number,
+  depth: number,
+): HTMLElement[] {
+  const { columns, guide, trace } = scene;
+  return (trace.findings ?? []).flatMap((finding) => {
+    const measured = measuredOf(finding);
+    if (measured === null || measured.after_ns <= 0 || !isOf(trace, measured.stage, stage)) {
+      return [];
+    }
+    const { after_ns, text } = measured;
+    const drawn = stage ?? { title: "Wall time", key: "", order: 0 };
+    const texts = [`${format.duration(after_ns)}, ${text}`, text, format.duration(after_ns)];
+    const plot = piecesPlot(trace, drawn, [[startNs, after_ns]], 1, texts, guide);
+    scene.plots.push(plot);
+    plot.node.classList.add("jsp-ghost");
+    const name = titled(element("span", "jsp-stage-name", `tried: ${finding.title}`), text);
+    const row = line([name], plot.node, columns, (column) =>
+      column.title === "self" ? `(${inUnit(trace, after_ns)})` : format.NOT_APPLICABLE,
+    );
+    row.classList.add("jsp-child");
+    indent(row, depth);
+    return [row];
+  });
+}
+
+/** In brackets: it does not add up with the column. */
+function inUnit({ wall_ns }: DrawnTrace, ns: number): string {
+  const scale = format.columnScale(wall_ns);
+  return format.fixed(ns / scale.unitNs, scale.decimals);
+}
+
+/** A stage that nobody recorded here is part of the wall time. */
+function isOf(trace: DrawnTrace, key: string, stage: Stage | null): boolean {
+  const isRecorded = trace.waterfall.rows.some((row) => trace.stages[row.stage]?.key === key);
+  return stage === null ? !isRecorded : stage.key === key;
+}
+
+/** A bar that is too small to be seen is shown large while its row has the pointer or the focus. */
+
+/** Narrower bars are magnified, px. */
+const SMALL_PX = 6;
+const WIDTH_PX = 170;
+/** Room on both sides of what is magnified (share of it). */
+const ROOM = 0.2;
+
+export function magnified(
+  trace: DrawnTrace,
+  row: HTMLTableRowElement,
+  plot: Plot,
+  stage: Stage,
+): void {
+  let glass: HTMLElement | null = null;
+  const hide = (): void => {
+    glass?.remove();
+    glass = null;
+  };
+  const show = (): void => {
+    const width = plot.node.clientWidth;
+    const range = magnifiedRange(plot.pieces, trace.wall_ns / (width || 1));
+    if (glass !== null || range === null || width < WIDTH_PX * 1.5) {
+      return;
+    }
+    glass = glassOf(trace, plot, stage, range, width);
+    plot.node.append(glass);
+  };
+  for (const [begin, end] of [
+    ["mouseenter", "mouseleave"],
+    ["focusin", "focusout"],
+  ] as const) {
+    row.addEventListener(begin, show);
+    row.addEventListener(end, hide);
+  }
+}
+
+/** All pieces when they lie in a few pixels, else the longest one if it is small; null: all is seen. */
+export function magnifiedRange(pieces: readonly Piece[], nsPerPixel: number): Range | null {
+  const longest = pieces.toSorted((a, b) => b[1] - a[1])[0];
+  const [first, last] = [pieces[0], pieces.at(-1)];
+  if (first === undefined || last === undefined || longest === undefined) {
+    return null;
+  }
+  const whole = { from: first[0], to: last[0] + last[1] };
+  const one = { from: longest[0], to: longest[0] + longest[1] };
+  const small = [whole, one].find(({ from, to }) => to - from < SMALL_PX * nsPerPixel);
+  if (small === undefined || !(small.to > small.from)) {
+    return null;
+  }
+  const room = (small.to - small.from) * ROOM;
+  return { from: small.from - room, to: small.to + room };
+}
+
+function glassOf(
+  trace: DrawnTrace,
+  plot: Plot,
+  stage: Stage,
+  range: Range,
+  width: number,
+): HTMLElement {
+  const length = range.to - range.from;
+  const kind = stage.waits === true ? "jsp-waits" : `jsp-${familyOf(stage.family)}`;
+  const seen = plot.pieces.filter(([at, long]) => at + long > range.from && at < range.to);
+  const bars = seen.map(([at, long]) => bar(kind, (at - range.from) / length, long / length, ""));
+  const total = seen.reduce((sum, [, long]) => sum + long, 0);
+  const times = (trace.wall_ns / width) * (WIDTH_PX / length);
+  const text = `${format.duration(total)}, magnified ${format.ratio(times)}`;
+  const glass = element("div", "jsp-glass", element("div", "jsp-glass-bars", ...bars), text);
+  glass.setAttribute("aria-hidden", "true");
+  // Beside the bar, on the side with more room, so that it does not cover what it explains.
+  const share = range.from / (trace.wall_ns || 1);
+  glass.classList.toggle("jsp-glass-left", share > 0.5);
+  glass.style[share > 0.5 ? "right" : "left"] =
+    `${((share > 0.5 ? 1 - share : share) * 100).toFixed(2)}%`;
+  return glass;
 }

@@ -2,7 +2,7 @@
 
 import type { DrawnTrace } from "../document/document";
 import * as format from "../document/format";
-import { details } from "../frame/details";
+import { details } from "../frame/facts";
 import { legendEntry } from "../frame/legend";
 import { measuredOf } from "../frame/measured";
 import type { Part, Stage as Shared } from "../frame/part";
@@ -11,12 +11,19 @@ import { segment, swatch } from "../kit/marks";
 import { familyOf } from "../kit/theme";
 import { childrenOf } from "./children";
 import { columnsOf } from "./columns";
-import { ghostRows } from "./ghost";
 import { classOf, line, type Scene } from "./line";
 import { groupAt, type Node, outlineOf, ownOf, stagesIn } from "./outline";
 import { pathOver } from "./path";
 import { axis, gapPlot, guideOf } from "./plot";
-import { type ChildrenOf, type Entry, entryOf, everyEntry, showRows, stageOf } from "./rows";
+import {
+  type ChildrenOf,
+  type Entry,
+  entryOf,
+  everyEntry,
+  ghostRows,
+  showRows,
+  stageOf,
+} from "./rows";
 
 export function waterfall(trace: DrawnTrace, shared: Pick<Shared, "columnsOf">): Part {
   const refresh = (): void => {
