@@ -8,11 +8,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from jupyter_serprof.capture.draft import Draft
+from jupyter_serprof.capture.draft import Draft, Page
+from jupyter_serprof.capture.recorder import Recorder
 from jupyter_serprof.experiments.engine.memory import _store_free_bytes
 from jupyter_serprof.experiments.roundtrip.by_ray import Ray
 from jupyter_serprof.probes.ray.alive import is_alive
-from jupyter_serprof.probes.ray.driver import _judge_witnesses, split_get
+from jupyter_serprof.probes.ray.driver import RayDriverProbe, _judge_witnesses, split_get
 
 
 def _called(*_: object, **__: object) -> None:
@@ -56,6 +57,40 @@ def test_a_refused_connection_is_a_dead_process(
     raylet.close()
     gcs.close()
     assert alive is (not dead)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        ([], [], []),
+        ([], ["raylet"], ["Ray's raylet died during the recording"]),
+        ([], ["raylet", "gcs"], ["Ray's raylet and GCS died during the recording"]),
+        (["gcs"], ["gcs"], ["Ray's GCS was dead before the recording began"]),
+    ],
+)
+def test_a_recording_says_that_ray_died(
+    before: list[str], after: list[str], said: list[str], ray: SimpleNamespace, tmp_path: Path
+) -> None:
+    """What waits for a dead process looks like slow work; whoever reads it is told."""
+    gcs = socket.create_server(("127.0.0.1", 0))
+    living = {"raylet": _listens(tmp_path / "raylet"), "gcs": gcs}
+    address = f"127.0.0.1:{gcs.getsockname()[1]}"
+    ray.worker.node = SimpleNamespace(
+        raylet_socket_name=str(tmp_path / "raylet"), gcs_address=address
+    )
+    probe, run = RayDriverProbe(), Page(0, 1, 0, [], {})
+    for name in before:
+        living[name].close()
+
+    probe.arm(Recorder([]))
+    probe.remove()
+    for name in after:
+        living[name].close()
+    probe.refine(run)
+
+    for each in living.values():
+        each.close()
+    assert [note.partition(":")[0] for note in run.notes] == said
 
 
 @pytest.mark.parametrize(

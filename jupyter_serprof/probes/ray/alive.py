@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import socket
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 #: On one machine a living process takes a connection in some us.
 _TIMEOUT_S = 0.2
-DEAD = "a process of Ray is dead (raylet or GCS): run ray.shutdown(), then ray.init()"
+_RESTART = "run ray.shutdown(), then ray.init()"
+DEAD = f"a process of Ray is dead (raylet or GCS): {_RESTART}"
 
 
 def is_alive() -> bool:
@@ -22,15 +24,38 @@ def is_alive() -> bool:
 
     Only a refused connection is a proof; where nobody can say, they count as alive.
     """
+    ray = sys.modules.get("ray")
+    return ray is not None and bool(ray.is_initialized()) and not dead_processes()
+
+
+def dead_processes() -> list[str]:
+    """Return which of the processes that Ray needs are known as dead: raylet, GCS."""
     ray, module = sys.modules.get("ray"), sys.modules.get("ray._private.worker")
     if ray is None or not ray.is_initialized():
-        return False
+        return []
     node: Any = getattr(getattr(module, "global_worker", None), "node", None)
     raylet = getattr(node, "raylet_socket_name", None)
     host, _, port = str(getattr(node, "gcs_address", None) or "").rpartition(":")
-    if isinstance(raylet, str) and Path(raylet).is_absolute() and _refuses(raylet):
-        return False
-    return not (port.isdigit() and _refuses((host.strip("[]"), int(port))))
+    is_path = isinstance(raylet, str) and Path(raylet).is_absolute()
+    dead = {
+        "raylet": is_path and _refuses(str(raylet)),
+        "GCS": port.isdigit() and _refuses((host.strip("[]"), int(port))),
+    }
+    return [name for name, is_dead in dead.items() if is_dead]
+
+
+def death_note(before: Sequence[str]) -> str:
+    """Say of a recording which processes of Ray were dead when it began, or died in it.
+
+    Parameters
+    ----------
+    before
+        `dead_processes` when it began.
+    """
+    now = dead_processes()
+    died = [name for name in now if name not in before]
+    when = "died during the recording" if died else "was dead before the recording began"
+    return f"Ray's {' and '.join(died or now)} {when}: {_RESTART}" if now else ""
 
 
 def _refuses(address: str | tuple[str, int]) -> bool:

@@ -25,7 +25,7 @@ from jupyter_serprof.capture.recorder import Recorder, active_recorders
 from jupyter_serprof.objects.captured import captured_variables
 from jupyter_serprof.probes import Probe
 from jupyter_serprof.probes.pickle import DUMPS_ROLE, LOADS_ROLE, complete_pickles, pickle_places
-from jupyter_serprof.probes.ray.alive import is_alive
+from jupyter_serprof.probes.ray.alive import dead_processes, death_note, is_alive
 from jupyter_serprof.probes.ray.tasks import add_task_spans, task_id
 
 _WAIT = Place("ray:wait", "ray.wait", "ray.wait")
@@ -174,7 +174,7 @@ class RayDriverProbe(Probe):
     def arm(self, recorder: Recorder) -> None:
         """Listen at the public names and, unless this is Ray Client, inside them."""
         self._task_note, self._blind = "", Counter[str]()
-        self._is_client = _is_ray_client()
+        self._is_client, self._dead = _is_ray_client(), dead_processes()
         if self._is_client:
             self.was_armed = True
         else:
@@ -188,6 +188,7 @@ class RayDriverProbe(Probe):
 
     def refine(self, run: Page) -> None:
         """Give sizes and details; add the lanes of the workers from Ray's task events."""
+        run.notes += filter(None, [death_note(self._dead)])
         complete_pickles(run.drafts)
         self._blind = _judge_witnesses(run.drafts)
         for draft in list(run.drafts):
