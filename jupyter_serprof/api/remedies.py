@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from jupyter_serprof.experiments.blame.keeper import TryingRecording
+from jupyter_serprof.experiments.engine.experiment import run
 from jupyter_serprof.experiments.graphs.values import is_collection
 from jupyter_serprof.experiments.remedies.code import try_code
 from jupyter_serprof.experiments.remedies.graph import DaskTryout
@@ -71,7 +72,7 @@ def try_remedies(  # noqa: PLR0913  (the options of the magic, and what a progra
     """
     __tracebackhide__ = True
     if is_collection(value):
-        return DaskTryout(value, name=name, budget_s=budget_s).run()
+        return run(DaskTryout(value, name=name, budget_s=budget_s))
     tryout = Tryout(
         value,
         name=name,
@@ -80,4 +81,4 @@ def try_remedies(  # noqa: PLR0913  (the options of the magic, and what a progra
         budget_s=budget_s,
         pairs=pairs,
     )
-    return tryout.run()
+    return run(tryout)

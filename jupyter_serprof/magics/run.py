@@ -13,7 +13,6 @@ from jupyter_serprof.magics.show import (
     finish,
     finish_failed,
     measure,
-    shown_even_if_stopped,
     subject_of,
     tried,
     usage_errors,
@@ -166,7 +165,7 @@ def _try_value(shell: InteractiveShell, options: Options, value: object) -> None
         message = f"{options.title} is a Dask collection. Write %graphstages --try {options.code}"
         raise UsageError(message)
     tryout = api.Tryout(value, name=options.title, link_bytes_per_s=link_rate(options.link))
-    shown_even_if_stopped(shell, options, tryout.run, tryout)
+    measure(shell, options, tryout)
 
 
 def run_try_graph(shell: InteractiveShell, options: Options, code: Code) -> None:
@@ -175,7 +174,7 @@ def run_try_graph(shell: InteractiveShell, options: Options, code: Code) -> None
 
     __tracebackhide__ = True
     tryout = DaskTryout(code.call(), name=options.title)
-    shown_even_if_stopped(shell, options, tryout.run, tryout)
+    measure(shell, options, tryout)
 
 
 def run_line(shell: InteractiveShell, line: str, local_ns: dict[str, object] | None) -> None:

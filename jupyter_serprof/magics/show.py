@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from jupyter_serprof.magics.options import Options
 from jupyter_serprof.magics.together import link_rate
@@ -27,16 +27,7 @@ _KINDS = (
 )
 
 
-Tell = Callable[["Sweep"], None] | None
 Place = Callable[["Trace | Sweep"], bool]
-
-
-class Partial(Protocol):
-    """What has a document of what was measured until an error."""
-
-    @property
-    def document(self) -> Sweep:
-        """The document."""
 
 
 def finish(
@@ -112,35 +103,11 @@ def measure(shell: InteractiveShell, options: Options, experiment: api.Experimen
     from jupyter_serprof import api
 
     __tracebackhide__ = True
-
-    def run(tell: Tell) -> Sweep:
-        __tracebackhide__ = True
-        return api.run(experiment, tell)
-
-    return shown_even_if_stopped(shell, options, run, experiment)
-
-
-def shown_even_if_stopped(
-    shell: InteractiveShell,
-    options: Options,
-    run: Callable[[Tell], Sweep],
-    partial: Partial,
-) -> Sweep:
-    """Show a document that grows, and finish it; after an error or Ctrl-C what there is by then.
-
-    Parameters
-    ----------
-    run
-        Called with what is to be told between the runs, None where nobody watches.
-    """
-    from jupyter_serprof import api
-
-    __tracebackhide__ = True
     live = api.Live()
     try:
-        document = run(live.show if live.is_seen and not options.quiet else None)
+        document = api.run(experiment, live.show if live.is_seen and not options.quiet else None)
     except BaseException as error:
-        known = partial.document
+        known = experiment.document
         if known.points or isinstance(error, KeyboardInterrupt):
             finish_failed(shell, options, known, live.replace)
         raise

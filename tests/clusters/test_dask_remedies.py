@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from jupyter_serprof.api import run
 from jupyter_serprof.experiments.remedies.graph import (
     DaskTryout,
     large_values,
@@ -57,7 +58,7 @@ def test_an_array_inside_a_function_is_told_and_not_tried(dask_client: Client) -
     table = np.ones(250_000)
     bag = bags.from_sequence(range(4), npartitions=2).map(lambda at: at + len(table))
 
-    sweep = DaskTryout(bag, name="y", budget_s=1).run()
+    sweep = run(DaskTryout(bag, name="y", budget_s=1))
 
     assert dask_client.status == "running"
     assert tried(sweep) == []
@@ -77,7 +78,7 @@ def test_an_array_deep_inside_the_tasks_is_tried_too(dask_client: Client) -> Non
         changed = large_values(materialized(bag))
 
         assert [count for _, count in changed.values()] == [2]
-    sweep = DaskTryout(numbers.map(lambda at, t: float(t[at]), t=table), name="y", budget_s=1).run()
+    sweep = run(DaskTryout(numbers.map(lambda at, t: float(t[at]), t=table), name="y", budget_s=1))
     assert [v.facts["equal"] for v in tried(sweep)] == [True, True]
     assert keys_on(dask_client) == before
 
@@ -86,7 +87,7 @@ def test_an_embedded_array_is_tried_as_a_key_and_scattered(dask_client: Client) 
     """Both give the same sum; the stages add up; nothing stays on the cluster."""
     before = keys_on(dask_client)
 
-    sweep = DaskTryout(embedded(), name="y", budget_s=4).run()
+    sweep = run(DaskTryout(embedded(), name="y", budget_s=4))
 
     tried = {v.key: v.facts for v in sweep.variants if v.facts.get("tried")}
     assert set(tried) == {"dask-delayed", "dask-scatter"}
@@ -104,7 +105,7 @@ def test_the_collection_is_as_it_was(dask_client: Client) -> None:
     before = keys_on(dask_client)
     layers = {name: layer.is_materialized() for name, layer in lazy.dask.layers.items()}
 
-    sweep = DaskTryout(lazy, budget_s=1).run()
+    sweep = run(DaskTryout(lazy, budget_s=1))
 
     assert {n: layer.is_materialized() for n, layer in lazy.dask.layers.items()} == layers
     assert not all(layers.values())
@@ -120,7 +121,7 @@ def test_no_warning_of_dask_is_heard_while_it_tries(dask_client: Client) -> None
 
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")
-        sweep = DaskTryout(value, budget_s=0.5).run()
+        sweep = run(DaskTryout(value, budget_s=0.5))
 
     assert not [str(one.message) for one in heard if "large graph" in str(one.message)]
     assert isinstance(sweep, Sweep)
@@ -133,7 +134,7 @@ def test_tasks_that_raise_fail_in_their_rows(dask_client: Client) -> None:
     before = keys_on(dask_client)
     broken = dask.delayed(use)(array, 10**9)
 
-    sweep = DaskTryout(broken, budget_s=1).run()
+    sweep = run(DaskTryout(broken, budget_s=1))
 
     assert {v.state for v in sweep.variants if v.facts.get("tried")} == {"failed"}
     assert all("IndexError" in v.reason for v in sweep.variants if v.facts.get("tried"))
@@ -169,7 +170,7 @@ def test_small_chunks_are_told_with_the_sweep_that_measures_them(dask_client: Cl
     array = da.ones((160, 160), chunks=10).sum()
     assert dask_client.status == "running"
 
-    sweep = DaskTryout(array, name="y", budget_s=1).run()
+    sweep = run(DaskTryout(array, name="y", budget_s=1))
 
     [hint] = sweep.findings
     assert (hint.rule, hint.gain, hint.evidence["chunks"]) == ("dask.tiny-tasks", None, 256)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import ray
 
-from jupyter_serprof.api import Tryout, try_remedies
+from jupyter_serprof.api import Tryout, run, try_remedies
 
 #: Time for every pair on the slowest machine.
 AMPLE_S = 1e6
@@ -33,9 +33,9 @@ def test_what_ray_sends_is_tried_as_ray_sends_it() -> None:
     """Ray hands buffers over by itself: nothing about pickles, and no put that was not made."""
     rows = [{"id": at, "x": at / 7} for at in range(2_000)]
 
-    array = Tryout(np.arange(2_000_000.0), now="ray", puts=1, budget_s=AMPLE_S, pairs=2).run()
-    twice = Tryout(np.arange(2_000_000.0), now="ray", puts=2, budget_s=AMPLE_S, pairs=2).run()
-    texts = Tryout(rows, now="ray", puts=1, budget_s=AMPLE_S, pairs=2).run()
+    array = run(Tryout(np.arange(2_000_000.0), now="ray", puts=1, budget_s=AMPLE_S, pairs=2))
+    twice = run(Tryout(np.arange(2_000_000.0), now="ray", puts=2, budget_s=AMPLE_S, pairs=2))
+    texts = run(Tryout(rows, now="ray", puts=1, budget_s=AMPLE_S, pairs=2))
 
     assert [v.key for v in array.variants if v.facts.get("tried")] == []
     assert [v.key for v in twice.variants if v.facts.get("tried")] == ["put-once"]

@@ -81,14 +81,9 @@ class PassPlan:
         """
         __tracebackhide__ = True
         self.is_running = True
-        self.budget.start()
         try:
-            for _ in run():
-                self.budget.pause()
-                yield
-                self.budget.start()
+            yield from self.budget.during(run())
         finally:
-            self.budget.pause()
             self.is_running = False
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from jupyter_serprof.experiments.blame.keeper import Sent
+from jupyter_serprof.experiments.engine.experiment import complete
 from jupyter_serprof.experiments.remedies.hints import hints_of
 from jupyter_serprof.experiments.remedies.value import BUDGET_S, MOST_PUTS, Tryout
 from jupyter_serprof.model import Finding, Sweep, Trace, UsageError
@@ -63,7 +64,7 @@ def try_code(
         )
         is_stopped = False
         try:
-            tryout.run()
+            complete(tryout)
         except UsageError as error:
             notes.append(f"{name} was not tried: {error}")
             continue

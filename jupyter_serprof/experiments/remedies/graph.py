@@ -10,15 +10,13 @@ from __future__ import annotations
 import time
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
-from datetime import UTC, datetime
 from functools import partial
 from importlib import import_module
 from typing import Any
 from uuid import uuid4
 
-from jupyter_serprof.analysis.limits import measure_limits
 from jupyter_serprof.experiments.graphs.values import (
     asynchronous_client,
     client_of,
@@ -29,12 +27,11 @@ from jupyter_serprof.experiments.graphs.values import (
 )
 from jupyter_serprof.experiments.remedies.gain import Trial
 from jupyter_serprof.experiments.remedies.hints import small_chunks
-from jupyter_serprof.experiments.remedies.trial import Tried, document_of
+from jupyter_serprof.experiments.remedies.trial import Sides, Trials
 from jupyter_serprof.experiments.remedies.ways import Trip, Watch
-from jupyter_serprof.model import Finding, Sweep, UsageError
+from jupyter_serprof.model import UsageError
 from jupyter_serprof.model.units import format_bytes, format_count
-from jupyter_serprof.objects.captured import Captured, captured_findings, captured_in, captured_text
-from jupyter_serprof.objects.culprits import error_text
+from jupyter_serprof.objects.captured import captured_findings, captured_in, captured_text
 from jupyter_serprof.objects.equality import differences, same_value
 from jupyter_serprof.objects.sizes import size_bytes
 
@@ -45,11 +42,11 @@ BUDGET_S = 30.0
 _GATHERED_BYTES = 200_000_000
 _MOST_TASKS = 200_000
 _NEAR = 1e-12
-_BASELINE = "the graph as it is"
+_WAYS = ("dask-delayed", "dask-scatter")
 
 
-class DaskTryout:
-    """Trials on one collection that can be interrupted: `sweep` is what was measured until then.
+class DaskTryout(Trials):
+    """Trials on one collection: its graph as it is, and with what it embeds apart.
 
     Parameters
     ----------
@@ -97,125 +94,63 @@ class DaskTryout:
                 "Use another one: client = Client()"
             )
             raise UsageError(message)
-        self._name, self._budget_s = name, budget_s
-        self._started = datetime.now(UTC).isoformat(timespec="milliseconds")
-        self._tried: list[Tried] = []
-        self._notes: list[str] = []
-        self._embedded_bytes: int | None = None
-        self._keys: list[Any] = []
-        self._hint: Finding | None = None
-        self._captured: list[Captured] = []
-        self._ended = ""
+        super().__init__(name, budget_s, PAIRS)
+        self._graph: Mapping[Any, Any] = {}
+        self._outputs: list[Any] = []
+        self._large: Mapping[int, tuple[Any, int]] = {}
 
-    def run(self, tell: object = None) -> Sweep:  # noqa: ARG002  (as every experiment)
-        """Try what applies and return the document."""
+    def _look(self) -> Sequence[tuple[str, str]]:
+        """Find large objects of its tasks: as keys of their own, or scattered."""
         __tracebackhide__ = True
-        try:
-            self._hint = small_chunks(self._collection, self._client, self._name)
-            self._try_embedded(time.monotonic() + self._budget_s)
-        except KeyboardInterrupt:
-            count = len(self._tried)
-            begun = f"{format_count(count)} remed{'y' if count == 1 else 'ies'} begun"
-            self._ended = f"Interrupted: {begun if count else 'nothing was tried yet'}."
-            raise
-        return self.document
-
-    def _try_embedded(self, deadline: float) -> None:
-        """Try large objects of its tasks as keys of their own, and scattered."""
-        __tracebackhide__ = True
-        graph = materialized(self._collection)
-        self._keys = _flat(self._collection.__dask_keys__())
-        large = large_values(graph)
-        self._captured = captured_in(graph, LARGE_BYTES)
-        if not large and self._captured:
-            self._notes.append(captured_text(self._captured, self._name))
-            return
-        if not large:
+        hint = small_chunks(self._collection, self._client, self._name)
+        self._graph = materialized(self._collection)
+        self._outputs = _flat(self._collection.__dask_keys__())
+        self._large = large_values(self._graph)
+        captured = captured_in(self._graph, LARGE_BYTES)
+        self._hints = [*captured_findings(captured, self._name), *([hint] if hint else [])]
+        if not self._large and captured:
+            self._notes.append(captured_text(captured, self._name))
+            self._said = f"{self._name}: nothing was tried: {captured[0]}."
+            return ()
+        if not self._large:
             self._notes.append(
                 f"no object of {format_bytes(LARGE_BYTES)} or more is embedded in the tasks of "
                 f"{self._name}: there is nothing to make a key of its own, or to scatter"
             )
-            return
-        self._embedded_bytes = sum(size_bytes(value) or 0 for value, _ in large.values())
-        used = sum(count for _, count in large.values())
+            return ()
+        self._plain_bytes = sum(size_bytes(value) or 0 for value, _ in self._large.values())
+        used = sum(count for _, count in self._large.values())
         self._notes.append(
-            f"{format_count(len(large))} embedded objects, {format_bytes(self._embedded_bytes)}, "
+            f"{format_count(len(self._large))} embedded objects, "
+            f"{format_bytes(self._plain_bytes)}, "
             f"are used by {format_count(used)} tasks; every trip runs the tasks of {self._name}"
         )
-        scatter = partial(_as_futures, self._client)
-        ways: dict[str, Any] = {"dask-delayed": _as_keys, "dask-scatter": scatter}
-        for at, (key, change) in enumerate(ways.items()):
-            share_s = (deadline - time.monotonic()) / (len(ways) - at)
-            self._try(key, graph, partial(change, graph, large), time.monotonic() + share_s)
+        return [(key, "the graph as it is") for key in _WAYS]
 
-    @property
-    def document(self) -> Sweep:
-        """The document of what was tried so far."""
-        hints = [self._hint] if self._hint else []
-        said = ""
-        if self._captured and not self._tried and not self._ended:
-            said = f"{self._name}: nothing was tried: {self._captured[0]}."
-        return document_of(
-            self._name,
-            self._started.replace("+00:00", "Z"),
-            self._tried,
-            plain_bytes=self._embedded_bytes,
-            hints=[*captured_findings(self._captured, self._name), *hints],
-            notes=self._notes,
-            limits=measure_limits(),
-            said=said,
-            ended=self._ended,
-        )
-
-    def _try(self, key: str, graph: Mapping[Any, Any], change: Any, deadline: float) -> None:  # noqa: ANN401
+    def _sides(self, at: int, has_time: Callable[[], bool]) -> Sides:  # noqa: ARG002  (made once)
         __tracebackhide__ = True
-        tried = Tried(_BASELINE, Trial(key))
-        self._tried.append(tried)
-        try:
-            self._run_trial(tried, graph, change, deadline)
-        except Exception as error:  # noqa: BLE001  (one remedy fails in its row, others go on)
-            tried.reason = error_text(error)
-
-    def _run_trial(
-        self,
-        tried: Tried,
-        graph: Mapping[Any, Any],
-        change: Any,  # noqa: ANN401  (a function without arguments)
-        deadline: float,
-    ) -> None:
-        __tracebackhide__ = True
+        key = _WAYS[at]
         start = time.perf_counter_ns()
-        changed, made = change()
-        prepare_ns = time.perf_counter_ns() - start
-        try:
-            first, before = self._trip(graph, gathers=True)
-            second, after = self._trip(changed, gathers=True)
-            equal, told_changes = _checked(before, after)
-            tried.cold = first, second
-            tried.trial = Trial(
-                tried.trial.key,
-                equal=equal,
-                prepare_ns=prepare_ns if made else None,
-                changes=told_changes,
-            )
-            del before, after
-            sides = partial(self._trip, graph), partial(self._trip, changed)
-            self._pairs(tried, sides, deadline)
-        finally:
-            release(made)
+        if key == "dask-scatter":
+            changed, made = _as_futures(self._client, self._graph, self._large)
+        else:
+            changed, made = _as_keys(self._graph, self._large)
+        prepare_ns = time.perf_counter_ns() - start if made else None
 
-    def _pairs(self, tried: Tried, sides: tuple[Any, Any], deadline: float) -> None:
-        for number in range(PAIRS):
-            if number and time.monotonic() > deadline:
-                return
-            for side in (0, 1) if number % 2 == 0 else (1, 0):
-                tried.trips[side].append(sides[side]()[0])
-            tried.count()
+        def judged(before: Trip, after: Trip) -> Trial:
+            equal, changes = _checked(before.result, after.result)
+            return Trial(key, equal=equal, prepare_ns=prepare_ns, changes=changes)
 
-    def _trip(self, graph: Mapping[Any, Any], *, gathers: bool = False) -> tuple[Trip, object]:
-        """Compute the graph under keys of its own, wait and release; return its results."""
+        def cold() -> tuple[Trip, Trip]:
+            return self._trip(self._graph, gathers=True), self._trip(changed, gathers=True)
+
+        calls = partial(self._trip, self._graph), partial(self._trip, changed)
+        return Sides(cold, calls, judged, partial(release, made))
+
+    def _trip(self, graph: Mapping[Any, Any], *, gathers: bool = False) -> Trip:
+        """Compute the graph under keys of its own, wait and release."""
         __tracebackhide__ = True
-        renamed, keys = _renamed(graph, self._keys)
+        renamed, keys = _renamed(graph, self._outputs)
         watch = Watch()
         with warnings.catch_warnings():
             # That the graph is large is why it is tried.
@@ -228,7 +163,7 @@ class DaskTryout:
             result = self._results(futures) if gathers else None
         finally:
             release(futures)
-        return Trip(watch.stages, None, None), result
+        return Trip(watch.stages, None, result)
 
     def _results(self, futures: list[Any]) -> object:
         """Gather what is small enough; None else."""

@@ -1,242 +1,62 @@
-"""One remedy in pairs against the way it goes now: first a cold trip of each, then turns."""
+"""Remedies in pairs against the way it goes now: first a cold trip of each, then turns."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import partial
 
-from jupyter_serprof.analysis import analyse
-from jupyter_serprof.capture.machine import describe_environment, producer
-from jupyter_serprof.experiments.engine.points import lean
+from jupyter_serprof.analysis.limits import measure_limits
+from jupyter_serprof.experiments.engine.experiment import Progress, Steps
+from jupyter_serprof.experiments.engine.order import Budget
+from jupyter_serprof.experiments.remedies.document import Tried, count_points, document_of
 from jupyter_serprof.experiments.remedies.forms import Form
 from jupyter_serprof.experiments.remedies.gain import (
     Trial,
-    finding_of,
-    gain_of,
-    headline,
-    notes_of,
-    ranked,
 )
-from jupyter_serprof.experiments.remedies.table import REMEDIES
 from jupyter_serprof.experiments.remedies.ways import Trip
 from jupyter_serprof.model import (
     Finding,
-    Lane,
-    Limits,
-    Point,
-    Quality,
-    Span,
-    Summary,
     Sweep,
-    SweepTrace,
-    Trace,
-    Variant,
 )
-from jupyter_serprof.model.times import middle_run
-from jupyter_serprof.model.trace import Scalar
+from jupyter_serprof.model.units import format_count
 from jupyter_serprof.objects.culprits import error_text
 from jupyter_serprof.objects.equality import Witness, differences, same_value
-
-_LANE = "client/main"
-
-
-@dataclass(slots=True)
-class Tried:
-    """A trial while it runs: the trips of both sides, the first of each apart.
-
-    ``baseline`` is the title of the way it goes now; ``reason`` says why it failed.
-    """
-
-    baseline: str
-    trial: Trial
-    trips: tuple[list[Trip], list[Trip]] = field(default_factory=lambda: ([], []))
-    cold: tuple[Trip, Trip] | None = None
-    loops: int = 1
-    reason: str = ""
-
-    def count(self) -> None:
-        """Take what was run so far into the trial."""
-        before, after = self.trips
-        self.trial = replace(
-            self.trial,
-            before_ns=tuple(trip.wall_ns for trip in before),
-            after_ns=tuple(trip.wall_ns for trip in after),
-            before_stages=_middle(before).stages,
-            after_stages=_middle(after).stages,
-        )
-
-
-def _middle(trips: Iterable[Trip]) -> Trip:
-    return middle_run(trips, lambda trip: trip.wall_ns)
-
-
-def document_of(  # noqa: PLR0913  (what a document holds)
-    name: str,
-    started: str,
-    tried: Sequence[Tried],
-    *,
-    plain_bytes: int | None,
-    hints: Sequence[Finding],
-    notes: Sequence[str],
-    limits: Limits,
-    said: str = "",
-    ended: str = "",
-) -> Sweep:
-    """Return the document: baselines first, then the remedies, the best first.
-
-    Parameters
-    ----------
-    said
-        Stands for the headline, where nothing is to be tried.
-    ended
-        Why it ended early, a sentence; "" where it went through.
-    """
-    places = {id(entry.trial): entry for entry in tried}
-    ordered = [places[id(trial)] for trial in ranked([entry.trial for entry in tried])]
-    baselines = list(dict.fromkeys(entry.baseline for entry in tried))
-    sides = [(_key(title), [e for e in tried if e.baseline == title], 0) for title in baselines]
-    sides += [(entry.trial.key, [entry], 1) for entry in ordered]
-    size = plain_bytes
-    return Sweep(
-        name=name,
-        started=started,
-        producer=producer(),
-        variants=(
-            *(_baseline(title, [e for e in tried if e.baseline == title]) for title in baselines),
-            *(_variant(entry, _now_ns(entry, tried)) for entry in ordered),
-        ),
-        points=tuple(p for key, entries, side in sides for p in _points(key, entries, side, size)),
-        traces=tuple(t for key, entries, side in sides for t in _traces(key, entries, side, size)),
-        findings=(*_findings(name, ordered), *hints),
-        summary=_ended(_summary(name, plain_bytes, baselines, ordered), name, said, ended),
-        limits=limits,
-        quality=Quality(notes=tuple(notes)),
-        environment=describe_environment(),
-    )
-
-
-def _key(title: str) -> str:
-    return f"now: {title}"
-
-
-def _findings(name: str, ordered: Sequence[Tried]) -> list[Finding]:
-    found = (finding_of(entry.trial, name) for entry in ordered if not entry.reason)
-    return [finding for finding in found if finding is not None]
-
-
-def _summary(
-    name: str, size: int | None, baselines: Sequence[str], ordered: Sequence[Tried]
-) -> Summary:
-    measured = [entry for entry in ordered if not entry.reason and entry.trial.pairs]
-    against = measured[0].baseline if measured else (baselines or ["the way it goes"])[0]
-    is_moved = any("memory.move" in entry.trial.after_stages for entry in measured)
-    facts = (
-        f"pairs in turns, warm{': written, moved once, read back' if is_moved else ''}",
-        "gain of the pairs, with its 95 % interval; what is made once is not in it",
-    )
-    known = [entry.trial for entry in ordered if not entry.reason]
-    said = headline(name, size, against, known)
-    return Summary(said, facts if measured else ())
-
-
-def _ended(summary: Summary, name: str, said: str, ended: str) -> Summary:
-    """Return the summary of what was not tried, or ended early: then it claims nothing of it."""
-    if said:
-        return Summary(said)
-    if not ended:
-        return summary
-    if summary.facts:
-        return replace(summary, headline=f"{summary.headline} {ended}")
-    return replace(summary, headline=f"{name}: {ended[0].lower()}{ended[1:]}")
-
-
-def _baseline(title: str, entries: Sequence[Tried]) -> Variant:
-    cold = next((entry.cold[0] for entry in entries if entry.cold), None)
-    return Variant(_key(title), f"now: {title}", facts=_bytes(cold))
-
-
-def _now_ns(entry: Tried, tried: Sequence[Tried]) -> list[int]:
-    """Return the warm runs of the way it goes now, as they are shown: of all trials against it."""
-    alike = [other for other in tried if other.baseline == entry.baseline]
-    return [point.wall_ns for point in _points("", alike, 0, None) if not point.cold]
-
-
-def _variant(entry: Tried, now_ns: Sequence[int]) -> Variant:
-    trial, remedy = entry.trial, REMEDIES[entry.trial.key]
-    if entry.reason:
-        return Variant(trial.key, remedy.title, "failed", entry.reason, facts={"tried": True})
-    gain = gain_of(trial)
-    facts: Mapping[str, Scalar] = {
-        **_bytes(entry.cold[1] if entry.cold else None),
-        "tried": True,
-        "baseline": _key(entry.baseline),
-        "gain": gain.value if gain else None,
-        "low": gain.low if gain else None,
-        "high": gain.high if gain else None,
-        "pairs": trial.pairs,
-        "equal": trial.equal,
-        "prepare_ns": trial.prepare_ns,
-    }
-    return Variant(trial.key, remedy.title, facts=facts, notes=notes_of(trial, now_ns))
-
-
-def _bytes(trip: Trip | None) -> dict[str, Scalar]:
-    if trip is None:
-        return {}
-    return {
-        "in_band_bytes": trip.in_band_bytes,
-        "out_of_band_bytes": trip.out_of_band_bytes,
-        "total_bytes": trip.moved_bytes,
-    }
-
-
-def _points(key: str, entries: Sequence[Tried], side: int, size: int | None) -> list[Point]:
-    """Return the points of one side: the first trip is cold, and never averaged with others."""
-    cold = [entry.cold[side] for entry in entries if entry.cold][:1]
-    points = [_point(key, trip, number, size, None) for number, trip in enumerate(cold)]
-    # What was the other side of several trials, is one trip.
-    warm = {id(t): (t, entry.loops) for entry in entries for t in entry.trips[side]}.values()
-    return points + [
-        _point(key, trip, number, size, loops) for number, (trip, loops) in enumerate(warm, 1)
-    ]
-
-
-def _point(key: str, trip: Trip, number: int, size: int | None, loops: int | None) -> Point:
-    return Point(
-        variant=key,
-        size_bytes=size,
-        repeat=number,
-        cold=number == 0,
-        wall_ns=trip.wall_ns,
-        moved_bytes=trip.moved_bytes,
-        stages=trip.stages,
-        loops=loops if loops is not None and loops > 1 else None,
-    )
-
-
-def _traces(key: str, entries: Sequence[Tried], side: int, size: int | None) -> list[SweepTrace]:
-    cold = [(True, entry.cold[side]) for entry in entries if entry.cold][:1]
-    warm = {id(trip): trip for entry in entries for trip in entry.trips[side]}.values()
-    shown = cold + ([(False, _middle(warm))] if warm else [])
-    return [SweepTrace(key, size, is_cold, _trace(key, trip)) for is_cold, trip in shown]
-
-
-def _trace(key: str, trip: Trip) -> Trace:
-    spans, at = [], 0
-    for name, duration in trip.stages.items():
-        spans.append(Span(name, name, _LANE, at, duration))
-        at += duration
-    made = Trace(name=key, started="", wall_ns=at, lanes=(Lane(_LANE),), spans=tuple(spans))
-    return lean(analyse(made))
-
 
 #: What is shorter is run several times within one measurement.
 _SHORT_NS = 200_000
 _MOST_LOOPS = 500
 
 Send = Callable[[object], Trip]
+Call = Callable[[], Trip]
+
+
+def _keep_nothing() -> None:
+    """Release nothing: what was made goes with the trial."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sides:
+    """Both ways of a trial, ready to be gone.
+
+    Attributes
+    ----------
+    cold
+        Makes the first trip of each, with its result.
+    calls
+        The way it goes now, and the remedy.
+    judged
+        Compares the results of the first trips.
+    release
+        Gives back what was made.
+    """
+
+    cold: Callable[[], tuple[Trip, Trip]]
+    calls: tuple[Call, Call]
+    judged: Callable[[Trip, Trip], Trial]
+    release: Callable[[], None] = _keep_nothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,59 +76,181 @@ class Candidate:
     against: str = ""
     code: str = ""
 
+    def sides(self, value: object, has_time: Callable[[], bool]) -> Sides:
+        """Make both ways of a value ready; the form that is sent is made here."""
+        witness = Witness(value)
+        sent, prepare_ns = value, None
+        if self.form is not None:
+            sent, prepare_ns = made_of(self.form, has_time)
+        calls = partial(self.before, value), partial(self.after, sent)
 
-def run_trial(
-    value: object, candidate: Candidate, tried: Tried, deadline: float, most: int
-) -> None:
-    """Run the pairs of a remedy, at least one of them, and note them as they come.
+        def judged(_: Trip, second: Trip) -> Trial:
+            equal, changes = _checked(value, second.result, self.form)
+            if not witness.is_unchanged(value):
+                equal, changes = False, (*changes, "the trip changed the value itself")
+            return Trial(
+                self.key,
+                equal=equal,
+                changes=changes,
+                prepare_ns=prepare_ns,
+                against=self.against or self.baseline,
+                code=self.code,
+            )
+
+        return Sides(lambda: (calls[0](), calls[1]()), calls, judged)
+
+
+def trial_steps(
+    make: Callable[[], Sides], tried: Tried, has_time: Callable[[], bool], most: int
+) -> Steps:
+    """Make the pairs of a remedy, at least one of them, and yield before each.
 
     Parameters
     ----------
+    make
+        Makes both ways ready, again where an interrupt ended the trial before.
     tried
-        Where they are noted: an interrupt leaves what there is.
-    deadline
-        On the monotonic clock, s; a pair that has begun is ended.
+        Where the trips are noted; it goes on from what is there.
+    has_time
+        Whether another pair may begin.
     most
         Pairs.
     """
     __tracebackhide__ = True
-    witness = Witness(value)
-    sent, prepare_ns = value, None
-    if candidate.form is not None:
-        sent, prepare_ns = made_of(candidate.form, deadline)
-    first, after = candidate.before(value), candidate.after(sent)
-    tried.cold = _emptied(first), _emptied(after)
-    equal, changes = _checked(value, after.result, candidate.form)
-    if not witness.is_unchanged(value):
-        equal, changes = False, (*changes, "the trip changed the value itself")
-    del first
-    tried.trial = Trial(
-        candidate.key,
-        equal=equal,
-        changes=changes,
-        prepare_ns=prepare_ns,
-        against=candidate.against or candidate.baseline,
-        code=candidate.code,
-    )
-    cold_ns = after.wall_ns
-    del after
-    tried.loops = max(1, min(_MOST_LOOPS, _SHORT_NS // max(1, cold_ns)))
-    calls = (partial(candidate.before, value), partial(candidate.after, sent))
-    for number in range(most):
-        if number and time.monotonic() > deadline:
-            break
-        # Each begins in every other pair: neither always runs in the wake of the other.
-        for side in (0, 1) if number % 2 == 0 else (1, 0):
-            tried.trips[side].append(_averaged(calls[side], tried.loops))
-        tried.count()
+    sides = make()
+    try:
+        if tried.cold is None:
+            first, second = sides.cold()
+            tried.trial = sides.judged(first, second)
+            tried.cold = _emptied(first), _emptied(second)
+            tried.loops = max(1, min(_MOST_LOOPS, _SHORT_NS // max(1, second.wall_ns)))
+            del first, second
+        while tried.goes_on(most, has_time):
+            yield
+            for side in tried.sides_left:
+                tried.trips[side].append(_averaged(sides.calls[side], tried.loops))
+            tried.count()
+    finally:
+        sides.release()
 
 
-def made_of(form: Form, deadline: float) -> tuple[object, int]:
+class Trials:
+    """The trials of a value or of a graph: an `Experiment`, whose runs are pairs of trips.
+
+    Parameters
+    ----------
+    name
+        What the document calls what is tried.
+    budget_s
+        Seconds for all of it; a pair that has begun is ended.
+    pairs
+        Pairs of each remedy; fewer where the budget ends before.
+    """
+
+    def __init__(self, name: str, budget_s: float, pairs: int) -> None:
+        self._name, self._most = name, pairs
+        self._budget = Budget(budget_s)
+        self._started = datetime.now(UTC).isoformat(timespec="milliseconds")
+        self._tried: list[Tried] = []
+        self._found: Sequence[tuple[str, str]] | None = None
+        self._hints: list[Finding] = []
+        self._notes: list[str] = []
+        self._plain_bytes: int | None = None
+        self._said = self._ended = ""
+        self.is_done = False
+
+    def steps(self) -> Steps:
+        """Try what applies; an exception of a remedy stands in its row.
+
+        Raises
+        ------
+        UsageError
+            If nothing can be tried.
+        """
+        return self._budget.during(self._steps())
+
+    def _steps(self) -> Steps:
+        __tracebackhide__ = True
+        self._ended = ""
+        try:
+            self._found = self._look() if self._found is None else self._found
+            for at, found in enumerate(self._found):
+                left = len(self._found) - at
+                if at and at == len(self._tried) and (late := self._late(left)):
+                    self._notes.append(late)
+                    break
+                yield from self._try(at, *found, self._budget.left_s * (1 - 1 / left))
+        except (KeyboardInterrupt, GeneratorExit):
+            self._ended = self._interrupted()
+            raise
+        self.is_done = True
+
+    def _try(self, at: int, key: str, baseline: str, end_s: float) -> Steps:
+        """Try one remedy until so much of the budget is left."""
+        __tracebackhide__ = True
+        if at == len(self._tried):
+            if at:
+                yield
+            self._tried.append(Tried(baseline, Trial(key)))
+        tried = self._tried[at]
+        if tried.is_over:
+            return
+        has_time = partial(self._has_time, end_s)
+        make = partial(self._sides, at, has_time)
+        try:
+            yield from trial_steps(make, tried, has_time, self._most)
+        except Exception as error:  # noqa: BLE001  (one remedy fails in its row, others go on)
+            tried.reason = error_text(error)
+        tried.is_over = True
+
+    def _has_time(self, end_s: float) -> bool:
+        return self._budget.left_s > end_s
+
+    def _look(self) -> Sequence[tuple[str, str]]:
+        """Return the key of what applies, and the title of the way it goes now, of each."""
+        raise NotImplementedError
+
+    def _sides(self, at: int, has_time: Callable[[], bool]) -> Sides:
+        """Make both ways of one of them ready."""
+        raise NotImplementedError
+
+    def _late(self, left: int) -> str:  # noqa: ARG002  (of a value, which may be slow to pickle)
+        """Return why so many remedies are not tried; "" if there is time for one."""
+        return ""
+
+    def _interrupted(self) -> str:
+        begun = f"{format_count(len(self._tried))} of {format_count(len(self._found or ()))}"
+        told = f"{begun} remedies begun" if self._found else "nothing was tried yet"
+        return f"Interrupted: {told}."
+
+    @property
+    def progress(self) -> Progress:
+        """How far it is; a remedy that is left takes a first trip and a pair at least."""
+        left = 0 if self.is_done else len(self._found or ()) - len(self._tried)
+        return Progress(count_points(self._tried), 2 * 2 * left)
+
+    @property
+    def document(self) -> Sweep:
+        """The document of what was tried so far."""
+        return document_of(
+            self._name,
+            self._started.replace("+00:00", "Z"),
+            self._tried,
+            plain_bytes=self._plain_bytes,
+            hints=self._hints,
+            notes=self._notes,
+            limits=measure_limits(),
+            said=self._said,
+            ended=self._ended,
+        )
+
+
+def made_of(form: Form, has_time: Callable[[], bool]) -> tuple[object, int]:
     """Return what is sent and how long making it takes: the first one may pay for imports."""
     start = time.perf_counter_ns()
     sent = form.make()
     first_ns = time.perf_counter_ns() - start
-    if time.monotonic() > deadline:
+    if not has_time():
         return sent, first_ns
     del sent  # never two of them at a time
     start = time.perf_counter_ns()

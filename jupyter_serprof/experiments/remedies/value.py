@@ -5,25 +5,20 @@ from __future__ import annotations
 import math
 import pickle
 import time
-from collections.abc import Callable
-from datetime import UTC, datetime
+from collections.abc import Callable, Sequence
 from functools import partial
 from io import BytesIO
 from typing import Any
 
-from jupyter_serprof.analysis.limits import measure_limits
 from jupyter_serprof.capture.machine import available_bytes
-from jupyter_serprof.experiments.engine.experiment import Telling
 from jupyter_serprof.experiments.remedies.forms import REMARK, forms_of
-from jupyter_serprof.experiments.remedies.gain import Trial
 from jupyter_serprof.experiments.remedies.hints import hints_of
 from jupyter_serprof.experiments.remedies.table import REMEDIES, pasted, variable
 from jupyter_serprof.experiments.remedies.trial import (
     Candidate,
     Send,
-    Tried,
-    document_of,
-    run_trial,
+    Sides,
+    Trials,
 )
 from jupyter_serprof.experiments.remedies.ways import (
     GrowingBlock,
@@ -33,7 +28,7 @@ from jupyter_serprof.experiments.remedies.ways import (
     is_running,
     reference_text,
 )
-from jupyter_serprof.model import Finding, Sweep, UsageError
+from jupyter_serprof.model import UsageError
 from jupyter_serprof.model.units import format_bytes, format_count, format_ns
 from jupyter_serprof.objects.culprits import culprits_text, error_text, find_culprits
 from jupyter_serprof.objects.picklers import CountingFile
@@ -63,8 +58,8 @@ _NOW = {
 }
 
 
-class Tryout:
-    """Trials that can be interrupted: `sweep` is whatever was measured until then.
+class Tryout(Trials):
+    """Trials on one value; what pickles too slowly for the budget is told instead.
 
     Parameters
     ----------
@@ -97,89 +92,41 @@ class Tryout:
         if now is not None and now not in _NOW:
             message = f"now is {now!r}; it goes by one of: {', '.join(_NOW)}"
             raise UsageError(message)
-        self._value, self._name = value, name
-        self._link, self._now = link_bytes_per_s, now
-        self._budget_s, self._most, self._puts = budget_s, pairs, min(puts, MOST_PUTS)
+        super().__init__(name, budget_s, pairs)
+        self._value, self._link = value, link_bytes_per_s
+        self._asked, self._now = now, now or "pickle"
+        self._budget_s, self._puts = budget_s, min(puts, MOST_PUTS)
         self._block = GrowingBlock()
-        self._started = datetime.now(UTC).isoformat(timespec="milliseconds")
-        self._tried: list[Tried] = []
-        self._hints: list[Finding] = []
-        self._notes: list[str] = []
-        self._plain_bytes: int | None = None
+        self._ways: list[Candidate] = []
         self._large_bytes = 0
         self._pass_s = 0.0
-        self._said = self._ended = ""
 
-    def run(self, tell: Callable[[Sweep], None] | None = None) -> Sweep:
-        """Try what applies and return the document.
-
-        Parameters
-        ----------
-        tell
-            Called between remedies with the sweep so far.
-
-        Raises
-        ------
-        UsageError
-            If the value cannot be pickled, with the culprit, or there is no memory for copies.
-        """
-        __tracebackhide__ = True
-        progress = Telling(tell)
-        count = 0
-        try:
-            if not self._look():
-                return self.document
-            deadline = time.monotonic() + self._budget_s - self._pass_s
-            candidates = self._candidates()
-            count = len(candidates)
-            for at, candidate in enumerate(candidates):
-                progress.update(lambda: self.document)
-                left_s = deadline - time.monotonic()
-                if at and not self._is_in_time(left_s):
-                    self._notes.append(self._too_slow(count - at))
-                    break
-                self._try(candidate, time.monotonic() + max(0.0, left_s / (count - at)))
-        except KeyboardInterrupt:
-            done = f"{format_count(len(self._tried))} of {format_count(count)} remedies begun"
-            self._ended = f"Interrupted: {done if count else 'nothing was tried yet'}."
-            raise
-        return self.document
-
-    @property
-    def document(self) -> Sweep:
-        """The document of what was tried so far."""
-        return document_of(
-            self._name,
-            self._started.replace("+00:00", "Z"),
-            self._tried,
-            plain_bytes=self._plain_bytes,
-            hints=self._hints,
-            notes=self._notes,
-            limits=measure_limits(),
-            said=self._said,
-            ended=self._ended,
-        )
-
-    def _look(self) -> bool:
-        """Find out how it goes now; False where nothing is to be tried, which is told."""
+    def _look(self) -> Sequence[tuple[str, str]]:
+        """Find out how it goes now, and what applies to that; nothing if that is told instead."""
         self._said = reference_text(self._value, self._name)
         if self._said:
-            return False
-        is_free = self._now is None
-        if self._now is None:
-            self._now = "cloudpickle" if _needs_value(self._value) else "pickle"
+            return ()
+        by_value = _needs_value(self._value)
+        self._now = self._asked or ("cloudpickle" if by_value else "pickle")
         error = self._pass()
-        if error is not None and is_free and self._is_in_time(self._budget_s):
+        if error is not None and self._asked is None and self._is_in_time(self._budget_s):
             self._now = "cloudpickle"
             error = self._pass()
         if error is not None or self._plain_bytes is None:
             raise UsageError(self._why(error))
         if not self._is_in_time(self._budget_s):
             self._said = f"{self._name}: nothing was tried. {self._too_slow()}."
-            return False
+            return ()
         self._check_memory(self._plain_bytes)
         self._hints = list(hints_of(self._value, self._name, self._plain_bytes))
-        return True
+        self._ways = self._candidates()
+        return [(candidate.key, candidate.baseline) for candidate in self._ways]
+
+    def _sides(self, at: int, has_time: Callable[[], bool]) -> Sides:
+        return self._ways[at].sides(self._value, has_time)
+
+    def _late(self, left: int) -> str:
+        return "" if self._is_in_time(self._budget.left_s) else self._too_slow(left)
 
     def _pass(self) -> Exception | None:
         """Pickle into nowhere: note the bytes, those of buffers, and the time; return an error."""
@@ -245,10 +192,10 @@ class Tryout:
         """Return what applies, by what the value is and holds, and how it goes now."""
         if self._now == "ray":
             return [*self._form_candidates(RayWay().send, RayWay().send), *self._ray_candidates()]
-        is_beside = (self._now or "").endswith("out-of-band")
+        is_beside = self._now.endswith("out-of-band")
         protocol = 4 if self._now == "pickle4" else 5
         now = self._way(protocol=protocol, out_of_band=is_beside).send
-        pair = partial(Candidate, before=now, baseline=_NOW[self._now or "pickle"])
+        pair = partial(Candidate, before=now, baseline=_NOW[self._now])
         large = self._large_bytes
         found = []
         if self._now == "pickle4" and large >= _BUFFER_BYTES:
@@ -267,7 +214,7 @@ class Tryout:
 
     def _form_candidates(self, now: Send, after: Send) -> list[Candidate]:
         """Send the forms that the value may have, as it goes now."""
-        pair = partial(Candidate, before=now, baseline=_NOW[self._now or "pickle"])
+        pair = partial(Candidate, before=now, baseline=_NOW[self._now])
         found = []
         for form in forms_of(self._value, variable(self._name)):
             as_form = partial(pair, form=form, code=form.line)
@@ -292,16 +239,6 @@ class Tryout:
         gains = f"put once and get {self._puts} times, against {self._puts} puts and gets"
         baseline = f"{self._puts} × ({_RAY})"  # noqa: RUF001
         return [Candidate("put-once", each.send, once.send, baseline=baseline, against=gains)]
-
-    def _try(self, candidate: Candidate, deadline: float) -> None:
-        __tracebackhide__ = True
-        tried = Tried(candidate.baseline, Trial(candidate.key))
-        try:
-            run_trial(self._value, candidate, tried, deadline, self._most)
-        except Exception as error:  # noqa: BLE001  (one remedy fails in its row, others go on)
-            tried.reason = error_text(error)
-        finally:
-            self._tried.append(tried)
 
 
 def _needs_value(value: object) -> bool:

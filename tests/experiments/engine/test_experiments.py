@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pickle
 from importlib import import_module
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 
 from jupyter_serprof.experiments.chunks.sweep import ChunkSweep
@@ -14,6 +16,10 @@ from jupyter_serprof.experiments.compare.runs import Against, Pairs
 from jupyter_serprof.experiments.engine import experiment
 from jupyter_serprof.experiments.engine.experiment import run
 from jupyter_serprof.experiments.graphs.repeats import GraphRepeats
+from jupyter_serprof.experiments.remedies import graph, trial, value
+from jupyter_serprof.experiments.remedies.graph import DaskTryout
+from jupyter_serprof.experiments.remedies.value import Tryout
+from jupyter_serprof.experiments.remedies.ways import Trip
 from jupyter_serprof.experiments.roundtrip.trip import RoundTrip
 from jupyter_serprof.experiments.sizes.sweep import SizeSweep
 from jupyter_serprof.testing import ExperimentContract
@@ -45,6 +51,22 @@ class Calling:
         """Become a text."""
         self.call()
         return str, ("value",)
+
+
+class CallingArray:
+    """An array that calls whenever it is pickled."""
+
+    def __init__(self, call: Call) -> None:
+        self.call = call
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Become an array that is worth a buffer of its own."""
+        self.call()
+        return type(self)._again, (np.zeros(10_000),)
+
+    @staticmethod
+    def _again(array: Any) -> Any:
+        return array
 
 
 def summed(call: Call, chunk: float = 5) -> Any:
@@ -112,6 +134,37 @@ class TestPairs(ExperimentContract):
         return Pairs([lambda: pickle.dumps(call())] * 2, ["f", "f"], repeat=3)
 
 
+@pytest.mark.usefixtures("short")
+class TestTryout(ExperimentContract):
+    """One value, two remedies."""
+
+    def make(self, call: Call) -> Experiment[Sweep]:
+        """Return trials of protocol 5 and of buffers beside the pickle."""
+        return Tryout(CallingArray(call), now="pickle4", name="a", budget_s=1e6, pairs=3)
+
+
+class CalledGraph(DaskTryout):
+    """Trials on a graph whose trips only call."""
+
+    def __init__(self, call: Call) -> None:
+        table = np.zeros(200_000)
+        super().__init__(import_module("dask").delayed(len)(table), budget_s=1e6)
+        self._most, self._call = 2, call
+
+    def _trip(self, graph: Any, *, gathers: bool = False) -> Trip:  # noqa: ARG002  (as it is called)
+        self._call()
+        return Trip({"dask.submit": 1_000_000}, None, [1.0])
+
+
+@pytest.mark.usefixtures("client")
+class TestDaskTryout(ExperimentContract):
+    """One graph with an embedded array, two remedies."""
+
+    def make(self, call: Call) -> Experiment[Sweep]:
+        """Return trials of a key of its own and of scattering."""
+        return CalledGraph(call)
+
+
 @pytest.mark.usefixtures("sync")
 class TestGraphRepeats(ExperimentContract):
     """One Dask computation."""
@@ -128,6 +181,22 @@ class TestChunkSweep(ExperimentContract):
     def make(self, call: Call) -> Experiment[Sweep]:
         """Return a sweep."""
         return ChunkSweep(lambda chunk: summed(call, chunk), (5, 10, 20), repeat=1, seed=1)
+
+
+@pytest.fixture
+def short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let each trip be one run, and hide the Ray of other tests."""
+    monkeypatch.setattr(trial, "_SHORT_NS", 0)
+    monkeypatch.setattr(value, "is_running", lambda: False)
+
+
+@pytest.fixture
+def client(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stand in for a cluster."""
+    scattering = SimpleNamespace(scatter=lambda values, **_: list(values))
+    monkeypatch.setattr(graph, "client_of", lambda _: scattering)
+    monkeypatch.setattr(graph, "small_chunks", lambda *_: None)
+    monkeypatch.setattr(graph, "release", list.clear)
 
 
 @pytest.fixture

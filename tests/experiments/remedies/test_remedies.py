@@ -1,10 +1,11 @@
 """Remedies that are tried: they apply where they should, are equal, and say what they measured."""
 
 import ast
-import math
 import pickle
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,8 +13,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from jupyter_serprof.api import try_remedies
+from jupyter_serprof.api import run, try_remedies
 from jupyter_serprof.experiments.remedies import value as tried_values
+from jupyter_serprof.experiments.remedies.document import Tried
 from jupyter_serprof.experiments.remedies.forms import Form, forms_of
 from jupyter_serprof.experiments.remedies.gain import (
     Gain,
@@ -29,7 +31,7 @@ from jupyter_serprof.experiments.remedies.gain import (
 )
 from jupyter_serprof.experiments.remedies.hints import hints_of
 from jupyter_serprof.experiments.remedies.table import REMEDIES, pasted
-from jupyter_serprof.experiments.remedies.trial import Candidate, Tried, made_of, run_trial
+from jupyter_serprof.experiments.remedies.trial import Candidate, made_of, trial_steps
 from jupyter_serprof.experiments.remedies.value import Tryout
 from jupyter_serprof.experiments.remedies.ways import GrowingBlock, PickleWay, Trip
 from jupyter_serprof.model import Sweep, UsageError, Variant, from_document, to_document
@@ -46,6 +48,11 @@ STRIDED = np.arange(40_000.0).reshape(200, 200)[:, ::2]
 def no_ray(monkeypatch: pytest.MonkeyPatch) -> None:
     """Hide the Ray of other tests of the session: with it there is one more remedy."""
     monkeypatch.setattr(tried_values, "is_running", lambda: False)
+
+
+def forever() -> bool:
+    """Have time for another pair."""
+    return True
 
 
 def trial(key: str, before: int, after: int, pairs: int = 15, **more: Any) -> Trial:
@@ -294,7 +301,7 @@ def test_what_the_first_making_imports_is_not_its_price(monkeypatch: pytest.Monk
     now = SimpleNamespace(perf_counter_ns=clock, monotonic=lambda: 0.0)
     monkeypatch.setattr("jupyter_serprof.experiments.remedies.trial.time", now)
 
-    sent, prepare_ns = made_of(Form("array", "a = list(a)", Made(), "a"), math.inf)
+    sent, prepare_ns = made_of(Form("array", "a = list(a)", Made(), "a"), forever)
 
     assert sent == [1]
     assert prepare_ns == 1_000_000
@@ -362,7 +369,7 @@ def test_what_was_tried_until_an_interrupt_is_kept(monkeypatch: pytest.MonkeyPat
     tryout = Tryout(np.zeros(1_100_000), budget_s=AMPLE_S, pairs=1)
 
     with pytest.raises(KeyboardInterrupt):
-        tryout.run()
+        run(tryout)
 
     assert variants(tryout.document)["out-of-band"].facts["pairs"]
     assert "reused-buffer" not in {f.evidence.get("remedy") for f in tryout.document.findings}
@@ -382,7 +389,7 @@ def test_each_way_begins_in_every_other_pair() -> None:
     candidate = Candidate("columns", way("before", 900_000), way("after", 300_000))
     tried = Tried("now", Trial("columns"))
 
-    run_trial([1], candidate, tried, math.inf, 7)
+    deque(trial_steps(partial(candidate.sides, [1], forever), tried, forever, 7))
 
     assert order[2:8] == ["before", "after", "after", "before", "before", "after"]
     gain = gain_of(tried.trial)
@@ -401,7 +408,8 @@ def test_short_trips_are_run_several_times_within_one() -> None:
 
     tried = Tried("now", Trial("columns"))
 
-    run_trial([1], Candidate("columns", send, send), tried, math.inf, 2)
+    sides = partial(Candidate("columns", send, send).sides, [1], forever)
+    deque(trial_steps(sides, tried, forever, 2))
 
     assert tried.loops == 200
     assert len(runs) == 2 + 2 * 2 * 200

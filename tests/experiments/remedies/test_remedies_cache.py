@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from jupyter_serprof.api import run
 from jupyter_serprof.experiments.remedies.hints import hints_of
 from jupyter_serprof.experiments.remedies.value import Tryout
 
@@ -117,7 +118,7 @@ def test_what_gains_nothing_or_has_its_say_is_not_told(value: object) -> None:
 
 def test_a_cache_stands_in_the_document_of_its_object() -> None:
     """Nothing is tried with it: its class would have to be another one."""
-    sweep = Tryout(Named(), name="m", pairs=1).run()
+    sweep = run(Tryout(Named(), name="m", pairs=1))
 
     assert [found.rule for found in sweep.findings] == ["pickle.cache-travels"]
     assert not any("cache" in variant.key for variant in sweep.variants)

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from jupyter_serprof.api import try_remedies
+from jupyter_serprof.api import run, try_remedies
+from jupyter_serprof.experiments.engine import order
 from jupyter_serprof.experiments.remedies import value as tried_values
 from jupyter_serprof.experiments.remedies.value import Tryout
 from jupyter_serprof.experiments.remedies.ways import PickleWay
@@ -35,7 +36,7 @@ def interrupt_after(monkeypatch: pytest.MonkeyPatch, trips: int) -> None:
 def headline_after_interrupt(tryout: Tryout) -> str:
     """Run until the interrupt."""
     with pytest.raises(KeyboardInterrupt):
-        tryout.run()
+        run(tryout)
     assert tryout.document.summary
     return tryout.document.summary.headline
 
@@ -91,7 +92,9 @@ def test_a_pickle_that_is_too_long_for_the_budget_is_made_once(
 ) -> None:
     """It is said how long one takes, and what to write to try it all the same."""
     Slow.made, Slow.clock_s = 0, time.monotonic()
-    monkeypatch.setattr(tried_values, "time", SimpleNamespace(monotonic=lambda: Slow.clock_s))
+    clock = SimpleNamespace(monotonic=lambda: Slow.clock_s)
+    for module in (tried_values, order):
+        monkeypatch.setattr(module, "time", clock)
 
     sweep = try_remedies([Slow()], name="slow", budget_s=20)
 
@@ -119,7 +122,8 @@ def test_remedies_that_do_not_fit_into_the_budget_are_counted(
 
     monkeypatch.setattr(PickleWay, "send", send)
     clock = SimpleNamespace(monotonic=lambda: now.seconds)
-    monkeypatch.setattr(tried_values, "time", clock)
+    for module in (tried_values, order):
+        monkeypatch.setattr(module, "time", clock)
 
     sweep = try_remedies(np.zeros(1_100_000).view(Passing), name="a", budget_s=20)
 

@@ -3,8 +3,8 @@
 import pytest
 
 from jupyter_serprof.experiments.compare.verdict import gain_apart_text
+from jupyter_serprof.experiments.remedies.document import Tried, document_of
 from jupyter_serprof.experiments.remedies.gain import Trial, gain_of, notes_of
-from jupyter_serprof.experiments.remedies.trial import Tried, document_of
 from jupyter_serprof.experiments.remedies.ways import Trip
 from jupyter_serprof.model import Limits, Sweep
 from jupyter_serprof.views.kit.sheet import Label

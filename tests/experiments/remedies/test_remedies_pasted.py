@@ -1,10 +1,11 @@
 """Lines to paste: each does exactly what was measured, on the very object that was tried."""
 
 import io
-import math
 import pickle
+from collections import deque
 from collections.abc import Callable, Iterator, Sized
 from datetime import date
+from functools import partial
 from typing import Any
 
 import cloudpickle
@@ -13,9 +14,10 @@ import pandas as pd
 import pytest
 
 from jupyter_serprof.experiments.remedies import value as tried_values
+from jupyter_serprof.experiments.remedies.document import Tried
 from jupyter_serprof.experiments.remedies.gain import Trial, finding_of
 from jupyter_serprof.experiments.remedies.table import REMEDIES
-from jupyter_serprof.experiments.remedies.trial import Candidate, Tried, run_trial
+from jupyter_serprof.experiments.remedies.trial import Candidate, trial_steps
 from jupyter_serprof.experiments.remedies.value import Tryout
 from jupyter_serprof.experiments.remedies.ways import PickleWay
 from jupyter_serprof.objects.equality import same_value
@@ -219,7 +221,8 @@ def test_what_is_sent_is_made_by_the_line_alone(monkeypatch: pytest.MonkeyPatch)
     value = VALUES["rows"]()
     [candidate] = candidates(value, "rows")
 
-    run_trial(value, candidate, Tried("now", Trial("columns")), math.inf, 1)
+    sides = partial(candidate.sides, value, lambda: True)
+    deque(trial_steps(sides, Tried("now", Trial("columns")), lambda: True, 1))
 
     expected = run(line_of(candidate, "rows"), "rows", value)["rows"]
     assert same_value(sent[1], expected) is True
