@@ -94,4 +94,4 @@ def graphstages(  # noqa: PLR0913  (the options of the magic)
     title = known.replace("<lambda>", "computation") if name is None else name
     if repeat is not None:
         return run(GraphRepeats(build, title, compute, timeout, detail, repeat=repeat))
-    return GraphStages(build, title, compute, timeout, detail).run()
+    return run(GraphStages(build, title, compute, timeout, detail))

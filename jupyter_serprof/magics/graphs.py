@@ -182,12 +182,12 @@ def _run_expression(shell: InteractiveShell, options: Options, code: Code) -> No
         options.detail,
     )
     try:
-        trace = stages.run()
+        trace = api.run(stages)
     except UsageError:
         raise
     except BaseException as error:
         if stages.has_spans or isinstance(error, KeyboardInterrupt):
-            finish_failed(shell, options, stages.trace)
+            finish_failed(shell, options, stages.document)
         raise
     if options.blame:
         trace = api.blame_graph(trace, held.pop())

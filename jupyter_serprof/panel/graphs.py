@@ -7,11 +7,10 @@ from typing import Any
 
 from jupyter_serprof.experiments.chunks.cut import chunk_subject
 from jupyter_serprof.experiments.chunks.sweep import ChunkSweep
-from jupyter_serprof.experiments.engine.experiment import Progress, Steps
 from jupyter_serprof.experiments.engine.order import log_spaced
 from jupyter_serprof.experiments.graphs.stages import GraphStages
 from jupyter_serprof.experiments.graphs.values import list_collections
-from jupyter_serprof.model import Trace, UsageError
+from jupyter_serprof.model import UsageError
 from jupyter_serprof.panel.panel import Panel
 from jupyter_serprof.panel.parts import Job, Plan, Scale, Source, Way, Words
 from jupyter_serprof.panel.sizes import Keep, Namespace
@@ -30,30 +29,6 @@ _SHORTEST_SHARE = 0.01
 #: Chosen first: from so small a part of the longest axis on.
 _FIRST_SHARE = 0.1
 _MOST_PARTITIONS = 1000
-
-
-@dataclass(slots=True)
-class OneRun:
-    """One run of a collection as it is, as an `Experiment`: its stages."""
-
-    stages: GraphStages
-    is_done: bool = False
-
-    def steps(self) -> Steps:
-        """Run it; an interrupt of the kernel ends it, no button does."""
-        self.stages.run()
-        self.is_done = True
-        yield from ()
-
-    @property
-    def document(self) -> Trace:
-        """The trace."""
-        return self.stages.trace
-
-    @property
-    def progress(self) -> Progress:
-        """How far it is."""
-        return Progress(int(self.is_done), int(not self.is_done))
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +77,7 @@ class GraphOffer:
     def stages(self, source: str) -> Job:
         """Return one run of a collection as it is."""
         collection = self._collection(source)
-        return OneRun(GraphStages(lambda: collection, source, False, None, False))  # noqa: FBT003  (as GraphStages takes them)
+        return GraphStages(lambda: collection, source)
 
     def code(self, plan: Plan) -> str:
         """Return the line that does the same."""

@@ -21,7 +21,7 @@ from jupyter_serprof.experiments.chunks.look import (
     too_many,
     worker_bound,
 )
-from jupyter_serprof.experiments.engine.experiment import Progress, Steps
+from jupyter_serprof.experiments.engine.experiment import Progress, Steps, run
 from jupyter_serprof.experiments.engine.order import checked_sizes, expected
 from jupyter_serprof.experiments.engine.passes import passes_of
 from jupyter_serprof.experiments.graphs.fresh import fresh
@@ -275,7 +275,7 @@ class ChunkSweep:
         name = f"{self._subject.name}, {self._subject.parameter} = {cell.parameter:g}"
         stages = self._stages(build, name)
         try:
-            trace = stages.run()
+            trace = run(stages)
         except UsageError as error:
             if given and given[0]:
                 raise self._no_collection(cell.parameter, given[0]) from error

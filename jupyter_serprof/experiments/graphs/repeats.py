@@ -17,7 +17,7 @@ from jupyter_serprof.experiments.compare.repeats import Repeats, checked_runs, w
 from jupyter_serprof.experiments.compare.runs import compared
 from jupyter_serprof.experiments.compare.samples import check_question
 from jupyter_serprof.experiments.engine.control import Control
-from jupyter_serprof.experiments.engine.experiment import Progress, Steps
+from jupyter_serprof.experiments.engine.experiment import Progress, Steps, run
 from jupyter_serprof.experiments.engine.lean import thinned
 from jupyter_serprof.experiments.graphs.fresh import fresh
 from jupyter_serprof.experiments.graphs.stages import (
@@ -181,12 +181,12 @@ class GraphRepeats:
 
         stages = self._stages(build)
         try:
-            trace = stages.run()
+            trace = run(stages)
         except UsageError:
             raise
         except BaseException as error:
             if stages.has_spans or isinstance(error, KeyboardInterrupt):
-                self.partial = stages.trace
+                self.partial = stages.document
             raise
         self._note_machines(used)
         for client in used:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from traceback import walk_tb
 from typing import Any
 
+from jupyter_serprof.experiments.engine.experiment import Progress, Steps
 from jupyter_serprof.experiments.engine.recording import Recording
 from jupyter_serprof.experiments.graphs.values import (
     asynchronous_client,
@@ -90,7 +91,7 @@ def stage_recording(
 
 @dataclass(eq=False, slots=True)
 class GraphStages:
-    """A computation that can be interrupted: `trace` is whatever was measured until then.
+    """A computation from its graph to its end: an `Experiment` of one run.
 
     Parameters
     ----------
@@ -117,6 +118,7 @@ class GraphStages:
     timeout_s: float | None = None
     detail: bool = False
     began: bool = field(default=False, init=False)
+    is_done: bool = field(default=False, init=False)
     _recording: Recording = field(init=False)
     _notes: list[str] = field(default_factory=list, init=False)
     #: Futures that were made here, and are given back.
@@ -128,8 +130,8 @@ class GraphStages:
         _check(self.timeout_s)
         self._recording = stage_recording(self.name, detail=self.detail)
 
-    def run(self) -> Trace:
-        """Build, compute and wait; return the trace. Results that were made here are released.
+    def steps(self) -> Steps:
+        """Build, compute and wait; an interrupt ends it. Results that were made are released.
 
         Raises
         ------
@@ -139,6 +141,8 @@ class GraphStages:
             If it was not done in time.
         """
         __tracebackhide__ = True
+        self._recording = stage_recording(self.name, detail=self.detail)
+        self._notes.clear()
         try:
             with self._recording:
                 described = self._see_through()
@@ -148,13 +152,19 @@ class GraphStages:
         finally:
             release(self._made)
             self._made.clear()
-        if described and not ran_dask(self.trace):
+        if described and not ran_dask(self.document):
             raise UsageError(_not_dask(self.name, described))
-        return self.trace
+        self.is_done = True
+        yield from ()
 
     @property
-    def trace(self) -> Trace:
-        """The document of what was measured so far."""
+    def progress(self) -> Progress:
+        """How far it is."""
+        return Progress(int(self.is_done), int(not self.is_done))
+
+    @property
+    def document(self) -> Trace:
+        """The trace of what was measured so far."""
         return _with_notes(self._recording.trace, self._notes)
 
     @property

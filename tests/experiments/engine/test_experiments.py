@@ -16,6 +16,7 @@ from jupyter_serprof.experiments.compare.runs import Against, Pairs
 from jupyter_serprof.experiments.engine import experiment
 from jupyter_serprof.experiments.engine.experiment import run
 from jupyter_serprof.experiments.graphs.repeats import GraphRepeats
+from jupyter_serprof.experiments.graphs.stages import GraphStages
 from jupyter_serprof.experiments.remedies import graph, trial, value
 from jupyter_serprof.experiments.remedies.graph import DaskTryout
 from jupyter_serprof.experiments.remedies.value import Tryout
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from jupyter_serprof.experiments.engine.experiment import Experiment
-    from jupyter_serprof.model import Sweep
+    from jupyter_serprof.model import Sweep, Trace
 
     Call = Callable[[], object]
 
@@ -172,6 +173,15 @@ class TestGraphRepeats(ExperimentContract):
     def make(self, call: Call) -> Experiment[Sweep]:
         """Return two warm runs."""
         return GraphRepeats(lambda: summed(call), "x.sum()", repeat=2)
+
+
+@pytest.mark.usefixtures("sync")
+class TestGraphStages(ExperimentContract):
+    """One run of one Dask computation."""
+
+    def make(self, call: Call) -> Experiment[Trace]:
+        """Return its stages."""
+        return GraphStages(lambda: summed(call), "x.sum()")
 
 
 @pytest.mark.usefixtures("sync")

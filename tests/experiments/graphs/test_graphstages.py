@@ -28,6 +28,7 @@ from dasks import (
 
 import jupyter_serprof as sp
 from jupyter_serprof.capture.patching import armed_places
+from jupyter_serprof.experiments.engine.experiment import run
 from jupyter_serprof.experiments.engine.recording import Recording
 from jupyter_serprof.experiments.graphs.stages import (
     ComputationTimeoutError,
@@ -138,7 +139,7 @@ def test_every_kind_of_collection_is_brought_to_its_end(
     client: Client, kind: str, compute: bool, timeout_s: float | None
 ) -> None:
     """The trace is that of a run that went through, and the cluster is empty afterwards."""
-    trace = stages(collections()[kind], compute=compute, timeout_s=timeout_s).run()
+    trace = run(stages(collections()[kind], compute=compute, timeout_s=timeout_s))
 
     assert (trace.name, trace.outcome) == ("x", "ok")
     assert trace.wall_ns > 0
@@ -150,7 +151,7 @@ def test_every_kind_of_collection_is_brought_to_its_end(
 def test_local_schedulers_need_no_cluster(kind: str, scheduler: str) -> None:
     """Without a client, or where the user chose a local scheduler, that one is used."""
     with dask.config.set(scheduler=scheduler):
-        trace = stages(collections()[kind]).run()
+        trace = run(stages(collections()[kind]))
 
     assert trace.outcome == "ok"
 
@@ -167,7 +168,7 @@ def test_it_waits_for_what_it_persists(client: Client) -> None:
     thread = threading.Thread(target=end)
     thread.start()
 
-    stages(mapped(gated)).run()
+    run(stages(mapped(gated)))
     ended.append("trace")
     thread.join()
 
@@ -185,7 +186,7 @@ def test_construction_lies_inside_the_recording() -> None:
 
     made.append(GraphStages(build, "x"))
 
-    trace = made[0].run()
+    trace = run(made[0])
 
     assert trace.outcome == "ok"
 
@@ -198,7 +199,7 @@ def test_what_the_expression_calls_is_seen() -> None:
         return small_array()
 
     with dask.config.set(scheduler="sync"):
-        trace = GraphStages(slow_code, "x").run()
+        trace = run(GraphStages(slow_code, "x"))
 
     own = [span for span in trace.spans if span.stage == "python.code"]
     assert sum(span.duration_ns for span in own) >= 200_000_000
@@ -230,7 +231,7 @@ def test_what_the_user_persisted_stays(client: Client) -> None:
     distributed.wait(kept)
     before = set(scheduler_tasks(client))
 
-    trace = stages(kept).run()
+    trace = run(stages(kept))
 
     assert "its 4 keys are on the cluster, and nothing is left to compute" in notes(trace)
     assert set(scheduler_tasks(client)) == before
@@ -245,8 +246,8 @@ def test_what_uses_a_persisted_collection_leaves_it(client: Client) -> None:
     distributed.wait(kept)
     before = set(scheduler_tasks(client))
 
-    stages(kept + 1).run()
-    stages([kept + 1, kept + 2], compute=True, timeout_s=60.0).run()
+    run(stages(kept + 1))
+    run(stages([kept + 1, kept + 2], compute=True, timeout_s=60.0))
 
     assert float(kept.sum().compute()) == 32.0
     assert before <= set(scheduler_tasks(client))
@@ -259,7 +260,7 @@ def test_the_same_keys_of_the_user_survive_the_release(client: Client) -> None:
     lazy = small_array()
     kept = lazy.persist()
 
-    stages(lazy).run()
+    run(stages(lazy))
 
     assert float(kept.sum().compute()) == 32.0
     del kept
@@ -272,7 +273,7 @@ def test_a_persisted_collection_that_still_runs_is_waited_for(client: Client) ->
     kept = mapped(gated).persist()
     assert ARRIVED.wait(60)
 
-    trace = stages(kept).run()
+    trace = run(stages(kept))
 
     assert "4 of its 4 keys were still being computed" in notes(trace)
     assert all(future.done() for future in distributed.futures_of(kept))
@@ -289,7 +290,7 @@ def test_futures_are_waited_for_and_dropped(client: Client, kind: str) -> None:
         future = client.submit(gated, 1, pure=False)
         return {"future": future, "list": [future], "dict": {"a": future}}[kind]
 
-    trace = GraphStages(build, "x").run()
+    trace = run(GraphStages(build, "x"))
 
     assert trace.outcome == "ok"
     assert GATE.is_set()
@@ -301,7 +302,7 @@ def test_results_in_memory_are_nothing_to_compute() -> None:
     kept = small_array().persist(scheduler="sync")
 
     with dask.config.set(scheduler="sync"):
-        trace = stages(kept).run()
+        trace = run(stages(kept))
 
     assert "holds its results already" in notes(trace)
 
@@ -313,8 +314,8 @@ def test_the_default_one_of_two_clients_is_used(client: Client, waited_with: lis
     before = set(scheduler_tasks(client))
 
     with started() as other:
-        trace = stages([kept]).run()
-        stages(small_array()).run()
+        trace = run(stages([kept]))
+        run(stages(small_array()))
         was_default = forgotten(other)
 
     assert waited_with == [client, other]
@@ -336,9 +337,9 @@ def test_an_interrupt_releases_the_futures(client: Client, compute: bool) -> Non
     experiment = stages(mapped(gated), compute=compute)
 
     with pytest.raises(KeyboardInterrupt) as caught:
-        experiment.run()
+        run(experiment)
 
-    assert experiment.trace.outcome == "interrupted"
+    assert experiment.document.outcome == "interrupted"
     assert experiment.has_spans
     GATE.set()
     assert forgotten(client)
@@ -351,7 +352,7 @@ def test_an_interrupt_releases_futures_that_only_the_expression_held(client: Cli
     experiment = GraphStages(lambda: mapped(gated).persist(), "x")
 
     with pytest.raises(KeyboardInterrupt) as caught:
-        experiment.run()
+        run(experiment)
 
     GATE.set()
     assert forgotten(client)
@@ -374,7 +375,7 @@ def test_an_interrupt_while_submitting_releases_the_futures(
     monkeypatch.setattr(distributed.Client, "_send_to_scheduler", interrupted)
 
     with pytest.raises(KeyboardInterrupt) as caught:
-        stages(mapped(gated), compute=compute).run()
+        run(stages(mapped(gated), compute=compute))
 
     monkeypatch.undo()
     GATE.set()
@@ -390,11 +391,11 @@ def test_a_timeout_releases_the_futures_and_says_how_far_it_was(
     experiment = stages(mapped(gated), compute=compute, timeout_s=0.05)
 
     with pytest.raises(ComputationTimeoutError) as caught:
-        experiment.run()
+        run(experiment)
 
     assert "x was not done after 0.05 s: 0 of " in str(caught.value)
     assert "Give it more time: --timeout 0.5" in str(caught.value)
-    assert experiment.trace.outcome == "interrupted"
+    assert experiment.document.outcome == "interrupted"
     GATE.set()
     assert forgotten(client)
 
@@ -404,10 +405,10 @@ def test_the_error_of_a_task_is_the_users_own(client: Client) -> None:
     experiment = stages(mapped(failing))
 
     with pytest.raises(LookupError, match="of the user") as caught:
-        experiment.run()
+        run(experiment)
 
     assert caught.traceback[-1].name == "failing"
-    assert experiment.trace.outcome == "error"
+    assert experiment.document.outcome == "error"
     assert experiment.has_spans
     assert forgotten(client)
 
@@ -417,7 +418,7 @@ def test_a_timeout_of_the_users_task_stays_theirs(client: Client) -> None:
     late = dask.delayed(_raise_timeout)()
 
     with pytest.raises(TimeoutError, match="of the user"):
-        stages(late, timeout_s=60.0).run()
+        run(stages(late, timeout_s=60.0))
 
     assert forgotten(client)
 
@@ -442,12 +443,12 @@ def test_a_scheduler_that_goes_away_is_the_users_error_and_a_partial_trace() -> 
         thread.start()
 
         with pytest.raises(Exception, match=r"(?i)cancel|closed|lost") as caught:
-            experiment.run()
+            run(experiment)
         thread.join()
         GATE.set()
 
     assert not isinstance(caught.value, sp.SerprofError)
-    assert experiment.trace.outcome in ("error", "interrupted")
+    assert experiment.document.outcome in ("error", "interrupted")
     assert experiment.has_spans
 
 
@@ -479,7 +480,7 @@ def test_without_dask_the_pip_line_is_told(monkeypatch: pytest.MonkeyPatch) -> N
 def test_a_value_that_is_nothing_of_dask_is_described(value: object, described: str) -> None:
     """What it is, what was expected, and where pickle and Ray are shown."""
     with pytest.raises(UsageError) as caught:
-        stages(value).run()
+        run(stages(value))
 
     message = str(caught.value)
     assert message.startswith(f"x gave {described}, and nothing of Dask ran. Expected was a Dask")
@@ -497,7 +498,7 @@ class Yes:
 def test_an_object_that_cannot_be_asked_is_no_collection() -> None:
     """Its own error does not come out."""
     with pytest.raises(UsageError) as caught:
-        stages(Yes()).run()
+        run(stages(Yes()))
 
     assert "x gave a Yes" in str(caught.value)
 
@@ -507,7 +508,7 @@ def test_a_timeout_needs_a_cluster() -> None:
     made = mapped(gated)
 
     with dask.config.set(scheduler="threads"), pytest.raises(UsageError) as caught:
-        stages(made, timeout_s=1.0).run()
+        run(stages(made, timeout_s=1.0))
 
     assert "local scheduler" in str(caught.value)
     assert "client = Client()" in str(caught.value)
@@ -534,7 +535,7 @@ def test_an_asynchronous_client_is_refused_with_the_way_to_go() -> None:
             distributed.Client(cluster, asynchronous=True),
         ):
             with pytest.raises(UsageError) as caught:
-                stages(small_array()).run()
+                run(stages(small_array()))
             return str(caught.value), len(cluster.scheduler.tasks)
 
     message, count = asyncio.run(inside())
@@ -636,9 +637,9 @@ def test_a_graph_that_cannot_be_pickled_names_the_path(
     experiment = stages(make(threading.Lock()), compute=compute)
 
     with pytest.raises(TypeError, match="Could not serialize") as caught:
-        experiment.run()
+        run(experiment)
 
-    told = notes(experiment.trace)
+    told = notes(experiment.document)
     assert "the graph was not sent. " in told
     assert all(part in told for part in said), told
     assert " at 0x" not in told
@@ -651,7 +652,7 @@ def test_other_errors_have_no_such_note(client: Client) -> None:
     experiment = stages(mapped(failing))
 
     with pytest.raises(LookupError):
-        experiment.run()
+        run(experiment)
 
-    assert "not sent" not in notes(experiment.trace)
+    assert "not sent" not in notes(experiment.document)
     assert forgotten(client)
