@@ -235,9 +235,9 @@ def resume(*, measure: bool = True) -> Sweep:
     Returns
     -------
     Sweep
-        Of a round trip, repeated runs, a comparison, a sweep over sizes or chunks, from a function
-        or a magic: as if nothing had been in between. Each point is measured once; the budget is
-        what was left of it.
+        Of a round trip, repeated runs, a comparison, remedies that are tried, a sweep over sizes or
+        chunks, from a function or a magic: as if nothing had been in between. Each point is
+        measured once; the budget is what was left of it.
 
     Raises
     ------
