@@ -19,7 +19,7 @@ import pytest
 
 from jupyter_serprof.api import blame
 from jupyter_serprof.experiments.blame.passes import depth_note, memory_note
-from jupyter_serprof.experiments.blame.recording import Blame, BlameRun, name_of
+from jupyter_serprof.experiments.blame.recording import BlameRun, name_of
 from jupyter_serprof.objects.captured import captured_in, captured_variables, functions_in
 from jupyter_serprof.objects.culprits import culprits_text, error_text, find_culprits
 from jupyter_serprof.objects.equality import differences, same_value
@@ -117,10 +117,9 @@ def _holding(value: object) -> Any:
 
 
 def _blamed(value: object) -> None:
-    anatomy = Blame(value, "it").run()
+    anatomy = blame(value)
     assert anatomy.parts
     assert anatomy_lines(anatomy, 100)
-    assert blame(value).parts
     memory_note(value, 20_000)
     depth_note(value)
 

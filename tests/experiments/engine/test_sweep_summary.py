@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from goldens import check
 
 from jupyter_serprof.experiments.engine.words import (
     summarize_repeats,
@@ -46,41 +47,11 @@ def _replaced(plain: Sweep, options: dict[str, object]) -> Sweep:
     return Sweep(**(fields | options))
 
 
-def headline(walls: Walls, results: dict[str, str] | None = None) -> str:
-    """Return the sentence above a round trip."""
-    return summarize_sweep(sweep(walls, results)).headline
-
-
 def found_in(*rules: str, cold: bool = False, severity: str = "warn") -> SweepTrace:
     """Return a trace with findings of these rules, which point at its span."""
     findings = tuple(Finding(rule, severity, rule, {}, "", spans=(0,)) for rule in rules)
     trace = replace(make_trace([("gc", "client/main", 0, 1)]), findings=findings)
     return SweepTrace("pickle", None, cold, trace)
-
-
-def test_the_fastest_is_compared_with_pickle() -> None:
-    """By its warm median, with the ratio to plain pickle."""
-    said = headline({"pickle": [40] * 4, "ray": [10, 10, 10, 10, 10, 90]})
-
-    assert said == "a (8.00 MB): Ray moves it in 10.0 ms, 4.0× faster than pickle in-band."  # noqa: RUF001
-
-
-def test_headline_and_rows_name_the_same_as_equal() -> None:
-    """Cloud is no different from pickle, whose runs are wide, but is from Joblib: 1.7."""
-    found = sweep(
-        {
-            "pickle": [34, 20, 24, 34, 45, 60],
-            "joblib": [40, 25, 25, 25, 25, 25],
-            "cloud": [60, 42, 42, 42, 42, 42],
-        }
-    )
-    runs = [run for variant in found.variants for run in runs_of(found, variant) if not run.cold]
-
-    rows = {run.variant.title: fastest_text(run, runs) for run in runs}
-
-    assert rows == {"Pickle": "≈", "Joblib": "1.0×", "Cloud": "1.7×"}  # noqa: RUF001
-    said = summarize_sweep(found).headline
-    assert said == "a (8.00 MB): Pickle moves it in 34.0 ms; no difference that matters to Joblib."
 
 
 @pytest.mark.parametrize(
@@ -114,95 +85,65 @@ def test_one_run_is_compared_with_nobody(
     assert ("1 run: no comparison" in text(found)) == ("1 run" in cells)
 
 
-@pytest.mark.parametrize(
-    ("pickle_ms", "ray_ms", "said"),
-    [
-        ([10.9] * 3, [10] * 3, "Pickle moves it in 10.9 ms; no difference that matters to Ray."),
-        ([11.1] * 3, [10] * 3, "Ray moves it in 10.0 ms, 1.1× faster than pickle in-band."),  # noqa: RUF001
-        ([9] * 3, [10] * 3, "Pickle moves it in 9.00 ms."),
-        (
-            [9, 18, 20, 22, 23],
-            [9, 14, 15, 19, 30],
-            "Pickle moves it in 20.0 ms; no difference that matters to Ray.",
-        ),
-    ],
-)
-def test_a_difference_that_does_not_matter_goes_to_plain_pickle(
-    pickle_ms: list[float], ray_ms: list[float], said: str
-) -> None:
-    """Within a tenth, or where the middle halves overlap: nobody is sent to another library."""
-    walls: Walls = {"pickle": [*pickle_ms[:1], *pickle_ms], "ray": [*ray_ms[:1], *ray_ms]}
+FAILED = Variant("ray", "Ray", state="failed", reason="the store is full")
+BOTH, AGAIN = sweep({"pickle": [40] * 4, "ray": [1] * 9}), sweep({"code": [30, 10, 10]})
+SAMPLES = {
+    "the fastest against pickle": sweep({"pickle": [40] * 4, "ray": [10] * 5 + [90]}),
+    "within a tenth": sweep({"pickle": [10.9] * 4, "ray": [10] * 4}),
+    "beyond a tenth": sweep({"pickle": [11.1] * 4, "ray": [10] * 4}),
+    "pickle is the fastest": sweep({"pickle": [9] * 4, "ray": [10] * 4}),
+    "the middle halves overlap": sweep(
+        {"pickle": [9, 9, 18, 20, 22, 23], "ray": [9, 9, 14, 15, 19, 30]}
+    ),
+    "what aliases never wins": sweep(
+        {"pickle": [40] * 3, "oob": [0.01] * 3, "ray": [10] * 3}, {"oob": ALIAS}
+    ),
+    "only aliases": sweep({"oob": [0.01] * 3, "ray": []}, {"oob": ALIAS}),
+    "a first run of half more": sweep({"ray": [15, 10, 10, 10]}),
+    "a first run of less than half more": sweep({"ray": [14.9, 10, 10, 10]}),
+    "failures only": sweep({"pickle": [], "ray": []}),
+    "nothing at all": sweep({}),
+    "nothing but a cold run": sweep({"ray": [5]}),
+    "runs of what failed do not win": _replaced(BOTH, {"variants": (BOTH.variants[0], FAILED)}),
+    "one warm run": sweep({"pickle": [1] * 2}),
+    "as many warm runs of each": sweep({"pickle": [1] * 4, "ray": [1] * 4}),
+    "3 to 8 warm runs": sweep({"pickle": [1] * 4, "ray": [1] * 9}),
+    "an unknown rate is not zero": sweep({}, limits=Limits(12.9e9)),
+}
+REPEATS = {
+    "three warm runs": sweep({"code": [30, 10, 12, 11]}),
+    "two warm runs": sweep({"code": [30, 12, 10]}),
+    "two groups": sweep({"code": [30, 200, 10, 10, 200]}),
+    "once": sweep({"code": [30]}),
+    "no cold run": _replaced(AGAIN, {"points": AGAIN.points[1:]}),
+    "interrupted at once": sweep({}),
+}
 
-    assert headline(walls) == f"a (8.00 MB): {said}"
+
+def test_round_trips_and_repeats_are_told_in_words() -> None:
+    """Headline and facts of each sample are those of a file that people read."""
+    found = {name: summarize_sweep(sweep) for name, sweep in SAMPLES.items()}
+    found |= {f"code: {name}": summarize_repeats(sweep) for name, sweep in REPEATS.items()}
+
+    check("sweeps", {name: "\n".join((it.headline, *it.facts)) for name, it in found.items()})
 
 
-def test_a_transport_that_aliases_never_wins() -> None:
-    """Handing over the same memory moves nothing, however fast."""
-    said = headline({"pickle": [40] * 3, "oob": [0.01] * 3, "ray": [10] * 3}, {"oob": ALIAS})
-
-    assert said == (
-        "a (8.00 MB): Ray moves it in 10.0 ms, 4.0× faster than pickle in-band; "  # noqa: RUF001
-        "Oob gave the same memory back."
+def test_headline_and_rows_name_the_same_as_equal() -> None:
+    """Cloud is no different from pickle, whose runs are wide, but is from Joblib: 1.7."""
+    found = sweep(
+        {
+            "pickle": [34, 20, 24, 34, 45, 60],
+            "joblib": [40, 25, 25, 25, 25, 25],
+            "cloud": [60, 42, 42, 42, 42, 42],
+        }
     )
+    runs = [run for variant in found.variants for run in runs_of(found, variant) if not run.cold]
 
+    rows = {run.variant.title: fastest_text(run, runs) for run in runs}
 
-def test_only_aliases_are_told_as_such() -> None:
-    """Where nothing was moved nobody is said to have moved it."""
-    said = headline({"oob": [0.01] * 3, "ray": []}, {"oob": ALIAS})
-
-    assert said == "a (8.00 MB): no transport could move it; Oob gave the same memory back."
-
-
-@pytest.mark.parametrize(("cold_ms", "said"), [(14.9, ""), (15, "; the first time took 15.0 ms")])
-def test_a_slow_first_run_is_told_apart(cold_ms: float, said: str) -> None:
-    """From half more than the warm median on; it is never averaged with the others."""
-    found = headline({"ray": [cold_ms, 10, 10, 10]})
-
-    assert found == f"a (8.00 MB): Ray moves it in 10.0 ms{said}."
-
-
-@pytest.mark.parametrize("walls", [{"pickle": [], "ray": []}, {}, {"ray": [5]}])
-def test_without_a_warm_run_nobody_moved_it(walls: Walls) -> None:
-    """Failures only, or nothing but a cold run: no transport is recommended."""
-    assert headline(walls).endswith("no transport could move it.")
-
-
-def test_a_transport_that_failed_does_not_win_by_the_runs_before() -> None:
-    """Runs of a variant that is not ok are in the points, not in the sentence."""
-    both = sweep({"pickle": [40] * 4, "ray": [1] * 9})
-    failed = Variant("ray", "Ray", state="failed", reason="the store is full")
-    broken = _replaced(both, {"variants": (both.variants[0], failed)})
-
-    found = summarize_sweep(broken)
-
-    assert found.headline == "a (8.00 MB): Pickle moves it in 40.0 ms."
-    assert found.facts == ("median of 3 warm runs; the first run is shown apart",)
-
-
-@pytest.mark.parametrize(
-    ("walls", "said"),
-    [
-        ({"pickle": [1] * 2}, "median of 1 warm run; the first run is shown apart"),
-        (
-            {"pickle": [1] * 4, "ray": [1] * 4},
-            "median of 3 warm runs; the first run is shown apart",
-        ),
-        (
-            {"pickle": [1] * 4, "ray": [1] * 9},
-            "median of 3 to 8 warm runs; the first run is shown apart",
-        ),
-    ],
-)
-def test_the_number_of_warm_runs_is_told(walls: Walls, said: str) -> None:
-    """How many points are behind a median."""
-    assert summarize_sweep(sweep(walls)).facts == (said,)
-
-
-def test_the_machine_is_named_when_it_was_measured() -> None:
-    """An unknown first-touch rate is unknown, not zero."""
-    facts = summarize_sweep(sweep({}, limits=Limits(12.9e9))).facts
-
-    assert facts == ("memcpy here 12.9 GB/s, n/a into new pages",)
+    assert rows == {"Pickle": "≈", "Joblib": "1.0×", "Cloud": "1.7×"}  # noqa: RUF001
+    said = summarize_sweep(found).headline
+    assert said == "a (8.00 MB): Pickle moves it in 34.0 ms; no difference that matters to Joblib."
 
 
 def test_the_warm_median_leaves_the_cold_run_out() -> None:
@@ -212,37 +153,6 @@ def test_the_warm_median_leaves_the_cold_run_out() -> None:
     assert warm_ns(found, "ray") == 20 * MS
     assert warm_ns(found, "pickle") is None
     assert warm_ns(found, "dask") is None
-
-
-@pytest.mark.parametrize(
-    ("walls", "said"),
-    [
-        ([30, 10, 12, 11], "a took 30.0 ms the first time and 11.0 ms again."),
-        ([30, 12, 10], "a took 30.0 ms the first time and 10.0 ms again."),
-        (
-            [30, 200, 10, 10, 200],
-            "a took 30.0 ms the first time and 10.0 ms in 2 runs, 200 ms in 2 again.",
-        ),
-        ([30], "a took 30.0 ms the first time."),
-    ],
-)
-def test_code_that_ran_again_is_told_cold_and_warm(walls: list[float], said: str) -> None:
-    """The first time and a run of the others, never a mean, and both groups where there are two."""
-    assert summarize_repeats(sweep({"code": walls})).headline == said
-
-
-def test_repeats_without_a_cold_run_do_not_claim_one() -> None:
-    """Unknown is not told as a number."""
-    both = sweep({"code": [30, 10, 10]})
-
-    found = summarize_repeats(_replaced(both, {"points": both.points[1:]}))
-
-    assert found.headline == "a took 10.0 ms again."
-
-
-def test_repeats_without_any_run_still_have_a_sentence() -> None:
-    """Interrupted at once: the name, and that nothing was measured."""
-    assert summarize_repeats(sweep({})).headline == "a: no run ended."
 
 
 def test_findings_are_those_of_warm_traces_one_of_each_rule() -> None:
