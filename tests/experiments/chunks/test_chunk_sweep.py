@@ -28,7 +28,6 @@ from jupyter_serprof.views.text import text
 dask: Any = import_module("dask")
 da: Any = import_module("dask.array")
 db: Any = import_module("dask.bag")
-np: Any = import_module("numpy")
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -359,23 +358,6 @@ def test_graphs_of_too_many_tasks_are_not_run(
 # Stopped
 
 
-def test_after_stop_it_goes_on_where_it_was(client: Client) -> None:
-    """What was measured stays, and is not measured again."""
-    experiment = ChunkSweep(make, CHUNKS, repeat=1, seed=1)
-
-    stopper = Stopper()
-
-    stopped = run(experiment, lambda _: stopper.stop(), stopper)
-    left = experiment.progress
-    done = run(experiment)
-
-    assert len(stopped.points) == 1
-    assert (left.done, left.left) == (1, 5)
-    assert len(done.points) == 6
-    assert experiment.is_done
-    assert forgotten(client)
-
-
 def test_a_program_steps_from_run_to_run(client: Client) -> None:
     """A point for each step; stopped between two of them it goes on by `run`, and ends."""
     experiment = ChunkSweep(make, CHUNKS, repeat=1, seed=1)
@@ -420,23 +402,6 @@ def test_steps_that_are_given_up_leave_nothing_behind(client: Client) -> None:
     done = run(experiment)
 
     assert len(done.points) == 6
-    assert forgotten(client)
-
-
-def test_an_interrupt_keeps_what_was_measured(client: Client) -> None:
-    """Ctrl-C passes through; the sizes before it are in the document."""
-
-    def interrupted(chunk: float) -> Any:
-        if chunk == 5:
-            raise KeyboardInterrupt
-        return make(chunk)
-
-    experiment = ChunkSweep(interrupted, CHUNKS, repeat=1)
-
-    with pytest.raises(KeyboardInterrupt):
-        run(experiment)
-
-    assert {point.parameter for point in experiment.document.points} == {10, 20}
     assert forgotten(client)
 
 

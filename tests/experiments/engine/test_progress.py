@@ -159,17 +159,6 @@ def test_a_round_trip_grows_run_by_run(slow: Callable[..., None]) -> None:
     assert {entry.variant for entry in told[2].traces} == {"a", "b"}
 
 
-def test_the_end_is_the_same_whether_told_or_not(slow: Callable[..., None]) -> None:
-    """What is shown on the way leaves nothing in the document."""
-    slow(0.3, 0.3)
-
-    sweeps = [run(RoundTrip([1], repeat=2), tell) for tell in (None, lambda _: None)]
-
-    first, second = ([(p.variant, p.repeat, p.cold) for p in s.points] for s in sweeps)
-    assert first == second
-    assert sweeps[0].variants == sweeps[1].variants
-
-
 def test_nothing_is_told_inside_a_run(
     monkeypatch: pytest.MonkeyPatch, slow: Callable[..., None]
 ) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from jupyter_serprof.experiments.engine import experiment as progress_module
 from jupyter_serprof.experiments.engine import memory as sweep_memory
-from jupyter_serprof.experiments.engine.experiment import Stopper, run
+from jupyter_serprof.experiments.engine.experiment import run
 from jupyter_serprof.experiments.engine.recording import Recording
 from jupyter_serprof.experiments.roundtrip import trip as roundtrip
 from jupyter_serprof.experiments.roundtrip.transport import Transport
@@ -87,11 +87,6 @@ def valid(sweep: Sweep) -> Sweep:
     return again
 
 
-def places(sweep: Sweep) -> list[tuple[str, int | None, bool]]:
-    """Return variant, size and cold of each point, sorted."""
-    return sorted((p.variant, p.size_bytes or 0, p.cold) for p in sweep.points)
-
-
 def test_the_first_pass_is_cold_and_goes_up_and_later_ones_are_shuffled(ways: Ways) -> None:
     """Drift of the machine does not look like growth; the first picture is there at once."""
     ways.add("a")
@@ -143,53 +138,6 @@ def test_the_document_is_complete_and_survives_a_file(ways: Ways) -> None:
     assert len(again.traces) == 8
     assert again.fits == sweep.fits != ()
     assert again.variants[0].facts["equal"] is True
-
-
-def test_stop_keeps_what_was_measured_and_run_goes_on(ways: Ways) -> None:
-    """Stop answers within the run; the next call measures only what is left."""
-    ways.add("a")
-    ways.add("b")
-    runner, stopper = of_bytes(), Stopper()
-    stopped: list[int] = []
-
-    def tell(sweep: Sweep) -> None:
-        if len(sweep.points) == 4 and not stopped:
-            stopped.append(1)
-            stopper.stop()
-
-    partial = valid(run(runner, tell, stopper))
-    count = len(ways.ran)
-    is_done = runner.is_done
-    whole = valid(run(runner))
-
-    assert len(partial.points) == count == 4
-    assert not is_done
-    assert runner.is_done
-    assert places(whole) == sorted(
-        (key, size, cold) for key in "ab" for size in SIZES for cold in (True, False, False)
-    )
-
-
-@pytest.mark.parametrize("interrupted_at", [1, 3, 4, 9])
-def test_an_interrupt_inside_a_run_keeps_the_others(ways: Ways, interrupted_at: int) -> None:
-    """Ctrl-C passes through; the unfinished run is no point; run() measures it then."""
-
-    def interrupt(_: int) -> None:
-        if len(ways.ran) == interrupted_at:
-            raise KeyboardInterrupt
-
-    ways.add("a", before=interrupt)
-    runner = of_bytes()
-
-    with pytest.raises(KeyboardInterrupt):
-        run(runner)
-    partial = valid(runner.document)
-    whole = valid(run(runner))
-
-    assert len(partial.points) == interrupted_at - 1
-    assert places(whole) == sorted(
-        ("a", size, cold) for size in SIZES for cold in (True, False, False)
-    )
 
 
 def test_one_size_that_fails_in_one_variant_leaves_all_others(ways: Ways) -> None:
