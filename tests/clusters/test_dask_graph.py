@@ -147,35 +147,24 @@ def frame() -> Any:
     return pd.DataFrame({"a": np.arange(MB), "b": 1.0})
 
 
+def big(references: int) -> list[tuple[str, int, int]]:
+    return [("numpy.ndarray float64 (1000000,)", 8 * MB, references)]
+
+
 CASES: dict[str, tuple[Callable[[Any], object], list[tuple[str, int, int]]]] = {
     # What is submitted, and of each large object: kind, bytes, references.
-    "delayed": (
-        lambda _: delayed_many(first, BIG, count=100)(),
-        [("numpy.ndarray float64 (1000000,)", 8 * MB, 100)],
-    ),
+    "delayed": (lambda _: delayed_many(first, BIG, count=100)(), big(100)),
     "delayed once": (
         lambda _: dask.compute(*map(dask.delayed(first), [dask.delayed(BIG)] * 9)),
-        [("numpy.ndarray float64 (1000000,)", 8 * MB, 1)],
+        big(1),
     ),
-    "bound method": (
-        lambda _: delayed_many(Model().predict, count=50)(),
-        [("numpy.ndarray float64 (1000000,)", 8 * MB, 50)],
-    ),
-    "partial": (
-        lambda _: delayed_many(functools.partial(first, BIG), count=10)(),
-        [("numpy.ndarray float64 (1000000,)", 8 * MB, 10)],
-    ),
-    "closure": (
-        lambda _: ones().map_blocks(closure(), dtype=float).compute(),
-        [("numpy.ndarray float64 (1000000,)", 8 * MB, 10)],
-    ),
-    "global": (
-        lambda _: delayed_many(by_value(reads_a_global), count=7)(),
-        [("numpy.ndarray float64 (1000000,)", 8 * MB, 7)],
-    ),
+    "bound method": (lambda _: delayed_many(Model().predict, count=50)(), big(50)),
+    "partial": (lambda _: delayed_many(functools.partial(first, BIG), count=10)(), big(10)),
+    "closure": (lambda _: ones().map_blocks(closure(), dtype=float).compute(), big(10)),
+    "global": (lambda _: delayed_many(by_value(reads_a_global), count=7)(), big(7)),
     "argument of map_blocks": (
         lambda _: ones().map_blocks(first, BIG, dtype=float).compute(),
-        [("numpy.ndarray float64 (1000000,)", 8 * MB, 1)],
+        big(1),
     ),
     "from_array": (
         lambda _: da.from_array(BIG, chunks=MB // 4).sum().compute(),
@@ -187,34 +176,22 @@ CASES: dict[str, tuple[Callable[[Any], object], list[tuple[str, int, int]]]] = {
     ),
     "map_partitions": (
         lambda _: dd.from_pandas(frame()[:100], npartitions=4).map_partitions(first, BIG).compute(),
-        [("numpy.ndarray float64 (1000000,)", 8 * MB, 4)],
+        big(4),
     ),
     "bag": (
         lambda _: db.from_sequence(range(20), npartitions=2).map(first, y=BIG).compute(),
-        [("numpy.ndarray float64 (1000000,)", 8 * MB, 2)],
+        big(2),
     ),
-    "submit": (
-        lambda client: client.submit(first, BIG),
-        [("numpy.ndarray float64 (1000000,)", 8 * MB, 1)],
-    ),
-    "map": (
-        lambda client: client.map(first, [BIG] * 3, range(3)),
-        [("numpy.ndarray float64 (1000000,)", 8 * MB, 3)],
-    ),
-    "keyword of map": (
-        lambda client: client.map(first, range(9), y=BIG),
-        [("numpy.ndarray float64 (1000000,)", 8 * MB, 1)],
-    ),
+    "submit": (lambda client: client.submit(first, BIG), big(1)),
+    "map": (lambda client: client.map(first, [BIG] * 3, range(3)), big(3)),
+    "keyword of map": (lambda client: client.map(first, range(9), y=BIG), big(1)),
     "legacy tuples": (
         lambda client: client.get(
             {"x": (first, BIG, 1), "y": (first, [(first, BIG), 2]), "z": [BIG, "x"]}, ["x", "y"]
         ),
-        [("numpy.ndarray float64 (1000000,)", 8 * MB, 3)],
+        big(3),
     ),
-    "xarray": (
-        lambda client: client.submit(first, Dataset()),
-        [("numpy.ndarray float64 (1000000,)", 8 * MB, 1)],
-    ),
+    "xarray": (lambda client: client.submit(first, Dataset()), big(1)),
     "bytes": (lambda client: client.submit(first, b"x" * 2 * MB), [("bytes", 2 * MB, 1)]),
     "text": (lambda client: client.submit(first, "x" * 2 * MB), [("str", 2 * MB, 1)]),
     "series": (
@@ -241,10 +218,7 @@ CASES: dict[str, tuple[Callable[[Any], object], list[tuple[str, int, int]]]] = {
         lambda client: client.submit(first, list(range(MB))),
         [("list (1000000)", 4_870_000, 1)],
     ),
-    "two collections": (
-        lambda _: dask.compute(ones().sum(), dask.delayed(first)(BIG)),
-        [("numpy.ndarray float64 (1000000,)", 8 * MB, 1)],
-    ),
+    "two collections": (lambda _: dask.compute(ones().sum(), dask.delayed(first)(BIG)), big(1)),
     "nothing large": (lambda _: (ones() + ones()).sum().compute(), []),
 }
 

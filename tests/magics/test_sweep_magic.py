@@ -28,31 +28,6 @@ def test_a_range_is_a_name_and_three_numbers() -> None:
         assert (found.repeat, found.code) == (5, "f(n)")
 
 
-@pytest.mark.parametrize(
-    ("typed", "said", "fixed"),
-    [
-        ("n=1e3:1e8", "does not say how many", "n=1000:1e8:12"),
-        ("1e3:1e8:12", "does not name the variable", "n=1000:1e8:12"),
-        ("n=1e8:1e3:5", "from the larger number to the smaller", "n=1000:1e8:5"),
-        ("n=1e3:1e8:1", "needs a COUNT of sizes from 2 to 200, not '1'", "n=1000:1e8:12"),
-        ("n=0:1e8:5", "needs two numbers above 0", "n=1000:1e8:5"),
-        ("n=a:1e8:5", "needs two numbers above 0", "n=1000:1e8:5"),
-        ("2n=1e3:1e8:5", "'2n' is no name of a variable", "n=1000:1e8:5"),
-        ("n=1:2:3:4", "has too many parts", "n=1000:1e8:12"),
-        ("n=5:5:3", "goes nowhere", "n=5:5000:3"),
-    ],
-)
-def test_a_wrong_range_says_what_is_wrong_and_what_would_be_right(
-    typed: str, said: str, fixed: str
-) -> None:
-    """One line that can be pasted."""
-    with pytest.raises(UsageError) as raised:
-        parse(f"--sweep {typed} f(n)")
-
-    assert said in str(raised.value)
-    assert f"Did you mean --sweep {fixed}" in str(raised.value)
-
-
 def test_a_value_makes_the_round_trip_and_a_variable_stays(shell: InteractiveShell) -> None:
     """What serializes nothing goes through the transports; ``n`` is what it was."""
     shell.user_ns["n"] = "mine"
