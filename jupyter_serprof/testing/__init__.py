@@ -286,6 +286,8 @@ class ProbeContract:
             recorder.stop()
             _expect(not is_armed, f"it was armed although {library} is not imported")
             _expect(probe.report().state == state, f"state is not {state!r}")
+            notes = freeze(recorder, name="contract").quality.notes
+            _expect(not notes, f"it was not armed and says {notes}")
 
     def _recorder(self) -> Recorder:
         return Recorder([self.probe()], clock=TickClock(tick_ns=10))

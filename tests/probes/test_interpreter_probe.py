@@ -1,5 +1,7 @@
 """The probe of the interpreter: imports, garbage collection and waits are named apart."""
 
+from __future__ import annotations
+
 import concurrent.futures
 import gc
 import importlib

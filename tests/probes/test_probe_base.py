@@ -306,3 +306,20 @@ def test_a_plug_in_renames_no_stage_of_ours() -> None:
 
     assert Renaming.stages[0].title == "Mine"
     assert stage("ray.store").title == "Store"
+
+
+def test_a_recording_says_nothing_of_libraries_that_are_not_imported(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Nothing arms such a probe, and it completes the spans of every recording all the same."""
+    found = available_probes()
+    for probe in found:
+        monkeypatch.setattr(probe, "library", "this", raising=False)
+    recorder = Recorder(found)
+
+    recorder.start()
+    recorder.stop()
+    trace = freeze(recorder, name="nothing")
+
+    assert {report.state for report in trace.quality.probes} == {"not imported"}
+    assert trace.quality.notes == ()

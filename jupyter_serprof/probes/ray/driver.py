@@ -170,6 +170,7 @@ class RayDriverProbe(Probe):
     name = "ray"
     library = "ray"
     requires = "ray>=2.9"
+    _dead: Sequence[str] = ()
 
     def arm(self, recorder: Recorder) -> None:
         """Listen at the public names and, unless this is Ray Client, inside them."""
