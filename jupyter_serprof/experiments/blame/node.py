@@ -82,11 +82,12 @@ def copied(node: Node) -> Node:
     return replace(node, steps=steps)
 
 
-def take_times(node: Node, timed: Node) -> None:
-    """Take the times of a copy of the tree."""
-    node.duration_ns = timed.duration_ns
+def take_times(node: Node, timed: Node, *, is_first: bool) -> None:
+    """Take the times of a copy of the tree, or the shorter ones of both."""
+    known = timed.duration_ns if is_first else node.duration_ns
+    node.duration_ns = min(known, timed.duration_ns)
     for part, other in zip(node.nodes, timed.nodes, strict=True):
-        take_times(part, other)
+        take_times(part, other, is_first=is_first)
 
 
 def list_bytes(count: int) -> int:

@@ -55,6 +55,8 @@ BUDGET_S = 10.0
 #: What takes longer gets one pass of each kind.
 SLOW_S = 2.0
 _ROUNDS = 2
+#: What is over so soon may be held up for as long by anything else: it gets more passes.
+_SHORT_NS, _SHORT_ROUNDS = 10_000_000, 5
 #: Of one run each, passes differ by what reducers do, unless these take less of the time.
 _CHEAP_SHARE = 0.1
 #: The value itself is there already; the pickle and a block or a result come on top.
@@ -75,7 +77,7 @@ class Passes:
     raised: dict[str, str] = field(default_factory=dict)
 
     def least(self, name: str) -> Timed | None:
-        """Return the shorter run of a pass; None without any."""
+        """Return the shortest run of a pass; None without any."""
         return min(self.runs.get(name, ()), key=lambda run: run.duration_ns, default=None)
 
     def least_ns(self, name: str) -> int | None:
@@ -84,7 +86,7 @@ class Passes:
         return None if least is None else least.duration_ns
 
     def take_turns(self, calls: Mapping[str, Call], expected_ns: int, left_s: float) -> None:
-        """Run all passes in turns, twice if they are not slow; one that raises is left out.
+        """Run all passes in turns, again if they are not slow; one that raises is left out.
 
         A run that would end later than in ``left_s`` seconds does not begin.
         """
@@ -110,7 +112,9 @@ class Passes:
 
 
 def _rounds(expected_ns: int) -> int:
-    return 1 if expected_ns > SLOW_S * 1e9 else _ROUNDS
+    if expected_ns > SLOW_S * 1e9:
+        return 1
+    return _SHORT_ROUNDS if expected_ns < _SHORT_NS else _ROUNDS
 
 
 def _timed(call: Call) -> Timed:
@@ -150,9 +154,9 @@ def split(value: object, *, name: str = "value", budget_s: float = BUDGET_S) -> 
     Returns
     -------
     Trace
-        Two groups, first run and the shorter of two more; the first alone where there was no time
-        for more. The parts add up to the time of real dumps and loads; what no pass explains is the
-        own time of ``pickle.dumps`` or ``pickle.loads``.
+        Two groups, first run and the shortest of two to five more; the first alone where there was
+        no time for more. The parts add up to the time of real dumps and loads; what no pass
+        explains is the own time of ``pickle.dumps`` or ``pickle.loads``.
 
     Raises
     ------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jupyter_serprof.analysis.anatomy import (
@@ -10,7 +11,7 @@ from jupyter_serprof.analysis.anatomy import (
     parts_inside,
     unpicklable_parts,
 )
-from jupyter_serprof.model.units import clean, format_count, format_share
+from jupyter_serprof.model.units import clean, column_unit, format_count, format_share
 from jupyter_serprof.views.kit.cells import clip, hang, wrap
 from jupyter_serprof.views.kit.table import Column, fewer, fitted, table_lines
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from jupyter_serprof.model import Anatomy, Part, Trace
+    from jupyter_serprof.model.units import ColumnUnit
 
 _MOST_ROWS, _MOST_BAD = 40, 10
 _MOST_INSIDE = 8
@@ -28,8 +30,6 @@ _ALIKE = 0.01
 _INDENT = "  "
 _PATHS = (44, 36, 28, 20, 12)
 _KINDS = (28, 20, 14)
-#: What goes first when the lines get narrow.
-_SPARE = ("type", "ms", "out-of-band")
 _NONE = "–"  # noqa: RUF001  (an en dash is meant)
 _UNPICKLABLE, _NOT_OPENED = "unpicklable", "not opened"
 
@@ -169,12 +169,13 @@ def _holds_bad(anatomy: Anatomy, inside: list[list[int]], at: int) -> bool:
 
 def _fitting(anatomy: Anatomy, rows: list[TreeRow], columns: int) -> list[Column]:
     """Return as many columns as fit: kinds are cut, then paths, then spare columns go."""
+    spare = _spare(anatomy)
     attempts = [
         *((paths, kind, 0) for paths in _PATHS[:3] for kind in _KINDS),
-        *((paths, _KINDS[-1], n + 1) for n in range(len(_SPARE)) for paths in _PATHS),
+        *((paths, _KINDS[-1], n + 1) for n in range(len(spare)) for paths in _PATHS),
     ]
     return fitted(
-        (fewer(_columns(anatomy, rows, paths, kind), _SPARE[:n]) for paths, kind, n in attempts),
+        (fewer(_columns(anatomy, rows, paths, kind), spare[:n]) for paths, kind, n in attempts),
         columns,
     )
 
@@ -182,7 +183,9 @@ def _fitting(anatomy: Anatomy, rows: list[TreeRow], columns: int) -> list[Column
 def _columns(anatomy: Anatomy, rows: list[TreeRow], paths: int, kinds: int) -> list[Column]:
     total = anatomy.total_bytes
     took = [row.duration_ns for row in rows]
-    times = [Column("ms", tuple(map(_ms, took)))] if any(took) else []
+    unit = _unit(anatomy)
+    texts = (_NONE if ns is None else unit.text(ns) for ns in took)
+    times = [Column(unit.name, tuple(texts))] if any(took) else []
     return [
         Column("path", tuple(clip(clean(row.title), paths) for row in rows), leans_right=False),
         Column("type", tuple(clip(clean(row.kind), kinds) for row in rows), leans_right=False),
@@ -202,8 +205,15 @@ def _share(row: TreeRow, total: int) -> str:
     return format_share(row.bytes / total).removesuffix(" %") if is_known else _NONE
 
 
-def _ms(duration_ns: int | None) -> str:
-    return _NONE if duration_ns is None else f"{duration_ns / 1e6:,.2f}"
+def _spare(anatomy: Anatomy) -> tuple[str, ...]:
+    """Return what goes first when the lines get narrow."""
+    return "type", _unit(anatomy).name, "out-of-band"
+
+
+def _unit(anatomy: Anatomy) -> ColumnUnit:
+    """Return the unit of the times; that of a part is no better known than to two digits."""
+    unit = column_unit(max((part.duration_ns or 0 for part in anatomy.parts), default=0))
+    return replace(unit, decimals=max(0, unit.decimals - 2))
 
 
 def _noted(rows: list[TreeRow]) -> Iterator[Part]:

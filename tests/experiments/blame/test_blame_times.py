@@ -1,6 +1,7 @@
 """The times of parts are those of the pickle, not those of the probe that measured them."""
 
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -93,3 +94,28 @@ def test_what_cannot_be_pickled_has_no_times() -> None:
 
     assert {part.duration_ns for part in anatomy.parts} == {None}
     assert not any(" ms" in line for line in anatomy_lines(anatomy, 100))
+
+
+class Stalls:
+    """Is held up once, as by anything else on the machine: when it is pickled next."""
+
+    next_is_late = False
+
+    def __reduce__(self) -> tuple[type, tuple[()]]:
+        """Wait once."""
+        time.sleep(0.05 * self.next_is_late)
+        self.next_is_late = False
+        return Stalls, ()
+
+
+def test_a_short_pass_that_was_held_up_once_blames_nobody() -> None:
+    """Of what is over so soon the least of some passes counts, as it does for the whole."""
+    late = Stalls()
+    run = Blame({"late": late, "large": list(range(20_000))}, "it")
+    run.run()
+    late.next_is_late = True
+
+    run.time_in_band(0.0)
+
+    took = {part.label: part.duration_ns or 0 for part in run.timed(10**6).parts}
+    assert took['["late"]'] < took['["large"]']
