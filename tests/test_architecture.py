@@ -9,6 +9,7 @@ import ast
 import subprocess
 import sys
 import tomllib
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from fnmatch import fnmatch
 from functools import cache
@@ -21,7 +22,11 @@ import pytest
 ROOT = Path(__file__).parents[1]
 PACKAGE = "jupyter_serprof"
 BUILT = ("labextension", "static")
-LONGEST_FILE = 400
+#: What keeps the house small enough for one head: lines of a file, files beside each other, lines.
+#: The last one only goes down, to 38,000 for good.
+LONGEST_FILE, MOST_FILES, MOST_LINES = 400, 14, 42_500
+#: So many class names may stand in more than one file.
+MOST_SHARED_NAMES = 3
 
 _DOCUMENT = {"model", "analysis"}
 _MEASURE = {*_DOCUMENT, "capture", "objects", "probes"}
@@ -85,7 +90,7 @@ OWNERS = {
     "cloudpickle": (
         *("probes.pickle", "probes.dask.graph.picklers", "probes.dask.local.process_clock"),
         "probes.dask.agent",
-        *("objects.culprits", "objects.picklers", "objects.picklers"),
+        *("objects.culprits", "objects.picklers"),
         *("experiments.roundtrip.by_pickle", "experiments.split.passes"),
         *("experiments.blame.recording", "experiments.remedies.value", "experiments.remedies.ways"),
     ),
@@ -287,7 +292,28 @@ def unread_files(names: list[str], files: Mapping[str, str]) -> list[str]:
 
 def too_long(files: Mapping[str, str]) -> list[str]:
     """Return the modules that have outgrown a page."""
-    return [name for name, text in files.items() if len(text.splitlines()) > LONGEST_FILE]
+    return [name for name, text in files.items() if lines_of(text) > LONGEST_FILE]
+
+
+def lines_of(source: str) -> int:
+    """Return how many lines a source has."""
+    return len(source.splitlines())
+
+
+def crowded(files: Mapping[str, str]) -> list[str]:
+    """Return the folders with too many files beside each other; door plates are not counted."""
+    counts = Counter(name.rpartition(".")[0] for name in files if not name.endswith("__init__"))
+    return [folder for folder, count in counts.items() if count > MOST_FILES]
+
+
+def shared_names(files: Mapping[str, str]) -> dict[str, list[str]]:
+    """Return the names of classes that stand in several files, and in which."""
+    homes: dict[str, list[str]] = {}
+    for module, source in files.items():
+        names = {n.name.lstrip("_") for n in ast.walk(ast.parse(source)) if type(n) is ast.ClassDef}
+        for name in names:
+            homes.setdefault(name, []).append(module)
+    return {name: found for name, found in homes.items() if len(found) > 1}
 
 
 def half_bound(files: Mapping[str, str]) -> list[str]:
@@ -344,6 +370,21 @@ def test_no_file_is_longer_than_400_lines() -> None:
     found = too_long(files)
 
     assert found == []
+
+
+def test_the_house_keeps_its_size() -> None:
+    """What comes has to make room; no room has more files than one looks through."""
+    files = package_files()
+
+    assert sum(map(lines_of, files.values())) <= MOST_LINES
+    assert crowded(files) == []
+
+
+def test_a_class_name_means_one_thing() -> None:
+    """A reader who knows what it is in one file knows it in all, but for a few."""
+    found = shared_names(package_files())
+
+    assert len(found) <= MOST_SHARED_NAMES, found
 
 
 def test_what_is_bound_by_hand_is_told_its_owner() -> None:
@@ -531,6 +572,15 @@ def test_unread_data_and_long_files_are_found() -> None:
 
     assert unread == ["old.v0.json"]
     assert too_long(files) == ["long"]
+
+
+def test_a_crowded_folder_and_a_shared_name_are_found() -> None:
+    """Fifteen files beside each other; a class that stands in two files, once private."""
+    files = {f"room.{at}": "" for at in range(15)} | {f"hall.{at}": "" for at in range(14)}
+    classes = {"room.a": "class Row: ...", "hall.b": "def f():\n class _Row: ...", "c": "Row = 1"}
+
+    assert crowded({**files, "hall.__init__": ""}) == ["room"]
+    assert shared_names(classes) == {"Row": ["room.a", "hall.b"]}
 
 
 def test_a_get_without_an_owner_is_found() -> None:
