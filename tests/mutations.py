@@ -70,9 +70,9 @@ views/waterfall/table.py: views/test_table.py views/test_text.py
 if row.copied_bytes == 0 => if row.copied_bytes != 0
 views/chrome.py: timelines/test_timelines.py
 moved_ns = -min([0 => moved_ns = min([0
-timelines/dask.py: timelines/test_timelines.py
+timelines.py: timelines/test_timelines.py
 duration_ns=stop_ns - start_ns => duration_ns=stop_ns
-timelines/ray.py: timelines/test_timelines.py
+timelines.py: timelines/test_timelines.py
 start_ns <= around[at][1] => start_ns >= around[at][1]
 probes/ray/alive.py: probes/test_ray_alive.py
 except (ConnectionRefusedError, FileNotFoundError) => except FileNotFoundError

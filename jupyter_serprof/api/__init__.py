@@ -49,7 +49,7 @@ from jupyter_serprof.experiments.graphs.values import (
 from jupyter_serprof.experiments.roundtrip.trip import RoundTrip
 from jupyter_serprof.experiments.sizes.sweep import SizeSweep
 from jupyter_serprof.experiments.split.passes import Split, split
-from jupyter_serprof.views.notebook.live import Live
+from jupyter_serprof.views.notebook.widget import Live
 
 __all__ = [
     "Against",

@@ -9,8 +9,7 @@ from jupyter_serprof.model import Trace
 from jupyter_serprof.model.units import clean, format_bytes, format_count, format_ns, format_share
 from jupyter_serprof.views.kit.raster import measure
 from jupyter_serprof.views.kit.remarks import headline_of, outcome_of
-from jupyter_serprof.views.kit.sheet import Sheet
-from jupyter_serprof.views.kit.theme import DARK, LIGHT
+from jupyter_serprof.views.kit.sheet import DARK, LIGHT, Sheet
 from jupyter_serprof.views.sweep.bars import put_sweep
 from jupyter_serprof.views.sweep.chart import put_sizes
 from jupyter_serprof.views.sweep.runs import runs_of, time_text

@@ -31,7 +31,7 @@ from jupyter_serprof.objects.walk import parts_of, payloads
 from jupyter_serprof.probes.dask.graph.culprit import find_unpicklable
 from jupyter_serprof.probes.dask.graph.holders import References, label, large_objects
 from jupyter_serprof.probes.dask.graph.picklers import by_value
-from jupyter_serprof.views.blame.text import anatomy_lines
+from jupyter_serprof.views.blame import anatomy_lines
 
 _METHODS = (
     *("__len__", "__repr__", "__str__", "__format__", "__getattr__", "__getattribute__"),

@@ -18,8 +18,7 @@ from jupyter_serprof.model import STAGES, Stage, Trace, from_document, stage, to
 from jupyter_serprof.probes import Probe, available_probes
 from jupyter_serprof.testing import ProbeContract, TickClock, make_trace
 from jupyter_serprof.views.flat import csv_text, rows_of
-from jupyter_serprof.views.markdown import markdown
-from jupyter_serprof.views.text import text
+from jupyter_serprof.views.text import markdown, text
 from jupyter_serprof.views.waterfall.table import table_of
 
 NAME = "serprof_probed"

@@ -25,8 +25,17 @@ from test_text import (
 from jupyter_serprof.model import Sweep, Trace, UsageError
 from jupyter_serprof.views.figure import alt_text, figure, png, svg
 from jupyter_serprof.views.kit.raster import _font, measure
-from jupyter_serprof.views.kit.sheet import WIDTH, Box, Label, Rule, Sheet
-from jupyter_serprof.views.kit.theme import DARK, FAMILY_COLORS, LIGHT, Theme
+from jupyter_serprof.views.kit.sheet import (
+    DARK,
+    FAMILY_COLORS,
+    LIGHT,
+    WIDTH,
+    Box,
+    Label,
+    Rule,
+    Sheet,
+    Theme,
+)
 from jupyter_serprof.views.picture import sheet_of
 from jupyter_serprof.views.waterfall.table import table_of
 

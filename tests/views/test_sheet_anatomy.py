@@ -1,8 +1,7 @@
 """The picture of an anatomy: it says who is to blame without a notebook front end, too."""
 
 from jupyter_serprof.model import Anatomy, Part, Trace
-from jupyter_serprof.views.kit.sheet import Box, Label, Sheet
-from jupyter_serprof.views.kit.theme import LIGHT, family_color
+from jupyter_serprof.views.kit.sheet import LIGHT, Box, Label, Sheet, family_color
 from jupyter_serprof.views.picture import sheet_of
 
 

@@ -14,8 +14,7 @@ from test_text_sizes import size_sweeps
 
 from jupyter_serprof.model import Limits, Sweep
 from jupyter_serprof.views.figure import alt_text, figure, png, svg
-from jupyter_serprof.views.kit.sheet import WIDTH, Sheet, Stroke
-from jupyter_serprof.views.kit.theme import FAMILY_COLORS, LIGHT
+from jupyter_serprof.views.kit.sheet import FAMILY_COLORS, LIGHT, WIDTH, Sheet, Stroke
 from jupyter_serprof.views.picture import sheet_of
 
 PURPLE, ORANGE = FAMILY_COLORS["pickle"], FAMILY_COLORS["store"]

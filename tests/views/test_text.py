@@ -36,7 +36,7 @@ from jupyter_serprof.model import (
     Waterfall,
     stage,
 )
-from jupyter_serprof.views.kit.cells import width as columns_of
+from jupyter_serprof.views.kit.table import width as columns_of
 from jupyter_serprof.views.text import text
 
 MS = 1_000_000

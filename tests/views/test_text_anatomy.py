@@ -4,8 +4,8 @@ import pytest
 from goldens import check
 
 from jupyter_serprof.model import Anatomy, Part
-from jupyter_serprof.views.blame.text import anatomy_lines
-from jupyter_serprof.views.kit.cells import width as columns_of
+from jupyter_serprof.views.blame import anatomy_lines
+from jupyter_serprof.views.kit.table import width as columns_of
 
 
 def part(label: str, parent: int, size: int, **given: object) -> Part:

@@ -8,9 +8,9 @@ from goldens import check
 
 from jupyter_serprof.analysis.comparison import times_of
 from jupyter_serprof.model import Change
-from jupyter_serprof.views.compare.text import comparison_lines
-from jupyter_serprof.views.kit.cells import width
-from jupyter_serprof.views.markdown import markdown
+from jupyter_serprof.views.compare import comparison_lines
+from jupyter_serprof.views.kit.table import width
+from jupyter_serprof.views.text import markdown
 
 MS = 1_000_000
 

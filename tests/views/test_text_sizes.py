@@ -9,7 +9,7 @@ from size_samples import make_sizes
 from strategies import crossings, fits
 
 from jupyter_serprof.model import Fit, Point, Sweep, Variant
-from jupyter_serprof.views.kit.cells import width as columns_of
+from jupyter_serprof.views.kit.table import width as columns_of
 from jupyter_serprof.views.text import text
 
 

@@ -16,10 +16,15 @@ from jupyter_serprof.model import Sweep, Trace, UsageError, load, to_document
 from jupyter_serprof.model.anatomy import Anatomy
 from jupyter_serprof.model.document import MIME_TYPE
 from jupyter_serprof.testing import make_trace
-from jupyter_serprof.views.notebook import live as live_module
+from jupyter_serprof.views.notebook import widget as live_module
 from jupyter_serprof.views.notebook import widget as widget_module
-from jupyter_serprof.views.notebook.live import Live
-from jupyter_serprof.views.notebook.widget import WIDGET_VIEW, front_end, widget_for, widget_view
+from jupyter_serprof.views.notebook.widget import (
+    WIDGET_VIEW,
+    Live,
+    front_end,
+    widget_for,
+    widget_view,
+)
 from jupyter_serprof.views.text import text
 
 DATA = Path(__file__).parents[1] / "data"

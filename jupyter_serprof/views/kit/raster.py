@@ -15,8 +15,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jupyter_serprof.views.kit.sheet import WIDTH, Box, Label, Rule, Stroke
-from jupyter_serprof.views.kit.theme import mix
+from jupyter_serprof.views.kit.sheet import WIDTH, Box, Label, Rule, Stroke, mix
 
 if TYPE_CHECKING:
     from PIL.Image import Image

@@ -1,18 +1,28 @@
-"""What stands below a picture: findings with their remedies, and how good the numbers are."""
+"""Findings, remarks and tables of facts: what stands below a picture."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from jupyter_serprof.model import Finding, Trace
-from jupyter_serprof.model.units import format_count, format_ns, format_ratio
-from jupyter_serprof.views.kit.cells import code, plain
+from jupyter_serprof.model.units import (
+    NOT_SEEN,
+    clean,
+    format_bytes,
+    format_count,
+    format_ns,
+    format_ratio,
+    format_share,
+)
+from jupyter_serprof.views.kit.table import Column, clip, code, fitted, plain, table_lines, wrap
+from jupyter_serprof.views.kit.table import width as columns_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
-    from jupyter_serprof.model import Finding, ProbeReport, Quality, Sweep
+    from jupyter_serprof.model import ProbeReport, Quality, Sweep, Table, TableColumn
     from jupyter_serprof.model.trace import Scalar
 
 _FINDINGS_SHOWN = 4
@@ -127,3 +137,173 @@ def _gain_sentence(finding: Finding) -> str:
         said += f", {format_count(pairs)} pair{'' if pairs == 1 else 's'}"
     equal = measured.get("equal")
     return said + (f", {'equal' if equal else 'NOT equal'}" if isinstance(equal, bool) else "")
+
+
+MOST_ROWS = 12
+#: Dask's names end in a hash, of which the beginning tells them apart.
+_HASH = re.compile(
+    r"\b([0-9a-f]{6})(?:[0-9a-f]{10,}|[0-9a-f]{2}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\b"
+)
+#: Of tables of one kind, one for each computation, so many are shown.
+_ALIKE = 2
+#: Rows with a smaller share of the whole are not worth a line beside so many others.
+_SMALLEST_SHARE, _FEWEST = 0.001, 3
+#: A head that is longer than this and than its cells stands on two lines.
+_LONG_HEAD = 10
+#: How wide texts may be: the first that lets all columns fit.
+_WIDTHS = (36, 28, 20, 14)
+#: What goes first when the lines get narrow; then what stands on the right.
+_SPARE = ("key", "compute_p25", "compute_p75", "compute_min", "disk_total")
+#: By what the largest rows are chosen where not all are shown; other tables show the first ones.
+_RANKS = {"dask.tasks": "compute_total", "dask.computations": "duration", "dask.graph": "bytes"}
+_FORMATS: Mapping[str, Callable[[int | float], str]] = {
+    "ns": format_ns,
+    "bytes": format_bytes,
+    "ratio": format_share,
+    "count": lambda value: format_count(round(value)),
+}
+
+
+def table_blocks(trace: Trace, columns: int) -> Iterator[list[str]]:
+    """Yield the lines of each table, at most so many columns wide, under its title."""
+    for alike in _alike(trace.tables):
+        for table in _heaviest(alike, _ALIKE):
+            yield _block(table, columns)
+        more = len(alike) - _ALIKE
+        if more > 0:
+            tables = f"more table{'' if more == 1 else 's'} like this"
+            yield [clip(f"{format_count(more)} {tables} in the document", columns)]
+
+
+def table_sentence(trace: Trace) -> str:
+    """Say which tables there are, for a picture that has no room for them."""
+    named = [_named(alike) for alike in _alike(trace.tables)]
+    return f"in the text and the document: {', '.join(named)}" if named else ""
+
+
+def _alike(tables: Iterable[Table]) -> list[list[Table]]:
+    """Return the tables by their keys; those that say nothing are left out."""
+    found: dict[str, list[Table]] = {}
+    for table in tables:
+        if table.rows and table.columns:
+            found.setdefault(table.key, []).append(table)
+    return list(found.values())
+
+
+def fewer_tables(tables: Iterable[Table], most: int) -> list[Table]:
+    """Return at most so many tables of each kind, those that say most, in their order."""
+    return [table for alike in _alike(tables) for table in _heaviest(alike, most)]
+
+
+def _heaviest(alike: list[Table], most: int) -> list[Table]:
+    weights = [sum(_number(row[at]) for row in table.rows) for table in alike for at in _at(table)]
+    order = range(len(alike))
+    if len(weights) != len(alike):
+        return alike[:most]
+    kept = sorted(sorted(order, key=lambda i: -weights[i])[:most])
+    return [alike[i] for i in kept]
+
+
+def _at(table: Table) -> list[int]:
+    """Return where the column is by which rows are chosen; nowhere if there is none."""
+    rank = _RANKS.get(table.key)
+    return [at for at, column in enumerate(table.columns) if column.key == rank][:1]
+
+
+def _named(alike: list[Table]) -> str:
+    more = f" and {format_count(len(alike) - 1)} more like it" if alike[1:] else ""
+    return f"{clean(alike[0].title)} ({_rows(len(alike[0].rows))}){more}"
+
+
+def _rows(count: int) -> str:
+    return f"{format_count(count)} row{'' if count == 1 else 's'}"
+
+
+def _block(table: Table, columns: int) -> list[str]:
+    shown = _shown(table)
+    chosen = _fitting(table, [table.rows[at] for at in shown], columns)
+    hidden = len(table.rows) - len(shown)
+    more = (
+        [f"{format_count(hidden)} more row{'' if hidden == 1 else 's'} in the document"]
+        if hidden
+        else []
+    )
+    note = [table.note] if table.note else []
+    said = [line for text in (*more, *note) for line in wrap(clean(text), columns)]
+    title = clip(clean(table.title), columns)
+    return [title, *table_lines(chosen, columns), *said]
+
+
+def largest_rows(table: Table, most: int) -> list[int]:
+    """Return where the rows are that say most, at most so many, in the order of the table."""
+    order = range(len(table.rows))
+    for at in _at(table):
+        return sorted(sorted(order, key=lambda i: -_number(table.rows[i][at]))[:most])
+    return list(order)[:most]
+
+
+def _shown(table: Table) -> list[int]:
+    """Return where the rows are that are worth a line."""
+    rows = largest_rows(table, MOST_ROWS)
+    for at, column in enumerate(table.columns):
+        if column.key == "share":
+            worth = [i for i in rows if _number(table.rows[i][at]) >= _SMALLEST_SHARE]
+            return worth if len(worth) >= _FEWEST else rows[:_FEWEST]
+    return rows
+
+
+def _number(value: Scalar) -> float:
+    return value if isinstance(value, int | float) else 0
+
+
+def _fitting(table: Table, rows: list[tuple[Scalar, ...]], columns: int) -> list[Column]:
+    """Return as many columns as fit: the spare ones go, then texts are cut, then more columns."""
+    kept = [at for at in range(len(table.columns)) if _says_something(table, rows, at)]
+    spare = [at for key in _SPARE for at in kept[1:] if table.columns[at].key == key]
+    fewer = [[at for at in kept if at not in spare[:count]] for count in range(len(spare) + 1)]
+    cut = [fewer[-1][:count] for count in range(len(fewer[-1]), 0, -1)]
+    attempts = [
+        *((width, some) for some in fewer for width in _WIDTHS[:2]),
+        *((width, cut[0]) for width in _WIDTHS[2:]),
+        *((_WIDTHS[-1], some) for some in cut),
+    ]
+    return fitted(
+        (
+            [_column(table.columns[at], [row[at] for row in rows], width) for at in some]
+            for width, some in attempts
+        ),
+        columns,
+    )
+
+
+def _says_something(table: Table, rows: list[tuple[Scalar, ...]], at: int) -> bool:
+    """Leave out what is nothing in every row; the first column names the rows."""
+    cells = [row[at] for row in rows]
+    unit = table.columns[at].unit
+    return at == 0 or any(cell is not None and (cell or unit == "ratio") for cell in cells)
+
+
+def _column(entry: TableColumn, cells: list[Scalar], width: int) -> Column:
+    is_text = entry.unit not in _FORMATS
+    texts = tuple(clip(_cell(cell, entry.unit), width) for cell in cells)
+    return Column(_head(entry, texts, width), texts, leans_right=not is_text)
+
+
+def _head(entry: TableColumn, texts: tuple[str, ...], width: int) -> str:
+    """Return the title on two lines where it is wide and its cells are not."""
+    title = clean(entry.title).strip()
+    widest = max(_LONG_HEAD, *(columns_of(text) for text in texts))
+    if columns_of(title) <= widest or " " not in title:
+        return clip(title, width)
+    breaks = [at for at, letter in enumerate(title) if letter == " "]
+    at = min(breaks, key=lambda at: max(at, len(title) - at - 1))
+    return f"{clip(title[:at], width)}\n{clip(title[at + 1 :], width)}"
+
+
+def _cell(value: Scalar, unit: str) -> str:
+    """Return a value as people read it; a text that is empty does not apply."""
+    if value is None:
+        return NOT_SEEN
+    if isinstance(value, int | float) and not isinstance(value, bool) and unit in _FORMATS:
+        return _FORMATS[unit](value)
+    return _HASH.sub(r"\1…", clean(str(value)))

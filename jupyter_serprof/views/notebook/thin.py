@@ -17,7 +17,7 @@ from jupyter_serprof.analysis.outline import outline_of
 from jupyter_serprof.analysis.spans import joined
 from jupyter_serprof.model import Group, Trace, to_document
 from jupyter_serprof.model.units import format_count
-from jupyter_serprof.views.kit.facts import fewer_tables, largest_rows
+from jupyter_serprof.views.kit.remarks import fewer_tables, largest_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -8,8 +8,17 @@ from typing import TYPE_CHECKING
 from jupyter_serprof.model.times import groups_of
 from jupyter_serprof.model.units import clean, format_bytes, format_ns
 from jupyter_serprof.views.kit.parts import put_axis, put_grid, put_head, put_legend, put_remarks
-from jupyter_serprof.views.kit.sheet import MARGIN, SMALL, TEXT, WIDTH, Box, Label, Rule
-from jupyter_serprof.views.kit.theme import family_color, label_color
+from jupyter_serprof.views.kit.sheet import (
+    MARGIN,
+    SMALL,
+    TEXT,
+    WIDTH,
+    Box,
+    Label,
+    Rule,
+    family_color,
+    label_color,
+)
 from jupyter_serprof.views.sweep.runs import (
     fact_bytes_text,
     fastest_text,

@@ -11,8 +11,16 @@ from typing import TYPE_CHECKING
 from jupyter_serprof.model.times import groups_text
 from jupyter_serprof.model.units import NOT_APPLICABLE, clean, column_unit, format_bytes, format_ns
 from jupyter_serprof.views.kit.bars import length_bar
-from jupyter_serprof.views.kit.cells import clip, hang, wrap
-from jupyter_serprof.views.kit.table import Column, fitted, narrower, table_lines, table_width
+from jupyter_serprof.views.kit.table import (
+    Column,
+    clip,
+    fitted,
+    hang,
+    narrower,
+    table_lines,
+    table_width,
+    wrap,
+)
 from jupyter_serprof.views.sweep.runs import (
     fact_bytes_text,
     fastest_text,
@@ -26,12 +34,13 @@ from jupyter_serprof.views.sweep.runs import (
     spread_text,
     state_text,
 )
-from jupyter_serprof.views.sweep.series import is_over_sizes, series_of
-from jupyter_serprof.views.sweep.words import (
+from jupyter_serprof.views.sweep.series import (
     chunk_line,
     crossover_lines,
     growth_lines,
+    is_over_sizes,
     plain_number,
+    series_of,
 )
 
 if TYPE_CHECKING:

@@ -7,19 +7,17 @@ from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
-from jupyter_serprof.views.blame.sheet import put_anatomies
+from jupyter_serprof.views.blame import put_anatomies
 from jupyter_serprof.views.kit.bars import density, pieces_of, unaccounted_shares
 from jupyter_serprof.views.kit.parts import put_axis, put_grid, put_head, put_legend, put_remarks
-from jupyter_serprof.views.kit.sheet import MARGIN, SMALL, TEXT, WIDTH, Box, Label
-from jupyter_serprof.views.kit.theme import family_color
+from jupyter_serprof.views.kit.sheet import MARGIN, SMALL, TEXT, WIDTH, Box, Label, family_color
 from jupyter_serprof.views.waterfall.table import quantities, table_of, waterfall_of, work_and_wait
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from jupyter_serprof.model import Row, Trace, Waterfall
-    from jupyter_serprof.views.kit.sheet import Sheet
-    from jupyter_serprof.views.kit.theme import Theme
+    from jupyter_serprof.views.kit.sheet import Sheet, Theme
     from jupyter_serprof.views.waterfall.table import Line, Quantity, StageTable
 
 #: A piece is drawn by itself from this width on, pixels; smaller ones share buckets this wide.

@@ -10,7 +10,7 @@ from anatomy_samples import Model
 from jupyter_serprof.api import blame
 from jupyter_serprof.experiments.blame.recording import Blame, BlameRun
 from jupyter_serprof.model import Anatomy, Trace
-from jupyter_serprof.views.blame.text import anatomy_lines
+from jupyter_serprof.views.blame import anatomy_lines
 
 _PLAIN = "times: shares of an in-band probe, scaled to the plain dumps"
 _NOWHERE = (

@@ -19,7 +19,7 @@ from jupyter_serprof.model import (
     to_document,
 )
 from jupyter_serprof.model.trace import TIMES_APART
-from jupyter_serprof.views.compare.text import comparison_lines
+from jupyter_serprof.views.compare import comparison_lines
 
 MS = 1_000_000
 RUNS = 15

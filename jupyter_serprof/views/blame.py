@@ -1,25 +1,47 @@
-"""An anatomy in characters: a tree of paths with exact bytes, largest first."""
+"""An anatomy as a tree of paths with exact bytes: in characters, in Markdown and on a sheet."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jupyter_serprof.analysis.anatomy import (
+    blame_facts,
     blame_sentence,
     kind_of,
     parts_inside,
     unpicklable_parts,
 )
-from jupyter_serprof.model.units import clean, column_unit, format_count, format_share
-from jupyter_serprof.views.kit.cells import clip, hang, wrap
-from jupyter_serprof.views.kit.table import Column, fewer, fitted, table_lines
+from jupyter_serprof.model import Anatomy, Part
+from jupyter_serprof.model.units import (
+    NOT_APPLICABLE,
+    clean,
+    column_unit,
+    format_bytes,
+    format_count,
+    format_ns,
+    format_share,
+)
+from jupyter_serprof.views.kit.sheet import MARGIN, SMALL, TEXT, WIDTH, Box, Label, family_color
+from jupyter_serprof.views.kit.table import (
+    Column,
+    Line,
+    clip,
+    fewer,
+    fitted,
+    hang,
+    listed,
+    markdown_table,
+    plain,
+    table_lines,
+    wrap,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from jupyter_serprof.model import Anatomy, Part, Trace
+    from jupyter_serprof.model import Trace
     from jupyter_serprof.model.units import ColumnUnit
+    from jupyter_serprof.views.kit.sheet import Sheet
 
 _MOST_ROWS, _MOST_BAD = 40, 10
 _MOST_INSIDE = 8
@@ -221,3 +243,114 @@ def _noted(rows: list[TreeRow]) -> Iterator[Part]:
     for row in rows:
         if len(row.parts) == 1 and row.parts[0].note and row.parts[0].state == "":
             yield row.parts[0]
+
+
+_HEADS = ("path", "type", "in-band", "out-of-band", "share", "time", "state")
+#: Parts below this share of all bytes get no line, unless they cannot be pickled.
+_WORTH_SHARE = 0.01
+_MOST_LINES = 40
+#: Of a longer path the beginning and the end are shown.
+_LONGEST_PATH = 120
+_UNPICKLABLE = "unpicklable"
+
+
+def anatomy_markdown(anatomy: Anatomy, said: str) -> Iterator[str]:
+    """Yield who is to blame, the parts, and the notes; nothing that was said already."""
+    sentence = blame_sentence(anatomy)
+    if sentence not in said:
+        yield f"**{plain(sentence)}**"
+    yield from listed(f"{part.path} ({kind_of(part)}): {part.note}" for part in _bad(anatomy))
+    shown = _worth(anatomy)
+    if shown:
+        yield markdown_table(_HEADS, (_markdown_line(anatomy, part) for part in shown), 2)
+    left = len(anatomy.parts) - len(shown)
+    more = [f"{format_count(left)} more parts in the document (.csv has all)"] if left > 0 else []
+    facts = (fact for fact in blame_facts(anatomy) if fact not in said)
+    yield from listed([*more, *facts, *anatomy.notes])
+
+
+def _bad(anatomy: Anatomy) -> Sequence[Part]:
+    return [part for part in unpicklable_parts(anatomy) if part.note][:_MOST_LINES]
+
+
+def _worth(anatomy: Anatomy) -> list[Part]:
+    """Return the parts that are shown, in the order of the pickle: what holds them first."""
+    least = _WORTH_SHARE * anatomy.total_bytes
+    worth = [
+        at
+        for at, part in enumerate(anatomy.parts)
+        if part.bytes >= max(1, least) or part.state == _UNPICKLABLE or part.parent < 0
+    ]
+
+    def rank(at: int) -> tuple[bool, int]:
+        part = anatomy.parts[at]
+        return part.state != _UNPICKLABLE, -part.bytes
+
+    return [anatomy.parts[at] for at in sorted(sorted(worth, key=rank)[:_MOST_LINES])]
+
+
+def _markdown_line(anatomy: Anatomy, part: Part) -> Line:
+    share = format_share(part.bytes / anatomy.total_bytes) if anatomy.total_bytes else ""
+    time = "" if part.duration_ns is None else format_ns(part.duration_ns)
+    sizes = (format_bytes(part.in_band_bytes), format_bytes(part.out_of_band_bytes))
+    return plain(_clipped(part.path)), plain(kind_of(part)), *sizes, share, time, part.state
+
+
+def _clipped(path: str) -> str:
+    half = _LONGEST_PATH // 2
+    return path if len(path) <= _LONGEST_PATH else f"{path[:half]} … {path[-half:]}"
+
+
+_DRAWN_ROWS, _DRAWN_BAD, _MOST_NOTES = 12, 4, 4
+_PITCH, _DRAWN_INDENT = 22, 14
+#: Where columns begin, or end for numbers; pixels.
+_KIND_X, _BAR_X, _BYTES_X = 400, 620, WIDTH - MARGIN - 60
+_GAP, _NUMBER = 12, 70
+
+
+def put_anatomies(sheet: Sheet, trace: Trace) -> None:
+    """Put the tree of the first anatomy, and say how many more there are."""
+    if not trace.anatomies:
+        return
+    first, *others = trace.anatomies
+    if not trace.summary or blame_sentence(first) not in trace.summary.headline:
+        sheet.paragraph(blame_sentence(first), sheet.theme.ink, is_bold=True)
+    rows = tree_rows(first)
+    for row in rows[:_DRAWN_ROWS]:
+        _put_row(sheet, row, first)
+    for said in _remarks(first, rows, others):
+        sheet.paragraph(said, sheet.theme.muted, SMALL, most=2)
+    sheet.y += 10
+
+
+def _remarks(anatomy: Anatomy, rows: list[TreeRow], others: Sequence[Anatomy]) -> Iterator[str]:
+    """Yield why parts cannot be pickled, notes, and what else is in the document."""
+    yield from bad_sentences(anatomy, _DRAWN_BAD)
+    # No times are shown here.
+    notes = [note for note in anatomy_notes(anatomy, rows) if not note.startswith("times: ")]
+    yield from notes[:_MOST_NOTES]
+    yield from (f"opened, too: {blame_sentence(other)}" for other in others)
+    rest = len(rows) - _DRAWN_ROWS
+    if rest > 0:
+        yield f"in the document: {format_count(rest)} more lines"
+
+
+def _put_row(sheet: Sheet, row: TreeRow, anatomy: Anatomy) -> None:
+    theme, middle = sheet.theme, sheet.y + _PITCH / 2
+    x = min(MARGIN + _DRAWN_INDENT * row.depth, _KIND_X // 2)
+    label = sheet.fit(clean(row.label), _KIND_X - _GAP - x, TEXT)
+    kind = sheet.fit(clean(row.kind), _BAR_X - _GAP - _KIND_X, SMALL)
+    is_bad = any(part.state == "unpicklable" for part in row.parts)
+    share = row.bytes / anatomy.total_bytes if anatomy.total_bytes else 0.0
+    size = sheet.fit(NOT_APPLICABLE if row.is_refused else format_bytes(row.bytes), _NUMBER, TEXT)
+    room = _BYTES_X - _BAR_X - _GAP - _NUMBER
+    sheet.add(Label(x, middle, label, theme.warn if is_bad else theme.ink))
+    sheet.add(Label(_KIND_X, middle, kind, theme.warn if is_bad else theme.muted, SMALL))
+    if row.bytes and not row.is_refused:
+        width = room * min(1.0, share)
+        sheet.add(Box(_BAR_X, middle - 6, width, 12, family_color("pickle")))
+    sheet.add(Label(_BYTES_X, middle, size, theme.ink, side="right"))
+    said = NOT_APPLICABLE if row.is_refused else format_share(share)
+    text = sheet.fit(said, WIDTH - MARGIN - _BYTES_X - 6, TEXT)
+    sheet.add(Label(WIDTH - MARGIN, middle, text, theme.muted, side="right"))
+    sheet.y += _PITCH

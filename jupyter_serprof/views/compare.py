@@ -1,4 +1,4 @@
-"""A comparison in characters: each stage before and after, its ratio and the verdict."""
+"""A comparison in characters and in Markdown: each stage before and after, ratio and verdict."""
 
 from __future__ import annotations
 
@@ -20,14 +20,18 @@ from jupyter_serprof.analysis.comparison import (
 )
 from jupyter_serprof.model import Change, Comparison
 from jupyter_serprof.model.units import clean
-from jupyter_serprof.views.kit.cells import clip, hang, listed, plain, wrap
 from jupyter_serprof.views.kit.table import (
     Column,
     Line,
+    clip,
     fitted,
+    hang,
+    listed,
     markdown_table,
     narrower,
+    plain,
     table_lines,
+    wrap,
 )
 
 if TYPE_CHECKING:

@@ -1,0 +1,352 @@
+"""Timelines of Ray and Dask as a trace: `ray.timeline()` and task streams of Dask.
+
+Source: Ray 2.60.0, ``ray.timeline()`` (ray/_private/state.py:GlobalState.chrome_tracing_dump);
+distributed 2026.8.0, ``Client.get_task_stream()``
+(distributed/diagnostics/task_stream.py:TaskStreamPlugin). Both say nothing about the caller between
+its calls: it is taken to wait, and a note says so. Addresses and paths are left out.
+
+Source: distributed 2026.8.0, ``Client.get_task_stream()``: a record for each task with ``key``,
+``worker``, ``thread``, ``nbytes`` and ``startstops`` (action, start, stop; s of day). Its ``type``
+is a pickle, which is not opened.
+
+Source: Ray 2.60.0, ``ray.timeline()``: complete events in us of day; ``cat`` is the step, ``pid``
+the address of a node, ``tid`` the worker or driver; an event ``task::NAME`` spans the steps of a
+task. With ``RAY_PROFILING=1`` there are ``ray.put`` and ``ray.get``, too.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from decimal import Decimal
+from pathlib import Path
+
+from jupyter_serprof.analysis import analyse
+from jupyter_serprof.model import DocumentError, Lane, Quality, Span, Trace
+from jupyter_serprof.model.errors import shown
+
+_RAY_STAGES = {
+    "task:deserialize_arguments": "ray.arguments",
+    "task:execute": "ray.execute",
+    "task:store_outputs": "ray.outputs",
+    "submit_task": "ray.submit",
+    "ray.put": "ray.store",
+    "ray.get": "ray.fetch",
+    "ray.wait": "ray.wait",
+}
+_TASK = "task::"
+_Place = tuple[object, object]
+
+
+def ray_spans(events: Iterable[Mapping[str, object]]) -> list[TimelineEvent]:
+    """Return the known steps; what else Ray reports (tasks as a whole) only names them."""
+    complete = [event for event in events if event.get("ph") == "X"]
+    steps = [event for event in complete if event.get("cat") in _RAY_STAGES]
+    tasks = _tasks(event for event in complete if text_of(event.get("cat")).startswith(_TASK))
+    lanes: dict[_Place, str] = {}
+    return [_step(event, _ray_lane(event, lanes), tasks) for event in steps]
+
+
+def _place(event: Mapping[str, object]) -> _Place:
+    return str(event.get("pid")), str(event.get("tid"))
+
+
+def _ray_lane(event: Mapping[str, object], lanes: dict[_Place, str]) -> str:
+    """Return a number instead of addresses; steps of the driver are the caller's."""
+    place = _place(event)
+    if str(place[1]).startswith("driver"):
+        return CALLER
+    return lanes.setdefault(place, f"worker {len(lanes) + 1}")
+
+
+def _tasks(events: Iterable[Mapping[str, object]]) -> dict[_Place, list[tuple[int, int, str]]]:
+    found: dict[_Place, list[tuple[int, int, str]]] = {}
+    for event in events:
+        start_ns = us_of(event, "ts")
+        name = text_of(event.get("cat")).removeprefix(_TASK)
+        entry = start_ns, start_ns + us_of(event, "dur"), name
+        found.setdefault(_place(event), []).append(entry)
+    return {place: sorted(entries) for place, entries in found.items()}
+
+
+def _step(
+    event: Mapping[str, object],
+    lane: str,
+    tasks: Mapping[_Place, Sequence[tuple[int, int, str]]],
+) -> TimelineEvent:
+    start_ns, kind = us_of(event, "ts"), text_of(event.get("cat"))
+    around = tasks.get(_place(event), ())
+    at = bisect_right(around, start_ns, key=lambda task: task[0]) - 1
+    is_inside = at >= 0 and start_ns <= around[at][1]
+    name = around[at][2] if is_inside else kind.removeprefix("task:")
+    return TimelineEvent(
+        _RAY_STAGES[kind], name, lane, start_ns, us_of(event, "dur"), wait="ray.wait"
+    )
+
+
+_STAGES = {
+    "compute": "dask.execute",
+    "transfer": "dask.transfer",
+    "disk-read": "dask.spill",
+    "disk-write": "dask.spill",
+    "deserialize": "dask.execute",
+}
+#: What a worker does beside its threads has a lane of its own.
+_BESIDE = {"transfer": "transfer", "disk-read": "disk", "disk-write": "disk"}
+#: A key is a name and a hash, in a tuple with the indices of a chunk or not.
+_HASH = re.compile(r"-[0-9a-f]{8,}(-[0-9a-f]{4,})*$")
+_Names = dict[tuple[str, ...], int]
+
+
+def dask_spans(records: Iterable[Mapping[str, object]]) -> list[TimelineEvent]:
+    """Return the actions of all tasks; unknown ones are left out."""
+    numbers: _Names = {}
+    return [entry for record in records for entry in _actions(record, numbers)]
+
+
+def _actions(record: Mapping[str, object], numbers: _Names) -> Iterator[TimelineEvent]:
+    steps = record.get("startstops")
+    if not isinstance(steps, list | tuple):
+        problem = f"a task has startstops {shown(steps)}, which is no list"
+        raise TimelineError(problem)
+    for step in steps:
+        if not isinstance(step, Mapping):
+            problem = f"a task has the action {shown(step)}, which is no object"
+            raise TimelineError(problem)
+        action = text_of(step.get("action"))
+        if action in _STAGES:
+            yield _timed(record, step, action, numbers)
+
+
+def _timed(
+    record: Mapping[str, object], step: Mapping[str, object], action: str, numbers: _Names
+) -> TimelineEvent:
+    start_ns, stop_ns = s_of(step, "start"), s_of(step, "stop")
+    if stop_ns < start_ns:
+        problem = f"the action {action} stops before it starts"
+        raise TimelineError(problem)
+    size = record.get("nbytes")
+    is_size = action == "compute" and isinstance(size, int) and size >= 0
+    return TimelineEvent(
+        stage=_STAGES[action],
+        name=action if action == "deserialize" else _prefix(record.get("key")),
+        lane=_lane(record, action, numbers),
+        start_ns=start_ns,
+        duration_ns=stop_ns - start_ns,
+        wait="dask.wait",
+        details={"result_bytes": size} if is_size else {},
+    )
+
+
+def _lane(record: Mapping[str, object], action: str, numbers: _Names) -> str:
+    """Return numbers instead of addresses, in the order of appearance."""
+    address = str(record.get("worker"))
+    workers = [key for key in numbers if len(key) == 1]
+    worker = numbers.setdefault((address,), len(workers) + 1)
+    if action in _BESIDE:
+        return f"worker {worker}/{_BESIDE[action]}"
+    threads = [key for key in numbers if key[0] == address and len(key) > 1]
+    thread = numbers.setdefault((address, str(record.get("thread"))), len(threads) + 1)
+    return f"worker {worker}/thread {thread}"
+
+
+def _prefix(key: object) -> str:
+    """Return the name of a key without its hash; as text, a tuple begins with a parenthesis."""
+    first = key[0] if isinstance(key, list | tuple) and key else key
+    text = text_of(first).lstrip("('\"").partition("'")[0] or "task"
+    return _HASH.sub("", text)
+
+
+CALLER = "client/main"
+#: In us, 30,000 years from 1970: no clock of a computer.
+_LATEST = 1e18
+
+
+class TimelineError(Exception):
+    """A timeline cannot be right; the message says what is wrong with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class TimelineEvent:
+    """An event: what, where, when (ns on the clock of the timeline).
+
+    ``wait`` is the stage in which the caller is taken to be while nothing else is known of it.
+    """
+
+    stage: str
+    name: str
+    lane: str
+    start_ns: int
+    duration_ns: int
+    size_bytes: int | None = None
+    wait: str = ""
+    details: Mapping[str, object] = field(default_factory=dict)
+
+
+def text_of(value: object) -> str:
+    """Return a text, or nothing for anything else."""
+    return value if isinstance(value, str) else ""
+
+
+def us_of(event: Mapping[str, object], key: str) -> int:
+    """Return a time in us as ns.
+
+    Raises
+    ------
+    TimelineError
+        If it is missing or no time.
+    """
+    return _time(event, key, 1_000)
+
+
+def s_of(event: Mapping[str, object], key: str) -> int:
+    """Return a time in s as ns.
+
+    Raises
+    ------
+    TimelineError
+        If it is missing or no time.
+    """
+    return _time(event, key, 1_000_000_000)
+
+
+def _time(event: Mapping[str, object], key: str, unit_ns: int) -> int:
+    value = event.get(key)
+    if (
+        not isinstance(value, int | float)
+        or isinstance(value, bool)
+        or not 0 <= value < _LATEST  # also refuses what is not finite
+    ):
+        problem = f"an event has {key} {shown(value)}, which is no time"
+        raise TimelineError(problem)
+    # A float times a unit loses ns of a time of day; the digits that were written do not.
+    return round(Decimal(str(value)) * unit_ns)
+
+
+_EXPECTED = (
+    "Give the file of ray.timeline(filename=...), or the list of client.get_task_stream() (as JSON "
+    "or as it is)"
+)
+_ASSUMED = "the timeline does not say what the caller did between its calls: it is taken to wait"
+#: A day has less; what lasts longer is a damaged time.
+_LONGEST_NS = 366 * 24 * 3600 * 10**9
+
+
+def import_timeline(source: str | os.PathLike[str] | Sequence[object], name: str = "") -> Trace:
+    """Return a timeline as a trace.
+
+    Raises
+    ------
+    DocumentError
+        If it is no timeline that is known, or is damaged.
+    """
+    file = Path(source) if isinstance(source, str | os.PathLike) else None
+    title = file.name if file else "timeline"
+    data = _parsed(file) if file else source
+    try:
+        return _trace(data, name or title)
+    except TimelineError as error:
+        message = f"{title}: {error}. {_EXPECTED}"
+        raise DocumentError(message) from None
+
+
+def is_timeline(data: object) -> bool:
+    """Tell whether JSON data may be a timeline, and no document of ours."""
+    if isinstance(data, Mapping):
+        return "traceEvents" in data and "format" not in data
+    return isinstance(data, list | tuple)
+
+
+def _parsed(file: Path) -> object:
+    try:
+        return json.loads(file.read_bytes())
+    except (OSError, ValueError, RecursionError) as error:
+        why = (
+            error.strerror if isinstance(error, OSError) else f"it is no JSON or cut off ({error})"
+        )
+        message = f"cannot read {file.name}: {why}. {_EXPECTED}"
+        raise DocumentError(message) from None
+
+
+def _trace(data: object, name: str) -> Trace:
+    found = _read(data)
+    if not found:
+        problem = "no event in it is known"
+        raise TimelineError(problem)
+    start_ns = min(entry.start_ns for entry in found)
+    end_ns = max(entry.start_ns + entry.duration_ns for entry in found)
+    if end_ns - start_ns > _LONGEST_NS:
+        problem = "it lasts for more than a year, so that some of its times are damaged"
+        raise TimelineError(problem)
+    wait = next((entry.wait for entry in found if entry.wait), "")
+    spans = [Span(wait, "caller", CALLER, 0, end_ns - start_ns)] if wait else []
+    spans += [_span(entry, start_ns, has_wait=bool(wait)) for entry in sorted(found, key=_order)]
+    lanes = dict.fromkeys([CALLER, *sorted({span.lane for span in spans})])
+    plain = Trace(
+        name=name,
+        started=_moment(start_ns),
+        wall_ns=end_ns - start_ns,
+        producer="imported by jupyter_serprof",
+        lanes=tuple(Lane(key, _kind(key), process=at) for at, key in enumerate(lanes)),
+        spans=tuple(spans),
+        quality=Quality(notes=(_ASSUMED,) if wait else ()),
+    )
+    return analyse(plain)
+
+
+def _read(data: object) -> list[TimelineEvent]:
+    events = data.get("traceEvents") if isinstance(data, Mapping) else data
+    if not isinstance(events, list | tuple):
+        problem = f"it is {shown(data)}, which is no list of events"
+        raise TimelineError(problem)
+    if not all(isinstance(event, Mapping) for event in events):
+        problem = "an event in it is no object"
+        raise TimelineError(problem)
+    if any("startstops" in event for event in events):
+        return dask_spans(events)
+    if any("span" in _arguments(event) for event in events):
+        problem = "it was saved for Perfetto, which is no document. Save one as .serprof.json"
+        raise TimelineError(problem)
+    return ray_spans(events)
+
+
+def _arguments(event: Mapping[str, object]) -> Mapping[str, object]:
+    given = event.get("args")
+    return given if isinstance(given, Mapping) else {}
+
+
+def _order(entry: TimelineEvent) -> tuple[int, int]:
+    return entry.start_ns, -entry.duration_ns
+
+
+def _span(entry: TimelineEvent, start_ns: int, *, has_wait: bool) -> Span:
+    parent = 0 if has_wait and entry.lane == CALLER else -1
+    return Span(
+        stage=entry.stage,
+        name=entry.name,
+        lane=entry.lane,
+        start_ns=entry.start_ns - start_ns,
+        duration_ns=entry.duration_ns,
+        size_bytes=entry.size_bytes,
+        parent=parent,
+        details=dict(entry.details) or None,
+    )
+
+
+def _kind(lane: str) -> str:
+    return lane.replace("/", " ").partition(" ")[0]
+
+
+def _moment(start_ns: int) -> str:
+    """Return the time of day of the first event; a clock that counts from elsewhere gives none."""
+    seconds = start_ns / 1e9
+    if not math.isfinite(seconds) or not 9e8 < seconds < 9e9:  # noqa: PLR2004  (1998 to 2255)
+        return ""
+    moment = datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")
+    return moment.replace("+00:00", "Z")
