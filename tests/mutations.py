@@ -70,11 +70,11 @@ views/waterfall/table.py: views/test_table.py views/test_text.py
 if row.copied_bytes == 0 => if row.copied_bytes != 0
 views/chrome.py: timelines/test_timelines.py
 moved_ns = -min([0 => moved_ns = min([0
-timelines.py: timelines/test_timelines.py
+timelines/__init__.py: timelines/test_timelines.py
 duration_ns=stop_ns - start_ns => duration_ns=stop_ns
-timelines.py: timelines/test_timelines.py
+timelines/__init__.py: timelines/test_timelines.py
 start_ns <= around[at][1] => start_ns >= around[at][1]
-probes/ray/alive.py: probes/test_ray_alive.py
+probes/ray/tasks.py: probes/test_ray_alive.py
 except (ConnectionRefusedError, FileNotFoundError) => except FileNotFoundError
 probes/dask/agent/totals.py: probes/test_dask_totals.py
 last[6] + block[6] => last[6]
@@ -82,7 +82,7 @@ analysis/waterfall.py: analysis/test_waterfall.py
 return not remote.waits => return remote.waits
 analysis/spans.py: analysis/test_waterfall.py analysis/test_summary.py
 if is_begin and around[span.stage] == 1 => if is_begin and around[span.stage] >= 1
-objects/sizes.py: objects/test_sizes.py
+objects/ask.py: objects/test_sizes.py
 index=True => index=False
 objects/equality.py: objects/test_equality.py
 equal_nan=before.dtype.kind in _WITH_NAN => equal_nan=False
@@ -90,7 +90,7 @@ capture/patching.py: capture/test_patching.py
 left.remove(self.sink) => left.index(self.sink)
 capture/recorder.py: capture/test_recorder.py
 if len(page) < self.limit => if len(page) <= self.limit
-model/times.py: model/test_times.py
+model/sweep.py: model/test_times.py
 share * (len(ordered) - 1) => share * len(ordered)
 model/document.py: model/test_document.py
 -1 <= index < count => -1 <= index <= count

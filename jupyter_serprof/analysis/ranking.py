@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from jupyter_serprof.model import Sweep, Variant
-from jupyter_serprof.model.times import middle_ns, quartiles
+from jupyter_serprof.model.sweep import middle_ns, quartiles
 from jupyter_serprof.model.trace import Scalar
 from jupyter_serprof.model.units import format_share
 

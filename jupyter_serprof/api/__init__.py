@@ -17,13 +17,10 @@ from jupyter_serprof.api.documents import (
     to_dataframe,
     to_markdown,
 )
-from jupyter_serprof.api.objects import blame
-from jupyter_serprof.api.predictions import predict
-from jupyter_serprof.api.recordings import profile, record, stage_recording
-from jupyter_serprof.api.remedies import Tryout, try_code, try_remedies
-from jupyter_serprof.api.stages import graphstages
-from jupyter_serprof.api.sweeps import chunk_sweep, roundtrip, size_sweep, sweep
-from jupyter_serprof.capture.marks import span
+from jupyter_serprof.api.objects import Tryout, blame, try_code, try_remedies
+from jupyter_serprof.api.recordings import graphstages, profile, record, stage_recording
+from jupyter_serprof.api.sweeps import chunk_sweep, predict, roundtrip, size_sweep, sweep
+from jupyter_serprof.capture.recorder import span
 from jupyter_serprof.experiments.blame.graph import blame_graph
 from jupyter_serprof.experiments.blame.recording import BlameRun
 from jupyter_serprof.experiments.chunks.sweep import ChunkSweep
@@ -49,7 +46,7 @@ from jupyter_serprof.experiments.graphs.values import (
 from jupyter_serprof.experiments.roundtrip.trip import RoundTrip
 from jupyter_serprof.experiments.sizes.sweep import SizeSweep
 from jupyter_serprof.experiments.split.passes import Split, split
-from jupyter_serprof.views.notebook.widget import Live
+from jupyter_serprof.views.notebook.bundle import Live
 
 __all__ = [
     "Against",

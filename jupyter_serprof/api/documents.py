@@ -28,7 +28,7 @@ from jupyter_serprof.views.chrome import chrome_trace
 from jupyter_serprof.views.compare import comparison_lines
 from jupyter_serprof.views.figure import png, svg
 from jupyter_serprof.views.flat import Given, csv_text, no_document, rows_of
-from jupyter_serprof.views.notebook.page import bundle as drawn
+from jupyter_serprof.views.notebook.bundle import bundle as drawn
 from jupyter_serprof.views.notebook.page import html
 from jupyter_serprof.views.text import WIDTH, markdown, text
 

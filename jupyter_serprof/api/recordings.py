@@ -1,14 +1,18 @@
-"""Record a block of code, or one call."""
+"""Recordings of a block of code, of one call, and of the stages of a Dask computation."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ParamSpec, TypeVar
+from typing import ParamSpec, TypeVar, overload
 
 from jupyter_serprof.experiments.blame.recording import BlamingRecording
+from jupyter_serprof.experiments.engine.experiment import run
 from jupyter_serprof.experiments.engine.recording import Recording
 from jupyter_serprof.experiments.graphs import stages
-from jupyter_serprof.model import Trace
+from jupyter_serprof.experiments.graphs.repeats import GraphRepeats
+from jupyter_serprof.experiments.graphs.stages import GraphStages
+from jupyter_serprof.experiments.graphs.values import is_collection, require_dask
+from jupyter_serprof.model import Sweep, Trace
 
 Given = ParamSpec("Given")
 Result = TypeVar("Result")
@@ -63,3 +67,88 @@ def profile(
     with record(getattr(function, "__name__", type(function).__name__)) as recording:
         result = function(*args, **kwargs)
     return result, recording.trace
+
+
+@overload
+def graphstages(
+    collection: object,
+    *,
+    compute: bool = False,
+    timeout: float | None = None,
+    name: str | None = None,
+    detail: bool = False,
+    repeat: None = None,
+) -> Trace: ...
+
+
+@overload
+def graphstages(
+    collection: object,
+    *,
+    compute: bool = False,
+    timeout: float | None = None,
+    name: str | None = None,
+    detail: bool = False,
+    repeat: int,
+) -> Sweep: ...
+
+
+def graphstages(  # noqa: PLR0913  (the options of the magic)
+    collection: object,
+    *,
+    compute: bool = False,
+    timeout: float | None = None,
+    name: str | None = None,
+    detail: bool = False,
+    repeat: int | None = None,
+) -> Trace | Sweep:
+    """Persist a Dask collection, wait for it, and see every stage on the way.
+
+    Parameters
+    ----------
+    collection
+        A Dask collection (array, dataframe, bag, delayed), a list of them, a future, or a function
+        without arguments that returns one: then the construction is seen too.
+    compute
+        Compute it and gather the result instead of persisting it. What was made here is released
+        in both cases.
+    timeout
+        Seconds to wait for a cluster, above 0; None waits as long as it takes.
+    name
+        What the document calls it; None takes the name of its type, or of the function.
+    detail
+        Look closer, at the price of some time.
+    repeat
+        Run it once cold and so many times warm, 1 to 1000; what a run made is released before the
+        next one. Compare two such documents with `compare`.
+
+    Returns
+    -------
+    Trace or Sweep
+        From construction to gather; client, scheduler and workers on one clock. With ``repeat`` a
+        point for each run.
+
+    Raises
+    ------
+    ProbeUnavailable
+        If Dask is not installed.
+    UsageError
+        For something else than a collection, for an asynchronous client (await it inside
+        ``with sp.record()`` instead), and for a timeout where a local scheduler runs it.
+    ComputationTimeoutError
+        If it was not done in time; its futures were released.
+
+    Notes
+    -----
+    What a task raises passes through. Use `record` to keep the trace then.
+    """
+    require_dask()
+    is_maker = callable(collection) and not is_collection(collection)
+    build: Callable[[], object] = collection if is_maker else lambda: collection  # type: ignore[assignment]  # checked
+    known = (
+        getattr(collection, "__name__", "computation") if is_maker else type(collection).__name__
+    )
+    title = known.replace("<lambda>", "computation") if name is None else name
+    if repeat is not None:
+        return run(GraphRepeats(build, title, compute, timeout, detail, repeat=repeat))
+    return run(GraphStages(build, title, compute, timeout, detail))

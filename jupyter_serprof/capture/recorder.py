@@ -1,4 +1,4 @@
-"""The Recorder: the page that records are written on while probes are armed."""
+"""The Recorder: the page that records are written on while probes are armed, and marks of users."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from threading import get_ident
+from types import TracebackType
 from typing import TYPE_CHECKING, Protocol
 
 from jupyter_serprof.capture.hook import Place, Record
 from jupyter_serprof.capture.patching import silence
 from jupyter_serprof.model import ProbeReport
+from jupyter_serprof.model.stages import MARK
 
 if TYPE_CHECKING:
     from jupyter_serprof.capture.draft import Page
@@ -209,3 +211,50 @@ def paused_collector() -> Iterator[None]:
     finally:
         if was_enabled:
             gc.enable()
+
+
+class span:  # noqa: N801  (used like a keyword: with sp.span(...))
+    """Mark a part of your own code; free when nothing records.
+
+    Parameters
+    ----------
+    name
+        What the picture calls it. It is saved with the document, so keep secrets out of it.
+
+    Notes
+    -----
+    One mark may be used again and inside itself; threads need one each.
+
+    Examples
+    --------
+    >>> with span("load model"):
+    ...     pass
+    """
+
+    __slots__ = ("_name", "_open")
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        # A mark kept in a variable may be open more than once, in a function that calls itself.
+        self._open: list[tuple[tuple[Recorder, ...], int]] = []
+
+    def __enter__(self) -> None:
+        """Start the mark if somebody records."""
+        recorders = active_recorders()
+        self._open.append((recorders, recorders[0].now() if recorders else 0))
+
+    def __exit__(
+        self,
+        error_type: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """End the mark; an exception passes through."""
+        recorders, start = self._open.pop()
+        if not recorders:
+            return
+        end = recorders[0].now()
+        place = Place(f"{MARK}{self._name}", f"{MARK}{self._name}", role="user")
+        error_name = error_type.__name__ if error_type else None
+        for recorder in recorders:
+            recorder.add((place, get_ident(), start, end, None, None, error_name))

@@ -54,7 +54,7 @@ def _recording(syntax: Syntax, options: Options) -> Any:  # noqa: ANN401  (a Rec
     from jupyter_serprof import api
 
     if options.try_ and syntax is SERPROF:
-        from jupyter_serprof.api.remedies import TryingRecording
+        from jupyter_serprof.api.objects import TryingRecording
 
         return TryingRecording(options.name or "cell", detail=options.detail)
     record = api.stage_recording if syntax is GRAPHSTAGES else api.record

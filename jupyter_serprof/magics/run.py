@@ -58,7 +58,7 @@ def show_graph_panel(
     shell: InteractiveShell, options: Options, local_ns: dict[str, object] | None
 ) -> None:
     """Show the panel of sweeps over chunk sizes."""
-    from jupyter_serprof.panel import graphs as panel_graphs
+    from jupyter_serprof.panel import sizes as panel_graphs
 
     panel_graphs.show_graph_panel(namespace_of(shell, local_ns), keeper(shell, options))
 
@@ -143,7 +143,7 @@ def run_try(
     shell: InteractiveShell, options: Options, code: Code, names: Mapping[str, object]
 ) -> None:
     """Try remedies on the value of an expression; of code that serializes, on what it sent."""
-    from jupyter_serprof.api.remedies import TryingRecording
+    from jupyter_serprof.api.objects import TryingRecording
 
     __tracebackhide__ = True
     recording = TryingRecording(options.title, detail=options.detail)
@@ -158,7 +158,7 @@ def run_try(
 
 def _try_value(shell: InteractiveShell, options: Options, value: object) -> None:
     from jupyter_serprof import api
-    from jupyter_serprof.api.remedies import is_collection
+    from jupyter_serprof.api.objects import is_collection
 
     __tracebackhide__ = True
     if is_collection(value):
@@ -170,7 +170,7 @@ def _try_value(shell: InteractiveShell, options: Options, value: object) -> None
 
 def run_try_graph(shell: InteractiveShell, options: Options, code: Code) -> None:
     """Try remedies on the graph of a Dask collection."""
-    from jupyter_serprof.api.remedies import DaskTryout
+    from jupyter_serprof.api.objects import DaskTryout
 
     __tracebackhide__ = True
     tryout = DaskTryout(code.call(), name=options.title)

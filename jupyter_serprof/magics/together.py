@@ -21,7 +21,7 @@ _UNITS = {"": 1, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 _CODE, _STATEMENT = "code", "a statement"
 
 
-class Rule(NamedTuple):
+class Exclusion(NamedTuple):
     """Two options of which one is refused with the other, or (``is_needed``) without it."""
 
     flag: str
@@ -38,7 +38,7 @@ _LIMITED = (
     "--sweep does not go with --fail-above, which is a limit of a comparison. "
     "Store both sweeps with -o, then: sp.compare(before, after)"
 )
-_LIMIT = Rule(
+_LIMIT = Exclusion(
     "--fail-above",
     "--compare",
     "--fail-above needs something to compare with: "
@@ -60,41 +60,47 @@ _AS_IT_IS = (
 )
 
 #: The first rule that is broken is told.
-RULES: dict[str, tuple[Rule, ...]] = {
+RULES: dict[str, tuple[Exclusion, ...]] = {
     SERPROF.magic: (
-        Rule(
+        Exclusion(
             "--sweep",
             _CODE,
             "what should be swept is missing behind --sweep. "
             "Write an expression: %serprof --sweep {range} bytes(int({name}))",
             is_needed=True,
         ),
-        Rule("--sweep", "--compare", _COMPARED),
-        *(Rule("--sweep", other, _ONE_SIZE) for other in ("--split", "--blame", "--link", "--try")),
-        Rule("--sweep", "--fail-above", _LIMITED),
+        Exclusion("--sweep", "--compare", _COMPARED),
+        *(
+            Exclusion("--sweep", other, _ONE_SIZE)
+            for other in ("--split", "--blame", "--link", "--try")
+        ),
+        Exclusion("--sweep", "--fail-above", _LIMITED),
         _LIMIT,
-        *(Rule("--blame", other, _MANY) for other in ("--repeat", "--transports", "--compare")),
-        *(Rule("--try", other, _PAIRS) for other in ("--repeat", "--transports", "--compare")),
-        *(Rule("--try", other, _TWO_RUNS) for other in ("--blame", "--split")),
-        Rule(
+        *(
+            Exclusion("--blame", other, _MANY)
+            for other in ("--repeat", "--transports", "--compare")
+        ),
+        *(Exclusion("--try", other, _PAIRS) for other in ("--repeat", "--transports", "--compare")),
+        *(Exclusion("--try", other, _TWO_RUNS) for other in ("--blame", "--split")),
+        Exclusion(
             "--link",
             "--try",
             "--link goes with --try: %serprof --try --link {link} NAME",
             is_needed=True,
         ),
-        Rule(
+        Exclusion(
             "--sweep",
             _STATEMENT,
             "--sweep measures an expression, and the code is a statement. Put it into a function f "
             "of {name}, then: %serprof --sweep {name}=FROM:TO:COUNT f({name})",
         ),
-        Rule(
+        Exclusion(
             "--split",
             _STATEMENT,
             "--split takes a value apart, and the code is a statement. "
             "Run the statement first, then: %serprof --split NAME",
         ),
-        Rule(
+        Exclusion(
             "--transports",
             _STATEMENT,
             "--transports sends a value, and the code is a statement. "
@@ -102,43 +108,43 @@ RULES: dict[str, tuple[Rule, ...]] = {
         ),
     ),
     GRAPHSTAGES.magic: (
-        Rule(
+        Exclusion(
             "--sweep",
             "--blame",
             "--blame opens the graph of one run. Sweep first, then: %graphstages --blame CODE with "
             "the chunk size that you want to look into",
         ),
-        Rule(
+        Exclusion(
             "--sweep",
             "--try",
             "--try runs one computation in pairs. Sweep first, then: %graphstages --try CODE with "
             "the chunk size that you want to improve",
         ),
-        Rule("--sweep", "--compare", _COMPARED),
-        Rule("--sweep", "--fail-above", _LIMITED),
+        Exclusion("--sweep", "--compare", _COMPARED),
+        Exclusion("--sweep", "--fail-above", _LIMITED),
         _LIMIT,
-        Rule(
+        Exclusion(
             "--sweep",
             _CODE,
             "--sweep needs code that makes a collection, or the name of one: "
             "%graphstages --sweep {range} make({name})",
             is_needed=True,
         ),
-        *(Rule(flag, _CODE, _NO_CODE, is_needed=True) for flag in ("--compare", "--repeat")),
+        *(Exclusion(flag, _CODE, _NO_CODE, is_needed=True) for flag in ("--compare", "--repeat")),
         *(
-            Rule(flag, other, _ONE_RUN)
+            Exclusion(flag, other, _ONE_RUN)
             for other in ("--compare", "--repeat")
             for flag in ("--blame", "--try")
         ),
-        Rule(
+        Exclusion(
             "--sweep",
             _STATEMENT,
             "--sweep runs the collection of an expression, and the code is a statement. Put it "
             "into a function f of {name} that returns the collection, then: "
             "%graphstages --sweep {range} f({name})",
         ),
-        *(Rule(flag, _STATEMENT, _AS_IT_IS) for flag in ("--compute", "--timeout")),
-        Rule(
+        *(Exclusion(flag, _STATEMENT, _AS_IT_IS) for flag in ("--compute", "--timeout")),
+        Exclusion(
             "--try",
             _STATEMENT,
             "--try takes a collection, and the code is a statement. "
@@ -178,7 +184,7 @@ def _is_given(options: Options, field: str) -> bool:
     return getattr(options, field) not in (None, False)
 
 
-def _words(rule: Rule, options: Options, syntax: Syntax) -> dict[str, object]:
+def _words(rule: Exclusion, options: Options, syntax: Syntax) -> dict[str, object]:
     """Return what stands for the names in a sentence."""
     swept = options.sweep
     return {

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from jupyter_serprof.model.codec import decode, encode, field_names
-from jupyter_serprof.model.columns import pack, unpack
+from jupyter_serprof.model.codec import decode, encode, field_names, pack, unpack
 from jupyter_serprof.model.errors import damaged, shown
 
 #: ``shared`` was charged where it was met first; ``not opened`` has parts that nobody looked at.

@@ -11,8 +11,7 @@ from dataclasses import replace
 from typing import Any, cast
 
 from jupyter_serprof.model.anatomy import anatomy_document, anatomy_of
-from jupyter_serprof.model.codec import decode, encode, field_names, unfit
-from jupyter_serprof.model.columns import pack, unpack
+from jupyter_serprof.model.codec import decode, encode, field_names, pack, unfit, unpack
 from jupyter_serprof.model.errors import DocumentError, damaged, shown
 from jupyter_serprof.model.schema import check_details, check_sweep, check_trace, validate
 from jupyter_serprof.model.stages import stage

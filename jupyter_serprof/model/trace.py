@@ -33,7 +33,7 @@ class Change:
     variant, size_bytes, cold
         Which points of a sweep it compares; empty, None and None for two traces.
     before_ns, after_ns
-        Of one run, whose wall time is that of all of them (`model.times`); None where no run has
+        Of one run, whose wall time is that of all of them (`model.sweep`); None where no run has
         the stage.
     ratio, low, high
         After over before with its 95 % interval; None without enough runs.

@@ -17,9 +17,8 @@ from typing import Any, NamedTuple, TypeGuard
 
 from jupyter_serprof.model import Finding
 from jupyter_serprof.model.units import format_bytes, format_count
-from jupyter_serprof.objects.ask import attribute, is_a, items_of, kind_module
+from jupyter_serprof.objects.ask import attribute, is_a, items_of, kind_module, size_bytes
 from jupyter_serprof.objects.labels import is_by_value
-from jupyter_serprof.objects.sizes import size_bytes
 
 _SHOWN = 5
 #: A chain of helpers longer than this is not followed.

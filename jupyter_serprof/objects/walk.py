@@ -18,9 +18,9 @@ from itertools import islice
 from typing import Any
 
 from jupyter_serprof.objects.ask import bases_of, is_a, is_exactly, items_of, kind_module, kind_name
+from jupyter_serprof.objects.ask import size_bytes as size_bytes_of
 from jupyter_serprof.objects.captured import variables_of
 from jupyter_serprof.objects.labels import is_array, is_by_value
-from jupyter_serprof.objects.sizes import size_bytes as size_bytes_of
 
 _LONG_TEXT = 1000
 _ATOMS = (int, float, bool, type(None), complex, type(...), type(NotImplemented))

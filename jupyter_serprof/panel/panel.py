@@ -12,15 +12,14 @@ from jupyter_serprof.model.units import format_ns
 from jupyter_serprof.panel import runner as states
 from jupyter_serprof.panel.choice import Choice
 from jupyter_serprof.panel.runner import KernelTurns, Runner
-from jupyter_serprof.views.notebook.page import bundle
+from jupyter_serprof.views.notebook.bundle import bundle
 from jupyter_serprof.views.notebook.widget import widget_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from jupyter_serprof.experiments.engine.experiment import Document
-    from jupyter_serprof.panel.parts import Job, Offer, Words
-    from jupyter_serprof.panel.runner import Turns
+    from jupyter_serprof.panel.runner import Job, Offer, Turns, Words
 
 
 class ReservedOutput:

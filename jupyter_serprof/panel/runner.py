@@ -1,4 +1,4 @@
-"""Runs a job on the kernel's own thread: between two steps the kernel answers everybody else.
+"""The jobs of a panel, and their runner on the thread of the kernel, which answers between steps.
 
 In a thread of its own it would be another program: probes that look at lanes would see a stranger,
 and a cell of the notebook would run at the same time. As a part of the kernel's loop it is measured
@@ -13,16 +13,16 @@ import threading
 import time
 from contextlib import contextmanager, suppress
 from contextvars import copy_context
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from jupyter_serprof.experiments.engine.experiment import steps_of
+from jupyter_serprof.experiments.engine.experiment import Document, Experiment, steps_of
 from jupyter_serprof.model import SerprofError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
-    from jupyter_serprof.experiments.engine.experiment import Document, Steps
-    from jupyter_serprof.panel.parts import Job
+    from jupyter_serprof.experiments.engine.experiment import Steps
 
 #: Steps are made for so long before others get a turn: a pause before a run of microseconds makes
 #: it slower by half, and nobody feels a twentieth of a second.
@@ -253,3 +253,131 @@ def error_text(error: BaseException) -> str:
     if isinstance(error, SerprofError):
         return said
     return f"{type(error).__name__}: {said}" if said else type(error).__name__
+
+
+Job = Experiment[Document]
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Something that can be measured: a variable, or a generator of data.
+
+    Attributes
+    ----------
+    key
+        How it is asked for; no two sources have the same.
+    title
+        What the menu shows: name, type, size.
+    reason
+        Why it cannot be chosen, with a remedy; "" if it can.
+    """
+
+    key: str
+    title: str
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """A transport to choose.
+
+    Attributes
+    ----------
+    is_chosen
+        Whether it takes part when nobody says so.
+    reason
+        Why it cannot be chosen, with a remedy; "" if it can.
+    """
+
+    key: str
+    title: str
+    is_chosen: bool = True
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """The sizes between which one can choose.
+
+    Attributes
+    ----------
+    steps
+        (label, number) of each, in increasing order; none where there is no size to choose.
+    low, high
+        Positions in ``steps`` that are chosen first.
+    words
+        Why it ends where it ends; a sentence.
+    """
+
+    steps: tuple[tuple[str, float], ...]
+    low: int
+    high: int
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What was chosen.
+
+    Attributes
+    ----------
+    low, high
+        The ends of the range of sizes; None where there is none.
+    count
+        How many sizes.
+    repeat
+        Warm runs of each; None runs as many as the budget allows.
+    budget_s
+        Seconds for all of it; None where ``repeat`` says when it ends.
+    """
+
+    source: str
+    ways: tuple[str, ...] = ()
+    low: float | None = None
+    high: float | None = None
+    count: int = 8
+    repeat: int | None = None
+    budget_s: float | None = None
+
+
+class Offer(Protocol):
+    """What a panel lets choose; every question is asked anew, since the notebook goes on."""
+
+    def sources(self) -> Sequence[Source]:
+        """Return what can be measured now, the likeliest first."""
+
+    def ways(self) -> Sequence[Way]:
+        """Return the transports; none where there is nothing to choose."""
+
+    def scale(self, source: str, ways: Sequence[str]) -> Scale:
+        """Return the sizes that a source can have."""
+
+    def start(self, plan: Plan) -> Job:
+        """Return the job that measures what was chosen; nothing runs yet."""
+
+    def code(self, plan: Plan) -> str:
+        """Return a line of code that does the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """What a panel calls its parts.
+
+    Attributes
+    ----------
+    magic
+        The line that shows it.
+    source, sizes, ways
+        Labels of the controls.
+    nothing
+        What to do where there is nothing to measure.
+    extra
+        Label of a button that measures the source as it is; "" for no such button.
+    """
+
+    magic: str
+    source: str
+    sizes: str
+    ways: str
+    nothing: str
+    extra: str = ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jupyter_serprof.model import Anatomy, Comparison, Sweep, Trace, UsageError, Variant
-from jupyter_serprof.model.times import groups_text, middle_ns, quartiles
+from jupyter_serprof.model.sweep import groups_text, middle_ns, quartiles
 from jupyter_serprof.model.units import clean, format_bytes, format_ns
 from jupyter_serprof.views.blame import anatomy_blocks, anatomy_markdown
 from jupyter_serprof.views.compare import comparison_blocks, comparison_lines

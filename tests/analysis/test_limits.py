@@ -9,8 +9,8 @@ from typing import Any, Self
 
 import pytest
 
-from jupyter_serprof.analysis import limits
-from jupyter_serprof.analysis.limits import measure_limits
+from jupyter_serprof.capture import machine as limits
+from jupyter_serprof.capture.machine import measure_limits
 from jupyter_serprof.model import Limits
 
 BLOCK_BYTES = 4 * mmap.PAGESIZE

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from jupyter_serprof.analysis.segments import Interval, Segment, merged, overlay, owned
+from jupyter_serprof.analysis.waterfall import Interval, Segment, merged, overlay, owned
 
 END = 30
 times = st.integers(0, END)

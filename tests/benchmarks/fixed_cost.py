@@ -12,8 +12,8 @@ from itertools import pairwise
 
 from bench import heading, small_ray, table
 
-from jupyter_serprof.analysis.limits import measure_limits
 from jupyter_serprof.api import record
+from jupyter_serprof.capture.machine import measure_limits
 
 LATER = 15
 TOP = 12

@@ -13,7 +13,7 @@ import sys
 from bench import heading, table
 
 import jupyter_serprof as sp
-from jupyter_serprof.experiments.sizes.generators import GENERATORS
+from jupyter_serprof.experiments.sizes.subject import GENERATORS
 from jupyter_serprof.model import Sweep, UsageError
 
 SIZES = [round(10 ** (3 + step / 3)) for step in range(13)]

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jupyter_serprof.model import load, to_document
-from jupyter_serprof.views.notebook.page import bundle
+from jupyter_serprof.views.notebook.bundle import bundle
 
 if TYPE_CHECKING:
     from jupyter_serprof.model import Sweep, Trace

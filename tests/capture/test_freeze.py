@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from jupyter_serprof.capture.draft import Draft, Page
 from jupyter_serprof.capture.freeze import freeze
 from jupyter_serprof.capture.hook import Place, Record
-from jupyter_serprof.capture.marks import span
-from jupyter_serprof.capture.recorder import Recorder
+from jupyter_serprof.capture.recorder import Recorder, span
 from jupyter_serprof.model import Group, Lane, Table, TableColumn, Trace, from_document, to_document
 from jupyter_serprof.probes import Probe
 from jupyter_serprof.testing import TickClock

@@ -4,10 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from jupyter_serprof.capture import marks
+from jupyter_serprof.capture import recorder as marks
 from jupyter_serprof.capture.freeze import freeze
-from jupyter_serprof.capture.marks import span
-from jupyter_serprof.capture.recorder import Recorder
+from jupyter_serprof.capture.recorder import Recorder, span
 from jupyter_serprof.model import Span
 from jupyter_serprof.testing import TickClock
 

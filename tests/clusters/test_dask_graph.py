@@ -17,10 +17,10 @@ import pytest
 from jupyter_serprof.model import UsageError
 from jupyter_serprof.probes.dask.graph import holders as dask_large
 from jupyter_serprof.probes.dask.graph import look as dask_look
-from jupyter_serprof.probes.dask.graph.culprit import find_unpicklable
 from jupyter_serprof.probes.dask.graph.graph import GraphBytes, KeptGraphs, graph_bytes, table
 from jupyter_serprof.probes.dask.graph.holders import large_objects
 from jupyter_serprof.probes.dask.graph.picklers import by_value as by_value_pickler
+from jupyter_serprof.probes.dask.graph.picklers import find_unpicklable
 from jupyter_serprof.probes.dask.graph.sections import sent_graph
 
 if TYPE_CHECKING:

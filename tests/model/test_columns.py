@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import LARGEST
 
-from jupyter_serprof.model.columns import PLAIN_LIMIT, pack, unpack
+from jupyter_serprof.model.codec import PLAIN_LIMIT, pack, unpack
 from jupyter_serprof.model.errors import DocumentError
 
 values = st.none() | st.integers(-LARGEST, LARGEST)

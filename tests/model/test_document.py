@@ -43,7 +43,7 @@ from jupyter_serprof.model import (
     stage,
     to_document,
 )
-from jupyter_serprof.model.columns import PLAIN_LIMIT
+from jupyter_serprof.model.codec import PLAIN_LIMIT
 
 DATA = Path(__file__).parents[1] / "data"
 REMEDIES = ("Take an undamaged copy", "Open a file", "Run: pip install")

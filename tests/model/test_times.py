@@ -17,7 +17,7 @@ from jupyter_serprof.analysis import analyse
 from jupyter_serprof.experiments.compare.verdict import compare
 from jupyter_serprof.experiments.engine.words import summarize_repeats, summarize_sweep
 from jupyter_serprof.model import Point, Row, Sweep, SweepTrace, Trace, Variant, Waterfall
-from jupyter_serprof.model.times import groups_of, groups_text, middle_ns, middle_run, quartiles
+from jupyter_serprof.model.sweep import groups_of, groups_text, middle_ns, middle_run, quartiles
 from jupyter_serprof.model.units import format_ns, format_share
 from jupyter_serprof.testing import make_trace
 from jupyter_serprof.views.kit.sheet import Label

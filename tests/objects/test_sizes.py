@@ -13,7 +13,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from jupyter_serprof.objects.sizes import size_bytes
+from jupyter_serprof.objects.ask import size_bytes
 
 MILLION = np.zeros(1_000_000)
 
@@ -172,7 +172,7 @@ def test_a_half_imported_pandas_is_not_asked(monkeypatch: pytest.MonkeyPatch) ->
 def test_asking_for_a_size_imports_no_library() -> None:
     """A size costs no import: libraries that are not loaded have made no values."""
     program = (
-        "import sys; from jupyter_serprof.objects.sizes import size_bytes\n"
+        "import sys; from jupyter_serprof.objects.ask import size_bytes\n"
         "before = set(sys.modules);"
         "[size_bytes(v) for v in (b'a', 'a', [b'a'], {'k': 1}, object(), memoryview(b'a'))];"
         "print(sorted(set(sys.modules) - before), 'numpy' in sys.modules, 'pandas' in sys.modules)"

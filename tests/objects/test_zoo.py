@@ -20,17 +20,16 @@ import pytest
 from jupyter_serprof.api import blame
 from jupyter_serprof.experiments.blame.passes import depth_note, memory_note
 from jupyter_serprof.experiments.blame.recording import BlameRun, name_of
+from jupyter_serprof.objects.ask import size_bytes
 from jupyter_serprof.objects.captured import captured_in, captured_variables, functions_in
 from jupyter_serprof.objects.culprits import culprits_text, error_text, find_culprits
 from jupyter_serprof.objects.equality import differences, same_value
 from jupyter_serprof.objects.labels import is_by_value, is_closed, key_label, kind_label
 from jupyter_serprof.objects.look import contiguous_bytes, is_rows
 from jupyter_serprof.objects.picklers import held_by_both
-from jupyter_serprof.objects.sizes import size_bytes
 from jupyter_serprof.objects.walk import parts_of, payloads
-from jupyter_serprof.probes.dask.graph.culprit import find_unpicklable
 from jupyter_serprof.probes.dask.graph.holders import References, label, large_objects
-from jupyter_serprof.probes.dask.graph.picklers import by_value
+from jupyter_serprof.probes.dask.graph.picklers import by_value, find_unpicklable
 from jupyter_serprof.views.blame import anatomy_lines
 
 _METHODS = (

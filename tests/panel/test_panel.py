@@ -16,8 +16,7 @@ from jupyter_serprof.experiments.roundtrip.trip import RoundTrip
 from jupyter_serprof.experiments.sizes.subject import list_data
 from jupyter_serprof.model import Sweep, UsageError
 from jupyter_serprof.panel.panel import Panel
-from jupyter_serprof.panel.parts import Job, Plan, Scale, Source, Way, Words
-from jupyter_serprof.panel.runner import Runner
+from jupyter_serprof.panel.runner import Job, Plan, Runner, Scale, Source, Way, Words
 from jupyter_serprof.panel.sizes import SizeOffer
 
 WORDS = Words("%serprof", "Measure", "Sizes", "Transports", "There is nothing to measure.")

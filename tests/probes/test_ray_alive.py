@@ -12,8 +12,8 @@ from jupyter_serprof.capture.draft import Draft, Page
 from jupyter_serprof.capture.recorder import Recorder
 from jupyter_serprof.experiments.engine.memory import _store_free_bytes
 from jupyter_serprof.experiments.roundtrip.by_ray import Ray
-from jupyter_serprof.probes.ray.alive import is_alive
 from jupyter_serprof.probes.ray.driver import RayDriverProbe, _judge_witnesses, split_get
+from jupyter_serprof.probes.ray.tasks import is_alive
 
 
 def _called(*_: object, **__: object) -> None:

@@ -17,8 +17,8 @@ from test_text import MS, make_empty, make_many, make_put_get, make_row, make_sw
 from jupyter_serprof.model import Span, Sweep, Trace, UsageError, from_document, to_document
 from jupyter_serprof.model.document import MIME_TYPE
 from jupyter_serprof.views.figure import alt_text
-from jupyter_serprof.views.notebook import page as bundle_module
-from jupyter_serprof.views.notebook.page import bundle
+from jupyter_serprof.views.notebook import bundle as bundle_module
+from jupyter_serprof.views.notebook.bundle import bundle
 from jupyter_serprof.views.notebook.thin import MOST_ROWS, MOST_SPANS, embedded, merged
 from jupyter_serprof.views.text import text
 

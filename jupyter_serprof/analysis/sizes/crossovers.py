@@ -21,7 +21,7 @@ from jupyter_serprof.analysis.ranking import cost_of, least_gap
 from jupyter_serprof.analysis.sizes.curve import Curve, curve_of
 from jupyter_serprof.analysis.sizes.fit import t_quantile
 from jupyter_serprof.model import Crossover, Point, Sweep, Variant
-from jupyter_serprof.model.times import middle_ns
+from jupyter_serprof.model.sweep import middle_ns
 from jupyter_serprof.model.trace import Scalar
 from jupyter_serprof.model.units import format_bytes, format_rate
 

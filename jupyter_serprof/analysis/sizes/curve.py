@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from jupyter_serprof.model import Point
-from jupyter_serprof.model.times import middle_ns
+from jupyter_serprof.model.sweep import middle_ns
 
 #: What a minor fault brings on the machines that this runs on.
 _PAGE_BYTES = 4096

@@ -8,7 +8,7 @@ from itertools import pairwise
 from jupyter_serprof.analysis.ranking import listed, outside_texts, ranked_of
 from jupyter_serprof.analysis.sizes.crossovers import Stretch, stretches_of
 from jupyter_serprof.model import Fit, Point, Summary, Sweep, Variant
-from jupyter_serprof.model.times import middle_ns
+from jupyter_serprof.model.sweep import middle_ns
 from jupyter_serprof.model.units import format_bytes, format_fixed, format_ns, format_rate
 
 _MOST_STRETCHES = 3

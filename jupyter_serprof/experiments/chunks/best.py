@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from jupyter_serprof.analysis.sizes.curve import Curve, curve_of
 from jupyter_serprof.analysis.sizes.fit import Estimate, regimes, t_quantile
 from jupyter_serprof.model import Point, stage
-from jupyter_serprof.model.times import middle_ns
+from jupyter_serprof.model.sweep import middle_ns
 
 #: Medians this close (a standard error, as a share) are never told apart.
 _LEAST_NOISE = 0.005

@@ -8,22 +8,20 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from jupyter_serprof.analysis.limits import measure_limits
+from jupyter_serprof.capture.machine import measure_limits
 from jupyter_serprof.experiments.chunks.best import FEWEST_SIZES
-from jupyter_serprof.experiments.chunks.cells import ChunkCell
-from jupyter_serprof.experiments.chunks.cut import chunk_subject
-from jupyter_serprof.experiments.chunks.document import ChunkRecord
+from jupyter_serprof.experiments.chunks.document import ChunkCell, ChunkRecord
 from jupyter_serprof.experiments.chunks.look import (
     MOST_TASKS,
     LeftOutError,
     WorkerBound,
+    chunk_subject,
     look_at,
     too_many,
     worker_bound,
 )
 from jupyter_serprof.experiments.engine.experiment import Progress, Steps, run
-from jupyter_serprof.experiments.engine.order import checked_sizes, expected
-from jupyter_serprof.experiments.engine.passes import passes_of
+from jupyter_serprof.experiments.engine.order import checked_sizes, expected, passes_of
 from jupyter_serprof.experiments.graphs.fresh import fresh
 from jupyter_serprof.experiments.graphs.stages import GraphStages
 from jupyter_serprof.experiments.graphs.values import (

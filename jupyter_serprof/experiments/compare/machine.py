@@ -25,7 +25,7 @@ from dataclasses import dataclass
 
 from jupyter_serprof.experiments.compare.statistics import Shift, shift_of
 from jupyter_serprof.model import Change, Sweep, Trace
-from jupyter_serprof.model.times import middle_ns
+from jupyter_serprof.model.sweep import middle_ns
 from jupyter_serprof.model.units import format_count
 
 #: Kinds of work, as ``experiments/control.py`` has them, and how many new pages the last one fills.

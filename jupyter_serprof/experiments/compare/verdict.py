@@ -7,7 +7,7 @@ wall times, and of several stages, each has to pass a stricter interval, so that
 twenty raises a false alarm, not one line in twenty (Bonferroni).
 
 A change has its time before and after, for people to read: of the run whose time is that of all
-runs (``model.times``), with its stages, as the rows of the document show it. Its ratio is of all
+runs (``model.sweep``), with its stages, as the rows of the document show it. Its ratio is of all
 runs, or of pairs (Hodges-Lehmann), and has an interval. Of steady runs both say the same. Where
 half of the runs of a side are fast and half are slow, the middle run is of whichever group has one
 run more: then neither number is the change, and whoever divides the columns has to learn why they
@@ -38,7 +38,7 @@ from jupyter_serprof.experiments.compare.samples import (
     notes_on,
 )
 from jupyter_serprof.model import Change, Comparison, Sweep, Trace, stage
-from jupyter_serprof.model.times import groups_of, middle_ns, middle_run, quartiles
+from jupyter_serprof.model.sweep import groups_of, middle_ns, middle_run, quartiles
 from jupyter_serprof.model.trace import TIMES_APART
 from jupyter_serprof.model.units import format_ns, format_ratio, format_share
 

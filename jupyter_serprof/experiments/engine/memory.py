@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from jupyter_serprof.capture.machine import available_bytes
 from jupyter_serprof.model.units import format_bytes, format_fixed
-from jupyter_serprof.probes.ray.alive import is_alive
+from jupyter_serprof.probes.ray.tasks import is_alive
 
 #: Of the memory that is free, so much may be taken.
 _SHARE = 0.8

@@ -11,9 +11,9 @@ from types import TracebackType
 from typing import Any, Self
 
 from jupyter_serprof.analysis import analyse
-from jupyter_serprof.analysis.limits import measure_limits
 from jupyter_serprof.capture.freeze import freeze
 from jupyter_serprof.capture.hook import Place, Record
+from jupyter_serprof.capture.machine import measure_limits
 from jupyter_serprof.capture.patching import Subscription, arm
 from jupyter_serprof.capture.recorder import Recorder
 from jupyter_serprof.model import SerprofError, Trace

@@ -17,7 +17,7 @@ from jupyter_serprof.analysis.ranking import (
     ranked_of,
 )
 from jupyter_serprof.model import Finding, Point, Summary, Sweep, Variant
-from jupyter_serprof.model.times import groups_text, middle_ns
+from jupyter_serprof.model.sweep import groups_text, middle_ns
 from jupyter_serprof.model.units import format_bytes, format_ns, format_rate, format_ratio
 
 Walls = Mapping[str, Sequence[int]]

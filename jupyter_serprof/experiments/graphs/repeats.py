@@ -18,7 +18,7 @@ from jupyter_serprof.experiments.compare.runs import compared
 from jupyter_serprof.experiments.compare.samples import check_question
 from jupyter_serprof.experiments.engine.control import Control
 from jupyter_serprof.experiments.engine.experiment import Progress, Steps, run
-from jupyter_serprof.experiments.engine.lean import thinned
+from jupyter_serprof.experiments.engine.points import thinned
 from jupyter_serprof.experiments.graphs.fresh import fresh
 from jupyter_serprof.experiments.graphs.stages import (
     GraphStages,

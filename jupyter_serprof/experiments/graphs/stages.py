@@ -26,7 +26,7 @@ from jupyter_serprof.experiments.graphs.values import (
 )
 from jupyter_serprof.model import SerprofError, Trace, UsageError
 from jupyter_serprof.objects.culprits import culprits_text, find_culprits
-from jupyter_serprof.probes.dask.graph.culprit import find_unpicklable
+from jupyter_serprof.probes.dask.graph.picklers import find_unpicklable
 from jupyter_serprof.probes.dask.sampling import ConstructionSampler
 
 _SECONDS = 2.0

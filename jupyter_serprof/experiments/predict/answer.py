@@ -16,7 +16,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from jupyter_serprof.model import Point, Sweep, UsageError
-from jupyter_serprof.model.times import middle_ns
+from jupyter_serprof.model.sweep import middle_ns
 from jupyter_serprof.model.units import format_bytes, format_ns, format_share
 
 #: The key of what no stage explains.

@@ -16,7 +16,7 @@ from jupyter_serprof.experiments.remedies.hints import hints_of
 from jupyter_serprof.experiments.remedies.value import BUDGET_S, MOST_PUTS, Tryout
 from jupyter_serprof.model import Finding, Sweep, Trace, UsageError
 from jupyter_serprof.model.units import format_bytes, format_count, format_ns, format_ratio
-from jupyter_serprof.objects.sizes import size_bytes
+from jupyter_serprof.objects.ask import size_bytes
 
 _WORTH_BYTES = 10_000
 _TRIED = 2

@@ -31,7 +31,7 @@ from jupyter_serprof.model import (
     Trace,
     Variant,
 )
-from jupyter_serprof.model.times import middle_run
+from jupyter_serprof.model.sweep import middle_run
 from jupyter_serprof.model.trace import Scalar
 
 _LANE = "client/main"

@@ -14,7 +14,7 @@ from jupyter_serprof.experiments.compare.statistics import paired_shift
 from jupyter_serprof.experiments.compare.verdict import gain_apart_text
 from jupyter_serprof.experiments.remedies.table import REMEDIES, pasted
 from jupyter_serprof.model import Finding, stage
-from jupyter_serprof.model.times import middle_ns
+from jupyter_serprof.model.sweep import middle_ns
 from jupyter_serprof.model.trace import Scalar
 from jupyter_serprof.model.units import format_bytes, format_count, format_ns, format_ratio
 

@@ -31,9 +31,9 @@ from jupyter_serprof.experiments.remedies.trial import Sides, Trials
 from jupyter_serprof.experiments.remedies.ways import Trip, Watch
 from jupyter_serprof.model import UsageError
 from jupyter_serprof.model.units import format_bytes, format_count
+from jupyter_serprof.objects.ask import size_bytes
 from jupyter_serprof.objects.captured import captured_findings, captured_in, captured_text
 from jupyter_serprof.objects.equality import differences, same_value
-from jupyter_serprof.objects.sizes import size_bytes
 
 LARGE_BYTES = 1_000_000
 PAIRS = 15

@@ -14,8 +14,8 @@ from jupyter_serprof.experiments.chunks.look import look_at
 from jupyter_serprof.experiments.roundtrip.trip import pickled_bytes
 from jupyter_serprof.model import Finding
 from jupyter_serprof.model.units import format_bytes, format_count
+from jupyter_serprof.objects.ask import size_bytes
 from jupyter_serprof.objects.captured import variables_of
-from jupyter_serprof.objects.sizes import size_bytes
 
 #: Names that people give to what can be computed again; "memory" is none.
 _CACHE = re.compile(r"cache|(^|_)memo(s|ized)?(_|$)|(^|_)lru(_|$)", re.IGNORECASE)

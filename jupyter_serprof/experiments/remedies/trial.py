@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 
-from jupyter_serprof.analysis.limits import measure_limits
+from jupyter_serprof.capture.machine import measure_limits
 from jupyter_serprof.experiments.engine.experiment import Progress, Steps
 from jupyter_serprof.experiments.engine.order import Budget
 from jupyter_serprof.experiments.remedies.document import Tried, count_points, document_of

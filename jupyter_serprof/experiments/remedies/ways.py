@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from io import BytesIO
 from typing import Any, NamedTuple
 
-from jupyter_serprof.probes.ray.alive import is_alive
+from jupyter_serprof.probes.ray.tasks import is_alive
 
 _ALIGNED = 64
 _NS = 1_000_000_000

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import Any
 
-from jupyter_serprof.capture.marks import span
+from jupyter_serprof.capture.recorder import span
 from jupyter_serprof.experiments.roundtrip.transport import Transport
 from jupyter_serprof.model import ProbeUnavailable
 from jupyter_serprof.model.trace import Scalar

@@ -1,15 +1,205 @@
-"""Transports by pickle itself: protocols 4 and 5, in-band and out-of-band, and cloudpickle."""
+"""Transports in this process: by pickle and cloudpickle, compressed, and by formats of files."""
 
 from __future__ import annotations
 
+import io
 import pickle
-from collections.abc import Mapping
+import sys
+from collections.abc import Callable, Mapping
+from importlib.util import find_spec
 from typing import Any, ClassVar
 
-from jupyter_serprof.capture.marks import span
-from jupyter_serprof.experiments.roundtrip.by_file import OptionalTransport
+from jupyter_serprof.capture.recorder import span
 from jupyter_serprof.experiments.roundtrip.transport import Transport
+from jupyter_serprof.model import ProbeUnavailable
 from jupyter_serprof.model.trace import Scalar
+
+#: Signed, unsigned and floating: what an Arrow tensor holds.
+_TENSOR_KINDS = "iuf"
+_MOST_DIMENSIONS = 2
+_MOST_TENSOR_BYTES = 8
+
+
+class OptionalTransport(Transport):
+    """A transport that takes part when it is named, and needs a library that may be missing."""
+
+    library = ""
+    pip = ""
+
+    def __init__(self) -> None:
+        self._written_bytes: int | None = None
+
+    def is_asked(self) -> bool:
+        """Take part only when it is named."""
+        return False
+
+    def state(self) -> tuple[str, str]:
+        """Tell whether the library is installed; never imports it."""
+        is_there = sys.modules.get(self.library) is not None
+        is_hidden = self.library in sys.modules and not is_there
+        if not is_there and (is_hidden or find_spec(self.library) is None):
+            return "not installed", f"{self.library} is not installed. Run: pip install {self.pip}"
+        return "ok", ""
+
+    def start(self) -> str:
+        """Refuse if the library is missing.
+
+        Raises
+        ------
+        ProbeUnavailable
+            With the line that installs it.
+        """
+        state, reason = self.state()
+        if state != "ok":
+            message = f"the transport {self.key} needs {self.library}. {reason}"
+            raise ProbeUnavailable(message)
+        return ""
+
+    def facts(self) -> Mapping[str, Scalar]:
+        """Return how many bytes were written in the latest run: all of them in one stream."""
+        written = self._written_bytes
+        return {"in_band_bytes": written, "out_of_band_bytes": 0, "total_bytes": written}
+
+
+class ArrowIpc(OptionalTransport):
+    """The stream format of Arrow; a frame is converted to a table and back.
+
+    Arrays travel as one tensor message. The result of an array or a table reads the stream's
+    memory in place, so it is read-only.
+    """
+
+    key = "arrow"
+    title = "Arrow IPC"
+    library = "pyarrow"
+    pip = '"jupyter_serprof[dataframe]"'
+
+    def refuses(self, value: object) -> str:
+        """Refuse what Arrow has no message for."""
+        if _is_of(value, "numpy", "ndarray"):
+            return _array_refusal(value)
+        if _is_of(value, "pandas", "DataFrame") or _is_of(value, "pyarrow", "Table", "RecordBatch"):
+            return ""
+        return (
+            "Arrow IPC is for tables, record batches, DataFrames and arrays of numbers, "
+            f"not for the type {type(value).__name__}"
+        )
+
+    def round_trip(self, value: object) -> object:
+        """Write the stream into memory and read it back to the type that went in."""
+        import pyarrow as pa
+
+        write, read = _arrow_ways(value)
+        with span("to Arrow IPC"):
+            sink = pa.BufferOutputStream()
+            write(sink)
+            buffer = sink.getvalue()
+        self._written_bytes = buffer.size
+        with span("from Arrow IPC"):
+            return read(pa.BufferReader(buffer))
+
+
+def _is_of(value: object, library: str, *names: str) -> bool:
+    """Tell whether a value is of exactly such a class, of a library that may not be imported."""
+    module = sys.modules.get(library)
+    return any(type(value) is getattr(module, name, None) for name in names)
+
+
+def _array_refusal(value: Any) -> str:  # noqa: ANN401  (an array)
+    dtype = value.dtype
+    is_number = dtype.kind in _TENSOR_KINDS and dtype.itemsize <= _MOST_TENSOR_BYTES
+    if not is_number or not dtype.isnative:
+        return f"Arrow tensors hold native integers and floats, not {dtype}"
+    if not 1 <= value.ndim <= _MOST_DIMENSIONS:
+        return f"arrays of 1 or 2 dimensions travel as Arrow tensors, not of {value.ndim}"
+    return ""
+
+
+def _arrow_ways(value: Any) -> tuple[Callable[[Any], None], Callable[[Any], object]]:  # noqa: ANN401
+    """Return how to write a value into a sink, and how to read it from a source."""
+    import pyarrow as pa
+
+    if _is_of(value, "numpy", "ndarray"):
+        return (
+            lambda sink: pa.ipc.write_tensor(pa.Tensor.from_numpy(value), sink),
+            lambda source: pa.ipc.read_tensor(source).to_numpy(),
+        )
+    if _is_of(value, "pandas", "DataFrame"):
+        return (
+            lambda sink: _write_table(pa.Table.from_pandas(value), sink),
+            lambda source: pa.ipc.open_stream(source).read_all().to_pandas(),
+        )
+    if _is_of(value, "pyarrow", "RecordBatch"):
+        return (
+            lambda sink: _write_table(value, sink),
+            lambda source: pa.ipc.open_stream(source).read_next_batch(),
+        )
+    return (
+        lambda sink: _write_table(value, sink),
+        lambda source: pa.ipc.open_stream(source).read_all(),
+    )
+
+
+def _write_table(table: Any, sink: Any) -> None:  # noqa: ANN401  (pyarrow has no types)
+    import pyarrow as pa
+
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write(table)
+
+
+class Npy(OptionalTransport):
+    """numpy.save and numpy.load, without pickle."""
+
+    key = "npy"
+    title = "numpy .npy"
+    library = "numpy"
+    pip = "numpy"
+
+    def refuses(self, value: object) -> str:
+        """Refuse what is not a plain array."""
+        if not _is_of(value, "numpy", "ndarray"):
+            return f".npy holds plain arrays, not the type {type(value).__name__}"
+        if value.dtype.hasobject:  # type: ignore[attr-defined]  # an array
+            return ".npy holds Python objects only as a pickle, which is not allowed here"
+        return ""
+
+    def round_trip(self, value: object) -> object:
+        """Write the file into memory and read it back."""
+        import numpy as np
+
+        file = io.BytesIO()
+        with span("to .npy"):
+            np.save(file, value, allow_pickle=False)  # type: ignore[arg-type]  # an array
+        self._written_bytes = file.tell()
+        file.seek(0)
+        with span("from .npy"):
+            result: object = np.load(file, allow_pickle=False)
+        return result
+
+
+class Joblib(OptionalTransport):
+    """joblib.dump and joblib.load; its pickler is written in Python, arrays go beside it."""
+
+    key = "joblib"
+    title = "joblib"
+    library = "joblib"
+    pip = "joblib"
+
+    def prepare(self, value: object) -> None:  # noqa: ARG002  (the import is what takes long)
+        """Import it, so that no run pays for that."""
+        import joblib  # noqa: F401
+
+    def round_trip(self, value: object) -> object:
+        """Write the file into memory and read it back."""
+        import joblib
+
+        file = io.BytesIO()
+        with span("to joblib"):
+            joblib.dump(value, file)
+        self._written_bytes = file.tell()
+        file.seek(0)
+        with span("from joblib"):
+            result: object = joblib.load(file)
+        return result
 
 
 class PickleInBand(Transport):

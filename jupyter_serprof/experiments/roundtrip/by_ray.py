@@ -9,11 +9,11 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import Any
 
-from jupyter_serprof.capture.marks import span
+from jupyter_serprof.capture.recorder import span
 from jupyter_serprof.experiments.roundtrip.transport import Transport
 from jupyter_serprof.model import ProbeUnavailable
 from jupyter_serprof.model.trace import Scalar
-from jupyter_serprof.probes.ray.alive import DEAD, is_alive
+from jupyter_serprof.probes.ray.tasks import DEAD, is_alive
 
 _PIP = 'Run: pip install "jupyter_serprof[ray]"'
 #: As large as the chunks in which Ray sends an object to another node, a few times over.

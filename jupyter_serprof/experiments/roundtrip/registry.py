@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from jupyter_serprof.experiments.roundtrip.by_dask import DaskProtocol, DaskScatter
-from jupyter_serprof.experiments.roundtrip.by_file import ArrowIpc, Joblib, Npy
 from jupyter_serprof.experiments.roundtrip.by_pickle import (
+    ArrowIpc,
     Cloudpickle,
+    Joblib,
     Lz4,
+    Npy,
     Pickle4,
     PickleInBand,
     PickleOutOfBand,

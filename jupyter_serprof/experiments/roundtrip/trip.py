@@ -7,8 +7,14 @@ import time
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from jupyter_serprof.analysis.limits import measure_limits
-from jupyter_serprof.capture.machine import Buffer, buffers_of, lies_inside, overlaps, store_ranges
+from jupyter_serprof.capture.machine import (
+    Buffer,
+    buffers_of,
+    lies_inside,
+    measure_limits,
+    overlaps,
+    store_ranges,
+)
 from jupyter_serprof.experiments.engine.control import Control
 from jupyter_serprof.experiments.engine.experiment import Progress, Steps
 from jupyter_serprof.experiments.engine.order import checked_repeat
@@ -18,13 +24,13 @@ from jupyter_serprof.experiments.engine.words import summarize_sweep
 from jupyter_serprof.experiments.roundtrip.registry import ALL, TRANSPORTS, Transport
 from jupyter_serprof.model import Point, Quality, Sweep, SweepTrace, Trace, UsageError, Variant
 from jupyter_serprof.model.errors import closest
-from jupyter_serprof.model.times import middle_ns, quartiles
+from jupyter_serprof.model.sweep import middle_ns, quartiles
 from jupyter_serprof.model.trace import Scalar
 from jupyter_serprof.model.units import format_share
+from jupyter_serprof.objects.ask import size_bytes
 from jupyter_serprof.objects.culprits import culprits_text, error_text, find_culprits
 from jupyter_serprof.objects.equality import Witness, differences, same_value
 from jupyter_serprof.objects.picklers import CountingFile, Held, buffer_places, held_by_both
-from jupyter_serprof.objects.sizes import size_bytes
 
 #: What is not memory of the original may be the pickle of its shape, or is less than is told.
 _WHOLE, _TOLD = 0.995, 0.005

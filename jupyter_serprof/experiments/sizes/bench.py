@@ -16,9 +16,9 @@ from jupyter_serprof.experiments.sizes.cells import Cell, without_imports_s
 from jupyter_serprof.experiments.sizes.document import SizeRecord
 from jupyter_serprof.model import Trace
 from jupyter_serprof.model.units import format_bytes
+from jupyter_serprof.objects.ask import size_bytes
 from jupyter_serprof.objects.culprits import culprits_text, error_text, find_culprits
 from jupyter_serprof.objects.equality import Witness
-from jupyter_serprof.objects.sizes import size_bytes
 
 #: A row more or less is no other size.
 _OTHER_SIZE = 0.15

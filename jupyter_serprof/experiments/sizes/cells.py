@@ -8,12 +8,11 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from jupyter_serprof.analysis import analyse
-from jupyter_serprof.experiments.engine.lean import leaner
-from jupyter_serprof.experiments.engine.points import median_trace, point_of
+from jupyter_serprof.experiments.engine.points import leaner, median_trace, point_of
 from jupyter_serprof.experiments.engine.recording import Recording
 from jupyter_serprof.experiments.roundtrip.transport import Transport
 from jupyter_serprof.model import Point, Span, SweepTrace, Trace
-from jupyter_serprof.model.times import middle_run
+from jupyter_serprof.model.sweep import middle_run
 from jupyter_serprof.model.trace import Scalar
 
 #: They come when they come, and belong to no run.

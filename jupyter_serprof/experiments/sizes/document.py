@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from jupyter_serprof.analysis.limits import measure_limits
 from jupyter_serprof.analysis.ranking import with_ranking
 from jupyter_serprof.analysis.sizes.words import summarize_growth
+from jupyter_serprof.capture.machine import measure_limits
 from jupyter_serprof.experiments.engine.points import finished, lean
 from jupyter_serprof.experiments.engine.words import drift_note, sweep_findings
 from jupyter_serprof.experiments.roundtrip.transport import Transport

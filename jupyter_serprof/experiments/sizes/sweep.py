@@ -5,11 +5,16 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 
-from jupyter_serprof.analysis.limits import measure_limits
+from jupyter_serprof.capture.machine import measure_limits
 from jupyter_serprof.experiments.engine.experiment import Progress, Steps
 from jupyter_serprof.experiments.engine.memory import MemoryGuard
-from jupyter_serprof.experiments.engine.order import Visit, checked_sizes, cold_pass, warm_pass
-from jupyter_serprof.experiments.engine.passes import passes_of
+from jupyter_serprof.experiments.engine.order import (
+    Visit,
+    checked_sizes,
+    cold_pass,
+    passes_of,
+    warm_pass,
+)
 from jupyter_serprof.experiments.roundtrip.trip import chosen_transports, is_all
 from jupyter_serprof.experiments.sizes.bench import Bench, TimedCode
 from jupyter_serprof.experiments.sizes.document import SizeRecord

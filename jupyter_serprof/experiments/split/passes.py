@@ -24,8 +24,12 @@ from io import BytesIO
 from typing import Any
 
 from jupyter_serprof.analysis import analyse
-from jupyter_serprof.analysis.limits import measure_limits
-from jupyter_serprof.capture.machine import available_bytes, describe_environment, producer
+from jupyter_serprof.capture.machine import (
+    available_bytes,
+    describe_environment,
+    measure_limits,
+    producer,
+)
 from jupyter_serprof.capture.recorder import paused_collector
 from jupyter_serprof.experiments.split.words import (
     DUMPS,

@@ -25,8 +25,13 @@ from jupyter_serprof.capture.recorder import Recorder, active_recorders
 from jupyter_serprof.objects.captured import captured_variables
 from jupyter_serprof.probes import Probe
 from jupyter_serprof.probes.pickle import DUMPS_ROLE, LOADS_ROLE, complete_pickles, pickle_places
-from jupyter_serprof.probes.ray.alive import dead_processes, death_note, is_alive
-from jupyter_serprof.probes.ray.tasks import add_task_spans, task_id
+from jupyter_serprof.probes.ray.tasks import (
+    add_task_spans,
+    dead_processes,
+    death_note,
+    is_alive,
+    task_id,
+)
 
 _WAIT = Place("ray:wait", "ray.wait", "ray.wait")
 _PULL = Place("ray:wait", "ray.pull", "ray.wait")

@@ -1,4 +1,4 @@
-"""The output of a notebook cell, and a self-contained page that opens offline."""
+"""A document as one self-contained page: it opens from a file, offline, with no request."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ import base64
 import html as entities
 import json
 import re
-from dataclasses import replace
 from functools import cache
 from importlib.resources import files
+from typing import TYPE_CHECKING
 
-from jupyter_serprof.model import DocumentError, Sweep, Trace, to_document
-from jupyter_serprof.model.document import MIME_TYPE
+from jupyter_serprof.model import DocumentError, Sweep, to_document
 from jupyter_serprof.model.units import clean
 from jupyter_serprof.views.figure import png
-from jupyter_serprof.views.notebook.thin import embedded
-from jupyter_serprof.views.notebook.widget import widget_view
 from jupyter_serprof.views.picture import alt_text
 from jupyter_serprof.views.text import check_view, text
+
+if TYPE_CHECKING:
+    from jupyter_serprof.model import Trace
 
 #: Of each there are a script, a style and the template of a page in ``static/``.
 KINDS = ("trace", "sweep", "anatomy")
@@ -121,95 +121,3 @@ def _fallback(doc: Trace | Sweep, view: str | None) -> str:
 def _encodable(said: str) -> str:
     """Return text that can be encoded: half a surrogate pair becomes a question mark."""
     return said.encode("utf-8", "replace").decode("utf-8")
-
-
-#: What an output with up to 60 rows should stay below, as it is written to the notebook.
-MOST_BYTES = 40_000
-#: (rows, without remarks) of the picture: the first one that fits is taken.
-_PICTURES = ((60, False), (24, False), (16, True), (8, True))
-#: What a row of a picture takes at least; what cannot fit is not drawn to find out.
-_ROW_BYTES = 400
-_TEXT, _PICTURE = "text/plain", "image/png"
-#: Where a PNG says how large it is (bytes 16-24 of every PNG, big-endian).
-_PNG_WIDTH, _PNG_HEIGHT = slice(16, 20), slice(20, 24)
-
-
-def bundle(
-    doc: Trace | Sweep, *, view: str | None = None
-) -> tuple[dict[str, object], dict[str, object]]:
-    """Return data and metadata of an output, for ``_repr_mimebundle_`` or ``display(raw=True)``.
-
-    Parameters
-    ----------
-    doc
-        A trace or a sweep; of more than 20,000 spans the longest are embedded.
-    view
-        A name of ``text.VIEWS``, also handed to the front end.
-
-    Returns
-    -------
-    (dict, dict)
-        ``text/plain``, ``image/png`` (base64) and the JSON document; width, height and alternative
-        text of the picture. Where no picture can be drawn there is none, and the document and the
-        text say why.
-
-    Raises
-    ------
-    UsageError
-        If there is no view of that name.
-
-    Notes
-    -----
-    Up to 60 rows the output stays near 40 kB: where text and document are large, the picture shows
-    the largest stages and the sum of the others.
-
-    nbconvert (classic template) and nbsphinx read the alternative text at ``image/png``: ``alt``,
-    the place that the Jupyter enhancement pre-proposal 120 would make the rule; JupyterLab 4.6
-    sets no alternative text on images at all. It stands inside the PNG as well.
-    """
-    doc = embedded(doc)
-    said = text(doc, view=view)
-    data: dict[str, object] = {_TEXT: said, MIME_TYPE: to_document(doc)}
-    metadata: dict[str, object] = {MIME_TYPE: {"view": view}} if view else {}
-    try:
-        picture = _picture(doc, view, MOST_BYTES - _written_bytes(data))
-    except Exception as error:  # noqa: BLE001  (no picture must not cost the result)
-        noted = _noted(doc, error)
-        bare = {_TEXT: text(noted, view=view), MIME_TYPE: to_document(noted)}
-        return {**bare, **_widget(noted, view)}, metadata
-    width, height = (int.from_bytes(picture[at], "big") for at in (_PNG_WIDTH, _PNG_HEIGHT))
-    metadata[_PICTURE] = {"width": width, "height": height, "alt": alt_text(doc)}
-    drawn = {_PICTURE: base64.b64encode(picture).decode("ascii")}
-    return {**data, **drawn, **_widget(doc, view)}, metadata
-
-
-def _widget(doc: Trace | Sweep, view: str | None) -> dict[str, object]:
-    """Return the live widget where our extension is not (VS Code, Colab, marimo), if it can be."""
-    try:
-        return widget_view(doc, view=view)
-    except Exception:  # noqa: BLE001  (text, picture and document are there without it)
-        return {}
-
-
-def _picture(doc: Trace | Sweep, view: str | None, room_bytes: int) -> bytes:
-    """Return the fullest picture that fits; the smallest one where none does."""
-    count = len(doc.waterfall.rows) if isinstance(doc, Trace) and doc.waterfall else 0
-    *fuller, smallest = _PICTURES
-    for most_rows, is_brief in fuller:
-        if min(count, most_rows) * _ROW_BYTES > room_bytes:
-            continue
-        picture = png(doc, view=view, most_rows=most_rows, is_brief=is_brief)
-        if len(picture) * 4 / 3 <= room_bytes:
-            return picture
-    return png(doc, view=view, most_rows=smallest[0], is_brief=smallest[1])
-
-
-def _written_bytes(data: dict[str, object]) -> int:
-    return len(json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode(errors="replace"))
-
-
-def _noted(doc: Trace | Sweep, error: Exception) -> Trace | Sweep:
-    note = (
-        f"no picture could be drawn ({type(error).__name__}: {error}); text and data are complete"
-    )
-    return replace(doc, quality=replace(doc.quality, notes=(*doc.quality.notes, note)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from jupyter_serprof.model.times import groups_of
+from jupyter_serprof.model.sweep import groups_of
 from jupyter_serprof.model.units import clean, format_bytes, format_ns
 from jupyter_serprof.views.kit.parts import put_axis, put_grid, put_head, put_legend, put_remarks
 from jupyter_serprof.views.kit.sheet import (

@@ -1,6 +1,6 @@
 """The lines of a sweep: for each variant and size the cold run and the median warm one.
 
-Cold runs are never mixed with warm ones. The time of several is that of `model.times`: of a run
+Cold runs are never mixed with warm ones. The time of several is that of `model.sweep`: of a run
 that happened, so that its stages add up to the printed total.
 """
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from jupyter_serprof.analysis.ranking import cost_of, is_comparable, matters
 from jupyter_serprof.model import stages_of
-from jupyter_serprof.model.times import groups_text, middle_run, quartiles
+from jupyter_serprof.model.sweep import groups_text, middle_run, quartiles
 from jupyter_serprof.model.units import (
     NOT_APPLICABLE,
     NOT_SEEN,

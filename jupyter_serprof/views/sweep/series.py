@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from jupyter_serprof.model.times import middle_ns, quartiles
+from jupyter_serprof.model.sweep import middle_ns, quartiles
 from jupyter_serprof.model.units import clean, format_bytes, format_fixed, format_ns, format_rate
 from jupyter_serprof.views.sweep.runs import runs_of
 

@@ -8,7 +8,7 @@ from itertools import zip_longest
 from string import ascii_lowercase
 from typing import TYPE_CHECKING
 
-from jupyter_serprof.model.times import groups_text
+from jupyter_serprof.model.sweep import groups_text
 from jupyter_serprof.model.units import NOT_APPLICABLE, clean, column_unit, format_bytes, format_ns
 from jupyter_serprof.views.kit.bars import length_bar
 from jupyter_serprof.views.kit.table import (

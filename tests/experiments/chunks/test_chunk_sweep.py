@@ -17,7 +17,7 @@ from jupyter_serprof.experiments.chunks.look import ChunkLook, LeftOutError, Wor
 from jupyter_serprof.experiments.chunks.sweep import ChunkSweep
 from jupyter_serprof.experiments.engine import experiment as engine
 from jupyter_serprof.experiments.engine.experiment import Stopper, run, steps_of
-from jupyter_serprof.experiments.engine.lean import thinned
+from jupyter_serprof.experiments.engine.points import thinned
 from jupyter_serprof.experiments.engine.words import drift_note
 from jupyter_serprof.experiments.graphs.fresh import fresh
 from jupyter_serprof.model import Point, Sweep, UsageError, from_document, load, to_document

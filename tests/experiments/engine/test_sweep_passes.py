@@ -4,7 +4,7 @@ import pytest
 
 from jupyter_serprof.experiments.engine import order as sweep_plan
 from jupyter_serprof.experiments.engine.experiment import Steps
-from jupyter_serprof.experiments.engine.passes import PassPlan, passes_of
+from jupyter_serprof.experiments.engine.order import PassPlan, passes_of
 from jupyter_serprof.model import UsageError
 
 

@@ -29,7 +29,7 @@ from jupyter_serprof.model import (
     from_document,
     to_document,
 )
-from jupyter_serprof.model.times import middle_ns
+from jupyter_serprof.model.sweep import middle_ns
 from jupyter_serprof.testing import TickClock
 
 LOCAL = ("pickle", "pickle-oob", "cloudpickle")

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from jupyter_serprof.experiments.sizes.generators import GENERATORS, Generator
-from jupyter_serprof.objects.sizes import size_bytes
+from jupyter_serprof.experiments.sizes.subject import GENERATORS, Generator
+from jupyter_serprof.objects.ask import size_bytes
 
 
 def size_of(value: object, measure: str) -> int:

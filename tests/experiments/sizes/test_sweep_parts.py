@@ -14,9 +14,9 @@ from jupyter_serprof.capture.patching import armed_places
 from jupyter_serprof.capture.recorder import active_recorders
 from jupyter_serprof.experiments.engine import memory as sweep_memory
 from jupyter_serprof.experiments.engine.experiment import run
-from jupyter_serprof.experiments.engine.lean import fewer, leaner, longest
 from jupyter_serprof.experiments.engine.memory import MemoryGuard
 from jupyter_serprof.experiments.engine.order import expected, log_spaced
+from jupyter_serprof.experiments.engine.points import fewer, leaner, longest
 from jupyter_serprof.experiments.engine.recording import Recording
 from jupyter_serprof.experiments.roundtrip.registry import TRANSPORTS
 from jupyter_serprof.experiments.sizes.cells import one_of, recorded

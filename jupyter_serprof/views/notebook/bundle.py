@@ -1,0 +1,216 @@
+"""The output of a notebook cell: text, picture, document, and a live view until there is one."""
+
+from __future__ import annotations
+
+import base64
+import json
+import sys
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Self
+
+from jupyter_serprof.model import Trace, to_document
+from jupyter_serprof.model.document import MIME_TYPE
+from jupyter_serprof.views.figure import png
+from jupyter_serprof.views.notebook.thin import embedded
+from jupyter_serprof.views.notebook.widget import front_end, widget_for, widget_view
+from jupyter_serprof.views.picture import alt_text
+from jupyter_serprof.views.text import text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import TracebackType
+
+    from jupyter_serprof.model import Sweep
+
+#: What an output with up to 60 rows should stay below, as it is written to the notebook.
+MOST_BYTES = 40_000
+#: (rows, without remarks) of the picture: the first one that fits is taken.
+_PICTURES = ((60, False), (24, False), (16, True), (8, True))
+#: What a row of a picture takes at least; what cannot fit is not drawn to find out.
+_ROW_BYTES = 400
+_TEXT, _PICTURE = "text/plain", "image/png"
+#: Where a PNG says how large it is (bytes 16-24 of every PNG, big-endian).
+_PNG_WIDTH, _PNG_HEIGHT = slice(16, 20), slice(20, 24)
+
+
+def bundle(
+    doc: Trace | Sweep, *, view: str | None = None
+) -> tuple[dict[str, object], dict[str, object]]:
+    """Return data and metadata of an output, for ``_repr_mimebundle_`` or ``display(raw=True)``.
+
+    Parameters
+    ----------
+    doc
+        A trace or a sweep; of more than 20,000 spans the longest are embedded.
+    view
+        A name of ``text.VIEWS``, also handed to the front end.
+
+    Returns
+    -------
+    (dict, dict)
+        ``text/plain``, ``image/png`` (base64) and the JSON document; width, height and alternative
+        text of the picture. Where no picture can be drawn there is none, and the document and the
+        text say why.
+
+    Raises
+    ------
+    UsageError
+        If there is no view of that name.
+
+    Notes
+    -----
+    Up to 60 rows the output stays near 40 kB: where text and document are large, the picture shows
+    the largest stages and the sum of the others.
+
+    nbconvert (classic template) and nbsphinx read the alternative text at ``image/png``: ``alt``,
+    the place that the Jupyter enhancement pre-proposal 120 would make the rule; JupyterLab 4.6
+    sets no alternative text on images at all. It stands inside the PNG as well.
+    """
+    doc = embedded(doc)
+    said = text(doc, view=view)
+    data: dict[str, object] = {_TEXT: said, MIME_TYPE: to_document(doc)}
+    metadata: dict[str, object] = {MIME_TYPE: {"view": view}} if view else {}
+    try:
+        picture = _picture(doc, view, MOST_BYTES - _written_bytes(data))
+    except Exception as error:  # noqa: BLE001  (no picture must not cost the result)
+        noted = _noted(doc, error)
+        bare = {_TEXT: text(noted, view=view), MIME_TYPE: to_document(noted)}
+        return {**bare, **_widget(noted, view)}, metadata
+    width, height = (int.from_bytes(picture[at], "big") for at in (_PNG_WIDTH, _PNG_HEIGHT))
+    metadata[_PICTURE] = {"width": width, "height": height, "alt": alt_text(doc)}
+    drawn = {_PICTURE: base64.b64encode(picture).decode("ascii")}
+    return {**data, **drawn, **_widget(doc, view)}, metadata
+
+
+def _widget(doc: Trace | Sweep, view: str | None) -> dict[str, object]:
+    """Return the live widget where our extension is not (VS Code, Colab, marimo), if it can be."""
+    try:
+        return widget_view(doc, view=view)
+    except Exception:  # noqa: BLE001  (text, picture and document are there without it)
+        return {}
+
+
+def _picture(doc: Trace | Sweep, view: str | None, room_bytes: int) -> bytes:
+    """Return the fullest picture that fits; the smallest one where none does."""
+    count = len(doc.waterfall.rows) if isinstance(doc, Trace) and doc.waterfall else 0
+    *fuller, smallest = _PICTURES
+    for most_rows, is_brief in fuller:
+        if min(count, most_rows) * _ROW_BYTES > room_bytes:
+            continue
+        picture = png(doc, view=view, most_rows=most_rows, is_brief=is_brief)
+        if len(picture) * 4 / 3 <= room_bytes:
+            return picture
+    return png(doc, view=view, most_rows=smallest[0], is_brief=smallest[1])
+
+
+def _written_bytes(data: dict[str, object]) -> int:
+    return len(json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode(errors="replace"))
+
+
+def _noted(doc: Trace | Sweep, error: Exception) -> Trace | Sweep:
+    note = (
+        f"no picture could be drawn ({type(error).__name__}: {error}); text and data are complete"
+    )
+    return replace(doc, quality=replace(doc.quality, notes=(*doc.quality.notes, note)))
+
+
+#: At most ten pictures a second: what is measured must not wait for what is shown.
+BETWEEN_S = 0.1
+
+
+class Live:
+    """Shows a growing document; leaving the block leaves the saved form of the last one.
+
+    Parameters
+    ----------
+    view
+        Name of a view; None chooses the one that fits.
+    clock
+        Gives seconds; for tests.
+
+    Notes
+    -----
+    In a notebook the picture is a widget behind a display handle. At the end, also after an error,
+    the handle is given the document: the notebook that is saved holds no trace of the widget. In a
+    terminal the last document is printed, once.
+
+    Examples
+    --------
+    >>> from jupyter_serprof.testing import make_trace
+    >>> with Live() as live:
+    ...     live.show(make_trace([("gc", "client/main", 0, 1)]))
+    """
+
+    def __init__(
+        self, *, view: str | None = None, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._view = view
+        self._clock = clock
+        self._next_s = 0.0
+        self._last: Trace | Sweep | None = None
+        self._widget: Any = None
+        self._handle: Any = None
+
+    @property
+    def is_seen(self) -> bool:
+        """Whether there is a front end that draws what is shown before the end."""
+        return front_end() not in ("none", "terminal")
+
+    def show(self, doc: Trace | Sweep) -> None:
+        """Draw what is known by now; more than ten a second are left out."""
+        self._last = doc
+        now_s = self._clock()
+        if not self.is_seen or (self._widget and now_s < self._next_s):
+            return
+        self._next_s = now_s + BETWEEN_S
+        if self._widget is None:
+            self._widget = widget_for(doc, view=self._view)
+            self._handle = _display(self._widget._repr_mimebundle_()[0], {}, display_id=True)
+        else:
+            self._widget.show(doc)
+
+    def replace(self, doc: Trace | Sweep) -> bool:
+        """Put the document in the place of the picture, in the form that is saved.
+
+        Returns
+        -------
+        bool
+            False, and nothing was done, where no picture is shown.
+        """
+        self._last = None
+        if self._handle is None:
+            return False
+        data, metadata = bundle(doc, view=self._view)
+        self._handle.update(data, metadata=metadata, raw=True)
+        self._widget.close()
+        self._handle = self._widget = None
+        return True
+
+    def __enter__(self) -> Self:
+        """Show nothing yet: nothing is known."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        where: TracebackType | None,
+    ) -> None:
+        """Leave the last document, in the form that is saved."""
+        if self._last is None or front_end() == "none":
+            return
+        if front_end() == "terminal":
+            print(text(self._last, view=self._view))  # noqa: T201  (a terminal shows nothing else)
+            return
+        last = self._last
+        if not self.replace(last):
+            data, metadata = bundle(last, view=self._view)
+            _display(data, metadata)
+
+
+def _display(data: dict[str, Any], metadata: dict[str, Any], **options: bool) -> object:
+    shown: object = sys.modules["IPython"].display.display(
+        data, metadata=metadata, raw=True, **options
+    )
+    return shown
