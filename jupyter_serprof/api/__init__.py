@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from jupyter_serprof.api.comparisons import (
-    check_limit,
-    compare,
-    document_of,
-    limit_share,
-)
+from jupyter_serprof.api.comparisons import check_limit, compare, document_of, limit_share
 from jupyter_serprof.api.documents import (
     bundle,
     import_timeline,
@@ -38,11 +33,7 @@ from jupyter_serprof.experiments.engine.order import log_spaced
 from jupyter_serprof.experiments.engine.recording import Recording
 from jupyter_serprof.experiments.graphs.repeats import GraphRepeats, checked_before
 from jupyter_serprof.experiments.graphs.stages import GraphStages, explained
-from jupyter_serprof.experiments.graphs.values import (
-    is_collection,
-    list_collections,
-    require_dask,
-)
+from jupyter_serprof.experiments.graphs.values import is_collection, list_collections, require_dask
 from jupyter_serprof.experiments.roundtrip.trip import RoundTrip
 from jupyter_serprof.experiments.sizes.sweep import SizeSweep
 from jupyter_serprof.experiments.split.passes import Split, split

@@ -11,11 +11,7 @@ from typing import overload
 from jupyter_serprof.api.documents import load
 from jupyter_serprof.experiments.compare.limit import check, limit_share
 from jupyter_serprof.experiments.compare.repeats import Repeats, checked_runs
-from jupyter_serprof.experiments.compare.runs import (
-    Against,
-    Pairs,
-    stopped,
-)
+from jupyter_serprof.experiments.compare.runs import Against, Pairs, stopped
 from jupyter_serprof.experiments.compare.samples import check_question, same_code
 from jupyter_serprof.experiments.compare.verdict import compare as compare_documents
 from jupyter_serprof.experiments.engine.experiment import run

@@ -14,13 +14,7 @@ from jupyter_serprof.experiments.chunks.best import (
 )
 from jupyter_serprof.model import Finding, Summary, stage
 from jupyter_serprof.model.trace import Scalar
-from jupyter_serprof.model.units import (
-    format_bytes,
-    format_ns,
-    format_ratio,
-    format_share,
-    plain,
-)
+from jupyter_serprof.model.units import format_bytes, format_ns, format_ratio, format_share, plain
 
 RULE = "dask.chunk-sweep"
 #: In a remedy this stands for the best value.

@@ -16,12 +16,7 @@ from jupyter_serprof.experiments.engine.experiment import (
     Progress,
     Steps,
 )
-from jupyter_serprof.experiments.engine.points import (
-    finished,
-    median_trace,
-    point_of,
-    written,
-)
+from jupyter_serprof.experiments.engine.points import finished, median_trace, point_of, written
 from jupyter_serprof.experiments.engine.recording import Recording
 from jupyter_serprof.experiments.engine.words import summarize_sweep, warm_text
 from jupyter_serprof.experiments.roundtrip.registry import TRANSPORTS

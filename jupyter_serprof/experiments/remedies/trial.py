@@ -13,14 +13,9 @@ from jupyter_serprof.experiments.engine.experiment import Progress, Steps
 from jupyter_serprof.experiments.engine.order import Budget
 from jupyter_serprof.experiments.remedies.document import Tried, count_points, document_of
 from jupyter_serprof.experiments.remedies.forms import Form
-from jupyter_serprof.experiments.remedies.gain import (
-    Trial,
-)
+from jupyter_serprof.experiments.remedies.gain import Trial
 from jupyter_serprof.experiments.remedies.ways import Trip
-from jupyter_serprof.model import (
-    Finding,
-    Sweep,
-)
+from jupyter_serprof.model import Finding, Sweep
 from jupyter_serprof.model.units import format_count
 from jupyter_serprof.objects.culprits import error_text
 from jupyter_serprof.objects.equality import Witness, differences, same_value

@@ -14,12 +14,7 @@ from jupyter_serprof.capture.machine import available_bytes
 from jupyter_serprof.experiments.remedies.forms import REMARK, forms_of
 from jupyter_serprof.experiments.remedies.hints import hints_of
 from jupyter_serprof.experiments.remedies.table import REMEDIES, pasted, variable
-from jupyter_serprof.experiments.remedies.trial import (
-    Candidate,
-    Send,
-    Sides,
-    Trials,
-)
+from jupyter_serprof.experiments.remedies.trial import Candidate, Send, Sides, Trials
 from jupyter_serprof.experiments.remedies.ways import (
     GrowingBlock,
     PickleWay,

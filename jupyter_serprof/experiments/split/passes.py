@@ -47,13 +47,7 @@ from jupyter_serprof.model import Trace, UsageError
 from jupyter_serprof.model.units import format_bytes, format_ns
 from jupyter_serprof.objects.culprits import culprits_text, error_text, find_culprits
 from jupyter_serprof.objects.picklers import CountingFile
-from jupyter_serprof.objects.split_picklers import (
-    PROTOCOL,
-    Block,
-    Watched,
-    hand_over,
-    watch,
-)
+from jupyter_serprof.objects.split_picklers import PROTOCOL, Block, Watched, hand_over, watch
 
 BUDGET_S = 10.0
 #: What takes longer gets one pass of each kind.
