@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from jupyter_serprof.experiments.blame.keeper import TryingRecording
-from jupyter_serprof.experiments.blame.recording import BUDGET_S, Blame
+from jupyter_serprof.experiments.blame.recording import Blame
 from jupyter_serprof.experiments.engine.experiment import run
+from jupyter_serprof.experiments.engine.order import BLAME_S, TRIALS
 from jupyter_serprof.experiments.graphs.values import is_collection
 from jupyter_serprof.experiments.remedies.code import try_code
 from jupyter_serprof.experiments.remedies.graph import DaskTryout
-from jupyter_serprof.experiments.remedies.value import BUDGET_S as TRIAL_BUDGET_S
-from jupyter_serprof.experiments.remedies.value import PAIRS, Tryout
+from jupyter_serprof.experiments.remedies.value import Tryout
 from jupyter_serprof.model import Anatomy, Sweep
 from jupyter_serprof.objects.ask import attribute
 
 
 def blame(
-    value: object, name: str | None = None, *, budget_s: float = BUDGET_S, protocol: int = 5
+    value: object, name: str | None = None, *, budget_s: float = BLAME_S, protocol: int = 5
 ) -> Anatomy:
     """Open an object as its pickler does, and count the bytes of every part.
 
@@ -69,8 +69,8 @@ def try_remedies(  # noqa: PLR0913  (the options of the magic, and what a progra
     link_bytes_per_s: float | None = None,
     *,
     now: str | None = None,
-    budget_s: float = TRIAL_BUDGET_S,
-    pairs: int = PAIRS,
+    budget_s: float = TRIALS.budget_s,
+    pairs: int = TRIALS.most,
     name: str = "value",
 ) -> Sweep:
     """Measure what would be faster for this very value, in pairs against the way it goes now.

@@ -7,7 +7,7 @@ import pytest
 from jupyter_serprof.analysis.ranking import matters, ranked_of, with_ranking
 from jupyter_serprof.analysis.sizes.crossovers import crossovers_of
 from jupyter_serprof.analysis.sizes.words import best_stretches
-from jupyter_serprof.experiments.engine.points import finished
+from jupyter_serprof.experiments.engine.document import with_findings
 from jupyter_serprof.experiments.engine.words import summarize_sweep
 from jupyter_serprof.model import Limits, Point, Quality, Sweep, SweepTrace, Variant
 from jupyter_serprof.model.trace import Scalar
@@ -37,7 +37,7 @@ def made(given: Made, size: int = SIZE, **fields: object) -> Sweep:
             for at, wall in enumerate([walls[0], *walls])
         ),
     )
-    return finished(replace(sweep, **fields), summarize_sweep)  # type: ignore[arg-type]
+    return with_findings(replace(sweep, **fields), summarize_sweep)  # type: ignore[arg-type]
 
 
 def reasons(sweep: Sweep) -> dict[str, str]:
@@ -169,7 +169,7 @@ def test_what_moved_nothing_crosses_nobody() -> None:
     small = made({"oob": ([5] * 4, shared), "pickle": ([1] * 4, MOVED)}, 1_000)
     large = made({"oob": ([5] * 4, shared), "pickle": ([900] * 4, MOVED)}, SIZE)
 
-    both = finished(replace(small, points=small.points + large.points), summarize_sweep)
+    both = with_findings(replace(small, points=small.points + large.points), summarize_sweep)
 
     assert both.crossovers == ()
     assert len(crossovers_of(both.points, both.variants)) == 2

@@ -14,6 +14,7 @@ from jupyter_serprof.analysis.anatomy import blame_facts, blame_sentence, larges
 from jupyter_serprof.experiments.blame.descent import Descent
 from jupyter_serprof.experiments.blame.keeper import Crossed, Keeper
 from jupyter_serprof.experiments.blame.tree import INTERRUPTED, anatomy_of
+from jupyter_serprof.experiments.engine.order import BLAME_S
 from jupyter_serprof.experiments.engine.recording import Recording
 from jupyter_serprof.experiments.split.passes import split
 from jupyter_serprof.model import Anatomy, Span, Summary, Trace, UsageError
@@ -22,7 +23,6 @@ from jupyter_serprof.objects.ask import attribute, kind_module, kind_name
 from jupyter_serprof.objects.culprits import error_text
 from jupyter_serprof.probes import Probe
 
-BUDGET_S = 30.0
 _PROTOCOLS = (4, 5)
 
 
@@ -46,7 +46,7 @@ class Blame:
     """
 
     def __init__(
-        self, value: object, name: str = "it", budget_s: float = BUDGET_S, protocol: int = 5
+        self, value: object, name: str = "it", budget_s: float = BLAME_S, protocol: int = 5
     ) -> None:
         import cloudpickle  # noqa: F401  (its first import is nothing of the object)
 
@@ -148,7 +148,7 @@ class BlameRun:
         self,
         value: object,
         name: str = "it",
-        budget_s: float = BUDGET_S,
+        budget_s: float = BLAME_S,
         *,
         detail: bool = False,
     ) -> None:
@@ -259,7 +259,7 @@ def _repeated(anatomy: Anatomy, crossed: Crossed) -> list[str]:
 
 
 def anatomies_of(
-    values: Sequence[object], names: Sequence[str] = (), budget_s: float = BUDGET_S
+    values: Sequence[object], names: Sequence[str] = (), budget_s: float = BLAME_S
 ) -> list[Anatomy]:
     """Return the anatomies of several values; an interrupt ends the last one early."""
     made = []

@@ -14,16 +14,21 @@ from jupyter_serprof.analysis.findings.dask_facts import (
     workers,
 )
 from jupyter_serprof.analysis.kinds import GraphKind, difference, graph_kind
-from jupyter_serprof.capture.machine import measure_limits
 from jupyter_serprof.experiments.chunks.best import ChunkFacts, Recommendation, recommend
 from jupyter_serprof.experiments.chunks.look import ChunkLook, ChunkSubject
 from jupyter_serprof.experiments.chunks.words import chunk_finding, summarize_chunks
-from jupyter_serprof.experiments.engine.points import lean, median_trace, point_of, thinned
+from jupyter_serprof.experiments.engine.document import (
+    grouped,
+    lean_traces,
+    made_here,
+    problems,
+    row_of_one,
+)
+from jupyter_serprof.experiments.engine.runs import Runs, median_trace, point_of, thin_trace
 from jupyter_serprof.experiments.engine.words import drift_note, sweep_findings
 from jupyter_serprof.model import (
     Finding,
     Point,
-    Quality,
     Summary,
     Sweep,
     SweepTrace,
@@ -38,7 +43,7 @@ from jupyter_serprof.model.units import plain
 KEY = "dask"
 #: Of a recording so many spans are kept, the longest, and of a row so many pieces: a document holds
 #: one for each size. Rows and tables are exact.
-MOST_SPANS = 200
+MOST_SPANS, MOST_PIECES = 200, 12
 _COLUMNS = (
     TableColumn("parameter", "Asked for", "count"),
     TableColumn("chunk_bytes", "Median chunk", "bytes"),
@@ -49,61 +54,47 @@ _COLUMNS = (
 )
 
 
-@dataclass(slots=True)
-class ChunkCell:
+@dataclass(slots=True, kw_only=True)
+class ChunkCell(Runs):
     """What was measured of one chunk size.
 
     Attributes
     ----------
     took_s
         The latest run with all around it.
-    failed, skipped
-        Why there are no further runs; empty otherwise.
     is_cut_anew
         What is measured ends with so many chunks of one collection.
     is_from_results
         The size of a chunk is that of what the tasks returned: nothing else tells it.
     """
 
-    parameter: float
+    key: str = KEY
     is_cut_anew: bool = False
     look: ChunkLook = field(default_factory=ChunkLook)
-    points: list[Point] = field(default_factory=list)
-    cold: Trace | None = None
-    warm: list[Trace] = field(default_factory=list)
     busy: list[float] = field(default_factory=list)
     took_s: float = 0.0
-    failed: str = ""
-    skipped: str = ""
     is_from_results: bool = False
-    _size_bytes: int | None = None
-
-    @property
-    def is_open(self) -> bool:
-        """Whether further runs may follow."""
-        return not (self.failed or self.skipped)
 
     @property
     def count(self) -> int | None:
         """Tasks of the graph, else chunks: what the time of a run grows with."""
         return self.look.chunks if self.look.tasks is None else self.look.tasks
 
-    def close(self, reason: str) -> None:
-        """Take no further runs."""
-        warm = len(self.points) - 1
-        self.skipped = reason if warm < 0 else f"{warm} warm runs only: {reason}"
-
     def add(self, trace: Trace) -> None:
         """Take a run; the first one is the cold one."""
         if not self.points:
             self._settle(trace)
-        point = point_of(KEY, self._size_bytes, len(self.points), trace)
+        point = point_of(KEY, self.size_bytes, len(self.points), trace)
         graph = graph_bytes(trace)
         self.points.append(replace(point, parameter=self.parameter, moved_bytes=graph))
         threads, busy_ns = workers(trace)
         if self.cold and threads and trace.wall_ns:
             self.busy.append(min(1.0, busy_ns / (threads * trace.wall_ns)))
-        kept = thinned(replace(trace, tables=(self._table(trace), *trace.tables)), MOST_SPANS)
+        kept = thin_trace(
+            replace(trace, tables=(self._table(trace), *trace.tables)),
+            spans=MOST_SPANS,
+            pieces=MOST_PIECES,
+        )
         if self.cold is None:
             self.cold = kept
         else:
@@ -111,15 +102,15 @@ class ChunkCell:
 
     def _settle(self, trace: Trace) -> None:
         """Take the size of a chunk: from the collection, else from what its tasks returned."""
-        self._size_bytes = self.look.chunk_bytes
-        if self._size_bytes is None:
-            self._size_bytes = _result_bytes(trace, self.look.chunks if self.is_cut_anew else None)
-            self.is_from_results = self._size_bytes is not None
+        self.size_bytes = self.look.chunk_bytes
+        if self.size_bytes is None:
+            self.size_bytes = _result_bytes(trace, self.look.chunks if self.is_cut_anew else None)
+            self.is_from_results = self.size_bytes is not None
 
     def _table(self, trace: Trace) -> Table:
         row = (
             self.parameter,
-            self._size_bytes,
+            self.size_bytes,
             self.look.chunks,
             task_count(trace),
             self.look.tasks,
@@ -134,7 +125,7 @@ class ChunkCell:
         ran = task_count(trace) if trace else None
         return ChunkFacts(
             self.parameter,
-            self._size_bytes,
+            self.size_bytes,
             self.look.chunks,
             self.look.tasks if ran is None else ran,
             graph_bytes(trace) if trace else None,
@@ -146,7 +137,7 @@ class ChunkCell:
         """The warm recording in the middle; the cold one where there is no other yet."""
         warm = median_trace(self.warm)
         trace = warm or self.cold
-        return [SweepTrace(KEY, self._size_bytes, warm is None, trace)] if trace else []
+        return [SweepTrace(KEY, self.size_bytes, warm is None, trace)] if trace else []
 
 
 def _result_bytes(trace: Trace, chunks: int | None) -> int | None:
@@ -162,9 +153,6 @@ def _result_bytes(trace: Trace, chunks: int | None) -> int | None:
     total, count = max(sums, default=(0, 0))
     parts = chunks or count
     return round(total / parts) if total and parts else None
-
-
-_FEW = 3
 
 
 @dataclass(slots=True)
@@ -198,28 +186,24 @@ class ChunkRecord:
 
     def document(self, *, waiting: str) -> Sweep:
         """Return the sweep so far, with what it recommends."""
-        latest, cells = self.latest, [self.cells[at] for at in sorted(self.cells)]
+        cells = [self.cells[at] for at in sorted(self.cells)]
         points = tuple(point for cell in cells for point in cell.points)
-        quality = latest.quality if latest else Quality()
         sweep = Sweep(
             name=self.subject.name,
-            started=latest.started if latest else "",
+            started="",
             kind="chunks",
             parameter=self.subject.parameter,
-            producer=latest.producer if latest else "",
             variants=(self._variant(cells, waiting),),
             points=points,
             traces=tuple(entry for cell in cells for entry in cell.shown),
-            limits=measure_limits(),
-            environment={**(latest.environment if latest else {}), "seed": self.seed},
-            quality=replace(quality, notes=(*quality.notes, *self._said(points))),
+            environment={"seed": self.seed},
         )
+        sweep = made_here(sweep, self.latest, self._said(points))
         found = recommend(points, [cell.facts for cell in cells if cell.points])
         sweep = replace(
             sweep, findings=self._findings(sweep, found), summary=self._summary(found, cells)
         )
-        traces = tuple(replace(entry, trace=lean(entry.trace)) for entry in sweep.traces)
-        sweep = replace(sweep, traces=traces)
+        sweep = lean_traces(sweep)
         return sweep if _are_placed(cells) else self._apart(sweep, cells)
 
     def _apart(self, sweep: Sweep, cells: Sequence[ChunkCell]) -> Sweep:
@@ -232,12 +216,8 @@ class ChunkRecord:
             replace(point, variant=_key(point.parameter), size_bytes=None) for point in sweep.points
         )
         variants = tuple(
-            Variant(
-                _key(cell.parameter),
-                f"{self.subject.parameter} = {plain(cell.parameter)}",
-                "ok" if cell.points else "failed" if cell.failed else "skipped",
-                "" if cell.points else cell.failed or cell.skipped,
-                notes=tuple(filter(None, (cell.failed, cell.skipped))) if cell.points else (),
+            row_of_one(
+                _key(cell.parameter), f"{self.subject.parameter} = {plain(cell.parameter)}", cell
             )
             for cell in cells
         )
@@ -263,7 +243,7 @@ class ChunkRecord:
                 f"{runs} warm run{plural} of each size, the first one apart; later passes in "
                 f"shuffled order (seed {self.seed})"
             )
-        facts += [*self._failures(cells), *_grouped(self.left_out, self._label)]
+        facts += [*problems(cells, self._label), *grouped(self.left_out, self._label)]
         sizes = sum(count > 0 for count in counts) if counts else None
         return summarize_chunks(self.subject.name, self.subject.parameter, found, facts, sizes)
 
@@ -273,15 +253,7 @@ class ChunkRecord:
             reasons = [cell.failed for cell in cells if cell.failed]
             state = "failed" if reasons else "skipped"
             return replace(plain, state=state, reason=next(iter(reasons), waiting))
-        return replace(plain, notes=tuple(self._failures(cells)))
-
-    def _failures(self, cells: Sequence[ChunkCell]) -> list[str]:
-        failed = {cell.parameter: cell.failed for cell in cells if cell.failed}
-        skipped = {cell.parameter: cell.skipped for cell in cells if cell.skipped}
-        return [
-            *(f"failed at {said}" for said in _grouped(failed, self._label)),
-            *_grouped(skipped, self._label),
-        ]
+        return replace(plain, notes=tuple(problems(cells, self._label)))
 
     def _said(self, points: Sequence[Point]) -> list[str]:
         drift = drift_note(points)
@@ -291,7 +263,7 @@ class ChunkRecord:
             *([drift] if drift else []),
             *([_FROM_RESULTS] if results else []),
             *self._others(),
-            *_grouped(self.left_out, self._label),
+            *grouped(self.left_out, self._label),
         ]
 
     def _others(self) -> list[str]:
@@ -306,7 +278,7 @@ class ChunkRecord:
             for at, after in kinds.items()
             if before and after and _is_other(before, after)
         }
-        return _grouped(other, self._label)
+        return grouped(other, self._label)
 
     def _label(self, parameter: float) -> str:
         return f"{self.subject.parameter} = {parameter:g}"
@@ -332,16 +304,3 @@ _FROM_RESULTS = (
     "the collection does not tell how large its chunks are: their size is the mean result of the "
     "kind of task that returned the most bytes"
 )
-
-
-def _grouped(reasons: dict[float, str], label: object) -> list[str]:
-    """Return each reason once, behind all the sizes that it stands for."""
-    sizes: dict[str, list[str]] = {}
-    for parameter in sorted(reasons):
-        sizes.setdefault(reasons[parameter], []).append(label(parameter))  # type: ignore[operator]
-    return [f"{_listed(labels)}: {why}" for why, labels in sizes.items()]
-
-
-def _listed(labels: Sequence[str]) -> str:
-    """Name some sizes, or the ends of many."""
-    return ", ".join(labels) if len(labels) <= _FEW else f"{labels[0]} to {labels[-1]}"

@@ -214,7 +214,7 @@ class ChunkSweep:
         """Run one size once more, unless that would take too long or cannot work."""
         __tracebackhide__ = True
         cell = self._record.cells.setdefault(
-            parameter, ChunkCell(parameter, self._subject.is_cut_anew)
+            parameter, ChunkCell(parameter=parameter, is_cut_anew=self._subject.is_cut_anew)
         )
         try:
             self._check(cell)

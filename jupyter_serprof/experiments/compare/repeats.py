@@ -7,46 +7,31 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from jupyter_serprof.experiments.engine.control import Control
+from jupyter_serprof.experiments.engine.document import made_here, with_findings
 from jupyter_serprof.experiments.engine.experiment import Progress, Steps
-from jupyter_serprof.experiments.engine.points import (
-    finished,
-    median_trace,
-    point_of,
-    stopped_text,
-    written,
-)
+from jupyter_serprof.experiments.engine.order import REPEATS, checked_repeat
 from jupyter_serprof.experiments.engine.recording import Recording
+from jupyter_serprof.experiments.engine.runs import (
+    bytes_written,
+    point_of,
+    shown_runs,
+    stopped_text,
+)
 from jupyter_serprof.experiments.engine.words import summarize_repeats
-from jupyter_serprof.model import Sweep, SweepTrace, Trace, UsageError, Variant
+from jupyter_serprof.model import Sweep, Trace, Variant
 
-RUNS = 15
-#: With fewer no verdict is possible beside several stages.
-FEWEST_RUNS = 8
-BUDGET_S = 20.0
-MOST_RUNS = 1000
 _KEY = "code"
 
 
 def runs_within_budget(first_ns: int, sides: int = 1) -> int:
     """Return how many runs to make after a first one of so many ns: 15, fewer if they take long."""
-    affordable = BUDGET_S * 1e9 / max(1, first_ns * sides)
-    return max(FEWEST_RUNS, min(RUNS, int(affordable)))
+    affordable = REPEATS.budget_s * 1e9 / max(1, first_ns * sides)
+    return max(REPEATS.fewest, min(REPEATS.most, int(affordable)))
 
 
 def checked_runs(repeat: int | None) -> int | None:
-    """Return the number of runs that was asked for.
-
-    Raises
-    ------
-    UsageError
-        If it is no number from 1 to 1000.
-    """
-    known: object = repeat
-    is_count = isinstance(known, int) and not isinstance(known, bool)
-    if repeat is not None and not (is_count and 1 <= repeat <= MOST_RUNS):
-        message = f"repeat is {repeat!r}; it is a number of runs from 1 to 1000, e.g. repeat=15"
-        raise UsageError(message)
-    return repeat
+    """Return the number of runs that was asked for, or raise `UsageError` for what is none."""
+    return checked_repeat(repeat, "runs", "repeat=15")
 
 
 class Repeated(Protocol):
@@ -142,19 +127,13 @@ class Repeats:
     @property
     def document(self) -> Sweep:
         """The document of the runs so far; at least one must have ended."""
-        last, warm = self.traces[-1], median_trace(self.traces[1:])
         notes = (self.stopped,) if self.stopped else ()
-        shown = [(True, self.traces[0])] + ([(False, warm)] if warm else [])
         sweep = Sweep(
             name=self.name,
             started=self.traces[0].started,
-            producer=last.producer,
-            variants=(Variant(_KEY, self.name, facts=written(self.traces[0]), notes=notes),),
+            variants=(Variant(_KEY, self.name, facts=bytes_written(self.traces[0]), notes=notes),),
             points=tuple(point_of(_KEY, None, i, trace) for i, trace in enumerate(self.traces)),
-            traces=tuple(SweepTrace(_KEY, None, is_cold, trace) for is_cold, trace in shown),
+            traces=shown_runs(_KEY, None, self.traces[0], self.traces[1:]),
             control=self.control.times_ns if self.control else {},
-            limits=last.limits,
-            quality=last.quality,
-            environment=last.environment,
         )
-        return finished(sweep, summarize_repeats)
+        return with_findings(made_here(sweep, self.traces[-1]), summarize_repeats)

@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from jupyter_serprof.analysis.comparison import headline
-from jupyter_serprof.experiments.compare.repeats import RUNS, checked_runs, runs_within_budget
+from jupyter_serprof.experiments.compare.repeats import checked_runs, runs_within_budget
 from jupyter_serprof.experiments.compare.samples import check_kinds
 from jupyter_serprof.experiments.compare.verdict import compare
+from jupyter_serprof.experiments.engine.document import made_here, with_findings
 from jupyter_serprof.experiments.engine.experiment import (
     Document,
     Experiment,
@@ -16,11 +17,16 @@ from jupyter_serprof.experiments.engine.experiment import (
     Progress,
     Steps,
 )
-from jupyter_serprof.experiments.engine.points import finished, median_trace, point_of, written
+from jupyter_serprof.experiments.engine.order import REPEATS
 from jupyter_serprof.experiments.engine.recording import Recording
+from jupyter_serprof.experiments.engine.runs import (
+    bytes_written,
+    point_of,
+    shown_runs,
+)
 from jupyter_serprof.experiments.engine.words import summarize_sweep, warm_text
 from jupyter_serprof.experiments.roundtrip.registry import TRANSPORTS
-from jupyter_serprof.model import Comparison, Summary, Sweep, SweepTrace, Trace, Variant
+from jupyter_serprof.model import Comparison, Summary, Sweep, Trace, Variant
 from jupyter_serprof.model.units import format_ns
 
 _SAME = "If both answer the same question, say which: sp.compare(f, g, name='sum')"
@@ -202,7 +208,7 @@ class Pairs:
     def _count(self) -> int:
         """How many pairs there will be; without a number that depends on the cold runs."""
         if self.repeat is not None or not all(self.traces):
-            return self.repeat or RUNS
+            return self.repeat or REPEATS.most
         return runs_within_budget(max(traces[0].wall_ns for traces in self.traces), sides=2)
 
     @property
@@ -232,7 +238,7 @@ class Pairs:
     @property
     def document(self) -> Sweep:
         """The document of the runs so far; with the comparison once all are made."""
-        both = finished(self._document([("before", 0), ("after", 1)]), self._summary)
+        both = with_findings(self._document([("before", 0), ("after", 1)]), self._summary)
         if not self.is_done:
             return both
         before, after = (self._document([("code", side)]) for side in (0, 1))
@@ -245,15 +251,15 @@ class Pairs:
         return Summary(f"{', '.join(said) or sweep.name}.", summarize_sweep(sweep).facts)
 
     def _document(self, sides: Sequence[tuple[str, int]]) -> Sweep:
-        last = (self.traces[1] or self.traces[0])[-1]
         told = [(key, self.names[side], self.traces[side]) for key, side in sides]
         chosen = [entry for entry in told if entry[2]]
-        return Sweep(
+        sweep = Sweep(
             name=self._name([name for _, name, _ in chosen]),
             started=self.traces[0][0].started,
-            producer=last.producer,
             variants=tuple(
-                Variant(key, name if key == "code" else f"{key}: {name}", facts=written(traces[0]))
+                Variant(
+                    key, name if key == "code" else f"{key}: {name}", facts=bytes_written(traces[0])
+                )
                 for key, name, traces in chosen
             ),
             points=tuple(
@@ -261,18 +267,14 @@ class Pairs:
                 for key, _, traces in chosen
                 for at, trace in enumerate(traces)
             ),
-            traces=tuple(shown for key, _, traces in chosen for shown in _shown(key, traces)),
-            limits=last.limits,
-            quality=last.quality,
-            environment=last.environment,
+            traces=tuple(
+                shown
+                for key, _, traces in chosen
+                for shown in shown_runs(key, None, traces[0], traces[1:])
+            ),
         )
+        return made_here(sweep, (self.traces[1] or self.traces[0])[-1])
 
     def _name(self, names: Sequence[str]) -> str:
         """Return the question of both, or the code."""
         return self.question if self.question and len(names) > 1 else " and ".join(names)
-
-
-def _shown(key: str, traces: Sequence[Trace]) -> list[SweepTrace]:
-    warm = median_trace(traces[1:])
-    shown = [(True, traces[0])] + ([(False, warm)] if warm else [])
-    return [SweepTrace(key, None, is_cold, trace) for is_cold, trace in shown]

@@ -9,14 +9,35 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from numbers import Integral, Real
+from typing import NamedTuple
 
 from jupyter_serprof.experiments.engine.experiment import Steps
 from jupyter_serprof.model import UsageError
 from jupyter_serprof.model.units import format_fixed, format_ns
 
 MOST_REPEATS = 1000
-
 MOST_SIZES = 200
+
+
+class Allowance(NamedTuple):
+    """Warm runs, at least and at most, and the seconds for them, where nobody says how many."""
+
+    fewest: int
+    most: int
+    budget_s: float
+
+
+#: Of each transport.
+ROUND_TRIP = Allowance(3, 7, 2.0)
+#: Of each size; the seconds are for all of them.
+SIZES = Allowance(3, 5, 60.0)
+#: With fewer no verdict is possible beside several stages.
+REPEATS = Allowance(8, 15, 20.0)
+#: Pairs of each remedy; the seconds are for all of them. A graph takes longer to begin.
+TRIALS, GRAPH_TRIALS = Allowance(1, 15, 20.0), Allowance(1, 15, 30.0)
+#: Seconds for the parts of one value, and for the passes that tell its stages apart.
+BLAME_S, SPLIT_S = 30.0, 10.0
+
 #: What nobody has measured yet costs at most so much per unit (byte, element): the slowest of the
 #: usual ones takes half of it (facts of `joblib` on lists of dicts: 185 ns a byte, in memory).
 _SLOWEST_S = 100e-9
@@ -224,22 +245,16 @@ def checked_budget(budget_s: float | None) -> Budget:
     return Budget(budget_s)
 
 
-def checked_repeat(repeat: int | None) -> int | None:
+def checked_repeat(
+    repeat: int | None, runs: str = "warm runs", example: str = "--repeat 5"
+) -> int | None:
     """Return a number of warm runs, or raise `UsageError` for what is none."""
     known: object = repeat
     is_count = isinstance(known, int) and not isinstance(known, bool)
     if repeat is not None and not (is_count and 1 <= repeat <= MOST_REPEATS):
-        message = (
-            f"repeat is {repeat!r}; it is a number of warm runs from 1 to 1000, e.g. --repeat 5"
-        )
+        message = f"repeat is {repeat!r}; it is a number of {runs} from 1 to 1000, e.g. {example}"
         raise UsageError(message)
     return repeat
-
-
-#: Warm runs of each size, when nobody says how many: at least and at most.
-WARM_RUNS = 3
-MOST_WARM_RUNS = 5
-BUDGET_S = 60.0
 
 
 @dataclass(slots=True)
@@ -273,7 +288,7 @@ class PassPlan:
     @property
     def sure(self) -> int:
         """How many warm passes there will be at least, if the time suffices."""
-        return self.repeat or WARM_RUNS
+        return self.repeat or SIZES.fewest
 
     @property
     def sure_left(self) -> int:
@@ -286,7 +301,7 @@ class PassPlan:
             return False
         if self.number < self.sure:
             return True
-        if self.repeat is not None or self.number >= MOST_WARM_RUNS:
+        if self.repeat is not None or self.number >= SIZES.most:
             return False
         # Half of the time is kept: the estimate is one, and more may follow the last pass.
         return cost_s() < self.budget.left_s / 2
@@ -323,6 +338,6 @@ def passes_of(repeat: int | None, budget_s: float | None, seed: int | None) -> P
         For a bad number of runs or seconds.
     """
     runs = checked_repeat(repeat)
-    budget = checked_budget(BUDGET_S if budget_s is None and repeat is None else budget_s)
+    budget = checked_budget(SIZES.budget_s if budget_s is None and repeat is None else budget_s)
     known = random.SystemRandom().randrange(1_000_000) if seed is None else seed
     return PassPlan(runs, budget, known, random.Random(known))  # noqa: S311  (an order, no secret)

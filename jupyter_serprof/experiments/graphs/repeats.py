@@ -18,7 +18,7 @@ from jupyter_serprof.experiments.compare.runs import compared
 from jupyter_serprof.experiments.compare.samples import check_question
 from jupyter_serprof.experiments.engine.control import Control
 from jupyter_serprof.experiments.engine.experiment import Progress, Steps, run
-from jupyter_serprof.experiments.engine.points import thinned
+from jupyter_serprof.experiments.engine.runs import thin_trace
 from jupyter_serprof.experiments.graphs.fresh import fresh
 from jupyter_serprof.experiments.graphs.stages import (
     GraphStages,
@@ -30,7 +30,7 @@ from jupyter_serprof.experiments.graphs.values import client_of, collections_in
 from jupyter_serprof.model import Sweep, Trace, UsageError, stage
 
 #: Of the recording of a run so many spans are kept, the longest; rows and tables are exact.
-_MOST_SPANS = 5_000
+_MOST_SPANS, _MOST_PIECES = 5_000, 12
 _MOST_NAMED = 4
 #: Levels of the probe of Dask's client that know of tasks.
 _SEES_TASKS = {"scheduler and workers", "scheduler", "events and task stream"}
@@ -165,7 +165,9 @@ class GraphRepeats:
             raise UsageError(_NOTHING_LEFT.format(self.typed or self.name, len(self.traces) + 1))
         self._graph_bytes.append(graph_bytes(trace))
         is_long = len(trace.spans) > _MOST_SPANS
-        self.traces.append(thinned(trace, _MOST_SPANS) if is_long else trace)
+        self.traces.append(
+            thin_trace(trace, spans=_MOST_SPANS, pieces=_MOST_PIECES) if is_long else trace
+        )
 
     def _run_collection(self) -> Trace:
         __tracebackhide__ = True

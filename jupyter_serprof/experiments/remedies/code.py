@@ -12,8 +12,9 @@ from dataclasses import replace
 
 from jupyter_serprof.experiments.blame.keeper import Sent
 from jupyter_serprof.experiments.engine.experiment import complete
+from jupyter_serprof.experiments.engine.order import TRIALS
 from jupyter_serprof.experiments.remedies.hints import hints_of
-from jupyter_serprof.experiments.remedies.value import BUDGET_S, MOST_PUTS, Tryout
+from jupyter_serprof.experiments.remedies.value import MOST_PUTS, Tryout
 from jupyter_serprof.model import Finding, Sweep, Trace, UsageError
 from jupyter_serprof.model.units import format_bytes, format_count, format_ns, format_ratio
 from jupyter_serprof.objects.ask import size_bytes
@@ -30,7 +31,7 @@ def try_code(
     namespace: Mapping[str, object],
     *,
     link_bytes_per_s: float | None = None,
-    budget_s: float = BUDGET_S,
+    budget_s: float = TRIALS.budget_s,
 ) -> Trace:
     """Return the trace with its findings measured on the values that crossed in it.
 

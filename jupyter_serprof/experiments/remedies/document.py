@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from jupyter_serprof.analysis import analyse
 from jupyter_serprof.capture.machine import describe_environment, producer
-from jupyter_serprof.experiments.engine.points import lean
+from jupyter_serprof.experiments.engine.document import lean
 from jupyter_serprof.experiments.remedies.gain import (
     Trial,
     finding_of,

@@ -17,6 +17,7 @@ from importlib import import_module
 from typing import Any
 from uuid import uuid4
 
+from jupyter_serprof.experiments.engine.order import GRAPH_TRIALS
 from jupyter_serprof.experiments.graphs.values import (
     asynchronous_client,
     client_of,
@@ -36,8 +37,6 @@ from jupyter_serprof.objects.captured import captured_findings, captured_in, cap
 from jupyter_serprof.objects.equality import differences, same_value
 
 LARGE_BYTES = 1_000_000
-PAIRS = 15
-BUDGET_S = 30.0
 #: More is not brought to the client for the check.
 _GATHERED_BYTES = 200_000_000
 _MOST_TASKS = 200_000
@@ -63,7 +62,9 @@ class DaskTryout(Trials):
         If it is no collection, if no cluster computes it, or its client is asynchronous.
     """
 
-    def __init__(self, value: object, *, name: str = "y", budget_s: float = BUDGET_S) -> None:
+    def __init__(
+        self, value: object, *, name: str = "y", budget_s: float = GRAPH_TRIALS.budget_s
+    ) -> None:
         require_dask()
         try:
             import_module("dask._task_spec").NestedContainer  # noqa: B018
@@ -94,7 +95,7 @@ class DaskTryout(Trials):
                 "Use another one: client = Client()"
             )
             raise UsageError(message)
-        super().__init__(name, budget_s, PAIRS)
+        super().__init__(name, budget_s, GRAPH_TRIALS.most)
         self._graph: Mapping[Any, Any] = {}
         self._outputs: list[Any] = []
         self._large: Mapping[int, tuple[Any, int]] = {}

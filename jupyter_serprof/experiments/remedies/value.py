@@ -11,6 +11,7 @@ from io import BytesIO
 from typing import Any
 
 from jupyter_serprof.capture.machine import available_bytes
+from jupyter_serprof.experiments.engine.order import TRIALS
 from jupyter_serprof.experiments.remedies.forms import REMARK, forms_of
 from jupyter_serprof.experiments.remedies.hints import hints_of
 from jupyter_serprof.experiments.remedies.table import REMEDIES, pasted, variable
@@ -28,8 +29,6 @@ from jupyter_serprof.model.units import format_bytes, format_count, format_ns
 from jupyter_serprof.objects.culprits import culprits_text, error_text, find_culprits
 from jupyter_serprof.objects.picklers import CountingFile
 
-PAIRS = 15
-BUDGET_S = 20.0
 #: Buffers below this size are not worth handing over, nor is a buffer worth keeping.
 _BUFFER_BYTES = 64_000
 _FRESH_BYTES = 8_000_000
@@ -78,8 +77,8 @@ class Tryout(Trials):
         name: str = "value",
         link_bytes_per_s: float | None = None,
         now: str | None = None,
-        budget_s: float = BUDGET_S,
-        pairs: int = PAIRS,
+        budget_s: float = TRIALS.budget_s,
+        pairs: int = TRIALS.most,
         puts: int = PUTS,
     ) -> None:
         _check("link_bytes_per_s", link_bytes_per_s, "100e6")

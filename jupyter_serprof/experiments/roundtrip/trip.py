@@ -11,18 +11,18 @@ from jupyter_serprof.capture.machine import (
     Buffer,
     buffers_of,
     lies_inside,
-    measure_limits,
     overlaps,
     store_ranges,
 )
 from jupyter_serprof.experiments.engine.control import Control
+from jupyter_serprof.experiments.engine.document import made_here, with_findings
 from jupyter_serprof.experiments.engine.experiment import Progress, Steps
-from jupyter_serprof.experiments.engine.order import checked_repeat
-from jupyter_serprof.experiments.engine.points import finished, median_trace, point_of, written
+from jupyter_serprof.experiments.engine.order import ROUND_TRIP, checked_repeat
 from jupyter_serprof.experiments.engine.recording import Recording
+from jupyter_serprof.experiments.engine.runs import bytes_written, point_of, shown_runs
 from jupyter_serprof.experiments.engine.words import summarize_sweep
 from jupyter_serprof.experiments.roundtrip.registry import ALL, TRANSPORTS, Transport
-from jupyter_serprof.model import Point, Quality, Sweep, SweepTrace, Trace, UsageError, Variant
+from jupyter_serprof.model import Point, Sweep, Trace, UsageError, Variant
 from jupyter_serprof.model.errors import closest
 from jupyter_serprof.model.sweep import middle_ns, quartiles
 from jupyter_serprof.model.trace import Scalar
@@ -110,10 +110,6 @@ def pickled_bytes(value: object) -> int | None:
     return count.size_bytes
 
 
-#: At least this many warm runs, and more while the time budget of a transport lasts.
-WARM_RUNS = 3
-MOST_WARM_RUNS = 7
-BUDGET_S = 2.0
 #: Spread (interquartile range over median) above which a number is called unstable.
 UNSTABLE_SHARE = 0.1
 
@@ -187,21 +183,20 @@ class RoundTrip:
     @property
     def document(self) -> Sweep:
         """The document of what was measured so far."""
-        # The latest knows every library that was imported on the way.
-        latest = self._latest
         sweep = Sweep(
             name=self._name,
-            started=latest.started if latest else "",
-            producer=latest.producer if latest else "",
+            started="",
             variants=tuple(self._row(transport) for transport in self._transports),
             points=tuple(point for runs in self._runs.values() for point in runs.points),
-            traces=tuple(entry for key in self._runs for entry in self._shown(key)),
+            traces=tuple(
+                shown
+                for key, runs in self._runs.items()
+                if runs.traces
+                for shown in shown_runs(key, self._size, runs.traces[0], runs.traces[1:])
+            ),
             control=self._control.times_ns,
-            limits=measure_limits(),
-            environment=latest.environment if latest else {},
-            quality=latest.quality if latest else Quality(),
         )
-        return finished(sweep, summarize_sweep)
+        return with_findings(made_here(sweep, self._latest), summarize_sweep)
 
     def _row(self, transport: Transport) -> Variant:
         """Return a transport as the document has it now."""
@@ -248,9 +243,9 @@ class RoundTrip:
     def _run_all(self, transport: Transport, runs: _Runs) -> Steps:
         __tracebackhide__ = True
         transport.prepare(self._value)
-        deadline = time.monotonic() + BUDGET_S
-        for number in range(len(runs.points), 1 + (self._repeat or MOST_WARM_RUNS)):
-            is_enough = self._repeat is None and number > WARM_RUNS
+        deadline = time.monotonic() + ROUND_TRIP.budget_s
+        for number in range(len(runs.points), 1 + (self._repeat or ROUND_TRIP.most)):
+            is_enough = self._repeat is None and number > ROUND_TRIP.fewest
             if is_enough and time.monotonic() > deadline:
                 return
             if number == 1:
@@ -285,20 +280,12 @@ class RoundTrip:
         if witness:
             runs.checked = checked_result(self._value, result, witness)
 
-    def _shown(self, key: str) -> list[SweepTrace]:
-        runs = self._runs[key]
-        if not runs.traces:
-            return []
-        cold, warm = runs.traces[0], median_trace(runs.traces[1:])
-        shown = [(True, cold)] + ([(False, warm)] if warm is not None else [])
-        return [SweepTrace(key, self._size, is_cold, trace) for is_cold, trace in shown]
-
     def _why(self, transport: Transport, error: Exception) -> str:
         culprits = find_culprits(self._value, self._name, takes_functions=transport.takes_functions)
         return culprits_text(culprits) or error_text(error)
 
     def _described(self, transport: Transport, runs: _Runs, note: str) -> Variant:
-        totals = written(runs.traces[0])
+        totals = bytes_written(runs.traces[0])
         notes = [note, *_notes(runs)]
         facts = {
             **totals,
@@ -350,7 +337,7 @@ def _notes(runs: _Runs) -> list[str]:
     if runs.checked["equal"] is False:
         notes.append("what comes back is not equal to what was sent")
     warm = [point.wall_ns for point in runs.points if not point.cold]
-    if len(warm) > WARM_RUNS:
+    if len(warm) > ROUND_TRIP.fewest:
         low, high = quartiles(warm) or (min(warm), max(warm))
         middle = middle_ns(warm)
         if high - low > UNSTABLE_SHARE * middle:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from jupyter_serprof.capture.machine import resident_bytes
 from jupyter_serprof.experiments.engine.memory import MemoryGuard
 from jupyter_serprof.experiments.engine.order import Budget, Costs, Visit, expected
-from jupyter_serprof.experiments.engine.points import written
+from jupyter_serprof.experiments.engine.runs import bytes_written
 from jupyter_serprof.experiments.roundtrip.transport import Transport
 from jupyter_serprof.experiments.roundtrip.trip import checked_result, pickled_bytes
 from jupyter_serprof.experiments.sizes.cells import Cell, without_imports_s
@@ -154,7 +154,7 @@ class Bench:
         __tracebackhide__ = True
         cell = self.known.cells.get((key, parameter))
         if cell is None:
-            cell = Cell(key, parameter, self.known.sizes.get(parameter))
+            cell = Cell(key=key, parameter=parameter, size_bytes=self.known.sizes.get(parameter))
         problem = self._problem(cell, value)
         if problem:
             cell.close(problem)
@@ -196,7 +196,7 @@ class Bench:
 
     def _settle(self, cell: Cell, trace: Trace) -> None:
         """Place code, or what pickle cannot measure, on the axis: by what its first run moved."""
-        moved, sizes = written(trace)["total_bytes"], self.known.sizes
+        moved, sizes = bytes_written(trace)["total_bytes"], self.known.sizes
         double = next((at for at in sizes if sizes[at] == moved and moved is not None), None)
         if double is not None:
             cell.close_as_double(f"moves as many bytes as {self.known.parameter}={double:g}")

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from jupyter_serprof.analysis import analyse
-from jupyter_serprof.experiments.engine.points import leaner, median_trace, point_of
 from jupyter_serprof.experiments.engine.recording import Recording
+from jupyter_serprof.experiments.engine.runs import Runs, point_of, shown_runs, thin_trace
 from jupyter_serprof.experiments.roundtrip.transport import Transport
 from jupyter_serprof.model import Point, Span, SweepTrace, Trace
 from jupyter_serprof.model.sweep import middle_run
@@ -76,40 +76,25 @@ _SHORT_NS = 1_000_000
 _RECORDING_NS = 2_000_000
 _MOST_LOOPS = 200
 _IMPORTS = "import"
+#: What is kept of a recording: a sweep has a hundred. The waterfall is stored, so no total changes.
+_MOST_SPANS, _MOST_PIECES, _DIGITS = 12, 8, 4
 
 
-@dataclass(slots=True)
-class Cell:
-    """What was measured of one variant at one size.
+@dataclass(slots=True, kw_only=True)
+class Cell(Runs):
+    """What was measured of one variant at one size; warm recordings are of a single run.
 
     Attributes
     ----------
-    warm
-        Warm recordings of a single run.
     loops
         Runs in one recording; None until the first warm run told.
-    failed, skipped
-        Why there are no further runs; empty otherwise.
     checked
         What came back from the first run.
     """
 
-    key: str
-    parameter: float
-    size_bytes: int | None = None
-    points: list[Point] = field(default_factory=list)
-    cold: Trace | None = None
-    warm: list[Trace] = field(default_factory=list)
     loops: int | None = None
-    failed: str = ""
-    skipped: str = ""
     checked: Mapping[str, object] = field(default_factory=dict)
     facts: Mapping[str, Scalar] = field(default_factory=dict)
-
-    @property
-    def is_open(self) -> bool:
-        """Whether it takes further runs."""
-        return not self.failed and not self.skipped
 
     def run(self, transport: Transport, value: object, *, detail: bool) -> tuple[Trace, object]:
         """Run once more: cold the first time; then one alone, which tells how many fit together.
@@ -134,15 +119,15 @@ class Cell:
             # A run among others is what the point tells of.
             alone = one_of(trace, loops) or (None if self.warm else alone)
         if self.points and alone:
-            self.warm.append(leaner(alone))
-        self.cold = self.cold or leaner(trace)
+            self.warm.append(kept_trace(alone))
+        self.cold = self.cold or kept_trace(trace)
         self.facts = transport.facts()
         self.points.append(self._point(trace, loops))
         return trace, result
 
     def take_first(self, trace: Trace) -> None:
         """Take a recording that was made already for the cold run."""
-        self.cold = leaner(trace)
+        self.cold = kept_trace(trace)
         self.points.append(self._point(trace, 1))
 
     def _point(self, trace: Trace, loops: int) -> Point:
@@ -157,26 +142,28 @@ class Cell:
         self.size_bytes = size_bytes
         self.points = [replace(point, size_bytes=size_bytes) for point in self.points]
 
-    def close(self, reason: str) -> None:
-        """Take no further runs."""
-        count = len(self.points) - 1
-        self.skipped = reason if count < 0 else f"{count} warm runs only: {reason}"
-
     def close_as_double(self, reason: str) -> None:
         """Forget what was measured: another cell has the same place."""
         self.points.clear()
         self.cold, self.skipped = None, reason
 
     @property
-    def shown(self) -> list[SweepTrace]:
+    def shown(self) -> tuple[SweepTrace, ...]:
         """The cold recording, and the warm one in the middle."""
-        warm = median_trace(self.warm)
-        known = [(True, self.cold)] + ([(False, warm)] if warm else [])
-        return [
-            SweepTrace(self.key, self.size_bytes, is_cold, trace)
-            for is_cold, trace in known
-            if trace
-        ]
+        return shown_runs(self.key, self.size_bytes, self.cold, self.warm)
+
+
+def kept_trace(trace: Trace) -> Trace:
+    """Return a recording with its waterfall, its longest spans, and nothing that says no more."""
+    summary = trace.summary
+    if summary:
+        strict, total = (
+            None if share is None else round(share, _DIGITS)
+            for share in (summary.strict_share, summary.total_share)
+        )
+        summary = replace(summary, strict_share=strict, total_share=total)
+    kept = thin_trace(trace, spans=_MOST_SPANS, pieces=_MOST_PIECES)
+    return replace(kept, summary=summary, producer="")
 
 
 def recorded(

@@ -7,12 +7,18 @@ from dataclasses import dataclass, field, replace
 
 from jupyter_serprof.analysis.ranking import with_ranking
 from jupyter_serprof.analysis.sizes.words import summarize_growth
-from jupyter_serprof.capture.machine import measure_limits
-from jupyter_serprof.experiments.engine.points import finished, lean
+from jupyter_serprof.experiments.engine.document import (
+    grouped,
+    lean_traces,
+    made_here,
+    problems,
+    row_of_one,
+    with_findings,
+)
 from jupyter_serprof.experiments.engine.words import drift_note, sweep_findings
 from jupyter_serprof.experiments.roundtrip.transport import Transport
 from jupyter_serprof.experiments.sizes.cells import Cell
-from jupyter_serprof.model import Quality, Sweep, Trace, Variant
+from jupyter_serprof.model import Sweep, Trace, Variant
 from jupyter_serprof.model.trace import Scalar
 from jupyter_serprof.model.units import format_bytes, plain
 
@@ -56,27 +62,22 @@ class SizeRecord:
 
     def document(self, *, has_lines: bool = True, waiting: str = "waits for its turn") -> Sweep:
         """Return the sweep so far; without lines and crossovers while it grows."""
-        latest = self.latest
-        points = tuple(point for cell in self._ordered() for point in cell.points)
-        quality = latest.quality if latest else Quality()
         sweep = Sweep(
             name=self.name,
-            started=latest.started if latest else "",
+            started="",
             kind="sweep",
             parameter=self.parameter,
-            producer=latest.producer if latest else "",
             variants=tuple(self._variant(transport, waiting) for transport in self.transports),
-            points=points,
+            points=tuple(point for cell in self._ordered() for point in cell.points),
             traces=tuple(entry for cell in self._ordered() for entry in cell.shown),
-            limits=measure_limits(),
-            environment={**(latest.environment if latest else {}), "seed": self.seed},
-            quality=replace(quality, notes=(*quality.notes, *self._said())),
+            environment={"seed": self.seed},
         )
+        sweep = made_here(sweep, self.latest, self._said())
         sweep = self._apart(sweep)
         if not has_lines:
             return _bare(sweep)
         held = None if self.holdout is None else self.sizes.get(self.holdout)
-        return finished(sweep, summarize_growth, holdout_bytes=held)
+        return with_findings(sweep, summarize_growth, holdout_bytes=held)
 
     def _apart(self, sweep: Sweep) -> Sweep:
         """Give each size of code a row of its own where nobody saw bytes: no median is of many."""
@@ -90,12 +91,8 @@ class SizeRecord:
         return replace(
             sweep,
             variants=tuple(
-                Variant(
-                    key,
-                    f"{transport.title}, {self.parameter} = {plain(cell.parameter)}",
-                    "ok" if cell.points else "failed" if cell.failed else "skipped",
-                    "" if cell.points else cell.failed or cell.skipped,
-                    notes=tuple(filter(None, (cell.failed, cell.skipped))) if cell.points else (),
+                row_of_one(
+                    key, f"{transport.title}, {self.parameter} = {plain(cell.parameter)}", cell
                 )
                 for key, cell in zip(keys, cells, strict=True)
             ),
@@ -120,7 +117,7 @@ class SizeRecord:
         here = [cell for cell in self.cells.values() if not cell.key.startswith(("ray", "dask"))]
         drift = drift_note([point for cell in here for point in cell.points])
         notes = [*self.notes.values(), *([drift] if drift else [])]
-        return [*notes, *_grouped(self.left_out, self._label)]
+        return [*notes, *grouped(self.left_out, self._label)]
 
     def _label(self, parameter: float) -> str:
         size = self.sizes.get(parameter)
@@ -130,7 +127,7 @@ class SizeRecord:
         if transport.key in self.absent:
             return self.absent[transport.key]
         own = [cell for cell in self._ordered() if cell.key == transport.key]
-        notes = [self.started.get(transport.key, ""), *self._problems(own)]
+        notes = [self.started.get(transport.key, ""), *problems(own, self._label)]
         plain = Variant(transport.key, transport.title)
         if not any(cell.points for cell in own):
             reasons = [("failed", cell.failed) for cell in own if cell.failed]
@@ -147,14 +144,6 @@ class SizeRecord:
             notes=tuple(dict.fromkeys(filter(None, [*notes, *self._results(told)]))),
         )
 
-    def _problems(self, cells: Sequence[Cell]) -> list[str]:
-        failed = {cell.parameter: cell.failed for cell in cells if cell.failed}
-        skipped = {cell.parameter: cell.skipped for cell in cells if cell.skipped}
-        return [
-            *(f"failed at {said}" for said in _grouped(failed, self._label)),
-            *_grouped(skipped, self._label),
-        ]
-
     def _results(self, cells: Sequence[Cell]) -> list[str]:
         """Say what came back otherwise than it went, and where another kind of result did."""
         last = str(cells[-1].checked["result"]) if cells else ""
@@ -166,7 +155,7 @@ class SizeRecord:
             if cell.checked["equal"] is False
         }
         changed = [line for cell in cells for line in str(cell.checked["notes"]).splitlines()]
-        return [*_grouped(others, self._label), *_grouped(unequal, self._label), *changed]
+        return [*grouped(others, self._label), *grouped(unequal, self._label), *changed]
 
 
 def _facts(cells: Sequence[Cell]) -> dict[str, Scalar]:
@@ -187,21 +176,7 @@ def _facts(cells: Sequence[Cell]) -> dict[str, Scalar]:
     }
 
 
-def _grouped(reasons: dict[float, str], label: object) -> list[str]:
-    """Return each reason once, behind all the sizes that it stands for."""
-    sizes: dict[str, list[str]] = {}
-    for parameter in sorted(reasons):
-        sizes.setdefault(reasons[parameter], []).append(label(parameter))  # type: ignore[operator]
-    return [f"{_listed(list(dict.fromkeys(found)))}: {why}" for why, found in sizes.items()]
-
-
-def _listed(labels: Sequence[str]) -> str:
-    """Name some sizes, or the ends of many."""
-    return ", ".join(labels) if len(labels) <= 3 else f"{labels[0]} to {labels[-1]}"  # noqa: PLR2004
-
-
 def _bare(sweep: Sweep) -> Sweep:
     """Return what is shown while it grows: lines are fitted at the end, they take a while."""
-    traces = tuple(replace(entry, trace=lean(entry.trace)) for entry in sweep.traces)
-    found = replace(with_ranking(sweep), findings=sweep_findings(sweep), traces=traces)
+    found = lean_traces(replace(with_ranking(sweep), findings=sweep_findings(sweep)))
     return replace(found, summary=summarize_growth(found))

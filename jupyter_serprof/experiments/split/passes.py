@@ -31,6 +31,7 @@ from jupyter_serprof.capture.machine import (
     producer,
 )
 from jupyter_serprof.capture.recorder import paused_collector
+from jupyter_serprof.experiments.engine.order import SPLIT_S
 from jupyter_serprof.experiments.split.words import (
     DUMPS,
     LOADS,
@@ -49,7 +50,6 @@ from jupyter_serprof.objects.culprits import culprits_text, error_text, find_cul
 from jupyter_serprof.objects.picklers import CountingFile
 from jupyter_serprof.objects.split_picklers import PROTOCOL, Block, Watched, hand_over, watch
 
-BUDGET_S = 10.0
 #: What takes longer gets one pass of each kind.
 SLOW_S = 2.0
 _ROUNDS = 2
@@ -136,7 +136,7 @@ def _faults() -> int | None:
     return None
 
 
-def split(value: object, *, name: str = "value", budget_s: float = BUDGET_S) -> Trace:
+def split(value: object, *, name: str = "value", budget_s: float = SPLIT_S) -> Trace:
     """Tell reducers, opcodes, copy and pages apart inside one dumps and one loads.
 
     Parameters
@@ -167,7 +167,7 @@ def split(value: object, *, name: str = "value", budget_s: float = BUDGET_S) -> 
 class Split:
     """The passes over one value: `trace` is whatever was measured, also after an interrupt."""
 
-    def __init__(self, value: object, name: str = "value", budget_s: float = BUDGET_S) -> None:
+    def __init__(self, value: object, name: str = "value", budget_s: float = SPLIT_S) -> None:
         self._value, self._name = value, name
         self._started = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
         self._end_s = time.monotonic() + budget_s

@@ -17,7 +17,7 @@ from jupyter_serprof.experiments.chunks.look import ChunkLook, LeftOutError, Wor
 from jupyter_serprof.experiments.chunks.sweep import ChunkSweep
 from jupyter_serprof.experiments.engine import experiment as engine
 from jupyter_serprof.experiments.engine.experiment import Stopper, run, steps_of
-from jupyter_serprof.experiments.engine.points import thinned
+from jupyter_serprof.experiments.engine.runs import thin_trace
 from jupyter_serprof.experiments.engine.words import drift_note
 from jupyter_serprof.experiments.graphs.fresh import fresh
 from jupyter_serprof.model import Point, Sweep, UsageError, from_document, load, to_document
@@ -482,7 +482,7 @@ def test_thinning_keeps_the_longest_spans_and_every_row() -> None:
         ]
     )
 
-    kept = thinned(trace, 2)
+    kept = thin_trace(trace, spans=2, pieces=12)
 
     assert [span.duration_ns for span in kept.spans] == [10_000_000, 5_000_000]
     assert [span.parent for span in kept.spans] == [-1, 0]

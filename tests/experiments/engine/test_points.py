@@ -7,7 +7,7 @@ from pathlib import Path
 
 from laws import SIZES, linear, simulated
 
-from jupyter_serprof.experiments.engine.points import finished
+from jupyter_serprof.experiments.engine.document import with_findings
 from jupyter_serprof.experiments.engine.words import summarize_sweep
 from jupyter_serprof.model import Sweep, Variant, load, save_document
 
@@ -29,7 +29,7 @@ def test_a_sweep_over_sizes_is_finished_with_lines_that_survive_a_file(tmp_path:
     """Each variant has its line over all sizes; what was saved is what is loaded."""
     path = tmp_path / "a.serprof.json"
 
-    done = finished(a_sweep(SIZES), summarize_sweep)
+    done = with_findings(a_sweep(SIZES), summarize_sweep)
     save_document(done, path)
     again = load(path)
 
@@ -47,12 +47,12 @@ def test_a_round_trip_has_no_lines_and_needs_no_numpy() -> None:
     program = (
         "import sys\n"
         "from jupyter_serprof.experiments.engine.words import summarize_sweep\n"
-        "from jupyter_serprof.experiments.engine.points import finished\n"
+        "from jupyter_serprof.experiments.engine.document import with_findings\n"
         "from jupyter_serprof.model import Point, Sweep, Variant\n"
         "points = [Point(key, 800, n, n == 0, 5, 8, {}) for key in 'ab' for n in range(3)]\n"
         "variants = (Variant('a', 'a'), Variant('b', 'b'))\n"
         "sweep = Sweep(name='a', started='', variants=variants, points=tuple(points))\n"
-        "done = finished(sweep, summarize_sweep)\n"
+        "done = with_findings(sweep, summarize_sweep)\n"
         "print(done.fits, done.crossovers, 'numpy' in sys.modules, 'scipy' in sys.modules)\n"
     )
 

@@ -18,6 +18,7 @@ import pytest
 from jupyter_serprof.capture.recorder import Recorder
 from jupyter_serprof.experiments.engine import recording
 from jupyter_serprof.experiments.engine.experiment import run
+from jupyter_serprof.experiments.engine.order import ROUND_TRIP
 from jupyter_serprof.experiments.roundtrip import trip as roundtrip
 from jupyter_serprof.experiments.roundtrip.registry import TRANSPORTS, Transport
 from jupyter_serprof.experiments.roundtrip.trip import RoundTrip
@@ -176,9 +177,7 @@ def test_rows_add_up_in_every_point() -> None:
         assert {"pickle.dumps", "pickle.loads"} <= set(point.stages)
 
 
-@pytest.mark.parametrize(
-    ("seconds", "warm_count"), [(0.0, roundtrip.MOST_WARM_RUNS), (0.5, 4), (100.0, 3)]
-)
+@pytest.mark.parametrize(("seconds", "warm_count"), [(0.0, ROUND_TRIP.most), (0.5, 4), (100.0, 3)])
 def test_warm_runs_fill_the_time_budget(
     monkeypatch: pytest.MonkeyPatch,
     fakes: dict[str, type[Transport]],

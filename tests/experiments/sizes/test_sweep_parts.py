@@ -16,10 +16,10 @@ from jupyter_serprof.experiments.engine import memory as sweep_memory
 from jupyter_serprof.experiments.engine.experiment import run
 from jupyter_serprof.experiments.engine.memory import MemoryGuard
 from jupyter_serprof.experiments.engine.order import expected, log_spaced
-from jupyter_serprof.experiments.engine.points import fewer, leaner, longest
 from jupyter_serprof.experiments.engine.recording import Recording
+from jupyter_serprof.experiments.engine.runs import fewer, longest
 from jupyter_serprof.experiments.roundtrip.registry import TRANSPORTS
-from jupyter_serprof.experiments.sizes.cells import one_of, recorded
+from jupyter_serprof.experiments.sizes.cells import kept_trace, one_of, recorded
 from jupyter_serprof.experiments.sizes.sweep import SizeSweep
 from jupyter_serprof.model import Trace
 from jupyter_serprof.testing import make_trace
@@ -117,7 +117,7 @@ def test_a_lean_recording_keeps_its_totals() -> None:
     collections = [("gc", MAIN, 1 + 2 * at, 0.1 + at / 1000, None, 0) for at in range(40)]
     trace = analyse(make_trace([(DUMPS, MAIN, 0, 100), *collections]))
 
-    lean = leaner(trace)
+    lean = kept_trace(trace)
 
     assert trace.waterfall is not None
     assert lean.waterfall is not None

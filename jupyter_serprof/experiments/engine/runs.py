@@ -1,0 +1,147 @@
+"""The runs of a cell: as points, the median one, and as thin traces, of which there are many."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from jupyter_serprof.analysis.waterfall import Segment, merged
+from jupyter_serprof.model import Point, Span, SweepTrace, Trace
+from jupyter_serprof.model.sweep import middle_run
+
+
+@dataclass(slots=True, kw_only=True)
+class Runs:
+    """The runs of one cell: of one variant at one size, the first one cold.
+
+    Attributes
+    ----------
+    failed, skipped
+        Why there are no further runs; empty otherwise.
+    """
+
+    key: str
+    parameter: float
+    size_bytes: int | None = None
+    points: list[Point] = field(default_factory=list)
+    cold: Trace | None = None
+    warm: list[Trace] = field(default_factory=list)
+    failed: str = ""
+    skipped: str = ""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it takes further runs."""
+        return not self.failed and not self.skipped
+
+    def close(self, reason: str) -> None:
+        """Take no further runs."""
+        count = len(self.points) - 1
+        self.skipped = reason if count < 0 else f"{count} warm runs only: {reason}"
+
+
+def point_of(key: str, size: int | None, number: int, trace: Trace) -> Point:
+    """Return the point of one run; the first run (number 0) is the cold one."""
+    rows = trace.waterfall.rows if trace.waterfall else ()
+    faults = [row.minor_faults for row in rows if row.minor_faults is not None]
+    moved = bytes_written(trace)
+    return Point(
+        variant=key,
+        size_bytes=size,
+        repeat=number,
+        cold=number == 0,
+        wall_ns=trace.wall_ns,
+        moved_bytes=moved["total_bytes"],
+        stages={row.stage: row.self_ns for row in rows},
+        minor_faults=sum(faults) if faults else None,
+    )
+
+
+def bytes_written(trace: Trace) -> dict[str, int | None]:
+    """Sum what was written: in-band, out-of-band and, with Ray's envelope, in all."""
+    details = [span.details for span in trace.spans if span.details]
+    written = [
+        s.details for s in trace.spans if s.stage in ("pickle.dumps", "ray.pickle") and s.details
+    ]
+    in_band = _total(written, "in_band_bytes")
+    out_of_band = _total(written, "out_of_band_bytes")
+    total = _total(details, "total_bytes")
+    if total is None and in_band is not None:
+        total = in_band + (out_of_band or 0)
+    if in_band is None and total is not None:
+        in_band, out_of_band = total, 0
+    buffers = _total(written, "buffers")
+    return {
+        "in_band_bytes": in_band,
+        "out_of_band_bytes": out_of_band,
+        "buffers": buffers or 0,
+        "total_bytes": total,
+    }
+
+
+def _total(details: Sequence[object], key: str) -> int | None:
+    values = [entry[key] for entry in details if key in entry]  # type: ignore[index, operator]
+    return sum(values) if values else None
+
+
+def median_trace(traces: Sequence[Trace]) -> Trace | None:
+    """Return the run whose wall time is that of all of them; None without runs."""
+    return middle_run(traces, lambda trace: trace.wall_ns) if traces else None
+
+
+def shown_runs(
+    key: str, size: int | None, cold: Trace | None, warm: Sequence[Trace]
+) -> tuple[SweepTrace, ...]:
+    """Return the runs that a document shows: the cold one, and the median of the warm ones."""
+    shown = (True, cold), (False, median_trace(warm))
+    return tuple(SweepTrace(key, size, is_cold, trace) for is_cold, trace in shown if trace)
+
+
+def stopped_text(error: BaseException, count: int, asked: int | None) -> str:
+    """Say that the warm runs ended early, and how many there are."""
+    is_interrupt = isinstance(error, KeyboardInterrupt | GeneratorExit)
+    why = "interrupted" if is_interrupt else type(error).__name__
+    return f"{why} after {count} warm runs{f' of {asked}' if asked else ''}; that run is left out"
+
+
+Piece = tuple[int, int]
+
+
+def thin_trace(trace: Trace, *, spans: int, pieces: int) -> Trace:
+    """Return an analysed trace with its longest spans; its rows, tables and findings stay exact.
+
+    Parameters
+    ----------
+    spans
+        At most so many; findings point at none any more, where some are left out.
+    pieces
+        Of each row of the waterfall, at most: garbage collection cuts one into hundreds.
+    """
+    if trace.waterfall:
+        rows = (replace(row, pieces=fewer(row.pieces, pieces)) for row in trace.waterfall.rows)
+        trace = replace(trace, waterfall=replace(trace.waterfall, rows=tuple(rows)))
+    if len(trace.spans) <= spans:
+        return trace
+    findings = tuple(replace(finding, spans=()) for finding in trace.findings)
+    return replace(trace, spans=longest(trace.spans, spans), findings=findings)
+
+
+def fewer(pieces: Sequence[Piece], most: int) -> tuple[Piece, ...]:
+    """Return at most so many pieces (start, duration): the smallest gaps between them close."""
+    return merged((Segment(start, start + length, 0) for start, length in pieces), most)
+
+
+def longest(spans: Sequence[Span], most: int) -> tuple[Span, ...]:
+    """Return the longest spans in their order; each points at the nearest one around it."""
+    if len(spans) <= most:
+        return tuple(spans)
+    by_length = sorted(range(len(spans)), key=lambda at: -spans[at].duration_ns)
+    kept = sorted(by_length[:most])
+    places = {old: new for new, old in enumerate(kept)}
+
+    def around(parent: int) -> int:
+        while parent >= 0 and parent not in places:
+            parent = spans[parent].parent
+        return places.get(parent, -1)
+
+    return tuple(spans[at]._replace(parent=around(spans[at].parent)) for at in kept)
