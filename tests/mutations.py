@@ -98,8 +98,8 @@ lanes/tracks.ts: paint.test.ts
 stage.waits === true => stage.waits === false
 document/format.ts: format.test.ts
 { name: "kB", size: 1e3 } => { name: "kB", size: 1024 }
-kit/palette.ts: palette.test.ts
-move: "#c16dfd" => move: "#8c27d6"
+document/decode.ts: decode.test.ts
+HIGH_HALF = 2 ** 32 => HIGH_HALF = 2 ** 31
 """
 
 

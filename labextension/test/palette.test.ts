@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { contrast, FAMILIES, LABEL_INK, linear, PALETTE } from "../src/kit/theme";
+import { FAMILIES, type Family } from "../src/kit/theme";
+import { contrast, linear, THEME } from "./theme";
 
 type Triple = readonly [number, number, number];
 
@@ -51,6 +52,9 @@ function distance(one: string, other: string, vision: string): number {
   return Math.hypot(a[0] - b[0], a[1] - b[1], a[2] - b[2]);
 }
 
+const PALETTE = Object.fromEntries(
+  FAMILIES.map((family) => [family, THEME.families[family].color]),
+) as Record<Family, string>;
 const HUES = FAMILIES.filter((family) => family !== "other");
 
 describe("the palette", () => {
@@ -60,7 +64,7 @@ describe("the palette", () => {
   });
 
   it.each(FAMILIES)("has labels of 4.5:1 on its bars: %s", (family) => {
-    expect(contrast(PALETTE[family], LABEL_INK[family])).toBeGreaterThanOrEqual(4.5);
+    expect(contrast(PALETTE[family], THEME.families[family].label)).toBeGreaterThanOrEqual(4.5);
   });
 
   it.each(Object.keys(VISION))("keeps six hues at least 14 apart: %s", (vision) => {
@@ -71,13 +75,18 @@ describe("the palette", () => {
     }
   });
 
-  it("is the one of the style sheet", () => {
-    const css = readFileSync("style/base.css", "utf8");
-    for (const family of FAMILIES) {
-      expect(css).toContain(`--jsp-${family}: ${PALETTE[family]};`);
-      const own = css.slice(css.indexOf(`--jsp-own: var(--jsp-${family});`));
-      expect(/--jsp-on: (#\w+);/.exec(own)?.[1]).toBe(LABEL_INK[family]);
+  it.each(["light", "dark"] as const)("has text of 4.5:1 on its background: %s", (mode) => {
+    const { background, ink, muted, warn } = THEME[mode];
+    for (const text of [ink, muted, warn]) {
+      expect(contrast(text as string, background as string)).toBeGreaterThanOrEqual(4.5);
     }
+  });
+
+  it("gives its colours to the style sheets, which have none of their own for these", () => {
+    const base = readFileSync("style/base.css", "utf8");
+    expect(Object.keys(THEME.families)).toEqual([...FAMILIES]);
+    expect(base).not.toMatch(/--jsp-(warn|bg|ink|ink-2): (#|rgb)/);
+    expect(base).not.toMatch(/--jsp-on:/);
   });
 
   it("knows what contrast is", () => {

@@ -1,9 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { FAMILIES, LABEL_INK, PALETTE } from "../src/kit/theme";
+import { FAMILIES } from "../src/kit/theme";
 import { layoutLanes } from "../src/lanes/layout";
 import { arrowsOf, paintAxis, paintLanes, type Scene } from "../src/lanes/scene";
 import { criticalPath } from "../src/waterfall/critical";
 import { indexOf, type SpanSpec, traceOf } from "./make";
+import { THEME } from "./theme";
 
 const PLAIN = { line: "#eee", accent: "#00f", container: "#ddd", warn: "#b50", font: "sans-serif" };
 const COLOURS: Scene["colours"] = {
@@ -11,8 +12,8 @@ const COLOURS: Scene["colours"] = {
   background: "#fff",
   ink: "#111",
   quiet: "#666",
-  kinds: [...FAMILIES.map((family) => PALETTE[family]), "#666"],
-  labels: [...FAMILIES.map((family) => LABEL_INK[family]), "#666"],
+  kinds: [...FAMILIES.map((family) => THEME.families[family].color), "#666"],
+  labels: [...FAMILIES.map((family) => THEME.families[family].label), "#666"],
 };
 
 /** Remembers the texts that were written; every other call does nothing. */

@@ -6,8 +6,10 @@ sheet; ``figure.py`` turns a sheet into a matplotlib figure.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from importlib.resources import files
 from typing import Literal
 
 from jupyter_serprof.model.units import clean
@@ -163,18 +165,12 @@ class Sheet:
             self.y += round(size * 1.4)
 
 
+#: Read by the front end too: ``npm run generate`` writes ``style/theme.css`` from it.
+_THEME = json.loads(files("jupyter_serprof.views.kit").joinpath("theme.json").read_text("utf-8"))
 #: Each has a contrast of at least 3:1 on both backgrounds.
-FAMILY_COLORS = {
-    "build": "#2d6c7e",
-    "pickle": "#8c27d6",
-    "move": "#c16dfd",
-    "schedule": "#b43802",
-    "store": "#e76c1d",
-    "execute": "#699a98",
-    "other": "#7a7a7a",
-}
-#: Black on these is easier to read than white (at least 4.5:1).
-_LIGHT_FAMILIES = frozenset({"move", "store", "execute"})
+FAMILY_COLORS: dict[str, str] = {key: own["color"] for key, own in _THEME["families"].items()}
+#: At least 4.5:1 on the family.
+_LABELS: dict[str, str] = {key: own["label"] for key, own in _THEME["families"].items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,8 +202,7 @@ class Theme:
         return mix(color, self.background, 0.2)
 
 
-LIGHT = Theme("#ffffff", "#1a1a1a", "#616161", "#9e9e9e", "#e4e4e4", "#8a8a8a", "#b43802")
-DARK = Theme("#111111", "#ececec", "#a6a6a6", "#6e6e6e", "#2e2e2e", "#8a8a8a", "#f09a4c")
+LIGHT, DARK = Theme(**_THEME["light"]), Theme(**_THEME["dark"])
 
 
 def family_color(family: str) -> str:
@@ -217,7 +212,7 @@ def family_color(family: str) -> str:
 
 def label_color(family: str) -> str:
     """Return the colour of a label inside a bar of this family."""
-    return "#000000" if family in _LIGHT_FAMILIES else "#ffffff"
+    return _LABELS.get(family, _LABELS["other"])
 
 
 def mix(color: str, other: str, share: float) -> str:

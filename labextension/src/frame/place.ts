@@ -66,11 +66,10 @@ function apology(error: unknown): HTMLElement {
   return node;
 }
 
-/** Draw a document into an element, with every view that there is. */
-
 export type { CompareView, Host, View } from "../document/host";
 
-export const mount = mountWith(EVERY);
+/** Draw a document into an element, with every view that there is; no bundle brings them all. */
+export const mount = /* @__PURE__ */ mountWith(EVERY);
 
 /** Draw two documents side by side, stage by stage: what changed from the first to the second. */
 export function mountCompare(
