@@ -62,13 +62,13 @@ experiments/remedies/gain.py: experiments/remedies/test_remedies.py
 math.exp(-shift.high), math.exp(-shift.low) => math.exp(-shift.low), math.exp(-shift.high)
 experiments/roundtrip/trip.py: experiments/roundtrip/test_roundtrip.py
 entry for entry in notes if entry => entry for entry in notes[2:] if entry
-experiments/sizes/cells.py: experiments/sizes/test_sweep.py experiments/sizes/test_sweep_parts.py
+experiments/sizes/document.py: experiments/sizes/test_sweep.py experiments/sizes/test_sweep_parts.py
 point.moved_bytes // loops => point.moved_bytes
 experiments/split/words.py: experiments/split/test_split.py
 (level.stage, until - reached) => (level.stage, until)
 views/waterfall/table.py: views/test_table.py views/test_text.py
 if row.copied_bytes == 0 => if row.copied_bytes != 0
-views/chrome.py: timelines/test_timelines.py
+views/flat.py: timelines/test_timelines.py
 moved_ns = -min([0 => moved_ns = min([0
 timelines/__init__.py: timelines/test_timelines.py
 duration_ns=stop_ns - start_ns => duration_ns=stop_ns

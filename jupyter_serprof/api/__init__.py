@@ -16,8 +16,7 @@ from jupyter_serprof.api.objects import Tryout, blame, try_code, try_remedies
 from jupyter_serprof.api.recordings import graphstages, profile, record, stage_recording
 from jupyter_serprof.api.sweeps import chunk_sweep, predict, roundtrip, size_sweep, sweep
 from jupyter_serprof.capture.recorder import span
-from jupyter_serprof.experiments.blame.graph import blame_graph
-from jupyter_serprof.experiments.blame.recording import BlameRun
+from jupyter_serprof.experiments.blame.recording import BlameRun, blame_graph
 from jupyter_serprof.experiments.chunks.sweep import ChunkSweep
 from jupyter_serprof.experiments.compare.repeats import Repeats, runs_within_budget
 from jupyter_serprof.experiments.compare.runs import Against, transports_of
@@ -28,7 +27,7 @@ from jupyter_serprof.experiments.engine.experiment import (
     resume,
     run,
 )
-from jupyter_serprof.experiments.engine.memory import MemoryGuard
+from jupyter_serprof.experiments.engine.machine import MemoryGuard
 from jupyter_serprof.experiments.engine.order import log_spaced
 from jupyter_serprof.experiments.engine.recording import Recording
 from jupyter_serprof.experiments.graphs.repeats import GraphRepeats, checked_before

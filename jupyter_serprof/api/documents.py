@@ -24,10 +24,9 @@ from jupyter_serprof.timelines import import_timeline as timeline_of
 from jupyter_serprof.timelines import is_timeline
 from jupyter_serprof.views import flat as export
 from jupyter_serprof.views.blame import anatomy_lines
-from jupyter_serprof.views.chrome import chrome_trace
 from jupyter_serprof.views.compare import comparison_lines
 from jupyter_serprof.views.figure import png, svg
-from jupyter_serprof.views.flat import Given, csv_text, no_document, rows_of
+from jupyter_serprof.views.flat import Given, chrome_trace, csv_text, no_document, rows_of
 from jupyter_serprof.views.notebook.bundle import bundle as drawn
 from jupyter_serprof.views.notebook.page import html
 from jupyter_serprof.views.text import WIDTH, markdown, text

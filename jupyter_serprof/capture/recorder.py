@@ -19,7 +19,7 @@ from jupyter_serprof.model import ProbeReport
 from jupyter_serprof.model.stages import MARK
 
 if TYPE_CHECKING:
-    from jupyter_serprof.capture.draft import Page
+    from jupyter_serprof.capture.freeze import Page
 
 
 def describe_failure(error: BaseException) -> str:

@@ -7,9 +7,14 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from jupyter_serprof.magics.code import Code, compile_code
-from jupyter_serprof.magics.compare import document_named, swept_code
 from jupyter_serprof.magics.options import GRAPHSTAGES, Options, help_text, parse
-from jupyter_serprof.magics.run import run_try_graph, show_graph_panel, takes_panel
+from jupyter_serprof.magics.run import (
+    document_named,
+    run_try_graph,
+    show_graph_panel,
+    swept_code,
+    takes_panel,
+)
 from jupyter_serprof.magics.show import check_limit, finish, finish_failed, measure, usage_errors
 from jupyter_serprof.magics.together import check
 from jupyter_serprof.model import UsageError

@@ -11,12 +11,11 @@ from jupyter_serprof.api.sweeps import size_sweep
 from jupyter_serprof.experiments.chunks.look import chunk_subject
 from jupyter_serprof.experiments.chunks.sweep import ChunkSweep
 from jupyter_serprof.experiments.engine.experiment import run
-from jupyter_serprof.experiments.engine.memory import MemoryGuard
+from jupyter_serprof.experiments.engine.machine import MemoryGuard
 from jupyter_serprof.experiments.engine.order import log_spaced
 from jupyter_serprof.experiments.graphs.stages import GraphStages
 from jupyter_serprof.experiments.graphs.values import list_collections
-from jupyter_serprof.experiments.roundtrip.registry import TRANSPORTS, Transport
-from jupyter_serprof.experiments.roundtrip.trip import RoundTrip
+from jupyter_serprof.experiments.roundtrip.trip import TRANSPORTS, RoundTrip, Transport
 from jupyter_serprof.experiments.sizes.subject import GENERATORS, Data, data_of, list_data
 from jupyter_serprof.model import Sweep, Trace, UsageError
 from jupyter_serprof.model.units import format_bytes

@@ -9,7 +9,7 @@ from importlib.metadata import entry_points
 from importlib.util import find_spec
 from typing import ClassVar, cast
 
-from jupyter_serprof.capture.draft import Page
+from jupyter_serprof.capture.freeze import Page
 from jupyter_serprof.capture.hook import Place
 from jupyter_serprof.capture.machine import installed_version
 from jupyter_serprof.capture.patching import Subscription, arm, remove_all

@@ -16,7 +16,7 @@ from operator import itemgetter
 from threading import get_ident
 from typing import Any
 
-from jupyter_serprof.capture.draft import Page
+from jupyter_serprof.capture.freeze import Page
 from jupyter_serprof.capture.hook import Place
 from jupyter_serprof.capture.recorder import Recorder, active_recorders
 from jupyter_serprof.probes import Probe

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar
 
-from jupyter_serprof.capture.draft import Draft, Page
+from jupyter_serprof.capture.freeze import Draft, Page
 from jupyter_serprof.capture.hook import Hook, Place
 from jupyter_serprof.capture.recorder import Recorder
 from jupyter_serprof.objects.look import LOOK_BYTES, Look, details_of, look_at

@@ -7,8 +7,7 @@ import pytest
 from jupyter_serprof.analysis.ranking import matters, ranked_of, with_ranking
 from jupyter_serprof.analysis.sizes.crossovers import crossovers_of
 from jupyter_serprof.analysis.sizes.words import best_stretches
-from jupyter_serprof.experiments.engine.document import with_findings
-from jupyter_serprof.experiments.engine.words import summarize_sweep
+from jupyter_serprof.experiments.engine.document import summarize_sweep, with_findings
 from jupyter_serprof.model import Limits, Point, Quality, Sweep, SweepTrace, Variant
 from jupyter_serprof.model.trace import Scalar
 from jupyter_serprof.testing import make_trace

@@ -23,8 +23,8 @@ from statistics import quantiles
 
 from bench import heading, table, timed_ns
 
-from jupyter_serprof.experiments.compare.machine import machine_between
 from jupyter_serprof.experiments.compare.repeats import Repeats
+from jupyter_serprof.experiments.compare.statistics import machine_between
 from jupyter_serprof.experiments.compare.verdict import compare
 from jupyter_serprof.experiments.engine.experiment import run
 from jupyter_serprof.experiments.engine.recording import Recording

@@ -15,7 +15,7 @@ from unittest.mock import patch
 from bench import heading, quartiles, table
 from compare_calibration import document
 
-from jupyter_serprof.experiments.engine.control import FEWEST, Control
+from jupyter_serprof.experiments.engine.machine import FEWEST, Control
 
 DOCUMENTS = 20
 RUNS = 15

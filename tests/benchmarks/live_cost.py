@@ -33,7 +33,7 @@ def measure() -> None:
 
     from jupyter_serprof import api
     from jupyter_serprof.experiments.engine.recording import Recording
-    from jupyter_serprof.experiments.roundtrip.registry import TRANSPORTS
+    from jupyter_serprof.experiments.roundtrip.trip import TRANSPORTS
 
     heading("What an update of the live picture costs, and whether the next run feels it")
     sweep = api.run(api.RoundTrip([1], transports=["pickle", "pickle-oob", "cloudpickle"]))

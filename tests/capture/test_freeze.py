@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jupyter_serprof.capture.draft import Draft, Page
-from jupyter_serprof.capture.freeze import freeze
+from jupyter_serprof.capture.freeze import Draft, Page, freeze
 from jupyter_serprof.capture.hook import Place, Record
 from jupyter_serprof.capture.recorder import Recorder, span
 from jupyter_serprof.model import Group, Lane, Table, TableColumn, Trace, from_document, to_document

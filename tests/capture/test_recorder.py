@@ -11,8 +11,7 @@ from importlib.machinery import ModuleSpec
 import pytest
 
 from jupyter_serprof.capture import patching, recorder
-from jupyter_serprof.capture.draft import Page
-from jupyter_serprof.capture.freeze import freeze
+from jupyter_serprof.capture.freeze import Page, freeze
 from jupyter_serprof.capture.hook import Place
 from jupyter_serprof.capture.patching import armed_places
 from jupyter_serprof.capture.recorder import Recorder, active_recorders

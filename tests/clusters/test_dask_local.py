@@ -16,8 +16,7 @@ import pytest
 
 from clusters.seen import has_row, row, self_ns, spans
 from jupyter_serprof.analysis import analyse
-from jupyter_serprof.capture.draft import Draft, Page
-from jupyter_serprof.capture.freeze import freeze
+from jupyter_serprof.capture.freeze import Draft, Page, freeze
 from jupyter_serprof.capture.hook import Place
 from jupyter_serprof.capture.patching import armed_places
 from jupyter_serprof.capture.recorder import Recorder

@@ -16,7 +16,7 @@ from jupyter_serprof.experiments.remedies.graph import (
     materialized,
     nearly_same,
 )
-from jupyter_serprof.experiments.remedies.hints import small_chunks
+from jupyter_serprof.experiments.remedies.table import small_chunks
 from jupyter_serprof.model import Sweep, UsageError, Variant, from_document, to_document
 
 if TYPE_CHECKING:

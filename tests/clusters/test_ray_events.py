@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from jupyter_serprof.capture.draft import Draft, Page
+from jupyter_serprof.capture.freeze import Draft, Page
 from jupyter_serprof.probes.ray import tasks as ray_tasks
 from jupyter_serprof.probes.ray.tasks import add_task_spans, task_id
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from jupyter_serprof.analysis import analyse
 from jupyter_serprof.experiments.compare.verdict import compare
-from jupyter_serprof.experiments.engine.words import summarize_repeats, summarize_sweep
+from jupyter_serprof.experiments.engine.document import summarize_repeats, summarize_sweep
 from jupyter_serprof.model import Point, Row, Sweep, SweepTrace, Trace, Variant, Waterfall
 from jupyter_serprof.model.sweep import groups_of, groups_text, middle_ns, middle_run, quartiles
 from jupyter_serprof.model.units import format_ns, format_share

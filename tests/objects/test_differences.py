@@ -6,8 +6,7 @@ import pyarrow as pa
 import pytest
 
 from jupyter_serprof.experiments.engine.experiment import run
-from jupyter_serprof.experiments.roundtrip.registry import TRANSPORTS, PickleOutOfBand
-from jupyter_serprof.experiments.roundtrip.trip import RoundTrip
+from jupyter_serprof.experiments.roundtrip.trip import TRANSPORTS, PickleOutOfBand, RoundTrip
 from jupyter_serprof.objects.equality import Witness, differences
 
 

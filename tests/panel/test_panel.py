@@ -491,7 +491,7 @@ def test_rows_of_unknown_size_are_chosen_by_their_number() -> None:
 def test_a_generator_is_bounded_by_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     """No size that does not fit can be chosen, and the words say why."""
     monkeypatch.setattr(
-        "jupyter_serprof.experiments.engine.memory.available_bytes", lambda: 100_000_000
+        "jupyter_serprof.experiments.engine.machine.available_bytes", lambda: 100_000_000
     )
 
     scale = SizeOffer(dict).scale("generator:float64", ["pickle"])

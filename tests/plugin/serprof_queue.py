@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from jupyter_serprof.capture.draft import Page
+from jupyter_serprof.capture.freeze import Page
 from jupyter_serprof.capture.hook import Place
 from jupyter_serprof.model import Finding, Stage, Trace
 from jupyter_serprof.probes import Probe

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from jupyter_serprof.capture.draft import MAIN_LANE, Draft, Page
+from jupyter_serprof.capture.freeze import MAIN_LANE, Draft, Page
 from jupyter_serprof.experiments.remedies import graph as dask_remedies
 from jupyter_serprof.model import UsageError
 from jupyter_serprof.probes.dask.client import add_communication, client_places

@@ -8,9 +8,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from jupyter_serprof.capture.draft import Draft, Page
+from jupyter_serprof.capture.freeze import Draft, Page
 from jupyter_serprof.capture.recorder import Recorder
-from jupyter_serprof.experiments.engine.memory import _store_free_bytes
+from jupyter_serprof.experiments.engine.machine import _store_free_bytes
 from jupyter_serprof.experiments.roundtrip.by_ray import Ray
 from jupyter_serprof.probes.ray.driver import RayDriverProbe, _judge_witnesses, split_get
 from jupyter_serprof.probes.ray.tasks import is_alive

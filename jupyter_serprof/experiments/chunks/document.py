@@ -7,25 +7,28 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from jupyter_serprof.analysis.findings.dask_facts import (
+    GraphKind,
+    difference,
     graph_bytes,
+    graph_kind,
     records,
     task_count,
     whole,
     workers,
 )
-from jupyter_serprof.analysis.kinds import GraphKind, difference, graph_kind
 from jupyter_serprof.experiments.chunks.best import ChunkFacts, Recommendation, recommend
 from jupyter_serprof.experiments.chunks.look import ChunkLook, ChunkSubject
 from jupyter_serprof.experiments.chunks.words import chunk_finding, summarize_chunks
 from jupyter_serprof.experiments.engine.document import (
+    drift_note,
     grouped,
     lean_traces,
     made_here,
     problems,
     row_of_one,
+    sweep_findings,
 )
 from jupyter_serprof.experiments.engine.runs import Runs, median_trace, point_of, thin_trace
-from jupyter_serprof.experiments.engine.words import drift_note, sweep_findings
 from jupyter_serprof.model import (
     Finding,
     Point,

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from jupyter_serprof.experiments.engine.control import Control
-from jupyter_serprof.experiments.engine.document import made_here, with_findings
+from jupyter_serprof.experiments.engine.document import made_here, summarize_repeats, with_findings
 from jupyter_serprof.experiments.engine.experiment import Progress, Steps
+from jupyter_serprof.experiments.engine.machine import Control
 from jupyter_serprof.experiments.engine.order import REPEATS, checked_repeat
 from jupyter_serprof.experiments.engine.recording import Recording
 from jupyter_serprof.experiments.engine.runs import (
@@ -17,7 +17,6 @@ from jupyter_serprof.experiments.engine.runs import (
     shown_runs,
     stopped_text,
 )
-from jupyter_serprof.experiments.engine.words import summarize_repeats
 from jupyter_serprof.model import Sweep, Trace, Variant
 
 _KEY = "code"

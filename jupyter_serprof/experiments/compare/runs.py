@@ -9,7 +9,12 @@ from jupyter_serprof.analysis.comparison import headline
 from jupyter_serprof.experiments.compare.repeats import checked_runs, runs_within_budget
 from jupyter_serprof.experiments.compare.samples import check_kinds
 from jupyter_serprof.experiments.compare.verdict import compare
-from jupyter_serprof.experiments.engine.document import made_here, with_findings
+from jupyter_serprof.experiments.engine.document import (
+    made_here,
+    summarize_sweep,
+    warm_text,
+    with_findings,
+)
 from jupyter_serprof.experiments.engine.experiment import (
     Document,
     Experiment,
@@ -24,8 +29,7 @@ from jupyter_serprof.experiments.engine.runs import (
     point_of,
     shown_runs,
 )
-from jupyter_serprof.experiments.engine.words import summarize_sweep, warm_text
-from jupyter_serprof.experiments.roundtrip.registry import TRANSPORTS
+from jupyter_serprof.experiments.roundtrip.trip import TRANSPORTS
 from jupyter_serprof.model import Comparison, Summary, Sweep, Trace, Variant
 from jupyter_serprof.model.units import format_ns
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from jupyter_serprof.analysis.kinds import graph_kind, stages_of
+from jupyter_serprof.analysis.findings.dask_facts import graph_kind, stages_of
 from jupyter_serprof.model import Point, Sweep, Trace, UsageError, stage
 from jupyter_serprof.model.units import format_bytes, format_rate
 

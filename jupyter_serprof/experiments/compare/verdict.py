@@ -2,7 +2,7 @@
 
 A change is told where its interval leaves no change out and it is larger than the noise floor: the
 reach of chance and drift inside the runs of each side (``compare_statistics``); and, of documents
-that were made apart, larger than the reach of the machine (``compare_control``). Of several
+that were made apart, larger than the reach of the machine (`machine_between`). Of several
 wall times, and of several stages, each has to pass a stricter interval, so that one comparison in
 twenty raises a false alarm, not one line in twenty (Bonferroni).
 
@@ -21,12 +21,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from jupyter_serprof.experiments.compare import statistics as statistics_of
-from jupyter_serprof.experiments.compare.machine import (
-    Machine,
-    held_back,
-    machine_between,
-    machine_text,
-)
 from jupyter_serprof.experiments.compare.samples import (
     NO_CONTROL,
     UNACCOUNTED,
@@ -36,6 +30,12 @@ from jupyter_serprof.experiments.compare.samples import (
     check_stages,
     match,
     notes_on,
+)
+from jupyter_serprof.experiments.compare.statistics import (
+    Machine,
+    held_back,
+    machine_between,
+    machine_text,
 )
 from jupyter_serprof.model import Change, Comparison, Sweep, Trace, stage
 from jupyter_serprof.model.sweep import groups_of, middle_ns, middle_run, quartiles

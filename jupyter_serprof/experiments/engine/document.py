@@ -1,17 +1,196 @@
-"""The document of a sweep, made from whatever was measured until now."""
+"""The document of a sweep, made from whatever was measured until now, and its sentences."""
 
 from __future__ import annotations
 
+import math
+import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from jupyter_serprof.analysis.ranking import ranked_of, with_ranking
+from jupyter_serprof.analysis.ranking import (
+    BASELINE,
+    cost_of,
+    is_comparable,
+    listed,
+    matters,
+    outside_texts,
+    ranked_of,
+    with_ranking,
+)
 from jupyter_serprof.analysis.sizes.crossovers import crossovers_of, with_break_even
 from jupyter_serprof.analysis.sizes.lines import fits_of
 from jupyter_serprof.capture.machine import measure_limits
 from jupyter_serprof.experiments.engine.runs import Runs
-from jupyter_serprof.experiments.engine.words import sweep_findings
-from jupyter_serprof.model import Limits, Quality, Summary, Sweep, Trace, Variant
+from jupyter_serprof.model import Finding, Limits, Point, Quality, Summary, Sweep, Trace, Variant
+from jupyter_serprof.model.sweep import groups_text, middle_ns
+from jupyter_serprof.model.units import format_bytes, format_ns, format_rate, format_ratio
+
+Walls = Mapping[str, Sequence[int]]
+#: Cold only by nature: in a sweep they are shown by the cold bars themselves.
+_COLD_RULES = ("python.first-use-imports", "memory.first-touch")
+#: Less than this (a logarithm) is no drift, whatever the spread; and so many standard errors.
+_LEAST_DRIFT = 0.2
+_ERRORS = 3
+_FEWEST_DRIFTING = 3
+
+
+def warm_ns(sweep: Sweep, key: str) -> float | None:
+    """Return the time of the warm runs of a variant; None without warm runs."""
+    walls = _warm_walls(sweep, key)
+    return middle_ns(walls) if walls else None
+
+
+def warm_text(sweep: Sweep, key: str) -> str:
+    """Return the time of the warm runs, or both times of runs in two groups; "" without runs."""
+    walls = _warm_walls(sweep, key)
+    return groups_text(walls) or format_ns(middle_ns(walls)) if walls else ""
+
+
+def _warm_walls(sweep: Sweep, key: str) -> list[int]:
+    return [point.wall_ns for point in sweep.points if point.variant == key and not point.cold]
+
+
+def summarize_sweep(sweep: Sweep) -> Summary:
+    """Return headline and facts of a round trip."""
+    return Summary(_headline(sweep), tuple(_facts(sweep)))
+
+
+def summarize_repeats(sweep: Sweep) -> Summary:
+    """Return headline and facts of one piece of code that was run again."""
+    cold = next((point.wall_ns for point in sweep.points if point.cold), None)
+    warm = next((warm_text(sweep, variant.key) for variant in sweep.variants), "")
+    if cold is None and not warm:
+        return Summary(f"{sweep.name}: no run ended.", tuple(_facts(sweep)))
+    first = f" {format_ns(cold)} the first time" if cold is not None else ""
+    again = f"{' and' if first else ''} {warm} again" if warm else ""
+    return Summary(f"{sweep.name} took{first}{again}.", tuple(_facts(sweep)))
+
+
+def _headline(sweep: Sweep) -> str:
+    walls = {v.key: own for v in sweep.variants if (own := _warm_walls(sweep, v.key))}
+    used = [v for v in sweep.variants if v.state == "ok" and v.key in walls]
+    ranked, outside = ranked_of(used), outside_texts(used)
+    if not ranked:
+        return f"{_what(sweep)}: {'; '.join(['no transport could move it', *outside])}."
+    judged = [v for v in ranked if is_comparable(walls[v.key])]
+    best, tied = _best(judged, walls) if judged else _alone(ranked, walls)
+    against = _against(best, [v for v in judged if v not in tied], walls)
+    sentences = [
+        f"{_what(sweep)}: {best.title} moves it in {warm_text(sweep, best.key)}{against}",
+        *([f"no difference that matters to {listed([v.title for v in tied])}"] if tied else []),
+        *_not_compared(ranked, judged),
+        *outside,
+        *_cold(sweep, best, middle_ns(walls[best.key])),
+    ]
+    return f"{'; '.join(sentences)}."
+
+
+def _best(ranked: Sequence[Variant], walls: Walls) -> tuple[Variant, list[Variant]]:
+    """Return the fastest, or plain pickle if the difference does not matter; and its equals.
+
+    All are held against the fastest, as in the rows: what is equal to the second is not to it.
+    """
+    fastest = min(ranked, key=lambda variant: middle_ns(walls[variant.key]))
+    equals = [v for v in ranked if v is fastest or not _is_apart(fastest, v, walls)]
+    best = next((variant for variant in equals if variant.key == BASELINE), fastest)
+    return best, [variant for variant in equals if variant is not best]
+
+
+def _alone(ranked: Sequence[Variant], walls: Walls) -> tuple[Variant, list[Variant]]:
+    """Return plain pickle or else the fastest of those that were run once."""
+    plain = (variant for variant in ranked if variant.key == BASELINE)
+    return next(plain, min(ranked, key=lambda variant: middle_ns(walls[variant.key]))), []
+
+
+def _not_compared(ranked: Sequence[Variant], judged: Sequence[Variant]) -> list[str]:
+    """Say who was run once: that says nothing of its noise."""
+    once = [variant.title for variant in ranked if variant not in judged]
+    if len(ranked) == 1 or not once:
+        return []
+    if not judged:
+        return ["one run each, no comparison"]
+    return [f"of {listed(once)} there is one run, no comparison"]
+
+
+def _is_apart(one: Variant, other: Variant, walls: Walls) -> bool:
+    return matters(walls[one.key], walls[other.key], cost_of(one, other))
+
+
+def _what(sweep: Sweep) -> str:
+    sizes = [point.size_bytes or point.moved_bytes for point in sweep.points]
+    size = next((size for size in sizes if size), None)
+    return f"{sweep.name} ({format_bytes(size)})" if size else sweep.name
+
+
+def _against(best: Variant, others: Sequence[Variant], walls: Walls) -> str:
+    """Return how many times faster than pickle, by the two times of the rows; not of groups."""
+    if best.key == BASELINE or BASELINE not in [variant.key for variant in others]:
+        return ""
+    if any(groups_text(walls[key]) for key in (best.key, BASELINE)):
+        return ""
+    ratio = middle_ns(walls[BASELINE]) / middle_ns(walls[best.key])
+    return f", {format_ratio(ratio)} faster than pickle in-band"
+
+
+def _cold(sweep: Sweep, best: Variant, warm_ns: float) -> list[str]:
+    cold = next((p.wall_ns for p in sweep.points if p.variant == best.key and p.cold), None)
+    if cold is None or cold < 1.5 * warm_ns:
+        return []
+    return [f"the first time took {format_ns(cold)}"]
+
+
+def _facts(sweep: Sweep) -> list[str]:
+    used = [variant.key for variant in sweep.variants if variant.state == "ok"]
+    warm = {key: walls for key in used if (walls := _warm_walls(sweep, key))}
+    facts = []
+    if warm:
+        low, high = min(counts := [len(walls) for walls in warm.values()]), max(counts)
+        runs = str(low) if low == high else f"{low} to {high}"
+        plural = "" if high == 1 else "s"
+        said = f"median of {runs} warm run{plural}"
+        if any(map(groups_text, warm.values())):
+            said = f"{runs} warm runs, both times where they fall into two groups, else the median"
+        facts.append(f"{said}; the first run is shown apart")
+    if sweep.limits.memcpy_bytes_per_s:
+        facts.append(
+            f"memcpy here {format_rate(sweep.limits.memcpy_bytes_per_s)}, "
+            f"{format_rate(sweep.limits.first_touch_bytes_per_s)} into new pages"
+        )
+    return facts
+
+
+def sweep_findings(sweep: Sweep) -> tuple[Finding, ...]:
+    """Return the findings of the warm traces, one of each rule, warnings first.
+
+    They point at no span: a sweep has many traces, and a number would name a span in each.
+    """
+    found: dict[str, Finding] = {}
+    for entry in sweep.traces:
+        for finding in () if entry.cold else entry.trace.findings:
+            if finding.rule not in _COLD_RULES:
+                found.setdefault(finding.rule, replace(finding, spans=()))
+    return tuple(sorted(found.values(), key=lambda finding: finding.severity != "warn"))
+
+
+def drift_note(points: Sequence[Point]) -> str:
+    """Say that the machine changed between the first and the last warm pass; "" otherwise."""
+    runs: dict[tuple[str, float | None], list[int]] = {}
+    for point in points:
+        if not point.cold:
+            runs.setdefault((point.variant, point.parameter), []).append(point.wall_ns)
+    logs = [math.log(own[-1] / own[0]) for own in runs.values() if len(own) > 1 and min(own) > 0]
+    if len(logs) < _FEWEST_DRIFTING:
+        return ""
+    error = statistics.stdev(logs) / math.sqrt(len(logs))
+    change = statistics.median(logs)
+    if abs(change) <= max(_LEAST_DRIFT, _ERRORS * error):
+        return ""
+    return (
+        f"the machine drifted: the last pass took {format_ratio(math.exp(change))} as long as the "
+        "first warm one. Sizes were visited in shuffled order, so this makes no size better, but "
+        "it is noise: sweep again when nothing else runs"
+    )
+
 
 #: Of more sizes than this the ends are named.
 _FEW = 3

@@ -10,14 +10,20 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from jupyter_serprof.analysis.findings.dask_facts import graph_bytes, task_count
-from jupyter_serprof.analysis.kinds import GraphKind, difference, graph_kind, graph_notes
-from jupyter_serprof.analysis.kinds import stages_of as stage_keys
+from jupyter_serprof.analysis.findings.dask_facts import (
+    GraphKind,
+    difference,
+    graph_bytes,
+    graph_kind,
+    graph_notes,
+    task_count,
+)
+from jupyter_serprof.analysis.findings.dask_facts import stages_of as stage_keys
 from jupyter_serprof.experiments.compare.repeats import Repeats, checked_runs, warm_steps
 from jupyter_serprof.experiments.compare.runs import compared
 from jupyter_serprof.experiments.compare.samples import check_question
-from jupyter_serprof.experiments.engine.control import Control
 from jupyter_serprof.experiments.engine.experiment import Progress, Steps, run
+from jupyter_serprof.experiments.engine.machine import Control
 from jupyter_serprof.experiments.engine.runs import thin_trace
 from jupyter_serprof.experiments.graphs.fresh import fresh
 from jupyter_serprof.experiments.graphs.stages import (

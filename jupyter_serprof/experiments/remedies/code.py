@@ -13,7 +13,7 @@ from dataclasses import replace
 from jupyter_serprof.experiments.blame.keeper import Sent
 from jupyter_serprof.experiments.engine.experiment import complete
 from jupyter_serprof.experiments.engine.order import TRIALS
-from jupyter_serprof.experiments.remedies.hints import hints_of
+from jupyter_serprof.experiments.remedies.table import hints_of
 from jupyter_serprof.experiments.remedies.value import MOST_PUTS, Tryout
 from jupyter_serprof.model import Finding, Sweep, Trace, UsageError
 from jupyter_serprof.model.units import format_bytes, format_count, format_ns, format_ratio

@@ -27,7 +27,7 @@ from jupyter_serprof.experiments.graphs.values import (
     wait_for,
 )
 from jupyter_serprof.experiments.remedies.gain import Trial
-from jupyter_serprof.experiments.remedies.hints import small_chunks
+from jupyter_serprof.experiments.remedies.table import small_chunks
 from jupyter_serprof.experiments.remedies.trial import Sides, Trials
 from jupyter_serprof.experiments.remedies.ways import Trip, Watch
 from jupyter_serprof.model import UsageError

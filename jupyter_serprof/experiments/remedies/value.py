@@ -13,8 +13,7 @@ from typing import Any
 from jupyter_serprof.capture.machine import available_bytes
 from jupyter_serprof.experiments.engine.order import TRIALS
 from jupyter_serprof.experiments.remedies.forms import REMARK, forms_of
-from jupyter_serprof.experiments.remedies.hints import hints_of
-from jupyter_serprof.experiments.remedies.table import REMEDIES, pasted, variable
+from jupyter_serprof.experiments.remedies.table import REMEDIES, hints_of, pasted, variable
 from jupyter_serprof.experiments.remedies.trial import Candidate, Send, Sides, Trials
 from jupyter_serprof.experiments.remedies.ways import (
     GrowingBlock,

@@ -7,21 +7,27 @@ import time
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from jupyter_serprof.capture.machine import (
-    Buffer,
-    buffers_of,
-    lies_inside,
-    overlaps,
-    store_ranges,
-)
-from jupyter_serprof.experiments.engine.control import Control
-from jupyter_serprof.experiments.engine.document import made_here, with_findings
+from jupyter_serprof.capture.machine import Buffer, buffers_of, lies_inside, overlaps, store_ranges
+from jupyter_serprof.experiments.engine.document import made_here, summarize_sweep, with_findings
 from jupyter_serprof.experiments.engine.experiment import Progress, Steps
+from jupyter_serprof.experiments.engine.machine import Control
 from jupyter_serprof.experiments.engine.order import ROUND_TRIP, checked_repeat
 from jupyter_serprof.experiments.engine.recording import Recording
 from jupyter_serprof.experiments.engine.runs import bytes_written, point_of, shown_runs
-from jupyter_serprof.experiments.engine.words import summarize_sweep
-from jupyter_serprof.experiments.roundtrip.registry import ALL, TRANSPORTS, Transport
+from jupyter_serprof.experiments.roundtrip.by_dask import DaskProtocol, DaskScatter
+from jupyter_serprof.experiments.roundtrip.by_pickle import (
+    ArrowIpc,
+    Cloudpickle,
+    Joblib,
+    Lz4,
+    Npy,
+    Pickle4,
+    PickleInBand,
+    PickleOutOfBand,
+    Zstd,
+)
+from jupyter_serprof.experiments.roundtrip.by_ray import Ray, RayChunked, RaySerializer
+from jupyter_serprof.experiments.roundtrip.transport import Transport
 from jupyter_serprof.model import Point, Sweep, Trace, UsageError, Variant
 from jupyter_serprof.model.errors import closest
 from jupyter_serprof.model.sweep import middle_ns, quartiles
@@ -31,6 +37,21 @@ from jupyter_serprof.objects.ask import size_bytes
 from jupyter_serprof.objects.culprits import culprits_text, error_text, find_culprits
 from jupyter_serprof.objects.equality import Witness, differences, same_value
 from jupyter_serprof.objects.picklers import CountingFile, Held, buffer_places, held_by_both
+
+__all__ = ["ALL", "TRANSPORTS", "Cloudpickle", "PickleInBand", "PickleOutOfBand", "Ray"]
+__all__ += ["Transport"]
+
+#: In place of keys: every transport, and a row that says why for each that is not available.
+ALL = "all"
+
+TRANSPORTS: dict[str, type[Transport]] = {
+    kind.key: kind
+    for kind in (
+        *(PickleInBand, PickleOutOfBand, Cloudpickle, Ray, DaskProtocol, DaskScatter),
+        *(Pickle4, RaySerializer, RayChunked, ArrowIpc, Npy, Joblib, Lz4, Zstd),
+    )
+}
+
 
 #: What is not memory of the original may be the pickle of its shape, or is less than is told.
 _WHOLE, _TOLD = 0.995, 0.005

@@ -7,13 +7,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from jupyter_serprof.capture.machine import resident_bytes
-from jupyter_serprof.experiments.engine.memory import MemoryGuard
+from jupyter_serprof.experiments.engine.machine import MemoryGuard
 from jupyter_serprof.experiments.engine.order import Budget, Costs, Visit, expected
 from jupyter_serprof.experiments.engine.runs import bytes_written
 from jupyter_serprof.experiments.roundtrip.transport import Transport
 from jupyter_serprof.experiments.roundtrip.trip import checked_result, pickled_bytes
-from jupyter_serprof.experiments.sizes.cells import Cell, without_imports_s
-from jupyter_serprof.experiments.sizes.document import SizeRecord
+from jupyter_serprof.experiments.sizes.document import Cell, SizeRecord, without_imports_s
 from jupyter_serprof.model import Trace
 from jupyter_serprof.model.units import format_bytes
 from jupyter_serprof.objects.ask import size_bytes

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from jupyter_serprof.capture.machine import measure_limits
 from jupyter_serprof.experiments.engine.experiment import Progress, Steps
-from jupyter_serprof.experiments.engine.memory import MemoryGuard
+from jupyter_serprof.experiments.engine.machine import MemoryGuard
 from jupyter_serprof.experiments.engine.order import (
     Visit,
     checked_sizes,

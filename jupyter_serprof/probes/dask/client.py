@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import count
 from typing import Any
 
-from jupyter_serprof.capture.draft import MAIN_LANE, Draft, Page
+from jupyter_serprof.capture.freeze import MAIN_LANE, Draft, Page
 from jupyter_serprof.capture.hook import After, Place
 from jupyter_serprof.capture.recorder import Recorder
 from jupyter_serprof.model import Lane

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
 
-from jupyter_serprof.capture.draft import MAIN_LANE, Draft, Page
+from jupyter_serprof.capture.freeze import MAIN_LANE, Draft, Page
 from jupyter_serprof.model import Group, Table, TableColumn
 from jupyter_serprof.probes.dask.cluster import Cluster
 

@@ -21,7 +21,7 @@ from threading import get_ident
 from types import CodeType, FrameType
 from typing import NamedTuple
 
-from jupyter_serprof.capture.draft import MAIN_LANE, Draft, Page
+from jupyter_serprof.capture.freeze import MAIN_LANE, Draft, Page
 from jupyter_serprof.capture.recorder import Recorder, describe_failure
 from jupyter_serprof.model.units import format_ns
 from jupyter_serprof.probes import Probe

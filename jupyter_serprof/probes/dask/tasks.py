@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from jupyter_serprof.capture.draft import Draft, Page
+from jupyter_serprof.capture.freeze import Draft, Page
 from jupyter_serprof.model import Lane, Table
 from jupyter_serprof.probes.dask.agent.notes import OFFLOAD, SCHEDULER
 from jupyter_serprof.probes.dask.agent.totals import JoinedBlocks

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from threading import get_ident
 from typing import Any
 
-from jupyter_serprof.capture.draft import Draft, Page
+from jupyter_serprof.capture.freeze import Draft, Page
 from jupyter_serprof.capture.hook import Place
 from jupyter_serprof.capture.machine import buffers_of, lies_inside, store_ranges
 from jupyter_serprof.capture.recorder import Recorder, active_recorders

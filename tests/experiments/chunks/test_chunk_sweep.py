@@ -16,9 +16,9 @@ from jupyter_serprof.experiments.chunks import look as dask_chunk_bound
 from jupyter_serprof.experiments.chunks.look import ChunkLook, LeftOutError, WorkerBound, look_at
 from jupyter_serprof.experiments.chunks.sweep import ChunkSweep
 from jupyter_serprof.experiments.engine import experiment as engine
+from jupyter_serprof.experiments.engine.document import drift_note
 from jupyter_serprof.experiments.engine.experiment import Stopper, run, steps_of
 from jupyter_serprof.experiments.engine.runs import thin_trace
-from jupyter_serprof.experiments.engine.words import drift_note
 from jupyter_serprof.experiments.graphs.fresh import fresh
 from jupyter_serprof.model import Point, Sweep, UsageError, from_document, load, to_document
 from jupyter_serprof.testing import make_trace

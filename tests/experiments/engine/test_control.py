@@ -13,9 +13,9 @@ import pytest
 
 import jupyter_serprof as sp
 from jupyter_serprof.experiments.compare.repeats import Repeats
-from jupyter_serprof.experiments.engine import control as control_of
-from jupyter_serprof.experiments.engine.control import EACH, FEWEST, MOST, REST, Control
+from jupyter_serprof.experiments.engine import machine as control_of
 from jupyter_serprof.experiments.engine.experiment import run
+from jupyter_serprof.experiments.engine.machine import EACH, FEWEST, MOST, REST, Control
 from jupyter_serprof.experiments.engine.recording import Recording
 from jupyter_serprof.experiments.graphs.repeats import is_here
 from jupyter_serprof.model import Sweep, from_document, to_document
@@ -188,7 +188,7 @@ def test_the_garbage_collector_is_left_alone() -> None:
     # A process of its own, where nobody else makes objects meanwhile.
     script = """
 import gc
-from jupyter_serprof.experiments.engine.control import Control
+from jupyter_serprof.experiments.engine.machine import Control
 control = Control(9)
 state = lambda: (gc.isenabled(), gc.get_threshold(), gc.get_freeze_count())
 collections = lambda: [entry["collections"] for entry in gc.get_stats()]

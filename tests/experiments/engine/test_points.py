@@ -7,8 +7,7 @@ from pathlib import Path
 
 from laws import SIZES, linear, simulated
 
-from jupyter_serprof.experiments.engine.document import with_findings
-from jupyter_serprof.experiments.engine.words import summarize_sweep
+from jupyter_serprof.experiments.engine.document import summarize_sweep, with_findings
 from jupyter_serprof.model import Sweep, Variant, load, save_document
 
 
@@ -46,7 +45,7 @@ def test_a_round_trip_has_no_lines_and_needs_no_numpy() -> None:
     """One size: nothing grows, and numpy and scipy are not loaded for it."""
     program = (
         "import sys\n"
-        "from jupyter_serprof.experiments.engine.words import summarize_sweep\n"
+        "from jupyter_serprof.experiments.engine.document import summarize_sweep\n"
         "from jupyter_serprof.experiments.engine.document import with_findings\n"
         "from jupyter_serprof.model import Point, Sweep, Variant\n"
         "points = [Point(key, 800, n, n == 0, 5, 8, {}) for key in 'ab' for n in range(3)]\n"

@@ -12,8 +12,7 @@ from jupyter_serprof.experiments.engine import experiment
 from jupyter_serprof.experiments.engine.experiment import Telling, run
 from jupyter_serprof.experiments.engine.recording import Recording
 from jupyter_serprof.experiments.roundtrip import trip as roundtrip
-from jupyter_serprof.experiments.roundtrip.registry import TRANSPORTS, Transport
-from jupyter_serprof.experiments.roundtrip.trip import RoundTrip
+from jupyter_serprof.experiments.roundtrip.trip import TRANSPORTS, RoundTrip, Transport
 from jupyter_serprof.model import Sweep, from_document, to_document
 from jupyter_serprof.testing import TickClock
 

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from jupyter_serprof import span
-from jupyter_serprof.capture.draft import Page
+from jupyter_serprof.capture.freeze import Page
 from jupyter_serprof.capture.patching import armed_places
 from jupyter_serprof.experiments.engine.recording import Recording
 from jupyter_serprof.model import SerprofError, Trace, from_document, to_document

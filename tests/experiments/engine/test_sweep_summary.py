@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from goldens import check
 
-from jupyter_serprof.experiments.engine.words import (
+from jupyter_serprof.experiments.engine.document import (
     summarize_repeats,
     summarize_sweep,
     sweep_findings,

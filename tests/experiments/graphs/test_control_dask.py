@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 from dasks import forgotten, small_array, started
 
-from jupyter_serprof.experiments.engine.control import EACH
 from jupyter_serprof.experiments.engine.experiment import run
+from jupyter_serprof.experiments.engine.machine import EACH
 from jupyter_serprof.experiments.graphs import repeats as dask_repeats
 from jupyter_serprof.experiments.graphs.repeats import GraphRepeats
 

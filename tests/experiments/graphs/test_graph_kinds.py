@@ -4,7 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from jupyter_serprof.analysis.kinds import GraphKind, difference, graph_kind, graph_notes
+from jupyter_serprof.analysis.findings.dask_facts import (
+    GraphKind,
+    difference,
+    graph_kind,
+    graph_notes,
+)
 from jupyter_serprof.model import Point, Sweep, Table, TableColumn
 from jupyter_serprof.testing import make_trace
 

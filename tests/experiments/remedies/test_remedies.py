@@ -29,8 +29,7 @@ from jupyter_serprof.experiments.remedies.gain import (
     sends_to_pay,
     shrinking_stage,
 )
-from jupyter_serprof.experiments.remedies.hints import hints_of
-from jupyter_serprof.experiments.remedies.table import REMEDIES, pasted
+from jupyter_serprof.experiments.remedies.table import REMEDIES, hints_of, pasted
 from jupyter_serprof.experiments.remedies.trial import Candidate, made_of, trial_steps
 from jupyter_serprof.experiments.remedies.value import Tryout
 from jupyter_serprof.experiments.remedies.ways import GrowingBlock, PickleWay, Trip

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from jupyter_serprof.api import run
-from jupyter_serprof.experiments.remedies.hints import hints_of
+from jupyter_serprof.experiments.remedies.table import hints_of
 from jupyter_serprof.experiments.remedies.value import Tryout
 
 NUMBERS = {at: str(at) for at in range(20_000)}

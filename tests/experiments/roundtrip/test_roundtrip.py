@@ -20,8 +20,7 @@ from jupyter_serprof.experiments.engine import recording
 from jupyter_serprof.experiments.engine.experiment import run
 from jupyter_serprof.experiments.engine.order import ROUND_TRIP
 from jupyter_serprof.experiments.roundtrip import trip as roundtrip
-from jupyter_serprof.experiments.roundtrip.registry import TRANSPORTS, Transport
-from jupyter_serprof.experiments.roundtrip.trip import RoundTrip
+from jupyter_serprof.experiments.roundtrip.trip import TRANSPORTS, RoundTrip, Transport
 from jupyter_serprof.model import (
     ProbeUnavailable,
     Sweep,

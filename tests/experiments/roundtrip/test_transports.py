@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from jupyter_serprof.experiments.roundtrip.by_dask import DaskProtocol, DaskScatter
-from jupyter_serprof.experiments.roundtrip.registry import TRANSPORTS, Ray, Transport
+from jupyter_serprof.experiments.roundtrip.trip import TRANSPORTS, Ray, Transport
 from jupyter_serprof.model import ProbeUnavailable
 
 LOCAL = ("pickle", "pickle-oob", "cloudpickle")
@@ -127,7 +127,7 @@ def test_asking_for_the_state_does_not_import_ray() -> None:
     """A look at what is available costs no second of imports: Ray is installed, not imported."""
     code = (
         "import sys\n"
-        "from jupyter_serprof.experiments.roundtrip.registry import Ray\n"
+        "from jupyter_serprof.experiments.roundtrip.trip import Ray\n"
         "print(Ray().state()[0], 'ray' in sys.modules)"
     )
 

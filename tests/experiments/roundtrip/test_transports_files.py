@@ -10,8 +10,7 @@ import pyarrow as pa
 import pytest
 
 from jupyter_serprof.experiments.engine.experiment import run
-from jupyter_serprof.experiments.roundtrip.registry import TRANSPORTS
-from jupyter_serprof.experiments.roundtrip.trip import RoundTrip
+from jupyter_serprof.experiments.roundtrip.trip import TRANSPORTS, RoundTrip
 from jupyter_serprof.model import ProbeUnavailable
 from jupyter_serprof.objects.equality import differences, same_value
 

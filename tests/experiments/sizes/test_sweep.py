@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from jupyter_serprof.experiments.engine import experiment as progress_module
-from jupyter_serprof.experiments.engine import memory as sweep_memory
+from jupyter_serprof.experiments.engine import machine as sweep_memory
 from jupyter_serprof.experiments.engine.experiment import run
 from jupyter_serprof.experiments.engine.recording import Recording
 from jupyter_serprof.experiments.roundtrip import trip as roundtrip

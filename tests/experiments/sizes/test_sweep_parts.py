@@ -12,14 +12,14 @@ from jupyter_serprof.analysis import analyse
 from jupyter_serprof.capture import machine
 from jupyter_serprof.capture.patching import armed_places
 from jupyter_serprof.capture.recorder import active_recorders
-from jupyter_serprof.experiments.engine import memory as sweep_memory
+from jupyter_serprof.experiments.engine import machine as sweep_memory
 from jupyter_serprof.experiments.engine.experiment import run
-from jupyter_serprof.experiments.engine.memory import MemoryGuard
+from jupyter_serprof.experiments.engine.machine import MemoryGuard
 from jupyter_serprof.experiments.engine.order import expected, log_spaced
 from jupyter_serprof.experiments.engine.recording import Recording
 from jupyter_serprof.experiments.engine.runs import fewer, longest
-from jupyter_serprof.experiments.roundtrip.registry import TRANSPORTS
-from jupyter_serprof.experiments.sizes.cells import kept_trace, one_of, recorded
+from jupyter_serprof.experiments.roundtrip.trip import TRANSPORTS
+from jupyter_serprof.experiments.sizes.document import kept_trace, one_of, recorded
 from jupyter_serprof.experiments.sizes.sweep import SizeSweep
 from jupyter_serprof.model import Trace
 from jupyter_serprof.testing import make_trace

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from threading import Lock
 from typing import NamedTuple
 
-from jupyter_serprof.capture.draft import Draft
+from jupyter_serprof.capture.freeze import Draft
 from jupyter_serprof.capture.hook import Place, Record, Sink
 
 _WIDTH = 4

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from jupyter_serprof.capture.draft import MAIN_LANE, Draft, Page
+from jupyter_serprof.capture.freeze import MAIN_LANE, Draft, Page
 from jupyter_serprof.model import Lane
 from jupyter_serprof.probes.dask.local.columns import CallColumns, Log, drafts_of, laid
 from jupyter_serprof.probes.dask.local.processes import Roads

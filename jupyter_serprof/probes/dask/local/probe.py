@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from jupyter_serprof.capture.draft import Page
+from jupyter_serprof.capture.freeze import Page
 from jupyter_serprof.capture.hook import Place, Sink
 from jupyter_serprof.capture.patching import arm
 from jupyter_serprof.capture.recorder import Recorder, active_recorders

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from dataclasses import replace as changed
 from typing import Any
 
-from jupyter_serprof.capture.draft import Draft, Page
+from jupyter_serprof.capture.freeze import Draft, Page
 from jupyter_serprof.model import Group, Table
 from jupyter_serprof.probes.dask.computations import COMPUTATION_COLUMNS, TASK_COLUMNS
 from jupyter_serprof.probes.dask.local.columns import CallRow
