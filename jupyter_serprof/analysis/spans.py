@@ -147,6 +147,57 @@ def joined(rows: Sequence[Row]) -> Row:
     )
 
 
+Piece = tuple[int, int]
+
+
+def fewer_pieces(pieces: Iterable[Piece], most: int) -> tuple[Piece, ...]:
+    """Return (start, length) in order, touching ones as one, at most so many: small gaps close."""
+    whole: list[list[int]] = []
+    for start, length in pieces:
+        if whole and whole[-1][1] == start:
+            whole[-1][1] += length
+        else:
+            whole.append([start, start + length])
+    # Of equal gaps the first one closes.
+    gaps = sorted(range(1, len(whole)), key=lambda at: whole[at][0] - whole[at - 1][1])
+    closing = set(gaps[: max(0, len(whole) - most)])
+    kept: list[list[int]] = []
+    for at, (start, end) in enumerate(whole):
+        if at in closing:
+            kept[-1][1] = max(kept[-1][1], end)
+        else:
+            kept.append([start, end])
+    return tuple((start, end - start) for start, end in kept)
+
+
+def longest(
+    spans: Sequence[Span], most: int, pointed: Iterable[int] = ()
+) -> tuple[tuple[Span, ...], Mapping[int, int]]:
+    """Return the longest spans in their order, and the new place of each by its old one.
+
+    Each points at the nearest one around it that is left.
+
+    Parameters
+    ----------
+    most
+        How many, at most.
+    pointed
+        The places of those that stay before any longer one.
+    """
+    by_length = sorted(range(len(spans)), key=lambda at: -spans[at].duration_ns)
+    kept = sorted(list(dict.fromkeys([*pointed, *by_length]))[:most])
+    places = {old: new for new, old in enumerate(kept)}
+
+    def around(parent: int) -> int:
+        met: set[int] = set()
+        while parent >= 0 and parent not in places and parent not in met:
+            met.add(parent)
+            parent = spans[parent].parent
+        return places.get(parent, -1)
+
+    return tuple(spans[at]._replace(parent=around(spans[at].parent)) for at in kept), places
+
+
 def total(found: Iterable[int | None]) -> int | None:
     """Return the sum of what was seen; None if nobody saw any."""
     known = [value for value in found if value is not None]

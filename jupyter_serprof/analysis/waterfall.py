@@ -18,7 +18,15 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from jupyter_serprof.analysis.outline import outline_of
-from jupyter_serprof.analysis.spans import SpanEdge, depths, nearest, number, outermost, walk
+from jupyter_serprof.analysis.spans import (
+    SpanEdge,
+    depths,
+    fewer_pieces,
+    nearest,
+    number,
+    outermost,
+    walk,
+)
 from jupyter_serprof.model import Row, Span, Stage, Trace, Waterfall, stages_of
 
 
@@ -88,30 +96,6 @@ def overlay(segment: Segment, above: Sequence[Segment], first: int) -> Iterator[
             at = high
     if at < segment.end:
         yield Segment(at, segment.end, segment.owner)
-
-
-def merged(segments: Iterable[Segment], limit: int) -> tuple[tuple[int, int], ...]:
-    """Return (start, length) in order, touching ones as one, at most `limit` (small gaps close)."""
-    spans: list[list[int]] = []
-    for segment in segments:
-        if spans and spans[-1][1] == segment.start:
-            spans[-1][1] = segment.end
-        else:
-            spans.append([segment.start, segment.end])
-    return tuple((start, end - start) for start, end in _closed(spans, limit))
-
-
-def _closed(spans: list[list[int]], limit: int) -> list[list[int]]:
-    """Close the smallest gaps, the first of equal ones, until so many pieces are left."""
-    gaps = sorted(range(1, len(spans)), key=lambda at: spans[at][0] - spans[at - 1][1])
-    closing = set(gaps[: max(0, len(spans) - limit)])
-    kept: list[list[int]] = []
-    for at, (start, end) in enumerate(spans):
-        if at in closing:
-            kept[-1][1] = end
-        else:
-            kept.append([start, end])
-    return kept
 
 
 _PIECES = 64
@@ -278,7 +262,7 @@ def _row(key: _RowKey, tally: _Tally, trace: Trace) -> Row:
         count=sum(1 for span in mine if _stage_around(span, spans) != name),
         copied_bytes=tally.copied_bytes,
         minor_faults=None if faults is None else max(0, faults),
-        pieces=merged(pieces, _PIECES),
+        pieces=fewer_pieces(((one.start, one.end - one.start) for one in pieces), _PIECES),
         group=group,
     )
 

@@ -7,9 +7,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from jupyter_serprof.analysis.waterfall import Interval, Segment, merged, overlay, owned
+from jupyter_serprof.analysis.spans import fewer_pieces, longest
+from jupyter_serprof.analysis.waterfall import Interval, Segment, overlay, owned
+from jupyter_serprof.testing import make_trace
 
 END = 30
+MAIN = "client/main"
 times = st.integers(0, END)
 
 
@@ -107,6 +110,11 @@ def test_an_overlay_looks_only_at_the_segments_that_it_meets(size: int) -> None:
     assert above.looked_at <= 4
 
 
+def pieces_of(segments: list[Segment]) -> list[tuple[int, int]]:
+    """Return (start, length) of each."""
+    return [(one.start, one.end - one.start) for one in segments]
+
+
 @given(segment_lists(), st.integers(1, 6))
 def test_merged_pieces_stay_within_the_limit_and_cover_what_they_covered(
     segments: list[Segment], limit: int
@@ -114,7 +122,7 @@ def test_merged_pieces_stay_within_the_limit_and_cover_what_they_covered(
     """However few pieces are allowed, no owned instant is lost and the ends stay."""
     before = set(instants(segments))
 
-    pieces = merged(segments, limit)
+    pieces = fewer_pieces(pieces_of(segments), limit)
 
     after = {at for start, length in pieces for at in range(start, start + length)}
     assert len(pieces) <= limit
@@ -128,7 +136,7 @@ def test_below_the_limit_merging_adds_nothing(segments: list[Segment]) -> None:
     """As long as the pieces fit, their sum is what is owned, to the nanosecond."""
     before = set(instants(segments))
 
-    pieces = merged(segments, 64)
+    pieces = fewer_pieces(pieces_of(segments), 64)
 
     assert sum(length for _, length in pieces) == len(before)
 
@@ -137,11 +145,33 @@ def test_below_the_limit_merging_adds_nothing(segments: list[Segment]) -> None:
 @example([Segment(0, 1, 0), Segment(6, 7, 1), Segment(12, 13, 2), Segment(14, 15, 3)], 2)
 def test_of_the_gaps_the_smallest_close(segments: list[Segment], limit: int) -> None:
     """What a picture loses above the limit is as little as possible."""
-    exact = merged(segments, 64)
+    exact = fewer_pieces(pieces_of(segments), 64)
     gaps = sorted(b - (a + length) for (a, length), (b, _) in pairwise(exact))
     least = sum(gaps[: max(0, len(exact) - limit)])
 
-    pieces = merged(segments, limit)
+    pieces = fewer_pieces(pieces_of(segments), limit)
 
     covered, owned_ns = (sum(length for _, length in found) for found in (pieces, exact))
     assert covered - owned_ns == least
+
+
+def test_pieces_that_overlap_stay_covered() -> None:
+    """Of several computations a stage may be in two at a time: the longer one ends later."""
+    assert fewer_pieces([(0, 100), (10, 5), (200, 1)], 2) == ((0, 100), (200, 1))
+
+
+def test_a_span_whose_parent_goes_points_at_the_next_one_around() -> None:
+    """Never at nothing that is there no more, and a circle of parents ends."""
+    spans = make_trace(
+        [("a", MAIN, 0, 100), ("b", MAIN, 0, 1, None, 0), ("c", MAIN, 0, 50, None, 1)]
+    ).spans
+    lost = spans[1]._replace(parent=1)
+
+    kept, places = longest(spans, 2)
+    alone, _ = longest([lost, lost, spans[2]], 1)
+    told, _ = longest(spans, 1, [1])
+
+    assert [(span.stage, span.parent) for span in kept] == [("a", -1), ("c", 0)]
+    assert places == {0: 0, 2: 1}
+    assert [(span.stage, span.parent) for span in alone] == [("c", -1)]
+    assert [span.stage for span in told] == ["b"]

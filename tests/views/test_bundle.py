@@ -4,13 +4,10 @@ import base64
 import json
 from dataclasses import replace
 from io import BytesIO
-from itertools import pairwise
 
 import pytest
 from dask_golden import graph_table, tasks_table
 from dask_samples import hundred_thousand_tasks, several
-from hypothesis import given
-from hypothesis import strategies as st
 from PIL import Image
 from test_text import MS, make_empty, make_many, make_put_get, make_row, make_sweep, make_trace
 
@@ -19,7 +16,7 @@ from jupyter_serprof.model.document import MIME_TYPE
 from jupyter_serprof.views.figure import alt_text
 from jupyter_serprof.views.notebook import bundle as bundle_module
 from jupyter_serprof.views.notebook.bundle import bundle
-from jupyter_serprof.views.notebook.thin import MOST_ROWS, MOST_SPANS, embedded, merged
+from jupyter_serprof.views.notebook.thin import MOST_ROWS, MOST_SPANS, embedded
 from jupyter_serprof.views.text import text
 
 MOST_BYTES = 40_000
@@ -210,25 +207,6 @@ def test_a_small_document_is_embedded_as_it_is() -> None:
     """Nothing is cut that does not have to be."""
     assert embedded(make_put_get()) == make_put_get()
     assert embedded(make_sweep()) == make_sweep()
-
-
-@given(
-    st.lists(st.tuples(st.integers(0, 50), st.integers(1, 50)), min_size=1, max_size=40),
-    st.integers(1, 40),
-)
-def test_merged_pieces_cover_what_they_covered(steps: list[tuple[int, int]], most: int) -> None:
-    """Pieces that lie close together become one; none gets lost and none overlap."""
-    pieces, at = [], 0
-    for gap, length in steps:
-        pieces.append((at + gap, length))
-        at += gap + length
-
-    fewer = merged(pieces, most)
-
-    assert len(fewer) <= most
-    for start, length in pieces:
-        assert any(low <= start and start + length <= low + wide for low, wide in fewer)
-    assert all(a[0] + a[1] <= b[0] for a, b in pairwise(fewer))
 
 
 def _long_trace(count: int) -> Trace:

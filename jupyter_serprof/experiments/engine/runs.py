@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from jupyter_serprof.analysis.waterfall import Segment, merged
-from jupyter_serprof.model import Point, Span, SweepTrace, Trace
+from jupyter_serprof.analysis.spans import fewer_pieces, longest
+from jupyter_serprof.model import Point, SweepTrace, Trace
 from jupyter_serprof.model.sweep import middle_run
 
 
@@ -104,9 +104,6 @@ def stopped_text(error: BaseException, count: int, asked: int | None) -> str:
     return f"{why} after {count} warm runs{f' of {asked}' if asked else ''}; that run is left out"
 
 
-Piece = tuple[int, int]
-
-
 def thin_trace(trace: Trace, *, spans: int, pieces: int) -> Trace:
     """Return an analysed trace with its longest spans; its rows, tables and findings stay exact.
 
@@ -118,30 +115,11 @@ def thin_trace(trace: Trace, *, spans: int, pieces: int) -> Trace:
         Of each row of the waterfall, at most: garbage collection cuts one into hundreds.
     """
     if trace.waterfall:
-        rows = (replace(row, pieces=fewer(row.pieces, pieces)) for row in trace.waterfall.rows)
+        rows = (
+            replace(row, pieces=fewer_pieces(row.pieces, pieces)) for row in trace.waterfall.rows
+        )
         trace = replace(trace, waterfall=replace(trace.waterfall, rows=tuple(rows)))
     if len(trace.spans) <= spans:
         return trace
     findings = tuple(replace(finding, spans=()) for finding in trace.findings)
-    return replace(trace, spans=longest(trace.spans, spans), findings=findings)
-
-
-def fewer(pieces: Sequence[Piece], most: int) -> tuple[Piece, ...]:
-    """Return at most so many pieces (start, duration): the smallest gaps between them close."""
-    return merged((Segment(start, start + length, 0) for start, length in pieces), most)
-
-
-def longest(spans: Sequence[Span], most: int) -> tuple[Span, ...]:
-    """Return the longest spans in their order; each points at the nearest one around it."""
-    if len(spans) <= most:
-        return tuple(spans)
-    by_length = sorted(range(len(spans)), key=lambda at: -spans[at].duration_ns)
-    kept = sorted(by_length[:most])
-    places = {old: new for new, old in enumerate(kept)}
-
-    def around(parent: int) -> int:
-        while parent >= 0 and parent not in places:
-            parent = spans[parent].parent
-        return places.get(parent, -1)
-
-    return tuple(spans[at]._replace(parent=around(spans[at].parent)) for at in kept)
+    return replace(trace, spans=longest(trace.spans, spans)[0], findings=findings)

@@ -10,21 +10,18 @@ from __future__ import annotations
 import json
 from collections import Counter
 from dataclasses import replace
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from jupyter_serprof.analysis.outline import outline_of
-from jupyter_serprof.analysis.spans import joined
+from jupyter_serprof.analysis.spans import fewer_pieces, joined, longest
 from jupyter_serprof.model import Group, Trace, to_document
 from jupyter_serprof.model.units import format_count
 from jupyter_serprof.views.kit.remarks import fewer_tables, largest_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from jupyter_serprof.model import Finding, Row, Span, Sweep, SweepTrace, Table
-
-    Piece = tuple[int, int]
+    from jupyter_serprof.model import Finding, Row, Sweep, SweepTrace, Table
 
 
 def with_fewer_groups(trace: Trace, most_rows: int) -> Trace:
@@ -197,53 +194,30 @@ def _with_fewer_details(trace: Trace) -> Trace:
 
 
 def _coarser(row: Row, most: int) -> Row:
-    return replace(row, pieces=merged(row.pieces, most)) if len(row.pieces) > most else row
-
-
-def merged(pieces: Sequence[Piece], most: int) -> tuple[Piece, ...]:
-    """Return at most so many pieces (start_ns, duration_ns): the smallest gaps are closed."""
-    gaps = [after[0] - sum(before) for before, after in pairwise(pieces)]
-    kept = sorted(range(len(gaps)), key=lambda i: -gaps[i])[: most - 1]
-    cuts = [0, *(i + 1 for i in sorted(kept)), len(pieces)]
-    groups = (pieces[low:high] for low, high in pairwise(cuts))
-    return tuple(
-        (group[0][0], max(sum(piece) for piece in group) - group[0][0]) for group in groups
-    )
+    return replace(row, pieces=fewer_pieces(row.pieces, most)) if len(row.pieces) > most else row
 
 
 def _cut(trace: Trace, most: int) -> Trace:
     spans = trace.spans
     if len(spans) <= most:
         return trace
-    by_length = sorted(range(len(spans)), key=lambda i: -spans[i].duration_ns)
     pointed = [i for finding in trace.findings for i in finding.spans if i < len(spans)]
-    kept = sorted(list(dict.fromkeys([*pointed, *by_length]))[:most])
-    places = {old: new for new, old in enumerate(kept)}
+    kept, places = longest(spans, most, pointed)
     note = (
         f"{format_count(len(spans))} spans were measured; the {format_count(len(kept))} longest "
         "are in this output, all totals are exact. Save the whole with --save FILE"
     )
     return replace(
         trace,
-        spans=tuple(_moved(spans, spans[i], places) for i in kept),
+        spans=kept,
         findings=tuple(_repointed(finding, places) for finding in trace.findings),
         quality=replace(trace.quality, notes=(*trace.quality.notes, note)),
     )
 
 
-def _moved(spans: Sequence[Span], span: Span, places: dict[int, int]) -> Span:
-    """Return a span that points at the nearest enclosing span that is still there."""
-    parent = span.parent
-    seen: set[int] = set()
-    while parent >= 0 and parent not in places and parent not in seen:
-        seen.add(parent)
-        parent = spans[parent].parent
-    return span._replace(parent=places.get(parent, -1))
-
-
-def _repointed(finding: Finding, places: dict[int, int]) -> Finding:
+def _repointed(finding: Finding, places: Mapping[int, int]) -> Finding:
     return replace(finding, spans=tuple(_known(finding.spans, places)))
 
 
-def _known(spans: Iterable[int], places: dict[int, int]) -> Iterable[int]:
+def _known(spans: Iterable[int], places: Mapping[int, int]) -> Iterable[int]:
     return (places[span] for span in spans if span in places)

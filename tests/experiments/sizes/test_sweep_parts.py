@@ -17,7 +17,6 @@ from jupyter_serprof.experiments.engine.experiment import run
 from jupyter_serprof.experiments.engine.machine import MemoryGuard
 from jupyter_serprof.experiments.engine.order import expected, log_spaced
 from jupyter_serprof.experiments.engine.recording import Recording
-from jupyter_serprof.experiments.engine.runs import fewer, longest
 from jupyter_serprof.experiments.roundtrip.trip import TRANSPORTS
 from jupyter_serprof.experiments.sizes.document import kept_trace, one_of, recorded
 from jupyter_serprof.experiments.sizes.sweep import SizeSweep
@@ -127,22 +126,6 @@ def test_a_lean_recording_keeps_its_totals() -> None:
     assert lean.spans[0].stage == DUMPS
     assert {span.parent for span in lean.spans[1:]} == {0}
     assert lean.waterfall.unaccounted_ns == trace.waterfall.unaccounted_ns
-
-
-def test_the_smallest_gaps_between_pieces_close() -> None:
-    """Ends stay where they are."""
-    assert fewer([(0, 1), (2, 1), (10, 1), (12, 1), (40, 2)], 3) == ((0, 3), (10, 3), (40, 2))
-
-
-def test_a_span_whose_parent_goes_points_at_the_next_one_around() -> None:
-    """Never at nothing that is there no more."""
-    spans = make_trace(
-        [("a", MAIN, 0, 100), ("b", MAIN, 0, 1, None, 0), ("c", MAIN, 0, 50, None, 1)]
-    ).spans
-
-    kept = longest(spans, 2)
-
-    assert [(span.stage, span.parent) for span in kept] == [("a", -1), ("c", 0)]
 
 
 def test_the_guard_counts_copies_and_what_objects_hold(monkeypatch: pytest.MonkeyPatch) -> None:
