@@ -20,12 +20,12 @@ from jupyter_serprof.experiments.chunks.best import ChunkFacts, Recommendation, 
 from jupyter_serprof.experiments.chunks.look import ChunkLook, ChunkSubject
 from jupyter_serprof.experiments.chunks.words import chunk_finding, summarize_chunks
 from jupyter_serprof.experiments.engine.document import (
+    apart,
     drift_note,
     grouped,
     lean_traces,
     made_here,
     problems,
-    row_of_one,
     sweep_findings,
 )
 from jupyter_serprof.experiments.engine.runs import Runs, median_trace, point_of, thin_trace
@@ -40,7 +40,6 @@ from jupyter_serprof.model import (
     Trace,
     Variant,
 )
-from jupyter_serprof.model.units import plain
 
 #: The one way that is measured.
 KEY = "dask"
@@ -136,11 +135,11 @@ class ChunkCell(Runs):
         )
 
     @property
-    def shown(self) -> list[SweepTrace]:
+    def shown(self) -> tuple[SweepTrace, ...]:
         """The warm recording in the middle; the cold one where there is no other yet."""
         warm = median_trace(self.warm)
         trace = warm or self.cold
-        return [SweepTrace(KEY, self.size_bytes, warm is None, trace)] if trace else []
+        return (SweepTrace(KEY, self.size_bytes, warm is None, trace),) if trace else ()
 
 
 def _result_bytes(trace: Trace, chunks: int | None) -> int | None:
@@ -206,25 +205,9 @@ class ChunkRecord:
         sweep = replace(
             sweep, findings=self._findings(sweep, found), summary=self._summary(found, cells)
         )
-        sweep = lean_traces(sweep)
-        return sweep if _are_placed(cells) else self._apart(sweep, cells)
-
-    def _apart(self, sweep: Sweep, cells: Sequence[ChunkCell]) -> Sweep:
-        """Give each size a row of its own: what has no place on one axis must not be one median."""
-        traces = (
-            replace(entry, variant=_key(cell.parameter), size_bytes=None)
-            for cell, entry in zip([c for c in cells if c.shown], sweep.traces, strict=True)
+        return lean_traces(
+            sweep if _are_placed(cells) else apart(sweep, cells, self.subject.parameter)
         )
-        points = (
-            replace(point, variant=_key(point.parameter), size_bytes=None) for point in sweep.points
-        )
-        variants = tuple(
-            row_of_one(
-                _key(cell.parameter), f"{self.subject.parameter} = {plain(cell.parameter)}", cell
-            )
-            for cell in cells
-        )
-        return replace(sweep, variants=variants, points=tuple(points), traces=tuple(traces))
 
     def _findings(self, sweep: Sweep, found: Recommendation | None) -> tuple[Finding, ...]:
         """Return the recommendation, and the findings of the size that is recommended."""
@@ -232,7 +215,7 @@ class ChunkRecord:
             return ()
         subject, best = self.subject, self.cells[found.sizes[found.best].facts.parameter]
         own = chunk_finding(found, subject.parameter, subject.code, subject.remedy)
-        at_best = replace(sweep, traces=tuple(best.shown) if found.is_told else ())
+        at_best = replace(sweep, traces=best.shown if found.is_told else ())
         return (own, *sweep_findings(at_best))
 
     def _summary(self, found: Recommendation | None, cells: Sequence[ChunkCell]) -> Summary:
@@ -297,10 +280,6 @@ def _is_other(one: GraphKind, other: GraphKind) -> bool:
     """Tell whether two sizes ran different computations; one may lack steps, as a last merge."""
     is_part = one.kinds <= other.kinds or other.kinds <= one.kinds
     return not is_part and bool(difference(one, other))
-
-
-def _key(parameter: float | None) -> str:
-    return f"{KEY}-{parameter:g}"
 
 
 _FROM_RESULTS = (

@@ -23,7 +23,7 @@ from jupyter_serprof.capture.machine import measure_limits
 from jupyter_serprof.experiments.engine.runs import Runs
 from jupyter_serprof.model import Finding, Limits, Point, Quality, Summary, Sweep, Trace, Variant
 from jupyter_serprof.model.sweep import groups_text, middle_ns
-from jupyter_serprof.model.units import format_bytes, format_ns, format_rate, format_ratio
+from jupyter_serprof.model.units import format_bytes, format_ns, format_rate, format_ratio, plain
 
 Walls = Mapping[str, Sequence[int]]
 #: Cold only by nature: in a sweep they are shown by the cold bars themselves.
@@ -250,8 +250,34 @@ def lean_traces(sweep: Sweep) -> Sweep:
     return replace(sweep, traces=tuple(traces))
 
 
-def row_of_one(key: str, title: str, cell: Runs) -> Variant:
-    """Return the row of one size, where no axis has a place for it beside the others."""
+def apart(sweep: Sweep, cells: Sequence[Runs], title: str) -> Sweep:
+    """Give each size a row of its own: what has no place on one axis must not be one median.
+
+    Parameters
+    ----------
+    title
+        What a row is called before its value, e.g. the name of the parameter.
+    """
+    rows = [(f"{cell.key}-{cell.parameter:g}", cell) for cell in cells]
+    return replace(
+        sweep,
+        variants=tuple(
+            _row_of_one(key, f"{title} = {plain(cell.parameter)}", cell) for key, cell in rows
+        ),
+        points=tuple(
+            replace(point, variant=key, size_bytes=None)
+            for key, cell in rows
+            for point in cell.points
+        ),
+        traces=tuple(
+            replace(entry, variant=key, size_bytes=None)
+            for key, cell in rows
+            for entry in cell.shown
+        ),
+    )
+
+
+def _row_of_one(key: str, title: str, cell: Runs) -> Variant:
     if cell.points:
         return Variant(key, title, notes=tuple(filter(None, (cell.failed, cell.skipped))))
     return Variant(key, title, "failed" if cell.failed else "skipped", cell.failed or cell.skipped)

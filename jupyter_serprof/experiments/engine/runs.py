@@ -39,6 +39,11 @@ class Runs:
         count = len(self.points) - 1
         self.skipped = reason if count < 0 else f"{count} warm runs only: {reason}"
 
+    @property
+    def shown(self) -> tuple[SweepTrace, ...]:
+        """The cold recording, and the warm one in the middle."""
+        return shown_runs(self.key, self.size_bytes, self.cold, self.warm)
+
 
 def point_of(key: str, size: int | None, number: int, trace: Trace) -> Point:
     """Return the point of one run; the first run (number 0) is the cold one."""

@@ -11,22 +11,22 @@ from jupyter_serprof.analysis import analyse
 from jupyter_serprof.analysis.ranking import with_ranking
 from jupyter_serprof.analysis.sizes.words import summarize_growth
 from jupyter_serprof.experiments.engine.document import (
+    apart,
     drift_note,
     grouped,
     lean_traces,
     made_here,
     problems,
-    row_of_one,
     sweep_findings,
     with_findings,
 )
 from jupyter_serprof.experiments.engine.recording import Recording
-from jupyter_serprof.experiments.engine.runs import Runs, point_of, shown_runs, thin_trace
+from jupyter_serprof.experiments.engine.runs import Runs, point_of, thin_trace
 from jupyter_serprof.experiments.roundtrip.transport import Transport
-from jupyter_serprof.model import Point, Span, Sweep, SweepTrace, Trace, Variant
+from jupyter_serprof.model import Point, Span, Sweep, Trace, Variant
 from jupyter_serprof.model.sweep import middle_run
 from jupyter_serprof.model.trace import Scalar
-from jupyter_serprof.model.units import format_bytes, plain
+from jupyter_serprof.model.units import format_bytes
 
 #: They come when they come, and belong to no run.
 _BACKGROUND = ("gc", "import")
@@ -160,11 +160,6 @@ class Cell(Runs):
         self.points.clear()
         self.cold, self.skipped = None, reason
 
-    @property
-    def shown(self) -> tuple[SweepTrace, ...]:
-        """The cold recording, and the warm one in the middle."""
-        return shown_runs(self.key, self.size_bytes, self.cold, self.warm)
-
 
 def kept_trace(trace: Trace) -> Trace:
     """Return a recording with its waterfall, its longest spans, and nothing that says no more."""
@@ -276,40 +271,19 @@ class SizeRecord:
             environment={"seed": self.seed},
         )
         sweep = made_here(sweep, self.latest, self._said())
-        sweep = self._apart(sweep)
+        if self._has_no_axis(sweep):
+            title = f"{self.transports[0].title}, {self.parameter}"
+            sweep = apart(sweep, self._ordered(), title)
         if not has_lines:
             return _bare(sweep)
         held = None if self.holdout is None else self.sizes.get(self.holdout)
         return with_findings(sweep, summarize_growth, holdout_bytes=held)
 
-    def _apart(self, sweep: Sweep) -> Sweep:
-        """Give each size of code a row of its own where nobody saw bytes: no median is of many."""
-        cells = self._ordered()
-        if len(self.transports) > 1 or any(p.size_bytes is not None for p in sweep.points):
-            return sweep
-        if len({point.parameter for point in sweep.points}) <= 1:
-            return sweep
-        (transport,) = self.transports
-        keys = [f"{cell.key}-{cell.parameter:g}" for cell in cells]
-        return replace(
-            sweep,
-            variants=tuple(
-                row_of_one(
-                    key, f"{transport.title}, {self.parameter} = {plain(cell.parameter)}", cell
-                )
-                for key, cell in zip(keys, cells, strict=True)
-            ),
-            points=tuple(
-                replace(point, variant=key)
-                for key, cell in zip(keys, cells, strict=True)
-                for point in cell.points
-            ),
-            traces=tuple(
-                replace(entry, variant=key)
-                for key, cell in zip(keys, cells, strict=True)
-                for entry in cell.shown
-            ),
-        )
+    def _has_no_axis(self, sweep: Sweep) -> bool:
+        """Tell whether nobody saw the bytes of sizes of code: no median is of many."""
+        has_bytes = any(point.size_bytes is not None for point in sweep.points)
+        sizes = {point.parameter for point in sweep.points}
+        return len(self.transports) == 1 and not has_bytes and len(sizes) > 1
 
     def _ordered(self) -> list[Cell]:
         keys = [transport.key for transport in self.transports]
