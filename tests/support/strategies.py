@@ -6,7 +6,7 @@ canonical: they hold what a reader gets back, so that ``==`` states a round trip
 
 from collections.abc import Mapping
 from copy import deepcopy
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any, cast
 
 from hypothesis import strategies as st
@@ -60,65 +60,48 @@ json_values = st.recursive(
 )
 details = st.none() | st.dictionaries(texts, json_values, min_size=1, max_size=3)
 
-stages = st.builds(
-    Stage,
-    key=texts,
-    title=texts,
-    order=any_whole,
-    family=texts,
-    waits=st.booleans(),
-    note=texts,
-    parent=texts,
-)
-lanes = st.builds(
-    Lane,
-    key=texts,
-    kind=texts,
-    process=any_whole,
-    clock_offset_ns=any_whole,
-    clock_error_ns=whole,
-)
-probe_reports = st.builds(
-    ProbeReport,
-    name=texts,
-    version=st.none() | texts,
-    state=texts,
-    level=texts,
-    unseen=st.lists(texts, max_size=2).map(tuple),
-)
-qualities = st.builds(
-    Quality,
-    spans_dropped=whole,
-    span_cost_ns=unknown_or_whole,
-    clock_error_ns=whole,
-    probes=st.lists(probe_reports, max_size=2).map(tuple),
-    notes=st.lists(texts, max_size=2).map(tuple),
-)
-summaries = st.none() | st.builds(
-    Summary,
-    headline=texts,
-    facts=st.lists(texts, max_size=2).map(tuple),
-    strict_share=rates,
-    total_share=rates,
-)
-limits = st.builds(Limits, memcpy_bytes_per_s=rates, first_touch_bytes_per_s=rates)
+#: What a field of the model may hold, by its type.
+FIELDS: Mapping[str, st.SearchStrategy[Any]] = {
+    "str": texts,
+    "bool": st.booleans(),
+    "bool | None": st.none() | st.booleans(),
+    "int": whole,
+    "int | None": unknown_or_whole,
+    "float | None": rates,
+    "tuple[str, ...]": st.lists(texts, max_size=2).map(tuple),
+    "Mapping[str, Scalar]": scalar_maps,
+}
+
+
+def built(kind: type[Any], /, **own: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    """Draw an object of the model: each field by its type, but those that are given."""
+    known = {f.name: FIELDS[str(f.type)] for f in fields(kind) if f.name not in own}
+    return st.builds(kind, **known, **own)
+
+
+def some(one: st.SearchStrategy[Any], most: int = 2) -> st.SearchStrategy[tuple[Any, ...]]:
+    """Draw a tuple of a few."""
+    return st.lists(one, max_size=most).map(tuple)
+
+
+stages = built(Stage, order=any_whole)
+lanes = built(Lane, process=any_whole, clock_offset_ns=any_whole)
+probe_reports = built(ProbeReport, version=st.none() | texts)
+qualities = built(Quality, probes=some(probe_reports))
+summaries = st.none() | built(Summary)
+limits = built(Limits)
 
 
 def findings(count: int) -> st.SearchStrategy[tuple[Finding, ...]]:
     """Draw findings that point at some of ``count`` spans."""
     pointed = st.lists(st.integers(0, count - 1), max_size=3) if count else st.just([])
-    one = st.builds(
+    one = built(
         Finding,
-        rule=texts,
         severity=st.sampled_from(["info", "warn"]),
-        title=texts,
-        evidence=scalar_maps,
-        remedy=texts,
-        gain=rates,
         spans=pointed.map(tuple),
         measured=st.none() | st.dictionaries(texts, scalars, min_size=1, max_size=3),
     )
-    return st.lists(one, max_size=2).map(tuple)
+    return some(one)
 
 
 def spans(count: int, keys: list[str], lane_keys: list[str]) -> st.SearchStrategy[tuple[Span, ...]]:
@@ -141,23 +124,15 @@ def _span(index: int, keys: list[str], lane_keys: list[str]) -> st.SearchStrateg
     )
 
 
-groups = st.lists(
-    st.builds(Group, title=texts, start_ns=any_whole, end_ns=any_whole), max_size=2
-).map(tuple)
+groups = some(built(Group, start_ns=any_whole, end_ns=any_whole))
 
 
 @st.composite
 def tables(draw: st.DrawFn) -> Table:
     """Draw a table whose rows are as long as it has columns."""
-    columns = draw(st.lists(st.builds(TableColumn, key=texts, title=texts, unit=texts), max_size=3))
+    columns = draw(some(built(TableColumn), 3))
     cells = st.tuples(*[scalars] * len(columns))
-    return Table(
-        key=draw(texts),
-        title=draw(texts),
-        columns=tuple(columns),
-        rows=tuple(draw(st.lists(cells, max_size=2))),
-        note=draw(texts),
-    )
+    return cast("Table", draw(built(Table, columns=st.just(columns), rows=some(cells))))
 
 
 @st.composite
@@ -167,75 +142,15 @@ def anatomies(draw: st.DrawFn) -> Anatomy:
     for index in range(draw(st.integers(0, 4))):
         parent = draw(st.integers(0, index - 1)) if index else -1
         label = draw(texts)
-        parts.append(
-            Part(
-                label=label,
-                path=(parts[parent].path if index else "") + label,
-                kind=draw(texts),
-                parent=parent,
-                self_bytes=draw(whole),
-                in_band_bytes=draw(whole),
-                out_of_band_bytes=draw(whole),
-                duration_ns=draw(unknown_or_whole),
-                count=draw(whole),
-                state=draw(texts),
-                note=draw(texts),
-            )
-        )
-    return Anatomy(
-        name=draw(texts),
-        pickler=draw(texts),
-        protocol=draw(any_whole),
-        in_band_bytes=draw(whole),
-        out_of_band_bytes=draw(whole),
-        plain_bytes=draw(unknown_or_whole),
-        duration_ns=draw(unknown_or_whole),
-        is_complete=draw(st.booleans()),
-        parts=tuple(parts),
-        notes=tuple(draw(st.lists(texts, max_size=2))),
-    )
+        path = (parts[parent].path if index else "") + label
+        given = {"label": label, "path": path, "parent": parent}
+        parts.append(draw(built(Part, **{key: st.just(value) for key, value in given.items()})))
+    return cast("Anatomy", draw(built(Anatomy, protocol=any_whole, parts=st.just(tuple(parts)))))
 
 
-predictions = st.none() | st.builds(
-    Prediction,
-    size_bytes=whole,
-    bandwidth_bytes_per_s=rates,
-    low_ns=unknown_or_whole,
-    high_ns=unknown_or_whole,
-    holdout_bytes=unknown_or_whole,
-    error_share=rates,
-    straight_error_share=rates,
-    assumptions=st.lists(texts, max_size=2).map(tuple),
-)
-comparisons = st.none() | st.builds(
-    Comparison,
-    before=texts,
-    after=texts,
-    changes=st.lists(
-        st.builds(
-            Change,
-            stage=texts,
-            title=texts,
-            before_ns=rates,
-            after_ns=rates,
-            verdict=st.sampled_from(VERDICTS),
-            ratio=rates,
-            low=rates,
-            high=rates,
-            before_runs=whole,
-            after_runs=whole,
-            variant=texts,
-            size_bytes=unknown_or_whole,
-            cold=st.none() | st.booleans(),
-            reason=texts,
-        ),
-        max_size=2,
-    ).map(tuple),
-    noise_share=rates,
-    is_paired=st.booleans(),
-    method=texts,
-    notes=st.lists(texts, max_size=2).map(tuple),
-)
+predictions = st.none() | built(Prediction)
+changes = some(built(Change, verdict=st.sampled_from(VERDICTS)))
+comparisons = st.none() | built(Comparison, changes=changes, control=changes)
 
 
 def rows(
@@ -244,21 +159,16 @@ def rows(
     """Draw rows of a waterfall in the given stages and lanes; their sum stays within int64."""
     group_indices = st.integers(0, group_count - 1) if group_count else st.nothing()
     nanoseconds = st.integers(0, 2**40)
-    one = st.builds(
+    one = built(
         Row,
         stage=st.sampled_from(keys),
         lane=st.sampled_from(lane_keys),
         start_ns=any_whole,
         self_ns=nanoseconds,
-        busy_ns=whole,
-        size_bytes=unknown_or_whole,
-        count=whole,
-        copied_bytes=unknown_or_whole,
-        minor_faults=unknown_or_whole,
-        pieces=st.lists(st.tuples(any_whole, any_whole), max_size=3).map(tuple),
+        pieces=some(st.tuples(any_whole, any_whole), 3),
         group=st.none() | group_indices,
     )
-    return st.lists(one, max_size=3).map(tuple)
+    return some(one, 3)
 
 
 @st.composite
@@ -272,27 +182,25 @@ def traces(draw: st.DrawFn, max_spans: int = 6) -> Trace:
     drawn_groups = draw(groups)
     some_rows = rows(keys, lane_keys, len(drawn_groups))
     waterfall = draw(st.none() | st.builds(Waterfall, some_rows, st.integers(0, 2**40)))
-    trace = Trace(
-        name=draw(texts),
-        started=draw(texts),
-        wall_ns=_wall_ns(waterfall) if waterfall else draw(whole),
-        outcome=draw(st.sampled_from(["ok", "error", "interrupted"])),
-        producer=draw(texts),
-        stages=tuple(described),
-        lanes=tuple(known_lanes),
-        spans=draw(spans(count, keys, lane_keys)),
-        waterfall=waterfall,
-        summary=draw(summaries),
-        findings=draw(findings(count)),
-        groups=drawn_groups,
-        tables=draw(st.lists(tables(), max_size=2).map(tuple)),
-        anatomies=tuple(draw(st.lists(anatomies(), max_size=2))),
-        prediction=draw(predictions),
-        comparison=draw(comparisons),
-        limits=draw(limits),
-        quality=draw(qualities),
-        environment=draw(scalar_maps),
+    one = built(
+        Trace,
+        wall_ns=st.just(_wall_ns(waterfall)) if waterfall else whole,
+        outcome=st.sampled_from(["ok", "error", "interrupted"]),
+        stages=st.just(tuple(described)),
+        lanes=st.just(tuple(known_lanes)),
+        spans=spans(count, keys, lane_keys),
+        waterfall=st.just(waterfall),
+        summary=summaries,
+        findings=findings(count),
+        groups=st.just(drawn_groups),
+        tables=some(tables()),
+        anatomies=some(anatomies()),
+        prediction=predictions,
+        comparison=comparisons,
+        limits=limits,
+        quality=qualities,
     )
+    trace: Trace = draw(one)
     return outlined(trace) if draw(st.booleans()) else trace
 
 
@@ -309,82 +217,46 @@ def _wall_ns(waterfall: Waterfall) -> int:
 
 
 sizes = st.integers(1, LARGEST)
-fits = st.builds(
+fits = built(
     Fit,
-    variant=texts,
-    cold=st.booleans(),
-    from_bytes=sizes,
-    to_bytes=sizes,
+    **dict.fromkeys(("from_bytes", "to_bytes"), sizes),
     growth=st.sampled_from(["constant", "linear", "superlinear", "sublinear", "cannot tell"]),
-    stage=texts,
-    **dict.fromkeys(("fixed_ns", "ns_per_byte", "fixed_low", "fixed_high", "low", "high"), rates),
-    **dict.fromkeys(("exponent", "exponent_low", "exponent_high"), rates),
-    cause=texts,
     holdout=st.none() | st.builds(Holdout, sizes, rates.filter(lambda rate: rate is not None)),
 )
-crossings = st.builds(
-    Crossover,
-    title=texts,
-    cold=st.booleans(),
-    faster=texts,
-    slower=texts,
-    from_bytes=st.none() | sizes,
-    to_bytes=st.none() | sizes,
-)
+crossings = built(Crossover, **dict.fromkeys(("from_bytes", "to_bytes"), st.none() | sizes))
 
 
 @st.composite
 def sweeps(draw: st.DrawFn) -> Sweep:
     """Draw a sweep whose points and traces belong to variants that it lists."""
     keys = draw(st.lists(texts, min_size=1, max_size=3, unique=True))
-    return Sweep(
-        name=draw(texts),
-        started=draw(texts),
-        kind=draw(st.sampled_from(["roundtrip", "sweep", "chunks"])),
-        parameter=draw(texts),
-        producer=draw(texts),
-        variants=tuple(draw(_variants(key)) for key in keys),
-        points=tuple(draw(st.lists(_points(keys), max_size=3))),
-        traces=tuple(draw(st.lists(_sweep_traces(keys), max_size=2))),
-        fits=tuple(draw(st.lists(fits, max_size=2))),
-        crossovers=tuple(draw(st.lists(crossings, max_size=2))),
-        summary=draw(summaries),
-        findings=draw(findings(0)),
-        comparison=draw(comparisons),
-        control=draw(st.dictionaries(texts, st.lists(whole, max_size=3).map(tuple), max_size=3)),
-        limits=draw(limits),
-        quality=draw(qualities),
-        environment=draw(scalar_maps),
+    one = built(
+        Sweep,
+        kind=st.sampled_from(["roundtrip", "sweep", "chunks"]),
+        variants=st.tuples(*map(_variants, keys)),
+        points=some(_points(keys), 3),
+        traces=some(_sweep_traces(keys)),
+        fits=some(fits),
+        crossovers=some(crossings),
+        summary=summaries,
+        findings=findings(0),
+        comparison=comparisons,
+        control=st.dictionaries(texts, some(whole, 3), max_size=3),
+        limits=limits,
+        quality=qualities,
     )
+    return cast("Sweep", draw(one))
 
 
 def _variants(key: str) -> st.SearchStrategy[Variant]:
-    return st.builds(
-        Variant,
-        key=st.just(key),
-        title=texts,
-        state=st.sampled_from(["ok", "failed", "not installed", "not running", "skipped"]),
-        reason=texts,
-        result=texts,
-        facts=scalar_maps,
-        buffers=st.lists(st.tuples(whole, texts), max_size=2).map(tuple),
-        notes=st.lists(texts, max_size=2).map(tuple),
-    )
+    states = ["ok", "failed", "not installed", "not running", "skipped"]
+    own = {"key": st.just(key), "state": st.sampled_from(states)}
+    return built(Variant, **own, buffers=some(st.tuples(whole, texts)))
 
 
 def _points(keys: list[str]) -> st.SearchStrategy[Point]:
-    return st.builds(
-        Point,
-        variant=st.sampled_from(keys),
-        size_bytes=unknown_or_whole,
-        repeat=whole,
-        cold=st.booleans(),
-        wall_ns=whole,
-        moved_bytes=unknown_or_whole,
-        stages=st.dictionaries(texts, whole, max_size=3),
-        minor_faults=unknown_or_whole,
-        parameter=rates,
-    )
+    stages = st.dictionaries(texts, whole, max_size=3)
+    return built(Point, variant=st.sampled_from(keys), stages=stages)
 
 
 def _sweep_traces(keys: list[str]) -> st.SearchStrategy[SweepTrace]:
