@@ -1,12 +1,16 @@
 """What all tests share: hypothesis draws alike in each run and no clock is watched; one shell."""
 
+from __future__ import annotations
+
 import asyncio
 import atexit
 import os
 import signal
 import sys
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import Phase, settings
@@ -14,6 +18,9 @@ from IPython.core.interactiveshell import InteractiveShell
 from shells import Ran
 from traitlets.config import Config
 from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
+
+if TYPE_CHECKING:
+    from distributed import Client
 
 # Under `uv run pytest` Ray would start each worker by `uv run` in a copy of this folder, and build
 # the whole project there first (seen with ray 2.60, ray._private.worker:init).
@@ -68,6 +75,14 @@ def shell(bare: InteractiveShell) -> InteractiveShell:
     """The shell with the extension loaded."""
     Ran(bare, "%load_ext jupyter_serprof\nimport pickle, threading")
     return bare
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Client]:
+    """A cluster of Dask in this process."""
+    dasks = import_module("dasks")
+    with dasks.started() as made:
+        yield made
 
 
 HERE = Path(__file__).parent

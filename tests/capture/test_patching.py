@@ -15,6 +15,7 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from interrupts import InterruptAt
 
 from jupyter_serprof.capture import patching
 from jupyter_serprof.capture.hook import Place
@@ -502,35 +503,16 @@ def test_what_would_be_measured_or_bound_wrongly_is_refused(
     assert "register" not in vars(library.Face)
 
 
-class InterruptAt:
-    """Presses Ctrl-C at the n-th line that runs in ``patching.py``."""
-
-    def __init__(self, line_count: int) -> None:
-        self.left = line_count
-        self.was_pressed = False
-
-    def __call__(self, frame: types.FrameType, event: str, _: object) -> InterruptAt | None:
-        """Trace one event, as `sys.settrace` wants it."""
-        if frame.f_code.co_filename != patching.__file__:
-            return None
-        if event == "line" and not self.was_pressed:
-            self.left -= 1
-            if self.left == 0:
-                self.was_pressed = True
-                raise KeyboardInterrupt
-        return self
-
-
 def test_an_interrupt_at_any_line_of_arming_leaves_nothing(
     library: types.ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Ctrl-C while probes are armed: everything that the recording armed can be silenced."""
     before, lines = attributes(library), 0
-    interrupt = InterruptAt(-1)
+    interrupt = InterruptAt(-1, patching.__file__)
 
     while lines < 500 and (not lines or interrupt.was_pressed):
         lines += 1
-        page, interrupt = recorder(), InterruptAt(lines)
+        page, interrupt = recorder(), InterruptAt(lines, patching.__file__)
         tracing = sys.gettrace()
         sys.settrace(interrupt)
         try:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from importlib.machinery import ModuleSpec
 
 import pytest
+from interrupts import InterruptAt
 
 from jupyter_serprof.capture import patching, recorder
 from jupyter_serprof.capture.freeze import Page, freeze
@@ -420,28 +421,9 @@ def test_two_threads_that_finish_an_import_arm_a_waiting_probe_once(
     assert trace_of(running).quality.notes == ()
 
 
-class InterruptAt:
-    """Presses Ctrl-C at the n-th line that runs in the files of the recorder and of patching."""
-
-    def __init__(self, line_count: int) -> None:
-        self.left = line_count
-        self.was_pressed = False
-
-    def __call__(self, frame: types.FrameType, event: str, _: object) -> InterruptAt | None:
-        """Trace one event, as `sys.settrace` wants it."""
-        if frame.f_code.co_filename not in {patching.__file__, recorder.__file__}:
-            return None
-        if event == "line" and not self.was_pressed:
-            self.left -= 1
-            if self.left == 0:
-                self.was_pressed = True
-                raise KeyboardInterrupt
-        return self
-
-
 def interrupted(call: Callable[[], None], line_count: int) -> bool:
     """Call with Ctrl-C pressed at a line; tell whether it was pressed."""
-    press, tracing = InterruptAt(line_count), sys.gettrace()
+    press, tracing = InterruptAt(line_count, patching.__file__, recorder.__file__), sys.gettrace()
     sys.settrace(press)
     try:
         call()

@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from dasks import GATE, failing, forgotten, mapped, scheduler_tasks, small_array, started
+from dasks import GATE, failing, forgotten, mapped, scheduler_tasks, small_array
 from IPython.core.completer import provisionalcompleter
 from shells import Ran
 
@@ -23,13 +23,6 @@ if TYPE_CHECKING:
 
 #: Typed in part only.
 dask: Any = import_module("dask")
-
-
-@pytest.fixture(scope="module")
-def client() -> Iterator[Client]:
-    """A cluster in this process."""
-    with started() as made:
-        yield made
 
 
 @pytest.fixture
@@ -149,15 +142,23 @@ def test_each_computation_of_a_cell_is_a_group(user: InteractiveShell) -> None:
     assert ["compute" in title or "persist" in title for title in titles] == [True] * 3
 
 
-@pytest.mark.parametrize("below", ["", "%%time\n"])
-def test_a_raising_cell_shows_its_own_error_and_its_picture(
-    user: InteractiveShell, client: Client, below: str
+@pytest.mark.parametrize(
+    "code",
+    [
+        "%%graphstages\nmapped(failing).compute()",
+        "%%time\n%%graphstages\nmapped(failing).compute()",
+        "%graphstages mapped(failing)",
+    ],
+)
+def test_a_task_that_raises_shows_its_own_error_and_the_picture(
+    user: InteractiveShell, client: Client, code: str
 ) -> None:
-    """The task's exception, at the cell's line, without frames of ours."""
-    ran = Ran(user, f"{below}%%graphstages\nmapped(failing).compute()")
+    """The task's exception, one traceback without frames of ours, and what was measured."""
+    ran = Ran(user, code)
 
     assert isinstance(ran.result.error_in_exec, LookupError)
     assert "jupyter_serprof" not in ran.out
+    assert ran.out.count("Traceback (most recent call last)") == 1
     assert ran.trace.outcome == "error"
     assert "dask.serialize" in stages(ran.trace)
     assert forgotten(client)
@@ -173,17 +174,6 @@ def test_a_cell_below_another_cell_magic_returns_its_value(user: InteractiveShel
 
 
 # What is wrong
-
-
-def test_the_error_of_a_task_has_no_frame_of_ours(user: InteractiveShell, client: Client) -> None:
-    """The user's own exception, one traceback, and what was measured until then."""
-    ran = Ran(user, "%graphstages mapped(failing)")
-
-    assert isinstance(ran.result.error_in_exec, LookupError)
-    assert "jupyter_serprof" not in ran.out
-    assert ran.out.count("Traceback (most recent call last)") == 1
-    assert ran.trace.outcome == "error"
-    assert forgotten(client)
 
 
 @pytest.mark.parametrize(
@@ -276,18 +266,6 @@ def test_code_without_dask_is_told_so(user: InteractiveShell, cell: str, said: s
     assert user.user_ns["y"] == 1
     assert said in notes(ran.trace)
     assert said in ran.bundles[0]["text/plain"].replace("\n      ", " ")
-
-
-def test_what_was_persisted_before_is_told_so(user: InteractiveShell, client: Client) -> None:
-    """Also in the text of the output."""
-    Ran(user, "kept = x.persist()\ndask.distributed.wait(kept);")
-
-    ran = Ran(user, "%graphstages kept")
-
-    assert "kept was persisted before: its 4 keys are on the cluster" in notes(ran.trace)
-    assert float(user.user_ns["kept"].sum().compute()) == 32.0
-    del user.user_ns["kept"]
-    assert forgotten(client)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from dasks import forgotten, small_array, started
+from dasks import forgotten, small_array
 from shells import Ran
 
 import jupyter_serprof as sp
@@ -16,11 +16,10 @@ from jupyter_serprof.experiments.chunks import look as dask_chunk_bound
 from jupyter_serprof.experiments.chunks.look import ChunkLook, LeftOutError, WorkerBound, look_at
 from jupyter_serprof.experiments.chunks.sweep import ChunkSweep
 from jupyter_serprof.experiments.engine import experiment as engine
-from jupyter_serprof.experiments.engine.document import drift_note
-from jupyter_serprof.experiments.engine.experiment import Stopper, run, steps_of
+from jupyter_serprof.experiments.engine.experiment import Stopper, run
 from jupyter_serprof.experiments.engine.runs import thin_trace
 from jupyter_serprof.experiments.graphs.fresh import fresh
-from jupyter_serprof.model import Point, Sweep, UsageError, from_document, load, to_document
+from jupyter_serprof.model import Sweep, UsageError, from_document, load, to_document
 from jupyter_serprof.testing import make_trace
 from jupyter_serprof.views.text import text
 
@@ -44,13 +43,6 @@ def _no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let each point be told."""
     for name in ("QUIET_S", "BETWEEN_S", "REST"):
         monkeypatch.setattr(engine, name, 0)
-
-
-@pytest.fixture(scope="module")
-def client() -> Iterator[Client]:
-    """A cluster in this process."""
-    with started() as made:
-        yield made
 
 
 @pytest.fixture(autouse=True)
@@ -358,28 +350,6 @@ def test_graphs_of_too_many_tasks_are_not_run(
 # Stopped
 
 
-def test_a_program_steps_from_run_to_run(client: Client) -> None:
-    """A point for each step; stopped between two of them it goes on by `run`, and ends."""
-    experiment = ChunkSweep(make, CHUNKS, repeat=1, seed=1)
-    counts: list[int] = []
-
-    stopper = Stopper()
-    for _ in steps_of(experiment, None, stopper):
-        counts.append(experiment.progress.done)
-        if len(counts) == 2:
-            stopper.stop()
-    left = experiment.progress
-    told: list[int] = []
-    done = run(experiment, lambda sweep: told.append(len(sweep.points)))
-
-    assert counts == [1, 2]
-    assert (left.done, left.left, experiment.is_done) == (2, 4, True)
-    assert len(done.points) == 6
-    assert told[0] == 3
-    assert list(experiment.steps()) == []
-    assert forgotten(client)
-
-
 def test_a_size_that_fails_is_a_step_and_the_error_comes_at_the_end(client: Client) -> None:
     """Where every size failed: as `run`."""
     steps = ChunkSweep(lambda chunk: chunk / 0, CHUNKS).steps()
@@ -389,19 +359,6 @@ def test_a_size_that_fails_is_a_step_and_the_error_comes_at_the_end(client: Clie
         next(steps)
 
     assert made == [None, None, None]
-    assert forgotten(client)
-
-
-def test_steps_that_are_given_up_leave_nothing_behind(client: Client) -> None:
-    """Whoever closes them can go on with `run`."""
-    experiment = ChunkSweep(make, CHUNKS, repeat=1)
-    steps = experiment.steps()
-    next(steps)
-
-    del steps
-    done = run(experiment)
-
-    assert len(done.points) == 6
     assert forgotten(client)
 
 
@@ -454,22 +411,6 @@ def test_lengths_that_nobody_knows_are_unknown() -> None:
 
     assert look.result_bytes is None
     assert look.chunk_bytes is not None  # of the array before
-
-
-def test_a_slower_last_pass_is_drift() -> None:
-    """All sizes took longer: the machine changed, and no size is better for it."""
-    steady = [Point("dask", 8, run, False, 1000 + run, None, {}, None, size)  # noqa: FBT003
-              for size in range(5) for run in (1, 2, 3)]  # fmt: skip
-    slower = [
-        Point("dask", 8, run, False, 1000 * run + int(size or 0), None, {}, None, size)  # noqa: FBT003
-        for size in range(5)
-        for run in (1, 2)
-    ]
-
-    said = [drift_note(points) for points in (steady, slower)]
-
-    assert said[0] == ""
-    assert said[1].startswith("the machine drifted: the last pass took 2.0× as long")  # noqa: RUF001
 
 
 def test_thinning_keeps_the_longest_spans_and_every_row() -> None:

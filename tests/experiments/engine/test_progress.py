@@ -8,11 +8,10 @@ from typing import Any
 import pytest
 
 from jupyter_serprof.experiments.compare.repeats import Repeats
-from jupyter_serprof.experiments.engine import experiment
 from jupyter_serprof.experiments.engine.experiment import Telling, run
 from jupyter_serprof.experiments.engine.recording import Recording
 from jupyter_serprof.experiments.roundtrip import trip as roundtrip
-from jupyter_serprof.experiments.roundtrip.trip import TRANSPORTS, RoundTrip, Transport
+from jupyter_serprof.experiments.roundtrip.trip import RoundTrip, Transport
 from jupyter_serprof.model import Sweep, from_document, to_document
 from jupyter_serprof.testing import TickClock
 
@@ -131,15 +130,6 @@ def test_a_telling_that_fails_is_the_last_one(clock: TickClock) -> None:
         stopping.update(lambda: EMPTY)
 
 
-def test_a_short_round_trip_tells_nothing(slow: Callable[..., None]) -> None:
-    """In all 0.48 s, three transports: nothing is drawn that would be gone at once."""
-    slow(0.04, 0.04, 0.04)
-
-    told = told_of(RoundTrip([1], repeat=3))
-
-    assert told == []
-
-
 def test_a_round_trip_grows_run_by_run(slow: Callable[..., None]) -> None:
     """Each document has the points so far; rows say which transport runs and which waits."""
     slow(0.3, 0.3, 0.3)
@@ -245,15 +235,3 @@ def test_an_interrupt_while_drawing_repeats_is_said(clock: TickClock) -> None:
         run(repeats, stop)
 
     assert "interrupted after 1 warm runs of 9" in repeats.document.variants[0].notes[0]
-
-
-def test_the_real_transports_are_told_about(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With nothing in their place, and no half second to wait for."""
-    monkeypatch.setattr(experiment, "QUIET_S", 0.0)
-    monkeypatch.setattr(experiment, "BETWEEN_S", 0.0)
-    monkeypatch.setattr(experiment, "REST", 0)
-
-    told = told_of(RoundTrip({"a": [1]}, transports=["pickle", "cloudpickle"], repeat=1))
-
-    assert [len(sweep.points) for sweep in told] == [1, 2, 3]
-    assert {"pickle", "cloudpickle"} <= TRANSPORTS.keys()

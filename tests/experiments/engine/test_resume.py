@@ -37,61 +37,36 @@ class Pressed:
         return b"x" * int(size)
 
 
-def interrupted(at: int) -> pytest.ExceptionInfo[KeyboardInterrupt]:
-    """Sweep until Ctrl-C."""
-    with pytest.raises(KeyboardInterrupt) as caught:
-        sp.sweep(Pressed(at), SIZES, ["pickle"], 2, seed=1)
-    return caught
-
-
 def points(sweep: sp.Sweep) -> Counter[tuple[float | None, int, bool]]:
     """Return which points there are."""
     return Counter((point.parameter, point.repeat, point.cold) for point in sweep.points)
 
 
-@pytest.mark.parametrize("at", [2, 6])
-def test_an_interrupted_sweep_goes_on_where_it_was(at: int) -> None:
+def test_an_interrupted_sweep_goes_on_where_it_was_as_often_as_one_likes() -> None:
     """Every point once, as if nobody had pressed anything; the interrupt says how."""
-    caught = interrupted(at)
-    before = sp.resume(measure=False)
-
-    whole = sp.resume()
-
-    assert "sp.resume()" in " ".join(caught.value.__notes__)
-    assert 0 < len(before.points) < 9
-    assert points(before) <= points(whole)
-    unbroken = sp.sweep(Pressed(99), SIZES, ["pickle"], 2, seed=1)
-    assert points(whole) == points(unbroken)
-    assert whole.environment["seed"] == unbroken.environment["seed"]
-
-
-def test_a_sweep_that_is_whole_is_let_go() -> None:
-    """What it measured belongs to the user; nothing is left to go on with."""
-    interrupted(3)
-    sp.resume()
-
-    with pytest.raises(UsageError, match="no sweep was interrupted"):
-        sp.resume()
-
-
-def test_a_second_interrupt_keeps_more() -> None:
-    """As often as one likes."""
     press = Pressed(3)
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(KeyboardInterrupt) as caught:
         sp.sweep(press, SIZES, ["pickle"], 2, seed=1)
-    first = len(sp.resume(measure=False).points)
+    before = sp.resume(measure=False)
     press.left = 3
 
     with pytest.raises(KeyboardInterrupt):
         sp.resume()
+    more, whole = sp.resume(measure=False), sp.resume()
 
-    assert first < len(sp.resume(measure=False).points)
-    assert points(sp.resume()) == points(sp.sweep(Pressed(99), SIZES, ["pickle"], 2, seed=1))
+    unbroken = sp.sweep(Pressed(99), SIZES, ["pickle"], 2, seed=1)
+    assert "sp.resume()" in " ".join(caught.value.__notes__)
+    assert 0 < len(before.points) < len(more.points) < 9
+    assert points(before) <= points(more) <= points(whole) == points(unbroken)
+    assert whole.environment["seed"] == unbroken.environment["seed"]
+    with pytest.raises(UsageError, match="no sweep was interrupted"):  # what is whole is let go
+        sp.resume()
 
 
 def test_an_interrupt_before_the_first_point_keeps_nothing() -> None:
     """There is nothing to go on with: the sweep is made anew."""
-    caught = interrupted(2 - 1)
+    with pytest.raises(KeyboardInterrupt) as caught:
+        sp.sweep(Pressed(1), SIZES, ["pickle"], 2, seed=1)
 
     assert not hasattr(caught.value, "__notes__")
     with pytest.raises(UsageError, match="no sweep was interrupted"):

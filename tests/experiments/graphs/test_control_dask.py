@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from dasks import forgotten, small_array, started
+from dasks import forgotten, small_array
 
 from jupyter_serprof.experiments.engine.experiment import run
 from jupyter_serprof.experiments.engine.machine import EACH
@@ -13,18 +13,9 @@ from jupyter_serprof.experiments.graphs import repeats as dask_repeats
 from jupyter_serprof.experiments.graphs.repeats import GraphRepeats
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from distributed import Client
 
 RUNS = 4
-
-
-@pytest.fixture(scope="module")
-def client() -> Iterator[Client]:
-    """A cluster in this process."""
-    with started() as made_client:
-        yield made_client
 
 
 def repeats(*, is_statement: bool = False) -> GraphRepeats:

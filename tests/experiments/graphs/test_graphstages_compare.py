@@ -7,8 +7,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
-from dasks import forgotten, mapped, scheduler_tasks, small_array, started
-from made_runs import FAST_NS, SLOW_NS, made
+from dasks import forgotten, mapped, scheduler_tasks, small_array
+from made_runs import FAST_NS, made
 from shells import Ran
 
 import jupyter_serprof as sp
@@ -26,13 +26,6 @@ if TYPE_CHECKING:
 #: Typed in part only.
 dask: Any = import_module("dask")
 db: Any = import_module("dask.bag")
-
-
-@pytest.fixture(scope="module")
-def client() -> Iterator[Client]:
-    """A cluster in this process."""
-    with started() as made_client:
-        yield made_client
 
 
 @pytest.fixture
@@ -270,18 +263,6 @@ def test_a_regression_stops_the_cell_after_the_document_is_shown(user: Interacti
     assert "RegressionError: slower by more than 10.0 %: Wall time" in ran.err
     assert "gone" not in user.user_ns
     assert ran.sweep.comparison == user.user_ns["now"].comparison
-
-
-def test_what_is_not_slower_passes(user: InteractiveShell) -> None:
-    """The cell goes on."""
-    user.user_ns["before"] = dask_runs(SLOW_NS)
-
-    ran = Ran(
-        user, "%graphstages -q --compare before --repeat 8 --fail-above 10% x.sum()\ndone = 1"
-    )
-
-    assert ran.result.success, ran.err
-    assert user.user_ns["done"] == 1
 
 
 # Refused

@@ -13,8 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from jupyter_serprof.api import run, try_remedies
-from jupyter_serprof.experiments.remedies import value as tried_values
+from jupyter_serprof.api import try_remedies
 from jupyter_serprof.experiments.remedies.document import Tried
 from jupyter_serprof.experiments.remedies.forms import Form, forms_of
 from jupyter_serprof.experiments.remedies.gain import (
@@ -31,8 +30,7 @@ from jupyter_serprof.experiments.remedies.gain import (
 )
 from jupyter_serprof.experiments.remedies.table import REMEDIES, hints_of, pasted
 from jupyter_serprof.experiments.remedies.trial import Candidate, made_of, trial_steps
-from jupyter_serprof.experiments.remedies.value import Tryout
-from jupyter_serprof.experiments.remedies.ways import GrowingBlock, PickleWay, Trip
+from jupyter_serprof.experiments.remedies.ways import GrowingBlock, Trip
 from jupyter_serprof.model import Sweep, UsageError, Variant, from_document, to_document
 from jupyter_serprof.testing import TickClock
 
@@ -41,12 +39,6 @@ AMPLE_S = 1e6
 TEXTS = [f"text {at}" for at in range(1_000)]
 ROWS = [{"id": at, "x": at / 7, "name": f"n{at}"} for at in range(500)]
 STRIDED = np.arange(40_000.0).reshape(200, 200)[:, ::2]
-
-
-@pytest.fixture(autouse=True)
-def no_ray(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Hide the Ray of other tests of the session: with it there is one more remedy."""
-    monkeypatch.setattr(tried_values, "is_running", lambda: False)
 
 
 def forever() -> bool:
@@ -255,18 +247,6 @@ def test_an_array_goes_out_of_band() -> None:
     assert from_document(to_document(sweep)) == sweep
 
 
-def test_protocol_4_is_tried_against_5_only_where_it_is_used() -> None:
-    """Who says that it goes by protocol 4 gets the number for 5; nobody else is told."""
-    value = np.zeros(20_000)
-
-    old, new = (
-        try_remedies(value, now=now, budget_s=AMPLE_S, pairs=1) for now in ("pickle4", None)
-    )
-
-    assert "protocol-5" in variants(old)
-    assert "protocol-5" not in variants(new)
-
-
 def test_a_link_adds_its_time_and_compression() -> None:
     """1 MB over 1 MB/s takes a second, which nobody waits for here."""
     value = b"abc" * 300_000
@@ -278,13 +258,6 @@ def test_a_link_adds_its_time_and_compression() -> None:
     assert sweep.findings[0].rule == "network.slow-link"
     assert sweep.findings[0].measured
     assert sweep.findings[0].measured["stage"] == "network.wire"
-
-
-def test_without_a_link_nothing_is_compressed() -> None:
-    """In one memory there is nothing to save by fewer bytes."""
-    assert not {"lz4", "zstd"} & set(
-        variants(try_remedies(b"abc" * 300_000, budget_s=AMPLE_S, pairs=1))
-    )
 
 
 def test_what_the_first_making_imports_is_not_its_price(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -353,25 +326,6 @@ def test_too_little_memory_is_said_before_anything_is_copied(
 
     with pytest.raises(UsageError, match="four times"):
         try_remedies(np.zeros(10_000))
-
-
-def test_what_was_tried_until_an_interrupt_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ctrl-C in the second remedy leaves the first one in the document."""
-    real = PickleWay.send
-
-    def send(way: PickleWay, value: object) -> Any:
-        if way.reuses is not None:
-            raise KeyboardInterrupt
-        return real(way, value)
-
-    monkeypatch.setattr(PickleWay, "send", send)
-    tryout = Tryout(np.zeros(1_100_000), budget_s=AMPLE_S, pairs=1)
-
-    with pytest.raises(KeyboardInterrupt):
-        run(tryout)
-
-    assert variants(tryout.document)["out-of-band"].facts["pairs"]
-    assert "reused-buffer" not in {f.evidence.get("remedy") for f in tryout.document.findings}
 
 
 def test_each_way_begins_in_every_other_pair() -> None:

@@ -15,12 +15,6 @@ from jupyter_serprof.experiments.remedies.ways import PickleWay
 from jupyter_serprof.model import UsageError
 
 
-@pytest.fixture(autouse=True)
-def no_ray(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Hide the Ray of other tests of the session: with it there is one more remedy."""
-    monkeypatch.setattr(tried_values, "is_running", lambda: False)
-
-
 def interrupt_after(monkeypatch: pytest.MonkeyPatch, trips: int) -> None:
     """Let Ctrl-C come in the trip after so many."""
     real, sent = PickleWay.send, iter(range(trips))

@@ -13,7 +13,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from jupyter_serprof.experiments.remedies import value as tried_values
 from jupyter_serprof.experiments.remedies.document import Tried
 from jupyter_serprof.experiments.remedies.gain import Trial, finding_of
 from jupyter_serprof.experiments.remedies.table import REMEDIES
@@ -63,12 +62,6 @@ VALUES: dict[str, Callable[[], Any]] = {
     "strided parts": lambda: {date(2020, 1, 1): NUMBERS[::2], 2: 1, 3: 4},
     "array": lambda: np.arange(1_100_000.0),
 }
-
-
-@pytest.fixture(autouse=True)
-def no_ray(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Hide the Ray of other tests of the session: with it there is one more remedy."""
-    monkeypatch.setattr(tried_values, "is_running", lambda: False)
 
 
 def candidates(value: object, name: str, **keywords: Any) -> Iterator[Candidate]:

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 from jupyter_serprof.experiments.blame.keeper import Sent, TryingRecording
-from jupyter_serprof.experiments.remedies import value as tried_values
 from jupyter_serprof.experiments.remedies import ways as remedies_ways
 from jupyter_serprof.experiments.remedies.code import try_code, values_sent
 from jupyter_serprof.experiments.remedies.ways import PickleWay
@@ -23,12 +22,6 @@ from jupyter_serprof.testing import make_trace
 AMPLE_S = 1e6
 ROWS = [{"id": at, "x": at / 7} for at in range(2_000)]
 BIG = np.arange(20_000.0)
-
-
-@pytest.fixture(autouse=True)
-def no_ray(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Hide the Ray of other tests of the session: with it there is one more remedy."""
-    monkeypatch.setattr(tried_values, "is_running", lambda: False)
 
 
 @pytest.fixture(autouse=True)

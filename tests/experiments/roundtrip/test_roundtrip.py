@@ -193,13 +193,6 @@ def test_warm_runs_fill_the_time_budget(
     assert sum(not point.cold for point in sweep.points) == warm_count
 
 
-def test_repeat_says_exactly_how_often() -> None:
-    """--repeat 2 is one cold and two warm runs, whatever time that takes."""
-    sweep = run(RoundTrip([1], transports=["pickle"], repeat=2))
-
-    assert [point.repeat for point in sweep.points] == [0, 1, 2]
-
-
 @pytest.mark.parametrize("repeat", [0, -1, 1001, True, 2.5, "3"])
 def test_repeat_is_bounded(repeat: Any) -> None:
     """A bad number of runs is refused before anything runs."""

@@ -29,6 +29,7 @@ VALUES = {
     "list": [1.5, None, "x"],
 }
 TAKES = {
+    **{key: set(VALUES) for key in ("pickle", "pickle-oob", "cloudpickle")},
     "pickle4": set(VALUES),
     "arrow": set(VALUES) - {"list"},
     "npy": {"array", "fortran", "strided", "integers", "empty"},

@@ -1,0 +1,28 @@
+"""Ctrl-C at a chosen line."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from types import FrameType
+
+
+class InterruptAt:
+    """Presses Ctrl-C at the n-th line that runs in some files."""
+
+    def __init__(self, line_count: int, *files: str) -> None:
+        self.left = line_count
+        self.files = files
+        self.was_pressed = False
+
+    def __call__(self, frame: FrameType, event: str, _: object) -> InterruptAt | None:
+        """Trace one event, as `sys.settrace` wants it."""
+        if frame.f_code.co_filename not in self.files:
+            return None
+        if event == "line" and not self.was_pressed:
+            self.left -= 1
+            if self.left == 0:
+                self.was_pressed = True
+                raise KeyboardInterrupt
+        return self
