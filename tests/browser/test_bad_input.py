@@ -127,17 +127,15 @@ def complaints(screen: Screen) -> list[str]:
     return [said for said in screen.complaints if "Failed to load resource" not in said]
 
 
-@pytest.mark.parametrize("host", ["lab", "notebook"])
 def test_a_notebook_of_bad_outputs_says_what_and_keeps_the_text(
-    screen: Screen, jupyter: str, jupyter_root: Path, host: str
+    screen: Screen, jupyter: str, jupyter_root: Path
 ) -> None:
     """The sentence, and below it the text of the output; the others are drawn."""
     outputs = [output({MIME_TYPE: doc, "text/plain": "in words"}, {}) for doc, _ in BAD.values()]
     # JupyterLab itself takes only objects as JSON; what else there is never comes to us.
     write_notebook(jupyter_root / "bad.ipynb", [code_cell("bad", *outputs)])
-    opened = screen.open_lab if host == "lab" else screen.open_notebook
 
-    page = opened(jupyter, "bad.ipynb")
+    page = screen.open_lab(jupyter, "bad.ipynb")
     screen.drawn(len(outputs))
 
     screen.shoot()

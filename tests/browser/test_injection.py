@@ -86,11 +86,14 @@ def test_the_documents_have_every_text_that_there_can_be(schema: str) -> None:
 
 @pytest.mark.parametrize("name", [*DOCUMENTS, "packed", "lanes"])
 def test_no_payload_is_executed_in_any_view(screen: Screen, name: str) -> None:
-    """All 200, in tens, in every view, with tooltips and all that can be opened."""
+    """All 200, in tens, in every view, with tooltips and all that can be opened.
+
+    A packed column has one text more, which is decoded and never shown: each fifth of the tens.
+    """
     more = {"packed": json.loads(PACKED.read_text("utf-8")), "lanes": lane_trace()}
     document = {**DOCUMENTS, **more}[name]
 
-    for batch in BATCHES:
+    for batch in BATCHES[:: 5 if name == "packed" else 1]:
         page = screen.mount(unique(poisoned(document, batch), document))
 
         assert page.evaluate(TOUR) == [0], batch
@@ -98,28 +101,24 @@ def test_no_payload_is_executed_in_any_view(screen: Screen, name: str) -> None:
     screen.shoot()
 
 
-@pytest.mark.parametrize(("name", "step"), [("trace.v1.json", 1), ("sweep.v1.json", 4)])
+@pytest.mark.parametrize("name", DOCUMENTS)
 def test_no_payload_is_executed_in_a_page(
-    screen: Screen, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, step: int
+    screen: Screen, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    """Each of the 200 stands in every text of a trace of its own (of a sweep: each fourth)."""
+    """All 200 in every text, in tens: what ends a script ends it also between others."""
     document = DOCUMENTS[name]
     monkeypatch.setattr(page_module, "png", lambda *_, **__: ONE_PIXEL)
     path = tmp_path / "page.html"
     raw = []
 
-    for number, payload in enumerate(PAYLOADS[::step]):
-        written = html(from_document(unique(poisoned(document, payload), document)))
-        if number % 20 == 0:
-            path.write_text(written, "utf-8")
-            screen.open_file(path)
-        else:
-            # Parsed in the same way, in half the time.
-            screen.page.set_content(written)
+    for batch in BATCHES:
+        written = html(from_document(unique(poisoned(document, batch), document)))
+        path.write_text(written, "utf-8")
+        screen.open_file(path)
         screen.drawn()
 
-        assert screen.page.evaluate(LOOK, "#serprof") == [0], payload
-        raw += [payload] if "<" in payload and payload in written else []
+        assert screen.page.evaluate(LOOK, "#serprof") == [0], batch
+        raw += [one for one in PAYLOADS if "<" in one and one in batch and one in written]
     assert raw == []
     screen.shoot()
 

@@ -71,12 +71,9 @@ def test_the_button_of_a_cell_profiles_it(screen: Screen, jupyter: str, host: st
     assert "Pickle" in drawn.first.inner_text()
 
 
-@pytest.mark.parametrize("host", ["lab", "notebook"])
-def test_stages_of_a_cell_replace_the_other_magic_and_run(
-    screen: Screen, jupyter: str, host: str
-) -> None:
+def test_stages_of_a_cell_replace_the_other_magic_and_run(screen: Screen, jupyter: str) -> None:
     """A cell has one of our magics, not two on top of each other; it is run with the new one."""
-    page = opened(screen, host, jupyter, "live.ipynb")
+    page = screen.open_lab(jupyter, "live.ipynb")
     page.locator(".jp-CodeCell").nth(2).locator(".jp-InputArea-editor").click()
     screen.command("serprof:profile-cell")
     page.wait_for_function(DONE, arg=[2, 0])
@@ -191,10 +188,9 @@ def test_a_profile_is_exported_without_a_kernel(
     assert asked == [saved["html"].as_uri()]
 
 
-@pytest.mark.parametrize("host", ["lab", "notebook"])
-def test_the_commands_are_in_the_palette(screen: Screen, jupyter: str, host: str) -> None:
+def test_the_commands_are_in_the_palette(screen: Screen, jupyter: str) -> None:
     """Whoever looks for a command finds it by its words."""
-    page = opened(screen, host, jupyter, "saved.ipynb")
+    page = screen.open_lab(jupyter, "saved.ipynb")
     screen.drawn(1)
 
     # It closes, and forgets its list, whenever the notebook takes the focus: open it until it has.
@@ -232,10 +228,9 @@ def test_the_keys_of_the_notebook_stay_its_own(screen: Screen, jupyter: str, hos
     page.wait_for_function(f"() => ({COUNT})() === {count + 1}")
 
 
-@pytest.mark.parametrize("host", ["lab", "notebook"])
-def test_a_theme_change_repaints(screen: Screen, jupyter: str, host: str) -> None:
+def test_a_theme_change_repaints(screen: Screen, jupyter: str) -> None:
     """Dark and back: colours follow at once, and both can be read (axe-core)."""
-    opened(screen, host, jupyter, "saved.ipynb")
+    screen.open_lab(jupyter, "saved.ipynb")
     root = screen.drawn(3).first
     light = root.evaluate(GROUND)
 
