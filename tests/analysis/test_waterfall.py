@@ -206,17 +206,49 @@ def test_busy_is_at_least_what_is_owned_and_at_most_every_lane_all_the_time(trac
 # Who owns an instant.
 
 
-def test_the_innermost_call_owns() -> None:
-    """A parent owns what its children leave."""
-    trace = make_trace(
-        [
-            ("ray.store", CALLER, 0, 10),
-            ("ray.msgpack", CALLER, 2, 6, None, 0),
-            ("ray.pickle", CALLER, 3, 4, None, 1),
-        ]
-    )
-
-    assert self_ms(trace) == {"ray.store": 4, "ray.msgpack": 2, "ray.pickle": 4}
+@pytest.mark.parametrize(
+    ("spans", "owned"),
+    [
+        (
+            [
+                ("ray.store", CALLER, 0, 10),
+                ("ray.msgpack", CALLER, 2, 6, None, 0),
+                ("ray.pickle", CALLER, 3, 4, None, 1),
+            ],
+            {"ray.store": 4, "ray.msgpack": 2, "ray.pickle": 4},
+        ),
+        (
+            [
+                ("ray.fetch", CALLER, 0, 10),
+                ("ray.arguments", "worker/1", 1, 4),
+                ("ray.execute", "worker/2", 3, 4),
+            ],
+            {"ray.arguments": 2, "ray.execute": 4, "ray.fetch": 4},
+        ),
+        (
+            [
+                ("ray.fetch", CALLER, 0, 10),
+                ("ray.execute", "worker/1", 1, 4),
+                ("ray.pull", "worker/2", 1, 8),
+            ],
+            {"ray.execute": 4, "ray.pull": 4, "ray.fetch": 2},
+        ),
+        (
+            [
+                ("dask.wait", CALLER, 0, 10),
+                ("dask.execute", "worker/1", 2, 4),
+                ("import", "worker/2", 1, 8),
+            ],
+            {"dask.execute": 4, "import": 4, "dask.wait": 2},
+        ),
+    ],
+    ids=["a parent", "furthest along the road", "work before a wait", "work beside an import"],
+)
+def test_an_instant_has_the_owner_that_explains_it(
+    spans: list[tuple[object, ...]], owned: dict[str, float]
+) -> None:
+    """A parent owns what its children leave, a wait what no work elsewhere explains."""
+    assert self_ms(make_trace(spans)) == owned
 
 
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])
@@ -227,45 +259,6 @@ def test_of_two_calls_that_begin_at_once_the_child_or_else_the_shorter_is_inside
     spans = [("ray.store", CALLER, 0, 10), ("gc", CALLER, 0, 4)]
 
     assert self_ms(make_trace([spans[i] for i in order])) == {"ray.store": 6, "gc": 4}
-
-
-def test_a_wait_gives_way_to_the_remote_stage_furthest_along_the_road() -> None:
-    """While the caller waits, the furthest active stage owns; where none is, the wait does."""
-    trace = make_trace(
-        [
-            ("ray.fetch", CALLER, 0, 10),
-            ("ray.arguments", "worker/1", 1, 4),
-            ("ray.execute", "worker/2", 3, 4),
-        ]
-    )
-
-    assert self_ms(trace) == {"ray.arguments": 2, "ray.execute": 4, "ray.fetch": 4}
-
-
-def test_remote_work_comes_before_a_remote_wait_that_is_further_along() -> None:
-    """A worker that executes explains the caller's wait better than a pull that waits."""
-    trace = make_trace(
-        [
-            ("ray.fetch", CALLER, 0, 10),
-            ("ray.execute", "worker/1", 1, 4),
-            ("ray.pull", "worker/2", 1, 8),
-        ]
-    )
-
-    assert self_ms(trace) == {"ray.execute": 4, "ray.pull": 4, "ray.fetch": 2}
-
-
-def test_an_import_on_one_worker_does_not_hide_that_another_executes() -> None:
-    """Collections and imports own a wait only while nothing on the road happens."""
-    trace = make_trace(
-        [
-            ("dask.wait", CALLER, 0, 10),
-            ("dask.execute", "worker/1", 2, 4),
-            ("import", "worker/2", 1, 8),
-        ]
-    )
-
-    assert self_ms(trace) == {"dask.execute": 4, "import": 4, "dask.wait": 2}
 
 
 def grouped(trace: Trace, *starts_ms: float) -> Trace:

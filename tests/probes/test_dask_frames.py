@@ -25,17 +25,6 @@ CODE = Seen("python.code", "your code")
 BUILD = Seen("dask.construct", "array.ones")
 
 
-def stack(*calls: tuple[str, str]) -> Seen | None:
-    """Read a stack of (module, source of a function named as in it), the outermost first."""
-    found: list[Seen | None] = []
-    reader = StackReader()
-    call: Callable[..., Any] = lambda: found.append(reader.read(sys._getframe(1)))  # noqa: E731
-    for module, name in reversed(calls):
-        call = _function(module, name, call)
-    call()
-    return found[0]
-
-
 def _function(module: str, name: str, inner: Callable[..., Any]) -> Callable[..., Any]:
     *around, last = name.split(".")
     if around == ["make", "<locals>"]:
@@ -83,66 +72,57 @@ def above_the_kernel(*calls: tuple[str, str]) -> Seen | None:
     return found[0]
 
 
-def test_the_cell_itself_is_your_code() -> None:
-    """A loop in the cell has no name but the stage's."""
-    assert above_the_kernel(("__main__", "<module>")) == CODE
+CELL = ("__main__", "<module>")
+#: Calls from the outside in, and what a look at them is told as.
+STACKS: dict[str, tuple[list[tuple[str, str]], Seen | None]] = {
+    "a loop in the cell has no name but the stage's": ([CELL], CODE),
+    "the first function that the cell calls": (
+        [CELL, ("mine.loading", "load"), ("numpy", "add")],
+        Seen("python.code", "load"),
+    ),
+    "the outermost call of Dask, whoever stands around it": (
+        [
+            *(CELL, ("__main__", "build"), ("dask.array.core", "concatenate")),
+            *(("dask.highlevelgraph", "merge"), ("__main__", "callback")),
+        ],
+        Seen("dask.construct", "array.concatenate"),
+    ),
+    "a method by its class, a wrapper by what it wraps": (
+        [
+            *(CELL, ("dask.array.core", "make.<locals>.wrapper")),
+            ("dask.array.core", "Array.__add__"),
+        ],
+        Seen("dask.construct", "Array.__add__"),
+    ),
+    "compute builds no graph": (
+        [CELL, ("dask.base", "DaskMethodsMixin.compute")],
+        Seen("dask.prepare", "DaskMethodsMixin.compute"),
+    ),
+    "submit builds no graph": (
+        [CELL, ("distributed.client", "Client.submit")],
+        Seen("dask.submit", "Client.submit"),
+    ),
+    "a client that starts": (
+        [CELL, ("distributed.client", "Client.__init__")],
+        Seen("python.code", "Client.__init__"),
+    ),
+    "IPython before and after the cell": ([("IPython.core.events", "trigger")], None),
+    "an event loop and Dask's own callbacks": (
+        [("asyncio.events", "run"), ("distributed.client", "beat")],
+        None,
+    ),
+    "what we do behind the cell": ([("jupyter_serprof.magics.cell", "after")], None),
+    "our own end of a block": ([CELL, ("jupyter_serprof.experiments", "stop")], None),
+    "nothing": ([], None),
+}
 
 
-def test_a_function_that_the_cell_calls_gives_its_name() -> None:
-    """Only the first one: what it calls is its business."""
-    found = above_the_kernel(("__main__", "<module>"), ("mine.loading", "load"), ("numpy", "add"))
-
-    assert found == Seen("python.code", "load")
-
-
-def test_the_outermost_call_of_dask_names_the_sample() -> None:
-    """Also when a function of the user stands between, and whatever Dask calls inside."""
-    found = above_the_kernel(
-        ("__main__", "<module>"),
-        ("__main__", "build"),
-        ("dask.array.core", "concatenate"),
-        ("dask.highlevelgraph", "merge"),
-        ("__main__", "callback"),
-    )
-
-    assert found == Seen("dask.construct", "array.concatenate")
-
-
-def test_a_method_is_named_by_its_class_and_a_wrapper_by_what_it_wraps() -> None:
-    """Operators of arrays are wrapped; the user wrote an addition."""
-    found = above_the_kernel(
-        ("__main__", "<module>"),
-        ("dask.array.core", "make.<locals>.wrapper"),
-        ("dask.array.core", "Array.__add__"),
-    )
-
-    assert found == Seen("dask.construct", "Array.__add__")
-
-
-def test_calls_that_build_no_graph_have_stages_of_their_own() -> None:
-    """The moments of compute between watched calls are not construction."""
-    compute = above_the_kernel(("__main__", "<module>"), ("dask.base", "DaskMethodsMixin.compute"))
-    submit = above_the_kernel(("__main__", "<module>"), ("distributed.client", "Client.submit"))
-    start = above_the_kernel(("__main__", "<module>"), ("distributed.client", "Client.__init__"))
-
-    assert compute == Seen("dask.prepare", "DaskMethodsMixin.compute")
-    assert submit == Seen("dask.submit", "Client.submit")
-    assert start == Seen("python.code", "Client.__init__")
-
-
-def test_what_runs_around_the_cell_is_nobodys_code() -> None:
-    """Neither IPython before and after the cell, nor an event loop, nor Dask's own callbacks."""
-    assert above_the_kernel(("IPython.core.events", "trigger")) is None
-    assert above_the_kernel(("asyncio.events", "run"), ("distributed.client", "beat")) is None
-    assert above_the_kernel(("jupyter_serprof.magics.cell", "after")) is None
-    assert above_the_kernel() is None
-
-
-def test_our_own_end_of_a_block_is_not_the_users() -> None:
-    """``with record():`` ends inside the user's function."""
-    found = above_the_kernel(("__main__", "<module>"), ("jupyter_serprof.experiments", "stop"))
-
-    assert found is None
+@pytest.mark.parametrize(("calls", "seen"), STACKS.values(), ids=STACKS)
+def test_a_stack_is_the_users_code_or_a_call_of_dask_or_nobodys(
+    calls: list[tuple[str, str]], seen: Seen | None
+) -> None:
+    """Read above the frame in which a magic began to record."""
+    assert above_the_kernel(*calls) == seen
 
 
 def test_the_function_that_began_to_record_is_the_users() -> None:

@@ -76,16 +76,6 @@ def test_only_the_first_stop_decides_the_outcome() -> None:
     assert recording.trace is recording.trace
 
 
-def test_a_serialization_is_a_span() -> None:
-    """`has_spans` tells code that serializes from a value that should make the round trip."""
-    recording = Recording("x", detail=False)
-
-    with recording:
-        pickle.dumps(1)
-
-    assert recording.has_spans
-
-
 def test_spans_are_not_forgotten_when_the_trace_is_read() -> None:
     """The answer is the same before and after the document is made."""
     recording = Recording("x", detail=False)
@@ -146,20 +136,6 @@ def test_no_value_of_the_user_is_kept() -> None:
     assert trace.spans
     assert recording._recorder.page == []
     assert [ref() for ref in alive] == [None, None]
-
-
-def test_a_recording_inside_a_recording_sees_its_part() -> None:
-    """A profile inside a profile: both are complete, the outer one contains the inner one."""
-    outer, inner = Recording("outer", detail=False), Recording("inner", detail=False)
-
-    with outer:
-        pickle.dumps(1)
-        with inner:
-            pickle.loads(pickle.dumps(2))
-
-    assert stages(outer) == ["pickle.dumps", "pickle.dumps", "pickle.loads"]
-    assert stages(inner) == ["pickle.dumps", "pickle.loads"]
-    assert armed_places() == []
 
 
 class _Counting(Probe):
