@@ -124,16 +124,17 @@ def test_outputs_name_no_user_host_or_path(dasks: Kernel) -> None:
 @pytest.mark.parametrize(
     "code",
     [
-        "%graphstages mapped(held)",
-        "%graphstages --compute mapped(held)",
-        "%graphstages mapped(held).persist()",
-        "%graphstages y = mapped(held).compute()",
+        "{}%graphstages mapped(held)",
+        "{}%graphstages --compute mapped(held)",
+        "{}%graphstages mapped(held).persist()",
+        "{}%graphstages y = mapped(held).compute()",
+        "%%graphstages\n{}mapped(held).compute()",
     ],
-    ids=["persist", "compute", "persisted by the code", "statement"],
+    ids=["persist", "compute", "persisted by the code", "statement", "cell"],
 )
 def test_an_interrupt_while_waiting_releases_the_futures(dasks: Kernel, code: str) -> None:
     """KeyboardInterrupt at once, what was measured is shown, the scheduler forgets the tasks."""
-    ran = dasks.run(ANNOUNCE + code, interrupt_at="waiting")
+    ran = dasks.run(code.format(ANNOUNCE), interrupt_at="waiting")
     left = dasks.run("forgotten()")
 
     assert ran.status == "error"
@@ -145,36 +146,9 @@ def test_an_interrupt_while_waiting_releases_the_futures(dasks: Kernel, code: st
     assert left.value == "0"
 
 
-def test_an_interrupted_cell_is_shown(dasks: Kernel) -> None:
-    """The whole-cell magic: Dask itself releases what its compute waited for."""
-    ran = dasks.run("%%graphstages\n" + ANNOUNCE + "mapped(held).compute()", interrupt_at="waiting")
-    left = dasks.run("forgotten()")
-
-    assert "KeyboardInterrupt" in ran.error
-    assert "jupyter_serprof" not in ran.error
-    assert ran.trace.outcome == "interrupted"
-    assert left.value == "0"
-
-
-def test_a_timeout_is_one_line_and_a_picture(dasks: Kernel) -> None:
-    """The partial document, one line on stderr, and an empty cluster."""
-    ran = dasks.run("new_gate()\n%graphstages --timeout 1 mapped(held)")
-    left = dasks.run("forgotten()")
-
-    assert ran.status == "error"
-    assert "mapped(held) was not done after 1 s: 0 of 16 keys" in ran.stream("stderr")
-    assert ran.trace.outcome == "interrupted"
-    assert left.value == "0"
-
-
-@pytest.mark.parametrize(
-    "code",
-    ["%graphstages mapped(failing)", "%%graphstages\nmapped(failing).compute()"],
-    ids=["line", "cell"],
-)
-def test_a_task_that_raises_gives_the_users_error_and_the_picture(dasks: Kernel, code: str) -> None:
+def test_a_task_that_raises_gives_the_users_error_and_the_picture(dasks: Kernel) -> None:
     """With the line of the user's function, and no frame of ours."""
-    ran = dasks.run(code)
+    ran = dasks.run("%graphstages mapped(failing)")
 
     assert ran.status == "error"
     assert "LookupError: of the user" in ran.error
@@ -218,46 +192,6 @@ def test_an_asynchronous_client_is_awaited_in_a_cell(dasks: Kernel) -> None:
     assert cell.value == "3200.0"
     assert "dask.serialize" in {span.stage for span in cell.trace.spans}
     assert again.trace.outcome == "ok"
-
-
-def test_each_computation_of_a_cell_is_a_block(dasks: Kernel) -> None:
-    """Two computations, two groups, and a table with a line for each."""
-    ran = dasks.run("%%graphstages\nx.sum().compute()\nx.mean().compute()")
-
-    assert [group.title[:10] for group in ran.trace.groups] == ["1: compute", "2: compute"]
-    tables = {table.key: table for table in ran.trace.tables}
-    assert len(tables["dask.computations"].rows) == 2
-
-
-def test_a_collection_is_compared_with_a_saved_document(dasks: Kernel) -> None:
-    """Saved, run again stage by stage, the cluster empty; of another computation it is refused."""
-    saved = dasks.run("%graphstages -q --repeat 6 --save before (x + x.T).sum()")
-    left = dasks.run("forgotten()")
-    ran = dasks.run("%graphstages --compare before --repeat 6 (x + x.T).sum()")
-    other = dasks.run("%graphstages --compare before --name '(x + x.T).sum()' x.mean()")
-
-    assert saved.status == "ok", saved.error
-    assert left.value == "0"
-    assert ran.status == "ok", ran.error
-    comparison = ran.sweep.comparison
-    assert comparison is not None
-    warm = {change.stage: change for change in comparison.changes if not change.cold}
-    assert warm[""].low is not None
-    assert warm["dask.execute"].ratio is not None
-    assert comparison.noise_share is not None
-    assert other.status == "error"
-    assert "the saved document is of another computation" in other.stream("stderr")
-    assert other.trace.outcome == "ok"
-    assert dasks.run("forgotten()").value == "0"
-
-
-def test_alone_it_lists_the_collections(dasks: Kernel) -> None:
-    """Without running anything."""
-    ran = dasks.run("%graphstages")
-
-    assert ran.status == "ok"
-    assert "x     Array float64 (40, 40)" in ran.stream()
-    assert ran.documents == []
 
 
 def test_a_sweep_over_chunks_is_one_document(

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import nbformat
 import pytest
 from nbclient import NotebookClient
-from nbclient.exceptions import CellExecutionError
 
 from jupyter_serprof.model.document import MIME_TYPE
 
@@ -28,24 +27,14 @@ MOST_BYTES = 40_000
 ANNOUNCE = "threading.Timer(0.5, print, ['waiting']).start()"
 
 
-def notebook_of(*cells: str) -> nbformat.NotebookNode:
-    """Return a notebook of code cells."""
-    made = nbformat.v4.new_notebook()  # type: ignore[no-untyped-call]  # nbformat
-    for cell in cells:
-        made.cells.append(nbformat.v4.new_code_cell(cell))  # type: ignore[no-untyped-call]
-    return made  # type: ignore[no-any-return]
-
-
-def executed(notebook: nbformat.NotebookNode, folder: Path) -> Exception | None:
-    """Run all cells as JupyterLab's Run All does; return the error that stopped it."""
-    client = NotebookClient(
+def executed(folder: Path, *cells: str) -> nbformat.NotebookNode:
+    """Run code cells as JupyterLab's Run All does; return the notebook."""
+    notebook = nbformat.v4.new_notebook()  # type: ignore[no-untyped-call]  # nbformat
+    notebook.cells += [nbformat.v4.new_code_cell(cell) for cell in cells]  # type: ignore[no-untyped-call]
+    NotebookClient(
         notebook, timeout=120, store_widget_state=False, resources={"metadata": {"path": folder}}
-    )
-    try:
-        client.execute()
-    except CellExecutionError as error:
-        return error
-    return None
+    ).execute()
+    return notebook  # type: ignore[no-any-return]
 
 
 # A whole notebook
@@ -53,16 +42,14 @@ def executed(notebook: nbformat.NotebookNode, folder: Path) -> Exception | None:
 
 def test_run_all_gives_documents_and_no_noise(tmp_path: Path) -> None:
     """Cell, line and value: one document each, with text and picture, nothing on stderr."""
-    notebook = notebook_of(
+    notebook = executed(
+        tmp_path,
         "%load_ext jupyter_serprof\nimport pickle",
         "%%serprof\nx = pickle.dumps([1] * 1000)\nlen(x)",
         "%serprof pickle.loads(x)",
         "%serprof x",
     )
 
-    error = executed(notebook, tmp_path)
-
-    assert error is None
     shown = [[o for o in cell.outputs if "data" in o] for cell in notebook.cells]
     assert [len(outputs) for outputs in shown] == [0, 2, 1, 1]
     assert shown[1][0].output_type == "execute_result"
@@ -71,44 +58,6 @@ def test_run_all_gives_documents_and_no_noise(tmp_path: Path) -> None:
         assert outputs[-1].metadata["image/png"]["alt"]
     assert not [o for cell in notebook.cells for o in cell.outputs if o.get("name") == "stderr"]
     assert "widgets" not in notebook.metadata
-
-
-def test_run_all_stops_at_a_raising_cell_and_keeps_its_picture(tmp_path: Path) -> None:
-    """The error stops the notebook, and what was measured is in the outputs."""
-    notebook = notebook_of(
-        "%load_ext jupyter_serprof\nimport pickle",
-        "%%serprof\npickle.dumps(1)\n1/0",
-        "after = 1",
-    )
-
-    error = executed(notebook, tmp_path)
-
-    assert isinstance(error, CellExecutionError)
-    assert error.ename == "ZeroDivisionError"
-    kinds = [output.output_type for output in notebook.cells[1].outputs]
-    assert kinds == ["error", "display_data"]
-    assert notebook.cells[1].outputs[1].data[MIME_TYPE]["outcome"] == "error"
-    assert notebook.cells[2].execution_count is None
-
-
-def test_run_all_stops_at_a_file_that_cannot_be_written(tmp_path: Path) -> None:
-    """As with any other command that could not do what it was told; the picture is there."""
-    notebook = notebook_of(
-        "%load_ext jupyter_serprof\nimport pickle",
-        "%%serprof --save no/such/folder/x.png\npickle.dumps(1)",
-        "after = 1",
-    )
-
-    error = executed(notebook, tmp_path)
-
-    assert isinstance(error, CellExecutionError)
-    outputs = notebook.cells[1].outputs
-    assert [o.data[MIME_TYPE]["outcome"] for o in outputs if MIME_TYPE in o.get("data", {})] == [
-        "ok"
-    ]
-    said = [o.text for o in outputs if o.get("name") == "stderr"]
-    assert len(said) == 1
-    assert "cannot write x.png" in said[0]
 
 
 # A cell
@@ -139,15 +88,6 @@ def test_a_traceback_has_the_cells_lines_and_no_frame_of_ours(kernel: Kernel) ->
     assert "line 4" in ran.error
     assert "----> 4 1/0" in ran.error
     assert "jupyter_serprof" not in ran.error
-
-
-def test_a_syntax_error_is_only_that(kernel: Kernel) -> None:
-    """Nothing ran, nothing is drawn."""
-    ran = kernel.run("%%serprof\nx = = 3")
-
-    assert ran.kinds == ["error"]
-    assert "SyntaxError" in ran.error
-    assert "line 2" in ran.error
 
 
 @pytest.mark.parametrize(
@@ -205,10 +145,7 @@ def test_an_interrupted_round_trip_keeps_the_finished_rows(kernel: Kernel) -> No
     ("cell", "said"),
     [
         ("%%serprof --tansports ray\nran = True", "did you mean --transports?"),
-        ("%%serprof --repeat 3\nran = True", "does not go with a whole cell"),
         ("%serprof --transports nope ran()", "there are: pickle, pickle-oob, cloudpickle, ray"),
-        ("%serprof await ran()", "Write %%serprof on the first line"),
-        ("%serprof x = = 3", "SyntaxError: invalid syntax"),
     ],
 )
 def test_wrong_use_is_one_line_and_nothing_runs(kernel: Kernel, cell: str, said: str) -> None:
@@ -221,46 +158,6 @@ def test_wrong_use_is_one_line_and_nothing_runs(kernel: Kernel, cell: str, said:
     assert "NameError" in kernel.run("ran").error
 
 
-def test_a_name_that_is_not_defined_is_only_that(kernel: Kernel) -> None:
-    """No picture of nothing."""
-    ran = kernel.run("%serprof nope")
-
-    assert ran.kinds == ["error"]
-    assert "NameError: name 'nope' is not defined" in ran.error
-
-
-def test_nested_pictures_each_once(kernel: Kernel) -> None:
-    """Line in a cell, cell in run_cell, cell below %%time: one document for each magic."""
-    line = kernel.run("%%serprof\n%serprof pickle.dumps(1)\npickle.dumps(2)")
-    run = kernel.run("r = get_ipython().run_cell('%%serprof\\npickle.dumps(1)')")
-    below = kernel.run("%%time\n%%serprof\npickle.dumps(1)\n5")
-
-    assert [document.name for document in line.documents] == ["pickle.dumps(1)", "cell"]
-    assert len(run.documents) == 1
-    assert len(below.documents) == 1
-    assert below.value == "5"
-
-
-def test_a_silent_cell_shows_nothing(kernel: Kernel) -> None:
-    """As front ends ask for the state of variables."""
-    ran = kernel.run("%%serprof\nquietly = 5", silent=True)
-
-    assert ran.outputs == []
-    assert kernel.run("quietly").value == "5"
-
-
-def test_unloading_inside_a_recorded_cell(kernel: Kernel) -> None:
-    """What was recorded is shown, the magic is gone, and loading brings it back."""
-    ran = kernel.run("%%serprof\npickle.dumps(1)\n%unload_ext jupyter_serprof")
-    gone = kernel.run("%serprof pickle.dumps(1)")
-    kernel.run("%load_ext jupyter_serprof")
-
-    assert ran.trace.outcome == "ok"
-    assert gone.documents == []
-    assert "serprof` not found" in gone.stream("stderr")
-    assert kernel.run("%serprof pickle.dumps(1)").trace.outcome == "ok"
-
-
 def test_completion_replaces_the_word(kernel: Kernel) -> None:
     """Tab behind --tra gives --transports in the place of --tra."""
     text = "%serprof --tra"
@@ -270,25 +167,6 @@ def test_completion_replaces_the_word(kernel: Kernel) -> None:
     assert reply["matches"] == ["--transports"]
     start, end = reply["cursor_start"], reply["cursor_end"]
     assert text[:start] + reply["matches"][0] + text[end:] == "%serprof --transports"
-
-
-def test_a_console_waits_for_the_end_of_the_cell(kernel: Kernel) -> None:
-    """A console asks the kernel whether to run what was typed."""
-    first, last = kernel.is_complete("%%serprof\nx = 1"), kernel.is_complete("%%serprof\nx = 1\n\n")
-
-    assert (first, last) == ("incomplete", "complete")
-
-
-def test_out_and_history_are_as_without_the_magic(kernel: Kernel) -> None:
-    """No big value in Out, and the history has what was typed."""
-    kernel.run("big = b'x' * 10_000_000\ncount = len(Out)")
-    kernel.run("%serprof big")
-    kernel.run("%%serprof\ny = pickle.dumps(big)")
-
-    kept = kernel.run("(len(Out) - count, In[-2].startswith('# %%serprof'))").value
-    raw = kernel.run("print(list(get_ipython().history_manager.get_tail(2, raw=True))[0][2])")
-    assert kept == "(0, True)"
-    assert raw.stream().startswith("%%serprof\n")
 
 
 def test_outputs_name_no_user_host_or_path(kernel: Kernel, tmp_path: Path) -> None:
@@ -309,25 +187,6 @@ def test_outputs_name_no_user_host_or_path(kernel: Kernel, tmp_path: Path) -> No
     for word in private:
         assert f'"{word}' not in written
         assert f"/{word}/" not in written
-
-
-def test_a_kernel_without_ray_says_how_to_get_it(new_kernel: Kernel) -> None:
-    """The row has the pip line; asked for by name it is a loud line with the same."""
-    new_kernel.run("import sys; sys.modules['ray'] = None  # as if it were not installed")
-    new_kernel.run("%load_ext jupyter_serprof")
-
-    row = new_kernel.run("%serprof [1]")
-    loud = new_kernel.run("%serprof --transports ray [1]")
-
-    pip = 'Run: pip install "jupyter_serprof[ray]"'
-    variants = {variant.key: variant for variant in row.sweep.variants}
-    assert variants["ray"].state == "not installed"
-    assert variants["ray"].reason == f"Ray is not installed. {pip}"
-    assert row.status == "ok"
-    assert loud.status == "error"
-    assert f"ProbeUnavailable: the transport ray needs Ray. Ray is not installed. {pip}" in (
-        loud.stream("stderr")
-    )
 
 
 # Sizes
@@ -390,16 +249,6 @@ def test_a_bytearray_comes_back_from_ray_as_bytes(ray_kernel: Kernel) -> None:
     assert "a bytearray comes back as bytes" in rows["ray"].notes
     assert rows["ray"].facts["equal"] is True
     assert rows["pickle"].notes == ()
-
-
-@pytest.mark.ray
-def test_one_failing_transport_leaves_the_others(ray_kernel: Kernel) -> None:
-    """A lambda travels by cloudpickle and Ray; the rows of pickle name it."""
-    ran = ray_kernel.run("%serprof --name v {'f': lambda x: x}")
-
-    states = {variant.key: variant.state for variant in ran.sweep.variants}
-    assert states == {"pickle": "failed", "pickle-oob": "failed", "cloudpickle": "ok", "ray": "ok"}
-    assert "v['f'] (function)" in ran.texts[0]
 
 
 #: Prints when the main thread waits in ray.get: a first submission may take long before that.
@@ -481,12 +330,17 @@ def test_a_cell_with_tasks_stays_below_its_bound(
 
 
 @pytest.mark.ray
-def test_ray_is_started_only_when_asked_for_by_name(new_kernel: Kernel) -> None:
+def test_ray_is_started_only_when_asked_for_by_name(ray_kernel: Kernel, new_kernel: Kernel) -> None:
     """Without: a row that says how. By name: it runs, a note says so, and it still runs.
 
     Shut down inside a recorded cell it is not running again, and what was measured is shown.
+    Ray's own variables let it join the cluster that is there: another one takes half a minute.
     """
-    pytest.importorskip("ray", reason="Ray is not installed")
+    joining = ray_kernel.run(
+        "import os\n{'RAY_ADDRESS': ray.get_runtime_context().gcs_address}"
+        " | {name: text for name, text in os.environ.items() if name.startswith('RAY_AUTH')}"
+    )
+    new_kernel.run(f"import os\nos.environ |= {joining.value}")
     new_kernel.run("%load_ext jupyter_serprof")
 
     row = new_kernel.run("%serprof --repeat 1 [1]")

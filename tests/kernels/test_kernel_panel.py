@@ -175,11 +175,14 @@ def test_a_sweep_grows_in_the_cell_and_ends_as_the_document(front: FrontEnd) -> 
 
 
 def test_stop_works_while_it_runs_and_resume_goes_on(front: FrontEnd) -> None:
-    """The kernel answers between two points."""
+    """The kernel answers between two points, and runs other cells there."""
     front.choose("Measure", "slow: list")
     front.press("Sweep")
     front.until_points(2)
 
+    front.run("print(6 * 7)")
+    assert "42" in front.printed
+    assert front.status.startswith("Measuring.")
     front.press("Stop")
     front.until_status("Stopped;")
 
@@ -189,18 +192,6 @@ def test_stop_works_while_it_runs_and_resume_goes_on(front: FrontEnd) -> None:
     assert not front.states[front.labelled("Resume")]["disabled"]
     front.press("Resume")
     front.until_points(len(sweep.points) + 1)
-
-
-def test_other_cells_run_between_two_points(front: FrontEnd) -> None:
-    """A running sweep does not block the notebook."""
-    front.choose("Measure", "slow: list")
-    front.press("Sweep")
-    front.until_points(2)
-
-    front.run("print(6 * 7)")
-
-    assert "42" in front.printed
-    assert front.status.startswith("Measuring.")
 
 
 def test_an_interrupt_of_the_kernel_leaves_what_was_measured(front: FrontEnd) -> None:
@@ -215,24 +206,6 @@ def test_an_interrupt_of_the_kernel_leaves_what_was_measured(front: FrontEnd) ->
     sweep = front.until_document()
     assert len(sweep.points) >= 2  # type: ignore[union-attr]
     assert front.kernel.run("1 + 1").value == "2"
-
-
-def test_what_cannot_be_pickled_is_told_in_the_document(front: FrontEnd) -> None:
-    """No traceback: the document has the reason."""
-    front.kernel.run("import threading\nlocks = [threading.Lock() for _ in range(100)]")
-    front.press("Refresh")
-    front.until(lambda _: any("locks" in t for t in front.states[front.labelled("Measure")]
-                              ["_options_labels"]))  # fmt: skip
-    front.choose("Measure", "locks")
-
-    front.press("Sweep")
-    front.until_status("Done.")
-
-    sweep = front.until_document()
-    assert isinstance(sweep, Sweep)
-    assert {variant.state for variant in sweep.variants} == {"failed"}
-    assert "lock" in sweep.variants[0].reason
-    assert front.printed == ""
 
 
 def test_the_panel_of_graphs_sweeps_chunks_and_shows_stages(new_kernel: Kernel) -> None:

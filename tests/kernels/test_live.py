@@ -90,13 +90,6 @@ def test_a_round_trip_is_shown_while_it_runs_and_ends_as_the_document(slow: Kern
     assert len(of_kind(seen, "comm_msg")) >= 2
 
 
-def test_a_repeat_is_shown_while_it_runs(slow: Kernel) -> None:
-    """As a round trip."""
-    seen = messages(slow, "%serprof --repeat 6 pickle.dumps(Slow())")
-
-    assert kinds(seen) == GROWN
-
-
 def test_an_error_leaves_the_document(slow: Kernel) -> None:
     """What was measured before stands where the picture was; then the error."""
     seen = messages(slow, "Slow.runs, Slow.bad, Slow.error = 0, 6, ValueError('no')\n"
