@@ -177,7 +177,7 @@ def test_an_object_that_is_slow_to_unpickle_is_scheduling() -> None:
     )
 
 
-def test_a_graph_with_an_array_says_what_leaves_the_scheduler() -> None:
+def test_a_graph_with_an_array_says_who_holds_its_bytes_and_what_leaves_the_scheduler() -> None:
     """2 MB embedded in the graph go to the scheduler once and to workers with each task."""
     import dask
     import numpy as np
@@ -191,6 +191,12 @@ def test_a_graph_with_an_array_says_what_leaves_the_scheduler() -> None:
     assert 2_000_000 <= (row(trace, "dask.serialize").size_bytes or 0) < 2_100_000
     sent = column(trace, "dask.computations", "dispatched_bytes")["getitem"]
     assert 20 * 2_000_000 <= sent < 21 * 2_000_000
+    graph = table(trace, "dask.graph")
+    first = dict(zip([entry.key for entry in graph.columns], graph.rows[0], strict=True))
+    assert "ndarray" in str(first["object"])
+    assert first["bytes"] == pytest.approx(2_000_000, rel=0.01)
+    assert first["references"] == 20
+    assert first["crossing_bytes"] == pytest.approx(40_000_000, rel=0.01)
 
 
 def test_what_is_sent_is_what_would_be_sent_without_us(
@@ -445,6 +451,9 @@ def test_layers_and_functions_of_the_notebook_are_counted() -> None:
 
     _, trace = recorded(lambda: dask.compute(*tasks))
 
+    assert [detail(trace, "dask.schedule", key) for key in ("tasks", "layers", "computation")] == [
+        *(7, 7, 0)
+    ]
     assert detail(trace, "dask.serialize", "layers") == 7
     assert detail(trace, "dask.serialize", "main_functions") == 1
     assert detail(trace, "dask.dispatch.encode", "main_functions") == 7
@@ -493,34 +502,6 @@ def test_optimization_on_the_scheduler_is_not_called_scheduling() -> None:
     assert any(map(is_optimization, attempts(Slow(task.key, task.dask).compute)))
 
 
-def test_a_schedule_knows_its_graph() -> None:
-    """The span that takes a graph in says how many tasks and layers it has."""
-    import dask
-
-    _, trace = recorded(lambda: dask.compute(*[dask.delayed(abs)(-at) for at in range(4)]))
-
-    assert detail(trace, "dask.schedule", "tasks") == 4
-    assert detail(trace, "dask.schedule", "layers") == 4
-    assert detail(trace, "dask.schedule", "computation") == 0
-
-
-def test_collections_on_the_schedulers_thread_are_the_schedulers() -> None:
-    """A LocalCluster's scheduler lives in this process: its garbage collections are its own."""
-    import dask
-
-    class Collecting:
-        def __setstate__(self, state: object) -> None:
-            gc.collect()
-
-        def __getstate__(self) -> int:
-            return 1
-
-    _, trace = recorded(dask.delayed(bool)(Collecting()).compute)
-
-    lanes = {span.lane for span in spans(trace, "gc")}
-    assert "scheduler" in lanes
-
-
 def test_a_collection_of_a_scheduler_that_did_nothing_else_has_its_lane(
     dask_client: Client,
 ) -> None:
@@ -529,29 +510,6 @@ def test_a_collection_of_a_scheduler_that_did_nothing_else_has_its_lane(
 
     assert "scheduler" in {span.lane for span in spans(trace, "gc")}
     assert [lane.kind for lane in trace.lanes if lane.key == "scheduler"] == ["scheduler"]
-
-
-def test_who_holds_the_bytes_is_told_for_large_graphs() -> None:
-    """An array of 2 MB in the graph is named, with how often it is sent to workers."""
-    import dask
-    import numpy as np
-
-    big = np.random.default_rng(0).random(250_000)
-    tasks = [dask.delayed(operator.getitem)(big, number) for number in range(20)]
-
-    _, trace = recorded(lambda: dask.compute(*tasks))
-
-    first = dict(
-        zip(
-            [entry.key for entry in table(trace, "dask.graph").columns],
-            table(trace, "dask.graph").rows[0],
-            strict=True,
-        )
-    )
-    assert "ndarray" in str(first["object"])
-    assert first["bytes"] == pytest.approx(2_000_000, rel=0.01)
-    assert first["references"] == 20
-    assert first["crossing_bytes"] == pytest.approx(40_000_000, rel=0.01)
 
 
 def test_an_idle_cluster_is_no_part_of_other_work(dask_client: Client) -> None:

@@ -19,7 +19,6 @@ import pytest
 from clusters.outside import Outside, outside_cluster
 from clusters.seen import has_row, probe, recorded, row, trace_of
 from jupyter_serprof.api import record
-from jupyter_serprof.probes.dask.client import DaskProbe
 from jupyter_serprof.probes.dask.cluster import agent_loader, agent_name, agent_sources, load_agent
 
 if TYPE_CHECKING:
@@ -270,13 +269,6 @@ def test_a_client_of_the_running_event_loop_is_followed(outside: Outside) -> Non
     assert row(recording.trace, "dask.execute").busy_ns > 0
 
 
-def test_a_recording_before_any_client_says_what_it_cannot_see() -> None:
-    """A client that is made in the recorded code has no agent: run it again."""
-    probe_alone = DaskProbe()
-
-    assert probe_alone.level() == "client"
-
-
 def test_the_agent_stands_alone() -> None:
     """Its sources import nothing of this package, and loading them twice gives one module."""
     sources = agent_sources()
@@ -392,65 +384,42 @@ def test_workers_of_the_schedulers_process_may_come_and_go(inside_client: Client
     assert not load_agent().is_running()
 
 
-def test_what_a_worker_guesses_of_the_clock_of_its_own_process_is_taken_away(
-    inside_client: Client, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("guessed_s", "afterwards_s", "runs"),
+    [
+        (5.0, 5.0, [5.0]),  # one guess, which workers add to their times
+        (-5.0, 5.0, [5.0]),  # a heartbeat in the run: the old guess or the new one
+        (0.0, 0.0, [5.0, -5.0, 0.0]),  # several: one that neither begin nor end knows of
+    ],
+)
+def test_what_workers_guess_of_the_clock_of_their_own_process_moves_no_task(
+    inside_client: Client,
+    monkeypatch: pytest.MonkeyPatch,
+    guessed_s: float,
+    afterwards_s: float,
+    runs: list[float],
 ) -> None:
-    """Workers add a guess of the scheduler's clock to their times: here it is known better."""
+    """Here the scheduler's clock is known better: tasks stay where they ran."""
     from distributed.worker import Worker
 
-    monkeypatch.setattr(Worker, "scheduler_delay", property(lambda _: 5.0, lambda *_: None), False)
+    guesses = {"now": guessed_s}
+    monkeypatch.setattr(
+        Worker, "scheduler_delay", property(lambda _: guesses["now"], lambda *_: None), False
+    )
     for worker in inside_client.cluster.workers.values():
         vars(worker).pop("scheduler_delay", None)
 
-    _, trace = recorded(lambda: inside_client.submit(operator.neg, 1).result())
-
-    executions = [span for span in trace.spans if span.stage == "dask.execute"]
-    assert executions
-    assert all(-MS <= span.start_ns <= trace.wall_ns for span in executions)
-
-
-def test_a_guess_that_changed_moves_no_task_out_of_the_run(
-    inside_client: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A heartbeat in the run: tasks have the old guess or the new one, and stay where they ran."""
-    from distributed.worker import Worker
-
-    guesses = iter([-5.0])
-    guess = property(lambda _: next(guesses, 5.0), lambda *_: None)
-    monkeypatch.setattr(Worker, "scheduler_delay", guess, False)
-    for worker in inside_client.cluster.workers.values():
-        vars(worker).pop("scheduler_delay", None)
-
-    _, trace = recorded(lambda: inside_client.submit(operator.neg, 1).result())
-
-    executions = [span for span in trace.spans if span.stage == "dask.execute"]
-    assert len(executions) == 1
-    assert 0 <= executions[0].start_ns <= executions[0].end_ns <= trace.wall_ns
-
-
-def test_a_guess_that_is_gone_before_the_end_moves_no_task_out_of_the_run(
-    inside_client: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Several heartbeats in the run: a guess that neither its begin nor its end knows of."""
-    from distributed.worker import Worker
-
-    guesses = {"now": 0.0}
-    guess = property(lambda _: guesses["now"], lambda *_: None)
-    monkeypatch.setattr(Worker, "scheduler_delay", guess, False)
-    for worker in inside_client.cluster.workers.values():
-        vars(worker).pop("scheduler_delay", None)
-
-    def work(guessed_s: float) -> object:
-        guesses["now"] = guessed_s
+    def work(now_s: float) -> object:
+        guesses["now"] = now_s
         try:
             return inside_client.submit(operator.neg, 1, pure=False).result()
         finally:
-            guesses["now"] = 0.0
+            guesses["now"] = afterwards_s
 
-    _, trace = recorded(lambda: [work(5.0), work(-5.0), work(0.0)])
+    _, trace = recorded(lambda: [work(now_s) for now_s in runs])
 
     executions = [span for span in trace.spans if span.stage == "dask.execute"]
-    assert sum(int(str((span.details or {}).get("count", 1))) for span in executions) == 3
+    assert sum(int(str((span.details or {}).get("count", 1))) for span in executions) == len(runs)
     assert all(0 <= span.start_ns <= span.end_ns <= trace.wall_ns for span in executions)
 
 

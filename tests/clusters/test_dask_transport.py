@@ -173,15 +173,6 @@ def test_scatter_leaves_nothing_on_the_cluster(
     mine.release()
 
 
-@pytest.mark.usefixtures("dask_client")
-def test_with_a_client_both_take_part_unasked() -> None:
-    """`%serprof a` compares with what the user has running."""
-    sweep = run(RoundTrip([1], repeat=1))
-
-    states = {found.key: found.state for found in sweep.variants}
-    assert [states[key] for key in BOTH] == ["ok", "ok"]
-
-
 def test_an_asynchronous_client_is_named(dask_client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its calls give coroutines, which a round trip cannot await."""
     monkeypatch.setattr(type(dask_client), "asynchronous", True)

@@ -1,6 +1,5 @@
 """Delays that were put in are found in the right stage, within five per cent."""
 
-import importlib
 import time
 from collections.abc import Callable
 from typing import Any
@@ -50,24 +49,6 @@ def _is_found(function: Callable[[], object], stage: str) -> bool:
         if found_ns == pytest.approx(injected_ns, rel=0.05):
             return True
     return False
-
-
-@pytest.mark.parametrize("library", ["pickle", "cloudpickle"])
-def test_a_slow_reducer_is_found_in_pickle(library: str) -> None:
-    """``__reduce__`` that sleeps shows up as pickling, through either library."""
-    module = importlib.import_module(library)
-    value = SlowReduce()
-
-    assert _is_found(lambda: module.dumps(value), "pickle.dumps")
-
-
-@pytest.mark.parametrize("library", ["pickle", "cloudpickle"])
-def test_a_slow_setstate_is_found_in_unpickle(library: str) -> None:
-    """``__setstate__`` that sleeps shows up as unpickling, through either library."""
-    module = importlib.import_module(library)
-    data = module.dumps(SlowState())
-
-    assert _is_found(lambda: module.loads(data), "pickle.loads")
 
 
 @pytest.mark.ray

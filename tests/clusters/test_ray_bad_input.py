@@ -208,8 +208,11 @@ def report(recording):
 
 
 @pytest.mark.usefixtures("cluster")
-def test_ray_may_be_imported_and_started_while_recording() -> None:
-    """A cell that imports Ray, starts it and uses it is seen from the first put on."""
+def test_ray_may_be_started_and_shut_down_while_recording() -> None:
+    """A cell that imports Ray, starts it and uses it is seen from the first put on.
+
+    What was seen before a shutdown stays; a Ray that does not run is neither asked nor started.
+    """
     code = """
     with record("all in one") as recording:
         import ray
@@ -219,19 +222,6 @@ def test_ray_may_be_imported_and_started_while_recording() -> None:
     assert probe.state == "armed" and probe.level == "pickle", probe
     assert rows["ray.store"].size_bytes == 1_000_000
     assert rows["import"].self_ns > 0
-    print("seen")
-    """
-    word = _in_a_new_process(code)
-
-    assert word == "seen"
-
-
-@pytest.mark.usefixtures("cluster")
-def test_ray_may_be_shut_down_while_recording() -> None:
-    """What was seen before the shutdown stays; the rest of Ray is not asked any more."""
-    code = """
-    start()
-    import ray
 
     @ray.remote
     def one():
@@ -244,26 +234,15 @@ def test_ray_may_be_shut_down_while_recording() -> None:
     rows, probe = report(recording)
     assert rows["ray.store"].size_bytes == 1_000_000
     assert any("the road of tasks" in entry for entry in probe.unseen), probe
-    assert not ray.is_initialized()
-    print("kept")
-    """
-    word = _in_a_new_process(code)
 
-    assert word == "kept"
-
-
-@pytest.mark.usefixtures("cluster")
-def test_without_a_cluster_nothing_is_started() -> None:
-    """Recording, and asking for the document, never start a Ray."""
-    code = """
-    import ray, pickle
+    import pickle
     with record("no cluster") as recording:
         pickle.dumps([1])
     rows, probe = report(recording)
     assert not ray.is_initialized()
     assert rows["pickle.dumps"].count == 1
-    print("quiet")
+    print("seen, kept, quiet")
     """
-    word = _in_a_new_process(code)
+    said = _in_a_new_process(code)
 
-    assert word == "quiet"
+    assert said == "seen, kept, quiet"

@@ -74,21 +74,82 @@ def _executed(run: Page) -> dict[str, tuple[float, float]]:
     return {draft.name: (draft.start / _MS, draft.end / _MS) for draft in drafts}
 
 
-def test_a_task_that_was_submitted_just_before_is_not_shown(reads: list[list[Any]]) -> None:
-    """Nor one of another program on the cluster: the ids of our own tasks are known."""
-    reads.append(
+Known = dict[str, Any]
+TWICE: list[tuple[str, Known]] = [
+    ("twice", {"PENDING_ARGS_AVAIL": 110, "execute": at}) for at in ((111, 112), (120, 121))
+]
+DEEPEST: tuple[str, Known] = (
+    *("deepest", {"parent": b"inner", "PENDING_ARGS_AVAIL": 122, "execute": (123, 124)}),
+)
+INNER: list[tuple[str, Known]] = [
+    (name, {"parent": b"outer", "PENDING_ARGS_AVAIL": 120, "execute": (121, 130)})
+    for name in ("inner", "another")
+]
+BEGUN: Known = {"PENDING_ARGS_AVAIL": 110, "RUNNING": 111}
+#: What Ray tells at each look, which tasks are known to be ours, and when those shown executed.
+LOOKS: dict[str, tuple[list[list[tuple[str, Known]]], list[bytes | None], dict[str, Any]]] = {
+    "not what was submitted just before, nor of another program": (
         [
-            _task(b"before", PENDING_ARGS_AVAIL=99.9, execute=(100.5, 101)),
-            _task(b"ours", PENDING_ARGS_AVAIL=110, execute=(111, 112)),
-            _task(b"theirs", parent=b"other", PENDING_ARGS_AVAIL=120, execute=(121, 122)),
-        ]
-    )
+            [
+                ("before", {"PENDING_ARGS_AVAIL": 99.9, "execute": (100.5, 101)}),
+                ("ours", {"PENDING_ARGS_AVAIL": 110, "execute": (111, 112)}),
+                ("theirs", {"parent": b"x", "PENDING_ARGS_AVAIL": 120, "execute": (121, 122)}),
+            ]
+        ],
+        [b"ours"],
+        {"ours": (111, 112)},
+    ),
+    "a step of the clock of the day takes no task away": (
+        [[("ours", {"PENDING_ARGS_AVAIL": 90, "execute": (150, 160)})]],
+        [b"ours"],
+        {"ours": (150, 160)},
+    ),
+    "workers of nested tasks report first: the outer one is waited for": (
+        [
+            [DEEPEST, *INNER, ("outer", BEGUN)],
+            [DEEPEST, *INNER, ("outer", {**BEGUN, "execute": (112, 140)})],
+        ],
+        [b"outer"],
+        {
+            "deepest": (123, 124),
+            "inner": (121, 130),
+            "another": (121, 130),
+            "outer": (112, 140),
+        },
+    ),
+    "two attempts do not stand for a task that has not reported": (
+        [TWICE, [*TWICE, ("slow", {"PENDING_ARGS_AVAIL": 130, "execute": (131, 190)})]],
+        [b"twice", b"slow"],
+        {"twice": (120, 121), "slow": (131, 190)},
+    ),
+    "a task without a reference is found by its time": (
+        [
+            [
+                ("before", {"PENDING_ARGS_AVAIL": 90, "execute": (91, 92)}),
+                ("nothing", {"PENDING_ARGS_AVAIL": 110, "execute": (111, 112)}),
+            ]
+        ],
+        [None],
+        {"nothing": (111, 112)},
+    ),
+}
+
+
+@pytest.mark.parametrize(("looks", "ours", "executed"), LOOKS.values(), ids=LOOKS)
+def test_of_all_tasks_those_of_the_run_are_shown(
+    reads: list[list[Any]],
+    looks: list[list[tuple[str, Known]]],
+    ours: list[bytes | None],
+    executed: dict[str, Any],
+) -> None:
+    """Whichever order they report in."""
+    reads += [[_task(name.encode(), **known) for name, known in look] for look in looks]
     run = _run()
 
-    note = add_task_spans(run, [b"ours"])
+    note = add_task_spans(run, ours)
 
     assert note == ""
-    assert _executed(run) == {"ours": (111, 112)}
+    assert _executed(run) == executed
 
 
 def _states(event: Any) -> dict[str, Any]:
@@ -121,40 +182,6 @@ def test_events_are_read_by_the_name_that_this_ray_has(
 
     assert note == ""
     assert _executed(run) == {"ours": (111, 112)}
-
-
-def test_a_task_is_ours_whatever_the_clocks_say(reads: list[list[Any]]) -> None:
-    """A step of the clock of the day moves a task; it does not take it away."""
-    reads.append([_task(b"ours", PENDING_ARGS_AVAIL=90, execute=(150, 160))])
-    run = _run()
-
-    note = add_task_spans(run, [b"ours"])
-
-    assert note == ""
-    assert _executed(run) == {"ours": (150, 160)}
-
-
-def test_tasks_of_a_task_are_shown_and_do_not_stand_for_it(reads: list[list[Any]]) -> None:
-    """The workers of two nested tasks report first: the outer one is waited for."""
-    started: dict[str, Any] = {"PENDING_ARGS_AVAIL": 110, "RUNNING": 111}
-    inner = [
-        _task(name, parent=b"outer", PENDING_ARGS_AVAIL=120, execute=(121, 130))
-        for name in (b"inner", b"another")
-    ]
-    deepest = _task(b"deepest", parent=b"inner", PENDING_ARGS_AVAIL=122, execute=(123, 124))
-    reads.append([deepest, *inner, _task(b"outer", **started)])
-    reads.append([deepest, *inner, _task(b"outer", **started, execute=(112, 140))])
-    run = _run()
-
-    note = add_task_spans(run, [b"outer"])
-
-    assert note == ""
-    assert _executed(run) == {
-        "deepest": (123, 124),
-        "inner": (121, 130),
-        "another": (121, 130),
-        "outer": (112, 140),
-    }
 
 
 @pytest.mark.usefixtures("_impatient")
@@ -203,37 +230,6 @@ def test_a_report_in_the_middle_of_a_task_is_not_its_last(reads: list[list[Any]]
         "ray.execute": 120,
         "ray.outputs": 123,
     }
-
-
-def test_a_task_that_is_tried_again_is_one_task(reads: list[list[Any]]) -> None:
-    """Two attempts do not stand for another task that has not reported yet."""
-    tries = [
-        _task(b"twice", PENDING_ARGS_AVAIL=110, execute=times) for times in ((111, 112), (120, 121))
-    ]
-    slow = _task(b"slow", PENDING_ARGS_AVAIL=130, execute=(131, 190))
-    reads += [tries, [*tries, slow]]
-    run = _run()
-
-    note = add_task_spans(run, [b"twice", b"slow"])
-
-    assert note == ""
-    assert _executed(run)["slow"] == (131, 190)
-
-
-def test_a_task_without_a_reference_is_found_by_its_time(reads: list[list[Any]]) -> None:
-    """``num_returns=0`` gives nothing back that would tell the id."""
-    reads.append(
-        [
-            _task(b"before", PENDING_ARGS_AVAIL=90, execute=(91, 92)),
-            _task(b"nothing", PENDING_ARGS_AVAIL=110, execute=(111, 112)),
-        ]
-    )
-    run = _run()
-
-    note = add_task_spans(run, [None])
-
-    assert note == ""
-    assert _executed(run) == {"nothing": (111, 112)}
 
 
 @pytest.mark.usefixtures("cluster")

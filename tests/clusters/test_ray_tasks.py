@@ -1,6 +1,5 @@
 """Tasks and actors: submission, export with its captured variables, and the road on the workers."""
 
-import pickle
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -225,43 +224,6 @@ def test_what_an_actor_class_captures_is_named() -> None:
     assert _captured(trace) == {"table": TABLE.nbytes}
 
 
-def test_a_function_captured_while_recording_works_on_workers() -> None:
-    """``dumps`` captured in a task during a recording is the library's own on the worker."""
-
-    def run() -> Any:
-        dumps = pickle.dumps
-
-        @_remote
-        def use(value: object) -> tuple[bytes, str]:
-            return dumps(value), type(dumps).__name__
-
-        return _get(use.remote([1, 2]))
-
-    (data, kind), trace = recorded(run)
-
-    assert pickle.loads(data) == [1, 2]
-    assert kind == "builtin_function_or_method"
-    assert has_row(trace, "ray.execute")
-
-
-def test_tasks_that_ended_before_are_not_shown() -> None:
-    """A document holds the tasks of its own run only."""
-
-    @_remote
-    def before() -> None:
-        return None
-
-    @_remote
-    def within() -> None:
-        return None
-
-    _get(before.remote())
-
-    _, trace = recorded(lambda: _get(within.remote()))
-
-    assert {span.name for span in spans(trace, "ray.execute")} == {"within"}
-
-
 def _until() -> Callable[[Path], None]:
     """Return what waits for a file; made in here it travels by value: workers lack this module."""
 
@@ -270,26 +232,6 @@ def _until() -> Callable[[Path], None]:
             time.sleep(0.01)
 
     return wait
-
-
-def test_a_task_that_did_not_report_is_said(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    """A task that still runs when the run ends is counted, not silently left out."""
-    import ray
-
-    monkeypatch.setattr("jupyter_serprof.probes.ray.tasks._PATIENCE_S", 0.1)
-    until, may_end = _until(), tmp_path / "may end"
-
-    @_remote
-    def slow() -> None:
-        until(may_end)
-
-    reference, trace = recorded(slow.remote)
-
-    may_end.touch()
-    assert any(entry.startswith("1 of 1 tasks") for entry in probe(trace).unseen)
-    ray.get(reference)
 
 
 def test_tasks_in_parallel_are_busy_beside_the_wall_time(tmp_path: Path) -> None:
