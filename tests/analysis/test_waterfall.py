@@ -363,65 +363,59 @@ def test_rows_stand_in_the_order_of_the_road(trace: Trace) -> None:
 # What passed through.
 
 
-def test_bytes_of_a_call_inside_the_same_stage_are_counted_once() -> None:
-    """The outermost call that knows its size speaks for those inside, also through other stages."""
-    trace = make_trace(
+#: Spans, and what passed through the first stage: size, copied bytes, faults, calls.
+PASSED: dict[str, tuple[list[tuple[object, ...]], tuple[int | None, ...]]] = {
+    "the outermost that knows its size speaks, also through other stages": (
         [
             ("ray.unpack", CALLER, 0, 10, 800),
             ("ray.unpickle", CALLER, 1, 8, 500, 0),
             ("ray.unpack", CALLER, 2, 6, 700, 1),
             ("ray.unpack", CALLER, 11, 1, 40),
-        ]
-    )
-
-    assert row(trace, "ray.unpack").size_bytes == 840
-    assert row(trace, "ray.unpack").count == 3
-
-
-def test_a_call_without_a_size_does_not_hide_those_inside() -> None:
-    """Unknown is not zero: the size comes from where it is known."""
-    trace = make_trace(
+        ],
+        (840, None, None, 3),
+    ),
+    "one without a size does not hide those inside": (
         [("pickle.loads", CALLER, 0, 10), ("pickle.loads", CALLER, 1, 8, 700, 0)],
-    )
-
-    assert row(trace, "pickle.loads").size_bytes == 700
-    assert row(trace, "pickle.loads").count == 1
-
-
-def test_copied_bytes_are_counted_once_where_sizes_are_unknown() -> None:
-    """pickle.loads knows what it copied but not its buffers; calls inside do not count again."""
-    trace = make_trace(
+        (700, None, None, 1),
+    ),
+    "copied bytes are counted once where sizes are unknown": (
         [
             ("pickle.loads", CALLER, 0, 10, None, -1, {"copied_bytes": 800}),
             ("pickle.loads", CALLER, 1, 8, None, 0, {"copied_bytes": 700}),
-        ]
-    )
-
-    assert row(trace, "pickle.loads").copied_bytes == 800
-
-
-def test_copied_bytes_inside_a_call_that_knows_only_its_size_are_kept() -> None:
-    """Each number is taken from the outermost call that knows it."""
-    trace = make_trace(
+        ],
+        (None, 800, None, 1),
+    ),
+    "each number is of the outermost call that knows it": (
         [
             ("ray.unpack", CALLER, 0, 10, 900),
             ("ray.unpack", CALLER, 1, 8, 900, 0, {"copied_bytes": 700}),
-        ]
-    )
+        ],
+        (900, 700, None, 1),
+    ),
+    "what is no whole number is unknown, not 0": (
+        [("gc", CALLER, 0, 1, None, -1, {"copied_bytes": True, "minor_faults": "many"})],
+        (None, None, None, 1),
+    ),
+    "two counters of faults that disagree give zero": (
+        [
+            ("ray.store", CALLER, 0, 10, None, -1, {"minor_faults": 3}),
+            ("ray.pickle", CALLER, 2, 6, None, 0, {"minor_faults": 30}),
+        ],
+        (None, None, 0, 1),
+    ),
+}
 
-    assert (row(trace, "ray.unpack").size_bytes, row(trace, "ray.unpack").copied_bytes) == (
-        900,
-        700,
-    )
 
+@pytest.mark.parametrize(("spans", "passed"), PASSED.values(), ids=PASSED)
+def test_what_passed_through_a_stage_is_counted_once(
+    spans: list[tuple[object, ...]], passed: tuple[int | None, ...]
+) -> None:
+    """Unknown is not zero: a number comes from where it is known."""
+    trace = make_trace(spans)
 
-def test_unknown_sizes_and_faults_stay_unknown() -> None:
-    """None is not 0; what is not a whole number is not a number of bytes."""
-    odd = {"copied_bytes": True, "minor_faults": "many"}
-    trace = make_trace([("gc", CALLER, 0, 1, None, -1, odd)])
+    found = row(trace, trace.spans[0].stage)
 
-    found = row(trace, "gc")
-    assert (found.size_bytes, found.copied_bytes, found.minor_faults) == (None, None, None)
+    assert (found.size_bytes, found.copied_bytes, found.minor_faults, found.count) == passed
 
 
 def test_faults_of_calls_inside_are_taken_out() -> None:
@@ -437,18 +431,6 @@ def test_faults_of_calls_inside_are_taken_out() -> None:
 
     faults = {row.stage: row.minor_faults for row in partition(trace).rows}
     assert faults == {"ray.store": 80, "ray.msgpack": None, "ray.pickle": 20}
-
-
-def test_faults_are_never_negative() -> None:
-    """Two counters that disagree give zero."""
-    trace = make_trace(
-        [
-            ("ray.store", CALLER, 0, 10, None, -1, {"minor_faults": 3}),
-            ("ray.pickle", CALLER, 2, 6, None, 0, {"minor_faults": 30}),
-        ]
-    )
-
-    assert row(trace, "ray.store").minor_faults == 0
 
 
 @given(nested_traces(), st.lists(st.none() | st.integers(0, 9), min_size=42, max_size=42))

@@ -467,23 +467,13 @@ def test_a_hook_of_a_cached_function_has_its_cache_functions(library: ModuleType
 
 
 def test_a_bound_method_in_a_class_is_not_bound_again(library: ModuleType) -> None:
-    """A class attribute that is a bound method of something else keeps its own ``self``."""
+    """A class attribute that is one of something else, awaited or not, keeps its own ``self``."""
     other = library.Engine()
-    library.Engine.borrowed = other.method
-    with listening(place("Engine.borrowed")):
-        result = library.Engine().borrowed(1)
+    library.Engine.borrowed, library.Engine.awaited = other.method, other.fetch
+    with listening(place("Engine.borrowed"), place("Engine.awaited")):
+        results = library.Engine().borrowed(1), asyncio.run(library.Engine().awaited(1))
 
-    assert result == (other, 1, 2)
-
-
-def test_a_bound_coroutine_method_in_a_class_is_not_bound_again(library: ModuleType) -> None:
-    """The same holds for a bound method that is awaited."""
-    other = library.Engine()
-    library.Engine.borrowed = other.fetch
-    with listening(place("Engine.borrowed")):
-        result = asyncio.run(library.Engine().borrowed(1))
-
-    assert result == (other, 1)
+    assert results == ((other, 1, 2), (other, 1))
 
 
 def test_hooks_work_where_page_faults_cannot_be_counted() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from goldens import check
 from hypothesis import given
@@ -9,6 +11,7 @@ from hypothesis import strategies as st
 
 from jupyter_serprof.magics.options import (
     GRAPHSTAGES,
+    SERPROF,
     SYNTAXES,
     Options,
     Syntax,
@@ -18,26 +21,37 @@ from jupyter_serprof.magics.options import (
 )
 from jupyter_serprof.model import UsageError
 
+COMMON = "-o t --name 'two words' --detail --save x.png"
 
-def test_every_option_has_its_field() -> None:
+
+@pytest.mark.parametrize(
+    ("line", "syntax", "fields"),
+    [
+        (
+            f"{COMMON} --repeat 5 --transports pickle,ray -q f(a, b='c')",
+            SERPROF,
+            {"repeat": 5, "transports": ("pickle", "ray"), "code": "f(a, b='c')"},
+        ),
+        (
+            f"--timeout 1.5 --compute {COMMON} -q (x + x.T).sum()",
+            GRAPHSTAGES,
+            {"timeout": 1.5, "compute": True, "code": "(x + x.T).sum()"},
+        ),
+    ],
+    ids=["serprof", "graphstages"],
+)
+def test_every_option_has_its_field(line: str, syntax: Syntax, fields: dict[str, Any]) -> None:
     """All options may stand together, in any order, before the code."""
-    line = (
-        "-o trace --name 'two words' --repeat 5 --transports pickle,ray --detail "
-        "--save x.png -q f(a, b='c')"
-    )
+    options = parse(line, syntax)
 
-    options = parse(line)
-
-    assert options == Options(
-        out="trace",
-        name="two words",
-        repeat=5,
-        transports=("pickle", "ray"),
-        detail=True,
-        save="x.png",
-        quiet=True,
-        code="f(a, b='c')",
-    )
+    known: dict[str, Any] = {
+        "out": "t",
+        "name": "two words",
+        "detail": True,
+        "save": "x.png",
+        "quiet": True,
+    }
+    assert options == Options(**known, **fields)
 
 
 @pytest.mark.parametrize(
@@ -167,23 +181,3 @@ def test_a_cell_takes_the_options_of_a_line() -> None:
 
 
 # The other magic
-
-
-def test_graphstages_has_its_own_options() -> None:
-    """All options may stand together, in any order, before the code."""
-    line = (
-        "--timeout 1.5 --compute -o t --name 'two words' --detail --save x.png -q (x + x.T).sum()"
-    )
-
-    options = parse(line, GRAPHSTAGES)
-
-    assert options == Options(
-        out="t",
-        name="two words",
-        compute=True,
-        timeout=1.5,
-        detail=True,
-        save="x.png",
-        quiet=True,
-        code="(x + x.T).sum()",
-    )

@@ -60,21 +60,14 @@ def test_code_that_serializes_keeps_its_picture(shell: InteractiveShell) -> None
     assert any(note.startswith("tried on rows") for note in ran.trace.quality.notes)
 
 
-def test_a_cell_is_tried_on_what_it_names(shell: InteractiveShell) -> None:
-    """The cell runs once, as it is; what it sent by name is tried behind it."""
-    ran = Ran(
-        shell,
-        f"%%serprof --try\n{ROWS}calls = globals().get('calls', 0) + 1\npickle.dumps(rows)\ncalls",
-    )
+@pytest.mark.parametrize("above", ["", "%%time\n"])
+def test_a_cell_is_tried_on_what_it_names(shell: InteractiveShell, above: str) -> None:
+    """The cell runs once, as it is, also below another magic; what it sent is tried behind it."""
+    code = f"{ROWS}calls = globals().get('calls', 0) + 1\npickle.dumps(rows)\ncalls"
+
+    ran = Ran(shell, f"{above}%%serprof --try\n{code}")
 
     assert ran.value == 1
-    assert ran.trace.findings[0].measured is not None
-
-
-def test_a_cell_below_another_magic_is_tried_too(shell: InteractiveShell) -> None:
-    """Inside ``%%time`` the magic runs the body itself."""
-    ran = Ran(shell, f"%%time\n%%serprof --try\n{ROWS}len(pickle.dumps(rows))")
-
     assert ran.trace.findings[0].measured is not None
 
 

@@ -602,12 +602,3 @@ def test_whole_floats_load_as_integers() -> None:
     assert isinstance(trace, Trace)
     assert type(trace.wall_ns) is int
     assert type(trace.spans[0].start_ns) is int
-
-
-def test_a_variant_without_points_is_fine() -> None:
-    """What is not installed has a row and nothing else."""
-    lonely = Sweep(name="x", started="", variants=(Variant("dask", "Dask", "not installed"),))
-
-    read = from_document(travelled(lonely))
-
-    assert read == lonely

@@ -12,7 +12,6 @@ import pytest
 
 from jupyter_serprof.experiments.engine import experiment
 from jupyter_serprof.experiments.engine.experiment import Document, Steps
-from jupyter_serprof.experiments.roundtrip.trip import RoundTrip
 from jupyter_serprof.experiments.sizes.subject import list_data
 from jupyter_serprof.model import Sweep, UsageError
 from jupyter_serprof.panel.panel import Panel
@@ -524,15 +523,6 @@ def test_what_has_no_rows_makes_the_round_trip() -> None:
     next(steps)
     steps.close()
     assert (job.progress.done, job.is_done) == (2, False)
-
-
-def test_a_round_trip_that_is_not_stopped_runs_every_transport() -> None:
-    """One point for each run."""
-    job = RoundTrip([1], transports=("pickle", "cloudpickle"), repeat=1)
-
-    count = sum(1 for _ in job.steps())
-
-    assert count + 1 == len(job.document.points) == job.progress.done == 4
 
 
 def test_a_variable_that_is_gone_is_told() -> None:

@@ -185,3 +185,5 @@ def test_a_table_that_a_document_lacks_is_refused_with_those_it_has() -> None:
         sp.to_dataframe(ANATOMY, "spans")
     with pytest.raises(UsageError, match=r"a trace has no 'parts'. Choose one of: spans, summary"):
         sp.to_dataframe(trace(), "parts")
+    with pytest.raises(UsageError, match=r"a sweep has no 'spans'. Choose one of: points, summary"):
+        sp.to_dataframe(sweep(), "spans")

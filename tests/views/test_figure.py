@@ -230,11 +230,10 @@ def test_a_figure_can_be_drawn_and_saved_by_matplotlib() -> None:
     assert drawn.get_figwidth() * drawn.dpi == WIDTH
 
 
-def test_matplotlib_of_the_user_stays_as_it_is() -> None:
-    """No figure in pyplot, no other backend, no setting changed."""
-    code = (
-        "import matplotlib, sys; sys.path[:0] = 'tests/views', 'tests/support'\n"
-        "matplotlib.use('svg'); matplotlib.rcParams['font.size'] = 33\n"
+OURS = "import sys; sys.path[:0] = 'tests/views', 'tests/support'\n"
+PROGRAMS = {
+    "no figure in pyplot, no other backend, no setting changed": (
+        "import matplotlib; matplotlib.use('svg'); matplotlib.rcParams['font.size'] = 33\n"
         "before = dict(matplotlib.rcParams)\n"
         "from test_text import make_put_get\n"
         "from jupyter_serprof.views.figure import figure, png, svg\n"
@@ -243,25 +242,23 @@ def test_matplotlib_of_the_user_stays_as_it_is() -> None:
         "assert dict(matplotlib.rcParams) == before\n"
         "assert matplotlib.get_backend() == 'svg'\n"
         "import matplotlib.pyplot as plt; assert not plt.get_fignums()"
-    )
-
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-
-    assert done.returncode == 0, done.stderr
-
-
-def test_a_png_loads_no_matplotlib() -> None:
-    """The picture of an output costs neither matplotlib's import nor its drawing."""
-    code = (
-        "import sys; sys.path[:0] = 'tests/views', 'tests/support'\n"
+    ),
+    "a PNG loads no matplotlib": (
         "from test_text import make_put_get\n"
         "import jupyter_serprof.views.figure as figure\n"
         "assert 'PIL' not in sys.modules\n"
         "figure.png(make_put_get())\n"
         "assert not {'matplotlib', 'numpy'} & set(sys.modules)"
-    )
+    ),
+}
 
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+
+@pytest.mark.parametrize("code", PROGRAMS.values(), ids=PROGRAMS)
+def test_matplotlib_of_the_user_stays_as_it_is(code: str) -> None:
+    """And the picture of an output costs neither its import nor its drawing."""
+    done = subprocess.run(
+        [sys.executable, "-c", OURS + code], capture_output=True, text=True, check=False
+    )
 
     assert done.returncode == 0, done.stderr
 

@@ -75,15 +75,6 @@ def test_siblings_that_are_equally_to_blame_are_told_together(value: object, sai
     assert said in blame_sentence(anatomy)
 
 
-def test_two_siblings_are_named() -> None:
-    """A star would say less than their paths."""
-    value = {"train": np.zeros(10_000), "test": np.zeros(10_000), "name": "x"}
-
-    anatomy = blame(value, "x")
-
-    assert ' at x["train"] and x["test"] are 100 % of 160 kB' in blame_sentence(anatomy)
-
-
 def test_an_object_that_is_held_several_times_is_no_group() -> None:
     """Its bytes are written once, so it stands alone, and the share never exceeds the whole."""
     shared = np.zeros(10_000)

@@ -350,18 +350,6 @@ def test_graphs_of_too_many_tasks_are_not_run(
 # Stopped
 
 
-def test_a_size_that_fails_is_a_step_and_the_error_comes_at_the_end(client: Client) -> None:
-    """Where every size failed: as `run`."""
-    steps = ChunkSweep(lambda chunk: chunk / 0, CHUNKS).steps()
-
-    made = [next(steps, "over") for _ in CHUNKS]
-    with pytest.raises(ZeroDivisionError):
-        next(steps)
-
-    assert made == [None, None, None]
-    assert forgotten(client)
-
-
 def test_what_would_exceed_the_budget_is_left_out(client: Client) -> None:
     """The first size runs whatever it takes; the document says what is missing."""
     sweep = sp.chunk_sweep(make, CHUNKS, budget_s=1e-6)

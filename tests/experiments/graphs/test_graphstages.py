@@ -167,21 +167,6 @@ def test_it_waits_for_what_it_persists(client: Client) -> None:
     assert forgotten(client)
 
 
-def test_construction_lies_inside_the_recording() -> None:
-    """A function is called after the clock was started."""
-    made: list[GraphStages] = []
-
-    def build() -> object:
-        assert armed_places() != []
-        return small_array()
-
-    made.append(GraphStages(build, "x"))
-
-    trace = run(made[0])
-
-    assert trace.outcome == "ok"
-
-
 def test_what_the_expression_calls_is_seen() -> None:
     """A slow function of the user's during construction is named and not left unaccounted."""
 

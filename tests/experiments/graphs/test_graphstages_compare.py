@@ -173,15 +173,6 @@ def test_an_error_in_the_first_run_shows_it(user: InteractiveShell, client: Clie
     assert forgotten(client)
 
 
-def test_a_local_scheduler_is_repeated_too(user: InteractiveShell) -> None:
-    """Without a cluster there is nothing to release."""
-    with dask.config.set(scheduler="sync"):
-        ran = Ran(user, "%graphstages --repeat 2 --compute x.sum()")
-
-    assert ran.result.success, ran.err
-    assert len(ran.sweep.points) == 3
-
-
 def test_a_program_repeats_and_compares(client: Client) -> None:
     """The keyword of the function has the name of the option."""
     before, after = (sp.graphstages(lambda: small_array().sum(), repeat=6) for _ in range(2))

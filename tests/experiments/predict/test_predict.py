@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -169,34 +170,40 @@ def test_growth_of_a_memo_is_followed_where_there_are_no_buffers() -> None:
     assert (about.straight_error_share or 0) < -0.1
 
 
-def test_a_size_without_a_measured_one_in_reach_is_refused() -> None:
-    """Nothing is drawn a hundred times beyond what was measured; the message says what to do."""
-    sweep = sweep_of(ARRAYS, SIZES)
-
-    with pytest.raises(UsageError, match=r"no size within a factor of 10 of 1\.00 GB.*holdout="):
-        predict(sweep, 1e9)
-
-
-def test_too_few_sizes_are_refused() -> None:
-    """Three sizes cannot carry a prediction beyond them that was checked."""
-    sweep = sweep_of(ARRAYS, [1_000, 10_000, 100_000])
-
-    with pytest.raises(UsageError, match="Measure more small sizes"):
-        predict(sweep, 500_000)
-
-
-@pytest.mark.parametrize("size", [0, -1, float("nan"), float("inf"), "1e6", True, 1e300, 10**400])
-def test_what_is_no_size_is_refused(size: object) -> None:
-    """The value is shown with an example."""
-    with pytest.raises(UsageError, match="number of bytes"):
-        predict(sweep_of(ARRAYS, SIZES), size)  # type: ignore[arg-type]  # on purpose
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        *(((size,), "number of bytes") for size in (0, -1, float("nan"), float("inf"), "1e6")),
+        *(((size,), "number of bytes") for size in (True, 1e300, 10**400)),
+        *(((1e6, rate), "Gbit/s") for rate in (0, -1.0, float("nan"), "1 Gbit/s", 1e-300, 1e300)),
+        ((1e6, 10**400), "Gbit/s"),
+        ((1e9,), r"no size within a factor of 10 of 1\.00 GB.*holdout="),
+    ],
+)
+def test_what_cannot_be_predicted_is_refused(arguments: tuple[Any, ...], said: str) -> None:
+    """With the value, an example, and what to do; nothing is drawn far from what was measured."""
+    with pytest.raises(UsageError, match=said):
+        predict(sweep_of(ARRAYS, SIZES), *arguments)
 
 
-@pytest.mark.parametrize("rate", [0, -1.0, float("nan"), "1 Gbit/s", 1e-300, 1e300, 10**400])
-def test_what_is_no_rate_is_refused(rate: object) -> None:
-    """The value is shown with an example."""
-    with pytest.raises(UsageError, match="Gbit/s"):
-        predict(sweep_of(ARRAYS, SIZES), 1e6, rate)  # type: ignore[arg-type]  # on purpose
+def test_an_unknown_transport_is_refused() -> None:
+    """The message names what the sweep has."""
+    with pytest.raises(UsageError, match="it has: pickle"):
+        predict(sweep_of(ARRAYS, SIZES), 1e6, variant="ray")
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (sweep_of(ARRAYS, [1_000, 10_000, 100_000]), "Measure more small sizes"),
+        (replace(sweep_of(ARRAYS, SIZES), kind="chunks"), "over chunk sizes"),
+        (Trace(name="x", started="", wall_ns=0), "needs a sweep"),
+    ],
+)
+def test_what_cannot_carry_a_prediction_is_refused(given: Any, said: str) -> None:
+    """Three sizes; sizes of chunks, whose bytes are those of the graph; no sweep at all."""
+    with pytest.raises(UsageError, match=said):
+        predict(given, 500_000)
 
 
 def test_numbers_of_numpy_are_numbers() -> None:
@@ -224,20 +231,6 @@ def test_at_a_measured_size_the_range_is_that_of_its_runs() -> None:
     assert trace.prediction.high_ns == pytest.approx(max(walls) + wire_ns, rel=1e-6)
     assert trace.summary is not None
     assert any(" to " in fact and "runs" in fact for fact in trace.summary.facts)
-
-
-def test_a_sweep_over_chunk_sizes_is_no_sweep_over_sizes() -> None:
-    """Its sizes are those of chunks, and the bytes that it counted are those of the graph."""
-    with pytest.raises(UsageError, match="over chunk sizes"):
-        predict(replace(sweep_of(ARRAYS, SIZES), kind="chunks"), SIZES[-1])
-
-
-def test_an_unknown_transport_and_another_document_are_refused() -> None:
-    """The message names what the sweep has."""
-    with pytest.raises(UsageError, match="it has: pickle"):
-        predict(sweep_of(ARRAYS, SIZES), 1e6, variant="ray")
-    with pytest.raises(UsageError, match="needs a sweep"):
-        predict(Trace(name="x", started="", wall_ns=0), 1e6)  # type: ignore[arg-type]  # on purpose
 
 
 def test_a_link_adds_its_bytes_over_its_rate() -> None:
