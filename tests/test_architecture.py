@@ -316,6 +316,20 @@ def shared_names(files: Mapping[str, str]) -> dict[str, list[str]]:
     return {name: found for name, found in homes.items() if len(found) > 1}
 
 
+def bound_twice(files: Mapping[str, str]) -> list[str]:
+    """Return the constants that a module binds twice: whoever joins two files loses one value."""
+    counts = Counter(
+        f"{module}: {name.id}"
+        for module, source in files.items()
+        for node in ast.parse(source).body
+        if isinstance(node, ast.Assign | ast.AnnAssign)
+        for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
+        for name in ast.walk(target)
+        if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store)
+    )
+    return [name for name, count in counts.items() if count > 1]
+
+
 def half_bound(files: Mapping[str, str]) -> list[str]:
     """Return every ``__get__`` that is not told the owner: early 3.12 and 3.13 end the process.
 
@@ -385,6 +399,12 @@ def test_a_class_name_means_one_thing() -> None:
     found = shared_names(package_files())
 
     assert len(found) <= MOST_SHARED_NAMES, found
+
+
+def test_a_constant_has_one_value() -> None:
+    """The second binding wins also above it, where another value is meant."""
+    assert bound_twice(package_files()) == []
+    assert bound_twice({"a": "MOST = 4\nWIDE, MOST = 1, 3\nx: int = 1"}) == ["a: MOST"]
 
 
 def test_what_is_bound_by_hand_is_told_its_owner() -> None:

@@ -8,7 +8,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 
 from jupyter_serprof.model import Anatomy, Part
-from jupyter_serprof.model.units import format_bytes, format_count, format_share
+from jupyter_serprof.model.units import counted, format_bytes, format_count, format_share
 
 #: The walk to the culprit goes on into what has at least so much of what holds it.
 _MOST_OF_IT = 0.5
@@ -248,7 +248,7 @@ def blame_facts(anatomy: Anatomy) -> list[str]:
         facts.append(f"plain dumps writes {format_bytes(anatomy.plain_bytes)}")
     shared = sum(part.state == "shared" for part in anatomy.parts)
     if shared:
-        facts.append(f"{shared} shared reference{'' if shared == 1 else 's'} charged once")
+        facts.append(f"{counted(shared, 'shared reference')} charged once")
     return facts
 
 

@@ -17,6 +17,7 @@ from jupyter_serprof.model import Row, Span, Summary, Trace, Waterfall, stages_o
 from jupyter_serprof.model.stages import MARK
 from jupyter_serprof.model.units import (
     bytes_per_s,
+    counted,
     format_bytes,
     format_count,
     format_ns,
@@ -117,7 +118,7 @@ def _unseen_tasks(trace: Trace) -> int:
 
 def _scheduled(trace: Trace, cause: _Cause) -> str:
     tasks = task_count(trace) if cause.key in _OF_TASKS else None
-    return f" of {format_count(tasks)} task{'' if tasks == 1 else 's'}" if tasks else ""
+    return f" of {counted(tasks, 'task')}" if tasks else ""
 
 
 def _largest_part(trace: Trace, cause: _Cause) -> str:
@@ -174,7 +175,7 @@ def _mark_facts(trace: Trace) -> list[str]:
         totals[trace.spans[index].stage.removeprefix(MARK)] += duration_ns
     named = [f"{title} {format_ns(total)}" for title, total in totals.most_common(_MARKS_NAMED)]
     more = len(totals) - len(named)
-    return [*named, f"{more} more mark{'' if more == 1 else 's'}"] if more else named
+    return [*named, counted(more, "more mark")] if more else named
 
 
 def _marked_ns(span: Span) -> int | None:
@@ -196,7 +197,7 @@ def _buffer_facts(trace: Trace) -> list[str]:
     if in_band + out_of_band < _WORTH_BYTES and graph_bytes(trace) is not None:
         return []  # messages of Dask itself; the graph is told by its own fact
     count = sum(number(span, "buffers") or 0 for span in written)
-    beside = f"{format_bytes(out_of_band)} out-of-band in {count} buffer{'' if count == 1 else 's'}"
+    beside = f"{format_bytes(out_of_band)} out-of-band in {counted(count, 'buffer')}"
     return [f"{format_bytes(in_band)} in-band, {beside}"]
 
 
@@ -245,7 +246,7 @@ def _worker_facts(trace: Trace) -> list[str]:
     if not threads or not trace.wall_ns:
         return []
     share = format_share(busy_ns / (threads * trace.wall_ns), decimals=0)
-    count = f"{format_count(threads)} worker thread{'' if threads == 1 else 's'}"
+    count = counted(threads, "worker thread")
     return [f"{count} computed for {format_ns(busy_ns)}: busy {share} of the time"]
 
 
@@ -257,5 +258,5 @@ def _parallel_facts(trace: Trace, waterfall: Waterfall) -> list[str]:
     known = stages_of(trace)
     working = [row for row in waterfall.rows if not known[row.stage].waits]
     busy = sum(row.busy_ns for row in working) / trace.wall_ns
-    others = f"{len(lanes)} other lane{'' if len(lanes) == 1 else 's'}"
+    others = counted(len(lanes), "other lane")
     return [f"{others}; all lanes together busy {busy:.1f} times the wall time"]

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
 #: Does not apply: this stage carries no bytes, this run has no rate.
 NOT_APPLICABLE = "–"  # noqa: RUF001  (an en dash is meant)
@@ -99,6 +99,35 @@ def format_count(count: int | None) -> str:
     '390,629'
     """
     return NOT_SEEN if count is None else format_fixed(count, 0)
+
+
+def counted(count: int, noun: str) -> str:
+    """Return how many of what.
+
+    >>> counted(1, "row"), counted(2_000, "worker thread")
+    ('1 row', '2,000 worker threads')
+    """
+    return f"{format_count(count)} {noun}{'' if count == 1 else 's'}"
+
+
+def counted_in_each(counts: Collection[int], noun: str) -> str:
+    """Return how many of what there are in each, the least and the most.
+
+    >>> counted_in_each([3, 3], "warm run"), counted_in_each([1, 5], "warm run")
+    ('3 warm runs', '1 to 5 warm runs')
+    """
+    low, high = min(counts), max(counts)
+    return f"{f'{format_count(low)} to ' if low < high else ''}{counted(high, noun)}"
+
+
+def first_of(names: Sequence[str], most: int) -> str:
+    """Name the first ones, and how many more there are.
+
+    >>> first_of(["a", "b", "c"], 2), first_of(["a", "b"], 2)
+    ('a, b, 1 more', 'a, b')
+    """
+    more = len(names) - most
+    return ", ".join([*names[:most], *([f"{more} more"] if more > 0 else [])])
 
 
 def format_fixed(number: float, decimals: int) -> str:

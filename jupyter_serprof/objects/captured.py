@@ -16,7 +16,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple, TypeGuard
 
 from jupyter_serprof.model import Finding
-from jupyter_serprof.model.units import format_bytes, format_count
+from jupyter_serprof.model.units import counted, format_bytes
 from jupyter_serprof.objects.ask import attribute, is_a, items_of, kind_module, size_bytes
 from jupyter_serprof.objects.labels import is_by_value
 
@@ -151,7 +151,7 @@ class Captured:
 
     def __str__(self) -> str:
         """Name it, its size, and where it sits."""
-        tasks = f"{format_count(self.tasks)} task{'' if self.tasks == 1 else 's'}"
+        tasks = counted(self.tasks, "task")
         return (
             f"{self.variable} ({format_bytes(self.size_bytes)}) sits inside the function "
             f"{self.function} of {tasks}, as its {self.kind}"

@@ -8,7 +8,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from jupyter_serprof.model import Sweep
-from jupyter_serprof.model.units import format_ns
+from jupyter_serprof.model.units import counted, format_ns
 from jupyter_serprof.panel import runner as states
 from jupyter_serprof.panel.choice import Choice
 from jupyter_serprof.panel.runner import KernelTurns, Runner
@@ -226,7 +226,7 @@ def _far(done: int, left: int, left_s: float | None) -> str:
     >>> _far(12, 36, 8.25)
     '12 points, 36 left, about 8.25 s to go'
     """
-    words = [f"{done} point{'' if done == 1 else 's'}"]
+    words = [counted(done, "point")]
     if left:
         words.append(f"{left} left")
     if left and left_s is not None:

@@ -251,7 +251,6 @@ _WORTH_SHARE = 0.01
 _MOST_LINES = 40
 #: Of a longer path the beginning and the end are shown.
 _LONGEST_PATH = 120
-_UNPICKLABLE = "unpicklable"
 
 
 def anatomy_markdown(anatomy: Anatomy, said: str) -> Iterator[str]:

@@ -29,7 +29,7 @@ from jupyter_serprof.analysis.findings.dask_facts import (
 from jupyter_serprof.analysis.spans import indexed, number, row_of, rows_of, self_share
 from jupyter_serprof.analysis.waterfall import partition
 from jupyter_serprof.model import Finding, Row, Trace, stage
-from jupyter_serprof.model.units import format_bytes, format_count, format_ns, format_share
+from jupyter_serprof.model.units import counted, format_bytes, format_count, format_ns, format_share
 
 TINY_TASKS = 200
 #: What the scheduler should need of the time that the workers need for the same task.
@@ -77,7 +77,8 @@ def tiny_tasks(trace: Trace) -> Iterable[Finding]:
         "dask.tiny-tasks",
         "warn",
         f"{format_count(tasks)} tasks{of} are too small: scheduling one takes "
-        f"{format_ns(each_ns)}, its work {format_ns(own_ns)} on {_threads(threads)}",
+        f"{format_ns(each_ns)}, its work {format_ns(own_ns)} on "
+        f"{counted(threads, 'worker thread')}",
         {
             "tasks": tasks,
             "prefix": name or None,
@@ -91,10 +92,6 @@ def tiny_tasks(trace: Trace) -> Iterable[Finding]:
         _larger_chunks(trace, factor),
         spans=spans_of(trace, "dask.schedule"),
     )
-
-
-def _threads(count: int) -> str:
-    return f"{format_count(count)} worker thread{'' if count == 1 else 's'}"
 
 
 def _largest_prefix(trace: Trace) -> tuple[str, int]:
@@ -176,7 +173,7 @@ def main_functions(trace: Trace) -> Iterable[Finding]:
     share = self_share(trace, "dask.serialize")
     is_slow = share >= SERIALIZE_SHARE and row.self_ns >= SERIALIZE_NS
     if is_slow or count >= MAIN_FUNCTIONS:
-        times = f"{format_count(count)} time{'' if count == 1 else 's'}"
+        times = counted(count, "time")
         yield Finding(
             "dask.main-functions",
             "warn" if is_slow else "info",

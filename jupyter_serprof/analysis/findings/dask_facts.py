@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from jupyter_serprof.analysis.spans import indexed, number, rows_of, total
 from jupyter_serprof.model import Row, Span, Sweep, Trace, stage
 from jupyter_serprof.model.trace import Scalar
-from jupyter_serprof.model.units import format_count
+from jupyter_serprof.model.units import counted, first_of, format_count
 
 Record = Mapping[str, Scalar]
 _SCHEDULING = "dask.schedule"
@@ -246,10 +246,10 @@ def graph_notes(before: GraphKind, after: GraphKind) -> Iterator[str]:
             (before.kinds - after.kinds, "only before"),
             (after.kinds - before.kinds, "only after"),
         )
-        said = [f"{_listed(sorted(names))} {when}" for names, when in sides if names]
+        said = [f"{first_of(sorted(names), _MOST_NAMED)} {when}" for names, when in sides if names]
         yield f"kinds of tasks: {'; '.join(said)}"
     if before.ends and after.ends and len(before.ends) != len(after.ends):
-        yield f"{_counted(before.ends)} before, {len(after.ends)} after"
+        yield f"{counted(len(before.ends), 'computation')} before, {len(after.ends)} after"
     if before.has_cluster != after.has_cluster:
         here = "in this process"
         first, second = ("on a cluster", here) if before.has_cluster else (here, "on a cluster")
@@ -265,13 +265,4 @@ def _ran(kind: GraphKind) -> str:
     """Say which tasks ran, and what the graph ended in."""
     end = f", up to {kind.ends[-1]}" if kind.ends and kind.ends[-1] else ""
     count = "tasks" if kind.tasks is None else f"{format_count(kind.tasks)} tasks"
-    return f"it ran {count} of {_listed(sorted(kind.kinds))}{end}"
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = len(names) - _MOST_NAMED
-    return ", ".join([*names[:_MOST_NAMED], *([f"{more} more"] if more > 0 else [])])
-
-
-def _counted(ends: Sequence[str]) -> str:
-    return f"{len(ends)} computation{'' if len(ends) == 1 else 's'}"
+    return f"it ran {count} of {first_of(sorted(kind.kinds), _MOST_NAMED)}{end}"

@@ -8,6 +8,7 @@ from jupyter_serprof.analysis.spans import indexed, inside, number, text
 from jupyter_serprof.model import Finding, Limits, Span, Trace
 from jupyter_serprof.model.units import (
     bytes_per_s,
+    counted,
     format_bytes,
     format_count,
     format_ns,
@@ -280,7 +281,7 @@ def collector(trace: Trace) -> Iterable[Finding]:
             "python.gc",
             "warn",
             f"garbage collection inside serialization took {format_share(share, decimals=0)} of "
-            f"the wall time in {format_count(len(runs))} run{'' if len(runs) == 1 else 's'}",
+            f"the wall time in {counted(len(runs), 'run')}",
             {"busy_ns": busy_ns, "share": round(share, 3), "runs": len(runs)},
             "import gc; gc.disable()   # before it; behind it, also after an error: gc.enable()",
             spans=tuple(sorted(runs, key=lambda index: -runs[index]))[:20],

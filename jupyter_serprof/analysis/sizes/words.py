@@ -9,7 +9,13 @@ from jupyter_serprof.analysis.ranking import listed, outside_texts, ranked_of
 from jupyter_serprof.analysis.sizes.crossovers import Stretch, stretches_of
 from jupyter_serprof.model import Fit, Point, Summary, Sweep, Variant
 from jupyter_serprof.model.sweep import middle_ns
-from jupyter_serprof.model.units import format_bytes, format_fixed, format_ns, format_rate
+from jupyter_serprof.model.units import (
+    counted_in_each,
+    format_bytes,
+    format_fixed,
+    format_ns,
+    format_rate,
+)
 
 _MOST_STRETCHES = 3
 #: A fixed part of more than this, as a share of the time at the smallest size, is told.
@@ -177,13 +183,12 @@ def _runs(sweep: Sweep) -> list[str]:
         return []
     has_sizes = any(point.size_bytes is not None for point in sweep.points)
     each = "size" if has_sizes or not sweep.parameter else sweep.parameter
-    low, high = min(counts.values()), max(counts.values())
-    runs = str(low) if low == high else f"{low} to {high}"
     seed = sweep.environment.get("seed")
     order = f"; later passes in shuffled order (seed {seed})" if seed is not None else ""
-    if high == 0:
+    if not any(counts.values()):
         return [f"only the first run at each {each} yet{order}"]
-    return [f"{runs} warm run{'' if high == 1 else 's'} at each {each}, the first one apart{order}"]
+    runs = counted_in_each(counts.values(), "warm run")
+    return [f"{runs} at each {each}, the first one apart{order}"]
 
 
 def _place(point: Point) -> float | None:

@@ -40,6 +40,7 @@ from jupyter_serprof.model import (
     Trace,
     Variant,
 )
+from jupyter_serprof.model.units import counted_in_each
 
 #: The one way that is measured.
 KEY = "dask"
@@ -222,12 +223,9 @@ class ChunkRecord:
         counts = [len(cell.points) - 1 for cell in cells if cell.points]
         facts = []
         if any(counts):
-            low, high = min(counts), max(counts)
-            runs = str(low) if low == high else f"{low} to {high}"
-            plural = "" if high == 1 else "s"
             facts.append(
-                f"{runs} warm run{plural} of each size, the first one apart; later passes in "
-                f"shuffled order (seed {self.seed})"
+                f"{counted_in_each(counts, 'warm run')} of each size, the first one apart; later "
+                f"passes in shuffled order (seed {self.seed})"
             )
         facts += [*problems(cells, self._label), *grouped(self.left_out, self._label)]
         sizes = sum(count > 0 for count in counts) if counts else None

@@ -16,7 +16,7 @@ from jupyter_serprof.capture.machine import available_bytes
 from jupyter_serprof.experiments.chunks.words import BEST
 from jupyter_serprof.experiments.graphs.values import client_of, graph_of, is_collection
 from jupyter_serprof.model import SerprofError, UsageError
-from jupyter_serprof.model.units import format_bytes, format_count
+from jupyter_serprof.model.units import counted, format_bytes, format_count
 
 Chunks = tuple[tuple[int, ...], ...]
 
@@ -171,7 +171,7 @@ class WorkerBound:
         if self.memory_bytes is None:
             return ""
         where = "a worker" if self.is_cluster else "this process"
-        threads = f"{self.threads} thread{'' if self.threads == 1 else 's'}"
+        threads = counted(self.threads, "thread")
         return (
             f"chunks up to {format_bytes(self.most_bytes(self.threads))} fit: {where} has "
             f"{format_bytes(self.memory_bytes)} for {threads}, and each holds a chunk and what is "

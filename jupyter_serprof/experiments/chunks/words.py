@@ -14,7 +14,14 @@ from jupyter_serprof.experiments.chunks.best import (
 )
 from jupyter_serprof.model import Finding, Summary, stage
 from jupyter_serprof.model.trace import Scalar
-from jupyter_serprof.model.units import format_bytes, format_ns, format_ratio, format_share, plain
+from jupyter_serprof.model.units import (
+    counted,
+    format_bytes,
+    format_ns,
+    format_ratio,
+    format_share,
+    plain,
+)
 
 RULE = "dask.chunk-sweep"
 #: In a remedy this stands for the best value.
@@ -66,7 +73,7 @@ def summarize_chunks(
         How many sizes have warm runs; None where not even a cold one ended.
     """
     if found is None:
-        seen = f"{sizes} size{'' if sizes == 1 else 's'} with warm runs"
+        seen = f"{counted(sizes or 0, 'size')} with warm runs"
         needed = f"{seen}, {FEWEST_SIZES} are needed to recommend one"
         return Summary(f"{name}: {'no run ended' if sizes is None else needed}.", tuple(facts))
     own = []

@@ -31,7 +31,7 @@ from jupyter_serprof.experiments.engine.runs import (
 )
 from jupyter_serprof.experiments.roundtrip.trip import TRANSPORTS
 from jupyter_serprof.model import Comparison, Summary, Sweep, Trace, Variant
-from jupyter_serprof.model.units import format_ns
+from jupyter_serprof.model.units import counted, format_ns
 
 _SAME = "If both answer the same question, say which: sp.compare(f, g, name='sum')"
 _NO_VERDICT = "no verdict follows from fewer runs than were asked for"
@@ -79,7 +79,7 @@ def stopped(before: Document, after: Made) -> Made:
         warm = sum(not point.cold for point in after.points)
         told = f"{after.summary.headline} " if after.summary and after.points else ""
         said = (
-            f"{told}Stopped after {warm} warm run{'' if warm == 1 else 's'} and not compared with "
+            f"{told}Stopped after {counted(warm, 'warm run')} and not compared with "
             f"{name}: {_NO_VERDICT}."
         )
     known = after.summary or Summary("")

@@ -9,7 +9,7 @@ from statistics import median
 
 from jupyter_serprof.analysis.findings.dask_facts import graph_kind, stages_of
 from jupyter_serprof.model import Point, Sweep, Trace, UsageError, stage
-from jupyter_serprof.model.units import format_bytes, format_rate
+from jupyter_serprof.model.units import first_of, format_bytes, format_rate
 
 #: Time that no stage explains is compared as one.
 UNACCOUNTED = "unaccounted"
@@ -165,7 +165,7 @@ def _matched(before: Sequence[Sample], after: Sequence[Sample]) -> tuple[list[Ma
             notes.append(f"sizes differ a little: {sample.told} before, {other.told} after")
     lonely += [f"{sample.told} (only after)" for sample in left]
     if lonely:
-        notes.append(f"not in both, so not compared: {_named(lonely)}")
+        notes.append(f"not in both, so not compared: {first_of(lonely, _MOST_NAMED)}")
     return found, notes
 
 
@@ -190,13 +190,8 @@ def _is_near(one: int | None, other: int | None) -> bool:
 
 
 def _listed(samples: Sequence[Sample]) -> str:
-    return _named([sample.told for sample in samples]) if samples else "no run that ended"
-
-
-def _named(entries: Sequence[str]) -> str:
-    more = len(entries) - _MOST_NAMED
-    rest = [f"{more} more"] if more > 0 else []
-    return ", ".join([*entries[:_MOST_NAMED], *rest])
+    told = [sample.told for sample in samples]
+    return first_of(told, _MOST_NAMED) if told else "no run that ended"
 
 
 NO_CONTROL = "no fixed work beside both"
@@ -206,7 +201,7 @@ _COMMON = frozenset({"import", "gc", "user", "python.wait"})
 _SWEEPS = {"sweep": "a sweep over sizes", "chunks": "a sweep over chunk sizes"}
 #: Variants of code that was run again, alone or in turns.
 _CODE = frozenset({"code", "before", "after"})
-_LONGEST_NAME, _MOST_NAMED = 60, 3
+_LONGEST_NAME, _MOST_STAGES = 60, 3
 #: The same machine copies memory this much faster from one minute to the next.
 _MEMCPY_RATIO = 1.5
 
@@ -317,5 +312,4 @@ def _short(name: str) -> str:
 
 def _stages_text(keys: set[str]) -> str:
     titles = [stage(key).title for key in sorted(keys, key=lambda key: stage(key).order)]
-    more = len(titles) - _MOST_NAMED
-    return ", ".join([*titles[:_MOST_NAMED], *([f"{more} more"] if more > 0 else [])])
+    return first_of(titles, _MOST_STAGES)

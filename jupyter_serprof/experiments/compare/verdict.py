@@ -40,7 +40,7 @@ from jupyter_serprof.experiments.compare.statistics import (
 from jupyter_serprof.model import Change, Comparison, Sweep, Trace, stage
 from jupyter_serprof.model.sweep import groups_of, middle_ns, middle_run, quartiles
 from jupyter_serprof.model.trace import TIMES_APART
-from jupyter_serprof.model.units import format_ns, format_ratio, format_share
+from jupyter_serprof.model.units import counted, format_ns, format_ratio, format_share
 
 #: Medians and ratio may differ so much by chance, and by the digits that are shown.
 _FAR_APART = math.log(1.1)
@@ -353,16 +353,13 @@ def _doubt(
     if line.is_small:
         return f"below {format_share(SMALLEST_SHARE, decimals=0)} of the wall time"
     if single.low is None or strict.low is None:
-        return f"{_runs(line.before_ns)} before and {len(line.after_ns)} after are {_AGAIN}"
+        before, after = counted(len(line.before_ns), "run"), len(line.after_ns)
+        return f"{before} before and {after} after are {_AGAIN}"
     if not strict.is_told:
         return f"chance, among {family} lines" if single.is_told else "within chance"
     floor, cause = _floor(line, is_paired=is_paired)
     is_lost = abs(single.value) <= floor
     return f"within {cause} (±{format_share(math.expm1(floor))})" if is_lost else ""
-
-
-def _runs(times: Sequence[int]) -> str:
-    return f"{len(times)} run{'' if len(times) == 1 else 's'}"
 
 
 def _floor(line: _Times, *, is_paired: bool) -> tuple[float, str]:

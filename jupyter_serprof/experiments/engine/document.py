@@ -23,7 +23,14 @@ from jupyter_serprof.capture.machine import measure_limits
 from jupyter_serprof.experiments.engine.runs import Runs
 from jupyter_serprof.model import Finding, Limits, Point, Quality, Summary, Sweep, Trace, Variant
 from jupyter_serprof.model.sweep import groups_text, middle_ns
-from jupyter_serprof.model.units import format_bytes, format_ns, format_rate, format_ratio, plain
+from jupyter_serprof.model.units import (
+    counted_in_each,
+    format_bytes,
+    format_ns,
+    format_rate,
+    format_ratio,
+    plain,
+)
 
 Walls = Mapping[str, Sequence[int]]
 #: Cold only by nature: in a sweep they are shown by the cold bars themselves.
@@ -144,12 +151,10 @@ def _facts(sweep: Sweep) -> list[str]:
     warm = {key: walls for key in used if (walls := _warm_walls(sweep, key))}
     facts = []
     if warm:
-        low, high = min(counts := [len(walls) for walls in warm.values()]), max(counts)
-        runs = str(low) if low == high else f"{low} to {high}"
-        plural = "" if high == 1 else "s"
-        said = f"median of {runs} warm run{plural}"
+        runs = counted_in_each([len(walls) for walls in warm.values()], "warm run")
+        said = f"median of {runs}"
         if any(map(groups_text, warm.values())):
-            said = f"{runs} warm runs, both times where they fall into two groups, else the median"
+            said = f"{runs}, both times where they fall into two groups, else the median"
         facts.append(f"{said}; the first run is shown apart")
     if sweep.limits.memcpy_bytes_per_s:
         facts.append(

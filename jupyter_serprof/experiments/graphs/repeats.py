@@ -34,6 +34,7 @@ from jupyter_serprof.experiments.graphs.stages import (
 )
 from jupyter_serprof.experiments.graphs.values import client_of, collections_in
 from jupyter_serprof.model import Sweep, Trace, UsageError, stage
+from jupyter_serprof.model.units import first_of
 
 #: Of the recording of a run so many spans are kept, the longest; rows and tables are exact.
 _MOST_SPANS, _MOST_PIECES = 5_000, 12
@@ -281,8 +282,7 @@ def checked_before(before: Trace | Sweep) -> GraphKind:
     kind = graph_kind(before)
     if kind is None:
         titles = [stage(key).title for key in stage_keys(before)]
-        more = [f"{len(titles) - _MOST_NAMED} more"] if len(titles) > _MOST_NAMED else []
-        has = f"it has {', '.join([*titles[:_MOST_NAMED], *more])}" if titles else "it has no stage"
+        has = f"it has {first_of(titles, _MOST_NAMED)}" if titles else "it has no stage"
         raise UsageError(_NOT_DASK.format(name, has))
     return kind
 

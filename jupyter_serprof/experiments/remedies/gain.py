@@ -16,7 +16,7 @@ from jupyter_serprof.experiments.remedies.table import REMEDIES, pasted
 from jupyter_serprof.model import Finding, stage
 from jupyter_serprof.model.sweep import middle_ns
 from jupyter_serprof.model.trace import Scalar
-from jupyter_serprof.model.units import format_bytes, format_count, format_ns, format_ratio
+from jupyter_serprof.model.units import counted, format_bytes, format_count, format_ns, format_ratio
 
 _FINDINGS = ("faster", "unsure", "slower")
 
@@ -121,7 +121,7 @@ def verdict_text(trial: Trial) -> str:
     gain = gain_of(trial)
     if gain is None:
         return "not measured"
-    pairs = f"{format_count(trial.pairs)} pair{'' if trial.pairs == 1 else 's'}"
+    pairs = counted(trial.pairs, "pair")
     equal = {True: "equal", False: "NOT equal", None: "equality cannot be told"}[trial.equal]
     verdict = {"faster": "faster", "slower": "as fast: slower", "unsure": "cannot tell"}
     said = verdict[gain.verdict] if gain.low is not None else "cannot tell from so few"
@@ -226,7 +226,7 @@ def headline(name: str, size_bytes: int | None, baseline: str, trials: Sequence[
     if best is None or gain is None:
         return f"{what}: nothing that can be tried applies to it, so {baseline} stays."
     if gain.low is None and best.equal is not False:
-        few = f"{format_count(best.pairs)} pair{'' if best.pairs == 1 else 's'}"
+        few = counted(best.pairs, "pair")
         return f"{what}: {few} cannot tell whether a remedy is faster than {baseline}."
     if gain.verdict != "faster" or best.equal is False:
         return f"{what}: none of {format_count(len(trials))} remedies is faster than {baseline}."

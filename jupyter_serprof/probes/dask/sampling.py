@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 from jupyter_serprof.capture.freeze import MAIN_LANE, Draft, Page
 from jupyter_serprof.capture.recorder import Recorder, describe_failure
-from jupyter_serprof.model.units import format_ns
+from jupyter_serprof.model.units import counted, format_ns
 from jupyter_serprof.probes import Probe
 
 #: The name of a sample in the cell itself.
@@ -303,7 +303,7 @@ class ConstructionSampler(Probe):
 
     def level(self) -> str:
         """Return how often it looked, in words."""
-        looks = f"{self._looks_count} look{'' if self._looks_count == 1 else 's'}"
+        looks = counted(self._looks_count, "look")
         apart = f", at most {format_ns(self._longest_ns)} apart" if self._longest_ns else ""
         return f"{looks}{apart}"
 

@@ -10,6 +10,7 @@ from jupyter_serprof.model import Finding, Trace
 from jupyter_serprof.model.units import (
     NOT_SEEN,
     clean,
+    counted,
     format_bytes,
     format_count,
     format_ns,
@@ -77,7 +78,7 @@ def _gain_text(gain: float, measured: Mapping[str, Scalar]) -> str:
     if isinstance(low, int | float) and isinstance(high, int | float):
         said = f"{format_ratio(gain)} [{format_ratio(low)}, {format_ratio(high)}] faster"
     if isinstance(pairs, int) and not isinstance(pairs, bool):
-        said += f", {format_count(pairs)} pair{'' if pairs == 1 else 's'}"
+        said += f", {counted(pairs, 'pair')}"
     equal = measured.get("equal")
     return said + (f", {'equal' if equal else 'NOT equal'}" if isinstance(equal, bool) else "")
 
@@ -134,7 +135,7 @@ def _gain_sentence(finding: Finding) -> str:
     if isinstance(low, int | float) and isinstance(high, int | float):
         said += f", 95 % interval {format_ratio(low)} to {format_ratio(high)}"
     if isinstance(pairs, int):
-        said += f", {format_count(pairs)} pair{'' if pairs == 1 else 's'}"
+        said += f", {counted(pairs, 'pair')}"
     equal = measured.get("equal")
     return said + (f", {'equal' if equal else 'NOT equal'}" if isinstance(equal, bool) else "")
 
@@ -212,22 +213,14 @@ def _at(table: Table) -> list[int]:
 
 def _named(alike: list[Table]) -> str:
     more = f" and {format_count(len(alike) - 1)} more like it" if alike[1:] else ""
-    return f"{clean(alike[0].title)} ({_rows(len(alike[0].rows))}){more}"
-
-
-def _rows(count: int) -> str:
-    return f"{format_count(count)} row{'' if count == 1 else 's'}"
+    return f"{clean(alike[0].title)} ({counted(len(alike[0].rows), 'row')}){more}"
 
 
 def _block(table: Table, columns: int) -> list[str]:
     shown = _shown(table)
     chosen = _fitting(table, [table.rows[at] for at in shown], columns)
     hidden = len(table.rows) - len(shown)
-    more = (
-        [f"{format_count(hidden)} more row{'' if hidden == 1 else 's'} in the document"]
-        if hidden
-        else []
-    )
+    more = [f"{counted(hidden, 'more row')} in the document"] if hidden else []
     note = [table.note] if table.note else []
     said = [line for text in (*more, *note) for line in wrap(clean(text), columns)]
     title = clip(clean(table.title), columns)

@@ -12,7 +12,14 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from jupyter_serprof.model.sweep import middle_ns, quartiles
-from jupyter_serprof.model.units import clean, format_bytes, format_fixed, format_ns, format_rate
+from jupyter_serprof.model.units import (
+    clean,
+    counted,
+    format_bytes,
+    format_fixed,
+    format_ns,
+    format_rate,
+)
 from jupyter_serprof.views.sweep.runs import runs_of
 
 if TYPE_CHECKING:
@@ -176,7 +183,7 @@ def growth_lines(series: Series) -> list[str]:
     if not said:
         count = len(series.points)
         few = "three are needed" if count < 3 else "no law holds over them"  # noqa: PLR2004
-        return [f"{count} size{'' if count == 1 else 's'}: no line, {few}"]
+        return [f"{counted(count, 'size')}: no line, {few}"]
     held = series.held
     return [*said, holdout_text(held)] if held else said
 
