@@ -34,7 +34,7 @@ class Block:
 
     def write(self, data: Any) -> int:  # noqa: ANN401  (bytes or a PickleBuffer)
         """Copy; raises `TooLongError` for a pickle that has grown beyond the block."""
-        view = _flat(data)
+        view = flat(data)
         end = self._at + view.nbytes
         if end > self._view.nbytes:
             raise TooLongError
@@ -47,7 +47,8 @@ class Block:
         return bytes(self._view[: self._at])
 
 
-def _flat(data: Any) -> memoryview:  # noqa: ANN401  (anything with a buffer)
+def flat(data: Any) -> memoryview:  # noqa: ANN401  (anything with a buffer)
+    """Return the bytes of a buffer as one view."""
     return data.raw() if isinstance(data, pickle.PickleBuffer) else memoryview(data).cast("B")
 
 
@@ -111,15 +112,11 @@ class Watched:
 
 def watch(value: object, base: Any) -> Watched:  # noqa: ANN401  (a class of picklers)
     """Pickle once into nowhere, watched; raises what the pickler raises."""
-    sizes: list[int] = []
-
-    def count(buffer: pickle.PickleBuffer) -> bool:
-        sizes.append(buffer.raw().nbytes)
-        return False
-
     sink = CountingFile()
-    pickler = watching(base)(sink, protocol=PROTOCOL, buffer_callback=count)
+    pickler = watching(base)(sink, protocol=PROTOCOL, buffer_callback=sink.take)
     start = time.perf_counter_ns()
     pickler.dump(value)
     duration_ns = time.perf_counter_ns() - start
-    return Watched(duration_ns, pickler.spent_ns, sink.size_bytes, sum(sizes), pickler.has_own_ways)
+    return Watched(
+        duration_ns, pickler.spent_ns, sink.size_bytes, sink.buffer_bytes, pickler.has_own_ways
+    )

@@ -289,10 +289,4 @@ def _inside(met: _Met) -> Iterator[_Met]:
 
 def _slots(value: object) -> Iterator[object]:
     """Yield the attributes of an object of Dask; its properties are not asked."""
-    yield from getattr(value, "__dict__", {}).values()
-    for kind in bases_of(type(value)):
-        slots = kind.__dict__.get("__slots__", ())
-        for name in (slots,) if isinstance(slots, str) else slots:
-            part = getattr(value, name, None) if not name.startswith("__") else None
-            if part is not None:
-                yield part
+    yield from (part for step, part in _attributes(value) if part is not None)

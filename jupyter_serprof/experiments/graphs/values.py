@@ -118,12 +118,8 @@ def _expression(collection: Any) -> Any:  # noqa: ANN401
     """
     module = sys.modules.get("dask._expr")
     # A Delayed would make a new Delayed of any attribute.
-    found = getattr(collection, "expr", None) if _has_expression(collection) else None
+    found = getattr(collection, "expr", None) if has_expression(collection) else None
     return found if module is not None and isinstance(found, module.Expr) else None
-
-
-def _has_expression(collection: object) -> bool:
-    return "expr" in dir(type(collection)) or "_expr" in vars(type(collection))
 
 
 def _layer(expression: Any) -> Any:  # noqa: ANN401

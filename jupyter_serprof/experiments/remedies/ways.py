@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from io import BytesIO
 from typing import Any, NamedTuple
 
+from jupyter_serprof.objects.split_picklers import flat
 from jupyter_serprof.probes.ray.tasks import is_alive
 
 _ALIGNED = 64
@@ -67,7 +68,7 @@ class GrowingBlock:
 
     def moved(self, frames: Sequence[Any]) -> list[memoryview]:
         """Copy frames into the block, each at an aligned place; return them there."""
-        views = [_flat(frame) for frame in frames]
+        views = [flat(frame) for frame in frames]
         places, at = list[int](), 0
         for view in views:
             places.append(at)
@@ -79,10 +80,6 @@ class GrowingBlock:
             self._view[start : start + view.nbytes]
             for start, view in zip(places, views, strict=True)
         ]
-
-
-def _flat(frame: Any) -> memoryview:  # noqa: ANN401  (anything with a buffer)
-    return frame.raw() if isinstance(frame, pickle.PickleBuffer) else memoryview(frame).cast("B")
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,12 +109,12 @@ class PickleWay:
         watch = Watch()
         frames = self._written(value)
         watch.stage("pickle.dumps")
-        in_band, beside = _flat(frames[0]).nbytes, sum(_flat(f).nbytes for f in frames[1:])
+        in_band, beside = flat(frames[0]).nbytes, sum(flat(f).nbytes for f in frames[1:])
         if self.codec:
             watch.forget()
             frames = [self.codec[1](frames[0])]
             watch.stage(f"user:{self.codec[0]} compress")
-        moved_bytes = sum(_flat(frame).nbytes for frame in frames)
+        moved_bytes = sum(flat(frame).nbytes for frame in frames)
         watch.forget()
         arrived = self.block.moved(frames)
         watch.stage("memory.move")
