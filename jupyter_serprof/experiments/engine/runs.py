@@ -16,12 +16,14 @@ class Runs:
 
     Attributes
     ----------
+    parameter
+        The size as it was asked for; of no meaning where there is one size.
     failed, skipped
         Why there are no further runs; empty otherwise.
     """
 
     key: str
-    parameter: float
+    parameter: float = 0.0
     size_bytes: int | None = None
     points: list[Point] = field(default_factory=list)
     cold: Trace | None = None

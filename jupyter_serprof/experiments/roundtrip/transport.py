@@ -1,10 +1,13 @@
-"""A transport: one way in which a value can travel and come back."""
+"""A transport: one way in which a value can travel and come back; and the runs of one."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
+from jupyter_serprof.experiments.engine.runs import Runs
+from jupyter_serprof.model import Point
 from jupyter_serprof.model.trace import Scalar
 
 
@@ -69,3 +72,24 @@ class Transport:
         probes saw; ``total_bytes`` is what would go over a wire.
         """
         return {}
+
+
+@dataclass(slots=True, kw_only=True)
+class TransportRuns(Runs):
+    """The runs of one transport.
+
+    Attributes
+    ----------
+    checked
+        What came back from the first run.
+    facts
+        What the transport knows of the latest one.
+    """
+
+    checked: Mapping[str, Scalar] = field(default_factory=dict)
+    facts: Mapping[str, Scalar] = field(default_factory=dict)
+
+    def with_moved(self, point: Point) -> Point:
+        """Return a point with the bytes that the transport moved, where it tells them."""
+        moved = self.facts.get("total_bytes")
+        return replace(point, moved_bytes=moved) if isinstance(moved, int) else point

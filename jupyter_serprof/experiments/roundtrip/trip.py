@@ -5,7 +5,6 @@ from __future__ import annotations
 import pickle
 import time
 from collections.abc import Generator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 
 from jupyter_serprof.capture.machine import Buffer, buffers_of, lies_inside, overlaps, store_ranges
 from jupyter_serprof.experiments.engine.document import made_here, summarize_sweep, with_findings
@@ -13,7 +12,7 @@ from jupyter_serprof.experiments.engine.experiment import Progress, Steps
 from jupyter_serprof.experiments.engine.machine import Control
 from jupyter_serprof.experiments.engine.order import ROUND_TRIP, checked_repeat
 from jupyter_serprof.experiments.engine.recording import Recording
-from jupyter_serprof.experiments.engine.runs import bytes_written, point_of, shown_runs
+from jupyter_serprof.experiments.engine.runs import bytes_written, point_of
 from jupyter_serprof.experiments.roundtrip.by_dask import DaskProtocol, DaskScatter
 from jupyter_serprof.experiments.roundtrip.by_pickle import (
     ArrowIpc,
@@ -27,8 +26,8 @@ from jupyter_serprof.experiments.roundtrip.by_pickle import (
     Zstd,
 )
 from jupyter_serprof.experiments.roundtrip.by_ray import Ray, RayChunked, RaySerializer
-from jupyter_serprof.experiments.roundtrip.transport import Transport
-from jupyter_serprof.model import Point, Sweep, Trace, UsageError, Variant
+from jupyter_serprof.experiments.roundtrip.transport import Transport, TransportRuns
+from jupyter_serprof.model import Sweep, Trace, UsageError, Variant
 from jupyter_serprof.model.errors import closest
 from jupyter_serprof.model.sweep import middle_ns, quartiles
 from jupyter_serprof.model.trace import Scalar
@@ -135,16 +134,6 @@ def pickled_bytes(value: object) -> int | None:
 UNSTABLE_SHARE = 0.1
 
 
-@dataclass(slots=True)
-class _Runs:
-    """What the runs of one transport gave so far."""
-
-    points: list[Point] = field(default_factory=list)
-    traces: list[Trace] = field(default_factory=list)
-    checked: dict[str, Scalar] = field(default_factory=dict)
-    facts: Mapping[str, Scalar] = field(default_factory=dict)
-
-
 class RoundTrip:
     """A round trip of one value. An `Experiment`.
 
@@ -171,7 +160,7 @@ class RoundTrip:
         self._is_all = transports is not None and is_all(transports)
         self._transports = chosen_transports(transports)
         self._size = size_bytes(value)
-        self._runs: dict[str, _Runs] = {}
+        self._runs: dict[str, TransportRuns] = {}
         self._variants: dict[str, Variant] = {}
         self._ended: set[str] = set()
         self._running = ""
@@ -209,12 +198,7 @@ class RoundTrip:
             started="",
             variants=tuple(self._row(transport) for transport in self._transports),
             points=tuple(point for runs in self._runs.values() for point in runs.points),
-            traces=tuple(
-                shown
-                for key, runs in self._runs.items()
-                if runs.traces
-                for shown in shown_runs(key, self._size, runs.traces[0], runs.traces[1:])
-            ),
+            traces=tuple(shown for runs in self._runs.values() for shown in runs.shown),
             control=self._control.times_ns,
         )
         return with_findings(made_here(sweep, self._latest), summarize_sweep)
@@ -240,7 +224,9 @@ class RoundTrip:
             return Variant(transport.key, transport.title, state, reason)
         if refusal := transport.refuses(self._value):
             return Variant(transport.key, transport.title, "skipped", refusal)
-        runs = self._runs.setdefault(transport.key, _Runs())
+        runs = self._runs.setdefault(
+            transport.key, TransportRuns(key=transport.key, size_bytes=self._size)
+        )
         try:
             yield from self._run_all(transport, runs)
         except Exception as error:  # noqa: BLE001  (one transport fails in its row, others go on)
@@ -261,7 +247,7 @@ class RoundTrip:
         """Start what is named; of all of them what needs nothing but an import."""
         return self._asked and (not self._is_all or transport.state()[0] == "ok")
 
-    def _run_all(self, transport: Transport, runs: _Runs) -> Steps:
+    def _run_all(self, transport: Transport, runs: TransportRuns) -> Steps:
         __tracebackhide__ = True
         transport.prepare(self._value)
         deadline = time.monotonic() + ROUND_TRIP.budget_s
@@ -278,7 +264,7 @@ class RoundTrip:
             self._run_once(transport, runs, number)
         self._control.measure(self._repeat or 0)
 
-    def _run_once(self, transport: Transport, runs: _Runs, number: int) -> None:
+    def _run_once(self, transport: Transport, runs: TransportRuns, number: int) -> None:
         __tracebackhide__ = True
         recording = Recording(transport.title, detail=self._detail)
         witness = None if runs.checked else Witness(self._value)
@@ -292,11 +278,11 @@ class RoundTrip:
         trace = recording.trace
         point = point_of(transport.key, self._size, number, trace)
         runs.facts = transport.facts()
-        moved = runs.facts.get("total_bytes")
-        if isinstance(moved, int):
-            point = replace(point, moved_bytes=moved)
-        runs.traces.append(trace)
-        runs.points.append(point)
+        if runs.cold is None:
+            runs.cold = trace
+        else:
+            runs.warm.append(trace)
+        runs.points.append(runs.with_moved(point))
         self._latest = trace
         if witness:
             runs.checked = checked_result(self._value, result, witness)
@@ -305,8 +291,8 @@ class RoundTrip:
         culprits = find_culprits(self._value, self._name, takes_functions=transport.takes_functions)
         return culprits_text(culprits) or error_text(error)
 
-    def _described(self, transport: Transport, runs: _Runs, note: str) -> Variant:
-        totals = bytes_written(runs.traces[0])
+    def _described(self, transport: Transport, runs: TransportRuns, note: str) -> Variant:
+        totals = bytes_written(runs.cold) if runs.cold else {}
         notes = [note, *_notes(runs)]
         facts = {
             **totals,
@@ -345,7 +331,7 @@ def chosen_transports(keys: Sequence[str] | None) -> list[Transport]:
     return [TRANSPORTS[key]() for key in dict.fromkeys(keys)]
 
 
-def _interrupted(transport: Transport, runs: _Runs, why: str) -> Variant:
+def _interrupted(transport: Transport, runs: TransportRuns, why: str) -> Variant:
     """Return a variant with the runs that it has; one whose result is not known has no rank."""
     if not runs.checked:
         return Variant(transport.key, transport.title, "skipped", why)
@@ -353,7 +339,7 @@ def _interrupted(transport: Transport, runs: _Runs, why: str) -> Variant:
     return Variant(transport.key, transport.title, "ok", facts=facts, notes=(why,))
 
 
-def _notes(runs: _Runs) -> list[str]:
+def _notes(runs: TransportRuns) -> list[str]:
     notes = str(runs.checked["notes"]).splitlines()
     if runs.checked["equal"] is False:
         notes.append("what comes back is not equal to what was sent")

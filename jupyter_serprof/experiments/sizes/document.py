@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
@@ -21,8 +21,8 @@ from jupyter_serprof.experiments.engine.document import (
     with_findings,
 )
 from jupyter_serprof.experiments.engine.recording import Recording
-from jupyter_serprof.experiments.engine.runs import Runs, point_of, thin_trace
-from jupyter_serprof.experiments.roundtrip.transport import Transport
+from jupyter_serprof.experiments.engine.runs import point_of, thin_trace
+from jupyter_serprof.experiments.roundtrip.transport import Transport, TransportRuns
 from jupyter_serprof.model import Point, Span, Sweep, Trace, Variant
 from jupyter_serprof.model.sweep import middle_run
 from jupyter_serprof.model.trace import Scalar
@@ -94,20 +94,16 @@ _MOST_SPANS, _MOST_PIECES, _DIGITS = 12, 8, 4
 
 
 @dataclass(slots=True, kw_only=True)
-class Cell(Runs):
+class Cell(TransportRuns):
     """What was measured of one variant at one size; warm recordings are of a single run.
 
     Attributes
     ----------
     loops
         Runs in one recording; None until the first warm run told.
-    checked
-        What came back from the first run.
     """
 
     loops: int | None = None
-    checked: Mapping[str, object] = field(default_factory=dict)
-    facts: Mapping[str, Scalar] = field(default_factory=dict)
 
     def run(self, transport: Transport, value: object, *, detail: bool) -> tuple[Trace, object]:
         """Run once more: cold the first time; then one alone, which tells how many fit together.
@@ -146,9 +142,7 @@ class Cell(Runs):
     def _point(self, trace: Trace, loops: int) -> Point:
         point = point_of(self.key, self.size_bytes, len(self.points), trace)
         point = replace(point, parameter=self.parameter)
-        point = divided(point, loops) if loops > 1 else point
-        moved = self.facts.get("total_bytes")
-        return replace(point, moved_bytes=moved) if isinstance(moved, int) else point
+        return self.with_moved(divided(point, loops) if loops > 1 else point)
 
     def settle(self, size_bytes: int | None) -> None:
         """Take the size, where only the first run told it."""
