@@ -90,7 +90,7 @@ OWNERS = {
     "cloudpickle": (
         *("probes.pickle", "probes.dask.graph.picklers", "probes.dask.local.process_clock"),
         "probes.dask.agent",
-        *("objects.culprits", "objects.picklers"),
+        *("objects.classes", "objects.culprits", "objects.picklers"),
         *("experiments.roundtrip.by_pickle", "experiments.split.passes"),
         *("experiments.blame.recording", "experiments.remedies.value", "experiments.remedies.ways"),
     ),

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from io import BytesIO
 from typing import Any, NamedTuple
 
+from jupyter_serprof.objects.classes import classes_kept
 from jupyter_serprof.objects.split_picklers import flat
 from jupyter_serprof.probes.ray.tasks import is_alive
 
@@ -126,8 +127,10 @@ class PickleWay:
         if self.codec:
             data = self.codec[2](data)
             watch.stage(f"user:{self.codec[0]} decompress")
-        result = pickle.loads(data, buffers=arrived[1:])  # noqa: S301  (our own bytes)
-        watch.stage("pickle.loads")
+        with classes_kept():
+            watch.forget()
+            result = pickle.loads(data, buffers=arrived[1:])  # noqa: S301  (our own bytes)
+            watch.stage("pickle.loads")
         return Trip(watch.stages, moved_bytes, result, in_band, beside)
 
     def _written(self, value: object) -> list[Any]:

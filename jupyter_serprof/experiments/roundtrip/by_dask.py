@@ -84,6 +84,7 @@ class DaskScatter(Transport):
     title = "client.scatter + gather"
     hands_over_buffers = True
     takes_functions = True
+    threads = ("IO loop", "Dask-Offload")
 
     def __init__(self) -> None:
         self._facts: dict[str, Scalar] = {}

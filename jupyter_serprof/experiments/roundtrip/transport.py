@@ -20,12 +20,15 @@ class Transport:
         True if large buffers may travel out-of-band.
     takes_functions
         True if functions and classes of the notebook travel by value.
+    threads
+        How the names of the threads begin that unpickle for it, apart from the caller's.
     """
 
     key: ClassVar[str] = ""
     title: ClassVar[str] = ""
     hands_over_buffers: ClassVar[bool] = False
     takes_functions: ClassVar[bool] = False
+    threads: ClassVar[tuple[str, ...]] = ()
 
     def state(self) -> tuple[str, str]:
         """Return (``ok``, "") or why it cannot be used: (state, a sentence with a remedy)."""

@@ -33,6 +33,7 @@ from jupyter_serprof.model.sweep import middle_ns, quartiles
 from jupyter_serprof.model.trace import Scalar
 from jupyter_serprof.model.units import format_share
 from jupyter_serprof.objects.ask import size_bytes
+from jupyter_serprof.objects.classes import classes_kept
 from jupyter_serprof.objects.culprits import culprits_text, error_text, find_culprits
 from jupyter_serprof.objects.equality import Witness, differences, same_value
 from jupyter_serprof.objects.picklers import CountingFile, Held, buffer_places, held_by_both
@@ -269,7 +270,7 @@ class RoundTrip:
         recording = Recording(transport.title, detail=self._detail)
         witness = None if runs.checked else Witness(self._value)
         try:
-            with recording:
+            with classes_kept(*transport.threads), recording:
                 result = transport.round_trip(self._value)
         except BaseException:
             # Nothing else may ever tell when this was and on which machine.

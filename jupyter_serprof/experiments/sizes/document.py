@@ -27,6 +27,7 @@ from jupyter_serprof.model import Point, Span, Sweep, Trace, Variant
 from jupyter_serprof.model.sweep import middle_run
 from jupyter_serprof.model.trace import Scalar
 from jupyter_serprof.model.units import format_bytes
+from jupyter_serprof.objects.classes import classes_kept
 
 #: They come when they come, and belong to no run.
 _BACKGROUND = ("gc", "import")
@@ -176,7 +177,7 @@ def recorded(
     recording = Recording(transport.title, detail=detail)
     result: object = None
     try:
-        with recording:
+        with classes_kept(*transport.threads), recording:
             if loops == 1:
                 result = transport.round_trip(value)
             else:

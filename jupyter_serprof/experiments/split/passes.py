@@ -46,6 +46,7 @@ from jupyter_serprof.experiments.split.words import (
 )
 from jupyter_serprof.model import Trace, UsageError
 from jupyter_serprof.model.units import format_bytes, format_ns
+from jupyter_serprof.objects.classes import classes_kept
 from jupyter_serprof.objects.culprits import culprits_text, error_text, find_culprits
 from jupyter_serprof.objects.picklers import CountingFile
 from jupyter_serprof.objects.split_picklers import PROTOCOL, Block, Watched, hand_over, watch
@@ -183,7 +184,7 @@ class Split:
         """Make the passes and return the document."""
         __tracebackhide__ = True
         try:
-            with paused_collector():
+            with classes_kept(), paused_collector():
                 self._measure()
         except KeyboardInterrupt:
             self._is_interrupted = True
