@@ -203,9 +203,7 @@ _FEWEST_RUNS = 2
 
 def middle_run(runs: Iterable[Measured], time_of: Callable[[Measured], float]) -> Measured:
     """Return the run whose time is the time of all of them; there must be one at least."""
-    groups = groups_of(runs, time_of)
-    largest = max(groups, key=len)
-    return largest[(len(largest) - 1) // 2]
+    return _middle(max(groups_of(runs, time_of), key=len))
 
 
 def middle_ns(times: Iterable[float]) -> float:
@@ -222,14 +220,18 @@ def groups_of(
     return [ordered[:cut], ordered[cut:]] if cut else [ordered]
 
 
+def _middle(group: Sequence[Measured]) -> Measured:
+    return group[(len(group) - 1) // 2]
+
+
 def groups_text(times: Iterable[float]) -> str:
     """Return ``10.0 ms in 2 runs, 200 ms in 2`` of runs in two groups; nothing of one group."""
     fast, *slow = groups_of(times, lambda time: time)
     if not slow:
         return ""
     return (
-        f"{format_ns(middle_ns(fast))} in {format_count(len(fast))} runs, "
-        f"{format_ns(middle_ns(slow[0]))} in {format_count(len(slow[0]))}"
+        f"{format_ns(_middle(fast))} in {format_count(len(fast))} runs, "
+        f"{format_ns(_middle(slow[0]))} in {format_count(len(slow[0]))}"
     )
 
 

@@ -235,6 +235,7 @@ def test_the_time_of_runs_is_one_of_them(times: list[int]) -> None:
         ([10, 10, 200, 200], 10, "10.0 ms in 2 runs, 200 ms in 2"),
         ([10, 11, 200, 201, 202], 201, "10.0 ms in 2 runs, 201 ms in 3"),
         ([10, 11, 12, 200], 11, ""),
+        ([10, 10, 22, 30, 32, 200, 200], 22, "22.0 ms in 5 runs, 200 ms in 2"),
     ],
 )
 def test_runs_in_two_groups_are_told_as_two(times: list[int], middle: int, said: str) -> None:

@@ -31,11 +31,14 @@ if TYPE_CHECKING:
     from jupyter_serprof.model import Point, Stage, Sweep, Trace, Variant
 
 _SMALLEST_RATIO = 0.05
-_TIED, _ALONE = "≈", "1 run"
+_TIED, _ALONE, _APART = "≈", "1 run", "2 groups"
+#: The time of an even number of runs is the faster of the two in the middle.
+_PAIR = 2
 #: What stands below a table in which it occurs.
 _LEGENDS = {
     _TIED: f"{_TIED} no difference that matters to the fastest",
     _ALONE: f"{_ALONE}: no comparison",
+    _APART: f"{_APART}: no ratio, the times of both stand below",
 }
 
 
@@ -135,14 +138,15 @@ def spread_text(run: Bar) -> str:
     middle = quartiles(run.walls_ns)
     low, high = middle or (run.walls_ns[0], run.walls_ns[-1])
     word = "quartiles" if middle else "range"
-    return f"median of {count} ({word} {format_ns(low)} to {format_ns(high)})"
+    which = "faster" if count == _PAIR else "median"
+    return f"{which} of {count} ({word} {format_ns(low)} to {format_ns(high)})"
 
 
 def fastest_text(run: Bar, runs: Sequence[Bar]) -> str:
     """Return the wall time over that of the fastest run of its size, cold or warm like itself.
 
-    ``≈`` where the difference does not matter; nothing of a variant outside the ranking, and none
-    of one run among others.
+    ``≈`` where the difference does not matter; nothing of a variant outside the ranking or alone in
+    it, and none of one run among others, or of two groups of runs.
     """
     rivals = [
         other
@@ -150,15 +154,17 @@ def fastest_text(run: Bar, runs: Sequence[Bar]) -> str:
         if (other.point.size_bytes, other.cold) == (run.point.size_bytes, run.cold)
         and not other.variant.unranked
     ]
-    if run not in rivals:
+    if run not in rivals or len(rivals) == 1:
         return NOT_APPLICABLE
     judged = [other for other in rivals if is_comparable(other.walls_ns)]
-    if len(rivals) > 1 and run not in judged:
+    if run not in judged:
         return _ALONE
-    best = min(judged or rivals, key=lambda other: other.point.wall_ns)
+    best = min(judged, key=lambda other: other.point.wall_ns)
     cost_ns = cost_of(run.variant, best.variant)
     if run is not best and not matters(run.walls_ns, best.walls_ns, cost_ns):
         return _TIED
+    if any(groups_text(each.walls_ns) for each in (run, best)):
+        return _APART
     best_ns = best.point.wall_ns
     return format_ratio(run.point.wall_ns / best_ns) if best_ns else NOT_APPLICABLE
 

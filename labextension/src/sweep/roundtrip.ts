@@ -2,7 +2,7 @@
 
 import type { Scalar, Stage, SweepDocument, Variant } from "../document/document";
 import * as format from "../document/format";
-import { groupsOf, middleAt } from "../document/format";
+import { groupsOf } from "../document/format";
 import { legendEntry } from "../frame/legend";
 import type { Part, Stage as Shared } from "../frame/part";
 import { element, place, titled } from "../kit/dom";
@@ -174,8 +174,9 @@ function spread(run: Run): string {
     : `${format.duration(range[0])} … ${format.duration(range[1])}`;
 }
 
-function timeOf(sorted: readonly number[]): string {
-  return format.duration(sorted[middleAt(sorted)]);
+/** A group is not looked at for groups again. */
+function timeOf(group: readonly number[]): string {
+  return format.duration(group[(group.length - 1) >> 1]);
 }
 
 function bytesFact(variant: Variant, key: string): string {

@@ -70,7 +70,12 @@ def found_in(*rules: str, cold: bool = False, severity: str = "warn") -> SweepTr
             ),
             ["1 run", "1.2×", "1 run", "1.0×", "1 run", "1 run"],  # noqa: RUF001
         ),
-        ({"pickle": [59, 58]}, "Pickle moves it in 58.0 ms.", ["1.0×", "1.0×"]),  # noqa: RUF001
+        ({"pickle": [59, 58]}, "Pickle moves it in 58.0 ms.", ["–"] * 2),  # noqa: RUF001
+        (
+            {"pickle": [17] * 4, "ray": [9, 7, 7, *[90] * 5], "cloud": [40] * 4},
+            "Pickle moves it in 17.0 ms.",
+            ["1 run", "1.0×", "1 run", "2 groups", "1 run", "2.4×"],  # noqa: RUF001
+        ),
     ],
 )
 def test_one_run_is_compared_with_nobody(
