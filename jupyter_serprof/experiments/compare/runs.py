@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from jupyter_serprof.analysis.comparison import headline
 from jupyter_serprof.experiments.compare.repeats import checked_runs, runs_within_budget
-from jupyter_serprof.experiments.compare.samples import check_kinds
+from jupyter_serprof.experiments.compare.samples import ALIKE, check_kinds
 from jupyter_serprof.experiments.compare.verdict import compare
 from jupyter_serprof.experiments.engine.document import (
     made_here,
@@ -113,7 +113,11 @@ class Against:
         __tracebackhide__ = True
         self._is_running = True
         try:
-            yield from self._runs.steps()
+            steps = self._runs.steps()
+            for _ in steps:  # nobody waits for runs that cannot be compared
+                check_kinds(self._before, self._runs.document, ALIKE)
+                yield
+                yield from steps
         except KeyboardInterrupt as error:
             done, left = self.progress.done, self.progress.left
             if done and left:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from statistics import median
 
@@ -200,6 +202,8 @@ _MACHINE = ("platform", "machine", "cores")
 _COMMON = frozenset({"import", "gc", "user", "python.wait"})
 _SWEEPS = {"sweep": "a sweep over sizes", "chunks": "a sweep over chunk sizes"}
 #: Variants of code that was run again, alone or in turns.
+#: What is said where kinds differ.
+ALIKE = "Compare two of a kind"
 _CODE = frozenset({"code", "before", "after"})
 _LONGEST_NAME, _MOST_STAGES = 60, 3
 #: The same machine copies memory this much faster from one minute to the next.
@@ -235,8 +239,15 @@ def _memory_notes(before: Trace | Sweep, after: Trace | Sweep) -> Iterator[str]:
 
 def same_code(before: str, after: str) -> bool:
     """Tell whether two names are those of one piece of code: a function, or its call."""
-    one, other = (" ".join(name.split()).removesuffix("()") for name in (before, after))
+    one, other = (_as_written(name).removesuffix("()") for name in (before, after))
     return one == other
+
+
+def _as_written(code: str) -> str:
+    """Return code as Python itself writes it, so that blanks make no difference."""
+    with suppress(SyntaxError, ValueError, RecursionError):
+        return ast.unparse(ast.parse(code.strip()))
+    return " ".join(code.split())
 
 
 def check_question(before: str, after: str) -> None:

@@ -20,8 +20,10 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from jupyter_serprof.analysis.comparison import ratio_text
 from jupyter_serprof.experiments.compare import statistics as statistics_of
 from jupyter_serprof.experiments.compare.samples import (
+    ALIKE,
     NO_CONTROL,
     UNACCOUNTED,
     Match,
@@ -59,7 +61,8 @@ def _apart_text(line: _Times, change: Change, runs: str) -> str:
     why = "fall into groups" if any(map(_is_split, sides)) else "scatter"
     before, after = map(_spread_text, sides)
     return (
-        f"{line.columns_ratio:.2f}× by the columns and {change.ratio:.2f}× by {runs}, because the "  # noqa: RUF001
+        f"{ratio_text(line.columns_ratio)} by the columns and {ratio_text(change.ratio)} by "
+        f"{runs}, because the "
         f"runs {why} (before {before}; after {after}). Take neither for the change: run more, on a "
         "quieter machine"
     )
@@ -200,7 +203,7 @@ def compare(
         different code without one name. What ran in turns was put side by side by the user.
     """
     if not is_paired:
-        check_kinds(before, after, "Compare two of a kind")
+        check_kinds(before, after, ALIKE)
         check_stages(before, after)
         check_question(before.name, after.name)
     matches, unmatched = match(before, after)
@@ -323,7 +326,7 @@ def _judged(change: Change, line: _Times, family: int, *, is_paired: bool) -> Ch
     )
     reason = _doubt(line, single, strict, family, is_paired=is_paired)
     if reason and line.is_judged and _is_apart(line, known):
-        reason = f"the columns give {line.columns_ratio:.2f}×"  # noqa: RUF001
+        reason = f"{reason}; the columns give {ratio_text(line.columns_ratio)}"
     if reason:
         return replace(known, reason=reason)
     return replace(known, verdict="slower" if single.value > 0 else "faster")
