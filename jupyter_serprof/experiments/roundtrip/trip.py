@@ -27,7 +27,7 @@ from jupyter_serprof.experiments.roundtrip.by_pickle import (
 )
 from jupyter_serprof.experiments.roundtrip.by_ray import Ray, RayChunked, RaySerializer
 from jupyter_serprof.experiments.roundtrip.transport import Transport, TransportRuns
-from jupyter_serprof.model import Sweep, Trace, UsageError, Variant
+from jupyter_serprof.model import ProbeUnavailable, Sweep, Trace, UsageError, Variant
 from jupyter_serprof.model.errors import closest
 from jupyter_serprof.model.sweep import middle_ns, quartiles
 from jupyter_serprof.model.trace import Scalar
@@ -219,7 +219,7 @@ class RoundTrip:
 
     def _variant(self, transport: Transport) -> Generator[None, None, Variant]:
         __tracebackhide__ = True
-        note = transport.start() if self._starts(transport) else ""
+        note = self._start(transport)
         state, reason = transport.state()
         if state != "ok":
             return Variant(transport.key, transport.title, state, reason)
@@ -242,6 +242,14 @@ class RoundTrip:
         except BaseException:
             why = "interrupted before its result was looked at"
             self._variants[transport.key] = _interrupted(transport, runs, why)
+            raise
+
+    def _start(self, transport: Transport) -> str:
+        try:
+            return transport.start() if self._starts(transport) else ""
+        except ProbeUnavailable as error:
+            failed = Variant(transport.key, transport.title, "failed", str(error))
+            self._variants[transport.key] = failed
             raise
 
     def _starts(self, transport: Transport) -> bool:

@@ -31,7 +31,7 @@ from jupyter_serprof.probes.dask.on_ray import TASK_MARK, task_prefix
 #: On one machine a living process takes a connection in some us.
 _TIMEOUT_S = 0.2
 _RESTART = "run ray.shutdown(), then ray.init()"
-DEAD = f"a process of Ray is dead (raylet or GCS): {_RESTART}"
+DEAD = f"A process of Ray is dead (raylet or GCS): {_RESTART}"
 
 
 def is_alive() -> bool:

@@ -437,7 +437,9 @@ def test_a_transport_that_cannot_start_is_loud_and_loses_nothing(
     with pytest.raises(ProbeUnavailable):
         run(trip)
 
-    assert variants(trip.document)["pickle"].state == "ok"
+    rows = variants(trip.document)
+    assert {key: row.state for key, row in rows.items()} == {"pickle": "ok", "fake": "failed"}
+    assert rows["fake"].reason == "fake is not there. Run: pip install it"
     assert len(trip.document.points) == 2
 
 
