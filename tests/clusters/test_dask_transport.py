@@ -173,24 +173,26 @@ def test_scatter_leaves_nothing_on_the_cluster(
     mine.release()
 
 
-def test_an_asynchronous_client_is_named(dask_client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its calls give coroutines, which a round trip cannot await."""
-    monkeypatch.setattr(type(dask_client), "asynchronous", True)
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("asynchronous", True, "asynchronous"),  # its calls give coroutines
+        ("status", "closed", "client"),  # a row with the reason, not a wait of half a minute
+    ],
+)
+def test_a_client_that_cannot_be_used_is_named(
+    dask_client: Any, monkeypatch: pytest.MonkeyPatch, name: str, value: object, said: str
+) -> None:
+    """A round trip can neither await nor wait for what is gone."""
+    monkeypatch.setattr(dask_client if name == "status" else type(dask_client), name, value)
 
     state, reason = DaskScatter().state()
 
     assert state == "not running"
-    assert "asynchronous" in reason
-
-
-def test_a_closed_client_is_named(dask_client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A row with the reason, not a wait of half a minute."""
-    monkeypatch.setattr(dask_client, "status", "closed")
-
-    state, reason = DaskScatter().state()
-
-    assert state == "not running"
-    assert reason.startswith(("The Dask client is closed. Run:", "There is no Dask client. Run:"))
+    assert said in reason
+    assert name == "asynchronous" or reason.startswith(
+        ("The Dask client is closed. Run:", "There is no Dask client. Run:")
+    )
 
 
 _IMPORTED = """

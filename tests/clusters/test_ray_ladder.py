@@ -1,6 +1,7 @@
 """A ladder, not a cliff: names that a Ray lacks take their part away, and the document says so."""
 
 import inspect
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -33,36 +34,28 @@ def _roundtrip() -> Any:
     return ray.get(ray.put(np.arange(100_000)))
 
 
-def test_without_the_pickle_step_the_wrappers_remain(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One missing name merges its time into the stage around it; the level drops by one."""
-    from ray._private.serialization import SerializationContext
-
-    _take_away(monkeypatch, SerializationContext, "_serialize_to_pickle5")
-
-    array, trace = recorded(_roundtrip)
-
-    assert array.sum() == 4_999_950_000
-    assert probe(trace).level == "wrappers"
-    assert probe(trace).unseen == (
-        "SerializationContext._serialize_to_pickle5 (not in this version)",
-    )
-    assert has_row(trace, "ray.store")
-    assert has_row(trace, "ray.msgpack")
-
-
-def test_without_put_object_the_public_names_remain(monkeypatch: pytest.MonkeyPatch) -> None:
-    """When the wrappers lost put, ray.put itself is watched: the whole of it is still timed."""
-    from ray._private.worker import Worker
-
-    _take_away(monkeypatch, Worker, "put_object")
+@pytest.mark.parametrize(
+    ("owner", "name", "level", "outermost"),
+    [
+        ("serialization:SerializationContext", "_serialize_to_pickle5", "wrappers", "put_object"),
+        ("worker:Worker", "put_object", "outer", "put"),
+    ],
+)
+def test_a_name_that_is_missing_merges_its_time_into_what_is_around_it(
+    monkeypatch: pytest.MonkeyPatch, owner: str, name: str, level: str, outermost: str
+) -> None:
+    """Without the pickle step the wrappers remain; without those the whole of ``ray.put``."""
+    module, _, kind = owner.partition(":")
+    _take_away(monkeypatch, getattr(import_module(f"ray._private.{module}"), kind), name)
 
     array, trace = recorded(_roundtrip)
 
     assert array.sum() == 4_999_950_000
-    assert probe(trace).level == "outer"
-    assert probe(trace).unseen[0] == "Worker.put_object (not in this version)"
-    assert [span.name for span in spans(trace, "ray.store")] == ["put"]
+    assert probe(trace).level == level
+    assert probe(trace).unseen[0] == f"{kind}.{name} (not in this version)"
+    assert [span.name.rpartition(".")[2] for span in spans(trace, "ray.store")] == [outermost]
     assert row(trace, "ray.store").self_ns > 0
+    assert level == "outer" or has_row(trace, "ray.msgpack")
 
 
 def test_a_blind_probe_finds_out_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,28 +96,11 @@ def test_no_object_is_put_that_the_user_did_not_put(monkeypatch: pytest.MonkeyPa
     assert probe(trace).level == "pickle"
 
 
-def test_without_task_events_the_driver_is_still_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A Ray that keeps its task events elsewhere loses the workers' lanes, and says so."""
-    import ray
-    from ray._private.state import GlobalState
-
-    @ray.remote
-    def one() -> int:
-        return 1
-
-    for name in ("_get_all_task_events", "_connect_and_get_accessor"):
-        monkeypatch.delattr(GlobalState, name)
-
-    value, trace = recorded(lambda: ray.get(one.remote()))
-
-    assert value == 1
-    assert has_row(trace, "ray.submit")
-    assert not has_row(trace, "ray.execute")
-    assert any(entry.startswith("the road of tasks") for entry in probe(trace).unseen)
-
-
-def test_a_failing_read_of_events_loses_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
-    """If reading the events fails, what the driver measured stays, with its sizes."""
+@pytest.mark.parametrize("is_there", [False, True])
+def test_without_task_events_the_driver_is_still_seen(
+    monkeypatch: pytest.MonkeyPatch, *, is_there: bool
+) -> None:
+    """A Ray that keeps its events elsewhere, or cannot read them, loses the workers' lanes only."""
     import ray
     from ray._private.state import GlobalState
 
@@ -136,10 +112,16 @@ def test_a_failing_read_of_events_loses_nothing_else(monkeypatch: pytest.MonkeyP
         message = "no events today"
         raise RuntimeError(message)
 
-    monkeypatch.setattr(GlobalState, "_get_all_task_events", fail)
+    for name in ("_get_all_task_events", "_connect_and_get_accessor"):
+        monkeypatch.delattr(GlobalState, name)
+    if is_there:
+        monkeypatch.setattr(GlobalState, "_get_all_task_events", fail, raising=False)
 
-    _, trace = recorded(lambda: ray.get(one.remote()))
+    value, trace = recorded(lambda: ray.get(one.remote()))
 
+    said = "no events today" if is_there else "the road of tasks"
+    assert value == 1
     assert has_row(trace, "ray.submit")
     assert row(trace, "ray.fetch").size_bytes is not None
-    assert any("no events today" in entry for entry in probe(trace).unseen)
+    assert not has_row(trace, "ray.execute")
+    assert any(said in entry for entry in probe(trace).unseen)

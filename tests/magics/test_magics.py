@@ -178,13 +178,22 @@ def test_an_interrupted_cell_says_so(shell: InteractiveShell, error: str) -> Non
     assert ran.trace.outcome == "interrupted"
 
 
-def test_a_syntax_error_is_only_a_syntax_error(shell: InteractiveShell) -> None:
-    """Nothing ran, so there is no picture."""
-    ran = Ran(shell, "%%serprof\nx = = 3")
+@pytest.mark.parametrize(
+    ("cell", "error", "said"),
+    [
+        ("%%serprof\nx = = 3", SyntaxError, "line 2"),
+        ("%serprof nope", NameError, "name 'nope' is not defined"),
+    ],
+)
+def test_an_error_before_anything_was_serialized_is_only_that(
+    shell: InteractiveShell, cell: str, error: type[Exception], said: str
+) -> None:
+    """Nothing was measured, so there is no picture."""
+    ran = Ran(shell, cell)
 
-    assert isinstance(ran.result.error_before_exec, SyntaxError)
+    assert isinstance(ran.result.error_before_exec or ran.result.error_in_exec, error)
     assert ran.documents == []
-    assert "line 2" in ran.out
+    assert said in ran.out
 
 
 @pytest.mark.parametrize(
@@ -410,14 +419,6 @@ def test_a_wrong_line_is_one_message_and_nothing_runs(
     assert "Traceback" not in ran.out
     assert ran.documents == []
     assert calls == []
-
-
-def test_a_name_that_is_not_defined_is_only_that(shell: InteractiveShell) -> None:
-    """Where nothing was serialized before the error there is no picture."""
-    ran = Ran(shell, "%serprof nope")
-
-    assert isinstance(ran.result.error_in_exec, NameError)
-    assert ran.documents == []
 
 
 @pytest.mark.parametrize("options", ["", "--repeat 3 "])

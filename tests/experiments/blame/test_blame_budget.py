@@ -46,34 +46,24 @@ def test_without_time_for_three_more_one_pass_tells_the_parts(clock: list[float]
     assert any("budget" in note and "pickled 2 times" in note for note in anatomy.notes)
 
 
-def test_the_first_pass_tells_that_there_is_time_for_one_more(clock: list[float]) -> None:
-    """Nobody knew before: two pickles, and no reducer is called to open what it holds."""
+@pytest.mark.parametrize(
+    ("budget_s", "known_s", "took_s", "note"),
+    [
+        (30.0, None, 24.0, "pickled 2 times, 12.0 s each time"),  # nobody knew before
+        (10.0, 12.0, 0.0, "it was pickled once, 12.0 s"),  # neither for size nor for parts
+        (60.0, 12.0, 36.0, ""),  # for the whole, to open it, and for the parts
+    ],
+)
+def test_as_many_passes_are_made_as_there_is_time_for(
+    clock: list[float], budget_s: float, known_s: float | None, took_s: float, note: str
+) -> None:
+    """No reducer is called to open what it holds where there is no time for that."""
     value = {"slow": Slow(clock), "rest": list(range(1_000))}
 
-    anatomy = Blame(value, "x", budget_s=30.0).run()
+    anatomy = Blame(value, "x", budget_s=budget_s).run(known_s=known_s)
 
-    assert clock == [24.0]
-    assert '["rest"]' in labels(anatomy)
-    assert anatomy.in_band_bytes == anatomy.plain_bytes
-    assert any("pickled 2 times, 12.0 s each time" in note for note in anatomy.notes)
-
-
-def test_what_takes_longer_than_the_budget_is_not_pickled_again(clock: list[float]) -> None:
-    """Neither for its size nor for its parts."""
-    value = {"slow": Slow(clock)}
-
-    anatomy = Blame(value, "x", budget_s=10.0).run(known_s=12.0)
-
-    assert clock == [0.0]
-    assert not anatomy.is_complete
-    assert any("it was pickled once, 12.0 s" in note for note in anatomy.notes)
-
-
-def test_with_time_enough_everything_is_opened(clock: list[float]) -> None:
-    """The reducer is called for the whole, to open it, and for the parts."""
-    value = {"slow": Slow(clock), "rest": list(range(1_000))}
-
-    anatomy = Blame(value, "x", budget_s=60.0).run(known_s=12.0)
-
-    assert clock == [36.0]
-    assert anatomy.is_complete
+    assert clock == [took_s]
+    assert anatomy.is_complete is (note == "")
+    assert ('["rest"]' in labels(anatomy)) is (took_s > 0)
+    assert took_s == 0 or anatomy.in_band_bytes == anatomy.plain_bytes
+    assert any(note in told for told in anatomy.notes)

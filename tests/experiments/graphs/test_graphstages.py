@@ -307,10 +307,12 @@ def test_the_default_one_of_two_clients_is_used(client: Client, waited_with: lis
 
 
 @pytest.mark.usefixtures("interrupted_wait")
-@pytest.mark.parametrize("compute", [False, True], ids=["persist", "compute"])
-def test_an_interrupt_releases_the_futures(client: Client, compute: bool) -> None:
+@pytest.mark.parametrize("kind", ["persist", "compute", "held by the expression only"])
+def test_an_interrupt_releases_the_futures(client: Client, kind: str) -> None:
     """Ctrl-C passes through, the trace says interrupted, the scheduler forgets the tasks."""
-    experiment = stages(mapped(gated), compute=compute)
+    experiment = stages(mapped(gated), compute=kind == "compute")
+    if kind.startswith("held"):
+        experiment = GraphStages(lambda: mapped(gated).persist(), "x")
 
     with pytest.raises(KeyboardInterrupt) as caught:
         run(experiment)
@@ -320,19 +322,6 @@ def test_an_interrupt_releases_the_futures(client: Client, compute: bool) -> Non
     GATE.set()
     assert forgotten(client)
     assert caught.value.__traceback__ is not None  # IPython keeps it, and it keeps no future
-
-
-@pytest.mark.usefixtures("interrupted_wait")
-def test_an_interrupt_releases_futures_that_only_the_expression_held(client: Client) -> None:
-    """The value of `x.persist()` is nobody's; also the kept traceback does not hold it."""
-    experiment = GraphStages(lambda: mapped(gated).persist(), "x")
-
-    with pytest.raises(KeyboardInterrupt) as caught:
-        run(experiment)
-
-    GATE.set()
-    assert forgotten(client)
-    assert caught.value.__traceback__ is not None
 
 
 @pytest.mark.parametrize("compute", [False, True], ids=["persist", "compute"])
