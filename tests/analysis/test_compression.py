@@ -19,10 +19,7 @@ def make_sweep(
         for key, wall, written in (("pickle", 10, 10_000_000), ("zstd", wall_ms, moved))
         for at in range(2)
     ]
-    variants = (
-        Variant("pickle", "pickle"),
-        Variant("zstd", "zstd", notes=("kept",)),
-    )
+    variants = (Variant("pickle", "pickle"), Variant("zstd", "zstd", notes=("kept",)))
     return Sweep(name="a", started="", variants=variants, points=tuple(points))
 
 

@@ -64,10 +64,7 @@ def test_two_that_are_equal_never_cross() -> None:
     draws = [random.Random(seed) for seed in range(RUNS)]  # noqa: S311  (simulation)
 
     runs = [
-        crossovers_of(
-            [p for way in WAYS for p in simulated(same, draw, variant=way.key)],
-            WAYS,
-        )
+        crossovers_of([p for way in WAYS for p in simulated(same, draw, variant=way.key)], WAYS)
         for draw in draws
     ]
 

@@ -138,10 +138,7 @@ def split_up(**parts_ms: float) -> Trace:
 
 def refused(outcome: str, error: object = "TypeError") -> Trace:
     """Return a dumps that failed inside a call that went on or failed, too."""
-    spans = [
-        ("ray.store", CALLER, 0, 5),
-        ("pickle.dumps", CALLER, 1, 2, None, 0, {"error": error}),
-    ]
+    spans = [("ray.store", CALLER, 0, 5), ("pickle.dumps", CALLER, 1, 2, None, 0, {"error": error})]
     return make_trace(spans, outcome=outcome)
 
 
@@ -175,10 +172,7 @@ GOLDEN: Mapping[str, list[tuple[Trace, Trace]]] = {
             in_band(2_000_000, "", large_bytes=999_999),
             in_band(2_000_000, "", large_bytes=1_000_000),
         ),
-        (
-            in_band(2_000_000, "", large_bytes=0),
-            in_band(2_000_000, "object", large_bytes=0),
-        ),
+        (in_band(2_000_000, "", large_bytes=0), in_band(2_000_000, "object", large_bytes=0)),
     ],
     "ray.msgpack-walk": [
         (walked(9_999, 20), walked(10_000, 20)),
@@ -186,15 +180,9 @@ GOLDEN: Mapping[str, list[tuple[Trace, Trace]]] = {
     ],
     "ray.same-object": [
         (again((7, 100_000)), again((7, 100_000), (7, 100_000))),
-        (
-            again((7, 99_999), (7, 99_999)),
-            again((7, 100_000), (8, 100_000), (7, 100_000)),
-        ),
+        (again((7, 99_999), (7, 99_999)), again((7, 100_000), (8, 100_000), (7, 100_000))),
         # What has another size has changed in between.
-        (
-            again((7, 100_000), (7, 200_000)),
-            again((7, 100_000), (7, 200_000), (7, 200_000)),
-        ),
+        (again((7, 100_000), (7, 200_000)), again((7, 100_000), (7, 200_000), (7, 200_000))),
     ],
     "ray.captured-variable": [
         (exported(999_999), exported(1_000_000)),
@@ -226,31 +214,19 @@ GOLDEN: Mapping[str, list[tuple[Trace, Trace]]] = {
     "ray.not-zero-copy": [
         (got(999_999), got(1_000_000)),
         (got(10**6, "ray.store"), got(10**6, "ray.map")),
-        (
-            got(10**6, "ray.fetch", "pickle.loads"),
-            got(10**6, "ray.fetch", "ray.unpack"),
-        ),
+        (got(10**6, "ray.fetch", "pickle.loads"), got(10**6, "ray.fetch", "ray.unpack")),
     ],
     "pickle.protocol-4": [
         (old(8_192_000, 3_599), old(8_192_000, 3_600)),
         (old(8_192_000, 4_000, 5), old(8_192_000, 4_000, 3)),
         (old(7_999_999, 4_000), old(8_000_000, 4_000)),
         # Arrays with gaps are gathered by protocol 5, too.
-        (
-            old(10**7, 5_000, contiguous=7_999_999),
-            old(10**7, 5_000, contiguous=8_000_000),
-        ),
+        (old(10**7, 5_000, contiguous=7_999_999), old(10**7, 5_000, contiguous=8_000_000)),
         (old(10**7, 5_000, contiguous=None), old(10**7, 5_000, contiguous=10**7)),
     ],
     "pickle.fresh-buffers": [
-        (
-            dumped(*[(8_192_000, 1_000)] * 2, ms=1),
-            dumped(*[(8_192_000, 1_000)] * 3, ms=1),
-        ),
-        (
-            dumped(*[(8_192_000, 999)] * 3, ms=1),
-            dumped(*[(8_192_000, 1_000)] * 4, ms=1),
-        ),
+        (dumped(*[(8_192_000, 1_000)] * 2, ms=1), dumped(*[(8_192_000, 1_000)] * 3, ms=1)),
+        (dumped(*[(8_192_000, 999)] * 3, ms=1), dumped(*[(8_192_000, 1_000)] * 4, ms=1)),
         # 1,000 new pages take 4.1 ms at 1 GB/s: a kept buffer saves a fifth, or less.
         (
             dumped(*[(8_192_000, 1_000)] * 3, ms=20.5, **MANY),
@@ -272,10 +248,7 @@ GOLDEN: Mapping[str, list[tuple[Trace, Trace]]] = {
         (many(small_bytes=999_999), many(small_bytes=10**6)),
         # Longer than pickle needs for so many: reducers are slow.
         (many(ms=50.1), many(ms=50)),
-        (
-            many(ms=1_001, reduced_objects=50_000),
-            many(ms=1_000, reduced_objects=50_000),
-        ),
+        (many(ms=1_001, reduced_objects=50_000), many(ms=1_000, reduced_objects=50_000)),
         (split_up(opcodes=49, reduce=51), split_up(opcodes=50, reduce=50)),
         (split_up(allocate=100), split_up(opcodes=90)),
     ],

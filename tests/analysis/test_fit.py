@@ -405,10 +405,7 @@ def test_what_no_law_comes_near_is_not_told(
     ids=["page faults alone are no jump", "a power of the last size", "of twice its time"],
 )
 def test_the_last_size_makes_neither_a_jump_nor_a_power(
-    walls: dict[int, float],
-    noises: tuple[float, ...],
-    fresh_from: float | None,
-    growths: list[str],
+    walls: dict[int, float], noises: tuple[float, ...], fresh_from: float | None, growths: list[str]
 ) -> None:
     """Without it the noise of the runs hides whether the times bend at all."""
     lines = fits_of(measured(walls, noises=noises, fresh_from=fresh_from))

@@ -28,11 +28,7 @@ class Outside:
 
 @contextmanager
 def outside_cluster(
-    folder: Path,
-    workers_count: int = 2,
-    *,
-    host: str = "127.0.0.1",
-    within: Sequence[str] = (),
+    folder: Path, workers_count: int = 2, *, host: str = "127.0.0.1", within: Sequence[str] = ()
 ) -> Iterator[Outside]:
     """Start a scheduler and workers of one thread each; end them afterwards.
 

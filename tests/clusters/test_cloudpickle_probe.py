@@ -192,9 +192,7 @@ def test_cloudpickle_is_seen_under_both_of_its_names(module: str) -> None:
     assert [span.size_bytes for span in spans(trace, "pickle.dumps")] == [len(data)]
 
 
-def test_libraries_that_hold_a_function_by_name_are_named(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_libraries_that_hold_a_function_by_name_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """What no hook can see is listed in quality by the name of its holder."""
     holder: Any = type(sys)("holder_of_dumps")
     holder.dumps = pickle.dumps

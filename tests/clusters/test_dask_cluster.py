@@ -133,10 +133,7 @@ def test_a_worker_that_is_killed_spoils_nothing(tmp_path: Any) -> None:
         time.sleep(0.05)
         return 1
 
-    with (
-        outside_cluster(tmp_path) as cluster,
-        Client(cluster.address) as client,
-    ):
+    with outside_cluster(tmp_path) as cluster, Client(cluster.address) as client:
         client.wait_for_workers(2)
 
         with record("killed") as recording:

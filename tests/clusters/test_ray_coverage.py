@@ -65,10 +65,7 @@ def test_named_stages_cover_a_put_and_a_get(
 @pytest.mark.parametrize(
     ("make", "size_bytes", "slow", "share"),
     [
-        (
-            *(_put, MB, {"Worker.put_object": "ray.store"}),
-            "strict_share",
-        ),
+        (*(_put, MB, {"Worker.put_object": "ray.store"}), "strict_share"),
         (
             *(_get, 50 * MB),
             {"Worker.get_objects": "ray.fetch", "Worker.deserialize_objects": "ray.unpack"},

@@ -9,17 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from clusters.seen import (
-    attempts,
-    detail,
-    findings,
-    has_row,
-    probe,
-    recorded,
-    row,
-    self_ns,
-    spans,
-)
+from clusters.seen import attempts, detail, findings, has_row, probe, recorded, row, self_ns, spans
 
 pytestmark = [pytest.mark.ray, pytest.mark.usefixtures("cluster")]
 

@@ -110,12 +110,7 @@ LOOKS: dict[str, tuple[list[list[tuple[str, Known]]], list[bytes | None], dict[s
             [DEEPEST, *INNER, ("outer", {**BEGUN, "execute": (112, 140)})],
         ],
         [b"outer"],
-        {
-            "deepest": (123, 124),
-            "inner": (121, 130),
-            "another": (121, 130),
-            "outer": (112, 140),
-        },
+        {"deepest": (123, 124), "inner": (121, 130), "another": (121, 130), "outer": (112, 140)},
     ),
     "two attempts do not stand for a task that has not reported": (
         [TWICE, [*TWICE, ("slow", {"PENDING_ARGS_AVAIL": 130, "execute": (131, 190)})]],

@@ -16,13 +16,7 @@ from jupyter_serprof.analysis.comparison import interval_text, ratio_text, times
 from jupyter_serprof.experiments.compare.repeats import runs_within_budget
 from jupyter_serprof.experiments.compare.runs import Pairs
 from jupyter_serprof.experiments.engine.experiment import run
-from jupyter_serprof.model import (
-    Sweep,
-    Trace,
-    UsageError,
-    load,
-    save_document,
-)
+from jupyter_serprof.model import Sweep, Trace, UsageError, load, save_document
 from jupyter_serprof.model.units import format_ns
 from jupyter_serprof.views.kit.sheet import Label
 from jupyter_serprof.views.notebook.page import html
@@ -130,9 +124,7 @@ def test_a_limit_that_nobody_can_judge_says_so(shell: InteractiveShell) -> None:
     assert "cannot tell whether it is slower by more than 10.0 %: Wall time" in ran.err
 
 
-def test_a_comparison_that_is_the_last_value_is_readable(
-    shell: InteractiveShell,
-) -> None:
+def test_a_comparison_that_is_the_last_value_is_readable(shell: InteractiveShell) -> None:
     """Of two documents, in a shell; and shown in a program."""
     Ran(shell, f"import jupyter_serprof as sp\n%serprof -q --repeat 6 -o before {CODE}")
 

@@ -332,7 +332,7 @@ def test_help_is_printed_and_nothing_runs(user: InteractiveShell, cell: str) -> 
 
 CELL_FLAGS = {"--name", "--detail", "--blame", "--save", "--help"}
 LINE_FLAGS = CELL_FLAGS | {
-    *("--compute", "--timeout", "--sweep", "--repeat", "--try", "--compare", "--fail-above"),
+    *("--compute", "--timeout", "--sweep", "--repeat", "--try", "--compare", "--fail-above")
 }
 
 

@@ -44,8 +44,7 @@ def test_code_that_serializes_is_timed_as_it_is(shell: InteractiveShell) -> None
     """One variant; lambdas and comprehensions inside see the variable."""
     sweep = Ran(shell, CODE).sweep
     nested = Ran(
-        shell,
-        "%serprof --sweep n=1e3:1e5:3 --repeat 1 [pickle.dumps(b'x' * n) for _ in range(2)]",
+        shell, "%serprof --sweep n=1e3:1e5:3 --repeat 1 [pickle.dumps(b'x' * n) for _ in range(2)]"
     ).sweep
 
     assert [v.key for v in sweep.variants] == ["code"]

@@ -54,12 +54,7 @@ CASES = [
     ("graphstages", "--try --compare a x", False, "many. Write %graphstages --try x"),
     ("graphstages", "--blame --repeat 3 x", False, "--blame looks into one run, and --repeat mak"),
     ("graphstages", "--try --repeat 3 x", False, "--try looks into one run, and --repeat makes"),
-    (
-        "graphstages",
-        f"{SWEEP} y = n",
-        True,
-        "f of n that returns the collection, then: %graph",
-    ),
+    ("graphstages", f"{SWEEP} y = n", True, "f of n that returns the collection, then: %graph"),
     ("graphstages", "--compute y = x", True, "Assign first, then: %graphstages --compute NAME"),
     ("graphstages", "--timeout 5 y = x", True, "--timeout runs a collection, and the code is a st"),
     ("graphstages", "--try y = x", True, "Assign first, then: %graphstages --try NAME"),

@@ -25,8 +25,7 @@ def packed(numbers: bytes, count: object) -> dict[str, object]:
 
 @given(st.lists(values, max_size=20), st.booleans())
 def test_a_column_comes_back_as_it_was_whether_plain_or_packed(
-    column: list[int | None],
-    long: bool,
+    column: list[int | None], long: bool
 ) -> None:
     """Every int64 but the smallest, and unknown, survive; 0 and unknown stay apart."""
     column = [0, None, *column] * (PLAIN_LIMIT if long else 1)

@@ -167,8 +167,7 @@ def test_a_lane_or_stage_given_twice_does_not_move_the_others() -> None:
     ],
 )
 def test_a_detail_that_json_cannot_hold_is_unknown_and_loses_nothing_else(
-    odd: object,
-    written: object,
+    odd: object, written: object
 ) -> None:
     """One odd value from a probe costs that value, not the measurement."""
     span = Span("user", "mine", "client/main", 0, 5, details={"odd": odd, "good": [1, "a"]})
@@ -345,18 +344,12 @@ def test_whatever_the_schema_calls_optional_may_be_missing(document: dict[str, A
 
 @pytest.mark.parametrize(
     ("document", "path"),
-    [
-        (TRACE, ("version",)),
-        (SWEEP, ("version",)),
-        (SWEEP, ("traces", 0, "trace", "version")),
-    ],
+    [(TRACE, ("version",)), (SWEEP, ("version",)), (SWEEP, ("traces", 0, "trace", "version"))],
     ids=["trace", "sweep", "trace-inside-a-sweep"],
 )
 @pytest.mark.parametrize("version", [2, 2.0, 17])
 def test_a_newer_version_asks_for_an_upgrade(
-    document: dict[str, Any],
-    path: tuple[str | int, ...],
-    version: float,
+    document: dict[str, Any], path: tuple[str | int, ...], version: float
 ) -> None:
     """The message names both versions and the line to paste."""
     newer = changed(document, path, version)
@@ -503,10 +496,7 @@ DAMAGED_SWEEPS = [
     ],
 )
 def test_a_damaged_value_is_named_with_its_place(
-    document: dict[str, Any],
-    path: tuple[str | int, ...],
-    value: object,
-    words: str,
+    document: dict[str, Any], path: tuple[str | int, ...], value: object, words: str
 ) -> None:
     """The message says where, what is there, and what to do."""
     damaged = changed(document, path, value)
@@ -562,10 +552,7 @@ def verdicts(document: Any, path: tuple[str | int, ...]) -> set[bool]:
     [("trace.v1", ()), ("trace.v1.packed", ("spans",)), ("sweep.v1", ())],
     ids=["trace", "packed-spans", "sweep"],
 )
-def test_any_single_wrong_value_loads_or_is_complained_of(
-    name: str,
-    part: tuple[str, ...],
-) -> None:
+def test_any_single_wrong_value_loads_or_is_complained_of(name: str, part: tuple[str, ...]) -> None:
     """No value at any place makes another exception, or a document that cannot be saved again."""
     document = golden(name)
 

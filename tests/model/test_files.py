@@ -167,10 +167,7 @@ def test_a_foreign_file_is_complained_of(content: bytes, words: str, file: Path)
     ],
 )
 def test_tokens_that_json_or_readers_disagree_about_are_complained_of(
-    old: str,
-    new: str,
-    words: str,
-    file: Path,
+    old: str, new: str, words: str, file: Path
 ) -> None:
     """NaN, infinities, huge numbers and repeated keys mean something else to each reader."""
     text = GOLDEN.read_text("utf-8")

@@ -67,8 +67,7 @@ def test_the_schemas_are_valid_json_schema(name: str) -> None:
 @given(st.sampled_from(GOLDEN).flatmap(lambda document: mutated(document, foreign)), st.data())
 @settings(max_examples=120)
 def test_mutated_documents_get_the_verdict_of_the_library(
-    document: Any,
-    data: st.DataObject,
+    document: Any, data: st.DataObject
 ) -> None:
     """A document is refused here exactly when any JSON Schema validator refuses it."""
     kind = document.get("format") if isinstance(document, dict) else None
@@ -150,8 +149,7 @@ def test_the_schemas_use_only_keywords_that_are_implemented(name: str) -> None:
     ],
 )
 def test_an_unread_keyword_is_found_wherever_it_stands(
-    schema: dict[str, Any],
-    found: list[str],
+    schema: dict[str, Any], found: list[str]
 ) -> None:
     """The guard above sees new keywords at every depth."""
     extended = schema
@@ -191,10 +189,7 @@ def test_an_unread_keyword_is_found_wherever_it_stands(
     ],
 )
 def test_each_keyword_means_what_json_schema_says(
-    schema: dict[str, Any],
-    good: list[object],
-    bad: list[object],
-    monkeypatch: pytest.MonkeyPatch,
+    schema: dict[str, Any], good: list[object], bad: list[object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One keyword at a time, on both sides, so that a wrong verdict names its keyword."""
     original = read_schema

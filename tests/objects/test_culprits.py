@@ -253,9 +253,7 @@ def test_many_bad_values_take_few_attempts(attempts: list[object]) -> None:
     assert len(attempts) < 60
 
 
-def test_the_time_is_kept_also_inside_one_large_part(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_time_is_kept_also_inside_one_large_part(monkeypatch: pytest.MonkeyPatch) -> None:
     """A part with a million elements does not hold the search: the pickler looks at the clock."""
     clock = TickClock(tick_ns=10**9)
     seen: list[int] = []

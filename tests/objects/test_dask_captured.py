@@ -60,15 +60,9 @@ CASES: dict[str, tuple[Callable[[], Callable[..., Any]], tuple[str, str, str]]] 
     "a global": (lambda: use, ("use", "BIG", "global")),
     "a closure": (lambda: closing(BIG), ("inner", "big", "closure")),
     "a default": (lambda: by_value(added), ("added", "table", "default")),
-    "a default of a lambda": (
-        lambda: lambda at, t=BIG: at + len(t),
-        ("<lambda>", "t", "default"),
-    ),
+    "a default of a lambda": (lambda: lambda at, t=BIG: at + len(t), ("<lambda>", "t", "default")),
     "a partial": (lambda: functools.partial(use), ("use", "BIG", "global")),
-    "a function in a function": (
-        lambda: calling(closing(BIG)),
-        ("outer", "big", "closure"),
-    ),
+    "a function in a function": (lambda: calling(closing(BIG)), ("outer", "big", "closure")),
 }
 
 

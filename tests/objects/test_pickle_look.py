@@ -9,13 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from jupyter_serprof.objects.look import (
-    LOOK_BYTES,
-    contiguous_bytes,
-    details_of,
-    is_rows,
-    look_at,
-)
+from jupyter_serprof.objects.look import LOOK_BYTES, contiguous_bytes, details_of, is_rows, look_at
 
 ROWS: list[Any] = [{"id": at, "x": at / 7, "name": f"n{at}"} for at in range(50_000)]
 BIG = np.arange(2_000_000.0)

@@ -11,12 +11,7 @@ from hypothesis import strategies as st
 
 from jupyter_serprof.probes.dask.agent import notes
 from jupyter_serprof.probes.dask.agent.hooks import note
-from jupyter_serprof.probes.dask.agent.notes import (
-    AGENTS,
-    MOST_COMPUTATIONS,
-    MOST_SPANS,
-    Agent,
-)
+from jupyter_serprof.probes.dask.agent.notes import AGENTS, MOST_COMPUTATIONS, MOST_SPANS, Agent
 from jupyter_serprof.probes.dask.agent.totals import Durations, JoinedBlocks
 
 MS = 1_000_000

@@ -157,47 +157,27 @@ def _prefixes(*rows: tuple[str, int, float]) -> Table:
 DASK_GOLDEN: Mapping[str, list[Pair]] = {
     "dask.large-object": [
         (embedded(9_999_999), embedded(10_000_000)),
-        (
-            run(graph=6_000_000, out_of_band=3_999_999),
-            run(graph=6_000_000, out_of_band=4_000_000),
-        ),
-        (
-            embedded(9_999_999, "random_sample", ""),
-            embedded(10_000_000, "random_sample", ""),
-        ),
+        (run(graph=6_000_000, out_of_band=3_999_999), run(graph=6_000_000, out_of_band=4_000_000)),
+        (embedded(9_999_999, "random_sample", ""), embedded(10_000_000, "random_sample", "")),
     ],
     "dask.repeated-payload": [
-        (
-            run(graph=1_000_000, dispatched=99_999_999),
-            run(graph=1_000_000, dispatched=100_000_000),
-        ),
+        (run(graph=1_000_000, dispatched=99_999_999), run(graph=1_000_000, dispatched=100_000_000)),
         (
             run(graph=40_000_000, dispatched=199_999_999),
             run(graph=40_000_000, dispatched=200_000_000),
         ),
-        (
-            run(tasks=25_001, dispatched=100_000_000),
-            run(tasks=25_000, dispatched=100_000_000),
-        ),
+        (run(tasks=25_001, dispatched=100_000_000), run(tasks=25_000, dispatched=100_000_000)),
     ],
     "dask.tiny-tasks": [
         (tiny(tasks=199), tiny(tasks=200)),
         (tiny(compute=100.1), tiny()),
         (tiny(wall=1_001), tiny(wall=1_000)),
     ],
-    "dask.many-layers": [
-        (run(layers=999), run(layers=1_000)),
-    ],
+    "dask.many-layers": [(run(layers=999), run(layers=1_000))],
     "dask.main-functions": [
         (run(mains=999), run(mains=1_000)),
-        (
-            run(mains=1, serialize=49.9, compute=99),
-            run(mains=1, serialize=50, compute=99),
-        ),
-        (
-            run(mains=1, serialize=100, wall=1_001),
-            run(mains=1, serialize=100, wall=1_000),
-        ),
+        (run(mains=1, serialize=49.9, compute=99), run(mains=1, serialize=50, compute=99)),
+        (run(mains=1, serialize=100, wall=1_001), run(mains=1, serialize=100, wall=1_000)),
     ],
     "dask.scheduler-gc": [
         (run(gc=19.9, compute=99), run(gc=20, compute=99)),
@@ -207,10 +187,7 @@ DASK_GOLDEN: Mapping[str, list[Pair]] = {
     "dask.scheduler-bound": [
         (run(schedule=110, compute=100.1), run(schedule=110, compute=100)),
         (run(schedule=99.9, compute=20), run(schedule=100, compute=20)),
-        (
-            run(optimize=100, schedule=9, compute=100),
-            run(optimize=100, schedule=10, compute=100),
-        ),
+        (run(optimize=100, schedule=9, compute=100), run(optimize=100, schedule=10, compute=100)),
     ],
     "dask.large-gather": [
         (

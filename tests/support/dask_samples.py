@@ -4,15 +4,7 @@ import random
 from dataclasses import replace
 from typing import Any
 
-from dask_golden import (
-    ARRAY,
-    CLIENT,
-    HASH,
-    SCHEDULER,
-    computations_table,
-    graph_table,
-    tasks_table,
-)
+from dask_golden import ARRAY, CLIENT, HASH, SCHEDULER, computations_table, graph_table, tasks_table
 
 from jupyter_serprof.analysis import analyse
 from jupyter_serprof.model import Group, Table, Trace

@@ -7,12 +7,7 @@ import pytest
 
 import jupyter_serprof as sp
 from jupyter_serprof.analysis import analyse
-from jupyter_serprof.model import (
-    Point,
-    Sweep,
-    Trace,
-    Variant,
-)
+from jupyter_serprof.model import Point, Sweep, Trace, Variant
 from jupyter_serprof.testing import make_trace
 
 MS = 1_000_000
@@ -20,10 +15,7 @@ MS = 1_000_000
 
 def trace() -> Trace:
     """Return a pickle with a collection inside, of ten ms."""
-    spans = [
-        ("pickle.dumps", "client/main", 0, 8, 8_000_000),
-        ("gc", "client/main", 1, 2, None, 0),
-    ]
+    spans = [("pickle.dumps", "client/main", 0, 8, 8_000_000), ("gc", "client/main", 1, 2, None, 0)]
     return analyse(make_trace(spans, name='f("a, b")', wall_ms=10))
 
 

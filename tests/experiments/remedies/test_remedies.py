@@ -191,10 +191,7 @@ FORMS: dict[str, tuple[Callable[[], object], Callable[[], object]]] = {
     "array of ints": (lambda: tuple(range(1_000)), lambda: [*range(999), 2**70]),
     "arrow-strings": (lambda: TEXTS, lambda: [*TEXTS, None]),
     "columns": (lambda: ROWS, lambda: [*ROWS, {"id": 1}]),
-    "stacked": (
-        lambda: [np.zeros(9)] * 10,
-        lambda: [np.zeros(at + 1) for at in range(10)],
-    ),
+    "stacked": (lambda: [np.zeros(9)] * 10, lambda: [np.zeros(at + 1) for at in range(10)]),
     "str": (
         lambda: pd.Series([f"{at}" for at in range(1_000)], dtype=object),
         lambda: pd.Series([*range(999), "x"], dtype=object),
