@@ -151,15 +151,25 @@ def test_a_stop_before_the_first_point_leaves_nothing_and_can_be_resumed() -> No
     assert seen.runner.can_resume
 
 
-def test_an_error_is_a_sentence_and_what_was_measured_stays() -> None:
-    """It never reaches the loop of the kernel."""
-    seen = Watched()
+@pytest.mark.parametrize(
+    ("wrong", "state", "problem"),
+    [
+        (ValueError("no\nmore"), "failed", "ValueError: no more"),
+        (KeyboardInterrupt(), "stopped", ""),
+    ],
+)
+def test_what_ends_a_point_keeps_those_before_it(
+    wrong: BaseException, state: str, problem: str
+) -> None:
+    """An error is a sentence and reaches no loop of the kernel; Ctrl-C stops like the button."""
+    seen, before = Watched(), signal.getsignal(signal.SIGINT)
 
-    seen.runner.start(lambda: Points(wrong=ValueError("no\nmore")))
+    seen.runner.start(lambda: Points(wrong=wrong))
     seen.turns.turn()
 
-    assert (seen.ended, seen.runner.state) == (["1 points"], "failed")
-    assert seen.runner.problem == "ValueError: no more"
+    assert (seen.ended, seen.runner.state, seen.runner.problem) == (["1 points"], state, problem)
+    assert state == "failed" or seen.runner.can_resume
+    assert signal.getsignal(signal.SIGINT) is before
 
 
 def test_a_job_that_cannot_be_made_is_told() -> None:
@@ -178,18 +188,6 @@ def test_a_job_that_cannot_be_made_is_told() -> None:
     seen.runner.start(Points)
     seen.turns.turn()
     assert (seen.runner.state, seen.runner.problem) == ("done", "")
-
-
-def test_an_interrupt_stops_like_the_button() -> None:
-    """Ctrl-C in a measured point; afterwards interrupts are handled as before."""
-    seen, before = Watched(), signal.getsignal(signal.SIGINT)
-
-    seen.runner.start(lambda: Points(wrong=KeyboardInterrupt()))
-    seen.turns.turn()
-
-    assert (seen.ended, seen.runner.state, seen.runner.problem) == (["1 points"], "stopped", "")
-    assert seen.runner.can_resume
-    assert signal.getsignal(signal.SIGINT) is before
 
 
 def test_an_interrupt_between_two_points_is_not_lost() -> None:
