@@ -296,8 +296,18 @@ def test_two_functions_run_in_turns() -> None:
     assert sweep.comparison is not None
 
 
-@pytest.mark.parametrize(("number", "pairs"), [(0, 0), (1, 0), (7, 2)])
-def test_interrupted_turns_say_how_many_pairs_there_are(number: int, pairs: int) -> None:
+@pytest.mark.parametrize(
+    ("before", "number", "said"),
+    [
+        (None, 0, "0 of 6 pairs"),
+        (None, 1, "0 of 6 pairs"),
+        (None, 7, "2 of 6 pairs"),
+        (made(FAST_NS, "f"), 4, "3 of 15 runs"),  # the cold one does not count
+    ],
+)
+def test_interrupted_comparisons_say_how_much_there_is(
+    before: Sweep | None, number: int, said: str
+) -> None:
     """In the interrupt itself, which a notebook prints."""
     runs = iter(range(99))
 
@@ -306,28 +316,12 @@ def test_interrupted_turns_say_how_many_pairs_there_are(number: int, pairs: int)
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt) as caught:
-        sp.compare(f, f, repeat=6)
+        sp.compare(before, f) if before else sp.compare(f, f, repeat=6)
 
-    assert caught.value.__notes__[:1] == [
-        (
-            f"{pairs} of 6 pairs were measured until the interrupt; no verdict follows from fewer "
-            "runs than were asked for"
-        )
-    ]
-
-
-def test_an_interrupted_comparison_with_a_document_says_how_many_runs_there_are() -> None:
-    """The cold one does not count."""
-    runs = iter(range(99))
-
-    def f() -> None:
-        if next(runs) == 4:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt) as caught:
-        sp.compare(made(FAST_NS, "f"), f)
-
-    assert caught.value.__notes__[0].startswith("3 of 15 runs were measured until the interrupt")
+    assert caught.value.__notes__[0] == (
+        f"{said} were measured until the interrupt; no verdict follows from fewer runs than were "
+        "asked for"
+    )
 
 
 def test_two_functions_have_a_document_with_their_comparison(tmp_path: Path) -> None:
