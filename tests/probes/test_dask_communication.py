@@ -64,19 +64,29 @@ def test_what_came_in_before_is_not_taken_for_the_end_of_our_road(size: int) -> 
     assert (wire.start, wire.end) == (1_210, 1_300)
 
 
-@pytest.mark.parametrize("is_early", [False, True])
+@pytest.mark.parametrize(
+    ("there", "stages"),
+    [
+        ("dsk", {"dask.optimize"}),
+        ("dsk expr", {"dask.optimize", "dask.prepare"}),
+        ("expr", {"dask.prepare"}),
+        ("", {"dask.prepare"}),
+    ],
+)
 def test_what_compute_optimizes_is_no_preparation(
-    monkeypatch: pytest.MonkeyPatch, is_early: bool
+    monkeypatch: pytest.MonkeyPatch, there: str, stages: set[str]
 ) -> None:
-    """Until Dask 2025.3 ``compute`` had the graph optimized by a function of its own module."""
-    base, name = pytest.importorskip("dask.base"), "collections_to_dsk"
-    monkeypatch.delattr(base, name, raising=False)
-    if is_early:
-        monkeypatch.setattr(base, name, dict, raising=False)
+    """Until Dask 2025.3 its own module optimized the graph; before 2025.1 nothing else is there."""
+    base, client = (pytest.importorskip(name) for name in ("dask.base", "distributed.client"))
+    for module in (base, client):
+        for name in ("dsk", "expr"):
+            monkeypatch.delattr(module, f"collections_to_{name}", raising=False)
+        for name in there.split():
+            monkeypatch.setattr(module, f"collections_to_{name}", dict, raising=False)
 
     places = dask_local.client_places()
 
-    assert [p.stage for p in places if p.path.endswith(name)] == ["dask.optimize"] * is_early
+    assert {p.stage for p in places if ":collections_to" in p.path} == stages
 
 
 @pytest.mark.parametrize(

@@ -91,22 +91,30 @@ def _with_clocks(args: Any, kwargs: Any) -> Any:  # noqa: ANN401
 
 def client_places() -> list[Place]:
     """Return the places between the user's call and the scheduler, whichever it is."""
-    prepare = ("unpack_collections", "get_scheduler", "collections_to_expr")
+    base, client = (sys.modules.get(name) for name in ("dask.base", "distributed.client"))
     places = [
         Place(f"{module}:{call}", "dask.prepare", COMPUTE)
         for module in ("dask", "dask.base")
         for call in ("compute", "persist")
     ]
-    for name in prepare:
+    for name in ("unpack_collections", "get_scheduler", *[_EXPRESSION] * _has_expressions(base)):
         after = _note_collections if name == "unpack_collections" else None
         places.append(Place(f"dask.base:{name}", "dask.prepare", "dask.prepare", after=after))
-    if hasattr(sys.modules.get("dask.base"), "collections_to_dsk"):  # until 2025.3
-        places.append(Place("dask.base:collections_to_dsk", "dask.optimize", "dask.optimize"))
-    if "distributed.client" in sys.modules:  # it has a name of its own for it
-        places.append(
-            Place("distributed.client:collections_to_expr", "dask.prepare", "dask.prepare")
-        )
+    if hasattr(base, _GRAPH):
+        places.append(Place(f"dask.base:{_GRAPH}", "dask.optimize", "dask.optimize"))
+    if client is not None and _has_expressions(client):  # it has a name of its own for it
+        place = f"distributed.client:{_EXPRESSION}"
+        places.append(Place(place, "dask.prepare", "dask.prepare"))
     return [*places, *expression_places()]
+
+
+#: What Dask makes of collections: from 2025.1 on, and until 2025.3.
+_EXPRESSION, _GRAPH = "collections_to_expr", "collections_to_dsk"
+
+
+def _has_expressions(module: object) -> bool:
+    """Tell whether a Dask has expressions; one that has neither is told what is missing."""
+    return hasattr(module, _EXPRESSION) or not hasattr(module, _GRAPH)
 
 
 def expression_places() -> Iterator[Place]:
