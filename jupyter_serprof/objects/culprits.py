@@ -95,6 +95,12 @@ def culprits_text(culprits: Sequence[Culprit]) -> str:
     return ""
 
 
+def refusal_text(value: object, name: str, error: Exception, *, takes_functions: bool) -> str:
+    """Say why a value was not pickled: its culprits, or what was raised where there are none."""
+    culprits = find_culprits(value, name, takes_functions=takes_functions)
+    return culprits_text(culprits) or error_text(error)
+
+
 def _type_and_words(culprit: Culprit) -> str:
     """Return the type, and what the reducer of the user said; pickle's own words say no more."""
     is_plain = not culprit.error or _PICKLE_SAYS.match(culprit.error)

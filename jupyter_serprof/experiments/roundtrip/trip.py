@@ -34,7 +34,7 @@ from jupyter_serprof.model.trace import Scalar
 from jupyter_serprof.model.units import format_share
 from jupyter_serprof.objects.ask import size_bytes
 from jupyter_serprof.objects.classes import classes_kept
-from jupyter_serprof.objects.culprits import culprits_text, error_text, find_culprits
+from jupyter_serprof.objects.culprits import refusal_text
 from jupyter_serprof.objects.equality import Witness, differences, same_value
 from jupyter_serprof.objects.picklers import CountingFile, Held, buffer_places, held_by_both
 
@@ -231,7 +231,8 @@ class RoundTrip:
         try:
             yield from self._run_all(transport, runs)
         except Exception as error:  # noqa: BLE001  (one transport fails in its row, others go on)
-            why, notes = self._why(transport, error), (note,) if note else ()
+            takes, notes = transport.takes_functions, (note,) if note else ()
+            why = refusal_text(self._value, self._name, error, takes_functions=takes)
             return Variant(transport.key, transport.title, "failed", why, notes=notes)
         except BaseException:
             why = f"interrupted after {len(runs.points)} runs; the unfinished one is left out"
@@ -295,10 +296,6 @@ class RoundTrip:
         self._latest = trace
         if witness:
             runs.checked = checked_result(self._value, result, witness)
-
-    def _why(self, transport: Transport, error: Exception) -> str:
-        culprits = find_culprits(self._value, self._name, takes_functions=transport.takes_functions)
-        return culprits_text(culprits) or error_text(error)
 
     def _described(self, transport: Transport, runs: TransportRuns, note: str) -> Variant:
         totals = bytes_written(runs.cold) if runs.cold else {}

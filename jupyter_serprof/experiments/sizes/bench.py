@@ -16,7 +16,7 @@ from jupyter_serprof.experiments.sizes.document import Cell, SizeRecord, without
 from jupyter_serprof.model import Trace
 from jupyter_serprof.model.units import format_bytes
 from jupyter_serprof.objects.ask import size_bytes
-from jupyter_serprof.objects.culprits import culprits_text, error_text, find_culprits
+from jupyter_serprof.objects.culprits import error_text, refusal_text
 from jupyter_serprof.objects.equality import Witness
 
 #: A row more or less is no other size.
@@ -215,5 +215,4 @@ class Bench:
         if any(others):
             return next(filter(None, others))
         takes_functions = self.ways[cell.key].takes_functions
-        culprits = find_culprits(value, self.known.name, takes_functions=takes_functions)
-        return culprits_text(culprits) or error_text(error)
+        return refusal_text(value, self.known.name, error, takes_functions=takes_functions)

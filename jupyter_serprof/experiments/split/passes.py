@@ -47,7 +47,7 @@ from jupyter_serprof.experiments.split.words import (
 from jupyter_serprof.model import Trace, UsageError
 from jupyter_serprof.model.units import format_bytes, format_ns
 from jupyter_serprof.objects.classes import classes_kept
-from jupyter_serprof.objects.culprits import culprits_text, error_text, find_culprits
+from jupyter_serprof.objects.culprits import error_text, refusal_text
 from jupyter_serprof.objects.picklers import CountingFile
 from jupyter_serprof.objects.split_picklers import PROTOCOL, Block, Watched, hand_over, watch
 
@@ -240,8 +240,8 @@ class Split:
             try:
                 return self._watch(pickle.Pickler)
             except Exception:  # noqa: BLE001  (that of cloudpickle says more)
-                culprits = find_culprits(self._value, self._name, takes_functions=True)
-                raise UsageError(culprits_text(culprits) or error_text(error)) from error
+                message = refusal_text(self._value, self._name, error, takes_functions=True)
+                raise UsageError(message) from error
         self._kind = cloudpickle.Pickler if look.has_own_ways else pickle.Pickler
         return look
 
