@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import pickle
 import re
 import sys
@@ -16,7 +15,7 @@ from jupyter_serprof.capture.recorder import paused_collector
 from jupyter_serprof.experiments.blame.descent import Descent
 from jupyter_serprof.experiments.blame.keeper import Crossed, Keeper
 from jupyter_serprof.experiments.blame.tree import INTERRUPTED, anatomy_of
-from jupyter_serprof.experiments.engine.order import BLAME_S
+from jupyter_serprof.experiments.engine.order import BLAME_S, check_above_0
 from jupyter_serprof.experiments.engine.recording import Recording
 from jupyter_serprof.experiments.graphs.values import collections_in
 from jupyter_serprof.experiments.split.passes import split
@@ -123,11 +122,7 @@ def _check(budget_s: float, protocol: int) -> None:
     if protocol not in _PROTOCOLS:
         message = f"protocol is {protocol!r}; an anatomy is made of protocol 4 or 5: protocol=5"
         raise UsageError(message)
-    known: object = budget_s
-    is_number = isinstance(known, int | float) and not isinstance(known, bool)
-    if not is_number or not 0 < budget_s < math.inf:
-        message = f"budget_s is {budget_s!r}; it is a number of seconds above 0, e.g. budget_s=60"
-        raise UsageError(message)
+    check_above_0("budget_s", budget_s)
 
 
 #: Time for the split of Pickle and Unpickle into their parts; what would take longer is left out.

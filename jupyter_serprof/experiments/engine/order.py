@@ -237,12 +237,19 @@ class Budget:
 
 def checked_budget(budget_s: float | None) -> Budget:
     """Return a budget, or raise `UsageError` for what is no number of seconds above 0."""
-    known: object = budget_s
-    is_number = isinstance(known, int | float) and not isinstance(known, bool)
-    if budget_s is not None and not (is_number and 0 < budget_s < math.inf):
-        message = f"budget_s is {budget_s!r}; it is a number of seconds above 0, e.g. budget_s=60"
-        raise UsageError(message)
+    if budget_s is not None:
+        check_above_0("budget_s", budget_s)
     return Budget(budget_s)
+
+
+def check_above_0(
+    name: str, given: object, example: str = "60", what: str = "number of seconds"
+) -> None:
+    """Raise `UsageError` for what is no finite number above 0."""
+    is_number = isinstance(given, int | float) and not isinstance(given, bool)
+    if not (is_number and 0 < given < math.inf):  # type: ignore[operator]  # a number
+        message = f"{name} is {given!r}; it is a {what} above 0, e.g. {name}={example}"
+        raise UsageError(message)
 
 
 def checked_repeat(

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from traceback import walk_tb
 from typing import Any
 
 from jupyter_serprof.experiments.engine.experiment import Progress, Steps
+from jupyter_serprof.experiments.engine.order import check_above_0
 from jupyter_serprof.experiments.engine.recording import Recording
 from jupyter_serprof.experiments.graphs.values import (
     asynchronous_client,
@@ -127,7 +127,8 @@ class GraphStages:
     def __post_init__(self) -> None:
         """Refuse what cannot work before anything runs."""
         require_dask()
-        _check(self.timeout_s)
+        if self.timeout_s is not None:
+            check_above_0("timeout", self.timeout_s)
         self._recording = stage_recording(self.name, detail=self.detail)
 
     def steps(self) -> Steps:
@@ -245,14 +246,6 @@ class GraphStages:
             # A computation that was given up is shown as one that was interrupted.
             self._recording.stop(KeyboardInterrupt)
             raise ComputationTimeoutError(_late(self.name, futures, self.timeout_s)) from error
-
-
-def _check(timeout_s: float | None) -> None:
-    known: object = timeout_s
-    is_number = isinstance(known, int | float) and not isinstance(known, bool)
-    if timeout_s is not None and not (is_number and 0 < timeout_s < math.inf):
-        message = f"timeout is {timeout_s!r}; it is a number of seconds above 0, e.g. timeout=60"
-        raise UsageError(message)
 
 
 def ran_dask(trace: Trace) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import pickle
 import time
 from collections.abc import Callable, Sequence
@@ -11,7 +10,7 @@ from io import BytesIO
 from typing import Any
 
 from jupyter_serprof.capture.machine import available_bytes
-from jupyter_serprof.experiments.engine.order import TRIALS
+from jupyter_serprof.experiments.engine.order import TRIALS, check_above_0
 from jupyter_serprof.experiments.remedies.forms import REMARK, forms_of
 from jupyter_serprof.experiments.remedies.table import REMEDIES, hints_of, pasted, variable
 from jupyter_serprof.experiments.remedies.trial import Candidate, Send, Sides, Trials
@@ -80,8 +79,9 @@ class Tryout(Trials):
         pairs: int = TRIALS.most,
         puts: int = PUTS,
     ) -> None:
-        _check("link_bytes_per_s", link_bytes_per_s, "100e6")
-        _check("budget_s", budget_s, "20")
+        if link_bytes_per_s is not None:
+            check_above_0("link_bytes_per_s", link_bytes_per_s, "100e6", "number")
+        check_above_0("budget_s", budget_s, "20", "number")
         if now is not None and now not in _NOW:
             message = f"now is {now!r}; it goes by one of: {', '.join(_NOW)}"
             raise UsageError(message)
@@ -237,11 +237,3 @@ class Tryout(Trials):
 def _needs_value(value: object) -> bool:
     """Tell whether pickle would write only the name of a function or class of the notebook."""
     return getattr(value, "__module__", None) == "__main__" and callable(value)
-
-
-def _check(name: str, given: float | None, example: str) -> None:
-    known: object = given
-    is_number = isinstance(known, int | float) and not isinstance(known, bool)
-    if given is not None and not (is_number and 0 < given < math.inf):
-        message = f"{name} is {given!r}; it is a number above 0, e.g. {name}={example}"
-        raise UsageError(message)
