@@ -555,7 +555,7 @@ def test_a_transport_by_name_that_is_missing_is_loud(
 
     assert "ProbeUnavailable: the transport ray needs Ray." in ran.err
     assert 'Run: pip install "jupyter_serprof[ray]"' in ran.err
-    assert [v.state for v in ran.sweep.variants] == ["ok", "skipped"]
+    assert [v.state for v in ran.sweep.variants] == ["ok", "failed"]
 
 
 def test_nothing_is_kept_in_out(shell: InteractiveShell) -> None:
