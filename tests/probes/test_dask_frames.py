@@ -1,5 +1,6 @@
 """Stacks: what a sample belongs to, for stacks of stand-in modules, from the outside in."""
 
+import subprocess
 import sys
 from collections.abc import Callable
 from functools import partial
@@ -204,3 +205,39 @@ def test_it_says_how_far_apart_its_looks_are_once_there_are_two(
         sampler._look(lambda: next(clock), get_ident(), StackReader())
 
     assert sampler.level() == said
+
+
+#: A collection lets go of the interpreter in each look, and code that was looked at returns.
+COLLECTED = """
+import gc, itertools, sys, threading, time
+from jupyter_serprof.probes.dask.sampling import ConstructionSampler, StackReader
+
+def look(thread):
+    for _ in range(900):
+        sampler._look(time.perf_counter_ns, thread, reader)
+
+def deep(level):
+    if level:
+        deep(level - 1)
+
+sampler, reader = ConstructionSampler(), StackReader()
+gc.callbacks.append(lambda *_: time.sleep(0.0002))
+gc.set_threshold(7)
+sys.setswitchinterval(0.0001)
+looking = threading.Thread(target=look, args=[threading.get_ident()])
+looking.start()
+for level in itertools.cycle(range(100, 600, 37)):
+    if not looking.is_alive():
+        break
+    deep(level)
+print(gc.isenabled(), sampler.level().partition(",")[0])
+"""
+
+
+def test_a_collection_while_it_looks_ends_no_process() -> None:
+    """Python 3.11 collects inside of ``frame.f_back``; the frame may be gone behind it."""
+    ran = subprocess.run(
+        [sys.executable, "-c", COLLECTED], capture_output=True, text=True, timeout=120, check=False
+    )
+
+    assert (ran.returncode, ran.stdout.split()) == (0, ["True", "900", "looks"])

@@ -14,7 +14,7 @@ import sys
 import time
 from _thread import LockType, allocate_lock, start_new_thread
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from itertools import pairwise
 from threading import get_ident
@@ -22,7 +22,7 @@ from types import CodeType, FrameType
 from typing import NamedTuple
 
 from jupyter_serprof.capture.freeze import MAIN_LANE, Draft, Page
-from jupyter_serprof.capture.recorder import Recorder, describe_failure
+from jupyter_serprof.capture.recorder import Recorder, describe_failure, paused_collector
 from jupyter_serprof.model.units import counted, format_ns
 from jupyter_serprof.probes import Probe
 
@@ -178,6 +178,12 @@ _PATIENCE_S = 1.0
 _PIECES = 5_000
 
 
+#: Until Python 3.12 the collector may run inside of ``frame.f_back``, as that makes a frame object.
+#: What it calls lets go of the interpreter, and the frame that is asked for returns meanwhile:
+#: the process ended with a segmentation fault.
+_IS_SAFE = sys.version_info >= (3, 12)
+
+
 @dataclass(slots=True)
 class SameSamples:
     """Samples one after the other that saw the same; ns."""
@@ -271,11 +277,13 @@ class ConstructionSampler(Probe):
             self._gone.release()
 
     def _look(self, now: Callable[[], int], ident: int, reader: StackReader) -> None:
-        # No frame may outlive this call: it would keep the user's values.
-        frame = sys._current_frames().get(ident)  # noqa: SLF001  (documented, for debuggers)
-        if frame is None:
-            return
-        seen, at = reader.read(frame), now()
+        with nullcontext() if _IS_SAFE else paused_collector():
+            # No frame may outlive this call: it would keep the user's values.
+            frame = sys._current_frames().get(ident)  # noqa: SLF001  (documented, for debuggers)
+            if frame is None:
+                return
+            seen = reader.read(frame)
+        at = now()
         self._looks_count += 1
         last = self._stretches[-1] if self._stretches else None
         if last is not None:
