@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 
 from jupyter_serprof.analysis.findings.dask_facts import graph_kind, stages_of
@@ -23,11 +23,12 @@ _ENDED = "ok"
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run: its wall time, what each stage owned of it, and how many new pages it filled."""
+    """One run: its wall time, what each stage owned of it, new pages filled, and bytes moved."""
 
     wall_ns: int
     stages: Mapping[str, int]
     pages: int | None = None
+    moved_bytes: int | None = None
 
     def owned_ns(self, key: str) -> int:
         """Return what a stage owned of it; without a key the wall time."""
@@ -69,8 +70,16 @@ class Match:
     @property
     def pages(self) -> tuple[float, ...]:
         """Return the new pages of a run before and after, medians; nothing if one is not known."""
-        sides = [[run.pages for run in side.runs] for side in (self.before, self.after)]
-        known = [[count for count in side if count is not None] for side in sides]
+        return self._medians(lambda run: run.pages)
+
+    @property
+    def moved_bytes(self) -> tuple[float, ...]:
+        """Return the bytes that a run moved before and after, as `pages`."""
+        return self._medians(lambda run: run.moved_bytes)
+
+    def _medians(self, of: Callable[[Run], int | None]) -> tuple[float, ...]:
+        sides = (self.before.runs, self.after.runs)
+        known = [[count for run in runs if (count := of(run)) is not None] for runs in sides]
         return tuple(map(median, known)) if all(known) else ()
 
 
@@ -115,12 +124,13 @@ def _run_of(trace: Trace) -> Run:
 
 
 def _run_at(point: Point) -> Run:
-    return _complete(point.wall_ns, point.stages, point.minor_faults)
+    found = _complete(point.wall_ns, point.stages)
+    return replace(found, pages=point.minor_faults, moved_bytes=point.moved_bytes)
 
 
-def _complete(wall_ns: int, stages: Mapping[str, int], pages: int | None = None) -> Run:
+def _complete(wall_ns: int, stages: Mapping[str, int]) -> Run:
     rest = wall_ns - sum(stages.values())
-    return Run(wall_ns, {**stages, UNACCOUNTED: max(0, rest)} if stages else {}, pages)
+    return Run(wall_ns, {**stages, UNACCOUNTED: max(0, rest)} if stages else {})
 
 
 def _alike(

@@ -37,6 +37,8 @@ from functools import cache
 from itertools import accumulate
 from statistics import NormalDist, median
 
+from jupyter_serprof.analysis.findings.pickle import PAGE_BYTES
+from jupyter_serprof.experiments.compare.samples import Match
 from jupyter_serprof.model import Change, Sweep, Trace
 from jupyter_serprof.model.sweep import middle_ns
 from jupyter_serprof.model.units import format_count
@@ -240,7 +242,7 @@ def _change(key: str, before: Sequence[int], after: Sequence[int]) -> Change:
 
 
 def held_back(
-    before_ns: Sequence[int], after_ns: Sequence[int], pages: Sequence[float], machine: Machine
+    before_ns: Sequence[int], after_ns: Sequence[int], found: Match, machine: Machine
 ) -> str:
     """Return why a change may not be of the code; nothing if it exceeds the machine.
 
@@ -248,25 +250,32 @@ def held_back(
     ----------
     before_ns, after_ns
         The runs.
-    pages
-        New pages of a run before and after, medians; empty where nobody counted.
+    found
+        Whose runs they are: it knows their new pages and bytes.
     """
     if _nearest(shift_of(before_ns, after_ns)) <= machine.reach:
         return _reach_text(machine)
-    sides = _with_pages(before_ns, after_ns, pages, machine.page_ns)
+    sides = _with_pages(before_ns, after_ns, _more_pages(found) * machine.page_ns)
     if _nearest(shift_of(*sides)) > machine.reach:
         return ""
-    counts = "{} new pages a run before, {} after".format(*map(format_count, map(round, pages)))
+    known = map(format_count, map(round, found.pages))
+    counts = "{} new pages a run before, {} after".format(*known)
     return f"{counts}: another process may know them already"
 
 
+def _more_pages(found: Match) -> float:
+    """Return how many more new pages a run filled after, beside those of more bytes."""
+    pages, moved = found.pages, found.moved_bytes
+    if not pages or min(pages) > _TENTH * max(pages):
+        return 0.0
+    more, of_bytes = pages[1] - pages[0], (moved[1] - moved[0]) / PAGE_BYTES if moved else 0.0
+    return more - min(max(of_bytes, min(0.0, more)), max(0.0, more))
+
+
 def _with_pages(
-    before_ns: Sequence[int], after_ns: Sequence[int], pages: Sequence[float], page_ns: float
+    before_ns: Sequence[int], after_ns: Sequence[int], more_ns: float
 ) -> tuple[Sequence[float], Sequence[float]]:
     """Return the runs as if both sides had filled the new pages of the slower one."""
-    if not pages or min(pages) > _TENTH * max(pages):
-        return before_ns, after_ns
-    more_ns = (pages[1] - pages[0]) * page_ns
     if shift_of(before_ns, after_ns).value > 0:
         return [time + max(0.0, more_ns) for time in before_ns], after_ns
     return before_ns, [time + max(0.0, -more_ns) for time in after_ns]

@@ -302,7 +302,7 @@ def _over_machine(change: Change, line: _Times, machine: Machine | None) -> Chan
         return change
     reason = NO_CONTROL
     if machine:
-        reason = held_back(line.before_ns, line.after_ns, line.match.pages, machine)
+        reason = held_back(line.before_ns, line.after_ns, line.match, machine)
     return replace(change, verdict="cannot tell", reason=reason) if reason else change
 
 

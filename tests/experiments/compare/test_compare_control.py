@@ -130,21 +130,31 @@ def test_a_processor_that_is_taken_away_at_times_holds_back(late: int, verdict: 
 
 
 @pytest.mark.parametrize(
-    ("pages", "verdict"),
+    ("pages", "moved", "verdict"),
     [
-        ((0, 2000), "cannot tell"),
-        ((2000, 0), "slower"),
-        ((2000, 2000), "slower"),
-        ((0, 9), "slower"),
+        ((0, 2000), (0, 0), "cannot tell"),
+        ((2000, 0), (0, 0), "slower"),
+        ((2000, 2000), (0, 0), "slower"),
+        ((0, 9), (0, 0), "slower"),
+        ((0, 2000), (0, 2000 * 4096), "slower"),
+        ((0, 2000), (0, 9 * 4096), "cannot tell"),
+        ((0, 2000), (2000 * 4096, 0), "cannot tell"),
+        ((0, 2000), (0, 9000 * 4096), "slower"),
     ],
 )
 def test_new_pages_of_one_side_are_not_told_of_the_code(
-    pages: tuple[int, int], verdict: str
+    pages: tuple[int, int], moved: tuple[int, int], verdict: str
 ) -> None:
-    """The process that knew its memory already would have paid them, too: 2.3 us each."""
+    """The process that knew its memory already would have paid them, too: 2.3 us each.
+
+    But those of bytes that only one of them moves are of the code.
+    """
     sides = [
-        replace(made, points=tuple(replace(p, minor_faults=count) for p in made.points))
-        for made, count in zip((document("a"), document("b", 1.6)), pages, strict=True)
+        replace(
+            made,
+            points=tuple(replace(p, minor_faults=new, moved_bytes=size) for p in made.points),
+        )
+        for made, new, size in zip((document("a"), document("b", 1.6)), pages, moved, strict=True)
     ]
 
     found = compare(*sides)
