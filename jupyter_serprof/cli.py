@@ -119,7 +119,7 @@ def _checked_limit(options: argparse.Namespace) -> float | None:
 
 
 def _measured(options: argparse.Namespace, code: _Program, before: Trace | Sweep | None) -> _Made:
-    name = options.name or code.text
+    name = (options.name or "").strip() or code.text
     if before is not None:
         check_question(before.name, name)
     if options.transports and not code.is_expression:

@@ -142,6 +142,7 @@ def _compared(
     detail: bool,
 ) -> Comparison | Sweep:
     __tracebackhide__ = True
+    name = (name or "").strip() or None  # blanks are no word that both answer the same
     if isinstance(before, Trace | Sweep | str | os.PathLike):
         given = document_of(before)
         known = _named(given, name)

@@ -123,7 +123,7 @@ class Options:
     @property
     def title(self) -> str:
         """What the document calls the run: the name that was given, else the code."""
-        return self.code if self.name is None else self.name
+        return (self.name or "").strip() or self.code
 
 
 @dataclass(frozen=True, slots=True)

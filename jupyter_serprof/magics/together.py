@@ -50,8 +50,10 @@ _ONE_SIZE = (
     "Choose one: {name} = {high}, then: %serprof {typed} {code}"
 )
 _MANY = "--blame opens one value, {other} runs it many times. Write %serprof --blame {code}"
+_PARTS = "--split takes one value apart, {other} runs it many times. Write %serprof --split {code}"
 _PAIRS = "--try runs each remedy in pairs, {other} runs something else. Write %serprof --try {code}"
 _TWO_RUNS = "--try and {other} are two runs. Write %serprof --try {code}"
+_UNCOMPARED = "--compare needs code that is run against it: %serprof --compare {compare} CODE"
 _NO_CODE = "{flag} needs code: %graphstages {flag} {wants} x.sum()"
 _ONE_RUN = "{flag} looks into one run, and {other} makes many. Write %graphstages {flag} {code}"
 _AS_IT_IS = (
@@ -80,6 +82,8 @@ RULES: dict[str, tuple[Exclusion, ...]] = {
             Exclusion("--blame", other, _MANY)
             for other in ("--repeat", "--transports", "--compare")
         ),
+        Exclusion("--split", "--compare", _PARTS),
+        Exclusion("--compare", _CODE, _UNCOMPARED, is_needed=True),
         *(Exclusion("--try", other, _PAIRS) for other in ("--repeat", "--transports", "--compare")),
         *(Exclusion("--try", other, _TWO_RUNS) for other in ("--blame", "--split")),
         Exclusion(
@@ -196,6 +200,7 @@ def _words(rule: Exclusion, options: Options, syntax: Syntax) -> dict[str, objec
         "code": options.code,
         "link": options.link,
         "fail_above": options.fail_above,
+        "compare": options.compare,
         "range": swept,
         "name": swept and swept.name,
         "high": swept and swept.typed_high,

@@ -167,6 +167,8 @@ def test_what_cannot_be_compared_is_shown_and_said(shell: InteractiveShell) -> N
     assert "nothing can be compared: before is a round trip (sent), after is runs of" in ran.err
     assert "Traceback" not in ran.err
     assert (len(ran.sweep.points), ran.sweep.comparison) == (1, None)
+    assert ran.sweep.summary is not None
+    assert "ot compared" not in ran.sweep.summary.headline
 
 
 @pytest.mark.parametrize(
@@ -252,6 +254,17 @@ def test_an_interrupt_of_the_first_run_does_not_say_that_nothing_was_serialized(
     assert alone.trace.summary.headline.endswith("; no serialization had ended.")
     for ran in (compared, alone):
         assert "nothing was serialized" not in ran.bundles[0]["text/plain"]
+
+
+def test_a_blank_name_is_no_word_for_other_code(shell: InteractiveShell) -> None:
+    """Neither typed nor in Python."""
+    shell.user_ns["before"] = made(FAST_NS)
+
+    ran = Ran(shell, '%serprof --compare before --name " " print("it ran")')
+
+    assert "not the same code" in ran.err
+    with pytest.raises(UsageError, match="not the same code"):
+        sp.compare(made(FAST_NS), lambda: pytest.fail("it ran"), name=" ")
 
 
 def test_other_code_is_refused_before_it_runs(shell: InteractiveShell) -> None:

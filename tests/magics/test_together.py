@@ -28,6 +28,13 @@ CASES = [
     ("serprof", "--blame --repeat 3 f()", False, "--blame opens one value, --repeat runs it many"),
     ("serprof", "--blame --transports ray f()", False, "times. Write %serprof --blame f()"),
     ("serprof", "--blame --compare x f()", False, "--blame opens one value, --compare runs it"),
+    ("serprof", "--split --compare x f()", False, "--split takes one value apart, --compare runs"),
+    (
+        "serprof",
+        "--compare x",
+        False,
+        "--compare needs code that is run against it: %serprof --com",
+    ),
     ("serprof", "--try --repeat 3 f()", False, "--try runs each remedy in pairs, --repeat runs"),
     ("serprof", "--try --transports ray f()", False, "something else. Write %serprof --try f()"),
     ("serprof", "--try --compare x f()", False, "--try runs each remedy in pairs, --compare runs"),

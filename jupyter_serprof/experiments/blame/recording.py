@@ -22,6 +22,7 @@ from jupyter_serprof.experiments.split.passes import split
 from jupyter_serprof.model import Anatomy, Span, Summary, Trace, UsageError
 from jupyter_serprof.model.units import format_bytes, format_count
 from jupyter_serprof.objects.ask import attribute, kind_module, kind_name
+from jupyter_serprof.objects.classes import classes_kept
 from jupyter_serprof.objects.culprits import error_text
 from jupyter_serprof.probes import Probe
 from jupyter_serprof.probes.dask.graph.look import LARGE_BYTES, Found, graph_objects
@@ -160,7 +161,7 @@ class BlameRun:
     def run(self) -> Trace:
         """Pickle it, open it."""
         __tracebackhide__ = True
-        with self._recording:
+        with classes_kept(), self._recording:
             self._error = pickle_and_back(self._blame.value)
         known = [(s.duration_ns / 1e9, s.size_bytes) for s in _dumps(self._recording.trace)]
         anatomy = self._blame.run(*known[-1] if known else ())

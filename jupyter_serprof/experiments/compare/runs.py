@@ -100,7 +100,7 @@ class Against:
     def __init__(self, before: Document, runs: Experiment[Sweep]) -> None:
         self._before, self._runs = before, runs
         self._found: Sweep | None = None
-        self._is_running = False
+        self._is_running = self._is_refused = False
 
     def steps(self) -> Steps:
         """Make the runs, then compare; an interrupt gets a note that says how many there are.
@@ -115,7 +115,9 @@ class Against:
         try:
             steps = self._runs.steps()
             for _ in steps:  # nobody waits for runs that cannot be compared
+                self._is_refused = True
                 check_kinds(self._before, self._runs.document, ALIKE)
+                self._is_refused = False
                 yield
                 yield from steps
         except KeyboardInterrupt as error:
@@ -130,7 +132,7 @@ class Against:
     @property
     def document(self) -> Sweep:
         """The runs with their comparison; before that, with a headline that says why not."""
-        if self._found is not None or self._is_running or self.is_done:
+        if self._found is not None or self._is_running or self._is_refused or self.is_done:
             return self._found or self._runs.document
         return stopped(self._before, self._runs.document)
 

@@ -78,7 +78,10 @@ def _headline(sweep: Sweep) -> str:
     used = [v for v in sweep.variants if v.state == "ok" and v.key in walls]
     ranked, outside = ranked_of(used), outside_texts(used)
     if not ranked:
-        return f"{_what(sweep)}: {'; '.join(['no transport could move it', *outside])}."
+        moved = {point.variant for point in sweep.points} - {v.key for v in used}
+        is_begun = any(v.key in moved and v.state == "ok" for v in sweep.variants)
+        said = "no warm run was made" if is_begun else "no transport could move it"
+        return f"{_what(sweep)}: {'; '.join([said, *outside])}."
     judged = [v for v in ranked if is_comparable(walls[v.key])]
     best, tied = _best(judged, walls) if judged else _alone(ranked, walls)
     against = _against(best, [v for v in judged if v not in tied], walls)

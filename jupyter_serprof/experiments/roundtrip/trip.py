@@ -31,7 +31,7 @@ from jupyter_serprof.model import ProbeUnavailable, Sweep, Trace, UsageError, Va
 from jupyter_serprof.model.errors import closest
 from jupyter_serprof.model.sweep import middle_ns, quartiles
 from jupyter_serprof.model.trace import Scalar
-from jupyter_serprof.model.units import format_share
+from jupyter_serprof.model.units import counted, format_share
 from jupyter_serprof.objects.ask import size_bytes
 from jupyter_serprof.objects.classes import classes_kept
 from jupyter_serprof.objects.culprits import refusal_text
@@ -215,7 +215,7 @@ class RoundTrip:
         count = len(self._runs[key].points) if key in self._runs else 0
         if not count:
             return Variant(key, title, "skipped", "runs for the first time now")
-        return Variant(key, title, notes=(f"{count} runs so far",))
+        return Variant(key, title, notes=(f"{counted(count, 'run')} so far",))
 
     def _variant(self, transport: Transport) -> Generator[None, None, Variant]:
         __tracebackhide__ = True

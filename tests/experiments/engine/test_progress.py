@@ -143,7 +143,7 @@ def test_a_round_trip_grows_run_by_run(slow: Callable[..., None]) -> None:
     assert rows[0] == {"a": ("ok", "", ("2 runs so far",)), "b": waits, "c": waits}
     assert rows[1]["a"] == ("ok", "", ())
     assert rows[1]["b"] == ("skipped", "runs for the first time now", ())
-    assert rows[2]["b"] == ("ok", "", ("1 runs so far",))
+    assert rows[2]["b"] == ("ok", "", ("1 run so far",))
     assert rows[2]["c"] == waits
     assert {entry.variant for entry in told[2].traces} == {"a", "b"}
 
