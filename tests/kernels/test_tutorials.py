@@ -19,7 +19,7 @@ PRIVATE = re.compile(r"/(home|root|work|Users|tmp)/|(?<!\d)192\.0\.|auth_token")
 #: What stands in the place of the parameters; which sizes a tutorial has, and what an output of it
 #: may take: thousands of tasks are more than the few rows of a round trip.
 SMALL = {
-    "01-ray-put-versus-cloudpickle": ("ROWS = 1_000", 40_000),
+    "01-ray-put-versus-cloudpickle": ("ROWS = 1_000", 45_000),
     "02-the-stages-of-a-dask-computation": (
         "SIDE, EDGE_CHUNKS = 600, 6\nDAYS = 3\nCALLS = 300\nPAYLOAD_BYTES, READERS = 2_000_000, 20",
         250_000,

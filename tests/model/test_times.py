@@ -268,5 +268,5 @@ def test_repeats_tell_both_groups_and_show_a_run() -> None:
     said = summarize_repeats(sweep)
 
     assert "10.0 ms in 2 runs, 200 ms in 2 again" in said.headline
-    assert "median of 4" not in said.facts[0]
+    assert "middle one of 4" not in said.facts[0]
     assert all("10.0 ms in 2 runs, 200 ms in 2" in table for table in below(sweep).values())

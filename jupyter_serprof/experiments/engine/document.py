@@ -155,9 +155,9 @@ def _facts(sweep: Sweep) -> list[str]:
     facts = []
     if warm:
         runs = counted_in_each([len(walls) for walls in warm.values()], "warm run")
-        said = f"median of {runs}"
+        said = f"the middle one of {runs}"
         if any(map(groups_text, warm.values())):
-            said = f"{runs}, both times where they fall into two groups, else the median"
+            said = f"{runs}, both times where they fall into two groups, else the middle one"
         facts.append(f"{said}; the first run is shown apart")
     if sweep.limits.memcpy_bytes_per_s:
         facts.append(

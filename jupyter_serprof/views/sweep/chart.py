@@ -368,7 +368,7 @@ def _legend(
     if high > 1:
         color = soft(sheet.theme, lines[0].color)
         yield Box(0, 0, 0, 0, color), "middle half of the runs" if high > 3 else "all runs"  # noqa: PLR2004
-        yield None, f"median of {low}" + (f" to {high}" if high > low else "")
+        yield None, f"middle run of {low}" + (f" to {high}" if high > low else "")
     if any(line.series.held for line in lines):
         yield None, "hollow: held out, dotted: what the line says there"
     for said in outside_texts(line.series.variant for line in lines):

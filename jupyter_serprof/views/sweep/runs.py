@@ -138,7 +138,7 @@ def spread_text(run: Bar) -> str:
     middle = quartiles(run.walls_ns)
     low, high = middle or (run.walls_ns[0], run.walls_ns[-1])
     word = "quartiles" if middle else "range"
-    which = "faster" if count == _PAIR else "median"
+    which = "faster" if count == _PAIR else "middle one"
     return f"{which} of {count} ({word} {format_ns(low)} to {format_ns(high)})"
 
 

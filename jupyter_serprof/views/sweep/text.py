@@ -166,7 +166,7 @@ def _tables(
                 break
             chosen.append(column)
             left.pop(0)
-        title = "cold, the first run at each size" if is_cold else "warm, median"
+        title = "cold, the first run at each size" if is_cold else "warm, the middle one"
         head = f"{title}{_counts(found)}" if is_first else f"{title}, continued"
         is_first = False
         foot = [f"{_HELD.strip()} held out: no line uses it"] if _held(found) and not left else []

@@ -169,7 +169,7 @@ function legendOf(scene: SizeScene): (HTMLElement | null)[] {
           `${small} stage${small === 1 ? "" : "s"} below 5\u00a0% at every size: see Table`,
         ),
     legendEntry("jsp-band-sample", most < 4 ? "all runs" : "middle half of the runs"),
-    element("span", "jsp-legend-end", `median of ${most}; lines end at measured sizes`),
+    element("span", "jsp-legend-end", `middle run of ${most}; lines end at measured sizes`),
   ];
 }
 
