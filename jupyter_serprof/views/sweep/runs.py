@@ -146,7 +146,7 @@ def fastest_text(run: Bar, runs: Sequence[Bar]) -> str:
     """Return the wall time over that of the fastest run of its size, cold or warm like itself.
 
     ``≈`` where the difference does not matter; nothing of a variant outside the ranking or alone in
-    it, and none of one run among others, or of two groups of runs.
+    it; none of one run among others, or of two groups of runs, its own or those of the fastest.
     """
     rivals = [
         other
@@ -163,9 +163,9 @@ def fastest_text(run: Bar, runs: Sequence[Bar]) -> str:
     cost_ns = cost_of(run.variant, best.variant)
     if run is not best and not matters(run.walls_ns, best.walls_ns, cost_ns):
         return _TIED
-    if any(groups_text(each.walls_ns) for each in (run, best)):
+    if groups_text(run.walls_ns):
         return _APART
-    best_ns = best.point.wall_ns
+    best_ns = 0 if groups_text(best.walls_ns) else best.point.wall_ns
     return format_ratio(run.point.wall_ns / best_ns) if best_ns else NOT_APPLICABLE
 
 

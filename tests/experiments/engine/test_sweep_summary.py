@@ -76,6 +76,11 @@ def found_in(*rules: str, cold: bool = False, severity: str = "warn") -> SweepTr
             "Pickle moves it in 17.0 ms.",
             ["1 run", "1.0×", "1 run", "2 groups", "1 run", "2.4×"],  # noqa: RUF001
         ),
+        (
+            {"pickle": [17] * 4, "ray": [9, 7, 7, 7, 12, 12]},
+            "Ray moves it in 7.00 ms in 3 runs, 12.0 ms in 2.",
+            ["1 run", "–", "1 run", "2 groups"],  # noqa: RUF001
+        ),
     ],
 )
 def test_one_run_is_compared_with_nobody(
