@@ -185,16 +185,17 @@ def keeper(
     return keep
 
 
-def run_split(shell: InteractiveShell, options: Options, code: Code) -> None:
-    """Split the dumps and loads of the value of an expression; after Ctrl-C show what there is."""
+def run_once(shell: InteractiveShell, options: Options, experiment: api.Experiment[Trace]) -> None:
+    """Run an experiment of one run and finish its document; after Ctrl-C with what there is."""
     from jupyter_serprof import api
 
     __tracebackhide__ = True
-    split = api.Split(code.call(), options.title)
     try:
-        document = split.run()
-    except KeyboardInterrupt:
-        finish_failed(shell, options, split.trace)
+        document = api.run(experiment)
+    except UsageError:
+        raise
+    except BaseException:
+        finish_failed(shell, options, experiment.document)
         raise
     finish(shell, options, document)
 
@@ -214,23 +215,10 @@ def run_blame(shell: InteractiveShell, options: Options, code: Code) -> None:
             finish_failed(shell, options, recording.trace)
         raise
     if code.is_expression and value is not None and not recording.has_spans:
-        _open_value(shell, options, value)
+        run_once(shell, options, api.BlameRun(value, options.title, detail=options.detail))
     else:
         del value
         finish(shell, options, recording.trace)
-
-
-def _open_value(shell: InteractiveShell, options: Options, value: object) -> None:
-    from jupyter_serprof import api
-
-    __tracebackhide__ = True
-    run = api.BlameRun(value, options.title, detail=options.detail)
-    try:
-        trace = run.run()
-    except BaseException:
-        finish_failed(shell, options, run.trace)
-        raise
-    finish(shell, options, trace)
 
 
 def run_try(
@@ -301,7 +289,7 @@ def _run_as_asked(
     if options.blame:
         run_blame(shell, options, code)
     elif options.split:
-        run_split(shell, options, code)
+        run_once(shell, options, api.Split(code.call(), options.title))
     elif options.try_:
         run_try(shell, options, code, names)
     else:

@@ -52,11 +52,6 @@ def flat(data: Any) -> memoryview:  # noqa: ANN401  (anything with a buffer)
     return data.raw() if isinstance(data, pickle.PickleBuffer) else memoryview(data).cast("B")
 
 
-def hand_over(_: pickle.PickleBuffer) -> bool:
-    """Let a buffer go out-of-band, to nobody."""
-    return False
-
-
 def watching(base: Any) -> Any:  # noqa: ANN401  (a class of picklers)
     """Return a pickler that adds up the time inside reducers, in ``spent_ns``.
 

@@ -11,6 +11,7 @@ import cloudpickle
 import pytest
 
 import jupyter_serprof as sp
+from jupyter_serprof.api import run
 from jupyter_serprof.experiments.blame.recording import BlameRun
 from jupyter_serprof.experiments.remedies.ways import GrowingBlock, PickleWay
 from jupyter_serprof.objects.classes import classes_kept
@@ -50,7 +51,7 @@ def _by_value(value: object) -> None:
     [
         lambda value: sp.roundtrip(value, transports=["cloudpickle"], repeat=2),
         sp.split,
-        lambda value: BlameRun(value).run(),
+        lambda value: run(BlameRun(value)),
         lambda value: sp.sweep(lambda _: value, sizes=[1], transports=["cloudpickle"]),
         _by_value,
     ],

@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from jupyter_serprof.api import blame
+from jupyter_serprof.api import blame, run
 from jupyter_serprof.experiments.blame.passes import depth_note, memory_note
 from jupyter_serprof.experiments.blame.recording import BlameRun, name_of
 from jupyter_serprof.objects.ask import size_bytes
@@ -311,7 +311,7 @@ def test_a_list_that_lies_about_its_length_is_told_with_its_real_one() -> None:
     """``__len__`` of -1 was a ValueError of ours."""
     lies = type("LyingLen", (list,), {"__len__": lambda _: -1, "__module__": "__main__"})
 
-    trace = BlameRun(lies([1, 2, 3]), "ll").run()
+    trace = run(BlameRun(lies([1, 2, 3]), "ll"))
 
     assert trace.anatomies[0].parts[0].kind == "LyingLen (3)"
 

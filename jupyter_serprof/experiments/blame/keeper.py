@@ -16,7 +16,7 @@ from typing import Any
 from jupyter_serprof.capture.hook import Hook, Place, Record
 from jupyter_serprof.capture.patching import Subscription, arm, remove_all
 from jupyter_serprof.experiments.engine.recording import Recording
-from jupyter_serprof.objects.walk import Payload, payloads
+from jupyter_serprof.objects.walk import payloads
 from jupyter_serprof.probes import Probe
 from jupyter_serprof.probes.pickle import pickle_places
 from jupyter_serprof.probes.ray.driver import driver_places
@@ -36,11 +36,12 @@ class Crossed:
     Attributes
     ----------
     value, holder
-        The object, and the outermost object of the user that it was first met in.
+        The object, as it was handed to a pickler (of a graph of Dask, a large object in it), and
+        the outermost object of the user that it was first met in.
     size_bytes
-        Of the largest of its pickles.
-    count
-        How often it was pickled.
+        Of the largest of its pickles, buffers included.
+    ways
+        How often it went each way: the ways of `Tryout`.
     total_bytes
         Of all its pickles; None if it was pickled as a part of something else.
     """
@@ -48,8 +49,14 @@ class Crossed:
     value: object
     holder: object
     size_bytes: int
-    count: int = 1
+    ways: Counter[str]
     total_bytes: int | None = None
+
+    @property
+    def now(self) -> str:
+        """How it went, mostly."""
+        [(now, _)] = self.ways.most_common(1)
+        return now
 
     def again(self, other: Crossed) -> Crossed:
         """Return both times as one."""
@@ -57,7 +64,7 @@ class Crossed:
         return replace(
             self,
             size_bytes=max(self.size_bytes, other.size_bytes),
-            count=self.count + other.count,
+            ways=self.ways + other.ways,
             total_bytes=None if None in apart else sum(size or 0 for size in apart),
         )
 
@@ -123,23 +130,20 @@ class Keeper:
             noted = place.after(token, args, kwargs, result) if place.after else None
             if self._is_keeping and len(args) > at and _is_meant(place, args[at]):
                 with suppress(Exception):  # the recording needs what was noted
-                    self._keep(args[at], _size_bytes(noted))
+                    self._keep(args[at], _size_bytes(noted), way_of(place.path, kwargs, result))
             return noted
 
         return note
 
-    def _keep(self, value: object, size_bytes: int) -> None:
-        for payload in payloads(value, size_bytes):
-            total = size_bytes if payload.value is value else None
-            new = Crossed(payload.value, payload.holder, payload.size_bytes, 1, total)
+    def _keep(self, value: object, size_bytes: int, way: str) -> None:
+        for found in payloads(value, size_bytes):
+            total = size_bytes if found.value is value else None
+            new = Crossed(found.value, found.holder, found.size_bytes, Counter([way]), total)
             with self._lock:
-                self._add(payload, new)
-
-    def _add(self, payload: Payload, new: Crossed) -> None:
-        known = self._kept.get(payload.key)
-        self._kept[payload.key] = new if known is None else known.again(new)
-        if len(self._kept) > _KEPT:
-            del self._kept[min(self._kept, key=lambda key: self._kept[key].size_bytes)]
+                known = self._kept.get(found.key)
+                self._kept[found.key] = new if known is None else known.again(new)
+                if len(self._kept) > _KEPT:
+                    del self._kept[min(self._kept, key=lambda key: self._kept[key].size_bytes)]
 
 
 def _places() -> Iterator[Place]:
@@ -179,61 +183,6 @@ def _size_bytes(noted: object) -> int:
     return 0
 
 
-@dataclass(frozen=True, slots=True)
-class Sent:
-    """An object that crossed.
-
-    Attributes
-    ----------
-    value
-        The object itself, as it was handed to a pickler; of a graph of Dask, a large object in it.
-    size_bytes
-        Of the largest of its pickles, buffers included.
-    now
-        How it went, mostly: a way of `Tryout`.
-    count
-        How often it went so.
-    """
-
-    value: object
-    size_bytes: int
-    now: str
-    count: int
-
-
-class SentKeeper(Keeper):
-    """Keeps how each of the largest values went, too."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._ways: dict[Hashable, Counter[str]] = {}
-        self._way = threading.local()
-
-    def _keeping(self, place: Place) -> Callable[..., object]:
-        keep = super()._keeping(place)
-
-        def note(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa: ANN401
-            self._way.now = way_of(place.path, kwargs, result)
-            return keep(token, args, kwargs, result)
-
-        return note
-
-    def _add(self, payload: Payload, new: Crossed) -> None:
-        super()._add(payload, new)
-        self._ways.setdefault(payload.key, Counter())[self._way.now] += 1
-        # What is not kept may give its identity to another object.
-        self._ways = {key: ways for key, ways in self._ways.items() if key in self._kept}
-
-    def sent(self) -> list[Sent]:
-        """Return what was kept, the largest first."""
-        known = {id(one): key for key, one in self._kept.items()}
-        found = []
-        for one in self.crossed() if self._kept else ():
-            [(now, count)] = self._ways[known[id(one)]].most_common(1)
-            found.append(Sent(one.value, one.size_bytes, now, count))
-        return found
-
-
 def way_of(place: str, keywords: dict[str, Any], result: object) -> str:
     """Return how a pickler was called: a way of `Tryout`.
 
@@ -253,12 +202,12 @@ def way_of(place: str, keywords: dict[str, Any], result: object) -> str:
     return "pickle" if is_newest or not head else "pickle4"
 
 
-class TryingRecording(Recording):
+class KeepingRecording(Recording):
     """A recording that keeps the largest values that crossed in it, until `let_go`."""
 
     def __init__(self, name: str, *, detail: bool, also: Sequence[Probe] = ()) -> None:
         super().__init__(name, detail=detail, also=also)
-        self._keeper = SentKeeper()
+        self._keeper = Keeper()
 
     def start(self) -> None:
         """Keep what crosses, and record."""
@@ -267,18 +216,26 @@ class TryingRecording(Recording):
         self._keeper.keep(is_on=True)
 
     def stop(self, error_type: type[BaseException] | None = None) -> None:
-        """Stop both; of code that raised nothing is kept."""
+        """Stop both."""
         self._keeper.keep(is_on=False)
         super().stop(error_type)
         self._keeper.stop()
-        if error_type is not None:
-            self.let_go()
 
     @property
-    def sent(self) -> list[Sent]:
+    def sent(self) -> list[Crossed]:
         """What crossed, the largest first."""
-        return self._keeper.sent()
+        return self._keeper.crossed()
 
     def let_go(self) -> None:
         """Hold the values no longer."""
         self._keeper.clear()
+
+
+class TryingRecording(KeepingRecording):
+    """A recording whose values are tried; of code that raised nothing is kept."""
+
+    def stop(self, error_type: type[BaseException] | None = None) -> None:
+        """Stop both, and let go after an error."""
+        super().stop(error_type)
+        if error_type is not None:
+            self.let_go()

@@ -13,8 +13,9 @@ from dataclasses import replace
 from jupyter_serprof.analysis.anatomy import blame_facts, blame_sentence, largest_sentence
 from jupyter_serprof.capture.recorder import paused_collector
 from jupyter_serprof.experiments.blame.descent import Descent
-from jupyter_serprof.experiments.blame.keeper import Crossed, Keeper
+from jupyter_serprof.experiments.blame.keeper import Crossed, KeepingRecording
 from jupyter_serprof.experiments.blame.tree import INTERRUPTED, anatomy_of
+from jupyter_serprof.experiments.engine.experiment import Progress, Steps
 from jupyter_serprof.experiments.engine.order import BLAME_S, check_above_0
 from jupyter_serprof.experiments.engine.recording import Recording
 from jupyter_serprof.experiments.graphs.values import collections_in
@@ -24,7 +25,6 @@ from jupyter_serprof.model.units import format_bytes, format_count
 from jupyter_serprof.objects.ask import attribute, kind_module, kind_name
 from jupyter_serprof.objects.classes import classes_kept
 from jupyter_serprof.objects.culprits import error_text
-from jupyter_serprof.probes import Probe
 from jupyter_serprof.probes.dask.graph.look import LARGE_BYTES, Found, graph_objects
 
 _PROTOCOLS = (4, 5)
@@ -140,8 +140,8 @@ _SEPARATE = "the anatomy is a separate pass after the timed run"
 class BlameRun:
     """One value: its plain pickle and back, recorded, then its anatomy, then the split of both.
 
-    An interrupt leaves what is known in `trace`. The split takes about ten pickles: where that is
-    more than 2 s, it is made only with ``detail``.
+    An `Experiment` of one run: an interrupt leaves what is known in `document`. The split takes
+    about ten pickles: where that is more than 2 s, it is made only with ``detail``.
     """
 
     def __init__(
@@ -153,14 +153,16 @@ class BlameRun:
         detail: bool = False,
     ) -> None:
         self._blame = Blame(value, name, budget_s)
-        self._recording = Recording(name, detail=detail)
         self._name, self._detail = name, detail
+        self._recording = Recording(name, detail=detail)
         self._error = self._left_out = ""
         self._split: Trace | None = None
+        self.is_done = False
 
-    def run(self) -> Trace:
-        """Pickle it, open it."""
+    def steps(self) -> Steps:
+        """Pickle it, open it; begun anew after an interrupt."""
         __tracebackhide__ = True
+        self._recording = Recording(self._name, detail=self._detail)
         with classes_kept(), self._recording:
             self._error = pickle_and_back(self._blame.value)
         known = [(s.duration_ns / 1e9, s.size_bytes) for s in _dumps(self._recording.trace)]
@@ -169,7 +171,13 @@ class BlameRun:
             self._blame.time_in_band(known[-1][0])
         if anatomy.plain_bytes is not None and not self._error and not self._blame.was_interrupted:
             self._split_stages()
-        return self.trace
+        self.is_done = True
+        yield from ()
+
+    @property
+    def progress(self) -> Progress:
+        """How far it is."""
+        return Progress(int(self.is_done), int(not self.is_done))
 
     def _split_stages(self) -> None:
         long_ns = _SPLIT_S * 1e9 / _PASSES
@@ -184,7 +192,7 @@ class BlameRun:
             self._left_out = f"Pickle and Unpickle are not split into parts: {error_text(error)}"
 
     @property
-    def trace(self) -> Trace:
+    def document(self) -> Trace:
         """The document of what is known until now."""
         notes = [note for note in (self._error, self._left_out) if note]
         base = self._split or self._recording.trace
@@ -193,28 +201,13 @@ class BlameRun:
         return replace(trace, summary=_summary(trace))
 
 
-class BlamingRecording(Recording):
+class BlamingRecording(KeepingRecording):
     """A recording that opens the largest values that crossed in it, after it has ended.
 
     The values are held until `trace` is asked for, not longer.
     """
 
-    def __init__(self, name: str, *, detail: bool, also: Sequence[Probe] = ()) -> None:
-        super().__init__(name, detail=detail, also=also)
-        self._keeper = Keeper()
-        self._blamed: Trace | None = None
-
-    def start(self) -> None:
-        """Keep what crosses, and record."""
-        self._keeper.start()
-        super().start()
-        self._keeper.keep(is_on=True)
-
-    def stop(self, error_type: type[BaseException] | None = None) -> None:
-        """Stop both."""
-        self._keeper.keep(is_on=False)
-        super().stop(error_type)
-        self._keeper.stop()
+    _blamed: Trace | None = None
 
     @property
     def trace(self) -> Trace:
@@ -224,8 +217,8 @@ class BlamingRecording(Recording):
         """
         if self._blamed is None:
             trace = super().trace
-            anatomies = crossed_anatomies(self._keeper.crossed())
-            self._keeper.clear()
+            anatomies = crossed_anatomies(self.sent)
+            self.let_go()
             notes = [] if anatomies else ["nothing crossed that could be opened"]
             self._blamed = with_anatomies(trace, anatomies, notes)
         return self._blamed
@@ -250,12 +243,14 @@ def crossed_anatomies(crossed: Sequence[Crossed]) -> list[Anatomy]:
 
 
 def _repeated(anatomy: Anatomy, crossed: Crossed) -> list[str]:
-    if crossed.count == 1:
+    count = crossed.ways.total()
+    if count == 1:
         return []
-    total = crossed.total_bytes or crossed.count * anatomy.total_bytes
+    total = crossed.total_bytes or count * anatomy.total_bytes
     about = "" if crossed.total_bytes else "about "
-    times = format_count(crossed.count)
-    return [f"{anatomy.name}{_PICKLED}{times} times: {about}{format_bytes(total)} in all"]
+    return [
+        f"{anatomy.name}{_PICKLED}{format_count(count)} times: {about}{format_bytes(total)} in all"
+    ]
 
 
 def anatomies_of(

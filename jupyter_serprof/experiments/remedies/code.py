@@ -10,7 +10,7 @@ import types
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from jupyter_serprof.experiments.blame.keeper import Sent
+from jupyter_serprof.experiments.blame.keeper import Crossed
 from jupyter_serprof.experiments.engine.experiment import complete
 from jupyter_serprof.experiments.engine.order import TRIALS
 from jupyter_serprof.experiments.remedies.table import hints_of
@@ -27,7 +27,7 @@ _NOT_DATA = (types.ModuleType, types.FunctionType, types.BuiltinFunctionType, ty
 
 def try_code(
     trace: Trace,
-    sent: Sequence[Sent],
+    sent: Sequence[Crossed],
     namespace: Mapping[str, object],
     *,
     link_bytes_per_s: float | None = None,
@@ -61,7 +61,7 @@ def try_code(
             link_bytes_per_s=link_bytes_per_s,
             now=one.now,
             budget_s=budget_s / len(chosen),
-            puts=one.count if one.now == "ray" else 0,
+            puts=one.ways["ray"] if one.now == "ray" else 0,
         )
         is_stopped = False
         try:
@@ -79,8 +79,8 @@ def try_code(
 
 
 def values_sent(
-    sent: Sequence[Sent], namespace: Mapping[str, object]
-) -> Iterator[tuple[str, Sent]]:
+    sent: Sequence[Crossed], namespace: Mapping[str, object]
+) -> Iterator[tuple[str, Crossed]]:
     """Yield (name, what crossed) of all that is worth a trial, each once, the largest first.
 
     Of a container without a name, as in ``dumps((rows, 1))``, those parts that have one.
@@ -118,7 +118,7 @@ def _may_be_large(part: object) -> bool:
         return False
 
 
-def _nothing(sent: Sequence[Sent]) -> str:
+def _nothing(sent: Sequence[Crossed]) -> str:
     if not sent:
         return (
             "nothing was tried: no value was seen that went through pickle, cloudpickle or Ray. "
@@ -128,7 +128,9 @@ def _nothing(sent: Sequence[Sent]) -> str:
     return f"nothing was tried: the largest value that was sent takes {largest}"
 
 
-def _told(name: str, one: Sent, sweep: Sweep, wall_ns: int, *, is_stopped: bool) -> Iterator[str]:
+def _told(
+    name: str, one: Crossed, sweep: Sweep, wall_ns: int, *, is_stopped: bool
+) -> Iterator[str]:
     what = name if name.isidentifier() else f"{name}, which has no name: the lines call it a"
     said = sweep.summary.headline if sweep.summary else ""
     tried = [variant for variant in sweep.variants if variant.facts.get("tried")]
@@ -143,19 +145,20 @@ def _told(name: str, one: Sent, sweep: Sweep, wall_ns: int, *, is_stopped: bool)
     yield from _of_the_code(one, sweep, wall_ns)
 
 
-def _of_the_code(one: Sent, sweep: Sweep, wall_ns: int) -> Iterator[str]:
+def _of_the_code(one: Crossed, sweep: Sweep, wall_ns: int) -> Iterator[str]:
     """Say what putting once would save of the code itself, whose tasks take as long as before."""
     for finding in sweep.findings:
         measured = finding.measured or {}
         before, after = measured.get("before_ns"), measured.get("after_ns")
         if finding.rule != "ray.same-object" or not isinstance(before, int):
             continue
-        tried = min(one.count, MOST_PUTS) - 1
-        saved_ns = (before - after) * (one.count - 1) // tried if isinstance(after, int) else 0
+        puts = one.ways[one.now]
+        tried = min(puts, MOST_PUTS) - 1
+        saved_ns = (before - after) * (puts - 1) // tried if isinstance(after, int) else 0
         left_ns = max(wall_ns - saved_ns, 1)
         yield (
             f"putting once saves about {format_ns(saved_ns)} of the {format_ns(wall_ns)} that the "
-            f"code took ({format_count(one.count)} puts)"
+            f"code took ({format_count(puts)} puts)"
             + (f": about {format_ratio(wall_ns / left_ns)}" if saved_ns < wall_ns else "")
         )
 

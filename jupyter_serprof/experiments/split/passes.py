@@ -17,7 +17,7 @@ import pickle
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from io import BytesIO
@@ -31,25 +31,23 @@ from jupyter_serprof.capture.machine import (
     producer,
 )
 from jupyter_serprof.capture.recorder import paused_collector
+from jupyter_serprof.experiments.engine.experiment import Progress, Steps, run
 from jupyter_serprof.experiments.engine.order import SPLIT_S
 from jupyter_serprof.experiments.split.words import (
-    DUMPS,
-    LOADS,
     WHOLE,
     Half,
-    Level,
     Measured,
     Timed,
     split_findings,
     split_summary,
     split_trace,
 )
-from jupyter_serprof.model import Trace, UsageError
+from jupyter_serprof.model import Quality, Trace, UsageError
 from jupyter_serprof.model.units import format_bytes, format_ns
 from jupyter_serprof.objects.classes import classes_kept
 from jupyter_serprof.objects.culprits import error_text, refusal_text
 from jupyter_serprof.objects.picklers import CountingFile
-from jupyter_serprof.objects.split_picklers import PROTOCOL, Block, Watched, hand_over, watch
+from jupyter_serprof.objects.split_picklers import PROTOCOL, Block, Watched, watch
 
 #: What takes longer gets one pass of each kind.
 SLOW_S = 2.0
@@ -64,50 +62,23 @@ _COPIES = 2.2
 Call = Callable[[], object]
 
 
-@dataclass(slots=True)
-class Passes:
-    """What was measured of dumps or of loads: the very first run, and those of each pass after it.
+def take_turns(half: Half, calls: Mapping[str, Call], expected_ns: int, left_s: float) -> None:
+    """Run all passes in turns, again if they are not slow; one that raises is left out.
 
-    ``raised`` says why a pass was left out.
+    A run that would end later than in ``left_s`` seconds does not begin.
     """
-
-    cold: Timed | None = None
-    runs: dict[str, list[Timed]] = field(default_factory=dict)
-    raised: dict[str, str] = field(default_factory=dict)
-
-    def least(self, name: str) -> Timed | None:
-        """Return the shortest run of a pass; None without any."""
-        return min(self.runs.get(name, ()), key=lambda run: run.duration_ns, default=None)
-
-    def least_ns(self, name: str) -> int | None:
-        """Return how long it took."""
-        least = self.least(name)
-        return None if least is None else least.duration_ns
-
-    def take_turns(self, calls: Mapping[str, Call], expected_ns: int, left_s: float) -> None:
-        """Run all passes in turns, again if they are not slow; one that raises is left out.
-
-        A run that would end later than in ``left_s`` seconds does not begin.
-        """
-        __tracebackhide__ = True
-        end_s = time.monotonic() + left_s - expected_ns / 1e9
-        for _ in range(_rounds(expected_ns)):
-            for name in [name for name in calls if name not in self.raised]:
-                if time.monotonic() > end_s:
-                    return
-                try:
-                    run = _timed(calls[name])
-                except Exception as error:  # noqa: BLE001  (reducers raise anything)
-                    self.raised[name] = error_text(error)
-                else:
-                    self.runs.setdefault(name, []).append(run)
-
-    def half(self, whole: str, levels: Sequence[Level]) -> Half | None:
-        """Return what was measured with its levels; None where not even the first run ended."""
-        if self.cold is None:
-            return None
-        runs = len(self.runs.get(WHOLE, ()))
-        return Half(whole, self.cold, self.least(WHOLE), tuple(levels), runs, self.raised)
+    __tracebackhide__ = True
+    end_s = time.monotonic() + left_s - expected_ns / 1e9
+    for _ in range(_rounds(expected_ns)):
+        for name in [name for name in calls if name not in half.raised]:
+            if time.monotonic() > end_s:
+                return
+            try:
+                done = _timed(calls[name])
+            except Exception as error:  # noqa: BLE001  (reducers raise anything)
+                half.raised[name] = error_text(error)
+            else:
+                half.runs.setdefault(name, []).append(done)
 
 
 def _rounds(expected_ns: int) -> int:
@@ -162,11 +133,12 @@ def split(value: object, *, name: str = "value", budget_s: float = SPLIT_S) -> T
     UsageError
         If it cannot be pickled, with the culprit, or if there is no memory for its pickle.
     """
-    return Split(value, name, budget_s).run()
+    __tracebackhide__ = True
+    return run(Split(value, name, budget_s))
 
 
 class Split:
-    """The passes over one value: `trace` is whatever was measured, also after an interrupt."""
+    """The passes over one value: an `Experiment` of one run, whose steps belong together."""
 
     def __init__(self, value: object, name: str = "value", budget_s: float = SPLIT_S) -> None:
         self._value, self._name = value, name
@@ -175,26 +147,33 @@ class Split:
         self._kind: Any = pickle.Pickler
         #: The very first pass into nowhere, and those that are passes.
         self._watched: list[Watched] = []
-        self._dumped, self._loaded = Passes(), Passes()
-        self._sizes: list[int] = []
-        self._pickled = self._unpickled = 0
-        self._is_interrupted = False
+        self._measured = Measured()
+        self._is_interrupted = self.is_done = False
 
-    def run(self) -> Trace:
-        """Make the passes and return the document."""
+    def steps(self) -> Steps:
+        """Make the passes, begun anew after an interrupt."""
         __tracebackhide__ = True
+        self._watched.clear()
+        self._measured = Measured()
         try:
             with classes_kept(), paused_collector():
                 self._measure()
         except KeyboardInterrupt:
             self._is_interrupted = True
             raise
-        return self.trace
+        self._is_interrupted, self.is_done = False, True
+        yield from ()
 
     @property
-    def trace(self) -> Trace:
+    def progress(self) -> Progress:
+        """How far it is."""
+        return Progress(int(self.is_done), int(not self.is_done))
+
+    @property
+    def document(self) -> Trace:
         """The document of what was measured until now."""
-        measured = self._measured()
+        measured = self._measured
+        measured.dumped.levels, measured.loaded.levels = self._dumps_levels(), self._loads_levels()
         base = Trace(
             name=self._name,
             started=self._started,
@@ -202,21 +181,11 @@ class Split:
             outcome="interrupted" if self._is_interrupted else "ok",
             producer=producer(),
             environment=describe_environment(),
+            quality=Quality(notes=tuple(self._notes())),
         )
         trace = analyse(split_trace(base, measured), measure_limits())
         summary, findings = split_summary(trace, measured), split_findings(trace, measured)
         return replace(trace, summary=summary, findings=findings)
-
-    def _measured(self) -> Measured:
-        halves = self._dumped.half(DUMPS, self._dumps_levels()), self._loads_half()
-        known = tuple(half for half in halves if half is not None)
-        return Measured(
-            known,
-            self._sizes[0] if self._sizes else None,
-            tuple(self._notes()),
-            self._pickled,
-            self._unpickled,
-        )
 
     def _measure(self) -> None:
         __tracebackhide__ = True
@@ -246,27 +215,27 @@ class Split:
         return look
 
     def _watch(self, kind: Any = None) -> Watched:  # noqa: ANN401  (a class of picklers)
-        self._pickled += 1
+        self._measured.pickled += 1
         self._watched.append(watch(self._value, kind or self._kind))
         return self._watched[-1]
 
     def _dumps(self) -> bytes:
-        self._pickled += 1
+        self._measured.pickled += 1
         if self._kind is pickle.Pickler:
             data = pickle.dumps(self._value, protocol=PROTOCOL)
         else:
             import cloudpickle
 
             data = bytes(cloudpickle.dumps(self._value, protocol=PROTOCOL))
-        self._sizes.append(len(data))
+        self._measured.sizes.append(len(data))
         return data
 
     def _pickle_into(self, file: Any, take: Callable[[pickle.PickleBuffer], object] | None) -> None:  # noqa: ANN401
-        self._pickled += 1
+        self._measured.pickled += 1
         self._kind(file, protocol=PROTOCOL, buffer_callback=take).dump(self._value)
 
     def _loads(self, data: bytes, buffers: Sequence[memoryview] = ()) -> object:
-        self._unpickled += 1
+        self._measured.unpickled += 1
         return pickle.loads(data, buffers=buffers)  # noqa: S301  (our own bytes)
 
     def _left_s(self) -> float:
@@ -275,17 +244,17 @@ class Split:
     def _measure_dumps(self, look: Watched) -> bytes | None:
         """Make the passes of dumps; return a pickle, None where the value gives no more."""
         __tracebackhide__ = True
-        passes, kept = self._dumped, list[bytes]()
+        half, kept = self._measured.dumped, list[bytes]()
         try:
-            passes.cold = _timed(lambda: kept.append(self._dumps()))
+            half.cold = _timed(lambda: kept.append(self._dumps()))
         except Exception as error:
             message = f"{self._name} was pickled once, not twice: {error_text(error)}"
             raise UsageError(message) from error
         # Large arrays take no time until somebody copies them.
-        expected_ns, left_s = max(look.duration_ns, passes.cold.duration_ns), self._left_s()
+        expected_ns, left_s = max(look.duration_ns, half.cold.duration_ns), self._left_s()
         calls: dict[str, Call] = {
             WHOLE: self._dumps,
-            "sink": lambda: self._pickle_into(CountingFile(), hand_over),
+            "sink": lambda: self._pickle_into(CountingFile(), lambda _: None),
         }
         is_short, block = _rounds(expected_ns) > 1, None
         is_alike = is_short or look.spent_ns <= _CHEAP_SHARE * expected_ns
@@ -294,16 +263,16 @@ class Split:
             calls["block"] = partial(self._into_block, block)
         if is_short:
             calls["watched"] = self._watch
-        passes.take_turns(calls, expected_ns, left_s / 2 if is_short else left_s)
+        take_turns(half, calls, expected_ns, left_s / 2 if is_short else left_s)
         if kept:
             return kept[0]
-        if block is not None and "block" in passes.runs and "block" not in passes.raised:
+        if block is not None and "block" in half.runs and "block" not in half.raised:
             return block.written()
         del calls, block
         try:
             return self._dumps()
         except Exception as error:  # noqa: BLE001  (reducers raise anything)
-            passes.raised.setdefault(WHOLE, error_text(error))
+            half.raised.setdefault(WHOLE, error_text(error))
         return None
 
     def _into_block(self, block: Block) -> None:
@@ -312,75 +281,61 @@ class Split:
 
     def _measure_loads(self, data: bytes, large_bytes: int) -> None:
         __tracebackhide__ = True
-        passes = self._loaded
+        half = self._measured.loaded
         try:
-            passes.cold = _timed(lambda: self._loads(data))
+            half.cold = _timed(lambda: self._loads(data))
         except Exception as error:  # noqa: BLE001  (a __setstate__ raises anything)
-            passes.raised[WHOLE] = error_text(error)
+            half.raised[WHOLE] = error_text(error)
             return
         calls: dict[str, Call] = {WHOLE: lambda: self._loads(data)}
-        expected_ns = passes.cold.duration_ns
-        again_ns = expected_ns + (self._dumped.least_ns("sink") or 0)
+        expected_ns = half.cold.duration_ns
+        again_ns = expected_ns + (self._measured.dumped.least_ns("sink") or 0)
         if large_bytes and self._left_s() * 1e9 > again_ns:
             frames, found = BytesIO(), list[pickle.PickleBuffer]()
             try:
                 self._pickle_into(frames, found.append)
             except Exception as error:  # noqa: BLE001  (reducers raise anything)
-                passes.raised["buffers"] = error_text(error)
+                half.raised["buffers"] = error_text(error)
             else:
                 written = frames.getvalue()
                 buffers = [buffer.raw().toreadonly() for buffer in found]
                 block = memoryview(bytearray(max((one.nbytes for one in buffers), default=0)))
                 calls["objects"] = lambda: self._loads(written, buffers)
                 calls["copy"] = lambda: _copy_each(buffers, block)
-        passes.take_turns(calls, expected_ns, self._left_s())
+        take_turns(half, calls, expected_ns, self._left_s())
 
-    def _dumps_levels(self) -> list[Level]:
+    def _dumps_levels(self) -> dict[str, int]:
         """Return each stage with the time of the pass that ends with it."""
         if not self._watched:
-            return []
-        passes, best = self._dumped, min(self._watched, key=lambda one: one.duration_ns)
-        sink_ns, block_ns = passes.least_ns("sink"), passes.least_ns("block")
-        whole_ns = passes.least_ns(WHOLE)
+            return {}
+        half, best = self._measured.dumped, min(self._watched, key=lambda one: one.duration_ns)
+        sink_ns, block_ns, whole_ns = map(half.least_ns, ("sink", "block", WHOLE))
         # What watching costs is taken off: the same pass is made without it.
         watching_ns = max(0, best.duration_ns - (sink_ns or whole_ns or best.duration_ns))
-        levels = [Level("pickle.reduce", max(0, best.spent_ns - watching_ns))]
+        levels = {"pickle.reduce": max(0, best.spent_ns - watching_ns)}
         if whole_ns is not None and sink_ns is not None:
-            levels.append(Level("pickle.opcodes", sink_ns))
+            levels["pickle.opcodes"] = sink_ns
             if block_ns is not None:
-                levels += [Level("pickle.copy", block_ns), Level("pickle.allocate", whole_ns)]
+                levels |= {"pickle.copy": block_ns, "pickle.allocate": whole_ns}
         return levels
 
-    def _loads_half(self) -> Half | None:
-        passes = self._loaded
-        objects_ns, copy_ns = passes.least_ns("objects"), passes.least_ns("copy")
-        half = passes.half(LOADS, ())
-        if half is None:
-            return None
-        whole = Level("unpickle.allocate", half.last.duration_ns)
+    def _loads_levels(self) -> dict[str, int]:
+        half = self._measured.loaded
+        if half.cold is None:
+            return {}
+        objects_ns, copy_ns = half.least_ns("objects"), half.least_ns("copy")
         if not self._watched[0].large_bytes:
-            return replace(half, levels=(replace(whole, stage="unpickle.objects"),))
+            return {"unpickle.objects": half.last.duration_ns}
         if objects_ns is None or copy_ns is None:
-            return half
-        copied = Level("unpickle.copy", objects_ns + copy_ns)
-        return replace(half, levels=(Level("unpickle.objects", objects_ns), copied, whole))
+            return {}
+        copied = {"unpickle.objects": objects_ns, "unpickle.copy": objects_ns + copy_ns}
+        return {**copied, "unpickle.allocate": half.last.duration_ns}
 
     def _notes(self) -> Iterator[str]:
-        """Say what is not known of the passes as a whole; a half tells its own."""
-        sizes = self._sizes
-        if self._watched and not sizes:
+        if self._watched and not self._measured.sizes:
             took, spent = self._watched[0].duration_ns, self._watched[0].spent_ns
             within = f"{format_ns(took)}, {format_ns(spent)} of it in reducers"
             yield f"a first pass into nowhere took {within}"
-        if sizes and max(sizes) > min(sizes):
-            yield (
-                f"{self._name} changes while it is pickled: its pickle had {sizes[0]:,} B at first "
-                f"and {sizes[-1]:,} B at last; the passes did not all do the same work"
-            )
-        if self._loaded.cold is None and WHOLE in self._loaded.raised:
-            yield f"loads was not measured: it raised {self._loaded.raised[WHOLE]}"
-        elif self._loaded.cold is None and WHOLE in self._dumped.raised:
-            yield "loads was not measured: there is no pickle for it"
 
 
 def _copy_each(buffers: Sequence[memoryview], block: memoryview) -> None:

@@ -7,8 +7,10 @@ the whole as *not split*, and a sentence says so.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import NamedTuple
 
 from jupyter_serprof.analysis.findings.pickle import (
     FRESH_BYTES,
@@ -39,101 +41,141 @@ _WORTH_SHARE = 0.02
 _TOLD_SHARE = 0.005
 
 
-@dataclass(frozen=True, slots=True)
-class Level:
-    """How long the pass took that ends with the stage."""
-
-    stage: str
-    until_ns: int
-
-
-@dataclass(frozen=True, slots=True)
-class Timed:
+class Timed(NamedTuple):
     """One real run: how long it took and how many pages it touched for the first time."""
 
     duration_ns: int
     minor_faults: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Half:
-    """Everything that was measured of dumps or of loads.
+    """What was measured of dumps or of loads.
 
-    ``whole`` is ``pickle.dumps`` or ``pickle.loads``; ``levels`` are in the order of the passes.
-    ``warm`` is None where there was no time for another run: then the first one is split.
-    ``raised`` says why a pass was left out.
+    Attributes
+    ----------
+    whole
+        ``pickle.dumps`` or ``pickle.loads``.
+    cold
+        The very first run; None where not even that one ended.
+    runs
+        Those of each pass after it.
+    levels
+        How long the pass took that ends with each stage, in the order of the passes.
+    raised
+        Why a pass was left out.
     """
 
     whole: str
-    cold: Timed
-    warm: Timed | None
-    levels: tuple[Level, ...]
-    runs: int = 1
-    raised: Mapping[str, str] = field(default_factory=dict)
+    cold: Timed | None = None
+    runs: dict[str, list[Timed]] = field(default_factory=dict)
+    levels: Mapping[str, int] = field(default_factory=dict)
+    raised: dict[str, str] = field(default_factory=dict)
+
+    def least(self, name: str) -> Timed | None:
+        """Return the shortest run of a pass; None without any."""
+        return min(self.runs.get(name, ()), key=lambda run: run.duration_ns, default=None)
+
+    def least_ns(self, name: str) -> int | None:
+        """Return how long it took."""
+        least = self.least(name)
+        return None if least is None else least.duration_ns
+
+    @property
+    def warm(self) -> Timed | None:
+        """The shortest later run; None where there was no time: then the first one is split."""
+        return self.least(WHOLE)
 
     @property
     def last(self) -> Timed:
         """The run that the levels are the parts of."""
-        return self.warm or self.cold
+        return self.warm or self.cold or Timed(0)
+
+    @property
+    def verb(self) -> str:
+        """What it is called in a sentence."""
+        return self.whole.partition(".")[2]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Measured:
-    """Both halves as far as they came, what the pickle holds, and how often it was made."""
+    """Both halves as far as they came, the sizes of the pickles, and how often it was made."""
 
-    halves: tuple[Half, ...]
-    in_band_bytes: int | None = None
-    notes: tuple[str, ...] = ()
-    pickled: int | None = None
-    unpickled: int | None = None
+    dumped: Half = field(default_factory=partial(Half, DUMPS))
+    loaded: Half = field(default_factory=partial(Half, LOADS))
+    sizes: list[int] = field(default_factory=list)
+    pickled: int = 0
+    unpickled: int = 0
+
+    @property
+    def halves(self) -> list[Half]:
+        """Those of which at least the first run ended."""
+        return [half for half in (self.dumped, self.loaded) if half.cold is not None]
+
+    @property
+    def in_band_bytes(self) -> int | None:
+        """Of the first pickle."""
+        return self.sizes[0] if self.sizes else None
 
 
-def parts_of(total_ns: int, levels: Iterable[Level]) -> list[tuple[str, int]]:
+def parts_of(total_ns: int, levels: Mapping[str, int]) -> list[tuple[str, int]]:
     """Return what each pass adds; never negative, together at most the whole.
 
-    >>> parts_of(10, [Level("a", 4), Level("c", 3), Level("d", 12)])
+    >>> parts_of(10, {"a": 4, "c": 3, "d": 12})
     [('a', 4), ('c', 0), ('d', 6)]
     """
     reached, parts = 0, []
-    for level in levels:
-        until = min(total_ns, max(reached, level.until_ns))
-        parts.append((level.stage, until - reached))
+    for key, until_ns in levels.items():
+        until = min(total_ns, max(reached, until_ns))
+        parts.append((key, until - reached))
         reached = until
     return parts
 
 
-def cut_notes(half: Half) -> list[str]:
+def cut_notes(half: Half) -> Iterator[str]:
     """Say which passes took longer than the whole of which they are a part, or than a later one."""
-    reached, notes = 0, []
-    for level in half.levels:
-        until, title = level.until_ns, stage(level.stage).title
-        worth = _WORTH_SHARE * half.last.duration_ns
-        if until > half.last.duration_ns + worth:
-            over = format_ns(until - half.last.duration_ns)
-            notes.append(f"{title}: its pass took {over} longer than the whole; cut to the whole")
+    reached, whole_ns = 0, half.last.duration_ns
+    worth = _WORTH_SHARE * whole_ns
+    for key, until in half.levels.items():
+        title = stage(key).title
+        if until > whole_ns + worth:
+            over = format_ns(until - whole_ns)
+            yield f"{title}: its pass took {over} longer than the whole; cut to the whole"
         elif until < reached - worth:
             less = format_ns(reached - until)
-            notes.append(f"{title}: its pass took {less} less than the one without it; told as 0")
+            yield f"{title}: its pass took {less} less than the one without it; told as 0"
         reached = max(reached, until)
-    return notes
 
 
 def missing_notes(half: Half) -> Iterator[str]:
     """Say what was not told apart, and why."""
-    verb, took = _verb(half), format_ns(half.cold.duration_ns)
-    stages = {level.stage for level in half.levels}
+    verb, took = half.verb, format_ns(half.cold.duration_ns if half.cold else 0)
     if WHOLE in half.raised:
         yield f"{verb} raised when it was repeated: {half.raised[WHOLE]}"
     if half.warm is None:
         yield f"one {verb} takes {took}: it was not made again"
-    elif half.runs == 1:
+    elif len(half.runs[WHOLE]) == 1:
         yield f"one {verb} takes {took}: each pass was made once at most"
     if "objects" in half.raised:
         yield "loads was not split: it writes into the buffers that it is given"
     elif "buffers" in half.raised:
         yield f"loads was not split: dumps raised {half.raised['buffers']}"
-    elif half.warm is not None and stages.isdisjoint({"pickle.copy", "unpickle.copy", _BUILT}):
+    elif half.warm and half.levels.keys().isdisjoint({"pickle.copy", "unpickle.copy", _BUILT}):
         yield f"{verb}: copy and new pages n/a, they are in it: no pass could leave them out"
+
+
+def whole_notes(measured: Measured, name: str) -> Iterator[str]:
+    """Say what is not known of the passes as a whole; a half tells its own."""
+    sizes, loaded, dumped = measured.sizes, measured.loaded, measured.dumped
+    if sizes and max(sizes) > min(sizes):
+        yield (
+            f"{name} changes while it is pickled: its pickle had {sizes[0]:,} B at first "
+            f"and {sizes[-1]:,} B at last; the passes did not all do the same work"
+        )
+    if loaded.cold is None and WHOLE in loaded.raised:
+        yield f"loads was not measured: it raised {loaded.raised[WHOLE]}"
+    elif loaded.cold is None and WHOLE in dumped.raised:
+        yield "loads was not measured: there is no pickle for it"
 
 
 def split_trace(base: Trace, measured: Measured) -> Trace:
@@ -154,25 +196,25 @@ def split_trace(base: Trace, measured: Measured) -> Trace:
                 at = _add_half(spans, half, at, measured, is_cold=is_cold)
         if at > start:
             groups.append(Group(_title(measured, is_cold=is_cold), start, at))
-    halves = measured.halves
-    notes = [note for half in halves for note in (*missing_notes(half), *cut_notes(half))]
+    apart = (note for h in measured.halves for note in (*missing_notes(h), *cut_notes(h)))
+    notes = (*base.quality.notes, *whole_notes(measured, base.name), *apart)
     return replace(
         base,
         wall_ns=at,
         lanes=(Lane(_LANE),),
         spans=tuple(spans),
         groups=tuple(groups),
-        quality=replace(base.quality, notes=(*base.quality.notes, *measured.notes, *notes)),
+        quality=replace(base.quality, notes=notes),
     )
 
 
 def _title(measured: Measured, *, is_cold: bool) -> str:
-    runs = min((half.runs for half in measured.halves if half.warm is not None), default=1)
+    runs = min((len(h.runs[WHOLE]) for h in measured.halves if WHOLE in h.runs), default=1)
     return "first run" if is_cold else f"again{f': best of {runs}' if runs > 1 else ''}"
 
 
 def _add_half(spans: list[Span], half: Half, at: int, measured: Measured, *, is_cold: bool) -> int:
-    run = half.cold if is_cold else half.last
+    run = (is_cold and half.cold) or half.last
     details = {
         "in_band_bytes": measured.in_band_bytes,
         "copied_bytes": measured.in_band_bytes,
@@ -208,10 +250,8 @@ def split_summary(trace: Trace, measured: Measured) -> Summary:
 def split_findings(trace: Trace, measured: Measured) -> tuple[Finding, ...]:
     """Return the findings of the passes: new pages in warm runs are no matter of the first run."""
     others = tuple(found for found in trace.findings if found.rule != _FIRST_TOUCH)
-    dumps = next((half for half in measured.halves if half.whole == "pickle.dumps"), None)
-    size, faults = measured.in_band_bytes or 0, dumps.last.minor_faults if dumps else None
-    is_fresh = size >= FRESH_BYTES and (faults or 0) * PAGE_BYTES >= FRESH_SHARE * size
-    if not is_fresh or faults is None:
+    size, faults = measured.in_band_bytes or 0, measured.dumped.last.minor_faults or 0
+    if size < FRESH_BYTES or faults * PAGE_BYTES < FRESH_SHARE * size:
         return others
     allocated = [index for index, span in enumerate(trace.spans) if span.stage == "pickle.allocate"]
     found = Finding(
@@ -252,27 +292,21 @@ def _half_text(half: Half, printed: str) -> str:
         for key, ns in shares
         if total_ns and ns >= _TOLD_SHARE * total_ns
     ]
-    return f"{_verb(half)} {printed}{': ' if told else ''}{', '.join(told)}"
+    return f"{half.verb} {printed}{': ' if told else ''}{', '.join(told)}"
 
 
 def _cold_facts(measured: Measured, printed: Mapping[str, str]) -> Sequence[str]:
-    first = [f"{_verb(half)} {printed[half.whole]}" for half in measured.halves]
+    first = [f"{half.verb} {printed[half.whole]}" for half in measured.halves]
     faults = [
-        f"{_verb(half)} {format_count(half.warm.minor_faults)} new pages"
+        f"{half.verb} {format_count(half.warm.minor_faults)} new pages"
         for half in measured.halves
         if half.warm is not None and half.warm.minor_faults is not None
     ]
     facts = [f"first run: {', '.join(first)}"] if first else []
     if faults:
         facts.append(f"again: {', '.join(faults)}")
-    if measured.pickled is not None:
-        times = f"pickled {_times(measured.pickled)}"
-        facts.append(f"{times}, unpickled {_times(measured.unpickled or 0)}")
-    return facts
-
-
-def _verb(half: Half) -> str:
-    return half.whole.partition(".")[2]
+    times = f"pickled {_times(measured.pickled)}, unpickled {_times(measured.unpickled)}"
+    return [*facts, times]
 
 
 def _times(count: int) -> str:

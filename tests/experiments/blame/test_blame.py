@@ -15,7 +15,7 @@ import pytest
 from anatomy_samples import Estimator, Model, frame, function, give_clock
 
 from jupyter_serprof.analysis.anatomy import blame_sentence, culprit
-from jupyter_serprof.api import blame
+from jupyter_serprof.api import blame, run
 from jupyter_serprof.experiments.blame import recording as blame_recording
 from jupyter_serprof.experiments.blame.recording import Blame, BlameRun, unwrapped
 from jupyter_serprof.experiments.split import passes as split_passes
@@ -520,7 +520,7 @@ def test_pickle_and_unpickle_of_one_value_are_split_into_their_parts(
     monkeypatch.setattr(split_passes, "time", clock)
     value = {"numbers": [[at] for at in range(2_000)], "text": "x" * 200_000}
 
-    trace = BlameRun(value, "value").run()
+    trace = run(BlameRun(value, "value"))
 
     assert trace.waterfall is not None
     found = {row.stage for row in trace.waterfall.rows}
@@ -533,8 +533,8 @@ def test_what_would_take_long_is_split_only_with_detail(monkeypatch: pytest.Monk
     """Ten more pickles of a large value are not made unasked; a note says how to have them."""
     monkeypatch.setattr(blame_recording, "_SPLIT_S", 0.0)
 
-    plain = BlameRun([1], "value").run()
-    asked = BlameRun([1], "value", detail=True).run()
+    plain = run(BlameRun([1], "value"))
+    asked = run(BlameRun([1], "value", detail=True))
 
     assert any("--detail" in note for note in plain.quality.notes)
     assert not any("--detail" in note for note in asked.quality.notes)

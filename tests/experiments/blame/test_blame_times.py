@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from anatomy_samples import Model
 
-from jupyter_serprof.api import blame
+from jupyter_serprof.api import blame, run
 from jupyter_serprof.experiments.blame.recording import Blame, BlameRun
 from jupyter_serprof.model import Anatomy, Trace
 from jupyter_serprof.views.blame import anatomy_lines
@@ -43,7 +43,7 @@ def test_the_times_add_up_to_the_plain_dumps_of_the_same_document(at: int) -> No
     """The root took what dumps took, its parts less; both are in one output."""
     value = values()[at]
 
-    trace = BlameRun(value, "it").run()
+    trace = run(BlameRun(value, "it"))
 
     [anatomy] = trace.anatomies
     root = anatomy.parts[0]
@@ -57,7 +57,7 @@ def test_the_part_that_dumps_copies_longest_takes_longest(large: object) -> None
     """No pickler that keeps nothing copies a large buffer; the plain dumps does."""
     parts = {"small": [str(i) * 20 for i in range(2_000)], "large": large}
 
-    anatomy = BlameRun(parts, "it").run().anatomies[0]
+    anatomy = run(BlameRun(parts, "it")).anatomies[0]
 
     took = {part.label: part.duration_ns or 0 for part in anatomy.parts if part.parent == 0}
     assert took['["large"]'] > took['["small"]'] > 0
@@ -90,7 +90,7 @@ def test_what_cannot_be_pickled_has_no_times() -> None:
     """There is no dumps that they could be shares of; the table has no column for them."""
     value = {"lock": threading.Lock(), "rest": list(range(1_000))}
 
-    anatomy = BlameRun(value, "it").run().anatomies[0]
+    anatomy = run(BlameRun(value, "it")).anatomies[0]
 
     assert {part.duration_ns for part in anatomy.parts} == {None}
     assert not any(" ms" in line for line in anatomy_lines(anatomy, 100))

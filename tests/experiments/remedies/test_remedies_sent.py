@@ -2,6 +2,7 @@
 
 import pickle
 import time
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from types import SimpleNamespace
@@ -11,7 +12,7 @@ import cloudpickle
 import numpy as np
 import pytest
 
-from jupyter_serprof.experiments.blame.keeper import Sent, TryingRecording
+from jupyter_serprof.experiments.blame.keeper import Crossed, TryingRecording
 from jupyter_serprof.experiments.remedies import ways as remedies_ways
 from jupyter_serprof.experiments.remedies.code import try_code, values_sent
 from jupyter_serprof.experiments.remedies.ways import PickleWay
@@ -64,7 +65,7 @@ def test_what_crossed_is_kept_with_the_way_it_went(
 
     [sent] = recording.sent
     assert sent.value is BIG
-    assert (sent.now, sent.count) == (now, count)
+    assert (sent.now, sent.ways.total()) == (now, count)
     assert sent.size_bytes > BIG.nbytes
     recording.let_go()
     assert recording.sent == []
@@ -137,7 +138,7 @@ def test_the_findings_of_the_run_are_measured_and_say_against_what() -> None:
     """Of a tuple the named part is tried; spans stay; the baseline stands in the title."""
     found = Finding("pickle.small-objects", "warn", "many", {"n": 1}, "# r", spans=(0,))
     trace = replace(make_trace([("pickle.dumps", "client/main", 0, 5)]), findings=(found,))
-    sent = [Sent((ROWS, [1]), 60_000, "pickle", 1)]
+    sent = [Crossed((ROWS, [1]), None, 60_000, Counter(["pickle"]))]
 
     tried = try_code(trace, sent, {"rows": ROWS, "pickle": pickle}, budget_s=AMPLE_S)
 
@@ -159,7 +160,7 @@ def test_an_interrupt_keeps_the_findings_until_then(monkeypatch: pytest.MonkeyPa
         return real(way, value)
 
     monkeypatch.setattr(PickleWay, "send", send)
-    sent = [Sent(np.zeros(1_100_000), 8_800_000, "pickle", 1)]
+    sent = [Crossed(np.zeros(1_100_000), None, 8_800_000, Counter(["pickle"]))]
 
     tried = try_code(make_trace([]), sent, {"a": sent[0].value}, budget_s=AMPLE_S)
 

@@ -17,7 +17,6 @@ from jupyter_serprof.analysis import analyse
 from jupyter_serprof.experiments.split import passes as split_passes
 from jupyter_serprof.experiments.split.words import (
     Half,
-    Level,
     Measured,
     Timed,
     cut_notes,
@@ -37,12 +36,12 @@ from jupyter_serprof.views.waterfall.table import table_of
 split = partial(split_passes.split, budget_s=1e6)
 WHOLES = ("pickle.dumps", "pickle.loads")
 TIMES, TOLD = (6_946_000, 5_166_000), re.compile(r"(?:dumps|loads) ([\d.,]+ \w+)")
-LEVELS = (
-    Level("pickle.reduce", 10),
-    Level("pickle.opcodes", 30),
-    Level("pickle.copy", 60),
-    Level("pickle.allocate", 100),
-)
+LEVELS = {
+    "pickle.reduce": 10,
+    "pickle.opcodes": 30,
+    "pickle.copy": 60,
+    "pickle.allocate": 100,
+}
 
 
 #: What passes measure with in the test of an injected delay.
@@ -70,6 +69,13 @@ class Mutating:
 
 LOOP: list[object] = [1]
 LOOP.append(LOOP)
+
+
+def half_of(
+    cold: Timed, warm: Timed | None, levels: dict[str, int], whole: str = WHOLES[0]
+) -> Half:
+    """Return what was measured with one later run of the whole."""
+    return Half(whole, cold, {"whole": [warm]} if warm else {}, levels)
 
 
 def rows(trace: Trace, group: int) -> dict[str, int]:
@@ -105,24 +111,23 @@ def test_parts_add_up_and_are_never_negative() -> None:
 
 def test_what_was_cut_is_said() -> None:
     """No number is scaled or cut in silence."""
-    levels = (Level("pickle.reduce", 50), Level("pickle.opcodes", 30), Level("pickle.copy", 140))
-    half = Half("pickle.dumps", Timed(100), Timed(100), levels)
+    levels = {"pickle.reduce": 50, "pickle.opcodes": 30, "pickle.copy": 140}
 
-    notes = cut_notes(half)
+    notes = list(cut_notes(half_of(Timed(100), Timed(100), levels)))
 
     assert len(notes) == 2
     assert notes[0].startswith("Opcodes and memo: its pass took 20 ns less")
     assert notes[1].startswith("Copy into the pickle: its pass took 40 ns longer")
-    assert cut_notes(Half("pickle.dumps", Timed(100), Timed(100), LEVELS)) == []
+    assert list(cut_notes(half_of(Timed(100), Timed(100), LEVELS))) == []
 
 
 def test_the_document_adds_up_exactly() -> None:
     """First runs are not split, warm ones are; the parts of a whole are its time."""
-    halves = (
-        Half("pickle.dumps", Timed(500, 9), Timed(100, 0), LEVELS, 7),
-        Half("pickle.loads", Timed(300), Timed(80), (Level("unpickle.objects", 50),), 7),
+    measured = Measured(
+        half_of(Timed(500, 9), Timed(100, 0), LEVELS),
+        half_of(Timed(300), Timed(80), {"unpickle.objects": 50}, "pickle.loads"),
+        [1_000],
     )
-    measured = Measured(halves, 1_000)
 
     trace = analyse(split_trace(make_trace([], name="a"), measured))
 
@@ -140,8 +145,10 @@ def test_the_document_adds_up_exactly() -> None:
 @pytest.mark.parametrize("warm", [None, Timed(1_234_567)], ids=["once", "again"])
 def test_a_time_in_the_sentence_is_that_of_its_row(warm: Timed | None) -> None:
     """The column is rounded so that it adds up: of 5.166 ms it can print 5.16."""
-    dumps, loads = (Half(key, Timed(ns), warm, ()) for key, ns in zip(WHOLES, TIMES, strict=True))
-    measured = Measured((dumps, loads), 1_000)
+    dumps, loads = (
+        half_of(Timed(ns), warm, {}, key) for key, ns in zip(WHOLES, TIMES, strict=True)
+    )
+    measured = Measured(dumps, loads, [1_000])
     trace = analyse(split_trace(make_trace([], name="a"), measured))
 
     summary = split_summary(trace, measured)
@@ -156,10 +163,8 @@ def test_new_pages_in_every_run_are_not_a_matter_of_the_first() -> None:
     """To run it again does not help; a buffer that is kept does. Warm pages say nothing."""
 
     def found(warm_faults: int) -> list[str]:
-        halves = (
-            Half("pickle.dumps", Timed(50_000_000, 3_000), Timed(50_000_000, warm_faults), LEVELS),
-        )
-        measured = Measured(halves, 8_192_000)
+        half = half_of(Timed(50_000_000, 3_000), Timed(50_000_000, warm_faults), LEVELS)
+        measured = Measured(half, sizes=[8_192_000])
         limits = Limits(memcpy_bytes_per_s=1e10)
         trace = analyse(split_trace(make_trace([], name="a"), measured), limits)
         return [finding.rule for finding in split_findings(trace, measured)]

@@ -8,6 +8,7 @@ import cloudpickle
 import numpy as np
 import pytest
 
+from jupyter_serprof.api import run
 from jupyter_serprof.experiments.split import passes as split_passes
 from jupyter_serprof.experiments.split.words import Timed
 from jupyter_serprof.model import Trace, UsageError, from_document, to_document
@@ -101,15 +102,10 @@ def test_one_disturbed_run_does_not_hide_the_reducers() -> None:
     """What watching costs is taken off the shorter run: the other one met a busy machine."""
     passes = Split([])
     passes._watched = [Watched(ns, 80, 1_000, 0, has_own_ways=False) for ns in (180, 95, 190)]
-    passes._dumped.cold = Timed(200)
-    passes._dumped.runs = {"whole": [Timed(100)], "sink": [Timed(99), Timed(90)]}
+    half = passes._measured.dumped
+    half.cold, half.runs = Timed(200), {"whole": [Timed(100)], "sink": [Timed(99), Timed(90)]}
 
-    levels = passes._dumps_levels()
-
-    assert [(level.stage, level.until_ns) for level in levels] == [
-        (REDUCE, 80 - 5),
-        ("pickle.opcodes", 90),
-    ]
+    assert passes._dumps_levels() == {REDUCE: 80 - 5, "pickle.opcodes": 90}
 
 
 def test_an_object_that_changes_while_it_is_pickled_is_told() -> None:
@@ -225,9 +221,9 @@ def test_an_interrupt_leaves_what_was_measured(first: int) -> None:
     passes = Split(Counting(raising(KeyboardInterrupt(), first)), "v")
 
     with pytest.raises(KeyboardInterrupt):
-        passes.run()
+        run(passes)
 
-    trace = passes.trace
+    trace = passes.document
     assert trace.outcome == "interrupted"
     assert trace.summary
     assert "interrupted" in trace.summary.headline
