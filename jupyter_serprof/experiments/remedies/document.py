@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from jupyter_serprof.analysis import analyse
 from jupyter_serprof.capture.machine import describe_environment, producer
 from jupyter_serprof.experiments.engine.document import lean
+from jupyter_serprof.experiments.engine.runs import shown_runs
 from jupyter_serprof.experiments.remedies.gain import (
     Trial,
     finding_of,
     gain_of,
     headline,
+    middle_trip,
     notes_of,
     ranked,
 )
@@ -31,69 +33,22 @@ from jupyter_serprof.model import (
     Trace,
     Variant,
 )
-from jupyter_serprof.model.sweep import middle_run
 from jupyter_serprof.model.trace import Scalar
 
 _LANE = "client/main"
 
 
-@dataclass(slots=True)
-class Tried:
-    """A trial while it runs: the trips of both sides, the first of each apart.
-
-    ``baseline`` is the title of the way it goes now; ``reason`` says why it failed.
-    """
-
-    baseline: str
-    trial: Trial
-    trips: tuple[list[Trip], list[Trip]] = field(default_factory=lambda: ([], []))
-    cold: tuple[Trip, Trip] | None = None
-    loops: int = 1
-    reason: str = ""
-    is_over: bool = False
-
-    @property
-    def sides_left(self) -> tuple[int, ...]:
-        """Which sides a pair still needs: each begins in every other one.
-
-        Neither always runs in the wake of the other.
-        """
-        pairs, more = sorted(map(len, self.trips))
-        order = (0, 1) if pairs % 2 == 0 else (1, 0)
-        return order if pairs == more else order[1:]
-
-    def goes_on(self, most: int, has_time: Callable[[], bool]) -> bool:
-        """Tell whether another pair is made, or the rest of one that was interrupted."""
-        pairs, more = sorted(map(len, self.trips))
-        return pairs < more or (pairs < most and (not pairs or has_time()))
-
-    def count(self) -> None:
-        """Take what was run so far into the trial."""
-        before, after = self.trips
-        self.trial = replace(
-            self.trial,
-            before_ns=tuple(trip.wall_ns for trip in before),
-            after_ns=tuple(trip.wall_ns for trip in after),
-            before_stages=_middle(before).stages,
-            after_stages=_middle(after).stages,
-        )
-
-
-def count_points(tried: Sequence[Tried]) -> int:
+def count_points(trials: Sequence[Trial]) -> int:
     """Return how many points their document has: the ways of now share their first trip."""
-    cold = [entry.baseline for entry in tried if entry.cold]
-    warm = sum(len(trips) for entry in tried for trips in entry.trips)
+    cold = [trial.baseline for trial in trials if trial.cold]
+    warm = sum(len(trips) for trial in trials for trips in trial.trips)
     return len(set(cold)) + len(cold) + warm
-
-
-def _middle(trips: Iterable[Trip]) -> Trip:
-    return middle_run(trips, lambda trip: trip.wall_ns)
 
 
 def document_of(  # noqa: PLR0913  (what a document holds)
     name: str,
     started: str,
-    tried: Sequence[Tried],
+    trials: Sequence[Trial],
     *,
     plain_bytes: int | None,
     hints: Sequence[Finding],
@@ -111,24 +66,25 @@ def document_of(  # noqa: PLR0913  (what a document holds)
     ended
         Why it ended early, a sentence; "" where it went through.
     """
-    places = {id(entry.trial): entry for entry in tried}
-    ordered = [places[id(trial)] for trial in ranked([entry.trial for entry in tried])]
-    baselines = list(dict.fromkeys(entry.baseline for entry in tried))
-    sides = [(_key(title), [e for e in tried if e.baseline == title], 0) for title in baselines]
-    sides += [(entry.trial.key, [entry], 1) for entry in ordered]
-    size = plain_bytes
+    ordered = ranked(trials)
+    baselines: dict[str, list[Trial]] = {}
+    for trial in trials:
+        baselines.setdefault(trial.baseline, []).append(trial)
+    sides = [(_key(title), alike, 0) for title, alike in baselines.items()]
+    sides += [(trial.key, [trial], 1) for trial in ordered]
+    summary = _summary(name, plain_bytes, list(baselines), ordered)
     return Sweep(
         name=name,
         started=started,
         producer=producer(),
         variants=(
-            *(_baseline(title, [e for e in tried if e.baseline == title]) for title in baselines),
-            *(_variant(entry, _now_ns(entry, tried)) for entry in ordered),
+            *(_baseline(title, alike) for title, alike in baselines.items()),
+            *(_variant(trial, baselines[trial.baseline]) for trial in ordered),
         ),
-        points=tuple(p for key, entries, side in sides for p in _points(key, entries, side, size)),
-        traces=tuple(t for key, entries, side in sides for t in _traces(key, entries, side, size)),
+        points=tuple(point for side in sides for point in _points(*side, plain_bytes)),
+        traces=tuple(trace for side in sides for trace in _traces(*side, plain_bytes)),
         findings=(*_findings(name, ordered), *hints),
-        summary=_ended(_summary(name, plain_bytes, baselines, ordered), name, said, ended),
+        summary=_ended(summary, name, said, ended),
         limits=limits,
         quality=Quality(notes=tuple(notes)),
         environment=describe_environment(),
@@ -139,24 +95,23 @@ def _key(title: str) -> str:
     return f"now: {title}"
 
 
-def _findings(name: str, ordered: Sequence[Tried]) -> list[Finding]:
-    found = (finding_of(entry.trial, name) for entry in ordered if not entry.reason)
+def _findings(name: str, ordered: Sequence[Trial]) -> list[Finding]:
+    found = (finding_of(trial, name) for trial in ordered if not trial.reason)
     return [finding for finding in found if finding is not None]
 
 
 def _summary(
-    name: str, size: int | None, baselines: Sequence[str], ordered: Sequence[Tried]
+    name: str, size: int | None, baselines: Sequence[str], ordered: Sequence[Trial]
 ) -> Summary:
-    measured = [entry for entry in ordered if not entry.reason and entry.trial.pairs]
-    against = measured[0].baseline if measured else (baselines or ["the way it goes"])[0]
-    is_moved = any("memory.move" in entry.trial.after_stages for entry in measured)
+    known = [trial for trial in ordered if not trial.reason]
+    measured = [trial for trial in known if trial.pairs]
+    against = measured[0].baseline if measured else (*baselines, "the way it goes")[0]
+    is_moved = any("memory.move" in trial.stages[1] for trial in measured)
     facts = (
         f"pairs in turns, warm{': written, moved once, read back' if is_moved else ''}",
         "gain of the pairs, with its 95 % interval; what is made once is not in it",
     )
-    known = [entry.trial for entry in ordered if not entry.reason]
-    said = headline(name, size, against, known)
-    return Summary(said, facts if measured else ())
+    return Summary(headline(name, size, against, known), facts if measured else ())
 
 
 def _ended(summary: Summary, name: str, said: str, ended: str) -> Summary:
@@ -170,26 +125,21 @@ def _ended(summary: Summary, name: str, said: str, ended: str) -> Summary:
     return replace(summary, headline=f"{name}: {ended[0].lower()}{ended[1:]}")
 
 
-def _baseline(title: str, entries: Sequence[Tried]) -> Variant:
-    cold = next((entry.cold[0] for entry in entries if entry.cold), None)
+def _baseline(title: str, alike: Sequence[Trial]) -> Variant:
+    cold = next((trial.cold[0] for trial in alike if trial.cold), None)
     return Variant(_key(title), f"now: {title}", facts=_bytes(cold))
 
 
-def _now_ns(entry: Tried, tried: Sequence[Tried]) -> list[int]:
-    """Return the warm runs of the way it goes now, as they are shown: of all trials against it."""
-    alike = [other for other in tried if other.baseline == entry.baseline]
-    return [point.wall_ns for point in _points("", alike, 0, None) if not point.cold]
-
-
-def _variant(entry: Tried, now_ns: Sequence[int]) -> Variant:
-    trial, remedy = entry.trial, REMEDIES[entry.trial.key]
-    if entry.reason:
-        return Variant(trial.key, remedy.title, "failed", entry.reason, facts={"tried": True})
-    gain = gain_of(trial)
+def _variant(trial: Trial, alike: Sequence[Trial]) -> Variant:
+    """Return the row of a trial; ``alike`` are all against the same baseline, whose runs it has."""
+    title = REMEDIES[trial.key].title
+    if trial.reason:
+        return Variant(trial.key, title, "failed", trial.reason, facts={"tried": True})
+    gain, now_ns = gain_of(trial), [trip.wall_ns for other in alike for trip in other.trips[0]]
     facts: Mapping[str, Scalar] = {
-        **_bytes(entry.cold[1] if entry.cold else None),
+        **_bytes(trial.cold[1] if trial.cold else None),
         "tried": True,
-        "baseline": _key(entry.baseline),
+        "baseline": _key(trial.baseline),
         "gain": gain.value if gain else None,
         "low": gain.low if gain else None,
         "high": gain.high if gain else None,
@@ -197,7 +147,7 @@ def _variant(entry: Tried, now_ns: Sequence[int]) -> Variant:
         "equal": trial.equal,
         "prepare_ns": trial.prepare_ns,
     }
-    return Variant(trial.key, remedy.title, facts=facts, notes=notes_of(trial, now_ns))
+    return Variant(trial.key, title, facts=facts, notes=notes_of(trial, now_ns))
 
 
 def _bytes(trip: Trip | None) -> dict[str, Scalar]:
@@ -210,35 +160,31 @@ def _bytes(trip: Trip | None) -> dict[str, Scalar]:
     }
 
 
-def _points(key: str, entries: Sequence[Tried], side: int, size: int | None) -> list[Point]:
-    """Return the points of one side: the first trip is cold, and never averaged with others."""
-    cold = [entry.cold[side] for entry in entries if entry.cold][:1]
-    points = [_point(key, trip, number, size, None) for number, trip in enumerate(cold)]
-    # What was the other side of several trials, is one trip.
-    warm = {id(t): (t, entry.loops) for entry in entries for t in entry.trips[side]}.values()
-    return points + [
-        _point(key, trip, number, size, loops) for number, (trip, loops) in enumerate(warm, 1)
-    ]
+def _points(key: str, trials: Sequence[Trial], side: int, size: int | None) -> Iterator[Point]:
+    """Yield the points of one side: the first trip is cold, and never averaged with others."""
+    cold = [(trial.cold[side], 1) for trial in trials if trial.cold][:1]
+    warm = [(trip, trial.loops) for trial in trials for trip in trial.trips[side]]
+    for is_cold, runs in ((True, cold), (False, warm)):
+        for number, (trip, loops) in enumerate(runs, int(not is_cold)):
+            yield Point(
+                variant=key,
+                size_bytes=size,
+                repeat=number,
+                cold=is_cold,
+                wall_ns=trip.wall_ns,
+                moved_bytes=trip.moved_bytes,
+                stages=trip.stages,
+                loops=loops if loops > 1 else None,
+            )
 
 
-def _point(key: str, trip: Trip, number: int, size: int | None, loops: int | None) -> Point:
-    return Point(
-        variant=key,
-        size_bytes=size,
-        repeat=number,
-        cold=number == 0,
-        wall_ns=trip.wall_ns,
-        moved_bytes=trip.moved_bytes,
-        stages=trip.stages,
-        loops=loops if loops is not None and loops > 1 else None,
-    )
-
-
-def _traces(key: str, entries: Sequence[Tried], side: int, size: int | None) -> list[SweepTrace]:
-    cold = [(True, entry.cold[side]) for entry in entries if entry.cold][:1]
-    warm = {id(trip): trip for entry in entries for trip in entry.trips[side]}.values()
-    shown = cold + ([(False, _middle(warm))] if warm else [])
-    return [SweepTrace(key, size, is_cold, _trace(key, trip)) for is_cold, trip in shown]
+def _traces(
+    key: str, trials: Sequence[Trial], side: int, size: int | None
+) -> tuple[SweepTrace, ...]:
+    cold = next((trial.cold[side] for trial in trials if trial.cold), None)
+    warm = middle_trip([trip for trial in trials for trip in trial.trips[side]])
+    shown = (trip and _trace(key, trip) for trip in (cold, warm))
+    return shown_runs(key, size, next(shown), [trace for trace in shown if trace])
 
 
 def _trace(key: str, trip: Trip) -> Trace:

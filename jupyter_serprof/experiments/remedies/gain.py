@@ -13,51 +13,86 @@ from dataclasses import dataclass, field
 from jupyter_serprof.experiments.compare.statistics import paired_shift
 from jupyter_serprof.experiments.compare.verdict import gain_apart_text
 from jupyter_serprof.experiments.remedies.table import REMEDIES, pasted
+from jupyter_serprof.experiments.remedies.ways import Trip
 from jupyter_serprof.model import Finding, stage
-from jupyter_serprof.model.sweep import middle_ns
+from jupyter_serprof.model.sweep import middle_ns, middle_run
 from jupyter_serprof.model.trace import Scalar
 from jupyter_serprof.model.units import counted, format_bytes, format_count, format_ns, format_ratio
 
 _FINDINGS = ("faster", "unsure", "slower")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Trial:
-    """What the pairs of one remedy gave.
+    """A remedy that applies, and what its pairs gave.
 
     Attributes
     ----------
-    before_ns, after_ns
-        One trip each, pair by pair.
-    before_stages, after_stages
-        Stages of the trip in the middle, ns.
+    baseline
+        The title of the way it goes now.
+    against
+        What the gain is measured against, in words; "" is not told.
+    code
+        The line to paste, where the table of remedies does not know it.
+    cold, trips
+        The first trip of each way, and those of the pairs: the means of so many ``loops``.
     equal
         None where that cannot be told.
     prepare_ns
         What is paid once: the conversion, the put.
     changes
         What comes back otherwise, in words.
-    against
-        What the gain is measured against, in words.
-    code
-        The line to paste, where the table of remedies does not know it.
+    reason
+        Why it failed.
     """
 
     key: str
-    before_ns: Sequence[int] = ()
-    after_ns: Sequence[int] = ()
-    before_stages: Mapping[str, int] = field(default_factory=dict)
-    after_stages: Mapping[str, int] = field(default_factory=dict)
+    baseline: str = ""
+    against: str = ""
+    code: str = ""
+    cold: tuple[Trip, Trip] | None = None
+    trips: Sequence[list[Trip]] = field(default_factory=lambda: ([], []))
+    loops: int = 1
     equal: bool | None = None
     prepare_ns: int | None = None
     changes: tuple[str, ...] = ()
-    against: str = ""
-    code: str = ""
+    reason: str = ""
+    is_over: bool = False
 
     @property
     def pairs(self) -> int:
-        """How many there were."""
-        return min(len(self.before_ns), len(self.after_ns))
+        """How many there are."""
+        return min(map(len, self.trips))
+
+    @property
+    def sides_left(self) -> tuple[int, ...]:
+        """Which sides a pair still needs: each begins in every other one.
+
+        Neither always runs in the wake of the other.
+        """
+        order = (0, 1) if self.pairs % 2 == 0 else (1, 0)
+        return order if len(self.trips[0]) == len(self.trips[1]) else order[1:]
+
+    @property
+    def before_ns(self) -> list[int]:
+        """The way it goes now, pair by pair."""
+        return [trip.wall_ns for trip in self.trips[0][: self.pairs]]
+
+    @property
+    def after_ns(self) -> list[int]:
+        """The remedy, pair by pair."""
+        return [trip.wall_ns for trip in self.trips[1][: self.pairs]]
+
+    @property
+    def stages(self) -> tuple[Mapping[str, int], Mapping[str, int]]:
+        """Stages of the trip in the middle of each side, ns."""
+        before, after = (middle_trip(trips[: self.pairs]) for trips in self.trips)
+        return (before.stages, after.stages) if before and after else ({}, {})
+
+
+def middle_trip(trips: Sequence[Trip]) -> Trip | None:
+    """Return the trip whose time stands for all of them; None without any."""
+    return middle_run(trips, lambda trip: trip.wall_ns) if trips else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +115,7 @@ def gain_of(trial: Trial) -> Gain | None:
     """Return the gain of a trial; None without pairs."""
     if not trial.pairs:
         return None
-    shift = paired_shift(trial.before_ns[: trial.pairs], trial.after_ns[: trial.pairs])
+    shift = paired_shift(trial.before_ns, trial.after_ns)
     if shift.low is None or shift.high is None:
         return Gain(math.exp(-shift.value))
     return Gain(math.exp(-shift.value), math.exp(-shift.high), math.exp(-shift.low))
@@ -100,7 +135,8 @@ def _rank(trial: Trial) -> tuple[int, float]:
 
 def shrinking_stage(trial: Trial) -> str:
     """Return the stage that loses most of its time; "" where none does."""
-    saved = {key: ns - trial.after_stages.get(key, 0) for key, ns in trial.before_stages.items()}
+    before, after = trial.stages
+    saved = {key: ns - after.get(key, 0) for key, ns in before.items()}
     key = max(saved, key=lambda name: saved[name], default="")
     return key if saved.get(key, 0) > 0 else ""
 
@@ -138,16 +174,11 @@ def notes_of(trial: Trial, now_ns: Sequence[int] = ()) -> tuple[str, ...]:
         notes.append(apart)
     key = shrinking_stage(trial)
     if key:
-        before, after = trial.before_stages[key], trial.after_stages.get(key, 0)
-        notes.append(f"{stage(key).title} shrinks from {format_ns(before)} to {format_ns(after)}")
+        before, after = (format_ns(stages.get(key, 0)) for stages in trial.stages)
+        notes.append(f"{stage(key).title} shrinks from {before} to {after}")
     if trial.prepare_ns is not None:
         notes.append(_once_text(trial))
     return (*notes, *trial.changes)
-
-
-def saved_of(trial: Trial) -> int:
-    """Return what a trip saves, ns, between the medians; below 0 where it takes longer."""
-    return round(middle_ns(trial.before_ns) - middle_ns(trial.after_ns)) if trial.pairs else 0
 
 
 def _once_text(trial: Trial) -> str:
@@ -165,7 +196,7 @@ def sends_to_pay(trial: Trial) -> int | None:
     gain = gain_of(trial)
     if gain is None or gain.verdict != "faster" or trial.prepare_ns is None:
         return None
-    saved_ns = saved_of(trial)
+    saved_ns = round(middle_ns(trial.before_ns) - middle_ns(trial.after_ns))
     return max(1, math.ceil(trial.prepare_ns / saved_ns)) if saved_ns > 0 else None
 
 
@@ -176,6 +207,7 @@ def measured_of(trial: Trial) -> Mapping[str, Scalar]:
     that shrinks most are ``stage_before_ns`` and ``stage_after_ns``.
     """
     gain, key = gain_of(trial), shrinking_stage(trial)
+    before, after = trial.stages
     return {
         "stage": key or None,
         "before_ns": round(middle_ns(trial.before_ns)),
@@ -184,8 +216,8 @@ def measured_of(trial: Trial) -> Mapping[str, Scalar]:
         "high": gain.high if gain else None,
         "pairs": trial.pairs,
         "equal": trial.equal,
-        "stage_before_ns": trial.before_stages.get(key),
-        "stage_after_ns": trial.after_stages.get(key, 0) if key else None,
+        "stage_before_ns": before.get(key),
+        "stage_after_ns": after.get(key, 0) if key else None,
         "prepare_ns": trial.prepare_ns,
     }
 

@@ -100,7 +100,7 @@ class DaskTryout(Trials):
         self._outputs: list[Any] = []
         self._large: Mapping[int, tuple[Any, int]] = {}
 
-    def _look(self) -> Sequence[tuple[str, str]]:
+    def _look(self) -> Sequence[Trial]:
         """Find large objects of its tasks: as keys of their own, or scattered."""
         __tracebackhide__ = True
         hint = small_chunks(self._collection, self._client, self._name)
@@ -126,7 +126,7 @@ class DaskTryout(Trials):
             f"{format_bytes(self._plain_bytes)}, "
             f"are used by {format_count(used)} tasks; every trip runs the tasks of {self._name}"
         )
-        return [(key, "the graph as it is") for key in _WAYS]
+        return [Trial(key, "the graph as it is") for key in _WAYS]
 
     def _sides(self, at: int, has_time: Callable[[], bool]) -> Sides:  # noqa: ARG002  (made once)
         __tracebackhide__ = True
@@ -137,16 +137,12 @@ class DaskTryout(Trials):
         else:
             changed, made = _as_keys(self._graph, self._large)
         prepare_ns = time.perf_counter_ns() - start if made else None
-
-        def judged(before: Trip, after: Trip) -> Trial:
-            equal, changes = _checked(before.result, after.result)
-            return Trial(key, equal=equal, prepare_ns=prepare_ns, changes=changes)
-
-        def cold() -> tuple[Trip, Trip]:
-            return self._trip(self._graph, gathers=True), self._trip(changed, gathers=True)
-
-        calls = partial(self._trip, self._graph), partial(self._trip, changed)
-        return Sides(cold, calls, judged, partial(release, made))
+        ways = self._graph, changed
+        cold, calls = (
+            tuple(partial(self._trip, graph, gathers=gathers) for graph in ways)
+            for gathers in (True, False)
+        )
+        return Sides(calls, _checked, prepare_ns, cold, partial(release, made))
 
     def _trip(self, graph: Mapping[Any, Any], *, gathers: bool = False) -> Trip:
         """Compute the graph under keys of its own, wait and release."""

@@ -11,7 +11,7 @@ from functools import partial
 from jupyter_serprof.capture.machine import measure_limits
 from jupyter_serprof.experiments.engine.experiment import Progress, Steps
 from jupyter_serprof.experiments.engine.order import Budget
-from jupyter_serprof.experiments.remedies.document import Tried, count_points, document_of
+from jupyter_serprof.experiments.remedies.document import count_points, document_of
 from jupyter_serprof.experiments.remedies.forms import Form
 from jupyter_serprof.experiments.remedies.gain import Trial
 from jupyter_serprof.experiments.remedies.ways import Trip
@@ -26,10 +26,7 @@ _MOST_LOOPS = 500
 
 Send = Callable[[object], Trip]
 Call = Callable[[], Trip]
-
-
-def _keep_nothing() -> None:
-    """Release nothing: what was made goes with the trial."""
+Verdict = tuple[bool | None, tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,38 +35,34 @@ class Sides:
 
     Attributes
     ----------
-    cold
-        Makes the first trip of each, with its result.
     calls
-        The way it goes now, and the remedy.
+        The way it goes now, and the remedy; `cold` for the first trip of each, with its result.
     judged
-        Compares the results of the first trips.
+        Compares those results: whether they are equal, and what is otherwise.
+    prepare_ns
+        What making them ready took, where that is paid once.
     release
         Gives back what was made.
     """
 
-    cold: Callable[[], tuple[Trip, Trip]]
-    calls: tuple[Call, Call]
-    judged: Callable[[Trip, Trip], Trial]
-    release: Callable[[], None] = _keep_nothing
+    calls: Sequence[Call]
+    judged: Callable[[object, object], Verdict]
+    prepare_ns: int | None = None
+    cold: Sequence[Call] = ()
+    release: Callable[[], object] = tuple
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A remedy that applies: both ways, and the form that the second one sends.
+    """A remedy that applies to a value: both ways, and the form that the second one sends.
 
-    ``form`` is None where the value itself is sent; ``code`` is the line to paste, where the table
-    of remedies does not know it; ``against`` says what it was measured against, where that is not
-    ``baseline`` alone.
+    ``form`` is None where the value itself is sent.
     """
 
-    key: str
+    trial: Trial
     before: Send
     after: Send
     form: Form | None = None
-    baseline: str = ""
-    against: str = ""
-    code: str = ""
 
     def sides(self, value: object, has_time: Callable[[], bool]) -> Sides:
         """Make both ways of a value ready; the form that is sent is made here."""
@@ -77,26 +70,18 @@ class Candidate:
         sent, prepare_ns = value, None
         if self.form is not None:
             sent, prepare_ns = made_of(self.form, has_time)
-        calls = partial(self.before, value), partial(self.after, sent)
 
-        def judged(_: Trip, second: Trip) -> Trial:
-            equal, changes = _checked(value, second.result, self.form)
-            if not witness.is_unchanged(value):
-                equal, changes = False, (*changes, "the trip changed the value itself")
-            return Trial(
-                self.key,
-                equal=equal,
-                changes=changes,
-                prepare_ns=prepare_ns,
-                against=self.against or self.baseline,
-                code=self.code,
-            )
+        def judged(_: object, result: object) -> Verdict:
+            equal, changes = _checked(value, result, self.form)
+            if witness.is_unchanged(value):
+                return equal, changes
+            return False, (*changes, "the trip changed the value itself")
 
-        return Sides(lambda: (calls[0](), calls[1]()), calls, judged)
+        return Sides((partial(self.before, value), partial(self.after, sent)), judged, prepare_ns)
 
 
 def trial_steps(
-    make: Callable[[], Sides], tried: Tried, has_time: Callable[[], bool], most: int
+    make: Callable[[], Sides], trial: Trial, has_time: Callable[[], bool], most: int
 ) -> Steps:
     """Make the pairs of a remedy, at least one of them, and yield before each.
 
@@ -104,8 +89,8 @@ def trial_steps(
     ----------
     make
         Makes both ways ready, again where an interrupt ended the trial before.
-    tried
-        Where the trips are noted; it goes on from what is there.
+    trial
+        Where the trips are noted; it goes on from what is there, also in the midst of a pair.
     has_time
         Whether another pair may begin.
     most
@@ -114,17 +99,19 @@ def trial_steps(
     __tracebackhide__ = True
     sides = make()
     try:
-        if tried.cold is None:
-            first, second = sides.cold()
-            tried.trial = sides.judged(first, second)
-            tried.cold = _emptied(first), _emptied(second)
-            tried.loops = max(1, min(_MOST_LOOPS, _SHORT_NS // max(1, second.wall_ns)))
+        if trial.cold is None:
+            first, second = (call() for call in sides.cold or sides.calls)
+            trial.equal, trial.changes = sides.judged(first.result, second.result)
+            trial.prepare_ns = sides.prepare_ns
+            trial.cold = _emptied(first), _emptied(second)
+            trial.loops = max(1, min(_MOST_LOOPS, _SHORT_NS // max(1, second.wall_ns)))
             del first, second
-        while tried.goes_on(most, has_time):
+        while len(trial.sides_left) == 1 or (
+            trial.pairs < most and (not trial.pairs or has_time())
+        ):
             yield
-            for side in tried.sides_left:
-                tried.trips[side].append(_averaged(sides.calls[side], tried.loops))
-            tried.count()
+            for side in trial.sides_left:
+                trial.trips[side].append(_averaged(sides.calls[side], trial.loops))
     finally:
         sides.release()
 
@@ -146,8 +133,8 @@ class Trials:
         self._name, self._most = name, pairs
         self._budget = Budget(budget_s)
         self._started = datetime.now(UTC).isoformat(timespec="milliseconds")
-        self._tried: list[Tried] = []
-        self._found: Sequence[tuple[str, str]] | None = None
+        self._found: Sequence[Trial] | None = None
+        self._begun = 0
         self._hints: list[Finding] = []
         self._notes: list[str] = []
         self._plain_bytes: int | None = None
@@ -169,40 +156,44 @@ class Trials:
         self._ended = ""
         try:
             self._found = self._look() if self._found is None else self._found
-            for at, found in enumerate(self._found):
+            for at in range(len(self._found)):
                 left = len(self._found) - at
-                if at and at == len(self._tried) and (late := self._late(left)):
+                if at and at == self._begun and (late := self._late(left)):
                     self._notes.append(late)
                     break
-                yield from self._try(at, *found, self._budget.left_s * (1 - 1 / left))
+                yield from self._try(at, self._budget.left_s * (1 - 1 / left))
         except (KeyboardInterrupt, GeneratorExit):
             self._ended = self._interrupted()
             raise
         self.is_done = True
 
-    def _try(self, at: int, key: str, baseline: str, end_s: float) -> Steps:
+    def _try(self, at: int, end_s: float) -> Steps:
         """Try one remedy until so much of the budget is left."""
         __tracebackhide__ = True
-        if at == len(self._tried):
+        if at == self._begun:
             if at:
                 yield
-            self._tried.append(Tried(baseline, Trial(key)))
-        tried = self._tried[at]
-        if tried.is_over:
+            self._begun += 1
+        trial = self._begun_trials[at]
+        if trial.is_over:
             return
-        has_time = partial(self._has_time, end_s)
-        make = partial(self._sides, at, has_time)
+
+        def has_time() -> bool:
+            return self._budget.left_s > end_s
+
         try:
-            yield from trial_steps(make, tried, has_time, self._most)
+            make = partial(self._sides, at, has_time)
+            yield from trial_steps(make, trial, has_time, self._most)
         except Exception as error:  # noqa: BLE001  (one remedy fails in its row, others go on)
-            tried.reason = error_text(error)
-        tried.is_over = True
+            trial.reason = error_text(error)
+        trial.is_over = True
 
-    def _has_time(self, end_s: float) -> bool:
-        return self._budget.left_s > end_s
+    @property
+    def _begun_trials(self) -> Sequence[Trial]:
+        return (self._found or ())[: self._begun]
 
-    def _look(self) -> Sequence[tuple[str, str]]:
-        """Return the key of what applies, and the title of the way it goes now, of each."""
+    def _look(self) -> Sequence[Trial]:
+        """Return what applies."""
         raise NotImplementedError
 
     def _sides(self, at: int, has_time: Callable[[], bool]) -> Sides:
@@ -214,15 +205,15 @@ class Trials:
         return ""
 
     def _interrupted(self) -> str:
-        begun = f"{format_count(len(self._tried))} of {format_count(len(self._found or ()))}"
+        begun = f"{format_count(self._begun)} of {format_count(len(self._found or ()))}"
         told = f"{begun} remedies begun" if self._found else "nothing was tried yet"
         return f"Interrupted: {told}."
 
     @property
     def progress(self) -> Progress:
         """How far it is; a remedy that is left takes a first trip and a pair at least."""
-        left = 0 if self.is_done else len(self._found or ()) - len(self._tried)
-        return Progress(count_points(self._tried), 2 * 2 * left)
+        left = 0 if self.is_done else len(self._found or ()) - self._begun
+        return Progress(count_points(self._begun_trials), 2 * 2 * left)
 
     @property
     def document(self) -> Sweep:
@@ -230,7 +221,7 @@ class Trials:
         return document_of(
             self._name,
             self._started.replace("+00:00", "Z"),
-            self._tried,
+            self._begun_trials,
             plain_bytes=self._plain_bytes,
             hints=self._hints,
             notes=self._notes,
@@ -265,9 +256,7 @@ def _emptied(trip: Trip) -> Trip:
     return trip._replace(result=None)
 
 
-def _checked(
-    value: object, result: object, form: Form | None
-) -> tuple[bool | None, tuple[str, ...]]:
+def _checked(value: object, result: object, form: Form | None) -> Verdict:
     """Tell whether what came back is, on the way back, what was sent; and what is otherwise."""
     changed = tuple(differences(value, result))
     if form is None or form.back is None:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pickle
 import time
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Callable, Iterator, Sequence
 from io import BytesIO
 from typing import Any
 
 from jupyter_serprof.capture.machine import available_bytes
 from jupyter_serprof.experiments.engine.order import TRIALS, check_above_0
-from jupyter_serprof.experiments.remedies.forms import REMARK, forms_of
+from jupyter_serprof.experiments.remedies.forms import REMARK, Form, forms_of
+from jupyter_serprof.experiments.remedies.gain import Trial
 from jupyter_serprof.experiments.remedies.table import REMEDIES, hints_of, pasted, variable
 from jupyter_serprof.experiments.remedies.trial import Candidate, Send, Sides, Trials
 from jupyter_serprof.experiments.remedies.ways import (
@@ -94,7 +94,7 @@ class Tryout(Trials):
         self._large_bytes = 0
         self._pass_s = 0.0
 
-    def _look(self) -> Sequence[tuple[str, str]]:
+    def _look(self) -> Sequence[Trial]:
         """Find out how it goes now, and what applies to that; nothing if that is told instead."""
         self._said = reference_text(self._value, self._name)
         if self._said:
@@ -113,7 +113,7 @@ class Tryout(Trials):
         self._check_memory(self._plain_bytes)
         self._hints = list(hints_of(self._value, self._name, self._plain_bytes))
         self._ways = self._candidates()
-        return [(candidate.key, candidate.baseline) for candidate in self._ways]
+        return [candidate.trial for candidate in self._ways]
 
     def _sides(self, at: int, has_time: Callable[[], bool]) -> Sides:
         return self._ways[at].sides(self._value, has_time)
@@ -185,38 +185,39 @@ class Tryout(Trials):
         """Return what applies, by what the value is and holds, and how it goes now."""
         if self._now == "ray":
             return [*self._form_candidates(RayWay().send, RayWay().send), *self._ray_candidates()]
-        is_beside = self._now.endswith("out-of-band")
+        is_beside, large = self._now.endswith("out-of-band"), self._large_bytes
         protocol = 4 if self._now == "pickle4" else 5
-        now = self._way(protocol=protocol, out_of_band=is_beside).send
-        pair = partial(Candidate, before=now, baseline=_NOW[self._now])
-        large = self._large_bytes
-        found = []
+        way = self._way(protocol=protocol, out_of_band=is_beside)
+        ways: dict[str, PickleWay] = {}
         if self._now == "pickle4" and large >= _BUFFER_BYTES:
-            found.append(pair("protocol-5", after=self._way().send))
+            ways["protocol-5"] = self._way()
         if large >= _BUFFER_BYTES and not is_beside:
-            beside, line = self._way(out_of_band=True).send, self._line("out-of-band")
-            found.append(pair("out-of-band", after=beside, code=line))
+            ways["out-of-band"] = self._way(out_of_band=True)
         if (self._plain_bytes or 0) >= _FRESH_BYTES and self._now in ("pickle", "pickle4"):
-            found.append(pair("reused-buffer", after=self._way(reuses=BytesIO()).send))
-        found += self._form_candidates(
-            now, self._way(protocol=protocol, out_of_band=is_beside).send
-        )
-        for key, codec in codecs().items() if self._link else ():
-            found.append(pair(key, after=self._way(codec=codec).send, code=self._line(key)))
-        return found + self._ray_candidates()
+            ways["reused-buffer"] = self._way(reuses=BytesIO())
+        found = codecs() if self._link else {}
+        links = {key: self._way(codec=codec) for key, codec in found.items()}
+        return [
+            *(self._against_now(key, way.send, after.send) for key, after in ways.items()),
+            *self._form_candidates(way.send, way.send),
+            *(self._against_now(key, way.send, after.send) for key, after in links.items()),
+            *self._ray_candidates(),
+        ]
 
-    def _form_candidates(self, now: Send, after: Send) -> list[Candidate]:
+    def _against_now(
+        self, key: str, before: Send, after: Send, form: Form | None = None, code: str = ""
+    ) -> Candidate:
+        now = _NOW[self._now]
+        return Candidate(Trial(key, now, now, code or self._line(key)), before, after, form)
+
+    def _form_candidates(self, now: Send, after: Send) -> Iterator[Candidate]:
         """Send the forms that the value may have, as it goes now."""
-        pair = partial(Candidate, before=now, baseline=_NOW[self._now])
-        found = []
         for form in forms_of(self._value, variable(self._name)):
-            as_form = partial(pair, form=form, code=form.line)
-            found.append(as_form(form.key, after=after))
+            yield self._against_now(form.key, now, after, form, form.line)
             if form.key == "contiguous" and self._now in ("pickle", "pickle4", "cloudpickle"):
                 beside = self._way(out_of_band=True).send
                 both = f"{form.line.removesuffix(REMARK)}; {self._line('out-of-band')}"
-                found.append(as_form("contiguous-out-of-band", after=beside, code=both))
-        return found
+                yield self._against_now("contiguous-out-of-band", now, beside, form, both)
 
     def _line(self, key: str) -> str:
         """Return the line to paste: with the pickler that the trial uses."""
@@ -231,7 +232,7 @@ class Tryout(Trials):
         each, once = RayWay(self._puts), RayWay(self._puts, once=True)
         gains = f"put once and get {self._puts} times, against {self._puts} puts and gets"
         baseline = f"{self._puts} × ({_RAY})"  # noqa: RUF001
-        return [Candidate("put-once", each.send, once.send, baseline=baseline, against=gains)]
+        return [Candidate(Trial("put-once", baseline, gains), each.send, once.send)]
 
 
 def _needs_value(value: object) -> bool:

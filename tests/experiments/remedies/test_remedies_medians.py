@@ -3,7 +3,7 @@
 import pytest
 
 from jupyter_serprof.experiments.compare.verdict import gain_apart_text
-from jupyter_serprof.experiments.remedies.document import Tried, document_of
+from jupyter_serprof.experiments.remedies.document import document_of
 from jupyter_serprof.experiments.remedies.gain import Trial, gain_of, notes_of
 from jupyter_serprof.experiments.remedies.ways import Trip
 from jupyter_serprof.model import Limits, Sweep
@@ -21,23 +21,14 @@ def spread(middle_ms: float) -> list[int]:
 
 
 def trial(before: list[int], after: list[int], key: str = "columns") -> Trial:
-    """Return a trial of these pairs."""
-    return Trial(key, before_ns=before, after_ns=after, equal=True)
+    """Return a trial of these pairs against pickle."""
+    trips = [[Trip({"pickle.dumps": ns}, 10, 0, None) for ns in times] for times in (before, after)]
+    return Trial(key, "pickle", cold=(trips[0][0], trips[1][0]), trips=(*trips,), equal=True)
 
 
-def tried(before: list[int], after: list[int], key: str) -> Tried:
-    """Return a trial against pickle, as it is run."""
-    entry = Tried("pickle", Trial(key, equal=True))
-    for times, trips in zip((before, after), entry.trips, strict=True):
-        trips += [Trip({"pickle.dumps": ns}, 10, 0, None) for ns in times]
-    entry.cold = entry.trips[0][0], entry.trips[1][0]
-    entry.count()
-    return entry
-
-
-def made(*entries: Tried) -> Sweep:
+def made(*trials: Trial) -> Sweep:
     """Return the document of trials."""
-    return document_of("rows", "", entries, plain_bytes=10, hints=(), notes=(), limits=Limits())
+    return document_of("rows", "", trials, plain_bytes=10, hints=(), notes=(), limits=Limits())
 
 
 def test_medians_that_give_the_gain_need_no_word() -> None:
@@ -50,7 +41,7 @@ def test_medians_that_give_the_gain_need_no_word() -> None:
 
 def test_a_median_of_more_runs_than_the_pairs_is_explained() -> None:
     """Gain 8 beside medians that give 6: those of now are also of the pairs of another remedy."""
-    slow, quick = tried(spread(8), spread(1), "columns"), tried(spread(4), spread(3), "protocol-5")
+    slow, quick = trial(spread(8), spread(1), "columns"), trial(spread(4), spread(3), "protocol-5")
 
     document = made(slow, quick)
 
@@ -65,7 +56,7 @@ def test_a_median_of_more_runs_than_the_pairs_is_explained() -> None:
 
 def test_the_gain_of_pairs_has_a_column_of_its_own() -> None:
     """In text and in the picture: the times of the rows give another ratio."""
-    slow, quick = tried(spread(8), spread(1), "columns"), tried(spread(4), spread(3), "protocol-5")
+    slow, quick = trial(spread(8), spread(1), "columns"), trial(spread(4), spread(3), "protocol-5")
     document = made(slow, quick)
 
     drawn = {mark.text for mark in sheet_of(document).marks if isinstance(mark, Label)}

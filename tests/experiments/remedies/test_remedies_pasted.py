@@ -4,6 +4,7 @@ import io
 import pickle
 from collections import deque
 from collections.abc import Callable, Iterator, Sized
+from dataclasses import replace
 from datetime import date
 from functools import partial
 from typing import Any
@@ -13,12 +14,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from jupyter_serprof.experiments.remedies.document import Tried
 from jupyter_serprof.experiments.remedies.gain import Trial, finding_of
 from jupyter_serprof.experiments.remedies.table import REMEDIES
 from jupyter_serprof.experiments.remedies.trial import Candidate, trial_steps
 from jupyter_serprof.experiments.remedies.value import Tryout
-from jupyter_serprof.experiments.remedies.ways import PickleWay
+from jupyter_serprof.experiments.remedies.ways import PickleWay, Trip
 from jupyter_serprof.objects.equality import same_value
 
 NAMES = [f"n{at % 7}" for at in range(2_000)]
@@ -75,8 +75,8 @@ def candidates(value: object, name: str, **keywords: Any) -> Iterator[Candidate]
 def line_of(candidate: Candidate, name: str) -> str:
     """Return the line to paste, as the finding of this candidate has it."""
     long, short = [9_000_000 + at for at in range(15)], [1_000_000 + at for at in range(15)]
-    trial = Trial(candidate.key, long, short, equal=True, code=candidate.code)
-    finding = finding_of(trial, name)
+    trips = tuple([Trip({"pickle.dumps": ns}, 1, None) for ns in side] for side in (long, short))
+    finding = finding_of(replace(candidate.trial, trips=trips, equal=True), name)
     assert finding
     return finding.remedy
 
@@ -131,7 +131,7 @@ def test_a_pasted_conversion_gives_what_was_sent(made: Callable[[], Any], name: 
 def test_a_conversion_that_goes_out_of_band_is_pasted_with_its_pickle(now: str, case: str) -> None:
     """The gain is that of both steps: one of them alone would not give it."""
     value = VALUES[case]()
-    found = {c.key: c for c in candidates(value, "a", now=now)}
+    found = {c.trial.key: c for c in candidates(value, "a", now=now)}
     both = found["contiguous-out-of-band"]
     assert both.form
 
@@ -145,7 +145,7 @@ def test_a_conversion_that_goes_out_of_band_is_pasted_with_its_pickle(now: str, 
 
 def test_every_remedy_that_converts_is_pasted_here() -> None:
     """None is left out of the test above."""
-    seen = {c.key for made in VALUES.values() for c in candidates(made(), "a") if c.form}
+    seen = {c.trial.key for made in VALUES.values() for c in candidates(made(), "a") if c.form}
 
     without = {key for key, remedy in REMEDIES.items() if not remedy.code}
     assert seen == without
@@ -164,17 +164,17 @@ def test_a_pasted_pickle_is_what_was_measured(now: str) -> None:
         data = memoryview(names["data"]).nbytes + sum(b.raw().nbytes for b in buffers)
         assert data == sent.moved_bytes
         assert ("cloudpickle." in line_of(candidate, "a")) == (now == "cloudpickle")
-        if candidate.key in ("out-of-band", "reused-buffer", "protocol-5"):
+        if candidate.trial.key in ("out-of-band", "reused-buffer", "protocol-5"):
             assert (pickle.loads(names["data"], buffers=buffers) == value).all()
     expected = {"pickle4": {"protocol-5", "reused-buffer"}, "pickle": {"reused-buffer"}}
     common = {"out-of-band", "lz4", "zstd"}
-    assert {c.key for c in found} == common | expected.get(now, set())
+    assert {c.trial.key for c in found} == common | expected.get(now, set())
 
 
 def test_a_reused_buffer_is_used_again_as_its_line_says() -> None:
     """The remark behind the line can be pasted, too."""
     value = np.arange(1_100_000.0)
-    [candidate] = [c for c in candidates(value, "a") if c.key == "reused-buffer"]
+    [candidate] = [c for c in candidates(value, "a") if c.trial.key == "reused-buffer"]
     code, _, remark = line_of(candidate, "a").partition("#")
     names = run(code, "a", value)
 
@@ -190,7 +190,7 @@ def test_only_the_columns_of_the_trial_are_converted() -> None:
     frame = VALUES["frame"]()
     rows = [{"id": at, "t": "x" * (100_000 if at == 7 else 3)} for at in range(3_000)]
 
-    lines = {c.key: line_of(c, "df") for c in candidates(frame, "df") if c.form}
+    lines = {c.trial.key: line_of(c, "df") for c in candidates(frame, "df") if c.form}
     [columns] = [line_of(c, "rows") for c in candidates(rows, "rows") if c.form]
 
     assert lines["category"].startswith('df = df.astype({"s": "category"})')
@@ -215,7 +215,7 @@ def test_what_is_sent_is_made_by_the_line_alone(monkeypatch: pytest.MonkeyPatch)
     [candidate] = candidates(value, "rows")
 
     sides = partial(candidate.sides, value, lambda: True)
-    deque(trial_steps(sides, Tried("now", Trial("columns")), lambda: True, 1))
+    deque(trial_steps(sides, Trial("columns"), lambda: True, 1))
 
     expected = run(line_of(candidate, "rows"), "rows", value)["rows"]
     assert same_value(sent[1], expected) is True
