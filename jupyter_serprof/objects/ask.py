@@ -44,6 +44,22 @@ def is_exactly(value: object, kinds: tuple[type, ...]) -> bool:
     return type(kind) is type and kind in kinds
 
 
+def is_of(value: object, library: str, *names: str) -> bool:
+    """Tell whether a value is of classes of a library, which is not imported for that.
+
+    >>> is_of([], "builtins", "list", "tuple"), is_of([], "numpy_that_is_not_there", "ndarray")
+    (True, False)
+    """
+    module = sys.modules.get(library)
+    kinds = (getattr(module, name, None) for name in names)
+    return any(isinstance(kind, type) and is_a(value, kind) for kind in kinds)
+
+
+def is_array(value: object) -> bool:
+    """Tell an array of NumPy."""
+    return is_of(value, "numpy", "ndarray")
+
+
 def kind_name(kind: type) -> str:
     """Return the name of a class, whatever its metaclass says."""
     return str(_NAME.__get__(kind, type(kind)))
@@ -132,26 +148,16 @@ def _sum(value: list[object] | tuple[object, ...] | dict[object, object]) -> int
     return total
 
 
-def _leaf(value: object) -> int | None:
+def _leaf(value: object) -> int | None:  # noqa: PLR0911  (a kind each)
     if isinstance(value, bytes | bytearray):
         return len(value)
     if isinstance(value, memoryview):
         return value.nbytes
     if isinstance(value, str):
-        return _text(value)
-    return _payload(value)
-
-
-def _text(value: str) -> int | None:
-    if value.isascii():
-        return len(value)
-    return len(value.encode("utf-8", "surrogatepass")) if len(value) < _ENCODED_AT_MOST else None
-
-
-def _payload(value: object) -> int | None:
-    frame = getattr(sys.modules.get("pandas"), "DataFrame", None)
-    if frame is not None and isinstance(value, frame):
-        return int(value.memory_usage(index=True, deep=False).sum())
+        is_told = value.isascii() or len(value) < _ENCODED_AT_MOST
+        return len(value.encode("utf-8", "surrogatepass")) if is_told else None
+    if is_of(value, "pandas", "DataFrame"):
+        return int(value.memory_usage(index=True, deep=False).sum())  # type: ignore[attr-defined]
     # Asked of the type first: a proxy or a mock would invent the attribute on the instance.
     estimated = getattr(type(value), "estimated_size", None)
     if callable(estimated):  # polars
@@ -159,12 +165,7 @@ def _payload(value: object) -> int | None:
     if hasattr(type(value), "nbytes"):
         nbytes = getattr(value, "nbytes", None)
         return nbytes if isinstance(nbytes, int) and not isinstance(nbytes, bool) else None
-    return _buffer(value)
-
-
-def _buffer(value: object) -> int | None:
-    """Ask the buffer protocol: array.array, mmap, PickleBuffer, pyarrow.Buffer."""
-    try:
+    try:  # the buffer protocol: array.array, mmap, PickleBuffer, pyarrow.Buffer
         with memoryview(value) as view:  # type: ignore[arg-type]  # asking is the test
             return view.nbytes
     except TypeError:

@@ -9,11 +9,11 @@ from __future__ import annotations
 import dis
 import inspect
 import types
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, NamedTuple, TypeGuard
+from typing import Any, NamedTuple
 
 from jupyter_serprof.model import Finding
 from jupyter_serprof.model.units import counted, format_bytes
@@ -23,6 +23,8 @@ from jupyter_serprof.objects.labels import is_by_value
 _SHOWN = 5
 #: A chain of helpers longer than this is not followed.
 _FUNCTIONS = 100
+_WIDE = 200
+_MOST_IN_A_TASK = 500
 _GLOBAL_READS = frozenset({"LOAD_GLOBAL", "LOAD_NAME"})
 
 
@@ -44,7 +46,10 @@ def variables_of(function: types.FunctionType) -> Iterator[Variable]:
         with suppress(ValueError):  # a cell that is not filled yet
             yield Variable(name, "closure", cell.cell_contents)
     yield from (Variable(name, "global", known[name]) for name in _reads(code) if name in known)
-    yield from (Variable(name, "default", part) for name, part in _defaults(function).items())
+    values, positional = function.__defaults__ or (), code.co_varnames[: code.co_argcount]
+    named = zip(positional[len(positional) - len(values) :], values, strict=False)
+    defaults = dict(named) | (function.__kwdefaults__ or {})
+    yield from (Variable(name, "default", part) for name, part in defaults.items())
 
 
 @lru_cache(maxsize=1_000)
@@ -57,13 +62,6 @@ def _reads(code: types.CodeType) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
-def _defaults(function: types.FunctionType) -> dict[str, object]:
-    code, values = function.__code__, function.__defaults__ or ()
-    positional = code.co_varnames[: code.co_argcount]
-    named = zip(positional[len(positional) - len(values) :], values, strict=False)
-    return dict(named) | (function.__kwdefaults__ or {})
-
-
 def captured_variables(remote: object) -> list[dict[str, object]]:
     """Return the largest captured variables: name, kind, type and size.
 
@@ -74,41 +72,30 @@ def captured_variables(remote: object) -> list[dict[str, object]]:
 
     Notes
     -----
-    Names and sizes only, never values. The kind is ``closure``, ``global`` or ``default``. A global
-    is captured if the code, or code inside it, reads it; what local helpers capture travels too.
-    Sizes are those of the living objects, which for arrays equals what is pickled.
+    Names and sizes only, never values. A global is captured if the code, or code inside it, reads
+    it; what local helpers capture travels too. Sizes are those of the living objects, which for
+    arrays equals what is pickled.
     """
-    found: dict[str, dict[str, object]] = {}
-    for function in _travelling(remote):
-        for name, kind, value in variables_of(function):
-            size = size_bytes(value)
+    found: dict[str, tuple[int, dict[str, object]]] = {}
+    for (name, kind, value), size in _travelling(getattr(remote, "_function", remote)):
+        entry = {"name": name, "kind": kind, "type": type(value).__name__, "size_bytes": size}
+        found.setdefault(name, (size, entry))
+    largest = sorted(found.values(), key=lambda one: -one[0])[:_SHOWN]
+    return [entry for _, entry in largest]
+
+
+def _travelling(value: object) -> Iterator[tuple[Variable, int]]:
+    """Yield what is pickled by value with a function or class, and helpers that it captures."""
+
+    def helpers(function: types.FunctionType) -> Iterator[object]:
+        values = (variable.value for variable in variables_of(function))
+        return (inner for part in values if is_by_value(part) for inner in _functions(part))
+
+    for function in reached(_functions(value), helpers, _FUNCTIONS):
+        for variable in variables_of(function):
+            size = size_bytes(variable.value)
             if size is not None:
-                entry = {
-                    "name": name,
-                    "kind": kind,
-                    "type": type(value).__name__,
-                    "size_bytes": size,
-                }
-                found.setdefault(name, entry)
-    return sorted(found.values(), key=lambda entry: -_size(entry))[:_SHOWN]
-
-
-def _size(entry: dict[str, object]) -> int:
-    size = entry["size_bytes"]
-    return size if isinstance(size, int) else 0
-
-
-def _travelling(remote: object) -> Iterator[types.FunctionType]:
-    """Yield the functions that are pickled by value, each once: it, and the helpers it captures."""
-    waiting = list(_functions(getattr(remote, "_function", remote)))
-    seen: set[int] = set()
-    while waiting and len(seen) < _FUNCTIONS:
-        function = waiting.pop(0)
-        if id(function) not in seen:
-            seen.add(id(function))
-            yield function
-            values = (variable.value for variable in variables_of(function))
-            waiting += [inner for v in values if is_by_value(v) for inner in _functions(v)]
+                yield variable, size
 
 
 def _functions(value: object) -> Iterator[types.FunctionType]:
@@ -121,30 +108,24 @@ def _functions(value: object) -> Iterator[types.FunctionType]:
                 yield function
 
 
-_WIDE = 200
-_MOST_IN_A_TASK = 500
-#: Functions that functions hold.
-_DEPTH = 5
+def reached(
+    first: Iterable[object], inside: Callable[[Any], Iterable[object]], most: int
+) -> Iterator[Any]:
+    """Yield objects and what is inside of them, each once, the nearest first."""
+    waiting, seen = deque(first), dict[int, object]()
+    while waiting and len(seen) < most:
+        value = waiting.popleft()
+        if id(value) not in seen:
+            seen[id(value)] = value
+            yield value
+            waiting.extend(inside(value))
 
 
-@dataclass(frozen=True, slots=True)
-class Captured:
-    """A large object that a function holds.
-
-    Attributes
-    ----------
-    function
-        Its name.
-    variable
-        What the function calls it, and ``kind``: global, closure, or default.
-    size_bytes
-        Of the object.
-    tasks
-        How many of them have the function.
-    """
+class Captured(NamedTuple):
+    """A large object that a function holds, as which variable, and how many tasks have that."""
 
     function: str
-    variable: str
+    name: str
     kind: str
     size_bytes: int
     tasks: int
@@ -153,38 +134,28 @@ class Captured:
         """Name it, its size, and where it sits."""
         tasks = counted(self.tasks, "task")
         return (
-            f"{self.variable} ({format_bytes(self.size_bytes)}) sits inside the function "
+            f"{self.name} ({format_bytes(self.size_bytes)}) sits inside the function "
             f"{self.function} of {tasks}, as its {self.kind}"
         )
 
 
 def captured_in(graph: Mapping[Any, Any], least_bytes: int) -> list[Captured]:
     """Return what functions of tasks hold that has at least so many bytes, the largest first."""
-    known: dict[int, tuple[Any, int]] = {}
-    for task in graph.values():
-        for function in {id(each): each for each in functions_in(task)}.values():
-            count = known.get(id(function), (function, 0))[1]
-            known[id(function)] = function, count + 1
+    known = [f for task in graph.values() for f in {id(f): f for f in functions_in(task)}.values()]
+    tasks = Counter(map(id, known))
     found = [
-        Captured(function.__name__, variable, kind, size, tasks)
-        for function, tasks in known.values()
-        for variable, kind, size in _held(function, least_bytes)
+        Captured(function.__name__, variable.name, variable.kind, size, tasks[id(function)])
+        for function in {id(each): each for each in known}.values()
+        for variable, size in _travelling(function)
+        if size >= least_bytes
     ]
     return sorted(found, key=lambda one: -one.size_bytes)
 
 
 def functions_in(task: object) -> Iterator[types.FunctionType]:
     """Yield the functions of a task that travel by value: of the notebook, or made by another."""
-    waiting = [task]
-    for _ in range(_MOST_IN_A_TASK):
-        if not waiting:
-            return
-        met = waiting.pop()
-        if is_a(met, types.FunctionType):
-            if is_by_value(met):
-                yield met
-        else:
-            waiting.extend(_inside(met))
+    met = reached([task], _inside, _MOST_IN_A_TASK)
+    return (value for value in met if is_a(value, types.FunctionType) and is_by_value(value))
 
 
 def _inside(met: object) -> Iterator[object]:
@@ -197,44 +168,19 @@ def _inside(met: object) -> Iterator[object]:
         yield from items_of(met, _WIDE)
 
 
-def _held(
-    function: types.FunctionType, least_bytes: int, depth: int = _DEPTH
-) -> Iterator[tuple[str, str, int]]:
-    """Yield (variable, kind, bytes) of what is large, also in functions that it holds."""
-    for name, kind, part in variables_of(function):
-        size = size_bytes(part) or 0
-        if size >= least_bytes:
-            yield name, kind, size
-        elif _is_opened(part) and part is not function and depth > 0:
-            yield from _held(part, least_bytes, depth - 1)
-
-
-def _is_opened(part: object) -> TypeGuard[types.FunctionType]:
-    return is_a(part, types.FunctionType) and is_by_value(part)
-
-
 def captured_findings(captured: Sequence[Captured], name: str) -> Iterator[Finding]:
     """Yield a suggestion for each: it was not tried, and why."""
     for one in captured:
+        function = one.function if one.function.isidentifier() else "the function"
         yield Finding(
             "dask.large-object",
             "warn",
             f"{one} of {name}: it travels with the code. Not tried: with an argument in its place "
             "it is another function",
-            {
-                "function": one.function,
-                "name": one.variable,
-                "kind": one.kind,
-                "size_bytes": one.size_bytes,
-                "tasks": one.tasks,
-            },
-            f"value = dask.delayed({one.variable})   # make it an argument of {_code(one)}, and "
-            f"pass value for it, e.g. y.map({_code(one)}, value)",
+            one._asdict(),
+            f"value = dask.delayed({one.name})   # make it an argument of {function}, and "
+            f"pass value for it, e.g. y.map({function}, value)",
         )
-
-
-def _code(one: Captured) -> str:
-    return one.function if one.function.isidentifier() else "the function"
 
 
 def captured_text(captured: Sequence[Captured], name: str) -> str:

@@ -6,7 +6,6 @@ result that aliases the value is equal to it whatever happened to both.
 
 from __future__ import annotations
 
-import sys
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
@@ -14,7 +13,7 @@ from dataclasses import fields, is_dataclass
 from itertools import islice
 from typing import Any
 
-from jupyter_serprof.objects.ask import kind_module
+from jupyter_serprof.objects.ask import is_array, is_of, kind_module
 
 _PART = 1_000_000
 _ELEMENTS = 100_000
@@ -46,7 +45,7 @@ class _SameValue:
 
     def same(self, before: Any, after: Any, depth: int) -> bool | None:  # noqa: ANN401, PLR0911  (a kind each)
         library = kind_module(type(before)).partition(".")[0] if type(before) is type(after) else ""
-        if _is_array(before) and _is_array(after):
+        if is_array(before) and is_array(after):
             return self._same_array(before, after, depth)
         if library == "pyarrow" and hasattr(before, "equals"):
             return _same_arrow(before, after)
@@ -99,11 +98,6 @@ class _SameValue:
             columns = ((before[name], after[name]) for name in before.dtype.names)
             return self._all_same(columns, depth)
         return _same_numbers(before, after)
-
-
-def _is_array(value: object) -> bool:
-    numpy = sys.modules.get("numpy")
-    return numpy is not None and isinstance(value, numpy.ndarray)
 
 
 def _equal(before: Any, after: Any) -> bool | None:  # noqa: ANN401
@@ -185,9 +179,9 @@ def differences(before: object, after: object) -> list[str]:
 def _differences(before: Any, after: Any) -> Iterator[str]:  # noqa: ANN401
     if type(before) is not type(after):
         yield f"a {type(before).__name__} comes back as {type(after).__name__}"
-    elif _is_of(before, "numpy", "ndarray"):
+    elif is_array(before):
         yield from _array_differences(before, after)
-    elif _is_of(before, "pandas", "DataFrame"):
+    elif is_of(before, "pandas", "DataFrame"):
         yield from _frame_differences(before, after)
     elif isinstance(before, list | tuple | dict):
         pairs = zip(_parts(before), _parts(after), strict=False)
@@ -237,12 +231,6 @@ def _is_writeable(frame: Any) -> bool:  # noqa: ANN401
     return all(flag.writeable for flag in flags if flag is not None)
 
 
-def _is_of(value: object, library: str, name: str) -> bool:
-    """Tell whether a value is of a class of a library that may not be imported."""
-    kind = getattr(sys.modules.get(library), name, None)
-    return isinstance(kind, type) and isinstance(value, kind)
-
-
 def _parts(value: Any) -> Iterable[Any]:  # noqa: ANN401  (a list, tuple or dict)
     return islice(value.values() if isinstance(value, Mapping) else value, _LEAVES)
 
@@ -258,7 +246,7 @@ def _sums(value: object) -> tuple[int, ...]:
 
 def _blocks(leaf: Any) -> Iterator[bytes]:  # noqa: ANN401
     for buffer in islice(_buffers(leaf), _LEAVES):
-        if _is_of(buffer, "numpy", "ndarray"):
+        if is_array(buffer):
             yield from _array_blocks(buffer)
         else:
             view = memoryview(buffer).cast("B")
@@ -268,18 +256,15 @@ def _blocks(leaf: Any) -> Iterator[bytes]:  # noqa: ANN401
 
 def _buffers(leaf: Any) -> Iterator[Any]:  # noqa: ANN401
     """Yield what holds the bytes of a leaf: arrays and objects of the buffer protocol."""
-    if isinstance(leaf, bytes | bytearray | memoryview) or _is_of(leaf, "numpy", "ndarray"):
+    if isinstance(leaf, bytes | bytearray | memoryview) or is_array(leaf):
         yield leaf
-    elif _is_of(leaf, "pandas", "DataFrame") or _is_of(leaf, "pandas", "Series"):
+    elif is_of(leaf, "pandas", "DataFrame", "Series"):
         for block in leaf._mgr.blocks:  # noqa: SLF001  (its public values are copies)
             yield from _buffers(getattr(block.values, "_pa_array", block.values))
-    elif _is_of(leaf, "pyarrow", "Table"):
-        for column in leaf.columns:
-            yield from _buffers(column)
-    elif _is_of(leaf, "pyarrow", "ChunkedArray"):
-        for chunk in leaf.chunks:
-            yield from _buffers(chunk)
-    elif _is_of(leaf, "pyarrow", "Array"):
+    elif is_of(leaf, "pyarrow", "Table", "ChunkedArray"):
+        for part in leaf.columns if is_of(leaf, "pyarrow", "Table") else leaf.chunks:
+            yield from _buffers(part)
+    elif is_of(leaf, "pyarrow", "Array"):
         yield from (buffer for buffer in leaf.buffers() if buffer is not None)
 
 

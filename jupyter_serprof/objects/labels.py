@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import types
 from collections.abc import Sequence
 from typing import Any
@@ -10,6 +9,8 @@ from typing import Any
 from jupyter_serprof.objects.ask import (
     attribute,
     is_a,
+    is_array,
+    is_of,
     kind_module,
     kind_name,
     length,
@@ -21,13 +22,27 @@ _COLUMNS_NAMED = 3
 #: Of what cloudpickle makes a class from. Source: cloudpickle 3.1.2, _class_getnewargs.
 _BASES = 2
 #: What is inside of an object of these is told as that object.
-_CLOSED_LIBRARIES = frozenset({"pyarrow", "polars", "decimal", "datetime", "fractions", "uuid"})
+_CLOSED_LIBRARIES = frozenset(
+    {"numpy", "pyarrow", "polars", "decimal", "datetime", "fractions", "uuid"}
+)
+_OPENED_PANDAS = (
+    ("pandas", "DataFrame", "Series"),
+    ("pandas.core.internals.blocks", "Block"),
+    ("pandas.core.internals.managers", "BaseBlockManager", "BlockManager"),
+)
 _SLOTS = {
     "__globals__": "<globals>",
     "__closure__": "<closure>",
     "__defaults__": "<defaults>",
     "__kwdefaults__": "<keyword defaults>",
     "__code__": "<code>",
+}
+
+
+#: How these join a function.
+_OF_FUNCTIONS = {
+    **dict.fromkeys(("<globals>", "<keyword defaults>"), "names"),
+    **dict.fromkeys(("<closure>", "<defaults>"), "items"),
 }
 
 
@@ -88,56 +103,28 @@ def is_closed(value: object) -> bool:
         return not attribute(attribute(value, "dtype"), "hasobject")
     library = kind_module(kind).partition(".")[0]
     if library == "pandas":
-        return not is_a(value, _opened_pandas())
-    if library == "numpy":
-        return True
+        return not any(is_of(value, *names) for names in _OPENED_PANDAS)
     return library in _CLOSED_LIBRARIES
 
 
-def is_array(value: object) -> bool:
-    """Tell an array of NumPy."""
-    numpy = sys.modules.get("numpy")
-    return numpy is not None and is_a(value, getattr(numpy, "ndarray", ()))
-
-
-def is_inlined(value: object, part: object, label: str) -> str:  # noqa: C901, PLR0911  (a kind each)
+def is_inlined(value: object, part: object, label: str) -> str:  # noqa: PLR0911  (a kind each)
     """Tell how a part joins the object that holds it: its items, its names, itself, or not ("")."""
     if is_a(value, types.FunctionType):
-        if label in ("<globals>", "<keyword defaults>"):
-            return "names"
-        if label in ("<closure>", "<defaults>"):
-            return "items"
-        return ""
+        return _OF_FUNCTIONS.get(label, "")
     if label == "<bases>":
         return "items"
-    if is_a(part, types.CellType):
-        return "object"
-    if is_a(value, types.CellType):
+    if is_a(part, types.CellType) or is_a(value, types.CellType):
         return "object"
     if is_array(value) and type(part) is list:
         return "list"
-    name = kind_name(type(part))
-    if kind_module(type(part)).startswith("pandas.") and name.endswith("Manager"):
+    own = kind_name(type(value))
+    if kind_module(type(part)).startswith("pandas.") and kind_name(type(part)).endswith("Manager"):
         return "object"
-    if kind_name(type(value)) == "SingleBlockManager":
+    if own == "SingleBlockManager":
         return "one" if label in (".index", ".values") else ""
-    if kind_name(type(value)).endswith("BlockManager"):
+    if own.endswith("BlockManager"):
         return {"<blocks>": "items", "<axes>": "axes"}.get(label, "")
-    if kind_name(type(value)).endswith("Block") and label == "<values>":
-        return "object"
-    return ""
-
-
-def _opened_pandas() -> tuple[type, ...]:
-    pandas = sys.modules["pandas"]
-    internals = sys.modules.get("pandas.core.internals.blocks")
-    managers = sys.modules.get("pandas.core.internals.managers")
-    kinds = (
-        *(getattr(pandas, name, None) for name in ("DataFrame", "Series")),
-        getattr(internals, "Block", None),
-        getattr(managers, "BaseBlockManager", getattr(managers, "BlockManager", None)),
-    )
-    return tuple(kind for kind in kinds if isinstance(kind, type))
+    return "object" if own.endswith("Block") and label == "<values>" else ""
 
 
 def _pandas_argument(value: object, at: object) -> str | None:
@@ -204,19 +191,10 @@ def kind_label(value: Any) -> str:  # noqa: ANN401  (anything)
     if is_a(value, type):
         return f"class {kind_name(value)}"
     dtype = attribute(attribute(value, "dtype"), "name") if is_array(value) else None
-    shape = attribute(value, "shape") if is_array(value) or _is_frame(value) else None
-    count = length(value)
-    counted = "" if count is None else f"({count})"
-    said = str(shape) if _is_shape(shape) else counted
-    texts = (kind_name(kind), dtype if type(dtype) is str else "", said)
+    library, name = kind_module(kind).partition(".")[0], kind_name(kind)
+    is_shaped = is_array(value) or (library == "pandas" and name in ("DataFrame", "Series"))
+    shape, count = attribute(value, "shape") if is_shaped else None, length(value)
+    is_shape = type(shape) is tuple and all(type(size) is int for size in shape)
+    said = str(shape) if is_shape else "" if count is None else f"({count})"
+    texts = (name, dtype if type(dtype) is str else "", said)
     return " ".join(text for text in texts if text)
-
-
-def _is_shape(shape: object) -> bool:
-    return type(shape) is tuple and all(type(size) is int for size in shape)
-
-
-def _is_frame(value: object) -> bool:
-    return kind_module(type(value)).partition(".")[0] == "pandas" and kind_name(type(value)) in (
-        *("DataFrame", "Series"),
-    )

@@ -7,20 +7,27 @@ frame in all of them is one. Only what is met first is looked at, so that a hook
 from __future__ import annotations
 
 import functools
-import sys
 import threading
 import types
 from collections import deque
 from collections.abc import Hashable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
-from jupyter_serprof.objects.ask import bases_of, is_a, is_exactly, items_of, kind_module, kind_name
+from jupyter_serprof.objects.ask import (
+    bases_of,
+    is_a,
+    is_array,
+    is_exactly,
+    is_of,
+    items_of,
+    kind_module,
+    kind_name,
+)
 from jupyter_serprof.objects.ask import size_bytes as size_bytes_of
 from jupyter_serprof.objects.captured import variables_of
-from jupyter_serprof.objects.labels import is_array, is_by_value
+from jupyter_serprof.objects.labels import is_by_value
 
 _LONG_TEXT = 1000
 _ATOMS = (int, float, bool, type(None), complex, type(...), type(NotImplemented))
@@ -48,7 +55,7 @@ def parts_of(value: object, *, takes_functions: bool) -> Iterator[Part]:
         yield from islice(_parts(value, takes_functions=takes_functions), _MOST)
 
 
-def _parts(value: Any, *, takes_functions: bool) -> Iterator[Part]:  # noqa: ANN401, C901  (a kind each)
+def _parts(value: Any, *, takes_functions: bool) -> Iterator[Part]:  # noqa: ANN401, C901, PLR0912  (a kind each)
     if is_a(value, Mapping):
         yield from _mapping_parts(value)
     elif is_a(value, list | tuple | deque):
@@ -64,11 +71,16 @@ def _parts(value: Any, *, takes_functions: bool) -> Iterator[Part]:  # noqa: ANN
         if takes_functions:
             yield from ((f".<{one.kind} {one.name}>", one.value) for one in variables_of(value))
     elif is_a(value, type):
-        yield from _class_parts(value) if takes_functions and is_by_value(value) else ()
-    elif _holds_objects(value):
-        yield from _array_parts(value)
+        own = vars(value).items() if takes_functions and is_by_value(value) else ()
+        yield from ((f".{name}", part) for name, part in own if not name.startswith("__"))
+    elif hasattr(value, "ndim") and getattr(getattr(value, "dtype", None), "hasobject", False):
+        # Of more than one dimension the rows.
+        yield from ((f"[{i}]", part) for i, part in enumerate(value.tolist()))
     elif not is_a(value, _CLOSED):
-        yield from _object_parts(value)
+        if is_of(value, "pandas", "DataFrame"):
+            yield from ((f"[{_key(name)}]", column.to_numpy()) for name, column in value.items())
+        else:
+            yield from _attributes(value)
         if takes_functions and is_by_value(type(value)):
             yield ".__class__", type(value)
 
@@ -89,31 +101,6 @@ def _key(key: object) -> str:
         key = key if len(key) <= _KEY_LENGTH else f"{key[: _KEY_LENGTH - 3]}..."
         return repr(key)
     return repr(key) if is_a(key, int | float | bool | None) else kind_name(type(key))
-
-
-def _class_parts(kind: type) -> Iterator[Part]:
-    own = vars(kind).items()
-    yield from ((f".{name}", part) for name, part in own if not name.startswith("__"))
-
-
-def _holds_objects(value: object) -> bool:
-    return bool(getattr(getattr(value, "dtype", None), "hasobject", False)) and hasattr(
-        value, "ndim"
-    )
-
-
-def _array_parts(array: object) -> Iterator[Part]:
-    """Yield the elements (of more than one dimension the rows) of an object array."""
-    for i, part in enumerate(array.tolist()):  # type: ignore[attr-defined]  # an array
-        yield f"[{i}]", part
-
-
-def _object_parts(value: object) -> Iterator[Part]:
-    pandas = sys.modules.get("pandas")
-    if pandas is not None and is_a(value, getattr(pandas, "DataFrame", ())):
-        yield from ((f"[{_key(name)}]", column.to_numpy()) for name, column in value.items())  # type: ignore[attr-defined]
-        return
-    yield from _attributes(value)
 
 
 def _attributes(value: object) -> Iterator[Part]:
@@ -147,8 +134,7 @@ _NEVER_LARGE = (types.ModuleType, types.BuiltinFunctionType, range, slice)
 _CONTAINERS = (list, tuple, dict, set, frozenset)
 
 
-@dataclass(frozen=True, slots=True)
-class Payload:
+class Payload(NamedTuple):
     """An object of the user in something that was pickled.
 
     Attributes
@@ -177,7 +163,8 @@ def payloads(value: object, size_bytes: int) -> list[Payload]:
     size_bytes
         What was written for the value, buffers included.
     """
-    if _is_sent_on(value):
+    is_in_scheduler = threading.current_thread().name.startswith(_SCHEDULER_THREADS)
+    if kind_module(type(value)) == "dask._task_spec" or (_is_task(value) and is_in_scheduler):
         return []
     if not _is_graph(value):
         return [Payload(_held_key(value), value, value, size_bytes)]
@@ -185,26 +172,18 @@ def payloads(value: object, size_bytes: int) -> list[Payload]:
     known = {key: _known_bytes(leaf) for key, (leaf, _) in found.items()}
     unknown = [key for key, size in known.items() if size is None]
     rest = max(0, size_bytes - sum(size or 0 for size in known.values()))
-    made = []
-    for key, (leaf, holder) in found.items():
-        size = known[key]
-        share = rest // len(unknown) if size is None else size
-        if share >= _WORTH_SHARE * size_bytes:
-            made.append(Payload(key, leaf, holder, min(share, size_bytes)))
+    shares = {key: rest // len(unknown) if s is None else s for key, s in known.items()}
+    made = [
+        Payload(key, leaf, holder, min(shares[key], size_bytes))
+        for key, (leaf, holder) in found.items()
+        if shares[key] >= _WORTH_SHARE * size_bytes
+    ]
     return made or [Payload(_held_key(value), value, value, size_bytes)]
-
-
-def _is_sent_on(value: object) -> bool:
-    if kind_module(type(value)) == "dask._task_spec":
-        return True
-    name = threading.current_thread().name
-    return _is_task(value) and name.startswith(_SCHEDULER_THREADS)
 
 
 def _is_graph(value: object) -> bool:
     return any(
-        kind_name(kind) in _GRAPHS and kind_module(kind).partition(".")[0] in _LIBRARIES
-        for kind in bases_of(type(value))
+        kind_name(kind) in _GRAPHS and _is_of_library(kind) for kind in bases_of(type(value))
     )
 
 
@@ -234,59 +213,38 @@ def _known_bytes(value: object) -> int | None:
     """Return the bytes of an array or a buffer; None for what only a pickler can tell."""
     if kind_module(type(value)).partition(".")[0] == "pandas":
         return None
-    if is_array(value) and value.dtype.hasobject:  # type: ignore[attr-defined]  # an array
+    if is_array(value) and value.dtype.hasobject:  # type: ignore[attr-defined]
         return None
     if is_a(value, types.FunctionType) and not any(True for _ in _captured(value)):
         return 0
     return size_bytes_of(value)
 
 
-@dataclass(slots=True)
-class _Met:
-    """An object on the way through a graph: who holds it, and whether the graph made it."""
-
-    value: Any
-    holder: object = None
-    levels: int = 0
-
-
 def _carried(graph: object) -> Iterator[tuple[object, object]]:
     """Yield the objects of the user in a graph, each with the outermost that holds it."""
-    waiting, seen = deque([_Met(graph)]), set[int]()
+    waiting, seen = deque[tuple[object, object, int]]([(graph, None, 0)]), set[int]()
     while waiting and len(seen) < _MOST_LOOKED_AT:
-        met = waiting.popleft()
-        if id(met.value) in seen or _is_nothing(met.value):
+        value, holder, levels = waiting.popleft()
+        if id(value) in seen or _is_nothing(value):
             continue
-        seen.add(id(met.value))
-        inside = list(_inside(met))
-        waiting.extend(inside)
-        if not inside and not _is_of_graph(met):
-            yield met.value, met.value if met.holder is None else met.holder
-
-
-def _is_of_graph(met: _Met) -> bool:
-    if met.holder is not None:
-        return False
-    is_made = is_exactly(met.value, _CONTAINERS) and (met.levels > 0 or _is_task(met.value))
-    return is_made or kind_module(type(met.value)).partition(".")[0] in _LIBRARIES
-
-
-def _inside(met: _Met) -> Iterator[_Met]:
-    value = met.value
-    if _is_of_graph(met):
-        if is_exactly(value, _CONTAINERS):
-            yield from (
-                _Met(part, None, met.levels - 1) for part in items_of(value, _MOST_LOOKED_AT)
-            )
-        else:
+        seen.add(id(value))
+        is_container = is_exactly(value, _CONTAINERS)
+        if holder is None and is_container and (levels > 0 or _is_task(value)):
+            inside = items_of(value, _MOST_LOOKED_AT)
+            waiting.extend((part, None, levels - 1) for part in inside)
+        elif holder is None and _is_of_library(type(value)):
             levels = _GRAPH_LEVELS if _is_graph(value) else 1
-            yield from (_Met(part, None, levels) for part in _slots(value))
-        return
-    holder = value if met.holder is None else met.holder
-    if not (is_exactly(value, _CONTAINERS) and len(value) > _WIDE):
-        yield from (_Met(part, holder) for part in items_of(value, _WIDE + 2))
+            # Its properties are not asked.
+            slots = (part for _, part in _attributes(value) if part is not None)
+            waiting.extend((part, None, levels) for part in slots)
+        else:
+            outer = value if holder is None else holder
+            is_wide = is_container and len(value) > _WIDE  # type: ignore[arg-type]  # sized
+            parts = [] if is_wide else list(items_of(value, _WIDE + 2))
+            waiting.extend((part, outer, 0) for part in parts)
+            if not parts:
+                yield value, outer
 
 
-def _slots(value: object) -> Iterator[object]:
-    """Yield the attributes of an object of Dask; its properties are not asked."""
-    yield from (part for step, part in _attributes(value) if part is not None)
+def _is_of_library(kind: type) -> bool:
+    return kind_module(kind).partition(".")[0] in _LIBRARIES

@@ -75,7 +75,7 @@ def test_what_a_function_drags_along_is_found_in_the_tasks(
 
     [found] = captured_in(graph, LARGE_BYTES)
 
-    assert (found.function, found.variable, found.kind) == expected
+    assert (found.function, found.name, found.kind) == expected
     assert (found.size_bytes, found.tasks) == (BIG.nbytes, 10)
     assert large_values(graph) == {}
 

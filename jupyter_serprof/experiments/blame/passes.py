@@ -16,9 +16,8 @@ from typing import Any
 from jupyter_serprof.experiments.blame.node import MEMOIZE, Node, recursion_bytes
 from jupyter_serprof.experiments.blame.opening import is_atom, singles, split
 from jupyter_serprof.model.units import format_bytes, format_count
-from jupyter_serprof.objects.ask import attribute, is_a, kind_module
+from jupyter_serprof.objects.ask import attribute, is_a, is_array, kind_module
 from jupyter_serprof.objects.culprits import error_text
-from jupyter_serprof.objects.labels import is_array
 from jupyter_serprof.objects.picklers import Counter
 
 #: References to the first so many entries of the memo take 2 bytes, to others 5.
