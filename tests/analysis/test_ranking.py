@@ -1,5 +1,6 @@
 """The ranking: what moved nothing stands outside, and small differences are none."""
 
+import random
 from dataclasses import replace
 
 import pytest
@@ -105,7 +106,13 @@ def test_several_copies_at_once_may_be_faster_than_one_memcpy() -> None:
         ([100], [112], 0, True),
         ([10_000], [12_000], 2_100, False),
         ([10_000], [12_000], 1_900, True),
-        ([100, 100, 100, 160], [150, 150, 150, 150], 0, True),
+        ([100, 100, 100, 160], [150, 150, 150, 150], 0, False),
+        ([100, 101, 160], [250, 251, 252], 0, False),
+        ([100, 101, 160], [260, 261, 262], 0, True),
+        ([100, 100, 100, 100, 160], [150] * 5, 0, True),
+        ([100, 100, 100, 160, 160], [150] * 5, 0, False),
+        ([100, 100, 100, 100, 100, 149, 900], [150] * 7, 0, True),
+        ([100, 100, 100, 160, 160, 160, 160], [150] * 7, 0, False),
         ([100, 100, 160, 160], [150, 150, 150, 150], 0, False),
         ([100, 101, 160], [150, 150, 150], 0, False),
         ([0], [0], 0, False),
@@ -173,3 +180,19 @@ def test_what_moved_nothing_crosses_nobody() -> None:
     assert both.crossovers == ()
     assert len(crossovers_of(both.points, both.variants)) == 2
     assert [each.key for each in best_stretches(both)] == ["pickle"]
+
+
+@pytest.mark.parametrize("count", [2, 3, 4, 5, 7, 15])
+def test_runs_of_the_same_work_are_seldom_told_apart(count: int) -> None:
+    """Of wide spread: one time in a hundred, of two runs one in twenty; not ten times the work."""
+    draw = random.Random(count)  # noqa: S311  (noise, no secret)
+    pairs = [
+        [[int(1e6 * draw.lognormvariate(0, 0.3)) for _ in range(count)] for _ in range(2)]
+        for _ in range(1000)
+    ]
+
+    same = sum(matters(one, other) for one, other in pairs)
+    doubled = sum(matters(one, [10 * ns for ns in other]) for one, other in pairs)
+
+    assert same <= (60 if count == 2 else 15)
+    assert doubled > 900

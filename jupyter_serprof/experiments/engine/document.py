@@ -79,7 +79,7 @@ def _headline(sweep: Sweep) -> str:
     ranked, outside = ranked_of(used), outside_texts(used)
     if not ranked:
         moved = {point.variant for point in sweep.points} - {v.key for v in used}
-        is_begun = any(v.key in moved and v.state == "ok" for v in sweep.variants)
+        is_begun = any(v.key in moved and v.state != "failed" for v in sweep.variants)
         said = "no warm run was made" if is_begun else "no transport could move it"
         return f"{_what(sweep)}: {'; '.join([said, *outside])}."
     judged = [v for v in ranked if is_comparable(walls[v.key])]
@@ -123,7 +123,9 @@ def _not_compared(ranked: Sequence[Variant], judged: Sequence[Variant]) -> list[
 
 
 def _is_apart(one: Variant, other: Variant, walls: Walls) -> bool:
-    return matters(walls[one.key], walls[other.key], cost_of(one, other))
+    """Tell whether they are no equals; of two groups of runs nobody can say that they are."""
+    both = walls[one.key], walls[other.key]
+    return any(map(groups_text, both)) or matters(*both, cost_of(one, other))
 
 
 def _what(sweep: Sweep) -> str:

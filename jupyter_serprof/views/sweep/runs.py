@@ -160,13 +160,14 @@ def fastest_text(run: Bar, runs: Sequence[Bar]) -> str:
     if run not in judged:
         return _ALONE
     best = min(judged, key=lambda other: other.point.wall_ns)
+    if groups_text(run.walls_ns):
+        return _APART
+    if groups_text(best.walls_ns) or not best.point.wall_ns:
+        return NOT_APPLICABLE
     cost_ns = cost_of(run.variant, best.variant)
     if run is not best and not matters(run.walls_ns, best.walls_ns, cost_ns):
         return _TIED
-    if groups_text(run.walls_ns):
-        return _APART
-    best_ns = 0 if groups_text(best.walls_ns) else best.point.wall_ns
-    return format_ratio(run.point.wall_ns / best_ns) if best_ns else NOT_APPLICABLE
+    return format_ratio(run.point.wall_ns / best.point.wall_ns)
 
 
 def legends(runs: Sequence[Bar]) -> list[str]:

@@ -98,7 +98,7 @@ def test_one_run_is_compared_with_nobody(
 FAILED = Variant("ray", "Ray", state="failed", reason="the store is full")
 BOTH, AGAIN = sweep({"pickle": [40] * 4, "ray": [1] * 9}), sweep({"code": [30, 10, 10]})
 SAMPLES = {
-    "the fastest against pickle": sweep({"pickle": [40] * 4, "ray": [10.0] * 5 + [90]}),
+    "the fastest against pickle": sweep({"pickle": [40] * 6, "ray": [10.0] * 5 + [90]}),
     "within a tenth": sweep({"pickle": [10.9] * 4, "ray": [10] * 4}),
     "beyond a tenth": sweep({"pickle": [11.1] * 4, "ray": [10] * 4}),
     "pickle is the fastest": sweep({"pickle": [9] * 4, "ray": [10] * 4}),
