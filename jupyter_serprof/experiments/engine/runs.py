@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
+from jupyter_serprof.analysis import analyse
 from jupyter_serprof.analysis.spans import fewer_pieces, longest
-from jupyter_serprof.model import Point, SweepTrace, Trace
+from jupyter_serprof.model import Point, Span, SweepTrace, Trace
 from jupyter_serprof.model.sweep import middle_run
+
+#: They come when they come, and belong to no run.
+_BACKGROUND = ("gc", "import")
 
 
 @dataclass(slots=True, kw_only=True)
@@ -130,3 +135,61 @@ def thin_trace(trace: Trace, *, spans: int, pieces: int) -> Trace:
         return trace
     findings = tuple(replace(finding, spans=()) for finding in trace.findings)
     return replace(trace, spans=longest(trace.spans, spans)[0], findings=findings)
+
+
+def one_of(trace: Trace, loops: int) -> Trace | None:
+    """Return the run in the middle as a trace of its own; None where runs are not told apart.
+
+    Parameters
+    ----------
+    trace
+        A recording of equal runs, one after the other on one thread.
+    loops
+        How many.
+
+    Notes
+    -----
+    A run reaches from the end of the last span of the run before to the end of its own last span;
+    so the first run, which has none before it, is never chosen, and what a run does after its last
+    span is counted to the next one, which does the same. Without spans it is the mean run.
+    """
+    roots = _roots(trace.spans)
+    if not roots:
+        return analyse(_cut(trace, trace.wall_ns // loops), trace.limits)
+    windows = list(pairwise(_ends(roots, loops)))
+    if not windows:
+        return None
+    low, high = middle_run(windows, lambda window: window[1] - window[0])
+    kept = [
+        at for at, span in enumerate(trace.spans) if span.start_ns >= low and span.end_ns <= high
+    ]
+    places = {old: new for new, old in enumerate(kept)}
+    spans = tuple(
+        trace.spans[at]._replace(
+            start_ns=trace.spans[at].start_ns - low,
+            parent=places.get(trace.spans[at].parent, -1),
+        )
+        for at in kept
+    )
+    return analyse(_cut(trace, high - low, spans), trace.limits)
+
+
+def _cut(trace: Trace, wall_ns: int, spans: tuple[Span, ...] = ()) -> Trace:
+    return replace(trace, wall_ns=wall_ns, spans=spans, waterfall=None, findings=())
+
+
+def _roots(spans: Sequence[Span]) -> list[Span]:
+    roots = (span for span in spans if span.parent < 0 and span.stage not in _BACKGROUND)
+    return sorted(roots, key=lambda span: span.end_ns)
+
+
+def _ends(roots: Sequence[Span], loops: int) -> list[int]:
+    """Return the end of each run; none where the spans do not fall into so many equal groups."""
+    each, rest = divmod(len(roots), loops)
+    if not each or rest or len({span.lane for span in roots}) != 1:
+        return []
+    groups = [roots[at : at + each] for at in range(0, len(roots), each)]
+    stages = [[span.stage for span in group] for group in groups]
+    if any(group != stages[0] for group in stages):
+        return []
+    return [group[-1].end_ns for group in groups]

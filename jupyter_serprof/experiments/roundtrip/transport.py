@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
-from jupyter_serprof.experiments.engine.runs import Runs
-from jupyter_serprof.model import Point
+from jupyter_serprof.experiments.engine.recording import Recording
+from jupyter_serprof.experiments.engine.runs import Runs, one_of, point_of
+from jupyter_serprof.model import Trace
 from jupyter_serprof.model.trace import Scalar
+from jupyter_serprof.objects.classes import classes_kept
 
 
 class Transport:
@@ -77,9 +80,18 @@ class Transport:
         return {}
 
 
+#: A shorter run is measured several times in one recording, which lasts about so long in all.
+_SHORT_NS = 1_000_000
+_RECORDING_NS = 2_000_000
+_MOST_LOOPS = 200
+
+
 @dataclass(slots=True, kw_only=True)
 class TransportRuns(Runs):
-    """The runs of one transport.
+    """The runs of one transport; runs of microseconds are made many in one recording.
+
+    One such run alone finds cold caches, and its time is that of chance: of those in a recording
+    the middle one counts, which has a trace of its own.
 
     Attributes
     ----------
@@ -87,12 +99,88 @@ class TransportRuns(Runs):
         What came back from the first run.
     facts
         What the transport knows of the latest one.
+    loops
+        Runs in one recording; None until the first warm run told.
+    latest
+        The latest recording, also of a run that failed.
     """
 
     checked: Mapping[str, Scalar] = field(default_factory=dict)
     facts: Mapping[str, Scalar] = field(default_factory=dict)
+    loops: int | None = None
+    latest: Trace | None = None
 
-    def with_moved(self, point: Point) -> Point:
-        """Return a point with the bytes that the transport moved, where it tells them."""
+    def run(self, transport: Transport, value: object, *, detail: bool) -> tuple[Trace, object]:
+        """Run once more: cold the first time; then one alone, which tells how many fit together.
+
+        Returns
+        -------
+        (Trace, object)
+            The recording of a single run, or of the last ones, and what came back.
+        """
+        __tracebackhide__ = True
+        loops = self.loops or 1
+        trace, result = self._recorded(transport, value, loops, detail=detail)
+        if self.points and self.loops is None:
+            loops = self.loops = _loops_for(trace.wall_ns)
+            if loops > 1:
+                del result
+                trace, result = self._recorded(transport, value, loops, detail=detail)
+                # One alone finds cold caches: more of the others may fit together.
+                self.loops = max(loops, _loops_for(trace.wall_ns // loops))
+        alone = one_of(trace, loops) if loops > 1 else trace
+        if alone is None:
+            # They are not alike, or on several threads.
+            del result
+            loops = self.loops = 1
+            trace, result = self._recorded(transport, value, loops, detail=detail)
+        self.facts = transport.facts()
+        self.take(alone or trace, loops)
+        return trace, result
+
+    def take(self, trace: Trace, loops: int = 1) -> None:
+        """Take the trace of one run, of so many in a recording."""
+        point = point_of(self.key, self.size_bytes, len(self.points), trace)
         moved = self.facts.get("total_bytes")
-        return replace(point, moved_bytes=moved) if isinstance(moved, int) else point
+        self.points.append(
+            replace(
+                point,
+                parameter=self.parameter,
+                loops=loops if loops > 1 else None,
+                moved_bytes=moved if isinstance(moved, int) else point.moved_bytes,
+            )
+        )
+        if self.cold is None:
+            self.cold = self.kept(trace)
+        else:
+            self.warm.append(self.kept(trace))
+
+    def kept(self, trace: Trace) -> Trace:
+        """Return what is kept of a recording: all of it."""
+        return trace
+
+    def _recorded(
+        self, transport: Transport, value: object, loops: int, *, detail: bool
+    ) -> tuple[Trace, object]:
+        """Record so many round trips in a row; return the recording and the last result."""
+        __tracebackhide__ = True
+        recording = Recording(transport.title, detail=detail)
+        result: object = None
+        try:
+            with classes_kept(*transport.threads), recording:
+                for _ in range(loops):
+                    result = None  # never two of them
+                    result = transport.round_trip(value)
+        except BaseException:
+            # Ctrl-C may come before the first line of what leaves the block.
+            recording.stop(KeyboardInterrupt)
+            self.latest = recording.trace
+            raise
+        self.latest = recording.trace
+        return recording.trace, result
+
+
+def _loops_for(wall_ns: int) -> int:
+    if wall_ns >= _SHORT_NS:
+        return 1
+    return min(_MOST_LOOPS, math.ceil(_RECORDING_NS / max(1, wall_ns)))

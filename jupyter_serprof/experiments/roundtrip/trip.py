@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pickle
 import time
-from collections.abc import Generator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 
 from jupyter_serprof.capture.machine import Buffer, buffers_of, lies_inside, overlaps, store_ranges
 from jupyter_serprof.experiments.engine.document import made_here, summarize_sweep, with_findings
 from jupyter_serprof.experiments.engine.experiment import Progress, Steps
 from jupyter_serprof.experiments.engine.machine import Control
 from jupyter_serprof.experiments.engine.order import ROUND_TRIP, checked_repeat
-from jupyter_serprof.experiments.engine.recording import Recording
-from jupyter_serprof.experiments.engine.runs import bytes_written, point_of
+from jupyter_serprof.experiments.engine.runs import bytes_written
 from jupyter_serprof.experiments.roundtrip.by_dask import DaskProtocol, DaskScatter
 from jupyter_serprof.experiments.roundtrip.by_pickle import (
     ArrowIpc,
@@ -33,7 +33,6 @@ from jupyter_serprof.model.sweep import middle_ns, quartiles
 from jupyter_serprof.model.trace import Scalar
 from jupyter_serprof.model.units import counted, format_share
 from jupyter_serprof.objects.ask import size_bytes
-from jupyter_serprof.objects.classes import classes_kept
 from jupyter_serprof.objects.culprits import refusal_text
 from jupyter_serprof.objects.equality import Witness, differences, same_value
 from jupyter_serprof.objects.picklers import CountingFile, Held, buffer_places, held_by_both
@@ -163,28 +162,52 @@ class RoundTrip:
         self._size = size_bytes(value)
         self._runs: dict[str, TransportRuns] = {}
         self._variants: dict[str, Variant] = {}
-        self._ended: set[str] = set()
+        self._started: dict[str, str] = {}
+        self._spent_s: defaultdict[str, float] = defaultdict(float)
         self._running = ""
+        self._is_stopped = False
         self._latest: Trace | None = None
         self._control = Control(self._repeat or 0)
 
     def steps(self) -> Steps:
-        """Run every transport whose turn has not ended, and yield between two runs."""
+        """Run all transports pass by pass, there and back again, and yield between two runs.
+
+        In turns, so that a machine that slows down meanwhile makes no transport the slower one.
+        """
         __tracebackhide__ = True
+        self._is_stopped = False
         try:
-            for transport in self._transports:
-                if transport.key not in self._ended:
+            while turns := self._turns():
+                for transport in turns:
                     self._running = transport.key
-                    self._variants.pop(transport.key, None)
-                    self._variants[transport.key] = yield from self._variant(transport)
-                    self._ended.add(transport.key)
+                    if self.progress.done:
+                        yield
+                    self._turn(transport)
+            self._control.measure(self._repeat or 0)
+        except BaseException:
+            self._is_stopped = True
+            raise
         finally:
             self._running = ""
 
+    def _turns(self) -> list[Transport]:
+        """Return the transports of the next pass: those with the fewest runs, in its order."""
+        left = [each for each in self._transports if each.key not in self._variants]
+        counts = [self._count(each) for each in left]
+        fewest = min(counts, default=0)
+        turns = [each for each, count in zip(left, counts, strict=True) if count == fewest]
+        if fewest:
+            ran = (runs.points[-1].wall_ns for runs in self._runs.values() if runs.points)
+            self._control.measure(fewest - 1, sum(ran))
+        return turns[::-1] if fewest % 2 else turns
+
+    def _count(self, transport: Transport) -> int:
+        return len(self._runs[transport.key].points) if transport.key in self._runs else 0
+
     @property
     def is_done(self) -> bool:
-        """Whether every transport had its turn."""
-        return len(self._ended) == len(self._transports)
+        """Whether every transport had its turns."""
+        return len(self._variants) == len(self._transports)
 
     @property
     def progress(self) -> Progress:
@@ -194,56 +217,74 @@ class RoundTrip:
     @property
     def document(self) -> Sweep:
         """The document of what was measured so far."""
+        runs = [self._runs[each.key] for each in self._transports if each.key in self._runs]
         sweep = Sweep(
             name=self._name,
             started="",
             variants=tuple(self._row(transport) for transport in self._transports),
-            points=tuple(point for runs in self._runs.values() for point in runs.points),
-            traces=tuple(shown for runs in self._runs.values() for shown in runs.shown),
+            points=tuple(point for each in runs for point in each.points),
+            traces=tuple(shown for each in runs for shown in each.shown),
             control=self._control.times_ns,
         )
         return with_findings(made_here(sweep, self._latest), summarize_sweep)
 
     def _row(self, transport: Transport) -> Variant:
         """Return a transport as the document has it now."""
-        key, title = transport.key, transport.title
+        key, title, count = transport.key, transport.title, self._count(transport)
         if key in self._variants:
             return self._variants[key]
-        if key != self._running:
-            left = "waits for its turn" if self._running else "stopped before its turn"
-            return Variant(key, title, "skipped", left)
-        count = len(self._runs[key].points) if key in self._runs else 0
-        if not count:
-            return Variant(key, title, "skipped", "runs for the first time now")
-        return Variant(key, title, notes=(f"{counted(count, 'run')} so far",))
+        if count and self._is_stopped:
+            return _interrupted(transport, self._runs[key])
+        if count:
+            return Variant(key, title, notes=(f"{counted(count, 'run')} so far",))
+        if self._is_stopped:
+            why = "interrupted in its first run" if key in self._runs else "stopped before its turn"
+            return Variant(key, title, "skipped", why)
+        is_next = key == self._running
+        waits = "runs for the first time now" if is_next else "waits for its turn"
+        return Variant(key, title, "skipped", waits)
 
-    def _variant(self, transport: Transport) -> Generator[None, None, Variant]:
+    def _turn(self, transport: Transport) -> None:
+        """Run a transport once more; its row is made where that was the last run, or none is."""
         __tracebackhide__ = True
-        note = self._start(transport)
-        state, reason = transport.state()
-        if state != "ok":
-            return Variant(transport.key, transport.title, state, reason)
-        if refusal := transport.refuses(self._value):
-            return Variant(transport.key, transport.title, "skipped", refusal)
-        runs = self._runs.setdefault(
-            transport.key, TransportRuns(key=transport.key, size_bytes=self._size)
-        )
+        key, title = transport.key, transport.title
         try:
-            yield from self._run_all(transport, runs)
+            if key not in self._runs and not self._is_open(transport):
+                return
+            if not self._has_enough(transport):
+                start_s = time.monotonic()
+                self._run_once(transport, self._runs[key])
+                self._spent_s[key] += time.monotonic() - start_s
+            if self._has_enough(transport):
+                self._variants[key] = self._described(transport, self._runs[key])
+        except ProbeUnavailable:
+            raise
         except Exception as error:  # noqa: BLE001  (one transport fails in its row, others go on)
-            takes, notes = transport.takes_functions, (note,) if note else ()
+            takes, note = transport.takes_functions, self._started[key]
             why = refusal_text(self._value, self._name, error, takes_functions=takes)
-            return Variant(transport.key, transport.title, "failed", why, notes=notes)
-        except BaseException:
-            why = f"interrupted after {len(runs.points)} runs; the unfinished one is left out"
-            self._variants[transport.key] = _interrupted(transport, runs, why)
-            raise
-        try:
-            return self._described(transport, runs, note)
-        except BaseException:
-            why = "interrupted before its result was looked at"
-            self._variants[transport.key] = _interrupted(transport, runs, why)
-            raise
+            notes = (note,) if note else ()
+            self._variants[key] = Variant(key, title, "failed", why, notes=notes)
+
+    def _has_enough(self, transport: Transport) -> bool:
+        warm_count = self._count(transport) - 1
+        if self._repeat is not None:
+            return warm_count >= self._repeat
+        is_late = self._spent_s[transport.key] > ROUND_TRIP.budget_s
+        return warm_count >= (ROUND_TRIP.fewest if is_late else ROUND_TRIP.most)
+
+    def _is_open(self, transport: Transport) -> bool:
+        """Prepare a transport for its runs; where there will be none its row says why."""
+        key, title = transport.key, transport.title
+        self._started[key] = self._start(transport)
+        state, reason = transport.state()
+        if state == "ok" and (reason := transport.refuses(self._value)):
+            state = "skipped"
+        if state != "ok":
+            self._variants[key] = Variant(key, title, state, reason)
+            return False
+        transport.prepare(self._value)
+        self._runs[key] = TransportRuns(key=key, size_bytes=self._size)
+        return True
 
     def _start(self, transport: Transport) -> str:
         try:
@@ -257,49 +298,20 @@ class RoundTrip:
         """Start what is named; of all of them what needs nothing but an import."""
         return self._asked and (not self._is_all or transport.state()[0] == "ok")
 
-    def _run_all(self, transport: Transport, runs: TransportRuns) -> Steps:
+    def _run_once(self, transport: Transport, runs: TransportRuns) -> None:
         __tracebackhide__ = True
-        transport.prepare(self._value)
-        deadline = time.monotonic() + ROUND_TRIP.budget_s
-        for number in range(len(runs.points), 1 + (self._repeat or ROUND_TRIP.most)):
-            is_enough = self._repeat is None and number > ROUND_TRIP.fewest
-            if is_enough and time.monotonic() > deadline:
-                return
-            if number == 1:
-                self._control.measure(0)
-            if self.progress.done:
-                paused_s = time.monotonic()
-                yield
-                deadline += time.monotonic() - paused_s
-            self._run_once(transport, runs, number)
-        self._control.measure(self._repeat or 0)
-
-    def _run_once(self, transport: Transport, runs: TransportRuns, number: int) -> None:
-        __tracebackhide__ = True
-        recording = Recording(transport.title, detail=self._detail)
         witness = None if runs.checked else Witness(self._value)
         try:
-            with classes_kept(*transport.threads), recording:
-                result = transport.round_trip(self._value)
-        except BaseException:
-            # Nothing else may ever tell when this was and on which machine.
-            self._latest = self._latest or recording.trace
-            raise
-        trace = recording.trace
-        point = point_of(transport.key, self._size, number, trace)
-        runs.facts = transport.facts()
-        if runs.cold is None:
-            runs.cold = trace
-        else:
-            runs.warm.append(trace)
-        runs.points.append(runs.with_moved(point))
-        self._latest = trace
+            _, result = runs.run(transport, self._value, detail=self._detail)
+        finally:
+            # Of one that failed, too: nothing else may ever tell when this was, and where.
+            self._latest = runs.latest or self._latest
         if witness:
             runs.checked = checked_result(self._value, result, witness)
 
-    def _described(self, transport: Transport, runs: TransportRuns, note: str) -> Variant:
+    def _described(self, transport: Transport, runs: TransportRuns) -> Variant:
         totals = bytes_written(runs.cold) if runs.cold else {}
-        notes = [note, *_notes(runs)]
+        notes = [self._started[transport.key], *_notes(runs)]
         facts = {
             **totals,
             **runs.facts,
@@ -337,10 +349,12 @@ def chosen_transports(keys: Sequence[str] | None) -> list[Transport]:
     return [TRANSPORTS[key]() for key in dict.fromkeys(keys)]
 
 
-def _interrupted(transport: Transport, runs: TransportRuns, why: str) -> Variant:
+def _interrupted(transport: Transport, runs: TransportRuns) -> Variant:
     """Return a variant with the runs that it has; one whose result is not known has no rank."""
     if not runs.checked:
+        why = "interrupted before its result was looked at"
         return Variant(transport.key, transport.title, "skipped", why)
+    why = f"interrupted after {counted(len(runs.points), 'run')}"
     facts = {**runs.facts, **{key: runs.checked[key] for key in CHECKED_FACTS}}
     return Variant(transport.key, transport.title, "ok", facts=facts, notes=(why,))
 

@@ -177,7 +177,7 @@ class Bench:
         way, start_s, is_cold = self.ways[cell.key], time.monotonic(), not cell.points
         if self.first is not None and is_cold:
             trace, self.first = self.first, None
-            cell.take_first(trace)
+            cell.take(trace)
         else:
             if is_cold:
                 way.prepare(value)

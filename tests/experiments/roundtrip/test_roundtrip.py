@@ -6,6 +6,7 @@ import json
 import pickle
 import sys
 import threading
+import time
 import tracemalloc
 import weakref
 from dataclasses import dataclass
@@ -97,6 +98,12 @@ class Handed:
         return Handed, (pickle.PickleBuffer(self.data),)
 
 
+def long() -> object:
+    """Take so long that one recording holds one run."""
+    time.sleep(0.0015)
+    return None
+
+
 class Fake(Transport):
     """A transport that does what a test says in each run."""
 
@@ -185,7 +192,12 @@ def test_warm_runs_fill_the_time_budget(
 ) -> None:
     """At least three warm runs however slow they are, then what fits into 2 s, up to a limit."""
     clock = TickClock()
-    add_fake(fakes, "fake", lambda: clock.advance_ms(int(seconds * 1000)))
+
+    def slow() -> object:
+        clock.advance_ms(int(seconds * 1000))
+        return long()
+
+    add_fake(fakes, "fake", slow)
     monkeypatch.setattr("time.monotonic", lambda: clock() / 1e9)
 
     sweep = run(RoundTrip([1], transports=["fake"]))
@@ -240,7 +252,7 @@ def test_one_transport_fails_and_the_others_are_shown(fakes: dict[str, type[Tran
 
 def test_a_failure_in_a_warm_run_keeps_the_cold_one(fakes: dict[str, type[Transport]]) -> None:
     """What was measured before the failure is in the document."""
-    add_fake(fakes, "pickle", None, None, OSError("full"))
+    add_fake(fakes, "pickle", long, long, OSError("full"))
 
     sweep = run(RoundTrip([1], transports=["pickle"], repeat=5))
 
@@ -405,7 +417,7 @@ def test_an_interrupt_passes_through_and_keeps_what_there_is(
     fakes: dict[str, type[Transport]],
 ) -> None:
     """Ctrl-C in the middle: finished runs are points, the row and the rest say what happened."""
-    add_fake(fakes, "pickle-oob", None, None, KeyboardInterrupt())
+    add_fake(fakes, "pickle-oob", long, long, KeyboardInterrupt())
     trip = RoundTrip([1], repeat=3)
 
     with pytest.raises(KeyboardInterrupt):
@@ -413,12 +425,61 @@ def test_an_interrupt_passes_through_and_keeps_what_there_is(
     sweep = trip.document
 
     rows = variants(sweep)
-    assert [rows[key].state for key in LOCAL] == ["ok", "ok", "skipped"]
-    said, *_ = rows["pickle-oob"].notes
-    assert said == "interrupted after 2 runs; the unfinished one is left out"
-    assert rows["cloudpickle"].reason == "stopped before its turn"
+    assert [rows[key].state for key in LOCAL] == ["ok"] * 3
+    counts = {key: [n for n in rows[key].notes if "interrupted" in n] for key in LOCAL}
+    assert counts == {
+        "pickle": ["interrupted after 3 runs"],
+        "pickle-oob": ["interrupted after 2 runs"],
+        "cloudpickle": ["interrupted after 2 runs"],
+    }
     assert [p.cold for p in sweep.points if p.variant == "pickle-oob"] == [True, False]
-    assert sum(point.variant == "pickle" for point in sweep.points) == 4
+
+
+def test_a_transport_that_was_not_reached_is_told_as_stopped(
+    fakes: dict[str, type[Transport]],
+) -> None:
+    """Ctrl-C in the first pass: it has no runs and says why."""
+    add_fake(fakes, "pickle-oob", KeyboardInterrupt())
+    trip = RoundTrip([1], repeat=3)
+
+    with pytest.raises(KeyboardInterrupt):
+        run(trip)
+
+    rows = variants(trip.document)
+    assert [rows[key].reason for key in LOCAL] == [
+        "",
+        "interrupted in its first run",
+        "stopped before its turn",
+    ]
+
+
+def test_transports_run_in_turns_there_and_back(fakes: dict[str, type[Transport]]) -> None:
+    """A machine that slows down meanwhile makes none of them the slower one."""
+    order: list[str] = []
+
+    def noted(key: str) -> object:
+        order.append(key)
+        return long()
+
+    keys = ["pickle", "pickle-oob", "cloudpickle"]
+    for key in keys:
+        add_fake(fakes, key, functools.partial(noted, key))
+
+    run(RoundTrip([1], transports=keys, repeat=2))
+
+    assert order == [*keys, *keys[::-1], *keys]
+
+
+def test_runs_of_microseconds_are_made_many_in_one_recording() -> None:
+    """The middle one is the row's: a trace of its own, whose stages add up to it."""
+    sweep = run(RoundTrip("x" * 1000, transports=["pickle"], repeat=3))
+
+    warm = [point for point in sweep.points if not point.cold]
+    [shown] = [entry.trace for entry in sweep.traces if not entry.cold]
+    assert [(point.loops or 1) > 1 for point in sweep.points] == [False, *[True] * 3]
+    assert shown.wall_ns == sorted(point.wall_ns for point in warm)[1]
+    assert [span.stage for span in shown.spans] == ["pickle.dumps", "pickle.loads"]
+    assert all(sum(point.stages.values()) <= point.wall_ns for point in warm)
 
 
 def test_a_transport_that_cannot_start_is_loud_and_loses_nothing(
@@ -440,7 +501,7 @@ def test_a_transport_that_cannot_start_is_loud_and_loses_nothing(
     rows = variants(trip.document)
     assert {key: row.state for key, row in rows.items()} == {"pickle": "ok", "fake": "failed"}
     assert rows["fake"].reason == "fake is not there. Run: pip install it"
-    assert len(trip.document.points) == 2
+    assert len(trip.document.points) == 1
 
 
 def test_results_are_freed_between_runs(fakes: dict[str, type[Transport]]) -> None:

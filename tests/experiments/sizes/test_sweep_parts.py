@@ -17,8 +17,10 @@ from jupyter_serprof.experiments.engine.experiment import run
 from jupyter_serprof.experiments.engine.machine import MemoryGuard
 from jupyter_serprof.experiments.engine.order import expected, log_spaced
 from jupyter_serprof.experiments.engine.recording import Recording
+from jupyter_serprof.experiments.engine.runs import one_of
+from jupyter_serprof.experiments.roundtrip.transport import TransportRuns
 from jupyter_serprof.experiments.roundtrip.trip import TRANSPORTS
-from jupyter_serprof.experiments.sizes.document import kept_trace, one_of, recorded
+from jupyter_serprof.experiments.sizes.document import Cell
 from jupyter_serprof.experiments.sizes.sweep import SizeSweep
 from jupyter_serprof.model import Trace
 from jupyter_serprof.testing import make_trace
@@ -79,12 +81,19 @@ def test_the_run_of_median_length_stands_for_the_others() -> None:
         (a_loop([2.0, 2.0]), 3),
         (a_loop([2.0, 2.0], extra=[(DUMPS, "client/thread 1", 0, 1)]), 5),
         (a_loop([2.0, 2.0], extra=[(DUMPS, MAIN, 90, 1), (DUMPS, MAIN, 99, 1)]), 3),
-        (make_trace([], wall_ms=1), 2),
     ],
 )
 def test_runs_that_are_not_alike_are_not_told_apart(trace: Trace, loops: int) -> None:
     """Then there is no such recording, and none is invented."""
     assert one_of(trace, loops) is None
+
+
+def test_without_spans_the_mean_run_stands_for_all() -> None:
+    """Code of which no stage is seen has no ends, and nothing to draw but its time."""
+    alone = one_of(make_trace([], wall_ms=1), 4)
+
+    assert alone is not None
+    assert (alone.wall_ns, alone.spans) == (250_000, ())
 
 
 def test_an_interrupt_before_the_first_line_of_the_exit_leaves_no_hook(
@@ -98,7 +107,7 @@ def test_an_interrupt_before_the_first_line_of_the_exit_leaves_no_hook(
     monkeypatch.setattr(Recording, "__exit__", served)
 
     with pytest.raises(KeyboardInterrupt):
-        recorded(TRANSPORTS["pickle"](), [1], 1, detail=False)
+        TransportRuns(key="pickle").run(TRANSPORTS["pickle"](), [1], detail=False)
 
     assert armed_places() == []
     assert active_recorders() == ()
@@ -116,7 +125,7 @@ def test_a_lean_recording_keeps_its_totals() -> None:
     collections = [("gc", MAIN, 1 + 2 * at, 0.1 + at / 1000, None, 0) for at in range(40)]
     trace = analyse(make_trace([(DUMPS, MAIN, 0, 100), *collections]))
 
-    lean = kept_trace(trace)
+    lean = Cell(key="pickle").kept(trace)
 
     assert trace.waterfall is not None
     assert lean.waterfall is not None
