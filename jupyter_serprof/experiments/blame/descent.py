@@ -170,7 +170,8 @@ class Descent:
             self._whole()
             self._need(1)
             self._is_lean = not self._fits(_PICKLES - 1)
-        self._room = self._affordable()
+        if self.duration_ns is not None:
+            self._room = min(_MOST_PARTS, max(_FEWEST_PARTS, self.duration_ns // _PART_NS))
         self._open_small(self.root, 0)
         self.is_complete = not self._is_lean
         for at in range(_DEPTH + 1):
@@ -224,7 +225,11 @@ class Descent:
         except Exception as error:  # noqa: BLE001  (reducers raise anything)
             self.error = error
             self._opener = self._counter()
-            self._measure_forgiving()
+            try:
+                self._measure_whole()
+            except Exception as again:  # noqa: BLE001  (nested too deeply, or changed meanwhile)
+                self.error = again
+                self.in_band_bytes = self.duration_ns = None
             return
         self.plain_bytes = self._plain()
 
@@ -247,24 +252,11 @@ class Descent:
         self.cost_s = time.monotonic() - started_s
         self._take(counter, size)
 
-    def _measure_forgiving(self) -> None:
-        try:
-            self._measure_whole()
-        except Exception as error:  # noqa: BLE001  (nested too deeply, or changed meanwhile)
-            self.error = error
-            self.in_band_bytes = self.duration_ns = None
-
     def _take(self, counter: Counter, size: int) -> None:
         self.in_band_bytes = size
         self.out_of_band_bytes = counter.sink.buffer_bytes
         self.buffers = counter.sink.buffers
         self.holes |= counter.holes
-
-    def _affordable(self) -> int:
-        """Return how many parts may be looked at."""
-        if self.duration_ns is None:
-            return _MOST_PARTS
-        return min(_MOST_PARTS, max(_FEWEST_PARTS, self.duration_ns // _PART_NS))
 
     def _measure(self) -> None:
         counter = self._counter()
@@ -319,14 +311,14 @@ class Descent:
         large = [
             (holder, node, depth)
             for holder, node, depth in closed(self.root)
-            if (node.in_band_bytes or 0) + node.out_of_band_bytes >= least and not node.is_shared
+            if node.bytes >= least and not node.is_shared
         ]
         found = False
         for holder, node, depth in large:
-            if node.items is None:
-                found |= not node.is_fixed and self._open_small(node, depth)
-            else:
+            if node.items is not None:
                 found |= self._split(holder, node, least)
+            elif not node.is_fixed:
+                found |= self._open_small(node, depth)
         return found
 
     def _split(self, holder: Node, run: Node, least: float) -> bool:
@@ -334,14 +326,10 @@ class Descent:
         if run.is_fixed or not is_outlier(holder, run):
             return False
         run.is_fixed = True
-        if run.count <= 1:
-            replace(holder, run, singles(run))
-            return True
-        heavy = self._heavy(run, least)
-        if not heavy:
-            return False
-        replace(holder, run, list(around(run, heavy)))
-        return True
+        heavy = self._heavy(run, least) if run.count > 1 else [0]
+        if heavy:
+            replace(holder, run, list(around(run, heavy)))
+        return bool(heavy)
 
     def _heavy(self, run: Node, least: float) -> list[int]:
         """Return which items of a run are large, pickled one after the other with one memo."""
@@ -372,19 +360,17 @@ class Descent:
         found = False
         for holder, node in bad[:_HOLES_OPENED] if known < _HOLES else []:
             if node.items is not None:
-                found |= self._cut(holder, node)
+                self._cut(holder, node)
+                found = True
             elif not node.is_fixed and (node.holes or not depth_note(node.value)):
                 found |= self._open(node)
         return found
 
-    def _cut(self, holder: Node, run: Node) -> bool:
+    def _cut(self, holder: Node, run: Node) -> None:
         """Cut the items that hold something unpicklable out of a run, by halving."""
-        if run.count <= MOST_ITEMS:
-            replace(holder, run, singles(run))
-            return True
         middle = run.count // 2
-        replace(holder, run, split(run, [(0, middle), (middle, run.count)]))
-        return True
+        halves = [(0, middle), (middle, run.count)]
+        replace(holder, run, singles(run) if run.count <= MOST_ITEMS else split(run, halves))
 
 
 def is_hole(node: Node) -> bool:

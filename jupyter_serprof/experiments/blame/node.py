@@ -56,7 +56,6 @@ class Node:
     first: int = 0
     count: int = 1
     kind: str = ""
-    note: str = ""
     own_bytes: int = 0
     steps: list[Node | Step] | None = None
     is_late: bool = False
@@ -69,6 +68,11 @@ class Node:
     opening_ns: int = 0
     error: str = ""
     holes: list[int] = field(default_factory=list)
+
+    @property
+    def bytes(self) -> int:
+        """What was written for it, in-band and beside."""
+        return (self.in_band_bytes or 0) + self.out_of_band_bytes
 
     @property
     def nodes(self) -> list[Node]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import copyreg
 import time
 import types
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, pairwise
 from typing import Any
 
@@ -173,14 +173,14 @@ def _open_reduced(node: Node, found: Any) -> None:  # noqa: ANN401  (pickle's pr
         return
     function, arguments, state, items, pairs, setter = (*found, None, None, None, None)[:6]
     head, own = _head(node.value, function, arguments)
-    listed = _listed(node.value, items)
-    paired = _paired(node.value, pairs)
+    listed, paired = tuple(items or ()), tuple(chain.from_iterable(pairs or ()))
+    count = len(paired) // 2
+    inside = _items(node.value, listed, len(listed)), _items(KeyedItems(node.value), paired, count)
     tail, more = _tail(node.value, state, setter)
-    steps: Steps = [*head, MEMOIZE, *listed[0], *paired[0], *tail]
-    if all(_is_dull(step) for step in steps):
-        return
-    node.own_bytes = own + listed[1] + paired[1] + more
-    node.steps = steps
+    steps: Steps = [*head, MEMOIZE, *chain(*inside), *tail]
+    if not all(map(_is_dull, steps)):
+        node.own_bytes = own + batch_bytes(len(listed)) + batch_bytes(count) + more
+        node.steps = steps
 
 
 def _is_dull(step: Node | Step) -> bool:
@@ -192,15 +192,14 @@ def _is_dull(step: Node | Step) -> bool:
 
 def _head(value: object, function: Any, arguments: Any) -> tuple[Steps, int]:  # noqa: ANN401
     """Return the steps up to the new object, and their own opcodes with MEMOIZE."""
-    name = attribute(function, "__name__")
+    name, named = attribute(function, "__name__"), None
     if name == _NEWOBJ and arguments:
-        rest = _plumbed(value, arguments[1:], argument_label)
-        return [_class_node(arguments[0]), rest], 2
-    if name == _NEWOBJ_EX and arguments:
-        kind, given, named = arguments
-        rest = _plumbed(value, given, argument_label)
-        return [_class_node(kind), rest, _plumbed_state(value, named, argument_label)], 2
-    return [_class_node(function), _plumbed(value, arguments, argument_label)], 2
+        function, *rest = arguments
+        arguments = tuple(rest)
+    elif name == _NEWOBJ_EX and arguments:
+        function, arguments, named = arguments
+    steps: Steps = [_class_node(function), _plumbed(value, arguments, argument_label)]
+    return [*steps, *([] if named is None else [_plumbed_state(value, named, argument_label)])], 2
 
 
 def _class_node(kind: object) -> Node:
@@ -213,26 +212,25 @@ def _class_node(kind: object) -> Node:
 
 def _plumbed(value: object, parts: tuple[Any, ...], label: Callable[[Any, Any], str]) -> Node:
     """Return a tuple that only the pickler sees: its parts join the object."""
-    node = Node(parts, is_plumbing=True)
     if not parts:
-        node.is_fixed = True
-        return node
-    node.own_bytes, node.is_late = tuple_bytes(len(parts)), True
-    inner = [_joined(value, part, label(value, at)) for at, part in enumerate(parts)]
-    node.steps = [*inner, MEMOIZE]
-    return node
+        return Node(parts, is_plumbing=True, is_fixed=True)
+    inner = (_joined(value, part, label(value, at)) for at, part in enumerate(parts))
+    return _tuple_node(parts, inner)
+
+
+def _tuple_node(parts: tuple[Any, ...], inside: Iterable[Node]) -> Node:
+    steps: Steps = [*inside, MEMOIZE]
+    own = tuple_bytes(len(parts))
+    return Node(parts, is_plumbing=True, own_bytes=own, is_late=True, steps=steps)
 
 
 def _plumbed_state(value: object, state: dict[Any, Any], label: Callable[[Any, Any], str]) -> Node:
     """Return a dict that only the pickler sees."""
-    node = Node(state, is_plumbing=True)
-    node.own_bytes = dict_bytes(len(state))
     steps: Steps = [MEMOIZE]
     for key, part in state.items():
         steps.append(Node(key, "" if is_a(key, str) else "<key>", is_plumbing=True, is_fixed=True))
         steps.append(_joined(value, part, label(value, key)))
-    node.steps = steps
-    return node
+    return Node(state, is_plumbing=True, own_bytes=dict_bytes(len(state)), steps=steps)
 
 
 def _joined(value: object, part: Any, label: str) -> Node:  # noqa: ANN401  (anything)
@@ -246,18 +244,17 @@ def _joined(value: object, part: Any, label: str) -> Node:  # noqa: ANN401  (any
             value, part, lambda _, at: names[at] if at < len(names) else f"{label}[{at}]"
         )
     if how == "list" and type(part) is list and part:
-        node = Node(part, is_plumbing=True, own_bytes=list_bytes(len(part)))
-        node.steps = [MEMOIZE, *_items(part, tuple(part), len(part))]
-        return node
-    if how == "one" and type(part) is list and len(part) == 1:
-        node = Node(part, is_plumbing=True, own_bytes=list_bytes(1))
-        node.steps = [MEMOIZE, Node(part[0], label)]
-        return node
+        return _list_node(part, _items(part, tuple(part), len(part)))
     if how == "axes" and type(part) is list:
-        node = Node(part, is_plumbing=True, own_bytes=list_bytes(len(part)))
-        node.steps = [MEMOIZE, *map(Node, part, (".columns", ".index"))]
-        return node
+        return _list_node(part, map(Node, part, (".columns", ".index")))
+    if how == "one" and type(part) is list and len(part) == 1:
+        return _list_node(part, [Node(part[0], label)])
     return Node(part, label, is_plumbing=how == "object", kind=inner_kind(part))
+
+
+def _list_node(part: list[Any], inside: Iterable[Node]) -> Node:
+    steps: Steps = [MEMOIZE, *inside]
+    return Node(part, is_plumbing=True, own_bytes=list_bytes(len(part)), steps=steps)
 
 
 def _global_label(label: str, key: object) -> str:
@@ -279,17 +276,6 @@ def _names(value: object, label: str) -> list[str]:
     return [f"<default {name}>" for name in code.co_varnames[: code.co_argcount][-count:]]
 
 
-def _listed(value: object, items: Iterator[object] | None) -> tuple[Steps, int]:
-    found = tuple(items or ())
-    return list(_items(value, found, len(found))), batch_bytes(len(found))
-
-
-def _paired(value: object, pairs: Iterator[tuple[object, object]] | None) -> tuple[Steps, int]:
-    found = tuple(chain.from_iterable(pairs or ()))
-    count = len(found) // 2
-    return list(_items(KeyedItems(value), found, count)), batch_bytes(count)
-
-
 def _tail(value: object, state: Any, setter: Any) -> tuple[Steps, int]:  # noqa: ANN401
     """Return the steps of the state and their own opcodes: BUILD, or TUPLE2, REDUCE, POP."""
     if state is None:
@@ -304,13 +290,11 @@ def _state_node(value: object, state: Any) -> Node:  # noqa: ANN401  (anything)
     if type(state) is dict and state:
         return _plumbed_state(value, state, state_label)
     if type(state) is tuple and state:
-        node = Node(state, is_plumbing=True, own_bytes=tuple_bytes(len(state)), is_late=True)
-        inner = [
+        inner = (
             _plumbed_state(value, part, state_label)
             if type(part) is dict and part
             else _joined(value, part, argument_label(value, f"state {at}"))
             for at, part in enumerate(state)
-        ]
-        node.steps = [*inner, MEMOIZE]
-        return node
+        )
+        return _tuple_node(state, inner)
     return Node(state, "<state>")

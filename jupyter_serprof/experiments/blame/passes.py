@@ -11,9 +11,10 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
-from jupyter_serprof.experiments.blame.node import MEMOIZE, Node, recursion_bytes
+from jupyter_serprof.experiments.blame.node import MEMOIZE, Node, recursion_bytes, tuple_bytes
 from jupyter_serprof.experiments.blame.opening import is_atom, singles, split
 from jupyter_serprof.model.units import format_bytes, format_count
 from jupyter_serprof.objects.ask import attribute, is_a, is_array, kind_module
@@ -40,7 +41,7 @@ class Pass:
     def __init__(self, counter: Counter, root: Node) -> None:
         self._counter = counter
         self._memo = counter.pickler
-        self._ahead = {id(node.value): node for node in _opened(root)}
+        self._ahead = opened_at(root)
         self._known: set[int] = set()
         #: True when the memo holds all that will be put there.
         self._is_complete = False
@@ -107,7 +108,7 @@ class Pass:
     def _run(self, items: tuple[object, ...]) -> int:
         """Dump a few, more and more, until the memo has 256 entries, or items add none."""
         size, at, step, grows = 0, 0, 1, True
-        while grows and self._is_risky() and at < len(items) and len(items) > _LONG:
+        while grows and not self._is_complete and self._ahead and at < len(items) > _LONG:
             before = self._entries
             size += self._dump_run(items[at : at + step])
             grows = step < _SOME or self._entries > before
@@ -115,13 +116,9 @@ class Pass:
         rest = items[at:] if at else items
         return size + (self._dump_run(rest) if rest else 0)
 
-    def _is_risky(self) -> bool:
-        return not self._is_complete and bool(self._ahead)
-
     def _dump_run(self, items: tuple[object, ...]) -> int:
-        own = _tuple_bytes(len(items))
         # A copy: the user may hold the very same tuple.
-        size = self._counter.add((*items,)) - own
+        size = self._counter.add((*items,)) - tuple_bytes(len(items))
         if not self._is_complete and (self._ahead or self._counter.has_small_memo):
             memo = self._memo.memo.copy()
             self._entries = len(memo)
@@ -164,22 +161,10 @@ class Pass:
     def _replace(self, memo: dict[int, tuple[int, object]]) -> None:
         if len(memo) >= _NEAR:
             self._known |= self._ahead.keys() & memo.keys()
-            rest = ((key, node) for key, node in self._ahead.items() if key not in memo)
-            for key, node in rest:
-                memo[key] = (len(memo), node.value)
+            for key, node in self._ahead.items():
+                memo.setdefault(key, (len(memo), node.value))
             self._is_complete = True
         self._memo.memo = memo
-
-
-def _opened(node: Node) -> Iterator[Node]:
-    if node.steps is not None:
-        yield node
-        for part in node.nodes:
-            yield from _opened(part)
-
-
-def _tuple_bytes(count: int) -> int:
-    return 0 if count == 0 else 2 if count <= 3 else 3  # noqa: PLR2004  (TUPLE1 to TUPLE3)
 
 
 #: A run whose items are so many times larger than those of its neighbours holds an outlier.
@@ -223,18 +208,8 @@ def closed(node: Node, depth: int = 1) -> Iterator[tuple[Node, Node, int]]:
 
 def is_outlier(holder: Node, run: Node) -> bool:
     """Tell whether the items of a run are much larger than those of its neighbours."""
-    others = [
-        (node.in_band_bytes or 0) + node.out_of_band_bytes
-        for node in holder.nodes
-        if node.items is not None
-    ]
-    sizes = [size / node.count for size, node in zip(others, _runs(holder), strict=True)]
-    own = ((run.in_band_bytes or 0) + run.out_of_band_bytes) / run.count
-    return own > _OUTLIER * max(1.0, statistics.median(sizes))
-
-
-def _runs(holder: Node) -> list[Node]:
-    return [node for node in holder.nodes if node.items is not None]
+    sizes = [node.bytes / node.count for node in holder.nodes if node.items is not None]
+    return run.bytes / run.count > _OUTLIER * max(1.0, statistics.median(sizes))
 
 
 def replace(holder: Node, node: Node, nodes: list[Node]) -> None:
@@ -246,20 +221,13 @@ def replace(holder: Node, node: Node, nodes: list[Node]) -> None:
 
 def around(run: Node, heavy: list[int]) -> Iterator[Node]:
     """Yield the items at these places for themselves, and the runs between them."""
-    at = 0
-    for place in heavy:
-        if place > at:
-            yield from _fixed(split(run, [(at, place)]))
-        yield from singles(split(run, [(place, place + 1)])[0])
-        at = place + 1
-    if at < run.count:
-        yield from _fixed(split(run, [(at, run.count)]))
-
-
-def _fixed(nodes: list[Node]) -> list[Node]:
-    for node in nodes:
-        node.is_fixed = True
-    return nodes
+    for first, place in pairwise([-1, *heavy, run.count]):
+        if place > first + 1:
+            [between] = split(run, [(first + 1, place)])
+            between.is_fixed = True
+            yield between
+        if place < run.count:
+            yield from singles(split(run, [(place, place + 1)])[0])
 
 
 _MUCH = 2
@@ -270,46 +238,33 @@ _DEEP, _DEEPEST = 50, 1_000_000
 def memory_note(value: Any, pickled_bytes: int) -> str:  # noqa: ANN401  (anything)
     """Say whether an array drags its base along, is copied, or takes only what it shows."""
     try:
-        return _memory_note(value, pickled_bytes)
+        if is_array(value):
+            return "" if value.dtype.hasobject else "; ".join(_array_notes(value))
+        own = attribute(value, "nbytes") if _library(value) in ("pyarrow", "pandas") else None
     except Exception:  # noqa: BLE001  (an array of users answers with anything)
         return ""
-
-
-def _memory_note(value: Any, pickled_bytes: int) -> str:  # noqa: ANN401  (anything)
-    own = attribute(value, "nbytes") if is_array(value) or _is_arrow(value) else None
-    if type(own) is not int:
+    if type(own) is not int or pickled_bytes <= max(_LEAST_BYTES, _MUCH * own):
         return ""
-    if is_array(value):
-        if value.dtype.hasobject:
-            return ""
-        said = _view_note(value, own)
-        is_copied = not (value.flags.c_contiguous or value.flags.f_contiguous)
-        copied = "copied into the pickle: it is not contiguous" if is_copied and own else ""
-        return "; ".join(text for text in (said, copied) if text)
-    if pickled_bytes > _LEAST_BYTES and pickled_bytes > _MUCH * own:
-        return f"drags its base along: {format_bytes(pickled_bytes)} for {format_bytes(own)}"
-    return ""
+    return f"drags its base along: {format_bytes(pickled_bytes)} for {format_bytes(own)}"
 
 
-def _view_note(array: Any, own: int) -> str:  # noqa: ANN401  (an array)
-    base_bytes = getattr(array.base, "nbytes", None)
-    if not isinstance(base_bytes, int) or base_bytes < max(_LEAST_BYTES, _MUCH * own):
-        return ""
-    return f"a view on {format_bytes(base_bytes)}: the pickle holds only its {format_bytes(own)}"
+def _array_notes(array: Any) -> Iterator[str]:  # noqa: ANN401  (an array)
+    own, base = array.nbytes, getattr(array.base, "nbytes", None)
+    if isinstance(base, int) and base >= max(_LEAST_BYTES, _MUCH * own):
+        yield f"a view on {format_bytes(base)}: the pickle holds only its {format_bytes(own)}"
+    if own and not array.flags.forc:
+        yield "copied into the pickle: it is not contiguous"
 
 
-def _is_arrow(value: object) -> bool:
-    return kind_module(type(value)).partition(".")[0] in ("pyarrow", "pandas")
+def _library(value: object) -> str:
+    return kind_module(type(value)).partition(".")[0]
 
 
 def depth_note(value: object) -> str:
     """Say how deep a chain of containers is; "" for what is not deep."""
-    depth, inner = 0, value
-    while depth < _DEEPEST:
-        following = _following(inner)
-        if following is None:
-            break
-        inner, depth = following, depth + 1
+    depth, inner = 0, _following(value)
+    while inner is not None and depth < _DEEPEST:
+        inner, depth = _following(inner), depth + 1
     if depth < _DEEP:
         return ""
     return f"nested too deeply for pickle: {format_count(depth)} levels more. Flatten it"
@@ -327,8 +282,7 @@ def _following(value: object) -> object | None:
             parts = vars(value).values()
     except Exception:  # noqa: BLE001  (without __dict__, or with a strange one)
         return None
-    return next((part for part in parts if _is_container(part)), None)
-
-
-def _is_container(value: object) -> bool:
-    return is_a(value, (list, tuple, dict)) or kind_module(type(value)) == "__main__"
+    return next(
+        (p for p in parts if is_a(p, (list, tuple, dict)) or kind_module(type(p)) == "__main__"),
+        None,
+    )

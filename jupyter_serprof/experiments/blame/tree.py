@@ -161,11 +161,14 @@ class _Branches:
     def of(self, node: Node, path: str = "") -> _Branch:
         """Return the branch of a node with what is in it."""
         path += node.label
-        kind = node.kind or (_run_kind(node) if node.items is not None else kind_label(node.value))
-        branch = _Branch(node.label or "it", kind, count=node.count)
-        if node.items is not None:
-            branch.first = node.first
-            branch.label = _run_label(node)
+        if node.items is None:
+            branch = _Branch(node.label or "it", node.kind or kind_label(node.value))
+        else:
+            first, end = node.first, node.first + node.count - 1
+            label = f"[{first:,}..{end:,}]" if node.count > 1 else f"[{first:,}]"
+            names = {kind_name(type(value)) for value in islice(values_of(node), _SAMPLE)}
+            kind = names.pop() if len(names) == 1 else "mixed"
+            branch = _Branch(label, kind, count=node.count, first=first)
         self._fill(branch, node, path)
         self._describe(branch, node, path)
         return branch
@@ -187,13 +190,10 @@ class _Branches:
                 branch.own_ns += part.duration_ns
             else:
                 branch.inside.append(self.of(part, path))
-        self._add_references(branch, node)
-
-    def _add_references(self, branch: _Branch, node: Node) -> None:
-        """Add what was written by other steps than parts: references to the object itself."""
-        if node.in_band_bytes is not None and all(p.in_band_bytes is not None for p in node.nodes):
-            parts = sum(part.in_band_bytes or 0 for part in node.nodes)
-            branch.own_bytes += node.in_band_bytes - parts - node.own_bytes
+        # What was written by other steps than parts: references to the object itself.
+        sizes = [part.in_band_bytes for part in node.nodes]
+        if node.in_band_bytes is not None and None not in sizes:
+            branch.own_bytes += node.in_band_bytes - sum(s or 0 for s in sizes) - node.own_bytes
 
     def _describe(self, branch: _Branch, node: Node, path: str) -> None:
         if is_atom(node.value) and not (node.error or node.holes):
@@ -233,16 +233,6 @@ def _has_problem(node: Node) -> bool:
     return bool(node.error or node.holes) or any(map(_has_problem, node.nodes))
 
 
-def _run_kind(node: Node) -> str:
-    names = {kind_name(type(value)) for value in islice(values_of(node), _SAMPLE)}
-    return names.pop() if len(names) == 1 else "mixed"
-
-
-def _run_label(node: Node) -> str:
-    end = node.first + node.count - 1
-    return f"[{node.first:,}..{end:,}]" if node.count > 1 else f"[{node.first:,}]"
-
-
 # Shrinking: runs that are alike, small neighbours, chains.
 
 
@@ -277,10 +267,9 @@ def _folded(branches: list[_Branch], total: int) -> list[_Branch]:
 
 
 def _joined(alike: Sequence[_Branch]) -> list[_Branch]:
-    if len(alike) == 1 or (len(alike) <= _FEW and all(b.first is None for b in alike)):
-        return list(alike)
+    is_few = len(alike) == 1 or (len(alike) <= _FEW and all(b.first is None for b in alike))
     first, last = _RANGE.fullmatch(alike[0].label), _RANGE.fullmatch(alike[-1].label)
-    if first is None or last is None:
+    if is_few or first is None or last is None:
         return list(alike)
     label = f"[{first[1]}..{last[2] or last[1]}]"
     count = sum(branch.count for branch in alike)
@@ -324,8 +313,7 @@ def _parts(
     depth, last = _chain(branch) if parent >= 0 else (1, branch)
     if depth >= _CHAIN:
         own = branch.size_bytes - sum(part.size_bytes for part in last.inside)
-        label = f"{label}{label}… x {depth:,}"
-        branch = last
+        label, branch = f"{label}{label}… x {depth:,}", last
     at = len(made)
     made.append(at)
     yield Part(
@@ -350,4 +338,4 @@ def _chain(branch: _Branch) -> tuple[int, _Branch]:
     last, depth = branch, 1
     while len(last.inside) == 1 and last.inside[0].label == branch.label and not last.state:
         last, depth = last.inside[0], depth + 1
-    return (depth, last) if depth >= _CHAIN else (1, branch)
+    return depth, last
