@@ -25,7 +25,7 @@ ROWS = "rows = [{'id': at, 'x': at / 7} for at in range(2000)]\n"
 @pytest.fixture(autouse=True)
 def no_ray(monkeypatch: pytest.MonkeyPatch) -> None:
     """Hide the Ray of other tests of the session: with it there is one more remedy."""
-    monkeypatch.setattr(remedies_of_values, "is_running", lambda: False)
+    monkeypatch.setattr(remedies_of_values, "is_alive", lambda: False)
 
 
 @pytest.fixture(autouse=True)

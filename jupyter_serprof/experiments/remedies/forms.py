@@ -10,7 +10,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from importlib import import_module
 from itertools import islice
 from typing import Any, NamedTuple
@@ -123,95 +122,92 @@ class Form(NamedTuple):
         return names[self.name]
 
 
+Back = Callable[[Any], object]
+#: The key of a form, its line, and the way back.
+Offer = tuple[str, str, Back | None]
+
+
 def forms_of(value: object, name: str = "value") -> Iterator[Form]:
     """Yield the other forms that a value may have; `name` is that of its variable."""
-    numpy, pandas = sys.modules.get("numpy"), sys.modules.get("pandas")
-    form = partial(Form, value=value, name=name)
-    if numpy is not None and type(value) is numpy.ndarray:
-        yield from _array_forms(value, form)
+    found: Iterator[Offer] = iter(())
+    pandas = sys.modules.get("pandas")
+    if _is_ndarray(value):
+        found = _array_forms(value, name)
     elif pandas is not None and isinstance(value, pandas.DataFrame | pandas.Series):
-        yield from _frame_forms(value, form)
-    elif type(value) in (list, tuple):
-        yield from _sequence_forms(value, form)  # type: ignore[arg-type]  # checked by its type
-    elif type(value) is dict and numpy is not None:
-        yield from _strided_parts(value, form)
+        found = _frame_forms(value, name)
+    elif type(value) in (list, tuple) and value:
+        found = _sequence_forms(value, name)  # type: ignore[arg-type]  # checked by its type
+    elif type(value) is dict:
+        found = _strided_parts(value, name)
+    for key, line, back in found:
+        yield Form(key, line, value, name, back)
 
 
-def _array_forms(array: Any, form: partial[Form]) -> Iterator[Form]:  # noqa: ANN401  (an ndarray)
-    name = form.keywords["name"]
+def _is_ndarray(value: object) -> bool:
+    numpy = sys.modules.get("numpy")
+    return numpy is not None and type(value) is numpy.ndarray
+
+
+def _array_forms(array: Any, name: str) -> Iterator[Offer]:  # noqa: ANN401  (an ndarray)
     if _is_strided(array):
-        line = f"{name} = np.ascontiguousarray({name}){REMARK}"
-        yield form("contiguous", line)
-    elif array.dtype == object and array.size >= _NUMBERS and array.ndim == 1:
-        kinds = {type(element) for element in array.flat}
-        if kinds <= {float} or kinds <= {bool} or (kinds <= {int} and _is_int64(array.flat)):
-            line = f"{name} = np.array({name}.tolist())   # {name}.astype(object) goes back"
-            yield form("dtype", line, back=lambda made: made.astype(object))
+        yield "contiguous", f"{name} = np.ascontiguousarray({name}){REMARK}", None
+    elif array.dtype == object and array.ndim == 1 and len(array) >= _NUMBERS and _is_plain(array):
+        line = f"{name} = np.array({name}.tolist())   # {name}.astype(object) goes back"
+        yield "dtype", line, lambda made: made.astype(object)
 
 
-def _is_int64(numbers: Any) -> bool:  # noqa: ANN401  (an iterable)
-    return all(number in _INT64 for number in numbers)
+def _is_plain(values: Any) -> bool:  # noqa: ANN401  (an iterable)
+    """Tell whether all are numbers of one type that an array gives back as they are."""
+    kinds = {type(value) for value in values}
+    return kinds in ({float}, {bool}) or (kinds == {int} and all(v in _INT64 for v in values))
 
 
 def _is_strided(part: Any) -> bool:  # noqa: ANN401
     """Tell whether it is an array whose elements have to be gathered."""
-    if not _is_ndarray(type(part)) or part.dtype.hasobject:
-        return False
-    return not (part.flags.c_contiguous or part.flags.f_contiguous)
+    return _is_ndarray(part) and not part.dtype.hasobject and not part.flags.forc
 
 
-def _strided_parts(value: dict[Any, Any], form: partial[Form]) -> Iterator[Form]:
+def _strided_parts(value: dict[Any, Any], name: str) -> Iterator[Offer]:
     """Offer contiguous copies of the arrays in a dict that are not."""
     places = [at for at, part in enumerate(value.values()) if _is_strided(part)]
     if places and len(value) <= _COLUMNS:
-        name = form.keywords["name"]
         chosen = chosen_of(list(value), places)
         line = (
             f"{name} = {{key: np.ascontiguousarray(part){chosen.condition('part')} "
             f"for {chosen.loop(name, '.items()', 'key, part')}}}{REMARK}"
         )
-        yield form("contiguous", line)
+        yield "contiguous", line, None
 
 
-def _sequence_forms(value: Sequence[Any], form: partial[Form]) -> Iterator[Form]:
-    if not value:
-        return
-    kind = type(value[0])
+def _sequence_forms(value: Sequence[Any], name: str) -> Iterator[Offer]:
+    kind, like = type(value[0]), type(value)
     if any(type(part) is not kind for part in islice(value, _SAMPLE)):
         return
-    if kind in (float, int) and len(value) >= _NUMBERS:
-        yield from _number_forms(value, kind, form)
-    elif kind is str and len(value) >= _TEXTS:
-        yield from _text_forms(value, form)
-    elif kind is dict and len(value) >= _ROWS:
-        yield from _row_forms(value, form)
-    elif _is_ndarray(kind) and len(value) >= _ARRAYS:
-        yield from _stacked_forms(value, form)
-
-
-def _number_forms(value: Sequence[Any], kind: type, form: partial[Form]) -> Iterator[Form]:
-    if all(type(part) is kind for part in value) and (kind is float or _is_int64(value)):
-        name = form.keywords["name"]
+    if kind in (float, int) and len(value) >= _NUMBERS and _is_plain(value):
         line = f"{name} = np.array({name})   # {name}.tolist() goes back"
-        yield form("array", line, back=lambda made: _like(value)(made.tolist()))
+        yield "array", line, lambda made: like(made.tolist())  # type: ignore[call-arg]
+    elif kind is str and len(value) >= _TEXTS:
+        if "pyarrow" in sys.modules and all(type(part) is str for part in value):
+            line = f"{name} = pa.array({name})   # {name}.to_pylist() goes back"
+            yield "arrow-strings", line, lambda made: like(made.to_pylist())  # type: ignore[call-arg]
+    elif kind is dict and len(value) >= _ROWS:
+        yield from _row_forms(value, name)
+    elif _is_ndarray(value[0]) and len(value) >= _ARRAYS:
+        shape, dtype = value[0].shape, value[0].dtype
+        is_alike = all(_is_ndarray(p) and p.shape == shape and p.dtype == dtype for p in value)
+        if shape and not dtype.hasobject and is_alike:
+            line = f"{name} = np.stack({name})   # list({name}) goes back, without copies"
+            yield "stacked", line, like
 
 
-def _text_forms(value: Sequence[Any], form: partial[Form]) -> Iterator[Form]:
-    if "pyarrow" in sys.modules and all(type(part) is str for part in value):
-        name = form.keywords["name"]
-        line = f"{name} = pa.array({name})   # {name}.to_pylist() goes back"
-        yield form("arrow-strings", line, back=lambda made: _like(value)(made.to_pylist()))
-
-
-def _row_forms(value: Sequence[dict[Any, Any]], form: partial[Form]) -> Iterator[Form]:
+def _row_forms(value: Sequence[dict[Any, Any]], name: str) -> Iterator[Offer]:
     """Offer columns, where all rows have the same keys in the same order."""
     keys = list(value[0])
     if not keys or len(keys) > _COLUMNS:
         return
     if all(type(row) is dict and list(row) == keys for row in value):
         places = [at for at, key in enumerate(keys) if _is_plain([row[key] for row in value])]
-        line = _columns_line(form.keywords["name"], keys, places)
-        yield form("columns", line, back=lambda made: _rows(made, value))
+        yield "columns", _columns_line(name, keys, places), lambda made: _rows(made, type(value))
 
 
 def _columns_line(name: str, keys: Sequence[Any], places: Sequence[int]) -> str:
@@ -226,70 +222,44 @@ def _columns_line(name: str, keys: Sequence[Any], places: Sequence[int]) -> str:
     return f"{name} = {{key: {made} for {chosen.loop(f'{name}[0]', '', 'key')}}}{said}"
 
 
-def _is_plain(values: list[Any]) -> bool:
-    """Tell whether all are numbers of one type that an array gives back as they are."""
-    kinds = {type(value) for value in values}
-    return kinds in ({float}, {bool}) or (kinds == {int} and _is_int64(values))
-
-
-def _rows(columns: dict[Any, Any], like: Sequence[Any]) -> object:
+def _rows(columns: dict[Any, Any], like: Any) -> object:  # noqa: ANN401  (list or tuple)
     lists = [c if isinstance(c, list) else c.tolist() for c in columns.values()]
-    return _like(like)(dict(zip(columns, row, strict=True)) for row in zip(*lists, strict=True))
+    return like(dict(zip(columns, row, strict=True)) for row in zip(*lists, strict=True))
 
 
-def _like(value: Sequence[Any]) -> Any:  # noqa: ANN401  (list or tuple)
-    """Return what makes a sequence of the type of this one."""
-    return type(value)
-
-
-def _is_ndarray(kind: type) -> bool:
-    numpy = sys.modules.get("numpy")
-    return numpy is not None and kind is numpy.ndarray
-
-
-def _stacked_forms(value: Sequence[Any], form: partial[Form]) -> Iterator[Form]:
-    import numpy as np
-
-    shape, dtype = value[0].shape, value[0].dtype
-    if dtype.hasobject or not shape:
-        return
-    if all(type(p) is np.ndarray and p.shape == shape and p.dtype == dtype for p in value):
-        name = form.keywords["name"]
-        line = f"{name} = np.stack({name})   # list({name}) goes back, without copies"
-        yield form("stacked", line, back=_like(value))
-
-
-def _frame_forms(value: Any, form: partial[Form]) -> Iterator[Form]:  # noqa: ANN401  (pandas)
+def _frame_forms(value: Any, name: str) -> Iterator[Offer]:  # noqa: ANN401  (pandas)
     for dtype, places in zip(("str", "category"), _text_columns(value), strict=True):
         if places:
-            line = _astype_line(value, form.keywords["name"], places, dtype)
-            yield form(dtype, line, back=_back(value, places))
+            known = _known_dtypes(value, places)
+            line = _astype_line(value, name, places, dtype)
+            yield dtype, line, lambda made, known=known: made.astype(known)  # type: ignore[misc]
+
+
+def _known_dtypes(value: Any, places: Sequence[int]) -> object:  # noqa: ANN401
+    if value.ndim == 1:
+        return value.dtype
+    return {value.columns[at]: value.dtypes.iloc[at] for at in places}
 
 
 def _text_columns(value: Any) -> tuple[list[int], list[int]]:  # noqa: ANN401
     """Return the places of columns of texts that are objects, and of those that repeat."""
     import pandas as pd
 
-    columns = [value] if isinstance(value, pd.Series) else [c for _, c in value.items()]
-    if isinstance(value, pd.DataFrame) and not value.columns.is_unique:
-        return [], []
-    objects, repeating = [], []
+    columns = [value] if value.ndim == 1 else [column for _, column in value.items()]
+    objects, repeating = list[int](), list[int]()
+    if value.ndim > 1 and not value.columns.is_unique:
+        return objects, repeating
     for at, column in enumerate(columns[:_COLUMNS]):
-        if len(column) < _TEXTS or not _holds_texts(column):
+        is_object = column.dtype == object
+        if len(column) < _TEXTS or not (is_object or isinstance(column.dtype, pd.StringDtype)):
             continue
-        if column.dtype == object:
+        if is_object and any(type(text) is not str for text in column):
+            continue
+        if is_object:
             objects.append(at)
         if column.nunique() <= _DIFFERENT_SHARE * len(column):
             repeating.append(at)
     return objects, repeating
-
-
-def _holds_texts(column: Any) -> bool:  # noqa: ANN401  (a Series)
-    import pandas as pd
-
-    if column.dtype == object:
-        return all(type(text) is str for text in column)
-    return isinstance(column.dtype, pd.StringDtype)
 
 
 def _astype_line(value: Any, name: str, places: Sequence[int], dtype: str) -> str:  # noqa: ANN401
@@ -305,10 +275,3 @@ def _astype_line(value: Any, name: str, places: Sequence[int], dtype: str) -> st
         pairs = ", ".join(f'{quoted(label)}: "{dtype}"' for label in labels)
         converted = f"{{{pairs}}}"
     return f"{name} = {name}.astype({converted})   # the dtype changes"
-
-
-def _back(value: Any, places: Sequence[int]) -> Callable[[Any], object]:  # noqa: ANN401
-    if value.ndim == 1:
-        return lambda made: made.astype(value.dtype)
-    dtypes = {value.columns[at]: value.dtypes.iloc[at] for at in places}
-    return lambda made: made.astype(dtypes)

@@ -102,10 +102,12 @@ class DaskTryout(Trials):
 
     def _look(self) -> Sequence[Trial]:
         """Find large objects of its tasks: as keys of their own, or scattered."""
+        from dask.core import flatten
+
         __tracebackhide__ = True
         hint = small_chunks(self._collection, self._client, self._name)
         self._graph = materialized(self._collection)
-        self._outputs = _flat(self._collection.__dask_keys__())
+        self._outputs = list(flatten(self._collection.__dask_keys__()))  # type: ignore[no-untyped-call]  # dask
         self._large = large_values(self._graph)
         captured = captured_in(self._graph, LARGE_BYTES)
         self._hints = [*captured_findings(captured, self._name), *([hint] if hint else [])]
@@ -120,22 +122,28 @@ class DaskTryout(Trials):
             )
             return ()
         self._plain_bytes = sum(size_bytes(value) or 0 for value, _ in self._large.values())
-        used = sum(count for _, count in self._large.values())
+        used = format_count(sum(count for _, count in self._large.values()))
+        embedded = f"{format_count(len(self._large))} embedded objects"
         self._notes.append(
-            f"{format_count(len(self._large))} embedded objects, "
-            f"{format_bytes(self._plain_bytes)}, "
-            f"are used by {format_count(used)} tasks; every trip runs the tasks of {self._name}"
+            f"{embedded}, {format_bytes(self._plain_bytes)}, are used by {used} tasks; "
+            f"every trip runs the tasks of {self._name}"
         )
         return [Trial(key, "the graph as it is") for key in _WAYS]
 
     def _sides(self, at: int, has_time: Callable[[], bool]) -> Sides:  # noqa: ARG002  (made once)
         __tracebackhide__ = True
-        key = _WAYS[at]
+        from dask._task_spec import DataNode, TaskRef
+
+        key, made = _WAYS[at], list[Any]()
+        values = {identity: value for identity, (value, _) in self._large.items()}
         start = time.perf_counter_ns()
         if key == "dask-scatter":
-            changed, made = _as_futures(self._client, self._graph, self._large)
-        else:
-            changed, made = _as_keys(self._graph, self._large)
+            made = list(self._client.scatter([*values.values()], broadcast=True, hash=False))
+            changed = _replaced(self._graph, dict(zip(values, made, strict=True)))
+        else:  # as dask.delayed does; nothing has to be released
+            keys = {identity: f"embedded-{uuid4().hex}" for identity in values}
+            changed = _replaced(self._graph, {each: TaskRef(keys[each]) for each in keys})
+            changed |= {keys[each]: DataNode(keys[each], values[each]) for each in keys}
         prepare_ns = time.perf_counter_ns() - start if made else None
         ways = self._graph, changed
         cold, calls = (
@@ -222,12 +230,6 @@ def materialized(collection: Any) -> dict[Any, Any]:  # noqa: ANN401
     return dict(convert_legacy_graph(tasks))
 
 
-def _flat(keys: Any) -> list[Any]:  # noqa: ANN401  (lists of lists of keys)
-    if isinstance(keys, list):
-        return [key for part in keys for key in _flat(part)]
-    return [keys]
-
-
 def _renamed(graph: Mapping[Any, Any], wanted: list[Any]) -> tuple[dict[Any, Any], list[Any]]:
     """Return the graph under new keys, and the new names of those that are wanted.
 
@@ -244,14 +246,10 @@ def _renamed(graph: Mapping[Any, Any], wanted: list[Any]) -> tuple[dict[Any, Any
 
 def large_values(graph: Mapping[Any, Any]) -> dict[int, tuple[Any, int]]:
     """Return large arguments of tasks by id: (object, number of tasks that hold it)."""
-    counts: Counter[int] = Counter()
-    values: dict[int, Any] = {}
-    for task in graph.values():
-        for value in _arguments(task):
-            if (size_bytes(value) or 0) >= LARGE_BYTES:
-                counts[id(value)] += 1
-                values[id(value)] = value
-    return {key: (values[key], count) for key, count in counts.items()}
+    arguments = (value for task in graph.values() for value in _arguments(task))
+    large = [value for value in arguments if (size_bytes(value) or 0) >= LARGE_BYTES]
+    counts = Counter(map(id, large))
+    return {id(value): (value, counts[id(value)]) for value in large}
 
 
 def _arguments(task: Any) -> Iterator[Any]:  # noqa: ANN401
@@ -287,26 +285,3 @@ def _replaced(graph: Mapping[Any, Any], instead: Mapping[int, Any]) -> dict[Any,
         return Task(task.key, task.func, *map(other, task.args), **keywords)
 
     return {key: changed(task) for key, task in graph.items()}
-
-
-def _as_keys(
-    graph: Mapping[Any, Any], large: Mapping[int, tuple[Any, int]]
-) -> tuple[dict[Any, Any], list[Any]]:
-    """Make each object a key of the graph, as dask.delayed does; nothing has to be released."""
-    from dask._task_spec import DataNode, TaskRef
-
-    keys = {identity: f"embedded-{uuid4().hex}" for identity in large}
-    changed = _replaced(graph, {identity: TaskRef(key) for identity, key in keys.items()})
-    nodes = {keys[at]: DataNode(keys[at], value) for at, (value, _) in large.items()}
-    return {**changed, **nodes}, []
-
-
-def _as_futures(
-    client: Any,  # noqa: ANN401  (a distributed.Client)
-    graph: Mapping[Any, Any],
-    large: Mapping[int, tuple[Any, int]],
-) -> tuple[dict[Any, Any], list[Any]]:
-    """Scatter each object to all workers; the futures are the caller's to release."""
-    values = [value for value, _ in large.values()]
-    futures = client.scatter(values, broadcast=True, hash=False)
-    return _replaced(graph, dict(zip(large, futures, strict=True))), list(futures)

@@ -19,13 +19,13 @@ from jupyter_serprof.experiments.remedies.ways import (
     PickleWay,
     RayWay,
     codecs,
-    is_running,
     reference_text,
 )
 from jupyter_serprof.model import UsageError
 from jupyter_serprof.model.units import format_bytes, format_count, format_ns
 from jupyter_serprof.objects.culprits import culprits_text, error_text, find_culprits
 from jupyter_serprof.objects.picklers import CountingFile
+from jupyter_serprof.probes.ray.tasks import is_alive
 
 #: Buffers below this size are not worth handing over, nor is a buffer worth keeping.
 _BUFFER_BYTES = 64_000
@@ -99,8 +99,9 @@ class Tryout(Trials):
         self._said = reference_text(self._value, self._name)
         if self._said:
             return ()
-        by_value = _needs_value(self._value)
-        self._now = self._asked or ("cloudpickle" if by_value else "pickle")
+        # Of a function or class of the notebook pickle would write only the name.
+        is_named = getattr(self._value, "__module__", None) == "__main__" and callable(self._value)
+        self._now = self._asked or ("cloudpickle" if is_named else "pickle")
         error = self._pass()
         if error is not None and self._asked is None and self._is_in_time(self._budget_s):
             self._now = "cloudpickle"
@@ -195,8 +196,8 @@ class Tryout(Trials):
             ways["out-of-band"] = self._way(out_of_band=True)
         if (self._plain_bytes or 0) >= _FRESH_BYTES and self._now in ("pickle", "pickle4"):
             ways["reused-buffer"] = self._way(reuses=BytesIO())
-        found = codecs() if self._link else {}
-        links = {key: self._way(codec=codec) for key, codec in found.items()}
+        found = codecs() if self._link else ()
+        links = {codec.key: self._way(codec=codec) for codec in found}
         return [
             *(self._against_now(key, way.send, after.send) for key, after in ways.items()),
             *self._form_candidates(way.send, way.send),
@@ -227,14 +228,9 @@ class Tryout(Trials):
 
     def _ray_candidates(self) -> list[Candidate]:
         """Put once and get as often as it was put."""
-        if not is_running() or self._value is None or self._puts < 2:  # noqa: PLR2004  (once is once)
+        if not is_alive() or self._value is None or self._puts < 2:  # noqa: PLR2004  (once is once)
             return []
         each, once = RayWay(self._puts), RayWay(self._puts, once=True)
         gains = f"put once and get {self._puts} times, against {self._puts} puts and gets"
         baseline = f"{self._puts} × ({_RAY})"  # noqa: RUF001
         return [Candidate(Trial("put-once", baseline, gains), each.send, once.send)]
-
-
-def _needs_value(value: object) -> bool:
-    """Tell whether pickle would write only the name of a function or class of the notebook."""
-    return getattr(value, "__module__", None) == "__main__" and callable(value)

@@ -10,14 +10,17 @@ from __future__ import annotations
 import pickle
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from io import BytesIO
-from typing import Any, NamedTuple
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jupyter_serprof.objects.classes import classes_kept
 from jupyter_serprof.objects.split_picklers import flat
-from jupyter_serprof.probes.ray.tasks import is_alive
+
+if TYPE_CHECKING:
+    from jupyter_serprof.experiments.roundtrip.by_pickle import Compressed
 
 _ALIGNED = 64
 _NS = 1_000_000_000
@@ -62,25 +65,17 @@ class GrowingBlock:
     def __init__(self) -> None:
         self._view = memoryview(bytearray())
 
-    def hold(self, size_bytes: int) -> None:
-        """Have room for so many bytes."""
-        if self._view.nbytes < size_bytes:
-            self._view = memoryview(bytearray(size_bytes))
-
     def moved(self, frames: Sequence[Any]) -> list[memoryview]:
         """Copy frames into the block, each at an aligned place; return them there."""
         views = [flat(frame) for frame in frames]
-        places, at = list[int](), 0
-        for view in views:
-            places.append(at)
-            at += -(-view.nbytes // _ALIGNED) * _ALIGNED
-        self.hold(at)
-        for start, view in zip(places, views, strict=True):
-            self._view[start : start + view.nbytes] = view
-        return [
-            self._view[start : start + view.nbytes]
-            for start, view in zip(places, views, strict=True)
-        ]
+        rooms = (-(-view.nbytes // _ALIGNED) * _ALIGNED for view in views)
+        *places, end = accumulate(rooms, initial=0)
+        if self._view.nbytes < end:
+            self._view = memoryview(bytearray(end))
+        there = [self._view[at : at + v.nbytes] for at, v in zip(places, views, strict=True)]
+        for place, view in zip(there, views, strict=True):
+            place[:] = view
+        return there
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +84,6 @@ class PickleWay:
 
     Attributes
     ----------
-    codec
-        (name, compress, decompress), or None.
     link_bytes_per_s
         None: there is no link.
     reuses
@@ -101,7 +94,7 @@ class PickleWay:
     protocol: int = 5
     by_value: bool = False
     out_of_band: bool = False
-    codec: tuple[str, Callable[[bytes], bytes], Callable[[Any], bytes]] | None = None
+    codec: Compressed | None = None
     link_bytes_per_s: float | None = None
     reuses: BytesIO | None = None
 
@@ -113,8 +106,8 @@ class PickleWay:
         in_band, beside = flat(frames[0]).nbytes, sum(flat(f).nbytes for f in frames[1:])
         if self.codec:
             watch.forget()
-            frames = [self.codec[1](frames[0])]
-            watch.stage(f"user:{self.codec[0]} compress")
+            frames = [self.codec.compress(frames[0])]
+            watch.stage(f"user:{self.codec.key} compress")
         moved_bytes = sum(flat(frame).nbytes for frame in frames)
         watch.forget()
         arrived = self.block.moved(frames)
@@ -125,8 +118,8 @@ class PickleWay:
         watch.forget()
         data: Any = arrived[0]
         if self.codec:
-            data = self.codec[2](data)
-            watch.stage(f"user:{self.codec[0]} decompress")
+            data = self.codec.decompress(data)
+            watch.stage(f"user:{self.codec.key} decompress")
         with classes_kept():
             watch.forget()
             result = pickle.loads(data, buffers=arrived[1:])  # noqa: S301  (our own bytes)
@@ -149,17 +142,11 @@ class PickleWay:
         return [data, *buffers]
 
 
-def codecs() -> dict[str, tuple[str, Callable[[bytes], bytes], Callable[[Any], bytes]]]:
+def codecs() -> list[Compressed]:
     """Return the compressions that are installed."""
     from jupyter_serprof.experiments.roundtrip.by_pickle import Lz4, Zstd
 
-    made = [kind() for kind in (Lz4, Zstd)]
-    return {c.key: (c.key, c.compress, c.decompress) for c in made if c.state()[0] == "ok"}
-
-
-def is_running() -> bool:
-    """Tell whether Ray is there and lives; never imports or starts it."""
-    return is_alive()
+    return [codec for codec in (Lz4(), Zstd()) if codec.state()[0] == "ok"]
 
 
 def reference_text(value: object, name: str) -> str:

@@ -221,7 +221,7 @@ class TestChunkSweep(ExperimentContract):
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let each trip be one run, and hide the Ray of other tests."""
     monkeypatch.setattr(trial, "_SHORT_NS", 0)
-    monkeypatch.setattr(value, "is_running", lambda: False)
+    monkeypatch.setattr(value, "is_alive", lambda: False)
 
 
 @pytest.fixture

@@ -8,4 +8,4 @@ from jupyter_serprof.experiments.remedies import value
 @pytest.fixture(autouse=True)
 def no_ray(monkeypatch: pytest.MonkeyPatch) -> None:
     """Hide the Ray of other tests of the session: with it there is one more remedy."""
-    monkeypatch.setattr(value, "is_running", lambda: False)
+    monkeypatch.setattr(value, "is_alive", lambda: False)
