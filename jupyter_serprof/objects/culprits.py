@@ -11,6 +11,7 @@ import pickle
 import re
 import time
 from collections.abc import Iterator, Sequence
+from itertools import takewhile
 from typing import Any, NamedTuple
 
 from jupyter_serprof.objects.ask import is_a, kind_name
@@ -85,8 +86,12 @@ def find_culprits(
 
 def culprits_text(culprits: Sequence[Culprit]) -> str:
     """Say which parts are to blame, and what to do; empty without culprits."""
-    deep = [f"{_folded(c.path)} ({c.type_name})" for c in culprits if c.error == _TOO_DEEP]
-    others = [f"{_folded(c.path)} ({_type_and_words(c)})" for c in culprits if c.error != _TOO_DEEP]
+    deep, others = list[str](), list[str]()
+    for path, kind, error in culprits:
+        # The words of pickle itself say no more than the type.
+        said = f", {error}" if error and not _PICKLE_SAYS.match(error) else ""
+        is_deep = error == _TOO_DEEP
+        (deep if is_deep else others).append(f"{_folded(path)} ({kind}{'' if is_deep else said})")
     if others:
         named = "; ".join([*others, *deep])
         return f"cannot be pickled because of {named}. Remove it, or recreate it in __setstate__"
@@ -101,40 +106,25 @@ def refusal_text(value: object, name: str, error: Exception, *, takes_functions:
     return culprits_text(culprits) or error_text(error)
 
 
-def _type_and_words(culprit: Culprit) -> str:
-    """Return the type, and what the reducer of the user said; pickle's own words say no more."""
-    is_plain = not culprit.error or _PICKLE_SAYS.match(culprit.error)
-    return culprit.type_name if is_plain else f"{culprit.type_name}, {culprit.error}"
-
-
 def _folded(path: str) -> str:
     """Return a path with equal steps, at least four times one after the other, told once.
 
     >>> _folded("a['k']['k']['k']['k']['k'][0]")
     "a['k']['k']… x 5[0]"
     """
-    return _REPEATED.sub(_times, path)
-
-
-def _times(found: re.Match[str]) -> str:
-    step = found[1]
-    return f"{step}{step}… x {len(found[0]) // len(step)}"
+    return _REPEATED.sub(lambda found: f"{found[1] * 2}… x {len(found[0]) // len(found[1])}", path)
 
 
 def error_text(error: BaseException) -> str:
     """Return what an error says, its first line without paths and addresses, which are private."""
-    lines = _words(error).strip().splitlines()
+    try:
+        lines = str(error).strip().splitlines()
+    except Exception:  # noqa: BLE001  (errors of users raise anything)
+        lines = []
     bare = _PATH.sub(r"\1", _QUOTED.sub(r"\1\2\1", lines[0])) if lines else ""
     said = _ADDRESS.sub("", bare)
     said = said if len(said) <= _TOLD else f"{said[: _TOLD - 3]}..."
     return f"{type(error).__name__}: {said}" if said else type(error).__name__
-
-
-def _words(error: BaseException) -> str:
-    try:
-        return str(error)
-    except Exception:  # noqa: BLE001  (errors of users raise anything)
-        return ""
 
 
 class _Search:
@@ -160,7 +150,9 @@ class _Search:
     def descend(self, value: object, path: str, error: str, above: tuple[int, ...]) -> None:
         """Add the culprits below a value that fails, or the value itself."""
         count = len(self.found)
-        parts = self._parts(value) if len(above) < _DEPTH else []
+        found = parts_of(value, takes_functions=self.takes_functions)
+        in_time = takewhile(lambda _: time.monotonic() <= self.deadline, found)
+        parts = list(in_time) if len(above) < _DEPTH else []
         if error != _TOO_DEEP or len(parts) > _CHAIN_PARTS or is_a(value, dict):
             for step, part, why in self._failing(parts):
                 if id(part) not in above and part is not value:
@@ -170,32 +162,17 @@ class _Search:
         if len(self.found) >= _CULPRITS:
             raise OutOfTime
 
-    def _parts(self, value: object) -> list[Part]:
-        """List the parts until the time is up; what cannot be listed has none."""
-        parts: list[Part] = []
-        try:
-            for part in parts_of(value, takes_functions=self.takes_functions):
-                parts.append(part)
-                if len(parts) % _OBJECTS_A_LOOK == 0 and time.monotonic() > self.deadline:
-                    break
-        except Exception:  # noqa: BLE001  (properties and mappings of users raise anything)
-            return []
-        return parts
-
     def _failing(self, parts: Sequence[Part]) -> Iterator[tuple[str, object, str]]:
         """Yield the parts that fail: both halves of what fails together, nothing of the rest."""
-        error = self.error_of([part for _, part in parts]) if len(parts) > 1 else ""
-        if not parts or error is None:
-            return
-        if len(parts) > 1:
+        if len(parts) == 1:
+            [(step, part)] = parts
+            error = self.error_of(part)
+            if error is not None:
+                yield step, part, error
+        elif parts and self.error_of([part for _, part in parts]) is not None:
             middle = len(parts) // 2
             yield from self._failing(parts[:middle])
             yield from self._failing(parts[middle:])
-            return
-        [(step, part)] = parts
-        error = self.error_of(part)
-        if error is not None:
-            yield step, part, error
 
 
 def _pickler(deadline: float, *, takes_functions: bool) -> pickle.Pickler:

@@ -174,7 +174,7 @@ class Counter:
             elif reducer is not None:
                 found = reducer(value)
             else:
-                found = _reduce_ex(value, self.pickler.proto)
+                found = value.__reduce_ex__(self.pickler.proto)
         _check(value, found)
         return found
 
@@ -187,11 +187,6 @@ class Counter:
 
 #: What `sys.getsizeof` of a pickler has besides its memo: the buffer of a frame, and itself.
 _BUFFER_BYTES = 300_000
-
-
-def _reduce_ex(value: Any, protocol: int) -> Any:  # noqa: ANN401  (pickle's protocol)
-    reducer = getattr(value, "__reduce_ex__", None)
-    return reducer(protocol) if reducer is not None else value.__reduce__()
 
 
 def _check(value: object, found: Any) -> None:  # noqa: ANN401  (whatever a reducer returned)

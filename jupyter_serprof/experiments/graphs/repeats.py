@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import sys
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -32,7 +31,7 @@ from jupyter_serprof.experiments.graphs.stages import (
     ran_dask,
     stage_recording,
 )
-from jupyter_serprof.experiments.graphs.values import client_of, collections_in
+from jupyter_serprof.experiments.graphs.values import client_of, collections_in, default_client
 from jupyter_serprof.model import Sweep, Trace, UsageError, stage
 from jupyter_serprof.model.units import first_of
 
@@ -168,7 +167,12 @@ class GraphRepeats:
     def _run_once(self) -> None:
         __tracebackhide__ = True
         trace = self._run_statement() if self.is_statement else self._run_collection()
-        if self.traces and task_count(self.traces[0]) and _found_results(trace):
+        reports = trace.quality.probes
+        level = next((report.level for report in reports if report.name == "dask"), "")
+        # Where tasks would have been seen and none was. A client that knows the results does not
+        # wait: its scheduler may not have met the graph yet.
+        has_found_results = level in _SEES_TASKS and not task_count(trace)
+        if self.traces and task_count(self.traces[0]) and has_found_results:
             raise UsageError(_NOTHING_LEFT.format(self.typed or self.name, len(self.traces) + 1))
         self._graph_bytes.append(graph_bytes(trace))
         is_long = len(trace.spans) > _MOST_SPANS
@@ -236,15 +240,6 @@ class GraphRepeats:
         return trace
 
 
-def _found_results(trace: Trace) -> bool:
-    """Tell whether tasks would have been seen, and none was.
-
-    A client that knows the results does not wait: its scheduler may not have met the graph yet.
-    """
-    level = next((report.level for report in trace.quality.probes if report.name == "dask"), "")
-    return level in _SEES_TASKS and not task_count(trace)
-
-
 _NOTHING_LEFT = (
     "run {1} of {0} found its results on the cluster, so that nothing was left to compute: "
     "something holds them. Release them (del NAME), and run it again"
@@ -295,17 +290,6 @@ def compared_graphs(before: Trace | Sweep, after: Sweep) -> Sweep:
         return found
     notes = (*graph_notes(*kinds), *found.comparison.notes)  # type: ignore[arg-type]  # none is None
     return replace(found, comparison=replace(found.comparison, notes=notes))
-
-
-def default_client() -> Any:  # noqa: ANN401  (a Client; None without one)
-    """Return the client that code of the user computes with, None for a local scheduler."""
-    module = sys.modules.get("distributed.client")
-    if module is None:
-        return None
-    with suppress(ValueError):  # there is none
-        client = module.default_client()
-        return None if client.asynchronous else client
-    return None
 
 
 def is_here(client: Any) -> bool:  # noqa: ANN401

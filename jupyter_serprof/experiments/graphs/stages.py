@@ -11,16 +11,15 @@ from jupyter_serprof.experiments.engine.experiment import Progress, Steps
 from jupyter_serprof.experiments.engine.order import check_above_0
 from jupyter_serprof.experiments.engine.recording import Recording
 from jupyter_serprof.experiments.graphs.values import (
-    asynchronous_client,
     client_of,
     collections_in,
-    compute_here,
+    default_client,
     futures_in,
     given_up_wholly,
-    persist_here,
     persisted_futures,
     release,
     require_dask,
+    run_here,
     same_futures,
     wait_for,
 )
@@ -199,19 +198,19 @@ class GraphStages:
 
     def _finish(self, collections: Sequence[Any], *, has_results: bool) -> None:
         __tracebackhide__ = True
-        if asynchronous_client() is not None:
+        if default_client(is_asynchronous=True) is not None:
             raise UsageError(_asynchronous(self.name))
         client = client_of(collections)
         if client is None:
             self._run_here(collections, has_results=has_results)
         elif self.compute and self.timeout_s is None:
-            compute_here(collections)
+            run_here(collections, compute=True)
         elif self.compute:
             self._made += client.compute(list(collections))
             self._wait(self._made)
             client.gather(self._made)
         else:
-            self._persist(collections)
+            self._made += persisted_futures(run_here(collections, compute=False)) or ()
             self._wait(self._made)
 
     def _run_here(self, collections: Sequence[Any], *, has_results: bool) -> None:
@@ -225,14 +224,7 @@ class GraphStages:
             raise UsageError(message)
         if has_results:
             self._notes.append(f"{self.name} holds its results already: nothing is left to compute")
-        if self.compute:
-            compute_here(collections)
-        else:
-            persist_here(collections)
-
-    def _persist(self, collections: Sequence[Any]) -> None:
-        __tracebackhide__ = True
-        self._made += persisted_futures(persist_here(collections)) or ()
+        run_here(collections, compute=self.compute)
 
     def _wait(self, futures: list[Any]) -> None:
         __tracebackhide__ = True

@@ -99,16 +99,16 @@ def persisted_futures(collections: Iterable[Any]) -> list[Any] | None:
 
 def _results(collection: Any) -> list[object] | None:  # noqa: ANN401
     expression = _expression(collection)
-    graph = collection.__dask_graph__() if expression is None else _layer(expression)
+    if expression is None:
+        graph = collection.__dask_graph__()
+    else:  # what `persist` put into its place, if it did
+        is_persisted = type(expression).__name__ == "FromGraph"
+        graph = expression.operand("layer") if is_persisted else None
     layers = getattr(graph, "layers", None)
-    if graph is None or not all(_is_materialized(layer) for layer in (layers or {}).values()):
+    if graph is None or not all(layer.is_materialized() for layer in (layers or {}).values()):
         return None
-    values: list[object] = []
-    for value in graph.values():
-        if _is_task(value):
-            return None
-        values.append(value)
-    return values
+    values: list[object] = list(graph.values())
+    return None if any(map(_is_task, values)) else values
 
 
 def _expression(collection: Any) -> Any:  # noqa: ANN401
@@ -122,19 +122,9 @@ def _expression(collection: Any) -> Any:  # noqa: ANN401
     return found if module is not None and isinstance(found, module.Expr) else None
 
 
-def _layer(expression: Any) -> Any:  # noqa: ANN401
-    """Return what `persist` put into the place of an expression, None for any other one."""
-    is_persisted = type(expression).__name__ == "FromGraph"
-    return expression.operand("layer") if is_persisted else None
-
-
 def has_tasks_left(layer: Any) -> bool:  # noqa: ANN401
     """Tell whether a layer of a graph is more than results; it is not materialized for that."""
-    return not _is_materialized(layer) or any(map(_is_task, layer.values()))
-
-
-def _is_materialized(layer: Any) -> bool:  # noqa: ANN401
-    return bool(layer.is_materialized())
+    return not layer.is_materialized() or any(map(_is_task, layer.values()))
 
 
 def _is_task(value: object) -> bool:
@@ -153,22 +143,13 @@ def client_of(collections: Iterable[Any]) -> Any:  # noqa: ANN401
     return owner if module is not None and isinstance(owner, module.Client) else None
 
 
-def compute_here(collections: Iterable[Any]) -> None:
-    """Compute collections as the user would, and drop the results."""
-    from dask.base import compute
+def run_here(collections: Iterable[Any], *, compute: bool) -> tuple[Any, ...]:
+    """Compute collections as the user would, or persist them."""
+    from dask import base
 
     __tracebackhide__ = True
     with given_up_wholly():
-        compute(*collections)  # type: ignore[no-untyped-call]  # dask
-
-
-def persist_here(collections: Iterable[Any]) -> tuple[Any, ...]:
-    """Persist collections as the user would."""
-    from dask.base import persist
-
-    __tracebackhide__ = True
-    with given_up_wholly():
-        return tuple(persist(*collections))  # type: ignore[no-untyped-call]  # dask
+        return tuple((base.compute if compute else base.persist)(*collections))  # type: ignore[no-untyped-call]  # dask
 
 
 @contextmanager
@@ -201,16 +182,16 @@ def _frames(error: BaseException) -> Iterator[FrameType]:
             frame = frame.f_back
 
 
-def asynchronous_client() -> Any:  # noqa: ANN401
-    """Return the default client if its event loop is the one that runs now, else None."""
+def default_client(*, is_asynchronous: bool = False) -> Any:  # noqa: ANN401
+    """Return the client that code of the user computes with; None without one.
+
+    An asynchronous one, whose event loop is the one that runs now, only where that is asked for.
+    """
     module = sys.modules.get("distributed.client")
-    if module is None:
-        return None
-    try:
-        client = module.default_client()
-    except ValueError:
-        return None
-    return client if client.asynchronous else None
+    with suppress(ValueError):  # there is none
+        client = module.default_client() if module else None
+        return client if client and bool(client.asynchronous) == is_asynchronous else None
+    return None
 
 
 def wait_for(futures: list[Any], timeout_s: float | None) -> None:
@@ -254,36 +235,24 @@ def list_collections(namespace: Mapping[str, object]) -> list[Listed]:
 
 
 def _refuse(*_: object, **__: object) -> NoReturn:
-    raise _Refused
-
-
-class _Refused(Exception):  # noqa: N818  (nobody sees it)
-    """Something wanted to compute while it was only looked at."""
+    """Stand for a scheduler while something is only looked at."""
+    raise NotImplementedError
 
 
 def _listed(name: str, value: Any) -> Listed:  # noqa: ANN401
     expression = _expression(value)
-    tasks = layers = None
+    partitions = tasks = layers = None
     with suppress(Exception):  # a collection of another library may not keep the protocol
         if expression is not None:
             layers = sum(1 for _ in expression.walk())
         else:
             graph = value.__dask_graph__()
             tasks, layers = len(graph), len(getattr(graph, "layers", "1"))
-    return Listed(
-        name,
-        " ".join(_kind(value)),
-        _partitions(value),
-        tasks,
-        layers,
-        _state(persisted_futures([value])),
-    )
-
-
-def _state(futures: list[Any] | None) -> str:
-    if futures is None:
-        return ""
-    return "on the cluster" if futures else "in memory"
+    with suppress(Exception):  # refused, or not there
+        partitions = value.npartitions if isinstance(value.npartitions, int) else None
+    futures = persisted_futures([value])
+    state = "" if futures is None else "on the cluster" if futures else "in memory"
+    return Listed(name, " ".join(_kind(value)), partitions, tasks, layers, state)
 
 
 def _kind(value: object) -> Iterator[str]:
@@ -292,14 +261,6 @@ def _kind(value: object) -> Iterator[str]:
     shape, dtype = getattr(value, "shape", None), getattr(value, "dtype", None)
     if type(shape) is tuple and all(isinstance(length, int) for length in shape):
         yield f"{dtype} {shape}"
-
-
-def _partitions(value: Any) -> int | None:  # noqa: ANN401
-    try:
-        found = value.npartitions
-    except Exception:  # noqa: BLE001  (refused, or not there)
-        return None
-    return found if isinstance(found, int) else None
 
 
 def graph_of(collection: Any) -> Any:  # noqa: ANN401

@@ -19,9 +19,9 @@ from uuid import uuid4
 
 from jupyter_serprof.experiments.engine.order import GRAPH_TRIALS
 from jupyter_serprof.experiments.graphs.values import (
-    asynchronous_client,
     client_of,
     collections_in,
+    default_client,
     release,
     require_dask,
     wait_for,
@@ -89,7 +89,7 @@ class DaskTryout(Trials):
                 "nothing travels. Make one: from distributed import Client; client = Client()"
             )
             raise UsageError(message)
-        if asynchronous_client() is not None:
+        if default_client(is_asynchronous=True) is not None:
             message = (
                 "the client is asynchronous: waiting here would block its event loop. "
                 "Use another one: client = Client()"
