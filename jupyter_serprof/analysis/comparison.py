@@ -46,7 +46,9 @@ def runs_text(comparison: Comparison) -> str:
 
 
 def _told(change: Change, runs: str) -> str:
-    times = f"{_time_text(change.before_ns)} before, {_time_text(change.after_ns)} after"
+    before = change.before_groups or _time_text(change.before_ns)
+    after = change.after_groups or _time_text(change.after_ns)
+    times = f"{before} before, {after} after"
     if change.verdict == "cannot tell":
         why = f" ({change.reason})" if change.reason else ""
         return f"nobody can tell whether it is faster or slower{why}; {times}"

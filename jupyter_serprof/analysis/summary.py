@@ -15,6 +15,7 @@ from jupyter_serprof.analysis.findings.dask_facts import (
 from jupyter_serprof.analysis.spans import number, outermost, total, walk
 from jupyter_serprof.model import Row, Span, Summary, Trace, Waterfall, stages_of
 from jupyter_serprof.model.stages import MARK
+from jupyter_serprof.model.trace import DIED, WAS_DEAD
 from jupyter_serprof.model.units import (
     bytes_per_s,
     counted,
@@ -29,13 +30,14 @@ from jupyter_serprof.model.units import (
 
 #: A cause that owns less than this is not the cause.
 _CAUSE_SHARE = 0.3
+#: What owns less is not named behind what was not seen.
+_NEXT_SHARE = 0.01
 _MARKS_NAMED = 5
 #: Pickles below it say nothing beside the bytes of a Dask graph.
 _WORTH_BYTES = 100_000
 _PICKLES = ("pickle.dumps", "ray.pickle")
 #: What says nothing about serialization when it stands alone.
 _BACKGROUND = ("import", "gc", "python.wait", "python.code")
-_OWN_CODE_ONLY = "all of it outside the stages seen (your own code)"
 #: Bytes that leave the scheduler are told as a multiple of the graph from here on.
 _AMPLIFIED = 2
 #: Stages of which the number of tasks is worth more than their bytes.
@@ -79,12 +81,24 @@ def _headline(trace: Trace, waterfall: Waterfall) -> str:
     if biggest.self_ns == 0:
         busiest = max(waterfall.rows, key=lambda row: row.busy_ns)
         elsewhere = f"{stages_of(trace)[busiest.stage].title} ({format_ns(busiest.busy_ns)})"
-        return f"{taken}: {_OWN_CODE_ONLY}; meanwhile on other lanes {elsewhere}."
+        return (
+            f"{taken}: all of it outside the stages seen ({_elsewhere(trace)}); "
+            f"meanwhile on other lanes {elsewhere}."
+        )
     if waterfall.unaccounted_ns > max(biggest.self_ns, _CAUSE_SHARE * trace.wall_ns):
-        share = format_share(waterfall.unaccounted_ns / trace.wall_ns, decimals=0)
-        cause = _said(trace, biggest)
-        return f"{taken}: {share} outside the stages seen (your own code); next, {cause}."
+        unseen = waterfall.unaccounted_ns / trace.wall_ns
+        # Not "100 %" beside a stage that was seen.
+        share = format_share(unseen, decimals=int(unseen >= 1 - _NEXT_SHARE))
+        is_next = biggest.self_ns >= _NEXT_SHARE * trace.wall_ns
+        following = f"; next, {_said(trace, biggest)}" if is_next else ""
+        return f"{taken}: {share} outside the stages seen ({_elsewhere(trace)}){following}."
     return f"{taken}: {_said(trace, biggest)}."
+
+
+def _elsewhere(trace: Trace) -> str:
+    """Return whose time it is that no stage owns: beside a dead Ray, the wait for it."""
+    notes = (note.partition(":")[0] for note in trace.quality.notes)
+    return next((note for note in notes if note.endswith((DIED, WAS_DEAD))), "your own code")
 
 
 def _causes(trace: Trace, waterfall: Waterfall) -> list[_Cause]:

@@ -18,6 +18,9 @@ TIMES_APART = (
     "turns: sp.compare(f, g), or make both again with --repeat 15"
 )
 
+#: In a note on a recording: its waits are for a process that is no more.
+DIED, WAS_DEAD = "died during the recording", "was dead before the recording began"
+
 #: ``only before`` and ``only after`` have no ratio.
 VERDICTS = ("faster", "slower", "cannot tell", "only before", "only after")
 
@@ -35,6 +38,8 @@ class Change:
     before_ns, after_ns
         Of one run, whose wall time is that of all of them (`model.sweep`); None where no run has
         the stage.
+    before_groups, after_groups
+        Both times of a side whose runs fall into two groups, in words; empty otherwise.
     ratio, low, high
         After over before with its 95 % interval; None without enough runs.
     verdict
@@ -57,6 +62,8 @@ class Change:
     size_bytes: int | None = None
     cold: bool | None = None
     reason: str = ""
+    before_groups: str = ""
+    after_groups: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -89,7 +89,8 @@ def _columns(comparison: Comparison, changes: Sequence[Change], names: int) -> l
 
 
 def _notes(comparison: Comparison) -> Iterator[str]:
-    reasons = dict.fromkeys(change.reason for change in comparison.changes)
+    told = headline(comparison)
+    reasons = dict.fromkeys(c.reason for c in comparison.changes if c.reason not in told)
     yield from (f"cannot tell: {reason}" for reason in reasons if len(reason) > _SHORT_REASON)
     yield from notes_of(comparison, len(lines_of(comparison)))
 

@@ -10,7 +10,7 @@ from dask_golden import HEALTHY, computations_table, run, tiny
 from goldens import check
 
 from jupyter_serprof.analysis import analyse
-from jupyter_serprof.model import Group, Lane, Limits, Summary, Trace
+from jupyter_serprof.model import Group, Lane, Limits, Quality, Summary, Trace
 from jupyter_serprof.testing import make_trace
 
 CALLER = "client/main"
@@ -86,6 +86,11 @@ SAMPLES = {
     "a run that was interrupted": made(STORED, outcome="interrupted"),
     "your own code first, the largest stage second": made(
         ("ray.store", CALLER, 0, 20), wall_ms=100
+    ),
+    "what is next, below one percent": made(("pickle.dumps", CALLER, 0, 0.4), wall_ms=100),
+    "Ray died": replace(
+        made(("pickle.dumps", CALLER, 0, 0.4), wall_ms=100),
+        quality=Quality(notes=("Ray's raylet died during the recording: run ray.shutdown()",)),
     ),
     "threads beside your own code": made(("pickle.dumps", "client/thread 1", 0, 50), wall_ms=100),
     "no wall time, no shares": made(("ray.store", CALLER, 0, 0), wall_ms=0),

@@ -40,7 +40,7 @@ from jupyter_serprof.experiments.compare.statistics import (
     machine_text,
 )
 from jupyter_serprof.model import Change, Comparison, Sweep, Trace, stage
-from jupyter_serprof.model.sweep import groups_of, middle_ns, middle_run, quartiles
+from jupyter_serprof.model.sweep import groups_of, groups_text, middle_ns, middle_run, quartiles
 from jupyter_serprof.model.trace import TIMES_APART
 from jupyter_serprof.model.units import counted, format_ns, format_ratio, format_share
 
@@ -288,6 +288,8 @@ def _change(
         variant=sample.variant,
         size_bytes=sample.size_bytes,
         cold=sample.cold,
+        before_groups=groups_text(line.before_ns),
+        after_groups=groups_text(line.after_ns),
     )
     if not line.has_both:
         return _one_sided(change)

@@ -26,6 +26,7 @@ from typing import Any, cast
 
 from jupyter_serprof.capture.freeze import Draft, Page
 from jupyter_serprof.model import Lane
+from jupyter_serprof.model.trace import DIED, WAS_DEAD
 from jupyter_serprof.probes.dask.on_ray import TASK_MARK, task_prefix
 
 #: On one machine a living process takes a connection in some us.
@@ -69,7 +70,7 @@ def death_note(before: Sequence[str]) -> str:
     """
     now = dead_processes()
     died = [name for name in now if name not in before]
-    when = "died during the recording" if died else "was dead before the recording began"
+    when = DIED if died else WAS_DEAD
     return f"Ray's {' and '.join(died or now)} {when}: {_RESTART}" if now else ""
 
 

@@ -333,6 +333,8 @@ export interface Change {
   size_bytes?: number | null;
   cold?: boolean | null;
   reason?: string;
+  before_groups?: string;
+  after_groups?: string;
 }
 export interface Limits {
   memcpy_bytes_per_s?: number | null;

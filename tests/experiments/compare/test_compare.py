@@ -9,6 +9,7 @@ from itertools import combinations, product
 import pytest
 
 from jupyter_serprof.analysis import analyse
+from jupyter_serprof.analysis.comparison import headline
 from jupyter_serprof.experiments.compare.samples import NO_CONTROL
 from jupyter_serprof.experiments.compare.statistics import (
     _cut,
@@ -22,6 +23,7 @@ from jupyter_serprof.experiments.compare.verdict import compare
 from jupyter_serprof.model import Change, Limits, Point, Sweep, Trace, UsageError, Variant
 from jupyter_serprof.model.trace import TIMES_APART
 from jupyter_serprof.testing import make_trace
+from jupyter_serprof.views.compare import comparison_lines
 
 MS = 1_000_000
 STAGES = {"pickle.dumps": 0.6, "pickle.loads": 0.3}
@@ -298,6 +300,10 @@ def test_a_verdict_stays_where_medians_exaggerate_it() -> None:
 
     assert found.changes[0].verdict == "slower"
     assert found.changes[0].ratio == pytest.approx(3)
+    assert headline(found).endswith(
+        "; 10.0 ms in 8 runs, 16.0 ms in 7 before, 30.0 ms in 7 runs, 48.0 ms in 8 after."
+    )
+    assert "10.0 ms in 8 runs" in "\n".join(comparison_lines(found, 120))
     assert "Wall time is 4.80× by the columns and 3.00× by all runs" in found.notes[0]  # noqa: RUF001
 
 
