@@ -74,6 +74,13 @@ def six_ways() -> Sweep:
     return replace(SIZES, variants=(*SIZES.variants, *more), points=(*SIZES.points, *points))
 
 
+def grouped() -> Sweep:
+    """Return the sweep with five more runs at one size, three of them as slow as none before."""
+    runs = [p for p in only(1_000).points if p.variant == "ray" and not p.cold]
+    more = [replace(runs[0], repeat=at, wall_ns=5_000_000) for at in (7, 8, 9)]
+    return replace(SIZES, points=(*SIZES.points, *more))
+
+
 def test_sizes_are_told_in_characters() -> None:
     """The whole text of each sample is that of a file that people read."""
     samples = {
@@ -82,6 +89,7 @@ def test_sizes_are_told_in_characters() -> None:
             140,
         ),
         "narrow lines: several tables": (six_ways(), 50),
+        "runs in two groups": (grouped(), 100),
         "a single size": (only(1_000), 100),
         "a single size of chunks": (only(1_000, "chunks"), 100),
         "copies are counted where a rate says something": (only(100_000), 140),

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from jupyter_serprof.model.sweep import middle_ns, quartiles
+from jupyter_serprof.model.sweep import groups_text, middle_ns, quartiles
 from jupyter_serprof.model.units import (
     clean,
     counted,
@@ -33,13 +33,17 @@ _CHUNK_RULE = "dask.chunk-sweep"
 
 @dataclass(frozen=True, slots=True)
 class SizePoint:
-    """All runs of a variant at one size: their time, and the middle half or (of few) all."""
+    """All runs of a variant at one size: their time, and the middle half or (of few) all.
+
+    ``groups`` gives both times of runs in two groups, in words; empty otherwise.
+    """
 
     size_bytes: int
     median_ns: float
     low_ns: float
     high_ns: float
     count: int
+    groups: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +106,8 @@ def series_of(sweep: Sweep, *, cold: bool) -> list[Series]:
 
 def _size_point(size_bytes: int, walls_ns: tuple[int, ...]) -> SizePoint:
     low, high = quartiles(walls_ns) or (walls_ns[0], walls_ns[-1])
-    return SizePoint(size_bytes, middle_ns(walls_ns), low, high, len(walls_ns))
+    middle, groups = middle_ns(walls_ns), groups_text(walls_ns)
+    return SizePoint(size_bytes, middle, low, high, len(walls_ns), groups)
 
 
 def regimes_of(sweep: Sweep, key: str, *, cold: bool) -> tuple[Fit, ...]:

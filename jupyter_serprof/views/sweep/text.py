@@ -58,7 +58,7 @@ _NAME, _LONG_NAME = 14, 20
 _MORE_THAN_ONE = "*"
 _MARKS = ascii_lowercase
 _STICKY = "\u00a0"
-_HELD = " †"
+_HELD, _GROUPED = " †", " ‡"
 
 
 def size_lines(sweep: Sweep, columns: int, *, has_bars: bool) -> list[str]:
@@ -169,9 +169,20 @@ def _tables(
         title = "cold, the first run at each size" if is_cold else "warm, the middle one"
         head = f"{title}{_counts(found)}" if is_first else f"{title}, continued"
         is_first = False
-        foot = [f"{_HELD.strip()} held out: no line uses it"] if _held(found) and not left else []
+        foot = [] if left else list(_foot_notes(found))
         said = [clip(line, columns) for line in (head, *foot)]
         yield [said[0], *table_lines(chosen, columns), *said[1:]]
+
+
+def _foot_notes(found: Sequence[Series]) -> Iterator[str]:
+    """Yield what the signs beside sizes and times mean."""
+    if _held(found):
+        yield f"{_HELD.strip()} held out: no line uses it"
+    for each in found:
+        for point in each.points:
+            if point.groups:
+                where = f"{clean(each.variant.title)}, {format_bytes(point.size_bytes)}"
+                yield f"{_GROUPED.strip()} {where}: {point.groups}"
 
 
 def _counts(found: Sequence[Series]) -> str:
@@ -212,9 +223,13 @@ def _held(found: Sequence[Series]) -> set[int]:
 
 
 def _column(each: Series, found: Sequence[Series]) -> Column:
-    medians = {point.size_bytes: point.median_ns for point in each.points}
-    texts = [format_ns(medians[s]) if s in medians else NOT_APPLICABLE for s in _sizes_of(found)]
-    return Column(_head(clean(each.variant.title)), tuple(texts))
+    other = " " * len(_GROUPED) if any(point.groups for point in each.points) else ""
+    texts = {
+        point.size_bytes: f"{format_ns(point.median_ns)}{_GROUPED if point.groups else other}"
+        for point in each.points
+    }
+    cells = (texts.get(size, f"{NOT_APPLICABLE}{other}") for size in _sizes_of(found))
+    return Column(_head(clean(each.variant.title)), tuple(cells))
 
 
 def _head(title: str) -> str:
