@@ -15,6 +15,7 @@ them: their side effects happen two to four times.
 
 from __future__ import annotations
 
+import math
 import time
 from collections import deque
 from contextlib import suppress
@@ -69,10 +70,8 @@ class Descent:
 
     Parameters
     ----------
-    deadline
-        On the clock of `time.monotonic`.
-    known_s
-        What one pickle of it has taken before, in seconds; None if nobody knows.
+    budget_s
+        Seconds; a single reducer that takes longer can exceed it.
 
     Attributes
     ----------
@@ -88,17 +87,12 @@ class Descent:
         What the pickler raised, where it cannot be pickled.
     """
 
-    def __init__(
-        self,
-        value: object,
-        name: str,
-        deadline: float,
-        protocol: int = 5,
-        known_s: float | None = None,
-    ) -> None:
+    def __init__(self, value: object, name: str, budget_s: float, protocol: int = 5) -> None:
         self.root = Node(value, name)
-        self.deadline = deadline
+        self.budget_s = budget_s
         self.protocol = protocol
+        #: On the clock of `time.monotonic`.
+        self.deadline = math.inf
         self.in_band_bytes: int | None = None
         self.out_of_band_bytes = 0
         self.buffers = 0
@@ -112,8 +106,8 @@ class Descent:
         #: buffers over and keeps nothing.
         self.is_timed_in_band = False
         self.was_interrupted = False
-        self.cost_s = known_s
-        self.pickled = 0 if known_s is None else 1
+        self.cost_s: float | None = None
+        self.pickled = 0
         #: What the earlier pickle has written, buffers included.
         self.known_bytes: int | None = None
         self.holes: dict[int, tuple[object, BaseException]] = {}
@@ -125,14 +119,22 @@ class Descent:
         #: Reduces what is opened; the picklers of the passes share its globals.
         self._opener = self._counter()
 
-    def run(self) -> None:
+    def open(self, known_s: float | None = None, known_bytes: int | None = None) -> None:
         """Make the anatomy; after an interrupt or the deadline what is known stays.
+
+        Parameters
+        ----------
+        known_s, known_bytes
+            What one pickle of it has taken before, and its size; None if nobody knows.
 
         Raises
         ------
         KeyboardInterrupt
             If the user interrupts.
         """
+        self.deadline = time.monotonic() + self.budget_s
+        self.cost_s, self.known_bytes = known_s, known_bytes
+        self.pickled = 0 if known_s is None else 1
         try:
             with paused_collector():
                 self._run()

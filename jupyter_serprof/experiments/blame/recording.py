@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import pickle
 import re
 import sys
@@ -9,6 +10,7 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 
 from jupyter_serprof.analysis.anatomy import blame_facts, blame_sentence, largest_sentence
 from jupyter_serprof.capture.recorder import paused_collector
@@ -30,7 +32,7 @@ from jupyter_serprof.probes.dask.graph.look import LARGE_BYTES, Found, graph_obj
 _PROTOCOLS = (4, 5)
 
 
-class Blame:
+class Blame(Descent):
     """The anatomy of a value, as far as it has come: an interrupt leaves what is known.
 
     Parameters
@@ -54,39 +56,22 @@ class Blame:
     ) -> None:
         import cloudpickle  # noqa: F401  (its first import is nothing of the object)
 
-        _check(budget_s, protocol)
-        self._name, self._budget_s, self._protocol = name, budget_s, protocol
-        self.value = unwrapped(value)
-        self._descent: Descent | None = None
+        if protocol not in _PROTOCOLS:
+            message = f"protocol is {protocol!r}; an anatomy is made of protocol 4 or 5: protocol=5"
+            raise UsageError(message)
+        check_above_0("budget_s", budget_s)
+        super().__init__(unwrapped(value), name, budget_s, protocol)
 
     def run(self, known_s: float | None = None, known_bytes: int | None = None) -> Anatomy:
         """Make the anatomy; what one pickle has taken before tells how often it can be pickled."""
-        deadline = time.monotonic() + self._budget_s
-        self._descent = Descent(self.value, self._name, deadline, self._protocol, known_s)
-        self._descent.known_bytes = known_bytes
-        self._descent.run()
-        return self.anatomy
+        self.open(known_s, known_bytes)
+        return self.anatomy()
 
-    @property
-    def was_interrupted(self) -> bool:
-        """Tell whether the user interrupted it."""
-        return self._descent is not None and self._descent.was_interrupted
-
-    @property
-    def anatomy(self) -> Anatomy:
-        """What is known until now."""
-        return self.timed(None)
-
-    def time_in_band(self, plain_s: float) -> None:
-        """Time the parts as parts of a plain dumps, which took so many seconds; after `run`."""
-        if self._descent is not None:
-            self._descent.time_in_band(plain_s)
-
-    def timed(self, dumps_ns: int | None) -> Anatomy:
+    def anatomy(self, dumps_ns: int | None = None) -> Anatomy:
         """Return what is known until now, with the time of the plain dumps of the same value."""
-        if self._descent is None:
-            return Anatomy(name=self._name, is_complete=False)
-        return anatomy_of(self._descent, dumps_ns)
+        if self.deadline == math.inf:
+            return Anatomy(name=self.root.label, is_complete=False)
+        return anatomy_of(self, dumps_ns)
 
 
 def pickle_and_back(value: object) -> str:
@@ -119,13 +104,6 @@ def unwrapped(value: object) -> object:
     return value if found is None else found
 
 
-def _check(budget_s: float, protocol: int) -> None:
-    if protocol not in _PROTOCOLS:
-        message = f"protocol is {protocol!r}; an anatomy is made of protocol 4 or 5: protocol=5"
-        raise UsageError(message)
-    check_above_0("budget_s", budget_s)
-
-
 #: Time for the split of Pickle and Unpickle into their parts; what would take longer is left out.
 _SPLIT_S = 2.0
 #: A split makes about ten times the work of the pickle itself.
@@ -152,9 +130,9 @@ class BlameRun:
         *,
         detail: bool = False,
     ) -> None:
-        self._blame = Blame(value, name, budget_s)
+        self._make = partial(Blame, value, name, budget_s)
+        self._blame, self._recording = self._make(), Recording(name, detail=detail)
         self._name, self._detail = name, detail
-        self._recording = Recording(name, detail=detail)
         self._error = self._left_out = ""
         self._split: Trace | None = None
         self.is_done = False
@@ -162,9 +140,9 @@ class BlameRun:
     def steps(self) -> Steps:
         """Pickle it, open it; begun anew after an interrupt."""
         __tracebackhide__ = True
-        self._recording = Recording(self._name, detail=self._detail)
+        self._blame, self._recording = self._make(), Recording(self._name, detail=self._detail)
         with classes_kept(), self._recording:
-            self._error = pickle_and_back(self._blame.value)
+            self._error = pickle_and_back(self._blame.root.value)
         known = [(s.duration_ns / 1e9, s.size_bytes) for s in _dumps(self._recording.trace)]
         anatomy = self._blame.run(*known[-1] if known else ())
         if known:
@@ -185,7 +163,7 @@ class BlameRun:
             self._left_out = _NOT_SPLIT
             return
         try:
-            self._split = split(self._blame.value, name=self._name, budget_s=_SPLIT_S)
+            self._split = split(self._blame.root.value, name=self._name, budget_s=_SPLIT_S)
         except UsageError as error:
             self._left_out = str(error)
         except Exception as error:  # noqa: BLE001  (a reducer that has had enough)
@@ -196,7 +174,7 @@ class BlameRun:
         """The document of what is known until now."""
         notes = [note for note in (self._error, self._left_out) if note]
         base = self._split or self._recording.trace
-        anatomy = _sized(self._blame.timed(_dumps_ns(base)), base)
+        anatomy = _sized(self._blame.anatomy(_dumps_ns(base)), base)
         trace = with_anatomies(base, [anatomy], notes)
         return replace(trace, summary=_summary(trace))
 
@@ -263,7 +241,7 @@ def anatomies_of(
         blame = Blame(value, name, budget_s / len(values))
         with suppress(KeyboardInterrupt):
             blame.run()
-        made.append(blame.anatomy)
+        made.append(blame.anatomy())
         if blame.was_interrupted:
             break
     return made

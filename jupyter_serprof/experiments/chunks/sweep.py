@@ -22,11 +22,11 @@ from jupyter_serprof.experiments.chunks.look import (
 )
 from jupyter_serprof.experiments.engine.experiment import Progress, Steps, run
 from jupyter_serprof.experiments.engine.order import checked_sizes, expected, passes_of
-from jupyter_serprof.experiments.graphs.fresh import fresh
 from jupyter_serprof.experiments.graphs.stages import GraphStages
 from jupyter_serprof.experiments.graphs.values import (
     client_of,
     collections_in,
+    fresh,
     futures_in,
     require_dask,
 )

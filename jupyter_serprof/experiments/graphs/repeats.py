@@ -24,14 +24,18 @@ from jupyter_serprof.experiments.compare.samples import check_question
 from jupyter_serprof.experiments.engine.experiment import Progress, Steps, run
 from jupyter_serprof.experiments.engine.machine import Control
 from jupyter_serprof.experiments.engine.runs import thin_trace
-from jupyter_serprof.experiments.graphs.fresh import fresh
 from jupyter_serprof.experiments.graphs.stages import (
     GraphStages,
     explained,
     ran_dask,
     stage_recording,
 )
-from jupyter_serprof.experiments.graphs.values import client_of, collections_in, default_client
+from jupyter_serprof.experiments.graphs.values import (
+    client_of,
+    collections_in,
+    default_client,
+    fresh,
+)
 from jupyter_serprof.model import Sweep, Trace, UsageError, stage
 from jupyter_serprof.model.units import first_of
 

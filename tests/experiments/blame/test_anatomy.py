@@ -1,6 +1,5 @@
 """The anatomy of an object: exact to the byte, against the stream that plain dumps writes."""
 
-import time
 from typing import Any
 
 import pytest
@@ -22,8 +21,8 @@ def path_bytes(anatomy: Anatomy) -> dict[str, int]:
 
 def opened(value: object) -> Descent:
     """Return the descent of a value, before it is made readable."""
-    descent = Descent(value, "it", time.monotonic() + 60)
-    descent.run()
+    descent = Descent(value, "it", 60)
+    descent.open()
     return descent
 
 

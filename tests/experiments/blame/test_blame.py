@@ -476,7 +476,7 @@ def test_an_interrupt_passes_and_what_is_known_stays(after: int) -> None:
     with pytest.raises(KeyboardInterrupt):
         run.run()
 
-    anatomy = run.anatomy
+    anatomy = run.anatomy()
     assert run.was_interrupted
     assert not anatomy.is_complete
     assert any("interrupted" in note for note in anatomy.notes)

@@ -80,7 +80,7 @@ def test_shares_are_those_of_the_probe() -> None:
     run.run()
     run.time_in_band(0.0)
 
-    once, twice = run.timed(10**9), run.timed(2 * 10**9)
+    once, twice = run.anatomy(10**9), run.anatomy(2 * 10**9)
 
     for part, doubled in zip(once.parts, twice.parts, strict=True):
         assert (part.duration_ns or 0) == pytest.approx((doubled.duration_ns or 0) / 2, abs=1)
@@ -118,5 +118,5 @@ def test_a_short_pass_that_was_held_up_once_blames_nobody() -> None:
 
     run.time_in_band(0.0)
 
-    took = {part.label: part.duration_ns or 0 for part in run.timed(10**6).parts}
+    took = {part.label: part.duration_ns or 0 for part in run.anatomy(10**6).parts}
     assert took['["late"]'] < took['["large"]']

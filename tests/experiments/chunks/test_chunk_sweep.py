@@ -18,7 +18,7 @@ from jupyter_serprof.experiments.chunks.sweep import ChunkSweep
 from jupyter_serprof.experiments.engine import experiment as engine
 from jupyter_serprof.experiments.engine.experiment import Stopper, run
 from jupyter_serprof.experiments.engine.runs import thin_trace
-from jupyter_serprof.experiments.graphs.fresh import fresh
+from jupyter_serprof.experiments.graphs.values import fresh
 from jupyter_serprof.model import Sweep, UsageError, from_document, load, to_document
 from jupyter_serprof.testing import make_trace
 from jupyter_serprof.views.text import text
