@@ -7,7 +7,7 @@ import pickle
 import re
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -174,7 +174,11 @@ class BlameRun:
         """The document of what is known until now."""
         notes = [note for note in (self._error, self._left_out) if note]
         base = self._split or self._recording.trace
-        anatomy = _sized(self._blame.anatomy(_dumps_ns(base)), base)
+        # The warm median of a split, else that of the one run.
+        last = next(reversed(_dumps(base)), None)
+        anatomy = self._blame.anatomy(last and last.duration_ns)
+        if last and not (anatomy.is_complete or anatomy.total_bytes):  # stopped before it had one
+            anatomy = replace(anatomy, plain_bytes=last.size_bytes)
         trace = with_anatomies(base, [anatomy], notes)
         return replace(trace, summary=_summary(trace))
 
@@ -277,21 +281,8 @@ def with_anatomies(trace: Trace, anatomies: Sequence[Anatomy], notes: Sequence[s
     )
 
 
-def _dumps_ns(trace: Trace) -> int | None:
-    """Return the time of the plain dumps: the warm median of a split, else that of the one run."""
-    runs = _dumps(trace)
-    return runs[-1].duration_ns if runs else None
-
-
 def _dumps(trace: Trace) -> list[Span]:
     return [span for span in trace.spans if span.stage == _DUMPS and span.parent < 0]
-
-
-def _sized(anatomy: Anatomy, trace: Trace) -> Anatomy:
-    """Return an anatomy that was stopped before it had a size with that of the plain dumps."""
-    if anatomy.is_complete or anatomy.total_bytes or not _dumps(trace):
-        return anatomy
-    return replace(anatomy, plain_bytes=_dumps(trace)[-1].size_bytes)
 
 
 def _summary(trace: Trace) -> Summary:
@@ -322,25 +313,22 @@ def blame_graph(trace: Trace, value: object) -> Trace:
     """
     collections = collections_in(value)
     found = [one for collection in collections for one in _embedded(collection)]
-    largest = sorted(found, key=lambda one: -one[2])[:_OPENED]
-    anatomies = anatomies_of([value for _, value, _ in largest], [name for name, _, _ in largest])
-    notes = [] if anatomies else [_nothing(collections)]
-    return with_anatomies(trace, anatomies, notes)
+    largest = sorted(found, key=lambda one: -one.large.size_bytes)[:_OPENED]
+    anatomies = anatomies_of(list(map(_outermost, largest)), list(map(_place, largest)))
+    none = f"the graph embeds no object of {LARGE_BYTES:,} bytes or more: nothing to open"
+    if not collections:
+        none = "--blame opens what a Dask collection embeds, and there is none to open"
+    return with_anatomies(trace, anatomies, [] if anatomies else [none])
 
 
-def _embedded(collection: object) -> list[tuple[str, object, int]]:
-    """Return (layer -> key -> type, object, bytes) of the large objects of a graph."""
-    deadline = time.monotonic() + _SECONDS
+def _embedded(collection: object) -> Iterable[Found]:
+    """Return the large objects of a graph, each in the outermost object of the user once."""
     try:
         with paused_collector():
-            found = graph_objects(collection, deadline)
+            found = graph_objects(collection, time.monotonic() + _SECONDS)
     except Exception:  # noqa: BLE001  (a graph that cannot be pickled is told by the run itself)
-        return []
-    outer = {id(_outermost(one)): one for one in found}
-    return [
-        (_name(one.layer, one.key, _outermost(one)), _outermost(one), one.large.size_bytes)
-        for one in outer.values()
-    ]
+        return ()
+    return {id(_outermost(one)): one for one in found}.values()
 
 
 def _outermost(found: Found) -> object:
@@ -348,13 +336,7 @@ def _outermost(found: Found) -> object:
     return found.large.owners[-1] if found.large.owners else found.large.value
 
 
-def _name(layer: str, key: str, value: object) -> str:
-    """Return where it is; the hash of a key of Dask is cut."""
-    named = dict.fromkeys(_HASH.sub(r"\1…", step) for step in (layer, key) if step)
-    return " -> ".join((*named, f"<{type(value).__name__}>"))
-
-
-def _nothing(collections: Sequence[object]) -> str:
-    if not collections:
-        return "--blame opens what a Dask collection embeds, and there is none to open"
-    return f"the graph embeds no object of {LARGE_BYTES:,} bytes or more: nothing to open"
+def _place(found: Found) -> str:
+    """Return layer -> key -> type; the hash of a key of Dask is cut."""
+    named = dict.fromkeys(_HASH.sub(r"\1…", step) for step in (found.layer, found.key) if step)
+    return " -> ".join((*named, f"<{type(_outermost(found)).__name__}>"))

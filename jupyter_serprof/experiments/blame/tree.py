@@ -45,9 +45,8 @@ class _Branch:
 
     label: str
     kind: str
-    own_bytes: int = 0
-    own_buffer_bytes: int = 0
-    own_ns: int = 0
+    #: In-band, beside, and ns: what is not inside.
+    own: tuple[int, int, int] = (0, 0, 0)
     count: int = 1
     state: str = ""
     note: str = ""
@@ -61,13 +60,22 @@ class _Branch:
         """Sum what is inside."""
         for branch in self.inside:
             branch.add_up()
-        self.size_bytes = self.own_bytes + sum(branch.size_bytes for branch in self.inside)
-        self.buffer_bytes = self.own_buffer_bytes + sum(b.buffer_bytes for b in self.inside)
-        self.duration_ns = self.own_ns + sum(branch.duration_ns for branch in self.inside)
+        self.size_bytes, self.buffer_bytes, self.duration_ns = _added(
+            self.own, *((b.size_bytes, b.buffer_bytes, b.duration_ns) for b in self.inside)
+        )
+
+    def add(self, size_bytes: int, buffer_bytes: int = 0, took_ns: int = 0) -> None:
+        """Have more of its own."""
+        self.own = _added(self.own, (size_bytes, buffer_bytes, took_ns))
 
     @property
     def bytes(self) -> int:
         return self.size_bytes + self.buffer_bytes
+
+
+def _added(*sizes: tuple[int, int, int]) -> tuple[int, int, int]:
+    in_band, beside, took_ns = map(sum, zip(*sizes, strict=True))
+    return in_band, beside, took_ns
 
 
 INTERRUPTED = "interrupted"
@@ -120,14 +128,10 @@ def _notes(descent: Descent) -> Iterator[str]:
     if descent.was_interrupted:
         yield f"{INTERRUPTED}: what was measured until then"
     elif not descent.is_complete:
-        yield f"{_BUDGET}: {_how_often(descent)}; give it more with budget_s"
-
-
-def _how_often(descent: Descent) -> str:
-    took = "" if descent.cost_s is None else f", {format_ns(descent.cost_s * 1e9)}"
-    if descent.pickled == 1:
-        return f"it was pickled once{took}"
-    return f"it was pickled {descent.pickled} times{took and took + ' each time'}"
+        took = "" if descent.cost_s is None else f", {format_ns(descent.cost_s * 1e9)}"
+        again = f"{descent.pickled} times{took and took + ' each time'}"
+        often = f"once{took}" if descent.pickled == 1 else again
+        yield f"{_BUDGET}: it was pickled {often}; give it more with budget_s"
 
 
 def _balance(descent: Descent, root: _Branch, notes: list[str]) -> None:
@@ -141,11 +145,9 @@ def _balance(descent: Descent, root: _Branch, notes: list[str]) -> None:
     if rest < 0 or beside < 0:
         notes.append("its size changes from pickle to pickle: this is the sum of its parts")
     elif descent.is_complete or descent.is_measured or not root.inside:
-        root.own_bytes += rest
-        root.own_buffer_bytes += beside
+        root.add(rest, beside)
     else:
-        left = _Branch(".<not opened>", "", rest, beside, state="not opened")
-        root.inside.append(left)
+        root.inside.append(_Branch(".<not opened>", "", (rest, beside, 0), state="not opened"))
     if not descent.is_complete and len(root.inside) == 0:
         root.state = root.state or "not opened"
     root.add_up()
@@ -176,24 +178,20 @@ class _Branches:
     def _fill(self, branch: _Branch, node: Node, path: str) -> None:
         """Add what a node writes itself, and its parts; plumbing is opened on the way."""
         if node.steps is None or node.is_shared:
-            branch.own_bytes += node.in_band_bytes or 0
-            branch.own_buffer_bytes += node.out_of_band_bytes
-            branch.own_ns += node.duration_ns
+            branch.add(node.in_band_bytes or 0, node.out_of_band_bytes, node.duration_ns)
             return
-        branch.own_bytes += node.own_bytes
-        branch.own_ns += node.opening_ns
+        branch.add(node.own_bytes, took_ns=node.opening_ns)
         for part in node.nodes:
             if part.is_plumbing and not part.error and not part.holes:
                 self._fill(branch, part, path)
             elif _is_dull(part):
-                branch.own_bytes += part.in_band_bytes or 0
-                branch.own_ns += part.duration_ns
+                branch.add(part.in_band_bytes or 0, took_ns=part.duration_ns)
             else:
                 branch.inside.append(self.of(part, path))
         # What was written by other steps than parts: references to the object itself.
         sizes = [part.in_band_bytes for part in node.nodes]
         if node.in_band_bytes is not None and None not in sizes:
-            branch.own_bytes += node.in_band_bytes - sum(s or 0 for s in sizes) - node.own_bytes
+            branch.add(node.in_band_bytes - sum(s or 0 for s in sizes) - node.own_bytes)
 
     def _describe(self, branch: _Branch, node: Node, path: str) -> None:
         if is_atom(node.value) and not (node.error or node.holes):
@@ -209,7 +207,7 @@ class _Branches:
         elif node.steps is None and node.in_band_bytes is None:
             branch.state = "not opened"
         elif not branch.note and node.items is None:
-            branch.note = memory_note(node.value, branch.own_bytes + branch.own_buffer_bytes)
+            branch.note = memory_note(node.value, sum(branch.own[:2]))
 
     def _reason(self, node: Node) -> str:
         is_bad = is_hole(node)
@@ -281,9 +279,7 @@ def _sum(alike: Sequence[_Branch], label: str, kind: str, count: int) -> _Branch
     is_bad = all(branch.state == "unpicklable" for branch in alike)
     state, note = (first.state, first.note) if is_bad else ("", "")
     joined = _Branch(label, kind, count=count, first=first.first, state=state, note=note)
-    joined.own_bytes = sum(branch.size_bytes for branch in alike)
-    joined.own_buffer_bytes = sum(branch.buffer_bytes for branch in alike)
-    joined.own_ns = sum(branch.duration_ns for branch in alike)
+    joined.own = _added(*((b.size_bytes, b.buffer_bytes, b.duration_ns) for b in alike))
     joined.add_up()
     return joined
 
@@ -309,7 +305,7 @@ def _parts(
     branch: _Branch, above: str, parent: int, made: list[int], scale: float | None
 ) -> Iterator[Part]:
     """Yield a branch and what is in it; a chain of equal steps is one part."""
-    label, own, took_ns = branch.label, branch.own_bytes, branch.duration_ns
+    label, own, took_ns = branch.label, branch.own[0], branch.duration_ns
     depth, last = _chain(branch) if parent >= 0 else (1, branch)
     if depth >= _CHAIN:
         own = branch.size_bytes - sum(part.size_bytes for part in last.inside)

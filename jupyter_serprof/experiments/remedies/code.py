@@ -49,8 +49,7 @@ def try_code(
     An interrupt ends the trials, not the document: what was measured stays, and it is told.
     """
     chosen = list(values_sent(sent, namespace))[:_TRIED]
-    found: list[Finding] = []
-    notes: list[str] = [] if chosen else [_nothing(sent)]
+    found, notes = list[Finding](), list[str]() if chosen else [_nothing(sent)]
     for name, one in chosen:
         if isinstance(one.value, _NOT_DATA):
             found += hints_of(one.value, name, one.size_bytes)
@@ -104,8 +103,7 @@ def _named_parts(value: object, namespace: Mapping[str, object]) -> list[object]
     if type(value) not in (tuple, list, dict) or len(value) > _WIDE:  # type: ignore[arg-type]
         return []
     parts = value.values() if isinstance(value, dict) else value
-    named = [part for part in parts if _named(part, namespace)]  # type: ignore[attr-defined]
-    return [part for part in named if _may_be_large(part)]
+    return [part for part in parts if _named(part, namespace) and _may_be_large(part)]  # type: ignore[attr-defined]
 
 
 def _may_be_large(part: object) -> bool:

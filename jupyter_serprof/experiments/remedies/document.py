@@ -73,6 +73,7 @@ def document_of(  # noqa: PLR0913  (what a document holds)
     sides = [(_key(title), alike, 0) for title, alike in baselines.items()]
     sides += [(trial.key, [trial], 1) for trial in ordered]
     summary = _summary(name, plain_bytes, list(baselines), ordered)
+    findings = (finding_of(trial, name) for trial in ordered if not trial.reason)
     return Sweep(
         name=name,
         started=started,
@@ -83,7 +84,7 @@ def document_of(  # noqa: PLR0913  (what a document holds)
         ),
         points=tuple(point for side in sides for point in _points(*side, plain_bytes)),
         traces=tuple(trace for side in sides for trace in _traces(*side, plain_bytes)),
-        findings=(*_findings(name, ordered), *hints),
+        findings=(*filter(None, findings), *hints),
         summary=_ended(summary, name, said, ended),
         limits=limits,
         quality=Quality(notes=tuple(notes)),
@@ -93,11 +94,6 @@ def document_of(  # noqa: PLR0913  (what a document holds)
 
 def _key(title: str) -> str:
     return f"now: {title}"
-
-
-def _findings(name: str, ordered: Sequence[Trial]) -> list[Finding]:
-    found = (finding_of(trial, name) for trial in ordered if not trial.reason)
-    return [finding for finding in found if finding is not None]
 
 
 def _summary(
@@ -116,13 +112,10 @@ def _summary(
 
 def _ended(summary: Summary, name: str, said: str, ended: str) -> Summary:
     """Return the summary of what was not tried, or ended early: then it claims nothing of it."""
-    if said:
-        return Summary(said)
-    if not ended:
-        return summary
-    if summary.facts:
-        return replace(summary, headline=f"{summary.headline} {ended}")
-    return replace(summary, headline=f"{name}: {ended[0].lower()}{ended[1:]}")
+    if said or not ended:
+        return Summary(said) if said else summary
+    lowered = f"{name}: {ended[0].lower()}{ended[1:]}"
+    return replace(summary, headline=f"{summary.headline} {ended}" if summary.facts else lowered)
 
 
 def _baseline(title: str, alike: Sequence[Trial]) -> Variant:
