@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any, TypeGuard, TypeVar, overload
 
@@ -58,6 +58,12 @@ def is_of(value: object, library: str, *names: str) -> bool:
 def is_array(value: object) -> bool:
     """Tell an array of NumPy."""
     return is_of(value, "numpy", "ndarray")
+
+
+def name_in(namespace: Mapping[str, object], value: object) -> str:
+    """Return the name that a namespace has for a very value, "" if it has none."""
+    names = (name for name, known in list(namespace.items()) if known is value)
+    return next((name for name in names if not name.startswith("_")), "")
 
 
 def kind_name(kind: type) -> str:

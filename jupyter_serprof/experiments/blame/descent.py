@@ -111,7 +111,6 @@ class Descent:
         #: What the earlier pickle has written, buffers included.
         self.known_bytes: int | None = None
         self.holes: dict[int, tuple[object, BaseException]] = {}
-        self.firsts: Pass | None = None
         self._globals: dict[int, Any] = {}
         self._opened: set[int] = set()
         self._room = _MOST_PARTS
@@ -263,10 +262,9 @@ class Descent:
     def _measure(self) -> None:
         counter = self._counter()
         settle(self.root, opened_at(self.root), set())
-        self.firsts = Pass(counter, self.root)
         self.pickled += 1
         try:
-            self.firsts.measure(self.root)
+            Pass(counter, self.root).measure(self.root)
         finally:
             self.holes |= counter.holes
 

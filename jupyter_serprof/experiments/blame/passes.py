@@ -45,7 +45,7 @@ class Pass:
         self._known: set[int] = set()
         #: True when the memo holds all that will be put there.
         self._is_complete = False
-        self._values: dict[int, Node] = {}
+        self._values = set[int]()
         #: Of the memo, after the last run of items.
         self._entries = 0
 
@@ -63,7 +63,7 @@ class Pass:
             self._open(node)
 
     def _open(self, node: Node) -> None:
-        self._values.setdefault(id(node.value), node)
+        self._values.add(id(node.value))
         node.is_shared = False
         size, beside, took = node.own_bytes, 0, node.opening_ns
         try:
@@ -87,7 +87,7 @@ class Pass:
         beside, met = counter.sink.buffer_bytes, len(counter.met)
         if node.steps is None and not is_atom(node.value) and node.items is None:
             node.is_shared = id(node.value) in self._values
-            self._values.setdefault(id(node.value), node)
+            self._values.add(id(node.value))
         began = time.perf_counter_ns()
         node.error = ""
         try:
@@ -98,10 +98,6 @@ class Pass:
         node.in_band_bytes = size
         node.out_of_band_bytes = counter.sink.buffer_bytes - beside
         node.holes = counter.met[met:]
-
-    def first_of(self, node: Node) -> Node | None:
-        """Return the node where a shared object was met first."""
-        return self._values.get(id(node.value))
 
     # Runs of items, dumped as tuples: those enter the memo after their items, and leave it again.
 

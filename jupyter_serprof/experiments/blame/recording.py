@@ -24,7 +24,7 @@ from jupyter_serprof.experiments.graphs.values import collections_in
 from jupyter_serprof.experiments.split.passes import split
 from jupyter_serprof.model import Anatomy, Span, Summary, Trace, UsageError
 from jupyter_serprof.model.units import format_bytes, format_count
-from jupyter_serprof.objects.ask import attribute, kind_module, kind_name
+from jupyter_serprof.objects.ask import attribute, kind_module, kind_name, name_in
 from jupyter_serprof.objects.classes import classes_kept
 from jupyter_serprof.objects.culprits import error_text
 from jupyter_serprof.probes.dask.graph.look import LARGE_BYTES, Found, graph_objects
@@ -235,14 +235,12 @@ def _repeated(anatomy: Anatomy, crossed: Crossed) -> list[str]:
     ]
 
 
-def anatomies_of(
-    values: Sequence[object], names: Sequence[str] = (), budget_s: float = BLAME_S
-) -> list[Anatomy]:
+def anatomies_of(values: Sequence[object], names: Sequence[str] = ()) -> list[Anatomy]:
     """Return the anatomies of several values; an interrupt ends the last one early."""
     made = []
     for at, value in enumerate(values):
-        name = names[at] if at < len(names) else name_of(value)
-        blame = Blame(value, name, budget_s / len(values))
+        name = names[at] if names else name_of(value)
+        blame = Blame(value, name, BLAME_S / len(values))
         with suppress(KeyboardInterrupt):
             blame.run()
         made.append(blame.anatomy())
@@ -253,18 +251,14 @@ def anatomies_of(
 
 def name_of(value: object) -> str:
     """Return the name that the notebook has for a value, else that of its type."""
-    known = notebook_name(value)
-    if known:
-        return known
     own = attribute(unwrapped(value), "__name__")
-    return own if type(own) is str else f"<{kind_name(type(value))}>"
+    return notebook_name(value) or (own if type(own) is str else f"<{kind_name(type(value))}>")
 
 
 def notebook_name(value: object) -> str:
     """Return the name that the notebook has for a value, "" if it has none."""
-    main = vars(sys.modules["__main__"]) if "__main__" in sys.modules else {}
-    names = (name for name, known in list(main.items()) if known is value)
-    return next((name for name in names if not name.startswith("_")), "")
+    main = sys.modules.get("__main__")
+    return name_in(vars(main), value) if main else ""
 
 
 def with_anatomies(trace: Trace, anatomies: Sequence[Anatomy], notes: Sequence[str] = ()) -> Trace:

@@ -17,7 +17,7 @@ from jupyter_serprof.experiments.remedies.table import hints_of
 from jupyter_serprof.experiments.remedies.value import MOST_PUTS, Tryout
 from jupyter_serprof.model import Finding, Sweep, Trace, UsageError
 from jupyter_serprof.model.units import format_bytes, format_count, format_ns, format_ratio
-from jupyter_serprof.objects.ask import size_bytes
+from jupyter_serprof.objects.ask import name_in, size_bytes
 
 _WORTH_BYTES = 10_000
 _TRIED = 2
@@ -85,17 +85,12 @@ def values_sent(
     Of a container without a name, as in ``dumps((rows, 1))``, those parts that have one.
     """
     for one in sent:
-        parts = [] if _named(one.value, namespace) else _named_parts(one.value, namespace)
+        parts = [] if name_in(namespace, one.value) else _named_parts(one.value, namespace)
         for value in parts or (one.value,):
             size = (size_bytes(value) or one.size_bytes) if parts else one.size_bytes
             if size >= _WORTH_BYTES:
-                name = _named(value, namespace) or f"<{type(value).__name__}>"
+                name = name_in(namespace, value) or f"<{type(value).__name__}>"
                 yield name, replace(one, value=value, size_bytes=size)
-
-
-def _named(value: object, namespace: Mapping[str, object]) -> str:
-    names = (name for name, known in list(namespace.items()) if known is value)
-    return next((name for name in names if not name.startswith("_")), "")
 
 
 def _named_parts(value: object, namespace: Mapping[str, object]) -> list[object]:
@@ -103,7 +98,7 @@ def _named_parts(value: object, namespace: Mapping[str, object]) -> list[object]
     if type(value) not in (tuple, list, dict) or len(value) > _WIDE:  # type: ignore[arg-type]
         return []
     parts = value.values() if isinstance(value, dict) else value
-    return [part for part in parts if _named(part, namespace) and _may_be_large(part)]  # type: ignore[attr-defined]
+    return [part for part in parts if name_in(namespace, part) and _may_be_large(part)]  # type: ignore[attr-defined]
 
 
 def _may_be_large(part: object) -> bool:
