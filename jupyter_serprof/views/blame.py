@@ -23,7 +23,7 @@ from jupyter_serprof.model.units import (
     format_ns,
     format_share,
 )
-from jupyter_serprof.views.kit.sheet import MARGIN, SMALL, TEXT, WIDTH, Box, Label, family_color
+from jupyter_serprof.views.kit.sheet import MARGIN, SMALL, WIDTH, Box, family_color
 from jupyter_serprof.views.kit.table import (
     Column,
     Line,
@@ -337,19 +337,18 @@ def _remarks(anatomy: Anatomy, rows: list[TreeRow], others: Sequence[Anatomy]) -
 def _put_row(sheet: Sheet, row: TreeRow, anatomy: Anatomy) -> None:
     theme, middle = sheet.theme, sheet.y + _PITCH / 2
     x = min(MARGIN + _DRAWN_INDENT * row.depth, _KIND_X // 2)
-    label = sheet.fit(clean(row.label), _KIND_X - _GAP - x, TEXT)
-    kind = sheet.fit(clean(row.kind), _BAR_X - _GAP - _KIND_X, SMALL)
-    is_bad = any(part.state == "unpicklable" for part in row.parts)
+    ink, muted = theme.ink, theme.muted
+    if any(part.state == _UNPICKLABLE for part in row.parts):
+        ink = muted = theme.warn
     share = row.bytes / anatomy.total_bytes if anatomy.total_bytes else 0.0
-    size = sheet.fit(NOT_APPLICABLE if row.is_refused else format_bytes(row.bytes), _NUMBER, TEXT)
-    room = _BYTES_X - _BAR_X - _GAP - _NUMBER
-    sheet.add(Label(x, middle, label, theme.warn if is_bad else theme.ink))
-    sheet.add(Label(_KIND_X, middle, kind, theme.warn if is_bad else theme.muted, SMALL))
+    told = (format_bytes(row.bytes), format_share(share))
+    size, said = (NOT_APPLICABLE, NOT_APPLICABLE) if row.is_refused else told
+    sheet.put(x, middle, clean(row.label), ink, room=_KIND_X - _GAP - x)
+    sheet.put(_KIND_X, middle, clean(row.kind), muted, SMALL, room=_BAR_X - _GAP - _KIND_X)
     if row.bytes and not row.is_refused:
-        width = room * min(1.0, share)
+        width = (_BYTES_X - _BAR_X - _GAP - _NUMBER) * min(1.0, share)
         sheet.add(Box(_BAR_X, middle - 6, width, 12, family_color("pickle")))
-    sheet.add(Label(_BYTES_X, middle, size, theme.ink, side="right"))
-    said = NOT_APPLICABLE if row.is_refused else format_share(share)
-    text = sheet.fit(said, WIDTH - MARGIN - _BYTES_X - 6, TEXT)
-    sheet.add(Label(WIDTH - MARGIN, middle, text, theme.muted, side="right"))
+    sheet.put(_BYTES_X, middle, size, theme.ink, room=_NUMBER, side="right")
+    room = WIDTH - MARGIN - _BYTES_X - 6
+    sheet.put(WIDTH - MARGIN, middle, said, theme.muted, room=room, side="right")
     sheet.y += _PITCH

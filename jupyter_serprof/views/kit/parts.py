@@ -26,10 +26,20 @@ from jupyter_serprof.views.kit.remarks import (
     outcome_of,
     table_sentence,
 )
-from jupyter_serprof.views.kit.sheet import HEADLINE, MARGIN, SMALL, TEXT, WIDTH, Box, Label, Rule
+from jupyter_serprof.views.kit.sheet import (
+    HEADLINE,
+    MARGIN,
+    SMALL,
+    TEXT,
+    WIDEST_NUMBER,
+    WIDTH,
+    Box,
+    Rule,
+)
+from jupyter_serprof.views.kit.table import Of, Quantity
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from jupyter_serprof.model import Change, Comparison, Finding, Sweep
     from jupyter_serprof.views.kit.sheet import Sheet
@@ -46,8 +56,8 @@ def put_comparison(sheet: Sheet, comparison: Comparison) -> None:
     muted = sheet.theme.muted
     heads = ("before", "after", f"ratio of {runs_text(comparison)}", "95 % interval")
     for right, head in zip(_RIGHTS, heads, strict=True):
-        sheet.add(Label(right, sheet.y + 8, head, muted, SMALL, side="right"))
-    sheet.add(Label(_VERDICT_X, sheet.y + 8, "verdict", muted, SMALL))
+        sheet.put(right, sheet.y + 8, head, muted, SMALL, side="right")
+    sheet.put(_VERDICT_X, sheet.y + 8, "verdict", muted, SMALL)
     sheet.y += 18
     sheet.line()
     lines, times = lines_of(comparison), times_of(comparison)
@@ -55,8 +65,8 @@ def put_comparison(sheet: Sheet, comparison: Comparison) -> None:
     for _, group in groupby(lines[:_MOST_LINES], point_of):
         changes = list(group)
         if has_points:
-            title = sheet.fit(clean(point_text(changes[0])), WIDTH - 2 * MARGIN, SMALL)
-            sheet.add(Label(MARGIN, sheet.y + _PITCH / 2, title, muted, SMALL))
+            title, room = clean(point_text(changes[0])), WIDTH - 2 * MARGIN
+            sheet.put(MARGIN, sheet.y + _PITCH / 2, title, muted, SMALL, room=room)
             sheet.y += _PITCH
         for change in changes:
             _put_line(sheet, change, times[change])
@@ -67,17 +77,16 @@ def put_comparison(sheet: Sheet, comparison: Comparison) -> None:
 
 def _put_line(sheet: Sheet, change: Change, times: tuple[str, str]) -> None:
     theme, middle, is_wall = sheet.theme, sheet.y + _PITCH / 2, not change.stage
-    title = sheet.fit(clean(change.title), _NAMES, TEXT, is_bold=is_wall)
-    sheet.add(Label(MARGIN, middle, title, theme.ink, TEXT, is_wall))
+    sheet.put(MARGIN, middle, clean(change.title), theme.ink, room=_NAMES, is_bold=is_wall)
     cells = (*times, ratio_text(change.ratio), interval_text(change))
     for left, right, cell in zip((MARGIN + _NAMES, *_RIGHTS), _RIGHTS, cells, strict=False):
-        shown = sheet.fit(cell, right - left - _GAP, TEXT, is_bold=is_wall)
-        sheet.add(Label(right, middle, shown, theme.ink, TEXT, is_wall, "right"))
+        room = right - left - _GAP
+        sheet.put(right, middle, cell, theme.ink, room=room, is_bold=is_wall, side="right")
     is_told = change.verdict != "cannot tell"
     said = f"{change.verdict}: {change.reason}" if change.reason else change.verdict
     color = theme.warn if change.verdict == "slower" else theme.ink if is_told else theme.muted
-    verdict = sheet.fit(clean(said), WIDTH - MARGIN - _VERDICT_X, TEXT, is_bold=is_told)
-    sheet.add(Label(_VERDICT_X, middle, verdict, color, TEXT, is_told))
+    room = WIDTH - MARGIN - _VERDICT_X
+    sheet.put(_VERDICT_X, middle, clean(said), color, room=room, is_bold=is_told)
     sheet.y += _PITCH
 
 
@@ -120,8 +129,7 @@ def put_axis(sheet: Sheet, x: float, width: float, wall_ns: int) -> list[float]:
     for i, (place, text) in enumerate(zip(places, texts, strict=True)):
         half = sheet.measure(text, SMALL, False) / 2  # noqa: FBT003
         middle = min(max(place, x + half) if i else max(place, x), x + width - half)
-        at = Label(middle, sheet.y - 9, text, sheet.theme.muted, SMALL, side="center")
-        sheet.add(at)
+        sheet.put(middle, sheet.y - 9, text, sheet.theme.muted, SMALL, side="center")
     return places
 
 
@@ -143,6 +151,34 @@ def _tick_text(tick: float) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
+Placed = tuple[tuple[Quantity[Of], float], ...]
+
+
+def placed(  # noqa: PLR0913, PLR0917  (what decides about a width)
+    sheet: Sheet,
+    columns: Sequence[Quantity[Of]],
+    rows: Iterable[Of],
+    size: float,
+    gap: float,
+    least: float = 0,
+) -> tuple[Placed[Of], float]:
+    """Return columns of numbers with their right edges, and where the first one begins."""
+    right, found, given = float(WIDTH - MARGIN), list[tuple[Quantity[Of], float]](), list(rows)
+    for one in reversed(columns):
+        cells = (*map(one.cell, given), *one.heads, one.total)
+        widest = max(sheet.measure(cell, size, one.is_bold) for cell in cells)
+        found.append((one, right))
+        right -= min(WIDEST_NUMBER, max(widest, least)) + gap
+    return tuple(reversed(found)), right + gap
+
+
+def put_number_heads(sheet: Sheet, columns: Placed[Of]) -> None:
+    """Put the heads of columns of numbers, on two lines."""
+    for one, right in columns:
+        for text, y in zip(one.heads, (8, 22), strict=True):
+            sheet.put(right, sheet.y + y, text, sheet.theme.muted, SMALL, side="right")
+
+
 def put_grid(sheet: Sheet, places: Iterable[float], top: float, bottom: float) -> None:
     """Put the grid lines; call it before the bars are put over them."""
     sheet.add(*(Rule(x, top, x, bottom, sheet.theme.grid) for x in places))
@@ -162,8 +198,7 @@ def put_legend(sheet: Sheet, entries: Iterable[tuple[Box | None, str]]) -> None:
         if sample:
             high = sample.height or 10
             sheet.add(replace(sample, x=x, y=sheet.y + 7 - high / 2, width=16, height=high))
-        at = x + (22 if sample else 0)
-        sheet.add(Label(at, sheet.y + 7, text, sheet.theme.muted, SMALL))
+        sheet.put(x + (22 if sample else 0), sheet.y + 7, text, sheet.theme.muted, SMALL)
         x += wide + 20
     sheet.y += 18
 
@@ -193,8 +228,7 @@ def _put_finding(sheet: Sheet, finding: Finding) -> None:
     sheet.y += 5
     (_, title), *remedy = finding_remarks(finding)
     for label, said, is_bold in [(finding.severity, title, True), *((*r, False) for r in remedy)]:
-        tag = Label(MARGIN + 12, sheet.y + TEXT * 0.65, label, color, TEXT, is_bold=True)
-        sheet.add(tag)
+        sheet.put(MARGIN + 12, sheet.y + TEXT * 0.65, label, color, is_bold=True)
         for line in said.splitlines()[:_REMEDY_LINES] or [""]:
             sheet.paragraph(line, theme.ink, is_bold=is_bold, indent=60, most=4)
     sheet.y += 5

@@ -10,6 +10,7 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from importlib.resources import files
+from itertools import takewhile
 from typing import Literal
 
 from jupyter_serprof.model.units import clean
@@ -17,6 +18,8 @@ from jupyter_serprof.model.units import clean
 WIDTH = 960
 MARGIN = 16
 HEADLINE, TEXT, SMALL = 15, 12.5, 11.0
+#: Of a cell of a table, pixels.
+WIDEST_NUMBER = 84
 Side = Literal["left", "center", "right"]
 #: Width in pixels of a text of some size (pixels), bold or not.
 Measure = Callable[[str, float, bool], float]
@@ -112,6 +115,22 @@ class Sheet:
         """Put marks on the sheet."""
         self.marks += marks
 
+    def put(  # noqa: PLR0913  (a line of text has as many properties)
+        self,
+        x: float,
+        y: float,
+        text: str,
+        color: str,
+        size: float = TEXT,
+        *,
+        room: float | None = None,
+        is_bold: bool = False,
+        side: Side = "left",
+    ) -> None:
+        """Put a line of text, as much of it as fits into its room (pixels)."""
+        shown = text if room is None else self.fit(text, room, size, is_bold=is_bold)
+        self.add(Label(x, y, shown, color, size, is_bold, side))
+
     def line(self, color: str | None = None) -> None:
         """Put a horizontal line across the sheet at ``y``."""
         self.add(Rule(MARGIN, self.y, WIDTH - MARGIN, self.y, color or self.theme.line))
@@ -141,12 +160,8 @@ class Sheet:
         return [*lines, self.fit(rest, room, size, is_bold=is_bold)] if rest else lines
 
     def _words_that_fit(self, words: list[str], room: float, size: float, is_bold: bool) -> int:
-        count = 1
-        while (
-            count < len(words) and self.measure(" ".join(words[: count + 1]), size, is_bold) <= room
-        ):
-            count += 1
-        return count
+        taken = (self.measure(" ".join(words[:n]), size, is_bold) for n in range(2, len(words) + 1))
+        return 1 + sum(1 for _ in takewhile(lambda wide: wide <= room, taken))
 
     def paragraph(  # noqa: PLR0913  (a paragraph has as many properties)
         self,
@@ -161,7 +176,7 @@ class Sheet:
         """Put text across the sheet at ``y``, in at most so many lines."""
         x = MARGIN + indent
         for line in self.wrap(text, WIDTH - MARGIN - x, size, is_bold=is_bold, most=most) or [""]:
-            self.add(Label(x, self.y + size * 0.65, line, color, size, is_bold))
+            self.put(x, self.y + size * 0.65, line, color, size, is_bold=is_bold)
             self.y += round(size * 1.4)
 
 

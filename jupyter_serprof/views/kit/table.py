@@ -8,6 +8,7 @@ import unicodedata
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from io import StringIO
+from typing import Generic, NamedTuple, TypeVar
 
 from jupyter_serprof.model.units import clean
 
@@ -105,6 +106,25 @@ def code(text: str) -> str:
 
 _GAP = "  "
 Line = Sequence[str]
+Of = TypeVar("Of")
+
+
+class Quantity(NamedTuple, Generic[Of]):
+    """A column of numbers: its head on two lines, its cell of a row, its head on one, its total.
+
+    It says nothing where every cell is one of ``silent``; where it is ``is_bold`` a cell may be.
+    """
+
+    heads: tuple[str, str]
+    cell: Callable[[Of], str]
+    head: str = ""
+    total: str = ""
+    silent: Collection[str] = ()
+    is_bold: bool = False
+
+    def speaks(self, rows: Iterable[Of]) -> bool:
+        """Tell whether a row has a cell that says something."""
+        return any(self.cell(row) not in self.silent for row in rows)
 
 
 @dataclass(frozen=True, slots=True)

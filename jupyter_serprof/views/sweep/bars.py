@@ -6,12 +6,21 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from jupyter_serprof.model.sweep import groups_of
-from jupyter_serprof.model.units import clean, format_bytes, format_ns
-from jupyter_serprof.views.kit.parts import put_axis, put_grid, put_head, put_legend, put_remarks
+from jupyter_serprof.model.units import NOT_SEEN, clean, format_ns
+from jupyter_serprof.views.kit.parts import (
+    placed,
+    put_axis,
+    put_grid,
+    put_head,
+    put_legend,
+    put_number_heads,
+    put_remarks,
+)
 from jupyter_serprof.views.kit.sheet import (
     MARGIN,
     SMALL,
     TEXT,
+    WIDEST_NUMBER,
     WIDTH,
     Box,
     Label,
@@ -20,15 +29,12 @@ from jupyter_serprof.views.kit.sheet import (
     label_color,
 )
 from jupyter_serprof.views.sweep.runs import (
-    fact_bytes_text,
-    fastest_text,
-    faults_text,
-    gain_text,
     has_gains,
+    label_of,
     legends,
     memcpy_ns,
-    memcpy_text,
     parts_of,
+    quantities,
     runs_of,
     state_text,
     time_text,
@@ -36,9 +42,10 @@ from jupyter_serprof.views.sweep.runs import (
 from jupyter_serprof.views.waterfall.sheet import hatched
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from jupyter_serprof.model import Sweep, Variant
+    from jupyter_serprof.views.kit.parts import Placed
     from jupyter_serprof.views.kit.sheet import Sheet
     from jupyter_serprof.views.sweep.runs import Bar, Slice
 
@@ -151,27 +158,16 @@ def _put_beside(sheet: Sheet, axis: Axis, segments: list[_SliceBox], middle: flo
     if axis.guide_x is not None and x - 3 <= axis.guide_x <= x + taken + 3:
         x = axis.guide_x + 8
     if x + taken <= axis.x + axis.width:
-        sheet.add(Label(x, middle, text, sheet.theme.muted, SMALL))
+        sheet.put(x, middle, text, sheet.theme.muted, SMALL)
 
 
 _NAMES = 178
-_WIDEST_NUMBER, _WIDEST_LABEL = 84, 110
+_WIDEST_LABEL = 110
 _GAP = 12
 _LABELS_X = MARGIN + _NAMES + _GAP
 _PITCH = 26
 _LINES_SHOWN = 60
-_HEADS = (
-    ("", "total"),
-    ("times", "fastest"),
-    ("", "in-band"),
-    ("out-of-", "band"),
-    ("page", "faults"),
-    ("times", "memcpy"),
-)
-
-#: Beside the times of which it is no quotient.
-_GAIN = ("gain of", "pairs")
-#: So many of them, from the left, are in a brief picture.
+#: So many columns of numbers, from the left, are in a brief picture, and the gains.
 _BRIEF = 2
 
 
@@ -182,7 +178,7 @@ class _Scene:
     sweep: Sweep
     runs: tuple[Bar, ...]
     has_sizes: bool
-    rights: tuple[float, ...]
+    numbers: Placed[Bar]
     axis: Axis
     memcpy_ns: float | None
 
@@ -204,58 +200,24 @@ def _scene(sheet: Sheet, sweep: Sweep) -> _Scene:
     once_ns = memcpy_ns(sweep, next(iter(sizes))) if len(sizes) == 1 else None
     end_ns = max([1, *(run.point.wall_ns for run in runs)])
     labels = [sheet.measure(_label(run, len(sizes) > 1), SMALL, False) for run in runs]  # noqa: FBT003
-    rights, left = _rights(sheet, sweep, runs)
+    columns = quantities(sweep, runs)[: _BRIEF + has_gains(sweep) if sheet.is_brief else None]
+    numbers, left = placed(sheet, columns, runs, TEXT, _GAP)
     x = _LABELS_X + min(_WIDEST_LABEL, max([*labels, 0])) + _GAP
     width = left - _GAP - x
     is_inside = once_ns is not None and once_ns <= end_ns
     guide = x + width * once_ns / end_ns if is_inside and once_ns else None
     axis = Axis(x, width, end_ns, guide)
-    return _Scene(sweep, runs, len(sizes) > 1, rights, axis, once_ns)
-
-
-def _cells(sweep: Sweep, runs: Sequence[Bar], run: Bar) -> tuple[str, ...]:
-    """Return the numbers of a run, in the order of the heads."""
-    return (
-        format_ns(run.point.wall_ns),
-        fastest_text(run, runs),
-        *([gain_text(run)] if has_gains(sweep) else []),
-        fact_bytes_text(run, "in_band_bytes"),
-        fact_bytes_text(run, "out_of_band_bytes"),
-        faults_text(run),
-        memcpy_text(sweep, run),
-    )
-
-
-def _heads(sweep: Sweep) -> tuple[tuple[str, str], ...]:
-    return (*_HEADS[:_BRIEF], _GAIN, *_HEADS[_BRIEF:]) if has_gains(sweep) else _HEADS
-
-
-def _rights(sheet: Sheet, sweep: Sweep, runs: Sequence[Bar]) -> tuple[tuple[float, ...], float]:
-    """Return the right edges of the columns of numbers, and where the first one begins."""
-    right = float(WIDTH - MARGIN)
-    rights = []
-    rows = [_cells(sweep, runs, run) for run in runs]
-    heads = _heads(sweep)
-    for i in reversed(range(_BRIEF + has_gains(sweep) if sheet.is_brief else len(heads))):
-        texts = [*(row[i] for row in rows), *heads[i]]
-        rights.append(right)
-        widest = max(sheet.measure(text, TEXT, i == 0) for text in texts)
-        right -= min(_WIDEST_NUMBER, widest) + _GAP
-    return tuple(reversed(rights)), right + _GAP
+    return _Scene(sweep, runs, len(sizes) > 1, numbers, axis, once_ns)
 
 
 def _label(run: Bar, has_sizes: bool) -> str:
     count = len(run.walls_ns)
-    label = f"{run.label} ×{count}" if count > 1 else run.label  # noqa: RUF001
-    return f"{format_bytes(run.point.size_bytes)} {label}" if has_sizes else label
+    return label_of(run, has_size=has_sizes) + (f" ×{count}" if count > 1 else "")  # noqa: RUF001
 
 
 def _put_heads(sheet: Sheet, scene: _Scene) -> list[float]:
     """Put the heads of the columns and the axis; return where the grid lines go."""
-    muted = sheet.theme.muted
-    for right, head in zip(scene.rights, _heads(scene.sweep), strict=False):
-        for text, y in zip(head, (8, 22), strict=True):
-            sheet.add(Label(right, sheet.y + y, text, muted, SMALL, side="right"))
+    put_number_heads(sheet, scene.numbers)
     _put_guide_name(sheet, scene)
     sheet.y += 31
     places = put_axis(sheet, scene.axis.x, scene.axis.width, scene.axis.end_ns)
@@ -270,18 +232,18 @@ def _put_guide_name(sheet: Sheet, scene: _Scene) -> None:
     text = f"one memcpy {format_ns(scene.memcpy_ns)}"
     half = sheet.measure(text, SMALL, False) / 2  # noqa: FBT003
     middle = min(max(axis.guide_x, _LABELS_X + half), axis.x + axis.width - half)
-    sheet.add(Label(middle, sheet.y + 6, text, sheet.theme.muted, SMALL, side="center"))
+    sheet.put(middle, sheet.y + 6, text, sheet.theme.muted, SMALL, side="center")
 
 
 def _put_variant(sheet: Sheet, scene: _Scene, variant: Variant, places: list[float]) -> None:
     """Put a variant: its name and result on the left, its runs or why there are none beside."""
     top = sheet.y = sheet.y + 8
     theme = sheet.theme
-    title = sheet.fit(clean(variant.title), _NAMES, TEXT + 0.5, is_bold=True)
-    sheet.add(Label(MARGIN, top + _PITCH / 2, title, theme.ink, TEXT + 0.5, is_bold=True))
+    title, y = clean(variant.title), top + _PITCH / 2
+    sheet.put(MARGIN, y, title, theme.ink, TEXT + 0.5, room=_NAMES, is_bold=True)
     left = top + _PITCH / 2 + 19
     for line in sheet.wrap(variant.result, _NAMES, SMALL, most=2):
-        sheet.add(Label(MARGIN, left, line, theme.muted, SMALL))
+        sheet.put(MARGIN, left, line, theme.muted, SMALL)
         left += 16
     runs = [run for run in scene.runs if run.variant.key == variant.key]
     put_grid(sheet, places, top - 8, top + _PITCH * len(runs[:_LINES_SHOWN]) + 8 * bool(runs))
@@ -299,24 +261,22 @@ def _put_words(sheet: Sheet, text: str) -> None:
     room = WIDTH - MARGIN - _LABELS_X
     sheet.y += 5
     for line in sheet.wrap(text, room, TEXT, most=3):
-        sheet.add(Label(_LABELS_X, sheet.y + 8, line, sheet.theme.ink, TEXT))
+        sheet.put(_LABELS_X, sheet.y + 8, line, sheet.theme.ink)
         sheet.y += 18
 
 
 def _put_run(sheet: Sheet, scene: _Scene, run: Bar) -> None:
     theme, middle = sheet.theme, sheet.y + _PITCH / 2
-    label = sheet.fit(_label(run, scene.has_sizes), _WIDEST_LABEL, SMALL)
-    sheet.add(Label(_LABELS_X, middle, label, theme.muted, SMALL))
+    label = _label(run, scene.has_sizes)
+    sheet.put(_LABELS_X, middle, label, theme.muted, SMALL, room=_WIDEST_LABEL)
     put_stack(sheet, scene.axis, run, middle)
     if scene.axis.guide_x is not None:
         x, y = scene.axis.guide_x, sheet.y
         sheet.add(Rule(x, y, x, y + _PITCH, theme.ink, is_dotted=True))
-    cells = _cells(scene.sweep, scene.runs, run)
-    for i, (right, text) in enumerate(zip(scene.rights, cells, strict=False)):
-        color = theme.muted if text == "n/a" else theme.ink
-        is_bold = i == 0 and not run.cold
-        shown = sheet.fit(text, _WIDEST_NUMBER, TEXT, is_bold=is_bold)
-        sheet.add(Label(right, middle, shown, color, TEXT, is_bold, "right"))
+    for one, right in scene.numbers:
+        text, bold = one.cell(run), one.is_bold and not run.cold
+        color = theme.muted if text == NOT_SEEN else theme.ink
+        sheet.put(right, middle, text, color, room=WIDEST_NUMBER, is_bold=bold, side="right")
     sheet.y += _PITCH
 
 

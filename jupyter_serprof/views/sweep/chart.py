@@ -13,10 +13,8 @@ from jupyter_serprof.views.kit.parts import put_head, put_legend, put_remarks
 from jupyter_serprof.views.kit.sheet import (
     MARGIN,
     SMALL,
-    TEXT,
     WIDTH,
     Box,
-    Label,
     Rule,
     Stroke,
     family_color,
@@ -36,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from jupyter_serprof.model import Crossover, Fit, Sweep
-    from jupyter_serprof.views.kit.sheet import Sheet, Theme
+    from jupyter_serprof.views.kit.sheet import Sheet
     from jupyter_serprof.views.sweep.series import Break, Series, SizePoint
 
 LINE_HEIGHT = 15
@@ -92,12 +90,12 @@ def put_axes(sheet: Sheet, chart: Chart) -> None:
         text = _short(format_bytes(10.0**power))
         half = sheet.measure(text, SMALL, False) / 2  # noqa: FBT003
         middle = max(x, MARGIN + half)
-        sheet.add(Label(middle, chart.bottom + 13, text, theme.muted, SMALL, side="center"))
+        sheet.put(middle, chart.bottom + 13, text, theme.muted, SMALL, side="center")
     for power in _powers(chart.times, (chart.bottom - chart.top) * 3):
         y = chart.y(10.0**power)
         sheet.add(Rule(chart.left, y, chart.right, y, theme.grid))
-        text = sheet.fit(_short(format_ns(10.0**power)), chart.left - MARGIN - 8, SMALL)
-        sheet.add(Label(chart.left - 8, y, text, theme.muted, SMALL, side="right"))
+        text, room = _short(format_ns(10.0**power)), chart.left - MARGIN - 8
+        sheet.put(chart.left - 8, y, text, theme.muted, SMALL, room=room, side="right")
     sheet.add(Rule(chart.left, chart.bottom, chart.right, chart.bottom, theme.line))
 
 
@@ -123,11 +121,6 @@ def mark_of(
     points = tuple((x + _MARK * dx, y + _MARK * dy) for dx, dy in corners)
     inside = Stroke(points, hollow or color, is_filled=True)
     return (inside, Stroke((*points, points[0]), color, 1.5)) if hollow else (inside,)
-
-
-def soft(theme: Theme, color: str) -> str:
-    """Return the colour of the band around a line."""
-    return theme.tint(color)
 
 
 _LEFT = 62
@@ -197,7 +190,7 @@ def _chart(sheet: Sheet, sweep: Sweep, lines: Sequence[_ChartLine]) -> Chart:
     kind = "cold, first" if lines and lines[0].series.cold else "warm"
     what = "size of a chunk" if sweep.kind == "chunks" else "size"
     text = f"time of a {kind} run over {what}, both logarithmic"
-    sheet.add(Label(MARGIN, sheet.y + 6, text, sheet.theme.muted, SMALL))
+    sheet.put(MARGIN, sheet.y + 6, text, sheet.theme.muted, SMALL)
     top = sheet.y + 24
     times = decades(ns for point in points for ns in (point.median_ns, point.low_ns, point.high_ns))
     sizes = decades(point.size_bytes for point in points)
@@ -254,7 +247,7 @@ def _put_band(sheet: Sheet, chart: Chart, line: _ChartLine) -> None:
         lower = [(chart.x(p.size_bytes), chart.y(p.low_ns)) for p in points]
         if len(points) > 1:
             around = (*upper, *reversed(lower))
-            sheet.add(Stroke(around, soft(sheet.theme, line.color), is_filled=True))
+            sheet.add(Stroke(around, sheet.theme.tint(line.color), is_filled=True))
 
 
 def _unbroken(series: Series) -> Iterator[tuple[SizePoint, ...]]:
@@ -337,13 +330,13 @@ def _put_names(sheet: Sheet, chart: Chart, lines: Sequence[_ChartLine]) -> None:
         middle = top + LINE_HEIGHT / 2
         sheet.add(*mark_of(line.mark, (x, middle), line.color))
         room = WIDTH - MARGIN - x - 12
-        name = sheet.fit(clean(line.series.variant.title), room, TEXT, is_bold=True)
-        sheet.add(Label(x + 12, middle, name, sheet.theme.ink, TEXT, is_bold=True))
+        name = clean(line.series.variant.title)
+        sheet.put(x + 12, middle, name, sheet.theme.ink, room=room, is_bold=True)
         held = line.series.held
         if held:
             last = format_ns(line.series.points[-1].median_ns)
-            said = sheet.fit(f"held out {last}, line {signed_error(held)}", room, SMALL)
-            sheet.add(Label(x + 12, middle + LINE_HEIGHT, said, sheet.theme.muted, SMALL))
+            said, y = f"held out {last}, line {signed_error(held)}", middle + LINE_HEIGHT
+            sheet.put(x + 12, y, said, sheet.theme.muted, SMALL, room=room)
 
 
 def _apart(wanted: Sequence[float], highs: Sequence[float], chart: Chart) -> list[float]:
@@ -366,7 +359,7 @@ def _legend(
     counts = [point.count for line in lines for point in line.series.points]
     low, high = min(counts), max(counts)
     if high > 1:
-        color = soft(sheet.theme, lines[0].color)
+        color = sheet.theme.tint(lines[0].color)
         yield Box(0, 0, 0, 0, color), "middle half of the runs" if high > 3 else "all runs"  # noqa: PLR2004
         yield None, f"middle run of {low}" + (f" to {high}" if high > low else "")
     if any(line.series.held for line in lines):

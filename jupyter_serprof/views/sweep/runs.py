@@ -7,6 +7,7 @@ that happened, so that its stages add up to the printed total.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from jupyter_serprof.analysis.ranking import cost_of, is_comparable, matters
@@ -24,6 +25,7 @@ from jupyter_serprof.model.units import (
     format_ns,
     format_ratio,
 )
+from jupyter_serprof.views.kit.table import Quantity
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -217,15 +219,31 @@ def memcpy_text(sweep: Sweep, run: Bar) -> str:
     return format_ratio(ratio) if ratio >= _SMALLEST_RATIO else "< 0.1×"  # noqa: RUF001
 
 
-def fact_bytes_text(run: Bar, fact: str) -> str:
+def fact_bytes_text(fact: str, run: Bar) -> str:
     """Return a fact of the variant that counts bytes."""
     value = run.variant.facts.get(fact)
     return format_bytes(value) if isinstance(value, int) else NOT_SEEN
 
 
-def faults_text(run: Bar) -> str:
-    """Return the pages that a run touched for the first time."""
-    return format_count(run.point.minor_faults)
+def quantities(sweep: Sweep, runs: Sequence[Bar]) -> list[Quantity[Bar]]:
+    """Return the columns of numbers beside the runs, for characters and pixels."""
+    silent = (NOT_APPLICABLE, NOT_SEEN)
+    gains = [Quantity(("gain of", "pairs"), gain_text)] if has_gains(sweep) else []
+    return [
+        Quantity(("", "total"), lambda run: format_ns(run.point.wall_ns), is_bold=True),
+        Quantity(("times", "fastest"), lambda run: fastest_text(run, runs)),
+        *gains,
+        Quantity(("", "in-band"), partial(fact_bytes_text, "in_band_bytes")),
+        Quantity(("out-of-", "band"), partial(fact_bytes_text, "out_of_band_bytes")),
+        # Pages that a run touched for the first time.
+        Quantity(("page", "faults"), lambda run: format_count(run.point.minor_faults)),
+        Quantity(("times", "memcpy"), partial(memcpy_text, sweep), silent=silent),
+    ]
+
+
+def label_of(run: Bar, *, has_size: bool) -> str:
+    """Return what stands before the numbers of a run; of one size that is not told."""
+    return f"{format_bytes(run.point.size_bytes)} {run.label}" if has_size else run.label
 
 
 def state_text(variant: Variant) -> str:

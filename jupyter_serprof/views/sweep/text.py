@@ -22,14 +22,10 @@ from jupyter_serprof.views.kit.table import (
     wrap,
 )
 from jupyter_serprof.views.sweep.runs import (
-    fact_bytes_text,
-    fastest_text,
-    faults_text,
-    gain_text,
-    has_gains,
+    label_of,
     legends,
-    memcpy_text,
     parts_of,
+    quantities,
     runs_of,
     spread_text,
     state_text,
@@ -44,7 +40,7 @@ from jupyter_serprof.views.sweep.series import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from jupyter_serprof.model import Sweep, Variant
     from jupyter_serprof.views.sweep.runs import Bar
@@ -287,7 +283,7 @@ def _groups(sweep: Sweep, run: Bar, columns: int) -> list[str]:
     if not groups_text(run.walls_ns):
         return []
     has_size = len({point.size_bytes for point in sweep.points}) > 1
-    head = f"{clean(run.variant.title)} {_label(run, has_size=has_size)}"
+    head = f"{clean(run.variant.title)} {label_of(run, has_size=has_size)}"
     return hang(head, groups_text(run.walls_ns), columns, indent=_NAMES[1] + 2)
 
 
@@ -316,30 +312,15 @@ def _columns(sweep: Sweep, runs: Sequence[Bar], names: int) -> list[Column]:
     lines = _lines(sweep, runs, names)
     has_sizes = len({run.point.size_bytes for run in runs}) > 1
 
-    def column(head: str, given: Iterable[str]) -> Column:
-        texts = iter(given)
-        return Column(head, tuple(next(texts) if run else "" for _, run in lines))
+    def column(head: str, cell: Callable[[Bar], str]) -> Column:
+        return Column(head, tuple(cell(run) if run else "" for _, run in lines))
 
+    numbers = [one for one in quantities(sweep, runs) if one.speaks(runs)]
     return [
         Column("", tuple(cell for cell, _ in lines), leans_right=False),
-        column("", [_label(run, has_size=has_sizes) for run in runs]),
-        column("total", [format_ns(run.point.wall_ns) for run in runs]),
-        column("times\nfastest", [fastest_text(run, runs) for run in runs]),
-        *([column("gain of\npairs", map(gain_text, runs))] if has_gains(sweep) else []),
-        column("in-band", [fact_bytes_text(run, "in_band_bytes") for run in runs]),
-        column("out-of-\nband", [fact_bytes_text(run, "out_of_band_bytes") for run in runs]),
-        column("page\nfaults", [faults_text(run) for run in runs]),
-        *_memcpy_column(column("times\nmemcpy", [memcpy_text(sweep, run) for run in runs])),
+        column("", partial(label_of, has_size=has_sizes)),
+        *(column("\n".join(one.heads).strip(), one.cell) for one in numbers),
     ]
-
-
-def _memcpy_column(column: Column) -> list[Column]:
-    """Keep the column where at least one line has a number."""
-    return [column] if any(cell.endswith("×") for cell in column.cells) else []  # noqa: RUF001
-
-
-def _label(run: Bar, *, has_size: bool) -> str:
-    return f"{format_bytes(run.point.size_bytes)} {run.label}" if has_size else run.label
 
 
 def _bars(labels: Column, runs: Sequence[Bar], room: int) -> Column:

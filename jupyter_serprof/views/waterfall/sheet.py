@@ -9,16 +9,25 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from jupyter_serprof.views.blame import put_anatomies
 from jupyter_serprof.views.kit.bars import density, pieces_of, unaccounted_shares
-from jupyter_serprof.views.kit.parts import put_axis, put_grid, put_head, put_legend, put_remarks
-from jupyter_serprof.views.kit.sheet import MARGIN, SMALL, TEXT, WIDTH, Box, Label, family_color
+from jupyter_serprof.views.kit.parts import (
+    placed,
+    put_axis,
+    put_grid,
+    put_head,
+    put_legend,
+    put_number_heads,
+    put_remarks,
+)
+from jupyter_serprof.views.kit.sheet import MARGIN, SMALL, TEXT, WIDEST_NUMBER, Box, family_color
 from jupyter_serprof.views.waterfall.table import quantities, table_of, waterfall_of, work_and_wait
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from jupyter_serprof.model import Row, Trace, Waterfall
+    from jupyter_serprof.views.kit.parts import Placed
     from jupyter_serprof.views.kit.sheet import Sheet, Theme
-    from jupyter_serprof.views.waterfall.table import Line, Quantity, StageTable
+    from jupyter_serprof.views.waterfall.table import Line, StageTable
 
 #: A piece is drawn by itself from this width on, pixels; smaller ones share buckets this wide.
 _OWN_WIDTH = 2
@@ -122,7 +131,7 @@ _SWATCH = 18
 _INDENT = 12
 #: The columns of numbers of a brief picture.
 _BRIEF = 3
-_WIDEST_NAME, _WIDEST_LANE, _WIDEST_NUMBER = 230, 90, 84
+_WIDEST_NAME, _WIDEST_LANE = 230, 90
 #: (up to so many rows, height of a row, size of its text), pixels.
 _PITCHES = ((24, 24, TEXT), (40, 20, 12.0))
 _SMALLEST_PITCH = (17, 11.0)
@@ -137,7 +146,7 @@ class _Frame:
     plot_x: float
     plot_width: float
     #: The columns of numbers, and their right edges.
-    numbers: tuple[tuple[Quantity, float], ...]
+    numbers: Placed[Line]
     pitch: int
     size: float
 
@@ -170,7 +179,8 @@ def _frame(sheet: Sheet, table: StageTable) -> _Frame:
     )
     names = min(_WIDEST_NAME, max(names, sheet.measure("Wall time", size, True)))  # noqa: FBT003
     lanes = max(sheet.measure(line.lane, SMALL, False) for line in table.lines)  # noqa: FBT003
-    numbers, left = _numbers(sheet, table, size)
+    columns = quantities(table)[: _BRIEF if sheet.is_brief else None]
+    numbers, left = placed(sheet, columns, table.lines, size, _GAP, 34)
     lane_x = MARGIN + _SWATCH + names + _GAP
     plot_x = lane_x + min(_WIDEST_LANE, lanes) + _GAP
     return _Frame(names, lane_x, plot_x, left - _GAP - plot_x, numbers, pitch, size)
@@ -180,27 +190,9 @@ def _name(line: Line) -> str:
     return f"{line.title}  {line.count}" if line.count else line.title
 
 
-def _numbers(
-    sheet: Sheet, table: StageTable, size: float
-) -> tuple[tuple[tuple[Quantity, float], ...], float]:
-    """Return the columns of numbers, set from the right edge, and where they begin."""
-    columns = quantities(table)[: _BRIEF if sheet.is_brief else None]
-    right, placed = float(WIDTH - MARGIN), []
-    for one in reversed(columns):
-        # Bold is the widest that a cell of a column with a total gets.
-        cells = (*map(one.cell, table.lines), *one.heads, one.total)
-        widest = max(sheet.measure(cell, size, bool(one.total)) for cell in cells)
-        placed.append((one, right))
-        right -= min(_WIDEST_NUMBER, max(widest, 34)) + _GAP
-    return tuple(reversed(placed)), right + _GAP
-
-
 def _put_heads(sheet: Sheet, frame: _Frame, trace: Trace) -> list[float]:
-    muted = sheet.theme.muted
-    for one, right in frame.numbers:
-        for text, y in zip(one.heads, (8, 22), strict=True):
-            sheet.add(Label(right, sheet.y + y, text, muted, SMALL, side="right"))
-    sheet.add(Label(MARGIN, sheet.y + 22, "Stage", muted, SMALL))
+    put_number_heads(sheet, frame.numbers)
+    sheet.put(MARGIN, sheet.y + 22, "Stage", sheet.theme.muted, SMALL)
     sheet.y += 31
     places = put_axis(sheet, frame.plot_x, frame.plot_width, trace.wall_ns)
     sheet.line()
@@ -257,42 +249,39 @@ def _block_boxes(line: Line, wall_ns: int, area: Area, theme: Theme) -> Iterator
 def _put_name(sheet: Sheet, frame: _Frame, line: Line, middle: float) -> None:
     theme, x = sheet.theme, MARGIN + _INDENT * line.depth
     if line.kind == "group":
-        title = sheet.fit(line.title, frame.plot_x - _GAP - x, frame.size, is_bold=True)
-        sheet.add(Label(x, middle, title, theme.ink, frame.size, is_bold=True))
+        room = frame.plot_x - _GAP - x
+        sheet.put(x, middle, line.title, theme.ink, frame.size, room=room, is_bold=True)
         return
     x += _SWATCH
     count_wide = sheet.measure(f"  {line.count}", frame.size, False) if line.count else 0  # noqa: FBT003
     room = frame.names - _INDENT * line.depth - count_wide
     title = sheet.fit(line.title, room, frame.size)
     color = theme.muted if line.kind == "part" else theme.ink
-    sheet.add(Label(x, middle, title, color, frame.size))
+    sheet.put(x, middle, title, color, frame.size)
     if line.count:
         at = x + sheet.measure(f"{title}  ", frame.size, False)  # noqa: FBT003
-        sheet.add(Label(at, middle, line.count, theme.muted, SMALL))
+        sheet.put(at, middle, line.count, theme.muted, SMALL)
     if line.lane:
-        lane = sheet.fit(line.lane, _WIDEST_LANE, SMALL)
-        sheet.add(Label(frame.lane_x, middle, lane, theme.muted, SMALL))
+        sheet.put(frame.lane_x, middle, line.lane, theme.muted, SMALL, room=_WIDEST_LANE)
 
 
 def _put_numbers(sheet: Sheet, frame: _Frame, line: Line, middle: float, *, is_bold: bool) -> None:
-    theme = sheet.theme
+    theme, put = sheet.theme, partial(sheet.put, size=frame.size, room=WIDEST_NUMBER, side="right")
     for one, right in frame.numbers:
         text = one.cell(line)
         is_number = text[0].isdigit() or text[0] == "<"
         color = theme.ink if is_number and line.kind != "part" else theme.muted
-        bold = is_bold and bool(one.total)
-        text = sheet.fit(text, _WIDEST_NUMBER, frame.size, is_bold=bold)
-        sheet.add(Label(right, middle, text, color, frame.size, bold, "right"))
+        put(right, middle, text, color, is_bold=is_bold and one.is_bold)
 
 
 def _put_total(sheet: Sheet, frame: _Frame) -> None:
     sheet.y += 2
     sheet.line()
     middle, ink = sheet.y + 14, sheet.theme.ink
-    sheet.add(Label(MARGIN + _SWATCH, middle, "Wall time", ink, frame.size, is_bold=True))
+    sheet.put(MARGIN + _SWATCH, middle, "Wall time", ink, frame.size, is_bold=True)
+    put = partial(sheet.put, size=frame.size, room=WIDEST_NUMBER, side="right")
     for one, right in frame.numbers:
-        shown = sheet.fit(one.total, _WIDEST_NUMBER, frame.size, is_bold=True)
-        sheet.add(Label(right, middle, shown, ink, frame.size, True, "right"))  # noqa: FBT003
+        put(right, middle, one.total, ink, is_bold=True)
     sheet.y += 26
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from jupyter_serprof.analysis.outline import Entry, entries_of, outline
 from jupyter_serprof.model import Row, Waterfall, stages_of
@@ -30,6 +30,7 @@ from jupyter_serprof.views.kit.bars import (
 )
 from jupyter_serprof.views.kit.table import (
     Column,
+    Quantity,
     clip,
     fewer,
     fitted,
@@ -41,7 +42,7 @@ from jupyter_serprof.views.kit.table import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from jupyter_serprof.model import Trace
     from jupyter_serprof.model.units import ColumnUnit
@@ -115,32 +116,20 @@ class StageTable:
     wall_share_text: str
 
 
-class Quantity(NamedTuple):
-    """A column of numbers: its head on one line and on two, its cell of a line, its total.
-
-    It is left out where every cell is one of ``silent``.
-    """
-
-    head: str
-    heads: tuple[str, str]
-    cell: Callable[[Line], str]
-    total: str = ""
-    silent: tuple[str, ...] = ()
-
-
-def quantities(table: StageTable) -> list[Quantity]:
+def quantities(table: StageTable) -> list[Quantity[Line]]:
     """Return the columns of numbers that say something, for characters, Markdown and pixels."""
-    unit, unmeasured = table.unit, (NOT_APPLICABLE, NOT_SEEN, "0")
-    every = (
-        Quantity(f"self {unit}", ("self", unit), lambda line: line.self_text, table.wall_text),
-        Quantity("%", ("share", "%"), lambda line: line.share_text, table.wall_share_text),
-        Quantity("bytes", ("bytes", ""), lambda line: line.size_text),
-        Quantity("rate", ("rate", ""), lambda line: line.rate_text, silent=(NOT_APPLICABLE,)),
-        Quantity("of memcpy", ("of", "memcpy"), lambda line: line.memcpy_text, silent=unmeasured),
+    unit, wall, share = table.unit, table.wall_text, table.wall_share_text
+    unmeasured = (NOT_APPLICABLE, NOT_SEEN, "0")
+    every: Sequence[Quantity[Line]] = (
+        Quantity(("self", unit), lambda line: line.self_text, f"self {unit}", wall, is_bold=True),
+        Quantity(("share", "%"), lambda line: line.share_text, "%", share, is_bold=True),
+        Quantity(("bytes", ""), lambda line: line.size_text, "bytes"),
+        Quantity(("rate", ""), lambda line: line.rate_text, "rate", silent=(NOT_APPLICABLE,)),
+        Quantity(("of", "memcpy"), lambda line: line.memcpy_text, "of memcpy", silent=unmeasured),
         # New pages: times 4 kB, what was copied into memory that was not used before.
-        Quantity("faults", ("page", "faults"), lambda line: line.faults_text, silent=unmeasured),
+        Quantity(("page", "faults"), lambda line: line.faults_text, "faults", silent=unmeasured),
     )
-    return [one for one in every if not {one.cell(line) for line in table.lines} <= set(one.silent)]
+    return [one for one in every if one.speaks(table.lines)]
 
 
 def waterfall_of(trace: Trace) -> Waterfall:
