@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from jupyter_serprof import api
-from jupyter_serprof.api.comparisons import check_question
+from jupyter_serprof.api.comparisons import check_question, trip_like
 from jupyter_serprof.model import RegressionError, SerprofError, Sweep, Trace, UsageError
 
 #: A document, and why it could not be compared.
@@ -130,7 +130,9 @@ def _measured(options: argparse.Namespace, code: _Program, before: Trace | Sweep
         value = code.call()
     is_value = code.is_expression and value is not None and not first.has_spans
     if is_value or options.transports:
-        return _round_trip(options, name, value, before)
+        asked = options.transports.split(",") if options.transports else None
+        trip = trip_like(before, value, name, asked, options.repeat, detail=options.detail)
+        return _made(trip, before)
     if options.repeat is None and before is None:
         return first.trace, None
     repeats = api.Repeats(code.call, name, options.detail, [first.trace], options.repeat)
@@ -147,22 +149,6 @@ def _made(runs: api.Experiment[Sweep], before: Trace | Sweep | None) -> _Made:
             raise
         return experiment.document, error
     return experiment.document, None
-
-
-def _round_trip(
-    options: argparse.Namespace, name: str, value: object, before: Trace | Sweep | None
-) -> _Made:
-    asked = options.transports.split(",") if options.transports else None
-    known = None if before is None else api.transports_of(before)
-    runs = None if before is None else api.runs_within_budget(0)
-    trip = api.RoundTrip(
-        value,
-        name=name,
-        transports=asked or known,
-        repeat=options.repeat or runs,
-        detail=options.detail,
-    )
-    return _made(trip, before)
 
 
 def _finish(options: argparse.Namespace, made: _Made, limit: float | None) -> int:

@@ -18,8 +18,8 @@ from jupyter_serprof.api.sweeps import chunk_sweep, predict, roundtrip, size_swe
 from jupyter_serprof.capture.recorder import span
 from jupyter_serprof.experiments.blame.recording import BlameRun, blame_graph
 from jupyter_serprof.experiments.chunks.sweep import ChunkSweep
-from jupyter_serprof.experiments.compare.repeats import Repeats, runs_within_budget
-from jupyter_serprof.experiments.compare.runs import Against, transports_of
+from jupyter_serprof.experiments.compare.repeats import Repeats
+from jupyter_serprof.experiments.compare.runs import Against
 from jupyter_serprof.experiments.engine.experiment import (
     Experiment,
     Progress,
@@ -78,7 +78,6 @@ __all__ = [
     "resume",
     "roundtrip",
     "run",
-    "runs_within_budget",
     "save",
     "show",
     "size_sweep",
@@ -88,7 +87,6 @@ __all__ = [
     "sweep",
     "to_dataframe",
     "to_markdown",
-    "transports_of",
     "try_code",
     "try_remedies",
 ]

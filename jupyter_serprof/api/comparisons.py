@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import overload
 
 from jupyter_serprof.api.documents import load
 from jupyter_serprof.experiments.compare.limit import check, limit_share
-from jupyter_serprof.experiments.compare.repeats import Repeats, checked_runs
-from jupyter_serprof.experiments.compare.runs import Against, Pairs, stopped
+from jupyter_serprof.experiments.compare.repeats import Repeats, checked_runs, runs_within_budget
+from jupyter_serprof.experiments.compare.runs import Against, Pairs, stopped, transports_of
 from jupyter_serprof.experiments.compare.samples import check_question, same_code
 from jupyter_serprof.experiments.compare.verdict import compare as compare_documents
 from jupyter_serprof.experiments.engine.experiment import run
+from jupyter_serprof.experiments.roundtrip.trip import RoundTrip
 from jupyter_serprof.model import Comparison, RegressionError, Sweep, Trace, UsageError
 from jupyter_serprof.model.files import SUFFIX
 
@@ -25,6 +26,7 @@ __all__ = [
     "document_of",
     "limit_share",
     "stopped",
+    "trip_like",
 ]
 Document = Trace | Sweep | str | os.PathLike[str]
 Code = Callable[[], object]
@@ -200,6 +202,21 @@ def document_of(given: Document) -> Trace | Sweep:
         return given
     path = Path(given)
     return load(path if path.suffix or path.exists() else path.with_name(path.name + SUFFIX))
+
+
+def trip_like(  # noqa: PLR0913  (the options of the magic)
+    before: Trace | Sweep | None,
+    value: object,
+    name: str,
+    transports: Sequence[str] | None,
+    repeat: int | None,
+    *,
+    detail: bool,
+) -> RoundTrip:
+    """Return a round trip; against a document through its transports, as often as needed."""
+    if before is not None:
+        transports, repeat = transports or transports_of(before), repeat or runs_within_budget(0)
+    return RoundTrip(value, name=name, transports=transports, repeat=repeat, detail=detail)
 
 
 def check_limit(comparison: Comparison | None, limit: str | float, document: object) -> str:

@@ -7,11 +7,10 @@ Running the body inside a cell magic instead would break top-level await in a ke
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from jupyter_serprof.magics.code import compile_code
 from jupyter_serprof.magics.options import (
     GRAPHSTAGES,
     SERPROF,
@@ -21,7 +20,7 @@ from jupyter_serprof.magics.options import (
     help_text,
     parse_cell,
 )
-from jupyter_serprof.magics.show import finish, finish_failed, tried, usage_errors
+from jupyter_serprof.magics.show import Typed, tried, usage_errors
 from jupyter_serprof.magics.together import check
 from jupyter_serprof.model import UsageError
 
@@ -50,26 +49,29 @@ def _lacks_library(syntax: Syntax) -> bool:
     return syntax is GRAPHSTAGES and find_spec("dask") is None
 
 
-def _recording(syntax: Syntax, options: Options) -> Any:  # noqa: ANN401  (a Recording)
+def _recording(typed: Typed) -> Any:  # noqa: ANN401  (a Recording)
     from jupyter_serprof import api
 
-    if options.try_ and syntax is SERPROF:
+    options, is_graph = typed.options, typed.syntax is GRAPHSTAGES
+    name, detail = options.name or "cell", options.detail
+    if options.try_ and not is_graph:
         from jupyter_serprof.api.objects import TryingRecording
 
-        return TryingRecording(options.name or "cell", detail=options.detail)
-    record = api.stage_recording if syntax is GRAPHSTAGES else api.record
-    return record(options.name or "cell", detail=options.detail, blame=options.blame)
+        return TryingRecording(name, detail=detail)
+    record = api.stage_recording if is_graph else api.record
+    return record(name, detail=detail, blame=options.blame)
 
 
 def _trace(
-    syntax: Syntax,
+    typed: Typed,
     recording: Any,  # noqa: ANN401  (a Recording)
     error: BaseException | None = None,
 ) -> Trace:
+    """Return the document of the recording of a cell that raised this, or nothing."""
     from jupyter_serprof import api
 
     trace: Trace = recording.trace
-    return api.explained(trace, "%%serprof", error) if syntax is GRAPHSTAGES else trace
+    return api.explained(trace, "%%serprof", error) if typed.syntax is GRAPHSTAGES else trace
 
 
 @dataclass(eq=False, slots=True)
@@ -77,13 +79,8 @@ class _OpenCell:
     """A cell that runs, and its recording if it has one."""
 
     info: object
-    syntax: Syntax = SERPROF
-    options: Options = field(default_factory=Options)
+    typed: Typed | None = None
     recording: Any = None
-
-    def trace(self, error: BaseException | None = None) -> Trace:
-        """Return the document of the recording of a cell that raised this, or nothing."""
-        return _trace(self.syntax, self.recording, error)
 
 
 class CellRecorder:
@@ -116,8 +113,9 @@ class CellRecorder:
         self._open.append(entry)
         if asked is None:
             return
-        entry.syntax, entry.options = asked
-        entry.recording = _recording(*asked)
+        syntax, options = asked
+        entry.typed = Typed(self._shell, options, syntax)
+        entry.recording = _recording(entry.typed)
         entry.recording.stop_at_traceback(lambda: self._open[-1:] == [entry])
         entry.recording.start()
 
@@ -133,16 +131,16 @@ class CellRecorder:
     def after(self, result: Any) -> None:  # noqa: ANN401  (IPython's ExecutionResult, or None)
         """Stop the recording and show it; a cell that never ran shows nothing."""
         entry = self._closed(None if result is None else result.info)
-        if entry is None or entry.recording is None:
+        if entry is None or entry.typed is None:
             return
         error = KeyboardInterrupt() if result is None else result.error_in_exec
         entry.recording.stop(None if error is None else type(error))
         if result is not None and result.error_before_exec is not None:
             return
-        document = entry.trace(error)
-        if entry.options.try_ and error is None:
-            document = tried(self._shell, entry.options, entry.recording, document)
-        problem = finish_failed(self._shell, entry.options, document)
+        document = _trace(entry.typed, entry.recording, error)
+        if entry.typed.options.try_ and error is None:
+            document = tried(entry.typed, entry.recording, document)
+        problem = entry.typed.finish_failed(document)
         if problem is not None and result is not None and error is None:
             result.error_in_exec = problem  # the front end stops "Run All" at a file not written
 
@@ -160,9 +158,9 @@ class CellRecorder:
         """Stop and show what still runs (the extension is unloaded inside a recorded cell)."""
         entries, self._open = self._open, []
         for entry in entries:
-            if entry.recording is not None:
+            if entry.typed is not None:
                 entry.recording.stop()
-                finish_failed(self._shell, entry.options, entry.trace())
+                entry.typed.finish_failed(_trace(entry.typed, entry.recording))
 
 
 def run_cell_magic(
@@ -176,26 +174,19 @@ def run_cell_magic(
         if options.help or not cell.strip():
             print(help_text(syntax))  # noqa: T201  (what was asked for)
             return None
-        return _run_inside(shell, syntax, options, cell)
+        return _run_inside(Typed(shell, replace(options, code=cell), syntax))
 
 
-def _run_inside(shell: InteractiveShell, syntax: Syntax, options: Options, cell: str) -> object:
+def _run_inside(typed: Typed) -> object:
     """Run the cell here, as ``%%time`` does, and return its last value."""
     from jupyter_serprof import api
 
     __tracebackhide__ = True
-    if _lacks_library(syntax):
+    if _lacks_library(typed.syntax):
         api.require_dask()
-    code = compile_code(shell, cell, magic=syntax.magic)
-    recording = _recording(syntax, options)
-    try:
-        with recording:
-            value = code.call()
-    except BaseException as error:
-        finish_failed(shell, options, _trace(syntax, recording, error))
-        raise
-    trace = _trace(syntax, recording)
-    if options.try_:
-        trace = tried(shell, options, recording, trace)
-    finish(shell, options, trace)
+    code, recording = typed.compiled(), _recording(typed)
+    with typed.telling(lambda error: _trace(typed, recording, error)), recording:
+        value = code.call()
+    trace = _trace(typed, recording)
+    typed.finish(tried(typed, recording, trace) if typed.options.try_ else trace)
     return value

@@ -3,31 +3,30 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from jupyter_serprof.magics.code import Code, compile_code
-from jupyter_serprof.magics.options import GRAPHSTAGES, Options, help_text, parse
+from jupyter_serprof import api
+from jupyter_serprof.api.objects import DaskTryout
+from jupyter_serprof.magics.options import GRAPHSTAGES, help_text, parse
 from jupyter_serprof.magics.run import (
+    check_limit,
     document_named,
-    run_try_graph,
-    show_graph_panel,
+    measure,
+    show_panel,
     swept_code,
     takes_panel,
 )
-from jupyter_serprof.magics.show import check_limit, finish, finish_failed, measure, usage_errors
+from jupyter_serprof.magics.show import Typed, usage_errors
 from jupyter_serprof.magics.together import check
 from jupyter_serprof.model import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from IPython.core.interactiveshell import InteractiveShell
 
+    from jupyter_serprof.magics.code import Code
     from jupyter_serprof.magics.options import Range
-    from jupyter_serprof.model import Sweep
-
-    Tell = Callable[[Sweep], None] | None
 
 _UNUSED = (
     "the code does not use {1}, and its value is of type {2}, no Dask collection that could be cut "
@@ -35,15 +34,12 @@ _UNUSED = (
 )
 
 
-def run_chunk_sweep(
-    shell: InteractiveShell, options: Options, wanted: Range, local_ns: dict[str, object] | None
-) -> None:
+def _sweep(typed: Typed, wanted: Range) -> None:
     """Sweep over chunk sizes; what was measured until an error or Ctrl-C is shown, too."""
-    from jupyter_serprof import api
-
     __tracebackhide__ = True
+    options = typed.options
     sweep = api.ChunkSweep(
-        _subject(shell, options, wanted, local_ns),
+        _subject(typed, wanted),
         api.log_spaced(wanted.low, wanted.high, wanted.count),
         name=options.title,
         parameter=wanted.name,
@@ -53,20 +49,16 @@ def run_chunk_sweep(
         timeout_s=options.timeout,
         detail=options.detail,
     )
-    measure(shell, options, sweep)
+    measure(typed, sweep)
 
 
-def _subject(
-    shell: InteractiveShell, options: Options, wanted: Range, local_ns: dict[str, object] | None
-) -> object:
+def _subject(typed: Typed, wanted: Range) -> object:
     """Return the code as a function of the variable; without it in the code, the collection."""
-    from jupyter_serprof import api
-
     __tracebackhide__ = True
-    code = compile_code(shell, options.code, local_ns, magic=GRAPHSTAGES.magic)
-    check(options, GRAPHSTAGES, is_statement=not code.is_expression)
-    if _uses(options.code, wanted.name):
-        return swept_code(shell, options, wanted, local_ns)
+    code = typed.compiled()
+    check(typed.options, GRAPHSTAGES, is_statement=not code.is_expression)
+    if _uses(typed.options.code, wanted.name):
+        return swept_code(typed, wanted)
     value = code.call()
     if not api.is_collection(value):
         raise UsageError(_UNUSED.format(wanted, wanted.name, type(value).__name__))
@@ -82,21 +74,12 @@ def _uses(typed: str, name: str) -> bool:
     return any(isinstance(node, ast.Name) and node.id == name for node in ast.walk(tree))
 
 
-def is_repeated(options: Options) -> bool:
-    """Tell whether many runs were asked for."""
-    return options.repeat is not None or options.compare is not None
-
-
-def run_repeats(
-    shell: InteractiveShell, options: Options, code: Code, names: Mapping[str, object]
-) -> None:
+def _repeat(typed: Typed, code: Code) -> None:
     """Run the code many times and show the runs; against a document, raise if it is too slow."""
-    from jupyter_serprof import api
-
     __tracebackhide__ = True
-    before = None
+    options, before = typed.options, None
     if options.compare is not None:
-        before = document_named(options.compare, names, GRAPHSTAGES.magic)
+        before = document_named(typed, options.compare)
         api.checked_before(before)
     runs = api.GraphRepeats(
         code.call,
@@ -113,10 +96,9 @@ def run_repeats(
         runs.begin()
     except BaseException:
         if runs.partial is not None:
-            finish_failed(shell, options, runs.partial)
+            typed.finish_failed(runs.partial)
         raise
-    document = measure(shell, options, runs)
-    check_limit(options, document)
+    check_limit(options, measure(typed, runs))
 
 
 _HEADS = ("name", "type", "partitions", "tasks", "layers", "results")
@@ -133,97 +115,76 @@ There is no Dask collection among your variables. Make one, e.g.
 
 def run_graphstages(shell: InteractiveShell, line: str, local_ns: dict[str, object] | None) -> None:
     """Run what stands behind the magic, or list what it could be run with."""
-    from jupyter_serprof import api
-
     __tracebackhide__ = True
     with usage_errors():
-        options = parse(line, GRAPHSTAGES)
+        typed = Typed(shell, parse(line, GRAPHSTAGES), GRAPHSTAGES, local_ns)
+        options = typed.options
         if options.help:
             print(help_text(GRAPHSTAGES))  # noqa: T201  (what was asked for)
             return
         api.require_dask()
         check(options, GRAPHSTAGES)
         if options.sweep is not None:
-            run_chunk_sweep(shell, options, options.sweep, local_ns)
+            _sweep(typed, options.sweep)
         elif options.code:
-            code = compile_code(shell, options.code, local_ns, magic=GRAPHSTAGES.magic)
-            _run(shell, options, code, {**shell.user_ns, **(local_ns or {})})
+            _run(typed, typed.compiled())
         else:
-            namespace = {**shell.user_ns, **(local_ns or {})}
-            print(_listing(namespace))  # noqa: T201  (what was asked for)
-            if api.list_collections(namespace) and takes_panel(options):
-                show_graph_panel(shell, options, local_ns)
+            print(_listing(typed.names))  # noqa: T201  (what was asked for)
+            if api.list_collections(typed.names) and takes_panel(options):
+                show_panel(typed)
 
 
-def _run(shell: InteractiveShell, options: Options, code: Code, names: dict[str, object]) -> None:
+def _run(typed: Typed, code: Code) -> None:
     __tracebackhide__ = True
+    options = typed.options
     check(options, GRAPHSTAGES, is_statement=not code.is_expression)
     if options.try_:
-        run_try_graph(shell, options, code)
-    elif is_repeated(options):
-        run_repeats(shell, options, code, names)
+        measure(typed, DaskTryout(code.call(), name=options.title))
+    elif options.repeat is not None or options.compare is not None:
+        _repeat(typed, code)
     elif code.is_expression:
-        _run_expression(shell, options, code)
+        _run_expression(typed, code)
     else:
-        _run_statement(shell, options, code)
+        _run_statement(typed, code)
 
 
-def _run_expression(shell: InteractiveShell, options: Options, code: Code) -> None:
-    from jupyter_serprof import api
-
+def _run_expression(typed: Typed, code: Code) -> None:
     __tracebackhide__ = True
-    held: list[object] = []
-    stages = api.GraphStages(
-        _holding(code, held) if options.blame else code.call,
-        options.title,
-        options.compute,
-        options.timeout,
-        options.detail,
-    )
+    options, held = typed.options, list[object]()
+
+    def call() -> object:
+        __tracebackhide__ = True
+        value = code.call()
+        if options.blame:
+            held.append(value)  # until it is opened
+        return value
+
+    stages = api.GraphStages(call, options.title, options.compute, options.timeout, options.detail)
     try:
         trace = api.run(stages)
     except UsageError:
         raise
     except BaseException as error:
         if stages.has_spans or isinstance(error, KeyboardInterrupt):
-            finish_failed(shell, options, stages.document)
+            typed.finish_failed(stages.document)
         raise
-    if options.blame:
-        trace = api.blame_graph(trace, held.pop())
-    finish(shell, options, trace)
+    typed.finish(api.blame_graph(trace, held.pop()) if options.blame else trace)
 
 
-def _holding(code: Code, held: list[object]) -> Callable[[], object]:
-    """Return what runs the code and holds its value until it is opened."""
-
-    def call() -> object:
-        __tracebackhide__ = True
-        value = code.call()
-        held.append(value)
-        return value
-
-    return call
-
-
-def _run_statement(shell: InteractiveShell, options: Options, code: Code) -> None:
-    from jupyter_serprof import api
-
+def _run_statement(typed: Typed, code: Code) -> None:
     __tracebackhide__ = True
+    options = typed.options
     recording = api.stage_recording(options.title, detail=options.detail, blame=options.blame)
-    try:
-        with recording:
-            code.call()
-    except BaseException as error:
-        if recording.has_spans or isinstance(error, KeyboardInterrupt):
-            finish_failed(shell, options, api.explained(recording.trace, "", error))
-        raise
-    finish(shell, options, api.explained(recording.trace, f"%serprof {options.code}"))
+    with (
+        typed.telling(lambda error: api.explained(recording.trace, "", error), recording),
+        recording,
+    ):
+        code.call()
+    typed.finish(api.explained(recording.trace, f"%serprof {options.code}"))
 
 
-def _listing(namespace: dict[str, object]) -> str:
+def _listing(namespace: Mapping[str, object]) -> str:
     """Return the collections as a table, and how to go on."""
-    from jupyter_serprof import api
-
     found = api.list_collections(namespace)
     if not found:
         return _NOTHING

@@ -1,75 +1,102 @@
-"""``%serprof CODE``: run it and show it; a value that serializes nothing makes the round trip."""
+"""``%serprof CODE``: run it and show it; a value that serializes nothing makes the round trip.
+
+The first line that is run loads this file.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import fields, replace
-from typing import TYPE_CHECKING
+import sys
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
-from jupyter_serprof.magics.code import Code, compile_code
-from jupyter_serprof.magics.options import Options, help_text, parse
-from jupyter_serprof.magics.show import (
-    check_limit,
-    finish,
-    finish_failed,
-    measure,
-    subject_of,
-    tried,
-    usage_errors,
-)
+from jupyter_serprof import api
+from jupyter_serprof.api.comparisons import check_question, stopped, trip_like
+from jupyter_serprof.api.objects import TryingRecording
+from jupyter_serprof.magics.options import GRAPHSTAGES, Options, help_text, parse
+from jupyter_serprof.magics.show import Typed, tried, usage_errors
 from jupyter_serprof.magics.together import check, link_rate
 from jupyter_serprof.model import Sweep, Trace, UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from IPython.core.interactiveshell import InteractiveShell
 
-    from jupyter_serprof import api
+    from jupyter_serprof.magics.code import Code
     from jupyter_serprof.magics.options import Range
 
-    Run = Callable[[], Sweep]
-    Tell = Callable[[Sweep], None] | None
 
-
-def run_compare(
-    shell: InteractiveShell, options: Options, code: Code, names: Mapping[str, object]
-) -> None:
-    """Run the code as often as a comparison needs, show both, and raise if it is too slow."""
-    from jupyter_serprof import api
-    from jupyter_serprof.api.comparisons import check_question, stopped
-
+def run_line(shell: InteractiveShell, line: str, local_ns: dict[str, object] | None) -> None:
+    """Run what stands behind the magic in the user's namespace."""
     __tracebackhide__ = True
-    before = document_named(options.compare or "", names)
-    check_question(before.name, options.title)
+    with usage_errors():
+        typed = Typed(shell, parse(line), local_ns=local_ns)
+        options = typed.options
+        if not options.code and takes_panel(options):
+            show_panel(typed)
+        elif options.help or (not options.code and options.sweep is None):
+            print(help_text())  # noqa: T201  (what was asked for)
+        else:
+            check(options)
+            if options.sweep is not None:
+                _sweep(typed, options.sweep)
+            else:
+                _run_as_asked(typed, typed.compiled())
+
+
+def _run_as_asked(typed: Typed, code: Code) -> None:
+    __tracebackhide__ = True
+    options = typed.options
+    if not options.blame:
+        check(options, is_statement=not code.is_expression)
+    if options.blame:
+        _blame(typed, code)
+    elif options.split:
+        _once(typed, api.Split(code.call(), options.title))
+    elif options.try_:
+        _try(typed, code)
+    else:
+        if options.transports is not None:
+            # What cannot work is refused before the code runs, which may take long.
+            api.RoundTrip(None, transports=options.transports)
+        _run(typed, code)
+
+
+def _run(typed: Typed, code: Code) -> None:
+    """Run code, repeated and against a document if that was asked for, or send its value."""
+    __tracebackhide__ = True
+    options, before = typed.options, None
+    if options.compare is not None:
+        before = document_named(typed, options.compare)
+        check_question(before.name, options.title)
+    if before is None and options.transports is not None:
+        measure(typed, _trip(options, code.call()))
+        return
     first = api.record(options.title, detail=options.detail)
-    value, is_value = subject_of(shell, options, code, first, lambda trace: stopped(before, trace))
+    value, is_value = subject_of(
+        typed, code, first, lambda trace: trace if before is None else stopped(before, trace)
+    )
     if is_value or options.transports is not None:
-        runs: api.Experiment[Sweep] = _compared_trip(options, before, value)
+        runs: api.Experiment[Sweep] = _trip(options, value, before)
+    elif before is None and options.repeat is None:
+        del value
+        typed.finish(first.trace)
+        return
     else:
         name, cold = options.title, [first.trace]
         runs = api.Repeats(code.call, name, options.detail, cold, options.repeat)
     del value
-    document = measure(shell, options, api.Against(before, runs))
+    document = measure(typed, runs if before is None else api.Against(before, runs))
     check_limit(options, document)
 
 
-def _compared_trip(options: Options, before: Trace | Sweep, value: object) -> api.RoundTrip:
-    from jupyter_serprof import api
-
-    return api.RoundTrip(
-        value,
-        name=options.title,
-        transports=options.transports or api.transports_of(before),
-        repeat=options.repeat or api.runs_within_budget(0),
-        detail=options.detail,
-    )
+def _trip(options: Options, value: object, before: Trace | Sweep | None = None) -> api.RoundTrip:
+    title, asked, repeat = options.title, options.transports, options.repeat
+    return trip_like(before, value, title, asked, repeat, detail=options.detail)
 
 
-def document_named(
-    given: str, names: Mapping[str, object], magic: str = "serprof"
-) -> Trace | Sweep:
+def document_named(typed: Typed, given: str) -> Trace | Sweep:
     """Return the document in a variable, or else in a file.
-
-    ``magic`` is the one that was typed, for messages.
 
     Raises
     ------
@@ -78,9 +105,7 @@ def document_named(
     DocumentError
         If the file cannot be read.
     """
-    from jupyter_serprof import api
-
-    known = names.get(given)
+    known = typed.names.get(given)
     if isinstance(known, Trace | Sweep):
         return known if known.name else replace(known, name=given)
     try:
@@ -90,14 +115,60 @@ def document_named(
             raise
         message = (
             f"{given} is a {type(known).__name__} and no document, and there is no file of that "
-            f"name. Make one first: %{magic} --repeat 15 -o {given} CODE"
+            f"name. Make one first: %{typed.syntax.magic} --repeat 15 -o {given} CODE"
         )
         raise UsageError(message) from None
 
 
-def swept_code(
-    shell: InteractiveShell, options: Options, wanted: Range, local_ns: dict[str, object] | None
-) -> Callable[[float], object]:
+def subject_of(
+    typed: Typed,
+    code: Code,
+    recording: Any,  # noqa: ANN401  (a Recording; magics import no layer below the API)
+    explained: Callable[[Trace], Trace] = lambda trace: trace,
+) -> tuple[object, bool]:
+    """Run code once: its value, and whether that is what is asked about.
+
+    It is where the code is an expression that serializes nothing; else the run itself is. After an
+    error what was recorded is shown, as ``explained`` tells it.
+    """
+    __tracebackhide__ = True
+    with typed.telling(lambda _: explained(recording.trace), recording), recording:
+        value = code.call()
+    return value, code.is_expression and value is not None and not recording.has_spans
+
+
+def measure(typed: Typed, experiment: api.Experiment[Sweep]) -> Sweep:
+    """Run an experiment, live, and finish its document; after an error what there is by then."""
+    __tracebackhide__ = True
+    live, options = api.Live(), typed.options
+    try:
+        document = api.run(experiment, live.show if live.is_seen and not options.quiet else None)
+    except BaseException as error:
+        known = experiment.document
+        if known.points or isinstance(error, KeyboardInterrupt):
+            typed.finish_failed(known, live.replace)
+        raise
+    typed.finish(document, live.replace)
+    return document
+
+
+def check_limit(options: Options, document: Sweep) -> None:
+    """Raise if a comparison breaks the limit that was given; print where nobody can tell.
+
+    Raises
+    ------
+    RegressionError
+        As `jupyter_serprof.compare`.
+    """
+    __tracebackhide__ = True
+    if options.fail_above is None:
+        return
+    said = api.check_limit(document.comparison, options.fail_above, document)
+    if said:
+        print(said, file=sys.stderr)  # noqa: T201  (beside the document, which has its place)
+
+
+def swept_code(typed: Typed, wanted: Range) -> Callable[[float], object]:
     """Return code as a function of one variable; a variable of that name stays what it is.
 
     Raises
@@ -108,9 +179,10 @@ def swept_code(
 
     def compiled(size: float) -> Code:
         # Names of its own: nothing in the user's namespace has to be put back afterwards.
-        return compile_code(shell, options.code, {**(local_ns or {}), wanted.name: size})
+        own = {**(typed.local_ns or {}), wanted.name: size}
+        return replace(typed, local_ns=own).compiled()
 
-    check(options, is_statement=not compiled(0).is_expression)
+    check(typed.options, typed.syntax, is_statement=not compiled(0).is_expression)
     calls: dict[float, Callable[[], object]] = {}
 
     def call(size: float) -> object:
@@ -122,228 +194,87 @@ def swept_code(
     return call
 
 
-#: What is done with the document; all else is chosen in the panel.
-_TAKEN = ("out", "save")
-
-
 def takes_panel(options: Options) -> bool:
-    """Tell whether a panel is shown: nothing else was asked for, and somebody can see it."""
-    from jupyter_serprof import api
+    """Tell whether a panel is shown: only what is done with its document was said, and it is seen.
 
-    plain = Options()
-    given = [
-        entry.name
-        for entry in fields(Options)
-        if getattr(options, entry.name) != getattr(plain, entry.name)
-    ]
-    return set(given) <= set(_TAKEN) and api.Live().is_seen
+    All else is chosen in the panel.
+    """
+    return replace(options, out=None, save=None) == Options() and api.Live().is_seen
 
 
-def show_size_panel(
-    shell: InteractiveShell, options: Options, local_ns: dict[str, object] | None
-) -> None:
-    """Show the panel of sweeps over sizes."""
+def show_panel(typed: Typed) -> None:
+    """Show the panel of a magic; its documents are stored, shown and saved as of any line."""
     from jupyter_serprof.panel import sizes as panels
 
-    panels.show_size_panel(namespace_of(shell, local_ns), keeper(shell, options))
-
-
-def show_graph_panel(
-    shell: InteractiveShell, options: Options, local_ns: dict[str, object] | None
-) -> None:
-    """Show the panel of sweeps over chunk sizes."""
-    from jupyter_serprof.panel import sizes as panel_graphs
-
-    panel_graphs.show_graph_panel(namespace_of(shell, local_ns), keeper(shell, options))
-
-
-def namespace_of(
-    shell: InteractiveShell, local_ns: dict[str, object] | None
-) -> Callable[[], dict[str, object]]:
-    """Return what gives the variables of the user, without those of IPython."""
+    shell, local_ns = typed.shell, typed.local_ns
 
     def namespace() -> dict[str, object]:
         hidden = shell.user_ns_hidden
         mine = {name: value for name, value in shell.user_ns.items() if name not in hidden}
         return {**mine, **(local_ns if local_ns and local_ns is not shell.user_ns else {})}
 
-    return namespace
-
-
-def keeper(
-    shell: InteractiveShell, options: Options
-) -> Callable[[Sweep | Trace, Callable[[Sweep | Trace], None]], None]:
-    """Return what stores, shows and saves the document of a panel, as of any other magic."""
-
     def keep(document: Sweep | Trace, show: Callable[[Sweep | Trace], None]) -> None:
         def place(shown: Sweep | Trace) -> bool:
             show(shown)
             return True
 
-        finish(shell, options, document, place)
+        typed.finish(document, place)
 
-    return keep
+    is_graph = typed.syntax is GRAPHSTAGES
+    (panels.show_graph_panel if is_graph else panels.show_size_panel)(namespace, keep)
 
 
-def run_once(shell: InteractiveShell, options: Options, experiment: api.Experiment[Trace]) -> None:
+def _once(typed: Typed, experiment: api.Experiment[Trace]) -> None:
     """Run an experiment of one run and finish its document; after Ctrl-C with what there is."""
-    from jupyter_serprof import api
-
     __tracebackhide__ = True
     try:
         document = api.run(experiment)
     except UsageError:
         raise
     except BaseException:
-        finish_failed(shell, options, experiment.document)
+        typed.finish_failed(experiment.document)
         raise
-    finish(shell, options, document)
+    typed.finish(document)
 
 
-def run_blame(shell: InteractiveShell, options: Options, code: Code) -> None:
+def _blame(typed: Typed, code: Code) -> None:
     """Open the largest values that crossed; of an expression that serializes nothing, its value."""
-    from jupyter_serprof import api
-
     __tracebackhide__ = True
-    recording = api.record(options.title, detail=options.detail, blame=True)
-    try:
-        with recording:
-            value = code.call()
-    except BaseException as error:
-        is_told = recording.has_spans or isinstance(error, KeyboardInterrupt)
-        if is_told or not code.is_expression:
-            finish_failed(shell, options, recording.trace)
-        raise
+    title, detail = typed.options.title, typed.options.detail
+    recording = api.record(title, detail=detail, blame=True)
+    partly = recording if code.is_expression else None
+    with typed.telling(lambda _: recording.trace, partly), recording:
+        value = code.call()
     if code.is_expression and value is not None and not recording.has_spans:
-        run_once(shell, options, api.BlameRun(value, options.title, detail=options.detail))
+        _once(typed, api.BlameRun(value, title, detail=detail))
     else:
         del value
-        finish(shell, options, recording.trace)
+        typed.finish(recording.trace)
 
 
-def run_try(
-    shell: InteractiveShell, options: Options, code: Code, names: Mapping[str, object]
-) -> None:
+def _try(typed: Typed, code: Code) -> None:
     """Try remedies on the value of an expression; of code that serializes, on what it sent."""
-    from jupyter_serprof.api.objects import TryingRecording
-
     __tracebackhide__ = True
+    options = typed.options
     recording = TryingRecording(options.title, detail=options.detail)
-    value, is_value = subject_of(shell, options, code, recording)
-    if is_value:
-        recording.let_go()
-        _try_value(shell, options, value)
+    value, is_value = subject_of(typed, code, recording)
+    if not is_value:
+        del value
+        typed.finish(tried(typed, recording, recording.trace))
         return
-    del value
-    finish(shell, options, tried(shell, options, recording, recording.trace, names))
-
-
-def _try_value(shell: InteractiveShell, options: Options, value: object) -> None:
-    from jupyter_serprof import api
-    from jupyter_serprof.api.objects import is_collection
-
-    __tracebackhide__ = True
-    if is_collection(value):
+    recording.let_go()
+    if api.is_collection(value):
         message = f"{options.title} is a Dask collection. Write %graphstages --try {options.code}"
         raise UsageError(message)
-    tryout = api.Tryout(value, name=options.title, link_bytes_per_s=link_rate(options.link))
-    measure(shell, options, tryout)
+    rate = link_rate(options.link)
+    measure(typed, api.Tryout(value, name=options.title, link_bytes_per_s=rate))
 
 
-def run_try_graph(shell: InteractiveShell, options: Options, code: Code) -> None:
-    """Try remedies on the graph of a Dask collection."""
-    from jupyter_serprof.api.objects import DaskTryout
-
+def _sweep(typed: Typed, wanted: Range) -> None:
     __tracebackhide__ = True
-    tryout = DaskTryout(code.call(), name=options.title)
-    measure(shell, options, tryout)
-
-
-def run_line(shell: InteractiveShell, line: str, local_ns: dict[str, object] | None) -> None:
-    """Run what stands behind the magic in the user's namespace."""
-    __tracebackhide__ = True
-    with usage_errors():
-        options = parse(line)
-        if not options.code and takes_panel(options):
-            show_size_panel(shell, options, local_ns)
-            return
-        if options.help or (not options.code and options.sweep is None):
-            print(help_text())  # noqa: T201  (what was asked for)
-            return
-        check(options)
-        if options.sweep is not None:
-            _sweep(shell, options, options.sweep, local_ns)
-            return
-        code = compile_code(shell, options.code, local_ns)
-        _run_as_asked(shell, options, code, {**shell.user_ns, **(local_ns or {})})
-
-
-def _run_as_asked(
-    shell: InteractiveShell, options: Options, code: Code, names: dict[str, object]
-) -> None:
-    from jupyter_serprof import api
-
-    __tracebackhide__ = True
-    if not options.blame:
-        check(options, is_statement=not code.is_expression)
-    if options.blame:
-        run_blame(shell, options, code)
-    elif options.split:
-        run_once(shell, options, api.Split(code.call(), options.title))
-    elif options.try_:
-        run_try(shell, options, code, names)
-    else:
-        if options.transports is not None:
-            # What cannot work is refused before the code runs, which may take long.
-            api.RoundTrip(None, transports=options.transports)
-        _run(shell, options, code, names)
-
-
-def _run(shell: InteractiveShell, options: Options, code: Code, names: dict[str, object]) -> None:
-    from jupyter_serprof import api
-
-    __tracebackhide__ = True
-    if options.compare is not None:
-        run_compare(shell, options, code, names)
-        return
-    if options.transports is not None:
-        _round_trip(shell, options, code.call())
-        return
-    first = api.record(options.title, detail=options.detail)
-    value, is_value = subject_of(shell, options, code, first)
-    if is_value:
-        _round_trip(shell, options, value)
-        return
-    del value
-    if options.repeat is None:
-        finish(shell, options, first.trace)
-        return
-    cold, title = [first.trace], options.title
-    measure(shell, options, api.Repeats(code.call, title, options.detail, cold, options.repeat))
-
-
-def _round_trip(shell: InteractiveShell, options: Options, value: object) -> None:
-    from jupyter_serprof import api
-
-    __tracebackhide__ = True
-    trip = api.RoundTrip(
-        value,
-        name=options.title,
-        transports=options.transports,
-        repeat=options.repeat,
-        detail=options.detail,
-    )
-    measure(shell, options, trip)
-
-
-def _sweep(
-    shell: InteractiveShell, options: Options, wanted: Range, local_ns: dict[str, object] | None
-) -> None:
-    from jupyter_serprof import api
-
-    __tracebackhide__ = True
+    options = typed.options
     sweep = api.size_sweep(
-        swept_code(shell, options, wanted, local_ns),
+        swept_code(typed, wanted),
         api.log_spaced(wanted.low, wanted.high, wanted.count),
         options.transports,
         options.repeat,
@@ -351,4 +282,4 @@ def _sweep(
         parameter=wanted.name,
         detail=options.detail,
     )
-    measure(shell, options, sweep)
+    measure(typed, sweep)

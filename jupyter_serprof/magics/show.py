@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from jupyter_serprof.magics.options import Options
+from jupyter_serprof.magics.code import Code, compile_code
+from jupyter_serprof.magics.options import SERPROF, Options, Syntax
 from jupyter_serprof.magics.together import link_rate
 from jupyter_serprof.model import SerprofError, UsageError
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
-    from jupyter_serprof import api
-    from jupyter_serprof.magics.code import Code
     from jupyter_serprof.model import Anatomy, Comparison, Sweep, Trace
 
 _KINDS = (
@@ -30,126 +28,91 @@ _KINDS = (
 Place = Callable[["Trace | Sweep"], bool]
 
 
-def finish(
-    shell: InteractiveShell,
-    options: Options,
-    document: Trace | Sweep,
-    place: Place = lambda _: False,
-) -> None:
-    """Store, display and save a document, in this order: a failing save loses nothing.
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """A magic as it was typed: its options, the shell, and the variables around it in a function.
 
-    ``place`` may have a better place for it than below all that was shown.
+    What is done with its document: stored, displayed and saved, in this order, so that a failing
+    save loses nothing. A ``place`` may have a better place for it than below all that was shown.
     """
-    from jupyter_serprof import api
 
-    if options.out:
-        shell.user_ns[options.out] = document
-    if not options.quiet and not place(document):
-        api.show(document)
-    if options.save:
-        with usage_errors():
-            api.save(document, options.save)
+    shell: InteractiveShell
+    options: Options
+    syntax: Syntax = SERPROF
+    local_ns: dict[str, object] | None = None
 
+    @property
+    def names(self) -> Mapping[str, object]:
+        """The variables that the code sees."""
+        return {**self.shell.user_ns, **(self.local_ns or {})}
 
-def finish_failed(
-    shell: InteractiveShell,
-    options: Options,
-    document: Trace | Sweep,
-    place: Place = lambda _: False,
-) -> Exception | None:
-    """Finish the document of code that failed: a file that cannot be written is told, not raised.
+    def compiled(self) -> Code:
+        """Compile the code behind the options."""
+        code, magic = self.options.code, self.syntax.magic
+        return compile_code(self.shell, code, self.local_ns, magic=magic)
 
-    Returns
-    -------
-    Exception or None
-        What was told, if anything; the error of the code stays the one that propagates.
-    """
-    from IPython.core.error import UsageError as ShellUsageError
+    def finish(self, document: Trace | Sweep, place: Place = lambda _: False) -> None:
+        """Store, display and save a document."""
+        from jupyter_serprof import api
 
-    try:
-        finish(shell, options, document, place)
-    except ShellUsageError as problem:
-        shell.show_usage_error(problem)  # type: ignore[no-untyped-call]  # IPython
-        return problem
-    return None
+        options = self.options
+        if options.out:
+            self.shell.user_ns[options.out] = document
+        if not options.quiet and not place(document):
+            api.show(document)
+        if options.save:
+            with usage_errors():
+                api.save(document, options.save)
 
+    def finish_failed(
+        self, document: Trace | Sweep, place: Place = lambda _: False
+    ) -> Exception | None:
+        """Finish the document of code that failed: a file not written is told, not raised.
 
-def subject_of(
-    shell: InteractiveShell,
-    options: Options,
-    code: Code,
-    recording: Any,  # noqa: ANN401  (a Recording; magics import no layer below the API)
-    explained: Callable[[Trace], Trace] = lambda trace: trace,
-) -> tuple[object, bool]:
-    """Run code once: its value, and whether that is what is asked about.
+        Returns
+        -------
+        Exception or None
+            What was told, if anything; the error of the code stays the one that propagates.
+        """
+        from IPython.core.error import UsageError as ShellUsageError
 
-    It is where the code is an expression that serializes nothing; else the run itself is. After an
-    error what was recorded is shown, as ``explained`` tells it.
-    """
-    __tracebackhide__ = True
-    try:
-        with recording:
-            value = code.call()
-    except BaseException as error:
-        # A wait that was given up is an answer, also where nothing was serialized.
-        if recording.has_spans or isinstance(error, KeyboardInterrupt):
-            finish_failed(shell, options, explained(recording.trace))
-        raise
-    return value, code.is_expression and value is not None and not recording.has_spans
+        try:
+            self.finish(document, place)
+        except ShellUsageError as problem:
+            self.shell.show_usage_error(problem)  # type: ignore[no-untyped-call]  # IPython
+            return problem
+        return None
 
+    @contextmanager
+    def telling(
+        self,
+        document: Callable[[BaseException], Trace | Sweep],
+        recording: Any = None,  # noqa: ANN401  (a Recording; magics import no layer below the API)
+    ) -> Iterator[None]:
+        """After an error finish what there is; of a recording only if it has anything.
 
-def measure(shell: InteractiveShell, options: Options, experiment: api.Experiment[Sweep]) -> Sweep:
-    """Run an experiment, live, and finish its document; after an error what there is by then."""
-    from jupyter_serprof import api
-
-    __tracebackhide__ = True
-    live = api.Live()
-    try:
-        document = api.run(experiment, live.show if live.is_seen and not options.quiet else None)
-    except BaseException as error:
-        known = experiment.document
-        if known.points or isinstance(error, KeyboardInterrupt):
-            finish_failed(shell, options, known, live.replace)
-        raise
-    finish(shell, options, document, live.replace)
-    return document
-
-
-def check_limit(options: Options, document: Sweep) -> None:
-    """Raise if a comparison breaks the limit that was given; print where nobody can tell.
-
-    Raises
-    ------
-    RegressionError
-        As `jupyter_serprof.compare`.
-    """
-    from jupyter_serprof import api
-
-    __tracebackhide__ = True
-    if options.fail_above is None:
-        return
-    said = api.check_limit(document.comparison, options.fail_above, document)
-    if said:
-        print(said, file=sys.stderr)  # noqa: T201  (beside the document, which has its place)
+        A wait that was given up is an answer, also where nothing was serialized.
+        """
+        try:
+            yield
+        except BaseException as error:
+            is_worth = recording is None or recording.has_spans
+            if is_worth or isinstance(error, KeyboardInterrupt):
+                self.finish_failed(document(error))
+            raise
 
 
 def tried(
-    shell: InteractiveShell,
-    options: Options,
-    recording: Any,  # noqa: ANN401  (a TryingRecording; magics import no layer below the API)
+    typed: Typed,
+    recording: Any,  # noqa: ANN401  (a TryingRecording)
     trace: Trace,
-    names: Mapping[str, object] | None = None,
 ) -> Trace:
     """Return the recording of code with its findings tried; after Ctrl-C with what there is."""
     from jupyter_serprof import api
 
+    rate = link_rate(typed.options.link)
     try:
-        return api.try_code(
-            trace,
-            recording.sent,
-            shell.user_ns if names is None else names,
-            link_bytes_per_s=link_rate(options.link),
-        )
+        return api.try_code(trace, recording.sent, typed.names, link_bytes_per_s=rate)
     except KeyboardInterrupt:
         notes = (*trace.quality.notes, "trying remedies was interrupted before it began")
         return replace(trace, quality=replace(trace.quality, notes=notes))
