@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from jupyter_serprof.model import (
     Anatomy,
@@ -22,45 +21,60 @@ from jupyter_serprof.model import load as load_document
 from jupyter_serprof.model.files import SUFFIX, write_whole
 from jupyter_serprof.timelines import import_timeline as timeline_of
 from jupyter_serprof.timelines import is_timeline
-from jupyter_serprof.views import flat as export
 from jupyter_serprof.views.blame import anatomy_lines
 from jupyter_serprof.views.compare import comparison_lines
 from jupyter_serprof.views.figure import png, svg
-from jupyter_serprof.views.flat import Given, chrome_trace, csv_text, no_document, rows_of
+from jupyter_serprof.views.flat import (
+    Given,
+    chrome_trace,
+    csv_text,
+    no_document,
+    rows_of,
+    to_dataframe,
+)
 from jupyter_serprof.views.notebook.bundle import bundle as drawn
 from jupyter_serprof.views.notebook.page import html
 from jupyter_serprof.views.text import WIDTH, markdown, text
 
-if TYPE_CHECKING:
-    import pandas as pd
+__all__ = ["bundle", "import_timeline", "load", "save", "show", "to_dataframe", "to_markdown"]
 
 #: Endings of Chrome traces; they end in .json, too, so they are asked for first.
 CHROME = (".trace.json", ".chrome.json", ".perfetto.json")
 
 
-def exported(document: export.Given, ending: str) -> str | None:
-    """Return the text of a file for another tool; None if the ending is none of theirs.
+_WRITERS: dict[tuple[str, ...], Callable[[Trace | Sweep], str | bytes]] = {
+    CHROME: lambda document: json.dumps(chrome_trace(document), separators=(",", ":")),
+    (".png",): png,
+    (".svg",): svg,
+    (".html", ".htm"): html,
+}
 
-    Raises
-    ------
-    UsageError
-        If it is no document, or one that is only a table and the ending is another one.
-    """
+
+def _written(document: Given, path: str) -> str | bytes | None:
+    """Return what stands in a file of such an ending; None in one that has our own."""
+    ending = path.lower()
     if ending.endswith(".csv"):
         return csv_text(rows_of(document))
     if ending.endswith(".md"):
         return markdown(document)
-    if not isinstance(document, Trace | Sweep):
-        if not isinstance(document, Anatomy | Comparison):
-            raise export.no_document(document)
+    if isinstance(document, Anatomy | Comparison):
         message = (
             f"{type(document).__name__} is written as .md or .csv only. What can be loaded and "
             "drawn: %serprof --blame x --save FILE, or sp.save(sp.compare(f, g), FILE) of functions"
         )
         raise UsageError(message)
-    if ending.endswith(CHROME):
-        return json.dumps(chrome_trace(document), separators=(",", ":"))
-    return None
+    if not isinstance(document, Trace | Sweep):
+        raise no_document(document)
+    for endings, written in _WRITERS.items():
+        if ending.endswith(endings):
+            return written(document)
+    if ending.endswith(".json"):
+        return None
+    message = (
+        f"cannot tell how to save {Path(path).name!r}; end the name with .serprof.json, "
+        ".html, .png, .svg, .md, .csv or .trace.json, e.g. --save run.serprof.json"
+    )
+    raise UsageError(message)
 
 
 def load(path: str | os.PathLike[str]) -> Trace | Sweep:
@@ -120,41 +134,7 @@ def import_timeline(
     return timeline_of(source, name or "")
 
 
-def to_dataframe(document: export.Given, what: str | None = None) -> pd.DataFrame:
-    """Return a document as a pandas data frame.
-
-    Parameters
-    ----------
-    document
-        A trace or a sweep, an anatomy of ``sp.blame``, or a comparison.
-    what
-        ``parts`` of an anatomy or of a trace that has some, ``spans`` or ``summary`` of a trace,
-        ``points`` or ``summary`` of a sweep, ``changes`` of a comparison or of what holds one; None
-        takes the first that it has. Spans: (n_spans, 9), with groups (first run, again;
-        computations) 11, a predicted trace has one more; parts: (n_parts, 14); changes:
-        (n_changes, 16). Times in ns and sizes in bytes, as Int64, which knows unknown.
-
-    Raises
-    ------
-    UsageError
-        If it is no document, or has no such table.
-    ImportError
-        If pandas is not installed: ``pip install "jupyter_serprof[dataframe]"``.
-    """
-    return export.data_frame(document, what)
-
-
-def to_markdown(document: export.Given) -> str:
-    """Return a document as Markdown, for an issue: paste it as it is.
-
-    Raises
-    ------
-    UsageError
-        If it is no document.
-    """
-    return markdown(document)
-
-
+to_markdown = markdown
 _ENDINGS = ("json", "png", "svg", "html", "htm", "csv", "md")
 
 
@@ -219,24 +199,12 @@ def save(document: Trace | Sweep, path: str | bytes | os.PathLike[str]) -> None:
         message = "the path ends without the name of a file; add one, e.g. run.serprof.json"
         raise UsageError(message)
     path += SUFFIX if _lacks_ending(Path(path).name) else ""
-    ending = path.lower()
-    other = exported(document, ending)
-    if other is not None:
-        write_whole(Path(path), other.encode("utf-8", "replace"))
-    elif ending.endswith(".json"):
+    content = _written(document, path)
+    if content is None:
         save_document(document, path)
-    elif ending.endswith(".png"):
-        write_whole(Path(path), png(document))
-    elif ending.endswith(".svg"):
-        write_whole(Path(path), svg(document))
-    elif ending.endswith((".html", ".htm")):
-        write_whole(Path(path), html(document).encode("utf-8"))
     else:
-        message = (
-            f"cannot tell how to save {Path(path).name!r}; end the name with .serprof.json, "
-            ".html, .png, .svg, .md, .csv or .trace.json, e.g. --save run.serprof.json"
-        )
-        raise UsageError(message)
+        known = content if isinstance(content, bytes) else content.encode("utf-8", "replace")
+        write_whole(Path(path), known)
 
 
 def _lacks_ending(name: str) -> bool:

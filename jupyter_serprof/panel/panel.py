@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from contextlib import suppress
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -12,7 +11,7 @@ from jupyter_serprof.model.units import counted, format_ns
 from jupyter_serprof.panel import runner as states
 from jupyter_serprof.panel.choice import Choice
 from jupyter_serprof.panel.runner import KernelTurns, Runner
-from jupyter_serprof.views.notebook.bundle import bundle
+from jupyter_serprof.views.notebook.bundle import bundle, display
 from jupyter_serprof.views.notebook.widget import widget_for
 
 if TYPE_CHECKING:
@@ -38,7 +37,7 @@ class ReservedOutput:
     """
 
     def __init__(self, waiting: str) -> None:
-        self._handle: Any = _display({"text/plain": waiting}, display_id=True)
+        self._handle: Any = display({"text/plain": waiting}, display_id=True)
         # Made now: front ends load the code of a widget when they first hear of it, and the first
         # point must not wait for that.
         self._widget: Any = widget_for(Sweep(name="", started="", kind="sweep"), view="sweep")
@@ -65,16 +64,6 @@ class ReservedOutput:
     def close(self) -> None:
         """Grow no more."""
         self._widget.close()
-
-
-def show_panel(widget: Any, words: str) -> Any:  # noqa: ANN401  (an ipywidgets Box; a handle)
-    """Display a panel; ``words`` is what a notebook that was saved with it shows without kernel."""
-    data = {**widget._repr_mimebundle_(), "text/plain": words}
-    return _display(data, display_id=True)
-
-
-def _display(data: dict[str, Any], **options: bool) -> Any:  # noqa: ANN401  (a handle)
-    return sys.modules["IPython"].display.display(data, raw=True, **options)
 
 
 _STATES = {
@@ -134,7 +123,10 @@ class Panel:
         self.buttons = _buttons(words)
         self.bar, self.status, self.problem = _progress()
         self.box = _boxed(self)
-        self._handle = None if place else show_panel(self.box, _saved(words))
+        # What a saved notebook shows in the place of the panel.
+        said = f"The panel of {words.magic} needs a running kernel: run this cell to see it."
+        shown = None if place else {**self.box._repr_mimebundle_(), "text/plain": said}
+        self._handle = shown and display(shown, display_id=True)
         self._place = place or ReservedOutput(_WAITING)
         turns = turns or KernelTurns()
         self.runner = Runner(
@@ -232,11 +224,6 @@ def _far(done: int, left: int, left_s: float | None) -> str:
     if left and left_s is not None:
         words.append(f"about {format_ns(left_s * 1e9)} to go")
     return ", ".join(words)
-
-
-def _saved(words: Words) -> str:
-    """Return what stands in a saved notebook in the place of the panel."""
-    return f"The panel of {words.magic} needs a running kernel: run this cell to see it."
 
 
 def _set(widget: Any, **values: object) -> None:  # noqa: ANN401  (any widget)

@@ -52,7 +52,6 @@ _ALIKE = 0.01
 _INDENT = "  "
 _PATHS = (44, 36, 28, 20, 12)
 _KINDS = (28, 20, 14)
-_NONE = "–"  # noqa: RUF001  (an en dash is meant)
 _UNPICKLABLE, _NOT_OPENED = "unpicklable", "not opened"
 
 
@@ -134,32 +133,27 @@ def tree_rows(anatomy: Anatomy) -> list[TreeRow]:
     rows: list[TreeRow] = []
     inside = parts_inside(anatomy)
     least = _SMALL_SHARE * anatomy.total_bytes
-    _add(anatomy, inside, 0, 0, least, rows)
+
+    def add(at: int, depth: int) -> None:
+        put([at], depth)
+        order = sorted(inside[at], key=lambda index: _rank(anatomy.parts[index]))
+        worth = [index for index in order if _is_worth(anatomy, inside, index, least)]
+        shown = worth[:_MOST_INSIDE] if len(rows) < _MOST_ROWS else worth[:1]
+        for place, index in enumerate(shown):
+            if _is_told(anatomy, inside, index, shown[:place]):
+                put([index], depth + 1)
+            else:
+                add(index, depth + 1)
+        if rest := [index for index in order if index not in shown]:
+            put(rest, depth + 1)
+
+    def put(indices: Sequence[int], depth: int) -> None:
+        parts = [anatomy.parts[index] for index in indices]
+        count = format_count(sum(part.count for part in parts))
+        rows.append(TreeRow(parts[0].label if len(parts) == 1 else f"{count} more", parts, depth))
+
+    add(0, 0)
     return rows
-
-
-def _add(  # noqa: PLR0913, PLR0917  (the state of a walk)
-    anatomy: Anatomy,
-    inside: list[list[int]],
-    at: int,
-    depth: int,
-    least: float,
-    rows: list[TreeRow],
-) -> None:
-    rows.append(TreeRow(anatomy.parts[at].label, [anatomy.parts[at]], depth))
-    order = sorted(inside[at], key=lambda index: _rank(anatomy.parts[index]))
-    worth = [index for index in order if _is_worth(anatomy, inside, index, least)]
-    shown = worth[:_MOST_INSIDE] if len(rows) < _MOST_ROWS else worth[:1]
-    for place, index in enumerate(shown):
-        if _is_told(anatomy, inside, index, shown[:place]):
-            rows.append(TreeRow(anatomy.parts[index].label, [anatomy.parts[index]], depth + 1))
-        else:
-            _add(anatomy, inside, index, depth + 1, least, rows)
-    rest = [anatomy.parts[index] for index in order if index not in shown]
-    if rest:
-        count = format_count(sum(part.count for part in rest))
-        title = rest[0].label if len(rest) == 1 else f"{count} more"
-        rows.append(TreeRow(title, rest, depth + 1))
 
 
 def _rank(part: Part) -> tuple[bool, int]:
@@ -191,7 +185,7 @@ def _holds_bad(anatomy: Anatomy, inside: list[list[int]], at: int) -> bool:
 
 def _fitting(anatomy: Anatomy, rows: list[TreeRow], columns: int) -> list[Column]:
     """Return as many columns as fit: kinds are cut, then paths, then spare columns go."""
-    spare = _spare(anatomy)
+    spare = "type", _unit(anatomy).name, "out-of-band"  # what goes first when lines get narrow
     attempts = [
         *((paths, kind, 0) for paths in _PATHS[:3] for kind in _KINDS),
         *((paths, _KINDS[-1], n + 1) for n in range(len(spare)) for paths in _PATHS),
@@ -206,7 +200,7 @@ def _columns(anatomy: Anatomy, rows: list[TreeRow], paths: int, kinds: int) -> l
     total = anatomy.total_bytes
     took = [row.duration_ns for row in rows]
     unit = _unit(anatomy)
-    texts = (_NONE if ns is None else unit.text(ns) for ns in took)
+    texts = (NOT_APPLICABLE if ns is None else unit.text(ns) for ns in took)
     times = [Column(unit.name, tuple(texts))] if any(took) else []
     return [
         Column("path", tuple(clip(clean(row.title), paths) for row in rows), leans_right=False),
@@ -219,17 +213,12 @@ def _columns(anatomy: Anatomy, rows: list[TreeRow], paths: int, kinds: int) -> l
 
 
 def _number(row: TreeRow, size_bytes: int) -> str:
-    return _NONE if row.is_refused else f"{size_bytes:,}"
+    return NOT_APPLICABLE if row.is_refused else f"{size_bytes:,}"
 
 
 def _share(row: TreeRow, total: int) -> str:
     is_known = total and not row.is_refused
-    return format_share(row.bytes / total).removesuffix(" %") if is_known else _NONE
-
-
-def _spare(anatomy: Anatomy) -> tuple[str, ...]:
-    """Return what goes first when the lines get narrow."""
-    return "type", _unit(anatomy).name, "out-of-band"
+    return format_share(row.bytes / total).removesuffix(" %") if is_known else NOT_APPLICABLE
 
 
 def _unit(anatomy: Anatomy) -> ColumnUnit:
@@ -280,12 +269,8 @@ def _worth(anatomy: Anatomy) -> list[Part]:
         for at, part in enumerate(anatomy.parts)
         if part.bytes >= max(1, least) or part.state == _UNPICKLABLE or part.parent < 0
     ]
-
-    def rank(at: int) -> tuple[bool, int]:
-        part = anatomy.parts[at]
-        return part.state != _UNPICKLABLE, -part.bytes
-
-    return [anatomy.parts[at] for at in sorted(sorted(worth, key=rank)[:_MOST_LINES])]
+    largest = sorted(worth, key=lambda at: _rank(anatomy.parts[at]))[:_MOST_LINES]
+    return [anatomy.parts[at] for at in sorted(largest)]
 
 
 def _markdown_line(anatomy: Anatomy, part: Part) -> Line:

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 from jupyter_serprof.views.kit.raster import png_of
 from jupyter_serprof.views.kit.sheet import WIDTH, Box, Label, Mark, Rule, Sheet, Stroke
 from jupyter_serprof.views.picture import alt_text, sheet_of
-from jupyter_serprof.views.text import check_view
 from jupyter_serprof.views.waterfall.table import MOST_ROWS
 
 if TYPE_CHECKING:
@@ -38,15 +37,13 @@ _DRAWING = frozenset({"font", "hatch", "lines", "patch", "path", "savefig", "svg
 _HATCH = {"": None, "/": "////", "\\": "\\\\\\\\"}
 
 
-def figure(doc: Trace | Sweep, *, view: str | None = None, dark: bool = False) -> Figure:
+def figure(doc: Trace | Sweep, *, dark: bool = False) -> Figure:
     """Draw a document with matplotlib.
 
     Parameters
     ----------
     doc
         A trace (its waterfall) or a sweep (its round trips, cold and warm).
-    view
-        A name of ``text.VIEWS``. The picture is the same for all views of a kind of document.
     dark
         Draw on near black instead of white.
 
@@ -54,13 +51,7 @@ def figure(doc: Trace | Sweep, *, view: str | None = None, dark: bool = False) -
     -------
     matplotlib.figure.Figure
         960 pixels wide at 100 dpi, with an Agg canvas; pyplot does not know it.
-
-    Raises
-    ------
-    UsageError
-        If there is no view of that name.
     """
-    check_view(view)
     with _own_settings():
         return _drawn(sheet_of(doc, dark=dark))
 
@@ -68,7 +59,6 @@ def figure(doc: Trace | Sweep, *, view: str | None = None, dark: bool = False) -
 def png(
     doc: Trace | Sweep,
     *,
-    view: str | None = None,
     dark: bool = False,
     most_rows: int = MOST_ROWS,
     is_brief: bool = False,
@@ -77,7 +67,7 @@ def png(
 
     Parameters
     ----------
-    doc, view, dark
+    doc, dark
         As for `figure`.
     most_rows
         Further stages of a trace are drawn as one row; at least 2.
@@ -89,14 +79,12 @@ def png(
     bytes
         A PNG, 960 pixels wide, that contains its own description (`alt_text`).
     """
-    check_view(view)
     sheet = sheet_of(doc, dark=dark, most_rows=most_rows, is_brief=is_brief)
     return png_of(sheet, alt_text(doc))
 
 
-def svg(doc: Trace | Sweep, *, view: str | None = None, dark: bool = False) -> bytes:
+def svg(doc: Trace | Sweep, *, dark: bool = False) -> bytes:
     """Return the picture of a document as an SVG, the same bytes every time."""
-    check_view(view)
     content = io.BytesIO()
     with _own_settings(svg_hashsalt="jupyter_serprof", svg_fonttype="path"):
         drawn = _drawn(sheet_of(doc, dark=dark))

@@ -9,14 +9,14 @@ thread have to nest: spans of a lane that overlap without nesting get a second t
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from jupyter_serprof.model import (
     Anatomy,
     Comparison,
-    Row,
     Span,
     Stage,
     Sweep,
@@ -44,36 +44,43 @@ CHANGES = (
 _Line = tuple[Scalar, ...]
 
 
-def part_lines(anatomies: Sequence[Anatomy]) -> list[_Line]:
+_part = attrgetter("path", "kind", "count", *PARTS[6:9], "bytes")
+
+
+def _parts(anatomies: Sequence[Anatomy]) -> Rows:
     """Return a line for each part; ``share`` is that of all bytes of its anatomy, 0 to 1."""
-    return [line for anatomy in anatomies for line in _parts(anatomy)]
-
-
-def _parts(anatomy: Anatomy) -> Iterator[_Line]:
-    for index, part in enumerate(anatomy.parts):
-        yield (
-            *(anatomy.name, index, None if part.parent < 0 else part.parent, part.path, part.kind),
-            *(part.count, part.self_bytes, part.in_band_bytes, part.out_of_band_bytes, part.bytes),
+    lines = [
+        (
+            *(anatomy.name, index, None if part.parent < 0 else part.parent, *_part(part)),
             part.bytes / anatomy.total_bytes if anatomy.total_bytes else None,
             *(part.duration_ns, part.state, part.note),
         )
-
-
-def change_lines(comparison: Comparison) -> list[_Line]:
-    """Return a line for each change, in the order of the comparison."""
-    return [
-        (
-            *(comparison.before, comparison.after, change.variant, change.size_bytes, change.cold),
-            *(change.stage, change.title, _whole(change.before_ns), _whole(change.after_ns)),
-            *(change.ratio, change.low, change.high, change.verdict, change.reason),
-            *(change.before_runs, change.after_runs),
-        )
-        for change in comparison.changes
+        for anatomy in anatomies
+        for index, part in enumerate(anatomy.parts)
     ]
+    return Rows(PARTS, lines)
+
+
+def _changes(comparison: Comparison) -> Rows:
+    """Return a line for each change; a median of an even number of runs is whole ns, too."""
+    sides, told = (comparison.before, comparison.after), attrgetter(*CHANGES[2:])
+    return Rows(
+        CHANGES,
+        [
+            (
+                *sides,
+                *told(
+                    replace(
+                        change, before_ns=_whole(change.before_ns), after_ns=_whole(change.after_ns)
+                    )
+                ),
+            )
+            for change in comparison.changes
+        ],
+    )
 
 
 def _whole(duration_ns: float | None) -> int | None:
-    """Return a median of an even number of runs as whole ns, too."""
     return None if duration_ns is None else round(duration_ns)
 
 
@@ -101,7 +108,7 @@ class Rows:
     """Heads and lines of a table; unknown is None."""
 
     heads: tuple[str, ...]
-    lines: Sequence[tuple[Scalar, ...]]
+    lines: Sequence[_Line]
 
 
 def rows_of(doc: Given, what: str | None = None) -> Rows:
@@ -115,30 +122,29 @@ def rows_of(doc: Given, what: str | None = None) -> Rows:
     UsageError
         If it is no document, or has no such table.
     """
-    kinds = _kinds(doc)
-    if what is not None and what not in kinds:
+    tables = _tables(doc)
+    if what is not None and what not in tables:
         kind = type(doc).__name__.lower()
-        message = f"{_article(kind)} has no {what!r}. Choose one of: {', '.join(kinds)}"
+        article = "an" if kind[0] in "aeiou" else "a"
+        message = f"{article} {kind} has no {what!r}. Choose one of: {', '.join(tables)}"
         raise UsageError(message)
-    return _rows(doc, what or kinds[0])
+    return tables[what or next(iter(tables))]()
 
 
-def _kinds(doc: Given) -> tuple[str, ...]:
+def _tables(doc: Given) -> dict[str, Callable[[], Rows]]:
     """Return which tables there are of a document."""
     if isinstance(doc, Anatomy):
-        return ("parts",)
+        return {"parts": lambda: _parts([doc])}
     if isinstance(doc, Comparison):
-        return ("changes",)
+        return {"changes": lambda: _changes(doc)}
     if not isinstance(doc, Trace | Sweep):
         raise no_document(doc)
-    compared = ("changes",) if doc.comparison is not None else ()
+    compared = {} if doc.comparison is None else _tables(doc.comparison)
     if isinstance(doc, Sweep):
-        return (*compared, "points", "summary")
-    return (*compared, *(("parts",) if doc.anatomies else ()), "spans", "summary")
-
-
-def _article(noun: str) -> str:
-    return f"an {noun}" if noun[0] in "aeiou" else f"a {noun}"
+        return {**compared, "points": lambda: _points(doc), "summary": lambda: _sweep_summary(doc)}
+    opened = {"parts": lambda: _parts(doc.anatomies)} if doc.anatomies else {}
+    whole = {"spans": lambda: _spans(doc), "summary": lambda: Rows(_SUMMARY, list(_summary(doc)))}
+    return {**compared, **opened, **whole}
 
 
 def no_document(given: object) -> WrongTypeError:
@@ -149,20 +155,6 @@ def no_document(given: object) -> WrongTypeError:
     )
 
 
-def _rows(doc: Given, what: str) -> Rows:
-    if isinstance(doc, Anatomy):
-        return Rows(PARTS, part_lines([doc]))
-    if isinstance(doc, Comparison):
-        return Rows(CHANGES, change_lines(doc))
-    if what == "changes":
-        return Rows(CHANGES, change_lines(doc.comparison) if doc.comparison else [])
-    if isinstance(doc, Sweep):
-        return _sweep_summary(doc) if what == "summary" else _points(doc)
-    if what == "parts":
-        return Rows(PARTS, part_lines(doc.anatomies))
-    return Rows(_SUMMARY, list(_summary(doc))) if what == "summary" else _spans(doc)
-
-
 def csv_text(rows: Rows) -> str:
     """Return a table as CSV (RFC 4180); unknown is empty."""
     return csv_table(rows.heads, rows.lines)
@@ -171,7 +163,7 @@ def csv_text(rows: Rows) -> str:
 def _spans(trace: Trace) -> Rows:
     known = stages_of(trace)
     about, begins = trace.prediction, [group.start_ns for group in trace.groups]
-    lines: list[tuple[Scalar, ...]] = [
+    lines: list[_Line] = [
         (
             *(index, None if span.parent < 0 else span.parent, span.stage),
             *(known[span.stage].title, span.name, span.lane),
@@ -191,28 +183,20 @@ def _group_of(trace: Trace, begins: Sequence[int], span: Span) -> tuple[int, str
     return at, trace.groups[at].title
 
 
-def _summary(trace: Trace) -> Iterator[tuple[Scalar, ...]]:
+def _summary(trace: Trace) -> Iterator[_Line]:
     """Yield the rows of the waterfall, and what no stage owned."""
     if trace.waterfall is None:
         return
-    known = stages_of(trace)
+    known, told = stages_of(trace), attrgetter(*_SUMMARY[2:])
     for row in trace.waterfall.rows:
-        yield _summary_line(row, known[row.stage].title)
+        yield row.stage, known[row.stage].title, *told(row)
     rest = trace.waterfall.unaccounted_ns
     yield ("", "Unaccounted", "", None, None, rest, rest, None, None, None, None)
 
 
-def _summary_line(row: Row, title: str) -> tuple[Scalar, ...]:
-    return (
-        *(row.stage, title, row.lane, row.group, row.start_ns),
-        *(row.self_ns, row.busy_ns, row.size_bytes, row.count, row.copied_bytes),
-        row.minor_faults,
-    )
-
-
 def _points(sweep: Sweep) -> Rows:
     keys = sorted({key for point in sweep.points for key in point.stages}, key=_road)
-    lines: list[tuple[Scalar, ...]] = [
+    lines: list[_Line] = [
         (
             *(point.variant, point.size_bytes, point.parameter, point.repeat, point.cold),
             *(point.wall_ns, point.moved_bytes, point.minor_faults),
@@ -228,7 +212,7 @@ def _road(key: str) -> tuple[int, str]:
 
 
 def _sweep_summary(sweep: Sweep) -> Rows:
-    lines: list[tuple[Scalar, ...]] = [
+    lines: list[_Line] = [
         (entry.variant, entry.size_bytes, entry.cold, *line)
         for entry in sweep.traces
         for line in _summary(entry.trace)
@@ -238,12 +222,30 @@ def _sweep_summary(sweep: Sweep) -> Rows:
 
 #: Columns of whole numbers, some of them unknown.
 _WHOLE = ("_ns", "_bytes", "_faults", "index", "parent", "group", "count", "repeat")
-__all__ = ["Given", "Rows", "data_frame", "no_document", "rows_of"]
 
 
-def data_frame(doc: Given, what: str | None = None) -> pd.DataFrame:
-    """Return a table of a document as a data frame; numbers that may be unknown are nullable."""
-    rows = rows_of(doc, what)
+def to_dataframe(document: Given, what: str | None = None) -> pd.DataFrame:
+    """Return a document as a pandas data frame.
+
+    Parameters
+    ----------
+    document
+        A trace or a sweep, an anatomy of ``sp.blame``, or a comparison.
+    what
+        ``parts`` of an anatomy or of a trace that has some, ``spans`` or ``summary`` of a trace,
+        ``points`` or ``summary`` of a sweep, ``changes`` of a comparison or of what holds one; None
+        takes the first that it has. Spans: (n_spans, 9), with groups (first run, again;
+        computations) 11, a predicted trace has one more; parts: (n_parts, 14); changes:
+        (n_changes, 16). Times in ns and sizes in bytes, as Int64, which knows unknown.
+
+    Raises
+    ------
+    UsageError
+        If it is no document, or has no such table.
+    ImportError
+        If pandas is not installed: ``pip install "jupyter_serprof[dataframe]"``.
+    """
+    rows = rows_of(document, what)
     import pandas as pd
 
     frame = pd.DataFrame(rows.lines, columns=list(rows.heads))

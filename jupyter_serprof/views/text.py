@@ -93,7 +93,9 @@ def _head(doc: Trace | Sweep, columns: int) -> list[str]:
 
 
 def markdown(doc: Given) -> str:
-    """Return headline, tables and findings; whatever a name holds, it stays text in its cell.
+    """Return a document as Markdown, for an issue: paste it as it is.
+
+    Headline, tables and findings; whatever a name holds, it stays text in its cell.
 
     Raises
     ------

@@ -52,7 +52,6 @@ def measure() -> None:
 
         def drawn(live: api.Live = live, updates_ns: list[int] = updates_ns) -> int:
             start_ns = time.perf_counter_ns()
-            live._next_s = 0.0
             live.show(sweep)
             updates_ns.append(time.perf_counter_ns() - start_ns)
             return run()

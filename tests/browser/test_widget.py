@@ -33,9 +33,10 @@ RUN = """async (cell) => {
 LIVE = f"""\
 from jupyter_serprof import api
 from jupyter_serprof.model import load
-with api.Live() as live:
-    live.show(load({str(SWEEP)!r}))
-    live.show(load({str(TRACE)!r}))"""
+live = api.Live()
+live.show(load({str(SWEEP)!r}))
+live.show(load({str(TRACE)!r}))
+live.replace(load({str(TRACE)!r}));"""
 
 TRIP = """\
 %load_ext jupyter_serprof

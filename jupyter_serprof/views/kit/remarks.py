@@ -68,15 +68,16 @@ def finding_remarks(finding: Finding) -> Iterator[Remark]:
     if finding.remedy:
         yield "try", finding.remedy
     if finding.gain is not None:
-        yield "", f"measured: {_gain_text(finding.gain, finding.measured or {})}"
+        yield "", _gain_text(finding, "{} [{}, {}] faster")
 
 
-def _gain_text(gain: float, measured: Mapping[str, Scalar]) -> str:
-    """Return how much faster, and what is known of how sure that is."""
+def _gain_text(finding: Finding, between: str) -> str:
+    """Return how much faster, and what is known of how sure that is; an interval as asked."""
+    gain, measured = format_ratio(finding.gain), finding.measured or {}
     low, high, pairs = (measured.get(key) for key in ("low", "high", "pairs"))
-    said = f"{format_ratio(gain)} faster"
+    said = f"measured: {gain} faster"
     if isinstance(low, int | float) and isinstance(high, int | float):
-        said = f"{format_ratio(gain)} [{format_ratio(low)}, {format_ratio(high)}] faster"
+        said = f"measured: {between.format(gain, format_ratio(low), format_ratio(high))}"
     if isinstance(pairs, int) and not isinstance(pairs, bool):
         said += f", {counted(pairs, 'pair')}"
     equal = measured.get("equal")
@@ -118,26 +119,11 @@ def _probe_sentences(probe: ProbeReport) -> Iterator[str]:
 def finding_blocks(findings: Sequence[Finding]) -> Iterator[str]:
     """Yield each finding and its remedy."""
     for finding in findings:
-        gain = _gain_sentence(finding)
-        yield f"**{plain(finding.severity)}**: {plain(finding.title)}" + (
-            f" (measured: {plain(gain)})" if gain else ""
-        )
+        gain = _gain_text(finding, "{} faster, 95 % interval {} to {}")
+        measured = f" ({plain(gain)})" if finding.gain is not None else ""
+        yield f"**{plain(finding.severity)}**: {plain(finding.title)}{measured}"
         if finding.remedy:
             yield code(finding.remedy)
-
-
-def _gain_sentence(finding: Finding) -> str:
-    if finding.gain is None:
-        return ""
-    measured = finding.measured or {}
-    low, high, pairs = (measured.get(key) for key in ("low", "high", "pairs"))
-    said = f"{format_ratio(finding.gain)} faster"
-    if isinstance(low, int | float) and isinstance(high, int | float):
-        said += f", 95 % interval {format_ratio(low)} to {format_ratio(high)}"
-    if isinstance(pairs, int):
-        said += f", {counted(pairs, 'pair')}"
-    equal = measured.get("equal")
-    return said + (f", {'equal' if equal else 'NOT equal'}" if isinstance(equal, bool) else "")
 
 
 MOST_ROWS = 12

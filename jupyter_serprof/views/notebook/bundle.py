@@ -5,9 +5,8 @@ from __future__ import annotations
 import base64
 import json
 import sys
-import time
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from jupyter_serprof.model import Trace, to_document
 from jupyter_serprof.model.document import MIME_TYPE
@@ -18,9 +17,6 @@ from jupyter_serprof.views.picture import alt_text
 from jupyter_serprof.views.text import text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from types import TracebackType
-
     from jupyter_serprof.model import Sweep
 
 #: What an output with up to 60 rows should stay below, as it is written to the notebook.
@@ -72,7 +68,7 @@ def bundle(
     data: dict[str, object] = {_TEXT: said, MIME_TYPE: to_document(doc)}
     metadata: dict[str, object] = {MIME_TYPE: {"view": view}} if view else {}
     try:
-        picture = _picture(doc, view, MOST_BYTES - _written_bytes(data))
+        picture = _picture(doc, MOST_BYTES - _written_bytes(data))
     except Exception as error:  # noqa: BLE001  (no picture must not cost the result)
         noted = _noted(doc, error)
         bare = {_TEXT: text(noted, view=view), MIME_TYPE: to_document(noted)}
@@ -91,17 +87,17 @@ def _widget(doc: Trace | Sweep, view: str | None) -> dict[str, object]:
         return {}
 
 
-def _picture(doc: Trace | Sweep, view: str | None, room_bytes: int) -> bytes:
+def _picture(doc: Trace | Sweep, room_bytes: int) -> bytes:
     """Return the fullest picture that fits; the smallest one where none does."""
     count = len(doc.waterfall.rows) if isinstance(doc, Trace) and doc.waterfall else 0
     *fuller, smallest = _PICTURES
     for most_rows, is_brief in fuller:
         if min(count, most_rows) * _ROW_BYTES > room_bytes:
             continue
-        picture = png(doc, view=view, most_rows=most_rows, is_brief=is_brief)
+        picture = png(doc, most_rows=most_rows, is_brief=is_brief)
         if len(picture) * 4 / 3 <= room_bytes:
             return picture
-    return png(doc, view=view, most_rows=smallest[0], is_brief=smallest[1])
+    return png(doc, most_rows=smallest[0], is_brief=smallest[1])
 
 
 def _written_bytes(data: dict[str, object]) -> int:
@@ -115,40 +111,19 @@ def _noted(doc: Trace | Sweep, error: Exception) -> Trace | Sweep:
     return replace(doc, quality=replace(doc.quality, notes=(*doc.quality.notes, note)))
 
 
-#: At most ten pictures a second: what is measured must not wait for what is shown.
-BETWEEN_S = 0.1
-
-
 class Live:
-    """Shows a growing document; leaving the block leaves the saved form of the last one.
+    """Shows a growing document behind a display handle, as a widget, while something runs.
 
-    Parameters
-    ----------
-    view
-        Name of a view; None chooses the one that fits.
-    clock
-        Gives seconds; for tests.
-
-    Notes
-    -----
-    In a notebook the picture is a widget behind a display handle. At the end, also after an error,
-    the handle is given the document: the notebook that is saved holds no trace of the widget. In a
-    terminal the last document is printed, once.
+    At the end the handle is given the document: the notebook that is saved holds no trace of the
+    widget. How often it is shown is decided where it is told (`Telling`).
 
     Examples
     --------
     >>> from jupyter_serprof.testing import make_trace
-    >>> with Live() as live:
-    ...     live.show(make_trace([("gc", "client/main", 0, 1)]))
+    >>> Live().show(make_trace([("gc", "client/main", 0, 1)]))
     """
 
-    def __init__(
-        self, *, view: str | None = None, clock: Callable[[], float] = time.monotonic
-    ) -> None:
-        self._view = view
-        self._clock = clock
-        self._next_s = 0.0
-        self._last: Trace | Sweep | None = None
+    def __init__(self) -> None:
         self._widget: Any = None
         self._handle: Any = None
 
@@ -158,17 +133,12 @@ class Live:
         return front_end() not in ("none", "terminal")
 
     def show(self, doc: Trace | Sweep) -> None:
-        """Draw what is known by now; more than ten a second are left out."""
-        self._last = doc
-        now_s = self._clock()
-        if not self.is_seen or (self._widget and now_s < self._next_s):
-            return
-        self._next_s = now_s + BETWEEN_S
-        if self._widget is None:
-            self._widget = widget_for(doc, view=self._view)
-            self._handle = _display(self._widget._repr_mimebundle_()[0], {}, display_id=True)
-        else:
+        """Draw what is known by now, where somebody sees it."""
+        if self._widget is not None:
             self._widget.show(doc)
+        elif self.is_seen:
+            self._widget = widget_for(doc)
+            self._handle = display(self._widget._repr_mimebundle_()[0], display_id=True)
 
     def replace(self, doc: Trace | Sweep) -> bool:
         """Put the document in the place of the picture, in the form that is saved.
@@ -178,39 +148,15 @@ class Live:
         bool
             False, and nothing was done, where no picture is shown.
         """
-        self._last = None
         if self._handle is None:
             return False
-        data, metadata = bundle(doc, view=self._view)
+        data, metadata = bundle(doc)
         self._handle.update(data, metadata=metadata, raw=True)
         self._widget.close()
         self._handle = self._widget = None
         return True
 
-    def __enter__(self) -> Self:
-        """Show nothing yet: nothing is known."""
-        return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        where: TracebackType | None,
-    ) -> None:
-        """Leave the last document, in the form that is saved."""
-        if self._last is None or front_end() == "none":
-            return
-        if front_end() == "terminal":
-            print(text(self._last, view=self._view))  # noqa: T201  (a terminal shows nothing else)
-            return
-        last = self._last
-        if not self.replace(last):
-            data, metadata = bundle(last, view=self._view)
-            _display(data, metadata)
-
-
-def _display(data: dict[str, Any], metadata: dict[str, Any], **options: bool) -> object:
-    shown: object = sys.modules["IPython"].display.display(
-        data, metadata=metadata, raw=True, **options
-    )
-    return shown
+def display(data: dict[str, Any], **options: Any) -> Any:  # noqa: ANN401  (IPython's words; a handle)
+    """Display an output of some MIME types."""
+    return sys.modules["IPython"].display.display(data, raw=True, **options)

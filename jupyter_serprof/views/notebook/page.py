@@ -111,7 +111,7 @@ def _inert(data: dict[str, object]) -> str:
 def _fallback(doc: Trace | Sweep, view: str | None) -> str:
     said = f"<pre>{entities.escape(_encodable(text(doc, view=view)))}</pre>"
     try:
-        picture = base64.b64encode(png(doc, view=view)).decode("ascii")
+        picture = base64.b64encode(png(doc)).decode("ascii")
     except Exception:  # noqa: BLE001  (no picture must not cost the page; the text says the same)
         return said
     alt = entities.escape(alt_text(doc))

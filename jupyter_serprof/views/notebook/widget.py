@@ -28,14 +28,6 @@ _WAITING = b"{}"
 _NAMES = {"trace": "TraceWidget", "sweep": "SweepWidget", "anatomy": "AnatomyWidget"}
 
 
-def __getattr__(name: str) -> Any:  # noqa: ANN401  (a class that cannot be named before it is made)
-    """Make the three classes of widgets when one of them is first used."""
-    if name in _NAMES.values():
-        return _classes()[name]
-    message = f"module {__name__!r} has no attribute {name!r}"
-    raise AttributeError(message)
-
-
 def front_end() -> str:
     """Return who shows what is displayed now.
 
@@ -75,7 +67,7 @@ def widget_for(doc: Trace | Sweep, *, view: str | None = None) -> Any:  # noqa: 
     DocumentError
         If the front end was not built.
     """
-    return _classes()[_NAMES[kind_of(doc)]](doc, view=view)
+    return _classes()[kind_of(doc)](doc, view=view)
 
 
 def widget_view(doc: Trace | Sweep, *, view: str | None = None) -> dict[str, object]:
@@ -142,19 +134,10 @@ def _classes() -> dict[str, Any]:
         def _repr_mimebundle_(self, **_: object) -> tuple[dict[str, object], dict[str, object]]:
             return {"text/plain": self._said, WIDGET_VIEW: _view_of(self)}, {}
 
-    class TraceWidget(DocumentWidget):
-        """Draws a trace."""
-
-        _esm, _css = asset("trace.js"), asset("trace.css")
-
-    class SweepWidget(DocumentWidget):
-        """Draws a sweep, also while it grows."""
-
-        _esm, _css = asset("sweep.js"), asset("sweep.css")
-
-    class AnatomyWidget(DocumentWidget):
-        """Draws a trace that carries anatomies."""
-
-        _esm, _css = asset("anatomy.js"), asset("anatomy.css")
-
-    return {made.__name__: made for made in (TraceWidget, SweepWidget, AnatomyWidget)}
+    # Each brings the views of its kind.
+    return {
+        kind: type(
+            name, (DocumentWidget,), {"_esm": asset(f"{kind}.js"), "_css": asset(f"{kind}.css")}
+        )
+        for kind, name in _NAMES.items()
+    }
