@@ -84,13 +84,23 @@ def indexed(trace: Trace, key: str) -> Iterator[tuple[int, Span]]:
 
 def number(span: Span, key: str) -> int | None:
     """Return a whole number from the details of a span, or None."""
-    value = span.details.get(key) if span.details else None
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
+    return whole(span.details or {}, key)
 
 
 def text(span: Span, key: str) -> str:
     """Return a text from the details of a span, or an empty one."""
-    value = span.details.get(key) if span.details else None
+    return word(span.details or {}, key)
+
+
+def whole(record: Mapping[str, object], key: str) -> int | None:
+    """Return a whole number of a record, or None."""
+    value = record.get(key)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def word(record: Mapping[str, object], key: str) -> str:
+    """Return a text of a record, or an empty one."""
+    value = record.get(key)
     return value if isinstance(value, str) else ""
 
 

@@ -25,28 +25,21 @@ from jupyter_serprof.analysis.spans import (
     nearest,
     number,
     outermost,
+    total,
     walk,
 )
 from jupyter_serprof.model import Row, Span, Stage, Trace, Waterfall, stages_of
 
 
 class Segment(NamedTuple):
-    """A piece of time with one owner (an index of the caller's choice)."""
+    """A piece of time with one owner (an index of the caller's choice), or that competes for it."""
 
     start: int
     end: int
     owner: int
 
 
-class Interval(NamedTuple):
-    """A piece of time that competes for ownership; the highest rank wins."""
-
-    start: int
-    end: int
-    owner: int
-
-
-def owned(intervals: Sequence[Interval], rank: Callable[[Interval], Any]) -> list[Segment]:
+def owned(intervals: Sequence[Segment], rank: Callable[[Segment], Any]) -> list[Segment]:
     """Return non-overlapping segments in order; at each instant the active highest rank owns.
 
     ``rank`` returns something comparable. Neighbours with one owner are merged. O(n log n).
@@ -107,14 +100,14 @@ _RowKey = tuple[int | None, str]
 
 @dataclass(slots=True)
 class _Tally:
-    """What is added up for one stage; None: nobody saw any."""
+    """What is added up for one stage."""
 
     spans: list[int] = field(default_factory=list)
     owned: list[Segment] = field(default_factory=list)
     busy_by_lane: Counter[str] = field(default_factory=Counter)
-    size_bytes: int | None = None
-    copied_bytes: int | None = None
-    minor_faults: int | None = None
+    sizes: list[int] = field(default_factory=list)
+    copied: list[int] = field(default_factory=list)
+    faults: list[int] = field(default_factory=list)
 
 
 def partition(trace: Trace) -> Waterfall:
@@ -175,13 +168,13 @@ def _cut(segments: Iterable[Segment], edges: Sequence[int]) -> Iterator[Segment]
 def _innermost(trace: Trace, depth: Sequence[int]) -> dict[str, list[Segment]]:
     """Of calls that nest, the one that began last is innermost; of equal ones, the shorter."""
     spans = trace.spans
-    by_lane: dict[str, list[Interval]] = defaultdict(list)
+    by_lane: dict[str, list[Segment]] = defaultdict(list)
     for index, span in enumerate(spans):
-        clipped = Interval(max(0, span.start_ns), min(trace.wall_ns, span.end_ns), index)
+        clipped = Segment(max(0, span.start_ns), min(trace.wall_ns, span.end_ns), index)
         if clipped.start < clipped.end:
             by_lane[span.lane].append(clipped)
 
-    def rank(interval: Interval) -> tuple[int, ...]:
+    def rank(interval: Segment) -> tuple[int, ...]:
         span, index = spans[interval.owner], interval.owner
         return (span.start_ns, depth[index], -span.duration_ns, index)
 
@@ -200,10 +193,7 @@ def _shared(
     stages: Mapping[str, Stage],
 ) -> Iterator[Segment]:
     """Give the caller's waits to what happened elsewhere meanwhile."""
-    remote = owned(
-        [Interval(*segment) for segment in others],
-        lambda i: (*_rank(stages[spans[i.owner].stage]), -i.owner),
-    )
+    remote = owned(others, lambda i: (*_rank(stages[spans[i.owner].stage]), -i.owner))
     starts = [segment.start for segment in remote]
     for segment in caller:
         if stages[spans[segment.owner].stage].waits:
@@ -221,11 +211,9 @@ def _carry(
 ) -> None:
     """Add up bytes; a call of the same stage around a call has counted its bytes already."""
     for index, size in outermost(spans, visits, lambda span: span.size_bytes):
-        tally = tallies[keys[index]]
-        tally.size_bytes = (tally.size_bytes or 0) + size
+        tallies[keys[index]].sizes.append(size)
     for index, copied in outermost(spans, visits, lambda span: number(span, "copied_bytes")):
-        tally = tallies[keys[index]]
-        tally.copied_bytes = (tally.copied_bytes or 0) + copied
+        tallies[keys[index]].copied.append(copied)
 
 
 def _count_faults(
@@ -238,11 +226,9 @@ def _count_faults(
     around = nearest(spans, visits, lambda span: number(span, "minor_faults") is not None)
     for index, span in enumerate(spans):
         if (faults := number(span, "minor_faults")) is not None:
-            tally = tallies[keys[index]]
-            tally.minor_faults = (tally.minor_faults or 0) + faults
+            tallies[keys[index]].faults.append(faults)
             if (above := around[index]) >= 0:
-                outer = tallies[keys[above]]
-                outer.minor_faults = (outer.minor_faults or 0) - faults
+                tallies[keys[above]].faults.append(-faults)
 
 
 def _row(key: _RowKey, tally: _Tally, trace: Trace) -> Row:
@@ -251,17 +237,16 @@ def _row(key: _RowKey, tally: _Tally, trace: Trace) -> Row:
     mine = [spans[index] for index in tally.spans]
     lane = max(tally.busy_by_lane, key=lambda name: tally.busy_by_lane[name], default="")
     first_ns = min((span.start_ns for span in mine), default=0)
-    faults = tally.minor_faults
     return Row(
         stage=name,
         lane=lane or mine[0].lane,
         start_ns=pieces[0].start if pieces else min(trace.wall_ns, max(0, first_ns)),
         self_ns=sum(piece.end - piece.start for piece in pieces),
         busy_ns=sum(tally.busy_by_lane.values()),
-        size_bytes=tally.size_bytes,
+        size_bytes=total(tally.sizes),
         count=sum(1 for span in mine if _stage_around(span, spans) != name),
-        copied_bytes=tally.copied_bytes,
-        minor_faults=None if faults is None else max(0, faults),
+        copied_bytes=total(tally.copied),
+        minor_faults=max(0, sum(tally.faults)) if tally.faults else None,
         pieces=fewer_pieces(((one.start, one.end - one.start) for one in pieces), _PIECES),
         group=group,
     )

@@ -25,6 +25,15 @@ from jupyter_serprof.panel.runner import Job, Plan, Scale, Source, Way, Words
 Namespace = Callable[[], Mapping[str, object]]
 Keep = Callable[[Sweep | Trace, Callable[[Sweep | Trace], None]], None]
 
+
+def _value_of(namespace: Namespace, name: str) -> object:
+    known = namespace()
+    if name not in known:
+        message = f"there is no variable {name} any more. Press Refresh"
+        raise UsageError(message)
+    return known[name]
+
+
 _GENERATED, _VARIABLE = "generator:", "variable:"
 _LEAST_BYTES, _MOST_BYTES = 1_000, 1_000_000_000
 #: Chosen first: large enough to see how it grows, small enough to be done soon.
@@ -81,26 +90,16 @@ class SizeOffer:
     def start(self, plan: Plan) -> Job:
         """Return the sweep, or the round trip of what has one size."""
         if plan.source.startswith(_GENERATED):
-            return self._sweep(plan, plan.source.removeprefix(_GENERATED), None)
+            return self._sweep(plan, plan.source.removeprefix(_GENERATED))
         name = plan.source.removeprefix(_VARIABLE)
-        namespace = self.namespace()
-        if name not in namespace:
-            message = f"there is no variable {name} any more. Press Refresh"
-            raise UsageError(message)
+        value = _value_of(self.namespace, name)
         if plan.low is None:
-            value = namespace[name]
             return RoundTrip(value, name=name, transports=plan.ways, repeat=plan.repeat)
-        return self._sweep(plan, namespace[name], name)
+        return self._sweep(plan, value, name)
 
-    def _sweep(self, plan: Plan, make: object, name: str | None) -> Job:
-        return size_sweep(
-            make,
-            self._sizes(plan),
-            plan.ways,
-            plan.repeat,
-            budget_s=plan.budget_s,
-            name=name,
-        )
+    def _sweep(self, plan: Plan, make: object, name: str | None = None) -> Job:
+        sizes, budget_s = self._sizes(plan), plan.budget_s
+        return size_sweep(make, sizes, plan.ways, plan.repeat, budget_s=budget_s, name=name)
 
     def code(self, plan: Plan) -> str:
         """Return the call that does the same; a magic for what has one size."""
@@ -175,9 +174,8 @@ def _rounded(size: float) -> int:
 
 def _bytes_scale(most_bytes: float, words: str) -> Scale:
     """Return 1, 2 and 5 of each power of ten up to a bound."""
-    exact = [times * 10**power for power in range(3, 9) for times in _STEPS]
-    exact.append(_MOST_BYTES)
-    numbers = [number for number in exact if number <= most_bytes] or [_LEAST_BYTES]
+    ladder = _round_numbers(_LEAST_BYTES, _MOST_BYTES)
+    numbers = [number for number in ladder if number <= most_bytes] or [_LEAST_BYTES]
     high = max(at for at, n in enumerate(numbers) if n <= _FIRST_HIGH_BYTES)
     return Scale(tuple((format_label(n), float(n)) for n in numbers), 0, high, words)
 
@@ -198,8 +196,7 @@ def _rows_scale(data: Data, guard: MemoryGuard) -> Scale:
 
 def _counts_scale(rows: int) -> Scale:
     """Return steps in rows, where nobody can say how large one is."""
-    numbers = [n for n in (t * 10**p for p in range(len(str(rows))) for t in _STEPS) if n < rows]
-    steps = tuple((f"{number:,} rows", float(number)) for number in [*numbers, rows])
+    steps = tuple((f"{number:,} rows", float(number)) for number in _round_numbers(1, rows))
     words = f"Its leading rows are taken: up to all {rows:,} of them."
     return Scale(steps, 0, len(steps) - 1, words)
 
@@ -222,7 +219,6 @@ _GRAPH_WORDS = Words(
     nothing="There is no Dask collection among your variables.",
     extra="Show stages",
 )
-_GRAPH_STEPS = (1, 2, 5)
 #: Of the longest axis: what is shorter makes too many tasks.
 _SHORTEST_SHARE = 0.01
 #: Chosen first: from so small a part of the longest axis on.
@@ -265,7 +261,7 @@ class GraphOffer:
         if plan.low is None or plan.high is None:
             return self.stages(plan.source)
         return ChunkSweep(
-            self._collection(plan.source),
+            _value_of(self.namespace, plan.source),
             log_spaced(round(plan.low), round(plan.high), plan.count),
             name=plan.source,
             code=plan.source,
@@ -275,7 +271,7 @@ class GraphOffer:
 
     def stages(self, source: str) -> Job:
         """Return one run of a collection as it is."""
-        collection = self._collection(source)
+        collection = _value_of(self.namespace, source)
         return GraphStages(lambda: collection, source)
 
     def code(self, plan: Plan) -> str:
@@ -284,18 +280,9 @@ class GraphOffer:
             return f"%graphstages {plan.source}"
         repeat = f" --repeat {plan.repeat}" if plan.repeat else ""
         wanted = f"{plan.low:.0f}:{plan.high:.0f}:{plan.count}"
-        name = "npartitions" if self._is_count(plan.source) else "chunk"
+        is_count = chunk_subject(self.namespace().get(plan.source)).is_count
+        name = "npartitions" if is_count else "chunk"
         return f"%graphstages --sweep {name}={wanted}{repeat} {plan.source}"
-
-    def _is_count(self, source: str) -> bool:
-        return chunk_subject(self.namespace().get(source)).is_count
-
-    def _collection(self, source: str) -> object:
-        namespace = self.namespace()
-        if source not in namespace:
-            message = f"there is no variable {source} any more. Press Refresh"
-            raise UsageError(message)
-        return namespace[source]
 
 
 def show_graph_panel(namespace: Namespace, keep: Keep) -> Panel:
@@ -308,7 +295,7 @@ def _lengths(array: Any) -> Scale:  # noqa: ANN401  (an array of Dask)
     """Return lengths up to that of the longest axis."""
     known = [int(length) for length in array.shape if length == length and length > 0]  # noqa: PLR0124  (nan: unknown)
     longest = max(known, default=1)
-    steps = _round_numbers(max(1, int(longest * _SHORTEST_SHARE)), longest)
+    steps = _plain_steps(max(1, int(longest * _SHORTEST_SHARE)), longest)
     words = f"How long a chunk is along each axis; the longest axis has {longest:,}."
     return Scale(steps, _at(steps, longest * _FIRST_SHARE), len(steps) - 1, words)
 
@@ -316,24 +303,23 @@ def _lengths(array: Any) -> Scale:  # noqa: ANN401  (an array of Dask)
 def _partitions(frame: Any) -> Scale:  # noqa: ANN401  (a frame or bag of Dask)
     """Return numbers of partitions."""
     now = int(frame.npartitions)
-    steps = _round_numbers(1, max(_MOST_PARTITIONS, now))
+    steps = _plain_steps(1, max(_MOST_PARTITIONS, now))
     words = f"Into how many partitions it is cut; now there are {now:,}."
     return Scale(steps, _at(steps, now / 4), _at(steps, now * 4), words)
 
 
-def _round_numbers(low: int, high: int) -> tuple[tuple[str, float], ...]:
+def _plain_steps(low: int, high: int) -> tuple[tuple[str, float], ...]:
+    return tuple((f"{number:,}", float(number)) for number in _round_numbers(low, high))
+
+
+def _round_numbers(low: int, high: int) -> list[int]:
     """Return 1, 2 and 5 of each power of ten between two numbers, and these.
 
     >>> _round_numbers(80, 800)
-    (('80', 80.0), ('100', 100.0), ('200', 200.0), ('500', 500.0), ('800', 800.0))
+    [80, 100, 200, 500, 800]
     """
-    between = [
-        times * 10**power
-        for power in range(len(str(high)))
-        for times in _GRAPH_STEPS
-        if low < times * 10**power < high
-    ]
-    return tuple((f"{number:,}", float(number)) for number in sorted({low, *between, high}))
+    known = (times * 10**power for power in range(len(str(high))) for times in _STEPS)
+    return sorted({low, high, *(number for number in known if low < number < high)})
 
 
 def _at(steps: tuple[tuple[str, float], ...], number: float) -> int:

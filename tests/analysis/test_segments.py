@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from jupyter_serprof.analysis.spans import fewer_pieces, longest
-from jupyter_serprof.analysis.waterfall import Interval, Segment, overlay, owned
+from jupyter_serprof.analysis.waterfall import Segment, overlay, owned
 from jupyter_serprof.testing import make_trace
 
 END = 30
@@ -17,10 +17,10 @@ times = st.integers(0, END)
 
 
 @st.composite
-def interval_lists(draw: st.DrawFn) -> list[Interval]:
+def interval_lists(draw: st.DrawFn) -> list[Segment]:
     """Draw intervals that overlap, nest, touch or are empty; the owner is their position."""
     edges = draw(st.lists(st.tuples(times, times).map(sorted), max_size=8))
-    return [Interval(low, high, owner) for owner, (low, high) in enumerate(edges)]
+    return [Segment(low, high, owner) for owner, (low, high) in enumerate(edges)]
 
 
 @st.composite
@@ -61,10 +61,10 @@ def is_in_order(segments: Sequence[Segment]) -> bool:
 
 @given(interval_lists(), st.lists(st.integers(0, 3), min_size=8, max_size=8))
 def test_at_each_instant_the_highest_rank_that_is_active_owns(
-    intervals: list[Interval], ranks: list[int]
+    intervals: list[Segment], ranks: list[int]
 ) -> None:
     """Nobody owns an instant at which nobody is active."""
-    best: dict[int, Interval] = {}
+    best: dict[int, Segment] = {}
     for interval in sorted(intervals, key=lambda i: (ranks[i.owner], i.owner)):
         best |= dict.fromkeys(range(interval.start, interval.end), interval)
 
@@ -75,7 +75,7 @@ def test_at_each_instant_the_highest_rank_that_is_active_owns(
 
 
 @given(interval_lists())
-def test_neighbours_with_one_owner_are_one_segment(intervals: list[Interval]) -> None:
+def test_neighbours_with_one_owner_are_one_segment(intervals: list[Segment]) -> None:
     """The number of segments is that of changes of the owner, not that of edges."""
     rank = {interval: interval.owner for interval in intervals}
 

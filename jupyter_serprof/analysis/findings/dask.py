@@ -22,11 +22,9 @@ from jupyter_serprof.analysis.findings.dask_facts import (
     scheduling_rows,
     spans_of,
     task_count,
-    whole,
-    word,
     workers,
 )
-from jupyter_serprof.analysis.spans import indexed, number, row_of, rows_of, self_share
+from jupyter_serprof.analysis.spans import indexed, number, row_of, rows_of, self_share, whole, word
 from jupyter_serprof.analysis.waterfall import partition
 from jupyter_serprof.model import Finding, Row, Trace, stage
 from jupyter_serprof.model.units import counted, format_bytes, format_count, format_ns, format_share

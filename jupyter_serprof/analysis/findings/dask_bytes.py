@@ -13,10 +13,8 @@ from jupyter_serprof.analysis.findings.dask_facts import (
     records,
     spans_of,
     task_count,
-    whole,
-    word,
 )
-from jupyter_serprof.analysis.spans import indexed, number, total
+from jupyter_serprof.analysis.spans import indexed, number, total, whole, word
 from jupyter_serprof.model import Finding, Trace
 from jupyter_serprof.model.units import format_bytes, format_count, format_ratio, format_share
 

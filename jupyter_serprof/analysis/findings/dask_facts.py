@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from jupyter_serprof.analysis.spans import indexed, number, rows_of, total
+from jupyter_serprof.analysis.spans import indexed, number, rows_of, total, whole, word
 from jupyter_serprof.model import Row, Span, Sweep, Trace, stage
 from jupyter_serprof.model.trace import Scalar
 from jupyter_serprof.model.units import counted, first_of, format_count
@@ -36,18 +36,6 @@ def records(trace: Trace, key: str) -> list[Record]:
         if table.key == key
         for row in table.rows
     ]
-
-
-def whole(record: Record, key: str) -> int | None:
-    """Return a whole number of a record, or None."""
-    value = record.get(key)
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
-
-
-def word(record: Record, key: str) -> str:
-    """Return a text of a record, or an empty one."""
-    value = record.get(key)
-    return value if isinstance(value, str) else ""
 
 
 def prefix(name: str) -> str:

@@ -13,9 +13,9 @@ from jupyter_serprof.analysis.findings.dask_facts import (
     graph_kind,
     records,
     task_count,
-    whole,
     workers,
 )
+from jupyter_serprof.analysis.spans import whole
 from jupyter_serprof.experiments.chunks.best import ChunkFacts, Recommendation, recommend
 from jupyter_serprof.experiments.chunks.look import ChunkLook, ChunkSubject
 from jupyter_serprof.experiments.chunks.words import chunk_finding, summarize_chunks

@@ -5,13 +5,12 @@ from __future__ import annotations
 import base64
 import json
 import sys
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from jupyter_serprof.model import Trace, to_document
 from jupyter_serprof.model.document import MIME_TYPE
 from jupyter_serprof.views.figure import png
-from jupyter_serprof.views.notebook.thin import embedded
+from jupyter_serprof.views.notebook.thin import embedded, noted
 from jupyter_serprof.views.notebook.widget import front_end, widget_for, widget_view
 from jupyter_serprof.views.picture import alt_text
 from jupyter_serprof.views.text import text
@@ -70,9 +69,10 @@ def bundle(
     try:
         picture = _picture(doc, MOST_BYTES - _written_bytes(data))
     except Exception as error:  # noqa: BLE001  (no picture must not cost the result)
-        noted = _noted(doc, error)
-        bare = {_TEXT: text(noted, view=view), MIME_TYPE: to_document(noted)}
-        return {**bare, **_widget(noted, view)}, metadata
+        why = f"no picture could be drawn ({type(error).__name__}: {error})"
+        doc = noted(doc, f"{why}; text and data are complete")
+        bare = {_TEXT: text(doc, view=view), MIME_TYPE: to_document(doc)}
+        return {**bare, **_widget(doc, view)}, metadata
     width, height = (int.from_bytes(picture[at], "big") for at in (_PNG_WIDTH, _PNG_HEIGHT))
     metadata[_PICTURE] = {"width": width, "height": height, "alt": alt_text(doc)}
     drawn = {_PICTURE: base64.b64encode(picture).decode("ascii")}
@@ -102,13 +102,6 @@ def _picture(doc: Trace | Sweep, room_bytes: int) -> bytes:
 
 def _written_bytes(data: dict[str, object]) -> int:
     return len(json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode(errors="replace"))
-
-
-def _noted(doc: Trace | Sweep, error: Exception) -> Trace | Sweep:
-    note = (
-        f"no picture could be drawn ({type(error).__name__}: {error}); text and data are complete"
-    )
-    return replace(doc, quality=replace(doc.quality, notes=(*doc.quality.notes, note)))
 
 
 class Live:

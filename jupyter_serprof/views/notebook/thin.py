@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from jupyter_serprof.analysis.outline import outline_of
 from jupyter_serprof.analysis.spans import fewer_pieces, joined, longest
@@ -19,9 +19,11 @@ from jupyter_serprof.model.units import format_count
 from jupyter_serprof.views.kit.remarks import fewer_tables, largest_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
-    from jupyter_serprof.model import Finding, Row, Sweep, SweepTrace, Table
+    from jupyter_serprof.model import Row, Sweep, SweepTrace, Table
+
+Made = TypeVar("Made", Trace, "Trace | Sweep")
 
 
 def with_fewer_groups(trace: Trace, most_rows: int) -> Trace:
@@ -37,19 +39,22 @@ def with_fewer_groups(trace: Trace, most_rows: int) -> Trace:
     title = f"{format_count(len(others))} smaller computations"
     ends = max(group.end_ns for group in others)
     rest = Group(title, min(group.start_ns for group in others), ends)
-    stay = [_regrouped(row, places) for row in rows if row.group is None or row.group in kept]
+    stay = [
+        row if row.group is None else replace(row, group=places[row.group])
+        for row in rows
+        if row.group is None or row.group in kept
+    ]
     gone = [row for row in rows if row.group is not None and row.group not in kept]
     note = f"{title} are one in this output, all totals are exact. Save the whole with --save FILE"
     fewer = (*stay, *_by_stage(gone, len(kept)))
-    told = replace(
-        trace,
-        groups=(*(trace.groups[at] for at in sorted(kept)), rest),
-        quality=replace(trace.quality, notes=(*trace.quality.notes, note)),
-    )
-    return replace(
-        told,
-        waterfall=replace(trace.waterfall, rows=fewer, outline=outline_of(fewer, told)),
-    )
+    told = replace(noted(trace, note), groups=(*(trace.groups[at] for at in sorted(kept)), rest))
+    outline = outline_of(fewer, told)
+    return replace(told, waterfall=replace(trace.waterfall, rows=fewer, outline=outline))
+
+
+def noted(doc: Made, note: str) -> Made:
+    """Return a document with one more note."""
+    return replace(doc, quality=replace(doc.quality, notes=(*doc.quality.notes, note)))
 
 
 def _kept(rows: Sequence[Row], most_rows: int) -> set[int]:
@@ -68,10 +73,6 @@ def _kept(rows: Sequence[Row], most_rows: int) -> set[int]:
             break
         kept.add(group)
     return kept
-
-
-def _regrouped(row: Row, places: dict[int, int]) -> Row:
-    return row if row.group is None else replace(row, group=places[row.group])
 
 
 def _by_stage(rows: Sequence[Row], group: int) -> Iterator[Row]:
@@ -141,7 +142,10 @@ def _smaller(trace: Trace, most_spans: int, most_bytes: int) -> Trace:
     waterfall = trace.waterfall
     if waterfall and sum(len(row.pieces) for row in waterfall.rows) > MOST_PIECES:
         most = max(_FEWEST_PIECES, MOST_PIECES // len(waterfall.rows))
-        rows = tuple(_coarser(row, most) for row in waterfall.rows)
+        rows = tuple(
+            replace(row, pieces=fewer_pieces(row.pieces, most)) if len(row.pieces) > most else row
+            for row in waterfall.rows
+        )
         trace = replace(trace, waterfall=replace(waterfall, rows=rows))
     trace = replace(trace, tables=tuple(map(_shorter, fewer_tables(trace.tables, MOST_TABLES))))
     smaller = _with_fewer_details(_cut(trace, most_spans))
@@ -189,12 +193,7 @@ def _with_fewer_details(trace: Trace) -> Trace:
         f"details of the {format_count(len(kept))} longest spans are in this output; "
         "save all with --save FILE"
     )
-    quality = replace(trace.quality, notes=(*trace.quality.notes, note))
-    return replace(trace, spans=spans, quality=quality)
-
-
-def _coarser(row: Row, most: int) -> Row:
-    return replace(row, pieces=fewer_pieces(row.pieces, most)) if len(row.pieces) > most else row
+    return replace(noted(trace, note), spans=spans)
 
 
 def _cut(trace: Trace, most: int) -> Trace:
@@ -207,17 +206,8 @@ def _cut(trace: Trace, most: int) -> Trace:
         f"{format_count(len(spans))} spans were measured; the {format_count(len(kept))} longest "
         "are in this output, all totals are exact. Save the whole with --save FILE"
     )
-    return replace(
-        trace,
-        spans=kept,
-        findings=tuple(_repointed(finding, places) for finding in trace.findings),
-        quality=replace(trace.quality, notes=(*trace.quality.notes, note)),
+    findings = tuple(
+        replace(finding, spans=tuple(places[span] for span in finding.spans if span in places))
+        for finding in trace.findings
     )
-
-
-def _repointed(finding: Finding, places: Mapping[int, int]) -> Finding:
-    return replace(finding, spans=tuple(_known(finding.spans, places)))
-
-
-def _known(spans: Iterable[int], places: Mapping[int, int]) -> Iterable[int]:
-    return (places[span] for span in spans if span in places)
+    return replace(noted(trace, note), spans=kept, findings=findings)
