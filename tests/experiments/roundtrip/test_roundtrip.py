@@ -470,6 +470,17 @@ def test_transports_run_in_turns_there_and_back(fakes: dict[str, type[Transport]
     assert order == [*keys, *keys[::-1], *keys]
 
 
+def test_one_busy_moment_does_not_make_short_runs_lonely(
+    fakes: dict[str, type[Transport]],
+) -> None:
+    """The run that tells how many fit together may be held up: then the first one tells."""
+    add_fake(fakes, "pickle", None, long, None)
+
+    sweep = run(RoundTrip([1], transports=["pickle"], repeat=2))
+
+    assert all((point.loops or 1) > 1 for point in sweep.points if not point.cold)
+
+
 def test_runs_of_microseconds_are_made_many_in_one_recording() -> None:
     """The middle one is the row's: a trace of its own, whose stages add up to it."""
     sweep = run(RoundTrip("x" * 1000, transports=["pickle"], repeat=3))
