@@ -53,8 +53,9 @@ def classes_kept(*threads: str) -> Iterator[None]:
     finally:
         with _LOCK:
             _ASKED.remove(is_ours)
-            if not _ASKED:
-                _remove()
+            while _ORIGINALS and not _ASKED:
+                name, original = _ORIGINALS.popitem()
+                setattr(sys.modules[name], _NAME, original)
 
 
 def _install() -> None:
@@ -63,12 +64,6 @@ def _install() -> None:
         if original is not None and name not in _ORIGINALS:
             _ORIGINALS[name] = original
             setattr(sys.modules[name], _NAME, _kept(original))
-
-
-def _remove() -> None:
-    while _ORIGINALS:
-        name, original = _ORIGINALS.popitem()
-        setattr(sys.modules[name], _NAME, original)
 
 
 def _kept(original: Callable[..., Any]) -> Callable[..., Any]:

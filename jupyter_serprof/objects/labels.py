@@ -80,7 +80,7 @@ def state_label(value: object, key: object) -> str:
     return key_label(key) if text is None else f".{text}"
 
 
-def argument_label(value: object, at: object) -> str:
+def argument_label(value: object, at: object) -> str:  # noqa: PLR0911  (a kind each)
     """Return the step of an argument that an object is made again from."""
     if is_a(value, types.FunctionType) and at == 0:
         return "<code>"
@@ -92,8 +92,13 @@ def argument_label(value: object, at: object) -> str:
         return (".__self__", ".__func__")[at == 1]
     if kind_name(type(value)) == "SingleBlockManager":
         return {"state 0": ".index", "state 1": ".values"}.get(str(at), "<repeated>")
-    known = _pandas_argument(value, at)
-    return known if known is not None else f"<argument {at}>"
+    if kind_module(type(value)).startswith("pandas."):
+        name = kind_name(type(value))
+        if name == "BlockManager" and at in (0, 1):
+            return "<axes>" if at else "<blocks>"
+        if name.endswith("Block") and at == 0:
+            return "<values>"
+    return f"<argument {at}>"
 
 
 def is_closed(value: object) -> bool:
@@ -125,15 +130,6 @@ def is_inlined(value: object, part: object, label: str) -> str:  # noqa: PLR0911
     if own.endswith("BlockManager"):
         return {"<blocks>": "items", "<axes>": "axes"}.get(label, "")
     return "object" if own.endswith("Block") and label == "<values>" else ""
-
-
-def _pandas_argument(value: object, at: object) -> str | None:
-    kind = type(value)
-    if not kind_module(kind).startswith("pandas.") or not isinstance(at, int):
-        return None
-    if kind_name(kind) == "BlockManager":
-        return ("<blocks>", "<axes>")[at] if at < 2 else None  # noqa: PLR2004  (pandas gives two)
-    return "<values>" if kind_name(kind).endswith("Block") and at == 0 else None
 
 
 def block_labels(manager: Any) -> list[str]:  # noqa: ANN401  (pandas' BlockManager)

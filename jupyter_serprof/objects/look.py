@@ -9,7 +9,7 @@ size and larger stand between them. Source: CPython 3.11, Modules/_pickle.c:_Pic
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import islice
 from typing import Any, NamedTuple
@@ -169,18 +169,14 @@ def _contiguous(value: Any, depth: int) -> Iterator[int]:  # noqa: ANN401  (an a
             yield from _contiguous(part, depth - 1)
 
 
-def _parts(value: object) -> Iterator[object]:
+def _parts(value: Any) -> Iterable[object]:  # noqa: ANN401  (anything)
     if is_exactly(value, (list, tuple, dict)):
-        yield from items_of(value, _SEEN_ARRAYS)
-    else:
-        yield from _blocks(value) or _attributes(value)
-
-
-def _blocks(value: object) -> list[object]:
+        return items_of(value, _SEEN_ARRAYS)
     pandas = sys.modules.get("pandas")
     if pandas is None or not is_exactly(value, (pandas.DataFrame, pandas.Series)):
-        return []
-    return [block.values for block in getattr(getattr(value, "_mgr", None), "blocks", ())]
+        return _attributes(value)
+    blocks = getattr(getattr(value, "_mgr", None), "blocks", ())
+    return [block.values for block in blocks] or _attributes(value)
 
 
 def _attributes(value: object) -> Iterator[object]:

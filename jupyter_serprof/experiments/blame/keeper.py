@@ -125,10 +125,12 @@ class Keeper:
     def _keeping(self, place: Place) -> Callable[..., object]:
         """Return what notes as the probe does, and keeps the value, which can stand behind self."""
         at = 0 if place.role == "pickle.dumps" else 1
+        is_ray_pickle = place.path.startswith(_RAY_PICKLE)
 
         def note(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa: ANN401
             noted = place.after(token, args, kwargs, result) if place.after else None
-            if self._is_keeping and len(args) > at and _is_meant(place, args[at]):
+            is_met = self._is_keeping and len(args) > at
+            if is_met and (not is_ray_pickle or isinstance(args[at], types.FunctionType | type)):
                 with suppress(Exception):  # the recording needs what was noted
                     self._keep(args[at], _size_bytes(noted), way_of(place.path, kwargs, result))
             return noted
@@ -153,11 +155,6 @@ def _places() -> Iterator[Place]:
     if "ray" in sys.modules:
         yield from (p for p in driver_places(detail=False) if p.path.endswith(_RAY))
         yield pickle_places(_RAY_PICKLE)[0]
-
-
-def _is_meant(place: Place, value: object) -> bool:
-    is_ray_pickle = place.path.startswith(_RAY_PICKLE)
-    return not is_ray_pickle or isinstance(value, types.FunctionType | type)
 
 
 def _names_of(place: Place) -> Iterator[tuple[object, str]]:

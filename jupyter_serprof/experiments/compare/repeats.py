@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from jupyter_serprof.experiments.engine.document import made_here, summarize_repeats, with_findings
 from jupyter_serprof.experiments.engine.experiment import Progress, Steps
@@ -31,34 +30,6 @@ def runs_within_budget(first_ns: int, sides: int = 1) -> int:
 def checked_runs(repeat: int | None) -> int | None:
     """Return the number of runs that was asked for, or raise `UsageError` for what is none."""
     return checked_repeat(repeat, "runs", "repeat=15")
-
-
-class Repeated(Protocol):
-    """What is run again and again."""
-
-    traces: list[Trace]
-    stopped: str
-    control: Control | None
-
-
-def warm_steps(runs: Repeated, count: int, once: Callable[[], None]) -> Steps:
-    """Make the warm runs that are left, and yield before each; ``once`` adds a trace.
-
-    A run that raises or is interrupted is no measurement: ``stopped`` says that it was left out.
-    """
-    __tracebackhide__ = True
-    runs.stopped = ""
-    try:
-        for number in range(len(runs.traces) - 1, count):
-            yield
-            if runs.control is not None:
-                runs.control.measure(number, runs.traces[-1].wall_ns if number else 0)
-            once()
-    except BaseException as error:
-        runs.stopped = stopped_text(error, len(runs.traces) - 1, count)
-        raise
-    if runs.control is not None:
-        runs.control.measure(count)
 
 
 @dataclass(eq=False, slots=True)
@@ -98,7 +69,26 @@ class Repeats:
         if not self.traces:
             self._run_once()
         self.control = self.control or Control(self.count)
-        yield from warm_steps(self, self.count, self._run_once)
+        yield from self.warm_steps(self._run_once)
+
+    def warm_steps(self, once: Callable[[], None]) -> Steps:
+        """Make the warm runs that are left, and yield before each; ``once`` adds a trace.
+
+        A run that raises or is interrupted is no measurement: `stopped` says that it was left out.
+        """
+        __tracebackhide__ = True
+        self.stopped, count = "", self.count
+        try:
+            for number in range(len(self.traces) - 1, count):
+                yield
+                if self.control is not None:
+                    self.control.measure(number, self.traces[-1].wall_ns if number else 0)
+                once()
+        except BaseException as error:
+            self.stopped = stopped_text(error, len(self.traces) - 1, count)
+            raise
+        if self.control is not None:
+            self.control.measure(count)
 
     def _run_once(self) -> None:
         __tracebackhide__ = True

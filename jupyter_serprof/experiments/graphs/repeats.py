@@ -18,7 +18,7 @@ from jupyter_serprof.analysis.findings.dask_facts import (
     task_count,
 )
 from jupyter_serprof.analysis.findings.dask_facts import stages_of as stage_keys
-from jupyter_serprof.experiments.compare.repeats import Repeats, checked_runs, warm_steps
+from jupyter_serprof.experiments.compare.repeats import Repeats, checked_runs
 from jupyter_serprof.experiments.compare.runs import compared
 from jupyter_serprof.experiments.compare.samples import check_question
 from jupyter_serprof.experiments.engine.experiment import Progress, Steps, run
@@ -71,9 +71,6 @@ class GraphRepeats:
     ----------
     partial
         The recording of the run that failed.
-    control
-        What is timed between the runs; None where workers may be on other machines, of which it
-        would say nothing.
     """
 
     call: Callable[[], object]
@@ -85,10 +82,8 @@ class GraphRepeats:
     typed: str = ""
     before: Trace | Sweep | None = None
     repeat: int | None = None
-    traces: list[Trace] = field(default_factory=list, init=False)
-    stopped: str = field(default="", init=False)
     partial: Trace | None = field(default=None, init=False)
-    control: Control | None = field(default=None, init=False)
+    _runs: Repeats = field(init=False)
     _graph_bytes: list[int | None] = field(default_factory=list, init=False)
     _is_here: bool = field(default=True, init=False)
     _compared: Sweep | None = field(default=None, init=False)
@@ -96,6 +91,7 @@ class GraphRepeats:
     def __post_init__(self) -> None:
         """Refuse what cannot work before anything runs."""
         checked_runs(self.repeat)
+        self._runs = Repeats(self.call, self.name, self.detail, repeat=self.repeat)
         self._stages()
 
     def begin(self) -> None:
@@ -112,9 +108,9 @@ class GraphRepeats:
         if self.before is not None:
             check_question(self.before.name, self.name)
         self._run_once()
-        differs = before and difference(before, graph_kind(self.traces[0]) or GraphKind())
+        differs = before and difference(before, graph_kind(self._runs.traces[0]) or GraphKind())
         if differs:
-            self.partial = self.traces[0]
+            self.partial = self._runs.traces[0]
             flag = "--compute " if self.compute else ""
             raise UsageError(_OTHER.format(differs, flag + (self.typed or self.name)))
 
@@ -127,20 +123,14 @@ class GraphRepeats:
             As `begin`.
         """
         __tracebackhide__ = True
-        if not self.traces:
+        if not self._runs.traces:
             self.begin()
-        if self._is_here and self.control is None:
-            self.control = Control(self._runs.count)
-        yield from warm_steps(self, self._runs.count, self._run_once)
+        # Where workers may be on other machines it would say nothing of them.
+        if self._is_here and self._runs.control is None:
+            self._runs.control = Control(self._runs.count)
+        yield from self._runs.warm_steps(self._run_once)
         if self.before is not None:
             self._compared = compared_graphs(self.before, self._made)
-
-    @property
-    def _runs(self) -> Repeats:
-        """The same runs as those of any code."""
-        runs = Repeats(self.call, self.name, self.detail, self.traces, self.repeat)
-        runs.stopped, runs.control = self.stopped, self.control
-        return runs
 
     @property
     def is_done(self) -> bool:
@@ -171,16 +161,16 @@ class GraphRepeats:
     def _run_once(self) -> None:
         __tracebackhide__ = True
         trace = self._run_statement() if self.is_statement else self._run_collection()
-        reports = trace.quality.probes
+        reports, known = trace.quality.probes, self._runs.traces
         level = next((report.level for report in reports if report.name == "dask"), "")
-        # Where tasks would have been seen and none was. A client that knows the results does not
-        # wait: its scheduler may not have met the graph yet.
+        # Tasks would have been seen and none was. A client that knows the results does not wait:
+        # its scheduler may not have met the graph yet.
         has_found_results = level in _SEES_TASKS and not task_count(trace)
-        if self.traces and task_count(self.traces[0]) and has_found_results:
-            raise UsageError(_NOTHING_LEFT.format(self.typed or self.name, len(self.traces) + 1))
+        if known and task_count(known[0]) and has_found_results:
+            raise UsageError(_NOTHING_LEFT.format(self.typed or self.name, len(known) + 1))
         self._graph_bytes.append(graph_bytes(trace))
         is_long = len(trace.spans) > _MOST_SPANS
-        self.traces.append(
+        known.append(
             thin_trace(trace, spans=_MOST_SPANS, pieces=_MOST_PIECES) if is_long else trace
         )
 
@@ -212,7 +202,7 @@ class GraphRepeats:
 
     def _note_machines(self, clients: Iterable[Any]) -> None:
         """Ask in the first run, outside of its recording, where the workers are."""
-        if not self.traces:
+        if not self._runs.traces:
             self._is_here = self._is_here and all(map(is_here, clients))
 
     def _stages(self, build: Callable[[], object] = lambda: None) -> GraphStages:

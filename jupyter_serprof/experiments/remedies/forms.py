@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from importlib import import_module
 from itertools import islice
 from typing import Any, NamedTuple
@@ -17,44 +16,36 @@ from typing import Any, NamedTuple
 _LITERALS = (str, int, bool, bytes, type(None))
 
 
-@dataclass(frozen=True, slots=True)
-class Chosen:
-    """Some of the labels of a loop over ``key``.
+def converted(  # noqa: PLR0913  (the parts of one line)
+    made: str,
+    otherwise: str,
+    labels: Sequence[object],
+    places: Sequence[int],
+    *,
+    of: str,
+    target: str,
+) -> str:
+    """Return a dict whose entries at some places are converted: those, or all others, are named.
 
-    Attributes
+    Parameters
     ----------
-    test
-        A condition in Python; "" where all are chosen.
-    is_by_place
-        Whether it asks for the place ``at`` of the label.
+    made, otherwise
+        Expressions for what is converted, and for what is not.
+    of, target
+        What the loop goes over, and its variables; ``key`` is the label.
     """
-
-    test: str = ""
-    is_by_place: bool = False
-
-    def condition(self, otherwise: str) -> str:
-        """Return what stands behind the expression for those that are chosen."""
-        return f" if {self.test} else {otherwise}" if self.test else ""
-
-    def loop(self, of: str, more: str, target: str) -> str:
-        """Return the loop, which counts where the places are asked for."""
-        if not self.is_by_place:
-            return f"{target} in {of}{more}"
-        known = f"({target})" if "," in target else target
-        return f"at, {known} in enumerate({of}{more})"
-
-
-def chosen_of(labels: Sequence[object], places: Sequence[int]) -> Chosen:
-    """Return which labels are at these places, told by what is shorter: those, or all others."""
     inside = set(places)
-    if len(inside) == len(labels):
-        return Chosen()
     others = [at for at in range(len(labels)) if at not in inside]
+    if not others:
+        return f"{{key: {made} for {target} in {of}}}"
     word, meant = ("in", list(places)) if len(places) <= len(others) else ("not in", others)
     named = [labels[at] for at in meant]
-    if not all(map(is_literal, named)):
-        return Chosen(f"at {word} {_listed(meant)}", is_by_place=True)
-    return Chosen(f"key {word} {_listed(named)}")
+    if all(map(is_literal, named)):
+        chosen = f"key {word} {_listed(named)}"
+    else:
+        chosen = f"at {word} {_listed(meant)}"
+        target, of = f"at, ({target})" if "," in target else f"at, {target}", f"enumerate({of})"
+    return f"{{key: {made} if {chosen} else {otherwise} for {target} in {of}}}"
 
 
 def is_literal(label: object) -> bool:
@@ -171,12 +162,9 @@ def _strided_parts(value: dict[Any, Any], name: str) -> Iterator[Offer]:
     """Offer contiguous copies of the arrays in a dict that are not."""
     places = [at for at, part in enumerate(value.values()) if _is_strided(part)]
     if places and len(value) <= _COLUMNS:
-        chosen = chosen_of(list(value), places)
-        line = (
-            f"{name} = {{key: np.ascontiguousarray(part){chosen.condition('part')} "
-            f"for {chosen.loop(name, '.items()', 'key, part')}}}{REMARK}"
-        )
-        yield "contiguous", line, None
+        made, loop = "np.ascontiguousarray(part)", {"of": f"{name}.items()", "target": "key, part"}
+        parts = converted(made, "part", list(value), places, **loop)
+        yield "contiguous", f"{name} = {parts}{REMARK}", None
 
 
 def _sequence_forms(value: Sequence[Any], name: str) -> Iterator[Offer]:
@@ -215,11 +203,11 @@ def _columns_line(name: str, keys: Sequence[Any], places: Sequence[int]) -> str:
     column = f"[row[key] for row in {name}]"
     if not places:
         return f"{name} = {{key: {column} for key in {name}[0]}}"
-    chosen = chosen_of(keys, places)
-    made = f"np.array({column}){chosen.condition(column)}"
+    made = f"np.array({column})"
+    columns = converted(made, column, keys, places, of=f"{name}[0]", target="key")
     # Of the others nothing is made an array: one long text would make all of them as long.
     said = "" if len(places) == len(keys) else "   # numbers as arrays; the others stay lists"
-    return f"{name} = {{key: {made} for {chosen.loop(f'{name}[0]', '', 'key')}}}{said}"
+    return f"{name} = {columns}{said}"
 
 
 def _rows(columns: dict[Any, Any], like: Any) -> object:  # noqa: ANN401  (list or tuple)
