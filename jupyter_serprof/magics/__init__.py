@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from jupyter_serprof.magics.cell import CellRecorder, run_cell_magic
@@ -14,7 +13,6 @@ if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
 _LOADED = "_jupyter_serprof_loaded"
-_Line = Callable[["InteractiveShell", str, "dict[str, object] | None"], None]
 
 
 class _Loaded:
@@ -27,8 +25,9 @@ class _Loaded:
     def add(self, shell: InteractiveShell) -> None:
         """Give the shell its magics, transformer, events, completions and formatters."""
         for syntax in SYNTAXES.values():
-            shell.register_magic_function(_line_magic(shell, syntax), "line", syntax.magic)
-            shell.register_magic_function(_cell_magic(shell, syntax), "cell", syntax.magic)
+            for kind in ("line", "cell"):
+                magic = _magic(shell, syntax, is_cell=kind == "cell")
+                shell.register_magic_function(magic, kind, syntax.magic)
         shell.input_transformers_cleanup.append(self.cell.as_comment)
         for name, callback in self.events.items():
             shell.events.register(name, callback)
@@ -72,38 +71,23 @@ def _matchers(shell: InteractiveShell) -> Any:  # noqa: ANN401  (a list, or None
     return getattr(shell.Completer, "custom_matchers", None)
 
 
-def _line_magic(shell: InteractiveShell, syntax: Syntax) -> Any:  # noqa: ANN401
+def _magic(shell: InteractiveShell, syntax: Syntax, *, is_cell: bool) -> Any:  # noqa: ANN401
     from IPython.core.magic import needs_local_scope, no_var_expand
 
-    @no_var_expand
-    @needs_local_scope
-    def magic(line: str, local_ns: dict[str, object] | None = None) -> None:
-        __tracebackhide__ = True
-        _runner(syntax)(shell, line, local_ns)
-
-    return _named(magic, syntax)
-
-
-def _runner(syntax: Syntax) -> _Line:
-    """Import what a line needs when the first one is run."""
-    from jupyter_serprof.magics.graphs import run_graphstages
-    from jupyter_serprof.magics.run import run_line
-
-    return run_line if syntax is SERPROF else run_graphstages
-
-
-def _cell_magic(shell: InteractiveShell, syntax: Syntax) -> Any:  # noqa: ANN401
-    from IPython.core.magic import no_var_expand
-
-    @no_var_expand
-    def magic(line: str, cell: str) -> object:
+    def cell_magic(line: str, cell: str) -> object:
         __tracebackhide__ = True
         return run_cell_magic(shell, line, cell, syntax)
 
-    return _named(magic, syntax)
+    @needs_local_scope
+    def line_magic(line: str, local_ns: dict[str, object] | None = None) -> None:
+        __tracebackhide__ = True
+        # What a line needs is imported when the first one is run.
+        from jupyter_serprof.magics.graphs import run_graphstages
+        from jupyter_serprof.magics.run import run_line
 
+        (run_line if syntax is SERPROF else run_graphstages)(shell, line, local_ns)
 
-def _named(magic: Any, syntax: Syntax) -> Any:  # noqa: ANN401
+    magic: Any = no_var_expand(cell_magic if is_cell else line_magic)
     magic.__name__, magic.__doc__ = syntax.magic, help_text(syntax)
     return magic
 

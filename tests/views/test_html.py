@@ -116,11 +116,11 @@ def test_a_source_tree_without_its_front_end_says_what_to_run(
 ) -> None:
     """Not a traceback about a missing file."""
     monkeypatch.setattr(page, "kind_of", lambda _: "missing")
-    page._template.cache_clear()
+    page.asset.cache_clear()
 
     with pytest.raises(DocumentError, match="uv sync"):
         html(small())
-    page._template.cache_clear()
+    page.asset.cache_clear()
 
 
 def test_save_writes_a_page(tmp_path: Path) -> None:

@@ -51,18 +51,19 @@ def prefix(name: str) -> str:
 
 def graph_bytes(trace: Trace) -> int | None:
     """Return the bytes of all graphs as they were sent."""
-    seen = total(row.size_bytes for row in rows_of(trace, "dask.serialize"))
-    computations = records(trace, "dask.computations")
-    return total(whole(entry, "graph_bytes") for entry in computations) if seen is None else seen
+    return _seen_bytes(trace, "dask.serialize", "graph_bytes")
 
 
 def dispatched_bytes(trace: Trace) -> int | None:
     """Return the bytes of all task specifications that left the scheduler."""
-    seen = total(row.size_bytes for row in rows_of(trace, _ENCODING))
+    return _seen_bytes(trace, _ENCODING, "dispatched_bytes")
+
+
+def _seen_bytes(trace: Trace, key: str, column: str) -> int | None:
+    """Return the bytes of a stage; where it was not seen, those of a column of computations."""
+    seen = total(row.size_bytes for row in rows_of(trace, key))
     computations = records(trace, "dask.computations")
-    if seen is not None:
-        return seen
-    return total(whole(entry, "dispatched_bytes") for entry in computations)
+    return total(whole(entry, column) for entry in computations) if seen is None else seen
 
 
 def task_count(trace: Trace) -> int | None:

@@ -128,28 +128,26 @@ def _is_fresh(span: Span) -> bool:
 def small_objects(trace: Trace) -> Iterable[Finding]:
     """Pickles far below the speed of a copy that hold very many objects, which explain the time."""
     for index, span, size in _slow(trace):
+        took_ns, count = _written_ns(trace, index), number(span, "objects") or 1
         if _is_many(span):
-            count = number(span, "objects") or 1
-            yield Finding(
-                "pickle.small-objects",
-                "warn",
-                f"{_slowly(span, size, trace)}: about {format_count(_rounded(count))} small "
-                f"objects, {format_ns(span.duration_ns / count)} each",
-                {**_evidence(span, size, trace), "objects": count},
-                COLUMNS_REMEDY if span.details and span.details.get("is_rows") is True else FORMS,
-                spans=(index,),
-            )
-        elif _written_ns(trace, index) >= WRITTEN_SHARE * span.duration_ns:
-            took_ns = _written_ns(trace, index)
-            yield Finding(
-                "pickle.small-objects",
-                "warn",
-                f"{_slowly(span, size, trace)}: to write its objects and to remember them took "
-                f"{format_ns(took_ns)} of {format_ns(span.duration_ns)}",
-                {**_evidence(span, size, trace), "written_ns": took_ns},
-                FORMS,
-                spans=(index,),
-            )
+            each = format_ns(span.duration_ns / count)
+            said = f"about {format_count(_rounded(count))} small objects, {each} each"
+            more = {"objects": count}
+        elif took_ns >= WRITTEN_SHARE * span.duration_ns:
+            parts = f"{format_ns(took_ns)} of {format_ns(span.duration_ns)}"
+            said = f"to write its objects and to remember them took {parts}"
+            more = {"written_ns": took_ns}
+        else:
+            continue
+        is_rows = "objects" in more and (span.details or {}).get("is_rows") is True
+        yield Finding(
+            "pickle.small-objects",
+            "warn",
+            f"{_slowly(span, size, trace)}: {said}",
+            {**_evidence(span, size, trace), **more},
+            COLUMNS_REMEDY if is_rows else FORMS,
+            spans=(index,),
+        )
 
 
 def slow_for_its_bytes(trace: Trace) -> Iterable[Finding]:

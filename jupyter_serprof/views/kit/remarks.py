@@ -184,11 +184,14 @@ def fewer_tables(tables: Iterable[Table], most: int) -> list[Table]:
 
 def _heaviest(alike: list[Table], most: int) -> list[Table]:
     weights = [sum(_number(row[at]) for row in table.rows) for table in alike for at in _at(table)]
-    order = range(len(alike))
     if len(weights) != len(alike):
         return alike[:most]
-    kept = sorted(sorted(order, key=lambda i: -weights[i])[:most])
-    return [alike[i] for i in kept]
+    return [alike[i] for i in largest(weights, most)]
+
+
+def largest(weights: Sequence[float], most: int) -> list[int]:
+    """Return where the largest numbers are, at most so many, in their order."""
+    return sorted(sorted(range(len(weights)), key=lambda i: -weights[i])[:most])
 
 
 def _at(table: Table) -> list[int]:
@@ -215,10 +218,9 @@ def _block(table: Table, columns: int) -> list[str]:
 
 def largest_rows(table: Table, most: int) -> list[int]:
     """Return where the rows are that say most, at most so many, in the order of the table."""
-    order = range(len(table.rows))
     for at in _at(table):
-        return sorted(sorted(order, key=lambda i: -_number(table.rows[i][at]))[:most])
-    return list(order)[:most]
+        return largest([_number(row[at]) for row in table.rows], most)
+    return list(range(len(table.rows)))[:most]
 
 
 def _shown(table: Table) -> list[int]:

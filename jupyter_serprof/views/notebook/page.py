@@ -37,6 +37,7 @@ def kind_of(doc: Trace | Sweep) -> str:
     return "anatomy" if doc.anatomies else "trace"
 
 
+@cache
 def asset(name: str) -> str:
     """Return the text of a built file.
 
@@ -94,13 +95,8 @@ def html(doc: Trace | Sweep, *, view: str | None = None) -> str:
         "fallback": _fallback(doc, view),
     }
     # In one pass: what is filled in is never searched for places.
-    return _PLACE.sub(lambda place: parts[place[1]], _template(kind_of(doc)))
-
-
-@cache
-def _template(kind: str) -> str:
     # Built by ``npm run build:hosts``: script, style and policy of the page are in it.
-    return asset(f"{kind}.html")
+    return _PLACE.sub(lambda place: parts[place[1]], asset(f"{kind_of(doc)}.html"))
 
 
 def _inert(data: dict[str, object]) -> str:
@@ -109,15 +105,12 @@ def _inert(data: dict[str, object]) -> str:
 
 
 def _fallback(doc: Trace | Sweep, view: str | None) -> str:
-    said = f"<pre>{entities.escape(_encodable(text(doc, view=view)))}</pre>"
+    # What can be encoded: half a surrogate pair becomes a question mark.
+    said = text(doc, view=view).encode("utf-8", "replace").decode("utf-8")
+    said = f"<pre>{entities.escape(said)}</pre>"
     try:
         picture = base64.b64encode(png(doc)).decode("ascii")
     except Exception:  # noqa: BLE001  (no picture must not cost the page; the text says the same)
         return said
     alt = entities.escape(alt_text(doc))
     return f'<img src="data:image/png;base64,{picture}" alt="{alt}">\n{said}'
-
-
-def _encodable(said: str) -> str:
-    """Return text that can be encoded: half a surrogate pair becomes a question mark."""
-    return said.encode("utf-8", "replace").decode("utf-8")

@@ -71,6 +71,11 @@ class Axis:
         """Return where an instant stands, pixels."""
         return self.x + self.width * min(1.0, at_ns / self.end_ns)
 
+    def beside(self, x: float, wide: float, gap: float) -> float:
+        """Return where a text begins that would begin here, off the guide line."""
+        is_crossed = self.guide_x is not None and x - 3 <= self.guide_x <= x + wide + 3
+        return (self.guide_x or 0) + gap if is_crossed else x
+
 
 @dataclass(frozen=True, slots=True)
 class _SliceBox:
@@ -136,9 +141,7 @@ def _put_inside(sheet: Sheet, axis: Axis, segment: _SliceBox, middle: float) -> 
     value = format_ns(part.self_ns)
     for text in (f"{part.title} {value}", part.title, value) if part.family else ():
         taken = sheet.measure(text, SMALL, False)  # noqa: FBT003
-        x = segment.x + _PAD
-        if axis.guide_x is not None and x - 3 <= axis.guide_x <= x + taken + 3:
-            x = axis.guide_x + _PAD
+        x = axis.beside(segment.x + _PAD, taken, _PAD)
         if x + taken + _PAD <= segment.x + segment.width:
             color = family_color(part.family)
             if segment.is_striped:
@@ -154,9 +157,7 @@ def _put_beside(sheet: Sheet, axis: Axis, segments: list[_SliceBox], middle: flo
     largest = max(segments, key=lambda segment: segment.part.self_ns).part
     text = f"{largest.title} {format_ns(largest.self_ns)}"
     taken = sheet.measure(text, SMALL, False)  # noqa: FBT003
-    x = end + 8
-    if axis.guide_x is not None and x - 3 <= axis.guide_x <= x + taken + 3:
-        x = axis.guide_x + 8
+    x = axis.beside(end + 8, taken, 8)
     if x + taken <= axis.x + axis.width:
         sheet.put(x, middle, text, sheet.theme.muted, SMALL)
 
