@@ -113,7 +113,9 @@ def _under_one_name(parts: Sequence[Part], holder: Accused) -> Accused | None:
         return None
     most = max(named, key=_bytes)
     least = _RIVAL * _bytes(most)
-    others = (one for one in named if one is not most and _is_alike(one[0], most[0]))
+    kind, step = _type(most[0]), _step(most[0].label)
+    same = (one for one in named if (_type(one[0]), _step(one[0].label)) == (kind, step))
+    others = (one for one in same if one is not most)
     if any(_bytes(one) > least for one in others):
         return None
     return _culprit(most, holder)
@@ -151,10 +153,6 @@ def _grouped(parts: Iterable[tuple[Hashable, Part]]) -> list[list[Part]]:
 
 def _bytes(parts: Sequence[Part]) -> int:
     return sum(part.bytes for part in parts)
-
-
-def _is_alike(one: Part, other: Part) -> bool:
-    return _type(one) == _type(other) and _step(one.label) == _step(other.label)
 
 
 def _type(part: Part) -> str:

@@ -244,13 +244,11 @@ def _row(key: _RowKey, tally: _Tally, trace: Trace) -> Row:
         self_ns=sum(piece.end - piece.start for piece in pieces),
         busy_ns=sum(tally.busy_by_lane.values()),
         size_bytes=total(tally.sizes),
-        count=sum(1 for span in mine if _stage_around(span, spans) != name),
+        count=sum(
+            not 0 <= span.parent < len(spans) or spans[span.parent].stage != name for span in mine
+        ),
         copied_bytes=total(tally.copied),
         minor_faults=max(0, sum(tally.faults)) if tally.faults else None,
         pieces=fewer_pieces(((one.start, one.end - one.start) for one in pieces), _PIECES),
         group=group,
     )
-
-
-def _stage_around(span: Span, spans: Sequence[Span]) -> str | None:
-    return spans[span.parent].stage if 0 <= span.parent < len(spans) else None

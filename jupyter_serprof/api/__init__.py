@@ -20,21 +20,12 @@ from jupyter_serprof.experiments.blame.recording import BlameRun, blame_graph
 from jupyter_serprof.experiments.chunks.sweep import ChunkSweep
 from jupyter_serprof.experiments.compare.repeats import Repeats
 from jupyter_serprof.experiments.compare.runs import Against
-from jupyter_serprof.experiments.engine.experiment import (
-    Experiment,
-    Progress,
-    complete,
-    resume,
-    run,
-)
-from jupyter_serprof.experiments.engine.machine import MemoryGuard
+from jupyter_serprof.experiments.engine.experiment import Experiment, complete, resume, run
 from jupyter_serprof.experiments.engine.order import log_spaced
-from jupyter_serprof.experiments.engine.recording import Recording
 from jupyter_serprof.experiments.graphs.repeats import GraphRepeats, checked_before
 from jupyter_serprof.experiments.graphs.stages import GraphStages, explained
 from jupyter_serprof.experiments.graphs.values import is_collection, list_collections, require_dask
 from jupyter_serprof.experiments.roundtrip.trip import RoundTrip
-from jupyter_serprof.experiments.sizes.sweep import SizeSweep
 from jupyter_serprof.experiments.split.passes import Split, split
 from jupyter_serprof.views.notebook.bundle import Live
 
@@ -46,12 +37,8 @@ __all__ = [
     "GraphRepeats",
     "GraphStages",
     "Live",
-    "MemoryGuard",
-    "Progress",
-    "Recording",
     "Repeats",
     "RoundTrip",
-    "SizeSweep",
     "Split",
     "Tryout",
     "blame",

@@ -176,16 +176,13 @@ def check(options: Options, syntax: Syntax = SERPROF, *, is_statement: bool = Fa
     if options.fail_above is not None:
         api.limit_share(options.fail_above)
     link_rate(options.link)
-    given = {flag for flag, (field, *_) in syntax.flags.items() if _is_given(options, field)}
+    flags = ((flag, getattr(options, field)) for flag, (field, *_) in syntax.flags.items())
+    given = {flag for flag, value in flags if value not in (None, False)}
     given |= {_CODE} if options.code else set()
     given |= {_STATEMENT} if is_statement else set()
     for rule in RULES[syntax.magic]:
         if rule.flag in given and (rule.other in given) is not rule.is_needed:
             raise UsageError(rule.sentence.format(**_words(rule, options, syntax)))
-
-
-def _is_given(options: Options, field: str) -> bool:
-    return getattr(options, field) not in (None, False)
 
 
 def _words(rule: Exclusion, options: Options, syntax: Syntax) -> dict[str, object]:

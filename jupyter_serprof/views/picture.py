@@ -55,7 +55,8 @@ def alt_text(doc: Trace | Sweep) -> str:
 def _trace_sentence(trace: Trace) -> str:
     if not trace.wall_ns:
         return "Waterfall without time."
-    sums = [*stage_sums(trace), ("Unaccounted", _rest_ns(trace))]
+    rest_ns = trace.waterfall.unaccounted_ns if trace.waterfall else trace.wall_ns
+    sums = [*stage_sums(trace), ("Unaccounted", rest_ns)]
     largest = sorted(sums, key=lambda pair: -pair[1])[:_NAMED]
     named = ", ".join(
         f"{title} {format_share(ns / trace.wall_ns, decimals=0)}" for title, ns in largest if ns
@@ -64,10 +65,6 @@ def _trace_sentence(trace: Trace) -> str:
     of = f" of {format_count(blocks)} computations" if blocks > 1 else ""
     stages = f"{len(sums) - 1} stages{of}"
     return f"Waterfall of {stages} over {format_ns(trace.wall_ns)}: {named}."
-
-
-def _rest_ns(trace: Trace) -> int:
-    return trace.waterfall.unaccounted_ns if trace.waterfall else trace.wall_ns
 
 
 def _sweep_sentence(sweep: Sweep) -> str:

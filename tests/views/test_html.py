@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from jupyter_serprof import save
-from jupyter_serprof.model import DocumentError, Trace, UsageError, from_document, load, to_document
+from jupyter_serprof.model import DocumentError, Trace, from_document, load, to_document
 from jupyter_serprof.testing import make_trace
 from jupyter_serprof.views.notebook import page
 from jupyter_serprof.views.notebook.page import html
@@ -104,23 +104,14 @@ def test_a_picture_that_cannot_be_drawn_leaves_the_text(monkeypatch: pytest.Monk
     assert "<pre>" in written
 
 
-def test_a_view_is_handed_to_the_page_and_an_unknown_one_is_refused() -> None:
-    """The names are those of ``text.VIEWS``."""
-    assert 'data-view="table"' in html(small(), view="table")
-    with pytest.raises(UsageError):
-        html(small(), view="pie")
-
-
 def test_a_source_tree_without_its_front_end_says_what_to_run(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Not a traceback about a missing file."""
     monkeypatch.setattr(page, "kind_of", lambda _: "missing")
-    page.asset.cache_clear()
 
     with pytest.raises(DocumentError, match="uv sync"):
         html(small())
-    page.asset.cache_clear()
 
 
 def test_save_writes_a_page(tmp_path: Path) -> None:

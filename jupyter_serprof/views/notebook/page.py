@@ -14,7 +14,7 @@ from jupyter_serprof.model import DocumentError, Sweep, to_document
 from jupyter_serprof.model.units import clean
 from jupyter_serprof.views.figure import png
 from jupyter_serprof.views.picture import alt_text
-from jupyter_serprof.views.text import check_view, text
+from jupyter_serprof.views.text import text
 
 if TYPE_CHECKING:
     from jupyter_serprof.model import Trace
@@ -59,15 +59,13 @@ def asset(name: str) -> str:
 _PLACE = re.compile("@@(title|view|document|fallback)@@")
 
 
-def html(doc: Trace | Sweep, *, view: str | None = None) -> str:
+def html(doc: Trace | Sweep) -> str:
     """Return a document as a page that is complete in itself.
 
     Parameters
     ----------
     doc
         A trace or a sweep; every span goes into the page.
-    view
-        A name of ``text.VIEWS``: what is shown first. None: the view that fits.
 
     Returns
     -------
@@ -77,8 +75,6 @@ def html(doc: Trace | Sweep, *, view: str | None = None) -> str:
 
     Raises
     ------
-    UsageError
-        If there is no view of that name.
     DocumentError
         If the front end was not built (a source tree without ``uv sync``).
 
@@ -87,12 +83,11 @@ def html(doc: Trace | Sweep, *, view: str | None = None) -> str:
     The document lies in the page as JSON text of a type that no browser executes, with every ``<``
     as an escape: no text of a document can end that element or open another.
     """
-    check_view(view)
     parts = {
         "title": entities.escape(clean(doc.name)),
-        "view": entities.escape(view or ""),
+        "view": "",
         "document": _inert(to_document(doc)),
-        "fallback": _fallback(doc, view),
+        "fallback": _fallback(doc),
     }
     # In one pass: what is filled in is never searched for places.
     # Built by ``npm run build:hosts``: script, style and policy of the page are in it.
@@ -104,9 +99,9 @@ def _inert(data: dict[str, object]) -> str:
     return json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
 
 
-def _fallback(doc: Trace | Sweep, view: str | None) -> str:
+def _fallback(doc: Trace | Sweep) -> str:
     # What can be encoded: half a surrogate pair becomes a question mark.
-    said = text(doc, view=view).encode("utf-8", "replace").decode("utf-8")
+    said = text(doc).encode("utf-8", "replace").decode("utf-8")
     said = f"<pre>{entities.escape(said)}</pre>"
     try:
         picture = base64.b64encode(png(doc)).decode("ascii")

@@ -189,8 +189,10 @@ def growth_lines(series: Series) -> list[str]:
         count = len(series.points)
         few = "three are needed" if count < 3 else "no law holds over them"  # noqa: PLR2004
         return [f"{counted(count, 'size')}: no line, {few}"]
-    held = series.held
-    return [*said, holdout_text(held)] if held else said
+    if held := series.held:
+        off = f"the line is off by {signed_error(held)}"
+        said.append(f"held out {format_bytes(held.size_bytes)}: {off}")
+    return said
 
 
 def _regime_text(series: Series, at: int) -> str:
@@ -223,11 +225,6 @@ def _interval(regime: Fit) -> str:
     return f" [{format_rate(1e9 / regime.high)}, {format_rate(1e9 / regime.low)}]"
 
 
-def holdout_text(held: Holdout) -> str:
-    """Say how far the line is off where nothing was used for it."""
-    return f"held out {format_bytes(held.size_bytes)}: the line is off by {signed_error(held)}"
-
-
 def signed_error(held: Holdout) -> str:
     """Return the error of a line as a share with its sign."""
     sign = "+" if held.error_share > 0 else "−" if held.error_share < 0 else ""  # noqa: RUF001
@@ -238,18 +235,15 @@ def crossover_lines(sweep: Sweep, *, cold: bool) -> Iterator[str]:
     """Yield where one way overtakes another, cold or warm, and what cannot be told."""
     mark = "cold: " if cold else ""
     found = crossovers(sweep, cold=cold)
-    yield from (f"{mark}{crossover_text(each)}" for each in found if each.from_bytes)
+    for each in found:
+        if each.from_bytes:
+            sizes = f"{format_bytes(each.from_bytes)} and {format_bytes(each.to_bytes)}"
+            yield f"{mark}{clean(each.title)} between {sizes}"
     unsure = [clean(each.title).removesuffix(_UNSURE) for each in found if not each.from_bytes]
     if unsure:
         more = len(unsure) - _UNSURE_NAMED
         named = "; ".join([*unsure[:_UNSURE_NAMED], *([f"{more} more pairs"] if more > 0 else [])])
         yield f"{mark}cannot tell where these cross: {named}"
-
-
-def crossover_text(each: Crossover) -> str:
-    """Return what overtakes what, and between which measured sizes."""
-    sizes = f"{format_bytes(each.from_bytes)} and {format_bytes(each.to_bytes)}"
-    return f"{clean(each.title)} between {sizes}"
 
 
 def chunk_line(sweep: Sweep) -> str:
@@ -260,13 +254,9 @@ def chunk_line(sweep: Sweep) -> str:
     name = best.parameter or sweep.parameter
     asked = f"{name} = {plain_number(best.best)}, " if name and best.best is not None else ""
     sizes = f"{format_bytes(best.low_bytes)} to {format_bytes(best.high_bytes)}"
-    return f"best chunk: {asked}{format_bytes(best.best_bytes)} [{sizes}]{_limits(best)}"
-
-
-def _limits(best: Best) -> str:
     below = f"; below it {clean(best.limits_below)} limits" if best.limits_below else ""
     above = f"; above it {clean(best.limits_above)} limits" if best.limits_above else ""
-    return below + above
+    return f"best chunk: {asked}{format_bytes(best.best_bytes)} [{sizes}]{below}{above}"
 
 
 def plain_number(number: float) -> str:

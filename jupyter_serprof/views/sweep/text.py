@@ -61,6 +61,7 @@ def size_lines(sweep: Sweep, columns: int, *, has_bars: bool) -> list[str]:
     """Return a sweep over sizes, in lines that are at most so many columns wide."""
     warm, cold = series_of(sweep, cold=False), series_of(sweep, cold=True)
     said = (line for cold in (False, True) for line in crossover_lines(sweep, cold=cold))
+    growth = "notes" if sweep.kind == "chunks" else f"growth, {_kind(not warm)}"
     crossings = [line for sentence in said for line in hang("", sentence, columns, 2)]
     return _joined(
         [
@@ -68,7 +69,7 @@ def size_lines(sweep: Sweep, columns: int, *, has_bars: bool) -> list[str]:
             *_tables(sweep, warm, columns, is_cold=False),
             *_tables(sweep, cold, columns, is_cold=True),
             [line for said in [chunk_line(sweep)] if said for line in wrap(said, columns)],
-            _titled(_growth_title(sweep, _kind(not warm)), _growth(sweep, warm or cold, columns)),
+            _titled(growth, _growth(sweep, warm or cold, columns)),
             _titled("crossovers", crossings),
             list(_unmeasured(sweep, columns)),
         ]
@@ -78,10 +79,6 @@ def size_lines(sweep: Sweep, columns: int, *, has_bars: bool) -> list[str]:
 def _titled(title: str, given: Iterable[str]) -> list[str]:
     lines = list(given)
     return [title, *lines] if lines else []
-
-
-def _growth_title(sweep: Sweep, kind: str) -> str:
-    return "notes" if sweep.kind == "chunks" else f"growth, {kind}"
 
 
 def _joined(blocks: Sequence[list[str]]) -> list[str]:

@@ -100,11 +100,6 @@ class Line:
     kind: str = "stage"
     members: tuple[Member, ...] = ()
 
-    @property
-    def is_sum(self) -> bool:
-        """Whether it is the sum of lines below it, and no stage by itself."""
-        return self.kind in {"group", "more"}
-
 
 @dataclass(frozen=True, slots=True)
 class StageTable:
@@ -205,19 +200,20 @@ def _line(trace: Trace, entry: Entry, printed: _Numbers, lanes: dict[str, str]) 
     members = tuple(_members(trace, entry))
     rows = [member.row for member in members]
     row = rows[0] if len(rows) == 1 else sum_of(rows, entry.key)
+    is_sum = entry.kind in {"group", "more"}  # of lines below it, and no stage by itself
     line = Line(
         title=clean(entry.title),
         row=row,
         family=entry.family,
         waits=entry.waits,
         count=f"×{format_count(row.count)}" if row.count > 1 else "",  # noqa: RUF001
-        lane="" if entry.kind in {"group", "more"} else lanes[row.lane],
+        lane="" if is_sum else lanes[row.lane],
         self_text=printed[0],
         share_text=printed[1],
         kind=entry.kind,
         members=members,
     )
-    return line if line.is_sum else _with_bytes(trace, line, row)
+    return line if is_sum else _with_bytes(trace, line, row)
 
 
 def _members(trace: Trace, entry: Entry) -> Iterator[Member]:
