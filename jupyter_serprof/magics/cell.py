@@ -114,8 +114,8 @@ class CellRecorder:
         if asked is None:
             return
         syntax, options = asked
-        entry.typed = Typed(self._shell, options, syntax)
-        entry.recording = _recording(entry.typed)
+        typed = Typed(self._shell, options, syntax)
+        entry.recording, entry.typed = _recording(typed), typed
         entry.recording.stop_at_traceback(lambda: self._open[-1:] == [entry])
         entry.recording.start()
 

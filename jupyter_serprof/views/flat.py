@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
@@ -252,20 +252,13 @@ def to_dataframe(document: Given, what: str | None = None) -> pd.DataFrame:
     return frame.astype({head: "Int64" for head in rows.heads if head.endswith(_WHOLE)})
 
 
-@dataclass(slots=True)
-class _Track:
-    """A thread of the picture: spans that lie inside each other or after each other."""
-
-    ends: list[int] = field(default_factory=list)
-
-    def takes(self, span: Span) -> bool:
-        """Put a span here if it nests; spans come in the order of their starts."""
-        while self.ends and self.ends[-1] <= span.start_ns:
-            self.ends.pop()
-        if self.ends and self.ends[-1] < span.end_ns:
-            return False
-        self.ends.append(span.end_ns)
-        return True
+def _takes(ends: list[int], span: Span) -> bool:
+    """Put a span on a track, by the ends of those open there, if it nests; spans come in order."""
+    while ends and ends[-1] <= span.start_ns:
+        ends.pop()
+    is_inside = not ends or ends[-1] >= span.end_ns
+    ends += [span.end_ns] if is_inside else []
+    return is_inside
 
 
 def chrome_trace(doc: Trace | Sweep) -> dict[str, object]:
@@ -326,13 +319,13 @@ def _tracks(spans: Sequence[Span], lane: str) -> list[list[int]]:
     """Return the spans of a lane, by their indices, on as few tracks as nesting allows."""
     own = [index for index, span in enumerate(spans) if span.lane == lane]
     own.sort(key=lambda index: (spans[index].start_ns, -spans[index].end_ns, index))
-    tracks: list[tuple[_Track, list[int]]] = []
+    tracks: list[tuple[list[int], list[int]]] = []
     for index in own:
-        place = next((found for track, found in tracks if track.takes(spans[index])), None)
+        place = next((found for ends, found in tracks if _takes(ends, spans[index])), None)
         if place is None:
-            place = []
-            tracks.append((_Track([spans[index].end_ns]), place))
-        place.append(index)
+            tracks.append(([spans[index].end_ns], [index]))
+        else:
+            place.append(index)
     return [found for _, found in tracks]
 
 

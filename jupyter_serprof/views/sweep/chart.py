@@ -19,19 +19,20 @@ from jupyter_serprof.views.kit.sheet import (
     Stroke,
     family_color,
 )
-from jupyter_serprof.views.sweep.runs import state_text
+from jupyter_serprof.views.sweep.runs import incomplete, state_text
 from jupyter_serprof.views.sweep.series import (
     best_chunk,
     chunk_line,
     crossover_lines,
     crossovers,
+    decades,
     growth_lines,
     series_of,
     signed_error,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from jupyter_serprof.model import Crossover, Fit, Sweep
     from jupyter_serprof.views.kit.sheet import Sheet
@@ -72,13 +73,6 @@ class Chart:
         low, high = self.times
         share = (math.log10(max(ns, 1e-9)) - low) / (high - low)
         return self.bottom - min(max(share, 0.0), 1.0) * (self.bottom - self.top)
-
-
-def decades(values: Iterable[float]) -> tuple[int, int]:
-    """Return the powers of ten around all values."""
-    logs = [math.log10(value) for value in values if value > 0]
-    low = math.floor(min(logs) + 1e-9)
-    return low, max(low + 1, math.ceil(max(logs) - 1e-9))
 
 
 def put_axes(sheet: Sheet, chart: Chart) -> None:
@@ -376,12 +370,7 @@ def _put_sentences(sheet: Sheet, sweep: Sweep, found: Sequence[Series]) -> None:
     is_cold = bool(found) and found[0].cold
     said = [chunk_line(sweep), *crossover_lines(sweep, cold=is_cold)]
     said += [f"{clean(s.variant.title)}: {'; '.join(growth_lines(s))}" for s in found if s.regimes]
-    measured = {point.variant for point in sweep.points}
-    said += [
-        f"{clean(variant.title)}: {state_text(variant)}"
-        for variant in sweep.variants
-        if variant.state != "ok" or variant.key not in measured
-    ]
+    said += [f"{clean(one.title)}: {state_text(one)}" for one in incomplete(sweep)]
     wanted = [sentence for sentence in said if sentence]
     hidden = len(wanted) - _SENTENCES
     if hidden > 0:

@@ -246,6 +246,12 @@ def label_of(run: Bar, *, has_size: bool) -> str:
     return f"{format_bytes(run.point.size_bytes)} {run.label}" if has_size else run.label
 
 
+def incomplete(sweep: Sweep) -> list[Variant]:
+    """Return the variants without runs, or not with all of them."""
+    measured = {point.variant for point in sweep.points}
+    return [one for one in sweep.variants if one.state != "ok" or one.key not in measured]
+
+
 def state_text(variant: Variant) -> str:
     """Return why a variant has no complete runs: its state and the reason, once each."""
     state = "no runs" if variant.state == "ok" else variant.state

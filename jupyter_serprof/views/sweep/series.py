@@ -23,9 +23,9 @@ from jupyter_serprof.model.units import (
 from jupyter_serprof.views.sweep.runs import runs_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
-    from jupyter_serprof.model import Crossover, Finding, Fit, Holdout, Sweep, Variant
+    from jupyter_serprof.model import Crossover, Fit, Holdout, Sweep, Variant
 
 _KINDS = ("sweep", "chunks")
 _CHUNK_RULE = "dask.chunk-sweep"
@@ -133,6 +133,13 @@ def _break(before: Fit, after: Fit) -> Break:
     return Break(start, end, after.cause, jump)
 
 
+def decades(values: Iterable[float]) -> tuple[int, int]:
+    """Return the powers of ten around all values."""
+    logs = [math.log10(value) for value in values if value > 0]
+    low = math.floor(min(logs) + 1e-9)
+    return low, max(low + 1, math.ceil(max(logs) - 1e-9))
+
+
 def crossovers(sweep: Sweep, *, cold: bool) -> list[Crossover]:
     """Return the crossovers, those with sizes first."""
     found = [each for each in sweep.crossovers if each.cold == cold]
@@ -154,18 +161,16 @@ class Best:
 
 def best_chunk(sweep: Sweep) -> Best | None:
     """Return what the finding about a sweep of chunks says; None without one."""
-    found = (each for each in sweep.findings if each.rule == _CHUNK_RULE)
-    return next((best for each in found if (best := _best(each))), None)
-
-
-def _best(finding: Finding) -> Best | None:
-    evidence = finding.evidence
-    sizes = [_number(evidence.get(key)) for key in ("best_bytes", "low_bytes", "high_bytes")]
-    if not all(size and size > 0 for size in sizes):
-        return None
-    best, low, high = (int(size or 0) for size in sizes)
-    words = (str(evidence.get(key) or "") for key in ("parameter", "limits_below", "limits_above"))
-    return Best(best, low, max(low, high), _number(evidence.get("best")), *words)
+    for finding in sweep.findings:
+        told = finding.evidence
+        sizes = [_number(told.get(key)) or 0 for key in ("best_bytes", "low_bytes", "high_bytes")]
+        if finding.rule == _CHUNK_RULE and min(sizes) > 0:
+            best, low, high = map(int, sizes)
+            words = (
+                str(told.get(key) or "") for key in ("parameter", "limits_below", "limits_above")
+            )
+            return Best(best, low, max(low, high), _number(told.get("best")), *words)
+    return None
 
 
 _GROWTH = {

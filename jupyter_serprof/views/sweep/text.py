@@ -22,6 +22,7 @@ from jupyter_serprof.views.kit.table import (
     wrap,
 )
 from jupyter_serprof.views.sweep.runs import (
+    incomplete,
     label_of,
     legends,
     parts_of,
@@ -33,6 +34,7 @@ from jupyter_serprof.views.sweep.runs import (
 from jupyter_serprof.views.sweep.series import (
     chunk_line,
     crossover_lines,
+    decades,
     growth_lines,
     is_over_sizes,
     plain_number,
@@ -42,7 +44,7 @@ from jupyter_serprof.views.sweep.series import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from jupyter_serprof.model import Sweep, Variant
+    from jupyter_serprof.model import Sweep
     from jupyter_serprof.views.sweep.runs import Bar
     from jupyter_serprof.views.sweep.series import Series
 
@@ -71,7 +73,7 @@ def size_lines(sweep: Sweep, columns: int, *, has_bars: bool) -> list[str]:
             [line for said in [chunk_line(sweep)] if said for line in wrap(said, columns)],
             _titled(growth, _growth(sweep, warm or cold, columns)),
             _titled("crossovers", crossings),
-            list(_unmeasured(sweep, columns)),
+            list(_unmeasured(sweep, columns, _NAME + 2)),
         ]
     )
 
@@ -98,7 +100,7 @@ def _chart(found: Sequence[Series], columns: int, *, is_cold: bool) -> list[str]
     wide = min(_WIDEST, columns - _LABEL - 3)
     if wide < _NARROWEST or len(found) > len(_MARKS):
         return []
-    times = _decades([p.median_ns for each in found for p in each.points])
+    times = decades(p.median_ns for each in found for p in each.points)
     sizes = [p.size_bytes for each in found for p in each.points]
     low, high = math.log10(min(sizes)), math.log10(max(sizes))
     grid = [[" "] * wide for _ in range(_ROWS)]
@@ -118,12 +120,6 @@ def _chart(found: Sequence[Series], columns: int, *, is_cold: bool) -> list[str]
     axis = f"{' ' * _LABEL} +{'-' * wide}"
     said = (line.replace(_STICKY, " ").strip() for line in legend)
     return [*wrap(head, columns), *rows, axis, foot, *said]
-
-
-def _decades(values: Sequence[float]) -> tuple[float, float]:
-    """Return powers of ten around all values."""
-    low, high = math.floor(math.log10(min(values))), math.ceil(math.log10(max(values)))
-    return low, max(high, low + 1)
 
 
 def _place(value: float, low: float, high: float, count: int) -> int:
@@ -244,12 +240,10 @@ def _growth(sweep: Sweep, found: Sequence[Series], columns: int) -> Iterator[str
             yield from hang("", sentence, columns, 4)
 
 
-def _unmeasured(sweep: Sweep, columns: int) -> Iterator[str]:
+def _unmeasured(sweep: Sweep, columns: int, indent: int) -> Iterator[str]:
     """Yield why a variant has no numbers, or not all."""
-    measured = {point.variant for point in sweep.points}
-    for variant in sweep.variants:
-        if variant.state != "ok" or variant.key not in measured:
-            yield from hang(clean(variant.title), state_text(variant), columns, indent=_NAME + 2)
+    for variant in incomplete(sweep):
+        yield from hang(clean(variant.title), state_text(variant), columns, indent)
 
 
 _WIDEST_BAR = 30
@@ -268,11 +262,10 @@ def sweep_lines(sweep: Sweep, columns: int, *, has_bars: bool) -> list[str]:
         return size_lines(sweep, columns, has_bars=has_bars)
     runs = [run for variant in sweep.variants for run in runs_of(sweep, variant)]
     table = _table(sweep, runs, columns, has_bars=has_bars) if runs else []
-    missing = [line for variant in sweep.variants for line in _missing(variant, runs, columns)]
     written_out = runs if len(runs) <= _WRITTEN_OUT else []
     stages = ["", *_stage_lines(written_out, columns)] if written_out else []
     hidden = [line for run in runs if not written_out for line in _groups(sweep, run, columns)]
-    return [*table, *missing, *hidden, *stages]
+    return [*table, *_unmeasured(sweep, columns, _NAMES[1] + 2), *hidden, *stages]
 
 
 def _groups(sweep: Sweep, run: Bar, columns: int) -> list[str]:
@@ -328,14 +321,6 @@ def _bars(labels: Column, runs: Sequence[Bar], room: int) -> Column:
     bars = (length_bar(run.point.wall_ns / longest_ns, room) for run in runs)
     cells = tuple(next(bars) if label else "" for label in labels.cells)
     return Column(head, cells, leans_right=False)
-
-
-def _missing(variant: Variant, runs: Sequence[Bar], columns: int) -> list[str]:
-    """Return why a variant has no line in the table, or why its lines are not complete."""
-    has_runs = any(run.variant.key == variant.key for run in runs)
-    if variant.state == "ok" and has_runs:
-        return []
-    return hang(clean(variant.title), state_text(variant), columns, indent=_NAMES[1] + 2)
 
 
 def _stage_lines(runs: Sequence[Bar], columns: int) -> Iterator[str]:

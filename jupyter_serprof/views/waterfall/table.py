@@ -45,7 +45,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from jupyter_serprof.model import Trace
-    from jupyter_serprof.model.units import ColumnUnit
 
     _Numbers = tuple[str, str]
 
@@ -140,31 +139,23 @@ def table_of(trace: Trace, most_rows: int | None = MOST_ROWS) -> StageTable:
     """
     waterfall = waterfall_of(trace)
     entries = entries_of(trace) if most_rows is None else outline(trace, most_rows)
-    columns = _Columns(column_unit(trace.wall_ns), trace.wall_ns)
+    unit = column_unit(trace.wall_ns)
+    wall = unit.text(trace.wall_ns)
     owned = [*(entry.self_ns for entry in entries), waterfall.unaccounted_ns]
-    *numbers, last = columns.texts(owned, columns.unit.text(trace.wall_ns))
-    lines = _lines(trace, entries, numbers, columns, _lane_names(trace, waterfall))
+    *numbers, last = _numbers(trace, owned, wall)
+    lines = _lines(trace, entries, numbers, _lane_names(trace, waterfall))
     rest = Line("Unaccounted", None, "other", False, "", "", *last, kind="rest")  # noqa: FBT003
     total = "100.0" if trace.wall_ns else NOT_APPLICABLE
-    return StageTable(columns.unit.name, (*lines, rest), columns.unit.text(trace.wall_ns), total)
+    return StageTable(unit.name, (*lines, rest), wall, total)
 
 
-@dataclass(frozen=True, slots=True)
-class _Columns:
-    """The columns of times, which add up to what is printed above, and of shares, which need not.
+def _numbers(trace: Trace, owned: Sequence[int], total: str) -> list[_Numbers]:
+    """Return time and share of each: the times add up to the printed one, the shares need not.
 
     A share is told in headline, facts and findings, too, and is the same in all of them.
     """
-
-    unit: ColumnUnit
-    wall_ns: int
-
-    def texts(self, owned: Sequence[int], total: str) -> list[_Numbers]:
-        """Return time and share of each; the times add up to the printed one."""
-        return list(zip(self.unit.texts(owned, total), map(self._share, owned), strict=True))
-
-    def _share(self, owned_ns: int) -> str:
-        return format_share(owned_ns / self.wall_ns).removesuffix(" %") if owned_ns else "0"
+    shares = (format_share(ns / trace.wall_ns).removesuffix(" %") if ns else "0" for ns in owned)
+    return list(zip(column_unit(trace.wall_ns).texts(owned, total), shares, strict=True))
 
 
 def _lane_names(trace: Trace, waterfall: Waterfall) -> dict[str, str]:
@@ -182,18 +173,17 @@ def _lane_names(trace: Trace, waterfall: Waterfall) -> dict[str, str]:
     }
 
 
-def _lines(  # noqa: PLR0913, PLR0917  (what a line needs, and how deep it stands)
+def _lines(
     trace: Trace,
     entries: Sequence[Entry],
     numbers: Sequence[_Numbers],
-    columns: _Columns,
     lanes: dict[str, str],
     depth: int = 0,
 ) -> Iterator[Line]:
     for entry, printed in zip(entries, numbers, strict=True):
         yield replace(_line(trace, entry, printed, lanes), depth=depth)
-        inside = columns.texts([inner.self_ns for inner in entry.inside], printed[0])
-        yield from _lines(trace, entry.inside, inside, columns, lanes, depth + 1)
+        inside = _numbers(trace, [inner.self_ns for inner in entry.inside], printed[0])
+        yield from _lines(trace, entry.inside, inside, lanes, depth + 1)
 
 
 def _line(trace: Trace, entry: Entry, printed: _Numbers, lanes: dict[str, str]) -> Line:
