@@ -135,6 +135,8 @@ def test_a_value_that_pickles_has_no_culprit() -> None:
         (functools.partial(print, LOCK, end=""), "a.args[0]"),
         (np.array([1, LOCK], dtype=object), "a[1]"),
         (pd.DataFrame({"u": [1, 2], "v": [LOCK, 2]}), "a['v'][0]"),
+        (type("K", (), {"shared": LOCK, "__module__": "__main__"})(), "a.__class__.shared"),
+        ({"k" * 10_000: LOCK}, f"a['{'k' * 37}...']"),
         (Holder(None).__init__, ""),  # type: ignore[misc]  # a bound method pickles
         (lambda: NAMED_GLOBAL, ""),  # a function of an importable test module pickles by name
     ],
@@ -170,15 +172,6 @@ def test_a_function_of_the_notebook_names_the_global_and_the_default() -> None:
     found = paths(names["f"])
 
     assert found == ["a.<global lock>", "a.<default y>"]
-
-
-def test_a_class_of_the_notebook_names_its_attribute() -> None:
-    """An instance of a class that travels by value fails for what the class holds."""
-    kind = type("K", (), {"shared": LOCK, "__module__": "__main__"})
-
-    found = paths(kind())
-
-    assert found == ["a.__class__.shared"]
 
 
 def test_pickle_itself_is_asked_where_it_is_the_transport() -> None:
@@ -287,15 +280,6 @@ def test_an_object_that_resists_being_looked_at_is_the_culprit() -> None:
     found = paths([Hostile()])
 
     assert found == ["a[0]"]
-
-
-def test_a_long_key_is_cut() -> None:
-    """A path stays readable, however long a key is."""
-    value = {"k" * 10_000: LOCK}
-
-    (path,) = paths(value)
-
-    assert path == f"a['{'k' * 37}...']"
 
 
 def test_an_interrupt_passes_through() -> None:
