@@ -128,7 +128,7 @@ class Recorder:
             _ACTIVE.append(self)
             self.thread = get_ident()
             offset_ns = self._offset_ns()
-            self.started = _iso(self.now() + offset_ns)
+            self.started = moment_text(self.now() + offset_ns)
             self.start_ns = self.now()
             self.wall_start_ns = self.start_ns + offset_ns
         except BaseException:
@@ -196,8 +196,9 @@ def _is_imported(library: str) -> bool:
     return spec is not None and not getattr(spec, "_initializing", False)
 
 
-def _iso(wall_ns: int) -> str:
-    moment = datetime.fromtimestamp(wall_ns / 1e9, UTC)
+def moment_text(wall_ns: int | None = None) -> str:
+    """Return a time of `time.time_ns` as documents have it, in UTC; None is now."""
+    moment = datetime.now(UTC) if wall_ns is None else datetime.fromtimestamp(wall_ns / 1e9, UTC)
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from jupyter_serprof.analysis import analyse
+from jupyter_serprof.capture.freeze import MAIN_LANE
 from jupyter_serprof.capture.machine import describe_environment, producer
 from jupyter_serprof.experiments.engine.document import lean
 from jupyter_serprof.experiments.engine.runs import shown_runs
@@ -34,8 +35,6 @@ from jupyter_serprof.model import (
     Variant,
 )
 from jupyter_serprof.model.trace import Scalar
-
-_LANE = "client/main"
 
 
 def count_points(trials: Sequence[Trial]) -> int:
@@ -183,7 +182,7 @@ def _traces(
 def _trace(key: str, trip: Trip) -> Trace:
     spans, at = [], 0
     for name, duration in trip.stages.items():
-        spans.append(Span(name, name, _LANE, at, duration))
+        spans.append(Span(name, name, MAIN_LANE, at, duration))
         at += duration
-    made = Trace(name=key, started="", wall_ns=at, lanes=(Lane(_LANE),), spans=tuple(spans))
+    made = Trace(name=key, started="", wall_ns=at, lanes=(Lane(MAIN_LANE),), spans=tuple(spans))
     return lean(analyse(made))

@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import partial
 
 from jupyter_serprof.capture.machine import measure_limits
+from jupyter_serprof.capture.recorder import moment_text
 from jupyter_serprof.experiments.engine.experiment import Progress, Steps
 from jupyter_serprof.experiments.engine.order import Budget
 from jupyter_serprof.experiments.remedies.document import count_points, document_of
@@ -132,7 +132,7 @@ class Trials:
     def __init__(self, name: str, budget_s: float, pairs: int) -> None:
         self._name, self._most = name, pairs
         self._budget = Budget(budget_s)
-        self._started = datetime.now(UTC).isoformat(timespec="milliseconds")
+        self._started = moment_text()
         self._found: Sequence[Trial] | None = None
         self._begun = 0
         self._hints: list[Finding] = []
@@ -220,7 +220,7 @@ class Trials:
         """The document of what was tried so far."""
         return document_of(
             self._name,
-            self._started.replace("+00:00", "Z"),
+            self._started,
             self._begun_trials,
             plain_bytes=self._plain_bytes,
             hints=self._hints,

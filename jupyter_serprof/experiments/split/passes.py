@@ -18,7 +18,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from datetime import UTC, datetime
 from functools import partial
 from io import BytesIO
 from typing import Any
@@ -30,7 +29,7 @@ from jupyter_serprof.capture.machine import (
     measure_limits,
     producer,
 )
-from jupyter_serprof.capture.recorder import paused_collector
+from jupyter_serprof.capture.recorder import moment_text, paused_collector
 from jupyter_serprof.experiments.engine.experiment import Progress, Steps, run
 from jupyter_serprof.experiments.engine.order import SPLIT_S
 from jupyter_serprof.experiments.split.words import (
@@ -142,7 +141,7 @@ class Split:
 
     def __init__(self, value: object, name: str = "value", budget_s: float = SPLIT_S) -> None:
         self._value, self._name = value, name
-        self._started = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        self._started = moment_text()
         self._end_s = time.monotonic() + budget_s
         self._kind: Any = pickle.Pickler
         #: The very first pass into nowhere, and those that are passes.

@@ -19,6 +19,7 @@ from jupyter_serprof.analysis.findings.pickle import (
     PAGE_BYTES,
 )
 from jupyter_serprof.analysis.outline import Entry, entries_of
+from jupyter_serprof.capture.freeze import MAIN_LANE
 from jupyter_serprof.model import Finding, Group, Lane, Span, Summary, Trace, stage
 from jupyter_serprof.model.units import (
     column_unit,
@@ -28,7 +29,6 @@ from jupyter_serprof.model.units import (
     format_share,
 )
 
-_LANE = "client/main"
 DUMPS, LOADS = "pickle.dumps", "pickle.loads"
 #: The name of the pass that is real dumps or loads.
 WHOLE = "whole"
@@ -201,7 +201,7 @@ def split_trace(base: Trace, measured: Measured) -> Trace:
     return replace(
         base,
         wall_ns=at,
-        lanes=(Lane(_LANE),),
+        lanes=(Lane(MAIN_LANE),),
         spans=tuple(spans),
         groups=tuple(groups),
         quality=replace(base.quality, notes=notes),
@@ -223,12 +223,12 @@ def _add_half(spans: list[Span], half: Half, at: int, measured: Measured, *, is_
     known = {key: value for key, value in details.items() if value is not None}
     parent = len(spans)
     size = measured.in_band_bytes
-    spans.append(Span(half.whole, half.whole, _LANE, at, run.duration_ns, size, -1, known))
+    spans.append(Span(half.whole, half.whole, MAIN_LANE, at, run.duration_ns, size, -1, known))
     start = at
     # Of the first run nobody made passes: what it did beside the work of all runs is not known.
     is_whole = is_cold and half.warm is not None
     for key, duration in () if is_whole else parts_of(run.duration_ns, half.levels):
-        spans.append(Span(key, key, _LANE, start, duration, None, parent))
+        spans.append(Span(key, key, MAIN_LANE, start, duration, None, parent))
         start += duration
     return at + run.duration_ns
 
