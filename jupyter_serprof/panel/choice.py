@@ -74,15 +74,7 @@ class Choice:
 
     def look_again(self) -> None:
         """Ask anew what there is; what was chosen stays chosen if it is still there."""
-        self._is_busy = True
-        try:
-            self._show_sources()
-            self._show_ways()
-            self._show_scale(is_new=True)
-            self._show_code()
-        finally:
-            self._is_busy = False
-        self.changed()
+        self._show(self._show_sources, self._show_ways, is_new=True)
 
     def lock(self, *, is_locked: bool) -> None:
         """Let nothing be chosen while something runs."""
@@ -96,17 +88,19 @@ class Choice:
 
     def _listen(self) -> None:
         self.refresh.on_click(lambda _: self.look_again())
-        self.source.observe(lambda _: self._follow(is_new=True), "value")
+        self.source.observe(lambda _: self._show(is_new=True), "value")
         self.ends.observe(lambda _: self._show_limit(), "value")
         for control in (self.sizes, self.count, self.ends, self.limit):
-            control.observe(lambda _: self._follow(), "value")
+            control.observe(lambda _: self._show(), "value")
 
-    def _follow(self, *, is_new: bool = False) -> None:
+    def _show(self, *shows: Callable[[], None], is_new: bool = False) -> None:
         """Show what follows from a choice, once: what is set here is no choice."""
         if self._is_busy:
             return
         self._is_busy = True
         try:
+            for show in shows:
+                show()
             self._show_scale(is_new=is_new)
             self._show_code()
         finally:
@@ -140,7 +134,7 @@ class Choice:
                 indent=False,
                 layout={"width": "13rem", "margin": "0"},
             )
-            self.ways[way.key].observe(lambda _: self._follow(), "value")
+            self.ways[way.key].observe(lambda _: self._show(), "value")
         self.ways_box.children = tuple(self.ways.values())
         self.reasons.value = _lines([*self._refused, *_grouped(offered)])
 

@@ -13,6 +13,7 @@ from jupyter_serprof.analysis.anatomy import (
     parts_inside,
     unpicklable_parts,
 )
+from jupyter_serprof.analysis.spans import total
 from jupyter_serprof.model import Anatomy, Part
 from jupyter_serprof.model.units import (
     NOT_APPLICABLE,
@@ -121,9 +122,8 @@ class TreeRow:
 
     @property
     def duration_ns(self) -> int | None:
-        """Time of all, None if that of one is unknown."""
-        known = [part.duration_ns for part in self.parts if part.duration_ns is not None]
-        return sum(known) if known else None
+        """Time of all, as far as it is known."""
+        return total(part.duration_ns for part in self.parts)
 
 
 def tree_rows(anatomy: Anatomy) -> list[TreeRow]:

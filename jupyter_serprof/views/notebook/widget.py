@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from jupyter_serprof.model import to_document
 from jupyter_serprof.views.notebook.page import asset, kind_of
 from jupyter_serprof.views.notebook.thin import embedded
-from jupyter_serprof.views.text import check_view, text
+from jupyter_serprof.views.text import text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -107,7 +107,6 @@ def _classes() -> dict[str, Any]:
         view = traitlets.Unicode("").tag(sync=True)
 
         def __init__(self, doc: Trace | Sweep, *, view: str | None = None) -> None:
-            check_view(view)
             self._said = text(doc, view=view)
             super().__init__(document=_encoded(doc), view=view or "")
 
