@@ -97,7 +97,7 @@ model/document.py: model/test_document.py
 lanes/tracks.ts: paint.test.ts
 stage.waits === true => stage.waits === false
 document/format.ts: format.test.ts
-{ name: "kB", size: 1e3 } => { name: "kB", size: 1024 }
+size: 1_000 ** at => size: 1_024 ** at
 document/decode.ts: decode.test.ts
 HIGH_HALF = 2 ** 32 => HIGH_HALF = 2 ** 31
 """

@@ -27,8 +27,8 @@ describe("the visible range", () => {
   });
 
   it("shows a span with room around it, even one without length", () => {
-    expect(around(100, 200, LIMITS)).toEqual({ from: 90, to: 210 });
-    expect(around(100, 100, LIMITS)).toEqual({ from: 90, to: 110 });
+    expect(around({ from: 100, to: 200 }, LIMITS)).toEqual({ from: 90, to: 210 });
+    expect(around({ from: 100, to: 100 }, LIMITS)).toEqual({ from: 90, to: 110 });
   });
 });
 

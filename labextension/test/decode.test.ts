@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { decodeColumns, isPlain, plainColumns } from "../src/document/decode";
+import { decodeColumns } from "../src/document/decode";
 import { pack, traceOf } from "./make";
 
 const SPANS = [
@@ -9,8 +9,8 @@ const SPANS = [
 ];
 
 describe("columns", () => {
-  it("are read from plain lists; unknown is told from zero", () => {
-    const columns = plainColumns(traceOf(SPANS));
+  it("are read from plain lists; unknown is told from zero", async () => {
+    const columns = await decodeColumns(traceOf(SPANS));
     expect([...columns.start]).toEqual([0, 2]);
     expect([...columns.parent]).toEqual([-1, 0]);
     expect(columns.size[0]).toBe(5);
@@ -27,7 +27,6 @@ describe("columns", () => {
       parent: await pack([-1, 0]),
     };
     const packed = { ...trace, spans };
-    expect(isPlain(packed.spans)).toBe(false);
     const columns = await decodeColumns(packed);
     expect([...columns.start]).toEqual([-5, 2 ** 40 + 3]);
     expect(columns.size[0]).toBeNaN();
@@ -35,10 +34,10 @@ describe("columns", () => {
     expect([...columns.parent]).toEqual([-1, 0]);
   });
 
-  it("of unequal length are cut to the shortest, and it is said", () => {
+  it("of unequal length are cut to the shortest, and it is said", async () => {
     const trace = traceOf(SPANS);
     const spans = { ...trace.spans, lane: [0] };
-    const columns = plainColumns({ ...trace, spans });
+    const columns = await decodeColumns({ ...trace, spans });
     expect(columns.count).toBe(1);
     expect(columns.problem).toContain("1 of 2");
   });
@@ -51,8 +50,9 @@ describe("columns", () => {
     expect(columns.problem).toContain("name");
   });
 
-  it("point nowhere when an index is out of range", () => {
-    const columns = plainColumns(traceOf([{ start: 0, length: 1, stage: 99, lane: 7, name: -4 }]));
+  it("point nowhere when an index is out of range", async () => {
+    const trace = traceOf([{ start: 0, length: 1, stage: 99, lane: 7, name: -4 }]);
+    const columns = await decodeColumns(trace);
     expect([columns.stage[0], columns.lane[0], columns.name[0]]).toEqual([-1, -1, -1]);
   });
 });

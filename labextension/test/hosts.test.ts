@@ -4,6 +4,7 @@ import { MIME_TYPE } from "../src/document/document";
 import anywidget from "../src/hosts/anywidget";
 import mime from "../src/hosts/mime";
 import { sampleSweep, sampleTrace } from "./sample";
+import { soon } from "./soon";
 
 afterEach(() => {
   document.body.replaceChildren();
@@ -162,11 +163,13 @@ describe("keys, where the application hears of them first", () => {
     }
     const lanes = choices(place).find((one) => one.textContent === "Lanes");
     lanes?.click();
-    await Promise.resolve();
-    const canvas = place.querySelector("[role=application]");
+    const canvas = await soon(() => {
+      const found = place.querySelector("[role=application]");
+      expect(found).not.toBeNull();
+      return found;
+    });
     const help = place.querySelector("button[aria-label='Keys and marks']");
 
-    expect(canvas).not.toBeNull();
     expect(["a", "d", "n", "0", "ArrowDown", "Escape"].map((key) => press(canvas, key))).toEqual(
       new Array(6).fill(false),
     );

@@ -1,7 +1,7 @@
 /** Documents with spans, made to measure. */
 
 import type { Columns } from "../src/document/decode";
-import { plainColumns } from "../src/document/decode";
+import { columnsOf, KEYS, numbersOf } from "../src/document/decode";
 import type { DrawnTrace, Packed } from "../src/document/document";
 import { type Index, indexSpans } from "../src/lanes/tracks";
 import { sampleTrace } from "./sample";
@@ -36,6 +36,14 @@ export function traceOf(spans: readonly SpanSpec[], lanes = 2): DrawnTrace {
 
 export function indexOf(trace: DrawnTrace): Index {
   return indexSpans(trace, plainColumns(trace));
+}
+
+/** Of a trace that is not packed. */
+export function plainColumns(trace: DrawnTrace): Columns {
+  return columnsOf(
+    KEYS.map((key) => numbersOf(trace.spans[key])),
+    trace,
+  );
 }
 
 export function columnsFor(spans: readonly SpanSpec[]): Columns {

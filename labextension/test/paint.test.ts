@@ -18,8 +18,9 @@ function fakePath(): FakePath {
 function paint(spans: readonly SpanSpec[], to = 1_000, width = 1_000): Batch<FakePath> {
   const index = indexOf({ ...traceOf(spans), wall_ns: to });
   const batch = newBatch(fakePath);
-  const strip = { track: index.tracks[0] as Track, pyramid: null, y: 10, height: 20 };
-  addTrack(batch, index, strip, { range: { from: 0, to }, left: 0, width }, null);
+  const strip = { track: index.tracks[0] as Track, y: 10, height: 20 };
+  const camera = { range: { from: 0, to }, left: 0, width };
+  addTrack(batch, strip, { index, camera, found: null });
   return batch;
 }
 
@@ -69,18 +70,18 @@ describe("the painter", () => {
   it("clips to what is visible", () => {
     const index = indexOf({ ...traceOf([{ start: 0, length: 1_000 }]), wall_ns: 1_000 });
     const batch = newBatch(fakePath);
-    const strip = { track: index.tracks[0] as Track, pyramid: null, y: 0, height: 20 };
+    const strip = { track: index.tracks[0] as Track, y: 0, height: 20 };
     const camera = { range: { from: 400, to: 500 }, left: 50, width: 100 };
-    addTrack(batch, index, strip, camera, null);
+    addTrack(batch, strip, { index, camera, found: null });
     expect(batch.solid[PICKLE]?.rects).toEqual([[50, 0, 99, 20]]);
   });
 
   it("makes faint what is not searched for", () => {
     const index = indexOf({ ...traceOf([{ start: 0, length: 500 }]), wall_ns: 1_000 });
     const batch = newBatch(fakePath);
-    const strip = { track: index.tracks[0] as Track, pyramid: null, y: 0, height: 20 };
+    const strip = { track: index.tracks[0] as Track, y: 0, height: 20 };
     const camera = { range: { from: 0, to: 1_000 }, left: 0, width: 100 };
-    addTrack(batch, index, strip, camera, new Uint8Array(1));
+    addTrack(batch, strip, { index, camera, found: new Uint8Array(1) });
     expect(batch.solid[PICKLE]?.rects).toHaveLength(0);
     expect(batch.tint[PICKLE]?.rects).toHaveLength(1);
   });
@@ -126,9 +127,9 @@ describe("the pyramid", () => {
 
   it("costs as many rectangles as there are pixels", () => {
     const batch = newBatch(fakePath);
-    const strip = { track: index.tracks[0] as Track, pyramid, y: 0, height: 20 };
-    const range = { from: index.first_ns, to: index.last_ns };
-    addTrack(batch, index, strip, { range, left: 0, width: 600 }, null);
+    const track = { ...(index.tracks[0] as Track), pyramid };
+    const camera = { range: { from: index.first_ns, to: index.last_ns }, left: 0, width: 600 };
+    addTrack(batch, { track, y: 0, height: 20 }, { index, camera, found: null });
     const drawn = batch.solid.reduce((sum, path) => sum + path.rects.length, 0);
     expect(drawn).toBeLessThan(600 * 4);
   });

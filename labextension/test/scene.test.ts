@@ -50,14 +50,14 @@ function textsOf(spans: readonly SpanSpec[], wall: number, more: Partial<Scene> 
   paintLanes(context, {
     trace,
     index,
-    layout: layoutLanes(trace, index, []),
+    layout: layoutLanes(trace, index),
     path: criticalPath(trace, index),
     colours: COLOURS,
     camera: { range, left: 160, width: 800 },
     top: 0,
     height: 400,
-    bright: null,
-    isDim: false,
+    found: null,
+    isPinned: false,
     cursor: null,
     arrows: [],
     area: null,
@@ -81,7 +81,7 @@ describe("the picture of the lanes", () => {
   });
 
   it("paints a cursor, an area and a pinned span without a word more", () => {
-    const more = { cursor: 0, isDim: true, area: { from: 10, to: 20 } };
+    const more = { cursor: 0, isPinned: true, area: { from: 10, to: 20 } };
     expect(textsOf([{ start: 0, length: 900 }], 1_000, more)).toEqual(
       textsOf([{ start: 0, length: 900 }], 1_000),
     );
@@ -108,7 +108,7 @@ describe("arrows", () => {
     const lanes = trace.lanes.map((lane, at) => ({ ...lane, clock_error_ns: errors[at] ?? 0 }));
     const doc = { ...trace, lanes };
     const index = indexOf(doc);
-    const layout = layoutLanes(doc, index, []);
+    const layout = layoutLanes(doc, index);
     return arrowsOf(doc, index, layout, index.span.indexOf(cursorSpan));
   };
 
@@ -132,7 +132,7 @@ describe("arrows", () => {
     const trace = traceOf(SPANS, 3);
     const index = indexOf(trace);
     const { context, curves } = fakeContext();
-    const layout = layoutLanes(trace, index, []);
+    const layout = layoutLanes(trace, index);
     paintLanes(context, {
       trace,
       index,
@@ -142,8 +142,8 @@ describe("arrows", () => {
       camera: { range: { from: 0, to: 400 }, left: 100, width: 400 },
       top: 0,
       height: 400,
-      bright: null,
-      isDim: false,
+      found: null,
+      isPinned: false,
       cursor: null,
       arrows: arrows(2),
       area: null,
@@ -160,7 +160,7 @@ describe("the order of lanes", () => {
     const kinds = ["worker", "raylet", "scheduler", "client"];
     const lanes = trace.lanes.map((lane, at) => ({ ...lane, kind: kinds[at] ?? "", process: at }));
     const doc = { ...trace, lanes };
-    const order = layoutLanes(doc, indexOf(doc), []).rows.map((row) => kinds[row.lane]);
+    const order = layoutLanes(doc, indexOf(doc)).rows.map((row) => kinds[row.lane]);
     expect(order).toEqual(["client", "scheduler", "raylet", "worker"]);
   });
 
@@ -168,7 +168,7 @@ describe("the order of lanes", () => {
     const keys = ["worker 1/thread 1", "worker 2/thread 1", "worker 1/disk"];
     const lanes = keys.map((key, process) => ({ key, kind: "worker", process }));
     const doc = { ...traceOf([], 3), lanes };
-    const rows = layoutLanes(doc, indexOf(doc), []).rows;
+    const rows = layoutLanes(doc, indexOf(doc)).rows;
     expect(rows.map((row) => `${row.title}, ${row.part}`)).toEqual([
       "worker 1, thread 1",
       "worker 1, disk",

@@ -1,11 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { plainColumns } from "../src/document/decode";
 import { ascending, firstAbove } from "../src/kit/sort";
 import { areaSums, hit, inTime, matches } from "../src/lanes/find";
 import { layoutLanes, visibleRows } from "../src/lanes/layout";
 import { childrenOf } from "../src/waterfall/children";
 import { criticalPath } from "../src/waterfall/critical";
-import { indexOf, seeded, traceOf } from "./make";
+import { indexOf, plainColumns, seeded, traceOf } from "./make";
 
 describe("sorting by time", () => {
   it("gives the order of a comparator, over negative and large values", () => {
@@ -90,7 +89,7 @@ describe("lanes", () => {
       Array.from({ length: 100 }, (_, lane) => ({ start: 0, length: 5, lane })),
       100,
     );
-    const layout = layoutLanes(trace, indexOf(trace), []);
+    const layout = layoutLanes(trace, indexOf(trace));
     expect(layout.rows).toHaveLength(100);
     expect(layout.height).toBe(layout.rows.reduce((sum, row) => sum + row.height, 0));
     expect(visibleRows(layout, 0, 200).length).toBeLessThan(10);
@@ -99,7 +98,7 @@ describe("lanes", () => {
   it("of one process share its name", () => {
     const trace = traceOf([], 2);
     trace.lanes[1] = { key: "worker 0/thread 1" };
-    const rows = layoutLanes(trace, indexOf(trace), []).rows;
+    const rows = layoutLanes(trace, indexOf(trace)).rows;
     expect(rows.map((row) => [row.title, row.part])).toEqual([
       ["worker 0", "thread 0"],
       ["worker 0", "thread 1"],

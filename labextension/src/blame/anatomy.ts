@@ -44,23 +44,19 @@ type Lists = Readonly<Record<keyof Parts, Float64Array>>;
 
 /** At once where no column is packed, so that small anatomies are drawn in the first frame. */
 export function readAnatomy(stored: Stored): Anatomy | Promise<Anatomy> {
-  return KEYS.some((key) => isPacked(stored.parts[key]))
-    ? inflated(stored)
-    : anatomyOf(stored, listsOf(KEYS.map((key) => numbersOf(stored.parts[key]))));
+  const { parts } = stored;
+  if (!KEYS.some((key) => isPacked(parts[key]))) {
+    return anatomyOf(
+      stored,
+      KEYS.map((key) => numbersOf(parts[key])),
+    );
+  }
+  const inflated = KEYS.map((key) => numberColumn(parts[key]).catch(() => new Float64Array(0)));
+  return Promise.all(inflated).then((lists) => anatomyOf(stored, lists));
 }
 
-async function inflated(stored: Stored): Promise<Anatomy> {
-  const lists = await Promise.all(
-    KEYS.map((key) => numberColumn(stored.parts[key]).catch(() => new Float64Array(0))),
-  );
-  return anatomyOf(stored, listsOf(lists));
-}
-
-function listsOf(lists: readonly Float64Array[]): Lists {
-  return Object.fromEntries(KEYS.map((key, at) => [key, lists[at]])) as Lists;
-}
-
-function anatomyOf(stored: Stored, lists: Lists): Anatomy {
+function anatomyOf(stored: Stored, columns: readonly Float64Array[]): Anatomy {
+  const lists = Object.fromEntries(KEYS.map((key, at) => [key, columns[at]])) as Lists;
   const lengths = KEYS.map((key) => lists[key].length);
   const count = Math.min(...lengths);
   const parent = parentsOf(lists.parent, count);
@@ -132,6 +128,10 @@ function childrenIn(anatomy: Omit<Anatomy, "children">): (part: number) => reado
   };
 }
 
+export function partsOf({ count }: Pick<Anatomy, "count">): number[] {
+  return Array.from({ length: count }, (_, part) => part);
+}
+
 export function bytesOf(anatomy: Pick<Anatomy, "inBand" | "outOfBand">, part: number): number {
   return (anatomy.inBand[part] || 0) + (anatomy.outOfBand[part] || 0);
 }
@@ -161,13 +161,11 @@ export function foundIn(anatomy: Anatomy, words: string): number[] {
   const texts = [anatomy.label, anatomy.kind, anatomy.state, anatomy.note];
   const isFound = (part: number): boolean =>
     texts.some((text) => text(part).toLowerCase().includes(wanted));
-  const found = Array.from({ length: anatomy.count }, (_, part) => part).filter(isFound);
+  const found = partsOf(anatomy).filter(isFound);
   return found.sort((a, b) => bytesOf(anatomy, b) - bytesOf(anatomy, a));
 }
 
 /** What cannot be pickled, in the order of the pickle; not what only holds such a thing. */
 export function brokenIn(anatomy: Anatomy): number[] {
-  return Array.from({ length: anatomy.count }, (_, part) => part).filter(
-    (part) => anatomy.state(part) === "unpicklable",
-  );
+  return partsOf(anatomy).filter((part) => anatomy.state(part) === "unpicklable");
 }

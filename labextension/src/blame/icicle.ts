@@ -2,25 +2,16 @@
 
 import type { Part, Stage } from "../frame/part";
 import { coalesced, fitted } from "../kit/canvas";
-import { element } from "../kit/dom";
-import { actionOf } from "../kit/keys";
+import { element, having } from "../kit/dom";
+import { type Action, listenToKeys } from "../kit/keys";
 import { coloursOf } from "../kit/theme";
 import { tooltipIn } from "../lanes/facts";
-import { type Anatomy, pathOf } from "./anatomy";
-import { type Block, blockAt, blocksOf, paintParts, ROW_PX, type Weight } from "./layout";
+import { pathOf } from "./anatomy";
+import { type Block, blockAt, blocksOf, type Look, paintParts, ROW_PX } from "./layout";
 import { partFacts, partSentence } from "./tree";
 
 /** Deeper parts are one click away. */
 const MOST_ROWS = 12;
-
-/** What the parts of the view share. */
-export interface Look {
-  readonly anatomy: Anatomy;
-  root: number;
-  found: ReadonlySet<number> | null;
-  weight: Weight;
-  amount(part: number): string;
-}
 
 export interface Icicle extends Part {
   /** Put the cursor on a part that a row of the tree stands for. */
@@ -35,9 +26,7 @@ export function icicle(look: Look, shared: Stage, zoom: (part: number) => void):
   /** Below 0 until somebody moves it. */
   let cursor = -1;
   let blocks: readonly Block[] = [];
-  canvas.tabIndex = 0;
-  canvas.setAttribute("role", "application");
-  canvas.setAttribute("aria-roledescription", "icicle");
+  having(canvas, { tabindex: 0, role: "application", "aria-roledescription": "icicle" });
 
   const paint = (): void => {
     const width = frame.clientWidth || 720;
@@ -45,15 +34,11 @@ export function icicle(look: Look, shared: Stage, zoom: (part: number) => void):
     const rows = 1 + Math.max(0, ...all.map((block) => block.row));
     const height = rows * ROW_PX;
     blocks = all;
-    canvas.setAttribute(
-      "aria-label",
-      `Parts of ${pathOf(anatomy, look.root)}, as wide as their size; arrow keys move, Enter opens. The table below has the numbers.`,
-    );
+    const label = `Parts of ${pathOf(anatomy, look.root)}, as wide as their size; arrow keys move, Enter opens. The table below has the numbers.`;
+    canvas.setAttribute("aria-label", label);
     const context = fitted(canvas, width, height);
     if (context !== null) {
-      const colours = coloursOf(frame);
-      const { amount, found } = look;
-      paintParts(context, { anatomy, blocks, colours, width, height, cursor, found, amount });
+      paintParts({ ...look, context, blocks, colours: coloursOf(frame), width, height, cursor });
     }
   };
   const soon = coalesced(paint);
@@ -67,10 +52,9 @@ export function icicle(look: Look, shared: Stage, zoom: (part: number) => void):
   const show = (block: Block | null, x: number, y: number): void => {
     if (block === null) {
       tip.hide();
-      return;
+    } else {
+      tip.show(...partFacts(anatomy, block), x, y);
     }
-    const { facts, note, title } = partFacts(anatomy, block);
-    tip.show(title, facts, note, x, y);
   };
   const hit = (event: MouseEvent): Block | null =>
     blockAt(blocks, event.offsetX, Math.floor(event.offsetY / ROW_PX));
@@ -86,18 +70,12 @@ export function icicle(look: Look, shared: Stage, zoom: (part: number) => void):
       zoom(part === look.root ? Math.max(0, anatomy.parent[part] as number) : part);
     }
   });
-  canvas.addEventListener("keydown", (event) => {
-    const action = actionOf(event);
-    if (action === null) {
-      return;
-    }
-    event.preventDefault();
-    event.stopPropagation();
+  listenToKeys(canvas, (action) => {
     const here = Math.max(look.root, cursor);
     const above = anatomy.parent[here] as number;
     const beside = here === look.root ? [here] : anatomy.children(above);
     const at = beside.indexOf(here);
-    const actions: Partial<Record<typeof action, () => void>> = {
+    const actions: Partial<Record<Action, () => void>> = {
       left: () => move(beside[at - 1]),
       right: () => move(beside[at + 1]),
       outer: () => move(here === look.root ? undefined : above),

@@ -100,31 +100,38 @@ const HATCH_STEP = 6;
 const PICKLE = FAMILIES.indexOf("pickle");
 const TINT = 0.3;
 
-export interface Picture {
+/** What the parts of the view share. */
+export interface Look {
   readonly anatomy: Anatomy;
+  root: number;
+  /** Parts that are searched for; null when nothing is. */
+  found: ReadonlySet<number> | null;
+  weight: Weight;
+  amount(part: number): string;
+}
+
+export interface Picture extends Omit<Look, "root" | "weight"> {
+  readonly context: CanvasRenderingContext2D;
   readonly blocks: readonly Block[];
   readonly colours: Colours;
   readonly width: number;
   readonly height: number;
   readonly cursor: number;
-  /** Parts that are searched for; null when nothing is. */
-  readonly found: ReadonlySet<number> | null;
-  amount(part: number): string;
 }
 
-export function paintParts(context: CanvasRenderingContext2D, picture: Picture): void {
-  const { blocks, colours, height, width } = picture;
+export function paintParts(picture: Picture): void {
+  const { blocks, colours, context, height, width } = picture;
   context.fillStyle = colours.background;
   context.fillRect(0, 0, width, height);
   for (const block of blocks) {
-    paintBlock(context, picture, block);
+    paintBlock(picture, block);
   }
-  hatch(context, picture);
+  hatch(picture);
   context.font = `12px ${colours.font}`;
   context.textBaseline = "middle";
   const measure = measureWith(context);
   for (const block of blocks) {
-    paintLabel(context, picture, block, measure);
+    paintLabel(picture, block, measure);
   }
   const here = blocks.find(({ part, together }) => together === 1 && part === picture.cursor);
   if (here) {
@@ -143,17 +150,14 @@ function isFaint({ anatomy, found }: Picture, { part, together }: Block): boolea
   return together > 1 || anatomy.state(part) === "shared" || (found !== null && !found.has(part));
 }
 
-function paintBlock(context: CanvasRenderingContext2D, picture: Picture, block: Block): void {
-  const { anatomy, colours } = picture;
+function paintBlock(picture: Picture, block: Block): void {
+  const { anatomy, colours, context } = picture;
   const { isOpen, part, row, x } = block;
   const isBroken = anatomy.state(part) === "unpicklable" && block.together === 1;
   const [y, wide, high] = [row * ROW_PX, boxWidth(block), ROW_PX - GAP];
   const isContainer = isOpen && block.together === 1;
-  context.fillStyle = isBroken
-    ? colours.background
-    : isContainer
-      ? colours.container
-      : (colours.kinds[PICKLE] as string);
+  const fill = isContainer ? colours.container : (colours.kinds[PICKLE] as string);
+  context.fillStyle = isBroken ? colours.background : fill;
   context.globalAlpha = isFaint(picture, block) && !isBroken ? TINT : 1;
   context.fillRect(x, y, wide, high);
   context.globalAlpha = 1;
@@ -165,7 +169,7 @@ function paintBlock(context: CanvasRenderingContext2D, picture: Picture, block: 
 }
 
 /** The part of each leaf that is handed over as buffers: one clip and one stroke for all. */
-function hatch(context: CanvasRenderingContext2D, { anatomy, blocks, ...size }: Picture) {
+function hatch({ anatomy, blocks, context, ...size }: Picture): void {
   context.save();
   context.beginPath();
   for (const block of blocks) {
@@ -190,13 +194,8 @@ function hatch(context: CanvasRenderingContext2D, { anatomy, blocks, ...size }: 
   context.restore();
 }
 
-function paintLabel(
-  context: CanvasRenderingContext2D,
-  picture: Picture,
-  block: Block,
-  measure: Measure,
-): void {
-  const { anatomy, colours } = picture;
+function paintLabel(picture: Picture, block: Block, measure: Measure): void {
+  const { anatomy, colours, context } = picture;
   const room = block.width - 2 * PADDING;
   if (room < LEAST_LABEL) {
     return;
@@ -211,11 +210,8 @@ function paintLabel(
     context.fillStyle = colours.kinds[PICKLE] as string;
     context.fillRect(block.x, y, measure(shown) + 2 * PADDING, ROW_PX - GAP);
   }
-  context.fillStyle = isBroken
-    ? colours.warn
-    : isLeaf
-      ? (colours.labels[PICKLE] as string)
-      : colours.ink;
+  const ink = isLeaf ? (colours.labels[PICKLE] as string) : colours.ink;
+  context.fillStyle = isBroken ? colours.warn : ink;
   context.fillText(shown, block.x + PADDING, y + (ROW_PX - GAP) / 2 + 0.5);
 }
 

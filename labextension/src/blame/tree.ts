@@ -1,8 +1,9 @@
 /** The parts of a pickle as a tree of rows with exact numbers: the twin of the icicle. */
 
+import { known } from "../document/document";
 import * as format from "../document/format";
 import { openByRow, twisty } from "../kit/controls";
-import { element, titled } from "../kit/dom";
+import { button, element, having, heading, titled } from "../kit/dom";
 import type { Fact } from "../lanes/facts";
 import { type Anatomy, bytesOf, pathOf } from "./anatomy";
 import { type Block, bytesText, nameOf } from "./layout";
@@ -98,10 +99,8 @@ export function partTree(
     list(parts) {
       const rows = parts.slice(0, PAGE).map((part) => {
         const row = rowOf(part, 0, "");
-        const button = element("button", "jsp-link", pathOf(anatomy, part));
-        button.type = "button";
-        button.addEventListener("click", () => zoom(part));
-        row.querySelector(".jsp-part-name")?.append(button);
+        const link = button("jsp-link", () => zoom(part), pathOf(anatomy, part));
+        row.querySelector(".jsp-part-name")?.append(link);
         return row;
       });
       const left = parts.length - PAGE;
@@ -112,13 +111,13 @@ export function partTree(
 }
 
 function moreRow(left: number, depth: number, more: () => void): HTMLElement {
-  const button = element("button", "jsp-button", `Show more (${format.count(left)} parts left)`);
-  button.type = "button";
-  button.addEventListener("click", (event) => {
+  const pressed = (event: Event): void => {
     event.stopPropagation();
     more();
-  });
-  const row = noteRow(button);
+  };
+  const row = noteRow(
+    button("jsp-button", pressed, `Show more (${format.count(left)} parts left)`),
+  );
   row.style.setProperty("--jsp-depth", String(depth));
   return row;
 }
@@ -126,8 +125,7 @@ function moreRow(left: number, depth: number, more: () => void): HTMLElement {
 const COLUMN_COUNT = 8;
 
 function noteRow(content: HTMLElement | string): HTMLElement {
-  const cell = element("td", "jsp-stage", content);
-  cell.colSpan = COLUMN_COUNT;
+  const cell = having(element("td", "jsp-stage", content), { colspan: COLUMN_COUNT });
   return element("tr", "jsp-parts-more", cell);
 }
 
@@ -144,43 +142,29 @@ function headRow(scale: Scale | null): HTMLElement {
     ["jsp-part-plot", "of the whole"],
     ...(scale === null ? [] : [["jsp-number jsp-part-time", `pickle, ${scale.unit}`] as const]),
   ] as [string, string][];
-  const cells = heads.map(([className, title]) => {
-    const cell = element("th", className, title);
-    cell.scope = "col";
-    return cell;
-  });
+  const cells = heads.map(([className, title]) => heading("col", className, title));
   return element("thead", "", element("tr", "", ...cells));
 }
 
 function cellsOf(anatomy: Anatomy, part: number, name: string, scale: Scale | null): HTMLElement[] {
   const state = anatomy.state(part);
   const note = anatomy.note(part);
+  const [bad, cross] = state === "unpicklable" ? [" jsp-bad", "✕ "] : ["", ""];
   const badge =
-    state === ""
-      ? null
-      : element(
-          "span",
-          `jsp-badge${state === "unpicklable" ? " jsp-bad" : ""}`,
-          (state === "unpicklable" ? "✕ " : "") + STATE_TEXTS[state],
-        );
-  const head = element("th", "jsp-stage", element("code", "jsp-part-name", name));
-  head.scope = "row";
+    state === "" ? null : element("span", `jsp-badge${bad}`, cross + STATE_TEXTS[state]);
+  const head = heading("row", "jsp-stage", element("code", "jsp-part-name", name));
   const remark = note === "" ? null : element("span", "jsp-part-note", note);
-  const kind = element(
-    "td",
-    "jsp-stage jsp-part-kind",
-    element("span", "", anatomy.kind(part)),
-    badge,
-    remark,
-  );
-  const exact = (value: number | undefined): string => format.count(known(value));
+  const type = element("span", "", anatomy.kind(part));
+  const kind = element("td", "jsp-stage jsp-part-kind", type, badge, remark);
   const time = known(anatomy.duration[part]);
   // It was never measured: an interrupt came first.
   const isUnknown = state === "not opened" && bytesOf(anatomy, part) === 0;
+  const exact = (value: number | undefined): string =>
+    format.count(isUnknown ? null : known(value));
   const numbers: [string, string][] = [
-    ["jsp-number", isUnknown ? format.NOT_SEEN : format.count(bytesOf(anatomy, part))],
-    ["jsp-number jsp-part-band", isUnknown ? format.NOT_SEEN : exact(anatomy.inBand[part])],
-    ["jsp-number jsp-part-band", isUnknown ? format.NOT_SEEN : exact(anatomy.outOfBand[part])],
+    ["jsp-number", exact(bytesOf(anatomy, part))],
+    ["jsp-number jsp-part-band", exact(anatomy.inBand[part])],
+    ["jsp-number jsp-part-band", exact(anatomy.outOfBand[part])],
     ["jsp-number", format.fixed(shareOf(anatomy, part) * 100, 1)],
   ];
   const timeText =
@@ -206,14 +190,8 @@ function barOf(anatomy: Anatomy, part: number): HTMLElement {
     node.style.width = `${((bytes / whole) * 100).toFixed(2)}%`;
     return node;
   };
-  const node = element(
-    "div",
-    "jsp-part-bar",
-    piece("", anatomy.inBand[part]),
-    piece("jsp-oob", anatomy.outOfBand[part]),
-  );
-  node.setAttribute("aria-hidden", "true");
-  return node;
+  const pieces = [piece("", anatomy.inBand[part]), piece("jsp-oob", anatomy.outOfBand[part])];
+  return having(element("div", "jsp-part-bar", ...pieces), { "aria-hidden": "true" });
 }
 
 /** What is known about one part of a pickle, as pairs of label and text, and as a sentence. */
@@ -231,10 +209,6 @@ export function shareOf(anatomy: Anatomy, part: number): number {
   return whole > 0 ? bytesOf(anatomy, part) / whole : 0;
 }
 
-export function known(value: number | undefined): number | null {
-  return value === undefined || Number.isNaN(value) ? null : value;
-}
-
 export function partSentence(anatomy: Anatomy, part: number): string {
   const state = STATE_TEXTS[anatomy.state(part)];
   const texts = [
@@ -248,11 +222,15 @@ export function partSentence(anatomy: Anatomy, part: number): string {
   return texts.filter((text) => text !== "").join(", ");
 }
 
-export function partFacts(anatomy: Anatomy, { part, together }: Block) {
+/** Title, facts and note of a tooltip. */
+export function partFacts(
+  anatomy: Anatomy,
+  { part, together }: Block,
+): [string, Fact[], string | null] {
   if (together > 1) {
     const holder = anatomy.parent[part] as number;
     const title = `${format.count(together)} smaller parts of ${pathOf(anatomy, holder)}`;
-    return { title, facts: [] as Fact[], note: "Click to open what holds them." };
+    return [title, [], "Click to open what holds them."];
   }
   const state = STATE_TEXTS[anatomy.state(part)];
   const copies = anatomy.copies[part] as number;
@@ -267,5 +245,5 @@ export function partFacts(anatomy: Anatomy, { part, together }: Block) {
     ["share", format.percent(shareOf(anatomy, part))],
     ["time to pickle", format.duration(known(anatomy.duration[part]))],
   ];
-  return { title: pathOf(anatomy, part), facts, note: anatomy.note(part) || null };
+  return [pathOf(anatomy, part), facts, anatomy.note(part) || null];
 }

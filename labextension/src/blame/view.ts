@@ -1,16 +1,25 @@
 /** Blame: what a pickle consists of, as an icicle and as a tree; what cannot be pickled first. */
 
-import type { DrawnTrace } from "../document/document";
+import { type DrawnTrace, known } from "../document/document";
 import * as format from "../document/format";
 import { legendEntry } from "../frame/legend";
 import type { Part, Stage } from "../frame/part";
 import { radio } from "../kit/controls";
-import { element } from "../kit/dom";
-import { type GridColumn, grid } from "../kit/grid";
-import { type Anatomy, ancestry, brokenIn, bytesOf, foundIn, pathOf, readAnatomy } from "./anatomy";
-import { icicle, type Look } from "./icicle";
-import { bytesText } from "./layout";
-import { known, partTree, STATE_TEXTS, shareOf } from "./tree";
+import { button, element, folded, having } from "../kit/dom";
+import { grid, numberColumn, wordColumn } from "../kit/grid";
+import {
+  type Anatomy,
+  ancestry,
+  brokenIn,
+  bytesOf,
+  foundIn,
+  partsOf,
+  pathOf,
+  readAnatomy,
+} from "./anatomy";
+import { icicle } from "./icicle";
+import { bytesText, type Look } from "./layout";
+import { partTree, STATE_TEXTS, shareOf } from "./tree";
 
 /** How a note begins that says why parts were not opened. */
 const WHY_CUT = ["interrupted", "the time budget"];
@@ -65,11 +74,9 @@ function chooser(titles: readonly string[], changed: (at: number) => void): HTML
     const what = radio("Object", "jsp-segmented", choices, "0", (key) => changed(Number(key)));
     return element("div", "jsp-controls", what.node);
   }
-  const options = choices.map(({ key, title }) => {
-    const option = element("option", "", title);
-    option.value = key;
-    return option;
-  });
+  const options = choices.map(({ key, title }) =>
+    having(element("option", "", title), { value: key }),
+  );
   const select = element("select", "jsp-select", ...options);
   select.addEventListener("change", () => changed(Number(select.value)));
   const label = element("label", "jsp-note", `one of ${titles.length} objects `, select);
@@ -91,8 +98,7 @@ function anatomyPart(anatomy: Anatomy, shared: Stage): Part {
     amount: (part) =>
       look.weight === byTime ? format.duration(byTime(part)) : bytesText(anatomy, part),
   };
-  const trail = element("nav", "jsp-trail");
-  trail.setAttribute("aria-label", "Path of what is shown");
+  const trail = having(element("nav", "jsp-trail"), { "aria-label": "Path of what is shown" });
   const zoom = (part: number): void => {
     look.root = part;
     picture.mark(part);
@@ -109,32 +115,23 @@ function anatomyPart(anatomy: Anatomy, shared: Stage): Part {
     const found = words.trim() === "" ? null : foundIn(anatomy, words);
     look.found = found === null ? null : new Set(found);
     hits.hidden = found === null;
-    hits.textContent =
-      found === null
-        ? ""
-        : `${format.count(found.length)} ${found.length === 1 ? "part has" : "parts have"} “${words.trim()}”`;
-    shared.say(hits.textContent);
+    hits.textContent = "";
     if (found === null) {
       tree.show(look.root);
     } else {
+      const parts = found.length === 1 ? "part has" : "parts have";
+      hits.textContent = `${format.count(found.length)} ${parts} “${words.trim()}”`;
       tree.list(found);
     }
+    shared.say(hits.textContent);
     picture.paint?.();
   };
   const hasTimes = anatomy.children(0).some((part) => byTime(part) > 0);
-  const weights = radio(
-    "Width",
-    "jsp-segmented",
-    [
-      { key: "bytes", title: "Bytes" },
-      { key: "time", title: "Time" },
-    ],
-    "bytes",
-    (key) => {
-      look.weight = key === "time" ? byTime : byBytes;
-      picture.paint?.();
-    },
-  );
+  const kinds = ["Bytes", "Time"].map((title) => ({ key: title, title }));
+  const weights = radio("Width", "jsp-segmented", kinds, "Bytes", (key) => {
+    look.weight = key === "Time" ? byTime : byBytes;
+    picture.paint?.();
+  });
   trail.replaceChildren(...trailOf(anatomy, 0, zoom));
   tree.show(0);
   const node = element(
@@ -157,20 +154,10 @@ function anatomyPart(anatomy: Anatomy, shared: Stage): Part {
 function trailOf(anatomy: Anatomy, part: number, zoom: (part: number) => void): HTMLElement[] {
   return ancestry(anatomy, part).map((step) => {
     const name = anatomy.label(step) || "(no name)";
-    if (step === part) {
-      const here = element("strong", "", name);
-      here.setAttribute("aria-current", "true");
-      return here;
-    }
-    return linkTo(name, () => zoom(step));
+    return step === part
+      ? having(element("strong", "", name), { "aria-current": "true" })
+      : button("jsp-link", () => zoom(step), name);
   });
-}
-
-function linkTo(text: string, pressed: () => void): HTMLElement {
-  const button = element("button", "jsp-link", text);
-  button.type = "button";
-  button.addEventListener("click", pressed);
-  return button;
 }
 
 /** Why the whole cannot be pickled: each culprit with its path. */
@@ -181,7 +168,7 @@ function brokenList(anatomy: Anatomy, zoom: (part: number) => void): HTMLElement
   }
   const items = broken.slice(0, MOST_BROKEN).map((part) => {
     const holder = Math.max(0, anatomy.parent[part] as number);
-    const link = linkTo(pathOf(anatomy, part), () => zoom(holder));
+    const link = button("jsp-link", () => zoom(holder), pathOf(anatomy, part));
     const why = [anatomy.kind(part), anatomy.note(part)].filter((text) => text !== "").join(": ");
     return element("li", "", link, " ", element("span", "jsp-muted", why));
   });
@@ -239,30 +226,12 @@ function notesOf({ problem, stored }: Anatomy): string[] {
 
 /** All parts as one table; built when it is opened. */
 function copies(anatomy: Anatomy, shared: Stage): HTMLElement {
-  const node = element(
-    "details",
-    "jsp-more",
-    element("summary", "", "All parts, to sort and copy"),
-  );
-  const number = (
-    title: string,
-    key: string,
-    value: (part: number) => number | null,
-    print: (value: number | null) => string,
-  ): GridColumn<number> => ({
-    title,
-    key,
-    value,
-    text: (part) => print(value(part)),
-    isNumber: true,
-  });
-  const words = (title: string, text: (part: number) => string): GridColumn<number> => ({
-    title,
-    key: title,
-    value: text,
-    text,
-  });
-  const columns: GridColumn<number>[] = [
+  type Text = (part: number) => string;
+  type Value = (part: number) => number | null;
+  const words = (title: string, text: Text) => wordColumn(title, title, text);
+  const number = (title: string, key: string, value: Value, print: (value: number) => string) =>
+    numberColumn(title, key, value, print, format.NOT_SEEN);
+  const columns = [
     words("path", (part) => pathOf(anatomy, part)),
     words("type", anatomy.kind),
     words("state", (part) => STATE_TEXTS[anatomy.state(part)]),
@@ -274,13 +243,8 @@ function copies(anatomy: Anatomy, shared: Stage): HTMLElement {
     number("count", "count", (part) => known(anatomy.copies[part]), format.count),
     words("note", anatomy.note),
   ];
-  node.addEventListener(
-    "toggle",
-    () => {
-      const parts = Array.from({ length: anatomy.count }, (_, part) => part);
-      node.append(grid(`All parts of ${anatomy.label(0)}`, columns, parts, shared.host));
-    },
-    { once: true },
+  const title = `All parts of ${anatomy.label(0)}`;
+  return folded("All parts, to sort and copy", (node) =>
+    node.append(grid(title, columns, partsOf(anatomy), shared.host)),
   );
-  return node;
 }

@@ -1,6 +1,7 @@
 /** A comparison that a document carries: its changes as they are drawn on a logarithmic axis. */
 
-import type { Change, Comparison } from "../document/schema";
+import { type Change, type Comparison, known } from "../document/document";
+import { grouped } from "../kit/sort";
 
 /** Symbols beside the words, so that nobody has to tell colours apart. */
 export const VERDICT_SIGNS: Readonly<Record<string, string>> = {
@@ -59,16 +60,9 @@ export function ratioOf(value: unknown): number | null {
   return number !== null && number > 0 ? number : null;
 }
 
-export function known(value: unknown): number | null {
-  return typeof value === "number" && Number.isFinite(value) ? value : null;
-}
-
 /** Of a sweep: the changes of one variant, size and temperature stand together. */
 export function groupsOf(comparison: Comparison): (readonly Change[])[] {
-  const groups = new Map<string, Change[]>();
-  for (const change of comparison.changes ?? []) {
-    const key = JSON.stringify([change.variant, change.size_bytes, change.cold]);
-    groups.set(key, [...(groups.get(key) ?? []), change]);
-  }
-  return [...groups.values()];
+  const keyOf = ({ cold, size_bytes, variant }: Change): string =>
+    JSON.stringify([variant, size_bytes, cold]);
+  return [...grouped(comparison.changes ?? [], keyOf).values()];
 }

@@ -9,13 +9,14 @@ import {
 } from "../document/document";
 import * as format from "../document/format";
 import type { Host } from "../document/host";
+import { headlineOf } from "../frame/head";
 import type { Shell } from "../frame/shell";
-import { element } from "../kit/dom";
-import { type GridColumn, grid } from "../kit/grid";
+import { element, folded, heading } from "../kit/dom";
+import { grid, numberColumn, wordColumn } from "../kit/grid";
 import { bar, swatch } from "../kit/marks";
 import { familyOf } from "../kit/theme";
 import { quartiles, type Run, runsOf } from "../sweep/series";
-import { ratioText } from "./view";
+import { COPY, ratioText, sidesOf } from "./view";
 
 /** One line: the time of a stage in the run that each document shows, ns. */
 export interface Pair {
@@ -35,15 +36,10 @@ export function compareShell(
   host: Host,
 ): Shell {
   const [one, other] = [before.document, after.document];
-  const title = element("p", "jsp-headline", headlineOf(one, other));
-  title.setAttribute("role", "heading");
-  title.setAttribute("aria-level", "3");
-  const facts = element(
-    "p",
-    "jsp-facts",
-    element("span", "", `before: ${one.name || "unnamed"}, ${format.moment(one.started)}`),
-    element("span", "", `after: ${other.name || "unnamed"}, ${format.moment(other.started)}`),
-  );
+  const title = headlineOf(changeOf(one, other));
+  const aboutOf = ({ name, started }: SerprofDocument): string =>
+    `${name || "unnamed"}, ${format.moment(started)}`;
+  const facts = sidesOf(aboutOf(one), aboutOf(other));
   const groups = groupsOf(one, other);
   const isSame = one.name === other.name;
   const nothing = "Nothing in these documents can be compared: they share no variant and size.";
@@ -58,7 +54,7 @@ export function compareShell(
   return { destroy: () => root.replaceChildren() };
 }
 
-function headlineOf(one: SerprofDocument, other: SerprofDocument): string {
+function changeOf(one: SerprofDocument, other: SerprofDocument): string {
   if (one.format === "serprof.trace" && other.format === "serprof.trace") {
     const change = other.wall_ns - one.wall_ns;
     const direction = change < 0 ? "less" : "more";
@@ -95,26 +91,31 @@ export function tracePairs(one: DrawnTrace, other: DrawnTrace): Pair[] {
     return [wall];
   }
   const [before, after] = [ownTimes(one), ownTimes(other)];
-  const stages = stagesByKey([one, other]);
-  const pairs = [...stages].map(([key, { title, family }]) => ({
-    title,
-    family,
-    before: before.get(key) ?? 0,
-    after: after.get(key) ?? 0,
+  const unaccounted: Pair = {
+    title: "Unaccounted",
+    family: "unaccounted",
+    before: one.waterfall.unaccounted_ns,
+    after: other.waterfall.unaccounted_ns,
     isTotal: false,
-  }));
-  return [
-    ...pairs.filter((pair) => pair.before + pair.after > 0),
-    {
-      title: "Unaccounted",
-      family: "unaccounted",
-      before: one.waterfall.unaccounted_ns,
-      after: other.waterfall.unaccounted_ns,
-      isTotal: false,
-    },
-    wall,
-  ];
+  };
+  return [...stagePairs(stagesByKey([one, other]), before, after), unaccounted, wall];
 }
+
+/** Stages that took time before or after. */
+function stagePairs(stages: Stages, before: Times, after: Times): Pair[] {
+  return [...stages]
+    .map(([key, { title, family }]) => ({
+      title,
+      family,
+      before: before.get(key) ?? 0,
+      after: after.get(key) ?? 0,
+      isTotal: false,
+    }))
+    .filter((pair) => pair.before + pair.after > 0);
+}
+
+type Stages = ReturnType<typeof stagesByKey>;
+type Times = ReadonlyMap<string, number>;
 
 function ownTimes(trace: DrawnTrace): Map<string, number> {
   const times = new Map<string, number>();
@@ -148,26 +149,14 @@ export function sweepGroups(one: SweepDocument, other: SweepDocument): Group[] {
     return ones.flatMap((before) => {
       const size = before.point.size_bytes;
       const after = others.find((run) => run.point.size_bytes === size);
-      return after === undefined
-        ? []
-        : [
-            {
-              name: `${variant.title ?? variant.key}, ${format.bytes(size)}, warm`,
-              pairs: runPairs(before, after, stages),
-            },
-          ];
+      const name = `${variant.title ?? variant.key}, ${format.bytes(size)}, warm`;
+      return after === undefined ? [] : [{ name, pairs: runPairs(before, after, stages) }];
     });
   });
 }
 
-function runPairs(before: Run, after: Run, stages: ReturnType<typeof stagesByKey>): Pair[] {
-  const pairs = [...stages].map(([key, { title, family }]) => ({
-    title,
-    family,
-    before: before.point.stages[key] ?? 0,
-    after: after.point.stages[key] ?? 0,
-    isTotal: false,
-  }));
+function runPairs(before: Run, after: Run, stages: Stages): Pair[] {
+  const [one, other] = [before, after].map(({ point }) => new Map(Object.entries(point.stages)));
   const wall: Pair = {
     title: "Wall time",
     family: "",
@@ -176,7 +165,7 @@ function runPairs(before: Run, after: Run, stages: ReturnType<typeof stagesByKey
     quartiles: [quartiles(before.walls_ns), quartiles(after.walls_ns)],
     isTotal: true,
   };
-  return [...pairs.filter((pair) => pair.before + pair.after > 0), wall];
+  return [...stagePairs(stages, one as Times, other as Times), wall];
 }
 
 const HEADS = ["Stage", "before and after", "before", "after", "after / before"];
@@ -194,14 +183,7 @@ function groupOf(name: string, pairs: readonly Pair[], host: Host, isSame: boole
     element("thead", "", element("tr", "", ...heads)),
     element("tbody", "", ...lines),
   );
-  const copy = element(
-    "details",
-    "jsp-more",
-    element("summary", "", "As a table to sort and copy"),
-  );
-  copy.addEventListener("toggle", () => copy.append(grid("Comparison", COLUMNS, pairs, host)), {
-    once: true,
-  });
+  const copy = folded(COPY, (node) => node.append(grid("Comparison", COLUMNS, pairs, host)));
   const other =
     "The two have different names: no ratio, unless one --name says that both answer the same question.";
   return element(
@@ -224,8 +206,7 @@ function lineOf(pair: Pair, longest: number, isSame: boolean): HTMLElement {
     bar(`jsp-after jsp-${family}`, 0, after / longest, `after: ${format.duration(after)}`),
   );
   const mark = pair.family === "" ? null : swatch(family as Parameters<typeof swatch>[0]);
-  const name = element("th", "jsp-stage", mark, pair.title);
-  name.scope = "row";
+  const name = heading("row", "jsp-stage", mark, pair.title);
   const ratio =
     isSame && before > 0 && after > 0 ? ratioText(after / before) : format.NOT_APPLICABLE;
   return element(
@@ -244,18 +225,8 @@ function timeText(ns: number, quarter: readonly [number, number] | null | undefi
   return ends === undefined ? format.duration(ns) : `${format.duration(ns)} [${ends}]`;
 }
 
-const COLUMNS: readonly GridColumn<Pair>[] = [
-  { title: "Stage", key: "stage", value: (pair) => pair.title, text: (pair) => pair.title },
-  timeColumn("before", (pair) => pair.before),
-  timeColumn("after", (pair) => pair.after),
+const COLUMNS = [
+  wordColumn("Stage", "stage", ({ title }: Pair) => title),
+  numberColumn("before", "before_ns", ({ before }: Pair) => before),
+  numberColumn("after", "after_ns", ({ after }: Pair) => after),
 ];
-
-function timeColumn(title: string, value: (pair: Pair) => number): GridColumn<Pair> {
-  return {
-    title,
-    key: `${title}_ns`,
-    value,
-    text: (pair) => format.duration(value(pair)),
-    isNumber: true,
-  };
-}

@@ -1,21 +1,24 @@
 /** Compare: what a document says about before and after, stage by stage, with its doubts. */
 
-import type {
-  Change,
-  Comparison,
-  Stage as DocumentStage,
-  SerprofDocument,
+import {
+  type Change,
+  type Comparison,
+  type Stage as DocumentStage,
+  known,
+  type SerprofDocument,
 } from "../document/document";
 import * as format from "../document/format";
 import { legendEntry } from "../frame/legend";
 import type { Part, Stage } from "../frame/part";
-import { element, place, titled } from "../kit/dom";
-import { type GridColumn, grid } from "../kit/grid";
+import { element, folded, having, heading, place, titled } from "../kit/dom";
+import { grid, numberColumn, wordColumn } from "../kit/grid";
 import { swatch } from "../kit/marks";
 import { familyOf } from "../kit/theme";
 import { stagesOf } from "../sweep/series";
-import { type Axis, axisOf, groupsOf, known, placeOf, ratioOf, VERDICT_SIGNS } from "./changes";
+import { type Axis, axisOf, groupsOf, placeOf, ratioOf, VERDICT_SIGNS } from "./changes";
 
+/** What both ways to compare call their copy. */
+export const COPY = "As a table to sort and copy";
 const HEADS = ["Stage", "before", "after", "", "faster ◂ 1 ▸ slower", "verdict"];
 
 interface Scene {
@@ -35,9 +38,7 @@ export function comparisonView(doc: SerprofDocument, comparison: Comparison, sha
     const className =
       at === 4 ? "jsp-plot-head" : at === 0 || at === 5 ? "jsp-stage" : "jsp-number";
     const ratio = `after / before of ${comparison.is_paired ? "the pairs" : "all runs"}, 95 %`;
-    const head = element("th", className, title || ratio, at === 4 ? axisNode(scene) : null);
-    head.scope = "col";
-    return head;
+    return heading("col", className, title || ratio, at === 4 ? axisNode(scene) : null);
   });
   const caption = `Stages of ${comparison.before} and ${comparison.after}`;
   const table = element(
@@ -52,18 +53,19 @@ export function comparisonView(doc: SerprofDocument, comparison: Comparison, sha
   const node = element(
     "section",
     "jsp-compared",
-    element(
-      "p",
-      "jsp-facts",
-      element("span", "", `before: ${comparison.before || "unnamed"}`),
-      element("span", "", `after: ${comparison.after || "unnamed"}`),
-    ),
+    sidesOf(comparison.before || "unnamed", comparison.after || "unnamed"),
     bodies.length === 0 ? none : table,
     legend(scene),
     ...notes.map((note) => element("p", "jsp-note", note)),
     copies(caption, comparison.changes ?? [], shared),
   );
   return { node };
+}
+
+/** Which two are compared. */
+export function sidesOf(before: string, after: string): HTMLElement {
+  const [one, other] = [`before: ${before}`, `after: ${after}`];
+  return element("p", "jsp-facts", element("span", "", one), element("span", "", other));
 }
 
 /** Before each group of a sweep, which runs these are. */
@@ -76,9 +78,7 @@ function bodyOf(scene: Scene, changes: readonly Change[]): HTMLElement {
   if (name === "") {
     return element("tbody", "", ...rows);
   }
-  const head = element("th", "jsp-stage", name);
-  head.colSpan = HEADS.length;
-  head.scope = "rowgroup";
+  const head = having(heading("rowgroup", "jsp-stage", name), { colspan: HEADS.length });
   return element("tbody", "", element("tr", "jsp-block-group", head), ...rows);
 }
 
@@ -101,8 +101,7 @@ function runOf({ cold, size_bytes, variant }: Change): string {
 function rowOf(scene: Scene, change: Change, [before, after]: readonly string[]): HTMLElement {
   const stage = scene.stages.get(change.stage);
   const mark = change.stage === "" ? null : swatch(familyOf(stage?.family));
-  const head = element("th", "jsp-stage", mark, String(change.title ?? change.stage));
-  head.scope = "row";
+  const head = heading("row", "jsp-stage", mark, String(change.title ?? change.stage));
   const row = element(
     "tr",
     change.stage === "" ? "jsp-total" : "",
@@ -196,9 +195,7 @@ function whisker({ axis, comparison }: Scene, { high, low, ratio, verdict }: Cha
   if (middle != null) {
     marks.push(place(element("div", `jsp-ratio ${colour}`), at(middle), 0));
   }
-  const node = element("div", "jsp-plot", ...marks);
-  node.setAttribute("aria-hidden", "true");
-  return node;
+  return having(element("div", "jsp-plot", ...marks), { "aria-hidden": "true" });
 }
 
 function axisNode({ axis }: Scene): HTMLElement {
@@ -206,9 +203,7 @@ function axisNode({ axis }: Scene): HTMLElement {
     const text = tick < 1 ? `1/${format.count(Math.round(1 / tick))}` : `${format.count(tick)}×`;
     return place(element("span", "jsp-tick", text), placeOf(tick, axis), 0);
   });
-  const node = element("div", "jsp-axis", ...labels);
-  node.setAttribute("aria-hidden", "true");
-  return node;
+  return having(element("div", "jsp-axis", ...labels), { "aria-hidden": "true" });
 }
 
 function legend({ comparison }: Scene): HTMLElement {
@@ -228,32 +223,10 @@ function copies(caption: string, changes: readonly Change[], shared: Stage): HTM
   if (changes.length === 0) {
     return null;
   }
-  const node = element(
-    "details",
-    "jsp-more",
-    element("summary", "", "As a table to sort and copy"),
-  );
-  const number = (
-    title: string,
-    key: keyof Change,
-    print: (value: number) => string,
-  ): GridColumn<Change> => ({
-    title,
-    key,
-    value: (change) => known(change[key]),
-    text: (change) => {
-      const value = known(change[key]);
-      return value === null ? format.NOT_APPLICABLE : print(value);
-    },
-    isNumber: true,
-  });
-  const words = (title: string, text: (change: Change) => string): GridColumn<Change> => ({
-    title,
-    key: title,
-    value: text,
-    text,
-  });
-  const columns: GridColumn<Change>[] = [
+  const number = (title: string, key: keyof Change, print: (value: number) => string) =>
+    numberColumn<Change>(title, key, (change) => known(change[key]), print);
+  const words = (title: string, text: (change: Change) => string) => wordColumn(title, title, text);
+  const columns = [
     words("stage", (change) => String(change.title ?? change.stage)),
     words("runs", runOf),
     number("before", "before_ns", format.duration),
@@ -266,8 +239,5 @@ function copies(caption: string, changes: readonly Change[], shared: Stage): HTM
     words("verdict", (change) => String(change.verdict)),
     words("reason", (change) => String(change.reason ?? "")),
   ];
-  node.addEventListener("toggle", () => node.append(grid(caption, columns, changes, shared.host)), {
-    once: true,
-  });
-  return node;
+  return folded(COPY, (node) => node.append(grid(caption, columns, changes, shared.host)));
 }

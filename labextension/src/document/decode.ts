@@ -16,9 +16,15 @@ export interface Columns {
   readonly problem: string | null;
 }
 
-type Column = Spans[keyof Spans];
-
-const KEYS = ["parent", "stage", "lane", "name", "start_ns", "duration_ns", "size_bytes"] as const;
+export const KEYS = [
+  "parent",
+  "stage",
+  "lane",
+  "name",
+  "start_ns",
+  "duration_ns",
+  "size_bytes",
+] as const;
 const INDICES: ReadonlySet<string> = new Set(["parent", "stage", "lane", "name"]);
 
 type Numbers = Float64Array | Int32Array;
@@ -31,24 +37,12 @@ export function isPacked(column: unknown): column is Packed {
   return typeof column === "object" && column !== null && "data" in column;
 }
 
-/** True when no column has to be inflated, so that everything can be drawn at once. */
-export function isPlain(spans: Spans | undefined): boolean {
-  return KEYS.every((key) => !isPacked(spans?.[key]));
-}
-
-export function plainColumns(trace: TraceDocument): Columns {
-  return columnsOf(
-    KEYS.map((key) => numbersOf(trace.spans?.[key])),
-    trace,
-  );
-}
-
 /** Inflate what is packed; a column that cannot be read counts as empty and is named. */
 export async function decodeColumns(trace: TraceDocument): Promise<Columns> {
   const failed: string[] = [];
   const lists = await Promise.all(
     KEYS.map(async (key) => {
-      const column: Column | undefined = trace.spans?.[key];
+      const column: Spans[keyof Spans] | undefined = trace.spans?.[key];
       try {
         return isPacked(column) ? await inflate(column, INDICES.has(key)) : numbersOf(column);
       } catch {
@@ -74,15 +68,7 @@ async function inflate(column: Packed, isIndex: boolean): Promise<Numbers> {
 function bytesOf(base64: string): Uint8Array<ArrayBuffer> {
   // Newer than the types of the compiler, and five times faster than a loop.
   const made = Uint8Array as unknown as { fromBase64?(text: string): Uint8Array<ArrayBuffer> };
-  if (made.fromBase64) {
-    return made.fromBase64(base64);
-  }
-  const text = atob(base64);
-  const bytes = new Uint8Array(text.length);
-  for (let at = 0; at < text.length; at += 1) {
-    bytes[at] = text.charCodeAt(at);
-  }
-  return bytes;
+  return made.fromBase64?.(base64) ?? Uint8Array.from(atob(base64), (sign) => sign.charCodeAt(0));
 }
 
 /** Two halves are ten times faster than BigInt64Array, and exact up to 2^53. */
@@ -128,7 +114,7 @@ export function numbersOf(column: unknown): Float64Array {
   return values;
 }
 
-function columnsOf(lists: readonly Numbers[], trace: TraceDocument): Columns {
+export function columnsOf(lists: readonly Numbers[], trace: TraceDocument): Columns {
   const lengths = lists.map((list) => list.length);
   const count = Math.min(...lengths);
   const longest = Math.max(...lengths);

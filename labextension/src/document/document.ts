@@ -5,16 +5,7 @@
  * checked here, once; keys that nobody knows are ignored. The types come from the JSON Schema.
  */
 
-import type {
-  Anatomy,
-  Comparison,
-  Group,
-  Prediction,
-  SweepDocument,
-  Table,
-  TraceDocument,
-  Waterfall,
-} from "./schema";
+import type { SweepDocument, TraceDocument, Waterfall } from "./schema";
 
 export type * from "./schema";
 
@@ -83,7 +74,9 @@ function shownValue(value: unknown): string {
 
 /** Optional keys of the wrong kind count as missing: one of them must not cost the picture. */
 function tidy(value: Record<string, unknown>): SerprofDocument {
-  const findings = Array.isArray(value.findings) ? value.findings.filter(isFinding) : [];
+  const kept = (list: unknown, is: (entry: unknown) => boolean): unknown[] =>
+    Array.isArray(list) ? list.filter(is) : [];
+  const findings = kept(value.findings, isTitled);
   const tidied: Record<string, unknown> = { ...value, findings, name: String(value.name ?? "") };
   for (const key of ["summary", "limits", "quality", "environment", "details"]) {
     if (key in tidied && !isObject(tidied[key])) {
@@ -91,48 +84,45 @@ function tidy(value: Record<string, unknown>): SerprofDocument {
     }
   }
   if (value.format === "serprof.trace") {
-    const groups = value.groups;
-    tidied.groups = Array.isArray(groups) && groups.every(isGroup) ? groups : [];
+    tidied.groups = isListOf(value.groups, isTitled) ? value.groups : [];
     const waterfall = tidied.waterfall as Waterfall | null | undefined;
     tidied.waterfall = waterfall == null ? NO_WATERFALL : withOutline(waterfall, tidied);
-    tidied.tables = Array.isArray(value.tables) ? value.tables.filter(isTable) : [];
-    const { anatomies } = value;
-    tidied.anatomies = Array.isArray(anatomies) ? anatomies.filter(isAnatomy) : [];
+    tidied.tables = kept(value.tables, isTable);
+    tidied.anatomies = kept(value.anatomies, isAnatomy);
     tidied.prediction = isPrediction(value.prediction) ? value.prediction : null;
   }
   tidied.comparison = isComparison(value.comparison) ? value.comparison : null;
   return tidied as unknown as SerprofDocument;
 }
 
-function isFinding(value: unknown): boolean {
+/** Findings, groups, stages, columns. */
+function isTitled(value: unknown): boolean {
   return isObject(value) && typeof value.title === "string";
 }
 
-function isGroup(value: unknown): value is Group {
-  return isObject(value) && typeof value.title === "string";
-}
-
-function isAnatomy(value: unknown): value is Anatomy {
+function isAnatomy(value: unknown): boolean {
   return isObject(value) && Array.isArray(value.strings) && isObject(value.parts);
 }
 
-function isPrediction(value: unknown): value is Prediction {
+function isPrediction(value: unknown): boolean {
   return isObject(value) && isAmount(value.size_bytes);
 }
 
-function isComparison(value: unknown): value is Comparison {
-  return isObject(value) && Array.isArray(value.changes) && value.changes.every(isObject);
+function isComparison(value: unknown): boolean {
+  return isObject(value) && isListOf(value.changes, isObject);
 }
 
-function isTable(value: unknown): value is Table {
+function isTable(value: unknown): boolean {
   return (
     isObject(value) &&
-    typeof value.title === "string" &&
-    Array.isArray(value.columns) &&
-    value.columns.every((column) => isObject(column) && typeof column.title === "string") &&
-    Array.isArray(value.rows) &&
-    value.rows.every(Array.isArray)
+    isTitled(value) &&
+    isListOf(value.columns, isTitled) &&
+    isListOf(value.rows, Array.isArray)
   );
+}
+
+function isListOf(value: unknown, is: (entry: unknown) => boolean): value is unknown[] {
+  return Array.isArray(value) && value.every(is);
 }
 
 /** A trace inside a sweep; null where there is nothing to draw. */
@@ -141,22 +131,39 @@ export function drawnOf(trace: TraceDocument): DrawnTrace | null {
   return trace.waterfall != null && isTrace(value) ? (tidy(value) as DrawnTrace) : null;
 }
 
-function isObject(value: unknown): value is Record<string, unknown> {
+export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+/** What JSON says; null where it is none. */
+export function parsed(text: string | null): unknown {
+  try {
+    return JSON.parse(text ?? "");
+  } catch {
+    return null;
+  }
+}
+
+/** A text that is one; "" where it is missing or damaged. */
+export function textOf(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}
+
+/** A number that is one; null where it is unknown or damaged. */
+export function known(value: unknown): number | null {
+  return typeof value === "number" && Number.isFinite(value) ? value : null;
+}
+
 function isAmount(value: unknown): value is number {
-  return typeof value === "number" && Number.isFinite(value) && value >= 0;
+  return (known(value) ?? -1) >= 0;
 }
 
 function isTrace(value: Record<string, unknown>): boolean {
   const { stages, lanes, waterfall } = value;
   return (
     isAmount(value.wall_ns) &&
-    Array.isArray(stages) &&
-    stages.every((stage) => isObject(stage) && typeof stage.title === "string") &&
-    Array.isArray(lanes) &&
-    lanes.every(isObject) &&
+    isListOf(stages, isTitled) &&
+    isListOf(lanes, isObject) &&
     ["strings", "spans"].every((key) => typeof value[key] === "object") &&
     (waterfall == null || isWaterfall(waterfall, stages.length))
   );
@@ -166,8 +173,7 @@ function isWaterfall(value: unknown, stageCount: number): boolean {
   return (
     isObject(value) &&
     isAmount(value.unaccounted_ns) &&
-    Array.isArray(value.rows) &&
-    value.rows.every((row) => isRow(row, stageCount))
+    isListOf(value.rows, (row) => isRow(row, stageCount))
   );
 }
 
@@ -205,7 +211,7 @@ function isRow(row: unknown, stageCount: number): boolean {
     ["self_ns", "busy_ns", "stage"].every((key) => isAmount(row[key])) &&
     // A remote clock may put a start before the beginning.
     Number.isFinite(row.start_ns) &&
-    (row.pieces === undefined || (Array.isArray(row.pieces) && row.pieces.every(isPiece))) &&
+    (row.pieces === undefined || isListOf(row.pieces, isPiece)) &&
     (row.stage as number) < stageCount
   );
 }
@@ -217,11 +223,11 @@ function isPiece(piece: unknown): boolean {
 function isSweep(value: Record<string, unknown>): boolean {
   const { variants, points, traces } = value;
   return (
-    Array.isArray(variants) &&
-    variants.every(isObject) &&
-    Array.isArray(traces) &&
-    traces.every((entry) => isObject(entry) && isObject(entry.trace)) &&
-    Array.isArray(points) &&
-    points.every((point) => isObject(point) && isAmount(point.wall_ns) && isObject(point.stages))
+    isListOf(variants, isObject) &&
+    isListOf(traces, (entry) => isObject(entry) && isObject(entry.trace)) &&
+    isListOf(
+      points,
+      (point) => isObject(point) && isAmount(point.wall_ns) && isObject(point.stages),
+    )
   );
 }

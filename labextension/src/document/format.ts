@@ -18,19 +18,14 @@ interface Unit {
   readonly size: number;
 }
 
-const TIME_UNITS: readonly Unit[] = [
-  { name: "ns", size: 1 },
-  { name: "µs", size: 1e3 },
-  { name: "ms", size: 1e6 },
-  { name: "s", size: 1e9 },
-];
-const BYTE_UNITS: readonly Unit[] = [
-  { name: "B", size: 1 },
-  { name: "kB", size: 1e3 },
-  { name: "MB", size: 1e6 },
-  { name: "GB", size: 1e9 },
-  { name: "TB", size: 1e12 },
-];
+const TIME_UNITS = unitsOf(["ns", "µs", "ms", "s"]);
+const BYTE_UNITS = unitsOf(["B", "kB", "MB", "GB", "TB"]);
+const BIT_UNITS = unitsOf(["bit/s", "kbit/s", "Mbit/s", "Gbit/s"]);
+
+/** Each a thousand of the one before it. */
+function unitsOf(names: readonly string[]): Unit[] {
+  return names.map((name, at) => ({ name, size: 1_000 ** at }));
+}
 
 /** Three significant digits at most, thousands with a comma, a real minus. */
 function significant(value: number): string {
@@ -51,13 +46,7 @@ export function fixed(value: number, decimals: number): string {
 /** The largest unit in which the value, once rounded to three digits, is at least 1. */
 function unitFor(value: number, units: readonly Unit[]): Unit {
   const rounded = Math.abs(Number(value.toPrecision(3)));
-  let chosen = units[0] as Unit;
-  for (const unit of units) {
-    if (rounded >= unit.size) {
-      chosen = unit;
-    }
-  }
-  return chosen;
+  return units.findLast(({ size }) => rounded >= size) ?? (units[0] as Unit);
 }
 
 function withUnit(value: number, units: readonly Unit[]): string {
@@ -78,13 +67,6 @@ export function bytes(size: number | null | undefined): string {
 export function bytesPerSecond(rate: number | null | undefined): string {
   return rate == null ? NOT_SEEN : `${withUnit(rate, BYTE_UNITS)}/s`;
 }
-
-const BIT_UNITS: readonly Unit[] = [
-  { name: "bit/s", size: 1 },
-  { name: "kbit/s", size: 1e3 },
-  { name: "Mbit/s", size: 1e6 },
-  { name: "Gbit/s", size: 1e9 },
-];
 
 /** A link as its makers name it: "1 Gbit/s", "2.5 Gbit/s". */
 export function link(bytesPerS: number): string {
@@ -122,12 +104,8 @@ export function moment(iso: string): string {
   if (Number.isNaN(date.getTime())) {
     return iso;
   }
-  const day = date.toLocaleDateString("en-GB", {
-    day: "numeric",
-    month: "short",
-    year: "numeric",
-    timeZone: "UTC",
-  });
+  const parts = { day: "numeric", month: "short", year: "numeric", timeZone: "UTC" } as const;
+  const day = date.toLocaleDateString("en-GB", parts);
   return `${day} ${date.toISOString().slice(11, 16)} UTC`;
 }
 

@@ -4,7 +4,7 @@ import type { DrawnTrace, Scalar, Table, TableColumn } from "../document/documen
 import * as format from "../document/format";
 import { count } from "../document/format";
 import type { Host } from "../document/host";
-import { element } from "../kit/dom";
+import { element, folded, heading } from "../kit/dom";
 import { type GridColumn, grid } from "../kit/grid";
 import { evidence, labelOf } from "./findings";
 import type { Part, Stage } from "./part";
@@ -29,13 +29,8 @@ export function documentTables(trace: DrawnTrace, host: Host): HTMLElement[] {
     const columns = table.columns.map(gridColumn);
     const title = element("p", "jsp-at-title", element("strong", "", table.title));
     const note = table.note ? element("p", "jsp-note", String(table.note)) : null;
-    return element(
-      "section",
-      "jsp-own-table",
-      title,
-      note,
-      grid(table.title, columns, table.rows, host),
-    );
+    const own = grid(table.title, columns, table.rows, host);
+    return element("section", "jsp-own-table", title, note, own);
   });
 }
 
@@ -70,9 +65,7 @@ export function details(trace: DrawnTrace): HTMLElement | null {
     return null;
   }
   const title = `Buffers, copies and page faults of ${count(entries.length)} spans`;
-  const node = element("details", "jsp-more", element("summary", "", title));
-  node.addEventListener("toggle", () => node.append(list(trace, entries)), { once: true });
-  return node;
+  return folded(title, (node) => node.append(list(trace, entries)));
 }
 
 function list(trace: DrawnTrace, entries: readonly [string, object][]): HTMLElement {
@@ -80,18 +73,13 @@ function list(trace: DrawnTrace, entries: readonly [string, object][]): HTMLElem
     const texts = Object.entries(facts)
       .filter(([, value]) => isScalar(value))
       .map(([key, value]) => element("span", "", `${labelOf(key)} ${evidence(key, value)}`));
-    const name = element("th", "jsp-stage", nameOf(trace, Number(index)));
-    name.scope = "row";
+    const name = heading("row", "jsp-stage", nameOf(trace, Number(index)));
     return element("tr", "", name, element("td", "jsp-facts", ...texts));
   });
   const hidden = entries.length - rows.length;
   const rest = hidden > 0 ? element("p", "jsp-note", `and ${count(hidden)} more`) : null;
-  return element(
-    "div",
-    "jsp-finding-body",
-    element("table", "jsp-details", element("tbody", "", ...rows)),
-    rest,
-  );
+  const table = element("table", "jsp-details", element("tbody", "", ...rows));
+  return element("div", "jsp-finding-body", table, rest);
 }
 
 /** Stage and name of a span; columns of long traces are packed, then its index stands for it. */

@@ -4,7 +4,7 @@ import type { Finding, Scalar } from "../document/document";
 import * as format from "../document/format";
 import type { Host } from "../document/host";
 import { copyButton } from "../kit/clip";
-import { element } from "../kit/dom";
+import { button, element, having } from "../kit/dom";
 import { measuredOf } from "./measured";
 import type { Part, Stage } from "./part";
 
@@ -14,28 +14,20 @@ export function firstFinding(list: readonly Finding[], stage: Stage): HTMLElemen
   if (first === undefined) {
     return null;
   }
-  return element(
-    "section",
-    "jsp-findings",
-    card(first, stage.host),
-    others.length > 0 ? more(others, stage) : null,
-  );
+  const rest = others.length > 0 ? more(others, stage) : null;
+  return element("section", "jsp-findings", card(first, stage.host), rest);
 }
 
 function more(others: readonly Finding[], stage: Stage): HTMLElement {
-  const button = element("button", "jsp-link", `${others.length} more`);
-  button.type = "button";
-  button.addEventListener("click", () => stage.openView("findings"));
+  const open = button("jsp-link", () => stage.openView("findings"), `${others.length} more`);
   const next = others[0] as Finding;
-  return element("p", "jsp-note", button, ": ", severity(next), next.title);
+  return element("p", "jsp-note", open, ": ", severity(next), next.title);
 }
 
 export function findingsView(list: readonly Finding[], stage: Stage): Part {
   const cards = list.map((finding) => card(finding, stage.host));
   const none = element("p", "jsp-note", "No rule found anything to improve.");
-  return {
-    node: element("section", "jsp-findings", ...(cards.length === 0 ? [none] : cards)),
-  };
+  return { node: element("section", "jsp-findings", ...(cards.length === 0 ? [none] : cards)) };
 }
 
 function card(finding: Finding, host: Host): HTMLElement {
@@ -47,14 +39,12 @@ function card(finding: Finding, host: Host): HTMLElement {
     element("code", "jsp-rule", String(finding.rule ?? "")),
   );
   const node = element("article", "jsp-finding", title, body(finding, host));
-  node.dataset.severity = String(finding.severity);
-  return node;
+  return having(node, { "data-severity": String(finding.severity) });
 }
 
 function severity(finding: Finding): HTMLElement {
   const node = element("span", "jsp-severity", String(finding.severity ?? "info"));
-  node.dataset.severity = String(finding.severity);
-  return node;
+  return having(node, { "data-severity": String(finding.severity) });
 }
 
 function body(finding: Finding, host: Host): HTMLElement {
@@ -74,15 +64,9 @@ function body(finding: Finding, host: Host): HTMLElement {
 }
 
 function remedy(text: string, host: Host): HTMLElement {
-  const pre = element("pre", "", text);
+  const copy = copyButton(host, "Copy", () => text);
   // Long code scrolls, and what scrolls must be reachable by keyboard.
-  pre.tabIndex = 0;
-  return element(
-    "div",
-    "jsp-remedy",
-    pre,
-    copyButton(host, "Copy", () => text),
-  );
+  return element("div", "jsp-remedy", having(element("pre", "", text), { tabindex: 0 }), copy);
 }
 
 /** Print a value by the unit that ends its name. */

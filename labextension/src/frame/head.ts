@@ -4,17 +4,19 @@ import { type DrawnTrace, hasWaterfall, type SerprofDocument } from "../document
 import { bytesPerSecond, count, duration, moment } from "../document/format";
 import type { Host } from "../document/host";
 import { fileName, pictureOf, saveFile } from "../kit/clip";
-import { element } from "../kit/dom";
+import { button, element, having } from "../kit/dom";
 import { predictionBanner } from "./prediction";
 
 export function head(doc: SerprofDocument): HTMLElement {
-  const headline = element("p", "jsp-headline", doc.summary?.headline ?? doc.name);
-  headline.setAttribute("role", "heading");
-  headline.setAttribute("aria-level", "3");
+  const headline = headlineOf(doc.summary?.headline ?? doc.name);
   const facts = element("p", "jsp-facts", ...factsOf(doc).map((fact) => element("span", "", fact)));
   const { prediction } = doc as Partial<DrawnTrace>;
   const banner = prediction ? predictionBanner(prediction) : null;
   return element("div", "jsp-head", headline, outcome(doc), facts, banner, ...warnings(doc));
+}
+
+export function headlineOf(text: string): HTMLElement {
+  return having(element("p", "jsp-headline", text), { role: "heading", "aria-level": 3 });
 }
 
 /** Python writes the facts; a document without them still says when and with what it was recorded. */
@@ -70,25 +72,24 @@ export function saveMenu(
   const node = element("details", "jsp-menu", element("summary", "jsp-button", "Save"));
   const list = element("div", "jsp-menu-list");
   const add = (title: string, ending: string, make: () => Blob | Promise<Blob>): void => {
-    const button = element("button", "jsp-button", title);
-    button.type = "button";
-    button.addEventListener("click", async () => {
+    const pressed = async (): Promise<void> => {
       try {
         saveFile(host, fileName(name, ending), await make());
         node.open = false;
       } catch {
-        button.textContent = `${title}: not possible in this browser`;
-        say(button.textContent);
+        press.textContent = `${title}: not possible in this browser`;
+        say(press.textContent);
       }
-    });
-    list.append(button);
+    };
+    const press = button("jsp-button", pressed, title);
+    list.append(press);
   };
   add("Document (JSON)", ".serprof.json", () => {
     return new Blob([JSON.stringify(source)], { type: "application/json" });
   });
   add("Picture (PNG)", ".png", () => pictureOf(node.closest(".jsp-root") as HTMLElement));
-  if (host.page) {
-    const { page } = host;
+  const { page } = host;
+  if (page) {
     add("Page (HTML)", ".html", () => page(source));
   }
   node.append(list);

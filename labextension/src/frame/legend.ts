@@ -1,7 +1,7 @@
 /** Legends: what colours, lines and textures mean. */
 
 import { type DrawnTrace, hasWaterfall } from "../document/document";
-import { element } from "../kit/dom";
+import { element, having } from "../kit/dom";
 import { FAMILIES, type Family, familyOf } from "../kit/theme";
 import { type Index, WAIT } from "../lanes/tracks";
 
@@ -16,8 +16,7 @@ const FAMILY_TITLES: Readonly<Record<Family, string>> = {
 };
 
 export function legendEntry(mark: string, text: string): HTMLElement {
-  const sample = element("span", `jsp-sample ${mark}`);
-  sample.setAttribute("aria-hidden", "true");
+  const sample = having(element("span", `jsp-sample ${mark}`), { "aria-hidden": "true" });
   return element("span", "", sample, text);
 }
 

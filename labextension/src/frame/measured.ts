@@ -1,7 +1,6 @@
 /** What a remedy has gained when it was tried, in words. */
 
-import { known } from "../compare/changes";
-import type { Finding } from "../document/document";
+import { type Finding, known, textOf } from "../document/document";
 import { count, duration, fixed, ratio } from "../document/format";
 
 /** A remedy that was tried: how long the stage took then. */
@@ -34,7 +33,6 @@ export function measuredOf({ gain, measured }: Finding): Measured | null {
     measured.equal === false ? "a different result" : "",
   ];
   const text = `measured: ${texts.filter((each) => each !== "").join(", ")}`;
-  return after_ns === null
-    ? { stage: "", after_ns: 0, text }
-    : { stage: typeof measured.stage === "string" ? measured.stage : "", after_ns, text };
+  const stage = after_ns === null ? "" : textOf(measured.stage);
+  return { stage, after_ns: after_ns ?? 0, text };
 }

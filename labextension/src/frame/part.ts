@@ -38,7 +38,7 @@ export interface Entry {
   readonly key: string;
   readonly title: string;
   readonly badge?: string;
-  build(doc: SerprofDocument, stage: Stage): Part;
+  build(stage: Stage): Part;
 }
 
 /** Gives the entries that a document has: none, one, or several. */

@@ -3,7 +3,7 @@
 import { compareShell } from "../compare/sides";
 import { readDocument, UnreadableDocument } from "../document/document";
 import type { CompareView, Host, View } from "../document/host";
-import { element } from "../kit/dom";
+import { element, having } from "../kit/dom";
 import type { ViewSet } from "./part";
 import { EVERY } from "./registry";
 import { type Shell, shell } from "./shell";
@@ -61,9 +61,7 @@ function apology(error: unknown): HTMLElement {
     error instanceof UnreadableDocument
       ? error.message
       : `This output cannot be drawn (${String(error)}). Run the cell again to record it anew.`;
-  const node = element("p", "jsp-unreadable", message);
-  node.setAttribute("role", "alert");
-  return node;
+  return having(element("p", "jsp-unreadable", message), { role: "alert" });
 }
 
 export type { CompareView, Host, View } from "../document/host";

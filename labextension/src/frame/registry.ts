@@ -5,7 +5,7 @@
 
 import { anatomyView } from "../blame/view";
 import { comparisonView } from "../compare/view";
-import { type DrawnTrace, hasWaterfall, type SerprofDocument } from "../document/document";
+import { hasWaterfall, type SerprofDocument } from "../document/document";
 import { element } from "../kit/dom";
 import { lanes } from "../lanes/lanes";
 import { roundTrip } from "../sweep/roundtrip";
@@ -18,76 +18,51 @@ import type { Entry, Part, Provider, Stage, ViewSet } from "./part";
 import { sweepTable, traceTable } from "./table";
 
 const waterfallOf: Provider = (doc) =>
-  ofTrace(doc, hasWaterfall, (trace) => ({
-    key: "waterfall",
-    title: "Waterfall",
-    build: (_doc, stage) => withFinding(waterfall(trace, stage), doc, stage),
-  }));
+  doc.format === "serprof.trace" && hasWaterfall(doc)
+    ? entry("waterfall", "Waterfall", (stage) => withFinding(waterfall(doc, stage), doc, stage))
+    : [];
 
 const lanesOf: Provider = (doc) =>
-  ofTrace(doc, always, (trace) => ({
-    key: "lanes",
-    title: "Lanes",
-    build: (_doc, stage) => lanes(trace, stage),
-  }));
+  doc.format === "serprof.trace" ? entry("lanes", "Lanes", (stage) => lanes(doc, stage)) : [];
 
 const anatomyOf: Provider = (doc) =>
-  ofTrace(doc, hasAnatomies, (trace) => ({
-    key: "anatomy",
-    title: "Blame",
-    build: (_doc, stage) => withFinding(anatomyView(trace, stage), doc, stage),
-  }));
-
-const sizesOf: Provider = (doc) =>
-  doc.format === "serprof.sweep" && hasSizes(doc)
-    ? [
-        {
-          key: "sweep",
-          title: doc.kind === "chunks" ? "Chunk sizes" : "Sweep",
-          build: (_doc, stage) => withFinding(sizeSweep(doc, stage), doc, stage),
-        },
-      ]
+  doc.format === "serprof.trace" && doc.anatomies?.length
+    ? entry("anatomy", "Blame", (stage) => withFinding(anatomyView(doc, stage), doc, stage))
     : [];
 
-const roundTripOf: Provider = (doc) =>
-  doc.format === "serprof.sweep"
-    ? [
-        {
-          key: "roundtrip",
-          title: doc.kind === "chunks" ? "Runs" : "Round trip",
-          build: (_doc, stage) => withFinding(roundTrip(doc, stage), doc, stage),
-        },
-      ]
+const sizesOf: Provider = (doc) => {
+  const title = isOfChunks(doc) ? "Chunk sizes" : "Sweep";
+  return doc.format === "serprof.sweep" && hasSizes(doc)
+    ? entry("sweep", title, (stage) => withFinding(sizeSweep(doc, stage), doc, stage))
     : [];
+};
+
+const roundTripOf: Provider = (doc) => {
+  const title = isOfChunks(doc) ? "Runs" : "Round trip";
+  return doc.format === "serprof.sweep"
+    ? entry("roundtrip", title, (stage) => withFinding(roundTrip(doc, stage), doc, stage))
+    : [];
+};
 
 const comparisonOf: Provider = (doc) => {
   const { comparison } = doc;
-  const build = (_doc: SerprofDocument, stage: Stage): Part =>
-    comparison ? comparisonView(doc, comparison, stage) : { node: element("p", "") };
-  return comparison ? [{ key: "compare", title: "Compare", build }] : [];
+  return comparison
+    ? entry("compare", "Compare", (stage) => comparisonView(doc, comparison, stage))
+    : [];
 };
 
-const tableOf: Provider = (doc) => [
-  {
-    key: "table",
-    title: "Table",
-    build: (_doc, stage) =>
-      doc.format === "serprof.trace" ? traceTable(doc, stage) : sweepTable(doc, stage),
-  },
-];
+const tableOf: Provider = (doc) =>
+  entry("table", "Table", (stage) =>
+    doc.format === "serprof.trace" ? traceTable(doc, stage) : sweepTable(doc, stage),
+  );
 
 const ownTablesOf: Provider = (doc) =>
-  ofTrace(doc, hasTables, (trace) => ({
-    key: "details",
-    title: tablesName(trace.tables ?? []),
-    build: (_doc, stage) => tablesView(trace, stage),
-  }));
+  doc.format === "serprof.trace" && doc.tables?.length
+    ? entry("details", tablesName(doc.tables), (stage) => tablesView(doc, stage))
+    : [];
 
-const findingsOf: Provider = (doc) => {
-  const found = doc.findings ?? [];
-  const build = (_doc: SerprofDocument, stage: Stage): Part => findingsView(found, stage);
-  return [{ key: "findings", title: "Findings", badge: String(found.length), build }];
-};
+const findingsOf: Provider = ({ findings = [] }) =>
+  entry("findings", "Findings", (stage) => findingsView(findings, stage), String(findings.length));
 
 const LAST: ViewSet = [tableOf, ownTablesOf, findingsOf];
 
@@ -108,24 +83,12 @@ export const EVERY: ViewSet = [
   ...LAST,
 ];
 
-function ofTrace(
-  doc: SerprofDocument,
-  has: (trace: DrawnTrace) => boolean,
-  entry: (trace: DrawnTrace) => Entry,
-): Entry[] {
-  return doc.format === "serprof.trace" && has(doc) ? [entry(doc)] : [];
+function entry(key: string, title: string, build: Entry["build"], badge?: string): [Entry] {
+  return [badge === undefined ? { key, title, build } : { key, title, build, badge }];
 }
 
-function always(): boolean {
-  return true;
-}
-
-function hasTables(trace: DrawnTrace): boolean {
-  return (trace.tables ?? []).length > 0;
-}
-
-function hasAnatomies(trace: DrawnTrace): boolean {
-  return (trace.anatomies ?? []).length > 0;
+function isOfChunks(doc: SerprofDocument): boolean {
+  return doc.format === "serprof.sweep" && doc.kind === "chunks";
 }
 
 /** The picture, then one finding; all of them are one click away. */

@@ -1,10 +1,10 @@
 /** The frame around the views of a document: head, view switch, search, help, readout. */
 
-import { type Columns, decodeColumns, isPlain, plainColumns } from "../document/decode";
+import { type Columns, decodeColumns } from "../document/decode";
 import type { DrawnTrace, ReadDocument, SerprofDocument } from "../document/document";
 import type { Host } from "../document/host";
 import { radio } from "../kit/controls";
-import { element } from "../kit/dom";
+import { button, element, having } from "../kit/dom";
 import { watchTheme } from "../kit/theme";
 import { head, saveMenu } from "./head";
 import type { Entry, Help, Part, Stage, ViewSet } from "./part";
@@ -21,8 +21,7 @@ export function shell(
 ): Shell {
   const entries = views.flatMap((provide) => provide(doc));
   const panel = element("div", "jsp-panel");
-  const readout = element("p", "jsp-hidden");
-  readout.setAttribute("aria-live", "polite");
+  const readout = having(element("p", "jsp-hidden"), { "aria-live": "polite" });
   const help = element("section", "jsp-help");
   help.hidden = true;
   const search = searchBox((words) => part?.search?.(words));
@@ -37,11 +36,13 @@ export function shell(
     part?.destroy?.();
     shown = entry.key;
     choice.set(shown);
-    part = built(entry, doc, stage);
+    part = built(entry, stage);
     panel.replaceChildren(part.node);
     search.node.hidden = part.search === undefined;
-    search.input.setAttribute("aria-label", part.searchLabel ?? SEARCH_SPANS);
-    search.input.placeholder = part.search && part.searchLabel ? "Search parts" : "Search spans";
+    having(search.input, {
+      "aria-label": part.searchLabel ?? SEARCH_SPANS,
+      placeholder: part.search && part.searchLabel ? "Search parts" : "Search spans",
+    });
     help.replaceChildren(...helpOf(part.help ?? ROW_HELP));
     part.paint?.();
   };
@@ -60,16 +61,8 @@ export function shell(
   const choice = radio("View", "jsp-switch", entries, "", open);
   const tools = element("div", "jsp-switch-end", search.node, ...buttons(doc, source, stage));
   const note = warning === null ? null : element("p", "jsp-outcome", warning);
-  root.replaceChildren(
-    ...[
-      head(doc),
-      note,
-      element("div", "jsp-bar-row", choice.node, tools),
-      help,
-      panel,
-      readout,
-    ].filter((node) => node !== null),
-  );
+  root.replaceChildren(head(doc), ...(note === null ? [] : [note]));
+  root.append(element("div", "jsp-bar-row", choice.node, tools), help, panel, readout);
   open(host.view ?? "");
 
   const repaint = (): void => part?.paint?.();
@@ -98,9 +91,9 @@ const ROW_HELP: Help = {
 };
 
 /** A view that fails says so; the others stay usable. */
-function built(entry: Entry, doc: SerprofDocument, stage: Stage): Part {
+function built(entry: Entry, stage: Stage): Part {
   try {
-    return entry.build(doc, stage);
+    return entry.build(stage);
   } catch (error) {
     const text = `This view cannot be drawn (${String(error)}). Another view may still work.`;
     return { node: element("p", "jsp-outcome", text) };
@@ -110,17 +103,14 @@ function built(entry: Entry, doc: SerprofDocument, stage: Stage): Part {
 function rememberedColumns(): (trace: DrawnTrace) => Promise<Columns> {
   const known = new WeakMap<DrawnTrace, Promise<Columns>>();
   return (trace) => {
-    const promise =
-      known.get(trace) ??
-      (isPlain(trace.spans) ? Promise.resolve(plainColumns(trace)) : decodeColumns(trace));
+    const promise = known.get(trace) ?? decodeColumns(trace);
     known.set(trace, promise);
     return promise;
   };
 }
 
 function searchBox(search: (words: string) => void) {
-  const input = element("input", "jsp-search");
-  input.type = "search";
+  const input = having(element("input", "jsp-search"), { type: "search" });
   let timer = 0;
   input.addEventListener("input", () => {
     clearTimeout(timer);
@@ -133,15 +123,13 @@ function searchBox(search: (words: string) => void) {
       search("");
     }
   });
-  const node = element("span", "jsp-search-box", input);
-  return { node, input };
+  return { node: element("span", "jsp-search-box", input), input };
 }
 
 function buttons(doc: SerprofDocument, source: unknown, stage: Stage): HTMLElement[] {
-  const help = element("button", "jsp-button", "?");
-  help.type = "button";
-  help.setAttribute("aria-label", "Keys and marks");
-  help.addEventListener("click", stage.toggleHelp);
+  const help = having(button("jsp-button", stage.toggleHelp, "?"), {
+    "aria-label": "Keys and marks",
+  });
   return [saveMenu(stage.host, doc.name, source, stage.say), help];
 }
 

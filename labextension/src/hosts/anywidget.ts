@@ -5,6 +5,7 @@
  * messages that extend its lists, so that a long sweep is not sent again for each point.
  */
 
+import { isObject, parsed } from "../document/document";
 import type { ViewSet } from "../frame/part";
 import { type Mount, mountWith } from "../frame/place";
 import { EVERY } from "../frame/registry";
@@ -89,20 +90,9 @@ export function extended(document: unknown, message: unknown): unknown {
 
 function documentOf(model: Model): unknown {
   const value = model.get("document");
-  try {
-    return JSON.parse(typeof value === "string" ? value : new TextDecoder().decode(bytes(value)));
-  } catch {
-    return null;
-  }
-}
-
-/** marimo hands over a Uint8Array, the Jupyter front ends a DataView. */
-function bytes(value: unknown): ArrayBufferView {
-  return ArrayBuffer.isView(value) ? value : new Uint8Array();
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+  // marimo hands over a Uint8Array, the Jupyter front ends a DataView.
+  const bytes = ArrayBuffer.isView(value) ? value : new Uint8Array();
+  return parsed(typeof value === "string" ? value : new TextDecoder().decode(bytes));
 }
 
 /** What a module for anywidget exports: one for each kind of document. */

@@ -2,7 +2,7 @@
 
 import type { IRenderMime } from "@jupyterlab/rendermime-interfaces";
 import { Widget } from "@lumino/widgets";
-import { MIME_TYPE } from "../document/document";
+import { isObject, MIME_TYPE, parsed, textOf } from "../document/document";
 import type { Host, View } from "../document/host";
 import { mount } from "../frame/place";
 import { plainText, tellText } from "./plain";
@@ -25,7 +25,9 @@ class DocumentWidget extends Widget implements IRenderMime.IRenderer {
   async renderModel(model: IRenderMime.IMimeModel): Promise<void> {
     // JupyterLab copies the whole output at each reading: seconds for 50 MB.
     const { data } = model;
-    const value = parsed(data[MIME_TYPE]);
+    // A file comes as its text, an output as what its text meant.
+    const carried: unknown = data[MIME_TYPE];
+    const value = typeof carried === "string" ? parsed(carried) : carried;
     this.#data = data;
     const view = this.#view;
     if (view === null) {
@@ -52,21 +54,8 @@ class DocumentWidget extends Widget implements IRenderMime.IRenderer {
   }
 }
 
-/** A file comes as its text, an output as what its text meant. */
-function parsed(value: unknown): unknown {
-  if (typeof value !== "string") {
-    return value;
-  }
-  try {
-    return JSON.parse(value);
-  } catch {
-    return null;
-  }
-}
-
 function titleOf(document: unknown): string {
-  const isNamed = typeof document === "object" && document !== null && "name" in document;
-  return isNamed && typeof document.name === "string" ? document.name : "";
+  return isObject(document) ? textOf(document.name) : "";
 }
 
 /** Enter and Space press the focused button; the notebook would begin to edit the cell instead. */
@@ -81,9 +70,7 @@ function keepFromNotebook(event: KeyboardEvent): void {
 
 /** The view that the cell asked for, else the one of the settings, else what fits the document. */
 function hostFor(metadata: unknown): Host {
-  const asked =
-    typeof metadata === "object" && metadata !== null && "view" in metadata ? metadata.view : "";
-  const view = typeof asked === "string" && asked !== "" ? asked : preferences.view;
+  const view = (isObject(metadata) && textOf(metadata.view)) || preferences.view;
   return view === "" ? {} : { view };
 }
 

@@ -1,6 +1,6 @@
 /** The script of a self-contained page: the document lies in the page as text that nothing runs. */
 
-import { MIME_TYPE } from "../document/document";
+import { MIME_TYPE, parsed } from "../document/document";
 import type { ViewSet } from "../frame/part";
 import { mountWith } from "../frame/place";
 
@@ -11,18 +11,10 @@ export function start(views: ViewSet): void {
     return;
   }
   const view = source.dataset.view ?? "";
-  const parsed = parse(source.textContent);
-  mountWith(views)(place, parsed, view === "" ? {} : { view });
-  if (parsed !== null) {
+  const value = parsed(source.textContent);
+  mountWith(views)(place, value, view === "" ? {} : { view });
+  if (value !== null) {
     // Picture and text were for readers without scripts; of a damaged document they stay.
     document.getElementById("serprof-fallback")?.remove();
-  }
-}
-
-function parse(text: string | null): unknown {
-  try {
-    return JSON.parse(text ?? "");
-  } catch {
-    return null;
   }
 }

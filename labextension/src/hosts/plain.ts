@@ -1,8 +1,10 @@
 /** The text of an output: what is left when its document cannot be drawn. */
 
+import { textOf } from "../document/document";
+
 export function plainText(data: Readonly<Record<string, unknown>>): string {
   const said = data["text/plain"];
-  return Array.isArray(said) ? said.join("") : typeof said === "string" ? said : "";
+  return Array.isArray(said) ? said.join("") : textOf(said);
 }
 
 /** Below a sentence that says why nothing is drawn, the text; below a picture, nothing. */

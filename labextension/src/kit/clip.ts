@@ -1,7 +1,7 @@
 /** Hand text and files to the reader, through the host or the browser. */
 
 import type { Host } from "../document/host";
-import { SVG } from "./dom";
+import { button, SVG } from "./dom";
 
 export function copyText(host: Host, text: string): Promise<void> {
   try {
@@ -35,17 +35,14 @@ export function fileName(name: string, ending: string): string {
 
 /** A button that copies and says whether it could. */
 export function copyButton(host: Host, title: string, textOf: () => string): HTMLButtonElement {
-  const button = document.createElement("button");
-  button.type = "button";
-  button.className = "jsp-button";
-  button.textContent = title;
-  button.addEventListener("click", () => {
+  const copy = (): void => {
     copyText(host, textOf()).then(
-      () => button.replaceChildren("Copied"),
-      () => button.replaceChildren("Cannot copy here"),
+      () => node.replaceChildren("Copied"),
+      () => node.replaceChildren("Cannot copy here"),
     );
-  });
-  return button;
+  };
+  const node = button("jsp-button", copy, title);
+  return node;
 }
 
 /** The view as a PNG: its elements and styles drawn through an SVG, so that no request is made. */

@@ -1,6 +1,6 @@
 /** A choice of one: buttons of a radio group, with one tab stop and arrow keys. */
 
-import { element } from "./dom";
+import { button, element, having } from "./dom";
 
 export interface Choice {
   readonly key: string;
@@ -28,12 +28,17 @@ export function radio(
   chosen: string,
   changed: (key: string) => void,
 ): Radio {
-  const buttons = choices.map((choice) => buttonOf(choice));
+  const buttons = choices.map(({ badge, title }, at) => {
+    const count = badge ? element("span", "jsp-count", badge) : null;
+    return having(
+      button("jsp-choice", () => take(at), title, count),
+      { role: "radio" },
+    );
+  });
   const set = (key: string): void => {
-    choices.forEach((choice, at) => {
-      const isChosen = choice.key === key;
-      buttons[at]?.setAttribute("aria-checked", String(isChosen));
-      buttons[at]?.setAttribute("tabindex", isChosen ? "0" : "-1");
+    buttons.forEach((each, at) => {
+      const isChosen = choices[at]?.key === key;
+      having(each, { "aria-checked": String(isChosen), tabindex: isChosen ? 0 : -1 });
     });
   };
   const take = (at: number): void => {
@@ -43,9 +48,8 @@ export function radio(
       changed(choice.key);
     }
   };
-  buttons.forEach((button, at) => {
-    button.addEventListener("click", () => take(at));
-    button.addEventListener("keydown", (event) => {
+  buttons.forEach((each, at) => {
+    each.addEventListener("keydown", (event) => {
       const step = STEPS[event.key];
       if (step !== undefined) {
         event.preventDefault();
@@ -59,19 +63,29 @@ export function radio(
       }
     });
   });
-  const node = element("div", className, ...buttons);
-  node.setAttribute("role", "radiogroup");
-  node.setAttribute("aria-label", label);
+  const attributes = { role: "radiogroup", "aria-label": label };
   set(chosen);
-  return { node, set };
+  return { node: having(element("div", className, ...buttons), attributes), set };
 }
 
-function buttonOf({ title, badge }: Choice): HTMLButtonElement {
-  const count = badge ? element("span", "jsp-count", badge) : null;
-  const button = element("button", "jsp-choice", title, count);
-  button.type = "button";
-  button.setAttribute("role", "radio");
-  return button;
+/** A slider over the places 0 to `most` that says in words where it stands. */
+export function slider(
+  most: number,
+  at: number,
+  textOf: (at: number) => string,
+  changed: (at: number) => void,
+): HTMLInputElement {
+  const attributes = { type: "range", min: 0, max: most, step: 1 };
+  const input = having(element("input", "jsp-slider"), attributes);
+  const say = (): void => input.setAttribute("aria-valuetext", textOf(Number(input.value)));
+  input.value = String(at);
+  say();
+  input.addEventListener("keydown", (event) => event.stopPropagation());
+  input.addEventListener("input", () => {
+    say();
+    changed(Number(input.value));
+  });
+  return input;
 }
 
 /** The button that opens a row: by click, Enter, Space, and the arrow keys to the sides. */
@@ -83,19 +97,17 @@ export interface Twisty {
 }
 
 export function twisty(label: string, isOpenFirst: boolean, changed: () => void): Twisty {
-  const node = element("button", "jsp-twisty");
-  node.type = "button";
-  node.setAttribute("aria-expanded", String(isOpenFirst));
-  node.setAttribute("aria-label", label);
   const isOpen = (): boolean => node.getAttribute("aria-expanded") === "true";
   const toggle = (): void => {
     node.setAttribute("aria-expanded", String(!isOpen()));
     changed();
   };
-  node.addEventListener("click", (event) => {
+  const pressed = (event: Event): void => {
     event.stopPropagation();
     toggle();
-  });
+  };
+  const attributes = { "aria-expanded": String(isOpenFirst), "aria-label": label };
+  const node = having(button("jsp-twisty", pressed), attributes);
   node.addEventListener("keydown", (event) => {
     const wantsOpen = event.key === "ArrowRight";
     if (["Enter", " ", "ArrowRight", "ArrowLeft"].includes(event.key)) {

@@ -21,6 +21,43 @@ export function titled<T extends HTMLElement>(node: T, title: string): T {
   return node;
 }
 
+/** The same, with attributes. */
+export function having<T extends Element>(node: T, attributes: Attributes): T {
+  for (const [name, value] of Object.entries(attributes)) {
+    node.setAttribute(name, String(value));
+  }
+  return node;
+}
+
+/** The head of a column, of a row, or of a group of rows. */
+export function heading(
+  scope: "col" | "row" | "rowgroup",
+  className: string,
+  ...children: Child[]
+): HTMLTableCellElement {
+  return having(element("th", className, ...children), { scope });
+}
+
+export function button(
+  className: string,
+  pressed: (event: MouseEvent) => void,
+  ...children: Child[]
+): HTMLButtonElement {
+  const node = having(element("button", className, ...children), { type: "button" });
+  node.addEventListener("click", pressed);
+  return node;
+}
+
+/** A title; what stands below it is made when it is first opened. */
+export function folded(
+  title: string,
+  opened: (node: HTMLDetailsElement) => void,
+): HTMLDetailsElement {
+  const node = element("details", "jsp-more", element("summary", "", title));
+  node.addEventListener("toggle", () => opened(node), { once: true });
+  return node;
+}
+
 /** Place a mark on a plot; what reaches beyond its ends (shares of the width, 0..1) is cut. */
 export function place<T extends HTMLElement>(node: T, left: number, width: number): T {
   const from = Math.min(1, Math.max(0, left || 0));
@@ -38,10 +75,7 @@ export type Attributes = Readonly<Record<string, string | number>>;
 export const SVG = "http://www.w3.org/2000/svg";
 
 export function shape(tag: string, attributes: Attributes, ...children: Node[]): SVGElement {
-  const node = document.createElementNS(SVG, tag);
-  for (const [name, value] of Object.entries(attributes)) {
-    node.setAttribute(name, String(value));
-  }
+  const node = having(document.createElementNS(SVG, tag), attributes);
   node.append(...children);
   return node;
 }

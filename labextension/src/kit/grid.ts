@@ -1,9 +1,9 @@
 /** A sortable table with its copies as Markdown and CSV; long ones grow on demand. */
 
-import { count } from "../document/format";
+import { count, duration, NOT_APPLICABLE } from "../document/format";
 import type { Host } from "../document/host";
 import { copyButton } from "./clip";
-import { element } from "./dom";
+import { button, element, having, heading } from "./dom";
 
 const PAGE = 200;
 
@@ -17,9 +17,14 @@ export function grid<Row>(
   let most = PAGE;
   let sorted: { at: number; isDescending: boolean } | null = null;
   const body = element("tbody", "");
-  const more = element("button", "jsp-button", "");
-  more.type = "button";
-  const heads = columns.map((column, at) => headOf(column, () => sortBy(at)));
+  const more = button("jsp-button", () => {
+    most += PAGE;
+    fill();
+  });
+  const heads = columns.map(({ isNumber, title }, at) => {
+    const sort = button("jsp-sort", () => sortBy(at), title);
+    return having(heading("col", classOf(isNumber), sort), { "aria-sort": "none" });
+  });
 
   const fill = (): void => {
     body.replaceChildren(...shown.slice(0, most).map((row) => lineOf(columns, row)));
@@ -32,17 +37,11 @@ export function grid<Row>(
     sorted = { at, isDescending };
     shown = sortedRows(rows, column, isDescending);
     heads.forEach((head, each) => {
-      head.setAttribute(
-        "aria-sort",
-        each !== at ? "none" : isDescending ? "descending" : "ascending",
-      );
+      const order = isDescending ? "descending" : "ascending";
+      head.setAttribute("aria-sort", each === at ? order : "none");
     });
     fill();
   };
-  more.addEventListener("click", () => {
-    most += PAGE;
-    fill();
-  });
   fill();
 
   const tools = element(
@@ -58,34 +57,42 @@ export function grid<Row>(
     element("thead", "", element("tr", "", ...heads)),
     body,
   );
-  const scroller = element("div", "jsp-scroll", table);
-  scroller.tabIndex = 0;
-  scroller.setAttribute("role", "region");
-  scroller.setAttribute("aria-label", caption);
-  return element("div", "", tools, scroller, more);
+  const region = { tabindex: 0, role: "region", "aria-label": caption };
+  return element("div", "", tools, having(element("div", "jsp-scroll", table), region), more);
 }
 
-function headOf<Row>(column: GridColumn<Row>, sort: () => void): HTMLTableCellElement {
-  const button = element("button", "jsp-sort", column.title);
-  button.type = "button";
-  button.addEventListener("click", sort);
-  const head = element("th", column.isNumber ? "jsp-number" : "jsp-stage", button);
-  head.scope = "col";
-  head.setAttribute("aria-sort", "none");
-  return head;
+function classOf(isNumber = false): string {
+  return isNumber ? "jsp-number" : "jsp-stage";
 }
 
 function lineOf<Row>(columns: readonly GridColumn<Row>[], row: Row): HTMLElement {
-  const cells = columns.map((column, at) => {
-    const text = column.text(row);
-    if (at === 0) {
-      const head = element("th", "jsp-stage", text);
-      head.scope = "row";
-      return head;
-    }
-    return element("td", column.isNumber ? "jsp-number" : "jsp-stage", text);
-  });
+  const cells = columns.map(({ isNumber, text }, at) =>
+    at === 0 ? heading("row", "jsp-stage", text(row)) : element("td", classOf(isNumber), text(row)),
+  );
   return element("tr", "", ...cells);
+}
+
+export function wordColumn<Row>(
+  title: string,
+  key: string,
+  value: (row: Row) => string,
+): GridColumn<Row> {
+  return { title, key, value, text: value };
+}
+
+/** Numbers that nobody knows are printed as `unknown`. */
+export function numberColumn<Row>(
+  title: string,
+  key: string,
+  value: (row: Row) => number | null,
+  print: (value: number) => string = duration,
+  unknown = NOT_APPLICABLE,
+): GridColumn<Row> {
+  const text = (row: Row): string => {
+    const known = value(row);
+    return known === null ? unknown : print(known);
+  };
+  return { title, key, value, text, isNumber: true };
 }
 
 /** A table as data: sorted, and as Markdown or CSV. */

@@ -1,25 +1,6 @@
-/** Keys in the manner of Perfetto and Jaeger, as names of what they do. */
+/** Keys in the manner of Perfetto and Jaeger, as names of what they do; and the pointer. */
 
-export type Action =
-  | "zoom-in"
-  | "zoom-out"
-  | "left"
-  | "right"
-  | "outer"
-  | "inner"
-  | "next"
-  | "previous"
-  | "first"
-  | "last"
-  | "fit"
-  | "reset"
-  | "mark"
-  | "pin"
-  | "search"
-  | "help"
-  | "escape";
-
-const ACTIONS: Readonly<Record<string, Action>> = {
+const ACTIONS = {
   w: "zoom-in",
   "+": "zoom-in",
   "=": "zoom-in",
@@ -43,7 +24,9 @@ const ACTIONS: Readonly<Record<string, Action>> = {
   "/": "search",
   "?": "help",
   Escape: "escape",
-};
+} as const;
+
+export type Action = (typeof ACTIONS)[keyof typeof ACTIONS];
 
 /** For the help: what is shown as the key, and what it does. */
 export const KEY_HELP: readonly (readonly [string, string])[] = [
@@ -65,5 +48,36 @@ export function actionOf(event: KeyboardEvent): Action | null {
     return null;
   }
   const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
-  return Object.hasOwn(ACTIONS, key) ? (ACTIONS[key] ?? null) : null;
+  return Object.hasOwn(ACTIONS, key) ? ACTIONS[key as keyof typeof ACTIONS] : null;
+}
+
+/** Only keys that mean something are kept from the notebook, whose command mode has its own. */
+export function listenToKeys(canvas: HTMLElement, act: (action: Action) => void): void {
+  canvas.addEventListener("keydown", (event) => {
+    const action = actionOf(event);
+    if (action !== null) {
+      event.stopPropagation();
+      event.preventDefault();
+      act(action);
+    }
+  });
+}
+
+/** Follow the pointer from where it was pressed until it is let go, or taken away. */
+export function listenToDrag(
+  canvas: HTMLElement,
+  down: PointerEvent,
+  moved: (event: PointerEvent) => void,
+  ended: (event: PointerEvent) => void,
+): void {
+  const up = (event: PointerEvent): void => {
+    canvas.removeEventListener("pointermove", moved);
+    canvas.removeEventListener("pointerup", up);
+    canvas.removeEventListener("pointercancel", up);
+    ended(event);
+  };
+  canvas.setPointerCapture(down.pointerId);
+  canvas.addEventListener("pointermove", moved);
+  canvas.addEventListener("pointerup", up);
+  canvas.addEventListener("pointercancel", up);
 }

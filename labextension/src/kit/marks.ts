@@ -1,12 +1,10 @@
 /** Small marks that several views share: swatch, chip, bar, hatch. */
 
-import { element, place, titled } from "./dom";
+import { element, having, place, titled } from "./dom";
 import type { Family } from "./theme";
 
 export function swatch(family: Family | "unaccounted"): HTMLElement {
-  const node = element("span", `jsp-swatch jsp-${family}`);
-  node.setAttribute("aria-hidden", "true");
-  return node;
+  return having(element("span", `jsp-swatch jsp-${family}`), { "aria-hidden": "true" });
 }
 
 export function chip(text: string, className = "jsp-chip"): HTMLElement {

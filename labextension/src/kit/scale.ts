@@ -7,6 +7,11 @@ export interface Range {
   readonly to: number;
 }
 
+/** From the earlier to the later. */
+export function between(one: number, other: number): Range {
+  return { from: Math.min(one, other), to: Math.max(one, other) };
+}
+
 /** Nobody looks closer than this, ns. */
 const NARROWEST = 20;
 
@@ -33,7 +38,7 @@ export function panned(range: Range, limits: Range, share: number): Range {
 }
 
 /** A range that shows this stretch with a little room on both sides. */
-export function around(from: number, to: number, limits: Range): Range {
+export function around({ from, to }: Range, limits: Range): Range {
   const room = Math.max((to - from) * 0.08, NARROWEST / 2);
   return within({ from: from - room, to: to + room }, limits);
 }

@@ -62,6 +62,20 @@ function pass(words: Uint32Array, shift: number, from: Int32Array, to: Int32Arra
   }
 }
 
+/** What has the same key together, in the order in which the keys come. */
+export function grouped<Each, Key>(
+  list: readonly Each[],
+  keyOf: (each: Each) => Key,
+): Map<Key, Each[]> {
+  const groups = new Map<Key, Each[]>();
+  for (const each of list) {
+    const group = groups.get(keyOf(each)) ?? [];
+    group.push(each);
+    groups.set(keyOf(each), group);
+  }
+  return groups;
+}
+
 /** First position in [from, to) whose value is above the bound; `values` ascend there. */
 export function firstAbove(values: Float64Array, bound: number, from: number, to: number): number {
   let [low, high] = [from, to];

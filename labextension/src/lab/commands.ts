@@ -4,9 +4,10 @@ import type { JupyterFrontEnd } from "@jupyterlab/application";
 import { type ICommandPalette, InputDialog, Notification } from "@jupyterlab/apputils";
 import type { INotebookTracker } from "@jupyterlab/notebook";
 
+import { fileName, saveFile } from "../kit/clip";
 import { type CellMagic, isCode, runWithMagic } from "./cells";
 import { type Compared, openComparison } from "./compare";
-import { download, type ExportKind, exported, fileName } from "./exports";
+import { type ExportKind, exported } from "./exports";
 import { serprofIcon } from "./icon";
 import type { ProfilesPanel } from "./panel";
 import { type Profile, profilesOf, profilesOfCell } from "./profiles";
@@ -107,7 +108,7 @@ export async function saveProfile(profile: Profile, kind: ExportKind): Promise<v
     Notification.warning("This output carries no picture. Run the cell again to draw one.");
     return;
   }
-  download(fileName(profile, kind), blob);
+  saveFile({}, fileName(profile.title, `.serprof.${kind}`), blob);
 }
 
 async function choose(title: string, profiles: readonly Profile[]): Promise<Profile | null> {

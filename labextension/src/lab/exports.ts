@@ -18,25 +18,6 @@ export async function exported(profile: Profile, kind: ExportKind): Promise<Blob
   return offlinePage(title, document, data);
 }
 
-export function fileName(profile: Profile, kind: ExportKind): string {
-  const stem = profile.title
-    .replace(/[^\p{L}\p{N}]+/gu, "-")
-    .replace(/^-+|-+$/g, "")
-    .slice(0, 60);
-  return `${stem === "" ? "profile" : stem}.serprof.${kind}`;
-}
-
-export function download(name: string, blob: Blob): void {
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(blob);
-  link.download = name;
-  document.body.append(link);
-  link.click();
-  link.remove();
-  // The browser has taken the blob by the next task.
-  setTimeout(() => URL.revokeObjectURL(link.href), 0);
-}
-
 function pngBlob(base64: string): Blob {
   return new Blob([Uint8Array.from(atob(base64), (sign) => sign.charCodeAt(0))], {
     type: "image/png",

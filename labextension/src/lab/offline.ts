@@ -1,5 +1,6 @@
 /** The page that needs no server, made of an output: JupyterLab and Notebook 7, without a kernel. */
 
+import { textOf } from "../document/document";
 import { plainText } from "../hosts/plain";
 import type { Carried } from "../hosts/preferences";
 import { escapeHtml, fillPage } from "../hosts/template";
@@ -25,8 +26,7 @@ async function templateFor(doc: unknown): Promise<string> {
 
 /** Base64 of the picture of an output; null where there is none. */
 export function pictureOf(data: Carried): string | null {
-  const picture = data["image/png"];
-  const text = typeof picture === "string" ? picture.replace(/\s/g, "") : "";
+  const text = textOf(data["image/png"]).replace(/\s/g, "");
   return /^[A-Za-z0-9+/]+={0,2}$/.test(text) ? text : null;
 }
 

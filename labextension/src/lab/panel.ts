@@ -1,11 +1,11 @@
 /** The side panel: the profiles of the current notebook, one of them pinned as baseline. */
 
 import type { INotebookTracker, Notebook } from "@jupyterlab/notebook";
-import { DisposableSet, type IDisposable } from "@lumino/disposable";
+import { DisposableDelegate, type IDisposable } from "@lumino/disposable";
 import { Debouncer } from "@lumino/polling";
 import { Widget } from "@lumino/widgets";
 import { bytes } from "../document/format";
-import { element } from "../kit/dom";
+import { button, element, having } from "../kit/dom";
 import type { Compared } from "./compare";
 import type { ExportKind } from "./exports";
 import { serprofIcon } from "./icon";
@@ -29,7 +29,7 @@ export class ProfilesPanel extends Widget {
   readonly #note = element("p", "jsp-side-note", EMPTY);
   readonly #pinned = element("p", "jsp-side-pinned");
   readonly #refresh = new Debouncer(() => this.#paint(), REFRESH_MS);
-  #followed: IDisposable = new DisposableSet();
+  #followed: IDisposable | null = null;
   #baseline: Compared | null = null;
   #capBytes = Number.POSITIVE_INFINITY;
   #profiles: readonly Profile[] = [];
@@ -44,8 +44,7 @@ export class ProfilesPanel extends Widget {
     this.addClass("jsp-side");
     this.title.icon = serprofIcon;
     this.title.caption = "Serialization profiles of this notebook";
-    this.node.setAttribute("role", "region");
-    this.node.setAttribute("aria-label", "Serialization profiles");
+    having(this.node, { role: "region", "aria-label": "Serialization profiles" });
     this.node.append(element("h2", "", "Profiles"), this.#pinned, this.#note, this.#list);
     tracker.currentChanged.connect(this.#follow, this);
     this.#follow();
@@ -64,26 +63,22 @@ export class ProfilesPanel extends Widget {
   override dispose(): void {
     if (!this.isDisposed) {
       this.#tracker.currentChanged.disconnect(this.#follow, this);
-      this.#followed.dispose();
+      this.#followed?.dispose();
       this.#refresh.dispose();
     }
     super.dispose();
   }
 
   #follow(): void {
-    this.#followed.dispose();
-    const model = this.#tracker.currentWidget?.content.model ?? null;
-    const followed = new DisposableSet();
-    if (model !== null) {
-      const refresh = (): void => {
-        if (!this.isDisposed) {
-          void this.#refresh.invoke().catch(() => undefined);
-        }
-      };
-      model.contentChanged.connect(refresh);
-      followed.add(once(() => model.contentChanged.disconnect(refresh)));
-    }
-    this.#followed = followed;
+    this.#followed?.dispose();
+    const changed = this.#tracker.currentWidget?.content.model?.contentChanged;
+    const refresh = (): void => {
+      if (!this.isDisposed) {
+        void this.#refresh.invoke().catch(() => undefined);
+      }
+    };
+    changed?.connect(refresh);
+    this.#followed = new DisposableDelegate(() => changed?.disconnect(refresh));
     this.#paint();
   }
 
@@ -128,12 +123,21 @@ export class ProfilesPanel extends Widget {
     return this.#baseline?.output === output;
   }
 
-  /** Do something with the profile that is at a position now; the output may be a newer one. */
-  #with(i: number, act: (profile: Profile) => void): void {
-    const profile = this.#profiles[i];
-    if (profile !== undefined) {
-      act(profile);
-    }
+  /** A button for the profile that is at a position when it is pressed, perhaps a newer one. */
+  #button(
+    i: number,
+    key: string,
+    text: string,
+    title: string,
+    act: (profile: Profile) => void,
+  ): HTMLButtonElement {
+    const pressed = (): void => {
+      const now = this.#profiles[i];
+      if (now !== undefined) {
+        act(now);
+      }
+    };
+    return having(button("", pressed, text), { "data-jsp-key": `${i}:${key}`, title });
   }
 
   #paintPinned(): void {
@@ -146,25 +150,20 @@ export class ProfilesPanel extends Widget {
 
   #item(profile: Profile, i: number): HTMLElement {
     const isPinned = this.#isPinned(profile);
-    const jump = button(profile.title, `${i}:jump`, () => this.#with(i, this.#actions.jump));
+    const { jump: go, save } = this.#actions;
+    const jump = this.#button(i, "jump", profile.title, "Go to the cell", (now) => go(now));
     jump.classList.add("jsp-side-title");
-    jump.title = "Go to the cell";
-    const pin = button(isPinned ? "Unpin" : "Pin", `${i}:pin`, () =>
-      this.#with(i, (now) => this.#pin(now)),
-    );
-    pin.title = "Baseline of comparisons; it stays when the cell runs again";
+    const why = "Baseline of comparisons; it stays when the cell runs again";
+    const pinned = (now: Profile): void => this.#pin(now);
+    const pin = this.#button(i, "pin", isPinned ? "Unpin" : "Pin", why, pinned);
     pin.setAttribute("aria-pressed", String(isPinned));
-    const compare = button("Compare", `${i}:compare`, () =>
-      this.#with(i, (now) => this.#compare(now)),
-    );
-    compare.disabled = this.#baseline === null || isPinned;
-    compare.title = compare.disabled ? "Pin another profile first" : "Compare with the baseline";
+    const isAlone = this.#baseline === null || isPinned;
+    const how = isAlone ? "Pin another profile first" : "Compare with the baseline";
+    const compare = this.#button(i, "compare", "Compare", how, (now) => this.#compare(now));
+    compare.disabled = isAlone;
     const saves = KINDS.map((kind) => {
-      const save = button(kind.toUpperCase(), `${i}:${kind}`, () =>
-        this.#with(i, (now) => this.#actions.save(now, kind)),
-      );
-      save.title = `Export as ${kind.toUpperCase()}`;
-      return save;
+      const title = kind.toUpperCase();
+      return this.#button(i, kind, title, `Export as ${title}`, (now) => save(now, kind));
     });
     const item = element("li", isPinned ? "jsp-side-item jsp-is-pinned" : "jsp-side-item");
     const acts = element("div", "jsp-side-acts", pin, compare, ...saves);
@@ -192,27 +191,4 @@ export class ProfilesPanel extends Widget {
       this.#actions.compare(this.#baseline, profile);
     }
   }
-}
-
-function button(text: string, key: string, act: () => void): HTMLButtonElement {
-  const node = element("button", "", text);
-  node.type = "button";
-  node.dataset.jspKey = key;
-  node.addEventListener("click", act);
-  return node;
-}
-
-function once(act: () => void): IDisposable {
-  let isDisposed = false;
-  return {
-    get isDisposed(): boolean {
-      return isDisposed;
-    },
-    dispose(): void {
-      if (!isDisposed) {
-        isDisposed = true;
-        act();
-      }
-    },
-  };
 }

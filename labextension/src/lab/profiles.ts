@@ -4,8 +4,9 @@ import type { Cell, ICodeCellModel } from "@jupyterlab/cells";
 import type { Notebook } from "@jupyterlab/notebook";
 import type { IOutputModel } from "@jupyterlab/rendermime";
 
-import { MIME_TYPE } from "../document/document";
+import { isObject, known, MIME_TYPE, textOf } from "../document/document";
 import { duration } from "../document/format";
+import type { Carried } from "../hosts/preferences";
 
 /** One document in one output. */
 export interface Profile {
@@ -16,17 +17,17 @@ export interface Profile {
   /** One line about it: the count of the cell, and the wall time of a trace. */
   readonly about: string;
   /** What the output carries, by MIME type. */
-  readonly data: Readonly<Record<string, unknown>>;
+  readonly data: Carried;
   readonly document: unknown;
   readonly sizeBytes: number;
   /** The output itself: another one when the cell has run again. */
   readonly output: object;
 }
 
-type Carried = Pick<Profile, "data" | "document" | "sizeBytes">;
+type Read = Pick<Profile, "data" | "document" | "sizeBytes">;
 
 /** JupyterLab copies the data of an output at each reading; an updated output is another object. */
-const read = new WeakMap<object, Carried | null>();
+const read = new WeakMap<object, Read | null>();
 
 export function profilesOf(notebook: Notebook | null): Profile[] {
   if (notebook === null || notebook.isDisposed || notebook.model === null) {
@@ -56,7 +57,7 @@ export function profilesOfCell(cell: Cell): Profile[] {
   return found;
 }
 
-function carriedBy(output: IOutputModel): Carried | null {
+function carriedBy(output: IOutputModel): Read | null {
   const known = read.get(output);
   if (known !== undefined) {
     return known;
@@ -71,15 +72,12 @@ function carriedBy(output: IOutputModel): Carried | null {
 }
 
 function named(document: unknown, model: ICodeCellModel): Pick<Profile, "title" | "about"> {
-  const { name, wall_ns: wall, format } = isObject(document) ? document : {};
+  const { name, wall_ns, format } = isObject(document) ? document : {};
+  const wall = known(wall_ns);
   const count = model.executionCount === null ? "[ ]" : `[${model.executionCount}]`;
-  const time = typeof wall === "number" && Number.isFinite(wall) ? ` ${duration(wall)}` : "";
+  const time = wall === null ? "" : ` ${duration(wall)}`;
   return {
-    title: typeof name === "string" && name !== "" ? name : "unnamed",
+    title: textOf(name) || "unnamed",
     about: `${count}${time}${format === "serprof.sweep" ? " sweep" : ""}`,
   };
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -2,6 +2,7 @@
 
 import type { ISettingRegistry } from "@jupyterlab/settingregistry";
 
+import { textOf } from "../document/document";
 import { preferences } from "../hosts/preferences";
 import type { ProfilesPanel } from "./panel";
 
@@ -15,7 +16,7 @@ export async function followSettings(
   const settings = await registry.load(plugin);
   const apply = (): void => {
     const { defaultView, palette, embedCapKB } = settings.composite;
-    preferences.view = typeof defaultView === "string" ? defaultView : "";
+    preferences.view = textOf(defaultView);
     panel.capBytes = (typeof embedCapKB === "number" ? embedCapKB : 250) * BYTES_PER_KB;
     if (palette === "light") {
       document.body.dataset.jspPalette = "light";

@@ -2,7 +2,7 @@
 
 import { bytes, count, duration } from "../document/format";
 import type { TraceDocument } from "../document/schema";
-import { element } from "../kit/dom";
+import { button, element } from "../kit/dom";
 import { swatch } from "../kit/marks";
 import type { Range } from "../kit/scale";
 import { ascending, firstAbove } from "../kit/sort";
@@ -109,27 +109,22 @@ export function areaPanel(view: LaneView, area: Range): HTMLElement {
   const sums = areaSums(index, index.tracks, area);
   const rows = sums.slice(0, MOST_STAGES).map((sum) => {
     const stage = trace.stages[sum.stage];
+    const title = String(stage?.title ?? "Unknown stage");
     return element(
       "tr",
       "",
-      element(
-        "th",
-        "jsp-stage",
-        swatch(familyOf(stage?.family)),
-        String(stage?.title ?? "Unknown stage"),
-      ),
+      element("th", "jsp-stage", swatch(familyOf(stage?.family)), title),
       element("td", "jsp-number", `×${count(sum.count)}`),
       element("td", "jsp-number", duration(sum.busy_ns)),
       element("td", "jsp-number", sum.bytes > 0 ? bytes(sum.bytes) : "–"),
     );
   });
   const title = `${duration(area.to - area.from)} from ${duration(area.from)}: work in this area, nested spans in full`;
-  const close = element("button", "jsp-button", "Close");
-  close.type = "button";
-  close.addEventListener("click", () => {
+  const pressed = (): void => {
     view.mark(null);
     view.canvas.focus();
-  });
+  };
+  const close = button("jsp-button", pressed, "Close");
   const rest = sums.length - rows.length;
   return element(
     "div",

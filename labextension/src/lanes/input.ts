@@ -1,75 +1,43 @@
 /** Keys of the Lanes view. Only handled ones are kept from the notebook. */
 
-import { type Action, actionOf } from "../kit/keys";
-import { around, panned, type Range, within, zoomed } from "../kit/scale";
+import { type Action, listenToDrag, listenToKeys } from "../kit/keys";
+import { around, between, panned, within, zoomed } from "../kit/scale";
 import { hit, inTime } from "./find";
 import type { LaneView } from "./lanes";
+import { stripOf, stripsOf } from "./layout";
 import { timeAt, xOf } from "./scene";
+import { extentOf } from "./tracks";
 
 const ZOOM_STEP = 0.7;
 const PAN_STEP = 0.15;
 
-export function listenToKeys(view: LaneView): void {
-  view.canvas.addEventListener("keydown", (event) => {
-    const action = actionOf(event);
-    if (action !== null) {
-      // Command mode of the notebook would take n, p, a, d and others for itself.
-      event.stopPropagation();
-      event.preventDefault();
-      act(view, action);
-    }
-  });
+export function listen(view: LaneView): void {
+  listenToKeys(view.canvas, (action) => act(view, action));
+  listenToPointer(view);
 }
 
 function act(view: LaneView, action: Action): void {
-  const { state } = view;
-  const { range, limits, index } = state;
+  const { area, cursor, index, limits, range } = view.state;
   const middle = (range.from + range.to) / 2;
-  const cursor = state.cursor;
-  switch (action) {
-    case "zoom-in":
-    case "zoom-out":
-      view.show(zoomed(range, limits, middle, action === "zoom-in" ? ZOOM_STEP : 1 / ZOOM_STEP));
-      return;
-    case "left":
-    case "right":
-      view.show(panned(range, limits, action === "left" ? -PAN_STEP : PAN_STEP));
-      return;
-    case "fit":
-      view.show(
-        cursor === null
-          ? limits
-          : around(index.start[cursor] as number, index.end[cursor] as number, limits),
-      );
-      return;
-    case "reset":
-      view.show(limits);
-      return;
-    case "mark":
-      view.mark(
-        state.area !== null
-          ? null
-          : cursor === null
-            ? range
-            : { from: index.start[cursor] as number, to: index.end[cursor] as number },
-      );
-      return;
-    case "pin":
-      pin(view);
-      return;
-    case "escape":
+  const span = cursor === null ? null : extentOf(index, cursor);
+  const zoom = (factor: number): void => view.show(zoomed(range, limits, middle, factor));
+  const acts: Partial<Record<Action, () => void>> = {
+    "zoom-in": () => zoom(ZOOM_STEP),
+    "zoom-out": () => zoom(1 / ZOOM_STEP),
+    left: () => view.show(panned(range, limits, -PAN_STEP)),
+    right: () => view.show(panned(range, limits, PAN_STEP)),
+    fit: () => view.show(span === null ? limits : around(span, limits)),
+    reset: () => view.show(limits),
+    mark: () => view.mark(area !== null ? null : (span ?? range)),
+    pin: () => pin(view),
+    escape: () => {
       view.mark(null);
       view.select(null, false);
-      return;
-    case "search":
-      view.stage.focusSearch();
-      return;
-    case "help":
-      view.stage.toggleHelp();
-      return;
-    default:
-      walk(view, action);
-  }
+    },
+    search: view.stage.focusSearch,
+    help: view.stage.toggleHelp,
+  };
+  (acts[action] ?? (() => walk(view, action)))();
 }
 
 function pin(view: LaneView): void {
@@ -80,9 +48,7 @@ function pin(view: LaneView): void {
 
 function showTip(view: LaneView): void {
   const { cursor, layout, index } = view.state;
-  const strip = layout.rows
-    .flatMap((row) => row.strips)
-    .find(({ track }) => cursor !== null && cursor >= track.from && cursor < track.to);
+  const strip = stripOf(layout.rows, cursor);
   if (strip !== undefined && cursor !== null) {
     const camera = view.camera();
     const x = Math.max(camera.left, xOf(camera, index.start[cursor] as number));
@@ -98,16 +64,14 @@ function walk(view: LaneView, action: Action): void {
   }
   const { state } = view;
   const { index, range, limits } = state;
-  const [from, to] = [index.start[next] as number, index.end[next] as number];
+  const span = extentOf(index, next);
+  const { from, to } = span;
   if (from < range.from || to > range.to) {
     // Keep the zoom: only move as far as needed to see where the span begins.
     const width = range.to - range.from;
     const at = from - width * 0.2;
-    view.show(
-      to - from > width
-        ? around(from, to, limits)
-        : panned(range, limits, (at - range.from) / width),
-    );
+    const moved = panned(range, limits, (at - range.from) / width);
+    view.show(to - from > width ? around(span, limits) : moved);
   }
   view.select(next, state.isPinned);
   showTip(view);
@@ -139,11 +103,11 @@ function firstVisible({ state }: LaneView, walk: Int32Array): number {
 
 /** The span above or below on the screen, at the time where the cursor's span begins. */
 function neighbour(view: LaneView, cursor: number, action: "outer" | "inner"): number | null {
-  const { index, layout } = view.state;
-  const strips = layout.rows.flatMap((row) => row.strips);
+  const { index, layout, range } = view.state;
+  const strips = stripsOf(layout.rows);
   const at = strips.findIndex(({ track }) => cursor >= track.from && cursor < track.to);
   const step = action === "outer" ? -1 : 1;
-  const slack = (view.state.range.to - view.state.range.from) / 2;
+  const slack = (range.to - range.from) / 2;
   for (let next = at + step; next >= 0 && next < strips.length; next += step) {
     const track = strips[next]?.track;
     const found =
@@ -162,7 +126,7 @@ const CLICK_PX = 4;
 const SLACK_PX = 3;
 const WHEEL_BASE = 1.0015;
 
-export function listenToPointer(view: LaneView): void {
+function listenToPointer(view: LaneView): void {
   const { canvas } = view;
   canvas.addEventListener("wheel", (event) => zoomByWheel(view, event), { passive: false });
   canvas.addEventListener("pointerdown", (event) => beginDrag(view, event));
@@ -175,9 +139,7 @@ export function listenToPointer(view: LaneView): void {
   canvas.addEventListener("dblclick", (event) => {
     const at = positionAt(view, event);
     const { index, limits } = view.state;
-    view.show(
-      at === null ? limits : around(index.start[at] as number, index.end[at] as number, limits),
-    );
+    view.show(at === null ? limits : around(extentOf(index, at), limits));
   });
 }
 
@@ -188,9 +150,7 @@ function place(view: LaneView, event: MouseEvent): [number, number] {
 function positionAt(view: LaneView, event: MouseEvent): number | null {
   const { index, layout } = view.state;
   const y = event.offsetY + view.scroller.scrollTop;
-  const strip = layout.rows
-    .flatMap((row) => row.strips)
-    .find((each) => y >= each.y && y < each.y + each.height + 4);
+  const strip = stripsOf(layout.rows).find((each) => y >= each.y && y < each.y + each.height + 4);
   const camera = view.camera();
   if (strip === undefined || event.offsetX < camera.left) {
     return null;
@@ -225,27 +185,17 @@ function beginDrag(view: LaneView, down: PointerEvent): void {
     }
     const [t0, t1] = [timeAt(camera, down.offsetX), timeAt(camera, event.offsetX)];
     if (down.shiftKey) {
-      view.mark(ordered(t0, t1));
+      view.mark(between(t0, t1));
     } else {
       view.show(within({ from: range.from + t0 - t1, to: range.to + t0 - t1 }, state.limits));
     }
   };
   const up = (event: PointerEvent): void => {
-    canvas.removeEventListener("pointermove", move);
-    canvas.removeEventListener("pointerup", up);
-    canvas.removeEventListener("pointercancel", up);
     if (!hasMoved && event.type === "pointerup") {
       const at = positionAt(view, event);
       view.select(at, at !== null && !(state.isPinned && at === state.cursor));
       view.hover(at, ...place(view, event));
     }
   };
-  canvas.setPointerCapture(down.pointerId);
-  canvas.addEventListener("pointermove", move);
-  canvas.addEventListener("pointerup", up);
-  canvas.addEventListener("pointercancel", up);
-}
-
-function ordered(one: number, other: number): Range {
-  return { from: Math.min(one, other), to: Math.max(one, other) };
+  listenToDrag(canvas, down, move, up);
 }

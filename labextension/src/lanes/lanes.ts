@@ -6,38 +6,30 @@ import { count, duration } from "../document/format";
 import { laneLegend } from "../frame/legend";
 import type { Part, Stage } from "../frame/part";
 import { coalesced, fitted } from "../kit/canvas";
-import { element } from "../kit/dom";
+import { element, having } from "../kit/dom";
 import { KEY_HELP } from "../kit/keys";
 import type { Range } from "../kit/scale";
 import { type Colours, coloursOf } from "../kit/theme";
 import { criticalPath, type Step } from "../waterfall/critical";
 import { spanFacts, spanSentence, type Tooltip, titleOf, tooltipIn } from "./facts";
 import { areaPanel, inTime, matches } from "./find";
-import { listenToKeys, listenToPointer } from "./input";
-import { BAR_HEIGHT, type LaneLayout, layoutLanes } from "./layout";
+import { listen } from "./input";
+import { BAR_HEIGHT, layoutLanes, stripOf } from "./layout";
 import { type Minimap, minimap } from "./minimap";
 import type { Camera } from "./paint";
-import { buildPyramids, type Pyramid } from "./pyramid";
-import { type Arrow, arrowsOf, paintLanes } from "./scene";
+import { withPyramids } from "./pyramid";
+import { arrowsOf, paintLanes, type Shown } from "./scene";
 import { type Index, indexSpans } from "./tracks";
 
 /** The canvas is never higher than this; more lanes scroll, px. */
 const MOST_HEIGHT = 480;
 
 /** Everything the view remembers between two frames. */
-export interface LaneState {
+export interface LaneState extends Shown {
   readonly trace: DrawnTrace;
   readonly columns: Columns;
-  readonly index: Index;
   readonly limits: Range;
-  readonly layout: LaneLayout;
   range: Range;
-  area: Range | null;
-  cursor: number | null;
-  /** To what the cursor's span caused on other lanes, and from what caused it. */
-  arrows: readonly Arrow[];
-  isPinned: boolean;
-  found: Uint8Array | null;
   /** Positions in the order of time, of all spans or of those found; made when first needed. */
   walk: Int32Array | null;
 }
@@ -80,9 +72,8 @@ export function lanes(trace: DrawnTrace, stage: Stage): Part {
 }
 
 function drawnLanes(trace: DrawnTrace, columns: Columns, stage: Stage): Part {
-  const index = indexSpans(trace, columns);
-  const pyramids = buildPyramids(index);
-  const layout = layoutLanes(trace, index, pyramids);
+  const index = withPyramids(indexSpans(trace, columns));
+  const layout = layoutLanes(trace, index);
   const limits = { from: index.first_ns, to: index.last_ns };
   const path = criticalPath(trace, index);
   const state: LaneState = {
@@ -99,7 +90,7 @@ function drawnLanes(trace: DrawnTrace, columns: Columns, stage: Stage): Part {
     found: null,
     walk: null,
   };
-  return new Lanes(state, path, pyramids, stage);
+  return new Lanes(state, path, stage);
 }
 
 class Lanes implements Part, LaneView {
@@ -117,44 +108,32 @@ class Lanes implements Part, LaneView {
   constructor(
     readonly state: LaneState,
     readonly path: readonly Step[],
-    readonly pyramids: readonly (Pyramid | null)[],
     readonly stage: Stage,
   ) {
     const { layout, trace, index, columns } = state;
-    this.canvas.tabIndex = 0;
-    this.canvas.setAttribute("role", "application");
-    this.canvas.setAttribute("aria-roledescription", "time line of spans");
-    this.canvas.setAttribute("aria-label", describe(trace, index));
+    having(this.canvas, {
+      tabindex: 0,
+      role: "application",
+      "aria-roledescription": "time line of spans",
+      "aria-label": describe(trace, index),
+    });
     this.#spacer = element("div", "jsp-lanes-all", this.canvas);
     this.#spacer.style.height = `${layout.height}px`;
     this.scroller = element("div", "jsp-lanes-scroll", this.#spacer);
     this.scroller.style.maxHeight = `${MOST_HEIGHT}px`;
-    this.#map = minimap(
-      () => state.limits,
-      (range) => this.show(range),
-    );
+    this.#map = minimap(state.limits, (range) => this.show(range));
     const frame = element("div", "jsp-lanes-frame", this.#map.node, this.scroller);
     this.#tip = tooltipIn(frame);
     const problem = columns.problem === null ? null : element("p", "jsp-outcome", columns.problem);
-    const empty =
-      index.span.length > 0
-        ? null
-        : element("p", "jsp-note", "No span was recorded, so there is nothing on the lanes.");
     const bar = element("div", "jsp-lanes-bar", this.#readout);
-    frame.hidden = empty !== null;
-    this.node = element(
-      "div",
-      "",
-      problem,
-      empty,
-      empty === null ? bar : null,
-      frame,
-      this.#area,
-      empty === null ? laneLegend(trace, index) : null,
-    );
+    const nothing = "No span was recorded, so there is nothing on the lanes.";
+    const isEmpty = index.span.length === 0;
+    const first = isEmpty ? element("p", "jsp-note", nothing) : bar;
+    const last = isEmpty ? null : laneLegend(trace, index);
+    frame.hidden = isEmpty;
+    this.node = element("div", "", problem, first, frame, this.#area, last);
     this.scroller.addEventListener("scroll", () => this.repaint(), { passive: true });
-    listenToKeys(this);
-    listenToPointer(this);
+    listen(this);
   }
 
   camera(): Camera {
@@ -231,8 +210,7 @@ class Lanes implements Part, LaneView {
   }
 
   #scrollTo(position: number): void {
-    const strips = this.state.layout.rows.flatMap((row) => row.strips);
-    const strip = strips.find(({ track }) => position >= track.from && position < track.to);
+    const strip = stripOf(this.state.layout.rows, position);
     const { scrollTop, clientHeight } = this.scroller;
     if (
       strip !== undefined &&
@@ -247,28 +225,15 @@ class Lanes implements Part, LaneView {
     const camera = this.camera();
     const colours = this.#colours;
     const height = Math.min(MOST_HEIGHT, Math.max(state.layout.height, 1));
-    this.#map.paint(state.index, this.pyramids, camera, colours);
+    this.#map.paint(state.index, camera, colours);
     const context = fitted(this.canvas, camera.left + camera.width, height);
     const { from, to } = state.range;
     const whole = state.limits.to - state.limits.from;
     const found = state.found === null ? "" : `${count(state.walk?.length ?? 0)} found · `;
     this.#readout.textContent = `${found}${duration(to - from)} of ${duration(whole)}`;
     if (context !== null) {
-      paintLanes(context, {
-        trace: state.trace,
-        index: state.index,
-        layout: state.layout,
-        path: this.path,
-        colours,
-        camera,
-        top: this.scroller.scrollTop,
-        height,
-        bright: state.found,
-        isDim: state.isPinned,
-        cursor: state.cursor,
-        arrows: state.arrows,
-        area: state.area,
-      });
+      const top = this.scroller.scrollTop;
+      paintLanes(context, { ...state, path: this.path, colours, camera, top, height });
     }
   }
 }

@@ -1,8 +1,8 @@
 /** Where lanes and their tracks stand: the layout of the Lanes view. */
 
 import type { TraceDocument } from "../document/schema";
+import { grouped } from "../kit/sort";
 import type { Strip } from "./paint";
-import type { Pyramid } from "./pyramid";
 import type { Index } from "./tracks";
 
 export const TRACK_HEIGHT = 24;
@@ -30,18 +30,25 @@ export interface LaneLayout {
   readonly height: number;
 }
 
+export function stripsOf(rows: readonly LaneRow[]): Strip[] {
+  return rows.flatMap((row) => row.strips);
+}
+
+/** Where the span at a position stands; undefined where its row is not among these. */
+export function stripOf(rows: readonly LaneRow[], position: number | null): Strip | undefined {
+  return stripsOf(rows).find(
+    ({ track }) => position !== null && position >= track.from && position < track.to,
+  );
+}
+
 /** Lanes of one process stay together, processes of one kind in the order of the document. */
-export function layoutLanes(
-  trace: TraceDocument,
-  index: Index,
-  pyramids: readonly (Pyramid | null)[],
-): LaneLayout {
+export function layoutLanes(trace: TraceDocument, index: Index): LaneLayout {
   const rows: LaneRow[] = [];
   let y = 0;
   const order = laneOrder(trace);
   const shared = sharedTitles(trace, order);
   for (const lane of order) {
-    const row = laneRow(trace, index, pyramids, lane, y, shared, rows.at(-1));
+    const row = laneRow(trace, index, lane, y, shared, rows.at(-1));
     rows.push(row);
     y += row.height;
   }
@@ -52,13 +59,10 @@ export function layoutLanes(
 const ROAD = ["client", "scheduler", "", "worker"];
 
 function laneOrder(trace: TraceDocument): number[] {
-  const processes = new Map<string, number[]>();
-  (trace.lanes ?? []).forEach((lane, at) => {
-    const [title] = splitKey(lane.key);
-    processes.set(title, [...(processes.get(title) ?? []), at]);
-  });
+  const lanes = trace.lanes ?? [];
+  const processes = grouped([...lanes.keys()], (lane) => splitKey(lanes[lane]?.key)[0]);
   const place = ([first]: number[]): number => {
-    const at = ROAD.indexOf(String(trace.lanes[first ?? 0]?.kind ?? ""));
+    const at = ROAD.indexOf(String(lanes[first ?? 0]?.kind ?? ""));
     return at < 0 ? ROAD.indexOf("") : at;
   };
   return [...processes.values()].toSorted((a, b) => place(a) - place(b)).flat();
@@ -67,17 +71,14 @@ function laneOrder(trace: TraceDocument): number[] {
 function laneRow(
   trace: TraceDocument,
   index: Index,
-  pyramids: readonly (Pyramid | null)[],
   lane: number,
   y: number,
   shared: ReadonlySet<string>,
   before: LaneRow | undefined,
 ): LaneRow {
-  const own = index.tracks
-    .map((track, at) => ({ track, pyramid: pyramids[at] ?? null }))
-    .filter(({ track }) => track.lane === lane);
-  const strips = own.map((each, level) => ({
-    ...each,
+  const own = index.tracks.filter((track) => track.lane === lane);
+  const strips = own.map((track, level) => ({
+    track,
     y: y + LANE_PADDING + level * TRACK_HEIGHT,
     height: BAR_HEIGHT,
   }));
@@ -91,12 +92,8 @@ function laneRow(
 
 /** Beginnings that several lanes have in common: "worker 0" of "worker 0/thread 1". */
 function sharedTitles(trace: TraceDocument, order: readonly number[]): ReadonlySet<string> {
-  const counts = new Map<string, number>();
-  for (const lane of order) {
-    const title = splitKey(trace.lanes[lane]?.key)[0];
-    counts.set(title, (counts.get(title) ?? 0) + 1);
-  }
-  return new Set([...counts].filter(([, count]) => count > 1).map(([title]) => title));
+  const lanes = grouped(order, (lane) => splitKey(trace.lanes[lane]?.key)[0]);
+  return new Set([...lanes].filter(([, own]) => own.length > 1).map(([title]) => title));
 }
 
 function splitKey(key: unknown): [string, string] {

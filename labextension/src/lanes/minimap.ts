@@ -1,11 +1,11 @@
 /** The whole run above the lanes: a brush moves and resizes what is visible below. */
 
 import { fitted } from "../kit/canvas";
-import { element } from "../kit/dom";
-import { type Range, within } from "../kit/scale";
+import { element, having } from "../kit/dom";
+import { listenToDrag } from "../kit/keys";
+import { between, type Range, within } from "../kit/scale";
 import type { Colours } from "../kit/theme";
 import { addTrack, type Camera, fillBatch, newBatch } from "./paint";
-import type { Pyramid } from "./pyramid";
 import { paintAxis, timeAt, xOf } from "./scene";
 import type { Index } from "./tracks";
 
@@ -17,32 +17,24 @@ const MOST_LINES = 12;
 
 export interface Minimap {
   readonly node: HTMLElement;
-  paint(
-    index: Index,
-    pyramids: readonly (Pyramid | null)[],
-    camera: Camera,
-    colours: Colours,
-  ): void;
+  paint(index: Index, camera: Camera, colours: Colours): void;
 }
 
-export function minimap(getLimits: () => Range, changed: (range: Range) => void): Minimap {
-  const canvas = element("canvas", "jsp-map");
-  canvas.setAttribute("aria-hidden", "true");
+export function minimap(limits: Range, changed: (range: Range) => void): Minimap {
+  const canvas = having(element("canvas", "jsp-map"), { "aria-hidden": "true" });
   let whole: Camera | null = null;
   let range: Range = { from: 0, to: 1 };
   const picture = element("canvas", "");
   let pictured = "";
-  dragBrush(
-    canvas,
-    () => whole,
-    () => range,
-    getLimits,
-    changed,
-  );
+  canvas.addEventListener("pointerdown", (down) => {
+    if (whole !== null && down.button === 0) {
+      dragBrush(canvas, down, whole, range, (next) => changed(within(next, limits)));
+    }
+  });
   return {
     node: canvas,
-    paint(index, pyramids, camera, colours) {
-      whole = { ...camera, range: getLimits() };
+    paint(index, camera, colours) {
+      whole = { ...camera, range: limits };
       range = camera.range;
       const width = camera.left + camera.width;
       const context = fitted(canvas, width, MAP_HEIGHT + AXIS_HEIGHT);
@@ -58,7 +50,7 @@ export function minimap(getLimits: () => Range, changed: (range: Range) => void)
         const inner = fitted(picture, width, MAP_HEIGHT);
         if (inner !== null) {
           inner.clearRect(0, 0, width, MAP_HEIGHT);
-          paintTracks(inner, index, pyramids, whole, colours);
+          paintTracks(inner, index, whole, colours);
         }
       }
       context.drawImage(picture, 0, 0, width, MAP_HEIGHT);
@@ -75,19 +67,15 @@ export function minimap(getLimits: () => Range, changed: (range: Range) => void)
 function paintTracks(
   context: CanvasRenderingContext2D,
   index: Index,
-  pyramids: readonly (Pyramid | null)[],
-  whole: Camera,
+  camera: Camera,
   colours: Colours,
 ): void {
-  const outer = index.tracks
-    .map((track, at) => ({ track, pyramid: pyramids[at] ?? null }))
-    .filter(({ track }) => track.depth === 0)
-    .slice(0, MOST_LINES);
+  const outer = index.tracks.filter(({ depth }) => depth === 0).slice(0, MOST_LINES);
   const step = Math.min(12, (MAP_HEIGHT - 8) / Math.max(1, outer.length));
   const batch = newBatch(() => new Path2D());
-  outer.forEach((each, line) => {
-    const strip = { ...each, y: Math.round(5 + line * step), height: Math.max(1, step - 2) };
-    addTrack(batch, index, strip, whole, null);
+  outer.forEach((track, line) => {
+    const strip = { track, y: Math.round(5 + line * step), height: Math.max(1, step - 2) };
+    addTrack(batch, strip, { index, camera, found: null });
   });
   fillBatch(context, batch, colours);
 }
@@ -116,43 +104,22 @@ function paintBrush(
 /** Drag an edge to resize, the inside to move, anywhere else or the axis to choose anew. */
 function dragBrush(
   canvas: HTMLCanvasElement,
-  getWhole: () => Camera | null,
-  getRange: () => Range,
-  getLimits: () => Range,
+  down: PointerEvent,
+  whole: Camera,
+  range: Range,
   changed: (range: Range) => void,
 ): void {
-  canvas.addEventListener("pointerdown", (down) => {
-    const whole = getWhole();
-    if (whole === null || down.button !== 0) {
-      return;
+  const isAxis = down.offsetY > MAP_HEIGHT;
+  // The axis shows the visible part, the map above it the whole run.
+  const drag = dragOf(isAxis ? { ...whole, range } : whole, range, down.offsetX, isAxis);
+  const move = (event: PointerEvent): void => {
+    const next = drag(event.offsetX);
+    if (next !== null) {
+      changed(next);
     }
-    const isAxis = down.offsetY > MAP_HEIGHT;
-    // The axis shows the visible part, the map above it the whole run.
-    const camera = isAxis ? { ...whole, range: getRange() } : whole;
-    const drag = dragOf(camera, getRange(), down.offsetX, isAxis);
-    canvas.setPointerCapture(down.pointerId);
-    const move = (event: PointerEvent): void => {
-      const next = drag(event.offsetX);
-      if (next !== null) {
-        changed(within(next, getLimits()));
-      }
-    };
-    const axisMove = (event: PointerEvent): void => {
-      // A stretch of the axis is taken when the drag ends: moving it meanwhile moves the axis.
-      if (!isAxis) {
-        move(event);
-      }
-    };
-    const up = (event: PointerEvent): void => {
-      move(event);
-      canvas.removeEventListener("pointermove", axisMove);
-      canvas.removeEventListener("pointerup", up);
-      canvas.removeEventListener("pointercancel", up);
-    };
-    canvas.addEventListener("pointermove", axisMove);
-    canvas.addEventListener("pointerup", up);
-    canvas.addEventListener("pointercancel", up);
-  });
+  };
+  // A stretch of the axis is taken when the drag ends: moving it meanwhile moves the axis.
+  listenToDrag(canvas, down, isAxis ? () => undefined : move, move);
 }
 
 const CLICK_PX = 3;
@@ -178,8 +145,5 @@ function dragOf(
       return { from: range.from + by, to: range.to + by };
     };
   }
-  return (x) =>
-    Math.abs(x - x0) <= CLICK_PX
-      ? null
-      : { from: Math.min(time(x), time(x0)), to: Math.max(time(x), time(x0)) };
+  return (x) => (Math.abs(x - x0) <= CLICK_PX ? null : between(time(x), time(x0)));
 }

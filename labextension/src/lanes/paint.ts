@@ -7,7 +7,7 @@
 import type { Range } from "../kit/scale";
 import { firstAbove } from "../kit/sort";
 import type { Colours } from "../kit/theme";
-import { type Level, levelFor, type Pyramid } from "./pyramid";
+import { type Level, levelFor } from "./pyramid";
 import { type Index, KIND_COUNT, type Track, WAIT } from "./tracks";
 
 /** The part of Path2D that is used; tests bring their own. */
@@ -15,7 +15,7 @@ export interface PathLike {
   rect(x: number, y: number, width: number, height: number): void;
 }
 
-export interface Batch<Path extends PathLike = Path2D> {
+export interface Batch<Path extends PathLike = PathLike> {
   readonly solid: readonly Path[];
   /** The extent behind columns, and spans that are not searched for. */
   readonly tint: readonly Path[];
@@ -30,13 +30,17 @@ export interface Camera {
 
 export interface Strip {
   readonly track: Track;
-  readonly pyramid: Pyramid | null;
   readonly y: number;
   readonly height: number;
 }
 
-/** Spans at positions where this is 0 are faint; null: all are bright. */
-export type Bright = Uint8Array | null;
+/** Spans, and which part of them is looked at. */
+export interface Sight {
+  readonly index: Index;
+  readonly camera: Camera;
+  /** Spans at positions where this is 0 are faint; null: all are bright. */
+  readonly found: Uint8Array | null;
+}
 
 const TINT = 0.2;
 const DIM = 0.35;
@@ -53,7 +57,7 @@ export function newBatch<Path extends PathLike>(makePath: () => Path): Batch<Pat
 
 export function fillBatch(
   context: CanvasRenderingContext2D,
-  batch: Batch,
+  batch: Batch<Path2D>,
   colours: Colours,
   isDim = false,
 ): void {
@@ -67,29 +71,18 @@ export function fillBatch(
   context.globalAlpha = 1;
 }
 
-export function addTrack<Path extends PathLike>(
-  batch: Batch<Path>,
-  index: Index,
-  strip: Strip,
-  camera: Camera,
-  bright: Bright,
-): void {
-  const nsPerPixel = (camera.range.to - camera.range.from) / camera.width;
-  const level = bright === null ? levelFor(strip.pyramid, nsPerPixel) : null;
+export function addTrack(batch: Batch, strip: Strip, sight: Sight): void {
+  const { range, width } = sight.camera;
+  const nsPerPixel = (range.to - range.from) / width;
+  const level = sight.found === null ? levelFor(strip.track.pyramid, nsPerPixel) : null;
   if (level === null) {
-    addSpans(batch, index, strip, camera, bright);
+    addSpans(batch, strip, sight);
   } else {
-    addBuckets(batch, index, strip, camera, level);
+    addBuckets(batch, strip, sight, level);
   }
 }
 
-function addSpans<Path extends PathLike>(
-  batch: Batch<Path>,
-  index: Index,
-  strip: Strip,
-  camera: Camera,
-  bright: Bright,
-): void {
+function addSpans(batch: Batch, strip: Strip, { camera, found, index }: Sight): void {
   const { range, left, width } = camera;
   const scale = width / (range.to - range.from);
   const right = left + width;
@@ -105,7 +98,7 @@ function addSpans<Path extends PathLike>(
     const x1 = left + ((end[at] as number) - range.from) * scale;
     const from = x0 > left ? x0 : left;
     const till = x1 < right ? x1 : right;
-    const isBright = bright === null || bright[at] === 1;
+    const isBright = found === null || found[at] === 1;
     if (till - from >= MERGED_BELOW) {
       columns.flush(from);
       addBar(batch, strip, kind[at] as number, from, till, isBright);
@@ -116,15 +109,15 @@ function addSpans<Path extends PathLike>(
   columns.flush(Number.POSITIVE_INFINITY);
 }
 
-function addBar<Path extends PathLike>(
-  batch: Batch<Path>,
+function addBar(
+  batch: Batch,
   strip: Strip,
   kind: number,
   from: number,
   to: number,
   isBright: boolean,
 ): void {
-  const path = (isBright ? batch.solid : batch.tint)[kind] as Path;
+  const path = (isBright ? batch.solid : batch.tint)[kind] as PathLike;
   // One pixel of background tells neighbours apart.
   const width = to - from > 3 ? to - from - 1 : to - from;
   if (kind === WAIT) {
@@ -139,7 +132,7 @@ function middle(strip: Strip): number {
 }
 
 /** Collects what falls into one pixel column and draws it when the next one begins. */
-function newColumns<Path extends PathLike>(batch: Batch<Path>, strip: Strip) {
+function newColumns(batch: Batch, strip: Strip) {
   const busy = new Float64Array(KIND_COUNT);
   let pixel = -1;
   let count = 0;
@@ -170,8 +163,8 @@ function newColumns<Path extends PathLike>(batch: Batch<Path>, strip: Strip) {
 }
 
 /** Kinds stacked from the bottom, each as high as its share; what is there is never below 1 px. */
-function addColumn<Path extends PathLike>(
-  batch: Batch<Path>,
+function addColumn(
+  batch: Batch,
   strip: Strip,
   x: number,
   width: number,
@@ -189,25 +182,19 @@ function addColumn<Path extends PathLike>(
         bottom - strip.y,
         Math.max(1, Math.round(Math.min(1, share * scale) * strip.height)),
       );
-      (paths[kind] as Path).rect(x, bottom - height, width, height);
+      (paths[kind] as PathLike).rect(x, bottom - height, width, height);
       bottom -= height;
       largest = largest < 0 || share > (busy[largest] as number) ? kind : largest;
     }
   }
   if (largest >= 0 && bottom > strip.y && isBright) {
-    (batch.tint[largest] as Path).rect(x, strip.y, width, bottom - strip.y);
+    (batch.tint[largest] as PathLike).rect(x, strip.y, width, bottom - strip.y);
   } else if (largest < 0 && (busy[WAIT] as number) > 0) {
-    (paths[WAIT] as Path).rect(x, middle(strip), width, WAIT_THICKNESS);
+    (paths[WAIT] as PathLike).rect(x, middle(strip), width, WAIT_THICKNESS);
   }
 }
 
-function addBuckets<Path extends PathLike>(
-  batch: Batch<Path>,
-  index: Index,
-  strip: Strip,
-  camera: Camera,
-  level: Level,
-): void {
+function addBuckets(batch: Batch, strip: Strip, { camera, index }: Sight, level: Level): void {
   const { range, left, width } = camera;
   const scale = width / (range.to - range.from);
   const first = Math.max(0, Math.floor((range.from - index.first_ns) / level.bucket_ns));

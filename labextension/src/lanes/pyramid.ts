@@ -24,11 +24,15 @@ export interface Level {
 /** From fine to coarse. */
 export type Pyramid = readonly Level[];
 
-export function buildPyramids(index: Index): (Pyramid | null)[] {
-  const isLarge = index.span.length > PYRAMID_FROM_SPANS;
-  return index.tracks.map((track) =>
-    isLarge && track.to - track.from > TRACK_FROM_SPANS ? buildPyramid(index, track) : null,
+export function withPyramids(index: Index): Index {
+  if (index.span.length <= PYRAMID_FROM_SPANS) {
+    return index;
+  }
+  const isLong = ({ from, to }: Track): boolean => to - from > TRACK_FROM_SPANS;
+  const tracks = index.tracks.map((track) =>
+    isLong(track) ? { ...track, pyramid: buildPyramid(index, track) } : track,
   );
+  return { ...index, tracks };
 }
 
 export function buildPyramid(index: Index, track: Track): Pyramid {

@@ -7,28 +7,47 @@ import { type Measure, measureWith, shortened } from "../kit/canvas";
 import { type Range, ticksBetween } from "../kit/scale";
 import type { Colours } from "../kit/theme";
 import type { Step } from "../waterfall/critical";
-import { BAR_HEIGHT, type LaneLayout, type LaneRow, visibleRows } from "./layout";
-import { addTrack, type Bright, type Camera, fillBatch, newBatch } from "./paint";
+import {
+  BAR_HEIGHT,
+  type LaneLayout,
+  type LaneRow,
+  stripOf,
+  stripsOf,
+  visibleRows,
+} from "./layout";
+import { addTrack, type Camera, fillBatch, newBatch } from "./paint";
 import { paintLabels } from "./spanlabels";
 import type { Index } from "./tracks";
 
-export interface Scene {
+/** What is shown of a trace. */
+export interface Shown {
   readonly trace: TraceDocument;
   readonly index: Index;
   readonly layout: LaneLayout;
+  /** Spans at positions where this is 0 are faint; null: all are bright. */
+  found: Uint8Array | null;
+  /** The others step back. */
+  isPinned: boolean;
+  /** Position; null when there is none. */
+  cursor: number | null;
+  /** To what the cursor's span caused on other lanes, and from what caused it. */
+  arrows: readonly Arrow[];
+  area: Range | null;
+}
+
+export interface Scene extends Shown {
   readonly path: readonly Step[];
   readonly colours: Colours;
   readonly camera: Camera;
   /** The part of the layout that is scrolled into sight. */
   readonly top: number;
   readonly height: number;
-  readonly bright: Bright;
-  /** A span is pinned, so the others step back. */
-  readonly isDim: boolean;
-  /** Positions; null when there is none. */
-  readonly cursor: number | null;
-  readonly arrows: readonly Arrow[];
-  readonly area: Range | null;
+}
+
+/** A scene on its canvas, and the rows in sight. */
+export interface Canvas extends Scene {
+  readonly context: CanvasRenderingContext2D;
+  readonly rows: readonly LaneRow[];
 }
 
 /** Whiskers and hand-overs are drawn while there are few enough to be told apart. */
@@ -48,25 +67,26 @@ export function timeAt(camera: Camera, x: number): number {
 export function paintLanes(context: CanvasRenderingContext2D, scene: Scene): void {
   const { camera, colours, height, layout, top } = scene;
   const rows = visibleRows(layout, top, height);
+  const canvas: Canvas = { ...scene, context, rows };
   context.fillStyle = colours.background;
   context.fillRect(0, 0, camera.left + camera.width, height);
   context.save();
   context.translate(0, -top);
-  paintGrid(context, scene, rows);
+  paintGrid(canvas);
   const batch = newBatch(() => new Path2D());
-  for (const strip of rows.flatMap((row) => row.strips)) {
-    addTrack(batch, scene.index, strip, camera, scene.bright);
+  for (const strip of stripsOf(rows)) {
+    addTrack(batch, strip, scene);
   }
-  fillBatch(context, batch, colours, scene.isDim);
-  paintPath(context, scene, rows);
-  paintCursor(context, scene, rows);
-  paintLabels(context, scene, rows);
-  paintArrows(context, scene);
+  fillBatch(context, batch, colours, scene.isPinned);
+  paintPath(canvas);
+  paintCursor(canvas);
+  paintLabels(canvas);
+  paintArrows(canvas);
   for (const row of rows) {
-    paintWhiskers(context, scene, row);
+    paintWhiskers(canvas, row);
   }
-  paintArea(context, scene);
-  paintGutter(context, scene, rows);
+  paintArea(canvas);
+  paintGutter(canvas);
   context.restore();
 }
 
@@ -78,11 +98,7 @@ export function axisTicks(camera: Camera): { x: number; time: number }[] {
   }));
 }
 
-function paintGrid(
-  context: CanvasRenderingContext2D,
-  { camera, colours, top, height }: Scene,
-  rows: readonly LaneRow[],
-): void {
+function paintGrid({ camera, colours, context, height, rows, top }: Canvas): void {
   context.strokeStyle = colours.line;
   context.lineWidth = 1;
   context.beginPath();
@@ -98,15 +114,9 @@ function paintGrid(
 }
 
 /** A line under the bars that own the wall time, dotted where another lane takes over. */
-function paintPath(
-  context: CanvasRenderingContext2D,
-  { camera, colours, index, path }: Scene,
-  rows: readonly LaneRow[],
-): void {
+function paintPath({ camera, colours, context, index, path, rows }: Canvas): void {
   const bottoms = new Map(
-    rows.flatMap((row) =>
-      row.strips.map((strip) => [index.tracks.indexOf(strip.track), strip.y + strip.height + 1]),
-    ),
+    stripsOf(rows).map(({ height, track, y }) => [index.tracks.indexOf(track), y + height + 1]),
   );
   const { range, left, width } = camera;
   const seen = path.filter((step) => step.to_ns > range.from && step.from_ns < range.to);
@@ -139,8 +149,7 @@ function paintPath(
 }
 
 /** How far a remote clock may be off, at the first visible bar of the lane; from 1 px each side on. */
-function paintWhiskers(context: CanvasRenderingContext2D, scene: Scene, row: LaneRow): void {
-  const { camera, colours, index } = scene;
+function paintWhiskers({ camera, colours, context, index }: Canvas, row: LaneRow): void {
   const half = (row.error_ns / (camera.range.to - camera.range.from)) * camera.width;
   const strip = row.strips[0];
   if (half < 1 || strip === undefined) {
@@ -168,14 +177,8 @@ function paintWhiskers(context: CanvasRenderingContext2D, scene: Scene, row: Lan
   }
 }
 
-function paintCursor(
-  context: CanvasRenderingContext2D,
-  { camera, colours, cursor, index, isDim }: Scene,
-  rows: readonly LaneRow[],
-): void {
-  const strip = rows
-    .flatMap((row) => row.strips)
-    .find(({ track }) => cursor !== null && cursor >= track.from && cursor < track.to);
+function paintCursor({ camera, colours, context, cursor, index, isPinned, rows }: Canvas): void {
+  const strip = stripOf(rows, cursor);
   if (strip === undefined || cursor === null) {
     return;
   }
@@ -184,7 +187,7 @@ function paintCursor(
   if (to < camera.left || from > camera.left + camera.width) {
     return;
   }
-  if (isDim) {
+  if (isPinned) {
     context.fillStyle = colours.kinds[index.kind[cursor] as number] as string;
     context.fillRect(from, strip.y, Math.max(1, to - from), strip.height);
   }
@@ -196,7 +199,7 @@ function paintCursor(
 const ARROW_HEAD = 4;
 
 /** From cause to effect: down or up from one bar, then to the beginning of the other. */
-function paintArrows(context: CanvasRenderingContext2D, { arrows, camera, colours }: Scene): void {
+function paintArrows({ arrows, camera, colours, context }: Canvas): void {
   context.strokeStyle = colours.ink;
   context.lineWidth = 1.25;
   context.beginPath();
@@ -213,10 +216,7 @@ function paintArrows(context: CanvasRenderingContext2D, { arrows, camera, colour
   context.stroke();
 }
 
-function paintArea(
-  context: CanvasRenderingContext2D,
-  { area, camera, colours, height, top }: Scene,
-): void {
+function paintArea({ area, camera, colours, context, height, top }: Canvas): void {
   if (area === null) {
     return;
   }
@@ -231,11 +231,7 @@ function paintArea(
 }
 
 /** Names of the lanes, over whatever was painted below them. */
-function paintGutter(
-  context: CanvasRenderingContext2D,
-  { camera, colours, height, top }: Scene,
-  rows: readonly LaneRow[],
-): void {
+function paintGutter({ camera, colours, context, height, rows, top }: Canvas): void {
   context.fillStyle = colours.background;
   context.fillRect(0, top, camera.left, height);
   context.textBaseline = "middle";
@@ -355,6 +351,5 @@ function errorOf(trace: TraceDocument, index: Index, at: number): number {
 }
 
 function yOf(layout: LaneLayout, at: number): number {
-  const strips = layout.rows.flatMap((row) => row.strips);
-  return strips.find(({ track }) => at >= track.from && at < track.to)?.y ?? 0;
+  return stripOf(layout.rows, at)?.y ?? 0;
 }

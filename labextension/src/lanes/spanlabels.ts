@@ -3,10 +3,10 @@
 import { bytes, duration } from "../document/format";
 import { type Label, labelFor, type Measure, measureWith, shortened } from "../kit/canvas";
 import { firstAbove } from "../kit/sort";
-import type { LaneRow } from "./layout";
+import { stripsOf } from "./layout";
 import type { Strip } from "./paint";
 import { levelFor } from "./pyramid";
-import type { Scene } from "./scene";
+import type { Canvas } from "./scene";
 import { WAIT } from "./tracks";
 
 /** Of more visible spans only wide bars get names: beside a texture they would be noise. */
@@ -30,27 +30,24 @@ interface Visible {
   readonly isCrowded: boolean;
 }
 
-export function paintLabels(
-  context: CanvasRenderingContext2D,
-  scene: Scene,
-  rows: readonly LaneRow[],
-): void {
-  context.font = `12px ${scene.colours.font}`;
+export function paintLabels(canvas: Canvas): void {
+  const { colours, context, rows } = canvas;
+  context.font = `12px ${colours.font}`;
   context.textBaseline = "middle";
   const measure = measureWith(context);
-  for (const strip of rows.flatMap((row) => row.strips)) {
-    const visible = barsOf(scene, strip);
+  for (const strip of stripsOf(rows)) {
+    const visible = barsOf(canvas, strip);
     if (visible !== null) {
-      paintStrip(context, scene, strip, visible, measure);
+      paintStrip(canvas, strip, visible, measure);
     }
   }
 }
 
 /** The visible bars of a track; of many only the wide ones, and null where buckets are drawn. */
-function barsOf({ camera, index }: Scene, strip: Strip): Visible | null {
+function barsOf({ camera, index }: Canvas, strip: Strip): Visible | null {
   const { range, left, width } = camera;
   const scale = width / (range.to - range.from);
-  if (levelFor(strip.pyramid, 1 / scale) !== null) {
+  if (levelFor(strip.track.pyramid, 1 / scale) !== null) {
     return null;
   }
   const { from: first, to: last } = strip.track;
@@ -74,28 +71,29 @@ function barsOf({ camera, index }: Scene, strip: Strip): Visible | null {
 }
 
 function paintStrip(
-  context: CanvasRenderingContext2D,
-  scene: Scene,
+  canvas: Canvas,
   strip: Strip,
   { bars, isCrowded }: Visible,
   measure: Measure,
 ): void {
-  const { camera, colours, index, bright } = scene;
+  const { camera, colours, context, cursor, found, index, isPinned } = canvas;
   let low = camera.left;
   bars.forEach((bar, order) => {
     const high = isCrowded ? bar.to : (bars[order + 1]?.from ?? camera.left + camera.width);
     low = isCrowded ? bar.from : low;
     const kind = index.kind[bar.at] as number;
     const room = high - low;
-    const label = room < LABEL_FROM_PX ? null : chooseLabel(scene, bar, low, high, measure);
+    const label = room < LABEL_FROM_PX ? null : chooseLabel(canvas, bar, low, high, measure);
     low = bar.to;
     if (label === null) {
       return;
     }
-    const isDim = scene.isDim ? bar.at !== scene.cursor : bright !== null && bright[bar.at] !== 1;
+    const isDim = isPinned ? bar.at !== cursor : found !== null && found[bar.at] !== 1;
     const y = strip.y + strip.height / 2 + 0.5;
     if (label.side === "inside" && kind === WAIT) {
-      erase(context, scene, label, measure, y);
+      // A wait is a thin line; its name interrupts it.
+      context.fillStyle = colours.background;
+      context.fillRect(label.x - 4, y - 7, measure(label.text) + 8, 14);
     }
     const isOnBar = label.side === "inside" && kind !== WAIT && !isDim;
     context.fillStyle = isOnBar ? (colours.labels[kind] as string) : colours.quiet;
@@ -107,28 +105,15 @@ function paintStrip(
   });
 }
 
-/** A wait is a thin line; its name interrupts it. */
-function erase(
-  context: CanvasRenderingContext2D,
-  scene: Scene,
-  label: Label,
-  measure: Measure,
-  y: number,
-): void {
-  context.fillStyle = scene.colours.background;
-  context.fillRect(label.x - 4, y - 7, measure(label.text) + 8, 14);
-}
-
 function chooseLabel(
-  scene: Scene,
+  { index, trace }: Canvas,
   bar: Bar,
   low: number,
   high: number,
   measure: Measure,
 ): Label | null {
-  const { trace, index } = scene;
   const span = index.span[bar.at] as number;
-  const name = nameOf(trace, index, bar.at);
+  const name = nameOf(trace, index, span);
   const time = duration((index.end[bar.at] as number) - (index.start[bar.at] as number));
   const size = index.columns.size[span] as number;
   const texts = [
@@ -145,9 +130,8 @@ function chooseLabel(
 }
 
 /** The name that was recorded, else the title of the stage. */
-export function nameOf(trace: Scene["trace"], index: Scene["index"], at: number): string {
-  const span = index.span[at] as number;
-  const { name, stage } = index.columns;
+function nameOf(trace: Canvas["trace"], { columns }: Canvas["index"], span: number): string {
+  const { name, stage } = columns;
   const words = trace.strings?.[name[span] as number];
   const title = trace.stages?.[stage[span] as number]?.title;
   return String(words || title || `span ${span}`);

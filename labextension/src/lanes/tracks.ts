@@ -5,8 +5,10 @@
 
 import type { Columns } from "../document/decode";
 import type { TraceDocument } from "../document/schema";
+import type { Range } from "../kit/scale";
 import { ascending } from "../kit/sort";
 import { FAMILIES, familyOf } from "../kit/theme";
+import type { Pyramid } from "./pyramid";
 
 /** Kind of a span: the index of its family, or this for a wait. */
 export const WAIT = FAMILIES.length;
@@ -21,6 +23,8 @@ export interface Track {
   /** Its spans are the positions from..to of the sorted arrays. */
   readonly from: number;
   readonly to: number;
+  /** Of a long track, once it is built. */
+  readonly pyramid: Pyramid | null;
 }
 
 export interface Index {
@@ -45,14 +49,12 @@ export function indexSpans(trace: TraceDocument, columns: Columns): Index {
   const kinds = kindsOf(trace);
   const tracks = tracksOf(columns.lane, depth);
   const count = tracks.at(-1)?.to ?? 0;
-  const [start, end, reach] = [
-    new Float64Array(count),
-    new Float64Array(count),
-    new Float64Array(count),
-  ];
+  const times = (): Float64Array => new Float64Array(count);
+  const [start, end, reach] = [times(), times(), times()];
   const [kind, span] = [new Uint8Array(count), new Int32Array(count)];
   const places = new Map(tracks.map((track) => [trackKey(track.lane, track.depth), track.from]));
-  const firstOf = Int32Array.from({ length: keyLimit(trace) }, (_, key) => places.get(key) ?? -1);
+  const keys = { length: (trace.lanes?.length ?? 0) * MOST_DEPTH };
+  const firstOf = Int32Array.from(keys, (_, key) => places.get(key) ?? -1);
   const next = firstOf.slice();
   let [first, last] = [0, Math.max(0, trace.wall_ns)];
   for (let each = 0; each < order.length; each += 1) {
@@ -74,17 +76,13 @@ export function indexSpans(trace: TraceDocument, columns: Columns): Index {
     first = Math.min(first, from);
     last = Math.max(last, to);
   }
-  return {
-    columns,
-    start,
-    end,
-    reach,
-    kind,
-    span,
-    tracks,
-    first_ns: first,
-    last_ns: last > first ? last : first + 1,
-  };
+  const extent = { first_ns: first, last_ns: last > first ? last : first + 1 };
+  return { columns, start, end, reach, kind, span, tracks, ...extent };
+}
+
+/** From when to when the span at a position ran. */
+export function extentOf({ start, end }: Pick<Index, "start" | "end">, at: number): Range {
+  return { from: start[at] as number, to: end[at] as number };
 }
 
 /** A loop, because `from` with a function takes ten times as long. */
@@ -105,10 +103,6 @@ function lengthOf(columns: Columns, index: number): number {
 
 function trackKey(lane: number, depth: number): number {
   return lane * MOST_DEPTH + depth;
-}
-
-function keyLimit(trace: TraceDocument): number {
-  return (trace.lanes?.length ?? 0) * MOST_DEPTH;
 }
 
 export function kindsOf(trace: TraceDocument): number[] {
@@ -164,7 +158,6 @@ function depths(
 }
 
 function tracksOf(lanes: Int32Array, depth: Uint8Array): Track[] {
-  const counts = new Map<number, number>();
   const sizes: number[] = [];
   for (let index = 0; index < lanes.length; index += 1) {
     const lane = lanes[index] as number;
@@ -173,18 +166,10 @@ function tracksOf(lanes: Int32Array, depth: Uint8Array): Track[] {
       sizes[key] = (sizes[key] ?? 0) + 1;
     }
   }
+  const tracks: Track[] = [];
   sizes.forEach((size, key) => {
-    counts.set(key, size);
+    const [lane, from] = [Math.floor(key / MOST_DEPTH), tracks.at(-1)?.to ?? 0];
+    tracks.push({ lane, depth: key % MOST_DEPTH, from, to: from + size, pyramid: null });
   });
-  let from = 0;
-  return [...counts].map(([key, size]) => {
-    const track = {
-      lane: Math.floor(key / MOST_DEPTH),
-      depth: key % MOST_DEPTH,
-      from,
-      to: from + size,
-    };
-    from += size;
-    return track;
-  });
+  return tracks;
 }

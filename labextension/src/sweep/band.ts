@@ -3,15 +3,11 @@
 import { duration } from "../document/format";
 import { path, shape, words } from "../kit/dom";
 import type { Frame, Line } from "./chart";
+import type { Best } from "./series";
 
 /** The best size with its interval, and what costs time on either side. */
-export interface Band {
-  readonly best_bytes: number;
-  readonly low_bytes: number;
-  readonly high_bytes: number;
+export interface Band extends Omit<Best, "best" | "parameter"> {
   readonly label: string;
-  readonly below: string;
-  readonly above: string;
 }
 
 /** A letter of a note is about so wide, px. */

@@ -1,29 +1,18 @@
 /** The network slider of a sweep: what a link would add to each variant, in words and as numbers. */
 
 import * as format from "../document/format";
+import { slider } from "../kit/controls";
 import { element } from "../kit/dom";
 
 /** Off, then the links; the keys of a range input step through them. */
 export function linkSlider(changed: (bytesPerS: number | null) => void): HTMLElement {
-  const input = element("input", "jsp-slider");
-  input.type = "range";
-  input.min = "0";
-  input.max = String(LINKS.length);
-  input.step = "1";
-  input.value = "0";
   const shown = element("strong", "jsp-link-shown");
-  const show = (): void => {
-    const rate = LINKS[Number(input.value) - 1] ?? null;
-    const text = rate === null ? "off" : format.link(rate);
-    input.setAttribute("aria-valuetext", text);
-    shown.textContent = text;
+  const say = (at: number): string => {
+    const rate = LINKS[at - 1];
+    shown.textContent = rate === undefined ? "off" : format.link(rate);
+    return shown.textContent;
   };
-  show();
-  input.addEventListener("keydown", (event) => event.stopPropagation());
-  input.addEventListener("input", () => {
-    show();
-    changed(LINKS[Number(input.value) - 1] ?? null);
-  });
+  const input = slider(LINKS.length, 0, say, (at) => changed(LINKS[at - 1] ?? null));
   return element("label", "jsp-link-row", "Network ", input, shown);
 }
 
@@ -45,33 +34,28 @@ export function linkTexts(rides: readonly Ride[], bytesPerS: number, size: strin
       ? `up to ${format.link(to_bytes_per_s)} ${ride.title}`
       : `${all.length > 1 ? "above" : "on every link"} ${ride.title}`,
   );
-  const limit = compressionWins(all);
-  const compression = !rides.some((ride) => ride.isCompressed)
-    ? []
-    : [
-        limit === null
-          ? "Compression wins on no link at this size"
-          : Number.isFinite(limit)
-            ? `Compression wins below ${format.link(limit)}`
-            : "Compression wins on every link",
-      ];
   return [
     `Predicted, ${size} over ${format.link(bytesPerS)}: ${first.title} would arrive first, ${time(first, bytesPerS)}, ${format.duration(wire)} of it on the wire${next}`,
     `Fastest: ${parts.join("; ")}`,
-    ...compression,
+    ...(rides.some((ride) => ride.isCompressed) ? [compressionText(compressionWins(all))] : []),
     ...missing,
     ...aliasTexts(rides),
     "Measured time plus bytes over bandwidth: no latency, nothing overlaps, nobody else on the link",
   ];
 }
 
+function compressionText(limit: number | null): string {
+  if (limit === null) {
+    return "Compression wins on no link at this size";
+  }
+  const where = Number.isFinite(limit) ? `below ${format.link(limit)}` : "on every link";
+  return `Compression wins ${where}`;
+}
+
 function aliasTexts(rides: readonly Ride[]): string[] {
   const titles = rides.filter((ride) => ride.isAlias).map((ride) => ride.title);
-  return titles.length === 0
-    ? []
-    : [
-        `${titles.join(", ")}: here the same memory is handed over; behind a link it arrives in new memory, which is not counted`,
-      ];
+  const text = `${titles.join(", ")}: here the same memory is handed over; behind a link it arrives in new memory, which is not counted`;
+  return titles.length === 0 ? [] : [text];
 }
 
 function time(ride: Ride, bytesPerS: number): string {

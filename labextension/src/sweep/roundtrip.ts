@@ -5,8 +5,9 @@ import * as format from "../document/format";
 import { groupsOf } from "../document/format";
 import { legendEntry } from "../frame/legend";
 import type { Part, Stage as Shared } from "../frame/part";
-import { element, place, titled } from "../kit/dom";
+import { element, folded, having, heading, place, titled } from "../kit/dom";
 import { bar, chip, labelParts, swatch } from "../kit/marks";
+import { grouped } from "../kit/sort";
 import { familyOf } from "../kit/theme";
 import { axis } from "../waterfall/plot";
 import { waterfall } from "../waterfall/waterfall";
@@ -19,46 +20,40 @@ interface Scene {
   readonly end_ns: number;
   readonly hasSizes: boolean;
   readonly hasGains: boolean;
+  /** How long one memcpy takes, where that is on the axis. */
   readonly memcpy_ns: number | null;
 }
 
 export function roundTrip(doc: SweepDocument, shared: Shared): Part {
   const groups = doc.variants.map((variant) => ({ variant, runs: runsOf(doc, variant.key) }));
-  const scene = sceneOf(
-    doc,
-    groups.flatMap((group) => group.runs),
+  const all = groups.flatMap((group) => group.runs);
+  const scene = sceneOf(doc, all);
+  const table = element(
+    "table",
+    "jsp-table",
+    element("caption", "jsp-hidden", `Runs of ${doc.name}`),
+    headRow(scene),
+    ...groups.map(({ variant, runs }) => variantRows(scene, variant, runs)),
   );
-  const node = element(
-    "section",
-    "jsp-sweep",
-    element(
-      "table",
-      "jsp-table",
-      element("caption", "jsp-hidden", `Runs of ${doc.name}`),
-      headRow(scene),
-      ...groups.map(({ variant, runs }) => variantRows(scene, variant, runs)),
-    ),
-    legend(scene),
-    ...groups.flatMap(({ variant, runs }) =>
-      runs.length === 0
-        ? []
-        : [expandable(variant, stageSums(variant, runs, scene.stages), runs, shared)],
-    ),
-  );
-  return { node };
+  const more = groups
+    .filter(({ runs }) => runs.length > 0)
+    .map(({ variant, runs }) => expandable(scene, variant, runs, shared));
+  return { node: element("section", "jsp-sweep", table, legend(scene), ...more) };
 }
 
 function sceneOf(doc: SweepDocument, runs: readonly Run[]): Scene {
   const sizes = new Set(runs.map((run) => run.point.size_bytes));
   const memcpy = doc.limits?.memcpy_bytes_per_s;
   const [size] = sizes;
+  const end_ns = Math.max(1, ...runs.map((run) => run.point.wall_ns));
+  const memcpy_ns = sizes.size === 1 && size && memcpy ? (size / memcpy) * 1e9 : null;
   return {
     sweep: doc,
     stages: stagesOf(doc),
-    end_ns: Math.max(1, ...runs.map((run) => run.point.wall_ns)),
+    end_ns,
     hasSizes: sizes.size > 1,
     hasGains: doc.variants.some((variant) => gainOf(variant) !== null),
-    memcpy_ns: sizes.size === 1 && size && memcpy ? (size / memcpy) * 1e9 : null,
+    memcpy_ns: memcpy_ns !== null && memcpy_ns <= end_ns ? memcpy_ns : null,
   };
 }
 
@@ -75,49 +70,40 @@ const NARROWABLE = [
 ];
 
 function headRow(scene: Scene): HTMLElement {
+  const { end_ns, memcpy_ns } = scene;
   const guide =
-    scene.memcpy_ns !== null && scene.memcpy_ns <= scene.end_ns
-      ? { time_ns: scene.memcpy_ns, title: `one memcpy ${format.duration(scene.memcpy_ns)}` }
-      : null;
-  const plot = element("th", "jsp-plot-head", axis(scene.end_ns, guide));
+    memcpy_ns === null
+      ? null
+      : { time_ns: memcpy_ns, title: `one memcpy ${format.duration(memcpy_ns)}` };
+  const plot = element("th", "jsp-plot-head", axis(end_ns, guide));
   const titles = scene.hasGains ? [...NUMBERS, GAIN] : NUMBERS;
   const numbers = titles.map((title, index) =>
     element("th", `jsp-number ${NARROWABLE[index] ?? ""}`, title),
   );
-  return element(
-    "thead",
-    "",
-    element(
-      "tr",
-      "",
-      element("th", "jsp-variant", "Variant"),
-      element("th", "", element("span", "jsp-hidden", "Run")),
-      plot,
-      ...numbers,
-    ),
-  );
+  const variant = element("th", "jsp-variant", "Variant");
+  const run = element("th", "", element("span", "jsp-hidden", "Run"));
+  return element("thead", "", element("tr", "", variant, run, plot, ...numbers));
 }
 
 function variantRows(scene: Scene, variant: Variant, runs: readonly Run[]): HTMLElement {
-  const name = element(
-    "th",
+  const { facts, reason, result, state, title } = variant;
+  const name = heading(
+    "rowgroup",
     "jsp-variant",
-    element("strong", "", variant.title ?? variant.key),
-    variant.facts?.tried === true ? chip("tried", "jsp-badge") : null,
-    variant.result ? chip(variant.result, "jsp-badge") : null,
-    variant.facts?.equal === false ? chip("came back different", "jsp-badge jsp-bad") : null,
+    element("strong", "", title ?? variant.key),
+    facts?.tried === true ? chip("tried", "jsp-badge") : null,
+    result ? chip(result, "jsp-badge") : null,
+    facts?.equal === false ? chip("came back different", "jsp-badge jsp-bad") : null,
   );
-  name.scope = "rowgroup";
-  const notes = (variant.notes ?? []).map((note) => {
-    const cell = element("td", "jsp-state", note);
-    cell.colSpan = 3 + NUMBERS.length + Number(scene.hasGains);
-    return element("tr", "jsp-variant-note", cell);
-  });
+  const rest = 2 + NUMBERS.length + Number(scene.hasGains);
+  const wide = (text: string, colspan: number): HTMLElement =>
+    having(element("td", "jsp-state", text), { colspan });
+  const notes = (variant.notes ?? []).map((note) =>
+    element("tr", "jsp-variant-note", wide(note, rest + 1)),
+  );
   name.rowSpan = Math.max(1, runs.length);
   if (runs.length === 0) {
-    const state = [variant.state, variant.reason].filter(Boolean).join(": ");
-    const cell = element("td", "jsp-state", state);
-    cell.colSpan = 2 + NUMBERS.length + Number(scene.hasGains);
+    const cell = wide([state, reason].filter(Boolean).join(": "), rest);
     return element("tbody", "", element("tr", "", name, cell), ...notes);
   }
   const lines = runs.map((run) => runRow(scene, variant, run));
@@ -208,10 +194,9 @@ function runPlot(scene: Scene, run: Run): HTMLElement {
     add(`jsp-${familyOf(stage?.family)}`, stage?.title ?? key, ns, outOfBand.has(key));
   }
   add("jsp-unaccounted", "Unaccounted", run.point.wall_ns - at);
+  const { end_ns, memcpy_ns } = scene;
   const guide =
-    scene.memcpy_ns !== null && scene.memcpy_ns <= scene.end_ns
-      ? place(element("div", "jsp-guide"), scene.memcpy_ns / scene.end_ns, 0)
-      : null;
+    memcpy_ns === null ? null : place(element("div", "jsp-guide"), memcpy_ns / end_ns, 0);
   const isTried = variantOf(scene, run)?.facts?.tried === true;
   return element("div", isTried ? "jsp-plot jsp-ghost" : "jsp-plot", guide, ...bars);
 }
@@ -224,29 +209,22 @@ function variantOf({ sweep }: Scene, run: Run): Variant | undefined {
 function outOfBandStages(scene: Scene, run: Run): ReadonlySet<string> {
   const outside = variantOf(scene, run)?.facts?.out_of_band_bytes;
   const rows = run.trace?.waterfall.rows ?? [];
-  return new Set(
-    typeof outside !== "number" || outside <= 0
-      ? []
-      : rows
-          .filter((row) => (row.copied_bytes ?? 0) >= outside / 2)
-          .map((row) => run.trace?.stages[row.stage]?.key ?? ""),
-  );
+  if (typeof outside !== "number" || outside <= 0) {
+    return new Set();
+  }
+  const carriers = rows.filter((row) => (row.copied_bytes ?? 0) >= outside / 2);
+  return new Set(carriers.map((row) => run.trace?.stages[row.stage]?.key ?? ""));
 }
 
 function legend(scene: Scene): HTMLElement {
-  const seen = new Map<string, string[]>();
-  for (const point of scene.sweep.points) {
-    for (const [key, ns] of Object.entries(point.stages)) {
-      const stage = scene.stages.get(key);
-      const titles = seen.get(familyOf(stage?.family)) ?? [];
-      const title = stage?.title ?? key;
-      if (ns > 0 && !titles.includes(title)) {
-        seen.set(familyOf(stage?.family), [...titles, title]);
-      }
-    }
-  }
-  const all = [...seen, ["unaccounted", ["unaccounted"]] as const];
-  const entries = all.map(([family, titles]) => legendEntry(`jsp-${family}`, titles.join(", ")));
+  const times = scene.sweep.points.flatMap((point) => Object.entries(point.stages));
+  const seen = new Set(times.flatMap(([key, ns]) => (ns > 0 ? [key] : [])));
+  const families = grouped([...seen], (key) => familyOf(scene.stages.get(key)?.family));
+  const entries = [...families].map(([family, keys]) => {
+    const titles = new Set(keys.map((key) => scene.stages.get(key)?.title ?? key));
+    return legendEntry(`jsp-${family}`, [...titles].join(", "));
+  });
+  entries.push(legendEntry("jsp-unaccounted", "unaccounted"));
   if (scene.sweep.variants.some((variant) => Number(variant.facts?.out_of_band_bytes) > 0)) {
     entries.push(legendEntry("jsp-store jsp-oob", "out-of-band bytes"));
   }
@@ -274,14 +252,10 @@ export function stageSums(
     });
     terms.push(term("unaccounted", "Unaccounted", texts.at(-1) as string));
     const wall = `${format.fixed(run.point.wall_ns / scale.unitNs, scale.decimals)}\u00a0${scale.unit}`;
-    const label = `${variant.title ?? variant.key}, ${run.cold ? "cold" : "warm"}`;
-    return element(
-      "p",
-      "jsp-sum",
-      element("span", "jsp-sum-label", label),
-      ...terms,
-      element("strong", "jsp-sum-total", `= ${wall}`),
-    );
+    const title = `${variant.title ?? variant.key}, ${run.cold ? "cold" : "warm"}`;
+    const label = element("span", "jsp-sum-label", title);
+    const total = element("strong", "jsp-sum-total", `= ${wall}`);
+    return element("p", "jsp-sum", label, ...terms, total);
   });
 }
 
@@ -290,38 +264,28 @@ function term(family: Parameters<typeof swatch>[0], title: string, amount: strin
 }
 
 /** The waterfalls are built when first opened: a long sweep holds many. */
-export function expandable(
+function expandable(
+  scene: Scene,
   variant: Variant,
-  sums: readonly HTMLElement[],
   runs: readonly Run[],
   shared: Shared,
 ): HTMLElement {
-  const title = `Stages of ${variant.title ?? variant.key}`;
-  const node = element("details", "jsp-more", element("summary", "", title), ...sums);
-  node.append(...(buffers(variant) ?? []));
-  node.addEventListener(
-    "toggle",
-    () => {
-      for (const run of runs) {
-        if (run.trace !== null) {
-          const size = format.bytes(run.point.size_bytes);
-          const caption = `${run.cold ? "cold" : "median warm"} run, ${size}`;
-          const part = waterfall(run.trace, shared);
-          node.append(element("p", "jsp-note", caption), part.node);
-          part.paint?.();
-        }
+  const node = folded(`Stages of ${variant.title ?? variant.key}`, () => {
+    for (const { cold, point, trace } of runs) {
+      if (trace !== null) {
+        const caption = `${cold ? "cold" : "median warm"} run, ${format.bytes(point.size_bytes)}`;
+        const part = waterfall(trace, shared);
+        node.append(element("p", "jsp-note", caption), part.node);
+        part.paint?.();
       }
-    },
-    { once: true },
-  );
-  return node;
-}
-
-function buffers(variant: Variant): HTMLElement[] | null {
-  const entries = (variant.buffers ?? []).map(([size, place]) =>
+    }
+  });
+  const buffers = (variant.buffers ?? []).map(([size, place]) =>
     element("li", "", `${format.bytes(Number(size))} ${place}`),
   );
-  return entries.length === 0
-    ? null
-    : [element("p", "jsp-note", "Buffers"), element("ul", "jsp-buffers", ...entries)];
+  node.append(...stageSums(variant, runs, scene.stages));
+  if (buffers.length > 0) {
+    node.append(element("p", "jsp-note", "Buffers"), element("ul", "jsp-buffers", ...buffers));
+  }
+  return node;
 }

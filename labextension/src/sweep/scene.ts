@@ -2,6 +2,7 @@
 
 import type { Stage, SweepDocument, Variant } from "../document/document";
 import * as format from "../document/format";
+import { grouped } from "../kit/sort";
 import { familyOf } from "../kit/theme";
 import type { Band } from "./band";
 import { type Chart, type Line, MARKERS } from "./chart";
@@ -9,6 +10,7 @@ import { type Ride, wireNs } from "./link";
 import {
   bestOf,
   crossoversOf,
+  type Fit,
   fitsOf,
   isAlias,
   movedAt,
@@ -99,14 +101,22 @@ function transportLines(scene: SizeScene): Line[] {
     return {
       title: String(variant.title ?? variant.key),
       family: dominantFamily(doc, stages, variant.key),
-      marker: MARKERS[at % MARKERS.length] ?? "circle",
+      marker: markerAt(at),
       points,
-      fits: fitsOf(doc).filter(
-        (fit) => fit.variant === variant.key && fit.stage === null && fit.cold === isCold,
-      ),
+      fits: fitsIn(scene, variant.key, null),
       wire: wireLine(scene, variant.key, points),
     };
   });
+}
+
+function markerAt(at: number): Line["marker"] {
+  return MARKERS[at % MARKERS.length] ?? "circle";
+}
+
+function fitsIn({ doc, isCold }: SizeScene, variant: string, stage: string | null): Fit[] {
+  return fitsOf(doc).filter(
+    (fit) => fit.variant === variant && fit.stage === stage && fit.cold === isCold,
+  );
 }
 
 /** Below this share of the time at every size a stage has no line: it would hide the others. */
@@ -133,11 +143,9 @@ function stagesBySize(scene: SizeScene, variant: string): [Line[], Line[]] {
     .map((key, at) => ({
       title: String(stages.get(key)?.title ?? key),
       family: familyOf(stages.get(key)?.family) as string,
-      marker: MARKERS[at % MARKERS.length] ?? ("circle" as const),
+      marker: markerAt(at),
       points: seriesOf(doc, variant, isCold, key),
-      fits: fitsOf(doc).filter(
-        (fit) => fit.variant === variant && fit.stage === key && fit.cold === isCold,
-      ),
+      fits: fitsIn(scene, variant, key),
       wire: [],
     }))
     .filter((line) => line.points.length > 0);
@@ -166,14 +174,13 @@ function dominantFamily(
   stages: ReadonlyMap<string, Stage>,
   variant: string,
 ): string {
-  const sums = new Map<string, number>();
-  for (const point of doc.points.filter((each) => each.variant === variant)) {
-    for (const [key, ns] of Object.entries(point.stages)) {
-      const family = familyOf(stages.get(key)?.family);
-      sums.set(family, (sums.get(family) ?? 0) + ns);
-    }
-  }
-  return [...sums].toSorted((a, b) => b[1] - a[1])[0]?.[0] ?? "other";
+  const own = doc.points.filter((point) => point.variant === variant);
+  const times = own.flatMap((point) => Object.entries(point.stages));
+  const families = grouped(times, ([key]) => familyOf(stages.get(key)?.family));
+  const sums = [...families].map(
+    ([family, list]) => [family, list.reduce((sum, [, ns]) => sum + ns, 0)] as const,
+  );
+  return sums.toSorted((a, b) => b[1] - a[1])[0]?.[0] ?? "other";
 }
 
 export function runAt({ doc, size, isCold }: SizeScene, variant: string): Run | undefined {
@@ -184,17 +191,16 @@ export function runAt({ doc, size, isCold }: SizeScene, variant: string): Run | 
 export function ridesOf(scene: SizeScene): Ride[] {
   return scene.variants.flatMap((variant) => {
     const run = runAt(scene, variant.key);
-    const isCompressed = typeof variant.facts?.compressed_bytes === "number";
-    return run === undefined
-      ? []
-      : [
-          {
-            title: String(variant.title ?? variant.key),
-            wall_ns: run.point.wall_ns,
-            moved_bytes: movedAt(scene.doc, variant.key, scene.isCold, scene.size),
-            isCompressed,
-            isAlias: isAlias(variant),
-          },
-        ];
+    if (run === undefined) {
+      return [];
+    }
+    const ride: Ride = {
+      title: String(variant.title ?? variant.key),
+      wall_ns: run.point.wall_ns,
+      moved_bytes: movedAt(scene.doc, variant.key, scene.isCold, scene.size),
+      isCompressed: typeof variant.facts?.compressed_bytes === "number",
+      isAlias: isAlias(variant),
+    };
+    return [ride];
   });
 }

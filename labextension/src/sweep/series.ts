@@ -4,13 +4,18 @@ import { quantileSorted } from "d3-array";
 import {
   type DrawnTrace,
   drawnOf,
+  isObject,
+  known,
   type Point,
   type Row,
   type Stage,
+  type Fit as StoredFit,
   type SweepDocument,
+  textOf,
   type Variant,
 } from "../document/document";
 import { middleAt, rateOf } from "../document/format";
+import { grouped } from "../kit/sort";
 
 export interface SizePoint {
   readonly size_bytes: number;
@@ -28,32 +33,23 @@ export function seriesOf(
   isCold: boolean,
   stage: string | null = null,
 ): SizePoint[] {
-  const sizes = new Map<number, number[]>();
-  for (const point of sweep.points) {
-    const time = timeOf(point, stage);
-    if (point.variant === variant && point.cold === isCold && point.size_bytes && time > 0) {
-      sizes.set(point.size_bytes, [...(sizes.get(point.size_bytes) ?? []), time]);
-    }
-  }
-  return [...sizes]
-    .map(([size, times]) => sizePoint(size, times))
+  const timeOf = (point: Point): number =>
+    stage === null ? point.wall_ns : (point.stages[stage] ?? 0);
+  const points = sweep.points.filter(
+    (point) =>
+      point.variant === variant && point.cold === isCold && point.size_bytes && timeOf(point) > 0,
+  );
+  return [...grouped(points, (point) => point.size_bytes as number)]
+    .map(([size, own]) => sizePoint(size, own.map(timeOf)))
     .toSorted((a, b) => a.size_bytes - b.size_bytes);
-}
-
-function timeOf(point: Point, stage: string | null): number {
-  return stage === null ? point.wall_ns : (point.stages[stage] ?? 0);
 }
 
 function sizePoint(size_bytes: number, times: readonly number[]): SizePoint {
   const sorted = times.toSorted((a, b) => a - b);
-  const isFew = sorted.length < 4;
-  return {
-    size_bytes,
-    median_ns: sorted[middleAt(sorted)] as number,
-    low_ns: quantile(sorted, isFew ? 0 : 0.25),
-    high_ns: quantile(sorted, isFew ? 1 : 0.75),
-    count: sorted.length,
-  };
+  const median_ns = sorted[middleAt(sorted)] as number;
+  const all = [sorted[0] as number, sorted.at(-1) as number] as const;
+  const [low_ns, high_ns] = quartiles(sorted) ?? all;
+  return { size_bytes, median_ns, low_ns, high_ns, count: sorted.length };
 }
 
 export function sizesOf(sweep: SweepDocument): number[] {
@@ -65,12 +61,8 @@ export function sizesOf(sweep: SweepDocument): number[] {
  * One regime of growth from one measured size to another: a line, `fixed_ns + ns_per_byte * size`,
  * or without both a power, or nothing that can be told.
  */
-export interface Fit {
-  readonly variant: string;
+export interface Fit extends Pick<StoredFit, "variant" | "cold" | "from_bytes" | "to_bytes"> {
   readonly stage: string | null;
-  readonly cold: boolean;
-  readonly from_bytes: number;
-  readonly to_bytes: number;
   readonly growth: string;
   readonly fixed_ns: number | null;
   readonly ns_per_byte: number | null;
@@ -99,31 +91,21 @@ const WITHOUT_LINE = ["superlinear", "sublinear", "cannot tell"];
 /** One that lacks a number is left out. */
 export function fitsOf(sweep: SweepDocument): Fit[] {
   return (sweep.fits ?? []).flatMap((fit) => {
-    const { from_bytes, to_bytes, variant } = fit;
-    const growth = typeof fit.growth === "string" ? fit.growth : "";
-    const [fixed_ns, ns_per_byte] = [numberOf(fit.fixed_ns), numberOf(fit.ns_per_byte)];
+    const [from_bytes, to_bytes] = [known(fit.from_bytes), known(fit.to_bytes)];
+    const [fixed_ns, ns_per_byte] = [known(fit.fixed_ns), known(fit.ns_per_byte)];
+    const [variant, growth, cause] = [fit.variant, textOf(fit.growth), textOf(fit.cause)];
     const hasLine = fixed_ns !== null && ns_per_byte !== null;
     const isCurved = !("fixed_ns" in fit || "ns_per_byte" in fit) && WITHOUT_LINE.includes(growth);
-    if (typeof variant !== "string" || !isNumber(from_bytes) || !isNumber(to_bytes)) {
+    if (typeof variant !== "string" || from_bytes === null || to_bytes === null) {
       return [];
     }
-    if (!(hasLine || isCurved)) {
-      return [];
-    }
-    const known = { from_bytes, to_bytes, growth, fixed_ns, ns_per_byte };
-    return [
-      {
-        ...known,
-        variant,
-        stage: typeof fit.stage === "string" ? fit.stage : null,
-        cold: fit.cold === true,
-        cause: typeof fit.cause === "string" ? fit.cause : "",
-        exponent: numberOf(fit.exponent),
-        low: numberOf(fit.low),
-        high: numberOf(fit.high),
-        holdout: holdoutOf(known, fit.holdout),
-      },
-    ];
+    const law = { variant, from_bytes, to_bytes, growth, fixed_ns, ns_per_byte, cause };
+    const stage = typeof fit.stage === "string" ? fit.stage : null;
+    const [exponent, low, high] = [known(fit.exponent), known(fit.low), known(fit.high)];
+    const holdout = holdoutOf(law, fit.holdout);
+    return hasLine || isCurved
+      ? [{ ...law, stage, cold: fit.cold === true, exponent, low, high, holdout }]
+      : [];
   });
 }
 
@@ -135,23 +117,16 @@ export function lineAt({ fixed_ns, ns_per_byte }: Law, bytes: number): number | 
 }
 
 function holdoutOf(fit: Law, value: unknown): Holdout | null {
-  const { size_bytes, error_share } = (value ?? {}) as Record<string, unknown>;
-  if (!isNumber(size_bytes) || !isNumber(error_share) || !(size_bytes > 0)) {
+  const stored = isObject(value) ? value : {};
+  const [size_bytes, error_share] = [known(stored.size_bytes), known(stored.error_share)];
+  if (size_bytes === null || error_share === null || !(size_bytes > 0)) {
     return null;
   }
   const line_ns = lineAt(fit, size_bytes);
   const measured_ns = (line_ns ?? 0) / (1 + error_share);
-  return line_ns !== null && isNumber(measured_ns) && measured_ns > 0
+  return line_ns !== null && Number.isFinite(measured_ns) && measured_ns > 0
     ? { size_bytes, error_share, measured_ns, line_ns }
     : null;
-}
-
-function isNumber(value: unknown): value is number {
-  return Number.isFinite(value);
-}
-
-function numberOf(value: unknown): number | null {
-  return isNumber(value) ? value : null;
 }
 
 /** Where a line breaks: between the last size of one regime and the first of the next. */
@@ -183,16 +158,11 @@ export interface Crossover {
 
 export function crossoversOf(sweep: SweepDocument): Crossover[] {
   return (sweep.crossovers ?? []).flatMap((entry) => {
-    const [from, to] = [entry.from_bytes, entry.to_bytes];
-    return typeof from === "number" && typeof to === "number" && from > 0 && to >= from
-      ? [
-          {
-            title: typeof entry.title === "string" ? entry.title : "crossover",
-            cold: entry.cold === true,
-            from_bytes: from,
-            to_bytes: to,
-          },
-        ]
+    const { from_bytes, to_bytes } = entry;
+    const isKnown = typeof from_bytes === "number" && typeof to_bytes === "number";
+    const title = typeof entry.title === "string" ? entry.title : "crossover";
+    return isKnown && from_bytes > 0 && to_bytes >= from_bytes
+      ? [{ title, cold: entry.cold === true, from_bytes, to_bytes }]
       : [];
   });
 }
@@ -209,17 +179,15 @@ export function movedAt(
       point.variant === variant &&
       point.cold === isCold &&
       point.size_bytes === size &&
-      isNumber(point.moved_bytes) &&
-      point.moved_bytes > 0,
+      (known(point.moved_bytes) ?? 0) > 0,
   );
   return found?.moved_bytes ?? null;
 }
 
 /** What was asked for at a size: elements, rows, the chunk size; null where nobody tells. */
 export function parameterAt({ points }: SweepDocument, size: number): number | null {
-  return numberOf(
-    points.find((point) => point.size_bytes === size && isNumber(point.parameter))?.parameter,
-  );
+  const asked = points.flatMap((point) => (point.size_bytes === size ? [point.parameter] : []));
+  return known(asked.find((each) => known(each) !== null));
 }
 
 /** The recommended chunk size, as the finding tells it. */
@@ -235,19 +203,18 @@ export interface Best {
 
 export function bestOf({ findings }: SweepDocument): Best | null {
   const evidence = findings?.find(({ rule }) => rule === "dask.chunk-sweep")?.evidence ?? {};
-  const best_bytes = numberOf(evidence.best_bytes);
+  const best_bytes = known(evidence.best_bytes);
   if (best_bytes === null || best_bytes <= 0) {
     return null;
   }
-  const text = (value: unknown): string => (typeof value === "string" ? value : "");
   return {
     best_bytes,
-    low_bytes: numberOf(evidence.low_bytes) || best_bytes,
-    high_bytes: numberOf(evidence.high_bytes) || best_bytes,
-    parameter: text(evidence.parameter),
-    best: numberOf(evidence.best),
-    below: text(evidence.limits_below),
-    above: text(evidence.limits_above),
+    low_bytes: known(evidence.low_bytes) || best_bytes,
+    high_bytes: known(evidence.high_bytes) || best_bytes,
+    parameter: textOf(evidence.parameter),
+    best: known(evidence.best),
+    below: textOf(evidence.limits_below),
+    above: textOf(evidence.limits_above),
   };
 }
 
@@ -265,17 +232,11 @@ export interface Run {
 
 /** Cold runs are never mixed with warm ones; sizes ascend. */
 export function runsOf(sweep: SweepDocument, variant: string): Run[] {
-  const groups = new Map<string, Point[]>();
-  for (const point of sweep.points.filter((candidate) => candidate.variant === variant)) {
-    const key = `${point.size_bytes} ${point.cold}`;
-    groups.set(key, [...(groups.get(key) ?? []), point]);
-  }
-  return [...groups.values()]
+  const own = sweep.points.filter((point) => point.variant === variant);
+  const sizeOf = ({ point }: Run): number => point.size_bytes ?? 0;
+  return [...grouped(own, (point) => `${point.size_bytes} ${point.cold}`).values()]
     .map((points) => runOf(sweep, points))
-    .sort(
-      (a, b) =>
-        (a.point.size_bytes ?? 0) - (b.point.size_bytes ?? 0) || Number(b.cold) - Number(a.cold),
-    );
+    .sort((a, b) => sizeOf(a) - sizeOf(b) || Number(b.cold) - Number(a.cold));
 }
 
 function runOf(sweep: SweepDocument, points: Point[]): Run {
@@ -288,13 +249,8 @@ function runOf(sweep: SweepDocument, points: Point[]): Run {
       candidate.size_bytes === point.size_bytes &&
       candidate.cold === point.cold,
   );
-  return {
-    variant: point.variant,
-    cold: point.cold,
-    point,
-    walls_ns,
-    trace: entry === undefined ? null : drawnOf(entry.trace),
-  };
+  const trace = entry === undefined ? null : drawnOf(entry.trace);
+  return { variant: point.variant, cold: point.cold, point, walls_ns, trace };
 }
 
 /** Its result lies in the memory of the original: it moved nothing, and is in no ranking. */
@@ -303,17 +259,10 @@ export function isAlias({ facts, result }: Variant): boolean {
   return (facts?.is_alias ?? (result ?? "").includes("aliases the original")) === true;
 }
 
-/** Of sorted values; not a number when there are none. */
-export function quantile(sorted: readonly number[], share: number): number {
-  return quantileSorted(sorted as number[], share) ?? Number.NaN;
-}
-
 /** First and third quartile; null with fewer than four values, where they would say little. */
 export function quartiles(sorted: readonly number[]): readonly [number, number] | null {
-  if (sorted.length < 4) {
-    return null;
-  }
-  return [quantile(sorted, 0.25), quantile(sorted, 0.75)];
+  const at = (share: number): number => quantileSorted(sorted as number[], share) ?? Number.NaN;
+  return sorted.length < 4 ? null : [at(0.25), at(0.75)];
 }
 
 /** Titles, families and order of stage keys, as the traces of the sweep tell them. */

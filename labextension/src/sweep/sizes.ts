@@ -4,8 +4,8 @@ import type { SweepDocument, Variant } from "../document/document";
 import * as format from "../document/format";
 import { legendEntry } from "../frame/legend";
 import type { Part, Stage as Shared } from "../frame/part";
-import { radio } from "../kit/controls";
-import { element, shape } from "../kit/dom";
+import { radio, slider } from "../kit/controls";
+import { element, folded, having, shape } from "../kit/dom";
 import { segment } from "../kit/marks";
 import { familyOf } from "../kit/theme";
 import { waterfall } from "../waterfall/waterfall";
@@ -52,8 +52,8 @@ export function sizeSweep(doc: SweepDocument, shared: Shared): Part {
     node.classList.toggle("jsp-wide", whole >= WIDE_PX);
     picture.replaceChildren(chartOf(chartScene(scene), width));
     const [from, to] = sizeExtent(chartScene(scene), width, scene.sizes);
-    slider.style.marginLeft = `${from - THUMB_PX / 2}px`;
-    slider.style.width = `${to - from + THUMB_PX}px`;
+    input.style.marginLeft = `${from - THUMB_PX / 2}px`;
+    input.style.width = `${to - from + THUMB_PX}px`;
   };
   const change = (): void => {
     paint();
@@ -62,7 +62,13 @@ export function sizeSweep(doc: SweepDocument, shared: Shared): Part {
     legend.replaceChildren(...legendOf(scene).filter((node) => node !== null), ...fitTexts(scene));
     replay.replaceChildren(replayOf(scene, shared));
   };
-  const slider = sizeSlider(scene, () => change());
+  const nameOf = (at: number): string => sizeName(doc, sizes[at] ?? scene.size);
+  const input = slider(Math.max(0, sizes.length - 1), sizes.indexOf(size), nameOf, (at) => {
+    scene.size = sizes[at] ?? scene.size;
+    change();
+  });
+  input.setAttribute("aria-label", "Size whose stored runs are shown");
+  const how = element("p", "jsp-note jsp-slider-note", "drag, or ← →: stored sizes only");
   const legend = element("p", "jsp-legend");
   const choices = [
     { key: "", title: doc.kind === "chunks" ? "Wall time" : "Transports" },
@@ -72,21 +78,12 @@ export function sizeSweep(doc: SweepDocument, shared: Shared): Part {
     scene.variant = key;
     change();
   });
-  const runs = radio(
-    "Runs",
-    "jsp-segmented",
-    [
-      { key: "cold", title: "Cold" },
-      { key: "warm", title: "Warm" },
-    ],
-    scene.isCold ? "cold" : "warm",
-    (key) => {
-      scene.isCold = key === "cold";
-      change();
-    },
-  );
-  const words = element("div", "jsp-link-words");
-  words.setAttribute("aria-live", "polite");
+  const warmth = ["Cold", "Warm"].map((title) => ({ key: title, title }));
+  const runs = radio("Runs", "jsp-segmented", warmth, scene.isCold ? "Cold" : "Warm", (key) => {
+    scene.isCold = key === "Cold";
+    change();
+  });
+  const words = having(element("div", "jsp-link-words"), { "aria-live": "polite" });
   // Of a Dask computation only the bytes of its graph are counted, and those were sent already.
   const hasBytes =
     doc.kind !== "chunks" && doc.points.some((point) => (point.moved_bytes ?? 0) > 0);
@@ -96,7 +93,7 @@ export function sizeSweep(doc: SweepDocument, shared: Shared): Part {
         change();
       })
     : null;
-  const left = element("div", "", picture, slider.parentElement ?? slider);
+  const left = element("div", "", picture, element("div", "jsp-slider-row", input, how));
   const node = element(
     "section",
     "jsp-sizes",
@@ -108,31 +105,6 @@ export function sizeSweep(doc: SweepDocument, shared: Shared): Part {
   );
   change();
   return { node, paint };
-}
-
-function sizeSlider(scene: SizeScene, changed: () => void): HTMLInputElement {
-  const input = element("input", "jsp-slider");
-  input.type = "range";
-  input.min = "0";
-  input.max = String(Math.max(0, scene.sizes.length - 1));
-  input.step = "1";
-  input.value = String(scene.sizes.indexOf(scene.size));
-  input.setAttribute("aria-label", "Size whose stored runs are shown");
-  const say = (): void => input.setAttribute("aria-valuetext", sizeName(scene.doc, scene.size));
-  say();
-  input.addEventListener("keydown", (event) => event.stopPropagation());
-  input.addEventListener("input", () => {
-    scene.size = scene.sizes[Number(input.value)] ?? scene.size;
-    say();
-    changed();
-  });
-  element(
-    "div",
-    "jsp-slider-row",
-    input,
-    element("p", "jsp-note jsp-slider-note", "drag, or ← →: stored sizes only"),
-  );
-  return input;
 }
 
 /** What a link would change, in words; nothing while it is off. */
@@ -156,18 +128,13 @@ function legendOf(scene: SizeScene): (HTMLElement | null)[] {
   const counts = chartScene(scene).lines.flatMap((line) => line.points.map((point) => point.count));
   const most = Math.max(0, ...counts);
   const small = smallStages(scene);
+  const stages = `${small} stage${small === 1 ? "" : "s"}`;
   const hasHoldout = scene.doc.fits?.some((fit) => fit.holdout);
   return [
     ...lines,
     hasHoldout ? element("span", "", "hollow: hold-out, not used for the line") : null,
     scene.link === null ? null : legendEntry("jsp-wire", "wire, predicted: dashed and hollow"),
-    small === 0
-      ? null
-      : element(
-          "span",
-          "",
-          `${small} stage${small === 1 ? "" : "s"} below 5\u00a0% at every size: see Table`,
-        ),
+    small > 0 ? element("span", "", `${stages} below 5\u00a0% at every size: see Table`) : null,
     legendEntry("jsp-band-sample", most < 4 ? "all runs" : "middle half of the runs"),
     element("span", "jsp-legend-end", `middle run of ${most}; lines end at measured sizes`),
   ];
@@ -212,10 +179,8 @@ export function atSize(scene: SizeScene): HTMLElement[] {
     const run = runAt(scene, variant.key);
     return { variant, run, wire: run === undefined ? null : wireOf(scene, variant) };
   });
-  const longest = Math.max(
-    1,
-    ...runs.map(({ run, wire }) => (run?.point.wall_ns ?? 0) + (wire ?? 0)),
-  );
+  const times = runs.map(({ run, wire }) => (run?.point.wall_ns ?? 0) + (wire ?? 0));
+  const longest = Math.max(1, ...times);
   const title = element(
     "p",
     "jsp-at-title",
@@ -231,19 +196,14 @@ export function atSize(scene: SizeScene): HTMLElement[] {
       element("strong", "", variant.title ?? variant.key),
       element("strong", "", wire === null ? amount : `${amount}, predicted`),
     );
-    const isUnknown = run !== undefined && scene.link !== null && wire === null;
-    const note = isUnknown
-      ? element("p", "jsp-note", "wire n/a: its bytes were not counted")
-      : null;
-    return run === undefined
-      ? element("div", "jsp-at-block", head)
-      : element(
-          "div",
-          `jsp-at-block${ghostOf(variant)}`,
-          head,
-          stackOf(scene, run, longest, wire),
-          note,
-        );
+    if (run === undefined) {
+      return element("div", "jsp-at-block", head);
+    }
+    const isUnknown = scene.link !== null && wire === null;
+    const why = "wire n/a: its bytes were not counted";
+    const note = isUnknown ? element("p", "jsp-note", why) : null;
+    const stack = stackOf(scene, run, longest, wire);
+    return element("div", `jsp-at-block${ghostOf(variant)}`, head, stack, note);
   });
   const chosen = scene.variants.find((variant) => variant.key === scene.variant);
   const run = chosen === undefined ? undefined : runAt(scene, chosen.key);
@@ -279,8 +239,7 @@ function stackOf(scene: SizeScene, run: Run, longest: number, wire: number | nul
   const node = element("div", "jsp-summary jsp-at-bar", ...parts);
   const share = (run.point.wall_ns + (wire ?? 0)) / longest;
   node.style.width = `${Math.max(0.5, share * 100)}%`;
-  node.setAttribute("aria-hidden", "true");
-  return node;
+  return having(node, { "aria-hidden": "true" });
 }
 
 /** The stored waterfalls of the chosen size, each one click away. */
@@ -292,13 +251,11 @@ export function replayOf(scene: SizeScene, shared: Shared): HTMLElement {
   const nodes = stored.map(({ variant, trace }) => {
     const predicted = trace.prediction ? ", predicted" : "";
     const title = `Waterfall of ${variant.title ?? variant.key} at ${sizeName(scene.doc, scene.size)}${predicted}`;
-    const node = element("details", "jsp-more", element("summary", "", title));
-    const fill = (): void => {
+    const node = folded(title, () => {
       const part = waterfall(trace, shared);
       node.append(part.node);
       part.paint?.();
-    };
-    node.addEventListener("toggle", fill, { once: true });
+    });
     node.open = variant.key === scene.variant;
     return node;
   });

@@ -2,7 +2,8 @@
 
 import type { Columns } from "../document/decode";
 import type { TraceDocument } from "../document/schema";
-import type { Piece } from "./critical";
+import { grouped } from "../kit/sort";
+import { densityOf, joined, type Piece } from "./critical";
 
 export interface Child {
   readonly name: string;
@@ -24,31 +25,18 @@ export function childrenOf(
   isMeant: (startNs: number) => boolean = () => true,
 ): Map<number, Child[]> {
   const exclusive = exclusiveTimes(columns);
-  const groups = new Map<number, Map<number, number[]>>();
-  for (let span = 0; span < columns.count; span += 1) {
-    if (!isMeant(columns.start[span] as number)) {
-      continue;
-    }
-    const names = groups.get(columns.stage[span] as number) ?? new Map<number, number[]>();
-    const spans = names.get(columns.name[span] as number) ?? [];
-    spans.push(span);
-    names.set(columns.name[span] as number, spans);
-    groups.set(columns.stage[span] as number, names);
-  }
-  const children = new Map<number, Child[]>();
-  for (const [stage, names] of groups) {
+  const all = Array.from({ length: columns.count }, (_, span) => span);
+  const spans = all.filter((span) => isMeant(columns.start[span] as number));
+  const stages = grouped(spans, (span) => columns.stage[span] as number);
+  const children = [...stages].map(([stage, own]) => {
     const title = trace.stages[stage]?.title;
-    const list = [...names].map(([name, spans]) =>
-      childOf(String(trace.strings[name] ?? title ?? ""), spans, columns, exclusive),
+    const names = grouped(own, (span) => columns.name[span] as number);
+    const list = [...names].map(([name, some]) =>
+      childOf(String(trace.strings[name] ?? title ?? ""), some, columns, exclusive),
     );
-    if (list.length > 1) {
-      children.set(
-        stage,
-        list.toSorted((a, b) => b.busy_ns - a.busy_ns),
-      );
-    }
-  }
-  return children;
+    return [stage, list.toSorted((a, b) => b.busy_ns - a.busy_ns)] as const;
+  });
+  return new Map(children.filter(([, list]) => list.length > 1));
 }
 
 function exclusiveTimes(columns: Columns): Float64Array {
@@ -67,33 +55,22 @@ function childOf(name: string, spans: number[], columns: Columns, times: Float64
   const busy = spans.reduce((sum, span) => sum + (times[span] as number), 0);
   const sizes = spans.map((span) => columns.size[span] as number).filter((size) => size >= 0);
   const pieces = merged(spans, columns);
-  const covered = pieces.reduce((sum, [, length]) => sum + length, 0);
   return {
     name,
     count: spans.length,
     busy_ns: busy,
     size_bytes: sizes.length === 0 ? null : sizes.reduce((sum, size) => sum + size, 0),
     pieces,
-    density: covered > 0 ? Math.min(1, busy / covered) : 1,
+    density: densityOf(busy, pieces),
   };
 }
 
 /** The stretches that spans cover; the smallest gaps are closed until few enough remain. */
 function merged(spans: readonly number[], columns: Columns): Piece[] {
-  const ordered = spans
+  const known = spans
     .map((span) => [columns.start[span] as number, columns.duration[span] as number] as const)
-    .filter(([start, length]) => Number.isFinite(start) && length >= 0)
-    .toSorted((a, b) => a[0] - b[0]);
-  const joined: [number, number][] = [];
-  for (const [start, length] of ordered) {
-    const last = joined.at(-1);
-    if (last !== undefined && start <= last[0] + last[1]) {
-      last[1] = Math.max(last[1], start + length - last[0]);
-    } else {
-      joined.push([start, length]);
-    }
-  }
-  return closed(joined);
+    .filter(([start, length]) => Number.isFinite(start) && length >= 0);
+  return closed(joined(known));
 }
 
 function closed(pieces: readonly [number, number][]): Piece[] {

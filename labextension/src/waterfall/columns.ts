@@ -22,8 +22,7 @@ const { NOT_APPLICABLE, NOT_SEEN } = format;
 
 export function columnsOf(trace: DrawnTrace): Column[] {
   const scale = format.columnScale(trace.wall_ns);
-  const inUnit = (ns: number): string =>
-    ns === 0 ? "0" : format.fixed(ns / scale.unitNs, scale.decimals);
+  const busy = (ns: number): string => (ns === 0 ? "0" : inUnit(trace.wall_ns, ns));
   const rate = (row: Row): string => rateText(trace, row);
   const perRow = { unit: "", rest: NOT_APPLICABLE, total: "", sum: () => NOT_APPLICABLE };
   const columns: Column[] = [
@@ -34,8 +33,8 @@ export function columnsOf(trace: DrawnTrace): Column[] {
       title: "busy",
       unit: scale.unit,
       name: "busy",
-      text: (row) => inUnit(row.busy_ns),
-      sum: (rows) => inUnit(rows.reduce((total, { row }) => total + row.busy_ns, 0)),
+      text: (row) => busy(row.busy_ns),
+      sum: (rows) => busy(rows.reduce((total, { row }) => total + row.busy_ns, 0)),
     },
     { ...perRow, title: "bytes", name: "bytes", text: (row) => sizeText(trace, row) },
     { ...perRow, title: "rate", name: "rate", text: rate },
@@ -47,6 +46,12 @@ export function columnsOf(trace: DrawnTrace): Column[] {
     columns.push({ ...perRow, title: "page faults", name: "faults", text });
   }
   return columns;
+}
+
+/** In the unit of a waterfall. */
+export function inUnit(wallNs: number, ns: number): string {
+  const scale = format.columnScale(wallNs);
+  return format.fixed(ns / scale.unitNs, scale.decimals);
 }
 
 /** A column whose printed numbers, the unaccounted one included, add up to the printed total. */

@@ -39,6 +39,30 @@ export function piecesOf(row: Row): readonly Piece[] {
   return row.self_ns > 0 ? [[row.start_ns, row.self_ns]] : [];
 }
 
+/** Pieces in the order of time; those that touch are one. */
+export function joined(pieces: readonly Piece[]): [number, number][] {
+  const out: [number, number][] = [];
+  for (const [start, length] of pieces.toSorted((a, b) => a[0] - b[0])) {
+    const last = out.at(-1);
+    if (last !== undefined && start <= last[0] + last[1]) {
+      last[1] = Math.max(last[1], start + length - last[0]);
+    } else {
+      out.push([start, length]);
+    }
+  }
+  return out;
+}
+
+/** The part of its pieces in which something was at work, 0..1; below 1 where they are merged. */
+export function densityOf(ownNs: number, pieces: readonly Piece[]): number {
+  const covered = lengthOf(pieces);
+  return covered > 0 ? Math.min(1, ownNs / covered) : 1;
+}
+
+export function lengthOf(pieces: readonly Piece[]): number {
+  return pieces.reduce((sum, [, length]) => sum + length, 0);
+}
+
 /** A stretch of the wall time and the row that owned it. */
 export interface Owned {
   readonly from_ns: number;
@@ -50,8 +74,7 @@ export interface Owned {
 export function ownersOf(rows: readonly Row[]): Owned[] {
   const all = rows.flatMap((row, position) => {
     const pieces = piecesOf(row);
-    const covered = pieces.reduce((sum, [, length]) => sum + length, 0);
-    const density = row.self_ns / (covered || 1);
+    const density = row.self_ns / (lengthOf(pieces) || 1);
     return pieces.map(([start, length]) => ({ start, end: start + length, position, density }));
   });
   all.sort((a, b) => a.start - b.start);

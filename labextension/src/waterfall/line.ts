@@ -2,7 +2,7 @@
 
 import type { DrawnTrace } from "../document/document";
 import * as format from "../document/format";
-import { type Child, element } from "../kit/dom";
+import { type Child, element, heading } from "../kit/dom";
 import type { Column } from "./columns";
 import type { Guide, Plot } from "./plot";
 
@@ -26,21 +26,14 @@ export function line(
   columns: readonly Column[],
   textOf: (column: Column) => string,
 ): HTMLTableRowElement {
-  const header = element("th", "jsp-stage", ...(typeof name === "string" ? [name] : name));
-  header.scope = "row";
+  const header = heading("row", "jsp-stage", ...(typeof name === "string" ? [name] : name));
   const numbers = columns.map((column) => {
     const text = textOf(column);
     const isEmpty = text === format.NOT_APPLICABLE || text === format.NOT_SEEN;
     return element("td", isEmpty ? `${classOf(column)} jsp-muted` : classOf(column), text);
   });
-  return element(
-    "tr",
-    "",
-    header,
-    element("td", "jsp-lane"),
-    element("td", "jsp-plot-cell", plot),
-    ...numbers,
-  );
+  const [lane, time] = [element("td", "jsp-lane"), element("td", "jsp-plot-cell", plot)];
+  return element("tr", "", header, lane, time, ...numbers);
 }
 
 /** Rows inside a block stand further right. */

@@ -3,9 +3,9 @@
 import type { Stage } from "../document/document";
 import * as format from "../document/format";
 import { openByRow, twisty } from "../kit/controls";
-import { element } from "../kit/dom";
+import { element, having } from "../kit/dom";
 import type { Child as ChildRow } from "./children";
-import type { Column } from "./columns";
+import { type Column, inUnit } from "./columns";
 import { indent, line, type Scene } from "./line";
 import { piecesPlot } from "./plot";
 
@@ -72,18 +72,16 @@ function childRow(scene: Scene, stage: Stage, child: ChildRow): HTMLElement {
   const plot = piecesPlot(trace, stage, child.pieces, child.density, texts, guide);
   scene.plots.push(plot);
   const name = element("span", "jsp-stage-name", child.name, times);
-  const node = line([name], plot.node, columns, (column) =>
-    childText(trace.wall_ns, column, child),
-  );
+  const textOf = (column: Column): string => childText(trace.wall_ns, column, child);
+  const node = line([name], plot.node, columns, textOf);
   node.classList.add("jsp-child");
   return node;
 }
 
 /** Children are parts of the work; the wall time has its owner in the row above. */
 function childText(wallNs: number, column: Column, child: ChildRow): string {
-  const scale = format.columnScale(wallNs);
   if (column.name === "busy") {
-    return format.fixed(child.busy_ns / scale.unitNs, scale.decimals);
+    return inUnit(wallNs, child.busy_ns);
   }
   return column.name === "bytes" && child.size_bytes !== null
     ? format.bytes(child.size_bytes)
@@ -91,7 +89,6 @@ function childText(wallNs: number, column: Column, child: ChildRow): string {
 }
 
 function noteRow(scene: Scene, note: string): HTMLElement {
-  const cell = element("td", "jsp-state", note);
-  cell.colSpan = 3 + scene.columns.length;
+  const cell = having(element("td", "jsp-state", note), { colspan: 3 + scene.columns.length });
   return element("tr", "jsp-child jsp-row-note", cell);
 }

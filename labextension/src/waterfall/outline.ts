@@ -4,7 +4,7 @@
  */
 
 import type { DrawnTrace, Group, Heading, Row, Stage } from "../document/document";
-import { type Piece, piecesOf } from "./critical";
+import { densityOf, joined, type Piece, piecesOf } from "./critical";
 
 export interface RowNode {
   readonly kind: "row";
@@ -53,7 +53,8 @@ function nodeOf(trace: DrawnTrace, line: number | Heading, above: number | null)
     return { kind: "row", row, position: line, isRest: row.stage === above };
   }
   const nodes = line.inside.map((each) => nodeOf(trace, each, line.stage ?? null));
-  const isOpen = trace.waterfall.rows.length <= MOST_OPEN_ROWS && line.self_ns >= least(trace);
+  const isFew = trace.waterfall.rows.length <= MOST_OPEN_ROWS;
+  const isOpen = isFew && line.self_ns >= trace.wall_ns * SMALL_SHARE;
   const own = { self_ns: line.self_ns, nodes, isOpen };
   const group = trace.groups?.[line.group ?? -1];
   if (group !== undefined) {
@@ -61,11 +62,6 @@ function nodeOf(trace: DrawnTrace, line: number | Heading, above: number | null)
   }
   const stage = trace.stages[line.stage ?? -1] as Stage;
   return { ...own, kind: "stage", title: stage.title, stage, extent: null };
-}
-
-/** What took less is folded, ns. */
-function least(trace: DrawnTrace): number {
-  return trace.wall_ns * SMALL_SHARE;
 }
 
 function extentOf({ start_ns, end_ns }: Group): Piece | null {
@@ -89,21 +85,7 @@ export function ownOf(node: Node): number {
 /** The stretches of all rows of a node, and the part of them that they own. */
 export function coverOf(node: Node): { pieces: Piece[]; density: number } {
   const pieces = joined(rowsIn(node).flatMap(({ row }) => piecesOf(row)));
-  const covered = pieces.reduce((sum, [, length]) => sum + length, 0);
-  return { pieces, density: covered > 0 ? Math.min(1, ownOf(node) / covered) : 1 };
-}
-
-function joined(pieces: readonly Piece[]): Piece[] {
-  const out: [number, number][] = [];
-  for (const [start, length] of pieces.toSorted((a, b) => a[0] - b[0])) {
-    const last = out.at(-1);
-    if (last !== undefined && start <= last[0] + last[1]) {
-      last[1] = Math.max(last[1], start + length - last[0]);
-    } else {
-      out.push([start, length]);
-    }
-  }
-  return out;
+  return { pieces, density: densityOf(ownOf(node), pieces) };
 }
 
 /** The computation that an instant belongs to: the last one that began. */

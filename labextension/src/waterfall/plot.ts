@@ -3,11 +3,11 @@
 import type { DrawnTrace, Row, Stage } from "../document/document";
 import * as format from "../document/format";
 import { labelFor, type Measure, measureWith } from "../kit/canvas";
-import { element, place } from "../kit/dom";
+import { element, having, place } from "../kit/dom";
 import { bar } from "../kit/marks";
 import { LAST_LABEL_SHARE, ticks } from "../kit/scale";
 import { type Family, familyOf } from "../kit/theme";
-import { type Piece, piecesOf } from "./critical";
+import { densityOf, joined, lengthOf, type Piece, piecesOf } from "./critical";
 
 /** Pieces with less work in them are drawn as high as the work, on a tint of their extent. */
 const FULL_DENSITY = 0.97;
@@ -59,10 +59,15 @@ export function axis(wallNs: number, guide: Guide | null = null): HTMLElement {
 
 export function rowPlot(trace: DrawnTrace, row: Row, stage: Stage, guide: Guide | null): Plot {
   const pieces = piecesOf(row);
-  const density = densityOf(row);
+  const density = densityOf(row.self_ns, pieces);
   const each = row.count > 1 ? `${format.duration(row.busy_ns / row.count)} each` : null;
   const texts = [format.duration(row.self_ns), ...(each !== null && density < 1 ? [each] : [])];
   return piecesPlot(trace, stage, pieces, density, row.self_ns > 0 ? texts : [], guide);
+}
+
+/** The class of the bars of a stage. */
+export function kindOf({ family, waits }: Stage): string {
+  return waits === true ? "jsp-waits" : `jsp-${familyOf(family)}`;
 }
 
 /** Bars for pieces of time, with a label inside, right or left of them by room. */
@@ -79,16 +84,14 @@ export function piecesPlot(
   const family = familyOf(stage.family);
   const bars = pieces.map(([start, length]) => {
     const tooltip = `${stage.title}: ${format.duration(length)} at ${format.duration(start)}`;
-    const kind = isWait ? "jsp-waits" : `jsp-${family}`;
-    const node = bar(kind, start / wall, length / wall, tooltip);
+    const node = bar(kindOf(stage), start / wall, length / wall, tooltip);
     if (!isWait && density < FULL_DENSITY) {
       node.classList.add("jsp-partial");
       node.style.setProperty("--jsp-level", `${Math.max(7, density * 100).toFixed(1)}%`);
     }
     return node;
   });
-  const label = element("span", "jsp-label");
-  label.setAttribute("aria-hidden", "true");
+  const label = having(element("span", "jsp-label"), { "aria-hidden": "true" });
   const node = element("div", "jsp-plot", grid(trace, guide), ...bars, label);
   const canBeInside = pieces.length === 1 && !isWait && density >= FULL_DENSITY;
   return {
@@ -106,11 +109,8 @@ export function extentPlot(trace: DrawnTrace, piece: Piece | null, guide: Guide 
     const tooltip = `${format.duration(length)} from ${format.duration(start)}`;
     return bar("jsp-extent", start / wall, length / wall, tooltip);
   });
-  return {
-    node: element("div", "jsp-plot", grid(trace, guide), ...marks),
-    pieces: [],
-    placeLabel() {},
-  };
+  const node = element("div", "jsp-plot", grid(trace, guide), ...marks);
+  return { node, pieces: [], placeLabel() {} };
 }
 
 function extent(pieces: readonly Piece[], wall: number): readonly [number, number] | null {
@@ -150,17 +150,10 @@ function placeLabel(
   canBeInside: boolean,
 ): void {
   const width = plot.clientWidth || 400;
-  const found =
-    shares === null
-      ? null
-      : labelFor(
-          texts,
-          { from: shares[0] * width, to: Math.max(shares[0] * width + 1, shares[1] * width) },
-          0,
-          width,
-          measure,
-          canBeInside,
-        );
+  const [from, to] = (shares ?? [0, 0]).map((share) => share * width) as [number, number];
+  const bar = { from, to: Math.max(from + 1, to) };
+  const shown = shares === null ? [] : texts;
+  const found = labelFor(shown, bar, 0, width, measure, canBeInside);
   label.className = `jsp-label${found?.side === "inside" ? ` jsp-label-inside jsp-${family}` : ""}`;
   label.textContent = found?.text ?? "";
   label.style.left = `${found?.x ?? 0}px`;
@@ -169,14 +162,10 @@ function placeLabel(
 /** What no row owns, hatched, at its true time. */
 export function gapPlot(trace: DrawnTrace, guide: Guide | null): HTMLElement {
   const wall = trace.wall_ns || 1;
-  const gaps = gapsOf(trace).map(([start, length]) =>
-    bar(
-      "jsp-unaccounted",
-      start / wall,
-      length / wall,
-      `Unaccounted: ${format.duration(length)} at ${format.duration(start)}`,
-    ),
-  );
+  const gaps = gapsOf(trace).map(([start, length]) => {
+    const tooltip = `Unaccounted: ${format.duration(length)} at ${format.duration(start)}`;
+    return bar("jsp-unaccounted", start / wall, length / wall, tooltip);
+  });
   return element("div", "jsp-plot", grid(trace, guide), ...gaps, ...hiddenGaps(trace));
 }
 
@@ -185,10 +174,9 @@ export function gapPlot(trace: DrawnTrace, guide: Guide | null): HTMLElement {
  * over the stretch in which they lie.
  */
 function hiddenGaps(trace: DrawnTrace): HTMLElement[] {
-  const shown = gapsOf(trace).reduce((sum, [, length]) => sum + length, 0);
-  const hidden = trace.waterfall.unaccounted_ns - shown;
+  const hidden = trace.waterfall.unaccounted_ns - lengthOf(gapsOf(trace));
   const merged = trace.waterfall.rows.flatMap((row) =>
-    densityOf(row) < FULL_DENSITY ? piecesOf(row) : [],
+    densityOf(row.self_ns, piecesOf(row)) < FULL_DENSITY ? piecesOf(row) : [],
   );
   const from = Math.max(0, Math.min(...merged.map(([start]) => start)));
   const to = Math.min(trace.wall_ns, Math.max(...merged.map(([start, length]) => start + length)));
@@ -200,29 +188,17 @@ function hiddenGaps(trace: DrawnTrace): HTMLElement[] {
   return [bar("jsp-unaccounted jsp-low", from / wall, (to - from) / wall, tooltip)];
 }
 
-/** The part of its pieces that a row owned; below 1 where the document has merged them. */
-function densityOf(row: Row): number {
-  const covered = piecesOf(row).reduce((sum, [, length]) => sum + length, 0);
-  return covered > 0 ? Math.min(1, row.self_ns / covered) : 1;
-}
-
 export function gapsOf(trace: DrawnTrace): Piece[] {
   if (trace.waterfall.unaccounted_ns === 0) {
     return [];
   }
-  const owned = trace.waterfall.rows.flatMap(piecesOf).toSorted((a, b) => a[0] - b[0]);
-  const gaps: Piece[] = [];
-  let end = 0;
-  for (const [start, length] of owned) {
-    if (start > end) {
-      gaps.push([end, start - end]);
-    }
-    end = Math.max(end, start + length);
-  }
-  if (trace.wall_ns > end) {
-    gaps.push([end, trace.wall_ns - end]);
-  }
-  return gaps;
+  const owned = joined(trace.waterfall.rows.flatMap(piecesOf));
+  const ends = [0, ...owned.map(([start, length]) => Math.max(0, start + length))];
+  const next = [...owned.map(([start]) => start), trace.wall_ns];
+  return ends.flatMap((end, at): Piece[] => {
+    const length = (next[at] as number) - end;
+    return length > 0 ? [[end, length]] : [];
+  });
 }
 
 function grid(trace: DrawnTrace, guide: Guide | null): HTMLElement {
@@ -232,7 +208,5 @@ function grid(trace: DrawnTrace, guide: Guide | null): HTMLElement {
   if (guide !== null) {
     lines.push(place(element("div", "jsp-guide"), guide.time_ns / (trace.wall_ns || 1), 0));
   }
-  const node = element("div", "jsp-grid", ...lines);
-  node.setAttribute("aria-hidden", "true");
-  return node;
+  return having(element("div", "jsp-grid", ...lines), { "aria-hidden": "true" });
 }

@@ -4,16 +4,17 @@ import type { DrawnTrace, Row, Stage } from "../document/document";
 import * as format from "../document/format";
 import { measuredOf } from "../frame/measured";
 import { openByRow, twisty } from "../kit/controls";
-import { element, titled } from "../kit/dom";
+import { element, having, titled } from "../kit/dom";
 import { bar, chip, swatch } from "../kit/marks";
 import type { Range } from "../kit/scale";
 import { familyOf } from "../kit/theme";
 import type { Child as ChildRow } from "./children";
-import type { Piece } from "./critical";
+import { inUnit } from "./columns";
+import { lengthOf, type Piece } from "./critical";
 import { indent, line, type Scene } from "./line";
 import { openable } from "./open";
 import { type BlockNode, coverOf, type Node, ownOf, type RowNode, rowsIn } from "./outline";
-import { extentPlot, type Plot, piecesPlot, rowPlot } from "./plot";
+import { extentPlot, kindOf, type Plot, piecesPlot, rowPlot } from "./plot";
 
 export type ChildrenOf = (row: Row) => Promise<readonly ChildRow[]>;
 
@@ -109,14 +110,8 @@ function blockPlot({ trace, guide }: Scene, node: BlockNode): Plot {
   }
   const { pieces, density } = coverOf(node);
   const own = ownOf(node);
-  return piecesPlot(
-    trace,
-    node.stage,
-    pieces,
-    density,
-    own > 0 ? [format.duration(own)] : [],
-    guide,
-  );
+  const texts = own > 0 ? [format.duration(own)] : [];
+  return piecesPlot(trace, node.stage, pieces, density, texts, guide);
 }
 
 /** A remedy that was tried: an outline below the stage that it would change. */
@@ -142,18 +137,13 @@ export function ghostRows(
     plot.node.classList.add("jsp-ghost");
     const name = titled(element("span", "jsp-stage-name", `tried: ${finding.title}`), text);
     const row = line([name], plot.node, columns, (column) =>
-      column.title === "self" ? `(${inUnit(trace, after_ns)})` : format.NOT_APPLICABLE,
+      // In brackets: it does not add up with the column.
+      column.title === "self" ? `(${inUnit(trace.wall_ns, after_ns)})` : format.NOT_APPLICABLE,
     );
     row.classList.add("jsp-child");
     indent(row, depth);
     return [row];
   });
-}
-
-/** In brackets: it does not add up with the column. */
-function inUnit({ wall_ns }: DrawnTrace, ns: number): string {
-  const scale = format.columnScale(wall_ns);
-  return format.fixed(ns / scale.unitNs, scale.decimals);
 }
 
 /** A stage that nobody recorded here is part of the wall time. */
@@ -224,14 +214,13 @@ function glassOf(
   width: number,
 ): HTMLElement {
   const length = range.to - range.from;
-  const kind = stage.waits === true ? "jsp-waits" : `jsp-${familyOf(stage.family)}`;
+  const kind = kindOf(stage);
   const seen = plot.pieces.filter(([at, long]) => at + long > range.from && at < range.to);
   const bars = seen.map(([at, long]) => bar(kind, (at - range.from) / length, long / length, ""));
-  const total = seen.reduce((sum, [, long]) => sum + long, 0);
   const times = (trace.wall_ns / width) * (WIDTH_PX / length);
-  const text = `${format.duration(total)}, magnified ${format.ratio(times)}`;
+  const text = `${format.duration(lengthOf(seen))}, magnified ${format.ratio(times)}`;
   const glass = element("div", "jsp-glass", element("div", "jsp-glass-bars", ...bars), text);
-  glass.setAttribute("aria-hidden", "true");
+  having(glass, { "aria-hidden": "true" });
   // Beside the bar, on the side with more room, so that it does not cover what it explains.
   const share = range.from / (trace.wall_ns || 1);
   glass.classList.toggle("jsp-glass-left", share > 0.5);

@@ -6,7 +6,7 @@ import { details } from "../frame/facts";
 import { legendEntry } from "../frame/legend";
 import { measuredOf } from "../frame/measured";
 import type { Part, Stage as Shared } from "../frame/part";
-import { element, titled } from "../kit/dom";
+import { element, having, heading, titled } from "../kit/dom";
 import { segment, swatch } from "../kit/marks";
 import { familyOf } from "../kit/theme";
 import { childrenOf } from "./children";
@@ -33,13 +33,8 @@ export function waterfall(trace: DrawnTrace, shared: Pick<Shared, "columnsOf">):
     }
     path.paint(entries);
   };
-  const scene: Scene = {
-    trace,
-    columns: columnsOf(trace),
-    guide: guideOf(trace),
-    plots: [],
-    refresh,
-  };
+  const [columns, guide] = [columnsOf(trace), guideOf(trace)];
+  const scene: Scene = { trace, columns, guide, plots: [], refresh };
   const nodes = outlineOf(trace);
   const entries = nodes.map((node) => entryOf(scene, node, 0, childrenIn(trace, shared)));
   const path = pathOver(trace);
@@ -84,9 +79,7 @@ function summaryBar(trace: DrawnTrace, nodes: readonly Node[]): HTMLElement {
   if (rest > 0) {
     parts.push(segment("jsp-unaccounted", rest, "Unaccounted", format.percent(rest), false));
   }
-  const node = element("div", "jsp-summary", ...parts);
-  node.setAttribute("aria-hidden", "true");
-  return node;
+  return having(element("div", "jsp-summary", ...parts), { "aria-hidden": "true" });
 }
 
 function table(scene: Scene, nodes: readonly Node[], entries: readonly Entry[]): HTMLElement {
@@ -114,35 +107,17 @@ function table(scene: Scene, nodes: readonly Node[], entries: readonly Entry[]):
 function headRow({ trace, columns, guide }: Scene): HTMLElement {
   const numbers = columns.map((column) => {
     const unit = column.unit === "" ? [] : [element("br", ""), column.unit];
-    const cell = element("th", classOf(column), column.title, ...unit);
-    cell.scope = "col";
-    return cell;
+    return heading("col", classOf(column), column.title, ...unit);
   });
-  const stage = element("th", "jsp-stage", "Stage");
-  stage.scope = "col";
+  const stage = heading("col", "jsp-stage", "Stage");
+  const lane = element("th", "jsp-lane", element("span", "jsp-hidden", "Lane"));
   const plot = element("th", "jsp-plot-head", axis(trace.wall_ns, guide));
-  return element(
-    "thead",
-    "",
-    element(
-      "tr",
-      "",
-      stage,
-      element("th", "jsp-lane", element("span", "jsp-hidden", "Lane")),
-      plot,
-      ...numbers,
-    ),
-  );
+  return element("thead", "", element("tr", "", stage, lane, plot, ...numbers));
 }
 
 function restRow({ trace, columns, guide }: Scene): HTMLElement {
-  const name = element("span", "jsp-stage-name", "Unaccounted");
-  const node = line(
-    [swatch("unaccounted"), name],
-    gapPlot(trace, guide),
-    columns,
-    (column) => column.rest,
-  );
+  const name = [swatch("unaccounted"), element("span", "jsp-stage-name", "Unaccounted")];
+  const node = line(name, gapPlot(trace, guide), columns, (column) => column.rest);
   return titled(node, "wall time that no stage explains; it is never spread over the others");
 }
 
