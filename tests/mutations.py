@@ -47,7 +47,7 @@ SUFFIX if _lacks_ending => "" if _lacks_ending
 api/comparisons.py: magics/test_compare_magic.py
 else limit_share(fail_above) => else None
 experiments/blame/tree.py: experiments/blame/test_anatomy.py
-- parts - node.own_bytes => - node.own_bytes
+- sum(s or 0 for s in sizes) - node.own_bytes => - node.own_bytes
 experiments/chunks/best.py: experiments/chunks/test_chunks.py
 len(self.sizes) - 1: "largest" => len(self.sizes): "largest"
 experiments/compare/verdict.py: experiments/compare/test_compare.py
@@ -65,7 +65,7 @@ entry for entry in notes if entry => entry for entry in notes[2:] if entry
 experiments/sizes/document.py: experiments/sizes/test_sweep.py experiments/sizes/test_sweep_parts.py
 point.moved_bytes // loops => point.moved_bytes
 experiments/split/words.py: experiments/split/test_split.py
-(level.stage, until - reached) => (level.stage, until)
+(key, until - reached) => (key, until)
 views/waterfall/table.py: views/test_table.py views/test_text.py
 if row.copied_bytes == 0 => if row.copied_bytes != 0
 views/flat.py: timelines/test_timelines.py

@@ -47,7 +47,11 @@ def classes_kept(*threads: str) -> Iterator[None]:
 
     with _LOCK:
         _ASKED.append(is_ours)
-        _install()
+        for module in _PICKLERS:
+            known = vars(sys.modules.get(module, object)).get(_NAME)
+            if known is not None and module not in _ORIGINALS:
+                _ORIGINALS[module] = known
+                setattr(sys.modules[module], _NAME, _kept(known))
     try:
         yield
     finally:
@@ -56,14 +60,6 @@ def classes_kept(*threads: str) -> Iterator[None]:
             while _ORIGINALS and not _ASKED:
                 name, original = _ORIGINALS.popitem()
                 setattr(sys.modules[name], _NAME, original)
-
-
-def _install() -> None:
-    for name in _PICKLERS:
-        original = vars(sys.modules.get(name, object)).get(_NAME)
-        if original is not None and name not in _ORIGINALS:
-            _ORIGINALS[name] = original
-            setattr(sys.modules[name], _NAME, _kept(original))
 
 
 def _kept(original: Callable[..., Any]) -> Callable[..., Any]:

@@ -163,24 +163,16 @@ def given_up_wholly() -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt as error:
-        for frame in _frames(error):
-            library = str(frame.f_globals.get("__name__", "")).partition(".")[0]
-            if library in ("dask", "distributed"):
-                with suppress(RuntimeError):  # it still runs: it is below this call
-                    frame.clear()
+        # Dask shortens its tracebacks: a frame that is left out lives on as the caller of another.
+        for frame, _ in walk_tb(error.__traceback__):
+            caller: FrameType | None = frame
+            while caller is not None:
+                library = str(caller.f_globals.get("__name__", "")).partition(".")[0]
+                if library in ("dask", "distributed"):
+                    with suppress(RuntimeError):  # it still runs: it is below this call
+                        caller.clear()
+                caller = caller.f_back
         raise
-
-
-def _frames(error: BaseException) -> Iterator[FrameType]:
-    """Yield the frames of a traceback with those that called them.
-
-    Dask shortens its tracebacks; a frame that is left out lives on as the caller of another one.
-    """
-    for last, _ in walk_tb(error.__traceback__):
-        frame: FrameType | None = last
-        while frame is not None:
-            yield frame
-            frame = frame.f_back
 
 
 def default_client(*, is_asynchronous: bool = False) -> Any:  # noqa: ANN401
