@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 
-from jupyter_serprof.analysis.spans import nearest, number, self_share, walk
+from jupyter_serprof.analysis.spans import inside, number, self_share
 from jupyter_serprof.model import Finding, Trace
 from jupyter_serprof.model.units import format_bytes, format_count, format_ns, format_share
 
@@ -73,12 +73,8 @@ def _submits_between(trace: Trace, gets: Sequence[int]) -> int:
 
 def _outermost(trace: Trace, stages: Sequence[str]) -> list[int]:
     """Return the indices of the spans of stages that lie in no other one of them."""
-    around = nearest(trace.spans, walk(trace.spans), lambda span: span.stage in stages)
-    return [
-        index
-        for index, span in enumerate(trace.spans)
-        if span.stage in stages and around[index] < 0
-    ]
+    within, spans = inside(trace, *stages), enumerate(trace.spans)
+    return [index for index, span in spans if span.stage in stages and index not in within]
 
 
 def _bytes_of(trace: Trace, index: int) -> int | None:
