@@ -237,7 +237,8 @@ def _joined(value: object, part: Any, label: str) -> Node:  # noqa: ANN401  (any
     """Return a part of an object; what only pickle knows is opened at once and joins it."""
     how = is_inlined(value, part, label)
     if how == "names" and type(part) is dict and part:
-        return _plumbed_state(value, part, lambda _, key: _global_label(label, key))
+        word = "<global {}>".format if label == "<globals>" else key_label
+        return _plumbed_state(value, part, lambda _, key: word(key))
     if how == "items" and type(part) is tuple and part:
         names = _names(value, label)
         return _plumbed(
@@ -255,10 +256,6 @@ def _joined(value: object, part: Any, label: str) -> Node:  # noqa: ANN401  (any
 def _list_node(part: list[Any], inside: Iterable[Node]) -> Node:
     steps: Steps = [MEMOIZE, *inside]
     return Node(part, is_plumbing=True, own_bytes=list_bytes(len(part)), steps=steps)
-
-
-def _global_label(label: str, key: object) -> str:
-    return f"<global {key}>" if label == "<globals>" else key_label(key)
 
 
 def _names(value: object, label: str) -> list[str]:

@@ -24,7 +24,7 @@ from jupyter_serprof.experiments.graphs.values import collections_in
 from jupyter_serprof.experiments.split.passes import split
 from jupyter_serprof.model import Anatomy, Span, Summary, Trace, UsageError
 from jupyter_serprof.model.units import format_bytes, format_count
-from jupyter_serprof.objects.ask import attribute, kind_module, kind_name, name_in
+from jupyter_serprof.objects.ask import attribute, bases_of, kind_module, kind_name, name_in
 from jupyter_serprof.objects.classes import classes_kept
 from jupyter_serprof.objects.culprits import error_text
 from jupyter_serprof.probes.dask.graph.look import LARGE_BYTES, Found, graph_objects
@@ -94,8 +94,7 @@ def pickle_and_back(value: object) -> str:
 
 def unwrapped(value: object) -> object:
     """Return what Ray pickles of a remote function or an actor class; anything else as it is."""
-    kinds = type.__dict__["__mro__"].__get__(type(value), type)
-    if not any(kind_module(kind).startswith("ray.") for kind in kinds):
+    if not any(kind_module(kind).startswith("ray.") for kind in bases_of(type(value))):
         return value
     function = attribute(value, "_function")
     if function is not None:

@@ -177,18 +177,11 @@ def notes_of(trial: Trial, now_ns: Sequence[int] = ()) -> tuple[str, ...]:
         before, after = (format_ns(stages.get(key, 0)) for stages in trial.stages)
         notes.append(f"{stage(key).title} shrinks from {before} to {after}")
     if trial.prepare_ns is not None:
-        notes.append(_once_text(trial))
+        sends = sends_to_pay(trial)
+        often = "the first send" if sends == 1 else f"{format_count(sends or 0)} sends"
+        once = f"made once in {format_ns(trial.prepare_ns)}, which is not in the gain"
+        notes.append(f"{once}; pays from {often} on" if sends else once)
     return (*notes, *trial.changes)
-
-
-def _once_text(trial: Trial) -> str:
-    once = f"made once in {format_ns(trial.prepare_ns)}, which is not in the gain"
-    sends = sends_to_pay(trial)
-    if sends is None:
-        return once
-    return (
-        f"{once}; pays from {'the first send' if sends == 1 else f'{format_count(sends)} sends'} on"
-    )
 
 
 def sends_to_pay(trial: Trial) -> int | None:
@@ -227,23 +220,17 @@ def finding_of(trial: Trial, name: str) -> Finding | None:
     gain, remedy = gain_of(trial), REMEDIES[trial.key]
     if gain is None or gain.verdict != "faster" or trial.equal is False:
         return None
+    # What the gain is a gain over.
+    over = trial.against if "against" in trial.against else f"against {trial.against}"
     return Finding(
         remedy.rule,
         "warn",
-        f"{name}: {remedy.cause}{_against(trial)}",
+        f"{name}: {remedy.cause}{f' (gain: {over})' if trial.against else ''}",
         {"remedy": trial.key, "changes": "; ".join(trial.changes) or None},
         trial.code or pasted(remedy.code, name),
         gain=gain.value,
         measured=measured_of(trial),
     )
-
-
-def _against(trial: Trial) -> str:
-    """Return what the gain is a gain over, as it stands behind the title of a finding."""
-    if not trial.against:
-        return ""
-    is_told = "against" in trial.against
-    return f" (gain: {'' if is_told else 'against '}{trial.against})"
 
 
 def headline(name: str, size_bytes: int | None, baseline: str, trials: Sequence[Trial]) -> str:
