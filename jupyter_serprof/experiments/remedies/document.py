@@ -78,7 +78,10 @@ def document_of(  # noqa: PLR0913  (what a document holds)
         started=started,
         producer=producer(),
         variants=(
-            *(_baseline(title, alike) for title, alike in baselines.items()),
+            *(
+                Variant(_key(title), f"now: {title}", facts=_bytes(alike, 0))
+                for title, alike in baselines.items()
+            ),
             *(_variant(trial, baselines[trial.baseline]) for trial in ordered),
         ),
         points=tuple(point for side in sides for point in _points(*side, plain_bytes)),
@@ -117,11 +120,6 @@ def _ended(summary: Summary, name: str, said: str, ended: str) -> Summary:
     return replace(summary, headline=f"{summary.headline} {ended}" if summary.facts else lowered)
 
 
-def _baseline(title: str, alike: Sequence[Trial]) -> Variant:
-    cold = next((trial.cold[0] for trial in alike if trial.cold), None)
-    return Variant(_key(title), f"now: {title}", facts=_bytes(cold))
-
-
 def _variant(trial: Trial, alike: Sequence[Trial]) -> Variant:
     """Return the row of a trial; ``alike`` are all against the same baseline, whose runs it has."""
     title = REMEDIES[trial.key].title
@@ -129,7 +127,7 @@ def _variant(trial: Trial, alike: Sequence[Trial]) -> Variant:
         return Variant(trial.key, title, "failed", trial.reason, facts={"tried": True})
     gain, now_ns = gain_of(trial), [trip.wall_ns for other in alike for trip in other.trips[0]]
     facts: Mapping[str, Scalar] = {
-        **_bytes(trial.cold[1] if trial.cold else None),
+        **_bytes([trial], 1),
         "tried": True,
         "baseline": _key(trial.baseline),
         "gain": gain.value if gain else None,
@@ -142,7 +140,8 @@ def _variant(trial: Trial, alike: Sequence[Trial]) -> Variant:
     return Variant(trial.key, title, facts=facts, notes=notes_of(trial, now_ns))
 
 
-def _bytes(trip: Trip | None) -> dict[str, Scalar]:
+def _bytes(trials: Sequence[Trial], side: int) -> dict[str, Scalar]:
+    trip = next((trial.cold[side] for trial in trials if trial.cold), None)
     if trip is None:
         return {}
     return {
