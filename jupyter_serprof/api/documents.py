@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 from jupyter_serprof.model import (
@@ -19,8 +19,7 @@ from jupyter_serprof.model import (
 )
 from jupyter_serprof.model import load as load_document
 from jupyter_serprof.model.files import SUFFIX, write_whole
-from jupyter_serprof.timelines import import_timeline as timeline_of
-from jupyter_serprof.timelines import is_timeline
+from jupyter_serprof.timelines import import_timeline, is_timeline
 from jupyter_serprof.views.blame import anatomy_lines
 from jupyter_serprof.views.compare import comparison_lines
 from jupyter_serprof.views.figure import png, svg
@@ -97,7 +96,7 @@ def load(path: str | os.PathLike[str]) -> Trace | Sweep:
     except DocumentError:
         if not _holds_timeline(Path(path)):
             raise
-    return timeline_of(path)
+    return import_timeline(path)
 
 
 def _holds_timeline(file: Path) -> bool:
@@ -105,33 +104,6 @@ def _holds_timeline(file: Path) -> bool:
         return is_timeline(json.loads(file.read_bytes()))
     except (OSError, ValueError, RecursionError):
         return False
-
-
-def import_timeline(
-    source: str | os.PathLike[str] | Sequence[object], name: str | None = None
-) -> Trace:
-    """Return a timeline of Ray or a task stream of Dask as a trace.
-
-    Parameters
-    ----------
-    source
-        A file of ``ray.timeline(filename=...)``; the list that ``ray.timeline()`` or
-        ``client.get_task_stream()`` returns, or a file with it as JSON.
-    name
-        What the document calls it; None takes the name of the file.
-
-    Returns
-    -------
-    Trace
-        Steps of tasks on lanes of workers. What the caller did between its calls is not in these
-        files: it is taken to wait, so that the steps of the workers own the wall time.
-
-    Raises
-    ------
-    DocumentError
-        If it is no timeline that is known, or is damaged.
-    """
-    return timeline_of(source, name or "")
 
 
 to_markdown = markdown

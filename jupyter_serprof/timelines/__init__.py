@@ -238,8 +238,24 @@ _ASSUMED = "the timeline does not say what the caller did between its calls: it 
 _LONGEST_NS = 366 * 24 * 3600 * 10**9
 
 
-def import_timeline(source: str | os.PathLike[str] | Sequence[object], name: str = "") -> Trace:
-    """Return a timeline as a trace.
+def import_timeline(
+    source: str | os.PathLike[str] | Sequence[object], name: str | None = None
+) -> Trace:
+    """Return a timeline of Ray or a task stream of Dask as a trace.
+
+    Parameters
+    ----------
+    source
+        A file of ``ray.timeline(filename=...)``; the list that ``ray.timeline()`` or
+        ``client.get_task_stream()`` returns, or a file with it as JSON.
+    name
+        What the document calls it; None takes the name of the file.
+
+    Returns
+    -------
+    Trace
+        Steps of tasks on lanes of workers. What the caller did between its calls is not in these
+        files: it is taken to wait, so that the steps of the workers own the wall time.
 
     Raises
     ------
