@@ -109,7 +109,7 @@ describe("arrows", () => {
     const doc = { ...trace, lanes };
     const index = indexOf(doc);
     const layout = layoutLanes(doc, index);
-    return arrowsOf(doc, index, layout, index.span.indexOf(cursorSpan));
+    return arrowsOf({ trace: doc, index, layout }, index.span.indexOf(cursorSpan));
   };
 
   it("lead from a span to what it caused on other lanes, and to it from its cause", () => {

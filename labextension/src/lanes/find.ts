@@ -7,7 +7,7 @@ import { swatch } from "../kit/marks";
 import type { Range } from "../kit/scale";
 import { ascending, firstAbove } from "../kit/sort";
 import { familyOf } from "../kit/theme";
-import type { LaneView } from "./lanes";
+import type { Lanes } from "./lanes";
 import { type Index, type Track, WAIT } from "./tracks";
 
 /** One byte for each position: does its stage, name or lane contain the words? */
@@ -104,7 +104,7 @@ export function areaSums(index: Index, tracks: readonly Track[], range: Range): 
 
 const MOST_STAGES = 8;
 
-export function areaPanel(view: LaneView, area: Range): HTMLElement {
+export function areaPanel(view: Lanes, area: Range): HTMLElement {
   const { trace, index } = view.state;
   const sums = areaSums(index, index.tracks, area);
   const rows = sums.slice(0, MOST_STAGES).map((sum) => {

@@ -3,7 +3,7 @@
 import { type Action, listenToDrag, listenToKeys } from "../kit/keys";
 import { around, between, panned, within, zoomed } from "../kit/scale";
 import { hit, inTime } from "./find";
-import type { LaneView } from "./lanes";
+import type { Lanes } from "./lanes";
 import { stripOf, stripsOf } from "./layout";
 import { timeAt, xOf } from "./scene";
 import { extentOf } from "./tracks";
@@ -11,12 +11,12 @@ import { extentOf } from "./tracks";
 const ZOOM_STEP = 0.7;
 const PAN_STEP = 0.15;
 
-export function listen(view: LaneView): void {
+export function listen(view: Lanes): void {
   listenToKeys(view.canvas, (action) => act(view, action));
   listenToPointer(view);
 }
 
-function act(view: LaneView, action: Action): void {
+function act(view: Lanes, action: Action): void {
   const { area, cursor, index, limits, range } = view.state;
   const middle = (range.from + range.to) / 2;
   const span = cursor === null ? null : extentOf(index, cursor);
@@ -40,13 +40,13 @@ function act(view: LaneView, action: Action): void {
   (acts[action] ?? (() => walk(view, action)))();
 }
 
-function pin(view: LaneView): void {
+function pin(view: Lanes): void {
   const { state } = view;
   view.select(state.cursor, !state.isPinned);
   showTip(view);
 }
 
-function showTip(view: LaneView): void {
+function showTip(view: Lanes): void {
   const { cursor, layout, index } = view.state;
   const strip = stripOf(layout.rows, cursor);
   if (strip !== undefined && cursor !== null) {
@@ -57,7 +57,7 @@ function showTip(view: LaneView): void {
   }
 }
 
-function walk(view: LaneView, action: Action): void {
+function walk(view: Lanes, action: Action): void {
   const next = target(view, action);
   if (next === null) {
     return;
@@ -77,7 +77,7 @@ function walk(view: LaneView, action: Action): void {
   showTip(view);
 }
 
-function target(view: LaneView, action: Action): number | null {
+function target(view: Lanes, action: Action): number | null {
   const { state } = view;
   const { index, cursor } = state;
   if (action === "outer" || action === "inner") {
@@ -96,13 +96,13 @@ function target(view: LaneView, action: Action): number | null {
   return walk[wanted] ?? null;
 }
 
-function firstVisible({ state }: LaneView, walk: Int32Array): number {
+function firstVisible({ state }: Lanes, walk: Int32Array): number {
   const at = walk.findIndex((position) => (state.index.end[position] as number) > state.range.from);
   return Math.max(0, at);
 }
 
 /** The span above or below on the screen, at the time where the cursor's span begins. */
-function neighbour(view: LaneView, cursor: number, action: "outer" | "inner"): number | null {
+function neighbour(view: Lanes, cursor: number, action: "outer" | "inner"): number | null {
   const { index, layout, range } = view.state;
   const strips = stripsOf(layout.rows);
   const at = strips.findIndex(({ track }) => cursor >= track.from && cursor < track.to);
@@ -126,7 +126,7 @@ const CLICK_PX = 4;
 const SLACK_PX = 3;
 const WHEEL_BASE = 1.0015;
 
-function listenToPointer(view: LaneView): void {
+function listenToPointer(view: Lanes): void {
   const { canvas } = view;
   canvas.addEventListener("wheel", (event) => zoomByWheel(view, event), { passive: false });
   canvas.addEventListener("pointerdown", (event) => beginDrag(view, event));
@@ -143,11 +143,11 @@ function listenToPointer(view: LaneView): void {
   });
 }
 
-function place(view: LaneView, event: MouseEvent): [number, number] {
+function place(view: Lanes, event: MouseEvent): [number, number] {
   return [event.offsetX, event.offsetY + view.scroller.offsetTop];
 }
 
-function positionAt(view: LaneView, event: MouseEvent): number | null {
+function positionAt(view: Lanes, event: MouseEvent): number | null {
   const { index, layout } = view.state;
   const y = event.offsetY + view.scroller.scrollTop;
   const strip = stripsOf(layout.rows).find((each) => y >= each.y && y < each.y + each.height + 4);
@@ -159,7 +159,7 @@ function positionAt(view: LaneView, event: MouseEvent): number | null {
   return hit(index, strip.track, timeAt(camera, event.offsetX), slack);
 }
 
-function zoomByWheel(view: LaneView, event: WheelEvent): void {
+function zoomByWheel(view: Lanes, event: WheelEvent): void {
   if (!event.ctrlKey && !event.metaKey) {
     return;
   }
@@ -170,7 +170,7 @@ function zoomByWheel(view: LaneView, event: WheelEvent): void {
 }
 
 /** Drag pans; with shift it marks an area; without moving it is a click. */
-function beginDrag(view: LaneView, down: PointerEvent): void {
+function beginDrag(view: Lanes, down: PointerEvent): void {
   if (down.button !== 0) {
     return;
   }

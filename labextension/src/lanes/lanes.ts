@@ -28,24 +28,11 @@ const MOST_HEIGHT = 480;
 export interface LaneState extends Shown {
   readonly trace: DrawnTrace;
   readonly columns: Columns;
+  readonly path: readonly Step[];
   readonly limits: Range;
   range: Range;
   /** Positions in the order of time, of all spans or of those found; made when first needed. */
   walk: Int32Array | null;
-}
-
-/** What keys and pointer may do with the view. */
-export interface LaneView {
-  readonly state: LaneState;
-  readonly canvas: HTMLCanvasElement;
-  readonly scroller: HTMLElement;
-  readonly stage: Stage;
-  camera(): Camera;
-  show(range: Range): void;
-  select(position: number | null, isPinned: boolean): void;
-  hover(position: number | null, x: number, y: number): void;
-  mark(area: Range | null): void;
-  repaint(): void;
 }
 
 export function lanes(trace: DrawnTrace, stage: Stage): Part {
@@ -76,28 +63,16 @@ function drawnLanes(trace: DrawnTrace, columns: Columns, stage: Stage): Part {
   const layout = layoutLanes(trace, index);
   const limits = { from: index.first_ns, to: index.last_ns };
   const path = criticalPath(trace, index);
-  const state: LaneState = {
-    trace,
-    columns,
-    index,
-    limits,
-    layout,
-    range: limits,
-    area: null,
-    cursor: null,
-    arrows: [],
-    isPinned: false,
-    found: null,
-    walk: null,
-  };
-  return new Lanes(state, path, stage);
+  const placed = { trace, columns, index, limits, layout, path, range: limits };
+  const chosen = { area: null, cursor: null, arrows: [], isPinned: false, found: null, walk: null };
+  return new Lanes({ ...placed, ...chosen }, stage);
 }
 
-class Lanes implements Part, LaneView {
+/** Keys and pointer move it by its methods. */
+export class Lanes implements Part {
   readonly node: HTMLElement;
   readonly canvas = element("canvas", "jsp-canvas");
   readonly scroller: HTMLElement;
-  readonly #spacer: HTMLElement;
   readonly #map: Minimap;
   readonly #tip: Tooltip;
   readonly #readout = element("span", "jsp-range");
@@ -107,7 +82,6 @@ class Lanes implements Part, LaneView {
 
   constructor(
     readonly state: LaneState,
-    readonly path: readonly Step[],
     readonly stage: Stage,
   ) {
     const { layout, trace, index, columns } = state;
@@ -117,9 +91,9 @@ class Lanes implements Part, LaneView {
       "aria-roledescription": "time line of spans",
       "aria-label": describe(trace, index),
     });
-    this.#spacer = element("div", "jsp-lanes-all", this.canvas);
-    this.#spacer.style.height = `${layout.height}px`;
-    this.scroller = element("div", "jsp-lanes-scroll", this.#spacer);
+    const spacer = element("div", "jsp-lanes-all", this.canvas);
+    spacer.style.height = `${layout.height}px`;
+    this.scroller = element("div", "jsp-lanes-scroll", spacer);
     this.scroller.style.maxHeight = `${MOST_HEIGHT}px`;
     this.#map = minimap(state.limits, (range) => this.show(range));
     const frame = element("div", "jsp-lanes-frame", this.#map.node, this.scroller);
@@ -151,8 +125,7 @@ class Lanes implements Part, LaneView {
     const { state } = this;
     state.cursor = position;
     state.isPinned = isPinned && position !== null;
-    state.arrows =
-      position === null ? [] : arrowsOf(state.trace, state.index, state.layout, position);
+    state.arrows = position === null ? [] : arrowsOf(state, position);
     if (position === null) {
       this.#tip.hide();
     } else {
@@ -233,7 +206,7 @@ class Lanes implements Part, LaneView {
     this.#readout.textContent = `${found}${duration(to - from)} of ${duration(whole)}`;
     if (context !== null) {
       const top = this.scroller.scrollTop;
-      paintLanes(context, { ...state, path: this.path, colours, camera, top, height });
+      paintLanes(context, { ...state, colours, camera, top, height });
     }
   }
 }

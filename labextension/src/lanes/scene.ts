@@ -19,11 +19,15 @@ import { addTrack, type Camera, fillBatch, newBatch } from "./paint";
 import { paintLabels } from "./spanlabels";
 import type { Index } from "./tracks";
 
-/** What is shown of a trace. */
-export interface Shown {
+/** The spans of a trace and where they stand. */
+export interface Placed {
   readonly trace: TraceDocument;
   readonly index: Index;
   readonly layout: LaneLayout;
+}
+
+/** What is shown of it. */
+export interface Shown extends Placed {
   /** Spans at positions where this is 0 are faint; null: all are bright. */
   found: Uint8Array | null;
   /** The others step back. */
@@ -296,12 +300,8 @@ export interface Arrow {
 const MOST_ARROWS = 50;
 
 /** From its parent on another lane to a span, and from it to the spans that it caused elsewhere. */
-export function arrowsOf(
-  trace: TraceDocument,
-  index: Index,
-  layout: LaneLayout,
-  cursor: number,
-): Arrow[] {
+export function arrowsOf(placed: Placed, cursor: number): Arrow[] {
+  const { index } = placed;
   const { parent, lane } = index.columns;
   const own = index.span[cursor] as number;
   const cause = parent[own] as number;
@@ -315,41 +315,25 @@ export function arrowsOf(
       pairs.push([cursor, at]);
     }
   }
-  return pairs.flatMap(([from, to]) => arrowOf(trace, index, layout, from, to));
+  return pairs.flatMap(([from, to]) => arrowOf(placed, from, to));
 }
 
 /** None is drawn that is shorter than the clocks are uncertain: cause and effect could be swapped. */
-function arrowOf(
-  trace: TraceDocument,
-  index: Index,
-  layout: LaneLayout,
-  from: number,
-  to: number,
-): Arrow[] {
+function arrowOf(placed: Placed, from: number, to: number): Arrow[] {
+  const { index, layout } = placed;
   const began = index.start[to] as number;
   const ended = index.end[from] as number;
   const isInside = ended > began;
   const since = began - (isInside ? (index.start[from] as number) : ended);
-  const [y0, y1] = [yOf(layout, from), yOf(layout, to)];
-  if (since < errorOf(trace, index, from) + errorOf(trace, index, to) || y0 === y1) {
-    return [];
-  }
-  const isDown = y0 < y1;
-  return [
-    {
-      from_ns: isInside ? began : ended,
-      to_ns: began,
-      y0: isDown ? y0 + BAR_HEIGHT : y0,
-      y1: isDown ? y1 : y1 + BAR_HEIGHT,
-    },
-  ];
+  const [y0, y1] = [from, to].map((at) => stripOf(layout.rows, at)?.y ?? 0) as [number, number];
+  const [down, up] = y0 < y1 ? [BAR_HEIGHT, 0] : [0, BAR_HEIGHT];
+  const from_ns = isInside ? began : ended;
+  return since < errorOf(placed, from) + errorOf(placed, to) || y0 === y1
+    ? []
+    : [{ from_ns, to_ns: began, y0: y0 + down, y1: y1 + up }];
 }
 
-function errorOf(trace: TraceDocument, index: Index, at: number): number {
+function errorOf({ index, trace }: Placed, at: number): number {
   const lane = index.columns.lane[index.span[at] as number] as number;
   return trace.lanes[lane]?.clock_error_ns ?? 0;
-}
-
-function yOf(layout: LaneLayout, at: number): number {
-  return stripOf(layout.rows, at)?.y ?? 0;
 }
