@@ -132,17 +132,16 @@ function noteRow(content: HTMLElement | string): HTMLElement {
 type Scale = ReturnType<typeof format.columnScale>;
 
 function headRow(scale: Scale | null): HTMLElement {
-  const heads: [string, string][] = [
-    ["jsp-stage", "part"],
-    ["jsp-stage jsp-part-kind", "type"],
-    ["jsp-number", "bytes"],
-    ["jsp-number jsp-part-band", "in-band"],
-    ["jsp-number jsp-part-band", "out-of-band"],
-    ["jsp-number", "share, %"],
-    ["jsp-part-plot", "of the whole"],
-    ...(scale === null ? [] : [["jsp-number jsp-part-time", `pickle, ${scale.unit}`] as const]),
-  ] as [string, string][];
-  const cells = heads.map(([className, title]) => heading("col", className, title));
+  const cells = [
+    heading("col", "jsp-stage", "part"),
+    heading("col", "jsp-stage jsp-part-kind", "type"),
+    heading("col", "jsp-number", "bytes"),
+    heading("col", "jsp-number jsp-part-band", "in-band"),
+    heading("col", "jsp-number jsp-part-band", "out-of-band"),
+    heading("col", "jsp-number", "share, %"),
+    heading("col", "jsp-part-plot", "of the whole"),
+    scale && heading("col", "jsp-number jsp-part-time", `pickle, ${scale.unit}`),
+  ];
   return element("thead", "", element("tr", "", ...cells));
 }
 
@@ -161,12 +160,6 @@ function cellsOf(anatomy: Anatomy, part: number, name: string, scale: Scale | nu
   const isUnknown = state === "not opened" && bytesOf(anatomy, part) === 0;
   const exact = (value: number | undefined): string =>
     format.count(isUnknown ? null : known(value));
-  const numbers: [string, string][] = [
-    ["jsp-number", exact(bytesOf(anatomy, part))],
-    ["jsp-number jsp-part-band", exact(anatomy.inBand[part])],
-    ["jsp-number jsp-part-band", exact(anatomy.outOfBand[part])],
-    ["jsp-number", format.fixed(shareOf(anatomy, part) * 100, 1)],
-  ];
   const timeText =
     time === null || scale === null
       ? format.NOT_APPLICABLE
@@ -174,7 +167,10 @@ function cellsOf(anatomy: Anatomy, part: number, name: string, scale: Scale | nu
   return [
     head,
     titled(kind, note),
-    ...numbers.map(([className, text]) => element("td", className, text)),
+    element("td", "jsp-number", exact(bytesOf(anatomy, part))),
+    element("td", "jsp-number jsp-part-band", exact(anatomy.inBand[part])),
+    element("td", "jsp-number jsp-part-band", exact(anatomy.outOfBand[part])),
+    element("td", "jsp-number", format.fixed(shareOf(anatomy, part) * 100, 1)),
     element("td", "jsp-part-plot", barOf(anatomy, part)),
     ...(scale === null ? [] : [element("td", "jsp-number jsp-part-time", timeText)]),
   ];

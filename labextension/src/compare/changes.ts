@@ -38,15 +38,8 @@ function ticksTo(to: number): number[] {
     .flatMap((decade) => STEPS.map((step) => step * decade))
     .filter((each) => each <= to);
   const few = right.length > 4 ? right.filter((each) => Number.isInteger(Math.log10(each))) : right;
-  return to < 2
-    ? [1]
-    : [
-        ...few
-          .slice(1)
-          .map((each) => 1 / each)
-          .toReversed(),
-        ...few,
-      ];
+  const left = few.map((each) => 1 / each).toReversed();
+  return to < 2 ? [1] : [...left.slice(0, -1), ...few];
 }
 
 /** Where a ratio stands, 0..1; what lies beyond the ends stands at the end. */

@@ -80,13 +80,7 @@ function groupsOf(one: SerprofDocument, other: SerprofDocument): Group[] {
 }
 
 export function tracePairs(one: DrawnTrace, other: DrawnTrace): Pair[] {
-  const wall: Pair = {
-    title: "Wall time",
-    family: "",
-    before: one.wall_ns,
-    after: other.wall_ns,
-    isTotal: true,
-  };
+  const wall = wallPair(one.wall_ns, other.wall_ns);
   if (!hasWaterfall(one) || !hasWaterfall(other)) {
     return [wall];
   }
@@ -116,6 +110,10 @@ function stagePairs(stages: Stages, before: Times, after: Times): Pair[] {
 
 type Stages = ReturnType<typeof stagesByKey>;
 type Times = ReadonlyMap<string, number>;
+
+function wallPair(before: number, after: number): Pair {
+  return { title: "Wall time", family: "", before, after, isTotal: true };
+}
 
 function ownTimes(trace: DrawnTrace): Map<string, number> {
   const times = new Map<string, number>();
@@ -157,15 +155,9 @@ export function sweepGroups(one: SweepDocument, other: SweepDocument): Group[] {
 
 function runPairs(before: Run, after: Run, stages: Stages): Pair[] {
   const [one, other] = [before, after].map(({ point }) => new Map(Object.entries(point.stages)));
-  const wall: Pair = {
-    title: "Wall time",
-    family: "",
-    before: before.point.wall_ns,
-    after: after.point.wall_ns,
-    quartiles: [quartiles(before.walls_ns), quartiles(after.walls_ns)],
-    isTotal: true,
-  };
-  return [...stagePairs(stages, one as Times, other as Times), wall];
+  const wall = wallPair(before.point.wall_ns, after.point.wall_ns);
+  const spread = { quartiles: [quartiles(before.walls_ns), quartiles(after.walls_ns)] };
+  return [...stagePairs(stages, one as Times, other as Times), { ...wall, ...spread }];
 }
 
 const HEADS = ["Stage", "before and after", "before", "after", "after / before"];

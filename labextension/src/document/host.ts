@@ -1,7 +1,7 @@
 /** What the views may ask of the page around them; everything is optional and has a fall-back. */
 
 export interface Host {
-  /** The view to show first, by its key in views/registry.ts: "waterfall", "anatomy", "sweep" ... */
+  /** The view to show first, by its key in frame/registry.ts: "waterfall", "anatomy", "sweep" ...; "" is the first. */
   readonly view?: string;
   /** Offer a file to the reader; without it the browser's own download is used. */
   save?(name: string, blob: Blob): void;

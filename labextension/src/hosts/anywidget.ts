@@ -39,8 +39,7 @@ function initialize({ model }: { readonly model: Model }): void {
 
 function render(mount: Mount, { model, el }: Place): () => void {
   const feed = feedOf(model);
-  const view = String(model.get("view") ?? "");
-  const picture = mount(el, feed.document, view === "" ? {} : { view });
+  const picture = mount(el, feed.document, { view: String(model.get("view") ?? "") });
   noteOpened(el);
   const follow = (document: unknown): void => steadily(el, () => picture.update(document));
   feed.followers.add(follow);

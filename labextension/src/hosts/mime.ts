@@ -70,8 +70,7 @@ function keepFromNotebook(event: KeyboardEvent): void {
 
 /** The view that the cell asked for, else the one of the settings, else what fits the document. */
 function hostFor(metadata: unknown): Host {
-  const view = (isObject(metadata) && textOf(metadata.view)) || preferences.view;
-  return view === "" ? {} : { view };
+  return { view: (isObject(metadata) && textOf(metadata.view)) || preferences.view };
 }
 
 const extension: IRenderMime.IExtension = {

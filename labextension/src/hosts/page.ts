@@ -10,9 +10,8 @@ export function start(views: ViewSet): void {
   if (source === null || place === null) {
     return;
   }
-  const view = source.dataset.view ?? "";
   const value = parsed(source.textContent);
-  mountWith(views)(place, value, view === "" ? {} : { view });
+  mountWith(views)(place, value, { view: source.dataset.view ?? "" });
   if (value !== null) {
     // Picture and text were for readers without scripts; of a damaged document they stay.
     document.getElementById("serprof-fallback")?.remove();

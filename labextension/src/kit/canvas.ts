@@ -41,10 +41,6 @@ export function coalesced(paint: () => void): Frame {
   };
 }
 
-export function wantsStillness(): boolean {
-  return matchMedia("(prefers-reduced-motion: reduce)").matches;
-}
-
 /** How wide a text is, and the longest of several that fits. */
 
 const widths = new Map<string, number>();

@@ -86,6 +86,7 @@ export function words(text: string, attributes: Attributes, tag = "text"): SVGEl
   return node;
 }
 
-export function path(className: string, d: string): SVGElement {
-  return shape("path", { class: className, d });
+/** A path, with a tooltip where one is given. */
+export function path(className: string, d: string, note = ""): SVGElement {
+  return shape("path", { class: className, d }, ...(note ? [words(note, {}, "title")] : []));
 }

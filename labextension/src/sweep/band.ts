@@ -2,7 +2,7 @@
 
 import { duration } from "../document/format";
 import { path, shape, words } from "../kit/dom";
-import type { Frame, Line } from "./chart";
+import { type Frame, type Line, markAt } from "./chart";
 import type { Best } from "./series";
 
 /** The best size with its interval, and what costs time on either side. */
@@ -58,17 +58,12 @@ export function axisTitle(frame: Frame, title: string): SVGElement[] {
 }
 
 /** Measured plus wire, dashed and hollow: nobody has measured it. */
-export function wireOf(frame: Frame, line: Line, mark: (x: number, y: number) => string) {
-  const at = line.wire.map(({ size_bytes, ns }) => [frame.x(size_bytes), frame.y(ns), ns] as const);
-  const points = at.map(([x, y]) => `${x.toFixed(1)},${y.toFixed(1)}`).join(" ");
-  return [
-    shape("polyline", { class: "jsp-series jsp-wire-line", points }),
-    ...at.map(([x, y, ns]) =>
-      shape(
-        "path",
-        { class: "jsp-mark jsp-hollow", d: mark(x, y) },
-        words(`${line.title} with the wire, predicted: ${duration(ns)}`, {}, "title"),
-      ),
-    ),
-  ];
+export function wireOf(frame: Frame, line: Line): SVGElement[] {
+  const places = line.wire.map(({ size_bytes, ns }) => [frame.x(size_bytes), frame.y(ns)]);
+  const points = places.map((place) => place.map((each) => each.toFixed(1)).join(",")).join(" ");
+  const marks = line.wire.map(({ ns, size_bytes }) => {
+    const note = `${line.title} with the wire, predicted: ${duration(ns)}`;
+    return path("jsp-mark jsp-hollow", markAt(frame, line, size_bytes, ns), note);
+  });
+  return [shape("polyline", { class: "jsp-series jsp-wire-line", points }), ...marks];
 }

@@ -92,14 +92,12 @@ export function chartOf(chart: Chart, width: number): SVGElement {
     upright("jsp-selected-size", frame.x(chart.selected_bytes)),
     ...breakOf(frame, chart),
   );
-  svg.append(
-    ...chart.crossovers.flatMap((crossover) => crossoverOf(frame, crossover, chart.lines)),
-  );
+  svg.append(...chart.crossovers.flatMap((each) => crossoverOf(frame, each, chart.lines)));
   for (const line of chart.lines) {
     const group = shape("g", {}, ...lineOf(frame, line, chart.sizeText));
     if (line.wire.length > 0) {
       group.classList.add("jsp-measured-behind");
-      group.append(...wireOf(frame, line, (x, y) => markPath(line.marker, x, y)));
+      group.append(...wireOf(frame, line));
     }
     group.style.color = inkOf(line.family);
     svg.append(group);
@@ -197,10 +195,8 @@ function crossoverOf(
   const [x1, x2] = [frame.x(from_bytes), frame.x(to_bytes)];
   const y = freeHeight(frame, lines, x1 - BRACKET_ROOM, x2 + BRACKET_ROOM);
   const bracket = `M${x1} ${y - 4}v8M${x1} ${y}H${x2}M${x2} ${y - 4}v8`;
-  const x = Math.min(
-    Math.max((x1 + x2) / 2, MARGIN.left + BRACKET_ROOM),
-    frame.right - BRACKET_ROOM,
-  );
+  const [low, high] = [MARGIN.left + BRACKET_ROOM, frame.right - BRACKET_ROOM];
+  const x = Math.min(Math.max((x1 + x2) / 2, low), high);
   const at = { class: "jsp-series-note", x, y: y + 16, "text-anchor": "middle" };
   const sizes = `${bytes(from_bytes)} to ${bytes(to_bytes)}`;
   return [
@@ -221,10 +217,8 @@ function freeHeight(frame: Frame, lines: readonly Line[], from: number, to: numb
     .flatMap((line) => line.points)
     .filter((point) => frame.x(point.size_bytes) >= from && frame.x(point.size_bytes) <= to)
     .map((point) => frame.y(point.median_ns));
-  const candidates = Array.from(
-    { length: 12 },
-    (_, step) => TOP_NOTES + (step / 11) * (BOTTOM - TOP_NOTES - 48),
-  );
+  const height = BOTTOM - TOP_NOTES - 48;
+  const candidates = Array.from({ length: 12 }, (_, step) => TOP_NOTES + (step / 11) * height);
   const room = (y: number): number => Math.min(...taken.map((each) => Math.abs(each - y - 8)));
   return candidates.toSorted((a, b) => room(b) - room(a))[0] ?? TOP_NOTES;
 }
@@ -238,7 +232,7 @@ function lineOf(frame: Frame, line: Line, sizeText: (bytes: number) => string): 
     ...fits,
     ...line.points.map((point) => {
       const note = `${line.title} at ${sizeText(point.size_bytes)}: ${duration(point.median_ns)} (${duration(point.low_ns)} to ${duration(point.high_ns)}, ${point.count} runs)`;
-      return markOf(frame, line, point.size_bytes, point.median_ns, note, "jsp-mark");
+      return path("jsp-mark", markAt(frame, line, point.size_bytes, point.median_ns), note);
     }),
     ...holdoutsOf(line).flatMap((held) => holdoutOf(frame, line, held)),
   ];
@@ -274,16 +268,8 @@ function stretchOf(frame: Frame, points: readonly SizePoint[]): SVGElement[] {
   ];
 }
 
-function markOf(
-  frame: Frame,
-  line: Line,
-  size: number,
-  ns: number,
-  note: string,
-  className: string,
-): SVGElement {
-  const d = markPath(line.marker, frame.x(size), frame.y(ns));
-  return shape("path", { class: className, d }, words(note, {}, "title"));
+export function markAt(frame: Frame, { marker }: Line, size: number, ns: number): string {
+  return markPath(marker, frame.x(size), frame.y(ns));
 }
 
 /** What the line promised, dotted, and what was measured, hollow. */
@@ -294,7 +280,7 @@ function holdoutOf(frame: Frame, line: Line, held: Holdout): SVGElement[] {
   const { size_bytes, measured_ns } = held;
   return [
     path("jsp-fit", fitPath(frame, far)),
-    markOf(frame, line, size_bytes, measured_ns, note, "jsp-mark jsp-hollow"),
+    path("jsp-mark jsp-hollow", markAt(frame, line, size_bytes, measured_ns), note),
   ];
 }
 

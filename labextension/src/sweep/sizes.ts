@@ -5,7 +5,7 @@ import * as format from "../document/format";
 import { legendEntry } from "../frame/legend";
 import type { Part, Stage as Shared } from "../frame/part";
 import { radio, slider } from "../kit/controls";
-import { element, folded, having, shape } from "../kit/dom";
+import { element, folded, having, path, shape } from "../kit/dom";
 import { segment } from "../kit/marks";
 import { familyOf } from "../kit/theme";
 import { waterfall } from "../waterfall/waterfall";
@@ -118,7 +118,7 @@ function linkNotes(scene: SizeScene): HTMLElement[] {
 
 function legendOf(scene: SizeScene): (HTMLElement | null)[] {
   const lines = chartScene(scene).lines.map((line) => {
-    const mark = shape("path", { class: "jsp-mark", d: markPath(line.marker, 7, 7) });
+    const mark = path("jsp-mark", markPath(line.marker, 7, 7));
     const sample = shape("svg", { width: 14, height: 14, "aria-hidden": "true" }, mark);
     sample.style.color = inkOf(line.family);
     const entry = element("span", "", line.title);

@@ -65,12 +65,11 @@ function together(children: readonly ChildRow[]): ChildRow {
 }
 
 function childRow(scene: Scene, stage: Stage, child: ChildRow): HTMLElement {
-  const { trace, columns, guide } = scene;
+  const { trace, columns } = scene;
   const times =
     child.count > 1 ? element("span", "jsp-count", `×${format.count(child.count)}`) : null;
   const texts = [format.duration(child.busy_ns)];
-  const plot = piecesPlot(trace, stage, child.pieces, child.density, texts, guide);
-  scene.plots.push(plot);
+  const plot = piecesPlot(scene, stage, child.pieces, child.density, texts);
   const name = element("span", "jsp-stage-name", child.name, times);
   const textOf = (column: Column): string => childText(trace.wall_ns, column, child);
   const node = line([name], plot.node, columns, textOf);

@@ -8,6 +8,7 @@ import { bar } from "../kit/marks";
 import { LAST_LABEL_SHARE, ticks } from "../kit/scale";
 import { type Family, familyOf } from "../kit/theme";
 import { densityOf, joined, lengthOf, type Piece, piecesOf } from "./critical";
+import type { Scene } from "./line";
 
 /** Pieces with less work in them are drawn as high as the work, on a tint of their extent. */
 const FULL_DENSITY = 0.97;
@@ -57,12 +58,12 @@ export function axis(wallNs: number, guide: Guide | null = null): HTMLElement {
   return node;
 }
 
-export function rowPlot(trace: DrawnTrace, row: Row, stage: Stage, guide: Guide | null): Plot {
+export function rowPlot(scene: Scene, row: Row, stage: Stage): Plot {
   const pieces = piecesOf(row);
   const density = densityOf(row.self_ns, pieces);
   const each = row.count > 1 ? `${format.duration(row.busy_ns / row.count)} each` : null;
   const texts = [format.duration(row.self_ns), ...(each !== null && density < 1 ? [each] : [])];
-  return piecesPlot(trace, stage, pieces, density, row.self_ns > 0 ? texts : [], guide);
+  return piecesPlot(scene, stage, pieces, density, row.self_ns > 0 ? texts : []);
 }
 
 /** The class of the bars of a stage. */
@@ -72,14 +73,13 @@ export function kindOf({ family, waits }: Stage): string {
 
 /** Bars for pieces of time, with a label inside, right or left of them by room. */
 export function piecesPlot(
-  trace: DrawnTrace,
+  scene: Scene,
   stage: Stage,
   pieces: readonly Piece[],
   density: number,
   texts: readonly string[],
-  guide: Guide | null,
 ): Plot {
-  const wall = trace.wall_ns || 1;
+  const wall = scene.trace.wall_ns || 1;
   const isWait = stage.waits === true;
   const family = familyOf(stage.family);
   const bars = pieces.map(([start, length]) => {
@@ -92,24 +92,23 @@ export function piecesPlot(
     return node;
   });
   const label = having(element("span", "jsp-label"), { "aria-hidden": "true" });
-  const node = element("div", "jsp-plot", grid(trace, guide), ...bars, label);
+  const node = element("div", "jsp-plot", grid(scene), ...bars, label);
   const canBeInside = pieces.length === 1 && !isWait && density >= FULL_DENSITY;
-  return {
-    node,
-    pieces,
-    placeLabel: () => placeLabel(node, label, extent(pieces, wall), texts, family, canBeInside),
-  };
+  const placeLabel = (): void =>
+    placeIn(node, label, extent(pieces, wall), texts, family, canBeInside);
+  scene.plots.push({ node, pieces, placeLabel });
+  return { node, pieces, placeLabel };
 }
 
 /** A bracket from the beginning to the end of a computation. */
-export function extentPlot(trace: DrawnTrace, piece: Piece | null, guide: Guide | null): Plot {
-  const wall = trace.wall_ns || 1;
+export function extentPlot(scene: Scene, piece: Piece | null): Plot {
+  const wall = scene.trace.wall_ns || 1;
   const pieces = piece === null ? [] : [piece];
   const marks = pieces.map(([start, length]) => {
     const tooltip = `${format.duration(length)} from ${format.duration(start)}`;
     return bar("jsp-extent", start / wall, length / wall, tooltip);
   });
-  const node = element("div", "jsp-plot", grid(trace, guide), ...marks);
+  const node = element("div", "jsp-plot", grid(scene), ...marks);
   return { node, pieces: [], placeLabel() {} };
 }
 
@@ -141,7 +140,7 @@ function measure(text: string): number {
   return measurer(text);
 }
 
-function placeLabel(
+function placeIn(
   plot: HTMLElement,
   label: HTMLElement,
   shares: readonly [number, number] | null,
@@ -160,13 +159,14 @@ function placeLabel(
 }
 
 /** What no row owns, hatched, at its true time. */
-export function gapPlot(trace: DrawnTrace, guide: Guide | null): HTMLElement {
+export function gapPlot(scene: Scene): HTMLElement {
+  const { trace } = scene;
   const wall = trace.wall_ns || 1;
   const gaps = gapsOf(trace).map(([start, length]) => {
     const tooltip = `Unaccounted: ${format.duration(length)} at ${format.duration(start)}`;
     return bar("jsp-unaccounted", start / wall, length / wall, tooltip);
   });
-  return element("div", "jsp-plot", grid(trace, guide), ...gaps, ...hiddenGaps(trace));
+  return element("div", "jsp-plot", grid(scene), ...gaps, ...hiddenGaps(trace));
 }
 
 /**
@@ -201,7 +201,7 @@ export function gapsOf(trace: DrawnTrace): Piece[] {
   });
 }
 
-function grid(trace: DrawnTrace, guide: Guide | null): HTMLElement {
+function grid({ guide, trace }: Scene): HTMLElement {
   const scale = format.columnScale(trace.wall_ns);
   const end = trace.wall_ns / scale.unitNs || 1;
   const lines = ticks(end).map((value) => place(element("div", "jsp-grid-line"), value / end, 0));

@@ -58,12 +58,11 @@ export function stageOf(trace: DrawnTrace, node: Node): Stage {
 }
 
 function rowEntry(scene: Scene, node: RowNode, depth: number, childrenOf: ChildrenOf): Entry {
-  const { trace, columns, guide } = scene;
+  const { trace, columns } = scene;
   const { row, position } = node;
   const stage = stageOf(trace, node);
   const times = row.count > 1 ? element("span", "jsp-count", `×${format.count(row.count)}`) : null;
-  const plot = rowPlot(trace, row, stage, guide);
-  scene.plots.push(plot);
+  const plot = rowPlot(scene, row, stage);
   const title = node.isRest ? "itself" : stage.title;
   const name = titled(element("span", "jsp-stage-name", title, times), title);
   const tr = line([swatch(familyOf(stage.family)), name], plot.node, columns, (column) =>
@@ -85,7 +84,6 @@ function rowEntry(scene: Scene, node: RowNode, depth: number, childrenOf: Childr
 function blockEntry(scene: Scene, node: BlockNode, depth: number, childrenOf: ChildrenOf): Entry {
   const { columns } = scene;
   const plot = blockPlot(scene, node);
-  scene.plots.push(plot);
   const mark = node.stage === null ? null : swatch(familyOf(node.stage.family));
   const name = titled(element("span", "jsp-stage-name", node.title), node.title);
   const tr = line([mark, name], plot.node, columns, (column) => column.sum(rowsIn(node)));
@@ -104,14 +102,14 @@ function blockEntry(scene: Scene, node: BlockNode, depth: number, childrenOf: Ch
   return { node, row: tr, plot, ghosts, entries, isOpen: fold.isOpen, opened: () => [] };
 }
 
-function blockPlot({ trace, guide }: Scene, node: BlockNode): Plot {
+function blockPlot(scene: Scene, node: BlockNode): Plot {
   if (node.stage === null) {
-    return extentPlot(trace, node.extent, guide);
+    return extentPlot(scene, node.extent);
   }
   const { pieces, density } = coverOf(node);
   const own = ownOf(node);
   const texts = own > 0 ? [format.duration(own)] : [];
-  return piecesPlot(trace, node.stage, pieces, density, texts, guide);
+  return piecesPlot(scene, node.stage, pieces, density, texts);
 }
 
 /** A remedy that was tried: an outline below the stage that it would change. */
@@ -123,7 +121,7 @@ export function ghostRows(
   startNs: number,
   depth: number,
 ): HTMLElement[] {
-  const { columns, guide, trace } = scene;
+  const { columns, trace } = scene;
   return (trace.findings ?? []).flatMap((finding) => {
     const measured = measuredOf(finding);
     if (measured === null || measured.after_ns <= 0 || !isOf(trace, measured.stage, stage)) {
@@ -132,8 +130,7 @@ export function ghostRows(
     const { after_ns, text } = measured;
     const drawn = stage ?? { title: "Wall time", key: "", order: 0 };
     const texts = [`${format.duration(after_ns)}, ${text}`, text, format.duration(after_ns)];
-    const plot = piecesPlot(trace, drawn, [[startNs, after_ns]], 1, texts, guide);
-    scene.plots.push(plot);
+    const plot = piecesPlot(scene, drawn, [[startNs, after_ns]], 1, texts);
     plot.node.classList.add("jsp-ghost");
     const name = titled(element("span", "jsp-stage-name", `tried: ${finding.title}`), text);
     const row = line([name], plot.node, columns, (column) =>

@@ -115,9 +115,9 @@ function headRow({ trace, columns, guide }: Scene): HTMLElement {
   return element("thead", "", element("tr", "", stage, lane, plot, ...numbers));
 }
 
-function restRow({ trace, columns, guide }: Scene): HTMLElement {
+function restRow(scene: Scene): HTMLElement {
   const name = [swatch("unaccounted"), element("span", "jsp-stage-name", "Unaccounted")];
-  const node = line(name, gapPlot(trace, guide), columns, (column) => column.rest);
+  const node = line(name, gapPlot(scene), scene.columns, (column) => column.rest);
   return titled(node, "wall time that no stage explains; it is never spread over the others");
 }
 
