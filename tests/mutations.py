@@ -63,7 +63,7 @@ math.exp(-shift.high), math.exp(-shift.low) => math.exp(-shift.low), math.exp(-s
 experiments/roundtrip/trip.py: experiments/roundtrip/test_roundtrip.py
 entry for entry in notes if entry => entry for entry in notes[2:] if entry
 experiments/sizes/document.py: experiments/sizes/test_sweep.py experiments/sizes/test_sweep_parts.py
-point.moved_bytes // loops => point.moved_bytes
+self.cold, self.skipped = None, reason => self.cold, self.skipped = None, ""
 experiments/split/words.py: experiments/split/test_split.py
 (key, until - reached) => (key, until)
 views/waterfall/table.py: views/test_table.py views/test_text.py

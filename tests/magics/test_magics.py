@@ -443,7 +443,7 @@ def test_an_interrupted_line_is_always_shown(shell: InteractiveShell, options: s
         (1, 1, "interrupted before its result was looked at"),
         (2, 1, "interrupted in its first run"),
         (3, 2, "interrupted before its result was looked at"),
-        (5, 2, "interrupted after 1 run"),
+        (4, 2, "interrupted after 1 run"),
     ],
 )
 def test_an_interrupted_round_trip_shows_what_there_is(
