@@ -89,10 +89,15 @@ def _columns(comparison: Comparison, changes: Sequence[Change], names: int) -> l
 
 
 def _notes(comparison: Comparison) -> Iterator[str]:
-    told = headline(comparison)
-    reasons = dict.fromkeys(c.reason for c in comparison.changes if c.reason not in told)
-    yield from (f"cannot tell: {reason}" for reason in reasons if len(reason) > _SHORT_REASON)
-    yield from notes_of(comparison, len(lines_of(comparison)))
+    told, shown = headline(comparison), lines_of(comparison)
+    has_points = len({point_of(change) for change in shown}) > 1
+    lines: dict[str, list[str]] = {}
+    for change in shown:
+        if len(change.reason) > _SHORT_REASON and change.reason not in told:
+            point = f", {point_text(change)}" if has_points else ""
+            lines.setdefault(change.reason, []).append(f"{change.title}{point}")
+    yield from (f"{'; '.join(names)}: cannot tell, {why}" for why, names in lines.items())
+    yield from notes_of(comparison, len(shown))
 
 
 def comparison_blocks(comparison: Comparison, *, has_headline: bool = True) -> Iterator[str]:

@@ -101,8 +101,11 @@ def _best(ranked: Sequence[Variant], walls: Walls) -> tuple[Variant, list[Varian
     All are held against the fastest, as in the rows: what is equal to the second is not to it.
     """
     fastest = min(ranked, key=lambda variant: middle_ns(walls[variant.key]))
+    plain = next((variant for variant in ranked if variant.key == BASELINE), fastest)
+    if all(groups_text(walls[variant.key]) for variant in (plain, fastest)):
+        return plain, []
     equals = [v for v in ranked if v is fastest or not _is_apart(fastest, v, walls)]
-    best = next((variant for variant in equals if variant.key == BASELINE), fastest)
+    best = plain if plain in equals else fastest
     return best, [variant for variant in equals if variant is not best]
 
 

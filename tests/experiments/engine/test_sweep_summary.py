@@ -81,6 +81,11 @@ def found_in(*rules: str, cold: bool = False, severity: str = "warn") -> SweepTr
             "Ray moves it in 7.00 ms in 3 runs, 12.0 ms in 2.",
             ["1 run", "–", "1 run", "2 groups"],  # noqa: RUF001
         ),
+        (
+            {"pickle": [9, *[7] * 3, *[12] * 3], "ray": [9, *[6] * 4, *[12] * 3]},
+            "Pickle moves it in 7.00 ms in 3 runs, 12.0 ms in 3.",
+            ["1 run", "2 groups", "1 run", "2 groups"],
+        ),
     ],
 )
 def test_one_run_is_compared_with_nobody(
