@@ -256,7 +256,8 @@ def _variants(key: str) -> st.SearchStrategy[Variant]:
 
 def _points(keys: list[str]) -> st.SearchStrategy[Point]:
     stages = st.dictionaries(texts, whole, max_size=3)
-    return built(Point, variant=st.sampled_from(keys), stages=stages)
+    loops = st.none() | st.integers(1, 1000)
+    return built(Point, variant=st.sampled_from(keys), stages=stages, loops=loops)
 
 
 def _sweep_traces(keys: list[str]) -> st.SearchStrategy[SweepTrace]:
