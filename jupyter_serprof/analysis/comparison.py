@@ -25,6 +25,8 @@ _CODE = "code"
 #: From here on more decimals say nothing.
 _SMALL_RATIO, _LARGE_RATIO = 0.0995, 10
 _MOST_DECIMALS = 6
+#: Reasons that are longer stand below the table.
+_SHORT_REASON = 26
 
 
 def headline(comparison: Comparison) -> str:
@@ -129,6 +131,23 @@ def interval_text(change: Change) -> str:
     if change.low is None or change.high is None:
         return ""
     return f"[{ratio_text(change.low)} to {ratio_text(change.high)}]"
+
+
+def short_reason(change: Change) -> str:
+    """Return why nobody can tell, where it fits into a cell; the others stand below the table."""
+    return change.reason if len(change.reason) <= _SHORT_REASON else ""
+
+
+def reasons_of(comparison: Comparison) -> Iterator[str]:
+    """Yield the reasons that fit into no cell, each with its lines; not that of the headline."""
+    told, shown = headline(comparison), lines_of(comparison)
+    has_points = len({point_of(change) for change in shown}) > 1
+    lines: dict[str, list[str]] = {}
+    for change in shown:
+        if not short_reason(change) and change.reason not in told:
+            point = f", {point_text(change)}" if has_points else ""
+            lines.setdefault(change.reason, []).append(f"{change.title}{point}")
+    yield from (f"{'; '.join(names)}: cannot tell, {why}" for why, names in lines.items())
 
 
 def notes_of(comparison: Comparison, shown: int) -> Iterator[str]:

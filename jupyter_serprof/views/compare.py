@@ -15,7 +15,9 @@ from jupyter_serprof.analysis.comparison import (
     point_of,
     point_text,
     ratio_text,
+    reasons_of,
     runs_text,
+    short_reason,
     times_of,
 )
 from jupyter_serprof.model import Change, Comparison
@@ -40,8 +42,6 @@ if TYPE_CHECKING:
 _NAMES = (32, 24, 16)
 #: What goes first when the lines get narrow.
 _SPARE = ("why", "95 % interval", "before", "after")
-#: Reasons that are longer stand below the table.
-_SHORT_REASON = 26
 
 
 def comparison_lines(
@@ -53,10 +53,11 @@ def comparison_lines(
     """
     shown = lines_of(comparison)
     blocks = [_block(comparison, list(g), columns, shown) for _, g in groupby(shown, point_of)]
+    notes = [*reasons_of(comparison), *notes_of(comparison, len(shown))]
     return [
         *(wrap(clean(headline(comparison)), columns) if has_headline else []),
         *(line for block in blocks for line in block),
-        *(line for note in _notes(comparison) for line in hang("note", note, columns)),
+        *(line for note in notes for line in hang("note", note, columns)),
     ]
 
 
@@ -74,8 +75,7 @@ def _columns(comparison: Comparison, changes: Sequence[Change], names: int) -> l
         return Column(head, tuple(cells), leans_right=leans_right)
 
     times = times_of(comparison)
-    said = [clean(change.reason) for change in changes]
-    reasons = [reason if len(reason) <= _SHORT_REASON else "" for reason in said]
+    reasons = [clean(short_reason(change)) for change in changes]
     titles = (clip(clean(change.title), names) for change in changes)
     return [
         column("stage", titles, leans_right=False),
@@ -86,18 +86,6 @@ def _columns(comparison: Comparison, changes: Sequence[Change], names: int) -> l
         column("verdict", (clean(change.verdict) for change in changes), leans_right=False),
         *([column("why", iter(reasons), leans_right=False)] if any(reasons) else []),
     ]
-
-
-def _notes(comparison: Comparison) -> Iterator[str]:
-    told, shown = headline(comparison), lines_of(comparison)
-    has_points = len({point_of(change) for change in shown}) > 1
-    lines: dict[str, list[str]] = {}
-    for change in shown:
-        if len(change.reason) > _SHORT_REASON and change.reason not in told:
-            point = f", {point_text(change)}" if has_points else ""
-            lines.setdefault(change.reason, []).append(f"{change.title}{point}")
-    yield from (f"{'; '.join(names)}: cannot tell, {why}" for why, names in lines.items())
-    yield from notes_of(comparison, len(shown))
 
 
 def comparison_blocks(comparison: Comparison, *, has_headline: bool = True) -> Iterator[str]:

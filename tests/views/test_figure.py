@@ -7,6 +7,7 @@ from dataclasses import replace
 from io import BytesIO
 
 import pytest
+from compare_samples import FOUND, WALL
 from dask_samples import computation, several
 from hypothesis import given, settings
 from PIL import Image
@@ -320,3 +321,16 @@ def _extent(label: Label) -> tuple[float, float, float, float]:
 def _overlap(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
     across = one[0] < other[2] - 1 and other[0] < one[2] - 1
     return across and one[1] < other[3] and other[1] < one[3]
+
+
+def test_a_reason_that_fits_into_no_cell_stands_below_the_comparison() -> None:
+    """Whole, once, with the line that it is of: a cell would cut it."""
+    why = "1 run before and 1 after are too few for an interval. Run each side again: --repeat 15"
+    cold = replace(WALL, cold=True, verdict="cannot tell", reason=why)
+    doc = replace(make_put_get(), comparison=replace(FOUND, changes=(cold, WALL)))
+
+    texts = " ".join(label.text for label in _labels(sheet_of(doc)))
+
+    assert texts.count("1 run before and 1 after") == 1
+    assert "Wall time, cold: cannot tell, 1 run before" in texts
+    assert "Run each side again: --repeat 15" in texts

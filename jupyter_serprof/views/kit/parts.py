@@ -14,7 +14,9 @@ from jupyter_serprof.analysis.comparison import (
     point_of,
     point_text,
     ratio_text,
+    reasons_of,
     runs_text,
+    short_reason,
     times_of,
 )
 from jupyter_serprof.model import Trace
@@ -83,7 +85,8 @@ def _put_line(sheet: Sheet, change: Change, times: tuple[str, str]) -> None:
         room = right - left - _GAP
         sheet.put(right, middle, cell, theme.ink, room=room, is_bold=is_wall, side="right")
     is_told = change.verdict != "cannot tell"
-    said = f"{change.verdict}: {change.reason}" if change.reason else change.verdict
+    reason = short_reason(change)
+    said = f"{change.verdict}: {reason}" if reason else change.verdict
     color = theme.warn if change.verdict == "slower" else theme.ink if is_told else theme.muted
     room = WIDTH - MARGIN - _VERDICT_X
     sheet.put(_VERDICT_X, middle, clean(said), color, room=room, is_bold=is_told)
@@ -91,11 +94,11 @@ def _put_line(sheet: Sheet, change: Change, times: tuple[str, str]) -> None:
 
 
 def _put_notes(sheet: Sheet, comparison: Comparison, shown: int) -> None:
-    notes = list(notes_of(comparison, shown))[:_MOST_NOTES] if not sheet.is_brief else []
+    notes = [*reasons_of(comparison), *list(notes_of(comparison, shown))[:_MOST_NOTES]]
     left = shown - _MOST_LINES
     more = [f"{format_count(left)} more lines are in the document"] if left > 0 else []
     sheet.y += 4
-    for note in (*more, *notes):
+    for note in (*more, *([] if sheet.is_brief else notes)):
         sheet.paragraph(note, sheet.theme.muted, SMALL, most=2)
 
 
