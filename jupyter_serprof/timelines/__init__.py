@@ -22,7 +22,6 @@ import os
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -41,14 +40,14 @@ _RAY_STAGES = {
     "ray.wait": "ray.wait",
 }
 _TASK = "task::"
-_Place = tuple[object, object]
+_Place = tuple[str, str]
 
 
-def ray_spans(events: Iterable[Mapping[str, object]]) -> list[TimelineEvent]:
+def _ray_spans(events: Iterable[Mapping[str, object]]) -> list[Span]:
     """Return the known steps; what else Ray reports (tasks as a whole) only names them."""
     complete = [event for event in events if event.get("ph") == "X"]
     steps = [event for event in complete if event.get("cat") in _RAY_STAGES]
-    tasks = _tasks(event for event in complete if text_of(event.get("cat")).startswith(_TASK))
+    tasks = _tasks(event for event in complete if _text(event.get("cat")).startswith(_TASK))
     lanes: dict[_Place, str] = {}
     return [_step(event, _ray_lane(event, lanes), tasks) for event in steps]
 
@@ -60,7 +59,7 @@ def _place(event: Mapping[str, object]) -> _Place:
 def _ray_lane(event: Mapping[str, object], lanes: dict[_Place, str]) -> str:
     """Return a number instead of addresses; steps of the driver are the caller's."""
     place = _place(event)
-    if str(place[1]).startswith("driver"):
+    if place[1].startswith("driver"):
         return CALLER
     return lanes.setdefault(place, f"worker {len(lanes) + 1}")
 
@@ -68,9 +67,9 @@ def _ray_lane(event: Mapping[str, object], lanes: dict[_Place, str]) -> str:
 def _tasks(events: Iterable[Mapping[str, object]]) -> dict[_Place, list[tuple[int, int, str]]]:
     found: dict[_Place, list[tuple[int, int, str]]] = {}
     for event in events:
-        start_ns = us_of(event, "ts")
-        name = text_of(event.get("cat")).removeprefix(_TASK)
-        entry = start_ns, start_ns + us_of(event, "dur"), name
+        start_ns = _time(event, "ts", 1_000)
+        name = _text(event.get("cat")).removeprefix(_TASK)
+        entry = start_ns, start_ns + _time(event, "dur", 1_000), name
         found.setdefault(_place(event), []).append(entry)
     return {place: sorted(entries) for place, entries in found.items()}
 
@@ -79,15 +78,13 @@ def _step(
     event: Mapping[str, object],
     lane: str,
     tasks: Mapping[_Place, Sequence[tuple[int, int, str]]],
-) -> TimelineEvent:
-    start_ns, kind = us_of(event, "ts"), text_of(event.get("cat"))
+) -> Span:
+    start_ns, kind = _time(event, "ts", 1_000), _text(event.get("cat"))
     around = tasks.get(_place(event), ())
     at = bisect_right(around, start_ns, key=lambda task: task[0]) - 1
     is_inside = at >= 0 and start_ns <= around[at][1]
     name = around[at][2] if is_inside else kind.removeprefix("task:")
-    return TimelineEvent(
-        _RAY_STAGES[kind], name, lane, start_ns, us_of(event, "dur"), wait="ray.wait"
-    )
+    return Span(_RAY_STAGES[kind], name, lane, start_ns, _time(event, "dur", 1_000))
 
 
 _STAGES = {
@@ -104,13 +101,13 @@ _HASH = re.compile(r"-[0-9a-f]{8,}(-[0-9a-f]{4,})*$")
 _Names = dict[tuple[str, ...], int]
 
 
-def dask_spans(records: Iterable[Mapping[str, object]]) -> list[TimelineEvent]:
+def _dask_spans(records: Iterable[Mapping[str, object]]) -> list[Span]:
     """Return the actions of all tasks; unknown ones are left out."""
     numbers: _Names = {}
     return [entry for record in records for entry in _actions(record, numbers)]
 
 
-def _actions(record: Mapping[str, object], numbers: _Names) -> Iterator[TimelineEvent]:
+def _actions(record: Mapping[str, object], numbers: _Names) -> Iterator[Span]:
     steps = record.get("startstops")
     if not isinstance(steps, list | tuple):
         problem = f"a task has startstops {shown(steps)}, which is no list"
@@ -119,28 +116,27 @@ def _actions(record: Mapping[str, object], numbers: _Names) -> Iterator[Timeline
         if not isinstance(step, Mapping):
             problem = f"a task has the action {shown(step)}, which is no object"
             raise TimelineError(problem)
-        action = text_of(step.get("action"))
+        action = _text(step.get("action"))
         if action in _STAGES:
             yield _timed(record, step, action, numbers)
 
 
 def _timed(
     record: Mapping[str, object], step: Mapping[str, object], action: str, numbers: _Names
-) -> TimelineEvent:
-    start_ns, stop_ns = s_of(step, "start"), s_of(step, "stop")
+) -> Span:
+    start_ns, stop_ns = (_time(step, key, 1_000_000_000) for key in ("start", "stop"))
     if stop_ns < start_ns:
         problem = f"the action {action} stops before it starts"
         raise TimelineError(problem)
     size = record.get("nbytes")
     is_size = action == "compute" and isinstance(size, int) and size >= 0
-    return TimelineEvent(
+    return Span(
         stage=_STAGES[action],
         name=action if action == "deserialize" else _prefix(record.get("key")),
         lane=_lane(record, action, numbers),
         start_ns=start_ns,
         duration_ns=stop_ns - start_ns,
-        wait="dask.wait",
-        details={"result_bytes": size} if is_size else {},
+        details={"result_bytes": size} if is_size else None,
     )
 
 
@@ -159,7 +155,7 @@ def _lane(record: Mapping[str, object], action: str, numbers: _Names) -> str:
 def _prefix(key: object) -> str:
     """Return the name of a key without its hash; as text, a tuple begins with a parenthesis."""
     first = key[0] if isinstance(key, list | tuple) and key else key
-    text = text_of(first).lstrip("('\"").partition("'")[0] or "task"
+    text = _text(first).lstrip("('\"").partition("'")[0] or "task"
     return _HASH.sub("", text)
 
 
@@ -172,51 +168,13 @@ class TimelineError(Exception):
     """A timeline cannot be right; the message says what is wrong with it."""
 
 
-@dataclass(frozen=True, slots=True)
-class TimelineEvent:
-    """An event: what, where, when (ns on the clock of the timeline).
-
-    ``wait`` is the stage in which the caller is taken to be while nothing else is known of it.
-    """
-
-    stage: str
-    name: str
-    lane: str
-    start_ns: int
-    duration_ns: int
-    size_bytes: int | None = None
-    wait: str = ""
-    details: Mapping[str, object] = field(default_factory=dict)
-
-
-def text_of(value: object) -> str:
+def _text(value: object) -> str:
     """Return a text, or nothing for anything else."""
     return value if isinstance(value, str) else ""
 
 
-def us_of(event: Mapping[str, object], key: str) -> int:
-    """Return a time in us as ns.
-
-    Raises
-    ------
-    TimelineError
-        If it is missing or no time.
-    """
-    return _time(event, key, 1_000)
-
-
-def s_of(event: Mapping[str, object], key: str) -> int:
-    """Return a time in s as ns.
-
-    Raises
-    ------
-    TimelineError
-        If it is missing or no time.
-    """
-    return _time(event, key, 1_000_000_000)
-
-
 def _time(event: Mapping[str, object], key: str, unit_ns: int) -> int:
+    """Return a time in some unit as ns; refuse what is missing or no time."""
     value = event.get(key)
     if (
         not isinstance(value, int | float)
@@ -291,18 +249,20 @@ def _parsed(file: Path) -> object:
 
 
 def _trace(data: object, name: str) -> Trace:
-    found = _read(data)
+    wait, found = _read(data)
     if not found:
         problem = "no event in it is known"
         raise TimelineError(problem)
     start_ns = min(entry.start_ns for entry in found)
-    end_ns = max(entry.start_ns + entry.duration_ns for entry in found)
+    end_ns = max(entry.end_ns for entry in found)
     if end_ns - start_ns > _LONGEST_NS:
         problem = "it lasts for more than a year, so that some of its times are damaged"
         raise TimelineError(problem)
-    wait = next((entry.wait for entry in found if entry.wait), "")
-    spans = [Span(wait, "caller", CALLER, 0, end_ns - start_ns)] if wait else []
-    spans += [_span(entry, start_ns, has_wait=bool(wait)) for entry in sorted(found, key=_order)]
+    spans = [Span(wait, "caller", CALLER, 0, end_ns - start_ns)]
+    spans += [
+        entry._replace(start_ns=entry.start_ns - start_ns, parent=0 if entry.lane == CALLER else -1)
+        for entry in sorted(found, key=lambda entry: (entry.start_ns, -entry.duration_ns))
+    ]
     lanes = dict.fromkeys([CALLER, *sorted({span.lane for span in spans})])
     plain = Trace(
         name=name,
@@ -311,12 +271,13 @@ def _trace(data: object, name: str) -> Trace:
         producer="imported by jupyter_serprof",
         lanes=tuple(Lane(key, _kind(key), process=at) for at, key in enumerate(lanes)),
         spans=tuple(spans),
-        quality=Quality(notes=(_ASSUMED,) if wait else ()),
+        quality=Quality(notes=(_ASSUMED,)),
     )
     return analyse(plain)
 
 
-def _read(data: object) -> list[TimelineEvent]:
+def _read(data: object) -> tuple[str, list[Span]]:
+    """Return the stage in which the caller is taken to wait, and the events at their own times."""
     events = data.get("traceEvents") if isinstance(data, Mapping) else data
     if not isinstance(events, list | tuple):
         problem = f"it is {shown(data)}, which is no list of events"
@@ -325,34 +286,16 @@ def _read(data: object) -> list[TimelineEvent]:
         problem = "an event in it is no object"
         raise TimelineError(problem)
     if any("startstops" in event for event in events):
-        return dask_spans(events)
+        return "dask.wait", _dask_spans(events)
     if any("span" in _arguments(event) for event in events):
         problem = "it was saved for Perfetto, which is no document. Save one as .serprof.json"
         raise TimelineError(problem)
-    return ray_spans(events)
+    return "ray.wait", _ray_spans(events)
 
 
 def _arguments(event: Mapping[str, object]) -> Mapping[str, object]:
     given = event.get("args")
     return given if isinstance(given, Mapping) else {}
-
-
-def _order(entry: TimelineEvent) -> tuple[int, int]:
-    return entry.start_ns, -entry.duration_ns
-
-
-def _span(entry: TimelineEvent, start_ns: int, *, has_wait: bool) -> Span:
-    parent = 0 if has_wait and entry.lane == CALLER else -1
-    return Span(
-        stage=entry.stage,
-        name=entry.name,
-        lane=entry.lane,
-        start_ns=entry.start_ns - start_ns,
-        duration_ns=entry.duration_ns,
-        size_bytes=entry.size_bytes,
-        parent=parent,
-        details=dict(entry.details) or None,
-    )
 
 
 def _kind(lane: str) -> str:
