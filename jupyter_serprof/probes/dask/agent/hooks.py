@@ -17,9 +17,6 @@ if TYPE_CHECKING:
 
     Maker = Callable[[Any], Any]
 
-#: What distributed hands to a thread instead of blocking its event loop.
-OFFLOADED_BYTES = 10_000_000
-
 #: Messages that are noted: graphs, task specifications, news of finished tasks.
 _OPS = ("compute-task", "update-graph", "task-finished", "task-erred")
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import heapq
 from collections import defaultdict
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import TypeVar
 
 from jupyter_serprof.model import Table, TableColumn
@@ -13,21 +11,10 @@ from jupyter_serprof.model.trace import Scalar
 from jupyter_serprof.probes.dask.graph.look import (
     LARGE_BYTES,
     GraphBytes,
-    KeyBytes,
     LayerBytes,
     ObjectBytes,
     graph_bytes,
 )
-
-__all__ = [
-    "GraphBytes",
-    "KeptGraphs",
-    "KeyBytes",
-    "LayerBytes",
-    "ObjectBytes",
-    "graph_bytes",
-    "table",
-]
 
 Entry = TypeVar("Entry", LayerBytes, ObjectBytes)
 
@@ -114,12 +101,6 @@ def _note(found: GraphBytes, left: int) -> str:
     return " ".join(notes)
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class _Kept:
-    sent_bytes: int
-    computation: int
-
-
 class KeptGraphs:
     """Holds the largest graphs between sending and freezing: at most 4, none below a megabyte.
 
@@ -127,10 +108,8 @@ class KeptGraphs:
     """
 
     def __init__(self) -> None:
-        self._kept: list[_Kept] = []
-        self._graphs: dict[int, object] = {}
-        #: Large graphs that were not kept.
-        self.left_out = 0
+        #: Bytes that were sent, and the graph, by its number.
+        self._kept: dict[int, tuple[int, object]] = {}
         #: Why a graph has no table, for the notes of the run.
         self.notes: list[str] = []
 
@@ -142,32 +121,25 @@ class KeptGraphs:
         """Hold a graph if it is one of the largest; called in a hook, so it does nothing else."""
         if sent_bytes < LARGE_BYTES:
             return
-        new = _Kept(sent_bytes, computation)
-        self._graphs[computation] = graph
-        if len(self._kept) < _GRAPHS:
-            heapq.heappush(self._kept, new)
-            return
-        dropped = heapq.heappushpop(self._kept, new)
-        del self._graphs[dropped.computation]
-        self.left_out += 1
+        self._kept[computation] = sent_bytes, graph
+        if len(self._kept) > _GRAPHS:
+            del self._kept[min(self._kept, key=lambda number: (self._kept[number][0], number))]
 
     def tables(self, *, seconds: float = _SECONDS) -> list[Table]:
         """Return a table for each graph, in the order in which they were sent.
 
         A graph that cannot be pickled any more has none: the user may have changed it meanwhile.
         """
-        order = sorted(kept.computation for kept in self._kept)
-        share = seconds / max(1, len(order))
-        return [table for number in order for table in self._table(number, share)]
+        share = seconds / max(1, len(self._kept))
+        return [table for number in sorted(self._kept) for table in self._table(number, share)]
 
     def clear(self) -> None:
         """Let the graphs go."""
         self._kept.clear()
-        self._graphs.clear()
 
     def _table(self, computation: int, seconds: float) -> list[Table]:
         try:
-            found = graph_bytes(self._graphs[computation], seconds=seconds)
+            found = graph_bytes(self._kept[computation][1], seconds=seconds)
         except Exception as error:  # noqa: BLE001  (reducers raise anything)
             kind = type(error).__name__
             self.notes.append(f"who holds the bytes of graph {computation} is not known: {kind}")

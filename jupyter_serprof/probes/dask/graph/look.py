@@ -1,4 +1,4 @@
-"""One look at a Dask graph: the bytes of its layers, keys and large objects, and who holds those.
+"""One look at a Dask graph: the bytes of its layers and large objects, and who holds those.
 
 Method: one pickler with one memo pickles the pieces of the graph one after the other into a file
 that only counts, so each piece gets the bytes that it adds and what is repeated counts once.
@@ -10,7 +10,6 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from dataclasses import dataclass, field
-from heapq import heappush, heapreplace
 from itertools import chain, islice
 
 from jupyter_serprof.capture.recorder import paused_collector
@@ -29,19 +28,9 @@ _SECONDS = 20.0
 _STEP = 128
 #: Up to this length each key is counted for itself.
 _SHORT = 2_000
-_KEYS = 20
 #: Pieces of which only materializing would tell where they go do not spoil a prediction below this.
 _NEGLIGIBLE_BYTES = 100_000
 _TEXT = 120
-
-
-@dataclass(frozen=True, slots=True)
-class KeyBytes:
-    """What one key adds to the pickle."""
-
-    layer: str
-    key: str
-    size_bytes: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +39,6 @@ class LayerBytes:
 
     Attributes
     ----------
-    tasks
-        Number of tasks before optimization; None if only materializing would tell.
     crossing_bytes
         Predicted bytes of the task specifications to the workers: large objects as often as tasks
         hold them, small ones once (in a template: with each task). None if that cannot be told.
@@ -59,7 +46,6 @@ class LayerBytes:
 
     layer: str
     size_bytes: int
-    tasks: int | None
     crossing_bytes: int | None
 
 
@@ -97,20 +83,13 @@ class GraphBytes:
     ----------
     size_bytes
         Sum over the layers; within 1 % of one pickle of what was sent, if that has 100 kB.
-    keys
-        The 20 largest.
-    pickler
-        Which of distributed's picklers the graph needs: ``pickle``, ``dask``, ``cloudpickle``.
     not_opened
         What there was no time for, one phrase each.
     """
 
     size_bytes: int
-    out_of_band_bytes: int
     layers: tuple[LayerBytes, ...]
-    keys: tuple[KeyBytes, ...]
     objects: tuple[ObjectBytes, ...]
-    pickler: str
     not_opened: tuple[str, ...] = ()
 
 
@@ -168,7 +147,6 @@ class _Layer:
     """What was counted of a layer so far."""
 
     size_bytes: int = 0
-    tasks: int | None = None
     small_crossing_bytes: int = 0
     is_predictable: bool = True
 
@@ -193,8 +171,6 @@ class _GraphLook:
         self._deadline = deadline
         self._pickler = CountingPickler(kind)
         self._layers: dict[str, _Layer] = defaultdict(_Layer)
-        self._keys: list[tuple[int, int, KeyBytes]] = []
-        self._number = 0
         self._found: dict[int, Found] = {}
         self._not_opened: list[str] = []
 
@@ -207,11 +183,8 @@ class _GraphLook:
         layers = [self._layer(name) for name in self._layers]
         return GraphBytes(
             size_bytes=sum(layer.size_bytes for layer in layers),
-            out_of_band_bytes=self._pickler.out_of_band_bytes,
             layers=tuple(sorted(layers, key=lambda layer: -layer.size_bytes)),
-            keys=tuple(key for _, _, key in sorted(self._keys, reverse=True)),
             objects=tuple(self._object(found) for found in largest),
-            pickler=self._kind.name,
             not_opened=tuple(self._not_opened),
         )
 
@@ -226,7 +199,6 @@ class _GraphLook:
         skipped = 0
         for section in sections(self._graph):
             layer = self._layers[section.layer]
-            layer.tasks = section.tasks if layer.tasks is None else layer.tasks
             skipped += not self._count_section(section, layer)
         if skipped:
             self._not_opened.append(f"{skipped} pieces of the graph: their bytes are not counted")
@@ -239,8 +211,7 @@ class _GraphLook:
                 return False
             size = self._pickler.size_bytes(_pickled(section, some))
             self._add(section, layer, size)
-            is_large = size >= LARGE_BYTES and section.times != 0  # what stays needs no rows
-            if is_large or step == 1:
+            if size >= LARGE_BYTES and section.times != 0:  # what stays needs no rows
                 self._look_closer(section, layer, some, size)
         return True
 
@@ -252,22 +223,14 @@ class _GraphLook:
             layer.is_predictable = False
 
     def _look_closer(self, section: Section, layer: _Layer, some: list[Item], size: int) -> None:
-        """Count several items for themselves, keep the largest keys, open what is large."""
+        """Count several items for themselves, and open what is large."""
         own = CountingPickler(self._kind)
         apart = [_pickled(section, [item]) for item in some]
         sizes = [size] if len(some) == 1 else [own.size_bytes(values) for values in apart]
         for (key, value), one in zip(some, sizes, strict=True):
-            if section.has_keys:
-                self._add_key(section.layer, key, one)
-            if one >= LARGE_BYTES and section.times != 0:
+            if one >= LARGE_BYTES:
                 inside = self._open(section, key, value)
                 layer.small_crossing_bytes -= min(inside, one) * (section.times or 0)
-
-    def _add_key(self, layer: str, key: object, size: int) -> None:
-        if len(self._keys) < _KEYS or size > self._keys[0][0]:
-            self._number += 1
-            new = (size, self._number, KeyBytes(layer, _text(key), size))
-            (heappush if len(self._keys) < _KEYS else heapreplace)(self._keys, new)
 
     def _open(self, section: Section, key: object, value: object) -> int:
         """Keep the large objects of a piece; return the bytes of those that are new."""
@@ -323,7 +286,7 @@ class _GraphLook:
             found.references.get(name, 0) * found.large.size_bytes for found in self._found.values()
         )
         crossing = layer.small_crossing_bytes + large if layer.is_predictable else None
-        return LayerBytes(name, layer.size_bytes, layer.tasks, crossing)
+        return LayerBytes(name, layer.size_bytes, crossing)
 
     def _object(self, found: Found) -> ObjectBytes:
         count = sum(found.references.values()) if found.is_counted else None

@@ -68,7 +68,6 @@ class CountingPickler:
         self._sink = KeptWrites()
         self._is_final = kind.name == "cloudpickle"
         self._dump = kind.make(self._sink).dump
-        self.out_of_band_bytes = 0
 
     def size_bytes(self, values: Sequence[object]) -> int:
         """Return the bytes that further objects add to the pickle.
@@ -88,7 +87,6 @@ class CountingPickler:
         if not self._is_final and any(_names_main(part) for part in self._sink.written):
             raise NeedsCloudpickle
         beside = sum(self._sink.take_buffers())
-        self.out_of_band_bytes += beside
         written = sum(self._sink.take())
         return written + beside - (_ENVELOPE_BYTES if written >= _FRAMED_BYTES else _BARE_BYTES)
 
@@ -183,20 +181,12 @@ class Unpicklable:
         of an expression; empty if the value of the key itself is to blame.
     value
         The object, for a closer look at its attributes.
-    error
-        What the pickler raised.
     """
 
     layer: str
     key: str
     argument: str
     value: object
-    error: Exception
-
-    @property
-    def path(self) -> str:
-        """The steps in one text."""
-        return " -> ".join(step for step in (self.layer, self.key, self.argument) if step)
 
 
 def find_unpicklable(graph: object, *, seconds: float = _SECONDS) -> Unpicklable | None:
@@ -214,55 +204,40 @@ def find_unpicklable(graph: object, *, seconds: float = _SECONDS) -> Unpicklable
             for key, value in section.items:
                 if time.monotonic() > deadline:
                     return None
-                error = _error(value, kind)
-                if error is not None:
-                    return _inside(section, key, value, error, kind)
+                if _fails(value, kind):
+                    return _inside(section, key, value, kind)
     return None
 
 
-def _error(value: object, kind: PicklerKind) -> Exception | None:
+def _fails(value: object, kind: PicklerKind) -> bool:
     try:
         kind.make(KeptWrites()).dump(value)
-    except Exception as error:  # noqa: BLE001  (reducers raise anything)
-        return error
-    return None
+    except Exception:  # noqa: BLE001  (reducers raise anything)
+        return True
+    return False
 
 
-def _inside(
-    section: Section, key: object, value: object, error: Exception, kind: PicklerKind
-) -> Unpicklable:
+def _inside(section: Section, key: object, value: object, kind: PicklerKind) -> Unpicklable:
     """Descend through arguments of tasks, as long as one of them fails."""
     steps = [] if section.has_keys else [str(key)]
     for _ in range(_DEPTH):
-        failing = next(_failing(value, kind), None)
-        if failing is None:
+        failing = ((step, part) for step, part in _arguments(value) if _fails(part, kind))
+        step, value = next(failing, ("", value))
+        if not step:
             break
-        step, value, error = failing
         steps.append(step)
-    name = str(key) if section.has_keys else ""
-    return Unpicklable(section.layer, name, ".".join(steps), value, error)
-
-
-def _failing(value: object, kind: PicklerKind) -> Iterator[tuple[str, object, Exception]]:
-    for step, part in _arguments(value):
-        error = _error(part, kind)
-        if error is not None:
-            yield step, part, error
+    return Unpicklable(section.layer, str(key) if section.has_keys else "", ".".join(steps), value)
 
 
 def _arguments(value: Any) -> Iterator[tuple[str, object]]:  # noqa: ANN401  (a task or not)
     """Yield the function and the arguments of a task, as an object or as a tuple."""
     if type(value) in node_kinds():
-        yield from ((name, part) for name, part in _slots(value) if name in ("function", "value"))
+        for name, slot in (("function", "func"), ("value", "value")):
+            if hasattr(value, slot):
+                yield name, getattr(value, slot)
         yield from ((f"argument {i}", part) for i, part in enumerate(getattr(value, "args", ())))
         named = getattr(value, "kwargs", {})
         yield from ((f"argument {name}", part) for name, part in named.items())
     elif type(value) is tuple and value and callable(value[0]):
         yield "function", value[0]
         yield from ((f"argument {i}", part) for i, part in enumerate(value[1:]))
-
-
-def _slots(node: object) -> Iterator[tuple[str, object]]:
-    for name, slot in (("function", "func"), ("value", "value")):
-        if hasattr(node, slot):
-            yield name, getattr(node, slot)

@@ -13,7 +13,7 @@ import functools
 import math
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from jupyter_serprof.model import UsageError
@@ -46,7 +46,6 @@ class Section:
     items: Collection[Item]
     times: int | None = None
     has_keys: bool = False
-    tasks: int | None = field(default=None, compare=False)
 
 
 def sections(graph: object) -> Iterator[Section]:
@@ -138,7 +137,7 @@ def _tasks(name: str, tasks: Mapping[Any, object]) -> Section:
     """Return tasks one by one; a mapping that may build them when it is asked stays closed."""
     if not isinstance(tasks, dict):
         return Section(name, [(name, tasks)])
-    return Section(name, tasks.items(), times=1, has_keys=True, tasks=len(tasks))
+    return Section(name, tasks.items(), times=1, has_keys=True)
 
 
 def _shell(owner: object) -> object:
@@ -167,7 +166,7 @@ def _blockwise(name: str, layer: Any) -> Iterator[Section]:  # noqa: ANN401  (a 
     """Yield the template, which is in every task, and what differs from block to block."""
     state, count = vars(layer), _block_count(layer)
     template = [(key, state[key]) for key in ("task", "indices") if key in state]
-    yield Section(name, template, times=count, tasks=count)
+    yield Section(name, template, times=count)
     for dep in state.get("io_deps", {}).values():
         yield from _block_arguments(name, dep, count)
     built = state.get("_cached_dict", {}).get("dsk")
@@ -255,7 +254,7 @@ def _mapped(operands: dict[str, Any]) -> Iterator[Section]:
     name = str(operands.get("key"))
     keys = operands.pop("_cached_keys", None)
     count = len(keys) if isinstance(keys, list) else None
-    yield Section(name, [("func", operands.pop("func", None))], times=count, tasks=count)
+    yield Section(name, [("func", operands.pop("func", None))], times=count)
     for elements in operands.pop("iterables", ()):
         if isinstance(elements, list | tuple):
             yield _elements(name, elements, keys)
@@ -293,7 +292,7 @@ def _frame_node(node: Any, operands: list[Item]) -> Iterator[Section]:  # noqa: 
             # What a source cuts into partitions crosses once, whatever their number; at most:
             # columns that nobody reads stay in the graph.
             is_cut = is_source and name in ("frame", "array")
-            yield Section(layer, [(name, operand)], 1 if is_cut else count, tasks=count)
+            yield Section(layer, [(name, operand)], 1 if is_cut else count)
     yield Section(layer, list(_cached(node)), times=0)
 
 
