@@ -1,4 +1,14 @@
-"""From spans to answers: pure functions from a trace to rows, findings and sentences."""
+"""From spans to answers: pure functions from a trace to rows, findings and sentences.
+
+In: a `Trace` of spans. Out: the same with waterfall, findings and summary.
+
+>>> from jupyter_serprof.testing import make_trace
+>>> trace = analyse(make_trace([("pickle.dumps", "client/main", 0, 6, 10_000_000)], wall_ms=10))
+>>> [(row.stage, row.self_ns) for row in trace.waterfall.rows], trace.waterfall.unaccounted_ns
+([('pickle.dumps', 6000000)], 4000000)
+>>> trace.summary.headline
+'example took 10.0 ms: 60 % Pickle of 10.0 MB (6.00 ms).'
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""The functions of the package; each option of a magic is a keyword of the function of its name."""
+"""The functions of the package; each option of a magic is a keyword of the function of its name.
+
+In: values, code, documents. Out: documents; nothing is displayed but by `show`.
+
+>>> blame({"table": bytes(5_000)}, name="parcel").parts[1].path
+'parcel["table"]'
+"""
 
 from __future__ import annotations
 

@@ -1,1 +1,14 @@
-"""Watching calls while a recording runs: hooks that undo themselves, and the page of spans."""
+"""Watching calls while a recording runs: hooks that undo themselves, and the page of spans.
+
+In: places, the attributes to watch. Out: a record for each call, frozen to the spans of a `Trace`.
+
+>>> from jupyter_serprof.capture.freeze import freeze
+>>> from jupyter_serprof.capture.recorder import Recorder, span
+>>> recorder = Recorder(probes=())
+>>> recorder.start()
+>>> with span("fill the cache"):
+...     cache = list(range(1000))
+>>> recorder.stop()
+>>> [(found.name, found.lane) for found in freeze(recorder, name="a cell").spans]
+[('fill the cache', 'client/main')]
+"""

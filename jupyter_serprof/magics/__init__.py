@@ -1,4 +1,12 @@
-"""IPython's side: parse, call the API, display; what loading gives, unloading takes away."""
+"""IPython's side: parse, call the API, display; what loading gives, unloading takes away.
+
+In: a line that was typed. Out: one call of `jupyter_serprof.api`, and its document in the cell.
+
+>>> from jupyter_serprof.magics.options import SERPROF, parse
+>>> options = parse("--repeat 3 table[:10]", SERPROF)
+>>> options.repeat, options.code
+(3, 'table[:10]')
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,12 @@
-"""The nouns as immutable data, their document format and its files (standard library only)."""
+"""The nouns as immutable data, their document format and its files (standard library only).
+
+In: numbers and names. Out: documents, which JSON carries and every view draws.
+
+>>> from jupyter_serprof.model.document import from_document, to_document
+>>> trace = Trace(name="a cell", started="2026-01-31T12:00:00+00:00", wall_ns=5_000_000)
+>>> from_document(to_document(trace)) == trace
+True
+"""
 
 from __future__ import annotations
 
