@@ -32,7 +32,7 @@ An expression that serializes nothing makes the round trip through every transpo
 _EPILOG = """\
 Several statements are lines of one program, as with timeit. The exit code is 0; 1 if the statement
 raised, or got slower by more than --fail-above; 2 if the command cannot be understood, or there is
-nothing to compare with; 130 after Ctrl-C. Where nobody can tell whether it got slower by more than
+nothing to compare with; 130 after Ctrl-C. Where it is unknown whether it got slower by more than
 --fail-above, the exit code is 0, and a line on stderr says so: "cannot tell ...".
 
 Slower is the wall time; or a stage of a tenth of it or more, if what it lost at least is half of

@@ -175,7 +175,7 @@ def _step(label: str) -> str:
 
 
 _NAMED = 4
-#: So many siblings are named one by one, if that is so short.
+#: Siblings that are named one by one, if their names are short.
 _FEW, _SHORT = 2, 60
 _UNPICKLABLE = "unpicklable"
 

@@ -134,7 +134,7 @@ def interval_text(change: Change) -> str:
 
 
 def short_reason(change: Change) -> str:
-    """Return why nobody can tell, where it fits into a cell; the others stand below the table."""
+    """Return why it is unknown, where it fits into a cell; the others stand below the table."""
     return change.reason if len(change.reason) <= _SHORT_REASON else ""
 
 

@@ -95,7 +95,7 @@ def _root(key: str, known: Mapping[str, Stage]) -> str:
 
 
 def outline(trace: Trace, most_rows: int) -> tuple[Entry, ...]:
-    """Return the lines of a trace, at most so many with those inside of others."""
+    """Return the lines of a trace, at most ``most_rows`` with those inside of others."""
     entries = entries_of(trace)
     entries = _folded(entries, "heading", min(MOST_PARTED, most_rows), keeps_largest=True)
     if any(entry.kind == "group" for entry in entries):
@@ -150,7 +150,7 @@ def count_of(entries: Iterable[Entry]) -> int:
 
 
 def _folded(entries: Sequence[Entry], kind: str, most: int, *, keeps_largest: bool) -> list[Entry]:
-    """Close what is of a kind, the smallest first, until so many lines are left."""
+    """Close what is of a kind, the smallest first, until ``most`` lines are left."""
     opened = [entry for entry in _walk(entries) if entry.kind == kind and entry.inside]
     closing: set[tuple[int, ...]] = set()
     count = count_of(entries)

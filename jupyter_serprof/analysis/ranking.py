@@ -1,7 +1,7 @@
 """The ranking of variants: who takes part in it, and which differences between them matter.
 
 A variant that gives back the very memory of the value has moved nothing: its time is shown, and is
-compared with nobody's. Two others differ where their runs can be told apart, by a tenth at least,
+compared with none. Two others differ where their runs can be told apart, by a tenth at least,
 and by more than it costs to watch them.
 """
 
@@ -99,7 +99,7 @@ def least_gap(faster_ns: float, cost_ns: float) -> float:
 
 
 def cost_of(*variants: Variant) -> float:
-    """Return what it cost at most to watch a run of one of these, ns; 0 where nobody knows."""
+    """Return what it cost at most to watch a run of one of these, ns; 0 where unknown."""
     costs = (variant.facts.get("watching_ns") for variant in variants)
     return max((cost for cost in costs if isinstance(cost, int | float)), default=0)
 

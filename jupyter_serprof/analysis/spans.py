@@ -161,7 +161,7 @@ Piece = tuple[int, int]
 
 
 def fewer_pieces(pieces: Iterable[Piece], most: int) -> tuple[Piece, ...]:
-    """Return (start, length) in order, touching ones as one, at most so many: small gaps close."""
+    """Return (start, length) in order, touching ones as one, at most ``most``: small gaps close."""
     whole: list[list[int]] = []
     for start, length in pieces:
         if whole and whole[-1][1] == start:
@@ -209,7 +209,7 @@ def longest(
 
 
 def total(found: Iterable[int | None]) -> int | None:
-    """Return the sum of what was seen; None if nobody saw any."""
+    """Return the sum of what was seen; None if none was seen."""
     known = [value for value in found if value is not None]
     return sum(known) if known else None
 

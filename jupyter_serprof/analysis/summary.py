@@ -126,7 +126,7 @@ def _said(trace: Trace, cause: _Cause) -> str:
 
 
 def _unseen_tasks(trace: Trace) -> int:
-    """Return how many tasks of Ray went a road that nobody told: the wait is not their stage."""
+    """Return how many tasks of Ray took an unreported road: the wait is not their stage."""
     return sum((span.details or {}).get("road") == "unseen" for span in trace.spans)
 
 

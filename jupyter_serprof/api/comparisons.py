@@ -110,7 +110,7 @@ def compare(  # noqa: PLR0913  (the options of the magic)
     A single run on a side has a ratio and no verdict. ``before_ns`` and ``after_ns`` are those of
     the middle run, stages included; ``ratio`` is of all runs, of two functions of the pairs; where
     the runs fall into groups the two differ, and a note says so.
-    Where nobody can tell, ``fail_above`` lets it pass: look at the verdict of ``changes[0]``.
+    In doubt, ``fail_above`` lets it pass: look at the verdict of ``changes[0]``.
     Against a document the machine may be slower or faster than it was then. Repeated runs have
     fixed work beside them; where both sides have it, a verdict has to exceed the reach of the
     machine (1.25 at least), else there is none. Run both sides now, as two functions: that tells a
@@ -220,7 +220,7 @@ def trip_like(  # noqa: PLR0913  (the options of the magic)
 
 
 def check_limit(comparison: Comparison | None, limit: str | float, document: object) -> str:
-    """Raise if a comparison breaks a limit, with the document; return what nobody can tell.
+    """Raise if a comparison breaks a limit, with the document; return what is unknown.
 
     Raises
     ------

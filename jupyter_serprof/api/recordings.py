@@ -119,7 +119,7 @@ def graphstages(  # noqa: PLR0913  (the options of the magic)
     detail
         Look closer, at the price of some time.
     repeat
-        Run it once cold and so many times warm, 1 to 1000; what a run made is released before the
+        Run it once cold and this often warm, 1 to 1000; what a run made is released before the
         next one. Compare two such documents with `compare`.
 
     Returns

@@ -44,7 +44,7 @@ class Place:
         equivalent ones. If they fail, the call goes on and the failure is counted.
     faults
         Whose page faults to note around the call: ``thread`` (0.9 us), ``process`` (1.6 us, sees
-        helper threads too) or nobody's.
+        helper threads too) or none.
     least_ns
         Shorter calls leave no record: a wait that did not wait is called once for each task.
     """

@@ -96,7 +96,7 @@ _GROUP = Path("/sys/fs/cgroup")
 
 
 def available_bytes() -> int | None:
-    """Return the memory that can still be taken without swapping; None if nobody can say.
+    """Return the memory that can still be taken without swapping; None if unknown.
 
     Where a control group (of a container) allows less than the machine has, that counts.
 

@@ -68,7 +68,7 @@ class Subscription:
     is_armed: bool = True
 
     def remove(self) -> None:
-        """Stop listening, and clear the place if nobody else listens."""
+        """Stop listening, and clear the place unless another one listens."""
         with _LOCK:
             if not self.is_armed:
                 return

@@ -153,7 +153,7 @@ def measure(typed: Typed, experiment: api.Experiment[Sweep]) -> Sweep:
 
 
 def check_limit(options: Options, document: Sweep) -> None:
-    """Raise if a comparison breaks the limit that was given; print where nobody can tell.
+    """Raise if a comparison breaks the limit that was given; print where it is unknown.
 
     Raises
     ------

@@ -9,7 +9,7 @@ from typing import Any
 from jupyter_serprof.model.codec import decode, encode, field_names, pack, unpack
 from jupyter_serprof.model.errors import damaged, shown
 
-#: ``shared`` was charged where it was met first; ``not opened`` has parts that nobody looked at.
+#: ``shared`` was charged where it was met first; ``not opened`` has parts that were not looked at.
 PART_STATES = ("", "shared", "not opened", "unpicklable")
 
 

@@ -28,7 +28,7 @@ STAGES = {entry["key"]: Stage(**entry) for entry in json.loads(_TABLE)}
 
 
 def stage(key: str) -> Stage:
-    """Return the stage of a key; a key that nobody has described gets a plain stage.
+    """Return the stage of a key; a key without a description gets a plain stage.
 
     >>> stage("ray.store").title
     'Store'

@@ -56,7 +56,7 @@ class Variant:
 
     @property
     def unranked(self) -> str:
-        """Why its time is compared with nobody's, as ``gave the same memory back``; "" if it is."""
+        """Why its time is compared with none, as ``gave the same memory back``; "" if it is."""
         told = self.facts.get("unranked")
         return str(told) if told else "gave the same memory back" if self.is_alias else ""
 
@@ -118,7 +118,7 @@ class Fit:
     exponent
         Of time over size, with its interval; None for a constant and for few sizes.
     cause
-        What is different from ``from_bytes`` on, or why nothing can be told; "": nobody knows.
+        What is different from ``from_bytes`` on, or why nothing can be told; "": unknown.
     """
 
     variant: str
@@ -195,7 +195,7 @@ Measured = TypeVar("Measured")
 
 #: Fewer runs have no quartiles: they would say little.
 _QUARTILES_FROM = 4
-#: Between groups nothing lies for so many times the time, and each has a fifth of the runs.
+#: Between groups nothing lies over this multiple of the time, and each has a fifth of the runs.
 _GAP_RATIO = 1.5
 _SMALLEST_GROUP_SHARE = 0.2
 _FEWEST_RUNS = 2

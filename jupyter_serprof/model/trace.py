@@ -218,7 +218,7 @@ class Row:
     busy_ns
         Length of its spans without their children, over all lanes; never added to ``self_ns``.
     size_bytes
-        Bytes that passed through; None when the stage carries none or nobody saw them.
+        Bytes that passed through; None when the stage carries none or they were not seen.
     copied_bytes
         The part of them that was copied (a zero-copy stage has 0); rates use only these.
     minor_faults

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 #: Does not apply: this stage carries no bytes, this run has no rate.
 NOT_APPLICABLE = "–"  # noqa: RUF001  (an en dash is meant)
-#: Applies, and nobody saw it.
+#: Applies, and was not seen.
 NOT_SEEN = "n/a"
 #: Below this many bytes a rate is mostly fixed cost and says nothing about the bytes.
 RATE_FLOOR_BYTES = 64_000

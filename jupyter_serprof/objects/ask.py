@@ -110,7 +110,7 @@ def length(value: object) -> int | None:
 
 
 def items_of(value: Any, most: int) -> Iterator[object]:  # noqa: ANN401  (anything)
-    """Yield what an exact container (of a dict the values) or a partial holds, at most so many.
+    """Yield what an exact container (of a dict the values) or a partial holds, at most ``most``.
 
     >>> list(items_of({"a": 1, "b": [2]}, 9)), list(items_of(functools.partial(max, 3, key=len), 2))
     ([1, [2]], [<built-in function max>, 3])
@@ -127,7 +127,7 @@ _LARGEST = 2**63 - 1
 
 
 def size_bytes(value: object) -> int | None:
-    """Return the bytes of the payload of a value, or None where nobody can say cheaply.
+    """Return the bytes of the payload of a value, or None where unknown.
 
     Arrays, frames, tables and buffers give their exact payload (of Python objects in arrays and
     frames the references only); a text its UTF-8; a list, tuple or dict the sum of its items, when

@@ -1,7 +1,7 @@
 """The variables that a function captures, which travel with it: by name, of Ray's and of Dask's.
 
 A function that is given its array as an argument is another function; what the user's own code
-would do with it, nobody here knows.
+would do with it is unknown here.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ class Captured(NamedTuple):
 
 
 def captured_in(graph: Mapping[Any, Any], least_bytes: int) -> list[Captured]:
-    """Return what functions of tasks hold that has at least so many bytes, the largest first."""
+    """Return what functions of tasks hold of at least ``least_bytes``, the largest first."""
     known = [f for task in graph.values() for f in {id(f): f for f in functions_in(task)}.values()]
     tasks = Counter(map(id, known))
     found = [

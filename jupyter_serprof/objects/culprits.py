@@ -21,7 +21,7 @@ from jupyter_serprof.objects.walk import Part, parts_of
 _SECONDS = 1.0
 _DEPTH = 50
 _CULPRITS = 10
-#: The clock is read once in so many objects that a pickler meets.
+#: The clock is read once in this number of objects that a pickler meets.
 _OBJECTS_A_LOOK = 256
 #: A list or an object of so few parts, nested too deeply, is a chain: its depth is the culprit.
 _CHAIN_PARTS = 4

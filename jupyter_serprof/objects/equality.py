@@ -144,7 +144,7 @@ def _same_part(before: Any, after: Any) -> bool:  # noqa: ANN401
 
 #: Elements of a container that are named, or remembered.
 _LEAVES = 16
-#: Of each buffer so many blocks of so many bytes are remembered: 4 MB, a millisecond.
+#: Number and bytes of the blocks of a buffer that are remembered: 4 MB, a millisecond.
 _BLOCKS, _BLOCK_BYTES = 64, 65_536
 _NAMED = 3
 
@@ -284,6 +284,6 @@ def _array_blocks(array: Any) -> Iterator[bytes]:  # noqa: ANN401
 
 
 def _starts(length: int, step: int) -> range:
-    """Return where blocks begin: all of them, or so many spread from the start to the end."""
+    """Return where blocks begin: all of them, or some, spread from the start to the end."""
     count = -(-length // step)
     return range(0, length, step * -(-count // _BLOCKS) if count > _BLOCKS else step)

@@ -343,7 +343,7 @@ class Held:
 def held_by_both(before: object, after: object) -> tuple[Held, Held] | None:
     """Return what memory two values hold at the same time; None if one cannot be pickled.
 
-    Without buffers in the first nobody looks at the second, which holds nothing of it.
+    Without buffers in the first the second is not opened, which holds nothing of it.
     """
     try:
         written, beside = _pickled(before)

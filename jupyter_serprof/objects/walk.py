@@ -34,7 +34,7 @@ _ATOMS = (int, float, bool, type(None), complex, type(...), type(NotImplemented)
 
 Part = tuple[str, object]
 
-#: Parts of one value; a list of so many is about 30 MB while it is searched.
+#: Parts of one value; a list of this length is about 30 MB while it is searched.
 _MOST = 200_000
 _KEY_LENGTH = 40
 #: Their attributes lead through half of the interpreter, and a pickler does not take them apart.

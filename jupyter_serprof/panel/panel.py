@@ -74,7 +74,7 @@ _STATES = {
     states.FAILED: "It could not go on.",
     states.DONE: "Done.",
 }
-#: The cell is done by then, and nobody has chosen anything yet.
+#: The cell is done by then, and no choice was made yet.
 _WARM_S = 0.1
 _WAITING = "The picture appears here when you press Sweep, and stays in the saved notebook."
 

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from jupyter_serprof.experiments.engine.experiment import Steps
 
 #: Steps are made for so long before others get a turn: a pause before a run of microseconds makes
-#: it slower by half, and nobody feels a twentieth of a second.
+#: it slower by half, and a twentieth of a second is not felt.
 TURN_S = 0.05
-#: Nobody reads a progress that changes faster.
+#: s; a progress that changes faster cannot be read.
 TOLD_S = 0.2
 #: How long others have: a message needs several turns of the loop to be answered.
 PAUSE_S = 0.005
@@ -284,7 +284,7 @@ class Way:
     Attributes
     ----------
     is_chosen
-        Whether it takes part when nobody says so.
+        Whether it takes part by default.
     reason
         Why it cannot be chosen, with a remedy; "" if it can.
     """

@@ -99,7 +99,7 @@ class _Presses:
         gc.callbacks.append(self._pressed[-1])
 
     def _hear(self, before: Callable[[Any], object], unraised: Any, /) -> None:  # noqa: ANN401
-        """Take what nobody could catch; all that is not ours goes where it went before."""
+        """Take what could not be caught; all that is not ours goes where it went before."""
         # Python 3.14 hands no object over; its message ends with the repr of the callback.
         said = str(unraised.err_msg)
         is_ours = any(
@@ -125,7 +125,7 @@ class InterpreterProbe(Probe):
     name = "interpreter"
     library = "importlib"
     requires = "python"
-    #: What the collector calls, the very object; None while nobody records.
+    #: What the collector calls, the very object; None without a recording.
     _callback: object = None
 
     def places(self) -> list[Place]:

@@ -24,7 +24,7 @@ __all__ = ["ExperimentContract", "ProbeContract", "TickClock", "make_trace"]
 MS = 1_000_000
 _STARTED = "2026-11-21T08:00:00.000Z"
 _ABSENT = object()
-#: An installed module that nobody imports, because it prints a poem.
+#: An installed module that is never imported, because it prints a poem.
 _NEVER_IMPORTED = "this"
 
 
@@ -64,12 +64,12 @@ class TickClock:
             return now_ns
 
     def advance_ns(self, duration_ns: int) -> None:
-        """Move forward by so many ns."""
+        """Move forward by ``duration_ns``."""
         with self._lock:
             self.now_ns += duration_ns
 
     def advance_ms(self, duration_ms: float) -> None:
-        """Move forward by so many ms."""
+        """Move forward by ``duration_ms``."""
         self.advance_ns(round(duration_ms * MS))
 
 

@@ -40,7 +40,7 @@ class ExperimentContract:
         raise NotImplementedError
 
     def test_told_or_untold_the_end_is_the_same(self) -> None:
-        """What is shown on the way leaves nothing in the document; nobody is told an empty one."""
+        """What is shown on the way leaves nothing in the document; an empty one is not told."""
         told: list[int] = []
         with _every_run():
             shown = run(self.make(_nothing), lambda found: told.append(len(_places(found))))

@@ -57,7 +57,7 @@ _UNPICKLABLE, _NOT_OPENED = "unpicklable", "not opened"
 
 
 def anatomy_blocks(trace: Trace, columns: int) -> Iterator[list[str]]:
-    """Yield the lines of each anatomy, at most so many columns wide."""
+    """Yield the lines of each anatomy, of at most ``columns`` characters."""
     for anatomy in trace.anatomies:
         is_told = trace.summary is not None and blame_sentence(anatomy) in trace.summary.headline
         yield anatomy_lines(anatomy, columns, has_title=not is_told)

@@ -47,7 +47,7 @@ _SPARE = ("why", "95 % interval", "before", "after")
 def comparison_lines(
     comparison: Comparison, columns: int, *, has_headline: bool = True
 ) -> list[str]:
-    """Return a comparison in lines that are at most so many columns wide.
+    """Return a comparison in lines of at most ``columns`` characters.
 
     Above a document its headline stands already.
     """

@@ -98,7 +98,7 @@ _POINTS = (
 )
 #: Only of traces with several computations, or with a first run and those that follow.
 _GROUP = ("group", "group_title")
-#: Only of traces that nobody measured.
+#: Only of traces that were not measured.
 _PREDICTED = ("predicted_size_bytes",)
 Given = Trace | Sweep | Anatomy | Comparison
 

@@ -46,9 +46,9 @@ TOUCHED_SHARE = 0.5
 PAGE_BYTES = 4_096
 #: From here on glibc maps each block anew: DEFAULT_MMAP_THRESHOLD_MAX of malloc/malloc.c, 64 bit.
 MAPPED_BYTES = 32 * 2**20
-#: A finding points at so many spans; a loop over many tasks must not fill the document.
+#: A finding points at a limited number of spans; a loop over many tasks must not fill the document.
 POINTED_SPANS = 20
-#: Of one rule so many sentences are said; the last one tells how many more there are.
+#: Sentences of one rule; the last one tells how many more there are.
 SAID_OF_A_RULE = 3
 _GETS = ("ray.fetch", "ray.map")
 _STORE = "ray.store"
@@ -192,7 +192,7 @@ def first_use_imports(trace: Trace) -> Iterable[Finding]:
 
 
 def cold_first_touch(trace: Trace) -> Iterable[Finding]:
-    """Tell of a copy whose time went into making new pages, where a later one does without.
+    """Find a copy whose time went into making new pages, where a later one does without.
 
     The pages of Ray's store stay. What ``dumps`` returns is written into new pages each time, and
     so is each block of 32 MiB and more that ``loads`` makes: there a repetition does not help.
@@ -231,7 +231,7 @@ def _is_slowed_by_pages(row: Row, trace: Trace) -> bool:
 
 
 def not_zero_copy(trace: Trace) -> Iterable[Finding]:
-    """Tell of a get that copied its result to the heap."""
+    """Find a get that copied its result to the heap."""
     large = {
         index: copied
         for index, span in enumerate(trace.spans)

@@ -185,7 +185,7 @@ def main_functions(trace: Trace) -> Iterable[Finding]:
 
 
 def scheduler_gc(trace: Trace) -> Iterable[Finding]:
-    """Tell of a garbage collector that holds the scheduler up."""
+    """Find a garbage collector that holds the scheduler up."""
     runs = {
         index: span.duration_ns
         for index, span in indexed(trace, "gc")
@@ -250,7 +250,7 @@ def _scheduler_rows(trace: Trace) -> list[Row]:
 
 
 def large_gather(trace: Trace) -> Iterable[Finding]:
-    """Tell of a result so large that bringing it to the client takes longer than anything else."""
+    """Find a result so large that bringing it to the client takes longer than anything else."""
     row = row_of(trace, "dask.gather")
     if row is None or (row.size_bytes or 0) < GATHERED_BYTES:
         return
@@ -307,7 +307,7 @@ def _recomputed(trace: Trace, index: int, entry: Record) -> Finding:
 
 
 def slow_construction(trace: Trace) -> Iterable[Finding]:
-    """Tell of slow code of the user before the first computation."""
+    """Find slow code of the user before the first computation."""
     starts = [span.start_ns for span in trace.spans if span.stage in _SENDING]
     before = dict(indexed(trace, "python.code"))
     if not starts or sum(span.duration_ns for span in before.values()) < CODE_NS:

@@ -30,7 +30,7 @@ _SLICED_FRAMES = ("from_pandas", "frompandas", "from-pandas")
 
 
 def large_object(trace: Trace) -> Iterable[Finding]:
-    """Name objects of 10 MB and more inside the graph; where nobody looked, the large graph.
+    """Name objects of 10 MB and more inside the graph; where it was not opened, the large graph.
 
     Nothing is said where no graph was pickled: threads share what is embedded.
     """
@@ -106,7 +106,7 @@ def _instead_of_embedding(trace: Trace, entry: Record, layer: str) -> str:
 
 
 def _many_small(trace: Trace, entry: Record) -> Finding:
-    """Tell of a layer that is large although no single object in it is."""
+    """Find a layer that is large although no single object in it is."""
     layer, size = _layer(entry), whole(entry, "bytes")
     share = entry.get("share")
     of = f", {format_share(share, decimals=0)} of the graph," if isinstance(share, float) else ""

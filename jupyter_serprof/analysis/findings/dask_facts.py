@@ -105,7 +105,7 @@ def workers(trace: Trace) -> Workers:
 
 
 def computation_of(trace: Trace, span: Span) -> str:
-    """Return the name of the computation that a span belongs to; empty where nobody knows."""
+    """Return the name of the computation that a span belongs to; empty where unknown."""
     at = number(span, "computation")
     return "" if at is None else computation_name(trace, at)
 
@@ -127,7 +127,7 @@ def spans_of(trace: Trace, *keys: str, computation: int | None = None) -> tuple[
     )
 
 
-#: Computations with another end are taken for one if so many kinds of tasks are in both.
+#: Computations with another end are taken for one if this number of kinds of tasks is in both.
 _SHARED_SHARE = 0.7
 #: What Dask adds where results are gathered.
 _GATHERING = frozenset({"finalize", "hlgfinalizecompute"})
@@ -137,7 +137,7 @@ _DONE = {"compute": "computed", "persist": "persisted"}
 
 @dataclass(frozen=True, slots=True)
 class GraphKind:
-    """What a document tells of the graphs that ran.
+    """What a document holds about the graphs that ran.
 
     Attributes
     ----------
@@ -148,7 +148,7 @@ class GraphKind:
     kinds
         The parts of the names of all tasks: ``sum-partial`` has two. Fusion joins names.
     tasks
-        How many tasks ran; None where nobody saw.
+        How many tasks ran; None where unknown.
     has_cluster
         Whether a scheduler and workers took part.
     """
@@ -161,7 +161,7 @@ class GraphKind:
 
 
 def graph_kind(document: Trace | Sweep) -> GraphKind | None:
-    """Return what a document tells of its graphs, None if nothing of Dask is in it."""
+    """Return what a document holds about its graphs, None if nothing of Dask is in it."""
     if not any(key.startswith("dask.") for key in stages_of(document)):
         return None
     traces = _traces(document)

@@ -190,7 +190,7 @@ def _slow(trace: Trace) -> Iterable[tuple[int, Span, int]]:
 
 
 def _is_many(span: Span) -> bool:
-    """Tell whether a pickle is mostly small objects, so many that they can explain its time."""
+    """Tell whether a pickle is mostly small objects that can explain its time."""
     size, small = number(span, "in_band_bytes") or 0, number(span, "small_bytes") or 0
     count, reduced = number(span, "objects") or 0, number(span, "reduced_objects") or 0
     longest_ns = (count - reduced) * PLAIN_NS + reduced * REDUCED_NS
@@ -236,7 +236,7 @@ def _rounded(count: int) -> int:
 
 
 def unpicklable(trace: Trace) -> Iterable[Finding]:
-    """Tell of a run that ended with an error after a pickle had failed."""
+    """Find a run that ended with an error after a pickle had failed."""
     if trace.outcome != "error":
         return
     failed = [

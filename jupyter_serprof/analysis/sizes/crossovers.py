@@ -131,7 +131,7 @@ Verdicts = Mapping[tuple[str, str], frozenset[int]]
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """Sizes over which nobody is surely faster than one variant, two sizes in a row.
+    """Sizes over which no variant is surely faster than one variant, two sizes in a row.
 
     Attributes
     ----------

@@ -13,7 +13,7 @@ from jupyter_serprof.model.sweep import middle_ns
 
 #: What a minor fault brings on the machines that this runs on.
 _PAGE_BYTES = 4096
-#: Below so many pages a single fault says nothing about the bytes.
+#: Below this number of pages a single fault says nothing about the bytes.
 _FEW_PAGES = 16
 #: A change in new pages per page of the value that counts as another regime of memory.
 _FAULTS_STEP = 0.25
@@ -48,7 +48,7 @@ class Curve:
     watching_ns: float = 0
 
     def noise_share(self, count: float) -> float | None:
-        """Return the relative standard error of a median of so many runs; None if not seen."""
+        """Return the relative standard error of a median of ``count`` runs; None if not seen."""
         if self.spread_share is None:
             return None
         efficiency = math.pi / 2 if count > 1 else 1.0

@@ -13,7 +13,7 @@ from jupyter_serprof.analysis.sizes.curve import Curve, curve_of
 from jupyter_serprof.analysis.sizes.fit import Regime, regimes
 from jupyter_serprof.model import Fit, Holdout, Point
 
-#: A held-out point farther out than this leaves a decade in between that nobody looked at.
+#: A held-out point farther out than this leaves a decade in between that was not measured.
 _HOLDOUT_REACH = 10.5
 #: Stages with less of the wall time than this, at every size, get no line.
 _STAGE_SHARE = 0.05

@@ -192,7 +192,7 @@ def _runs(sweep: Sweep) -> list[str]:
 
 
 def _place(point: Point) -> float | None:
-    """Return the size, or what was asked for where nobody knows the size."""
+    """Return the size, or what was asked for where the size is unknown."""
     return point.parameter if point.size_bytes is None else point.size_bytes
 
 

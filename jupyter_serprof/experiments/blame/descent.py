@@ -51,10 +51,10 @@ _MOST_PARTS, _FEWEST_PARTS = 3000, 300
 _PART_NS = 15_000
 _DEPTH = 60
 _LARGE_SHARE = 0.02
-#: Further passes are made as long as all took less than so many times the first.
+#: Further passes are made as long as all took less than this multiple of the first.
 _PASSES = 2.2
 _SMALL_NS = 6_000_000
-#: In one pass so many parts are opened that hold something unpicklable, until so many are known.
+#: Unpicklable parts that one pass opens, and those that are enough.
 _HOLES_OPENED, _HOLES = 64, 200
 _APART = 8
 #: The pass over the whole, the opening, which calls every reducer, and the pass over the parts.
@@ -124,7 +124,7 @@ class Descent:
         Parameters
         ----------
         known_s, known_bytes
-            What one pickle of it has taken before, and its size; None if nobody knows.
+            What one pickle of it has taken before, and its size; None if unknown.
 
         Raises
         ------

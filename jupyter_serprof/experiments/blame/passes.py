@@ -21,7 +21,7 @@ from jupyter_serprof.objects.ask import attribute, is_a, is_array, kind_module
 from jupyter_serprof.objects.culprits import error_text
 from jupyter_serprof.objects.picklers import Counter
 
-#: References to the first so many entries of the memo take 2 bytes, to others 5.
+#: References to the first entries, this many, of the memo take 2 bytes, to others 5.
 _NEAR = 256
 _NEAR_BYTES, _FAR_BYTES = 2, 5
 _LONG, _SOME = 64, 16
@@ -163,7 +163,7 @@ class Pass:
         self._memo.memo = memo
 
 
-#: A run whose items are so many times larger than those of its neighbours holds an outlier.
+#: A run whose items are larger by this factor than those of its neighbours holds an outlier.
 _OUTLIER = 2.0
 
 

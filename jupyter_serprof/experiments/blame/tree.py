@@ -35,7 +35,7 @@ _TECHNICAL = (
 _RANGE = re.compile(r"\[([\d,]+)(?:\.\.([\d,]+))?\]")
 _FEW, _SAMPLE = 3, 50
 _ALIKE = 2.0
-#: A chain of so many equal steps is told as one.
+#: A chain of this number of equal steps is told as one.
 _CHAIN = 4
 
 

@@ -31,7 +31,7 @@ UNACCOUNTED = ""
 
 @dataclass(frozen=True, slots=True)
 class ChunkFacts:
-    """What is known of one chunk size; what nobody can tell is None.
+    """What is known of one chunk size; what is unknown is None.
 
     Attributes
     ----------
@@ -90,7 +90,7 @@ class Recommendation:
     is_told
         False where the runs cannot tell any size from another, or no size was run twice.
     is_repeated
-        Whether some size has two warm runs: without, nobody knows the noise.
+        Whether some size has two warm runs: without, the noise is unknown.
     below, above
         What limits; None where no size on that side is surely slower.
     task_ns

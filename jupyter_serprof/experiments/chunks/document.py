@@ -44,7 +44,7 @@ from jupyter_serprof.model.units import counted_in_each
 
 #: The one way that is measured.
 KEY = "dask"
-#: Of a recording so many spans are kept, the longest, and of a row so many pieces: a document holds
+#: Spans of a recording and pieces of a row that are kept, the longest: a document holds
 #: one for each size. Rows and tables are exact.
 MOST_SPANS, MOST_PIECES = 200, 12
 _COLUMNS = (
@@ -66,7 +66,7 @@ class ChunkCell(Runs):
     took_s
         The latest run with all around it.
     is_cut_anew
-        What is measured ends with so many chunks of one collection.
+        What is measured ends with this number of chunks of one collection.
     is_from_results
         The size of a chunk is that of what the tasks returned: nothing else tells it.
     """

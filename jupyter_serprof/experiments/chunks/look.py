@@ -26,7 +26,7 @@ class ChunkLook:
     """The chunks of the largest array in a graph, or the partitions of a frame or bag.
 
     What cannot be known without computing is None. ``marks`` is equal where the chunks of two
-    collections are; None where nobody can tell.
+    collections are; None where unknown.
     """
 
     chunk_bytes: int | None = None
@@ -158,7 +158,7 @@ class LeftOutError(SerprofError):
 class WorkerBound:
     """The memory and the threads of the smallest worker; of this process without a cluster.
 
-    ``memory_bytes`` is None where nobody limits it or can say.
+    ``memory_bytes`` is None where it is not limited or unknown.
     """
 
     memory_bytes: int | None
@@ -179,7 +179,7 @@ class WorkerBound:
         )
 
     def most_bytes(self, chunks: int | None) -> int | None:
-        """Return the largest chunk that fits, where there are so many of them."""
+        """Return the largest chunk that fits, at this number of ``chunks``."""
         if self.memory_bytes is None:
             return None
         at_once = max(1, min(self.threads, self.threads if chunks is None else chunks))
@@ -259,7 +259,7 @@ def chunk_subject(
     ----------
     make
         A function of the chunk size that returns a collection, or a collection: an array is
-        rechunked to the number along each axis, a data frame or bag repartitioned into so many.
+        rechunked to the number along each axis, a data frame or bag repartitioned into that number.
     name, parameter
         What the document calls it, and the number; None and "" take what fits.
     code

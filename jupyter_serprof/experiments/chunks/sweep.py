@@ -34,9 +34,9 @@ from jupyter_serprof.model import Sweep, UsageError
 from jupyter_serprof.model.units import format_ns
 from jupyter_serprof.objects.culprits import error_text
 
-#: What nobody has measured yet costs at most so much for each further task.
+#: What is not measured yet costs at most so much for each further task.
 _SLOWEST_TASK_S = 2e-3
-#: Tasks that are only foreseen may be so many times more before a size is not even built.
+#: Tasks that are only foreseen may be more by this factor before a size is not even built.
 _FORESIGHT = 2.0
 _WAITING = "waits for its turn"
 _STOPPED = "stopped before its turn"
@@ -325,7 +325,7 @@ class ChunkSweep:
         return float(more * (parameter / second) ** power)
 
     def _cost_s(self, parameter: float) -> float | None:
-        """Return what a run will take, with all around it; None if nobody can tell."""
+        """Return what a run will take, with all around it; None if unknown."""
         own = self._record.cells.get(parameter)
         if own and own.points:
             return own.took_s

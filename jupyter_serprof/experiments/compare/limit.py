@@ -74,7 +74,7 @@ def check(comparison: Comparison, limit: str | float) -> str:
     Returns
     -------
     str
-        What nobody can tell, for people: a wall time that may be slower by more, or not; else "".
+        What is unknown, for people: a wall time that may be slower by more, or not; else "".
 
     Raises
     ------

@@ -22,7 +22,7 @@ _KEY = "code"
 
 
 def runs_within_budget(first_ns: int, sides: int = 1) -> int:
-    """Return how many runs to make after a first one of so many ns: 15, fewer if they take long."""
+    """Return how many runs to make after a first one: 15, fewer if they take long."""
     affordable = REPEATS.budget_s * 1e9 / max(1, first_ns * sides)
     return max(REPEATS.fewest, min(REPEATS.most, int(affordable)))
 

@@ -114,7 +114,7 @@ class Against:
         self._is_running = True
         try:
             steps = self._runs.steps()
-            for _ in steps:  # nobody waits for runs that cannot be compared
+            for _ in steps:  # runs that cannot be compared are not made
                 self._is_refused = True
                 check_kinds(self._before, self._runs.document, ALIKE)
                 self._is_refused = False

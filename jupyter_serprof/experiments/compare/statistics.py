@@ -13,7 +13,7 @@ samples as it did from one half to the other.
 Two documents differ in more than the code: in the moment, and in what the process had of memory. No
 run inside one of them shows that, so fixed work is timed beside the runs
 (``experiments.engine.machine``). The rule: a change is told where all of its interval lies beyond
-the reach of the machine: so many times as long as the quick tenth of the fixed work its slow tenth
+the reach of the machine: how much longer than its quick tenth of the fixed work its slow tenth
 took, of both documents together and of the worst kind, and a quarter more for what no fixed work
 sees. Where one side filled new pages and the other next to none, often a matter of the process, the
 other is given them, too.
@@ -45,7 +45,7 @@ from jupyter_serprof.model.units import format_count
 
 #: With more runs the normal distribution is as good as the exact one, and far quicker.
 _MOST_EXACT = 20
-#: So many runs of a side are looked at, evenly chosen: pairs are a product, and a longer sample
+#: Runs of a side that are looked at, evenly chosen: pairs are a product, and a longer sample
 #: narrows the interval below what drift allows anyway.
 _MOST_RUNS = 200
 ALPHA = 0.05
@@ -190,7 +190,7 @@ class Machine:
     worst
         The title of that kind.
     page_ns
-        What a new page cost in the slow tenth, ns; 0 if nobody knows.
+        What a new page cost in the slow tenth, ns; 0 if unknown.
     """
 
     changes: tuple[Change, ...]

@@ -1,4 +1,4 @@
-"""Two documents, stage by stage: faster, slower, or nobody can tell.
+"""Two documents, stage by stage: faster, slower, or unknown.
 
 A change is told where its interval leaves no change out and it is larger than the noise floor: the
 reach of chance and drift inside the runs of each side (``compare_statistics``); and, of documents
@@ -352,7 +352,7 @@ def _doubt(
     *,
     is_paired: bool,
 ) -> str:
-    """Return why nobody can tell; nothing if one can."""
+    """Return why it is unknown; nothing if it is known."""
     if failure := line.match.failure:
         return failure
     if line.is_small:

@@ -35,7 +35,7 @@ from jupyter_serprof.model.units import (
 Walls = Mapping[str, Sequence[int]]
 #: Cold only by nature: in a sweep they are shown by the cold bars themselves.
 _COLD_RULES = ("python.first-use-imports", "memory.first-touch")
-#: Less than this (a logarithm) is no drift, whatever the spread; and so many standard errors.
+#: Less than this (a logarithm) is no drift, whatever the spread; and standard errors.
 _LEAST_DRIFT = 0.2
 _ERRORS = 3
 _FEWEST_DRIFTING = 3
@@ -126,7 +126,7 @@ def _not_compared(ranked: Sequence[Variant], judged: Sequence[Variant]) -> list[
 
 
 def _is_apart(one: Variant, other: Variant, walls: Walls) -> bool:
-    """Tell whether they are no equals; of two groups of runs nobody can say that they are."""
+    """Tell whether they are no equals; two groups of runs are none."""
     both = walls[one.key], walls[other.key]
     return any(map(groups_text, both)) or matters(*both, cost_of(one, other))
 

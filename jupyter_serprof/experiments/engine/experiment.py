@@ -11,11 +11,11 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from jupyter_serprof.model import Sweep, Trace, UsageError
 
-#: What is over sooner is not told about: nobody could have read it.
+#: What is over sooner is not told about: too short to be read.
 QUIET_S = 0.5
-#: Nobody reads faster.
+#: s between two tellings; a reader is no faster.
 BETWEEN_S = 0.1
-#: After a telling that took long there are none for so many times as long.
+#: After a telling that took long there are none for this multiple of its time.
 REST = 10
 
 Document = Trace | Sweep
@@ -35,9 +35,9 @@ class Progress:
     left
         Points that are sure to come; more may follow while a budget lasts.
     left_s
-        How long those will take, s; None where nobody can tell.
+        How long those will take, s; None where unknown.
     bound
-        Up to which size the memory reaches, in words; "" where nobody can say.
+        Up to which size the memory reaches, in words; "" where unknown.
     """
 
     done: int
@@ -89,7 +89,7 @@ class Telling(Generic[Made]):
     Parameters
     ----------
     tell
-        What is called with the document so far; None tells nobody.
+        What is called with the document so far; None tells nothing.
 
     Notes
     -----

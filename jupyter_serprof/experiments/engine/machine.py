@@ -28,9 +28,9 @@ from jupyter_serprof.probes.ray.tasks import is_alive
 FEWEST = 4
 #: So often each time.
 EACH = 5
-#: Between runs it is due once they have taken so many times as long as it did.
+#: Between runs it is due once they have taken this multiple of its time.
 REST = 20
-#: So many times between the runs, at most.
+#: The most checks between the runs.
 MOST = 15
 _BLOCK_BYTES = 4 * 2**20
 _NEW_BYTES = 2**20
@@ -141,7 +141,7 @@ def _work() -> Mapping[str, Callable[[], object]]:
         for number in range(_DICTS)
     ]
     source, target = _block(_BLOCK_BYTES), _block(_BLOCK_BYTES)
-    # Memory that nobody has written is one page of zeros, which never leaves the cache.
+    # Memory that was never written is one page of zeros, which never leaves the cache.
     for at in range(0, _BLOCK_BYTES, mmap.PAGESIZE):
         source[at] = 1
 
@@ -233,13 +233,13 @@ class MemoryGuard:
 
     @property
     def most_bytes(self) -> int | None:
-        """The largest size that fits into what is free now; None where nobody can say."""
+        """The largest size that fits into what is free now; None where unknown."""
         known = [most for most in (self._most_in_memory, self._most_in_store) if most is not None]
         return min(known, default=None)
 
     @property
     def bound(self) -> str:
-        """The bound in words, for people; "" where nobody can say."""
+        """The bound in words, for people; "" where unknown."""
         free, most, stored = available_bytes(), self.most_bytes, self._most_in_store
         if most is None:
             return ""
@@ -272,14 +272,14 @@ class MemoryGuard:
         return self._store_free_bytes
 
     def problem(self, size_bytes: float | None) -> str:
-        """Return why a size is left out; "" if it fits or nobody can say."""
+        """Return why a size is left out; "" if it fits or is unknown."""
         most = self.most_bytes
         if size_bytes is None or most is None or size_bytes <= most:
             return ""
         return f"left out for lack of memory; {self.bound}"
 
     def store_problem(self, key: str, size_bytes: int | None) -> str:
-        """Return why a size does not fit into Ray's store; "" if it does or nobody can say."""
+        """Return why a size does not fit into Ray's store; "" if it does or is unknown."""
         free = self._store_bytes() if _is_ray(key) and size_bytes else None
         if free is None or not size_bytes or size_bytes <= _SHARE * free:
             return ""

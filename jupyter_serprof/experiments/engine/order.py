@@ -20,7 +20,7 @@ MOST_SIZES = 200
 
 
 class Allowance(NamedTuple):
-    """Warm runs, at least and at most, and the seconds for them, where nobody says how many."""
+    """Warm runs, at least and at most, and the seconds for them, where none are asked for."""
 
     fewest: int
     most: int
@@ -38,7 +38,7 @@ TRIALS, GRAPH_TRIALS = Allowance(1, 15, 20.0), Allowance(1, 15, 30.0)
 #: Seconds for the parts of one value, and for the passes that tell its stages apart.
 BLAME_S, SPLIT_S = 30.0, 10.0
 
-#: What nobody has measured yet costs at most so much per unit (byte, element): the slowest of the
+#: What is not measured yet costs at most so much per unit (byte, element): the slowest of the
 #: usual ones takes half of it (facts of `joblib` on lists of dicts: 185 ns a byte, in memory).
 _SLOWEST_S = 100e-9
 _EXAMPLE = "e.g. sizes=[10**4, 10**6, 10**8]"
@@ -90,7 +90,7 @@ def _is_size(size: object) -> bool:
 
 
 def log_spaced(low: float, high: float, count: int) -> tuple[float, ...]:
-    """Return so many sizes from low to high, equally far apart in their logarithm.
+    """Return ``count`` sizes from low to high, equally far apart in their logarithm.
 
     Whole numbers, each once, where both ends are: there may be fewer then.
 
@@ -160,15 +160,15 @@ class Costs:
         self.ran_s.setdefault(key, {})[parameter] = took_s
 
     def run_s(self, key: str, parameter: float) -> float | None:
-        """Return what a run will take; None if nobody can tell."""
+        """Return what a run will take; None if unknown."""
         return expected(self.ran_s.get(key, {}), parameter, slowest=_SLOWEST_S)
 
     def make_s(self, parameter: float) -> float | None:
-        """Return what making a value will take; None if nobody can tell."""
+        """Return what making a value will take; None if unknown."""
         return expected(self.made_s, parameter, slowest=_SLOWEST_S)
 
     def visits_s(self, visits: Iterable[Visit]) -> float | None:
-        """Return what visits will take together; None if nobody can tell of any of their steps."""
+        """Return what visits will take together; None if one of them is unknown."""
         steps = [
             cost
             for visit in visits
@@ -224,7 +224,7 @@ class Budget:
         return math.inf if self.total_s is None else max(0.0, self.total_s - self.used_s)
 
     def problem(self, cost_s: float | None) -> str:
-        """Return why a step is skipped that will take so long; "" if it fits or nobody can say."""
+        """Return why a step is skipped that will take so long; "" if it fits or is unknown."""
         if cost_s is None or cost_s < self.left_s:
             return ""
         if self.left_s <= 0:

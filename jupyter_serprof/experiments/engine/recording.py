@@ -76,7 +76,7 @@ class Recording:
         """Stop the clock and remove everything; an exception passes through."""
         try:
             self.stop(error_type)
-        except BaseException:  # Ctrl-C in the middle of it: to the end, nobody else will
+        except BaseException:  # Ctrl-C in the middle of it: to the end
             self.stop(error_type)
             raise
 

@@ -122,7 +122,7 @@ def thin_trace(trace: Trace, *, spans: int, pieces: int) -> Trace:
     Parameters
     ----------
     spans
-        At most so many; findings point at none any more, where some are left out.
+        The most of them; findings point at none any more, where some are left out.
     pieces
         Of each row of the waterfall, at most: garbage collection cuts one into hundreds.
     """
@@ -184,7 +184,7 @@ def _roots(spans: Sequence[Span]) -> list[Span]:
 
 
 def _ends(roots: Sequence[Span], loops: int) -> list[int]:
-    """Return the end of each run; none where the spans do not fall into so many equal groups."""
+    """Return the end of each run; none where the spans do not fall into ``loops`` equal groups."""
     each, rest = divmod(len(roots), loops)
     if not each or rest or len({span.lane for span in roots}) != 1:
         return []

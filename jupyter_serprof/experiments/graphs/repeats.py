@@ -39,7 +39,7 @@ from jupyter_serprof.experiments.graphs.values import (
 from jupyter_serprof.model import Sweep, Trace, UsageError, stage
 from jupyter_serprof.model.units import first_of
 
-#: Of the recording of a run so many spans are kept, the longest; rows and tables are exact.
+#: Spans that are kept of the recording of a run, the longest; rows and tables are exact.
 _MOST_SPANS, _MOST_PIECES = 5_000, 12
 _MOST_NAMED = 4
 #: Levels of the probe of Dask's client that know of tasks.
@@ -226,7 +226,7 @@ class GraphRepeats:
             self.partial = explained(trace, f"%serprof {self.typed}")
             raise UsageError(_NO_DASK.format(self.typed))
         if held_keys(client) - known:
-            # An exception or a closure may hold them in a circle, which nobody wants.
+            # An exception or a closure may hold them in a circle.
             gc.collect()
         if held_keys(client) - known:
             self.partial = trace
@@ -289,7 +289,7 @@ def compared_graphs(before: Trace | Sweep, after: Sweep) -> Sweep:
 def is_here(client: Any) -> bool:  # noqa: ANN401
     """Tell whether all workers of a client run on this machine for sure; without one they do.
 
-    Nobody joins a scheduler on loopback, or inside this process, from anywhere else. It is asked
+    No client joins a scheduler on loopback, or inside this process, from anywhere else. It is asked
     for its own address, because the client may reach it through a tunnel.
 
     Source: distributed 2026.8.0, client.py:Client.scheduler_info, scheduler.py:Scheduler.identity.

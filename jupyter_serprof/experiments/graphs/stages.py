@@ -101,7 +101,7 @@ class GraphStages:
     compute
         Compute and gather instead of persisting.
     timeout_s
-        Give up waiting after so many seconds; None waits as long as it takes.
+        Give up waiting after this time, s; None waits as long as it takes.
     detail
         Record with ``--detail``.
 
@@ -183,7 +183,7 @@ class GraphStages:
         if not self.began:
             return _described(value)
         has_results = futures is not None
-        # Those of the value may be the user's, who keeps them, or nobody else's: then they must go
+        # Those of the value may be the user's, who keeps them, or only ours: then they must go
         # when this call is left, whatever keeps its frames. Own ones can be released in any case.
         self._made += same_futures(futures or ())
         del value, futures

@@ -1,4 +1,4 @@
-"""The waterfall at a size, or over a link, that nobody measured.
+"""The waterfall at a size, or over a link, that was not measured.
 
 In: a `Sweep` over sizes. Out: a `Trace` with ``prediction``, and how far off it was where known.
 

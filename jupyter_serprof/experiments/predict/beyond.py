@@ -250,7 +250,7 @@ class StageModel:
     usual_share: float = 0.0
 
     def time_ns(self, size_bytes: int, pages: float) -> float:
-        """Return the time at a size with so many fresh pages in the run (ns)."""
+        """Return the time at a size with ``pages`` fresh pages in the run (ns)."""
         more = pages - self.usual_share * size_bytes / PAGE_BYTES
         numbers = _features(size_bytes, more, grows=True)
         prices = (self.fixed_ns, self.ns_per_byte, self.ns_per_page, self.growth_ns_per_byte)
@@ -322,7 +322,7 @@ def _features(size_bytes: float, pages: float, *, grows: bool) -> tuple[float, .
 
 
 def expected_pages(points: Sequence[Point], size_bytes: int, *, blocks: int) -> float:
-    """Return the fresh pages of a run at a size, of which so many stages copy the value.
+    """Return the fresh pages of a run at a size, of which ``blocks`` stages copy the value.
 
     Pages are told as a share of the pages of the value. A share near a whole number is that many
     blocks as large as the value, of which a few pages happened to be known.

@@ -1,7 +1,7 @@
 """``--try CODE`` for code that serializes: its findings, tried on the values that it sent.
 
 Each is sent again as the recording saw it go: what Ray or a buffer callback handed over is not
-compared with a pickle that nobody made.
+compared with a pickle that was not made.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ class Trial:
     code
         The line to paste, where the table of remedies does not know it.
     cold, trips
-        The first trip of each way, and those of the pairs: the means of so many ``loops``.
+        The first trip of each way, and those of the pairs: the means of ``loops`` trips.
     equal
         None where that cannot be told.
     prepare_ns

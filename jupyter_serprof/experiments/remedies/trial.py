@@ -201,7 +201,7 @@ class Trials:
         raise NotImplementedError
 
     def _late(self, left: int) -> str:  # noqa: ARG002  (of a value, which may be slow to pickle)
-        """Return why so many remedies are not tried; "" if there is time for one."""
+        """Return why remedies are not tried; "" if there is time for one."""
         return ""
 
     def _interrupted(self) -> str:

@@ -32,7 +32,7 @@ _BUFFER_BYTES = 64_000
 _FRESH_BYTES = 8_000_000
 #: The pickle, where it is moved to, what comes back, another form of the value.
 _COPIES = 4.2
-#: How often it is put where nobody has seen how often it is.
+#: How often it is put where that is unknown.
 PUTS = 5
 MOST_PUTS = 10
 #: A budget for fewer pickles tells nothing: two trips to begin with, and a pair.

@@ -128,7 +128,7 @@ class DaskScatter(Transport):
         self._facts = _frame_facts(*_serialize(_protocol(), value))
 
     def round_trip(self, value: object) -> object:
-        """Scatter and gather, under a key that nobody else has; the worker's copy is released.
+        """Scatter and gather, under a key of its own; the worker's copy is released.
 
         Without ``hash=True``, the default, whose hash of the content takes time of its own and may
         give the key of data that the user has scattered.

@@ -38,7 +38,7 @@ class Transport:
         return "ok", ""
 
     def is_asked(self) -> bool:
-        """Tell whether it takes part when nobody names transports; never imports anything."""
+        """Tell whether it takes part when no transports are named; never imports anything."""
         return True
 
     def start(self) -> str:
@@ -140,7 +140,7 @@ class TransportRuns(Runs):
         return trace, result
 
     def take(self, trace: Trace, loops: int = 1) -> None:
-        """Take the trace of one run, of so many in a recording."""
+        """Take the trace of one run, of ``loops`` in a recording."""
         point = point_of(self.key, self.size_bytes, len(self.points), trace)
         moved = self.facts.get("total_bytes")
         self.points.append(
@@ -163,7 +163,7 @@ class TransportRuns(Runs):
     def _recorded(
         self, transport: Transport, value: object, loops: int, *, detail: bool
     ) -> tuple[Trace, object]:
-        """Record so many round trips in a row; return the recording and the last result."""
+        """Record ``loops`` round trips in a row; return the recording and the last result."""
         __tracebackhide__ = True
         recording = Recording(transport.title, detail=detail)
         result: object = None

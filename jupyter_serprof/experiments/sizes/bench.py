@@ -132,7 +132,7 @@ class Bench:
         return value
 
     def _place(self, visit: Visit) -> None:
-        """Leave out a size whose value is as large as that of another one; tell of other sizes."""
+        """Leave out a size whose value is as large as that of another one; note other sizes."""
         sizes, at = self.known.sizes, visit.parameter
         size = sizes[at]
         double = next((o for o in sizes if o != at and sizes[o] == size and size is not None), None)

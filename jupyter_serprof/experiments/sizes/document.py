@@ -121,7 +121,7 @@ class SizeRecord:
         return with_findings(sweep, summarize_growth, holdout_bytes=held)
 
     def _has_no_axis(self, sweep: Sweep) -> bool:
-        """Tell whether nobody saw the bytes of sizes of code: no median is of many."""
+        """Tell whether the bytes of sizes of code were not seen: no median is of many."""
         has_bytes = any(point.size_bytes is not None for point in sweep.points)
         sizes = {point.parameter for point in sweep.points}
         return len(self.transports) == 1 and not has_bytes and len(sizes) > 1

@@ -89,7 +89,7 @@ def _floats(count: int) -> object:
 
 
 def _texts(random: Any, count: int) -> list[str]:  # noqa: ANN401
-    """Return so many texts of hexadecimal digits."""
+    """Return ``count`` texts of hexadecimal digits."""
     digits = random.bytes(count * _TEXT // 2).hex()
     return [digits[at : at + _TEXT] for at in range(0, count * _TEXT, _TEXT)]
 

@@ -225,7 +225,7 @@ def _add_half(spans: list[Span], half: Half, at: int, measured: Measured, *, is_
     size = measured.in_band_bytes
     spans.append(Span(half.whole, half.whole, MAIN_LANE, at, run.duration_ns, size, -1, known))
     start = at
-    # Of the first run nobody made passes: what it did beside the work of all runs is not known.
+    # No passes were made of the first run: what it did beside the work of all runs is not known.
     is_whole = is_cold and half.warm is not None
     for key, duration in () if is_whole else parts_of(run.duration_ns, half.levels):
         spans.append(Span(key, key, MAIN_LANE, start, duration, None, parent))

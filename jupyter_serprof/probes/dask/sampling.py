@@ -271,7 +271,7 @@ class ConstructionSampler(Probe):
                     self._look(recorder.now, ident, reader)
                 pause_s = min(_LONGEST_S, max(self.interval_s, late_s * _PAUSE_FACTOR))
                 due = time.perf_counter() + pause_s
-        except Exception as error:  # noqa: BLE001  (nobody is there to catch it; `quality` has it)
+        except Exception as error:  # noqa: BLE001  (there is no caller; `quality` has it)
             self._failure = describe_failure(error)
         finally:
             self._gone.release()

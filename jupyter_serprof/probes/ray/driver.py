@@ -254,7 +254,7 @@ def _is_ray_client() -> bool:
 
 
 def _note_unseen_roads(drafts: Sequence[Draft], submitted: Sequence[Draft]) -> None:
-    """Mark the submissions whose task nobody executed in what is seen: a wait may be for it."""
+    """Mark the submissions whose task was not seen to execute: a wait may be for it."""
     seen = {draft.extra for draft in drafts if draft.stage == "ray.execute"}
     for draft in submitted:
         if draft.extra is None or draft.extra not in seen:

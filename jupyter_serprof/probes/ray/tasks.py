@@ -38,7 +38,7 @@ DEAD = f"A process of Ray is dead (raylet or GCS): {_RESTART}"
 def is_alive() -> bool:
     """Tell whether Ray is initialized here, and neither its raylet nor its GCS is known as dead.
 
-    Only a refused connection is a proof; where nobody can say, they count as alive.
+    Only a refused connection is a proof; in doubt they count as alive.
     """
     ray = sys.modules.get("ray")
     return ray is not None and bool(ray.is_initialized()) and not dead_processes()

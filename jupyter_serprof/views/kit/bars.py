@@ -45,7 +45,7 @@ def wait_bar(shares: Sequence[float]) -> str:
 
 
 def rest_bar(shares: Sequence[float]) -> str:
-    """Return a bar, hatched, where nobody knows what happened."""
+    """Return a bar, hatched, for time without a known owner."""
     return "".join("░" if share >= 0.5 else "·" if share > _THIN else " " for share in shares)  # noqa: PLR2004
 
 

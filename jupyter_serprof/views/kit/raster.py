@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _FILES = {False: "DejaVuSans.ttf", True: "DejaVuSans-Bold.ttf"}
 _HATCH_STEP = 6
 _DOTS = 4
-#: A curve is painted so many times as large, and a dash of it is so many pixels long.
+#: A curve is painted larger by this factor, and a dash of it has this length, pixels.
 _FINE, _DASH, _LEAST = 4, 4, 1e-6
 #: How much ink the smoothed edges of text may have; fewer steps make a smaller file.
 _STEPS = (0.33, 0.67)

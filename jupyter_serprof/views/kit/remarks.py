@@ -131,9 +131,9 @@ MOST_ROWS = 12
 _HASH = re.compile(
     r"\b([0-9a-f]{6})(?:[0-9a-f]{10,}|[0-9a-f]{2}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\b"
 )
-#: Of tables of one kind, one for each computation, so many are shown.
+#: Of tables of one kind, one for each computation, this number is shown.
 _ALIKE = 2
-#: Rows with a smaller share of the whole are not worth a line beside so many others.
+#: Rows with a smaller share of the whole are not worth a line beside all others.
 _SMALLEST_SHARE, _FEWEST = 0.001, 3
 #: A head that is longer than this and than its cells stands on two lines.
 _LONG_HEAD = 10
@@ -152,7 +152,7 @@ _FORMATS: Mapping[str, Callable[[int | float], str]] = {
 
 
 def table_blocks(trace: Trace, columns: int) -> Iterator[list[str]]:
-    """Yield the lines of each table, at most so many columns wide, under its title."""
+    """Yield the lines of each table, of at most ``columns`` characters, under its title."""
     for alike in _alike(trace.tables):
         for table in _heaviest(alike, _ALIKE):
             yield _block(table, columns)
@@ -178,7 +178,7 @@ def _alike(tables: Iterable[Table]) -> list[list[Table]]:
 
 
 def fewer_tables(tables: Iterable[Table], most: int) -> list[Table]:
-    """Return at most so many tables of each kind, those that say most, in their order."""
+    """Return at most ``most`` tables of each kind, those that say most, in their order."""
     return [table for alike in _alike(tables) for table in _heaviest(alike, most)]
 
 
@@ -190,7 +190,7 @@ def _heaviest(alike: list[Table], most: int) -> list[Table]:
 
 
 def largest(weights: Sequence[float], most: int) -> list[int]:
-    """Return where the largest numbers are, at most so many, in their order."""
+    """Return where the largest numbers are, at most ``most``, in their order."""
     return sorted(sorted(range(len(weights)), key=lambda i: -weights[i])[:most])
 
 
@@ -217,7 +217,7 @@ def _block(table: Table, columns: int) -> list[str]:
 
 
 def largest_rows(table: Table, most: int) -> list[int]:
-    """Return where the rows are that say most, at most so many, in the order of the table."""
+    """Return where the rows are that say most, at most ``most``, in the order of the table."""
     for at in _at(table):
         return largest([_number(row[at]) for row in table.rows], most)
     return list(range(len(table.rows)))[:most]

@@ -136,7 +136,7 @@ class Sheet:
         self.add(Rule(MARGIN, self.y, WIDTH - MARGIN, self.y, color or self.theme.line))
 
     def fit(self, text: str, room: float, size: float = TEXT, *, is_bold: bool = False) -> str:
-        """Return the text, or as much of it as fits into so many pixels, with an ellipsis."""
+        """Return the text, or as much of it as fits into ``room`` pixels, with an ellipsis."""
         if self.measure(text, size, is_bold) <= room:
             return text
         low, high = 0, len(text)
@@ -149,7 +149,7 @@ class Sheet:
     def wrap(
         self, text: str, room: float, size: float, *, is_bold: bool = False, most: int = 3
     ) -> list[str]:
-        """Return the text in at most so many lines that fit into so many pixels."""
+        """Return the text in at most ``most`` lines that fit into ``room`` pixels."""
         lines: list[str] = []
         words = clean(text).split()
         while words and len(lines) < most - 1:
@@ -173,7 +173,7 @@ class Sheet:
         indent: float = 0,
         most: int = 3,
     ) -> None:
-        """Put text across the sheet at ``y``, in at most so many lines."""
+        """Put text across the sheet at ``y``, in at most ``most`` lines."""
         x = MARGIN + indent
         for line in self.wrap(text, WIDTH - MARGIN - x, size, is_bold=is_bold, most=most) or [""]:
             self.put(x, self.y + size * 0.65, line, color, size, is_bold=is_bold)
@@ -221,7 +221,7 @@ LIGHT, DARK = Theme(**_THEME["light"]), Theme(**_THEME["dark"])
 
 
 def family_color(family: str) -> str:
-    """Return the colour of a family; one that nobody knows is drawn as ``other``."""
+    """Return the colour of a family; an unknown one is drawn as ``other``."""
     return FAMILY_COLORS.get(family, FAMILY_COLORS["other"])
 
 

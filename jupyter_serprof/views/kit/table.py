@@ -183,7 +183,7 @@ def _padded(column: Column, head_lines: int) -> list[str]:
 
 
 def markdown_table(heads: Line, lines: Iterable[Line], texts: int) -> str:
-    """Return a table; so many columns at first lean to the left, the others are numbers."""
+    """Return a table; the first ``texts`` columns lean to the left, the others are numbers."""
     marks = ["---"] * texts + ["---:"] * (len(heads) - texts)
     return "\n".join(f"| {' | '.join(line)} |" for line in (heads, marks, *lines))
 

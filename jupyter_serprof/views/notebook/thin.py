@@ -27,7 +27,7 @@ Made = TypeVar("Made", Trace, "Trace | Sweep")
 
 
 def with_fewer_groups(trace: Trace, most_rows: int) -> Trace:
-    """Return the trace with so few computations that it has about so many rows at most."""
+    """Return the trace with fewer computations, so that it has about ``most_rows`` rows."""
     rows = trace.waterfall.rows if trace.waterfall else ()
     if trace.waterfall is None or len(rows) <= most_rows or len(trace.groups) <= 1:
         return trace
@@ -82,7 +82,7 @@ def _by_stage(rows: Sequence[Row], group: int) -> Iterator[Row]:
     return (replace(joined(found), group=group) for found in by_stage.values())
 
 
-#: So many spans are 140-270 kB in a notebook.
+#: This number of spans is 140-270 kB in a notebook.
 MOST_SPANS = 20_000
 #: What a document may take as JSON; with text and picture an output stays below 250 kB.
 MOST_DOCUMENT_BYTES = 210_000

@@ -168,7 +168,7 @@ _GAP = 12
 _LABELS_X = MARGIN + _NAMES + _GAP
 _PITCH = 26
 _LINES_SHOWN = 60
-#: So many columns of numbers, from the left, are in a brief picture, and the gains.
+#: The first columns of numbers, this many, are in a brief picture, and the gains.
 _BRIEF = 2
 
 

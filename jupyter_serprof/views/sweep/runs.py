@@ -195,9 +195,9 @@ def _gain(variant: Variant) -> float | None:
 
 
 def memcpy_ns(sweep: Sweep, size_bytes: int | None) -> float | None:
-    """Return how long this machine takes to copy so many bytes once, ns.
+    """Return how long this machine takes to copy ``size_bytes`` once, ns.
 
-    None if nobody knows, and below the size from which on a rate says something (64 kB).
+    None if unknown, and below the size from which on a rate says something (64 kB).
     """
     rate = sweep.limits.memcpy_bytes_per_s
     if not size_bytes or size_bytes < RATE_FLOOR_BYTES or not rate or rate <= 0:

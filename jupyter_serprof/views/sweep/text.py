@@ -60,7 +60,7 @@ _HELD, _GROUPED = " †", " ‡"
 
 
 def size_lines(sweep: Sweep, columns: int, *, has_bars: bool) -> list[str]:
-    """Return a sweep over sizes, in lines that are at most so many columns wide."""
+    """Return a sweep over sizes, in lines of at most ``columns`` characters."""
     warm, cold = series_of(sweep, cold=False), series_of(sweep, cold=True)
     said = (line for cold in (False, True) for line in crossover_lines(sweep, cold=cold))
     growth = "notes" if sweep.kind == "chunks" else f"growth, {_kind(not warm)}"
@@ -257,7 +257,7 @@ _Lines = list[tuple[str, "Bar | None"]]
 
 
 def sweep_lines(sweep: Sweep, columns: int, *, has_bars: bool) -> list[str]:
-    """Return the table of a sweep, in lines that are at most so many columns wide."""
+    """Return the table of a sweep, in lines of at most ``columns`` characters."""
     if is_over_sizes(sweep):
         return size_lines(sweep, columns, has_bars=has_bars)
     runs = [run for variant in sweep.variants for run in runs_of(sweep, variant)]

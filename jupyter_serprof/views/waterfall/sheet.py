@@ -102,7 +102,7 @@ def wait_boxes(row: Row, wall_ns: int, area: Area, color: str) -> Iterator[Box]:
 
 
 def rest_boxes(waterfall: Waterfall, wall_ns: int, area: Area, theme: Theme) -> Iterator[Box]:
-    """Yield hatched boxes where nobody knows, low ones where nobody knows all of an instant."""
+    """Yield hatched boxes for unknown time, low ones for instants known in part."""
     shares = unaccounted_shares(waterfall, wall_ns, int(area.width / _OWN_WIDTH))
     seen = [i for i, share in enumerate(shares) if share > _TRACE]
     whole = [i for i in seen if shares[i] >= _WHOLE]
@@ -132,7 +132,7 @@ _INDENT = 12
 #: The columns of numbers of a brief picture.
 _BRIEF = 3
 _WIDEST_NAME, _WIDEST_LANE = 230, 90
-#: (up to so many rows, height of a row, size of its text), pixels.
+#: (most rows, height of a row, size of its text), pixels.
 _PITCHES = ((24, 24, TEXT), (40, 20, 12.0))
 _SMALLEST_PITCH = (17, 11.0)
 
@@ -152,7 +152,7 @@ class _Frame:
 
 
 def put_trace(sheet: Sheet, trace: Trace, most_rows: int) -> None:
-    """Put the picture of a trace on an empty sheet, with at most so many rows."""
+    """Put the picture of a trace on an empty sheet, with at most ``most_rows`` rows."""
     table = table_of(trace, most_rows)
     frame = _frame(sheet, table)
     put_head(sheet, trace)

@@ -134,7 +134,7 @@ def waterfall_of(trace: Trace) -> Waterfall:
 def table_of(trace: Trace, most_rows: int | None = MOST_ROWS) -> StageTable:
     """Return the table of a trace: its rows in the order of the road, then what is unaccounted.
 
-    Of more than so many lines the smallest are put together; the times add up nevertheless. None
+    Beyond ``most_rows`` lines the smallest are put together; the times add up nevertheless. None
     gives all of them.
     """
     waterfall = waterfall_of(trace)
@@ -282,7 +282,7 @@ _SPARE = ("faults", "of memcpy", "rate", "bytes", "where")
 
 
 def trace_lines(trace: Trace, columns: int, *, has_bars: bool) -> list[str]:
-    """Return the table of a trace, in lines that are at most so many columns wide."""
+    """Return the table of a trace, in lines of at most ``columns`` characters."""
     table = table_of(trace)
     chosen = _fitting(table, columns - (_NARROWEST_BAR + _EDGES if has_bars else 0))
     room = min(_WIDEST_BAR, columns - table_width(chosen) - _EDGES)

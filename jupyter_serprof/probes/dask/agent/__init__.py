@@ -277,7 +277,7 @@ def _boot() -> str:
 
 
 def stop(token: str, dask_scheduler: Any = None) -> dict[str, Any] | None:
-    """Stop noting, put back what was replaced if nobody else listens, return what was noted.
+    """Stop noting, put back what was replaced unless another one listens, return what was noted.
 
     Returns
     -------

@@ -19,7 +19,7 @@ from jupyter_serprof.probes.dask.graph.look import (
 Entry = TypeVar("Entry", LayerBytes, ObjectBytes)
 
 _ROWS = 20
-#: So many rows for objects at most: the layers shall be seen as well.
+#: Most rows for objects: the layers shall be seen as well.
 _OBJECT_ROWS = 12
 _GRAPHS = 4
 _SECONDS = 10.0

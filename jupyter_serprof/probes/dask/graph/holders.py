@@ -51,7 +51,7 @@ class Large(NamedTuple):
 def large_objects(
     value: object, kind: PicklerKind, least_bytes: int, deadline: float
 ) -> tuple[list[Large], bool]:
-    """Return the innermost objects of at least so many bytes, and whether there was time for all.
+    """Return the innermost objects of at least ``least_bytes``, and whether there was time for all.
 
     Of a bound method of a model that is the array in the model; of a frame it is the frame. A list
     of small things counts as one object.

@@ -24,7 +24,7 @@ from jupyter_serprof.probes.dask.graph.sections import Item, Section, sections
 
 LARGE_BYTES = 1_000_000
 _SECONDS = 20.0
-#: Items of a long section are counted so many at a time: a dump of its own takes 2 us.
+#: Items of a long section are counted in groups of this size: a dump of its own takes 2 us.
 _STEP = 128
 #: Up to this length each key is counted for itself.
 _SHORT = 2_000

@@ -290,7 +290,7 @@ def _frame_node(node: Any, operands: list[Item]) -> Iterator[Section]:  # noqa: 
             yield Section(layer, [(f"{name}[{i}]", part) for i, part in enumerate(operand)], 1)
         else:
             # What a source cuts into partitions crosses once, whatever their number; at most:
-            # columns that nobody reads stay in the graph.
+            # columns that are not read stay in the graph.
             is_cut = is_source and name in ("frame", "array")
             yield Section(layer, [(name, operand)], 1 if is_cut else count)
     yield Section(layer, list(_cached(node)), times=0)

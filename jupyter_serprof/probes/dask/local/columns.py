@@ -82,7 +82,7 @@ class Log:
         self._lock = Lock()
 
     def add(self, record: Record) -> None:
-        """Take one record, as it is: the rest is done when there are many, or nobody waits."""
+        """Take one record, as it is: the rest is done when there are many, or there is time."""
         if record[3] - record[2] < self._shortest_ns:
             return
         if record[6] is not None:
@@ -143,7 +143,7 @@ class Laid(NamedTuple):
 
 
 def laid(rows: Iterable[CallRow], each: int, named: Callable[[object], str]) -> Iterator[Laid]:
-    """Yield spans for calls of one lane: one for each, or one for each name of so many calls.
+    """Yield spans for calls of one lane: one for each, or one for each name in ``each`` calls.
 
     The span of several calls is as long as they are together; those of different names lie one
     after the other from where the first call began.

@@ -65,7 +65,7 @@ def _is_in_get(draft: Draft) -> bool:
 def _is_of_scheduler(draft: Draft) -> bool:
     """Tell whether a step was taken by a scheduler of a cluster that lives in this process.
 
-    Its agent tells of the same step.
+    Its agent reports the same step.
     """
     is_step = draft.role in {MATERIALIZE, LOW_LEVEL} and draft.lane != MAIN_LANE
     return is_step and not draft.is_inside(COMPUTE) and not _is_in_get(draft)

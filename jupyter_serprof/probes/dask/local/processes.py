@@ -11,7 +11,7 @@ from __future__ import annotations
 import inspect
 import pkgutil
 import sys
-from _pickle import loads  # what ``pickle.loads`` is, and nobody watches
+from _pickle import loads  # what ``pickle.loads`` is, unwatched
 from collections.abc import Callable, Sequence
 from hashlib import blake2b
 from threading import get_ident
