@@ -121,6 +121,15 @@ def silence(sink: Sink) -> None:
         sweep()
 
 
+def forget_all() -> None:
+    """Take all hooks out in the child of a fork, where whoever held the lock may not exist."""
+    global _LOCK  # noqa: PLW0603
+    _LOCK = RLock()
+    for patch in _PATCHES:
+        patch.listen(())
+    sweep()
+
+
 def sweep() -> None:
     """Take idle hooks out of the places that still hold them."""
     with _LOCK:

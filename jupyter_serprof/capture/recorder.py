@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import sys
 import time
 from collections import Counter
@@ -14,7 +15,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Protocol
 
 from jupyter_serprof.capture.hook import Place, Record
-from jupyter_serprof.capture.patching import silence
+from jupyter_serprof.capture.patching import forget_all, silence
 from jupyter_serprof.model import ProbeReport
 from jupyter_serprof.model.stages import MARK
 
@@ -59,6 +60,9 @@ class Watcher(Protocol):
 
     def remove(self) -> None:
         """Stop listening; called again it does nothing."""
+
+    def forget(self) -> None:
+        """Stop listening in the child of a fork: no thread of the parent is there, ask nobody."""
 
     def refine(self, run: Page) -> None:
         """Complete the drafts of a run: sizes, stages, remote lanes."""
@@ -146,6 +150,13 @@ class Recorder:
             self._guarded(probe, probe.remove, "removed")
         silence(self)
 
+    def forget(self) -> None:
+        """End in the child of a fork: what its parent records is told there."""
+        self.page.clear()
+        self.end_ns = self.end_ns or self.now()
+        for probe in reversed(self.probes):
+            self._guarded(probe, probe.forget, "forgotten")
+
     def _offset_ns(self) -> int:
         """Return what the clock of the day is ahead of ours, ns.
 
@@ -183,6 +194,16 @@ class Recorder:
         if self.end_ns is not None:
             # The recording ended while another thread was still importing.
             self.stop()
+
+
+def _forget_all() -> None:
+    forget_all()
+    while _ACTIVE:
+        _ACTIVE.pop().forget()
+
+
+if hasattr(os, "register_at_fork"):  # not on Windows
+    os.register_at_fork(after_in_child=_forget_all)
 
 
 def active_recorders() -> tuple[Recorder, ...]:

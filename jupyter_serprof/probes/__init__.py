@@ -86,6 +86,10 @@ class Probe:
         remove_all(self._subscriptions)
         self._subscriptions.clear()
 
+    def forget(self) -> None:
+        """Stop listening in the child of a fork; `remove` may ask other processes, this may not."""
+        Probe.remove(self)
+
     def refine(self, run: Page) -> None:
         """Complete the drafts of this probe: sizes, details, stages, remote lanes."""
 

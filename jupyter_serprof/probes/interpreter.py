@@ -166,6 +166,8 @@ class InterpreterProbe(Probe):
             self._callback = None
         super().remove()
 
+    forget = remove
+
     def _collected(self, phase: str, info: dict[str, int]) -> None:
         """Take note of a collection; Python prints and drops what is raised in here."""
         try:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
 import sys
 import threading
 import types
@@ -514,3 +517,36 @@ def test_a_pause_between_the_two_clocks_moves_no_time_of_the_day(pause_at: int) 
     assert trace.wall_ns == 7_000_000
     assert trace.quality.clock_error_ns == 0
     assert moments == [day_ns + begin_ns]
+
+
+FORKED = """
+import gc, json, os, pickle, sys
+import distributed
+import jupyter_serprof as sp
+from jupyter_serprof.capture.patching import armed_places
+from jupyter_serprof.capture.recorder import active_recorders
+known = lambda: (pickle.dumps, list(gc.callbacks), sys.unraisablehook, sys.getswitchinterval())
+before = known()
+with sp.record("parent") as recording:
+    pickle.dumps([1])
+    (recorder,) = active_recorders()
+    read, write = os.pipe()
+    if not (child := os.fork()):
+        pickle.dumps([2])
+        left = armed_places(), len(active_recorders()), known() == before, len(recorder.page)
+        os.write(write, json.dumps(left).encode())
+        os._exit(0)
+    os.waitpid(child, 0)
+    pickle.dumps([3])
+dumps = [span for span in recording.trace.spans if span.stage == "pickle.dumps"]
+print(json.dumps([json.loads(os.read(read, 1000)), len(dumps)]))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_the_child_of_a_fork_is_as_it_was_before_and_the_parent_goes_on() -> None:
+    command = [sys.executable, "-W", "ignore", "-c", FORKED]
+    ran = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+
+    assert json.loads(ran.stdout) == [[[], 0, True, 0], 2]
+    assert not ran.stderr

@@ -19,7 +19,7 @@ from jupyter_serprof.capture.hook import After, Place
 from jupyter_serprof.capture.recorder import Recorder
 from jupyter_serprof.model import Lane
 from jupyter_serprof.probes import Probe
-from jupyter_serprof.probes.dask.cluster import Cluster, clusters_of
+from jupyter_serprof.probes.dask.cluster import Cluster, agent_name, clusters_of
 from jupyter_serprof.probes.dask.computations import (
     SentGraph,
     add_groups,
@@ -242,6 +242,12 @@ class DaskProbe(Probe):
             for thread in threading.enumerate()
             if thread.name.startswith(_LOOP_THREADS) and thread.ident is not None
         }
+
+    def forget(self) -> None:
+        """Stop listening in the child of a fork; the agents elsewhere are the parent's."""
+        super().forget()
+        if agent := sys.modules.get(agent_name()):
+            agent.forget()
 
     def refine(self, run: Page) -> None:
         """Complete the spans of the client, and add those of schedulers and workers."""

@@ -249,6 +249,12 @@ class ConstructionSampler(Probe):
         self._switch_s = None
         super().remove()
 
+    def forget(self) -> None:
+        """Stop in the child of a fork, which has no such thread."""
+        if self._gone.locked():
+            self._gone.release()
+        self.remove()
+
     @property
     def resolution_ns(self) -> int:
         """The longest time between two looks so far, ns."""

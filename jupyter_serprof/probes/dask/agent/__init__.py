@@ -311,6 +311,14 @@ def abandon(token: str) -> None:
             _put_back()
 
 
+def forget() -> None:
+    """Stop noting in the child of a fork, where whoever held the lock may not exist."""
+    global _LOCK  # noqa: PLW0603
+    _LOCK = threading.RLock()
+    AGENTS.clear()
+    _put_back()
+
+
 def _put_back() -> None:
     put_back()
     if _collected in gc.callbacks:
