@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from jupyter_serprof.capture.freeze import Draft, Page
@@ -161,13 +161,25 @@ class _PickleFamily(Probe):
 
     def _holders(self) -> Iterable[str]:
         own = {"pickle", "_pickle", "__main__", "cloudpickle", "ray", "jupyter_serprof"}
-        for module_name, module in list(sys.modules.items()):
-            names = getattr(module, "__dict__", {})
-            held = any(
-                id(names.get(n)) in self._originals for n in ("dumps", "loads", "dump", "load")
-            )
-            if held and module_name.partition(".")[0] not in own:
-                yield module_name.partition(".")[0]
+        for name, held in _held_by_libraries().items():
+            library = name.partition(".")[0]
+            if library not in own and name in sys.modules and held & self._originals.keys():
+                yield library
+
+
+#: By module, the ids of what it holds under the names of the four functions, if anything.
+_HELD: dict[str, frozenset[int]] = {}
+_SEARCHED: set[str] = set()
+
+
+def _held_by_libraries() -> Mapping[str, frozenset[int]]:
+    """Look through the modules that came since: a library binds such names when it is imported."""
+    for name in [name for name in list(sys.modules) if name not in _SEARCHED]:
+        names = getattr(sys.modules.get(name), "__dict__", {})
+        held = frozenset(id(names[n]) for n in ("dumps", "loads", "dump", "load") if n in names)
+        _HELD.update({name: held} if held else {})
+        _SEARCHED.add(name)
+    return _HELD
 
 
 def _unhooked(value: object) -> object:
