@@ -257,13 +257,14 @@ def _library(value: object) -> str:
 
 
 def depth_note(value: object) -> str:
-    """Say how deep a chain of containers is; "" for what is not deep."""
-    depth, inner = 0, _following(value)
-    while inner is not None and depth < _DEEPEST:
-        inner, depth = _following(inner), depth + 1
-    if depth < _DEEP:
+    """Say how deep a chain of containers is; "" for what is not deep, or a circle."""
+    levels, inner = set[int](), _following(value)
+    while inner is not None and id(inner) not in levels and len(levels) < _DEEPEST:
+        levels.add(id(inner))
+        inner = _following(inner)
+    if len(levels) < _DEEP or id(inner) in levels:
         return ""
-    return f"nested too deeply for pickle: {format_count(depth)} levels more. Flatten it"
+    return f"nested too deeply for pickle: {format_count(len(levels))} levels more. Flatten it"
 
 
 def _following(value: object) -> object | None:

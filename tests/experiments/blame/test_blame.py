@@ -17,6 +17,7 @@ from anatomy_samples import Estimator, Model, frame, function, give_clock
 from jupyter_serprof.analysis.anatomy import blame_sentence, culprit
 from jupyter_serprof.api import blame, run
 from jupyter_serprof.experiments.blame import recording as blame_recording
+from jupyter_serprof.experiments.blame.passes import depth_note
 from jupyter_serprof.experiments.blame.recording import Blame, BlameRun, unwrapped
 from jupyter_serprof.experiments.split import passes as split_passes
 from jupyter_serprof.model import Anatomy, Part, UsageError
@@ -539,3 +540,13 @@ def test_what_would_take_long_is_split_only_with_detail(monkeypatch: pytest.Monk
     assert any("--detail" in note for note in plain.quality.notes)
     assert not any("--detail" in note for note in asked.quality.notes)
     assert {stage.key for stage in asked.stages} > {stage.key for stage in plain.stages}
+
+
+def test_a_circle_is_not_called_deep() -> None:
+    circle: list[object] = []
+    circle += [circle, threading.Lock()]
+
+    (root, *_) = blame(circle, "x").parts
+
+    assert "nested" not in root.note
+    assert depth_note(circle) == ""
