@@ -19,9 +19,9 @@ from jupyter_serprof.model import load
 from jupyter_serprof.views.notebook.widget import widget_for
 widget = widget_for(load({str(TRACE)!r}))
 widget"""
-GROW = """\
-widget.extend({"findings": [{"rule": "r", "severity": "warn", "title": "It has grown",
-                            "evidence": {}, "remedy": "none", "gain": None}]})"""
+GROW = f"""\
+from dataclasses import replace
+widget.show(replace(load({str(TRACE)!r}), name="It has grown"))"""
 RUN = """async (cell) => {
   const { commands, shell } = globalThis.jupyterapp;
   const { content, sessionContext } = shell.currentWidget;
@@ -70,7 +70,7 @@ def run(screen: Screen, cell: int) -> None:
 def test_a_widget_draws_the_document_and_grows(
     screen: Screen, jupyter: str, jupyter_root: Path
 ) -> None:
-    """The same picture through anywidget; what is appended appears without sending all again."""
+    """The same picture through anywidget, in which another document may be shown."""
     write_notebook(jupyter_root / "widget.ipynb", [code_cell(WIDGET), code_cell(GROW)])
     page = screen.open_lab(jupyter, "widget.ipynb")
 

@@ -115,17 +115,6 @@ def test_each_document_has_its_widget_and_show_replaces_it() -> None:
     assert json.loads(made.document) == to_document(small())
 
 
-def test_only_what_is_new_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A sweep of many points is not sent again for each of them."""
-    made = widget_for(sweep())
-    sent: list[object] = []
-    monkeypatch.setattr(made, "send", sent.append)
-
-    made.extend({"points": [{"size_bytes": 1}]}, {"name": "b"})
-
-    assert sent == [{"append": {"points": [{"size_bytes": 1}]}, "set": {"name": "b"}}]
-
-
 def test_a_widget_of_an_unknown_view_is_refused() -> None:
     """The names are those of ``text.VIEWS``."""
     with pytest.raises(UsageError):

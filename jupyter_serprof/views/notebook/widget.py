@@ -16,8 +16,6 @@ from jupyter_serprof.views.notebook.thin import embedded
 from jupyter_serprof.views.text import text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from jupyter_serprof.model import Sweep, Trace
 
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
@@ -98,7 +96,7 @@ def _classes() -> dict[str, Any]:
     import traitlets
 
     class DocumentWidget(anywidget.AnyWidget):
-        """Draws one document; ``show`` replaces it and ``extend`` lengthens it.
+        """Draws one document; ``show`` replaces it.
 
         A bundle brings the views of one kind; of a document of another kind it shows what it can.
         """
@@ -114,17 +112,6 @@ def _classes() -> dict[str, Any]:
             """Draw another document in the same place."""
             self._said = text(doc, view=self.view or None)
             self.document = _encoded(doc)
-
-        def extend(
-            self,
-            append: Mapping[str, Sequence[object]],
-            replace: Mapping[str, object] | None = None,
-        ) -> None:
-            """Lengthen lists of the document that is shown, and replace other values of it.
-
-            Only the difference travels. A page that is opened later sees the last ``show``.
-            """
-            self.send({"append": dict(append), "set": dict(replace or {})})
 
         def __repr__(self) -> str:
             """Say in words what is drawn: an untrusted notebook shows nothing else."""
