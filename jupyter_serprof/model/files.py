@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
-import tempfile
+import stat
+from contextlib import suppress
 from pathlib import Path
+from uuid import uuid4
 
 from jupyter_serprof.model.document import from_document, to_document
 from jupyter_serprof.model.errors import DocumentError, shown
@@ -13,6 +16,7 @@ from jupyter_serprof.model.sweep import Sweep
 from jupyter_serprof.model.trace import Trace
 
 SUFFIX = ".serprof.json"
+_WRITABLE = 0o222
 
 
 def load(path: str | os.PathLike[str]) -> Trace | Sweep:
@@ -85,24 +89,41 @@ def save_document(doc: Trace | Sweep, path: str | os.PathLike[str]) -> None:
 
 
 def write_whole(file: Path, content: bytes) -> None:
-    """Write a file so that a reader sees the old content or the new one, never a part."""
+    """Write a file so that a reader sees the old content or the new one, never a part.
+
+    A file that stands there keeps its mode, its owner and links to it; what is no plain file, or is
+    read-only, is refused.
+    """
     temporary = None
     try:
-        handle, temporary = tempfile.mkstemp(dir=file.parent, prefix=".serprof-")
+        place = Path(os.path.realpath(file))
+        known = _standing(place)
+        # Not tempfile's, which are private: the umask can only be asked for by setting it.
+        temporary = place.with_name(f".serprof-{uuid4().hex}")
+        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
         with os.fdopen(handle, "wb") as stream:
             stream.write(content)
-        os.chmod(temporary, 0o666 & ~_umask())  # noqa: PTH101  (mkstemp makes private files)
-        os.replace(temporary, file)  # noqa: PTH105
-        temporary = None
+        if known is not None:
+            with suppress(PermissionError, AttributeError):  # not allowed; not on Windows
+                os.chown(temporary, known.st_uid, known.st_gid)
+            os.chmod(temporary, stat.S_IMODE(known.st_mode))  # noqa: PTH101
+        os.replace(temporary, place)  # noqa: PTH105
     except (OSError, ValueError) as error:  # ValueError: a path with a null character
         message = f"cannot write {file.name}: {_why(error)}. Choose a folder you can write to"
         raise DocumentError(message) from error
     finally:  # also when interrupted
         if temporary is not None:
-            os.unlink(temporary)  # noqa: PTH108
+            temporary.unlink(missing_ok=True)
 
 
-def _umask() -> int:
-    current = os.umask(0o022)
-    os.umask(current)
-    return current
+def _standing(file: Path) -> os.stat_result | None:
+    """Return what is to be replaced; raise where a plain write would fail, or write elsewhere."""
+    try:
+        known = file.stat()
+    except FileNotFoundError:
+        return None
+    if not stat.S_ISREG(known.st_mode):
+        raise OSError(errno.EINVAL, "it is no plain file")
+    if not known.st_mode & _WRITABLE or not os.access(file, os.W_OK):
+        raise PermissionError(errno.EACCES, "it is read-only")
+    return known

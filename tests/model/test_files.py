@@ -5,6 +5,7 @@ import os
 import stat
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -297,3 +298,55 @@ def test_a_longest_name_can_be_written(tmp_path: Path) -> None:
     save_document(SMALL, longest)
 
     assert load(longest) == SMALL
+
+
+def test_what_stands_there_keeps_mode_owner_and_links(tmp_path: Path) -> None:
+    """As after a plain write: a shared file stays shared, and a link a link."""
+    file, link = tmp_path / "shared.serprof.json", tmp_path / "link.serprof.json"
+    save_document(SMALL, file)
+    file.chmod(0o640)
+    owner = (12_345, 23_456) if os.geteuid() == 0 else (os.getuid(), os.getgid())
+    os.chown(file, *owner)
+    link.symlink_to(file)
+
+    save_document(LARGE, link)
+
+    found = file.stat()
+    assert (stat.S_IMODE(found.st_mode), found.st_uid, found.st_gid) == (0o640, *owner)
+    assert link.is_symlink()
+    assert load(file) == load(link) == LARGE
+
+
+def test_a_new_file_has_the_mode_that_the_umask_gives_and_the_umask_is_not_touched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It belongs to the process: another thread may be creating a file."""
+    (tmp_path / "plain").touch()
+    monkeypatch.setattr(os, "umask", lambda _: pytest.fail("the umask was set"))
+
+    save_document(SMALL, tmp_path / "x.serprof.json")
+
+    modes = {path.stat().st_mode for path in tmp_path.iterdir()}
+    assert len(modes) == 1
+
+
+@pytest.mark.parametrize(
+    ("make", "why"),
+    [
+        (lambda path: os.mkfifo(path), "no plain file"),  # noqa: PLW0108
+        (lambda path: path.touch(0o444), "read-only"),
+    ],
+    ids=["pipe", "read-only"],
+)
+def test_what_must_not_be_replaced_is_refused(
+    make: Callable[[Path], None], why: str, file: Path
+) -> None:
+    """It is as before, and nothing lies beside it."""
+    make(file)
+    before = file.stat()
+
+    with pytest.raises(DocumentError, match=why):
+        save_document(SMALL, file)
+
+    assert (file.stat().st_ino, file.stat().st_size) == (before.st_ino, before.st_size)
+    assert list(file.parent.iterdir()) == [file]

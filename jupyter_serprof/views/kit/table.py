@@ -13,6 +13,7 @@ from typing import Generic, NamedTuple, TypeVar
 from jupyter_serprof.model.units import clean
 
 _MORE = "…"
+_FORMULAS = ("=", "+", "-", "@", "\t", "\r")
 
 
 def width(text: str) -> int:
@@ -188,8 +189,15 @@ def markdown_table(heads: Line, lines: Iterable[Line], texts: int) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in (heads, marks, *lines))
 
 
+def _as_text(cell: object) -> object:
+    return f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULAS) else cell
+
+
 def csv_table(heads: Line, lines: Iterable[Sequence[object]]) -> str:
-    """Return a table as CSV (RFC 4180); unknown is empty."""
+    """Return a table as CSV (RFC 4180); unknown is empty.
+
+    A text that a spreadsheet would take for a formula gets an apostrophe, which is not shown.
+    """
     stream = StringIO()
-    csv.writer(stream).writerows((heads, *lines))
+    csv.writer(stream).writerows([_as_text(cell) for cell in line] for line in (heads, *lines))
     return stream.getvalue()
