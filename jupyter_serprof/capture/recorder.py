@@ -128,7 +128,10 @@ class Recorder:
         """
         try:
             for probe in self.probes:
-                self._arm_or_wait(probe)
+                if _is_imported(probe.library):
+                    self._arm(probe)
+                else:
+                    self._waiting.append(probe)
             _ACTIVE.append(self)
             self.thread = get_ident()
             offset_ns = self._offset_ns()
@@ -166,12 +169,6 @@ class Recorder:
         readings = ((self.now(), self.wall_now(), self.now()) for _ in range(_READINGS))
         before, wall, after = min(readings, key=lambda reading: reading[2] - reading[0])
         return wall - (before + after) // 2
-
-    def _arm_or_wait(self, probe: Watcher) -> None:
-        if _is_imported(probe.library):
-            self._arm(probe)
-        else:
-            self._waiting.append(probe)
 
     def _arm(self, probe: Watcher) -> None:
         self._guarded(probe, lambda: probe.arm(self), "armed")

@@ -16,7 +16,7 @@ from importlib.util import find_spec
 from typing import ClassVar, cast
 
 from jupyter_serprof.capture.freeze import Page
-from jupyter_serprof.capture.hook import Place
+from jupyter_serprof.capture.hook import Place, Sink
 from jupyter_serprof.capture.machine import installed_version
 from jupyter_serprof.capture.patching import Subscription, arm, remove_all
 from jupyter_serprof.capture.recorder import Recorder
@@ -71,11 +71,11 @@ class Probe:
             self.arm_place(place, recorder)
 
     def arm_place(
-        self, place: Place, recorder: Recorder, *, owner: object = None, attribute: str = ""
+        self, place: Place, sink: Sink, *, owner: object = None, attribute: str = ""
     ) -> None:
         """Listen at one place; note it in ``missing`` if it does not exist."""
         try:
-            armed = arm(place, recorder, owner=owner, attribute=attribute)
+            armed = arm(place, sink, owner=owner, attribute=attribute)
         except (AttributeError, ImportError, TypeError):
             self.missing.append(place.name)
         else:

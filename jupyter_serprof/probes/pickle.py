@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, ClassVar
 
 from jupyter_serprof.capture.freeze import Draft, Page
@@ -67,27 +68,17 @@ def note_loaded(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa
 
 def pickle_places(module: str) -> list[Place]:
     """Return the places of a module that has the four functions of pickle."""
+    dumps = partial(
+        Place, stage="pickle.dumps", role=DUMPS_ROLE, inside=_INSIDE_DUMPS, faults="thread"
+    )
+    loads = partial(
+        Place, stage="pickle.loads", role=LOADS_ROLE, inside=_INSIDE_LOADS, faults="thread"
+    )
     return [
-        Place(
-            f"{module}:dumps",
-            "pickle.dumps",
-            DUMPS_ROLE,
-            _INSIDE_DUMPS,
-            count_buffers,
-            note_dumped,
-            "thread",
-        ),
-        Place(f"{module}:dump", "pickle.dumps", DUMPS_ROLE, _INSIDE_DUMPS, faults="thread"),
-        Place(
-            f"{module}:loads",
-            "pickle.loads",
-            LOADS_ROLE,
-            _INSIDE_LOADS,
-            None,
-            note_loaded,
-            "thread",
-        ),
-        Place(f"{module}:load", "pickle.loads", LOADS_ROLE, _INSIDE_LOADS, faults="thread"),
+        dumps(f"{module}:dumps", before=count_buffers, after=note_dumped),
+        dumps(f"{module}:dump"),
+        loads(f"{module}:loads", after=note_loaded),
+        loads(f"{module}:load"),
     ]
 
 

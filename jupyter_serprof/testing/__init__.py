@@ -9,6 +9,7 @@ from __future__ import annotations
 import gc
 import sys
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from threading import Lock
 from typing import Any, ClassVar, Protocol, cast
 
@@ -17,7 +18,7 @@ from jupyter_serprof.capture.hook import Place
 from jupyter_serprof.capture.patching import armed_places
 from jupyter_serprof.capture.recorder import Recorder, Watcher
 from jupyter_serprof.model import Lane, Limits, Span, Trace
-from jupyter_serprof.testing.experiments import ExperimentContract
+from jupyter_serprof.testing.experiments import ExperimentContract, expect
 
 __all__ = ["ExperimentContract", "ProbeContract", "TickClock", "make_trace"]
 
@@ -185,7 +186,7 @@ class ProbeContract:
         before = self._attributes()
         recorder = self._recorder()
         recorder.start()
-        _expect(bool(armed_places()), "the probe armed nothing while its library is imported")
+        expect(bool(armed_places()), "the probe armed nothing while its library is imported")
         self.call()
         recorder.stop()
         _expect_same(before, self._attributes())
@@ -211,7 +212,7 @@ class ProbeContract:
         self.call()
         recorder.stop()
         twice = len(freeze(recorder, name="twice").spans)
-        _expect(once == twice, f"armed twice it recorded {twice} spans instead of {once}")
+        expect(once == twice, f"armed twice it recorded {twice} spans instead of {once}")
         _expect_same(before, self._attributes())
 
     def test_nested_recordings_both_have_the_spans(self) -> None:
@@ -227,7 +228,7 @@ class ProbeContract:
         inner.stop()
         once = len(self._spans(self.call))
         counts = [len(freeze(recorder, name="nested").spans) for recorder in (outer, inner)]
-        _expect(counts == [once, 2 * once], f"expected {[once, 2 * once]} spans, saw {counts}")
+        expect(counts == [once, 2 * once], f"expected {[once, 2 * once]} spans, saw {counts}")
         _expect_same(before, self._attributes())
 
     def test_a_call_returns_what_it_returned_before(self) -> None:
@@ -235,8 +236,8 @@ class ProbeContract:
         bare = self.call()
         results: list[object] = []
         spans = self._spans(lambda: results.append(self.call()))
-        _expect(results == [bare], f"the result changed from {bare!r} to {results!r}")
-        _expect(bool(spans), "the call was not recorded")
+        expect(results == [bare], f"the result changed from {bare!r} to {results!r}")
+        expect(bool(spans), "the call was not recorded")
 
     def test_an_exception_passes_through_and_is_recorded(self) -> None:
         """A call that raises raises the same, and its span names the exception."""
@@ -244,9 +245,9 @@ class ProbeContract:
         seen: list[BaseException] = []
         spans = self._spans(lambda: seen.append(_error_of(self.failing_call)))
         same = type(seen[0]) is type(bare) and seen[0].args == bare.args
-        _expect(same, f"{bare!r} became {seen[0]!r}")
+        expect(same, f"{bare!r} became {seen[0]!r}")
         named = [span.details.get("error") for span in spans if span.details]
-        _expect(type(bare).__name__ in named, f"no span names {type(bare).__name__}: {named}")
+        expect(type(bare).__name__ in named, f"no span names {type(bare).__name__}: {named}")
 
     def test_it_reports_its_states(self) -> None:
         """``quality`` says whether a probe was armed, and which version it saw."""
@@ -254,8 +255,8 @@ class ProbeContract:
         recorder.start()
         recorder.stop()
         report = recorder.probes[0].report()
-        _expect(report.state == "armed", f"state is {report.state!r} after arming")
-        _expect(bool(report.name), "the report has no name")
+        expect(report.state == "armed", f"state is {report.state!r} after arming")
+        expect(bool(report.name), "the report has no name")
 
     def test_a_missing_place_is_listed_and_the_others_still_work(self) -> None:
         """A name that the installed version does not have costs one rung, not the probe."""
@@ -267,9 +268,9 @@ class ProbeContract:
             recorder.start()
             recorder.stop()
             renamed = gone.partition(":")[2] + "_renamed"
-            _expect(renamed in probe.missing, f"{gone} is gone and not listed in missing")
+            expect(renamed in probe.missing, f"{gone} is gone and not listed in missing")
             listed = any(renamed in phrase for phrase in probe.report().unseen)
-            _expect(listed, f"{gone} is gone and not listed in unseen")
+            expect(listed, f"{gone} is gone and not listed in unseen")
         _expect_same(before, self._attributes())
 
     def test_without_its_library_it_is_silent(self) -> None:
@@ -284,10 +285,10 @@ class ProbeContract:
             recorder.start()
             is_armed = probe.was_armed
             recorder.stop()
-            _expect(not is_armed, f"it was armed although {library} is not imported")
-            _expect(probe.report().state == state, f"state is not {state!r}")
+            expect(not is_armed, f"it was armed although {library} is not imported")
+            expect(probe.report().state == state, f"state is not {state!r}")
             notes = freeze(recorder, name="contract").quality.notes
-            _expect(not notes, f"it was not armed and says {notes}")
+            expect(not notes, f"it was not armed and says {notes}")
 
     def _recorder(self) -> Recorder:
         return Recorder([self.probe()], clock=TickClock(tick_ns=10))
@@ -321,7 +322,7 @@ def _without(kind: type[Contracted], gone: str) -> Contracted:
 
     def places(self: Contracted) -> list[Place]:
         return [
-            _moved(place, f"{gone}_renamed") if place.path == gone else place
+            replace(place, path=f"{gone}_renamed") if place.path == gone else place
             for place in kind.places(self)
         ]
 
@@ -330,10 +331,6 @@ def _without(kind: type[Contracted], gone: str) -> Contracted:
 
 def _with_library(kind: type[Contracted], library: str) -> Contracted:
     return cast("Contracted", type(kind.__name__, (kind,), {"library": library})())
-
-
-def _moved(place: Place, path: str) -> Place:
-    return Place(path, place.stage, place.role, place.inside)
 
 
 def _error_of(call: Callable[[], object]) -> BaseException:
@@ -345,16 +342,11 @@ def _error_of(call: Callable[[], object]) -> BaseException:
     raise AssertionError(message)
 
 
-def _expect(condition: bool, message: str) -> None:
-    if not condition:
-        raise AssertionError(message)
-
-
 def _expect_same(before: Mapping[str, object], after: Mapping[str, object]) -> None:
     changed = [
         place
         for place, value in before.items()
         if (value != after[place] if isinstance(value, list) else value is not after[place])
     ]
-    _expect(not changed, f"not the identical object any more: {', '.join(changed)}")
-    _expect(not armed_places(), f"still armed: {armed_places()}")
+    expect(not changed, f"not the identical object any more: {', '.join(changed)}")
+    expect(not armed_places(), f"still armed: {armed_places()}")

@@ -46,10 +46,10 @@ class ExperimentContract:
             shown = run(self.make(_nothing), lambda found: told.append(len(_places(found))))
 
         whole = self._whole()
-        _expect(_places(shown) == whole, "it ends otherwise where somebody watches")
-        _expect(bool(told) or len(whole) == 1, "nobody was told anything")
-        _expect(min(told, default=1) > 0, f"so many points were told: {told}")
-        _expect(told == sorted(told), f"points went: {told}")
+        expect(_places(shown) == whole, "it ends otherwise where somebody watches")
+        expect(bool(told) or len(whole) == 1, "nobody was told anything")
+        expect(min(told, default=1) > 0, f"so many points were told: {told}")
+        expect(told == sorted(told), f"points went: {told}")
 
     def test_a_telling_that_fails_costs_nothing(self) -> None:
         """A front end that is gone is no reason to lose a run."""
@@ -59,7 +59,7 @@ class ExperimentContract:
             raise OSError(message)
 
         with _every_run():
-            _expect(_places(run(self.make(_nothing), fail)) == self._whole(), "runs are missing")
+            expect(_places(run(self.make(_nothing), fail)) == self._whole(), "runs are missing")
 
     def test_a_document_at_any_time(self) -> None:
         """Between any two runs it has the points that `Progress.done` counts."""
@@ -68,10 +68,10 @@ class ExperimentContract:
             done = experiment.progress.done
             if done:
                 found = len(_places(experiment.document))
-                _expect(found == done, f"{done} points are done, {found} in the document")
-            _expect(not experiment.is_done or not experiment.progress.left, "done, and runs left")
-        _expect(experiment.is_done, "it ended and is not done")
-        _expect(_places(experiment.document) == self._whole(), "steps and run end otherwise")
+                expect(found == done, f"{done} points are done, {found} in the document")
+            expect(not experiment.is_done or not experiment.progress.left, "done, and runs left")
+        expect(experiment.is_done, "it ended and is not done")
+        expect(_places(experiment.document) == self._whole(), "steps and run end otherwise")
 
     def test_stopped_between_two_runs_it_goes_on(self) -> None:
         """A button ends it after a run; what is left is measured later, nothing twice.
@@ -86,16 +86,16 @@ class ExperimentContract:
                 stopper.stop()
         early = _places(experiment.document)
 
-        _expect(not experiment.is_done and not armed_places(), "it was not stopped")
-        _expect(_places(run(experiment)) == self._whole(), "a run is missing, or was made twice")
-        _expect(set(early) < set(self._whole()), "nothing was left")
+        expect(not experiment.is_done and not armed_places(), "it was not stopped")
+        expect(_places(run(experiment)) == self._whole(), "a run is missing, or was made twice")
+        expect(set(early) < set(self._whole()), "nothing was left")
 
     def test_an_error_of_the_code_comes_out_as_it_is(self) -> None:
         """Or stands in the document; also one that generators change on its way."""
         calls = iter([None])
         with suppress(StopIteration):
             run(self.make(lambda: next(calls)))
-        _expect(armed_places() == [], "it left hooks behind")
+        expect(armed_places() == [], "it left hooks behind")
 
     def test_an_interrupt_in_any_run_keeps_every_point(self) -> None:
         """Ctrl-C passes; the points stay, and it goes on to the same end."""
@@ -114,13 +114,13 @@ class ExperimentContract:
     def _check_interrupted(
         self, experiment: Experiment[Document], at: int, expected: list[tuple[object, ...]]
     ) -> None:
-        _expect(armed_places() == [], f"interrupted in call {at}, it left hooks behind")
+        expect(armed_places() == [], f"interrupted in call {at}, it left hooks behind")
         done = experiment.progress.done
         kept = _places(experiment.document) if done else []
         whole = _places(engine.resume() if done else run(experiment))
-        _expect(len(kept) == done, f"interrupted in call {at}, {len(kept)} of {done} are kept")
-        _expect(set(kept) <= set(whole), f"interrupted in call {at}, points were lost later")
-        _expect(whole == expected, f"interrupted in call {at}, it ends otherwise")
+        expect(len(kept) == done, f"interrupted in call {at}, {len(kept)} of {done} are kept")
+        expect(set(kept) <= set(whole), f"interrupted in call {at}, points were lost later")
+        expect(whole == expected, f"interrupted in call {at}, it ends otherwise")
 
     def _whole(self) -> list[tuple[object, ...]]:
         return _places(run(self.make(_nothing)))
@@ -162,6 +162,7 @@ def _every_run() -> Iterator[None]:
             setattr(engine, name, value)
 
 
-def _expect(is_kept: bool, problem: str) -> None:
+def expect(is_kept: bool, problem: str) -> None:
+    """Fail with the problem unless it is kept."""
     if not is_kept:
         raise AssertionError(problem)

@@ -22,7 +22,7 @@ from jupyter_serprof.probes import Probe
 from jupyter_serprof.probes.dask.cluster import Cluster, agent_name, clusters_of
 from jupyter_serprof.probes.dask.computations import (
     SentGraph,
-    add_groups,
+    add_sent,
     computation_table,
     describe_schedules,
     find_sent,
@@ -101,8 +101,7 @@ def _add_wire(run: Page, batch: tuple[Any, Any, int | None], moved: int) -> None
 def _add(run: Page, step: str, start: int, end: int, size: int | None) -> None:
     if end > start:
         stage = f"dask.communicate.{step}"
-        draft = Draft(stage, step, LOOP_LANE, start, end, "dask.communicate")
-        draft.size_bytes = size
+        draft = Draft(stage, step, LOOP_LANE, start, end, "dask.communicate", size_bytes=size)
         run.drafts.append(draft)
         run.lanes.setdefault(LOOP_LANE, Lane(LOOP_LANE, "client", 0))
 
@@ -273,7 +272,7 @@ class DaskProbe(Probe):
         for entry in sent:
             entry.draft.extra = None
         reports = list(_reports(self._used))
-        add_groups(run, sent)
+        add_sent(run, sent)
         tables = [task_table(reports), computation_table(run, sent, reports)]
         tables += self._kept.tables(seconds=_LOOK_S)
         run.notes += self._kept.notes

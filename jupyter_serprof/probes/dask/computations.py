@@ -39,7 +39,8 @@ COMPUTATION_COLUMNS = (
 
 #: Computations that are drawn as groups; the others are in the last one.
 _MOST_GROUPS = 12
-_MOST_ROWS = 48
+#: Of a table of tasks or of computations.
+MOST_ROWS = 48
 
 
 @dataclass(slots=True)
@@ -139,34 +140,45 @@ def describe_schedules(run: Page, sent: Sequence[SentGraph], suffix: str) -> Non
         draft.details["computation"] = details["computation"]
 
 
-def add_groups(run: Page, sent: Sequence[SentGraph]) -> None:
+def add_sent(run: Page, sent: Sequence[SentGraph]) -> None:
     """Make a group of each computation; graphs that are sent without a wait between are one."""
     waits = sorted(
         draft.end for draft in run.drafts if draft.role == "dask.wait" and draft.lane == MAIN_LANE
     )
-    begins: list[tuple[int, list[SentGraph]]] = []
+    begins: list[tuple[int, list[str]]] = []
     before = run.start
     for entry in sent:
+        name = f"{entry.kind} {entry.title}"
         ended = [end for end in waits if before < end <= entry.draft.start]
         if begins and not ended:
-            begins[-1][1].append(entry)
+            begins[-1][1].append(name)
         else:
-            begins.append((ended[-1] if ended else run.start, [entry]))
+            begins.append((ended[-1] if ended else run.start, [name]))
         before = entry.draft.end
-    if len(begins) < 2:  # noqa: PLR2004  (one computation needs no group)
+    ends = [*(start for start, _ in begins[1:]), run.end]
+    add_groups(
+        run, [(start, end, names) for (start, names), end in zip(begins, ends, strict=False)]
+    )
+
+
+def add_groups(run: Page, blocks: Sequence[tuple[int, int, Sequence[str]]]) -> None:
+    """Make a group of each (start, end, names of its graphs); the last one takes the rest."""
+    if len(blocks) < 2:  # noqa: PLR2004  (one computation needs no group)
         return
-    for number, (start, entries) in enumerate(begins[:_MOST_GROUPS]):
-        is_last = number == len(begins) - 1
-        end = run.end if is_last else begins[number + 1][0]
-        rest = begins[number:] if number == _MOST_GROUPS - 1 else [(start, entries)]
-        title = _title(number, [entry for _, some in rest for entry in some])
-        run.groups.append(Group(title, start, run.end if len(rest) > 1 else end))
+    for number, (start, end, names) in enumerate(blocks[:_MOST_GROUPS], 1):
+        rest = blocks[number:] if number == _MOST_GROUPS else ()
+        count = len(names) - 1 + sum(len(some) for _, _, some in rest)
+        more = f" and {count} more" if count else ""
+        title = f"{number}: {names[0]}".rstrip() + more
+        run.groups.append(Group(title, start, run.end if rest else end))
 
 
-def _title(number: int, entries: Sequence[SentGraph]) -> str:
-    first = entries[0]
-    more = f" and {len(entries) - 1} more" if len(entries) > 1 else ""
-    return f"{number + 1}: {first.kind} {first.title}{more}"
+def rows_table(rows: Sequence[tuple[Any, ...]]) -> Table:
+    """Return the table of computations, of the first ones."""
+    left = len(rows) - MOST_ROWS
+    note = f"{left} more computations" if left > 0 else ""
+    shown = tuple(rows[:MOST_ROWS])
+    return Table("dask.computations", "Computations", COMPUTATION_COLUMNS, shown, note)
 
 
 def computation_table(
@@ -179,9 +191,7 @@ def computation_table(
     if len(rows) == 1 and reports:
         dispatched = _sum(report["bytes"].get("compute-task out") for report in reports)
         rows = [(*rows[0][:6], dispatched, rows[0][7])]
-    shown = rows[:_MOST_ROWS]
-    note = f"{len(rows) - len(shown)} more computations" if len(rows) > len(shown) else ""
-    return Table("dask.computations", "Computations", COMPUTATION_COLUMNS, tuple(shown), note)
+    return rows_table(rows)
 
 
 def _alike(sent: Sequence[SentGraph]) -> list[list[SentGraph]]:

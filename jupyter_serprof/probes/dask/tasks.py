@@ -135,8 +135,8 @@ class _Places:
             moved += _into(self.names.run, start + moved, end + moved, error)
         details = {"tasks" if stage.startswith("dask.dispatch") else "count": count}
         # Joined spans begin with the first of their tasks and last as long as all of them.
-        draft = Draft(stage, name, lane, start + moved, start + moved + min(busy, end - start))
-        draft.size_bytes, draft.role = size, _ROLE
+        begin = start + moved
+        draft = Draft(stage, name, lane, begin, begin + min(busy, end - start), _ROLE, None, size)
         draft.details = details if count != 1 or stage.startswith("dask.dispatch") else {}
         self.keep(draft, kind, error)
 
@@ -248,9 +248,8 @@ def _add_outstanding(where: _Places, report: Mapping[str, Any]) -> None:
         if first is not None and last is not None and first < last:
             moved = -where.station.offset_ns
             lane = f"{where.names.scheduler(SCHEDULER)}/tasks"
-            draft = Draft("dask.queue", "tasks on workers", lane, first + moved, last + moved)
-            draft.role = _ROLE
-            where.keep(draft, "scheduler")
+            times = first + moved, last + moved
+            where.keep(Draft("dask.queue", "tasks on workers", lane, *times, _ROLE), "scheduler")
 
 
 def task_table(reports: Sequence[Mapping[str, Any]]) -> Table | None:
@@ -265,12 +264,9 @@ def task_table(reports: Sequence[Mapping[str, Any]]) -> Table | None:
 
 def _task_rows(prefixes: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[Any, ...]]:
     for name, known in prefixes.items():
-        totals = (known["total"], known["transfer"], known["disk"])
         yield (
             name,
             known["count"],
             *known["quantiles"],
-            *totals,
-            known["result_bytes"],
-            known["errors"],
+            *(known[key] for key in ("total", "transfer", "disk", "result_bytes", "errors")),
         )

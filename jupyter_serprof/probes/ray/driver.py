@@ -137,19 +137,18 @@ def driver_places(*, detail: bool) -> list[Place]:
             f"{_WORKER}.deserialize_objects", "ray.unpack", "ray.deserialize", after=_note_values
         ),
         Place(f"{_CONTEXT}._deserialize_object", "ray.unpack", "ray.object", after=_note_object),
-        _submission("ray.remote_function:RemoteFunction._remote"),
-        _submission("ray.actor:ActorClass._remote"),
-        _submission("ray.actor:ActorMethod._remote"),
-        Place(f"{_MANAGER}.export", "ray.export", "ray.export", after=_note_function),
-        Place(f"{_MANAGER}.export_actor_class", "ray.export", "ray.export", after=_note_function),
+        *[Place(path, "ray.submit", "ray.submit", after=_note_submitted) for path in _SUBMIT],
+        *[Place(path, "ray.export", "ray.export", after=_note_function) for path in _EXPORT],
         *pickle_places("ray.cloudpickle"),
     ]
 
 
-def _submission(place: str) -> Place:
-    return Place(place, "ray.submit", "ray.submit", after=_note_submitted)
-
-
+_SUBMIT = (
+    "ray.remote_function:RemoteFunction._remote",
+    "ray.actor:ActorClass._remote",
+    "ray.actor:ActorMethod._remote",
+)
+_EXPORT = (f"{_MANAGER}.export", f"{_MANAGER}.export_actor_class")
 _WITNESS = "ray.outer"
 #: The lowest rung: public names only. They also witness what the places inside them did not see.
 _OUTER = (Place("ray:put", "ray.store", _WITNESS), Place("ray:get", "ray.fetch", _WITNESS))

@@ -132,18 +132,10 @@ def _key_of_error() -> object:
     return trace.tb_frame.f_locals.get("key", "task") if trace is not None else "task"
 
 
-class Laid(NamedTuple):
-    """One span to draw: a call, or several of one name that follow each other."""
-
-    name: str
-    start: int
-    end: int
-    calls_count: int
-    size_bytes: int | None
-
-
-def laid(rows: Iterable[CallRow], each: int, named: Callable[[object], str]) -> Iterator[Laid]:
-    """Yield spans for calls of one lane: one for each, or one for each name in ``each`` calls.
+def laid(
+    rows: Iterable[CallRow], each: int, named: Callable[[object], str], lane: str, stage: str
+) -> Iterator[Draft]:
+    """Yield drafts for calls of one lane: one for each, or one for each name in ``each`` calls.
 
     The span of several calls is as long as they are together; those of different names lie one
     after the other from where the first call began.
@@ -155,7 +147,9 @@ def laid(rows: Iterable[CallRow], each: int, named: Callable[[object], str]) -> 
             start = max(at, some[0].start) if each == 1 else at
             at = start + sum(row.end - row.start for row in some)
             sizes = [row.size for row in some if row.size != _UNKNOWN]
-            yield Laid(name, start, at, len(some), sum(sizes) if sizes else None)
+            details = {"count": len(some)} if len(some) > 1 else {}
+            size = sum(sizes) if sizes else None
+            yield Draft(stage, name, lane, start, at, "dask.task", None, size, details)
 
 
 def _by_name(rows: Sequence[CallRow], named: Callable[[object], str]) -> dict[str, list[CallRow]]:
@@ -163,13 +157,3 @@ def _by_name(rows: Sequence[CallRow], named: Callable[[object], str]) -> dict[st
     for row in rows:
         found[named(row.name)].append(row)
     return found
-
-
-def drafts_of(
-    lane: str, stage: str, role: str, spans: Iterable[Laid], around: Callable[[int], Draft | None]
-) -> Iterator[Draft]:
-    """Yield drafts; ``around`` finds the enclosing one by the time."""
-    for name, start, end, count, size in spans:
-        details = {"count": count} if count > 1 else {}
-        parent = around(start)
-        yield Draft(stage, name, lane, start, end, role, parent, size, details)

@@ -9,11 +9,10 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 
 from jupyter_serprof.capture.freeze import MAIN_LANE, Draft, Page
 from jupyter_serprof.model import Lane
-from jupyter_serprof.probes.dask.local.columns import CallColumns, Log, drafts_of, laid
+from jupyter_serprof.probes.dask.local.columns import CallColumns, Log, laid
 from jupyter_serprof.probes.dask.local.processes import Roads
 
 COMPUTE = "dask.compute"
@@ -147,8 +146,9 @@ def _drafts(
 
     def add(columns: CallColumns, lane: str, stage: str, name: str = "") -> int:
         named = calls.prefix if not name else lambda _: name
-        spans = laid(columns.rows(), each, named)
-        drafts = list(drafts_of(lane, stage, "dask.task", spans, partial(around, lane)))
+        drafts = list(laid(columns.rows(), each, named, lane, stage))
+        for draft in drafts:
+            draft.parent = around(lane, draft.start)
         made.extend(drafts)
         return len(drafts)
 

@@ -14,7 +14,6 @@ from typing import Any
 
 from jupyter_serprof.capture.freeze import Page
 from jupyter_serprof.capture.hook import Place, Sink
-from jupyter_serprof.capture.patching import arm
 from jupyter_serprof.capture.recorder import Recorder, active_recorders
 from jupyter_serprof.probes import Probe
 from jupyter_serprof.probes.dask.local.columns import Failed, Log
@@ -199,18 +198,11 @@ class DaskLocalProbe(Probe):
         super().arm(recorder)
 
     def arm_place(
-        self, place: Place, recorder: Recorder, *, owner: object = None, attribute: str = ""
+        self, place: Place, sink: Sink, *, owner: object = None, attribute: str = ""
     ) -> None:
         """Listen at one place; calls that come with each task go to the columns."""
         count = len(self._subscriptions)
-        sink: Sink | None = self._logs.get(place.role)
-        if sink is None:
-            super().arm_place(place, recorder, owner=owner, attribute=attribute)
-        else:
-            try:
-                self._subscriptions.append(arm(place, sink))
-            except (AttributeError, ImportError, TypeError):
-                self.missing.append(place.name)
+        super().arm_place(place, self._logs.get(place.role, sink), owner=owner, attribute=attribute)
         if len(self._subscriptions) > count:
             self._reached.add(place.role)
 

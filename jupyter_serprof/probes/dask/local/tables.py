@@ -10,14 +10,10 @@ from dataclasses import replace as changed
 from typing import Any
 
 from jupyter_serprof.capture.freeze import Draft, Page
-from jupyter_serprof.model import Group, Table
-from jupyter_serprof.probes.dask.computations import COMPUTATION_COLUMNS, TASK_COLUMNS
+from jupyter_serprof.model import Table
+from jupyter_serprof.probes.dask.computations import MOST_ROWS, TASK_COLUMNS, add_groups, rows_table
 from jupyter_serprof.probes.dask.local.columns import CallRow
 from jupyter_serprof.probes.dask.local.lanes import COMPUTE, Calls, is_get
-
-_MOST_ROWS = 48
-#: Computations that are drawn as groups; the others are in the last one.
-_MOST_GROUPS = 12
 
 
 @dataclass(slots=True)
@@ -41,12 +37,9 @@ def add_facts(run: Page, calls: Calls) -> None:
     """Add groups and tables, to those that are there."""
     found = _computations(run, calls)
     _note_tasks(found, calls)
-    _add_groups(run, found)
+    add_groups(run, [_block(some) for some in _at_once(found)])
     _extend(run, Table("dask.tasks", "Tasks by prefix", TASK_COLUMNS, tuple(_task_rows(calls))))
-    rows = tuple(map(_computation_row, found[:_MOST_ROWS]))
-    left = len(found) - len(rows)
-    note = f"{left} more computations" if left else ""
-    _extend(run, Table("dask.computations", "Computations", COMPUTATION_COLUMNS, rows, note))
+    _extend(run, rows_table([_computation_row(each) for each in found]))
 
 
 def _extend(run: Page, table: Table) -> None:
@@ -123,17 +116,9 @@ def _at_once(found: Sequence[_LocalGraph]) -> list[list[_LocalGraph]]:
     return together
 
 
-def _add_groups(run: Page, found: Sequence[_LocalGraph]) -> None:
-    together = _at_once(found)
-    if len(together) < 2:  # noqa: PLR2004  (one computation needs no group)
-        return
-    for number, some in enumerate(together[:_MOST_GROUPS]):
-        is_rest = number == _MOST_GROUPS - 1 and len(together) > _MOST_GROUPS
-        inside = [each for rest in together[number:] for each in rest] if is_rest else some
-        title = f"{number + 1}: {some[0].kind} {some[0].title}".rstrip()
-        title += f" and {len(inside) - 1} more" if len(inside) > 1 else ""
-        end = run.end if is_rest else max(each.draft.end for each in some)
-        run.groups.append(Group(title, some[0].draft.start, end))
+def _block(some: Sequence[_LocalGraph]) -> tuple[int, int, list[str]]:
+    names = [f"{each.kind} {each.title}" for each in some]
+    return some[0].draft.start, max(each.draft.end for each in some), names
 
 
 def _computation_row(each: _LocalGraph) -> tuple[Any, ...]:
@@ -158,7 +143,7 @@ def _task_rows(calls: Calls) -> Iterator[tuple[Any, ...]]:
         for row in columns.rows():
             sizes[calls.prefix(row.name)] += row.size
     ordered = sorted(lengths.items(), key=lambda entry: -sum(entry[1]))
-    for name, some in ordered[:_MOST_ROWS]:
+    for name, some in ordered[:MOST_ROWS]:
         some.sort()
         quarters = [some[round(part * (len(some) - 1) / 4)] for part in range(5)]
         yield (name, len(some), *quarters, sum(some), None, None, sizes.get(name), errors[name])
