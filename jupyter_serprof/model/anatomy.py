@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from jupyter_serprof.model.codec import decode, encode, field_names, pack, unpack
-from jupyter_serprof.model.errors import damaged, shown
+from jupyter_serprof.model.codec import at, decode, encode, field_names, pack, unpack_columns
+from jupyter_serprof.model.errors import refuse, shown
 
 #: ``shared`` was charged where it was met first; ``not opened`` has parts that were not looked at.
 PART_STATES = ("", "shared", "not opened", "unpicklable")
@@ -133,25 +133,14 @@ def anatomy_of(data: Mapping[str, Any]) -> Anatomy:
     DocumentError
         If columns do not fit together, or a part stands before the one that holds it.
     """
-    columns = {name: unpack(data["parts"][name]) for name in _COLUMNS}
-    lengths = {len(column) for column in columns.values()}
-    if len(lengths) > 1:
-        problem = f"the columns of its parts have lengths {sorted(lengths)}"
-        raise damaged(problem)
+    columns, count = unpack_columns(data["parts"], _COLUMNS, "part")
     for name in _TEXTS:
-        columns[name] = [_text(data["strings"], index) for index in columns[name]]  # type: ignore[misc]  # the texts take the place of their indices
+        columns[name] = [at(data["strings"], index) for index in columns[name]]  # type: ignore[misc]  # the texts take the place of their indices
     parts: list[Part] = []
-    for index in range(lengths.pop()):
+    for index in range(count):
         parts.append(_part({name: columns[name][index] for name in _COLUMNS}, parts))
     plain = {key: value for key, value in data.items() if key not in ("parts", "strings")}
     return replace(decode(Anatomy, plain), parts=tuple(parts))
-
-
-def _text(strings: Sequence[str], index: int | None) -> str:
-    if index is None or not 0 <= index < len(strings):
-        problem = f"a part points at string {shown(index)} of {len(strings)}"
-        raise damaged(problem)
-    return strings[index]
 
 
 def _part(values: Mapping[str, Any], before: Sequence[Part]) -> Part:
@@ -159,7 +148,6 @@ def _part(values: Mapping[str, Any], before: Sequence[Part]) -> Part:
     missing = [name for name in _REQUIRED if values[name] is None]
     if missing or not -1 <= parent < len(before) or (parent == -1) != (not before):
         what = f"{missing[0]} is missing" if missing else f"its parent is {shown(parent)}"
-        problem = f"part {len(before)} of an anatomy does not fit: {what}"
-        raise damaged(problem)
+        refuse(f"part {len(before)} of an anatomy does not fit: {what}")
     path = (before[parent].path if before else "") + values["label"]
     return Part(**values, path=path)

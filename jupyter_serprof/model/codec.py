@@ -16,7 +16,7 @@ from functools import cache
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
-from jupyter_serprof.model.errors import DocumentError, damaged, shown
+from jupyter_serprof.model.errors import DocumentError, damaged, refuse, shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -134,12 +134,10 @@ def _build(hint: object, value: object, path: str) -> object:
 def _build_leaf(hint: object, value: object, path: str) -> object:
     if hint is int and isinstance(value, float) and value.is_integer():
         if abs(value) > _LARGEST:
-            problem = f"{path} is {shown(value)}, beyond int64"
-            raise damaged(problem)
+            refuse(f"{path} is {shown(value)}, beyond int64")
         return int(value)  # JSON has one kind of number
     if isinstance(hint, type) and hint in _JSON_NAMES and not isinstance(value, hint):
-        problem = f"{path} should be {_JSON_NAMES[hint]}, it is {shown(value)}"
-        raise damaged(problem)
+        refuse(f"{path} should be {_JSON_NAMES[hint]}, it is {shown(value)}")
     return value
 
 
@@ -196,13 +194,30 @@ def unpack(column: object) -> list[int | None]:
     if isinstance(column, dict):
         return _unpacked(column)
     if not isinstance(column, list):
-        problem = f"a column is neither a list nor packed, it is {shown(column)}"
-        raise damaged(problem)
+        refuse(f"a column is neither a list nor packed, it is {shown(column)}")
     try:
         return _known(array("q", (_whole(value) for value in column)))
     except (OverflowError, TypeError, ValueError) as error:
         problem = f"a column holds what is no int64 ({error})"
         raise damaged(problem) from error
+
+
+def unpack_columns(
+    data: Mapping[str, object], names: Sequence[str], what: str
+) -> tuple[dict[str, list[int | None]], int]:
+    """Return columns that stand beside each other, and their length; refuse several lengths."""
+    columns = {name: unpack(data[name]) for name in names}
+    lengths = {len(column) for column in columns.values()}
+    if len(lengths) > 1:
+        refuse(f"its {what} columns have lengths {sorted(lengths)}")
+    return columns, lengths.pop()
+
+
+def at(table: Sequence[str], index: object) -> str:
+    """Return an entry of a table that a document points at by index; refuse any other index."""
+    if not isinstance(index, int) or not 0 <= index < len(table):
+        refuse(f"index {shown(index)} points outside a table of {len(table)}")
+    return table[index]
 
 
 def _whole(value: object) -> int:
@@ -220,8 +235,7 @@ def _known(numbers: array[int]) -> list[int | None]:
 def _unpacked(column: dict[str, object]) -> list[int | None]:
     count = column.get("n")
     if not isinstance(count, int) or not 0 <= count <= _LONGEST:
-        problem = f"a packed column announces {shown(count)} values"
-        raise damaged(problem)
+        refuse(f"a packed column announces {shown(count)} values")
     numbers = array("q")
     try:
         raw = base64.b64decode(str(column.get("data")), validate=True)
@@ -232,8 +246,7 @@ def _unpacked(column: dict[str, object]) -> list[int | None]:
         problem = f"a packed column cannot be unpacked ({error})"
         raise damaged(problem) from error
     if len(numbers) != count or not inflater.eof:
-        problem = f"a packed column does not hold the {count} values that it announces"
-        raise damaged(problem)
+        refuse(f"a packed column does not hold the {count} values that it announces")
     if sys.byteorder == "big":
         numbers.byteswap()
     return _known(numbers)

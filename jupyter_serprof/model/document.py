@@ -6,13 +6,21 @@ named once and pointed at by index. The shape is fixed by ``trace.v1.json`` and 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
 from jupyter_serprof.model.anatomy import anatomy_document, anatomy_of
-from jupyter_serprof.model.codec import decode, encode, field_names, pack, unfit, unpack
-from jupyter_serprof.model.errors import DocumentError, damaged, shown
+from jupyter_serprof.model.codec import (
+    at,
+    decode,
+    encode,
+    field_names,
+    pack,
+    unfit,
+    unpack_columns,
+)
+from jupyter_serprof.model.errors import DocumentError, refuse, shown
 from jupyter_serprof.model.schema import check_details, check_sweep, check_trace, validate
 from jupyter_serprof.model.stages import stage
 from jupyter_serprof.model.sweep import Sweep, SweepTrace
@@ -80,22 +88,10 @@ def _checked(data: object) -> Mapping[str, Any]:
         raise DocumentError(message)
     document = cast("Mapping[str, Any]", data)
     _check_version(document.get("version"))
-    if kind == "serprof.trace":
-        return _valid(document, "trace.v1.json")
-    return _valid(document, "sweep.v1.json")
-
-
-def _valid(document: Mapping[str, Any], schema_name: str) -> Mapping[str, Any]:
-    _check_plain(document)
-    validate(document, schema_name)
+    if place := unfit(document):
+        refuse(f"document{place}")
+    validate(document, f"{kind.removeprefix('serprof.')}.v1.json")
     return document
-
-
-def _check_plain(document: Mapping[str, Any]) -> None:
-    place = unfit(document)
-    if place:
-        problem = f"document{place}"
-        raise damaged(problem)
 
 
 def _check_version(version: object) -> None:
@@ -137,8 +133,8 @@ def _trace_document(trace: Trace) -> dict[str, object]:
         "format": "serprof.trace",
         "version": VERSION,
         **plain,
-        "stages": [encode(entry) for entry in _described(stages, trace.stages)],
-        "lanes": [encode(lane) for lane in _placed(lanes, trace.lanes)],
+        "stages": _described(stages, trace.stages, stage),
+        "lanes": _described(lanes, trace.lanes, Lane),
         "strings": list(strings.index),
         "spans": spans,
         "details": details,
@@ -147,14 +143,12 @@ def _trace_document(trace: Trace) -> dict[str, object]:
     }
 
 
-def _described(table: _Numbering, known: Sequence[Stage]) -> list[Stage]:
+def _described(
+    table: _Numbering, known: Sequence[Stage | Lane], make: Callable[[str], object]
+) -> list[object]:
+    """Return the entries of a table, the first one of each key; what nobody described is made."""
     by_key = {entry.key: entry for entry in reversed(known)}
-    return [by_key.get(key) or stage(key) for key in table.index]
-
-
-def _placed(table: _Numbering, known: Sequence[Lane]) -> list[Lane]:
-    by_key = {lane.key: lane for lane in reversed(known)}
-    return [by_key.get(key) or Lane(key) for key in table.index]
+    return [encode(by_key.get(key) or make(key)) for key in table.index]
 
 
 def _columns(
@@ -219,8 +213,8 @@ def _waterfall(data: Mapping[str, Any], stages: list[str], lanes: list[str]) -> 
         {
             "pieces": [[row["start_ns"], row["self_ns"]]],
             **row,
-            "stage": _at(stages, row["stage"]),
-            "lane": _at(lanes, row["lane"]),
+            "stage": at(stages, row["stage"]),
+            "lane": at(lanes, row["lane"]),
         }
         for row in data["rows"]
     )
@@ -231,33 +225,21 @@ def _waterfall(data: Mapping[str, Any], stages: list[str], lanes: list[str]) -> 
 def _line(line: Any, stages: list[str]) -> int | Heading:  # noqa: ANN401  (JSON)
     if not isinstance(line, Mapping):
         return int(line)
-    key = "" if "group" in line else _at(stages, line.get("stage"))
+    key = "" if "group" in line else at(stages, line.get("stage"))
     inside = tuple(_line(inner, stages) for inner in line["inside"])
     group = int(line["group"]) if "group" in line else None
     return Heading(int(line["self_ns"]), key, group, inside)
 
 
-def _at(table: Sequence[str], index: int | None) -> str:
-    if not isinstance(index, int) or not 0 <= index < len(table):
-        problem = f"index {shown(index)} points outside a table of {len(table)}"
-        raise damaged(problem)
-    return table[index]
-
-
 def _spans(data: Mapping[str, Any], stages: list[str], lanes: list[str]) -> tuple[Span, ...]:
-    columns = {name: unpack(data["spans"][name]) for name in _COLUMNS}
-    lengths = {len(column) for column in columns.values()}
-    if len(lengths) > 1:
-        problem = f"its span columns have lengths {sorted(lengths)}"
-        raise damaged(problem)
-    count = lengths.pop()
+    columns, count = unpack_columns(data["spans"], _COLUMNS, "span")
     details = data.get("details", {})
     check_details(details, count)
     return tuple(
         Span(
-            stage=_at(stages, columns["stage"][i]),
-            name=_at(data["strings"], columns["name"][i]),
-            lane=_at(lanes, columns["lane"][i]),
+            stage=at(stages, columns["stage"][i]),
+            name=at(data["strings"], columns["name"][i]),
+            lane=at(lanes, columns["lane"][i]),
             start_ns=_whole(columns["start_ns"][i]),
             duration_ns=_whole(columns["duration_ns"][i]),
             size_bytes=columns["size_bytes"][i],
@@ -270,15 +252,13 @@ def _spans(data: Mapping[str, Any], stages: list[str], lanes: list[str]) -> tupl
 
 def _whole(value: int | None) -> int:
     if value is None:
-        problem = "a span has no time"
-        raise damaged(problem)
+        refuse("a span has no time")
     return value
 
 
 def _parent(index: int | None, count: int) -> int:
     if index is None or not -1 <= index < count:
-        problem = f"a span has parent {index!r} of {count} spans"
-        raise damaged(problem)
+        refuse(f"a span has parent {index!r} of {count} spans")
     return index
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from typing import NoReturn
 
 _LONGEST_SHOWN = 60
 _LONGEST_PROBLEM = 300
@@ -49,6 +50,11 @@ def damaged(problem: str) -> DocumentError:
         f"the document is damaged: {place}. "
         "Take an undamaged copy, or save it again with sp.save(doc, path)"
     )
+
+
+def refuse(problem: str) -> NoReturn:
+    """Raise the error of `damaged`."""
+    raise damaged(problem)
 
 
 def shown(value: object) -> str:

@@ -13,13 +13,13 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from jupyter_serprof.model.errors import damaged, shown
+from jupyter_serprof.model.errors import refuse, shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from jupyter_serprof.model.sweep import Sweep
-    from jupyter_serprof.model.trace import Heading, Span, Trace
+    from jupyter_serprof.model.trace import Heading, Row, Span, Trace, Waterfall
 
 _TYPES: dict[str, tuple[type, ...]] = {
     "object": (Mapping,),
@@ -43,7 +43,7 @@ def validate(document: object, schema_name: str) -> None:
     """
     problem = _problem(document, read_schema(schema_name), schema_name, "document")
     if problem:
-        raise damaged(problem)
+        refuse(problem)
 
 
 @cache
@@ -136,16 +136,14 @@ def check_trace(trace: Trace) -> None:
     DocumentError
         With what does not fit; the document was changed after it was written.
     """
-    _check_sum(trace)
+    if trace.waterfall is not None:
+        _check_waterfall(trace.waterfall, trace)
     _check_parents(trace.spans)
-    _check_groups(trace)
-    _check_outline(trace)
     _check_tables(trace)
     count = len(trace.spans)
     for index in (index for finding in trace.findings for index in finding.spans):
         if not 0 <= index < count:
-            problem = f"a finding points at span {index} of {count}"
-            raise damaged(problem)
+            refuse(f"a finding points at span {index} of {count}")
 
 
 def check_details(details: Mapping[str, object], count: int) -> None:
@@ -159,8 +157,7 @@ def check_details(details: Mapping[str, object], count: int) -> None:
     known = {str(index) for index in range(count)} if details else set()
     unknown = [key for key in details if key not in known]
     if unknown:
-        problem = f"it has details of span {shown(unknown[0])}, there are {count} spans"
-        raise damaged(problem)
+        refuse(f"it has details of span {shown(unknown[0])}, there are {count} spans")
 
 
 def check_sweep(sweep: Sweep) -> None:
@@ -175,49 +172,32 @@ def check_sweep(sweep: Sweep) -> None:
     measured = {entry.variant for entry in sweep.points} | {entry.variant for entry in sweep.traces}
     unknown = sorted(measured - known)
     if unknown:
-        problem = f"it measures the variant {shown(unknown[0])} and does not describe it"
-        raise damaged(problem)
+        refuse(f"it measures the variant {shown(unknown[0])} and does not describe it")
 
 
-def _check_sum(trace: Trace) -> None:
-    if trace.waterfall is None:
-        return
-    total = sum(row.self_ns for row in trace.waterfall.rows) + trace.waterfall.unaccounted_ns
+def _check_waterfall(waterfall: Waterfall, trace: Trace) -> None:
+    """Refuse sums that are not the wall time, and an outline that is not about these rows."""
+    rows = waterfall.rows
+    total = sum(row.self_ns for row in rows) + waterfall.unaccounted_ns
     if total != trace.wall_ns:
-        problem = f"its rows add up to {total} ns, not {trace.wall_ns} ns"
-        raise damaged(problem)
-
-
-def _check_groups(trace: Trace) -> None:
-    rows = trace.waterfall.rows if trace.waterfall else ()
+        refuse(f"its rows add up to {total} ns, not {trace.wall_ns} ns")
     for index in (row.group for row in rows if row.group is not None):
         if not 0 <= index < len(trace.groups):
-            problem = f"a row belongs to group {index} of {len(trace.groups)}"
-            raise damaged(problem)
+            refuse(f"a row belongs to group {index} of {len(trace.groups)}")
+    told = [index for line in waterfall.outline for index in _rows_below(line, rows, trace)]
+    if waterfall.outline and sorted(told) != list(range(len(rows))):
+        refuse(f"its outline does not have each of its {len(rows)} rows once")
 
 
-def _check_outline(trace: Trace) -> None:
-    """Refuse an outline that is not about these rows: each once, and every sum that of its rows."""
-    if trace.waterfall is None or not trace.waterfall.outline:
-        return
-    rows = [index for line in trace.waterfall.outline for index in _rows_below(line, trace)]
-    if sorted(rows) != list(range(len(trace.waterfall.rows))):
-        problem = f"its outline does not have each of its {len(trace.waterfall.rows)} rows once"
-        raise damaged(problem)
-
-
-def _rows_below(line: int | Heading, trace: Trace) -> list[int]:
+def _rows_below(line: int | Heading, rows: Sequence[Row], trace: Trace) -> list[int]:
     if isinstance(line, int):
         return [line]
-    below = [index for inner in line.inside for index in _rows_below(inner, trace)]
-    rows = trace.waterfall.rows if trace.waterfall else ()
+    below = [index for inner in line.inside for index in _rows_below(inner, rows, trace)]
     total = sum(rows[index].self_ns for index in below if index < len(rows))
     if total != line.self_ns:
-        problem = f"a heading of its outline says {line.self_ns} ns, its rows {total} ns"
-        raise damaged(problem)
+        refuse(f"a heading of its outline says {line.self_ns} ns, its rows {total} ns")
     if line.group is not None and line.group >= len(trace.groups):
-        problem = f"a heading of its outline is group {line.group} of {len(trace.groups)}"
-        raise damaged(problem)
+        refuse(f"a heading of its outline is group {line.group} of {len(trace.groups)}")
     return below
 
 
@@ -225,11 +205,10 @@ def _check_tables(trace: Trace) -> None:
     for table in trace.tables:
         lengths = {len(row) for row in table.rows} - {len(table.columns)}
         if lengths:
-            problem = (
+            refuse(
                 f"the table {shown(table.key)} has {len(table.columns)} columns "
                 f"and a row of {lengths.pop()}"
             )
-            raise damaged(problem)
 
 
 def _check_parents(spans: Sequence[Span]) -> None:
@@ -239,8 +218,7 @@ def _check_parents(spans: Sequence[Span]) -> None:
         index, walked = start, set[int]()
         while index not in rooted:
             if index in walked:
-                problem = f"span {index} is inside itself"
-                raise damaged(problem)
+                refuse(f"span {index} is inside itself")
             walked.add(index)
             index = spans[index].parent
         rooted |= walked

@@ -25,6 +25,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
+from typing import NoReturn
 
 from jupyter_serprof.analysis import analyse
 from jupyter_serprof.model import DocumentError, Lane, Quality, Span, Trace
@@ -110,12 +111,10 @@ def _dask_spans(records: Iterable[Mapping[str, object]]) -> list[Span]:
 def _actions(record: Mapping[str, object], numbers: _Names) -> Iterator[Span]:
     steps = record.get("startstops")
     if not isinstance(steps, list | tuple):
-        problem = f"a task has startstops {shown(steps)}, which is no list"
-        raise TimelineError(problem)
+        _refuse(f"a task has startstops {shown(steps)}, which is no list")
     for step in steps:
         if not isinstance(step, Mapping):
-            problem = f"a task has the action {shown(step)}, which is no object"
-            raise TimelineError(problem)
+            _refuse(f"a task has the action {shown(step)}, which is no object")
         action = _text(step.get("action"))
         if action in _STAGES:
             yield _timed(record, step, action, numbers)
@@ -126,8 +125,7 @@ def _timed(
 ) -> Span:
     start_ns, stop_ns = (_time(step, key, 1_000_000_000) for key in ("start", "stop"))
     if stop_ns < start_ns:
-        problem = f"the action {action} stops before it starts"
-        raise TimelineError(problem)
+        _refuse(f"the action {action} stops before it starts")
     size = record.get("nbytes")
     is_size = action == "compute" and isinstance(size, int) and size >= 0
     return Span(
@@ -168,6 +166,10 @@ class TimelineError(Exception):
     """A timeline cannot be right; the message says what is wrong with it."""
 
 
+def _refuse(problem: str) -> NoReturn:
+    raise TimelineError(problem)
+
+
 def _text(value: object) -> str:
     """Return a text, or nothing for anything else."""
     return value if isinstance(value, str) else ""
@@ -181,8 +183,7 @@ def _time(event: Mapping[str, object], key: str, unit_ns: int) -> int:
         or isinstance(value, bool)
         or not 0 <= value < _LATEST  # also refuses what is not finite
     ):
-        problem = f"an event has {key} {shown(value)}, which is no time"
-        raise TimelineError(problem)
+        _refuse(f"an event has {key} {shown(value)}, which is no time")
     # A float times a unit loses ns of a time of day; the digits that were written do not.
     return round(Decimal(str(value)) * unit_ns)
 
@@ -251,13 +252,11 @@ def _parsed(file: Path) -> object:
 def _trace(data: object, name: str) -> Trace:
     wait, found = _read(data)
     if not found:
-        problem = "no event in it is known"
-        raise TimelineError(problem)
+        _refuse("no event in it is known")
     start_ns = min(entry.start_ns for entry in found)
     end_ns = max(entry.end_ns for entry in found)
     if end_ns - start_ns > _LONGEST_NS:
-        problem = "it lasts for more than a year, so that some of its times are damaged"
-        raise TimelineError(problem)
+        _refuse("it lasts for more than a year, so that some of its times are damaged")
     spans = [Span(wait, "caller", CALLER, 0, end_ns - start_ns)]
     spans += [
         entry._replace(start_ns=entry.start_ns - start_ns, parent=0 if entry.lane == CALLER else -1)
@@ -280,16 +279,13 @@ def _read(data: object) -> tuple[str, list[Span]]:
     """Return the stage in which the caller is taken to wait, and the events at their own times."""
     events = data.get("traceEvents") if isinstance(data, Mapping) else data
     if not isinstance(events, list | tuple):
-        problem = f"it is {shown(data)}, which is no list of events"
-        raise TimelineError(problem)
+        _refuse(f"it is {shown(data)}, which is no list of events")
     if not all(isinstance(event, Mapping) for event in events):
-        problem = "an event in it is no object"
-        raise TimelineError(problem)
+        _refuse("an event in it is no object")
     if any("startstops" in event for event in events):
         return "dask.wait", _dask_spans(events)
     if any("span" in _arguments(event) for event in events):
-        problem = "it was saved for Perfetto, which is no document. Save one as .serprof.json"
-        raise TimelineError(problem)
+        _refuse("it was saved for Perfetto, which is no document. Save one as .serprof.json")
     return "ray.wait", _ray_spans(events)
 
 
