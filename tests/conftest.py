@@ -77,6 +77,13 @@ def shell(bare: InteractiveShell) -> InteractiveShell:
     return bare
 
 
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder, which is the current one."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
 @pytest.fixture(scope="module")
 def client() -> Iterator[Client]:
     """A cluster of Dask in this process."""

@@ -16,13 +16,6 @@ from jupyter_serprof.model import Sweep, Trace, load, save_document
 RUN = ["-s", "import pickle", CODE]
 
 
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty folder, which is the current one."""
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
 def run(*arguments: str) -> int:
     """Run the command in this process, in a namespace of its own."""
     return main(arguments, {"__name__": "__main__"})

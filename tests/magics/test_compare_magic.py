@@ -28,13 +28,6 @@ if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
 
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty folder, which is the current one."""
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
 def test_a_name_without_an_ending_is_one_file(shell: InteractiveShell, folder: Path) -> None:
     """What ``--save before`` writes, ``--compare before`` reads."""
     saved = Ran(shell, f"%serprof -q --repeat 6 --save before {CODE}")
@@ -280,13 +273,6 @@ def test_other_code_is_refused_before_it_runs(shell: InteractiveShell) -> None:
     assert f"before is of {CODE}, after of g(): not the same code" in refused.err
     assert count == 0
     assert ran.sweep.comparison is not None
-
-
-def test_a_cell_cannot_be_compared_and_says_how_to(shell: InteractiveShell) -> None:
-    """It runs once; a function can be run 15 times."""
-    ran = Ran(shell, "%%serprof --compare before\npickle.dumps(1)")
-
-    assert "--compare does not go with a whole cell. Put the code into a function f" in ran.err
 
 
 # Functions

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from dasks import GATE, failing, forgotten, mapped, scheduler_tasks, small_array
-from IPython.core.completer import provisionalcompleter
 from shells import Ran
 
 from jupyter_serprof.capture.patching import armed_places
@@ -318,22 +317,7 @@ def test_alone_without_collections_it_shows_how_to_begin(user: InteractiveShell)
     assert "%graphstages (x + x.T).sum()" in ran.out
 
 
-@pytest.mark.parametrize("cell", ["%graphstages -h", "%%graphstages --help\nran = True"])
-def test_help_is_printed_and_nothing_runs(user: InteractiveShell, cell: str) -> None:
-    """-h anywhere."""
-    ran = Ran(user, cell)
-
-    assert "See every stage of a Dask computation" in ran.out
-    assert "--timeout SECONDS" in ran.out
-    assert "ran" not in user.user_ns
-
-
-# Loading, completion
-
-CELL_FLAGS = {"--name", "--detail", "--blame", "--save", "--help"}
-LINE_FLAGS = CELL_FLAGS | {
-    *("--compute", "--timeout", "--sweep", "--repeat", "--try", "--compare", "--fail-above")
-}
+# Unloading
 
 
 def test_unloading_takes_both_magics_away(user: InteractiveShell) -> None:
@@ -347,28 +331,3 @@ def test_unloading_takes_both_magics_away(user: InteractiveShell) -> None:
     assert "graphstages" not in magics["line"]
     assert "graphstages" not in magics["cell"]
     assert "not found" in Ran(user, "%graphstages x").err
-
-
-@pytest.mark.parametrize(
-    ("line", "offered"),
-    [
-        ("%graphstages --ti", {"--timeout"}),
-        ("%graphstages --t", {"--timeout", "--try"}),
-        ("%graphstages --", LINE_FLAGS),
-        ("%%graphstages --", CELL_FLAGS),
-        ("%graphstages --timeout 3 --c", {"--compute", "--compare"}),
-        ("%graphstages x --c", set[str]()),
-        ("graphstages --c", set[str]()),
-    ],
-)
-def test_options_are_completed_where_they_may_stand(
-    user: InteractiveShell, line: str, offered: set[str]
-) -> None:
-    """Those of this magic, before the code and nowhere else."""
-    completer: Any = user.Completer
-    completer.use_jedi = False
-
-    with provisionalcompleter():
-        found = {one.text for one in completer.completions(line, len(line))}
-
-    assert {text for text in found if text.startswith("-")} == offered

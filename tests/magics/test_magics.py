@@ -135,11 +135,10 @@ def test_a_cell_is_as_without_the_magic(shell: InteractiveShell) -> None:
         "%%serprof\t--name x\npickle.dumps(1)",
         "%%serprof   \npickle.dumps(1)\n\n\n",
         "In [1]: %%serprof\n   ...: pickle.dumps(1)",
+        "%%time\n%%serprof\nx = pickle.dumps(1)\nx",
     ],
 )
-def test_space_and_prompts_around_the_magic_do_not_matter(
-    shell: InteractiveShell, cell: str
-) -> None:
+def test_what_stands_around_the_magic_does_not_matter(shell: InteractiveShell, cell: str) -> None:
     """A cell is recorded once, or not at all; never run without its recording."""
     ran = Ran(shell, cell)
 
@@ -201,6 +200,8 @@ def test_an_error_before_anything_was_serialized_is_only_that(
     [
         ("--tansports ray", "did you mean --transports?"),
         ("--repeat 3", "--repeat does not go with a whole cell"),
+        ("--sweep n=1e3:1e5:3", "--sweep does not go with a whole cell"),
+        ("--compare x", "--compare does not go with a whole cell. Put the code into a function f"),
         ("--name", "--name needs a value"),
         ("-o 1x", "needs the name of a variable"),
         ("x = 1", "Move it below"),
@@ -219,13 +220,24 @@ def test_a_wrong_first_line_does_not_run_the_body(
     assert "ran" not in shell.user_ns
 
 
-@pytest.mark.parametrize("cell", ["%%serprof -h\nran = True", "%serprof", "%serprof --help"])
-def test_help_is_printed_and_nothing_runs(shell: InteractiveShell, cell: str) -> None:
-    """-h anywhere, and %serprof alone."""
+@pytest.mark.parametrize(
+    ("cell", "option"),
+    [
+        ("%%serprof -h\nran = True", "--transports LIST"),
+        ("%serprof", "--transports LIST"),
+        ("%serprof --sweep n=1e3:1e5:5 --help", "--transports LIST"),
+        ("%graphstages -h", "--timeout SECONDS"),
+        ("%%graphstages --help\nran = True", "--timeout SECONDS"),
+    ],
+)
+def test_help_is_printed_and_nothing_runs(shell: InteractiveShell, cell: str, option: str) -> None:
+    """-h anywhere, also beside a sweep of nothing, and %serprof alone."""
     ran = Ran(shell, cell)
 
     assert ran.result.success
     assert "Options, before the code:" in ran.out
+    assert option in ran.out
+    assert ran.err == ""
     assert "ran" not in shell.user_ns
 
 
@@ -236,16 +248,6 @@ def test_a_silent_cell_shows_nothing(shell: InteractiveShell) -> None:
     assert (ran.documents, ran.out, ran.err) == ([], "", "")
     assert shell.user_ns["x"] == 5
     assert Ran(shell, "%%serprof\npickle.dumps(1)").trace.outcome == "ok"
-
-
-def test_a_cell_below_another_cell_magic(shell: InteractiveShell) -> None:
-    """%%serprof under %%time: recorded once, the value and the assignment are there."""
-    ran = Ran(shell, "%%time\n%%serprof\nx = pickle.dumps(1)\nlen(x)")
-
-    assert ran.value == 5
-    assert shell.user_ns["x"] == pickle.dumps(1)
-    assert ran.trace.outcome == "ok"
-    assert "Wall time" in ran.out
 
 
 def test_await_below_another_magic_is_refused_with_the_remedy(shell: InteractiveShell) -> None:
@@ -403,6 +405,12 @@ def test_shell_syntax_works_in_the_code(shell: InteractiveShell) -> None:
         ("--transports pickle x = ran()", "the code is a statement"),
         ("--repeat 0 ran()", "from 1 to 1000"),
         ("-o class ran()", "needs the name of a variable"),
+        ("--sweep n=1e3:1e5:3 --transports pickel ran()", "did you mean pickle?"),
+        ("--sweep n=1e3:1e5:3 ran(", "SyntaxError"),
+        ("--sweep n=1e3:1e5:3 y = ran()", "the code is a statement"),
+        ("--split x = ran()", "Run the statement first"),
+        ("--link 1e6 ran()", "--link goes with --try"),
+        ("--try --link fast ran()", "--link needs bytes per second, not 'fast'"),
     ],
 )
 def test_a_wrong_line_is_one_message_and_nothing_runs(
@@ -582,6 +590,10 @@ def completed(shell: InteractiveShell, line: str) -> set[str]:
 
 
 LONG_FLAGS = {flag for flag in FLAGS if flag.startswith("--")}
+GRAPH_CELL_FLAGS = {"--name", "--detail", "--blame", "--save", "--help"}
+GRAPH_FLAGS = GRAPH_CELL_FLAGS | {
+    *("--compute", "--timeout", "--sweep", "--repeat", "--try", "--compare", "--fail-above")
+}
 
 
 @pytest.mark.parametrize(
@@ -599,6 +611,11 @@ LONG_FLAGS = {flag for flag in FLAGS if flag.startswith("--")}
         ("%serprof -o --tr", set()),
         ("%time --tr", set()),
         ("x = 1 --tr", set()),
+        ("graphstages --c", set()),
+        ("%graphstages --t", {"--timeout", "--try"}),
+        ("%graphstages --timeout 3 --c", {"--compute", "--compare"}),
+        ("%graphstages --", GRAPH_FLAGS),
+        ("%%graphstages --", GRAPH_CELL_FLAGS),
     ],
 )
 def test_options_are_completed_where_they_may_stand(

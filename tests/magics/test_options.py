@@ -178,6 +178,3 @@ def test_a_cell_takes_the_options_of_a_line() -> None:
     options = parse_cell("-o t --name n --detail --save x.png -q")
 
     assert options == Options(out="t", name="n", detail=True, save="x.png", quiet=True)
-
-
-# The other magic

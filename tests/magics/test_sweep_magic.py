@@ -103,42 +103,6 @@ def test_an_interrupt_shows_what_was_measured(shell: InteractiveShell) -> None:
     assert "jupyter_serprof/" not in ran.out
 
 
-@pytest.mark.parametrize(
-    ("line", "said"),
-    [
-        ("--sweep n=1e3:1e5:3 y = n", "the code is a statement"),
-        ("--sweep n=1e3:1e5:3 --transports pickel n", "did you mean pickle?"),
-        ("--sweep n=1e3:1e5:3 f(", "SyntaxError"),
-        ("--sweep", "--sweep needs a value: --sweep n=FROM:TO:COUNT"),
-        ("--swep n=1:2:3 f(n)", "did you mean --sweep?"),
-    ],
-)
-def test_what_cannot_be_swept_is_said_in_one_line(
-    shell: InteractiveShell, line: str, said: str
-) -> None:
-    """Before anything runs."""
-    ran = Ran(shell, f"%serprof {line}")
-
-    assert said in ran.err
-    assert ran.err.count("\n") == 1 or said == "SyntaxError"
-    assert ran.documents == []
-
-
-def test_the_help_is_shown_beside_a_sweep_of_nothing(shell: InteractiveShell) -> None:
-    """Who asks for help gets it, and is not told what is missing."""
-    ran = Ran(shell, "%serprof --sweep n=1e3:1e5:5 -h")
-
-    assert "Options, before the code:" in ran.out
-    assert ran.err == ""
-
-
-def test_a_cell_cannot_be_swept(shell: InteractiveShell) -> None:
-    """It runs once; the message says what to do instead."""
-    ran = Ran(shell, "%%serprof --sweep n=1e3:1e5:3\n1")
-
-    assert "--sweep does not go with a whole cell" in ran.err
-
-
 def test_a_generator_is_named_by_its_key() -> None:
     """Sizes are bytes; an unknown key has its closest one."""
     sweep = sp.sweep("float64", [1000, 8000], ["pickle"], repeat=1)

@@ -80,23 +80,12 @@ def test_code_that_raises_raises_once_and_tries_nothing(shell: InteractiveShell)
     assert all(found.measured is None for found in ran.trace.findings)
 
 
-@pytest.mark.parametrize(
-    ("line", "said"),
-    [
-        ("--link 1e6 rows", "--link goes with --try"),
-        ("--try --link fast rows", "--link needs bytes per second, not 'fast'"),
-        ("--try threading.Lock()", "cannot be pickled because of"),
-    ],
-)
-def test_what_does_not_go_is_said_in_one_line(
-    shell: InteractiveShell, line: str, said: str
-) -> None:
+def test_what_cannot_be_pickled_is_said_in_one_line(shell: InteractiveShell) -> None:
     """What happened and what to write instead; no traceback of ours."""
-    ran = Ran(shell, f"{ROWS}%serprof {line}")
+    ran = Ran(shell, "%serprof --try threading.Lock()")
 
-    assert said in ran.err + ran.out
+    assert "cannot be pickled because of" in ran.err + ran.out
     assert "Traceback" not in ran.err + ran.out
-    assert ran.documents == [] or line.endswith("Lock()")
 
 
 @pytest.mark.parametrize(
@@ -126,13 +115,11 @@ def test_a_measured_gain_is_told_with_all_that_is_known() -> None:
 
 
 def test_a_value_is_split(shell: InteractiveShell) -> None:
-    """Parts of dumps and loads as children of both; a statement has no value."""
+    """Parts of dumps and loads as children of both."""
     ran = Ran(shell, f"{ROWS}%serprof --split rows")
-    refused = Ran(shell, "%serprof --split x = 1")
 
     assert ran.trace.name == "rows"
     assert {"pickle.opcodes", "unpickle.objects"} <= {span.stage for span in ran.trace.spans}
-    assert "Run the statement first" in refused.err + refused.out
 
 
 def test_a_value_that_is_no_collection_is_sent_to_the_other_magic(shell: InteractiveShell) -> None:
