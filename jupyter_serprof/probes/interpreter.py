@@ -140,11 +140,9 @@ class InterpreterProbe(Probe):
         waits = [
             Place(place, "python.wait", "python.wait", least_ns=least_ns)
             for place, least_ns in _WAITS
+            if place.partition(":")[0] in sys.modules
         ]
-        return [
-            imports,
-            *[place for place in waits if place.path.partition(":")[0] in sys.modules],
-        ]
+        return [imports, *waits]
 
     def arm(self, recorder: Recorder) -> None:
         """Listen at the seams and to the collector."""

@@ -17,6 +17,7 @@ import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cache
 from importlib.resources import files
 from threading import Thread
 from types import ModuleType
@@ -248,16 +249,12 @@ def agent_loader() -> str:
     return _named()[1]
 
 
-_NAMED: list[tuple[str, str]] = []
-
-
+@cache
 def _named() -> tuple[str, str]:
-    if not _NAMED:
-        sources = agent_sources()
-        digest = hashlib.sha256(repr(sorted(sources.items())).encode()).hexdigest()
-        name = f"_serprof_agent_{digest[:12]}"
-        _NAMED.append((name, _LOADER.format(name=name, sources=sources)))
-    return _NAMED[0]
+    sources = agent_sources()
+    digest = hashlib.sha256(repr(sorted(sources.items())).encode()).hexdigest()
+    name = f"_serprof_agent_{digest[:12]}"
+    return name, _LOADER.format(name=name, sources=sources)
 
 
 def load_agent() -> ModuleType:

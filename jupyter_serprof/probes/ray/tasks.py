@@ -20,7 +20,7 @@ import importlib
 import socket
 import sys
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -239,7 +239,8 @@ def _add_task(run: Page, task: Any, workers: dict[bytes, str]) -> None:  # noqa:
         draft.extra = bytes(task.task_id)
     run.drafts += drafts
     run.drafts.append(_draft(run, name, "raylet", ("ray.schedule", submitted, begin)))
-    _add_lanes(run, (worker, "raylet"))
+    for key in ("raylet", worker):
+        run.lanes.setdefault(key, Lane(key, key.partition(" ")[0], process=len(run.lanes)))
 
 
 def _name(info: Any) -> str:  # noqa: ANN401
@@ -262,12 +263,6 @@ def _steps(task: Any, end_ns: int) -> list[tuple[str, int, int]]:  # noqa: ANN40
         return reported
     ended = min(times.get(each, end_ns) for each in (status.FINISHED, status.FAILED))
     return [*reported, ("ray.execute", start, max(start, min(ended, end_ns)))]
-
-
-def _add_lanes(run: Page, keys: Iterable[str]) -> None:
-    for key in sorted(keys):
-        kind = key.partition(" ")[0]
-        run.lanes.setdefault(key, Lane(key, kind, process=len(run.lanes)))
 
 
 def _draft(run: Page, name: str, lane: str, step: tuple[str, int, int]) -> Draft:
