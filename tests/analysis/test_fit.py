@@ -231,26 +231,6 @@ def test_each_variant_and_large_stage_has_lines_of_its_own() -> None:
     assert stage == pytest.approx(total / 2, rel=0.01)
 
 
-def test_what_grows_fivefold_is_not_called_flat_however_noisy() -> None:
-    """Two last sizes on fresh pages, 65 and 318 ms on a busy machine, are no constant."""
-    walls = {8_000: 27e3, 25_300: 19e3, 80_000: 46e3, 253_000: 168e3, 800_000: 1.39e6}
-    walls |= {2_530_000: 1.2e6, 8_000_000: 9.7e6, 25_300_000: 65e6, 80_000_000: 318e6}
-    points = [
-        Point("pickle", size, repeat, False, round(wall * noise), size, {}, _pages(size))  # noqa: FBT003
-        for size, wall in walls.items()
-        for repeat, noise in enumerate((0.5, 1.0, 2.0))
-    ]
-
-    found = regimes(curve_of(points, "pickle", cold=False))
-
-    assert found[-1].to_bytes == 80_000_000
-    assert found[-1].growth != "constant"
-
-
-def _pages(size_bytes: int) -> int:
-    return 2 * size_bytes // 4096 if size_bytes > 20_000_000 else 0
-
-
 # What is not claimed
 
 
@@ -327,6 +307,17 @@ def test_what_more_than_doubles_is_not_flat() -> None:
     assert (last.from_bytes, last.to_bytes) == (281_000_000, 800_000_000)
     assert last.growth == "cannot tell"
     assert str(last.cause).startswith("fresh pages; ")
+
+
+def test_what_grows_fivefold_is_not_called_flat_however_noisy() -> None:
+    """Two last sizes on fresh pages, 65 and 318 ms on a busy machine, are no constant."""
+    walls = {8_000: 27e3, 25_300: 19e3, 80_000: 46e3, 253_000: 168e3, 800_000: 1.39e6}
+    walls |= {2_530_000: 1.2e6, 8_000_000: 9.7e6, 25_300_000: 65e6, 80_000_000: 318e6}
+
+    found = fits_of(measured(walls, noises=(0.5, 1.0, 2.0), fresh_from=20_000_000))
+
+    assert found[-1].to_bytes == 80_000_000
+    assert found[-1].growth != "constant"
 
 
 @pytest.mark.parametrize("factor", [2.0, 1.7])

@@ -328,22 +328,6 @@ def test_every_wait_gives_way(key: str) -> None:
     assert self_ms(trace) == {key: 7, "pickle.dumps": 3}
 
 
-def test_what_nobody_explains_is_unaccounted() -> None:
-    """It is not spread over the stages, and work of others does not hide it."""
-    trace = make_trace([("gc", CALLER, 2, 3), ("ray.execute", "worker/1", 0, 10)], wall_ms=10)
-
-    assert self_ms(trace) == {"gc": 3}
-    assert partition(trace).unaccounted_ns == 7 * MS
-    assert row(trace, "ray.execute").busy_ns == 10 * MS
-
-
-def test_without_spans_all_is_unaccounted() -> None:
-    """An empty recording is a waterfall too."""
-    trace = make_trace([], wall_ms=3)
-
-    assert (partition(trace).rows, partition(trace).unaccounted_ns) == ((), 3 * MS)
-
-
 def test_without_lanes_nothing_is_the_callers() -> None:
     """A document that does not say who called explains nothing, and still adds up."""
     trace = replace(make_trace([("gc", CALLER, 0, 3)]), lanes=())

@@ -163,15 +163,6 @@ def test_a_task_that_raises_shows_its_own_error_and_the_picture(
     assert forgotten(client)
 
 
-def test_a_cell_below_another_cell_magic_returns_its_value(user: InteractiveShell) -> None:
-    """%%graphstages under %%time: recorded once."""
-    ran = Ran(user, "%%time\n%%graphstages\nfloat(x.sum().compute())")
-
-    assert ran.value == 32.0
-    assert "Wall time" in ran.out
-    assert "dask.execute" in stages(ran.trace)
-
-
 # What is wrong
 
 

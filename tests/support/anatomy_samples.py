@@ -272,3 +272,14 @@ def give_clock(monkeypatch: pytest.MonkeyPatch, clock: list[float]) -> None:
     now = SimpleNamespace(monotonic=lambda: clock[0], perf_counter_ns=time.perf_counter_ns)
     for module in (anatomy_descent, anatomy_pickler, blame):
         monkeypatch.setattr(module, "time", now)
+
+
+class Slow:
+    """An object whose reducer moves the clock of the test by so many seconds."""
+
+    def __init__(self, clock: list[float], took_s: float) -> None:
+        self.clock, self.took_s = clock, took_s
+
+    def __reduce__(self) -> Any:
+        self.clock[0] += self.took_s
+        return list, ()

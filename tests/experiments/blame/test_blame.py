@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 import cloudpickle
 import numpy as np
 import pytest
-from anatomy_samples import Estimator, Model, frame, function, give_clock
+from anatomy_samples import Estimator, Model, Slow, frame, function, give_clock
 
 from jupyter_serprof.analysis.anatomy import blame_sentence, culprit
 from jupyter_serprof.api import blame, run
@@ -431,22 +431,11 @@ def test_a_reducer_that_changes_its_answer_is_said() -> None:
     assert any("changes from pickle to pickle" in note for note in anatomy.notes)
 
 
-class Slow:
-    """An object whose reducer moves the clock of the test."""
-
-    def __init__(self, clock: list[float]) -> None:
-        self.clock = clock
-
-    def __reduce__(self) -> Any:
-        self.clock[0] += 10.0
-        return Model, ()
-
-
 def test_the_budget_ends_the_opening(monkeypatch: pytest.MonkeyPatch) -> None:
     """What was not opened says so, and the sum is still that of the pickle."""
     clock = [0.0]
     give_clock(monkeypatch, clock)
-    value = {"fast": list(range(100)), "slow": [Slow(clock) for _ in range(4)]}
+    value = {"fast": list(range(100)), "slow": [Slow(clock, 10.0) for _ in range(4)]}
 
     anatomy = Blame(value, "x", budget_s=55.0).run()
 

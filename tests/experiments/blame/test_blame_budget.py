@@ -1,23 +1,10 @@
 """An object that takes seconds to pickle is not pickled again and again."""
 
-from typing import Any
-
 import pytest
-from anatomy_samples import Model, give_clock
+from anatomy_samples import Model, Slow, give_clock
 
 from jupyter_serprof.experiments.blame.recording import Blame
 from jupyter_serprof.model import Anatomy
-
-
-class Slow:
-    """An object whose reducer moves the clock of the test by 12 s."""
-
-    def __init__(self, clock: list[float]) -> None:
-        self.clock = clock
-
-    def __reduce__(self) -> Any:
-        self.clock[0] += 12.0
-        return list, ()
 
 
 @pytest.fixture
@@ -35,7 +22,7 @@ def labels(anatomy: Anatomy) -> list[str]:
 
 def test_without_time_for_three_more_one_pass_tells_the_parts(clock: list[float]) -> None:
     """It took 12 s before: one more pickle, and who has the bytes is known all the same."""
-    value = Model(slow=Slow(clock), rest=list(range(1_000)))
+    value = Model(slow=Slow(clock, 12.0), rest=list(range(1_000)))
 
     anatomy = Blame(value, "x", budget_s=30.0).run(12.0, known_bytes=5_000)
 
@@ -58,7 +45,7 @@ def test_as_many_passes_are_made_as_there_is_time_for(
     clock: list[float], budget_s: float, known_s: float | None, took_s: float, note: str
 ) -> None:
     """No reducer is called to open what it holds where there is no time for that."""
-    value = {"slow": Slow(clock), "rest": list(range(1_000))}
+    value = {"slow": Slow(clock, 12.0), "rest": list(range(1_000))}
 
     anatomy = Blame(value, "x", budget_s=budget_s).run(known_s=known_s)
 

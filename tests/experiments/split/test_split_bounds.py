@@ -118,6 +118,8 @@ def test_an_object_that_changes_while_it_is_pickled_is_told() -> None:
     for trace in traces:
         assert any("m changes while it is pickled" in note for note in trace.quality.notes)
         check_sums(trace)
+    assert traces[0].summary
+    assert any(f"pickled {small.calls} times" in fact for fact in traces[0].summary.facts)
     assert "pickle.copy" in last_rows(traces[0])
     assert not {"pickle.copy", "pickle.allocate"} & set(last_rows(traces[1]))
 
@@ -172,16 +174,6 @@ def test_a_large_array_is_slow_though_its_reducer_is_not(monkeypatch: pytest.Mon
     assert "pickled 6 times, unpickled 3 times" in trace.summary.facts
     assert {"pickle.copy", "pickle.allocate", "unpickle.copy"} <= set(last_rows(trace))
     check_sums(trace)
-
-
-def test_how_often_it_was_pickled_is_counted() -> None:
-    """The number in the facts is the number of calls of a reducer."""
-    value = Counting()
-
-    trace = split(value)
-
-    assert trace.summary
-    assert any(f"pickled {value.calls} times" in fact for fact in trace.summary.facts)
 
 
 def test_the_words_of_an_error_are_kept() -> None:
