@@ -25,6 +25,8 @@ from jupyter_serprof.analysis.sizes.lines import fits_of
 from jupyter_serprof.model import Point
 
 RUNS = 40
+#: Half decades.
+SEVEN = [round(8 * 10 ** (3 + step / 2)) for step in range(7)]
 Law = Callable[[random.Random], Truth]
 
 
@@ -261,9 +263,8 @@ def measured(
 
 def jumping(*, jump: float) -> dict[int, float]:
     """Return the times of a straight line whose last size takes so many times as long."""
-    sizes = [round(8 * 10 ** (3 + step / 2)) for step in range(7)]
-    walls = {size: 9_000 + 0.25 * size for size in sizes}
-    return {**walls, sizes[-1]: jump * walls[sizes[-1]]}
+    walls = {size: 9_000 + 0.25 * size for size in SEVEN}
+    return {**walls, SEVEN[-1]: jump * walls[SEVEN[-1]]}
 
 
 @pytest.mark.parametrize("fresh_from", [None, 8_000_000])
@@ -284,9 +285,8 @@ def test_a_jump_at_the_last_size_is_no_power(jump: float, fresh_from: float | No
 @pytest.mark.parametrize("seed", range(10))
 def test_no_power_runs_across_a_change_of_faults(seed: int) -> None:
     """Fresh pages that cost ever more look like a power; they are another regime, or none."""
-    sizes = [round(8 * 10 ** (3 + step / 2)) for step in range(7)]
-    edge = sizes[4]
-    walls = {n: 5_000 + n * (0.1 if n < edge else 0.25 * (n / edge) ** 0.4) for n in sizes}
+    edge = SEVEN[4]
+    walls = {n: 5_000 + n * (0.1 if n < edge else 0.25 * (n / edge) ** 0.4) for n in SEVEN}
     draw = seeded(seed)
     noises = [1 + draw.gauss(0, 0.08) for _ in range(3)]
 
@@ -348,9 +348,8 @@ def test_a_power_has_an_exponent_and_no_line_and_a_line_no_exponent() -> None:
 
 def bent(power: float, *, jump: float = 1.0) -> dict[int, float]:
     """Return the times of a power over seven sizes, the last one so many times as long."""
-    sizes = [round(8 * 10 ** (3 + step / 2)) for step in range(7)]
-    walls = {size: 3_000 + 0.02 * size**power for size in sizes}
-    return {**walls, sizes[-1]: jump * walls[sizes[-1]]}
+    walls = {size: 3_000 + 0.02 * size**power for size in SEVEN}
+    return {**walls, SEVEN[-1]: jump * walls[SEVEN[-1]]}
 
 
 NOT_TOLD: dict[str, tuple[dict[int, float], tuple[float, ...], float | None]] = {
