@@ -120,6 +120,7 @@ REFUSED = {
     "%serprof": (
         *("-x + 1", "--tansports ray a", "--repeats 3 a", "--nmae x", "--name it's f()"),
         *("-o", "-o -q", "--name", "--name ''", "--repeat", "--repeat --detail a", "--save"),
+        *("--sweep", "--swep n=1:2:3 f(n)"),
         *("--repeat=", "--detail=no a", "-q=1 a", "-h=x"),
         *(f"--repeat {count} a" for count in ("0", "1001", "x", "1.5", MANY, "1e3")),
         *(f"-o {name} a" for name in ("1x", "a.b", "class", "None", "a-b")),
