@@ -81,8 +81,8 @@ def matters(left_ns: Sequence[int], right_ns: Sequence[int], cost_ns: float = 0)
 
     Notes
     -----
-    From five runs of each on the slowest one is left out, where the machine was busy meanwhile. Of
-    the others the test of Mann and Whitney decides, at 1 %; fewer than five have to be apart
+    From five runs on the slowest one is left out, where the machine was busy meanwhile. Of the
+    others the test of Mann and Whitney decides, at 1 %; fewer than five on a side have to be apart
     altogether, by a larger ratio than those of either, two runs by its square. Runs of the same
     work, in turns on a busy machine (pickles of 8 us to 94 ms; 100 to 1500 comparisons of 3, 5, 7
     and 15 runs): told apart in 0 to 0.4 %, by quartiles that do not overlap in 1 to 12 %. Twice
@@ -105,8 +105,9 @@ def cost_of(*variants: Variant) -> float:
 
 
 def _are_apart(faster: Sequence[int], slower: Sequence[int]) -> bool:
-    if min(len(faster), len(slower)) >= _RANKED_RUNS:
-        faster, slower = sorted(faster)[:-1], sorted(slower)[:-1]
+    faster, slower = (
+        sorted(times)[:-1] if len(times) >= _RANKED_RUNS else times for times in (faster, slower)
+    )
     few, many = sorted((len(faster), len(slower)))
     if few < _RANKED_RUNS:
         spread = max(max(times) / max(1, min(times)) for times in (faster, slower))
