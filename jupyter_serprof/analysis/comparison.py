@@ -87,9 +87,9 @@ def _time_text(duration_ns: float | None) -> str:
 
 
 def times_of(comparison: Comparison) -> Mapping[Change, tuple[str, str]]:
-    """Return before and after of each change, as the stages below a row are written.
+    """Return before and after of each change: the wall time as in the headline.
 
-    In the unit of the wall time of that side and point, and adding up to it.
+    Stages are in the unit of the wall time of that side and point, and add up to it.
     """
     found: dict[Change, tuple[str, str]] = {}
     for _, group in groupby(comparison.changes, point_of):
@@ -107,12 +107,11 @@ def _column(changes: Sequence[Change], times_ns: Sequence[float | None]) -> list
     unit = column_unit(max(walls or known))
     owned = column(parts, sum(parts), unit.decimals, unit.unit_ns)
     texts = [
-        text if change.stage else unit.text(ns)
+        f"{text} {unit.name}" if change.stage else format_ns(ns)
         for change, ns, text in zip(changes, known, owned, strict=True)
     ]
     return [
-        NOT_APPLICABLE if time is None else f"{text} {unit.name}"
-        for time, text in zip(times_ns, texts, strict=True)
+        NOT_APPLICABLE if time is None else text for time, text in zip(times_ns, texts, strict=True)
     ]
 
 

@@ -6,7 +6,7 @@ import pytest
 from compare_samples import COLD, FOUND, PICKLE, WALL
 from goldens import check
 
-from jupyter_serprof.analysis.comparison import times_of
+from jupyter_serprof.analysis.comparison import headline, times_of
 from jupyter_serprof.model import Change
 from jupyter_serprof.views.compare import comparison_lines
 from jupyter_serprof.views.kit.table import width
@@ -64,10 +64,11 @@ def test_the_columns_add_up_in_the_unit_of_the_wall_time() -> None:
     times = times_of(replace(FOUND, changes=tuple(changes)))
 
     assert list(times.values()) == [
-        ("9.502 ms", "990.0 µs"),
+        ("9.50 ms", "990 µs"),
         ("9.500 ms", "990.0 µs"),
         ("0.002 ms", "–"),  # noqa: RUF001
     ]
+    assert "9.50 ms before, 990 µs after" in headline(replace(FOUND, changes=tuple(changes)))
 
 
 RARE = Change("dask.wire", "Wire", 0, 0, "cannot tell", reason="only in some of the runs")

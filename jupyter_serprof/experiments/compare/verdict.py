@@ -48,6 +48,12 @@ from jupyter_serprof.model.units import counted, format_ns, format_ratio, format
 _FAR_APART = math.log(1.1)
 
 
+_TOO_LOOSE = {
+    "cannot tell": "Take neither for the change",
+    **{word: f"That it got {word} holds, how much is not sure" for word in ("faster", "slower")},
+}
+
+
 def _are_apart(shown: float, runs: float) -> bool:
     """Tell whether two ratios differ by a tenth."""
     return abs(math.log(shown / runs)) > _FAR_APART
@@ -63,8 +69,8 @@ def _apart_text(line: _Times, change: Change, runs: str) -> str:
     return (
         f"{ratio_text(line.columns_ratio)} by the columns and {ratio_text(change.ratio)} by "
         f"{runs}, because the "
-        f"runs {why} (before {before}; after {after}). Take neither for the change: run more, on a "
-        "quieter machine"
+        f"runs {why} (before {before}; after {after}). {_TOO_LOOSE[change.verdict]}: run more, on "
+        "a quieter machine"
     )
 
 

@@ -125,7 +125,7 @@ def _variant(trial: Trial, alike: Sequence[Trial]) -> Variant:
     title = REMEDIES[trial.key].title
     if trial.reason:
         return Variant(trial.key, title, "failed", trial.reason, facts={"tried": True})
-    gain, now_ns = gain_of(trial), [trip.wall_ns for other in alike for trip in other.trips[0]]
+    gain, now = gain_of(trial), [trip for other in alike for trip in other.trips[0]]
     facts: Mapping[str, Scalar] = {
         **_bytes([trial], 1),
         "tried": True,
@@ -137,7 +137,7 @@ def _variant(trial: Trial, alike: Sequence[Trial]) -> Variant:
         "equal": trial.equal,
         "prepare_ns": trial.prepare_ns,
     }
-    return Variant(trial.key, title, facts=facts, notes=notes_of(trial, now_ns))
+    return Variant(trial.key, title, facts=facts, notes=notes_of(trial, now))
 
 
 def _bytes(trials: Sequence[Trial], side: int) -> dict[str, Scalar]:

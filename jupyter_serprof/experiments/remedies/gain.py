@@ -164,17 +164,20 @@ def verdict_text(trial: Trial) -> str:
     return f"{interval_text(gain)} {said}, {pairs}, {equal}"
 
 
-def notes_of(trial: Trial, now_ns: Sequence[int] = ()) -> tuple[str, ...]:
+def notes_of(trial: Trial, now: Sequence[Trip]) -> tuple[str, ...]:
     """Return the sentences about a trial: the verdict, the stage, what it costs and changes.
 
-    ``now_ns`` are the runs whose median stands for the way it goes now: of all trials against it.
+    ``now`` are the trips that stand for the way it goes now: of all trials against it. Of the
+    stage the times are told that stand in the table, where they shrink there, too.
     """
     notes, gain = [verdict_text(trial)], gain_of(trial)
-    if gain and (apart := gain_apart_text(now_ns or trial.before_ns, trial.after_ns, gain.value)):
+    now_ns = [trip.wall_ns for trip in now]
+    if gain and (apart := gain_apart_text(now_ns, trial.after_ns, gain.value)):
         notes.append(apart)
-    key = shrinking_stage(trial)
-    if key:
-        before, after = (format_ns(stages.get(key, 0)) for stages in trial.stages)
+    key, shown = shrinking_stage(trial), [middle_trip(now), middle_trip(trial.trips[1])]
+    before_ns, after_ns = (trip.stages.get(key, 0) if trip else 0 for trip in shown)
+    if key and after_ns < before_ns:
+        before, after = format_ns(before_ns), format_ns(after_ns)
         notes.append(f"{stage(key).title} shrinks from {before} to {after}")
     if trial.prepare_ns is not None:
         sends = sends_to_pay(trial)

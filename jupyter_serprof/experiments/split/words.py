@@ -22,11 +22,11 @@ from jupyter_serprof.analysis.outline import Entry, entries_of
 from jupyter_serprof.capture.freeze import MAIN_LANE
 from jupyter_serprof.model import Finding, Group, Lane, Span, Summary, Trace, stage
 from jupyter_serprof.model.units import (
+    column,
     column_unit,
     format_bytes,
     format_count,
     format_ns,
-    format_share,
 )
 
 DUMPS, LOADS = "pickle.dumps", "pickle.loads"
@@ -286,11 +286,12 @@ def _printed(trace: Trace) -> tuple[dict[str, str], dict[str, str]]:
 def _half_text(half: Half, printed: str) -> str:
     total_ns = half.last.duration_ns
     parts = parts_of(total_ns, half.levels)
-    shares = sorted(parts, key=lambda part: -part[1])[:2]
+    # Rounded so that they are no more than 100 % together.
+    known = [ns for _, ns in parts]
+    texts = column(known, sum(known), 0, total_ns / 100) if total_ns else []
+    shares = sorted(zip(parts, texts, strict=False), key=lambda each: -each[0][1])[:2]
     told = [
-        f"{format_share(ns / total_ns, decimals=0)} {stage(key).title}"
-        for key, ns in shares
-        if total_ns and ns >= _TOLD_SHARE * total_ns
+        f"{text} % {stage(key).title}" for (key, ns), text in shares if ns >= _TOLD_SHARE * total_ns
     ]
     return f"{half.verb} {printed}{': ' if told else ''}{', '.join(told)}"
 

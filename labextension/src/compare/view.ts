@@ -120,7 +120,7 @@ function runsText(count: number | undefined): string {
   return count === 1 ? "1 run" : `${format.count(count)} runs`;
 }
 
-/** In the unit of the wall time of that side, as the stages below a row are written. */
+/** The wall time as in the headline; stages in its unit, as those below a row are written. */
 function times(changes: readonly Change[], side: "before_ns" | "after_ns"): string[] {
   const all = changes.map((change) => known(change[side]) ?? 0);
   const walls = all.filter((_, at) => changes[at]?.stage === "");
@@ -129,8 +129,10 @@ function times(changes: readonly Change[], side: "before_ns" | "after_ns"): stri
   const total = parts.reduce((sum, ns) => sum + ns, 0);
   const owned = format.column(parts, total, decimals, unitNs);
   return changes.map((change, at) => {
-    const text = change.stage === "" ? format.fixed((all[at] ?? 0) / unitNs, decimals) : owned[at];
-    return known(change[side]) === null ? format.NOT_APPLICABLE : `${text}\u00a0${unit}`;
+    if (known(change[side]) === null) {
+      return format.NOT_APPLICABLE;
+    }
+    return change.stage === "" ? format.duration(all[at] ?? 0) : `${owned[at]}\u00a0${unit}`;
   });
 }
 

@@ -90,7 +90,7 @@ def test_the_same_twice_cannot_be_told_apart() -> None:
     assert gain
     assert gain.verdict == "unsure"
     assert finding_of(same, "a") is None
-    assert "cannot tell" in notes_of(same)[0]
+    assert "cannot tell" in notes_of(same, same.trips[0])[0]
 
 
 def test_too_few_pairs_tell_nothing() -> None:
@@ -100,7 +100,7 @@ def test_too_few_pairs_tell_nothing() -> None:
     gain = gain_of(few)
     assert gain
     assert (gain.low, gain.high) == (None, None)
-    assert "cannot tell from so few, 3 pairs" in notes_of(few)[0]
+    assert "cannot tell from so few, 3 pairs" in notes_of(few, few.trips[0])[0]
     assert finding_of(few, "a") is None
 
 
@@ -110,7 +110,7 @@ def test_what_is_not_equal_is_no_remedy() -> None:
     right = trial("str", 10_000_000, 9_000_000)
 
     assert finding_of(wrong, "a") is None
-    assert "NOT equal" in notes_of(wrong)[0]
+    assert "NOT equal" in notes_of(wrong, wrong.trips[0])[0]
     assert ranked([wrong, right]) == [right, wrong]
 
 
@@ -146,7 +146,7 @@ def test_what_is_paid_once_is_said_apart() -> None:
     converted = trial("str", 40_000_000, 20_000_000, prepare_ns=30_000_000)
 
     assert sends_to_pay(converted) == 2
-    assert any("pays from 2 sends on" in note for note in notes_of(converted))
+    assert any("pays from 2 sends on" in note for note in notes_of(converted, converted.trips[0]))
     assert sends_to_pay(trial("str", 20_000_000, 40_000_000, prepare_ns=1)) is None
 
 

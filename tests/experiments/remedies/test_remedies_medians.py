@@ -1,5 +1,7 @@
 """The gain of pairs beside the medians that people see: where they differ, a note says why."""
 
+import re
+
 import pytest
 
 from jupyter_serprof.experiments.compare.verdict import gain_apart_text
@@ -33,7 +35,8 @@ def made(*trials: Trial) -> Sweep:
 
 def test_medians_that_give_the_gain_need_no_word() -> None:
     """Eight times is eight times, however one divides."""
-    notes = notes_of(trial(spread(8), spread(1)))
+    given = trial(spread(8), spread(1))
+    notes = notes_of(given, given.trips[0])
 
     assert notes[0].startswith("8.0× [")  # noqa: RUF001
     assert not any("times above" in note for note in notes)
@@ -51,7 +54,10 @@ def test_a_median_of_more_runs_than_the_pairs_is_explained() -> None:
         "the times above give 4.0× and the pairs 8.0×, because the runs fall into groups "  # noqa: RUF001
         "(now 15 runs up to 4.04 ms and 15 from 8.00 ms on; with it the middle half from 1.00 ms "
     )
-    assert "is of runs side by side" in " ".join(text(document, width=100).split())
+    told = " ".join(text(document, width=100).split())
+    assert "is of runs side by side" in told
+    (before,) = re.findall(r"Pickle shrinks from (\S+ ms) to 1.00 ms", told)
+    assert f"{before} in 15" in told
 
 
 def test_the_gain_of_pairs_has_a_column_of_its_own() -> None:
@@ -73,7 +79,7 @@ def test_pairs_that_fall_into_groups_are_explained() -> None:
     split = trial(spread(6)[:8] + spread(16)[:7], spread(1))
     gain = gain_of(split)
 
-    said = notes_of(split)[1]
+    said = notes_of(split, split.trips[0])[1]
 
     assert gain is not None
     assert said.startswith(f"the times above give 6.0× and the pairs {gain.value:.1f}×")  # noqa: RUF001

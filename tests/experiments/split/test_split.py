@@ -290,3 +290,13 @@ def test_picklers_of_passes_write_what_pickle_writes() -> None:
     assert block.written() == expected
     assert nowhere.size_bytes == len(expected)
     assert watched.spent_ns > 0
+
+
+def test_shares_of_the_sentence_are_no_more_than_all() -> None:
+    levels = {"pickle.reduce": 45, "pickle.opcodes": 1_000}
+    measured = Measured(half_of(Timed(3_000), Timed(1_000), levels), sizes=[1_000])
+    trace = analyse(split_trace(make_trace([], name="a"), measured))
+
+    said = split_summary(trace, measured).headline
+
+    assert sorted(map(int, re.findall(r"(\d+) %", said))) in ([4, 96], [5, 95])
