@@ -175,6 +175,8 @@ def _step(label: str) -> str:
 
 
 _NAMED = 4
+#: Between them one would read 100 %, and the rows below 99.5 to 99.9 %.
+_NEARLY, _ALL = 0.995, 0.9995
 #: Siblings that are named one by one, if their names are short.
 _FEW, _SHORT = 2, 60
 _UNPICKLABLE = "unpicklable"
@@ -208,7 +210,7 @@ def blame_sentence(anatomy: Anatomy) -> str:
 
 def _accused(anatomy: Anatomy, found: Accused) -> str:
     total = format_bytes(anatomy.total_bytes)
-    share = format_share(found.bytes / anatomy.total_bytes, decimals=0)
+    share = _share_text(found.bytes / anatomy.total_bytes)
     if found.count == 1:
         return f"{found.path} is {share} of {total} ({found.kind})"
     each = format_bytes(found.bytes / found.count)
@@ -216,6 +218,11 @@ def _accused(anatomy: Anatomy, found: Accused) -> str:
     kind = "items" if found.kind == "mixed" else found.kind
     said = f"{format_count(found.count)} {kind} at {_where(found)} are {share} of {total}"
     return f"{said} ({about}{each} each)"
+
+
+def _share_text(share: float) -> str:
+    """Return whole percent; what is not all is not called 100 %."""
+    return format_share(share, decimals=int(_NEARLY <= share < _ALL))
 
 
 def _where(found: Accused) -> str:
@@ -232,7 +239,7 @@ def _nobody(anatomy: Anatomy) -> str:
     if not parts:
         return said
     largest = max(parts, key=lambda part: part.bytes)
-    share = format_share(largest.bytes / anatomy.total_bytes, decimals=0)
+    share = _share_text(largest.bytes / anatomy.total_bytes)
     return f"{said}: no part has most, the largest is {largest.path} with {share}"
 
 

@@ -32,6 +32,8 @@ _LEAST_RATIO = 1.1
 _MOST_CHANCE = 2.576
 #: With fewer the ranks of the runs say nothing: all of them may lie apart by chance.
 _RANKED_RUNS = 5
+#: A few runs that lie apart, and whose middle ones differ by so much, need not be close together.
+_PLAIN_RATIO = 3
 _MOST_NAMED = 3
 
 
@@ -83,10 +85,11 @@ def matters(left_ns: Sequence[int], right_ns: Sequence[int], cost_ns: float = 0)
     -----
     From five runs on the slowest one is left out, where the machine was busy meanwhile. Of the
     others the test of Mann and Whitney decides, at 1 %; fewer than five on a side have to be apart
-    altogether, by a larger ratio than those of either, two runs by its square. Runs of the same
-    work, in turns on a busy machine (pickles of 8 us to 94 ms; 100 to 1500 comparisons of 3, 5, 7
-    and 15 runs): told apart in 0 to 0.4 %, by quartiles that do not overlap in 1 to 12 %. Twice
-    the work is told of in 81 to 100 %, of five runs or more also with a run of five times its time.
+    altogether, by a larger ratio than those of either or with middle ones of three times the other,
+    two runs by the square of both. Runs of the same work, in turns on a busy machine (pickles of
+    8 us to 94 ms; 40 to 1500 comparisons of 2 to 15 runs): told apart in 0 to 1.4 % (two against
+    two 2.3 %), by quartiles that do not overlap in 1 to 12 %. Twice the work is told of in 81 to
+    100 % from three runs on, also with a run of five times its time from five on.
     """
     faster, slower = sorted((left_ns, right_ns), key=middle_ns)
     gap = math.log(max(1, middle_ns(slower)) / max(1, middle_ns(faster)))
@@ -112,7 +115,8 @@ def _are_apart(faster: Sequence[int], slower: Sequence[int]) -> bool:
     if few < _RANKED_RUNS:
         spread = max(max(times) / max(1, min(times)) for times in (faster, slower))
         power = 2 if few == 2 else 1  # noqa: PLR2004  (two runs spread little by chance)
-        return min(slower) / max(1, *faster) > spread**power
+        apart, gap = min(slower) / max(1, *faster), middle_ns(slower) / max(1, middle_ns(faster))
+        return apart > spread**power or (apart > 1 and gap >= _PLAIN_RATIO**power)
     # Ties count half.
     won = sum((one < other) + (one == other) / 2 for one in faster for other in slower)
     pairs = few * many

@@ -124,6 +124,7 @@ def items_of(value: Any, most: int) -> Iterator[object]:  # noqa: ANN401  (anyth
 _NODES = 10_000
 _ENCODED_AT_MOST = 2**20
 _LARGEST = 2**63 - 1
+_SHARED_FROM = 100
 
 
 def size_bytes(value: object) -> int | None:
@@ -145,13 +146,14 @@ def _sum(value: list[object] | tuple[object, ...] | dict[object, object]) -> int
     parts = list(value.values()) if isinstance(value, dict) else value
     if not 0 < len(parts) <= _NODES:
         return None
-    total = 0
-    for part in parts:
+    known: dict[object, int] = {}
+    for at, part in enumerate(parts):
         size = _leaf(part)
         if size is None or size < 0:
             return None
-        total += size
-    return total
+        # What is held many times is written once; short texts are one object by chance.
+        known[id(part) if size > _SHARED_FROM else -1 - at] = size
+    return sum(known.values())
 
 
 def _leaf(value: object) -> int | None:  # noqa: PLR0911  (a kind each)

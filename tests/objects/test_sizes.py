@@ -75,7 +75,9 @@ class Inventive:
         pytest.param("é", 2, id="str-two-bytes"),
         pytest.param("\ud800", 3, id="str-surrogate"),
         pytest.param("a" * 2_000_000, 2_000_000, id="str-long-ascii"),
-        pytest.param([MILLION, MILLION], 16_000_000, id="list-of-arrays"),
+        pytest.param([MILLION, MILLION[:]], 16_000_000, id="list-of-arrays"),
+        # Once held, twice named: it is written once.
+        pytest.param([MILLION, MILLION], 8_000_000, id="list-of-the-same-array"),
         pytest.param((bytes(10), bytearray(5), memoryview(b"abc"), "é"), 20, id="tuple-of-leaves"),
         pytest.param({"key": MILLION, "other": b"abc"}, 8_000_003, id="dict-of-values"),
         pytest.param({"key": pd.DataFrame({"a": MILLION})}, 8_000_132, id="dict-of-frames"),

@@ -102,7 +102,10 @@ def _best(ranked: Sequence[Variant], walls: Walls) -> tuple[Variant, list[Varian
     """
     fastest = min(ranked, key=lambda variant: middle_ns(walls[variant.key]))
     plain = next((variant for variant in ranked if variant.key == BASELINE), fastest)
-    if all(groups_text(walls[variant.key]) for variant in (plain, fastest)):
+    if groups_text(walls[plain.key]) and (
+        groups_text(walls[fastest.key])
+        or not matters(walls[plain.key], walls[fastest.key], cost_of(plain, fastest))
+    ):
         return plain, []
     equals = [v for v in ranked if v is fastest or not _is_apart(fastest, v, walls)]
     best = plain if plain in equals else fastest

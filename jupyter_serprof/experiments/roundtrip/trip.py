@@ -6,6 +6,7 @@ import pickle
 import time
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from types import BuiltinFunctionType, FunctionType
 
 from jupyter_serprof.capture.machine import Buffer, buffers_of, lies_inside, overlaps, store_ranges
 from jupyter_serprof.experiments.engine.document import made_here, summarize_sweep, with_findings
@@ -32,10 +33,11 @@ from jupyter_serprof.model.errors import closest
 from jupyter_serprof.model.sweep import middle_ns, quartiles
 from jupyter_serprof.model.trace import Scalar
 from jupyter_serprof.model.units import counted, format_share
-from jupyter_serprof.objects.ask import size_bytes
+from jupyter_serprof.objects.ask import is_a, size_bytes
 from jupyter_serprof.objects.culprits import refusal_text
 from jupyter_serprof.objects.equality import Witness, differences, same_value
 from jupyter_serprof.objects.picklers import CountingFile, Held, buffer_places, held_by_both
+from jupyter_serprof.objects.walk import is_small_atom
 
 __all__ = ["ALL", "TRANSPORTS", "Cloudpickle", "PickleInBand", "PickleOutOfBand", "Ray"]
 __all__ += ["Transport"]
@@ -84,10 +86,14 @@ def _shared_share(before: object, after: object, held: tuple[Held, Held] | None)
     if held is None:
         return 1.0 if overlaps(buffers_of(before), buffers_of(after)) else None
     value, result = held
-    # What has next to no bytes, a number or a name, is one object wherever it is made.
-    if after is before and value.total_bytes:
+    # A number or a name is one object wherever it is made.
+    if after is before and (value.total_bytes or not _is_one_anywhere(before)):
         return 1.0
     return result.shared_bytes(value) / result.total_bytes if result.total_bytes else 0.0
+
+
+def _is_one_anywhere(value: object) -> bool:
+    return is_small_atom(value) or is_a(value, (type, FunctionType, BuiltinFunctionType))
 
 
 def _result_kind(share: float | None, buffers: list[Buffer], result: object) -> str:

@@ -86,6 +86,11 @@ def found_in(*rules: str, cold: bool = False, severity: str = "warn") -> SweepTr
             "Pickle moves it in 7.00 ms in 3 runs, 12.0 ms in 3.",
             ["1 run", "2 groups", "1 run", "2 groups"],
         ),
+        (
+            {"pickle": [9, *[8] * 3, *[17] * 4], "ray": [13] * 8},
+            "Pickle moves it in 8.00 ms in 3 runs, 17.0 ms in 4.",
+            ["1 run", "2 groups", "1 run", "1.0×"],  # noqa: RUF001
+        ),
     ],
 )
 def test_one_run_is_compared_with_nobody(

@@ -554,3 +554,27 @@ def test_the_peak_is_what_the_docstring_says(key: str) -> None:
     assert PEAK_COPIES[key] - 0.1 <= peak / value.nbytes <= PEAK_COPIES[key] + reserve
     assert left < 0.1 * value.nbytes
     assert trip.document.points
+
+
+class Registered:
+    """Pickled by its name, whatever it holds."""
+
+    def __init__(self) -> None:
+        self.block = bytearray(2_000_000)
+
+    def __reduce__(self) -> str:
+        return "REGISTERED"
+
+
+REGISTERED = Registered()
+
+
+@pytest.mark.parametrize(
+    ("value", "result"), [(REGISTERED, ALIASES), (Registered, "a new object"), (7, "a new object")]
+)
+def test_the_very_object_is_not_called_a_new_one(value: object, result: str) -> None:
+    """A number and a name are one object wherever they are made: there was nothing to move."""
+    (row,) = moved(value, "pickle").values()
+
+    assert row.result == result
+    assert bool(row.unranked) is (result == ALIASES)
