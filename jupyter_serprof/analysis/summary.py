@@ -72,10 +72,8 @@ def _headline(trace: Trace, waterfall: Waterfall) -> str:
     taken = f"{trace.name} {_OUTCOMES[trace.outcome]} {format_ns(trace.wall_ns)}"
     biggest = max(_causes(trace, waterfall), key=lambda cause: cause.self_ns, default=None)
     if biggest is None or all(row.stage in _BACKGROUND for row in waterfall.rows):
-        cut = trace.outcome == "interrupted"
-        return (
-            f"{taken}; {'no serialization had ended' if cut else 'nothing was serialized in it'}."
-        )
+        seen = "had ended" if trace.outcome == "interrupted" else "was seen in it"
+        return f"{taken}; no serialization {seen}."
     if trace.wall_ns == 0:
         return f"{taken}."
     if biggest.self_ns == 0:

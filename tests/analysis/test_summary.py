@@ -185,7 +185,7 @@ def test_code_that_serializes_nothing_is_told_so(key: str | None, outcome: str) 
     found = summary(made(*spans, wall_ms=100, outcome=outcome))
 
     is_cut = outcome == "interrupted"
-    told = "no serialization had ended" if is_cut else "nothing was serialized in it"
+    told = "no serialization had ended" if is_cut else "no serialization was seen in it"
     assert found.headline.endswith(f"100 ms; {told}.")
 
 

@@ -29,7 +29,6 @@ from jupyter_serprof.views.kit.sheet import (
     label_color,
 )
 from jupyter_serprof.views.sweep.runs import (
-    has_gains,
     label_of,
     legends,
     memcpy_ns,
@@ -168,7 +167,7 @@ _GAP = 12
 _LABELS_X = MARGIN + _NAMES + _GAP
 _PITCH = 26
 _LINES_SHOWN = 60
-#: The first columns of numbers, this many, are in a brief picture, and the gains.
+#: The first columns of numbers, this many, are in a brief picture.
 _BRIEF = 2
 
 
@@ -201,7 +200,7 @@ def _scene(sheet: Sheet, sweep: Sweep) -> _Scene:
     once_ns = memcpy_ns(sweep, next(iter(sizes))) if len(sizes) == 1 else None
     end_ns = max([1, *(run.point.wall_ns for run in runs)])
     labels = [sheet.measure(_label(run, len(sizes) > 1), SMALL, False) for run in runs]  # noqa: FBT003
-    columns = quantities(sweep, runs)[: _BRIEF + has_gains(sweep) if sheet.is_brief else None]
+    columns = quantities(sweep, runs)[: _BRIEF if sheet.is_brief else None]
     numbers, left = placed(sheet, columns, runs, TEXT, _GAP)
     x = _LABELS_X + min(_WIDEST_LABEL, max([*labels, 0])) + _GAP
     width = left - _GAP - x
@@ -295,6 +294,6 @@ def _legend(sheet: Sheet, scene: _Scene) -> Iterator[tuple[Box | None, str]]:
         colors = (sheet.theme.muted, sheet.theme.background)
         yield striped(0, 0, 0, 0, colors), "striped: out-of-band bytes"
     yield hatched(0, 0, 0, 0, sheet.theme), "unaccounted"
-    for legend in legends(scene.runs):
+    for legend in legends(scene.sweep, scene.runs):
         yield None, legend
     yield None, "warm: the middle run; its stages add up to the total"

@@ -172,9 +172,9 @@ def fastest_text(run: Bar, runs: Sequence[Bar]) -> str:
     return format_ratio(run.point.wall_ns / best.point.wall_ns)
 
 
-def legends(runs: Sequence[Bar]) -> list[str]:
+def legends(sweep: Sweep, runs: Sequence[Bar]) -> list[str]:
     """Return what the signs beside the times mean, of those that occur."""
-    used = {fastest_text(run, runs) for run in runs}
+    used = set[str]() if has_gains(sweep) else {fastest_text(run, runs) for run in runs}
     return [said for sign, said in _LEGENDS.items() if sign in used]
 
 
@@ -228,11 +228,13 @@ def fact_bytes_text(fact: str, run: Bar) -> str:
 def quantities(sweep: Sweep, runs: Sequence[Bar]) -> list[Quantity[Bar]]:
     """Return the columns of numbers beside the runs, for characters and pixels."""
     silent = (NOT_APPLICABLE, NOT_SEEN)
-    gains = [Quantity(("gain of", "pairs"), gain_text)] if has_gains(sweep) else []
+    # Remedies are held against what they replace, which is not the same for all.
+    of_pairs = has_gains(sweep)
     return [
         Quantity(("", "total"), lambda run: format_ns(run.point.wall_ns), is_bold=True),
-        Quantity(("times", "fastest"), lambda run: fastest_text(run, runs)),
-        *gains,
+        Quantity(("gain of", "pairs"), gain_text)
+        if of_pairs
+        else Quantity(("times", "fastest"), lambda run: fastest_text(run, runs)),
         Quantity(("", "in-band"), partial(fact_bytes_text, "in_band_bytes")),
         Quantity(("out-of-", "band"), partial(fact_bytes_text, "out_of_band_bytes")),
         # Pages that a run touched for the first time.
