@@ -125,7 +125,7 @@ describe("a comparison in a document", () => {
     const rows = [...root.querySelectorAll(".jsp-changes tbody tr")];
     const cells = rows.map((row) => [...row.querySelectorAll("td")].map((td) => td.textContent));
     expect(cells.map((row) => row.slice(0, 2))).toEqual([
-      ["9.502\u00a0ms", "990.0\u00a0µs"],
+      ["9.50\u00a0ms", "990\u00a0µs"],
       ["9.500\u00a0ms", "990.0\u00a0µs"],
       ["0.002\u00a0ms", "–"],
     ]);

@@ -22,7 +22,7 @@ from jupyter_serprof.probes.dask.graph.holders import large_objects
 from jupyter_serprof.probes.dask.graph.look import graph_bytes
 from jupyter_serprof.probes.dask.graph.picklers import by_value as by_value_pickler
 from jupyter_serprof.probes.dask.graph.picklers import find_unpicklable
-from jupyter_serprof.probes.dask.graph.sections import sent_graph
+from jupyter_serprof.probes.dask.graph.sections import LOW_LEVEL, sections, sent_graph
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -629,3 +629,22 @@ def test_parts_of_a_layer_add_up() -> None:
 
     assert sum(entry.size_bytes for entry in found.layers) == found.size_bytes
     assert found.size_bytes > 8 * MB
+
+
+def test_the_graph_of_an_older_dask_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Until 2024.11 a Blockwise has its template in ``dsk``, and a layer may have a number."""
+    from dask.blockwise import Blockwise
+    from dask.highlevelgraph import HighLevelGraph, MaterializedLayer
+
+    array = np.zeros(200_000)
+    older: Any = object.__new__(Blockwise)
+    vars(older).update(dsk={"a": (len, array)}, indices=(), io_deps={})
+    monkeypatch.setattr(Blockwise, "__len__", lambda _: 3)
+    sent = HighLevelGraph({"a": older, 5: MaterializedLayer({"b": 1})}, {"a": set(), 5: set()})  # type: ignore[dict-item]  # as it was
+
+    names: set[object] = {section.layer for section in sections(sent)}
+    times = [section.times for section in sections(sent) if "dsk" in dict(section.items)]
+
+    assert {"a", LOW_LEVEL} <= names
+    assert 5 not in names
+    assert times == [3]

@@ -106,7 +106,8 @@ def _high_level(graph: Any) -> Iterator[Section]:  # noqa: ANN401  (a HighLevelG
             yield Section(DEPENDENCIES, [(key, part)], times=0)
             continue
         for name, layer in part.items():
-            yield from _layer(name, layer)
+            # A client of 2024.8 names the one layer that it sends after an address.
+            yield from _layer(name if isinstance(name, str) else LOW_LEVEL, layer)
 
 
 def _layer(name: str, layer: Any) -> Iterator[Section]:  # noqa: ANN401  (a Layer)
@@ -162,17 +163,21 @@ def _has_plain_state(layer: object) -> bool:
     )
 
 
+#: What every task of a Blockwise is made of; ``dsk`` until 2024.11.
+_TEMPLATE = ("task", "dsk", "indices")
+
+
 def _blockwise(name: str, layer: Any) -> Iterator[Section]:  # noqa: ANN401  (a Blockwise)
     """Yield the template, which is in every task, and what differs from block to block."""
     state, count = vars(layer), _block_count(layer)
-    template = [(key, state[key]) for key in ("task", "indices") if key in state]
+    template = [(key, state[key]) for key in _TEMPLATE if key in state]
     yield Section(name, template, times=count)
     for dep in state.get("io_deps", {}).values():
         yield from _block_arguments(name, dep, count)
     built = state.get("_cached_dict", {}).get("dsk")
     if isinstance(built, dict):
         yield Section(name, built.items(), times=0, has_keys=True)
-    known = {"task", "indices", "io_deps", "_cached_dict"}
+    known = {*_TEMPLATE, "io_deps", "_cached_dict"}
     rest = [(key, part) for key, part in state.items() if key not in known]
     yield Section(name, rest, times=0)
 
