@@ -632,7 +632,7 @@ def test_parts_of_a_layer_add_up() -> None:
 
 
 def test_the_graph_of_an_older_dask_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Until 2024.11 a Blockwise has its template in ``dsk``, and a layer may have a number."""
+    """In 2024.8 a Blockwise has its template in ``dsk``, and a layer may have a number."""
     from dask.blockwise import Blockwise
     from dask.highlevelgraph import HighLevelGraph, MaterializedLayer
 

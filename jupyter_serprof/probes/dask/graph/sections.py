@@ -163,7 +163,7 @@ def _has_plain_state(layer: object) -> bool:
     )
 
 
-#: What every task of a Blockwise is made of; ``dsk`` until 2024.11.
+#: What every task of a Blockwise is made of; in 2024.8 it is ``dsk``.
 _TEMPLATE = ("task", "dsk", "indices")
 
 
