@@ -6,6 +6,7 @@ import errno
 import json
 import os
 import stat
+from collections import Counter
 from contextlib import suppress
 from pathlib import Path
 from uuid import uuid4
@@ -65,8 +66,8 @@ def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
     """Refuse repeated keys: each JSON reader keeps another of them."""
     made = dict(pairs)
     if len(made) != len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for i, key in enumerate(keys) if key in keys[:i])
+        counts = Counter(key for key, _ in pairs)
+        twice = next(key for key, count in counts.items() if count > 1)
         message = f"an object has the key {shown(twice)} twice"
         raise ValueError(message)
     return made

@@ -173,7 +173,7 @@ class RayDriverProbe(Probe):
 
     name = "ray"
     library = "ray"
-    requires = "ray>=2.9"
+    requires = "ray>=2.40"
     _dead: Sequence[str] = ()
 
     def arm(self, recorder: Recorder) -> None:
