@@ -102,10 +102,10 @@ def _best(ranked: Sequence[Variant], walls: Walls) -> tuple[Variant, list[Varian
     """
     fastest = min(ranked, key=lambda variant: middle_ns(walls[variant.key]))
     plain = next((variant for variant in ranked if variant.key == BASELINE), fastest)
-    if groups_text(walls[plain.key]) and (
-        groups_text(walls[fastest.key])
-        or not matters(walls[plain.key], walls[fastest.key], cost_of(plain, fastest))
-    ):
+    own, rival = walls[plain.key], walls[fastest.key]
+    grouped = [bool(groups_text(own)), bool(groups_text(rival))]
+    is_open = max(rival) >= min(own) and not matters(own, rival, cost_of(plain, fastest))
+    if all(grouped) or (any(grouped) and is_open):
         return plain, []
     equals = [v for v in ranked if v is fastest or not _is_apart(fastest, v, walls)]
     best = plain if plain in equals else fastest

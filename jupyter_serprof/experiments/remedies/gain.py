@@ -133,9 +133,8 @@ def _rank(trial: Trial) -> tuple[int, float]:
     return _FINDINGS.index(gain.verdict), -gain.value
 
 
-def shrinking_stage(trial: Trial) -> str:
+def shrinking_stage(before: Mapping[str, int], after: Mapping[str, int]) -> str:
     """Return the stage that loses most of its time; "" where none does."""
-    before, after = trial.stages
     saved = {key: ns - after.get(key, 0) for key, ns in before.items()}
     key = max(saved, key=lambda name: saved[name], default="")
     return key if saved.get(key, 0) > 0 else ""
@@ -167,17 +166,16 @@ def verdict_text(trial: Trial) -> str:
 def notes_of(trial: Trial, now: Sequence[Trip]) -> tuple[str, ...]:
     """Return the sentences about a trial: the verdict, the stage, what it costs and changes.
 
-    ``now`` are the trips that stand for the way it goes now: of all trials against it. Of the
-    stage the times are told that stand in the table, where they shrink there, too.
+    ``now`` are the trips that stand for the way it goes now: of all trials against it. What
+    shrinks, where it is faster, is told by the times that stand in the table.
     """
     notes, gain = [verdict_text(trial)], gain_of(trial)
     now_ns = [trip.wall_ns for trip in now]
     if gain and (apart := gain_apart_text(now_ns, trial.after_ns, gain.value)):
         notes.append(apart)
-    key, shown = shrinking_stage(trial), [middle_trip(now), middle_trip(trial.trips[1])]
-    before_ns, after_ns = (trip.stages.get(key, 0) if trip else 0 for trip in shown)
-    if key and after_ns < before_ns:
-        before, after = format_ns(before_ns), format_ns(after_ns)
+    shown = [trip.stages if trip else {} for trip in map(middle_trip, (now, trial.trips[1]))]
+    if (key := shrinking_stage(*shown)) and gain and gain.verdict == "faster":
+        before, after = (format_ns(stages.get(key, 0)) for stages in shown)
         notes.append(f"{stage(key).title} shrinks from {before} to {after}")
     if trial.prepare_ns is not None:
         sends = sends_to_pay(trial)
@@ -202,8 +200,8 @@ def measured_of(trial: Trial) -> Mapping[str, Scalar]:
     ``before_ns`` and ``after_ns`` are medians of the whole trip, as the gain; those of the stage
     that shrinks most are ``stage_before_ns`` and ``stage_after_ns``.
     """
-    gain, key = gain_of(trial), shrinking_stage(trial)
-    before, after = trial.stages
+    gain, (before, after) = gain_of(trial), trial.stages
+    key = shrinking_stage(before, after)
     return {
         "stage": key or None,
         "before_ns": round(middle_ns(trial.before_ns)),

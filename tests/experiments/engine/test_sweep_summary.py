@@ -91,6 +91,11 @@ def found_in(*rules: str, cold: bool = False, severity: str = "warn") -> SweepTr
             "Pickle moves it in 8.00 ms in 3 runs, 17.0 ms in 4.",
             ["1 run", "2 groups", "1 run", "1.0×"],  # noqa: RUF001
         ),
+        (
+            {"pickle": [9] * 8, "ray": [9, *[8] * 5, *[13] * 2]},
+            "Pickle moves it in 9.00 ms.",
+            ["1 run", "–", "1 run", "2 groups"],  # noqa: RUF001
+        ),
     ],
 )
 def test_one_run_is_compared_with_nobody(

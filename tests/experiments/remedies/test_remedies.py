@@ -152,7 +152,7 @@ def test_what_is_paid_once_is_said_apart() -> None:
 
 def test_a_stage_that_does_not_shrink_is_not_named() -> None:
     """Where all stages grow there is nothing to point at."""
-    assert shrinking_stage(trial("array", 10, 1_000)) == ""
+    assert shrinking_stage(*trial("array", 10, 1_000).stages) == ""
 
 
 def test_the_headline_claims_only_what_was_told() -> None:
