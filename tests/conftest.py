@@ -116,8 +116,17 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> ByRoom:
     return ByRoom(config, log)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with what takes longest."""
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """``--faults``: the long half of the faults too, which nobody waits for every day."""
+    parser.addoption("--faults", action="store_true", help="run the slow faults too")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Begin with what takes longest; slow faults run when they are asked for."""
+    if not config.getoption("faults"):
+        slow = {item for item in items if item.get_closest_marker("slow_fault")}
+        items[:] = (item for item in items if item not in slow)
+        config.hook.pytest_deselected(items=list(slow))
     items.sort(key=lambda item: _turn(_folder(item)))
 
 
