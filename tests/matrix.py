@@ -259,9 +259,10 @@ def smoke(place: Path, report: Path, chosen: str) -> str:
     )
     command = [str(place / "bin/pytest"), *options, flows]
     path = os.pathsep.join([str(place / "bin"), os.environ["PATH"]])
+    compiled = {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(place / "compiled")}
     process = subprocess.Popen(
         [*command, f"--junitxml={report}"],
-        env={**os.environ, "PATH": path, "VIRTUAL_ENV": str(place)},
+        env={**os.environ, **compiled, "PATH": path, "VIRTUAL_ENV": str(place)},
         stdout=sys.stderr,
         start_new_session=True,
         cwd=report.parent,
