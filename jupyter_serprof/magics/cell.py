@@ -78,9 +78,20 @@ def _trace(
 class _OpenCell:
     """A cell that runs, and its recording if it has one."""
 
-    info: object
+    info: Any
     typed: Typed | None = None
     recording: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Interrupted:
+    """Raises, where the code of the next cell is looked at, what came before that cell began."""
+
+    error: KeyboardInterrupt
+
+    def visit(self, _: object) -> object:
+        """Answer as a transformer of IPython."""
+        raise self.error
 
 
 class CellRecorder:
@@ -106,8 +117,18 @@ class CellRecorder:
     as_comment.has_side_effects = True  # type: ignore[attr-defined]
 
     def before(self, info: Any) -> None:  # noqa: ANN401  (IPython's ExecutionInfo)
-        """Start a recording if the cell asks for one."""
+        """Start a recording if the cell asks for one; after Ctrl-C meanwhile the cell ends."""
         entry = _OpenCell(info)
+        try:
+            self._begin(entry, info)
+        except KeyboardInterrupt as error:
+            if entry.recording is not None:
+                entry.recording.stop()
+            entry.typed = None
+            # From here IPython would tell it as a fault of ours, and run the cell.
+            self._shell.ast_transformers.append(_Interrupted(error))  # type: ignore[arg-type]  # a visitor
+
+    def _begin(self, entry: _OpenCell, info: Any) -> None:  # noqa: ANN401  (the same)
         source = self._cleaned(str(info.raw_cell or ""))
         asked = None if self._open else _asked(source)
         self._open.append(entry)
@@ -133,25 +154,41 @@ class CellRecorder:
         entry = self._closed(None if result is None else result.info)
         if entry is None or entry.typed is None:
             return
+        try:
+            self._finish(entry.typed, entry.recording, result)
+        except KeyboardInterrupt as late:
+            # What was measured is shown; IPython would tell it as a fault of ours.
+            if result is not None and result.error_in_exec is None:
+                result.error_in_exec = late
+                self._shell.showtraceback(exception_only=True)
+
+    def _finish(self, typed: Typed, recording: Any, result: Any) -> None:  # noqa: ANN401
+        from jupyter_serprof import api
+
         error = KeyboardInterrupt() if result is None else result.error_in_exec
-        entry.recording.stop(None if error is None else type(error))
-        if result is not None and result.error_before_exec is not None:
-            return
-        document = _trace(entry.typed, entry.recording, error)
-        if entry.typed.options.try_ and error is None:
-            document = tried(entry.typed, entry.recording, document)
-        problem = entry.typed.finish_failed(document)
+        with api.held():
+            recording.stop(None if error is None else type(error))
+            if result is not None and result.error_before_exec is not None:
+                return
+            document = _trace(typed, recording, error)
+            is_tried = typed.options.try_ and error is None
+            problem = None if is_tried else typed.finish_failed(document)
+        if is_tried:  # outside: it runs code of the user, and Ctrl-C ends it
+            problem = typed.finish_failed(tried(typed, recording, document))
         if problem is not None and result is not None and error is None:
             result.error_in_exec = problem  # the front end stops "Run All" at a file not written
 
-    def _closed(self, info: object) -> _OpenCell | None:
+    def _closed(self, info: Any) -> _OpenCell | None:  # noqa: ANN401
         """Take out the entry of a cell; an empty cell ends without ever having begun."""
+        transformers = self._shell.ast_transformers
+        transformers[:] = [one for one in transformers if not isinstance(one, _Interrupted)]
         if info is None:
             return self._open.pop() if self._open else None
-        for position, entry in enumerate(self._open):
-            if entry.info is info:
-                del self._open[position:]
-                return entry
+        # IPython makes another info of the same cell for what was raised outside of its code.
+        same = [entry for entry in self._open if entry.info.raw_cell == info.raw_cell]
+        for entry in [one for one in same if one.info is info] or same[-1:]:
+            del self._open[self._open.index(entry) :]
+            return entry
         return None
 
     def abandon(self) -> None:

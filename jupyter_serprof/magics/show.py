@@ -56,10 +56,11 @@ class Typed:
         from jupyter_serprof import api
 
         options = self.options
-        if options.out:
-            self.shell.user_ns[options.out] = document
-        if not options.quiet and not place(document):
-            api.show(document)
+        with api.held():
+            if options.out:
+                self.shell.user_ns[options.out] = document
+            if not options.quiet and not place(document):
+                api.show(document)
         if options.save:
             with usage_errors():
                 api.save(document, options.save)
@@ -96,6 +97,8 @@ class Typed:
         try:
             yield
         except BaseException as error:
+            if recording is not None:
+                recording.stop(type(error))  # Ctrl-C may have come where its block ended
             is_worth = recording is None or recording.has_spans
             if is_worth or isinstance(error, KeyboardInterrupt):
                 self.finish_failed(document(error))

@@ -7,10 +7,16 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from interrupts import InterruptAt
 from IPython.core.completer import provisionalcompleter
 from shells import Ran
 
+from jupyter_serprof.capture import patching, recorder
 from jupyter_serprof.capture.patching import armed_places
+from jupyter_serprof.capture.recorder import active_recorders
+from jupyter_serprof.experiments.engine import recording
+from jupyter_serprof.magics import run as lines
+from jupyter_serprof.magics import show
 from jupyter_serprof.magics.options import FLAGS, LINE_ONLY
 from jupyter_serprof.model import Trace, load
 from jupyter_serprof.model.document import MIME_TYPE
@@ -175,6 +181,36 @@ def test_an_interrupted_cell_says_so(shell: InteractiveShell, error: str) -> Non
 
     assert type(ran.result.error_in_exec).__name__ == error.rpartition(".")[2]
     assert ran.trace.outcome == "interrupted"
+
+
+@pytest.mark.parametrize("cell", ["%%serprof -q\npickle.dumps(1)", "%serprof -q pickle.dumps(1)"])
+def test_an_interrupt_at_any_line_of_ours_ends_the_cell_and_leaves_nothing(
+    shell: InteractiveShell, cell: str
+) -> None:
+    """It is heard, once, as Ctrl-C; nothing is armed any more, and the next cell is recorded."""
+    before = parts(shell)
+    files = [str(one.__file__) for one in (lines, show, recording, recorder, patching)]
+    pressed = []
+
+    for line in range(1, 4000, 53):
+        press, tracing = InterruptAt(line, *files), sys.gettrace()
+        sys.settrace(press)
+        try:
+            ran = Ran(shell, cell)
+        finally:
+            sys.settrace(tracing)
+        pressed.append(press.was_pressed)
+        assert (armed_places(), active_recorders(), parts(shell)) == ([], (), before), line
+        assert "Error in callback" not in ran.out, line
+        error = ran.result.error_in_exec or ran.result.error_before_exec
+        assert isinstance(error, KeyboardInterrupt) == press.was_pressed, line
+        assert ("KeyboardInterrupt" in ran.out) == press.was_pressed, line
+        if not press.was_pressed:
+            break
+
+    assert len(pressed) > 10
+    assert not pressed[-1]
+    assert Ran(shell, "%%serprof\npickle.dumps(1)").trace.outcome == "ok"
 
 
 @pytest.mark.parametrize(

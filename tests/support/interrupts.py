@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -24,5 +25,5 @@ class InterruptAt:
             self.left -= 1
             if self.left == 0:
                 self.was_pressed = True
-                raise KeyboardInterrupt
+                signal.raise_signal(signal.SIGINT)
         return self

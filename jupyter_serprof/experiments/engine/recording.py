@@ -13,6 +13,7 @@ from typing import Any, Self
 from jupyter_serprof.analysis import analyse
 from jupyter_serprof.capture.freeze import freeze
 from jupyter_serprof.capture.hook import Place, Record
+from jupyter_serprof.capture.interrupts import held
 from jupyter_serprof.capture.machine import measure_limits
 from jupyter_serprof.capture.patching import Subscription, arm
 from jupyter_serprof.capture.recorder import Recorder
@@ -76,13 +77,18 @@ class Recording:
         """Stop the clock and remove everything; an exception passes through."""
         try:
             self.stop(error_type)
-        except BaseException:  # Ctrl-C in the middle of it: to the end
+        except BaseException:  # Ctrl-C before it began
             self.stop(error_type)
             raise
 
     def start(self) -> None:
-        """Arm every probe and start the clock."""
-        self._recorder.start()
+        """Arm every probe and start the clock; after Ctrl-C meanwhile nothing is armed."""
+        try:
+            with held():
+                self._recorder.start()
+        except BaseException:
+            self.stop()
+            raise
 
     def stop(self, error_type: type[BaseException] | None = None) -> None:
         """Stop the clock and remove everything; called again it does nothing.
@@ -95,9 +101,10 @@ class Recording:
         if self._recorder.end_ns is None and error_type is not None:
             is_interrupt = issubclass(error_type, _INTERRUPTS)
             self._outcome = "interrupted" if is_interrupt else "error"
-        self._recorder.stop()
-        if self._at_traceback is not None:
-            self._at_traceback.remove()
+        with held():
+            self._recorder.stop()
+            if self._at_traceback is not None:
+                self._at_traceback.remove()
 
     def stop_at_traceback(self, is_ours: Callable[[], bool]) -> None:
         """Stop as soon as IPython shows an exception of the running cell.
@@ -142,10 +149,15 @@ class Recording:
             if self._recorder.end_ns is None:
                 message = "the recording still runs. Read recording.trace after its with block"
                 raise SerprofError(message)
-            trace = freeze(self._recorder, name=self.name, outcome=self._outcome)
-            rules = [rule for one in self._recorder.probes for rule in getattr(one, "rules", ())]
-            self._trace = analyse(trace, measure_limits(), rules)
-            self._had_spans = self.has_spans
-            # The page may hold the last references to values of the user.
-            self._recorder.page.clear()
+            with held():
+                self._trace = self._made()
         return self._trace
+
+    def _made(self) -> Trace:
+        trace = freeze(self._recorder, name=self.name, outcome=self._outcome)
+        rules = [rule for one in self._recorder.probes for rule in getattr(one, "rules", ())]
+        made = analyse(trace, measure_limits(), rules)
+        self._had_spans = self.has_spans
+        # The page may hold the last references to values of the user.
+        self._recorder.page.clear()
+        return made
