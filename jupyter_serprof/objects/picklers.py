@@ -5,7 +5,6 @@ Of each dump the envelope is taken off: PROTO (2 bytes), the header of each FRAM
 
 from __future__ import annotations
 
-import copyreg
 import io
 import math
 import pickle
@@ -15,8 +14,9 @@ import types
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, reduce
 from itertools import accumulate
+from operator import or_
 from typing import Any, ClassVar
 
 from jupyter_serprof.capture.machine import Buffer
@@ -214,7 +214,8 @@ def _flat_table() -> dict[Any, Any]:
     """Return the reducers of now: a look-up in the ChainMap takes as long as a small object."""
     import cloudpickle
 
-    return {**copyreg.dispatch_table, **cloudpickle.Pickler.dispatch_table}
+    # Item by item a ChainMap takes a hundred times longer: 1.4 ms of 593 reducers.
+    return reduce(or_, reversed(cloudpickle.Pickler.dispatch_table.maps), {})
 
 
 def by_value_pickler() -> Any:  # noqa: ANN401  (a class)
