@@ -311,7 +311,7 @@ def _keep_exports(drafts: Sequence[Draft]) -> None:
 
 def _judge_results(drafts: Sequence[Draft]) -> None:
     """Tell which results are zero-copy: by address, or because nothing came out-of-band."""
-    ranges, copied, handed_over = store_ranges(), dict[int, int](), set[int]()
+    copied, handed_over = dict[int, int](), set[int]()
     for draft in drafts:
         is_loads = draft.role == LOADS_ROLE and draft.details.get("out_of_band_bytes", 1)
         if is_loads or draft.role == "ray.object":
@@ -319,7 +319,10 @@ def _judge_results(drafts: Sequence[Draft]) -> None:
             if is_loads:
                 handed_over.add(id(around))
             copied[id(around)] = copied.get(id(around), 0) + (draft.size_bytes or 0)
-    for draft in filter(_is_deserialization, drafts):
+    taken = list(filter(_is_deserialization, drafts))
+    # Without a result nothing is asked: reading where the store lies takes 2 ms.
+    ranges = store_ranges() if taken else None
+    for draft in taken:
         buffers, draft.extra = draft.extra, None
         if buffers and ranges is not None:
             draft.details["zero_copy"] = lies_inside(buffers, ranges)
