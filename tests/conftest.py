@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import atexit
+import gc
 import os
 import signal
 import sys
@@ -135,6 +136,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = (item for item in items if item not in slow)
         config.hook.pytest_deselected(items=list(slow))
     items.sort(key=lambda item: _turn(_folder(item)))
+
+
+def pytest_collection_finish() -> None:
+    """Take what was collected out of the collector's sight: it took a quarter of all time."""
+    gc.collect()
+    gc.freeze()
 
 
 def _folder(item: pytest.Item) -> str:
