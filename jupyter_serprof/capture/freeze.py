@@ -83,7 +83,7 @@ class _Scrap:
     def add(self, record: Record) -> None:
         self.page.append(record)
 
-    def failed(self, place: Place, error: Exception) -> None:
+    def failed(self, place: Place, error: BaseException) -> None:
         """Never called: what is calibrated with has no functions of its own."""
 
 

@@ -11,12 +11,16 @@ import asyncio
 import functools
 import inspect
 import pkgutil
+import signal
 import sys
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from importlib import import_module
 from threading import get_ident
+from time import perf_counter_ns
+from traceback import walk_tb
 from types import MethodType
 from typing import Any, Literal, Protocol
 
@@ -44,7 +48,7 @@ class Place:
         equivalent ones. If they fail, the call goes on and the failure is counted.
     faults
         Whose page faults to note around the call: ``thread`` (0.9 us), ``process`` (1.6 us, sees
-        helper threads too) or none.
+        helper threads too) or none. Not where thousands of calls were short.
     least_ns
         Shorter calls leave no record: a wait that did not wait is called once for each task.
     """
@@ -94,8 +98,8 @@ class Sink(Protocol):
     def add(self, record: Record) -> None:
         """Take one record."""
 
-    def failed(self, place: Place, error: Exception) -> None:
-        """Take the failure of a ``before`` or ``after``."""
+    def failed(self, place: Place, error: BaseException) -> None:
+        """Take the failure of our own part of a call."""
 
 
 try:
@@ -110,6 +114,15 @@ _WHOSE: dict[str, int | None] = {
     "thread": getattr(_resource, "RUSAGE_THREAD", None),
     "process": getattr(_resource, "RUSAGE_SELF", None),
 }
+
+
+#: Where a call of our own is too much; then there is no room to say so.
+_FULL = (RecursionError, MemoryError)
+#: What hooks took after the end of calls, ns, by path: long ones all, one of so many short ones.
+OWN_NS: Counter[str] = Counter()
+_LONG_NS, _WEIGHED = 20_000, 16
+#: Noting faults takes a microsecond, twice: nobody waits for the faults of a hundred thousand.
+_COUNTED = 2_000
 
 
 def _of_original(name: str) -> property:
@@ -133,13 +146,15 @@ class Hook:
     """
 
     # Slots beside the dict: reading these three is most of what an idle hook costs.
-    __slots__ = ("__dict__", "__weakref__", "original", "place", "sinks")
+    __slots__ = ("__dict__", "__weakref__", "left", "original", "place", "sinks")
 
     def __init__(self, original: Callable[..., Any], place: Place) -> None:
         functools.update_wrapper(self, original)
         self.original = original
         self.place = place
         self.sinks: tuple[Sink, ...] = ()
+        #: Short calls around which page faults are still noted.
+        self.left = _COUNTED
 
     # inspect duck-types functions by these (signature, iscoroutinefunction).
     __code__ = _of_original("__code__")
@@ -151,36 +166,57 @@ class Hook:
     cache_info = _of_original("cache_info")
     cache_clear = _of_original("cache_clear")
 
-    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401  (any callable's)
+    # One function: each one more would be a level of recursion more for the user.
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401, C901, PLR0912
         """Call the original; note when, how long and what if somebody listens."""
         sinks = self.sinks
         if not sinks:
             return self.original(*args, **kwargs)
-        place = self.place
-        token = faults = extra = None
-        if place.before is not None:
-            args, kwargs, token = _before(place, sinks, args, kwargs)
-        whose = _WHOSE[place.faults]
-        if whose is not None:
-            faults = getrusage(whose).ru_minflt
-        now = sinks[0].now
-        start = now()
+        place, token, whose, faults, start = self.place, None, None, None, None
         try:
-            result = self.original(*args, **kwargs)
+            if place.before is not None:
+                args, kwargs, token = place.before(args, kwargs)
+            if place.faults and self.left > 0:
+                whose = _WHOSE[place.faults]
+                faults = None if whose is None else getrusage(whose).ru_minflt
+            start = sinks[0].now()
+        except BaseException as error:  # noqa: BLE001  (the guard around hooks)
+            try:
+                start = fell(sinks, place, error)
+            except _FULL:
+                start = None
+        try:
+            # Not unpacked where one is given: C code would go one level of recursion deeper.
+            if kwargs or len(args) != 1:
+                result = self.original(*args, **kwargs)
+            else:
+                result = self.original(args[0])
         except BaseException as error:
-            _note(sinks, (place, get_ident(), start, now(), None, None, type(error).__name__))
-            _leave_out_this_frame(error)
+            try:  # noqa: SIM105  (suppress is a call)
+                _note_raised(sinks, place, get_ident(), start, error)
+            except _FULL:
+                pass
             raise
-        end = now()
-        if end - start < place.least_ns:
-            return result
-        if faults is not None:
-            faults = getrusage(whose).ru_minflt - faults
-        if place.after is not None:
-            extra = _after(place, sinks, token, (args, kwargs), result)
-        record = (place, get_ident(), start, end, faults, extra, None)
-        for sink in sinks:
-            sink.add(record)
+        try:
+            end = sinks[0].now()
+            if start is None or end - start < place.least_ns:
+                return result
+            if faults is not None:
+                faults = getrusage(whose).ru_minflt - faults
+                self.left += 1 if end - start > _LONG_NS else -1
+            extra = _after(sinks, place, token, (args, kwargs), result) if place.after else None
+            record = (place, get_ident(), start, end, faults, extra, None)
+            for sink in sinks:
+                sink.add(record)
+            if end - start > _LONG_NS:
+                OWN_NS[place.path] += perf_counter_ns() - end
+            elif not end % _WEIGHED:
+                OWN_NS[place.path] += (perf_counter_ns() - end) * _WEIGHED
+        except BaseException as error:  # noqa: BLE001  (the guard around hooks)
+            try:  # noqa: SIM105  (as above)
+                fell(sinks, place, error)
+            except _FULL:
+                pass
         return result
 
     def __reduce__(self) -> tuple[Callable[[str], Any], tuple[str]]:
@@ -214,21 +250,26 @@ class CoroutineHook(Hook):
         sinks = self.sinks
         if not sinks:
             return await self.original(*args, **kwargs)
-        place, ident, now = self.place, _task_ident(), sinks[0].now
-        token = extra = None
-        if place.before is not None:
-            args, kwargs, token = _before(place, sinks, args, kwargs)
-        start = now()
+        place, token, start, ident = self.place, None, None, 0
+        try:
+            ident = _task_ident()
+            if place.before is not None:
+                args, kwargs, token = place.before(args, kwargs)
+            start = sinks[0].now()
+        except BaseException as error:  # noqa: BLE001  (the guard around hooks)
+            start = fell(sinks, place, error)
         try:
             result = await self.original(*args, **kwargs)
         except BaseException as error:
-            _note(sinks, (place, ident, start, now(), None, None, type(error).__name__))
-            _leave_out_this_frame(error)
+            _note_raised(sinks, place, ident, start, error)
             raise
-        end = now()
-        if place.after is not None:
-            extra = _after(place, sinks, token, (args, kwargs), result)
-        _note(sinks, (place, ident, start, end, None, extra, None))
+        if start is not None:
+            try:
+                end = sinks[0].now()
+                extra = _after(sinks, place, token, (args, kwargs), result) if place.after else None
+                note(sinks, (place, ident, start, end, None, extra, None))
+            except BaseException as error:  # noqa: BLE001  (the guard around hooks)
+                fell(sinks, place, error)
         return result
 
 
@@ -247,12 +288,6 @@ def hook_for(original: Callable[..., Any], place: Place) -> Hook:
     return (MethodHook if binds else Hook)(original, place)
 
 
-def _leave_out_this_frame(error: BaseException) -> None:
-    """Take the frame of the hook out of the user's traceback; a bare ``raise`` adds none."""
-    if error.__traceback__ is not None:
-        error.__traceback__ = error.__traceback__.tb_next
-
-
 def _task_ident() -> int:
     """Return what tells asyncio's tasks apart; the thread where a coroutine runs without it."""
     try:
@@ -262,33 +297,63 @@ def _task_ident() -> int:
     return get_ident() if task is None else -id(task)
 
 
-def _note(sinks: tuple[Sink, ...], record: Record) -> None:
+def note(sinks: Iterable[Sink], record: Record) -> None:
+    """Write a record down wherever it can be; the user's code goes on."""
     for sink in sinks:
-        sink.add(record)
+        try:
+            sink.add(record)
+        except BaseException as error:  # noqa: BLE001  (the guard around hooks)
+            fell((sink,), record[0], error)
 
 
-def _before(
-    place: Place, sinks: tuple[Sink, ...], args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> tuple[tuple[Any, ...], dict[str, Any], object]:
-    try:
-        args_now, kwargs_now, token = place.before(args, kwargs)  # type: ignore[misc]  # checked
-    except Exception as error:  # noqa: BLE001  (the guard around hooks: ours fails, theirs runs)
-        _report(place, sinks, error)
-        return args, kwargs, None
-    else:
-        return args_now, kwargs_now, token
+def _note_raised(
+    sinks: tuple[Sink, ...], place: Place, ident: int, start: int | None, error: BaseException
+) -> None:
+    """Note a call that raised, and take the frame of the hook out of the user's traceback."""
+    # A bare ``raise`` behind this adds no frame.
+    if error.__traceback__ is not None:
+        error.__traceback__ = error.__traceback__.tb_next
+    if start is not None:
+        try:
+            end = sinks[0].now()
+            note(sinks, (place, ident, start, end, None, None, type(error).__name__))
+        except BaseException as ours:  # noqa: BLE001  (the guard around hooks)
+            fell(sinks, place, ours)
 
 
 def _after(
-    place: Place, sinks: tuple[Sink, ...], token: object, given: Arguments, result: object
+    sinks: Sequence[Sink], place: Place, token: object, given: Arguments, result: object
 ) -> object:
     try:
         return place.after(token, *given, result)  # type: ignore[misc]  # the caller checked it
-    except Exception as error:  # noqa: BLE001  (the guard around hooks)
-        _report(place, sinks, error)
+    except BaseException as error:  # noqa: BLE001  (the guard around hooks)
+        fell(sinks, place, error)
         return None
 
 
-def _report(place: Place, sinks: tuple[Sink, ...], error: Exception) -> None:
-    for sink in sinks:
-        sink.failed(place, error)
+def fell(sinks: Sequence[Sink], place: Place, error: BaseException) -> int | None:
+    """Tell the sinks that our part of a call failed, if they can hear it; return the time, if any.
+
+    Whatever was raised, also by code of the user that we came across: his call goes on. Ctrl-C, and
+    what a handler of a signal raises, is for him: it would have reached him without us.
+    """
+    if isinstance(error, KeyboardInterrupt) or _is_of_a_signal(error):
+        raise error
+    try:
+        for sink in sinks:
+            sink.failed(place, error)
+        return sinks[0].now()
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # noqa: BLE001  (deaf)
+        return None
+
+
+def _is_of_a_signal(error: BaseException) -> bool:
+    """Tell whether a handler of a signal raised it: an alarm that ends a call which takes long."""
+    try:
+        codes = {frame.f_code for frame, _ in walk_tb(error.__traceback__)}
+        handlers = [signal.getsignal(number) for number in signal.valid_signals()]
+        return any(getattr(handler, "__code__", None) in codes for handler in handlers)
+    except BaseException:  # noqa: BLE001  (no room left for the question)
+        return False

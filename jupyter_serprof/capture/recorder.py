@@ -14,7 +14,7 @@ from threading import get_ident
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol
 
-from jupyter_serprof.capture.hook import Place, Record
+from jupyter_serprof.capture.hook import Place, Record, note
 from jupyter_serprof.capture.patching import forget_all, silence
 from jupyter_serprof.model import ProbeReport
 from jupyter_serprof.model.stages import MARK
@@ -117,7 +117,7 @@ class Recorder:
         else:
             self.dropped_count += 1
 
-    def failed(self, place: Place, error: Exception) -> None:
+    def failed(self, place: Place, error: BaseException) -> None:
         """Note that our own part of a hook failed; the user's call went on."""
         self.failures[f"a hook failed at {place.path}: {describe_failure(error)}"] += 1
 
@@ -275,5 +275,4 @@ class span:  # noqa: N801  (used like a keyword: with sp.span(...))
         end = recorders[0].now()
         place = Place(f"{MARK}{self._name}", f"{MARK}{self._name}", role="user")
         error_name = error_type.__name__ if error_type else None
-        for recorder in recorders:
-            recorder.add((place, get_ident(), start, end, None, None, error_name))
+        note(recorders, (place, get_ident(), start, end, None, None, error_name))

@@ -17,7 +17,7 @@ from threading import get_ident
 from typing import Any
 
 from jupyter_serprof.capture.freeze import Page
-from jupyter_serprof.capture.hook import Place
+from jupyter_serprof.capture.hook import Place, note
 from jupyter_serprof.capture.recorder import Recorder, active_recorders
 from jupyter_serprof.probes import Probe
 
@@ -182,7 +182,7 @@ class InterpreterProbe(Probe):
         elif self._gc_start_ns is not None:
             start, end, generation = self._gc_start_ns, self._recorder.now(), info.get("generation")
             self._gc_start_ns = None
-            self._recorder.add((_GC, get_ident(), start, end, None, generation, None))
+            note((self._recorder,), (_GC, get_ident(), start, end, None, generation, None))
 
     def refine(self, run: Page) -> None:
         """Keep the outermost of nested imports; name the module."""

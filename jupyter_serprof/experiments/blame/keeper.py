@@ -119,7 +119,7 @@ class Keeper:
     def add(self, record: Record) -> None:
         """Forget what the hook noted: the recording listens, too."""
 
-    def failed(self, place: Place, error: Exception) -> None:
+    def failed(self, place: Place, error: BaseException) -> None:
         """Forget it: the recording is told, too."""
 
     def _keeping(self, place: Place) -> Callable[..., object]:

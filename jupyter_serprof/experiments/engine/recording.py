@@ -37,7 +37,7 @@ class _Deaf:
     def add(self, record: Record) -> None:
         """Forget it."""
 
-    def failed(self, place: Place, error: Exception) -> None:
+    def failed(self, place: Place, error: BaseException) -> None:
         """Forget it: then the recording ends with the cell."""
 
 

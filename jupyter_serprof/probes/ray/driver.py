@@ -19,7 +19,7 @@ from threading import get_ident
 from typing import Any
 
 from jupyter_serprof.capture.freeze import Draft, Page
-from jupyter_serprof.capture.hook import Place
+from jupyter_serprof.capture.hook import Place, note
 from jupyter_serprof.capture.machine import buffers_of, lies_inside, store_ranges
 from jupyter_serprof.capture.recorder import Recorder, active_recorders
 from jupyter_serprof.objects.captured import captured_variables
@@ -59,8 +59,7 @@ def _timed_wait(references: list[Any], place: Place, *, fetch_local: bool) -> No
         ray.wait(references, num_returns=len(references), fetch_local=fetch_local)
     finally:
         end = recorders[0].now() if recorders else 0
-        for recorder in recorders:
-            recorder.add((place, get_ident(), start, end, None, None, None))
+        note(recorders, (place, get_ident(), start, end, None, None, None))
 
 
 _WORKER = "ray._private.worker:Worker"

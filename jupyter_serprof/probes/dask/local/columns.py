@@ -116,7 +116,7 @@ class Log:
         track = self._tracks.get(ident)
         return self._tracks.setdefault(ident, CallColumns()) if track is None else track
 
-    def failed(self, place: Place, error: Exception) -> None:
+    def failed(self, place: Place, error: BaseException) -> None:
         """Pass on that our own part of a hook failed."""
         self._sink.failed(place, error)
 
