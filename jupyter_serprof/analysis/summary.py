@@ -15,7 +15,7 @@ from jupyter_serprof.analysis.findings.dask_facts import (
 from jupyter_serprof.analysis.spans import number, outermost, total, walk
 from jupyter_serprof.model import Row, Span, Summary, Trace, Waterfall, stages_of
 from jupyter_serprof.model.stages import MARK
-from jupyter_serprof.model.trace import DIED, WAS_DEAD
+from jupyter_serprof.model.trace import DIED, SILENT, WAS_DEAD
 from jupyter_serprof.model.units import (
     bytes_per_s,
     counted,
@@ -96,7 +96,9 @@ def _headline(trace: Trace, waterfall: Waterfall) -> str:
 def _elsewhere(trace: Trace) -> str:
     """Return whose time it is that no stage owns: beside a dead Ray, the wait for it."""
     notes = (note.partition(":")[0] for note in trace.quality.notes)
-    return next((note for note in notes if note.endswith((DIED, WAS_DEAD))), "your own code")
+    return next(
+        (note for note in notes if note.endswith((DIED, WAS_DEAD, SILENT))), "your own code"
+    )
 
 
 def _causes(trace: Trace, waterfall: Waterfall) -> list[_Cause]:

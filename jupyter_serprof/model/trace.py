@@ -18,11 +18,11 @@ TIMES_APART = (
     "turns: sp.compare(f, g), or make both again with --repeat 15"
 )
 
-#: In a note on a recording: its waits are for a process that is no more.
+#: In a note on a recording: its waits are for a process that is no more, or that stands still.
 DIED, WAS_DEAD = "died during the recording", "was dead before the recording began"
+SILENT = "does not answer"
 
-#: ``only before`` and ``only after`` have no ratio.
-VERDICTS = ("faster", "slower", "cannot tell", "only before", "only after")
+VERDICTS = ("faster", "slower", "cannot tell", "only before", "only after")  # two without ratio
 
 
 @dataclass(frozen=True, slots=True)

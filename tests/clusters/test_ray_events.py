@@ -20,15 +20,20 @@ _START, _END = 100 * _MS, 200 * _MS
 _MAIN = b"main"
 
 
-def _task(ident: bytes, *, parent: bytes = _MAIN, is_over: bool = True, **known_ms: Any) -> Any:
-    """Return the events of a task: states and steps with their times, ms."""
+def _task(
+    ident: bytes, *, parent: bytes = _MAIN, is_over: bool = True, died: str = "", **known_ms: Any
+) -> Any:
+    """Return the events of an attempt: states and steps with their times, ms."""
     names, events = (
         importlib.import_module(f"ray.core.generated.{name}") for name in ("common_pb2", "gcs_pb2")
     )
     event: Any = events.TaskEvents(task_id=ident)
+    if died:
+        event.state_updates.error_info.error_type = names.ErrorType.Value(died)
+        event.state_updates.worker_id = str(known_ms["SUBMITTED_TO_WORKER"]).encode()
     event.task_info.parent_task_id = parent
     event.task_info.func_or_class_name = ident.decode()
-    event.profile_events.component_id = b"worker"
+    event.profile_events.component_id = b"" if died else b"worker"
     for name, at in known_ms.items():
         if name.isupper():
             status = names.TaskStatus.Value(name)
@@ -51,7 +56,8 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> list[list[Any]]:
         return next(left, told[-1])
 
     monkeypatch.setattr(ray_tasks, "_reader", lambda: read)
-    monkeypatch.setattr(ray_tasks, "is_alive", lambda: True)
+    monkeypatch.setattr(ray_tasks, "_asked", lambda ask, _: ask())
+    monkeypatch.setattr(ray_tasks, "_pending", lambda: {b"pending"})
     monkeypatch.setattr(ray_tasks, "_POLL_S", 0)
     return told
 
@@ -147,29 +153,34 @@ def test_of_all_tasks_those_of_the_run_are_shown(
     assert _executed(run) == executed
 
 
-def _states(event: Any) -> dict[str, Any]:
-    """Give the state of each Ray: what it is called where events are read."""
-    accessor = SimpleNamespace(get_task_events=lambda: [event.SerializeToString()])
-    connected = SimpleNamespace(global_state_accessor=None)
+class _State:
+    """The state of a Ray: made anew, and what it is called where events are read."""
 
-    def connect() -> None:
-        connected.global_state_accessor = accessor
+    gcs_options, made = "options", 0
+    event: Any = None
 
-    connected._check_connected = connect
-    return {
-        "2.40": connected,
-        "2.57": SimpleNamespace(_connect_and_get_accessor=lambda: accessor),
-        "2.58": SimpleNamespace(_get_all_task_events=lambda: [event]),
-    }
+    def __init__(self) -> None:
+        type(self).made += 1
+
+    def _initialize_global_state(self, _: str) -> None:
+        self.accessor = SimpleNamespace(get_task_events=lambda: [self.event.SerializeToString()])
 
 
-@pytest.mark.parametrize("version", ["2.40", "2.57", "2.58"])
+STATES: dict[str, dict[str, Any]] = {
+    "2.40": {"_check_connected": lambda me: setattr(me, "global_state_accessor", me.accessor)},
+    "2.57": {"_connect_and_get_accessor": lambda me: me.accessor},
+    "2.58": {"_get_all_task_events": lambda me: [me.event]},
+}
+
+
+@pytest.mark.parametrize("version", STATES)
 def test_events_are_read_by_the_name_that_this_ray_has(
     version: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Below 2.58 the accessor tells them as bytes; the accessor itself is made at first use."""
-    state = _states(_task(b"ours", PENDING_ARGS_AVAIL=110, execute=(111, 112)))[version]
-    monkeypatch.setattr(ray_tasks, "is_alive", lambda: True)
+    event = _task(b"ours", PENDING_ARGS_AVAIL=110, execute=(111, 112))
+    state = type("State", (_State,), {**STATES[version], "event": event})()
+    monkeypatch.setattr(ray_tasks, "_pending", set)
     monkeypatch.setitem(sys.modules, "ray._private.state", SimpleNamespace(state=state))
     run = _run()
 
@@ -177,6 +188,7 @@ def test_events_are_read_by_the_name_that_this_ray_has(
 
     assert note == ""
     assert _executed(run) == {"ours": (111, 112)}
+    assert type(state).made == 2  # whoever waits in Ray's own one holds a lock of it
 
 
 @pytest.mark.usefixtures("_impatient")
@@ -225,6 +237,42 @@ def test_a_report_in_the_middle_of_a_task_is_not_its_last(reads: list[list[Any]]
         "ray.execute": 120,
         "ray.outputs": 123,
     }
+
+
+def test_what_still_runs_is_not_waited_for(reads: list[list[Any]]) -> None:
+    """A cell that only submits: this process knows what is not over, nested tasks say so."""
+    over = _task(b"over", PENDING_ARGS_AVAIL=110, execute=(111, 112))
+    nested = _task(b"nested", parent=b"over", PENDING_ARGS_AVAIL=119, RUNNING=120)
+    later = _task(b"pending", PENDING_ARGS_AVAIL=115, RUNNING=120)
+    reads += [[over, nested], [over, nested, later]]
+    run = _run()
+
+    note = add_task_spans(run, [b"over", b"pending"])
+
+    assert note.startswith("2 of 3 tasks")
+    assert _executed(run) == {"over": (111, 112), "nested": (120, 200)}
+
+
+def test_a_task_whose_workers_died_was_with_them(reads: list[list[Any]]) -> None:
+    """They report nothing: it executed from when it was sent until its owner missed them."""
+    known: dict[str, Any] = {"died": "WORKER_DIED", "PENDING_ARGS_AVAIL": 110}
+    tries = [
+        _task(b"task", **known, SUBMITTED_TO_WORKER=sent, FAILED=sent + 4) for sent in (120, 130)
+    ]
+    reads += [[*tries, _task(b"task", PENDING_ARGS_AVAIL=140)]]
+    reads += [[*tries, _task(b"task", PENDING_ARGS_AVAIL=140, execute=(141, 150), FAILED=151)]]
+    run = _run()
+
+    note = add_task_spans(run, [b"task"])
+
+    executed = [draft for draft in run.drafts if draft.stage == "ray.execute"]
+    assert note == ""
+    assert [(each.start / _MS, each.end / _MS, each.details) for each in executed] == [
+        (120, 124, {"died": "WORKER_DIED"}),
+        (130, 134, {"died": "WORKER_DIED"}),
+        (141, 150, {}),
+    ]
+    assert len({each.lane for each in executed}) == 3
 
 
 @pytest.mark.usefixtures("cluster")

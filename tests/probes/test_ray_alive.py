@@ -2,8 +2,10 @@
 
 import socket
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, suppress
 from pathlib import Path
+from threading import Event, Thread
 from types import SimpleNamespace
 
 import pytest
@@ -12,6 +14,7 @@ from jupyter_serprof.capture.freeze import Draft, Page
 from jupyter_serprof.capture.recorder import Recorder
 from jupyter_serprof.experiments.engine.machine import _store_free_bytes
 from jupyter_serprof.experiments.roundtrip.by_ray import Ray
+from jupyter_serprof.probes.ray import tasks as ray_tasks
 from jupyter_serprof.probes.ray.driver import RayDriverProbe, _judge_witnesses, split_get
 from jupyter_serprof.probes.ray.tasks import is_alive
 
@@ -32,65 +35,112 @@ def ray(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     return ray
 
 
-def _listens(path: Path) -> socket.socket:
-    raylet = socket.socket(socket.AF_UNIX)
-    raylet.bind(str(path))
-    raylet.listen()
-    return raylet
+@pytest.fixture
+def living(ray: SimpleNamespace, tmp_path: Path) -> Iterator[dict[str, socket.socket]]:
+    """A raylet and a GCS; whoever greets them is answered until they are stopped."""
+    with ExitStack() as stack:
+        raylet = stack.enter_context(socket.socket(socket.AF_UNIX))
+        raylet.bind(str(tmp_path / "raylet"))
+        raylet.listen()
+        living = {"raylet": raylet}
+        for name in ("manager", "GCS"):
+            living[name] = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
+            Thread(target=_answer, args=(living[name],), daemon=True).start()
+        manager, gcs = (living[name].getsockname()[1] for name in ("manager", "GCS"))
+        ray.worker.node = SimpleNamespace(
+            raylet_socket_name=str(tmp_path / "raylet"),
+            node_ip_address="127.0.0.1",
+            node_manager_port=manager,
+            gcs_address=f"127.0.0.1:{gcs}",
+        )
+        yield living
 
 
-@pytest.mark.parametrize("dead", ["", "raylet", "gcs"])
-def test_a_refused_connection_is_a_dead_process(
-    dead: str, ray: SimpleNamespace, tmp_path: Path
-) -> None:
-    """Each of the two is needed; the file of its socket outlives a raylet that was killed."""
-    raylet, gcs = _listens(tmp_path / "raylet"), socket.create_server(("127.0.0.1", 0))
-    address = f"127.0.0.1:{gcs.getsockname()[1]}"
-    ray.worker.node = SimpleNamespace(
-        raylet_socket_name=str(tmp_path / "raylet"), gcs_address=address
-    )
-    if dead:
-        {"raylet": raylet, "gcs": gcs}[dead].close()
-
-    alive = is_alive()
-
-    raylet.close()
-    gcs.close()
-    assert alive is (not dead)
+def _answer(server: socket.socket) -> None:
+    with suppress(OSError):  # closed: it died
+        while True:
+            with server.accept()[0] as line:
+                line.sendall(line.recv(3))
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "said"),
-    [
-        ([], [], []),
-        ([], ["raylet"], ["Ray's raylet died during the recording"]),
-        ([], ["raylet", "gcs"], ["Ray's raylet and GCS died during the recording"]),
-        (["gcs"], ["gcs"], ["Ray's GCS was dead before the recording began"]),
-    ],
-)
-def test_a_recording_says_that_ray_died(
-    before: list[str], after: list[str], said: list[str], ray: SimpleNamespace, tmp_path: Path
+def _kill(process: socket.socket) -> None:
+    with suppress(OSError):
+        process.shutdown(socket.SHUT_RDWR)
+    process.close()
+
+
+def _stop(node: SimpleNamespace, name: str) -> socket.socket:
+    """Put another in its place, which takes connections and says nothing, as a stopped one."""
+    deaf = socket.create_server(("127.0.0.1", 0))
+    if name == "GCS":
+        node.gcs_address = f"127.0.0.1:{deaf.getsockname()[1]}"
+    else:
+        node.node_manager_port = deaf.getsockname()[1]
+    return deaf
+
+
+CASES: dict[str, tuple[list[str], list[str], list[str]]] = {
+    "all live": ([], [], []),
+    "one dies": ([], ["raylet"], ["Ray's raylet died during the recording"]),
+    "both die": ([], ["raylet", "GCS"], ["Ray's raylet and GCS died during the recording"]),
+    "one was dead": (["GCS"], ["GCS"], ["Ray's GCS was dead before the recording began"]),
+    "one is stopped": ([], ["stop GCS"], ["Ray's GCS does not answer"]),
+    "both are stopped": (
+        ["stop raylet", "stop GCS"],
+        [],
+        ["Ray's raylet and GCS does not answer"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("before", "after", "said"), CASES.values(), ids=CASES)
+def test_a_recording_says_which_process_of_ray_is_silent(
+    before: list[str],
+    after: list[str],
+    said: list[str],
+    ray: SimpleNamespace,
+    living: dict[str, socket.socket],
 ) -> None:
     """What waits for a dead process looks like slow work; whoever reads it is told."""
-    gcs = socket.create_server(("127.0.0.1", 0))
-    living = {"raylet": _listens(tmp_path / "raylet"), "gcs": gcs}
-    address = f"127.0.0.1:{gcs.getsockname()[1]}"
-    ray.worker.node = SimpleNamespace(
-        raylet_socket_name=str(tmp_path / "raylet"), gcs_address=address
-    )
     probe, run = RayDriverProbe(), Page(0, 1, 0, [], {})
-    for name in before:
-        living[name].close()
+    deaf = []
 
+    def strike(names: list[str]) -> None:
+        for name in names:
+            word, _, stopped = name.partition(" ")
+            deaf.append(_stop(ray.worker.node, stopped)) if stopped else _kill(living[word])
+
+    strike(before)
     probe.arm(Recorder([]))
     probe.remove()
-    for name in after:
-        living[name].close()
+    strike(after)
     probe.refine(run)
 
-    for each in living.values():
-        each.close()
     assert [note.partition(":")[0] for note in run.notes] == said
+    assert is_alive() is (not said)
+    for each in deaf:
+        each.close()
+
+
+@pytest.mark.parametrize("is_pressed", [False, True], ids=["too late", "Ctrl-C"])
+def test_who_does_not_answer_is_left_to_himself(
+    is_pressed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A call that hangs, hangs alone: the others go on, and what it says later goes nowhere."""
+    may_answer, answered = Event(), Event()
+
+    def ask() -> None:
+        may_answer.wait()
+        answered.set()
+
+    monkeypatch.setattr(ray_tasks, "is_pressed", lambda: is_pressed)
+    until = float("inf") if is_pressed else 0.0
+    with pytest.raises(InterruptedError if is_pressed else TimeoutError):
+        ray_tasks._asked(ask, until)
+
+    assert not answered.is_set()
+    may_answer.set()
+    assert answered.wait(60)
 
 
 @pytest.mark.parametrize(

@@ -26,13 +26,16 @@ from jupyter_serprof.objects.captured import captured_variables
 from jupyter_serprof.probes import Probe
 from jupyter_serprof.probes.pickle import DUMPS_ROLE, LOADS_ROLE, complete_pickles, pickle_places
 from jupyter_serprof.probes.ray.tasks import (
+    HIDDEN,
     add_task_spans,
-    dead_processes,
-    death_note,
-    is_alive,
+    has_raylet,
+    silence_note,
+    silent_processes,
     task_id,
 )
 
+#: Noted of a get that had its waits before it; any other has them inside.
+_SPLIT = "split"
 _WAIT = Place("ray:wait", "ray.wait", "ray.wait")
 _PULL = Place("ray:wait", "ray.pull", "ray.wait")
 
@@ -42,11 +45,12 @@ def split_get(args: Any, kwargs: Any) -> tuple[Any, Any, Any]:  # noqa: ANN401
     given = dict(zip(("self", "object_refs", "timeout"), args, strict=False)) | kwargs
     timeout, references = given.get("timeout"), given.get("object_refs", ())
     # With a timeout the waits would use up time that the call itself is promised.
-    # A get of a small value needs no raylet; a wait for it does.
-    if timeout in (None, -1) and references and is_alive():
+    # A get of a small value needs no raylet; a wait for it does, and would end this process.
+    if timeout in (None, -1) and references and has_raylet():
         unique = list(dict.fromkeys(references))
         _timed_wait(unique, _WAIT, fetch_local=False)
         _timed_wait(unique, _PULL, fetch_local=True)
+        return args, kwargs, _SPLIT
     return args, kwargs, None
 
 
@@ -110,6 +114,10 @@ def _note_values(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noq
     return [buffer for value in result[:_SEEN_VALUES] for buffer in buffers_of(value)]
 
 
+def _note_split(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa: ANN401, ARG001
+    return token
+
+
 def _note_function(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa: ANN401, ARG001
     return weakref.ref(args[1])
 
@@ -131,7 +139,13 @@ def driver_places(*, detail: bool) -> list[Place]:
         Place(
             f"{_CONTEXT}._serialize_to_pickle5", "ray.pickle", "ray.serialize", after=_note_elements
         ),
-        Place(f"{_WORKER}.get_objects", fetch, "ray.get", before=split_get if detail else None),
+        Place(
+            f"{_WORKER}.get_objects",
+            fetch,
+            "ray.get",
+            before=split_get if detail else None,
+            after=_note_split if detail else None,
+        ),
         Place(
             f"{_WORKER}.deserialize_objects", "ray.unpack", "ray.deserialize", after=_note_values
         ),
@@ -173,12 +187,11 @@ class RayDriverProbe(Probe):
     name = "ray"
     library = "ray"
     requires = "ray>=2.40"
-    _dead: Sequence[str] = ()
 
     def arm(self, recorder: Recorder) -> None:
         """Listen at the public names and, unless this is Ray Client, inside them."""
         self._task_note, self._blind = "", Counter[str]()
-        self._is_client, self._dead = _is_ray_client(), dead_processes()
+        self._is_client, self._silent = _is_ray_client(), silent_processes()
         if self._is_client:
             self.was_armed = True
         else:
@@ -192,7 +205,8 @@ class RayDriverProbe(Probe):
 
     def refine(self, run: Page) -> None:
         """Give sizes and details; add the lanes of the workers from Ray's task events."""
-        run.notes += filter(None, [death_note(self._dead)])
+        silent = silent_processes()
+        run.notes += filter(None, [silence_note(self._silent, silent)])
         complete_pickles(run.drafts)
         self._blind = _judge_witnesses(run.drafts)
         for draft in list(run.drafts):
@@ -203,7 +217,8 @@ class RayDriverProbe(Probe):
         _judge_results(run.drafts)
         submitted = [draft for draft in run.drafts if _is_submission(draft)]
         if submitted and not self._is_client:
-            self._task_note = add_task_spans(run, [draft.extra for draft in submitted])
+            ids = [draft.extra for draft in submitted]
+            self._task_note = HIDDEN if silent else add_task_spans(run, ids)
             if self._task_note:
                 _note_unseen_roads(run.drafts, submitted)
 
@@ -273,6 +288,8 @@ def _complete(draft: Draft) -> None:
         _complete_serialized(draft, extra)
     elif draft.name.endswith("_serialize_to_pickle5") and extra:
         draft.details |= {"elements": extra[0], "element_type": extra[1]}
+    elif draft.stage == "ray.map" and extra != _SPLIT:
+        draft.stage = "ray.fetch"
     elif draft.role == "ray.object" and extra:
         draft.size_bytes = extra[0]
         draft.details["copied_bytes"] = extra[0] if extra[1] else 0

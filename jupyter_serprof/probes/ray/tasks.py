@@ -9,8 +9,9 @@ calls, GlobalStateAccessor.get_task_events; profile events ``task:deserialize_ar
 ``task:execute``, ``task:store_outputs``; ``state_ts_ns`` in src/ray/protobuf/gcs.proto. Times there
 are of day, ns; on one host they convert exactly.
 
-A call that reaches for a dead raylet ends this process; one for a dead GCS waits for it, and Ray
-ends the process after a minute. So what the user did not call is called only where both live.
+A call that reaches for a dead raylet ends this process; one for a GCS that is dead or stopped waits
+for it, and Ray ends the process after a minute. So what the user did not call is called only where
+both answer a greeting, on a thread and a connection of its own, and for a bounded time.
 Source: Ray 2.60.0, ray/_private/node.py: Node.raylet_socket_name, Node.gcs_address.
 """
 
@@ -20,73 +21,121 @@ import importlib
 import socket
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Future, wait
 from pathlib import Path
-from typing import Any, cast
+from threading import Thread
+from typing import Any, TypeVar, cast
 
 from jupyter_serprof.capture.freeze import Draft, Page
+from jupyter_serprof.capture.interrupts import is_pressed
 from jupyter_serprof.model import Lane
-from jupyter_serprof.model.trace import DIED, WAS_DEAD
+from jupyter_serprof.model.trace import DIED, SILENT, WAS_DEAD
 from jupyter_serprof.probes.dask.on_ray import TASK_MARK, task_prefix
 
-#: On one machine a living process takes a connection in some us.
-_TIMEOUT_S = 0.2
+_Answer = TypeVar("_Answer")
+#: On one machine a living process answers in some ms; and both of them have so long.
+_DEAD, _GREETING_S, _SILENCE_S = "is dead", 0.4, 1.0
+#: How a client of gRPC begins: a server says something to it, be it that it wants TLS or a token.
+_GREETING = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\0\0\0\4\0\0\0\0\0"
 _RESTART = "run ray.shutdown(), then ray.init()"
-DEAD = f"A process of Ray is dead (raylet or GCS): {_RESTART}"
+DEAD = f"A process of Ray (raylet or GCS) is dead or does not answer: {_RESTART}"
 
 
 def is_alive() -> bool:
-    """Tell whether Ray is initialized here, and neither its raylet nor its GCS is known as dead.
+    """Tell whether Ray is initialized here, and neither its raylet nor its GCS is known as silent.
 
-    Only a refused connection is a proof; in doubt they count as alive.
+    In doubt they count as alive.
     """
-    ray = sys.modules.get("ray")
-    return ray is not None and bool(ray.is_initialized()) and not dead_processes()
+    return _node() is not None and not silent_processes()
 
 
-def dead_processes() -> list[str]:
-    """Return which of the processes that Ray needs are known as dead: raylet, GCS."""
+def has_raylet() -> bool:
+    """Tell whether Ray is initialized here and its raylet is not known as dead: waits need it."""
+    return _node() is not None and not _silence(getattr(_node(), "raylet_socket_name", None))
+
+
+def silent_processes() -> dict[str, str]:
+    """Return which of raylet and GCS are dead (they refuse a connection) or do not answer."""
+    try:
+        return _asked(_silent, time.monotonic() + _SILENCE_S) if _node() else {}
+    except (TimeoutError, InterruptedError):
+        return {}
+
+
+def _silent() -> dict[str, str]:
+    names = ("raylet_socket_name", "node_ip_address", "node_manager_port", "gcs_address")
+    path, host, port, gcs = (getattr(_node(), name, None) for name in names)
+    gcs_host, _, gcs_port = str(gcs or "").rpartition(":")
+    asked = {"raylet": (path, (host, port)), "GCS": ((gcs_host.strip("[]"), gcs_port),)}
+    silent = {name: next(filter(None, map(_silence, each)), "") for name, each in asked.items()}
+    return {name: state for name, state in silent.items() if state}
+
+
+def _node() -> object:
+    """Return what this process knows of its cluster; None: it is not connected to one."""
     ray, module = sys.modules.get("ray"), sys.modules.get("ray._private.worker")
     if ray is None or not ray.is_initialized():
-        return []
-    node: Any = getattr(getattr(module, "global_worker", None), "node", None)
-    raylet = getattr(node, "raylet_socket_name", None)
-    host, _, port = str(getattr(node, "gcs_address", None) or "").rpartition(":")
-    is_path = isinstance(raylet, str) and Path(raylet).is_absolute()
-    dead = {
-        "raylet": is_path and _refuses(str(raylet)),
-        "GCS": port.isdigit() and _refuses((host.strip("[]"), int(port))),
-    }
-    return [name for name, is_dead in dead.items() if is_dead]
+        return None
+    return getattr(getattr(module, "global_worker", None), "node", None) or ray
 
 
-def death_note(before: Sequence[str]) -> str:
-    """Say of a recording which processes of Ray were dead when it began, or died in it.
+def _silence(address: object) -> str:
+    """Say of a process that it is dead or does not answer; empty if it lives, or in doubt."""
+    try:
+        if isinstance(address, tuple) and all(address):
+            with socket.create_connection(address, _GREETING_S) as line:
+                line.sendall(_GREETING)
+                line.recv(1)
+        elif isinstance(address, str) and Path(address).is_absolute():
+            with socket.socket(socket.AF_UNIX) as line:  # of Ray's own tongue: not to be fed
+                line.settimeout(_GREETING_S)
+                line.connect(address)
+    except (ConnectionRefusedError, FileNotFoundError):
+        return _DEAD
+    except TimeoutError:
+        return SILENT
+    except (OSError, AttributeError):  # it hung up, or no such sockets on this system
+        return ""
+    return ""
+
+
+def silence_note(before: Mapping[str, str], now: Mapping[str, str]) -> str:
+    """Say of a recording which processes of Ray were dead when it began, died in it or are silent.
 
     Parameters
     ----------
-    before
-        `dead_processes` when it began.
+    before, now
+        `silent_processes` when it began and when it is frozen.
     """
-    now = dead_processes()
-    died = [name for name in now if name not in before]
-    when = DIED if died else WAS_DEAD
-    return f"Ray's {' and '.join(died or now)} {when}: {_RESTART}" if now else ""
+    died = [name for name in now if now[name] == _DEAD != before.get(name)]
+    dead = died or [name for name in now if now[name] == _DEAD]
+    when = (DIED if died else WAS_DEAD) if dead else SILENT
+    return f"Ray's {' and '.join(dead or now)} {when}: {_RESTART}" if now else ""
 
 
-def _refuses(address: str | tuple[str, int]) -> bool:
-    try:
-        if isinstance(address, tuple):
-            socket.create_connection(address, _TIMEOUT_S).close()
-        else:
-            with socket.socket(socket.AF_UNIX) as probe:
-                probe.settimeout(_TIMEOUT_S)
-                probe.connect(address)
-    except (ConnectionRefusedError, FileNotFoundError):
-        return True
-    except (OSError, AttributeError):  # too slow to say, or no such sockets on this system
-        return False
-    return False
+def _asked(ask: Callable[[], _Answer], until: float) -> _Answer:
+    """Ask on a thread that is left to itself if it takes too long: a late answer goes nowhere.
+
+    Raises
+    ------
+    TimeoutError, InterruptedError
+        If there is no answer in time, or Ctrl-C waits to be heard.
+    """
+    answer: Future[_Answer] = Future()
+
+    def run() -> None:
+        try:
+            answer.set_result(ask())
+        except BaseException as error:  # noqa: BLE001  (raised in the thread that asked)
+            answer.set_exception(error)
+
+    Thread(target=run, name="serprof-ray", daemon=True).start()
+    while not answer.done() and not is_pressed() and time.monotonic() < until:
+        wait([answer], _POLL_S)
+    if is_pressed():
+        raise InterruptedError
+    return answer.result(0)
 
 
 _PATIENCE_S = 2.5
@@ -99,7 +148,9 @@ _STAGES = {
 _WHOLE = "task::"
 #: Ray reads its clock when the event is made, ours at the start: allow for the difference.
 _SLACK_NS = 2_000_000
-_HIDDEN = "the road of tasks (this Ray tells no task events, or it was shut down or died)"
+#: ErrorType of src/ray/protobuf/common.proto: the process is gone, not only the call failed.
+_DEATHS = ("WORKER_DIED", "ACTOR_DIED", "NODE_DIED", "OUT_OF_MEMORY")
+HIDDEN = "the road of tasks (this Ray tells no task events, or it was shut down or died)"
 
 
 def task_id(submitted: object) -> bytes | None:
@@ -124,15 +175,15 @@ def add_task_spans(run: Page, submitted: Sequence[bytes | None]) -> str:
         Gets drafts on lanes ``raylet`` and ``worker N``.
     submitted
         The ids of the tasks that the driver submitted, None for one that is not known: it is looked
-        for by its time. Their events are waited for, 2.5 s at most.
+        for by its time. The events of those that are over are waited for, 2.5 s at most.
     """
     try:
-        read = _reader() if is_alive() else None
-        if read is None:
-            return _HIDDEN
-        tasks = _wait_for_tasks(read, run, submitted)
+        read = _reader()
+        tasks = _wait_for_tasks(read, run, submitted) if read else None
     except Exception as error:  # noqa: BLE001  (private to Ray; what the driver saw must survive)
         return f"the road of tasks ({type(error).__name__}: {error})"
+    if tasks is None:
+        return HIDDEN
     workers: dict[bytes, str] = {}
     for task in tasks:
         _add_task(run, task, workers)
@@ -143,48 +194,72 @@ def add_task_spans(run: Page, submitted: Sequence[bytes | None]) -> str:
 
 
 def _reader() -> Callable[[], list[Any]] | None:
-    """Return what reads all task events, at the highest rung that this Ray has."""
-    state: Any = getattr(sys.modules.get("ray._private.state"), "state", None)
+    """Return what reads all task events, at the highest rung that this Ray has.
+
+    Through a state of our own: whoever waits in Ray's own one holds a lock that a shutdown needs.
+    """
+    shared: Any = getattr(sys.modules.get("ray._private.state"), "state", None)
+    if getattr(shared, "gcs_options", None) is None:
+        return None
+    state = type(shared)()
+    state._initialize_global_state(shared.gcs_options)  # noqa: SLF001  (Ray's)
     if hasattr(state, "_get_all_task_events"):
         return cast("Callable[[], list[Any]]", state._get_all_task_events)  # noqa: SLF001  (Ray's)
-    accessor = _accessor(state)
-    if not hasattr(accessor, "get_task_events"):
-        return None
     parse = importlib.import_module("ray.core.generated.gcs_pb2").TaskEvents.FromString
-    return lambda: [parse(event) for event in accessor.get_task_events()]
+    return lambda: [parse(event) for event in _accessor(state).get_task_events()]
 
 
 def _accessor(state: Any) -> Any:  # noqa: ANN401  (Ray has no types here)
     """Return what the state reads through, connected; its name changed after 2.50."""
     if hasattr(state, "_connect_and_get_accessor"):
         return state._connect_and_get_accessor()  # noqa: SLF001  (Ray's)
-    if hasattr(state, "_check_connected"):
-        state._check_connected()  # noqa: SLF001  (Ray's)
-    return getattr(state, "global_state_accessor", None)
+    state._check_connected()  # noqa: SLF001  (Ray's)
+    return state.global_state_accessor
 
 
 def _wait_for_tasks(
     read: Callable[[], list[Any]], run: Page, submitted: Sequence[bytes | None]
 ) -> list[Any]:
+    """Read until all that is over has reported, or nobody has in more than a second."""
     tasks: list[Any] = []
-    deadline = time.monotonic() + _PATIENCE_S
+    until = news_until = time.monotonic() + _PATIENCE_S
+    missing = 0
     try:
+        pending = _asked(_pending, until)
         while True:
-            tasks = _ours(read(), run, submitted)
-            missing, _ = _missing(tasks, submitted)
-            if not missing or time.monotonic() > deadline:
-                return tasks
+            tasks = _ours(_asked(read, until), run, submitted)
+            nested = {bytes(task.task_id) for task in tasks if not _is_over(task)} - set(submitted)
+            before, (missing, _) = missing, _missing(tasks, submitted, pending | nested)
+            now = time.monotonic()
+            news_until = news_until if missing == before else now + _PATIENCE_S / 2
+            if not missing or now > min(until, news_until):
+                break
             time.sleep(_POLL_S)
-    except KeyboardInterrupt:
+    except InterruptedError:
         run.notes.append("ray: stopped waiting for the reports of workers")
-        return tasks
+    except TimeoutError:
+        run.notes.append(f"Ray's GCS {SILENT}: what workers reported of tasks is missing")
+    return tasks
 
 
-def _missing(tasks: Sequence[Any], submitted: Sequence[bytes | None]) -> tuple[int, int]:
-    """Return how many tasks have not reported, of how many that are known."""
+def _pending() -> set[bytes]:
+    """Return the tasks that are not over, as this process knows by itself: it owns them."""
+    ray, worker = sys.modules["ray"], sys.modules["ray._private.worker"].global_worker
+    driver = ray.TaskID.for_driver_task(worker.current_job_id)
+    return {
+        bytes(each.binary()) for each in worker.core_worker.get_pending_children_task_ids(driver)
+    }
+
+
+def _missing(
+    tasks: Sequence[Any], submitted: Sequence[bytes | None], running: Iterable[bytes] = ()
+) -> tuple[int, int]:
+    """Return how many tasks have not reported and are not known to run, of how many."""
     seen = {bytes(task.task_id) for task in tasks}
-    count = max(len(submitted), len(seen | {ident for ident in submitted if ident}))
-    return count - len({bytes(task.task_id) for task in tasks if _is_complete(task)}), count
+    known = seen | set(filter(None, submitted))
+    late = known - seen | {bytes(task.task_id) for task in tasks if not _is_complete(task)}
+    count = max(len(submitted), len(known))
+    return len(late.difference(running)) + count - len(known), count
 
 
 def _ours(tasks: Sequence[Any], run: Page, submitted: Sequence[bytes | None]) -> list[Any]:
@@ -220,9 +295,24 @@ def _names() -> Any:  # noqa: ANN401  (protobuf makes its names at run time)
 def _is_complete(task: Any) -> bool:  # noqa: ANN401
     """Tell whether a worker has told all steps: the event around them (``task::name``) is last.
 
-    It reports what it has once a second, also in the middle of a task.
+    It reports what it has once a second, also in the middle of a task, and not what it died in.
     """
-    return any(event.event_name.startswith(_WHOLE) for event in task.profile_events.events)
+    steps = task.profile_events.events
+    return bool(_death(task)) or any(step.event_name.startswith(_WHOLE) for step in steps)
+
+
+def _is_over(task: Any) -> bool:  # noqa: ANN401
+    status = _names().TaskStatus
+    return not {status.FINISHED, status.FAILED}.isdisjoint(task.state_updates.state_ts_ns)
+
+
+def _death(task: Any) -> str:  # noqa: ANN401
+    """Return how the process ended in which an attempt was, in Ray's word; empty if it lived on."""
+    updates, names = task.state_updates, _names()
+    if names.TaskStatus.FAILED not in updates.state_ts_ns or not updates.HasField("error_info"):
+        return ""
+    word = str(names.ErrorType.Name(updates.error_info.error_type))
+    return word if word in _DEATHS and updates.worker_id else ""
 
 
 def _add_task(run: Page, task: Any, workers: dict[bytes, str]) -> None:  # noqa: ANN401
@@ -237,6 +327,8 @@ def _add_task(run: Page, task: Any, workers: dict[bytes, str]) -> None:  # noqa:
     drafts = [_draft(run, name, worker, step) for step in steps]
     for draft in drafts:
         draft.extra = bytes(task.task_id)
+    if word := _death(task):
+        drafts[-1].details["died"] = word
     run.drafts += drafts
     run.drafts.append(_draft(run, name, "raylet", ("ray.schedule", submitted, begin)))
     for key in ("raylet", worker):
@@ -251,14 +343,18 @@ def _name(info: Any) -> str:  # noqa: ANN401
 
 
 def _steps(task: Any, end_ns: int) -> list[tuple[str, int, int]]:  # noqa: ANN401
-    """Return (stage, start, end), ns of day; a task that still runs ends with the run."""
+    """Return (stage, start, end), ns of day; a task that still runs ends with the run.
+
+    A worker that died did not tell when it began: no earlier than the task was sent to it.
+    """
     reported = [
         (_STAGES[event.event_name], event.start_time, event.end_time)
         for event in task.profile_events.events
         if event.event_name in _STAGES
     ]
     times, status = task.state_updates.state_ts_ns, _names().TaskStatus
-    start = max([times.get(status.RUNNING, end_ns), *(end for _, _, end in reported)])
+    sent = times.get(status.SUBMITTED_TO_WORKER, end_ns) if _death(task) else end_ns
+    start = max([times.get(status.RUNNING, sent), *(end for _, _, end in reported)])
     if any(stage == "ray.execute" for stage, _, _ in reported) or start >= end_ns:
         return reported
     ended = min(times.get(each, end_ns) for each in (status.FINISHED, status.FAILED))
