@@ -163,6 +163,16 @@ def in_turns(submits: int) -> Trace:
 
 
 #: rule -> (below the threshold, at it); what is found at it is told in tests/data/told
+def tasks_died(workers: int, calls: int = 1) -> Trace:
+    """Return a task that lived, and workers that died while executing tasks."""
+    died = [
+        ("ray.execute", f"worker {at + 2}", 10 * at + call, 5, None, -1, {"died": "WORKER_DIED"})
+        for at in range(workers)
+        for call in range(calls)
+    ]
+    return make_trace([("ray.execute", "worker 1", 0, 100), *died])
+
+
 GOLDEN: Mapping[str, list[tuple[Trace, Trace]]] = {
     "pickle.in-band-copy": [
         (in_band(999_999), in_band(1_000_000)),
@@ -278,6 +288,7 @@ GOLDEN: Mapping[str, list[tuple[Trace, Trace]]] = {
         (looped("ray.fetch", 99, 5), looped("ray.fetch", 100, 5)),
         (looped("ray.fetch", 100, 2.9), looped("ray.fetch", 100, 3)),
     ],
+    "ray.worker-died": [(tasks_died(0), tasks_died(1))],
 }
 ALL = {**GOLDEN, **DASK_GOLDEN}
 PAIRS = [(rule, *pair) for rule, pairs in ALL.items() for pair in pairs]
@@ -340,6 +351,8 @@ SAMPLES: Mapping[str, Trace] = {
             for at, size in enumerate(range(2_000_000, 4_000_000, 10_000))
         ]
     ),
+    "three tries of a task": tasks_died(3),
+    "an actor, and the calls that waited for it": tasks_died(1, 3),
     "a loop": again(*[(7, 100_000)] * 1_000),
 }
 #: What each rule reads; without it the rule knows nothing.

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 
-from jupyter_serprof.analysis.spans import inside, number, self_share
+from jupyter_serprof.analysis.spans import inside, number, self_share, text
 from jupyter_serprof.model import Finding, Trace
-from jupyter_serprof.model.units import format_bytes, format_count, format_ns, format_share
+from jupyter_serprof.model.units import counted, format_bytes, format_count, format_ns, format_share
 
 MANY_PUTS = 500
 #: Ray keeps smaller objects in the process: what a put of one costs is the call.
@@ -64,6 +65,31 @@ def get_in_a_loop(trace: Trace) -> Iterable[Finding]:
     )
 
 
+def workers_died(trace: Trace) -> Iterable[Finding]:
+    """Workers that died in the middle of a task, which Ray may have tried again on others."""
+    died: dict[tuple[str, str], set[str]] = defaultdict(set)
+    seen = set[str]()
+    # An actor takes the calls behind the first one along.
+    for span in sorted(trace.spans, key=lambda span: span.start_ns):
+        if (word := text(span, "died")) and span.lane not in seen:
+            seen.add(span.lane)
+            died[span.name, word].add(span.lane)
+    for (name, word), lanes in died.items():
+        said = counted(len(lanes), "worker")
+        yield Finding(
+            "ray.worker-died",
+            "warn",
+            f"{said} of Ray died while executing {name}: {word}",
+            {"times": len(lanes)},
+            "# what they wrote at the end: !tail -n 40 /tmp/ray/session_latest/logs/worker-*.err",
+            spans=tuple(
+                at
+                for at, span in enumerate(trace.spans)
+                if span.name == name and text(span, "died")
+            )[:POINTED_SPANS],
+        )
+
+
 def _submits_between(trace: Trace, gets: Sequence[int]) -> int:
     """Count the gets before which something was submitted after the get before."""
     edges = sorted(trace.spans[at].start_ns for at in gets)
@@ -82,4 +108,4 @@ def _bytes_of(trace: Trace, index: int) -> int | None:
     return span.size_bytes if span.size_bytes is not None else number(span, "total_bytes")
 
 
-RULES: Sequence[Callable[[Trace], Iterable[Finding]]] = (many_puts, get_in_a_loop)
+RULES: Sequence[Callable[[Trace], Iterable[Finding]]] = (many_puts, get_in_a_loop, workers_died)
