@@ -102,9 +102,19 @@ class Anatomy:
         return self.in_band_bytes + self.out_of_band_bytes
 
 
+_LONGEST_PATH = 400
+
+
+def below(path: str, label: str) -> str:
+    """Return the path of what is inside; a long one keeps its ends: ``job.layers…[3].w``."""
+    path += label
+    half = _LONGEST_PATH // 2
+    return path if len(path) <= _LONGEST_PATH else f"{path[: half - 1]}…{path[-half:]}"
+
+
 _TEXTS = ("label", "kind", "state", "note")
 _REQUIRED = ("parent", "self_bytes", "in_band_bytes", "out_of_band_bytes", "count")
-_COLUMNS = (*_TEXTS, *_REQUIRED, "duration_ns")
+PART_COLUMNS = (*_TEXTS, *_REQUIRED, "duration_ns")
 
 
 def anatomy_document(anatomy: Anatomy) -> dict[str, object]:
@@ -117,7 +127,7 @@ def anatomy_document(anatomy: Anatomy) -> dict[str, object]:
                 for value in (getattr(part, name) for part in anatomy.parts)
             ]
         )
-        for name in _COLUMNS
+        for name in PART_COLUMNS
     }
     plain = {
         name: encode(getattr(anatomy, name)) for name in field_names(Anatomy) if name != "parts"
@@ -133,12 +143,12 @@ def anatomy_of(data: Mapping[str, Any]) -> Anatomy:
     DocumentError
         If columns do not fit together, or a part stands before the one that holds it.
     """
-    columns, count = unpack_columns(data["parts"], _COLUMNS, "part")
+    columns, count = unpack_columns(data["parts"], PART_COLUMNS, "part")
     for name in _TEXTS:
         columns[name] = [at(data["strings"], index) for index in columns[name]]  # type: ignore[misc]  # the texts take the place of their indices
     parts: list[Part] = []
     for index in range(count):
-        parts.append(_part({name: columns[name][index] for name in _COLUMNS}, parts))
+        parts.append(_part({name: columns[name][index] for name in PART_COLUMNS}, parts))
     plain = {key: value for key, value in data.items() if key not in ("parts", "strings")}
     return replace(decode(Anatomy, plain), parts=tuple(parts))
 
@@ -149,5 +159,5 @@ def _part(values: Mapping[str, Any], before: Sequence[Part]) -> Part:
     if missing or not -1 <= parent < len(before) or (parent == -1) != (not before):
         what = f"{missing[0]} is missing" if missing else f"its parent is {shown(parent)}"
         refuse(f"part {len(before)} of an anatomy does not fit: {what}")
-    path = (before[parent].path if before else "") + values["label"]
+    path = below(before[parent].path if before else "", values["label"])
     return Part(**values, path=path)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
-from jupyter_serprof.model.anatomy import anatomy_document, anatomy_of
+from jupyter_serprof.model.anatomy import PART_COLUMNS, anatomy_document, anatomy_of
 from jupyter_serprof.model.codec import (
     at,
     decode,
@@ -54,6 +54,8 @@ _ABSENT: dict[str, object] = {
 }
 #: Keys of a sweep that came later; those that wrote without them are read and written unchanged.
 _LATER = ("parameter", "comparison", "control")
+#: Of memory, for each; what takes that much at most is read, more of it only with its size.
+_SPAN_BYTES, _PART_BYTES, _FREE_BYTES, _MOST_TIMES = 190, 1_000, 8_000_000, 50
 _COLUMNS = ("parent", "stage", "lane", "name", "start_ns", "duration_ns", "size_bytes")
 
 
@@ -91,7 +93,29 @@ def _checked(data: object) -> Mapping[str, Any]:
     if place := unfit(document):
         refuse(f"document{place}")
     validate(document, f"{kind.removeprefix('serprof.')}.v1.json")
+    _check_size(document)
     return document
+
+
+def _check_size(document: Mapping[str, Any]) -> None:
+    """Refuse columns that would take far more memory than what stands in their place.
+
+    A hundred thousand recorded spans take 6 bytes each in a file and 190 in memory.
+    """
+    traces = [document, *(entry["trace"] for entry in document.get("traces", ()))]
+    parts = [anatomy["parts"] for trace in traces for anatomy in trace.get("anatomies", ())]
+    tables = [
+        *((_SPAN_BYTES, _COLUMNS, trace["spans"]) for trace in traces if "spans" in trace),
+        *((_PART_BYTES, PART_COLUMNS, table) for table in parts),
+    ]
+    packed = [
+        (each, [table[name] for name in names if isinstance(table[name], dict)])
+        for each, names, table in tables
+    ]
+    given = sum(len(column["data"]) for _, columns in packed for column in columns)
+    claimed = sum(each * max([0, *(column["n"] for column in columns)]) for each, columns in packed)
+    if claimed > _FREE_BYTES + _MOST_TIMES * given:
+        refuse(f"its columns announce {claimed:,} bytes of values in {given:,}")
 
 
 def _check_version(version: object) -> None:

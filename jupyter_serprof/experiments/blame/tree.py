@@ -17,6 +17,7 @@ from jupyter_serprof.experiments.blame.node import Node
 from jupyter_serprof.experiments.blame.opening import is_atom, values_of
 from jupyter_serprof.experiments.blame.passes import depth_note, memory_note
 from jupyter_serprof.model import Anatomy, Part
+from jupyter_serprof.model.anatomy import below
 from jupyter_serprof.model.units import format_ns
 from jupyter_serprof.objects.ask import kind_name
 from jupyter_serprof.objects.culprits import error_text
@@ -310,11 +311,11 @@ def _parts(
     if depth >= _CHAIN:
         own = branch.size_bytes - sum(part.size_bytes for part in last.inside)
         label, branch = f"{label}{label}… x {depth:,}", last
-    at = len(made)
+    at, path = len(made), below(above, label)
     made.append(at)
     yield Part(
         label=label,
-        path=above + label,
+        path=path,
         kind=branch.kind,
         parent=parent,
         self_bytes=own,
@@ -326,7 +327,7 @@ def _parts(
         note=branch.note,
     )
     for part in branch.inside:
-        yield from _parts(part, above + label, at, made, scale)
+        yield from _parts(part, path, at, made, scale)
 
 
 def _chain(branch: _Branch) -> tuple[int, _Branch]:
