@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 # the whole project there first (seen with ray 2.60, ray._private.worker:init).
 os.environ.setdefault("RAY_ENABLE_UV_RUN_RUNTIME_ENV", "0")
 
+# Clusters may answer as late as a machine with far more work than cores lets them, s.
+os.environ.setdefault("DASK_SERPROF__PATIENCE", "60")
+
 # Where nothing compiled may be kept, each process of Ray and Jupyter compiles all that it imports
 # (10.4 s of CPU at the start of Ray, 4.1 s with it): it is kept inside the environment then.
 if sys.dont_write_bytecode:

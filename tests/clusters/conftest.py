@@ -17,7 +17,6 @@ import pytest
 
 from jupyter_serprof.capture.hook import Place
 from jupyter_serprof.capture.patching import armed_places
-from jupyter_serprof.probes.dask import cluster as dask_cluster
 from jupyter_serprof.probes.interpreter import InterpreterProbe
 from jupyter_serprof.probes.pickle import pickle_places
 from jupyter_serprof.probes.ray.driver import driver_places
@@ -103,15 +102,6 @@ def _warm_up(folder: str) -> None:
 
     ray.get([meet.remote(me, np.zeros(100_000)) for me in range(2)])
     ray.get(ray.put(np.zeros(10)))
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _patience() -> Iterator[None]:
-    """Let clusters answer as late as a machine with far more work than cores lets them."""
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(dask_cluster, "_START_S", 60.0)
-        patched.setattr(dask_cluster, "_STOP_S", 60.0)
-        yield
 
 
 @pytest.fixture(scope="session")

@@ -116,7 +116,7 @@ def _report(**facts: Any) -> None:
 def _state() -> dict[str, dict[str, object]]:
     return {
         "threads": {f"{one.name} {one.ident}": one.ident for one in threading.enumerate()},
-        "processes": {f"{one.pid}": one.name() for one in psutil.Process().children()},
+        "processes": {f"{one.pid}": True for one in psutil.Process().children()},
         "open files": dict(_descriptors()),
         "files": {str(path): True for path in Path(tempfile.gettempdir()).rglob("*")},
         "signal handlers": {

@@ -43,7 +43,7 @@ from jupyter_serprof.model.units import first_of
 _MOST_SPANS, _MOST_PIECES = 5_000, 12
 _MOST_NAMED = 4
 #: Levels of the probe of Dask's client that know of tasks.
-_SEES_TASKS = {"scheduler and workers", "scheduler", "events and task stream"}
+_SEES_TASKS = {"scheduler and workers", "scheduler"}
 
 
 @dataclass(eq=False, slots=True)

@@ -1,7 +1,7 @@
 """Probe of Dask's distributed client: what it sends, what it waits for, what it gets.
 
 Three rungs: agents on the scheduler and its workers (see `dask_cluster`); without them the events
-and the task stream that the scheduler keeps itself; without those what the client does.
+that the scheduler keeps itself; without those what the client does.
 Source: distributed 2026.8.0, client.py:Client._graph_to_futures, _gather_remote, utils.py:sync.
 """
 
@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import count
 from typing import Any
@@ -19,7 +20,7 @@ from jupyter_serprof.capture.hook import After, Place
 from jupyter_serprof.capture.recorder import Recorder
 from jupyter_serprof.model import Lane
 from jupyter_serprof.probes import Probe
-from jupyter_serprof.probes.dask.cluster import Cluster, agent_name, clusters_of
+from jupyter_serprof.probes.dask.cluster import Cluster, agent_name, clusters_of, patience_s
 from jupyter_serprof.probes.dask.computations import (
     SentGraph,
     add_sent,
@@ -124,14 +125,14 @@ _FEW_KEYS = 256
 #: What each rung below the first cannot see.
 _UNSEEN = {
     "scheduler": "messages and event loops of workers",
-    "events and task stream": "communication, dispatch, transitions, event loops of workers",
+    "events": "communication, dispatch, transitions, tasks, event loops of workers",
     "client only": "everything on the scheduler and its workers",
 }
 _MOST_NAMES = 3
 #: How long the largest graphs are looked at after the run.
 _LOOK_S = 3.0
 #: The rungs, the lowest first; the first one is without any cluster.
-_LEVELS = ("client", "client only", "events and task stream", "scheduler", "scheduler and workers")
+_LEVELS = ("client", "client only", "events", "scheduler", "scheduler and workers")
 
 
 def _note_graph(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa: ANN401, ARG001
@@ -230,17 +231,24 @@ class DaskProbe(Probe):
         for cluster in clusters_of(list(client._instances)):  # noqa: SLF001  (no public list)
             self._clusters.append(cluster)
             cluster.start()
+        until = time.monotonic() + patience_s()
+        for cluster in self._clusters:
+            cluster.settle(until)
 
     def remove(self) -> None:
         """Stop listening, then fetch what the agents noted and take them away."""
         super().remove()
-        for cluster in self._clusters:
-            cluster.stop()
-        self._loops = {
+        visits = [cluster.visit for cluster in self._clusters if cluster.visit is not None]
+        for visit in visits:
+            visit.leave()
+        self._loops |= {visit.ident for visit in visits} | {
             thread.ident
             for thread in threading.enumerate()
             if thread.name.startswith(_LOOP_THREADS) and thread.ident is not None
         }
+        until = time.monotonic() + patience_s()
+        for cluster in self._clusters:
+            cluster.stop(until)
 
     def forget(self) -> None:
         """Stop listening in the child of a fork; the agents elsewhere are the parent's."""
@@ -308,8 +316,8 @@ def _used(clusters: Sequence[Cluster], sent: Sequence[SentGraph], run: Page) -> 
 def _level(cluster: Cluster) -> str:
     if cluster.scheduler is None or cluster.scheduler.report is None:
         return "client only"
-    if cluster.events is not None:
-        return "events and task stream"
+    if not cluster.has_agents:
+        return "events"
     seen = any(station.report or station.is_here for station in cluster.workers.values())
     return "scheduler and workers" if seen else "scheduler"
 

@@ -1,10 +1,10 @@
 """The agent's journey: shipped to a scheduler and its workers, asked for its notes, taken away.
 
 It travels as source text, so that clusters without this package and with another Python version are
-seen too. Nothing is installed for longer than a recording; an agent whose client is gone leaves by
-itself.
+seen too. Nothing is installed for longer than a recording; an agent that hears no more of its
+recording leaves by itself. A cluster that is deaf keeps nobody waiting: one thread talks to it.
 
-Source: distributed 2026.8.0, client.py:Client._run_on_scheduler and Client._run, worker.py:run.
+Source: distributed 2026.8.0, client.py:Client._run_on_scheduler, worker.py:run.
 """
 
 from __future__ import annotations
@@ -12,21 +12,25 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import os
+import pickle
 import sys
 import time
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+import zlib
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
-from threading import Thread
+from threading import Event, Thread
 from types import ModuleType
 from typing import Any
 from uuid import uuid4
 
+from jupyter_serprof.capture.interrupts import is_pressed
+from jupyter_serprof.model.units import counted
 from jupyter_serprof.probes.dask import events as dask_events
 
-_PARTS = ("", "totals", "notes", "hooks")
+_PARTS = ("", "totals", "notes", "hooks", "lines")
 #: Makes the modules of the agent from their sources; runs wherever the agent goes.
 _LOADER = """
 import sys
@@ -43,17 +47,20 @@ if {name!r} not in sys.modules:
             sys.modules.setdefault({name!r}, modules[''])
             sys.modules[module.__name__] = module
             exec(compile(sources[part], module.__name__, 'exec'), module.__dict__)
+        modules['lines'].SHIPPED[:] = {name!r}, packed
     except BaseException:
         for module in modules.values():
             sys.modules.pop(module.__name__, None)
         raise
 """
-_PINGS = 8
-_WORKER_PINGS = 3
-#: A cluster that does not answer must not hold the user's cell.
-_START_S, _STOP_S = 5.0, 10.0
-
-Action = Callable[[Any], Awaitable[Any]]
+#: A cluster that does not answer must not hold the user's cell: s, of the scheduler; workers have
+#: less, so that its answer is here in time. ``serprof.patience`` of Dask's configuration is longer.
+_PATIENCE_S = 0.9
+_WORKERS_START, _WORKERS_STOP = 0.1, 0.7
+#: How soon Ctrl-C is heard, s.
+_SLICE_S = 0.05
+_MOST_NAMED = 3
+_THREAD = "serprof-dask"
 
 
 @dataclass(slots=True)
@@ -87,6 +94,137 @@ class Station:
     report: dict[str, Any] | None = None
 
 
+class Visit:
+    """The stay of the agents at one scheduler: brought, kept up, fetched, on a thread of its own.
+
+    Parameters
+    ----------
+    token
+        Names the recording.
+    clients
+        The clients of that scheduler; the thread has a connection of its own.
+
+    Attributes
+    ----------
+    scheduler
+        How the clock of the scheduler goes; None until it answered.
+    events
+        Where the scheduler's own events stood; None where agents are admitted.
+    answer
+        What `leave` of the agent gave; None until then.
+    troubles
+        What did not work.
+    """
+
+    def __init__(self, token: str, clients: Sequence[Any]) -> None:
+        self.token, self.clients = token, clients
+        self.scheduler: Station | None = None
+        self.events: dict[str, int] | None = None
+        self.answer: dict[str, Any] | None = None
+        self.missing: list[str] = []
+        self.troubles: list[str] = []
+        self.has_come, self.is_over = Event(), Event()
+        self._loop, self._leaving = asyncio.new_event_loop(), asyncio.Event()
+        self._thread = Thread(target=self._run, name=_THREAD, daemon=True)
+        self._thread.start()
+
+    @property
+    def ident(self) -> int:
+        """The thread, whose pickles are ours."""
+        return self._thread.ident or 0
+
+    def leave(self) -> None:
+        """Begin to take the agents away; called again it does nothing."""
+        with suppress(RuntimeError):  # it is over
+            self._loop.call_soon_threadsafe(self._leaving.set)
+
+    def _run(self) -> None:
+        try:
+            self._loop.run_until_complete(self._stay_and_go())
+        finally:
+            self.has_come.set()
+            self.is_over.set()
+            self._loop.close()
+
+    async def _stay_and_go(self) -> None:
+        """Stay until the recording is over, and then no longer than somebody waits for us."""
+        tasks = [asyncio.ensure_future(each) for each in (self._stay(), self._leaving.wait())]
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait(tasks[:1], timeout=patience_s())
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait(tasks, timeout=_PATIENCE_S)
+
+    async def _stay(self) -> None:
+        from distributed.core import rpc
+
+        agent, client = load_agent(), self.clients[0]
+        address = client.scheduler.address
+        arguments = client.security.get_connection_args("client")
+        try:
+            async with rpc(address, connection_args=arguments) as line:  # type: ignore[no-untyped-call]  # distributed
+                await self._come(line)
+                self.has_come.set()
+                while not await agent.is_set(self._leaving, agent.BEAT_S):
+                    if self.events is None:
+                        await self._start(line)
+                await self._go(line)
+                self.is_over.set()
+        except Exception as error:  # noqa: BLE001  (what the client sees itself must survive)
+            self.troubles.append(f"the notes of the agents are lost ({type(error).__name__})")
+
+    async def _come(self, line: Any) -> None:  # noqa: ANN401  (an rpc of distributed)
+        try:
+            known = await self._start(line)
+        except OSError:
+            raise
+        except Exception as error:  # noqa: BLE001  (as above)
+            self.troubles.append(f"the scheduler admits no agent ({type(error).__name__})")
+            self.events = await dask_events.begin(line, self._ids)
+            self.scheduler = Station()
+            return
+        self.missing += known["missing"]
+        is_apart = known["pid"] != os.getpid()
+        offset, error_ns = await load_agent().compared(line.run_function) if is_apart else (0, 0)
+        self.scheduler = Station(offset, error_ns)
+        await self._ask(line, "settle", patience_s() * _WORKERS_START)
+
+    async def _start(self, line: Any) -> dict[str, Any]:  # noqa: ANN401
+        """Bring the agent, or renew its lease; where it begins, each client says so."""
+        agent = load_agent()
+        others = tuple(agent.AGENTS)
+        known: dict[str, Any] = await self._ask(line, "start", self._ids, os.getpid(), others)
+        for client in self.clients if known["is_new"] else ():
+            # Behind all that it sent before, and not by what another recording may watch.
+            send = client._send_to_scheduler_safe  # noqa: SLF001
+            client.loop.add_callback(send, agent.mark(self.token, client.id))
+        if known["is_new"] and self.scheduler is not None:
+            self.troubles.append("the agents had left, as nothing was heard of this process")
+        return known
+
+    async def _go(self, line: Any) -> None:  # noqa: ANN401
+        if self.events is not None:
+            report = await dask_events.end(line, self._ids, self.events)
+            self.scheduler = Station(report["offset"], report["error"])
+            self.answer = {"report": report, "stations": {}}
+        else:
+            self.answer = await self._ask(line, "leave", patience_s() * _WORKERS_STOP)
+
+    async def _ask(self, line: Any, verb: str, *args: Any) -> Any:  # noqa: ANN401
+        return await load_agent().ask(line.run_function, verb, self.token, *args)
+
+    @property
+    def _ids(self) -> tuple[str, ...]:
+        return tuple(client.id for client in self.clients)
+
+
+def patience_s() -> float:
+    """Return how long a cluster may take to answer at the start and at the end, s."""
+    import dask
+
+    return float(dask.config.get("serprof.patience", _PATIENCE_S))
+
+
 @dataclass(slots=True)
 class Cluster:
     """The agents of one recording on one scheduler and its workers.
@@ -104,11 +242,11 @@ class Cluster:
     workers: dict[str, Station] = field(default_factory=dict)
     missing: list[str] = field(default_factory=list)
     trouble: list[str] = field(default_factory=list)
-    #: Where the clock of the scheduler's own events stood; None where agents are admitted.
-    events: dict[str, int] | None = None
     #: What this process sent, and when its socket had taken it (see the agent's notes).
     outgoing: list[Any] = field(default_factory=list)
     drained: list[int] = field(default_factory=list)
+    visit: Visit | None = None
+    has_agents: bool = True
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -116,108 +254,79 @@ class Cluster:
         return tuple(client.id for client in self.clients)
 
     def start(self) -> None:
-        """Ship the agent and begin to note; what fails is told in ``trouble``."""
-        agent = load_agent()
-        self.missing += agent.start(self.token, self.ids, os.getpid())["missing"]
-        self._guarded("the scheduler admits no agent", _START_S, self._start)
-        # One that has not answered in time would not answer this either.
-        if self.scheduler is None and not any("Timeout" in known for known in self.trouble):
-            self._guarded("the scheduler gives no events", _START_S, self._start_events)
+        """Begin to note here, and send the agent to the scheduler."""
+        self.missing += load_agent().start(self.token, self.ids, os.getpid())["missing"]
+        client = self.clients[0]
+        if client.asynchronous and _is_in_this_thread(client.scheduler.address):
+            self.trouble.append("the scheduler runs on the event loop of this very thread")
+        else:
+            self.visit = Visit(self.token, self.clients)
 
-    def stop(self) -> None:
-        """Take the agents away and keep what they noted; called again it does nothing."""
-        agent = sys.modules.get(agent_name())
-        mine = agent.AGENTS.get(self.token) if agent is not None else None
-        if agent is None or mine is None:
-            if self.scheduler is not None and self.scheduler.report is None and not self.trouble:
-                self.trouble.append("the client was closed, and the notes of the agents with it")
-            return
-        self.outgoing, self.drained = mine.messages, mine.drained
+    def settle(self, until: float) -> None:
+        """Wait for the scheduler and its workers, no longer than until a monotonic time, s."""
+        if self.visit is not None:
+            _wait(self.visit.has_come, until)
+
+    def stop(self, until: float) -> None:
+        """Take the agents away and keep what they noted until then; may be called again."""
+        agent, visit = load_agent(), self.visit
+        if mine := agent.AGENTS.get(self.token):
+            self.outgoing, self.drained = mine.messages, mine.drained
         try:
-            if self.events is not None:
-                self._guarded("the events of the scheduler are lost", _STOP_S, self._stop_events)
-            elif self.scheduler is not None:
-                self._guarded("the notes of the agents are lost", _STOP_S, self._stop)
+            if visit is not None:
+                visit.leave()
+                # One that has not answered until now would not answer this either.
+                _wait(visit.is_over, until if visit.has_come.is_set() else 0)
+                self._take(visit)
+                self.visit = None
         finally:
             agent.abandon(self.token)
 
-    def _guarded(self, what: str, seconds: float, action: Action) -> None:
-        try:
-            _run(self.clients[0], action, seconds)
-        except Exception as error:  # noqa: BLE001  (what the client sees itself must survive)
-            self.trouble.append(f"{what} ({type(error).__name__})")
+    def _take(self, visit: Visit) -> None:
+        """Take what the scheduler told; who told nothing is named."""
+        self.scheduler, answer = visit.scheduler, visit.answer
+        self.has_agents = visit.events is None
+        self.missing += visit.missing
+        self.trouble += visit.troubles
+        if any(client.status == "closed" for client in self.clients):
+            self.trouble = ["the client was closed, and the notes of the agents with it"]
+        elif self.scheduler is not None and answer is not None:
+            self.scheduler.report = answer["report"]
+            silent = [at for at, each in answer["stations"].items() if not self._add(at, each)]
+            if silent:
+                names = ", ".join(silent[:_MOST_NAMED])
+                more = f" and {len(silent) - _MOST_NAMED} more" if silent[_MOST_NAMED:] else ""
+                what = counted(len(silent), "worker")
+                self.trouble.append(f"{what} did not answer, their notes are lost: {names}{more}")
+        elif not self.trouble:
+            self.trouble.append(
+                f"the scheduler did not answer within {patience_s():g} s, the notes of the agents "
+                "are lost; dask.config.set({'serprof.patience': 10}) waits longer"
+            )
 
-    async def _start(self, line: Any) -> None:  # noqa: ANN401  (an rpc of distributed)
-        try:
-            await self._start_all(line)
-        except asyncio.CancelledError:  # the scheduler was slow, or the user interrupted
-            if self.scheduler is None:
-                with suppress(Exception):
-                    await _on_scheduler(line, load_agent().leave, self.token)
-            raise
+    def _add(self, address: str, known: dict[str, Any]) -> bool:
+        """Add what is known of a worker; return whether it answered to the end."""
+        if "clock" not in known or self.scheduler is None:
+            return False
+        station = self.workers[address] = Station(delay_s=known["delay"])
+        station.is_here = known["pid"] == os.getpid()
+        if not station.is_here:
+            ahead, error = known["offset"]
+            station.offset_ns = self.scheduler.offset_ns + ahead
+            station.error_ns = self.scheduler.error_ns + error
+        if "report" not in known:
+            return False
+        station.delay_end_s, station.delays_s = known["delay_end"], tuple(known["delays"])
+        if known["report"] is not None:
+            station.report = pickle.loads(known["report"])  # noqa: S301  (as Dask's own answers)
+        return True
 
-    async def _start_all(self, line: Any) -> None:  # noqa: ANN401
-        agent, loader = load_agent(), agent_loader()
-        await _on_scheduler(line, exec, loader, {})
-        known = await _on_scheduler(line, agent.start, self.token, self.ids, os.getpid())
-        self.scheduler = Station()
-        self.missing += known["missing"]
-        for client in self.clients:
-            # Behind all that it sent before, and not by what another recording may watch.
-            send = client._send_to_scheduler_safe  # noqa: SLF001
-            client.loop.add_callback(send, agent.mark(self.token, client.id))
-        if known["pid"] != os.getpid():
-            asked = [await _timed(_on_scheduler(line, agent.ping)) for _ in range(_PINGS)]
-            self.scheduler.offset_ns, self.scheduler.error_ns = _offset(asked, agent.ping())
-        try:
-            await self._start_workers(line, None)
-        except Exception as error:  # noqa: BLE001  (as above)
-            self.trouble.append(f"the workers admit no agent ({type(error).__name__})")
 
-    async def _start_workers(self, line: Any, chosen: list[str] | None) -> None:  # noqa: ANN401
-        """Ship the agent to workers (None: all), and compare clocks with each."""
-        agent = load_agent()
-        await _on_workers(line, chosen, exec, agent_loader(), {})
-        started = await _on_workers(line, chosen, agent.start, self.token, self.ids, os.getpid())
-        known = {address: one for address, one in started.items() if isinstance(one, dict)}
-        self.workers |= {address: Station(delay_s=one["delay"]) for address, one in known.items()}
-        asked = [await _timed(_on_workers(line, chosen, agent.ping)) for _ in range(_WORKER_PINGS)]
-        for address, one in known.items():
-            station = self.workers[address]
-            mine = [
-                (low, high, pings[address])
-                for low, high, pings in asked
-                if isinstance(pings.get(address), dict)
-            ]
-            station.is_here = one["pid"] == os.getpid()
-            if not station.is_here:
-                station.offset_ns, station.error_ns = _offset(mine, agent.ping())
-
-    async def _start_events(self, line: Any) -> None:  # noqa: ANN401
-        self.events = await dask_events.begin(line, f"serprof-{self.token}")
-        self.scheduler = Station(error_ns=self.events["error"])
-
-    async def _stop_events(self, line: Any) -> None:  # noqa: ANN401
-        if self.scheduler is not None and self.events is not None:
-            self.scheduler.report = await dask_events.end(line, self.ids, self.events)
-
-    async def _stop(self, line: Any) -> None:  # noqa: ANN401
-        agent = load_agent()
-        try:
-            here = await _on_scheduler(line, agent.workers)
-            # Those that came meanwhile know nothing of us, but their clocks are asked for.
-            if new := [address for address in here if address not in self.workers]:
-                await self._start_workers(line, new)
-            mine = [address for address in here if address in self.workers]
-            noted = await _on_workers(line, mine, agent.stop, self.token)
-            for address, report in noted.items():
-                if isinstance(report, dict):
-                    self.workers[address].delay_end_s = report["delay"]
-                    self.workers[address].delays_s = tuple(report["delays"])
-                    self.workers[address].report = report if "blocks" in report else None
-        finally:
-            if self.scheduler is not None:
-                self.scheduler.report = await _on_scheduler(line, agent.stop, self.token)
+def _wait(event: Event, until: float) -> None:
+    """Wait for an event until a monotonic time, s, or Ctrl-C."""
+    while not is_pressed() and (left := until - time.monotonic()) > 0:
+        if event.wait(min(left, _SLICE_S)):
+            return
 
 
 def clusters_of(clients: Sequence[Any]) -> Iterator[Cluster]:
@@ -261,53 +370,9 @@ def load_agent() -> ModuleType:
     """Return the agent of this process, under the name that it has everywhere."""
     name, loader = _named()
     if name not in sys.modules:
-        exec(loader, {})  # noqa: S102  (our own source, as everywhere else)
+        packed = zlib.compress(loader.encode())
+        exec(loader, {"packed": packed})  # noqa: S102  (our own source, as everywhere else)
     return sys.modules[name]
-
-
-# Talking to a cluster.
-
-
-def _run(client: Any, action: Action, seconds: float) -> None:  # noqa: ANN401
-    """Run a coroutine that talks to the scheduler, and wait for it at most so long."""
-    from distributed.utils import sync
-
-    if client.asynchronous:
-        _run_apart(client, action, seconds)
-    else:
-        # Not the client's own method: another recording that runs may watch that.
-        sync(client.loop, action, client.scheduler, callback_timeout=seconds)
-
-
-def _run_apart(client: Any, action: Action, seconds: float) -> None:  # noqa: ANN401
-    """Talk from a thread of our own: the client's event loop is this thread's, which waits."""
-    from distributed.core import rpc
-
-    address = client.scheduler.address
-    if _is_in_this_thread(address):
-        message = "the scheduler runs on the event loop of this very thread"
-        raise RuntimeError(message)
-    failures: list[BaseException] = []
-
-    async def talk() -> None:
-        arguments = client.security.get_connection_args("client")
-        async with rpc(address, connection_args=arguments) as line:  # type: ignore[no-untyped-call]  # distributed
-            await asyncio.wait_for(action(line), seconds)
-
-    def run() -> None:
-        try:
-            asyncio.run(talk())
-        except BaseException as error:  # noqa: BLE001  (raised below, in the thread that asked)
-            failures.append(error)
-
-    thread = Thread(target=run, name="serprof-dask", daemon=True)
-    thread.start()
-    thread.join(seconds + 1)
-    if failures:
-        raise failures[0]
-    if thread.is_alive():
-        message = "the scheduler does not answer"
-        raise TimeoutError(message)
 
 
 def _is_in_this_thread(address: str) -> bool:
@@ -318,62 +383,3 @@ def _is_in_this_thread(address: str) -> bool:
         scheduler.address == address and scheduler.loop.asyncio_loop is here
         for scheduler in list(getattr(Scheduler, "_instances", ()))
     )
-
-
-async def _on_scheduler(line: Any, function: Callable[..., Any], *args: Any) -> Any:  # noqa: ANN401
-    response = await line.run_function(**_call(function, args), wait=True)
-    return _result(response)
-
-
-def _call(function: Callable[..., Any], args: tuple[Any, ...]) -> dict[str, bytes]:
-    from distributed.protocol import pickle
-
-    parts = {"function": function, "args": args, "kwargs": {}}
-    return {key: pickle.dumps(part) for key, part in parts.items()}  # type: ignore[no-untyped-call]  # distributed
-
-
-async def _on_workers(
-    line: Any,  # noqa: ANN401
-    chosen: list[str] | None,
-    function: Callable[..., Any],
-    *args: Any,  # noqa: ANN401
-) -> dict[str, Any]:
-    """Run a function on workers (None: all); one that fails has the error's name in its place."""
-    message = {"op": "run", **_call(function, args), "wait": True}
-    responses = await line.broadcast(
-        msg=message, workers=chosen, nanny=False, on_error="return", serializers=None
-    )
-    return {address: _or_name(response) for address, response in responses.items()}
-
-
-def _result(response: Any) -> Any:  # noqa: ANN401
-    from distributed.core import clean_exception
-
-    if response["status"] == "error":
-        error = clean_exception(**response)[1]
-        raise error or RuntimeError(response)
-    return response["result"]
-
-
-def _or_name(response: Any) -> Any:  # noqa: ANN401
-    if isinstance(response, dict) and response.get("status") == "OK":
-        return response["result"]
-    return type(response).__name__
-
-
-async def _timed(asking: Awaitable[Any]) -> tuple[int, int, Any]:
-    low = time.perf_counter_ns()
-    answer = await asking
-    return low, time.perf_counter_ns(), answer
-
-
-def _offset(asked: Sequence[tuple[int, int, Any]], here: dict[str, Any]) -> tuple[int, int]:
-    """Return (offset, error) of the quickest round trip; the same clock has neither."""
-    quickest = min(asked, key=lambda entry: entry[1] - entry[0], default=None)
-    if quickest is None:
-        return 0, 0
-    low, high, answer = quickest
-    offset, error = answer["clock"] - (low + high) // 2, (high - low + 1) // 2
-    if answer["boot"] and answer["boot"] == here["boot"] and abs(offset) <= error:
-        return 0, 0
-    return offset, error

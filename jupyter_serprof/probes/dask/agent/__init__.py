@@ -14,10 +14,10 @@ from __future__ import annotations
 import asyncio
 import gc
 import os
+import pickle
+import sys
 import threading
-from contextlib import suppress
 from importlib import import_module
-from pathlib import Path
 
 from .hooks import (
     MARK,
@@ -39,12 +39,16 @@ from .hooks import (
     update_graph,
     writing,
 )
+from .lines import BEAT_S, ask, compared, invite, is_set, miss, ping
 from .notes import AGENTS, SCHEDULER, Agent, clock, delay_s
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
+
+#: What the client asks for, too.
+__all__ = ["AGENTS", "BEAT_S", "ask", "compared", "is_set"]
 
 _LOCK = threading.RLock()
 #: Names that this process's distributed does not have.
@@ -53,8 +57,12 @@ _MISSING: list[str] = []
 _FEW_KEYS = 256
 #: The message that tells where in the stream of a client a recording begins: it releases no key.
 BEGINNING = "client-releases-keys"
-#: Messages to workers that are under way: an event loop alone would forget them.
-_LEAVING: set[asyncio.Future[None]] = set()
+#: How long an agent stays without news of its recording: so many ticks of so many seconds.
+LEASE, TICK_S = 8, 1.0
+#: How often it is looked whether workers have answered, s.
+_LOOK_S = 0.005
+#: Of the time to leave, workers that came just now have one of so many.
+_MOMENTS = 7
 
 
 def _patch_wire(missing: list[str]) -> None:
@@ -164,8 +172,7 @@ def _plugin(agent: Agent, scheduler: Any, token: str) -> Any:
             self, scheduler: Any, *, client: str, keys: Any, tasks: Any, **_: Any
         ) -> None:
             if client in agent.clients and agent.is_taking():
-                sign = min(map(str, keys)) if 0 < len(keys) <= _FEW_KEYS else ""
-                agent.sent(scheduler, sign, tasks)
+                agent.sent(scheduler, _sign(keys), tasks)
 
         def transition(self, key: Any, start: str, finish: str, *_: Any, **details: Any) -> None:
             agent.transitions += 1
@@ -175,35 +182,36 @@ def _plugin(agent: Agent, scheduler: Any, token: str) -> Any:
             elif finish == "processing" and agent.is_unassigned:
                 agent.assigned(scheduler, key)
 
+        def add_worker(self, scheduler: Any, worker: str) -> None:
+            invite(agent, token, scheduler, worker)
+
+        def remove_worker(self, scheduler: Any, worker: str, **_: Any) -> None:  # noqa: ARG002
+            miss(agent, worker)
+
         def remove_client(self, scheduler: Any, client: str) -> None:
             agent.clients.discard(client)
-            if not agent.clients:
-                scheduler.remove_plugin(name=self.name)
-                abandon(token)
-                _LEAVING.add(leaving := asyncio.ensure_future(_abandon_workers(scheduler, token)))
-                leaving.add_done_callback(_LEAVING.discard)
+            _go_with_the_last(agent, token, scheduler)
 
     return Listener()
 
 
-async def _abandon_workers(scheduler: Any, token: str) -> None:
-    """Tell the workers that a recording is over; those that never heard of it stay silent."""
-    pickle: Any = import_module("distributed.protocol.pickle")
-    source = (
-        "import sys\n"
-        f"agent = sys.modules.get({__name__!r})\n"
-        f"if agent is not None: agent.abandon({token!r})"
-    )
-    parts = {"function": exec, "args": (source, {}), "kwargs": {}}
-    call = {name: pickle.dumps(part) for name, part in parts.items()}
-    with suppress(Exception):  # workers that are gone, or a scheduler that goes itself
-        await scheduler.broadcast(msg={"op": "run", **call, "wait": True}, on_error="ignore")
+def _go_with_the_last(agent: Agent, token: str, scheduler: Any) -> None:
+    if not agent.clients:
+        stop(token, scheduler)
+
+
+def _sign(keys: Any) -> str:
+    return min(map(str, keys)) if 0 < len(keys) <= _FEW_KEYS else ""
 
 
 def start(
-    token: str, clients: Sequence[str], pid: int, dask_scheduler: Any = None
+    token: str,
+    clients: Sequence[str],
+    pid: int,
+    others: Sequence[str] = (),
+    server: Any = None,
 ) -> dict[str, Any]:
-    """Begin to note for one recording; return what is known of this process.
+    """Begin to note for one recording, or renew its lease; return what is known of this process.
 
     Parameters
     ----------
@@ -213,32 +221,71 @@ def start(
         Dask's ids of the clients whose graphs are followed.
     pid
         Process of the client, which sees its own garbage collections.
-    dask_scheduler
-        The scheduler or the worker that the agent runs in; distributed gives both by this name.
+    others
+        The recordings that run in the process of the client: what is left of others goes.
+    server
+        The scheduler or the worker that the agent runs in.
     """
     with _LOCK:
-        if not AGENTS:
-            _MISSING.clear()
-            _patch_wire(_MISSING)
-            _patch_modules(_MISSING)
         agent = AGENTS.get(token)
         if agent is None:
             agent = AGENTS[token] = Agent(clients, has_own_process=os.getpid() != pid)
-        agent.users += 1
-        if agent.has_own_process:  # the client's process sees its own
-            _patch_imports(_MISSING)
-            if _collected not in gc.callbacks:
-                gc.callbacks.append(_collected)
-        if _is_scheduler(dask_scheduler):
-            agent.loop_thread, agent.is_scheduler = threading.get_ident(), True
-            _patch_scheduler(dask_scheduler, _MISSING)
-            if BEGINNING in _MISSING:
-                agent.begun = agent.clients
-            dask_scheduler.add_plugin(_plugin(agent, dask_scheduler, token))
-        elif dask_scheduler is not None:
-            _patch_workers(_MISSING)
-    known = {"pid": os.getpid(), "missing": list(_MISSING), "delay": delay_s(dask_scheduler)}
-    return {**ping(), **known}
+            agent.pid = pid
+        is_new = id(server) not in agent.leases
+        agent.leases[id(server)] = LEASE
+        if is_new:
+            try:
+                _listen(agent, token, server)
+                _drop_leftovers(clients, {token, *others}, server)
+            except BaseException:
+                abandon(token)
+                raise
+    known = {"pid": os.getpid(), "missing": list(_MISSING), "delay": delay_s(server)}
+    return {**ping(), **known, "is_new": is_new}
+
+
+def _listen(agent: Agent, token: str, server: Any) -> None:
+    if not is_patched():
+        _MISSING.clear()
+        _patch_wire(_MISSING)
+        _patch_modules(_MISSING)
+    if agent.has_own_process:  # the client's process sees its own
+        _patch_imports(_MISSING)
+        if _collected not in gc.callbacks:
+            gc.callbacks.append(_collected)
+    if server is None:
+        return
+    _tick(token, server)
+    if not _is_scheduler(server):
+        _patch_workers(_MISSING)
+        return
+    agent.loop_thread, agent.is_scheduler = threading.get_ident(), True
+    agent.leaving = asyncio.Event()
+    _patch_scheduler(server, _MISSING)
+    if BEGINNING in _MISSING:
+        agent.begun = agent.clients
+    server.add_plugin(_plugin(agent, server, token))
+    for address in list(server.workers):
+        invite(agent, token, server, address)
+
+
+def _tick(token: str, server: Any) -> None:
+    """Let a lease grow older; a process that stands still meanwhile loses one tick, not all."""
+    agent = AGENTS.get(token)
+    if agent is None or id(server) not in agent.leases:
+        return
+    agent.leases[id(server)] -= 1
+    if agent.leases[id(server)] > 0:
+        asyncio.get_running_loop().call_later(TICK_S, _tick, token, server)
+    else:
+        stop(token, server)
+
+
+def _drop_leftovers(clients: Sequence[str], known: set[str], server: Any) -> None:
+    """Take away what recordings of the same clients left here that do not run any more."""
+    for token, agent in list(AGENTS.items()):
+        if token not in known and agent.clients & set(clients):
+            stop(token, server)
 
 
 def _is_scheduler(server: Any) -> bool:
@@ -250,65 +297,84 @@ def mark(token: str, client: str) -> dict[str, Any]:
     return {"op": BEGINNING, "keys": [], "client": client, "stimulus_id": MARK + token}
 
 
-async def leave(token: str, dask_scheduler: Any) -> None:
-    """Stop noting on a scheduler and its workers, whatever has been started of it."""
-    stop(token, dask_scheduler)
-    abandon(token)
-    await _abandon_workers(dask_scheduler, token)
+async def settle(token: str, seconds: float, _: object) -> None:
+    """Wait until the workers have the agent, at most so long; who is late is waited for no more."""
+    agent, until = AGENTS.get(token), clock() + seconds * 1e9
+    while agent and clock() < until and not all(map(_is_known, agent.stations.values())):  # noqa: ASYNC110
+        await asyncio.sleep(_LOOK_S)
 
 
-def workers(dask_scheduler: Any) -> list[str]:
-    """Return the addresses of the workers that there are now."""
-    return list(dask_scheduler.workers)
+def _is_known(station: dict[str, Any]) -> bool:
+    return "clock" in station or "error" in station
 
 
-def ping() -> dict[str, Any]:
-    """Return the time of this process's clock, ns, and what tells its clock apart."""
-    return {"clock": clock(), "boot": _boot()}
+async def leave(token: str, seconds: float, scheduler: Any) -> dict[str, Any] | None:
+    """Take the agents away; return the report of the scheduler's, and what is known of each worker.
+
+    Workers that had the agent are waited for, at most so long, one that came just now for a moment.
+    To those that are deaf it is told as soon as they hear again, or their lease ends.
+    """
+    agent = AGENTS.get(token)
+    if agent is None or agent.leaving is None:
+        return None
+    agent.leases[id(scheduler)] += int(seconds / TICK_S)
+    await settle(token, seconds / _MOMENTS, scheduler)
+    agent.leaving.set()
+    awaited = [agent.errands[at] for at, known in agent.stations.items() if _is_known(known)]
+    if awaited:
+        await asyncio.wait(awaited, timeout=seconds)
+    stations = {address: dict(known) for address, known in agent.stations.items()}
+    return {"report": stop(token, scheduler), "stations": stations}
 
 
-def _boot() -> str:
-    """Return what names the run of the machine: processes of one run share their clock on Linux."""
-    try:
-        boot = Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip()
-        return f"{boot} {Path('/proc/self/ns/time').readlink()}"
-    except OSError:
-        return ""
+def hand_over(token: str, worker: Any) -> dict[str, Any]:
+    """Stop noting on a worker; the report is packed: the scheduler only passes it on."""
+    agent = AGENTS.get(token)
+    delays = agent.delays_of(worker) if agent else ()
+    report = stop(token, worker)
+    packed = None if report is None else pickle.dumps(report, 4)
+    return {"delay_end": delay_s(worker), "delays": delays, "report": packed}
 
 
-def stop(token: str, dask_scheduler: Any = None) -> dict[str, Any] | None:
+def stop(token: str, server: Any) -> dict[str, Any] | None:
     """Stop noting, put back what was replaced unless another one listens, return what was noted.
 
     Returns
     -------
     dict or None
-        Only the delays where another role of the same process gives the report.
+        None where nothing was noted, or where another role of the process gives the report.
     """
+    is_scheduler = _is_scheduler(server)
     with _LOCK:
         agent = AGENTS.get(token)
-        if agent is None:
+        if agent is None or agent.leases.pop(id(server), None) is None:
             return None
-        agent.users -= 1
-        plugin = MARK + token
-        if _is_scheduler(dask_scheduler) and plugin in dask_scheduler.plugins:
-            dask_scheduler.remove_plugin(name=plugin)
+        if is_scheduler:
+            _dismiss(agent, token, server)
         # The scheduler is asked last: workers of its process may have come or gone meanwhile.
-        if _is_scheduler(dask_scheduler) or (agent.users <= 0 and not agent.is_scheduler):
-            del AGENTS[token]
-        if not AGENTS:
-            _put_back()
-    if _is_scheduler(dask_scheduler):
-        return agent.report()
-    known = {"delay": delay_s(dask_scheduler), "delays": agent.delays_of(dask_scheduler)}
-    return known if agent.is_scheduler else {**agent.report(), **known}
+        if is_scheduler or not (agent.leases or agent.is_scheduler):
+            abandon(token)
+    return agent.report() if is_scheduler or not agent.is_scheduler else None
+
+
+def _dismiss(agent: Agent, token: str, scheduler: Any) -> None:
+    if MARK + token in scheduler.plugins:
+        scheduler.remove_plugin(name=MARK + token)
+    agent.leaving.set()
+    for errand in agent.errands.values():
+        errand.get_loop().call_later(LEASE * TICK_S, errand.cancel)
 
 
 def abandon(token: str) -> None:
     """Stop noting in this process, whoever still listens under this name."""
     with _LOCK:
-        AGENTS.pop(token, None)
-        if not AGENTS:
-            _put_back()
+        agent = AGENTS.pop(token, None)
+        if AGENTS:
+            return
+        _put_back()
+        if agent is not None and agent.has_own_process:  # nobody will look for it here
+            for name in [name for name in sys.modules if (name + ".").startswith(__name__ + ".")]:
+                del sys.modules[name]
 
 
 def forget() -> None:

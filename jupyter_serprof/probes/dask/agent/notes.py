@@ -98,7 +98,14 @@ class Agent:
         self.drained: list[int] = []
         self.bytes: Counter[str] = Counter()
         self.transitions = 0
-        self.users = 0
+        #: Process of the client.
+        self.pid = 0
+        #: Who has the agent in this process, by `id`: ticks until it leaves.
+        self.leases: dict[int, int] = {}
+        #: Of a scheduler: what is known of each worker, who keeps it up, when that is over.
+        self.stations: dict[str, dict[str, Any]] = {}
+        self.errands: dict[str, Any] = {}
+        self.leaving: Any = None
         #: The least and the most that each worker added to its times, by address.
         self.delays: dict[str, tuple[float, float]] = {}
         self.is_scheduler = False
