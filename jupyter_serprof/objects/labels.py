@@ -17,7 +17,7 @@ from jupyter_serprof.objects.ask import (
     qualified_name,
 )
 
-_KEY_LENGTH = 40
+_KEY_LENGTH = 32
 _COLUMNS_NAMED = 3
 #: Of what cloudpickle makes a class from. Source: cloudpickle 3.1.2, _class_getnewargs.
 _BASES = 2
@@ -47,15 +47,14 @@ _OF_FUNCTIONS = {
 
 
 def key_label(key: object) -> str:
-    """Return the step of a key; a key that is no text or number is told by its type.
+    """Return the step of a key; one that is long, or no text or number, is told by its type.
 
-    >>> key_label("a"), key_label(3), key_label((1, 2))
-    ('["a"]', '[3]', '[<tuple>]')
+    >>> key_label("a"), key_label(3), key_label((1, 2)), key_label("data of somebody " * 2)
+    ('["a"]', '[3]', '[<tuple>]', '[<str>]')
     """
     text = as_text(key)
     if text is not None:
-        text = text if len(text) <= _KEY_LENGTH else f"{text[: _KEY_LENGTH - 3]}..."
-        return f'["{text}"]'
+        return f'["{text}"]' if len(text) <= _KEY_LENGTH else "[<str>]"
     if key is None or key is True or key is False:
         return f"[{key!r}]"
     number = next((kind for kind in (int, float) if is_a(key, kind)), None)

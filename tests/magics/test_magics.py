@@ -192,7 +192,7 @@ def test_an_interrupt_at_any_line_of_ours_ends_the_cell_and_leaves_nothing(
     files = [str(one.__file__) for one in (lines, show, recording, recorder, patching)]
     pressed = []
 
-    for line in range(1, 4000, 53):
+    for line in (round(20 * 1.2**step) for step in range(45)):
         press, tracing = InterruptAt(line, *files), sys.gettrace()
         sys.settrace(press)
         try:
@@ -374,7 +374,7 @@ def test_none_is_shown_as_a_run(shell: InteractiveShell) -> None:
     """An expression that returns None has nothing to send: its own time is shown."""
     ran = Ran(shell, "%serprof print('x')")
 
-    assert ran.trace.name == "print('x')"
+    assert ran.trace.name == "print('...')"  # a literal may be a password
     assert ran.out == "x\n"
 
 

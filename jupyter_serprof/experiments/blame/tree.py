@@ -38,6 +38,8 @@ _FEW, _SAMPLE = 3, 50
 _ALIKE = 2.0
 #: A chain of this number of equal steps is told as one.
 _CHAIN = 4
+#: More keys of text beside each other are data: the rows of somebody, not the fields of something.
+_MOST_TEXTS = 20
 
 
 @dataclass(eq=False, slots=True)
@@ -182,6 +184,7 @@ class _Branches:
             branch.add(node.in_band_bytes or 0, node.out_of_band_bytes, node.duration_ns)
             return
         branch.add(node.own_bytes, took_ns=node.opening_ns)
+        _hide_data(node.nodes)
         for part in node.nodes:
             if part.is_plumbing and not part.error and not part.holes:
                 self._fill(branch, part, path)
@@ -217,6 +220,14 @@ class _Branches:
                 said = error_text(self._descent.holes[key][1])
                 return said if is_bad else f"something in it: {said}"
         return depth_note(node.value) or node.error
+
+
+def _hide_data(parts: Sequence[Node]) -> None:
+    """Give numbers to keys that look like data, which a document would share: many, or long."""
+    texts = [part for part in parts if part.label.startswith(('["', "[<str>]"))]
+    for number, part in enumerate(texts, 1):
+        if len(texts) > _MOST_TEXTS or part.label == "[<str>]":
+            part.label = f"[key {number}]"
 
 
 def _is_dull(part: Node) -> bool:

@@ -126,7 +126,7 @@ class Recording:
                 self.stop(sys.exc_info()[0])
             return args, kwargs, None
 
-        with suppress(AttributeError, ImportError, TypeError):
+        with held(), suppress(AttributeError, ImportError, TypeError):
             self._at_traceback = arm(Place(_SHOWN, "user", before=note_shown), _Deaf())
 
     @property

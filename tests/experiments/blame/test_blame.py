@@ -21,6 +21,7 @@ from jupyter_serprof.experiments.blame.passes import depth_note
 from jupyter_serprof.experiments.blame.recording import Blame, BlameRun, unwrapped
 from jupyter_serprof.experiments.split import passes as split_passes
 from jupyter_serprof.model import Anatomy, Part, UsageError
+from jupyter_serprof.model.anatomy import anatomy_document
 
 
 def part_of(anatomy: Anatomy, path: str) -> Part:
@@ -115,6 +116,19 @@ def test_attributes_items_and_keys_have_the_names_that_one_would_type() -> None:
     assert found is not None
     assert found.path == "model.layers[3].w"
     assert blame_sentence(anatomy).startswith("model.layers[3].w is 98 % of 81.8 kB (ndarray")
+
+
+def test_keys_that_look_like_data_have_numbers() -> None:
+    """A document is shared: long keys, and many keys of text beside each other, stay at home."""
+    diagnosis = "the diagnosis of somebody in full words"
+    rows = {f"patient {at}": np.zeros(2_000) for at in range(21)}
+
+    anatomy = blame({diagnosis: np.zeros(2_000), "fields": {"age": np.zeros(2_000)}, "rows": rows})
+
+    said = str(anatomy_document(anatomy))
+    assert diagnosis[:20] not in said
+    assert "patient" not in said
+    assert {'["age"]', "[key 1]", "[key 21]"} <= {part.label for part in anatomy.parts}
 
 
 def test_a_function_tells_what_it_captures_by_name() -> None:
