@@ -13,11 +13,20 @@ import functools
 import sys
 from collections.abc import Iterator, Mapping
 from itertools import islice
+from types import GetSetDescriptorType
 from typing import Any, TypeGuard, TypeVar, overload
 
 T = TypeVar("T")
 _NAME, _MODULE = type.__dict__["__name__"], type.__dict__["__module__"]
 _QUALIFIED, _ORDER = type.__dict__["__qualname__"], type.__dict__["__mro__"]
+_SPACE = type.__dict__["__dict__"]
+#: What objects of these own classes say of themselves is no code of the user.
+_KNOWN = frozenset(
+    (
+        *("builtins", "array", "mmap", "pickle", "_pickle", "numpy", "scipy", "pandas"),
+        *("geopandas", "pyarrow", "polars", "torch", "cupy", "xarray"),
+    )
+)
 _SIZED = (list, tuple, dict, set, frozenset)
 
 
@@ -91,6 +100,44 @@ def bases_of(kind: type) -> tuple[type, ...]:
     return found
 
 
+def own_names(kind: type) -> Mapping[str, Any]:
+    """Return what a class itself holds, whatever its metaclass says."""
+    found: Mapping[str, Any] = _SPACE.__get__(kind, type(kind))
+    return found
+
+
+def of_class(kind: type, name: str) -> Any:  # noqa: ANN401  (anything)
+    """Return what a class has under a name, itself or by a base, not bound; None for nothing."""
+    spaces = map(own_names, bases_of(kind))
+    return next((space[name] for space in spaces if name in space), None)
+
+
+def state_of(value: object) -> dict[str, object]:
+    """Return the attributes of an instance; a property of that name is not asked.
+
+    Of errors, partials and their like there are none: asking makes a dict, which they pickle.
+
+    >>> class Point:
+    ...     def __init__(self): self.x = 1
+    >>> state_of(Point()), state_of(5)
+    ({'x': 1}, {})
+    """
+    slot = of_class(type(value), "__dict__")
+    if type(slot) is not GetSetDescriptorType or _is_pythons(slot.__objclass__):
+        return {}
+    found = slot.__get__(value, type(value))
+    return found if type(found) is dict else {}
+
+
+def _is_pythons(kind: type) -> bool:
+    return kind_module(kind).partition(".")[0] in sys.stdlib_module_names
+
+
+def is_known(value: object) -> bool:
+    """Tell an object of a class of a known library itself, not of one that the user derived."""
+    return kind_module(type(value)).partition(".")[0] in _KNOWN
+
+
 def attribute(value: object, name: str) -> Any:  # noqa: ANN401  (anything)
     """Return an attribute; None if there is none, or if asking for it raises."""
     try:
@@ -132,18 +179,18 @@ def size_bytes(value: object) -> int | None:
 
     Arrays, frames, tables and buffers give their exact payload (of Python objects in arrays and
     frames the references only); a text its UTF-8; a list, tuple or dict the sum of its items, when
-    all of them are known, none is itself a container, and there are at most 10,000.
-    It never raises.
+    all of them are known, none is itself a container, and there are at most 10,000. Of classes
+    of the user nothing is asked. It never raises.
     """
     try:
-        size = _sum(value) if isinstance(value, list | tuple | dict) else _leaf(value)
-    except Exception:  # noqa: BLE001  (a property of the user's class may raise anything)
+        size = _sum(value) if is_exactly(value, (list, tuple, dict)) else _leaf(value)
+    except Exception:  # noqa: BLE001  (a library may refuse: a file that is closed)
         return None
     return size if size is not None and 0 <= size <= _LARGEST else None
 
 
-def _sum(value: list[object] | tuple[object, ...] | dict[object, object]) -> int | None:
-    parts = list(value.values()) if isinstance(value, dict) else value
+def _sum(value: object) -> int | None:
+    parts = list(items_of(value, _NODES + 1))
     if not 0 < len(parts) <= _NODES:
         return None
     known: dict[object, int] = {}
@@ -156,25 +203,25 @@ def _sum(value: list[object] | tuple[object, ...] | dict[object, object]) -> int
     return sum(known.values())
 
 
-def _leaf(value: object) -> int | None:  # noqa: PLR0911  (a kind each)
-    if isinstance(value, bytes | bytearray):
-        return len(value)
-    if isinstance(value, memoryview):
-        return value.nbytes
-    if isinstance(value, str):
-        is_told = value.isascii() or len(value) < _ENCODED_AT_MOST
-        return len(value.encode("utf-8", "surrogatepass")) if is_told else None
+def _leaf(value: Any) -> int | None:  # noqa: ANN401, PLR0911  (a kind each)
+    if is_a(value, str):
+        is_told = str.isascii(value) or str.__len__(value) < _ENCODED_AT_MOST
+        return len(str.encode(value, "utf-8", "surrogatepass")) if is_told else None
+    if is_a(value, bytes | bytearray):
+        return (bytes if is_a(value, bytes) else bytearray).__len__(value)
+    if is_array(value):  # also of a class of the user
+        return int(sys.modules["numpy"].ndarray.nbytes.__get__(value, type(value)))
+    if not is_known(value):
+        return None
     if is_of(value, "pandas", "DataFrame"):
-        return int(value.memory_usage(index=True, deep=False).sum())  # type: ignore[attr-defined]
-    # Asked of the type first: a proxy or a mock would invent the attribute on the instance.
-    estimated = getattr(type(value), "estimated_size", None)
-    if callable(estimated):  # polars
-        return int(estimated(value))
-    if hasattr(type(value), "nbytes"):
-        nbytes = getattr(value, "nbytes", None)
-        return nbytes if isinstance(nbytes, int) and not isinstance(nbytes, bool) else None
+        return int(value.memory_usage(index=True, deep=False).sum())
+    if hasattr(value, "estimated_size"):  # polars
+        return int(value.estimated_size())
+    if hasattr(value, "nbytes"):
+        nbytes = value.nbytes
+        return nbytes if type(nbytes) is int else None
     try:  # the buffer protocol: array.array, mmap, PickleBuffer, pyarrow.Buffer
-        with memoryview(value) as view:  # type: ignore[arg-type]  # asking is the test
+        with memoryview(value) as view:
             return view.nbytes
     except TypeError:
         return None

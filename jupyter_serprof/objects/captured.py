@@ -7,7 +7,6 @@ would do with it is unknown here.
 from __future__ import annotations
 
 import dis
-import inspect
 import types
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -17,13 +16,22 @@ from typing import Any, NamedTuple
 
 from jupyter_serprof.model import Finding
 from jupyter_serprof.model.units import counted, format_bytes
-from jupyter_serprof.objects.ask import attribute, is_a, items_of, kind_module, size_bytes
+from jupyter_serprof.objects.ask import (
+    attribute,
+    is_a,
+    items_of,
+    kind_module,
+    kind_name,
+    own_names,
+    size_bytes,
+)
 from jupyter_serprof.objects.labels import is_by_value
 
 _SHOWN = 5
 #: A chain of helpers longer than this is not followed.
 _FUNCTIONS = 100
 _WIDE = 200
+_WRAPPERS = 9
 _MOST_IN_A_TASK = 500
 _GLOBAL_READS = frozenset({"LOAD_GLOBAL", "LOAD_NAME"})
 
@@ -78,7 +86,7 @@ def captured_variables(remote: object) -> list[dict[str, object]]:
     """
     found: dict[str, tuple[int, dict[str, object]]] = {}
     for (name, kind, value), size in _travelling(getattr(remote, "_function", remote)):
-        entry = {"name": name, "kind": kind, "type": type(value).__name__, "size_bytes": size}
+        entry = {"name": name, "kind": kind, "type": kind_name(type(value)), "size_bytes": size}
         found.setdefault(name, (size, entry))
     largest = sorted(found.values(), key=lambda one: -one[0])[:_SHOWN]
     return [entry for _, entry in largest]
@@ -102,10 +110,13 @@ def _functions(value: object) -> Iterator[types.FunctionType]:
     if is_a(value, types.FunctionType):
         yield value
     elif is_a(value, type):
-        for part in vars(value).values():
-            function = inspect.unwrap(getattr(part, "__func__", part))
-            if isinstance(function, types.FunctionType):
-                yield function
+        for part in own_names(value).values():
+            bare = part.__func__ if is_a(part, staticmethod | classmethod) else part
+            for _ in range(_WRAPPERS):
+                if is_a(bare, types.FunctionType):
+                    bare = bare.__dict__.get("__wrapped__", bare)
+            if is_a(bare, types.FunctionType):
+                yield bare
 
 
 def reached(

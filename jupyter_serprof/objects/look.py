@@ -14,7 +14,7 @@ from contextlib import suppress
 from itertools import islice
 from typing import Any, NamedTuple
 
-from jupyter_serprof.objects.ask import attribute, is_exactly, items_of, kind_module
+from jupyter_serprof.objects.ask import is_exactly, items_of, kind_module, of_class, state_of
 
 #: Smaller pickles are not looked at.
 LOOK_BYTES = 1_000_000
@@ -182,16 +182,9 @@ def _parts(value: Any) -> Iterable[object]:  # noqa: ANN401  (anything)
 def _attributes(value: object) -> Iterator[object]:
     """Yield the attributes of an instance that says nothing itself about how it is pickled."""
     own = type(value)
-    if not attribute(own, "__dictoffset__") or kind_module(own) == "builtins":
-        return
-    if any(attribute(own, name) is not getattr(object, name) for name in _REDUCERS):
-        return
-    try:
-        state = object.__getattribute__(value, "__dict__")
-    except Exception:  # noqa: BLE001  (a property of that name raises anything)
-        return
-    if type(state) is dict:
-        yield from state.values()
+    is_plain = all(of_class(own, name) is vars(object)[name] for name in _REDUCERS)
+    if is_plain and kind_module(own) != "builtins":
+        yield from state_of(value).values()
 
 
 def details_of(look: Look) -> dict[str, Any]:

@@ -33,7 +33,7 @@ class CountedBuffers:
 
     def __call__(self, buffer: Any) -> Any:  # noqa: ANN401  (pickle's PickleBuffer and any answer)
         """Pass the very same buffer on; a true answer means that it goes in-band."""
-        in_band = self.callback(buffer)
+        in_band = bool(self.callback(buffer))  # once: it may be an object of the user
         if not in_band:
             self.sizes.append(memoryview(buffer).nbytes)
         return in_band
@@ -61,7 +61,7 @@ def note_loaded(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa
     look = look_at(data) if in_band >= LOOK_BYTES else None
     if buffers is None:
         return in_band, (), b"", look
-    known = isinstance(buffers, list | tuple)
+    known = type(buffers) is list or type(buffers) is tuple
     sizes = [memoryview(buffer).nbytes for buffer in buffers] if known else None
     return in_band, sizes, b"", look
 
@@ -119,7 +119,7 @@ class _PickleFamily(Probe):
         for place in self.places():
             owner, attribute = place.owner()
             if hasattr(owner, attribute):
-                self._originals[id(_unhooked(getattr(owner, attribute)))] = place
+                self._originals[id(unhooked(getattr(owner, attribute)))] = place
             self.arm_place(place, recorder)
             for other in self.modules:
                 self._arm_alias(place, sys.modules.get(other), attribute, recorder)
@@ -133,7 +133,7 @@ class _PickleFamily(Probe):
         """Watch ``from pickle import dumps`` typed in the notebook; libraries are left alone."""
         main = sys.modules.get("__main__")
         for name, value in list(vars(main).items()) if main else ():
-            place = self._originals.get(id(_unhooked(value)))
+            place = self._originals.get(id(unhooked(value)))
             # The shell keeps results as _, _1 ...; a name that the user typed has a letter first.
             if place is not None and not name.startswith("_"):
                 self.arm_place(place, recorder, owner=main, attribute=name)
@@ -173,9 +173,10 @@ def _held_by_libraries() -> Mapping[str, frozenset[int]]:
     return _HELD
 
 
-def _unhooked(value: object) -> object:
+def unhooked(value: object) -> object:
     """Return what a hook of ours stands for, or the value itself."""
-    return value.original if isinstance(value, Hook) else value
+    # Its class is asked, not the value, whose ``__class__`` may be code of the user.
+    return value.original if issubclass(type(value), Hook) else value  # type: ignore[attr-defined]
 
 
 class PickleProbe(_PickleFamily):

@@ -9,6 +9,7 @@ import builtins
 import gc
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -18,7 +19,8 @@ import time
 import types
 import warnings
 import weakref
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
@@ -30,17 +32,22 @@ _REPORT = Path(os.environ["SERPROF_FAULTS_REPORT"])
 _PROCESS = os.getpid()
 #: s; threads and processes of pools may need a moment to end, with us and without.
 _SETTLE_S = 2.0
-_OURS = ("jupyter_serprof", "__main__", "inside", "faults")
+_OURS = ("jupyter_serprof", "__main__", "inside", "faults", "nosy")
 
 if IS_RECORDED:
     import jupyter_serprof as sp
 
 
 @contextmanager
-def recorded(**options: Any) -> Iterator[Any]:
-    """Run the block, under `record` if this run is recorded; report what it leaves behind."""
+def recorded(*, reads: bool = True, looks: bool = True, **options: Any) -> Iterator[Any]:
+    """Run the block, under `record` if this run is recorded; report what it leaves behind.
+
+    Without ``reads`` the document is made later, if the program asks the recording for it; without
+    ``looks`` what is left is not looked at: another block still runs.
+    """
     recording: Any = sp.record(**options) if IS_RECORDED else nullcontext()
-    with _watched(lambda: recording.trace), recording as entered:
+    watched = _watched((lambda: recording.trace) if reads else None) if looks else nullcontext()
+    with watched, recording as entered:
         yield entered
 
 
@@ -55,8 +62,9 @@ def cell(code: str, line: str = "") -> Any:
     with _watched(lambda: shell.user_ns["kept_by_serprof"]):
         if IS_RECORDED:
             shell.run_line_magic("load_ext", "jupyter_serprof")
-            code = f"%%serprof -q -o kept_by_serprof {line}\n{code}"
-        result = shell.run_cell(code)  # type: ignore[no-untyped-call]
+        # Tracebacks show the magic's line as a comment.
+        head = f"{'' if IS_RECORDED else '# '}%%serprof -q -o kept_by_serprof {line}"
+        result = shell.run_cell(f"{head}\n{code}")  # type: ignore[no-untyped-call]
         if IS_RECORDED:
             shell.run_line_magic("unload_ext", "jupyter_serprof")
     return result
@@ -79,7 +87,7 @@ def is_gone(reference: weakref.ref[Any]) -> bool:
 
 
 @contextmanager
-def _watched(document: Callable[[], Any]) -> Iterator[None]:
+def _watched(document: Callable[[], Any] | None) -> Iterator[None]:
     before = _state()
     try:
         yield
@@ -91,7 +99,7 @@ def _watched(document: Callable[[], Any]) -> Iterator[None]:
             time.sleep(0.02)
         del before
         _report(left=left)
-        if IS_RECORDED:
+        if IS_RECORDED and document is not None:
             _report(**_told(document))
 
 
@@ -115,9 +123,15 @@ def _report(**facts: Any) -> None:
 
 def _state() -> dict[str, dict[str, object]]:
     return {
+<<<<<<< HEAD
         "threads": {f"{one.name} {one.ident}": one.ident for one in threading.enumerate()},
         "processes": {f"{one.pid}": True for one in psutil.Process().children()},
         "open files": dict(_descriptors()),
+=======
+        "threads": _numbered(one.name for one in threading.enumerate()),
+        "processes": _numbered(one.name() for one in psutil.Process().children()),
+        "open files": _numbered(_descriptors()),
+>>>>>>> 920cff2 (Ask objects of users nothing, and pickle a graph no more after its run)
         "files": {str(path): True for path in Path(tempfile.gettempdir()).rglob("*")},
         "signal handlers": {
             signal.Signals(number).name: signal.getsignal(number)
@@ -142,10 +156,18 @@ def _left(
     return found
 
 
-def _descriptors() -> Iterator[tuple[str, object]]:
+def _numbered(names: Iterable[str]) -> dict[str, object]:
+    """Return names without the numbers that differ from run to run, each with its count."""
+    counts: Counter[str] = Counter()
+    for name in names:
+        counts[re.sub(r"\d+", "N", name)] += 1
+    return {f"{name}, {n + 1}": True for name, count in counts.items() for n in range(count)}
+
+
+def _descriptors() -> Iterator[str]:
     for each in Path("/proc/self/fd").iterdir():
         with suppress(OSError):
-            yield f"{each.name} {each.readlink()}", True
+            yield str(each.readlink())
 
 
 def _interpreter() -> dict[str, object]:
@@ -168,13 +190,15 @@ def _interpreter() -> dict[str, object]:
 
 def _functions() -> Iterator[tuple[str, object]]:
     """Yield the functions of all modules and of their classes."""
+    of_class = type.__getattribute__
     for name, module in list(sys.modules.items()):
         if name.partition(".")[0] not in _OURS:
             for attribute, value in list(getattr(module, "__dict__", {}).items()):
-                if isinstance(value, type) and value.__module__ == name:
-                    methods = list(vars(value).items())
+                # By type: what a program holds may note who asks it.
+                if issubclass(type(value), type) and of_class(value, "__module__") == name:
+                    methods = list(of_class(value, "__dict__").items())
                     yield from (
                         (f"{name}.{attribute}.{key}", one) for key, one in methods if callable(one)
                     )
-                elif isinstance(value, types.FunctionType | types.BuiltinFunctionType):
+                elif issubclass(type(value), types.FunctionType | types.BuiltinFunctionType):
                     yield f"{name}.{attribute}", value

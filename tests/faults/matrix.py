@@ -44,7 +44,7 @@ class Fault:
     says: str = ""
     options: tuple[str, ...] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
-    differs: str = r"0x[0-9a-f]+"
+    differs: str = ""
     is_slow: bool = False
 
 
@@ -122,6 +122,7 @@ def run(fault: Fault, *, is_recorded: bool) -> Seen:
             "SERPROF_FAULTS_RECORD": "1" if is_recorded else "0",
             "SERPROF_FAULTS_REPORT": f"{folder}/report",
             "PYTHONDONTWRITEBYTECODE": "1",
+            "RAY_ENABLE_UV_RUN_RUNTIME_ENV": "0",
             **fault.environment,
         }
         command = [sys.executable, *fault.options, "program.py"]
@@ -177,13 +178,16 @@ def _joined(text: str) -> dict[str, Any]:
     return {"left": left, **told, "notes": tuple(told.get("notes", ()))}
 
 
+#: Addresses, tokens and times of day.
+_DIFFERS = r"0x[0-9a-f]+|\b[0-9a-f]{32}\b|\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[.,]\d+"
 _FRAME = re.compile(r'^( *)File "([^"]*)", line \d+.*\n(?:^\1  .*\n)*', re.MULTILINE)
 
 
 def _tidied(text: str, fault: Fault, folder: str) -> str:
     """Return a text without frames of ours and without what differs by itself."""
     bare = _FRAME.sub(lambda frame: "" if frame[2].startswith(_OURS) else frame[0], text)
-    return re.sub(fault.differs, "...", bare.replace(folder, "FOLDER"))
+    return re.sub(f"{_DIFFERS}|{fault.differs}" if fault.differs else _DIFFERS, "...",
+                  bare.replace(folder, "FOLDER"))  # fmt: skip
 
 
 def _compared(name: str, one: str, other: str) -> str:

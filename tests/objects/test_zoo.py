@@ -28,7 +28,8 @@ from jupyter_serprof.objects.labels import is_by_value, is_closed, key_label, ki
 from jupyter_serprof.objects.look import contiguous_bytes, is_rows
 from jupyter_serprof.objects.picklers import held_by_both
 from jupyter_serprof.objects.walk import parts_of, payloads
-from jupyter_serprof.probes.dask.graph.holders import References, label, large_objects
+from jupyter_serprof.probes.dask.graph.holders import label, large_objects
+from jupyter_serprof.probes.dask.graph.look import graph_bytes
 from jupyter_serprof.probes.dask.graph.picklers import by_value, find_unpicklable
 from jupyter_serprof.views.blame import anatomy_lines
 
@@ -141,7 +142,7 @@ WALKERS: dict[str, Callable[[Any], object]] = {
     "payloads": lambda value: payloads(value, 1_000_000),
     "payloads of a task": lambda value: payloads((len, value, [value]), 1_000_000),
     "large objects": lambda value: large_objects(value, by_value(), 100, time.monotonic() + 1),
-    "references": lambda value: References([value], by_value()).inside((len, value, [value])),
+    "objects of a graph": lambda value: graph_bytes(_graph_of(value), 9).objects,
     "culprit of a graph": lambda value: find_unpicklable(_graph_of(value)),
     "memory": lambda value: held_by_both(value, [value]),
     "equality": lambda value: (same_value(value, value), same_value([value], [value])),

@@ -16,7 +16,7 @@ from jupyter_serprof.analysis.findings.dask_facts import (
 )
 from jupyter_serprof.analysis.spans import indexed, number, total, whole, word
 from jupyter_serprof.model import Finding, Trace
-from jupyter_serprof.model.units import format_bytes, format_count, format_ratio, format_share
+from jupyter_serprof.model.units import format_bytes, format_count, format_ratio
 
 LARGE_BYTES = 10_000_000
 REPEATED_BYTES = 100_000_000
@@ -30,19 +30,14 @@ _SLICED_FRAMES = ("from_pandas", "frompandas", "from-pandas")
 
 
 def large_object(trace: Trace) -> Iterable[Finding]:
-    """Name objects of 10 MB and more inside the graph; where it was not opened, the large graph.
+    """Name objects of 10 MB and more inside the graph; where none is known, the large graph.
 
     Nothing is said where no graph was pickled: threads share what is embedded.
     """
     entries = records(trace, "dask.graph") if _sent(trace) else []
     large = [entry for entry in entries if (whole(entry, "bytes") or 0) >= LARGE_BYTES]
-    objects = [entry for entry in large if word(entry, "object")]
-    if objects:
-        yield from (_embedded(trace, entry) for entry in objects)
-    elif large:
-        yield _many_small(trace, large[0])
-    elif not entries:
-        yield from _large_graphs(trace)
+    objects = [_embedded(trace, entry) for entry in large if word(entry, "object")]
+    yield from objects or _large_graphs(trace)
 
 
 def _embedded(trace: Trace, entry: Record) -> Finding:
@@ -105,22 +100,6 @@ def _instead_of_embedding(trace: Trace, entry: Record, layer: str) -> str:
     )
 
 
-def _many_small(trace: Trace, entry: Record) -> Finding:
-    """Find a layer that is large although no single object in it is."""
-    layer, size = _layer(entry), whole(entry, "bytes")
-    share = entry.get("share")
-    of = f", {format_share(share, decimals=0)} of the graph," if isinstance(share, float) else ""
-    return Finding(
-        "dask.large-object",
-        "warn",
-        f"layer {layer or 'unnamed'} holds {format_bytes(size)}{of} in many small objects",
-        {"layer": layer or None, "size_bytes": size, "references": whole(entry, "references")},
-        "chunks = tuple(2 * n for n in x.chunksize)   # make x with these: fewer tasks, each of "
-        "which embeds something",
-        spans=_sent(trace),
-    )
-
-
 def _large_graphs(trace: Trace) -> Iterable[Finding]:
     for index, span in indexed(trace, "dask.serialize"):
         parts = [number(span, "in_band_bytes"), number(span, "out_of_band_bytes")]
@@ -130,8 +109,8 @@ def _large_graphs(trace: Trace) -> Iterable[Finding]:
             yield Finding(
                 "dask.large-object",
                 "warn",
-                f"the graph{f' of {name}' if name else ''} takes {format_bytes(size)}: something "
-                "large is embedded in it, which nobody looked for",
+                f"the graph{f' of {name}' if name else ''} takes {format_bytes(size)}: it "
+                "embeds many small objects, or one that only --blame opens",
                 {
                     "size_bytes": size,
                     "in_band_bytes": parts[0],

@@ -13,12 +13,12 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
-from jupyter_serprof.capture.hook import Hook, Place, Record
+from jupyter_serprof.capture.hook import Place, Record
 from jupyter_serprof.capture.patching import Subscription, arm, remove_all
 from jupyter_serprof.experiments.engine.recording import Recording
 from jupyter_serprof.objects.walk import payloads
 from jupyter_serprof.probes import Probe
-from jupyter_serprof.probes.pickle import pickle_places
+from jupyter_serprof.probes.pickle import pickle_places, unhooked
 from jupyter_serprof.probes.ray.driver import driver_places
 
 _KEPT = 3
@@ -161,15 +161,11 @@ def _names_of(place: Place) -> Iterator[tuple[object, str]]:
     """Yield the owner and name of a place, and what the notebook calls the same function."""
     owner, name = place.owner()
     yield owner, name
-    original = _unhooked(getattr(owner, name))
+    original = unhooked(getattr(owner, name))
     main = sys.modules.get("__main__")
     for given, value in list(vars(main).items()) if main else ():
-        if not given.startswith("_") and _unhooked(value) is original:
+        if not given.startswith("_") and unhooked(value) is original:
             yield main, given
-
-
-def _unhooked(value: object) -> object:
-    return value.original if isinstance(value, Hook) else value
 
 
 def _size_bytes(noted: object) -> int:

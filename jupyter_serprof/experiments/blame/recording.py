@@ -27,7 +27,7 @@ from jupyter_serprof.model.units import format_bytes, format_count
 from jupyter_serprof.objects.ask import attribute, bases_of, kind_module, kind_name, name_in
 from jupyter_serprof.objects.classes import classes_kept
 from jupyter_serprof.objects.culprits import error_text
-from jupyter_serprof.probes.dask.graph.look import LARGE_BYTES, Found, graph_objects
+from jupyter_serprof.probes.dask.graph.holders import LARGE_BYTES, Found, graph_objects
 
 _PROTOCOLS = (4, 5)
 

@@ -18,7 +18,7 @@ from typing import Any
 from jupyter_serprof.capture.freeze import MAIN_LANE, Draft, Page
 from jupyter_serprof.capture.hook import After, Place
 from jupyter_serprof.capture.recorder import Recorder
-from jupyter_serprof.model import Lane
+from jupyter_serprof.model import Lane, Table
 from jupyter_serprof.probes import Probe
 from jupyter_serprof.probes.dask.cluster import Cluster, agent_name, clusters_of, patience_s
 from jupyter_serprof.probes.dask.computations import (
@@ -129,8 +129,6 @@ _UNSEEN = {
     "client only": "everything on the scheduler and its workers",
 }
 _MOST_NAMES = 3
-#: How long the largest graphs are looked at after the run.
-_LOOK_S = 3.0
 #: The rungs, the lowest first; the first one is without any cluster.
 _LEVELS = ("client", "client only", "events", "scheduler", "scheduler and workers")
 
@@ -207,7 +205,7 @@ class DaskProbe(Probe):
         self._used: list[Cluster] = []
         #: Whether a graph was sent by a client that was made during the recording.
         self._has_strangers = False
-        self._kept = KeptGraphs()
+        self._kept, self._graphs = KeptGraphs(), list[Table]()
         self._numbers = count()
 
     def places(self) -> list[Place]:
@@ -241,6 +239,7 @@ class DaskProbe(Probe):
         visits = [cluster.visit for cluster in self._clusters if cluster.visit is not None]
         for visit in visits:
             visit.leave()
+        self._graphs += self._kept.tables()
         self._loops |= {visit.ident for visit in visits} | {
             thread.ident
             for thread in threading.enumerate()
@@ -282,9 +281,8 @@ class DaskProbe(Probe):
         reports = list(_reports(self._used))
         add_sent(run, sent)
         tables = [task_table(reports), computation_table(run, sent, reports)]
-        tables += self._kept.tables(seconds=_LOOK_S)
+        tables += self._graphs
         run.notes += self._kept.notes
-        self._kept.clear()
         run.tables += [table for table in tables if table is not None]
 
     def level(self) -> str:

@@ -22,6 +22,7 @@ from jupyter_serprof.capture.freeze import Draft, Page
 from jupyter_serprof.capture.hook import Place, note
 from jupyter_serprof.capture.machine import buffers_of, lies_inside, store_ranges
 from jupyter_serprof.capture.recorder import Recorder, active_recorders
+from jupyter_serprof.objects.ask import is_array, is_known, kind_name
 from jupyter_serprof.objects.captured import captured_variables
 from jupyter_serprof.probes import Probe
 from jupyter_serprof.probes.pickle import DUMPS_ROLE, LOADS_ROLE, complete_pickles, pickle_places
@@ -86,23 +87,20 @@ def _note_serialized(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  #
         result.total_bytes,
         type(result).__name__,
         identity,
-        type(value).__name__,
+        kind_name(type(value)),
         _array_form(value),
     )
 
 
 def _array_form(value: Any) -> str:  # noqa: ANN401
     """Tell why an array cannot be handed over without a copy; empty if it can."""
-    flags, dtype = getattr(value, "flags", None), getattr(value, "dtype", None)
-    if flags is None or dtype is None:
+    if not is_array(value) or not is_known(value):
         return ""
-    if getattr(dtype, "hasobject", False):
-        return "object"
-    return "" if getattr(flags, "forc", True) else "strided"
+    return "object" if value.dtype.hasobject else "" if value.flags.forc else "strided"
 
 
 def _note_elements(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa: ANN401, ARG001
-    return len(args[2]), type(args[2][0]).__name__
+    return len(args[2]), kind_name(type(args[2][0]))
 
 
 def _note_object(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa: ANN401, ARG001

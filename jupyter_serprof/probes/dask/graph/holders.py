@@ -6,8 +6,8 @@ import pickle
 import sys
 import time
 import types
-from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from jupyter_serprof.objects.ask import (
@@ -15,17 +15,23 @@ from jupyter_serprof.objects.ask import (
     bases_of,
     is_a,
     is_exactly,
+    is_known,
     kind_module,
     kind_name,
     qualified_name,
 )
 from jupyter_serprof.objects.picklers import OutOfTime
 from jupyter_serprof.probes.dask.graph.picklers import (
+    CountingPickler,
     KeptWrites,
     PicklerKind,
-    node_reducers,
+    by_value,
     size_of,
 )
+from jupyter_serprof.probes.dask.graph.sections import Section, sections
+
+LARGE_BYTES = 1_000_000
+_TEXT = 120
 
 #: What is inside an object of these is told as that object: a frame, not its blocks.
 _CLOSED_LIBRARIES = frozenset({"numpy", "pandas", "polars", "pyarrow", "scipy"})
@@ -82,9 +88,9 @@ def label(value: object) -> str:
         return container
     if is_a(value, types.FunctionType):
         name = f"function {value.__name__}"
-    dtype = attribute(attribute(value, "dtype"), "name")
-    shape = _shape(value)
-    return " ".join(part for part in (name, dtype if isinstance(dtype, str) else "", shape) if part)
+    dtype = attribute(attribute(value, "dtype"), "name") if is_known(value) else None
+    said = (name, dtype if type(dtype) is str else "", _shape(value))
+    return " ".join(part for part in said if part)
 
 
 def _container_name(value: object) -> str:
@@ -95,7 +101,7 @@ def _container_name(value: object) -> str:
 
 
 def _shape(value: object) -> str:
-    shape = attribute(value, "shape")
+    shape = attribute(value, "shape") if is_known(value) else None
     if type(shape) is tuple and all(type(length) is int for length in shape):
         return str(shape)
     return f"({len(value)})" if is_exactly(value, _CONTAINERS) else ""  # type: ignore[arg-type]
@@ -247,133 +253,45 @@ def _measure(value: object, kind: PicklerKind) -> tuple[int, int]:
     return sum(written) + sum(beside), max(payloads, default=0)
 
 
-#: The memo of a pickler never shrinks, and is cleared whole after each task.
-_TASKS_OF_A_PICKLER = 64
-_NOTHING: frozenset[int] = frozenset()
-_FUNCTIONS = (types.FunctionType, type)
-_ATOMS = (int, float, complex, bool, str, bytes, types.NoneType, types.EllipsisType)
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A large object, and where in the graph it was met first."""
+
+    large: Large
+    layer: str
+    key: str
 
 
-class References:
-    """Looks for some objects inside values, each value on its own as in a message of one task.
-
-    Method: pickle into nowhere; the pickler asks ``persistent_id`` for each object it meets. An
-    object looked for is not opened, a function once for all tasks, and of a task only arguments
-    that are neither.
+def graph_objects(graph: object, deadline: float) -> list[Found]:
+    """Return the large objects of a graph themselves, for a closer look: it is pickled for that.
 
     Parameters
     ----------
-    targets
-        The objects; kept alive by the caller.
-    kind
-        The pickler that the graph needs.
+    deadline
+        On the clock of `time.monotonic`.
+
+    Notes
+    -----
+    One pickler with one memo pickles the pieces of the graph one after the other into a file that
+    only counts, so each piece gets the bytes that it adds; those of a megabyte are opened.
     """
-
-    def __init__(self, targets: Sequence[object], kind: PicklerKind) -> None:
-        self._kind = kind
-        self._inside = {id(target): frozenset((i,)) for i, target in enumerate(targets)}
-        self._inside[id(object)] = _NOTHING
-        self._kept: list[object] = []
-        self._sink = KeptWrites()
-        self._seen: set[int] = set()
-        self._uses = 0
-        self._reducers = node_reducers()
-        self._atoms = {*_ATOMS, *_references()}
-        self._new_pickler = _looking(kind, self._inside, self._function, self._seen)
-        self._pickler: Any = None
-
-    def inside(self, value: object) -> frozenset[int]:
-        """Return the indices of the objects that a value holds."""
-        if id(value) in self._inside:
-            return self._inside[id(value)]
-        self._seen.clear()
-        unknown = [part for part in self._parts(value) if not self._is_known(part)]
-        if unknown:
-            self._open(unknown)
-        return frozenset(self._seen) if self._seen else _NOTHING
-
-    def _parts(self, value: Any) -> Sequence[object]:  # noqa: ANN401  (a task or not)
-        reducer = self._reducers.get(type(value))
-        if reducer is not None:
-            return reducer(value)[1]  # type: ignore[no-any-return]  # a tuple
-        return value if type(value) is tuple else (value,)
-
-    def _is_known(self, part: object) -> bool:
-        found = self._inside.get(id(part))
-        if found is None:
-            if not callable(part):
-                return type(part) in self._atoms
-            found = self._function(part)
-        self._seen.update(found)
-        return True
-
-    def _open(self, values: Sequence[object]) -> None:
-        if self._uses % _TASKS_OF_A_PICKLER == 0:
-            self._pickler = self._new_pickler(self._sink)
-        self._uses += 1
-        with suppress(Exception):  # it was pickled before; what changed meanwhile holds nothing
-            self._pickler.dump(values)
-        self._pickler.clear_memo()
-        self._sink.written.clear()
-        self._sink.buffers.clear()
-
-    def _function(self, value: object) -> frozenset[int]:
-        """Open what is called with a pickler of its own, once for all tasks."""
-        self._kept.append(value)
-        self._inside[id(value)] = _NOTHING
-        is_by_name = self._kind.name != "cloudpickle" or _is_named(value)
-        if not (is_by_name and isinstance(value, _FUNCTIONS)):
-            seen = set[int]()
-            new = _looking(self._kind, self._inside, self._function, seen, first=value)
-            with suppress(Exception):  # as above
-                new(KeptWrites()).dump(value)
-            self._inside[id(value)] = frozenset(seen)
-        return self._inside[id(value)]
+    kind, found = by_value(), dict[int, Found]()
+    pickler = CountingPickler(kind)
+    for section in sections(graph):
+        for key, value in section.items if section.times != 0 else ():
+            if time.monotonic() > deadline:
+                break
+            if pickler.size_bytes(value) >= LARGE_BYTES:
+                for large in large_objects(value, kind, LARGE_BYTES, deadline)[0]:
+                    one = Found(large, section.layer, text_of(section, key))
+                    found.setdefault(id(large.value), one)
+    return list(found.values())
 
 
-def _looking(
-    kind: PicklerKind,
-    inside: dict[int, frozenset[int]],
-    function: Callable[[object], frozenset[int]],
-    seen: set[int],
-    *,
-    first: object = None,
-) -> Callable[[KeptWrites], Any]:
-    """Return what makes picklers that note in ``seen`` what they meet of what is known."""
-
-    class Looking(kind.base):  # type: ignore[misc,name-defined]  # one of three at run time
-        dispatch_table = kind.table()
-
-        def persistent_id(self, value: object) -> str | None:
-            found = inside.get(id(value))
-            if found is None:
-                if not isinstance(value, _FUNCTIONS):
-                    return None
-                found = function(value)
-            elif value is first:
-                return None
-            if found:
-                seen.update(found)
-            return ""
-
-    return lambda sink: Looking(sink, protocol=5, buffer_callback=sink.hand_over)
-
-
-def _references() -> list[type]:
-    """Return the classes of references to other tasks, which hold nothing."""
-    spec = sys.modules.get("dask._task_spec")
-    kinds = (getattr(spec, name, None) for name in ("TaskRef", "Alias"))
-    return [kind for kind in kinds if kind is not None]
-
-
-def _is_named(value: Any) -> bool:  # noqa: ANN401  (a function or a class)
-    """Tell whether a function or class travels by name: found again, and not in ``__main__``."""
-    if not isinstance(value, _FUNCTIONS):
-        return False
-    module = sys.modules.get(getattr(value, "__module__", None) or "")
-    if module is None or module.__name__ == "__main__":
-        return False
-    found: object = module
-    for name in value.__qualname__.split("."):
-        found = getattr(found, name, None)
-    return found is value
+def text_of(section: Section, key: object) -> str:
+    """Return where in a layer an item is: its key, or the template of all tasks."""
+    is_template = section.times is not None and section.times > 1
+    if not section.has_keys:
+        return "every task" if is_template else ""
+    text = str(key)
+    return text if len(text) <= _TEXT else f"{text[: _TEXT - 3]}..."

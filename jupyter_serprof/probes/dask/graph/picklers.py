@@ -1,7 +1,6 @@
 """Picklers that count the bytes of a Dask graph, and find what in it cannot be pickled.
 
-They reduce objects as ``distributed.protocol.pickle.dumps`` does: pickle, then its own pickler,
-then cloudpickle; cloudpickle also if a name of ``__main__`` is written.
+They reduce objects as the last one does that ``distributed.protocol.pickle.dumps`` tries.
 """
 
 from __future__ import annotations
@@ -10,24 +9,13 @@ import copyreg
 import pickle
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from jupyter_serprof.capture.recorder import paused_collector
 from jupyter_serprof.objects.picklers import by_value_pickler
 from jupyter_serprof.probes.dask.graph.sections import Section, sections
-
-#: Of each dump PROTO (2 bytes), the header of its FRAME (9) and STOP (1).
-#: Source: CPython 3.11, Modules/_pickle.c.
-_ENVELOPE_BYTES = 2 + 9 + 1
-#: A dump of less than 4 bytes has no FRAME. Source: as above, FRAME_SIZE_MIN.
-_BARE_BYTES = 2 + 1
-_FRAMED_BYTES = 2 + 9 + 4
-#: Of the list around several items EMPTY_LIST, MEMOIZE, MARK and APPENDS.
-_LIST_BYTES = 4
-_FEW = 2
-_MAIN = b"__main__"
 
 
 class KeptWrites:
@@ -57,48 +45,22 @@ def size_of(part: Any) -> int:  # noqa: ANN401  (anything with a buffer)
     return len(part) if isinstance(part, bytes) else memoryview(part).nbytes
 
 
-class NeedsCloudpickle(Exception):  # noqa: N818  (it says what is to be done next)
-    """A name of ``__main__`` was written: distributed pickles once more, with cloudpickle."""
-
-
 class CountingPickler:
     """One pickler with one memo for many dumps, so that what is repeated counts once."""
 
     def __init__(self, kind: PicklerKind) -> None:
         self._sink = KeptWrites()
-        self._is_final = kind.name == "cloudpickle"
         self._dump = kind.make(self._sink).dump
 
-    def size_bytes(self, values: Sequence[object]) -> int:
-        """Return the bytes that further objects add to the pickle.
-
-        Raises
-        ------
-        NeedsCloudpickle
-            If one names ``__main__`` and this is not cloudpickle.
-        """
-        if len(values) > _FEW:
-            return self._added(list(values)) - _LIST_BYTES
-        # Without a list: each entry in the memo makes later references to others longer.
-        return sum(map(self._added, values))
-
-    def _added(self, value: object) -> int:
+    def size_bytes(self, value: object) -> int:
+        """Return the bytes that a further object adds to the pickle."""
         self._dump(value)
-        if not self._is_final and any(_names_main(part) for part in self._sink.written):
-            raise NeedsCloudpickle
-        beside = sum(self._sink.take_buffers())
-        written = sum(self._sink.take())
-        return written + beside - (_ENVELOPE_BYTES if written >= _FRAMED_BYTES else _BARE_BYTES)
-
-
-def _names_main(part: object) -> bool:
-    return type(part) is bytes and _MAIN in part
+        return sum(self._sink.take_buffers()) + sum(self._sink.take())
 
 
 class PicklerKind(NamedTuple):
-    """One of the picklers that distributed tries, in order."""
+    """A pickler with the short reducers."""
 
-    name: str
     base: Any
 
     def make(self, sink: KeptWrites) -> Any:  # noqa: ANN401  (an instance of the base)
@@ -112,18 +74,9 @@ class PicklerKind(NamedTuple):
         return {**copyreg.dispatch_table, **reducers, **node_reducers()}
 
 
-def pickler_kinds() -> Iterator[PicklerKind]:
-    """Yield the picklers in the order in which distributed tries them."""
-    yield PicklerKind("pickle", pickle.Pickler)
-    own = getattr(sys.modules.get("distributed.protocol.pickle"), "_DaskPickler", None)
-    if own is not None:
-        yield PicklerKind("dask", own)
-    yield by_value()
-
-
 def by_value() -> PicklerKind:
     """Return cloudpickle's pickler, which takes functions and classes by value."""
-    return PicklerKind("cloudpickle", by_value_pickler())
+    return PicklerKind(by_value_pickler())
 
 
 # Short reducers for the nodes of a graph, which give what they hold: their own take longer.

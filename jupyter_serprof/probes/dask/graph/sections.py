@@ -17,12 +17,21 @@ from dataclasses import dataclass
 from typing import Any
 
 from jupyter_serprof.model import UsageError
+from jupyter_serprof.objects.ask import (
+    is_a,
+    is_exactly,
+    kind_module,
+    kind_name,
+    length,
+    of_class,
+    size_bytes,
+    state_of,
+)
 
 #: A literal of ``client.map(f, ..., name=literal)`` above this size becomes a task of its own.
 #: Source: distributed 2026.8.0, client.py:_MapExpr._layer.
 _OWN_TASK_BYTES = 1e5
 EXPRESSION = "(expression)"
-DEPENDENCIES = "(dependencies)"
 OUTPUT_KEYS = "(output keys)"
 LOW_LEVEL = "(low-level graph)"
 
@@ -67,8 +76,8 @@ def sections(graph: object) -> Iterator[Section]:
         yield from _expression(graph)
     elif hasattr(graph, "layers"):
         yield from _high_level(graph)
-    elif isinstance(graph, Mapping):
-        yield _tasks(LOW_LEVEL, graph)
+    elif is_a(graph, Mapping):
+        yield _tasks(LOW_LEVEL, graph)  # type: ignore[arg-type]  # tasks
     else:
         message = (
             f"a {type(graph).__name__} has no graph; "
@@ -81,7 +90,7 @@ def sent_graph(graph: object) -> object:
     """Return the graph inside what is sent, or of a collection."""
     while type(graph).__name__ in ("Serialize", "ToPickle"):
         graph = graph.data  # type: ignore[attr-defined]
-    if _is_a(graph, "dask._expr", "Expr") or isinstance(graph, Mapping):
+    if _is_a(graph, "dask._expr", "Expr") or is_a(graph, Mapping):
         return graph
     if hasattr(type(graph), "expr") or "expr" in getattr(graph, "__dict__", ()):
         return graph.expr  # type: ignore[attr-defined]  # .dask would materialize it
@@ -92,22 +101,16 @@ def sent_graph(graph: object) -> object:
 
 def _is_a(value: object, module: str, name: str) -> bool:
     kind = getattr(sys.modules.get(module), name, None)
-    return kind is not None and isinstance(value, kind)
+    return kind is not None and is_a(value, kind)
 
 
 # High level graphs
 
 
 def _high_level(graph: Any) -> Iterator[Section]:  # noqa: ANN401  (a HighLevelGraph)
-    yield Section(DEPENDENCIES, [("", _shell(graph))], times=0)
-    # In the order of its pickle: a reference to what came early is shorter.
-    for key, part in vars(graph).items():
-        if key != "layers":
-            yield Section(DEPENDENCIES, [(key, part)], times=0)
-            continue
-        for name, layer in part.items():
-            # A client of 2024.8 names the one layer that it sends after an address.
-            yield from _layer(name if isinstance(name, str) else LOW_LEVEL, layer)
+    for name, layer in vars(graph)["layers"].items():
+        # A client of 2024.8 names the one layer that it sends after an address.
+        yield from _layer(name if is_a(name, str) else LOW_LEVEL, layer)
 
 
 def _layer(name: str, layer: Any) -> Iterator[Section]:  # noqa: ANN401  (a Layer)
@@ -116,15 +119,14 @@ def _layer(name: str, layer: Any) -> Iterator[Section]:  # noqa: ANN401  (a Laye
     elif not _has_plain_state(layer):
         yield Section(name, [(name, layer)])
         return
-    yield Section(name, [("", name), ("", _shell(layer))], times=0)
-    if _is_a(layer, "dask.blockwise", "Blockwise"):
+    if _is_a(layer, "dask.blockwise", "Blockwise") and kind_module(type(layer)).startswith("dask"):
         yield from _blockwise(name, layer)
     elif _is_a(layer, "dask.highlevelgraph", "MaterializedLayer"):
-        state = vars(layer)
-        yield _tasks(name, state["mapping"])
+        state = state_of(layer)
+        yield _tasks(name, state["mapping"])  # type: ignore[arg-type]  # tasks
         yield Section(name, [entry for entry in state.items() if entry[0] != "mapping"], times=0)
     else:
-        yield from _other_layer(name, vars(layer))
+        yield from _other_layer(name, state_of(layer))
 
 
 def _other_layer(name: str, state: Mapping[str, Any]) -> Iterator[Section]:
@@ -136,31 +138,15 @@ def _other_layer(name: str, state: Mapping[str, Any]) -> Iterator[Section]:
 
 def _tasks(name: str, tasks: Mapping[Any, object]) -> Section:
     """Return tasks one by one; a mapping that may build them when it is asked stays closed."""
-    if not isinstance(tasks, dict):
+    if not is_a(tasks, dict):
         return Section(name, [(name, tasks)])
-    return Section(name, tasks.items(), times=1, has_keys=True)
-
-
-def _shell(owner: object) -> object:
-    """Return an object of the same class with nothing in it: what its pickle has around its parts.
-
-    No class of Dask sees it: it is not initialized, only pickled.
-    """
-    shell: object = object.__new__(type(owner))
-    vars(shell).update(
-        {key: {} if type(part) is dict else None for key, part in vars(owner).items()}
-    )
-    return shell
+    return Section(name, dict.items(tasks), times=1, has_keys=True)
 
 
 def _has_plain_state(layer: object) -> bool:
-    kind = type(layer)
-    return (
-        kind.__reduce__ is object.__reduce__
-        and kind.__reduce_ex__ is object.__reduce_ex__
-        and getattr(kind, "__getstate__", None) is getattr(object, "__getstate__", None)
-        and hasattr(layer, "__dict__")
-    )
+    ways = ("__reduce__", "__reduce_ex__", "__getstate__")
+    is_plain = all(of_class(type(layer), way) is vars(object).get(way) for way in ways)
+    return is_plain and bool(state_of(layer))
 
 
 #: What every task of a Blockwise is made of; in 2024.8 it is ``dsk``.
@@ -191,10 +177,10 @@ def _block_count(layer: Any) -> int | None:  # noqa: ANN401  (a Blockwise)
 
 
 def _block_arguments(name: str, dep: object, count: int | None) -> Iterator[Section]:
-    state = vars(dep) if hasattr(dep, "__dict__") else {}
+    state = state_of(dep)
     mapping = state.get("mapping")
-    if not isinstance(mapping, dict) or not _has_plain_state(dep):
-        yield Section(name, [(type(dep).__name__, dep)])
+    if type(mapping) is not dict or not _has_plain_state(dep):
+        yield Section(name, [(kind_name(type(dep)), dep)])
         return
     times = None if count is None else max(1, count // max(1, len(mapping)))
     yield Section(name, mapping.items(), times=times, has_keys=True)
@@ -228,18 +214,6 @@ def _node(node: Any) -> Iterator[Section]:  # noqa: ANN401  (an Expr)
         yield from _wrapped_graph(operands)
     else:
         yield from _frame_node(node, operands)
-    yield Section(EXPRESSION, [("", _Shell(node))], times=0)
-
-
-class _Shell:
-    """Pickled as an expression without operands and caches. Source: dask/_expr.py, __reduce__."""
-
-    def __init__(self, node: Any) -> None:  # noqa: ANN401  (an Expr)
-        token, operands = vars(node).get("_determ_token"), [None] * len(node.operands)
-        self._parts = type(node)._reconstruct, (type(node), *operands, token, {})  # noqa: SLF001
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return self._parts
 
 
 def _wrapped_graph(operands: Iterable[Item]) -> Iterator[Section]:
@@ -261,12 +235,13 @@ def _mapped(operands: dict[str, Any]) -> Iterator[Section]:
     count = len(keys) if isinstance(keys, list) else None
     yield Section(name, [("func", operands.pop("func", None))], times=count)
     for elements in operands.pop("iterables", ()):
-        if isinstance(elements, list | tuple):
+        if is_exactly(elements, (list, tuple)):
             yield _elements(name, elements, keys)
         else:
             yield Section(name, [("iterables", elements)])
     for literal in operands.pop("kwargs", {}).items():
-        own = type(literal[1]).__module__ != "builtins" or _is_long(literal[1])
+        size = length(literal[1]) or size_bytes(literal[1]) or 0
+        own = kind_module(type(literal[1])) != "builtins" or size > _OWN_TASK_BYTES
         yield Section(name, [literal], times=1 if own else count)
     yield Section(OUTPUT_KEYS, [("_cached_keys", keys)], times=0)
     yield Section(EXPRESSION, operands.items(), times=0)
@@ -277,22 +252,15 @@ def _elements(name: str, elements: Collection[object], keys: object) -> Section:
     return Section(name, list(zip(named, elements, strict=True)), times=1, has_keys=True)
 
 
-def _is_long(value: object) -> bool:
-    try:
-        return len(value) > _OWN_TASK_BYTES  # type: ignore[arg-type]
-    except TypeError:
-        return False
-
-
-def _frame_node(node: Any, operands: list[Item]) -> Iterator[Section]:  # noqa: ANN401  (an Expr)
+def _frame_node(node: Any, operands: list[tuple[str, Any]]) -> Iterator[Section]:  # noqa: ANN401  (an Expr)
     """Yield the literals of an expression of a dataframe or an array, and what it has cached."""
     state = vars(node)
     layer = str(state.get("_name", type(node).__name__))
     count = _partitions(state)
     is_source = type(node).__name__.startswith("From")
     for name, operand in operands:
-        if isinstance(operand, list | tuple) and name in ("iterables", "dfs"):
-            yield Section(layer, [(f"{name}[{i}]", part) for i, part in enumerate(operand)], 1)
+        if is_exactly(operand, (list, tuple)) and name in ("iterables", "dfs"):
+            yield Section(layer, [(f"{name}[{i}]", part) for i, part in enumerate([*operand])], 1)
         else:
             # What a source cuts into partitions crosses once, whatever their number; at most:
             # columns that are not read stay in the graph.

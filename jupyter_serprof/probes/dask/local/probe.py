@@ -15,6 +15,7 @@ from typing import Any
 from jupyter_serprof.capture.freeze import Page
 from jupyter_serprof.capture.hook import Place, Sink
 from jupyter_serprof.capture.recorder import Recorder, active_recorders
+from jupyter_serprof.objects.ask import kind_module, kind_name
 from jupyter_serprof.probes import Probe
 from jupyter_serprof.probes.dask.local.columns import Failed, Log
 from jupyter_serprof.probes.dask.local.lanes import (
@@ -49,23 +50,23 @@ def _name(collection: Any) -> str:  # noqa: ANN401
     """Return the name of a collection, without asking it for attributes that it may make up."""
     kind = type(collection)
     if not _is_dasks(kind):
-        return kind.__name__
+        return kind_name(kind)
     if hasattr(kind, "expr"):
         return str(collection.expr._name)  # noqa: SLF001  (what Dask's own functions read)
     known = getattr(collection, "__dict__", {})
     for attribute in ("key", "name"):
         if hasattr(kind, attribute) or attribute in known:
             return str(getattr(collection, attribute))
-    return kind.__name__
+    return kind_name(kind)
 
 
 def _is_dasks(kind: type) -> bool:
-    return kind.__module__.partition(".")[0] == "dask"
+    return kind_module(kind).partition(".")[0] == "dask"
 
 
 def _layers(collection: Any) -> int | None:  # noqa: ANN401
     # Building the graph of an expression, or of a collection of another library, is work.
-    if hasattr(type(collection), "expr") or not _is_dasks(type(collection)):
+    if not _is_dasks(type(collection)) or hasattr(type(collection), "expr"):
         return None
     layers = getattr(collection.__dask_graph__(), "layers", None)
     return None if layers is None else len(layers)

@@ -18,6 +18,7 @@ from threading import get_ident
 from time import perf_counter_ns
 from typing import Any, NamedTuple
 
+from jupyter_serprof.objects.ask import is_a, kind_module, kind_name
 from jupyter_serprof.probes.dask.local import process_clock as dask_process_clock
 from jupyter_serprof.probes.dask.local.columns import CallColumns, Log
 
@@ -60,7 +61,9 @@ def with_clocks(
 def is_local(pool: object) -> bool:
     """Tell whether the processes of a pool are on this machine, with the same Python."""
     kind = type(pool)
-    return f"{kind.__module__}.{kind.__name__}" == "concurrent.futures.process.ProcessPoolExecutor"
+    return (
+        f"{kind_module(kind)}.{kind_name(kind)}" == "concurrent.futures.process.ProcessPoolExecutor"
+    )
 
 
 class _Clock:
@@ -109,7 +112,7 @@ class _Loads(_Call):
         value = self.original(data)
         end = perf_counter_ns()
         noted = _notes(data)
-        is_error = isinstance(value[0], BaseException) and not isinstance(value[1], int)
+        is_error = is_a(value[0], BaseException) and not is_a(value[1], int)
         for road in self.roads:
             if noted is None:
                 road.gather.track(get_ident()).add(start, end, "result", len(data))
