@@ -203,6 +203,8 @@ class RayDriverProbe(Probe):
 
     def refine(self, run: Page) -> None:
         """Give sizes and details; add the lanes of the workers from Ray's task events."""
+        if not self.was_armed:  # its library was not imported
+            return
         silent = silent_processes()
         run.notes += filter(None, [silence_note(self._silent, silent)])
         complete_pickles(run.drafts)
