@@ -123,15 +123,9 @@ def _report(**facts: Any) -> None:
 
 def _state() -> dict[str, dict[str, object]]:
     return {
-<<<<<<< HEAD
-        "threads": {f"{one.name} {one.ident}": one.ident for one in threading.enumerate()},
-        "processes": {f"{one.pid}": True for one in psutil.Process().children()},
-        "open files": dict(_descriptors()),
-=======
         "threads": _numbered(one.name for one in threading.enumerate()),
-        "processes": _numbered(one.name() for one in psutil.Process().children()),
+        "processes": _numbered(_children()),
         "open files": _numbered(_descriptors()),
->>>>>>> 920cff2 (Ask objects of users nothing, and pickle a graph no more after its run)
         "files": {str(path): True for path in Path(tempfile.gettempdir()).rglob("*")},
         "signal handlers": {
             signal.Signals(number).name: signal.getsignal(number)
@@ -164,6 +158,12 @@ def _numbered(names: Iterable[str]) -> dict[str, object]:
     return {f"{name}, {n + 1}": True for name, count in counts.items() for n in range(count)}
 
 
+def _children() -> Iterator[str]:
+    for child in psutil.Process().children():
+        with suppress(psutil.NoSuchProcess):  # it ends just now
+            yield child.name()
+
+
 def _descriptors() -> Iterator[str]:
     for each in Path("/proc/self/fd").iterdir():
         with suppress(OSError):
@@ -183,7 +183,7 @@ def _interpreter() -> dict[str, object]:
         **{f"collector's {one!r}": one for one in gc.callbacks},
         f"collector {gc.isenabled()} {gc.get_threshold()}": True,
         f"limits {sys.getrecursionlimit()} {sys.getswitchinterval()}": True,
-        f"umask {umask:o} folder {Path.cwd()}": True,
+        f"umask {umask:o} folder {Path('/proc/self/cwd').readlink()}": True,
         f"{len(warnings.filters)} filters of warnings": True,
     }
 

@@ -46,7 +46,7 @@ if IS_RECORDED:
                 *(
                     "printed something else:",
                     "exit 0, sleep is still",
-                    "interpreter: umask 7",
+                    "umask 7",
                 ),
                 *("pickle.loads", "subprocess.Popen.wait", "threads: Thread-", "handlers: SIGTERM"),
                 *("open files: ", "/a file", "processes: "),

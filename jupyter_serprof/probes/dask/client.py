@@ -236,16 +236,17 @@ class DaskProbe(Probe):
     def remove(self) -> None:
         """Stop listening, then fetch what the agents noted and take them away."""
         super().remove()
+        self._graphs += self._kept.tables()
         visits = [cluster.visit for cluster in self._clusters if cluster.visit is not None]
         for visit in visits:
             visit.leave()
-        self._graphs += self._kept.tables()
         self._loops |= {visit.ident for visit in visits} | {
             thread.ident
             for thread in threading.enumerate()
             if thread.name.startswith(_LOOP_THREADS) and thread.ident is not None
         }
-        until = time.monotonic() + patience_s()
+        # Without a cluster Dask may not be imported, and is not for its settings.
+        until = time.monotonic() + patience_s() if self._clusters else 0.0
         for cluster in self._clusters:
             cluster.stop(until)
 
