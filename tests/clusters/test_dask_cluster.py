@@ -19,7 +19,7 @@ import pytest
 from clusters.outside import Outside, outside_cluster
 from clusters.seen import has_row, probe, recorded, row, trace_of
 from jupyter_serprof.api import record
-from jupyter_serprof.probes.dask.cluster import agent_loader, agent_name, agent_sources, load_agent
+from jupyter_serprof.probes.dask.cluster import agent_name, agent_sources, load_agent, shipped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -273,7 +273,7 @@ def test_the_agent_stands_alone() -> None:
     assert not [part for part, source in sources.items() if "jupyter_serprof" in source]
     load_agent()
     first = sys.modules[agent_name()]
-    exec(agent_loader(), {"packed": b""})  # noqa: S102  (what happens on a scheduler)
+    exec(shipped()[0], {"shipped": shipped()})  # noqa: S102  (what happens on a scheduler)
     assert sys.modules[agent_name()] is first
     assert not first.is_running()
 

@@ -264,10 +264,11 @@ class DaskProbe(Probe):
         self._used = _used(self._clusters, sent, run)
         ids = {ident for cluster in self._clusters for ident in cluster.ids}
         self._has_strangers = any(entry.draft.extra[0] not in ids for entry in sent)
+        for cluster in self._clusters:
+            run.notes += [f"dask: {trouble}" for trouble in cluster.trouble]
         for number, cluster in enumerate(self._used):
             suffix = f" {number + 1}" if number else ""
             add_cluster(run, cluster, suffix)
-            run.notes += [f"dask: {trouble}" for trouble in cluster.trouble]
             mine = [entry for entry in sent if entry.draft.extra[0] in cluster.ids]
             add_communication(run, cluster, mine)
             size_gathers(run, cluster)

@@ -11,16 +11,17 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import marshal
 import os
 import pickle
 import sys
 import time
-import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
+from importlib.util import MAGIC_NUMBER
 from threading import Event, Thread
 from types import ModuleType
 from typing import Any
@@ -31,23 +32,28 @@ from jupyter_serprof.model.units import counted
 from jupyter_serprof.probes.dask import events as dask_events
 
 _PARTS = ("", "totals", "notes", "hooks", "lines")
-#: Makes the modules of the agent from their sources; runs wherever the agent goes.
+#: Makes the modules of the agent from their sources, or of what this very Python made of them;
+#: runs wherever the agent goes.
 _LOADER = """
 import sys
+from importlib.util import MAGIC_NUMBER
+from marshal import loads
 from types import ModuleType
-if {name!r} not in sys.modules:
-    sources = {sources!r}
-    modules = {{part: ModuleType({name!r} + ('.' + part if part else '')) for part in sources}}
+_, name, magic, parts = shipped
+if name not in sys.modules:
+    modules = {part: ModuleType(name + ('.' + part if part else '')) for part in parts}
     try:
-        for part in [*[part for part in sources if part], '']:
-            module = modules[part]
-            module.__package__ = {name!r}
+        for part in [*[part for part in parts if part], '']:
+            module, (source, code) = modules[part], parts[part]
+            module.__package__ = name
             if not part:
                 module.__path__ = []
-            sys.modules.setdefault({name!r}, modules[''])
+            sys.modules.setdefault(name, modules[''])
             sys.modules[module.__name__] = module
-            exec(compile(sources[part], module.__name__, 'exec'), module.__dict__)
-        modules['lines'].SHIPPED[:] = {name!r}, packed
+            is_ours = magic == MAGIC_NUMBER
+            made = loads(code) if is_ours else compile(source, module.__name__, 'exec')
+            exec(made, module.__dict__)
+        modules['lines'].SHIPPED[:] = name, shipped
     except BaseException:
         for module in modules.values():
             sys.modules.pop(module.__name__, None)
@@ -55,8 +61,8 @@ if {name!r} not in sys.modules:
 """
 #: A cluster that does not answer must not hold the user's cell: s, of the scheduler; workers have
 #: less, so that its answer is here in time. ``serprof.patience`` of Dask's configuration is longer.
-_PATIENCE_S = 0.9
-_WORKERS_START, _WORKERS_STOP = 0.1, 0.7
+_PATIENCE_S = 0.85
+_WORKERS_START, _WORKERS_STOP = 0.07, 0.7
 #: How soon Ctrl-C is heard, s.
 _SLICE_S = 0.05
 _MOST_NAMED = 3
@@ -350,28 +356,27 @@ def agent_sources() -> dict[str, str]:
 
 def agent_name() -> str:
     """Return the name under which the agent of this version is known everywhere."""
-    return _named()[0]
-
-
-def agent_loader() -> str:
-    """Return the source that loads the agent under its name, once in a process."""
-    return _named()[1]
+    return shipped()[1]
 
 
 @cache
-def _named() -> tuple[str, str]:
+def shipped() -> tuple[str, str, bytes, dict[str, tuple[str, bytes]]]:
+    """Return what travels: the loader, the name, the kind of bytecode, both of each module."""
     sources = agent_sources()
     digest = hashlib.sha256(repr(sorted(sources.items())).encode()).hexdigest()
     name = f"_serprof_agent_{digest[:12]}"
-    return name, _LOADER.format(name=name, sources=sources)
+    parts = {
+        part: (source, marshal.dumps(compile(source, f"{name}.{part}", "exec")))
+        for part, source in sources.items()
+    }
+    return _LOADER, name, MAGIC_NUMBER, parts
 
 
 def load_agent() -> ModuleType:
     """Return the agent of this process, under the name that it has everywhere."""
-    name, loader = _named()
+    loader, name, *_ = shipped()
     if name not in sys.modules:
-        packed = zlib.compress(loader.encode())
-        exec(loader, {"packed": packed})  # noqa: S102  (our own source, as everywhere else)
+        exec(loader, {"shipped": shipped()})  # noqa: S102  (our own source, as everywhere else)
     return sys.modules[name]
 
 

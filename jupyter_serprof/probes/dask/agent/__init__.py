@@ -62,7 +62,7 @@ LEASE, TICK_S = 8, 1.0
 #: How often it is looked whether workers have answered, s.
 _LOOK_S = 0.005
 #: Of the time to leave, workers that came just now have one of so many.
-_MOMENTS = 7
+_MOMENTS = 12
 
 
 def _patch_wire(missing: list[str]) -> None:

@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 BEAT_S = 2.0
 #: How often the clocks of two processes are compared.
 PINGS = 4
-#: The name of the agent and its packed sources; whoever loads them notes both here.
-SHIPPED = ["", b""]
+#: The name of the agent and what it is made of, beginning with the loader, which notes both here.
+SHIPPED: list[Any] = ["", ()]
 #: What the other end runs: small, as schedulers write down each function that they are sent.
 _CALL = """
-async def serprof_agent(name, sources, verb, args, dask_scheduler=None):
-    import sys, zlib
-    if sources and name not in sys.modules:
-        exec(zlib.decompress(sources), {"packed": sources})
+async def serprof_agent(name, shipped, verb, args, dask_scheduler=None):
+    import sys
+    if shipped and name not in sys.modules:
+        exec(shipped[0], {"shipped": shipped})
     agent = sys.modules.get(name)
     answer = agent and getattr(agent, verb)(*args, dask_scheduler)
     return await answer if hasattr(answer, "__await__") else answer
@@ -54,10 +54,10 @@ async def ask(run: Callable[..., Any], verb: str, *args: Any) -> Any:
     run
         ``run_function`` of a line to a scheduler, ``run`` of one to a worker.
     """
-    name, sources = SHIPPED
+    name, shipped = SHIPPED
     parts = {
         "function": _Call(),
-        "args": (name, sources if verb == "start" else None, verb, args),
+        "args": (name, shipped if verb == "start" else None, verb, args),
         "kwargs": {},
     }
     answer = await run(**{key: pickle.dumps(part, 4) for key, part in parts.items()}, wait=True)
