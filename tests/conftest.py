@@ -128,8 +128,9 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> ByRoom:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """``--faults``: the long half of the faults too, which nobody waits for every day."""
+    """Ask for what takes long and is not wanted every day."""
     parser.addoption("--faults", action="store_true", help="run the slow faults too")
+    parser.addoption("--pictures", metavar="FOLDER", help="write what the browser shows there")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

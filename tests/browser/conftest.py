@@ -62,9 +62,10 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="session")
-def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def pictures(pytestconfig: pytest.Config) -> Path | None:
     """Where screenshots go; they are looked at by people, no test compares pixels."""
-    return tmp_path_factory.mktemp("pictures")
+    folder: str | None = pytestconfig.getoption("pictures")
+    return folder if folder is None else Path(folder).absolute()
 
 
 @pytest.fixture(scope="session")
@@ -105,11 +106,11 @@ def context(browser: Browser) -> Iterator[BrowserContext]:
 
 @pytest.fixture
 def screen(
-    context: BrowserContext, pictures: Path, request: pytest.FixtureRequest
+    context: BrowserContext, pictures: Path | None, request: pytest.FixtureRequest
 ) -> Iterator[Screen]:
     """Open a window of its own; an exception in the page fails the test."""
     name = request.node.name.removeprefix("test_").replace("[", "-").rstrip("]")
-    with closing(Screen(context, pictures / name)) as opened:
+    with closing(Screen(context, pictures and pictures / name)) as opened:
         yield opened
         opened.check()
 

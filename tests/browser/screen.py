@@ -22,8 +22,10 @@ AXE = Path(__file__).parents[2] / "labextension/node_modules/axe-core/axe.min.js
 KNOWN_ERRORS = ("reading 'schema'", "Command 'filebrowser:open-path' not registered")
 #: What one step may take on the slowest machine; a step that is done is not waited for.
 PATIENCE_MS = 120_000
-_AXE_RUN = """async (selector) => {
-  const { violations } = await globalThis.axe.run(selector, { resultTypes: ["violations"] });
+_HAS_AXE = "() => 'axe' in globalThis"
+_AXE_RUN = """async ([selector, rules]) => {
+  const { violations } = await globalThis.axe.run(selector, {
+    resultTypes: ["violations"], ...(rules.length && { runOnly: rules }) });
   return violations.map(({ id, nodes }) => `${id}: ${nodes.map((n) => n.html).join(" | ")}`);
 }"""
 
@@ -64,7 +66,7 @@ def bundle_for(document: Any) -> str:
 class Screen:
     """A page of its own; the context, and with it the cache of the browser, is shared."""
 
-    def __init__(self, context: BrowserContext, picture: Path) -> None:
+    def __init__(self, context: BrowserContext, picture: Path | None) -> None:
         self._context = context
         self._picture = picture
         self.page: Page = context.new_page()
@@ -172,17 +174,26 @@ class Screen:
         self.page.evaluate(_PAINTED)
 
     def shoot(self, suffix: str = "") -> None:
-        """Write a screenshot for people to look at."""
-        name = f"{self._picture.name}{suffix}.png"
-        self.page.screenshot(path=self._picture.with_name(name))
+        """Write a screenshot for people to look at, where they have asked for it."""
+        if self._picture is not None:
+            name = f"{self._picture.name}{suffix}.png"
+            self.page.screenshot(path=self._picture.with_name(name))
 
     def violations(
-        self, selector: str = ".jsp-root", *, ignored: tuple[str, ...] = ()
+        self,
+        selector: str = ".jsp-root",
+        *,
+        rules: tuple[str, ...] = (),
+        ignored: tuple[str, ...] = (),
     ) -> list[str]:
-        """Return what axe-core finds wrong inside the elements of a selector, but ignored rules."""
+        """Return what axe-core finds wrong inside the elements of a selector.
+
+        By all rules or by some, but not by ignored ones.
+        """
         if not AXE.is_file():
             pytest.fail("axe-core is missing; run: uv run npm --prefix labextension ci")
         # Not as a script tag: the policy of an exported page allows none.
-        self.page.evaluate(AXE.read_text("utf-8"))
-        found: list[str] = self.page.evaluate(_AXE_RUN, selector)
+        if not self.page.evaluate(_HAS_AXE):
+            self.page.evaluate(AXE.read_text("utf-8"))
+        found: list[str] = self.page.evaluate(_AXE_RUN, [selector, rules])
         return [text for text in found if not text.startswith(ignored)]
