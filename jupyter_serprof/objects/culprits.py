@@ -15,7 +15,7 @@ from itertools import takewhile
 from typing import Any, NamedTuple
 
 from jupyter_serprof.objects.ask import is_a, kind_name
-from jupyter_serprof.objects.picklers import CountingFile, OutOfTime
+from jupyter_serprof.objects.picklers import CountingFile, OutOfTime, careful
 from jupyter_serprof.objects.walk import Part, parts_of
 
 _SECONDS = 1.0
@@ -54,6 +54,7 @@ def find_culprits(
     seconds: float = _SECONDS,
     *,
     takes_functions: bool = True,
+    is_careful: bool = False,
 ) -> list[Culprit]:
     """Return the parts of a value that cannot be pickled, in the order in which they are met.
 
@@ -68,6 +69,8 @@ def find_culprits(
         longer can exceed it.
     takes_functions
         True for cloudpickle, which takes functions and classes by value; False for pickle itself.
+    is_careful
+        Run no reducers of the user for that: those that raise are not found.
 
     Returns
     -------
@@ -75,6 +78,7 @@ def find_culprits(
         At most 10; empty if everything can be pickled or time ran out before the first.
     """
     search = _Search(time.monotonic() + seconds, takes_functions=takes_functions)
+    search.is_careful = is_careful
     try:
         error = search.error_of(value)
         if error is not None:
@@ -135,12 +139,16 @@ class _Search:
         self.takes_functions = takes_functions
         self.found: list[Culprit] = []
         self.attempts = 0
+        self.is_careful = False
 
     def error_of(self, value: object) -> str | None:
         """Pickle into nowhere; return what the pickler said if it failed."""
+        import cloudpickle
+
         self.attempts += 1
         try:
-            _pickler(self.deadline, takes_functions=self.takes_functions).dump(value)
+            base = cloudpickle.Pickler if self.takes_functions else pickle.Pickler
+            _pickler(self.deadline, careful(base) if self.is_careful else base).dump(value)
         except Exception as error:  # noqa: BLE001  (reducers raise anything)
             if isinstance(error, RecursionError) or isinstance(error.__cause__, RecursionError):
                 return _TOO_DEEP
@@ -175,12 +183,9 @@ class _Search:
             yield from self._failing(parts[middle:])
 
 
-def _pickler(deadline: float, *, takes_functions: bool) -> pickle.Pickler:
+def _pickler(deadline: float, base: Any) -> pickle.Pickler:  # noqa: ANN401  (a class)
     """Return a pickler that keeps nothing and stops at the deadline."""
-    import cloudpickle
-
     file = CountingFile(deadline)
-    base: Any = cloudpickle.Pickler if takes_functions else pickle.Pickler
 
     class Pickler(base):  # type: ignore[misc]  # cloudpickle ships no types
         looks = 0

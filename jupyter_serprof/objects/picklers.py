@@ -20,6 +20,7 @@ from operator import or_
 from typing import Any, ClassVar
 
 from jupyter_serprof.capture.machine import Buffer
+from jupyter_serprof.objects.ask import is_known, kind_module, of_class, state_of
 
 #: The C pickler hands payloads of at least this size to ``write`` on their own, without a copy.
 _OWN_WRITE_BYTES = 64 * 1024
@@ -235,6 +236,27 @@ def by_value_pickler() -> Any:  # noqa: ANN401  (a class)
             return NotImplemented
 
     return ByValue
+
+
+#: Their reducers are known; those of other classes are code of the user.
+_TRUSTED = sys.stdlib_module_names | {"dask", "distributed", "cloudpickle", "toolz"}
+_WAYS = ("__reduce__", "__reduce_ex__", "__getstate__")
+
+
+def careful(base: Any) -> Any:  # noqa: ANN401  (a class of picklers)
+    """Return a pickler that runs no reducer of the user: of plain objects it takes attributes."""
+    above = getattr(base, "reducer_override", lambda *_: NotImplemented)
+
+    class Careful(base):  # type: ignore[misc]  # chosen at run time
+        def reducer_override(self, value: object) -> Any:  # noqa: ANN401  (pickle's protocol)
+            kind = type(value)
+            is_trusted = kind_module(kind).partition(".")[0] in _TRUSTED or is_known(value)
+            if is_trusted or issubclass(kind, types.FunctionType | type):
+                return above(self, value)
+            is_plain = all(of_class(kind, way) is vars(object).get(way) for way in _WAYS)
+            return object, (state_of(value),) if is_plain else ()
+
+    return Careful
 
 
 @cache

@@ -73,7 +73,7 @@ def _parts(value: Any, *, takes_functions: bool) -> Iterator[Part]:  # noqa: ANN
     elif is_a(value, type):
         own = vars(value).items() if takes_functions and is_by_value(value) else ()
         yield from ((f".{name}", part) for name, part in own if not name.startswith("__"))
-    elif hasattr(value, "ndim") and getattr(getattr(value, "dtype", None), "hasobject", False):
+    elif is_array(value) and value.dtype.hasobject:
         # Of more than one dimension the rows.
         yield from ((f"[{i}]", part) for i, part in enumerate(value.tolist()))
     elif not is_a(value, _CLOSED):
@@ -104,13 +104,15 @@ def _key(key: object) -> str:
 
 
 def _attributes(value: object) -> Iterator[Part]:
-    for name, part in getattr(value, "__dict__", {}).items():
-        yield f".{name}", part
+    own = object.__getattribute__  # whatever the class makes of it
+    with suppress(AttributeError):
+        yield from ((f".{name}", part) for name, part in own(value, "__dict__").items())
     for kind in bases_of(type(value)):
         slots = kind.__dict__.get("__slots__", ())
         for name in (slots,) if isinstance(slots, str) else slots:
-            if name not in ("__dict__", "__weakref__") and hasattr(value, name):
-                yield f".{name}", getattr(value, name)
+            with suppress(AttributeError):  # not filled
+                if name not in ("__dict__", "__weakref__"):
+                    yield f".{name}", own(value, name)
 
 
 def is_small_atom(value: object) -> bool:

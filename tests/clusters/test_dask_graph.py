@@ -14,6 +14,7 @@ import pyarrow as pa
 import pytest
 
 from jupyter_serprof.model import UsageError
+from jupyter_serprof.objects.culprits import find_culprits
 from jupyter_serprof.probes.dask.graph import holders as dask_large
 from jupyter_serprof.probes.dask.graph.graph import KeptGraphs, table
 from jupyter_serprof.probes.dask.graph.holders import large_objects
@@ -439,6 +440,20 @@ def test_the_culprit_of_a_lazy_layer_is_its_parameter() -> None:
 
     assert found is not None
     assert (found.layer, found.key, found.argument) == ("bad", "", "task.function")
+
+
+def test_no_reducer_runs_for_a_culprit() -> None:
+    """What could not be sent was pickled by Dask itself; one-shot objects are not used up."""
+    lock, Asking.asked = threading.Lock(), 0
+    beside = SimpleNamespace(), Asking()
+
+    found = find_unpicklable({"y": (first, [Asking()], [beside, {"lock": lock}])})
+
+    assert found is not None
+    named = find_culprits(found.value, "it", is_careful=True)
+    assert (found.key, found.argument) == ("y", "argument 1")
+    assert [one.path for one in named] == ["it[1]['lock']"]
+    assert Asking.asked == 0
 
 
 def test_a_good_graph_has_no_culprit() -> None:

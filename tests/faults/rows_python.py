@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from .matrix import Fault
 
 _PICKLE = "import pickle\n"
@@ -11,7 +13,7 @@ _WORK = _PICKLE + "data = [{'a': i, 'b': str(i)} for i in range(20_000)]\n"
 _MAIN = "\nif __name__ == '__main__':\n    main()\n"
 _CELL_AFTER = "cell('import pickle; print(len(pickle.dumps([1])))')"
 
-FAULTS = (
+_ALL = (
     # The block ends otherwise than by its last line.
     Fault("an exception in the block", "with recorded():\n    1 / 0", says="error"),
     Fault(
@@ -591,3 +593,14 @@ import inspect; print(inspect.signature(taken), inspect.isbuiltin(pickle.dumps))
 """,
     ),
 )
+#: What is met every day; the others find what these do not, but seldom.
+_DAILY = {
+    *("an exception in the block", "sys.exit in the block", "an exception in a cell"),
+    *("the interpreter ends while a thread records", "exceptions in reducers"),
+    *("SystemExit from __getattr__ of what is pickled", "Ctrl-C in the block"),
+    *("SIGTERM with a handler of the user", "a recording in a recording", "a fork in the block"),
+    *("fifty threads that pickle, one raises", "asyncio: tasks, a cancellation, a timeout"),
+    *("a pool of multiprocessing, fork", "no memory: RLIMIT_AS", "warnings are errors"),
+    *("an isolated interpreter", "another tool patches pickle and stays"),
+}
+FAULTS = tuple(replace(fault, is_slow=fault.name not in _DAILY) for fault in _ALL)

@@ -52,7 +52,7 @@ def unpicklable_notes(error: BaseException) -> list[str]:
     if found is None:
         return []
     place = " -> ".join(step for step in (found.layer, found.key) if step)
-    said = culprits_text(find_culprits(found.value, found.argument or "the value"))
+    said = culprits_text(find_culprits(found.value, found.argument or "the value", is_careful=True))
     return [f"the graph was not sent. {place} {said or 'cannot be pickled'}"]
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from jupyter_serprof.capture.recorder import paused_collector
-from jupyter_serprof.objects.picklers import by_value_pickler
+from jupyter_serprof.objects.picklers import by_value_pickler, careful
 from jupyter_serprof.probes.dask.graph.sections import Section, sections
 
 
@@ -145,13 +145,15 @@ class Unpicklable:
 def find_unpicklable(graph: object, *, seconds: float = _SECONDS) -> Unpicklable | None:
     """Return the first object of a graph that cannot be pickled; None if there was none in time.
 
+    No reducer of the user runs for that: one that raises is not found, its error says where.
+
     Raises
     ------
     UsageError
         If it is nothing of Dask.
     """
     deadline = time.monotonic() + seconds
-    kind = by_value()
+    kind = PicklerKind(careful(by_value_pickler()))
     with paused_collector():
         for section in sections(graph):
             for key, value in section.items:
