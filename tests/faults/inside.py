@@ -126,7 +126,11 @@ def _state() -> dict[str, dict[str, object]]:
         "threads": _numbered(one.name for one in threading.enumerate()),
         "processes": _numbered(_children()),
         "open files": _numbered(_descriptors()),
-        "files": {str(path): True for path in Path(tempfile.gettempdir()).rglob("*")},
+        "files": {
+            str(path): True
+            for path in Path(tempfile.gettempdir()).rglob("*")
+            if "/ray/session_" not in str(path)  # logs, by the number of a process
+        },
         "signal handlers": {
             signal.Signals(number).name: signal.getsignal(number)
             for number in (signal.SIGINT, signal.SIGTERM, signal.SIGALRM, signal.SIGUSR1)

@@ -14,6 +14,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from difflib import unified_diff
 from importlib import import_module
@@ -27,6 +28,7 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 #: s; a program that takes longer hangs.
 MOST_S = 90
+_MOMENT_S = 3
 _PRELUDE = f"import sys; sys.path[:0] = [{str(ROOT)!r}, {str(HERE)!r}]\nfrom inside import *\n"
 _OURS = str(ROOT / "jupyter_serprof")
 
@@ -154,16 +156,21 @@ def _ended(command: list[str], home: Path, environment: dict[str, str]) -> tuple
 
 
 def _others(session: int) -> list[str]:
-    """Stop what is left of a session, and return the names."""
+    """Stop what is left of a session, after a moment to end by itself, and return the names."""
+    _, left = psutil.wait_procs(list(_members(session)), timeout=_MOMENT_S)
     found = []
-    for process in psutil.process_iter():
-        try:
-            if os.getsid(process.pid) == session:
-                found.append(process.name())
-                process.kill()
-        except (ProcessLookupError, psutil.NoSuchProcess):
-            continue
+    for process in left:
+        with suppress(psutil.NoSuchProcess):
+            found.append(process.name())
+            process.kill()
     return found
+
+
+def _members(session: int) -> Iterator[psutil.Process]:
+    for process in psutil.process_iter():
+        with suppress(ProcessLookupError):
+            if os.getsid(process.pid) == session:
+                yield process
 
 
 def _joined(text: str) -> dict[str, Any]:
@@ -201,7 +208,7 @@ def as_table(mets: list[Met]) -> Iterator[str]:
     yield "|---|---|---|---|---|"
     for met in mets:
         same = "the same" if not met.difference else met.with_us.shown
-        said = [met.with_us.outcome or "none: the process is gone", *met.with_us.notes]
+        said = [met.with_us.outcome or "none was made", *met.with_us.notes]
         left = met.left or "nothing"
         yield "| " + " | ".join(map(_flat, (met.fault.name, met.without_us.shown, same,
                                            "; ".join(said), left))) + " |"  # fmt: skip

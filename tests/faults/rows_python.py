@@ -409,7 +409,7 @@ with recorded():
 """,
     ),
     Fault(
-        "a full disk, where something is saved",
+        "a file that may not grow any more",
         """
 limit = 20_000
 import resource; signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
