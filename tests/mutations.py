@@ -89,7 +89,7 @@ equal_nan=before.dtype.kind in _WITH_NAN => equal_nan=False
 capture/patching.py: capture/test_patching.py
 left.remove(self.sink) => left.index(self.sink)
 capture/recorder.py: capture/test_recorder.py
-if len(page) < self.limit => if len(page) <= self.limit
+if left > 0 => if left >= 0
 model/sweep.py: model/test_times.py
 share * (len(ordered) - 1) => share * len(ordered)
 model/document.py: model/test_document.py

@@ -13,7 +13,7 @@ import heapq
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -29,6 +29,7 @@ from jupyter_serprof.analysis.spans import (
     walk,
 )
 from jupyter_serprof.model import Row, Span, Stage, Trace, Waterfall, stages_of
+from jupyter_serprof.model.stages import RECORDING
 
 
 class Segment(NamedTuple):
@@ -128,7 +129,32 @@ def partition(trace: Trace) -> Waterfall:
         sorted(rows, key=lambda row: (row.group or 0, known[row.stage].order, row.stage))
     )
     rest_ns = trace.wall_ns - sum(row.self_ns for row in ordered)
+    ordered, rest_ns = _without_recording(ordered, rest_ns, spans)
     return Waterfall(ordered, rest_ns, outline_of(ordered, trace))
+
+
+def _without_recording(
+    rows: Sequence[Row], rest_ns: int, spans: Sequence[Span]
+) -> tuple[tuple[Row, ...], int]:
+    """Take what recording took out of the rows and the rest, into the row of its own."""
+    taken = (spans[-1].details or {}).get("taken_ns") if spans else None
+    if not isinstance(taken, Mapping):
+        return tuple(rows), rest_ns
+    left = Counter[str](dict(taken))
+    left_ns = rest_ns - min(rest_ns, left[""])
+    # Where the user's code was sampled, it is a stage.
+    left["python.code"] += left[""] - (rest_ns - left_ns)
+    made = []
+    for row in rows:
+        own_ns = min(row.self_ns, left[row.stage])
+        left[row.stage] -= own_ns
+        made.append(replace(row, self_ns=row.self_ns - own_ns))
+    took = rest_ns - left_ns + sum(row.self_ns for row in rows) - sum(row.self_ns for row in made)
+    at = next(at for at, row in enumerate(made) if row.stage == RECORDING)
+    # It is everywhere.
+    whole = ((0, spans[-1].start_ns),)
+    made[at] = replace(made[at], start_ns=0, self_ns=took, busy_ns=took, pieces=whole)
+    return tuple(made), left_ns
 
 
 def _group_at(edges: Sequence[int], at: int) -> int | None:
@@ -245,7 +271,9 @@ def _row(key: _RowKey, tally: _Tally, trace: Trace) -> Row:
         busy_ns=sum(tally.busy_by_lane.values()),
         size_bytes=total(tally.sizes),
         count=sum(
-            not 0 <= span.parent < len(spans) or spans[span.parent].stage != name for span in mine
+            number(span, "calls") or 1
+            for span in mine
+            if not 0 <= span.parent < len(spans) or spans[span.parent].stage != name
         ),
         copied_bytes=total(tally.copied),
         minor_faults=max(0, sum(tally.faults)) if tally.faults else None,

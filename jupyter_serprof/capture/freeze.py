@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import statistics
-import time
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
 from typing import Any
 
-from jupyter_serprof.capture.hook import Hook, Place, Record
+from jupyter_serprof.capture.hook import Record
 from jupyter_serprof.capture.machine import describe_environment, producer
 from jupyter_serprof.capture.recorder import Recorder, Watcher, describe_failure
 from jupyter_serprof.model import Group, Lane, ProbeReport, Quality, Span, Table, Trace
+from jupyter_serprof.model.stages import RECORDING
 
 MAIN_LANE = "client/main"
+#: Less is not told: a tenth of a millisecond, a hundredth of the wall time.
+_LEAST_NS, _LEAST_SHARE = 100_000, 0.01
 
 
 @dataclass(slots=True, eq=False)
@@ -68,45 +70,6 @@ class Page:
     tables: list[Table] = field(default_factory=list)
 
 
-_CALLS = 200
-_ROUNDS = 9
-
-
-class _Scrap:
-    """A sink that forgets nothing until it is dropped."""
-
-    now = staticmethod(time.perf_counter_ns)
-
-    def __init__(self) -> None:
-        self.page: list[Record] = []
-
-    def add(self, record: Record) -> None:
-        self.page.append(record)
-
-    def failed(self, place: Place, error: BaseException) -> None:
-        """Never called: what is calibrated with has no functions of its own."""
-
-
-@cache
-def span_cost_ns() -> int:
-    """Return the cost of one recorded call, ns: armed minus bare, median of alternating rounds."""
-    hook = Hook(_nothing, Place("calibration:nothing", "user"))
-    hook.sinks = (_Scrap(),)
-    differences = [_round_ns(hook) - _round_ns(_nothing) for _ in range(_ROUNDS)]
-    return max(0, round(statistics.median(differences) / _CALLS))
-
-
-def _nothing() -> None:
-    return None
-
-
-def _round_ns(call: object) -> int:
-    start = time.perf_counter_ns()
-    for _ in range(_CALLS):
-        call()  # type: ignore[operator]  # a Hook or a function
-    return time.perf_counter_ns() - start
-
-
 def freeze(recorder: Recorder, *, name: str, outcome: str = "ok") -> Trace:
     """Return the trace of a stopped recorder, without waterfall, findings and summary.
 
@@ -119,11 +82,14 @@ def freeze(recorder: Recorder, *, name: str, outcome: str = "ok") -> Trace:
     outcome
         ``ok``, ``error`` or ``interrupted``.
     """
+    if not recorder.costs and len(recorder.page):
+        recorder.weigh(recorder.page[-1][0])
     run = _run(recorder)
     for probe in recorder.probes:
         _refine(probe, run)
     kept = [draft for draft in run.drafts if not draft.is_dropped and _overlaps(draft, run)]
     kept.sort(key=lambda draft: (draft.start, -draft.end))
+    calls, taken = _taken(kept, recorder)
     return Trace(
         name=name,
         started=recorder.started,
@@ -131,10 +97,10 @@ def freeze(recorder: Recorder, *, name: str, outcome: str = "ok") -> Trace:
         outcome=outcome,
         producer=producer(),
         lanes=_used_lanes(kept, run),
-        spans=_spans(kept, run),
+        spans=(*_spans(kept, run), *_recording(calls, taken, run.end - run.start)),
         groups=_groups(run),
         tables=tuple(run.tables),
-        quality=_quality(recorder, run),
+        quality=_quality(recorder, run, round(sum(taken.values()) / calls) if calls else None),
         environment=describe_environment(),
     )
 
@@ -250,14 +216,44 @@ def _groups(run: Page) -> tuple[Group, ...]:
     )
 
 
-def _quality(recorder: Recorder, run: Page) -> Quality:
+def _taken(drafts: Sequence[Draft], recorder: Recorder) -> tuple[int, Mapping[str, float]]:
+    """Return how many calls of the caller were written down, and what that took of each stage, ns.
+
+    Of a call the part between its two times went to its own stage, the rest to what is around it
+    (``""``: nothing that was seen).
+    """
+    own = [draft for draft in drafts if draft.place and draft.lane == MAIN_LANE]
+    if not own or not recorder.costs:
+        return 0, {}
+    outer_ns, inner_ns = (statistics.median(column) for column in zip(*recorder.costs, strict=True))
+    seen, taken = Counter[str](), Counter[str]({"": recorder.moved_ns})
+    for draft in drafts:
+        seen[draft.place] += 1
+    for draft in own:
+        around = next((above for above in draft.ancestors() if not above.is_dropped), None)
+        beside_ns = outer_ns + recorder.own_ns[draft.place] / seen[draft.place]
+        taken[draft.stage] += inner_ns
+        taken[around.stage if around else ""] += beside_ns
+    return len(own), taken
+
+
+def _recording(calls: int, taken: Mapping[str, float], wall_ns: int) -> tuple[Span, ...]:
+    """Return the span without length that says what recording took, if that is worth a row."""
+    if sum(taken.values()) < max(_LEAST_NS, _LEAST_SHARE * wall_ns):
+        return ()
+    told = {key: max(0, round(ns)) for key, ns in taken.items()}
+    details = {"calls": calls, "taken_ns": told}
+    return (Span(RECORDING, "Recording", MAIN_LANE, wall_ns, 0, details=details),)
+
+
+def _quality(recorder: Recorder, run: Page, span_cost_ns: int | None) -> Quality:
     failures = (
         f"{what} ({count} times)" if count > 1 else what
         for what, count in recorder.failures.items()
     )
     return Quality(
         spans_dropped=recorder.dropped_count,
-        span_cost_ns=span_cost_ns(),
+        span_cost_ns=span_cost_ns,
         clock_error_ns=run.clock_error_ns,
         probes=tuple(_report(probe) for probe in recorder.probes),
         notes=(*run.notes, *failures),

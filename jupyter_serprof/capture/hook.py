@@ -24,7 +24,6 @@ from traceback import walk_tb
 from types import MethodType
 from typing import Any, Literal, Protocol
 
-Arguments = tuple[tuple[Any, ...], dict[str, Any]]
 Before = Callable[[tuple[Any, ...], dict[str, Any]], tuple[tuple[Any, ...], dict[str, Any], object]]
 After = Callable[[object, tuple[Any, ...], dict[str, Any], object], object]
 
@@ -109,7 +108,7 @@ except ImportError:  # Windows counts no page faults
 
 getrusage: Any = getattr(_resource, "getrusage", None)
 #: macOS counts those of the process only; what cannot be counted stays unknown.
-_WHOSE: dict[str, int | None] = {
+WHOSE: dict[str, int | None] = {
     "": None,
     "thread": getattr(_resource, "RUSAGE_THREAD", None),
     "process": getattr(_resource, "RUSAGE_SELF", None),
@@ -118,7 +117,8 @@ _WHOSE: dict[str, int | None] = {
 
 #: Where a call of our own is too much; then there is no room to say so.
 _FULL = (RecursionError, MemoryError)
-#: What hooks took after the end of calls, ns, by path: long ones all, one of so many short ones.
+#: What hooks took before the start and after the end of calls, ns, by path: all of the long ones,
+#: one of so many short ones for the others.
 OWN_NS: Counter[str] = Counter()
 _LONG_NS, _WEIGHED = 20_000, 16
 #: Noting faults takes a microsecond, twice: nobody waits for the faults of a hundred thousand.
@@ -146,7 +146,7 @@ class Hook:
     """
 
     # Slots beside the dict: reading these three is most of what an idle hook costs.
-    __slots__ = ("__dict__", "__weakref__", "left", "original", "place", "sinks")
+    __slots__ = ("__dict__", "__weakref__", "left", "original", "place", "sinks", "turn")
 
     def __init__(self, original: Callable[..., Any], place: Place) -> None:
         functools.update_wrapper(self, original)
@@ -155,6 +155,7 @@ class Hook:
         self.sinks: tuple[Sink, ...] = ()
         #: Short calls around which page faults are still noted.
         self.left = _COUNTED
+        self.turn = 0
 
     # inspect duck-types functions by these (signature, iscoroutinefunction).
     __code__ = _of_original("__code__")
@@ -167,17 +168,20 @@ class Hook:
     cache_clear = _of_original("cache_clear")
 
     # One function: each one more would be a level of recursion more for the user.
-    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401, C901, PLR0912
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401, C901, PLR0912, PLR0915
         """Call the original; note when, how long and what if somebody listens."""
         sinks = self.sinks
         if not sinks:
             return self.original(*args, **kwargs)
-        place, token, whose, faults, start = self.place, None, None, None, None
+        place, token, start = self.place, None, None
+        whose = faults = extra = None
+        turn = self.turn = (self.turn + 1) % _WEIGHED
+        entered = 0 if turn else perf_counter_ns()
         try:
             if place.before is not None:
                 args, kwargs, token = place.before(args, kwargs)
             if place.faults and self.left > 0:
-                whose = _WHOSE[place.faults]
+                whose = WHOSE[place.faults]
                 faults = None if whose is None else getrusage(whose).ru_minflt
             start = sinks[0].now()
         except BaseException as error:  # noqa: BLE001  (the guard around hooks)
@@ -204,14 +208,19 @@ class Hook:
             if faults is not None:
                 faults = getrusage(whose).ru_minflt - faults
                 self.left += 1 if end - start > _LONG_NS else -1
-            extra = _after(sinks, place, token, (args, kwargs), result) if place.after else None
+            if place.after is not None:
+                try:
+                    extra = place.after(token, args, kwargs, result)
+                except BaseException as error:  # noqa: BLE001  (the guard around hooks)
+                    fell(sinks, place, error)
+            if end - start > _LONG_NS:
+                OWN_NS[place.path] += perf_counter_ns() - end
+            elif not turn:
+                own_ns = perf_counter_ns() - end + start - entered
+                OWN_NS[place.path] += own_ns * _WEIGHED
             record = (place, get_ident(), start, end, faults, extra, None)
             for sink in sinks:
                 sink.add(record)
-            if end - start > _LONG_NS:
-                OWN_NS[place.path] += perf_counter_ns() - end
-            elif not end % _WEIGHED:
-                OWN_NS[place.path] += (perf_counter_ns() - end) * _WEIGHED
         except BaseException as error:  # noqa: BLE001  (the guard around hooks)
             try:  # noqa: SIM105  (as above)
                 fell(sinks, place, error)
@@ -250,7 +259,8 @@ class CoroutineHook(Hook):
         sinks = self.sinks
         if not sinks:
             return await self.original(*args, **kwargs)
-        place, token, start, ident = self.place, None, None, 0
+        place, ident = self.place, 0
+        token = start = end = extra = None
         try:
             ident = _task_ident()
             if place.before is not None:
@@ -266,10 +276,12 @@ class CoroutineHook(Hook):
         if start is not None:
             try:
                 end = sinks[0].now()
-                extra = _after(sinks, place, token, (args, kwargs), result) if place.after else None
-                note(sinks, (place, ident, start, end, None, extra, None))
+                if place.after is not None:
+                    extra = place.after(token, args, kwargs, result)
             except BaseException as error:  # noqa: BLE001  (the guard around hooks)
                 fell(sinks, place, error)
+            if end is not None:
+                note(sinks, (place, ident, start, end, None, extra, None))
         return result
 
 
@@ -319,16 +331,6 @@ def _note_raised(
             note(sinks, (place, ident, start, end, None, None, type(error).__name__))
         except BaseException as ours:  # noqa: BLE001  (the guard around hooks)
             fell(sinks, place, ours)
-
-
-def _after(
-    sinks: Sequence[Sink], place: Place, token: object, given: Arguments, result: object
-) -> object:
-    try:
-        return place.after(token, *given, result)  # type: ignore[misc]  # the caller checked it
-    except BaseException as error:  # noqa: BLE001  (the guard around hooks)
-        fell(sinks, place, error)
-        return None
 
 
 def fell(sinks: Sequence[Sink], place: Place, error: BaseException) -> int | None:

@@ -9,13 +9,16 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
+from functools import lru_cache
 from threading import get_ident
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol
 
-from jupyter_serprof.capture.hook import Place, Record, note
+from jupyter_serprof.capture.hook import OWN_NS, Hook, Place, Record, note
 from jupyter_serprof.capture.patching import forget_all, silence
+from jupyter_serprof.capture.records import Records
 from jupyter_serprof.model import ProbeReport
 from jupyter_serprof.model.stages import MARK
 
@@ -41,11 +44,15 @@ def describe_failure(error: BaseException) -> str:
     return f"{type(error).__name__} in {function}, line {traceback.tb_lineno}"
 
 
-#: 1,000,000 records are about 200 MB; what comes after is counted, not kept.
+#: 1,000,000 records are about 100 MB; what comes after is counted, not kept.
 LIMIT = 1_000_000
 #: Of both clocks; the closest counts. Together they take some us.
 _READINGS = 5
 _ACTIVE: list[Recorder] = []
+#: Records that wait to be moved to columns.
+_FRESH = 16_384
+_CALLS, _ROUNDS = 32, 5
+_SCRAP = "jupyter_serprof:weighed"
 
 
 class Watcher(Protocol):
@@ -98,8 +105,14 @@ class Recorder:
         self.now = clock
         self.wall_now = wall_clock
         self.limit = limit
-        self.page: list[Record] = []
+        self.page = Records()
+        self._room = 0
         self.dropped_count = 0
+        #: Of one call, ns: what its hook takes outside of what it measures itself, and what it adds
+        #: between start and end.
+        self.costs: list[tuple[float, float]] = []
+        self.moved_ns = 0
+        self.own_ns: Counter[str] = Counter()
         self.failures: Counter[str] = Counter()
         self.thread = 0
         self.start_ns = 0
@@ -110,12 +123,45 @@ class Recorder:
         self._waiting: list[Watcher] = []
 
     def add(self, record: Record) -> None:
-        """Take one record; called by hooks from any thread (list.append is atomic)."""
-        page = self.page
-        if len(page) < self.limit:
-            page.append(record)
+        """Take one record; called by hooks from any thread (extending a list is atomic)."""
+        fresh = self.page.fresh
+        if len(fresh) < self._room:
+            fresh += record
+        else:
+            self._make_room(record)
+
+    def _make_room(self, record: Record) -> None:
+        """Take the record behind which records are moved, and see what a record costs."""
+        start_ns, page = time.perf_counter_ns(), self.page
+        page.move()
+        left = self.limit - len(page)
+        self._room = Records.WIDTH * min(_FRESH, left)
+        if left > 0:
+            page.fresh += record
         else:
             self.dropped_count += 1
+        if len(page) > 1:
+            self.weigh(record[0])
+        self.moved_ns += time.perf_counter_ns() - start_ns
+
+    def weigh(self, place: Place) -> None:
+        """Measure what it costs to write a call down, here and now, in the kind of a place.
+
+        In turns: nothing, a bare call, the same call watched. ``before`` is called with its one
+        argument; what ``before`` and ``after`` take is measured by the hook itself.
+        """
+        if self.now is not time.perf_counter_ns:  # a clock that knows nothing of this machine
+            return
+        scrap = Recorder(())
+        hook = Hook(abs, replace(place, path=_SCRAP, after=None, faults="", least_ns=0))
+        hook.sinks = (scrap,)
+        for _ in range(_ROUNDS):
+            scrap.page.clear()
+            OWN_NS.pop(_SCRAP, None)
+            empty, bare, armed = _each_ns(None), _each_ns(abs), _each_ns(hook)
+            seen = sum(end - start for _, _, start, end, *_ in scrap.page) / _CALLS
+            inner, own = seen - (bare - empty), OWN_NS.pop(_SCRAP, 0) / _CALLS
+            self.costs.append((armed - bare - inner - own, inner))
 
     def failed(self, place: Place, error: BaseException) -> None:
         """Note that our own part of a hook failed; the user's call went on."""
@@ -134,6 +180,7 @@ class Recorder:
                     self._waiting.append(probe)
             _ACTIVE.append(self)
             self.thread = get_ident()
+            self.own_ns = Counter(OWN_NS)
             offset_ns = self._offset_ns()
             self.started = moment_text(self.now() + offset_ns)
             self.start_ns = self.now()
@@ -147,6 +194,7 @@ class Recorder:
         if self.end_ns is None:
             self.end_ns = max(self.now(), self.start_ns)
             self.wall_end_ns = self.end_ns + self._offset_ns()
+            self.own_ns = OWN_NS - self.own_ns
         if self in _ACTIVE:
             _ACTIVE.remove(self)
         for probe in reversed(self.probes):
@@ -193,6 +241,17 @@ class Recorder:
             self.stop()
 
 
+def _each_ns(call: Callable[[int], object] | None) -> float:
+    start = time.perf_counter_ns()
+    if call is None:
+        for _ in range(_CALLS):
+            pass
+    else:
+        for _ in range(_CALLS):
+            call(1)
+    return (time.perf_counter_ns() - start) / _CALLS
+
+
 def _forget_all() -> None:
     forget_all()
     while _ACTIVE:
@@ -230,6 +289,11 @@ def paused_collector() -> Iterator[None]:
     finally:
         if was_enabled:
             gc.enable()
+
+
+@lru_cache(1_000)
+def _mark(name: str) -> Place:
+    return Place(f"{MARK}{name}", f"{MARK}{name}", role="user")
 
 
 class span:  # noqa: N801  (used like a keyword: with sp.span(...))
@@ -273,6 +337,6 @@ class span:  # noqa: N801  (used like a keyword: with sp.span(...))
         if not recorders:
             return
         end = recorders[0].now()
-        place = Place(f"{MARK}{self._name}", f"{MARK}{self._name}", role="user")
+        place = _mark(self._name)
         error_name = error_type.__name__ if error_type else None
         note(recorders, (place, get_ident(), start, end, None, None, error_name))

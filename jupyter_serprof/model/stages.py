@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 #: Begins the keys of the user's own marks, which are titled by their names.
 MARK = "user:"
+#: What watching took, out of all other stages: its span has no length, and says of which.
+RECORDING = "recording"
 _TABLE = files("jupyter_serprof.model").joinpath("stages.json").read_text("utf-8")
 STAGES = {entry["key"]: Stage(**entry) for entry in json.loads(_TABLE)}
 

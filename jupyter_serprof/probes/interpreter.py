@@ -166,23 +166,23 @@ class InterpreterProbe(Probe):
 
     forget = remove
 
-    def _collected(self, phase: str, info: dict[str, int]) -> None:
+    def _collected(self, phase: str, _: dict[str, int]) -> None:
         """Take note of a collection; Python prints and drops what is raised in here."""
         try:
-            self._note_collection(phase, info)
+            self._note_collection(phase)
         except KeyboardInterrupt:
             self._is_interrupted = True
         if self._is_interrupted and phase == "stop":
             self._is_interrupted = False
             _PRESSES.press_behind_all()
 
-    def _note_collection(self, phase: str, info: dict[str, int]) -> None:
+    def _note_collection(self, phase: str) -> None:
         if phase == "start":
             self._gc_start_ns = self._recorder.now()
         elif self._gc_start_ns is not None:
-            start, end, generation = self._gc_start_ns, self._recorder.now(), info.get("generation")
+            start, end = self._gc_start_ns, self._recorder.now()
             self._gc_start_ns = None
-            note((self._recorder,), (_GC, get_ident(), start, end, None, generation, None))
+            note((self._recorder,), (_GC, get_ident(), start, end, None, None, None))
 
     def refine(self, run: Page) -> None:
         """Keep the outermost of nested imports; name the module."""

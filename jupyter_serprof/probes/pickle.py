@@ -18,6 +18,8 @@ _INSIDE_DUMPS = {"ray.serialize": "ray.pickle", "ray.submit": "ray.export"}
 _INSIDE_LOADS = {"ray.get": "ray.unpickle", "ray.deserialize": "ray.unpickle"}
 DUMPS_ROLE = "pickle.dumps"
 LOADS_ROLE = "pickle.loads"
+#: Stands for the protocol of a pickle that does not say it.
+_UNTOLD = 255
 #: Libraries named one by one in what is unseen.
 _NAMED = 4
 
@@ -49,7 +51,12 @@ def count_buffers(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, A
 
 
 def note_dumped(sizes: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa: ANN401, ARG001
-    """Note (in-band bytes, sizes of out-of-band buffers, the first two bytes, a look)."""
+    """Note (in-band bytes, sizes of out-of-band buffers, the first two bytes, a look).
+
+    Of a small pickle a number, which the collector does not count: bytes << 8 | protocol.
+    """
+    if len(result) < LOOK_BYTES and not sizes:
+        return len(result) << 8 | (result[1] if result[:1] == pickle.PROTO else _UNTOLD)
     look = look_at(result, args[0] if args else None) if len(result) >= LOOK_BYTES else None
     return len(result), sizes or (), result[:2], look
 
@@ -58,6 +65,8 @@ def note_loaded(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa
     """Note (in-band bytes, sizes of buffers handed over, nothing, a look); iterators stay whole."""
     data, buffers = args[0], kwargs.get("buffers")
     in_band = memoryview(data).nbytes
+    if buffers is None and in_band < LOOK_BYTES:
+        return in_band << 8 | _UNTOLD
     look = look_at(data) if in_band >= LOOK_BYTES else None
     if buffers is None:
         return in_band, (), b"", look
@@ -69,10 +78,18 @@ def note_loaded(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa
 def pickle_places(module: str) -> list[Place]:
     """Return the places of a module that has the four functions of pickle."""
     dumps = partial(
-        Place, stage="pickle.dumps", role=DUMPS_ROLE, inside=_INSIDE_DUMPS, faults="thread"
+        Place,
+        stage="pickle.dumps",
+        role=DUMPS_ROLE,
+        inside=_INSIDE_DUMPS,
+        faults="thread",
     )
     loads = partial(
-        Place, stage="pickle.loads", role=LOADS_ROLE, inside=_INSIDE_LOADS, faults="thread"
+        Place,
+        stage="pickle.loads",
+        role=LOADS_ROLE,
+        inside=_INSIDE_LOADS,
+        faults="thread",
     )
     return [
         dumps(f"{module}:dumps", before=count_buffers, after=note_dumped),
@@ -85,9 +102,12 @@ def pickle_places(module: str) -> list[Place]:
 def complete_pickles(drafts: Iterable[Draft]) -> None:
     """Turn what the hooks of ``pickle_places`` noted into sizes and details."""
     for draft in drafts:
-        if draft.role in (DUMPS_ROLE, LOADS_ROLE) and isinstance(draft.extra, tuple):
-            _complete(draft, *draft.extra)
-            draft.extra = None
+        if draft.role in (DUMPS_ROLE, LOADS_ROLE) and draft.extra is not None:
+            extra, draft.extra = draft.extra, None
+            if isinstance(extra, tuple):
+                _complete(draft, *extra)
+            else:
+                _complete(draft, extra >> 8, (), bytes((pickle.PROTO[0], extra & 255)), None)
 
 
 def _complete(
@@ -95,7 +115,7 @@ def _complete(
 ) -> None:
     draft.details |= {"in_band_bytes": in_band, "copied_bytes": in_band}
     draft.details |= details_of(look) if look is not None else {}
-    if head[:1] == pickle.PROTO and len(head) > 1:
+    if head[:1] == pickle.PROTO and head[1:] not in (b"", bytes((_UNTOLD,))):
         draft.details["protocol"] = head[1]
     if sizes is not None:
         out_of_band = sum(sizes)

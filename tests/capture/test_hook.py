@@ -184,7 +184,7 @@ def test_a_record_has_point_thread_start_and_end(library: ModuleType) -> None:
     with listening(entry) as recorder:
         library.function(1)
 
-    assert recorder.page == [(entry, get_ident(), 0, 10, None, None, None)]
+    assert list(recorder.page) == [(entry, get_ident(), 0, 10, None, None, None)]
     assert isinstance(recorder.now, TickClock)
     assert recorder.now.readings_count == 2
 
@@ -285,7 +285,7 @@ def test_a_hook_without_listeners_only_passes_on(library: ModuleType) -> None:
 
     assert isinstance(captured, Hook)
     assert captured(1)[0] == 1
-    assert recorder.page == []
+    assert not recorder.page
 
 
 def test_a_coroutine_lasts_until_it_is_done(library: ModuleType) -> None:

@@ -56,7 +56,7 @@ def test_a_mark_without_a_recording_does_nothing(
         pass
 
     assert clock.readings_count == readings_count
-    assert recorder.page == []
+    assert not recorder.page
 
 
 def test_marks_nest(recorder: Recorder, clock: TickClock) -> None:
@@ -117,7 +117,7 @@ def test_a_mark_that_began_before_the_recording_is_not_in_it(clock: TickClock) -
         clock.advance_ms(1)
     late.stop()
 
-    assert late.page == []
+    assert not late.page
 
 
 def test_a_mark_may_have_any_name(recorder: Recorder) -> None:

@@ -240,7 +240,7 @@ def test_our_hook_under_a_wrapper_that_stays_falls_silent(library: types.ModuleT
 
     assert library.function is wrapper
     assert library.function(7) == 7
-    assert page.page == []
+    assert not page.page
 
 
 def test_a_wrapper_that_stays_is_watched_once_by_the_next_recording(

@@ -173,7 +173,7 @@ def _size_bytes(noted: object) -> int:
     if isinstance(noted, tuple) and noted and isinstance(noted[0], int):
         beside = noted[1] if len(noted) > 1 else ()
         return noted[0] + (sum(beside) if isinstance(beside, list | tuple) else 0)
-    return 0
+    return noted >> 8 if isinstance(noted, int) else 0
 
 
 def way_of(place: str, keywords: dict[str, Any], result: object) -> str:

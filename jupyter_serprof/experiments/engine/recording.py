@@ -134,7 +134,7 @@ class Recording:
         """Tell whether anything but imports, garbage collection and waits for threads was seen."""
         if self._had_spans:
             return True
-        return any(record[0].stage not in _BACKGROUND for record in list(self._recorder.page))
+        return any(place.stage not in _BACKGROUND for place in set(self._recorder.page.column(0)))
 
     @property
     def trace(self) -> Trace:

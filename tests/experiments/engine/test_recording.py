@@ -134,7 +134,7 @@ def test_no_value_of_the_user_is_kept() -> None:
     del value, back
 
     assert trace.spans
-    assert recording._recorder.page == []
+    assert not recording._recorder.page
     assert [ref() for ref in alive] == [None, None]
 
 
