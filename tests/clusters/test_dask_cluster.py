@@ -443,3 +443,27 @@ def test_first_use_imports_of_others_are_named_apart(outside_client: Client) -> 
     imports = [span for span in trace.spans if span.name == "import colorsys"]
     assert imports
     assert all(span.lane.startswith(("worker", "scheduler")) for span in imports)
+
+
+def test_a_cluster_without_workers_is_told_while_the_cell_waits(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The line stands there before the first worker comes, once, and in the document."""
+    from distributed import Client, LocalCluster
+
+    with (
+        LocalCluster(n_workers=0, processes=False, dashboard_address=None) as cluster,
+        Client(cluster) as client,
+        record() as recording,
+    ):
+        future, said = client.submit(int), ""
+        for _ in range(200):
+            said += capsys.readouterr().err
+            if "no worker" in said:
+                break
+            time.sleep(0.1)
+        cluster.scale(1)
+        assert future.result() == 0
+
+    assert said.count("no worker: nothing can run; client.cluster.scale(2)") == 1
+    assert "dask: there was no worker: nothing could run" in recording.trace.quality.notes
