@@ -61,9 +61,7 @@ if name not in sys.modules:
 """
 #: A cluster that does not answer must not hold the user's cell: s, of the scheduler; workers have
 #: less, so that its answer is here in time. ``serprof.patience`` of Dask's configuration is longer.
-_PATIENCE_S = 0.85
-#: How often it is asked whether any worker is left.
-_LOOK_S = 0.25
+_PATIENCE_S, _LOOK_S = 0.85, 0.25
 _WORKERS_START, _WORKERS_STOP = 0.07, 0.7
 #: How soon Ctrl-C is heard, s.
 _SLICE_S = 0.05
@@ -165,11 +163,12 @@ class Visit:
         await asyncio.wait(tasks, timeout=_PATIENCE_S)
 
     async def _watch(self) -> None:
-        """Say at once where something waits and no worker is there: the cell shows nothing else."""
-        while not any(map(_has_no_worker, self.clients)):
-            await asyncio.sleep(_LOOK_S)  # noqa: ASYNC110  (Dask has no event for it)
-        self.troubles.append("there was no worker: nothing could run")
-        print("no worker: nothing can run; client.cluster.scale(2)", file=sys.stderr)  # noqa: T201
+        """Say where something waits and no worker is there: the cell shows nothing else."""
+        while not await load_agent().is_set(self._leaving, _LOOK_S):
+            if any(map(dask_events.has_no_worker, self.clients)):
+                self.troubles.append("there was no worker: nothing could run")
+                print("no worker: nothing can run; client.cluster.scale(2)", file=sys.stderr)  # noqa: T201
+                return
 
     async def _stay(self) -> None:
         from distributed.core import rpc
@@ -232,17 +231,6 @@ class Visit:
     @property
     def _ids(self) -> tuple[str, ...]:
         return tuple(client.id for client in self.clients)
-
-
-def _has_no_worker(client: Any) -> bool:  # noqa: ANN401  (a Client)
-    """Tell whether a client waits for a cluster without workers, as it heard last: every 2 s.
-
-    A cluster that adapts gets its workers when there is work.
-    """
-    known = getattr(client, "_scheduler_identity", {})
-    count = known.get("n_workers", len(known.get("workers", "?")))
-    waits = any(future.status == "pending" for future in list(client.futures.values()))
-    return waits and count == 0 and getattr(client.cluster, "_adaptive", None) is None
 
 
 def patience_s() -> float:

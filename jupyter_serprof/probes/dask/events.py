@@ -61,3 +61,14 @@ def _add_graph(agent: Agent, metrics: Mapping[str, Any]) -> None:
     computation = Computation("")
     computation.tasks, computation.first_assigned = metrics.get("tasks") or 0, at
     agent.computations.append(computation)
+
+
+def has_no_worker(client: Any) -> bool:  # noqa: ANN401  (a Client)
+    """Tell whether a client waits for a cluster without workers, as it heard last: every 2 s.
+
+    A cluster that adapts gets its workers when there is work.
+    """
+    known = getattr(client, "_scheduler_identity", {})
+    count = known.get("n_workers", len(known.get("workers", "?")))
+    waits = any(future.status == "pending" for future in list(client.futures.values()))
+    return waits and count == 0 and getattr(client.cluster, "_adaptive", None) is None
