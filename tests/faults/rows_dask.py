@@ -9,6 +9,7 @@ from .matrix import ROOT, Fault
 _CLUSTER = f"""
 sys.path.append({str(ROOT / "tests")!r})
 import operator
+from textwrap import dedent
 from clusters.outside import outside_cluster
 from distributed import Client, LocalCluster, wait
 
@@ -82,9 +83,9 @@ client.submit(abs, -1).result()
 print("ready", flush=True)
 signal.pause()
 '''
-run = [sys.executable, "-c", code, cluster.address, str(int(IS_RECORDED))]
+run = [sys.executable, "-c", dedent(code), cluster.address, str(int(IS_RECORDED))]
 child = subprocess.Popen(run, stdout=subprocess.PIPE, text=True)
-child.stdout.readline()
+assert child.stdout.readline() == "ready\\n"
 child.send_signal(signal.{signal})
 print_left(client)
 child.kill()
