@@ -11,6 +11,8 @@ from jupyter_serprof.capture.hook import Record
 
 #: Columns of a `Record`: thread, start, end.
 _NUMBERS = (1, 2, 3)
+#: For a thread that moves records; it takes milliseconds.
+_WAIT_S = 1.0
 
 
 class Records:
@@ -31,9 +33,16 @@ class Records:
         self._chunks: list[tuple[Sequence[Any], ...]] = []
         self._lock = Lock()
 
-    def move(self) -> None:
-        """Move what was written to columns; others may write meanwhile."""
-        with self._lock:
+    def move(self, wait_s: float = 0) -> None:
+        """Move what was written to columns, unless it is being moved; others may write meanwhile.
+
+        A collection that begins in here writes a record, whose hook comes here again: it must not
+        wait for itself. Who reads waits for another thread.
+        """
+        is_ours = self._lock.acquire(timeout=wait_s)
+        if not is_ours and not wait_s:
+            return
+        try:
             moving = self.fresh[: len(self.fresh)]
             size, columns = len(moving), [moving[at :: self.WIDTH] for at in range(self.WIDTH)]
             chunk = tuple(
@@ -43,10 +52,13 @@ class Records:
             # Without a call in between: no signal and no other thread comes between these two.
             self._chunks += [chunk]
             del self.fresh[:size]
+        finally:
+            if is_ours:
+                self._lock.release()
 
     def column(self, at: int) -> Any:  # noqa: ANN401  (an array of numbers, or a list)
         """Return one column of the records."""
-        self.move()
+        self.move(_WAIT_S)
         joined: Any = array("q") if at in _NUMBERS else []
         for chunk in self._chunks:
             joined.extend(chunk[at])
@@ -54,7 +66,7 @@ class Records:
 
     def __iter__(self) -> Iterator[Record]:
         """Yield the records in the order in which the calls ended."""
-        self.move()
+        self.move(_WAIT_S)
         return (record for chunk in self._chunks for record in zip(*chunk, strict=True))
 
     def __len__(self) -> int:

@@ -4,6 +4,8 @@ import gc
 import pickle
 
 from jupyter_serprof import record
+from jupyter_serprof.capture.hook import Place
+from jupyter_serprof.capture.records import Records
 
 
 def test_many_short_calls_make_no_garbage_and_their_cost_is_told_apart() -> None:
@@ -22,3 +24,25 @@ def test_many_short_calls_make_no_garbage_and_their_cost_is_told_apart() -> None
     owned_ns = sum(row.self_ns for row in rows.values())
     assert owned_ns + trace.waterfall.unaccounted_ns == trace.wall_ns
     assert rows["recording"].self_ns > rows["pickle.dumps"].self_ns
+
+
+def test_a_record_that_comes_while_records_are_moved_waits_for_nobody() -> None:
+    """A collection that begins in the middle of the move is a record, too: of the same thread."""
+    page = Records()
+    place, came = Place("library:function", "user"), list[int]()
+
+    class Arriving:
+        """Writes a record when its number is asked for, in the middle of the move."""
+
+        def __index__(self) -> int:
+            if not came:
+                came.append(1)
+                page.fresh += (place, 1, 30, 40, None, None, None)
+                page.move()
+            return 10
+
+    page.fresh += (place, 1, Arriving(), 20, None, None, None)
+    page.move()
+
+    assert [record[2] for record in page] == [10, 30]
+    assert len(page) == 2
