@@ -322,15 +322,16 @@ def _note_raised(
     sinks: tuple[Sink, ...], place: Place, ident: int, start: int | None, error: BaseException
 ) -> None:
     """Note a call that raised, and take the frame of the hook out of the user's traceback."""
-    # A bare ``raise`` behind this adds no frame.
-    if error.__traceback__ is not None:
-        error.__traceback__ = error.__traceback__.tb_next
-    if start is not None:
-        try:
+    try:
+        if start is not None:
             end = sinks[0].now()
             note(sinks, (place, ident, start, end, None, None, type(error).__name__))
-        except BaseException as ours:  # noqa: BLE001  (the guard around hooks)
-            fell(sinks, place, ours)
+    except BaseException as ours:  # noqa: BLE001  (the guard around hooks)
+        fell(sinks, place, ours)
+    finally:
+        # After the sinks, which may look for it. A bare ``raise`` behind this adds no frame.
+        if error.__traceback__ is not None:
+            error.__traceback__ = error.__traceback__.tb_next
 
 
 def fell(sinks: Sequence[Sink], place: Place, error: BaseException) -> int | None:
