@@ -14,6 +14,7 @@ from typing import Any
 from jupyter_serprof import api
 from jupyter_serprof.api.comparisons import check_question, trip_like
 from jupyter_serprof.model import RegressionError, SerprofError, Sweep, Trace, UsageError
+from jupyter_serprof.model.units import without_literals
 
 #: A document, and why it could not be compared.
 _Made = tuple[Trace | Sweep, UsageError | None]
@@ -119,7 +120,7 @@ def _checked_limit(options: argparse.Namespace) -> float | None:
 
 
 def _measured(options: argparse.Namespace, code: _Program, before: Trace | Sweep | None) -> _Made:
-    name = (options.name or "").strip() or code.text
+    name = (options.name or "").strip() or without_literals(code.text)
     if before is not None:
         check_question(before.name, name)
     if options.transports and not code.is_expression:

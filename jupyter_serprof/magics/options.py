@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from io import StringIO
 
 from jupyter_serprof.model import UsageError
+from jupyter_serprof.model.units import without_literals
 
 _MOST = 200
 _FORM = re.compile(
@@ -97,10 +98,6 @@ def _range_number(text: str | None) -> float | None:
     return number if math.isfinite(number) and number > 0 else None
 
 
-#: A literal of text with something in it, of one or three quotes, also one that is cut off.
-_LITERAL = re.compile(r"""(\'{3}|"{3}|'|")(?!\1)(?:\\.|(?!\1).)+(?:\1|$)""", re.DOTALL)
-
-
 @dataclass(frozen=True, slots=True)
 class Options:
     """What was typed after the name of the magic."""
@@ -126,11 +123,8 @@ class Options:
 
     @property
     def title(self) -> str:
-        """What the document calls the run: the name that was given, else the code.
-
-        Documents are shared, and a literal may be a password: only its quotes are shown.
-        """
-        return (self.name or "").strip() or _LITERAL.sub(r"\1...\1", self.code)
+        """What the document calls the run: the name that was given, else the code."""
+        return (self.name or "").strip() or without_literals(self.code)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ adds up has one unit and fixed decimals instead: see `column_unit` and `column`.
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -268,3 +269,32 @@ def clean(text: str) -> str:
     """
     spaced = "".join(" " if character.isspace() else character for character in text)
     return "".join(character for character in spaced if character.isprintable())
+
+
+#: A comment; quotes with nothing between them; a literal of one or three quotes, or its beginning.
+_SECRET = re.compile(
+    r"""\#[^\n]* | ''(?!') | ""(?!")
+    | (?P<quote>'{3}|"{3}|'|")(?:\\.|(?!(?P=quote)).)*(?:(?P=quote)|$)""",
+    re.DOTALL | re.VERBOSE,
+)
+
+
+def without_literals(code: str) -> str:
+    """Return code that may be shared: a literal, a comment or a command may hold a password.
+
+    >>> without_literals("connect('secret', user='') # or: hidden")
+    "connect('...', user='') #..."
+    >>> without_literals("!login --token secret")
+    '!login ...'
+    """
+    if code.lstrip().startswith(("!", "%")):
+        word, *rest = code.split(maxsplit=1)
+        return f"{word} ..." if rest else word
+    return _SECRET.sub(_hidden, code)
+
+
+def _hidden(found: re.Match[str]) -> str:
+    quote = found["quote"]
+    if quote is None:
+        return "#..." if found[0].startswith("#") else found[0]
+    return f"{quote}...{quote}"
