@@ -37,7 +37,7 @@ _MARKS_NAMED = 5
 _WORTH_BYTES = 100_000
 _PICKLES = ("pickle.dumps", "ray.pickle")
 #: What says nothing about serialization when it stands alone.
-_BACKGROUND = ("import", "gc", "python.wait", "python.code")
+_BACKGROUND = ("import", "gc", "python.wait", "python.code", "recording")
 #: Bytes that leave the scheduler are told as a multiple of the graph from here on.
 _AMPLIFIED = 2
 #: Stages of which the number of tasks is worth more than their bytes.

@@ -209,7 +209,7 @@ def _listed(samples: Sequence[Sample]) -> str:
 NO_CONTROL = "no fixed work beside both"
 _MACHINE = ("platform", "machine", "cores")
 #: They happen to any code, and say nothing of what it does.
-_COMMON = frozenset({"import", "gc", "user", "python.wait"})
+_COMMON = frozenset({"import", "gc", "user", "python.wait", "recording"})
 _SWEEPS = {"sweep": "a sweep over sizes", "chunks": "a sweep over chunk sizes"}
 #: Variants of code that was run again, alone or in turns.
 #: What is said where kinds differ.

@@ -12,7 +12,7 @@ from jupyter_serprof.model import Point, Span, SweepTrace, Trace
 from jupyter_serprof.model.sweep import middle_run
 
 #: They come when they come, and belong to no run.
-_BACKGROUND = ("gc", "import")
+_BACKGROUND = ("gc", "import", "recording")
 
 
 @dataclass(slots=True, kw_only=True)
@@ -161,7 +161,10 @@ def one_of(trace: Trace, loops: int) -> Trace | None:
         return None
     low, high = middle_run(windows, lambda window: window[1] - window[0])
     kept = [
-        at for at, span in enumerate(trace.spans) if span.start_ns >= low and span.end_ns <= high
+        at
+        for at, span in enumerate(trace.spans)
+        # What recording took is told of all of them.
+        if span.start_ns >= low and span.end_ns <= high and span.stage != "recording"
     ]
     places = {old: new for new, old in enumerate(kept)}
     spans = tuple(

@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import marshal
+import math
 import os
 import pickle
 import sys
@@ -338,9 +339,9 @@ class Cluster:
 
 
 def _wait(event: Event, until: float) -> None:
-    """Wait for an event until a monotonic time, s, or Ctrl-C."""
-    while not is_pressed() and (left := until - time.monotonic()) > 0:
-        if event.wait(min(left, _SLICE_S)):
+    """Wait for an event until a monotonic time, s, or Ctrl-C; counted, for a clock may stand."""
+    for _ in range(math.ceil((until - time.monotonic()) / _SLICE_S)):
+        if is_pressed() or event.wait(_SLICE_S):
             return
 
 
