@@ -523,13 +523,15 @@ def test_an_idle_cluster_is_no_part_of_other_work(dask_client: Client) -> None:
     assert {lane.kind for lane in trace.lanes} == {"client"}
 
 
-def test_a_recording_inside_another_leaves_no_wait_of_its_own() -> None:
-    """What ships and fetches the agents of the inner one is no wait of the user's code."""
+def test_a_recording_inside_another_leaves_nothing_of_its_own() -> None:
+    """What ships and fetches the agents of the inner ones is no wait and no pickle of the user."""
 
     def inner() -> None:
-        with record("inner"):
-            pass
+        for _ in range(3):
+            with record("inner"):
+                pass
 
     _, trace = recorded(inner)
 
     assert not has_row(trace, "dask.wait")
+    assert not [span.stage for span in trace.spans if span.stage.startswith("pickle")]

@@ -20,7 +20,13 @@ from jupyter_serprof.capture.hook import After, Place
 from jupyter_serprof.capture.recorder import Recorder
 from jupyter_serprof.model import Lane, Table
 from jupyter_serprof.probes import Probe
-from jupyter_serprof.probes.dask.cluster import Cluster, agent_name, clusters_of, patience_s
+from jupyter_serprof.probes.dask.cluster import (
+    Cluster,
+    agent_name,
+    clusters_of,
+    is_talk,
+    patience_s,
+)
 from jupyter_serprof.probes.dask.computations import (
     SentGraph,
     add_sent,
@@ -237,10 +243,10 @@ class DaskProbe(Probe):
         """Stop listening, then fetch what the agents noted and take them away."""
         super().remove()
         self._graphs += self._kept.tables()
-        visits = [cluster.visit for cluster in self._clusters if cluster.visit is not None]
-        for visit in visits:
-            visit.leave()
-        self._loops |= {visit.ident for visit in visits} | {
+        for cluster in self._clusters:
+            if cluster.visit is not None:
+                cluster.visit.leave()
+        self._loops |= {
             thread.ident
             for thread in threading.enumerate()
             if thread.name.startswith(_LOOP_THREADS) and thread.ident is not None
@@ -258,7 +264,7 @@ class DaskProbe(Probe):
 
     def refine(self, run: Page) -> None:
         """Complete the spans of the client, and add those of schedulers and workers."""
-        _drop_pickles(run, {run.threads[ident] for ident in self._loops if ident in run.threads})
+        _drop_pickles(run, self._loops)
         _move_to_loop(run)
         sent = find_sent(run)
         self._used = _used(self._clusters, sent, run)
@@ -328,15 +334,17 @@ def _reports(clusters: Iterable[Cluster]) -> Iterable[Mapping[str, Any]]:
             yield cluster.scheduler.report
 
 
-def _drop_pickles(run: Page, loops: set[str]) -> None:
-    """Leave out the pickles inside what Dask names itself; count those that ran twice."""
+def _drop_pickles(run: Page, loops: set[int]) -> None:
+    """Leave out our own pickles, and those inside what Dask names itself; count what ran twice."""
+    threads = {lane: ident for ident, lane in run.threads.items()}
     for draft in run.drafts:
         if draft.stage not in {"pickle.dumps", "pickle.loads"}:
             continue
         around = next((a for a in draft.ancestors() if a.role == "dask.serialize"), None)
         if around is not None and draft.place.startswith("cloudpickle"):
             around.details["main_functions"] = around.details.get("main_functions", 0) + 1
-        draft.is_dropped = around is not None or draft.lane in loops
+        ident = threads.get(draft.lane, 0)
+        draft.is_dropped = around is not None or ident in loops or is_talk(ident, draft.start)
 
 
 def _name_collections(run: Page, cluster: Cluster, suffix: str) -> None:

@@ -17,13 +17,14 @@ import os
 import pickle
 import sys
 import time
+from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 from importlib.util import MAGIC_NUMBER
-from threading import Event, Thread
+from threading import Event, Thread, get_ident
 from types import ModuleType
 from typing import Any
 from uuid import uuid4
@@ -65,9 +66,9 @@ if name not in sys.modules:
 _PATIENCE_S, _LOOK_S = 0.85, 0.25
 _WORKERS_START, _WORKERS_STOP = 0.07, 0.7
 #: How soon Ctrl-C is heard, s.
-_SLICE_S = 0.05
-_MOST_NAMED = 3
-_THREAD = "serprof-dask"
+_SLICE_S, _MOST_NAMED = 0.05, 3
+#: When our threads talked of late: [thread, start_ns, end_ns]. Idents of threads are used again.
+_TALKS: deque[list[float]] = deque(maxlen=1_000)
 
 
 @dataclass(slots=True)
@@ -114,7 +115,7 @@ class Visit:
     Attributes
     ----------
     scheduler
-        How the clock of the scheduler goes; None until it answered.
+        How its clock goes; None until it answered.
     events
         Where the scheduler's own events stood; None where agents are admitted.
     answer
@@ -132,13 +133,8 @@ class Visit:
         self.troubles: list[str] = []
         self.has_come, self.is_over = Event(), Event()
         self._loop, self._leaving = asyncio.new_event_loop(), asyncio.Event()
-        self._thread = Thread(target=self._run, name=_THREAD, daemon=True)
+        self._thread = Thread(target=self._run, name="serprof-dask", daemon=True)
         self._thread.start()
-
-    @property
-    def ident(self) -> int:
-        """The thread, whose pickles are ours."""
-        return self._thread.ident or 0
 
     def leave(self) -> None:
         """Begin to take the agents away; called again it does nothing."""
@@ -146,12 +142,15 @@ class Visit:
             self._loop.call_soon_threadsafe(self._leaving.set)
 
     def _run(self) -> None:
+        talk = [get_ident(), time.perf_counter_ns(), math.inf]
+        _TALKS.append(talk)
         try:
             self._loop.run_until_complete(self._stay_and_go())
         finally:
             self.has_come.set()
             self.is_over.set()
             self._loop.close()
+            talk[2] = time.perf_counter_ns()
 
     async def _stay_and_go(self) -> None:
         """Stay until the recording is over, and then no longer than somebody waits for us."""
@@ -224,7 +223,11 @@ class Visit:
             self.scheduler = Station(report["offset"], report["error"])
             self.answer = {"report": report, "stations": {}}
         else:
-            self.answer = await self._ask(line, "leave", patience_s() * _WORKERS_STOP)
+            answer = await self._ask(line, "leave", patience_s() * _WORKERS_STOP)
+            for known in answer["stations"].values():  # here: to others it is a pickle of the user
+                if known.get("report"):
+                    known["report"] = pickle.loads(known["report"])  # noqa: S301  (as Dask's own)
+            self.answer = answer
 
     async def _ask(self, line: Any, verb: str, *args: Any) -> Any:  # noqa: ANN401
         return await load_agent().ask(line.run_function, verb, self.token, *args)
@@ -232,6 +235,11 @@ class Visit:
     @property
     def _ids(self) -> tuple[str, ...]:
         return tuple(client.id for client in self.clients)
+
+
+def is_talk(thread: int, at_ns: int) -> bool:
+    """Tell whether a thread talked for some recording then: what it pickles is no user's."""
+    return any(ident == thread and start <= at_ns <= end for ident, start, end in list(_TALKS))
 
 
 def patience_s() -> float:
@@ -248,8 +256,7 @@ class Cluster:
     Parameters
     ----------
     clients
-        The ``distributed.Client`` of this process that are connected to the same scheduler; not
-        changed.
+        The ``distributed.Client`` of this process at the same scheduler; not changed.
     """
 
     clients: tuple[Any, ...]
@@ -299,7 +306,6 @@ class Cluster:
             agent.abandon(self.token)
 
     def _take(self, visit: Visit) -> None:
-        """Take what the scheduler told; who told nothing is named."""
         self.scheduler, answer = visit.scheduler, visit.answer
         self.has_agents = visit.events is None
         self.missing += visit.missing
@@ -333,8 +339,7 @@ class Cluster:
         if "report" not in known:
             return False
         station.delay_end_s, station.delays_s = known["delay_end"], tuple(known["delays"])
-        if known["report"] is not None:
-            station.report = pickle.loads(known["report"])  # noqa: S301  (as Dask's own answers)
+        station.report = known["report"]
         return True
 
 
@@ -353,9 +358,6 @@ def clusters_of(clients: Sequence[Any]) -> Iterator[Cluster]:
             by_address.setdefault(client.scheduler.address, []).append(client)
     for connected in by_address.values():
         yield Cluster(tuple(connected))
-
-
-# The agent as source.
 
 
 def agent_sources() -> dict[str, str]:
@@ -394,7 +396,5 @@ def _is_in_this_thread(address: str) -> bool:
     from distributed.scheduler import Scheduler
 
     here = asyncio.get_running_loop()
-    return any(
-        scheduler.address == address and scheduler.loop.asyncio_loop is here
-        for scheduler in list(getattr(Scheduler, "_instances", ()))
-    )
+    known = list(getattr(Scheduler, "_instances", ()))
+    return any(each.address == address and each.loop.asyncio_loop is here for each in known)
