@@ -8,9 +8,11 @@ import gc
 import os
 import signal
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -93,6 +95,20 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty folder, which is the current one."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+@pytest.fixture
+def set_clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], int]], None]:
+    """Give the experiments a clock, ns; a live cluster in this process keeps its own."""
+
+    def put(clock: Callable[[], int]) -> None:
+        own = {"monotonic": lambda: clock() / 1e9, "perf_counter_ns": clock}
+        made = SimpleNamespace(**{**vars(time), **own})
+        for name, module in list(sys.modules.items()):
+            if name.startswith("jupyter_serprof.experiments.") and vars(module).get("time") is time:
+                monkeypatch.setattr(module, "time", made)
+
+    return put
 
 
 @pytest.fixture(scope="module")

@@ -29,7 +29,7 @@ _ABSENT = object()
 _STARTS = 6
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def cluster() -> Iterator[None]:
     """Give a local Ray of two cores, whose workers have paid for their first-use imports."""
     import ray
@@ -104,7 +104,7 @@ def _warm_up(folder: str) -> None:
     ray.get(ray.put(np.zeros(10)))
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def dask_client() -> Iterator[Client]:
     """Give a client of a cluster of two worker processes of one thread each, on loopback.
 

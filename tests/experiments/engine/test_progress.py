@@ -19,10 +19,10 @@ EMPTY = Sweep(name="x", started="")
 
 
 @pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> TickClock:
+def clock(set_clock: Callable[[TickClock], None]) -> TickClock:
     """Time passes only where a test says so (and 10 ns with each reading)."""
     made = TickClock(tick_ns=10)
-    monkeypatch.setattr("time.monotonic", lambda: made() / 1e9)
+    set_clock(made)
     return made
 
 

@@ -9,6 +9,7 @@ import threading
 import time
 import tracemalloc
 import weakref
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -185,7 +186,7 @@ def test_rows_add_up_in_every_point() -> None:
 
 @pytest.mark.parametrize(("seconds", "warm_count"), [(0.0, ROUND_TRIP.most), (0.5, 4), (100.0, 3)])
 def test_warm_runs_fill_the_time_budget(
-    monkeypatch: pytest.MonkeyPatch,
+    set_clock: Callable[[TickClock], None],
     fakes: dict[str, type[Transport]],
     seconds: float,
     warm_count: int,
@@ -198,7 +199,7 @@ def test_warm_runs_fill_the_time_budget(
         return long()
 
     add_fake(fakes, "fake", slow)
-    monkeypatch.setattr("time.monotonic", lambda: clock() / 1e9)
+    set_clock(clock)
 
     sweep = run(RoundTrip([1], transports=["fake"]))
 

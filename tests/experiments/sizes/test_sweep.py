@@ -24,11 +24,10 @@ SIZES = (1000, 10_000, 100_000)
 
 
 @pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> TickClock:
+def clock(monkeypatch: pytest.MonkeyPatch, set_clock: Callable[[TickClock], None]) -> TickClock:
     """Time passes only where a test says so, for budgets and for recordings."""
     made = TickClock(tick_ns=10)
-    monkeypatch.setattr("time.monotonic", lambda: made() / 1e9)
-    monkeypatch.setattr("time.perf_counter_ns", made)
+    set_clock(made)
     start = Recording.start
 
     def started(self: Recording) -> None:
