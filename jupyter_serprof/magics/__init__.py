@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 from jupyter_serprof.magics.cell import CellRecorder, run_cell_magic
 from jupyter_serprof.magics.options import SERPROF, SYNTAXES, Syntax, help_text, parse
-from jupyter_serprof.magics.show import add_formatters, remove_formatters
 from jupyter_serprof.model import UsageError
 
 if TYPE_CHECKING:
@@ -31,7 +30,7 @@ class _Loaded:
         self.events = {"pre_run_cell": self.cell.before, "post_run_cell": self.cell.after}
 
     def add(self, shell: InteractiveShell) -> None:
-        """Give the shell its magics, transformer, events, completions and formatters."""
+        """Give the shell its magics, transformer, events and completions."""
         for syntax in SYNTAXES.values():
             for kind in ("line", "cell"):
                 magic = _magic(shell, syntax, is_cell=kind == "cell")
@@ -41,7 +40,6 @@ class _Loaded:
             shell.events.register(name, callback)
         if _matchers(shell) is not None:
             _matchers(shell).append(complete_options)
-        add_formatters(shell)
 
     def remove(self, shell: InteractiveShell) -> None:
         """Take them away."""
@@ -56,7 +54,6 @@ class _Loaded:
                 shell.events.unregister(name, callback)
         if _matchers(shell) is not None and complete_options in _matchers(shell):
             _matchers(shell).remove(complete_options)
-        remove_formatters(shell)
 
 
 def load(shell: InteractiveShell) -> None:

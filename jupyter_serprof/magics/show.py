@@ -15,15 +15,7 @@ from jupyter_serprof.model import SerprofError, UsageError
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
-    from jupyter_serprof.model import Anatomy, Comparison, Sweep, Trace
-
-_KINDS = (
-    ("jupyter_serprof.model.trace", "Trace"),
-    ("jupyter_serprof.model.sweep", "Sweep"),
-    ("jupyter_serprof.model.trace", "Comparison"),
-    ("jupyter_serprof.model.anatomy", "Anatomy"),
-)
-
+    from jupyter_serprof.model import Sweep, Trace
 
 Place = Callable[["Trace | Sweep"], bool]
 
@@ -134,31 +126,3 @@ def usage_errors() -> Iterator[None]:
         is_usage = isinstance(error, UsageError)
         message = str(error) if is_usage else f"{type(error).__name__}: {error}"
         raise ShellUsageError(message) from error
-
-
-def _bundle(
-    document: Trace | Sweep | Comparison | Anatomy,
-    include: object = None,  # noqa: ARG001  (IPython passes it)
-    exclude: object = None,  # noqa: ARG001  (the same)
-) -> object:
-    from jupyter_serprof import api
-
-    return api.bundle(document)
-
-
-def add_formatters(shell: InteractiveShell) -> None:
-    """Draw a document that is the last value of a cell."""
-    formatter = _formatter(shell)
-    for module, name in _KINDS if formatter else ():
-        formatter.for_type_by_name(module, name, _bundle)  # type: ignore[attr-defined]
-
-
-def remove_formatters(shell: InteractiveShell) -> None:
-    """Take the formatters away."""
-    formatter = _formatter(shell)
-    for module, name in _KINDS if formatter else ():
-        formatter.pop(f"{module}.{name}", None)  # type: ignore[attr-defined]
-
-
-def _formatter(shell: InteractiveShell) -> object:
-    return getattr(shell.display_formatter, "mimebundle_formatter", None)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from jupyter_serprof.model.codec import at, decode, encode, field_names, pack, unpack_columns
-from jupyter_serprof.model.errors import refuse, shown
+from jupyter_serprof.model.errors import Displayed, refuse, shown
 
 #: ``shared`` was charged where it was met first; ``not opened`` has parts that were not looked at.
 PART_STATES = ("", "shared", "not opened", "unpicklable")
@@ -61,8 +61,8 @@ class Part:
         return self.in_band_bytes + self.out_of_band_bytes
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Anatomy:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Anatomy(Displayed):
     """The parts of one pickle, the root first, each part before what is inside it.
 
     Attributes

@@ -1,14 +1,30 @@
-"""The errors that this package raises on purpose; each message ends with what to do."""
+"""What a user meets of the model: errors, whose messages end with what to do, and displays."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from difflib import get_close_matches
-from typing import NoReturn
+from typing import Any, ClassVar, NoReturn
 
 _LONGEST_SHOWN = 60
 _LONGEST_PROBLEM = 300
 _LARGEST_SHOWN_BITS = 200
+
+
+class Displayed:
+    """What front ends draw as the last value of a cell, and say in few words everywhere else."""
+
+    __slots__ = ()
+    #: Makes data and metadata of an output; set by the layer that draws.
+    bundle: ClassVar[Callable[[Any], object]] = {}.get
+
+    def _repr_mimebundle_(self, **_: object) -> object:
+        return type(self).bundle(self)
+
+    def __repr__(self) -> str:
+        """Return the class and the name: the fields are thousands of numbers."""
+        name = getattr(self, "name", "")
+        return f"<{type(self).__name__}{' ' * bool(name)}{name}>"
 
 
 class SerprofError(Exception):

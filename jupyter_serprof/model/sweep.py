@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+from jupyter_serprof.model.errors import Displayed
 from jupyter_serprof.model.trace import Comparison, Finding, Limits, Quality, Scalar, Summary, Trace
 from jupyter_serprof.model.units import format_count, format_ns
 
@@ -162,8 +163,8 @@ class Crossover:
     to_bytes: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sweep:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Sweep(Displayed):
     """Points over variant x size x repeat, and a representative trace for each variant and size.
 
     ``kind`` is ``roundtrip`` (one size), ``sweep`` (size of the value) or ``chunks`` (size of a

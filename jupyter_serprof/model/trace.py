@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from jupyter_serprof.model.anatomy import Anatomy
+from jupyter_serprof.model.errors import Displayed
 
 #: Said where nothing tells the code from the machine.
 TIMES_APART = (
@@ -21,7 +22,6 @@ TIMES_APART = (
 #: In a note on a recording: its waits are for a process that is no more, or that stands still.
 DIED, WAS_DEAD = "died during the recording", "was dead before the recording began"
 SILENT = "does not answer"
-
 VERDICTS = ("faster", "slower", "cannot tell", "only before", "only after")  # two without ratio
 
 
@@ -66,8 +66,8 @@ class Change:
     after_groups: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Comparison(Displayed):
     """Two documents, or a document and runs of now, stage by stage.
 
     Attributes
@@ -372,8 +372,8 @@ class Summary:
     total_share: float | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Trace:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Trace(Displayed):
     """All spans of one run and the facts about the run.
 
     The waterfall, the summary and the findings are computed once (``analysis``) and stored here.

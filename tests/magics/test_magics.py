@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from interrupts import InterruptAt
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 def parts(shell: InteractiveShell) -> dict[str, list[object]]:
     """Return everything that an extension could have added to."""
-    formatter: Any = shell.display_formatter.mimebundle_formatter  # type: ignore[union-attr]
     return {
         "line": sorted(shell.magics_manager.magics["line"]),
         "cell": sorted(shell.magics_manager.magics["cell"]),
@@ -38,8 +37,6 @@ def parts(shell: InteractiveShell) -> dict[str, list[object]]:
         "ast": list(shell.ast_transformers),
         **{f"event {name}": list(found) for name, found in shell.events.callbacks.items()},
         "matchers": list(shell.Completer.custom_matchers),
-        "deferred": sorted(formatter.deferred_printers),
-        "printers": list(formatter.type_printers),
         "attributes": [name for name in vars(shell) if "serprof" in name],
     }
 
@@ -56,21 +53,19 @@ def test_unloading_takes_everything_away(bare: InteractiveShell) -> None:
     Ran(bare, "%unload_ext jupyter_serprof")
 
     changed = {name for name in before if loaded[name] != before[name]}
-    assert {"line", "cell", "cleanup", "event pre_run_cell", "matchers", "deferred"} <= changed
+    assert {"line", "cell", "cleanup", "event pre_run_cell", "matchers"} <= changed
     assert parts(bare) == before
 
 
-def test_unloading_also_takes_formatters_that_were_used(shell: InteractiveShell) -> None:
-    """A document that was drawn as a last value leaves nothing behind."""
-    drawn = Ran(shell, "%serprof -q -o trace pickle.dumps(1)\ntrace")
+def test_a_document_draws_itself_without_the_extension(bare: InteractiveShell) -> None:
+    """What a function returned is drawn as a last value, and never printed as its fields."""
+    code = "import jupyter_serprof as sp; sweep = sp.roundtrip([1], repeat=1)\n"
 
-    Ran(shell, "%unload_ext jupyter_serprof")
-    plain = Ran(shell, "trace")
+    drawn, printed = Ran(bare, code + "sweep"), Ran(bare, "[sweep]")
 
-    assert len(drawn.documents) == 0  # a last value is an Out, not a display
-    assert "Pickle" in drawn.out
-    assert plain.out.startswith("Out[")
-    assert "Trace(" in plain.out
+    assert "pickle 5, in-band moves it in" in drawn.out
+    assert MIME_TYPE in bare.display_formatter.format(bare.user_ns["sweep"])[0]  # type: ignore[union-attr]
+    assert "[<Sweep value>]" in printed.out
 
 
 @pytest.mark.parametrize("again", ["%load_ext jupyter_serprof", "%reload_ext jupyter_serprof"])
