@@ -189,10 +189,16 @@ class Recorder:
             self.stop()
             raise
 
-    def stop(self) -> None:
-        """Stop the clock, then remove everything; after an interrupt, call it again."""
+    def begin(self) -> None:
+        """Let the run begin now: what else happened in the start is none of it."""
+        later_ns = self.now() - self.start_ns
+        self.start_ns += later_ns
+        self.wall_start_ns += later_ns
+
+    def stop(self, end_ns: int | None = None) -> None:
+        """Stop the clock, at a time, then remove everything; after an interrupt, call it again."""
         if self.end_ns is None:
-            self.end_ns = max(self.now(), self.start_ns)
+            self.end_ns = max(self.now() if end_ns is None else end_ns, self.start_ns)
             self.wall_end_ns = self.end_ns + self._offset_ns()
             self.own_ns = OWN_NS - self.own_ns
         if self in _ACTIVE:

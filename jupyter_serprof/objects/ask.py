@@ -123,14 +123,12 @@ def state_of(value: object) -> dict[str, object]:
     ({'x': 1}, {})
     """
     slot = of_class(type(value), "__dict__")
-    if type(slot) is not GetSetDescriptorType or _is_pythons(slot.__objclass__):
+    if type(slot) is not GetSetDescriptorType:
+        return {}
+    if kind_module(slot.__objclass__).partition(".")[0] in sys.stdlib_module_names:
         return {}
     found = slot.__get__(value, type(value))
     return found if type(found) is dict else {}
-
-
-def _is_pythons(kind: type) -> bool:
-    return kind_module(kind).partition(".")[0] in sys.stdlib_module_names
 
 
 def is_known(value: object) -> bool:

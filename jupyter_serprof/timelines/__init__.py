@@ -268,7 +268,10 @@ def _trace(data: object, name: str) -> Trace:
         started=_moment(start_ns),
         wall_ns=end_ns - start_ns,
         producer="imported by jupyter_serprof",
-        lanes=tuple(Lane(key, _kind(key), process=at) for at, key in enumerate(lanes)),
+        lanes=tuple(
+            Lane(key, key.replace("/", " ").partition(" ")[0], process=at)
+            for at, key in enumerate(lanes)
+        ),
         spans=tuple(spans),
         quality=Quality(notes=(_ASSUMED,)),
     )
@@ -292,10 +295,6 @@ def _read(data: object) -> tuple[str, list[Span]]:
 def _arguments(event: Mapping[str, object]) -> Mapping[str, object]:
     given = event.get("args")
     return given if isinstance(given, Mapping) else {}
-
-
-def _kind(lane: str) -> str:
-    return lane.replace("/", " ").partition(" ")[0]
 
 
 def _moment(start_ns: int) -> str:

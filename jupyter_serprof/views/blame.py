@@ -247,7 +247,8 @@ def anatomy_markdown(anatomy: Anatomy, said: str) -> Iterator[str]:
     sentence = blame_sentence(anatomy)
     if sentence not in said:
         yield f"**{plain(sentence)}**"
-    yield from listed(f"{part.path} ({kind_of(part)}): {part.note}" for part in _bad(anatomy))
+    bad = [part for part in unpicklable_parts(anatomy) if part.note][:_MOST_LINES]
+    yield from listed(f"{part.path} ({kind_of(part)}): {part.note}" for part in bad)
     shown = _worth(anatomy)
     if shown:
         yield markdown_table(_HEADS, (_markdown_line(anatomy, part) for part in shown), 2)
@@ -255,10 +256,6 @@ def anatomy_markdown(anatomy: Anatomy, said: str) -> Iterator[str]:
     more = [f"{format_count(left)} more parts in the document (.csv has all)"] if left > 0 else []
     facts = (fact for fact in blame_facts(anatomy) if fact not in said)
     yield from listed([*more, *facts, *anatomy.notes])
-
-
-def _bad(anatomy: Anatomy) -> Sequence[Part]:
-    return [part for part in unpicklable_parts(anatomy) if part.note][:_MOST_LINES]
 
 
 def _worth(anatomy: Anatomy) -> list[Part]:

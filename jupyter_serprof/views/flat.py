@@ -195,7 +195,8 @@ def _summary(trace: Trace) -> Iterator[_Line]:
 
 
 def _points(sweep: Sweep) -> Rows:
-    keys = sorted({key for point in sweep.points for key in point.stages}, key=_road)
+    known = {key for point in sweep.points for key in point.stages}
+    keys = sorted(known, key=lambda key: (stage(key).order, key))
     lines: list[_Line] = [
         (
             *(point.variant, point.size_bytes, point.parameter, point.repeat, point.cold),
@@ -205,10 +206,6 @@ def _points(sweep: Sweep) -> Rows:
         for point in sweep.points
     ]
     return Rows((*_POINTS, *(f"{key}_ns" for key in keys)), lines)
-
-
-def _road(key: str) -> tuple[int, str]:
-    return stage(key).order, key
 
 
 def _sweep_summary(sweep: Sweep) -> Rows:

@@ -66,6 +66,7 @@ class Recording:
     def __enter__(self) -> Self:
         """Arm every probe and start the clock."""
         self.start()
+        self._recorder.begin()
         return self
 
     def __exit__(
@@ -98,11 +99,12 @@ class Recording:
         error_type
             What the code raised, if it did.
         """
+        end_ns = self._recorder.now()
         if self._recorder.end_ns is None and error_type is not None:
             is_interrupt = issubclass(error_type, _INTERRUPTS)
             self._outcome = "interrupted" if is_interrupt else "error"
         with held():
-            self._recorder.stop()
+            self._recorder.stop(end_ns)
             if self._at_traceback is not None:
                 self._at_traceback.remove()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
@@ -137,7 +138,7 @@ def thin_trace(trace: Trace, *, spans: int, pieces: int) -> Trace:
     return replace(trace, spans=longest(trace.spans, spans)[0], findings=findings)
 
 
-def one_of(trace: Trace, loops: int) -> Trace | None:
+def one_of(trace: Trace, loops: int, bare_ns: float = math.inf) -> Trace | None:
     """Return the run in the middle as a trace of its own; None where runs are not told apart.
 
     Parameters
@@ -146,6 +147,8 @@ def one_of(trace: Trace, loops: int) -> Trace | None:
         A recording of equal runs, one after the other on one thread.
     loops
         How many.
+    bare_ns
+        What one takes that is not recorded: writing a run of a microsecond down takes eight.
 
     Notes
     -----
@@ -163,7 +166,6 @@ def one_of(trace: Trace, loops: int) -> Trace | None:
     kept = [
         at
         for at, span in enumerate(trace.spans)
-        # What recording took is told of all of them.
         if span.start_ns >= low and span.end_ns <= high and span.stage != "recording"
     ]
     places = {old: new for new, old in enumerate(kept)}
@@ -174,7 +176,28 @@ def one_of(trace: Trace, loops: int) -> Trace | None:
         )
         for at in kept
     )
-    return analyse(_cut(trace, high - low, spans), trace.limits)
+    return analyse(_cut(trace, *_closer(spans, high - low, bare_ns)), trace.limits)
+
+
+def _closer(spans: tuple[Span, ...], wall_ns: int, bare_ns: float) -> tuple[int, tuple[Span, ...]]:
+    """Make a recorded run of one thread as short as a bare one: its gaps, then what is left."""
+    busy_ns = sum(span.duration_ns for span in spans if span.parent < 0)
+    bare_ns = min(wall_ns, bare_ns)
+    gap = max(0.0, bare_ns - busy_ns) / max(1, wall_ns - busy_ns)
+    rest = min(1.0, bare_ns / max(1, busy_ns))
+    moved, shifts, end_ns = 0.0, list[float](), 0
+    for span in spans:
+        if span.parent < 0:
+            moved += (span.start_ns - end_ns) * (1 - gap)
+            end_ns = span.end_ns
+        shifts.append(moved if span.parent < 0 else shifts[span.parent])
+    closer = (
+        span._replace(
+            start_ns=round((span.start_ns - by) * rest), duration_ns=round(span.duration_ns * rest)
+        )
+        for span, by in zip(spans, shifts, strict=True)
+    )
+    return round(bare_ns), tuple(closer)
 
 
 def _cut(trace: Trace, wall_ns: int, spans: tuple[Span, ...] = ()) -> Trace:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from jupyter_serprof.model import Crossover, Fit, Sweep
     from jupyter_serprof.views.kit.sheet import Sheet
-    from jupyter_serprof.views.sweep.series import Break, Series, SizePoint
+    from jupyter_serprof.views.sweep.series import Series, SizePoint
 
 LINE_HEIGHT = 15
 _TICK_ROOM = 62
@@ -294,14 +294,10 @@ def _put_break(sheet: Sheet, chart: Chart, found: Sequence[Series]) -> Iterator[
     """Put the break at which a line jumps most, and yield what it is; others are said below."""
     breaks = [each for series in found for each in series.breaks]
     if breaks:
-        worst = max(breaks, key=_size)
+        worst = max(breaks, key=lambda each: abs(math.log10(max(each.jump, 0) or 1)))
         _put_upright(sheet, chart, chart.x((worst.from_bytes * worst.to_bytes) ** 0.5))
         cause = f", {clean(worst.cause)}" if worst.cause else ""
         yield f"dotted line: regime break, {format_bytes(worst.to_bytes)}{cause}"
-
-
-def _size(each: Break) -> float:
-    return abs(math.log10(each.jump)) if each.jump > 0 else 0.0
 
 
 def _put_crossover(sheet: Sheet, chart: Chart, each: Crossover, at: int) -> str:

@@ -28,9 +28,9 @@ from jupyter_serprof.model.units import (
 from jupyter_serprof.views.kit.table import Quantity
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
-    from jupyter_serprof.model import Point, Stage, Sweep, Trace, Variant
+    from jupyter_serprof.model import Point, Sweep, Trace, Variant
 
 _SMALLEST_RATIO = 0.05
 _TIED, _ALONE, _APART = "≈", "1 run", "2 groups"
@@ -107,7 +107,7 @@ def parts_of(run: Bar) -> list[Slice]:
 
     Their texts add up to the wall time in the unit of ``column_unit(wall_ns)``.
     """
-    stages = _stages(run)
+    stages = stages_of(*([run.trace] if run.trace else []))
     known = [(stages[key], ns) for key, ns in run.point.stages.items()]
     known.sort(key=lambda pair: pair[0].order)
     rest_ns = max(0, run.point.wall_ns - sum(ns for _, ns in known))
@@ -119,10 +119,6 @@ def parts_of(run: Bar) -> list[Slice]:
         for (entry, ns), text in zip(known, texts, strict=False)
     ]
     return [*parts, Slice("unaccounted", "", rest_ns, texts[-1])]
-
-
-def _stages(run: Bar) -> Mapping[str, Stage]:
-    return stages_of(*([run.trace] if run.trace else []))
 
 
 def time_text(run: Bar) -> str:

@@ -174,7 +174,7 @@ def _frame(sheet: Sheet, table: StageTable) -> _Frame:
     pitch, size = next(((p, s) for most, p, s in _PITCHES if count <= most), _SMALLEST_PITCH)
     named = [line for line in table.lines if line.kind != "group"]
     names = max(
-        sheet.measure(_name(line), size, False) + _INDENT * line.depth  # noqa: FBT003
+        sheet.measure(f"{line.title}  {line.count}".rstrip(), size, False) + _INDENT * line.depth  # noqa: FBT003
         for line in named
     )
     names = min(_WIDEST_NAME, max(names, sheet.measure("Wall time", size, True)))  # noqa: FBT003
@@ -184,10 +184,6 @@ def _frame(sheet: Sheet, table: StageTable) -> _Frame:
     lane_x = MARGIN + _SWATCH + names + _GAP
     plot_x = lane_x + min(_WIDEST_LANE, lanes) + _GAP
     return _Frame(names, lane_x, plot_x, left - _GAP - plot_x, numbers, pitch, size)
-
-
-def _name(line: Line) -> str:
-    return f"{line.title}  {line.count}" if line.count else line.title
 
 
 def _put_heads(sheet: Sheet, frame: _Frame, trace: Trace) -> list[float]:

@@ -75,6 +75,18 @@ def test_the_run_of_median_length_stands_for_the_others() -> None:
     assert alone.waterfall.unaccounted_ns == 1_000_000
 
 
+def test_what_recording_took_between_the_spans_is_no_part_of_the_run() -> None:
+    """A round trip of a microsecond was told as nine; spans keep their length and their order."""
+    alone = one_of(a_loop([9.0, 6.0, 2.0, 4.0]), 4, 6_250_000)
+
+    assert alone is not None
+    assert alone.wall_ns == 6_250_000
+    assert [(s.stage, s.start_ns, s.duration_ns) for s in alone.spans] == [
+        (DUMPS, 250_000, 4_000_000),
+        (LOADS, 4_250_000, 2_000_000),
+    ]
+
+
 @pytest.mark.parametrize(
     ("trace", "loops"),
     [

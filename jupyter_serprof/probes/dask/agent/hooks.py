@@ -325,10 +325,6 @@ def _what(message: Any) -> tuple[str, int, Any]:
     return op, count, sign
 
 
-def _frames_bytes(frames: Any) -> int:
-    return sum(getattr(frame, "nbytes", None) or len(frame) for frame in frames)
-
-
 def _what_data(message: dict[str, Any]) -> tuple[str, int, Any]:
     """Recognize results on their way to who asked for them; not those that are passed on unread."""
     data = message.get("data")
@@ -342,7 +338,7 @@ def _note_message(
     op: str, way: str, times: tuple[int, int, int], frames: Any, count: int, sign: Any
 ) -> None:
     try:
-        size = _frames_bytes(frames)
+        size = sum(getattr(frame, "nbytes", None) or len(frame) for frame in frames)
     except Exception:  # ours fails, theirs runs
         return
     note("message", op, way, *times, size, count, sign)

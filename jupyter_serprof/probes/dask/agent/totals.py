@@ -49,16 +49,12 @@ class JoinedBlocks:
         taken, self.kept = self.kept, []
         self.is_folded = True
         self.gap_ns = self.gap_ns or 1_000
-        taken.sort(key=_place)
+        taken.sort(key=lambda block: (block[0], block[1], block[3]))
         taken = _joined(taken, self.gap_ns)
         while len(taken) > self.most:
             self.gap_ns *= 2
             taken = _joined(taken, self.gap_ns)
         self.kept.extend(taken)
-
-
-def _place(block: Block) -> tuple[int, str, int]:
-    return block[0], block[1], block[3]
 
 
 def _joined(blocks: list[Block], gap_ns: int) -> list[Block]:
