@@ -163,6 +163,16 @@ describe("documents that cannot be drawn", () => {
   });
 });
 
+describe("a trace that dropped spans", () => {
+  it("says where their time went, and not that totals are exact", () => {
+    const trace = sampleTrace();
+    const root = draw({ ...trace, quality: { ...trace.quality, spans_dropped: 3 } });
+    const said = root.querySelector(".jsp-head")?.textContent;
+    expect(said).toContain("3 spans were dropped; their time went to what encloses them");
+    expect(said).not.toContain("exact");
+  });
+});
+
 describe("a trace whose waterfall nobody computed", () => {
   it.each([null, undefined])("shows its lanes and says so: %s", async (waterfall) => {
     const root = draw({ ...sampleTrace(), waterfall });

@@ -55,7 +55,9 @@ function warnings(doc: SerprofDocument): HTMLElement[] {
     ...(doc.format === "serprof.trace" && !hasWaterfall(doc) && !doc.anatomies?.length
       ? ["This document has no waterfall: nobody added up its spans. They are on the lanes."]
       : []),
-    ...(dropped > 0 ? [`${count(dropped)} spans were dropped; totals stay exact.`] : []),
+    ...(dropped > 0
+      ? [`${count(dropped)} spans were dropped; their time went to what encloses them.`]
+      : []),
     ...(doc.quality?.notes ?? []),
   ];
   return sentences.map((sentence) => element("p", "jsp-note", sentence));
