@@ -112,9 +112,7 @@ def field_names(made: type) -> tuple[str, ...]:
     return tuple(entry.name for entry in dataclasses.fields(made))
 
 
-@cache
-def _hints(made: type) -> dict[str, object]:
-    return get_type_hints(made)
+_hints = cache(get_type_hints)
 
 
 def _build(hint: object, value: object, path: str) -> object:

@@ -27,8 +27,8 @@ class Allowance(NamedTuple):
     budget_s: float
 
 
-#: Of each transport.
-ROUND_TRIP = Allowance(3, 7, 2.0)
+#: Of each transport; the seconds are for all of them, and for looking at what came back.
+ROUND_TRIP = Allowance(2, 7, 10.0)
 #: Of each size; the seconds are for all of them.
 SIZES = Allowance(3, 5, 60.0)
 #: With fewer no verdict is possible beside several stages.

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import time
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from types import BuiltinFunctionType, FunctionType
 
@@ -12,7 +10,7 @@ from jupyter_serprof.capture.machine import Buffer, buffers_of, lies_inside, ove
 from jupyter_serprof.experiments.engine.document import made_here, summarize_sweep, with_findings
 from jupyter_serprof.experiments.engine.experiment import Progress, Steps
 from jupyter_serprof.experiments.engine.machine import Control
-from jupyter_serprof.experiments.engine.order import ROUND_TRIP, checked_repeat
+from jupyter_serprof.experiments.engine.order import ROUND_TRIP, Budget, checked_repeat
 from jupyter_serprof.experiments.engine.runs import bytes_written
 from jupyter_serprof.experiments.roundtrip.by_dask import DaskProtocol, DaskScatter
 from jupyter_serprof.experiments.roundtrip.by_pickle import (
@@ -87,13 +85,10 @@ def _shared_share(before: object, after: object, held: tuple[Held, Held] | None)
         return 1.0 if overlaps(buffers_of(before), buffers_of(after)) else None
     value, result = held
     # A number or a name is one object wherever it is made.
-    if after is before and (value.total_bytes or not _is_one_anywhere(before)):
+    is_one = is_small_atom(before) or is_a(before, (type, FunctionType, BuiltinFunctionType))
+    if after is before and (value.total_bytes or not is_one):
         return 1.0
     return result.shared_bytes(value) / result.total_bytes if result.total_bytes else 0.0
-
-
-def _is_one_anywhere(value: object) -> bool:
-    return is_small_atom(value) or is_a(value, (type, FunctionType, BuiltinFunctionType))
 
 
 def _result_kind(share: float | None, buffers: list[Buffer], result: object) -> str:
@@ -169,14 +164,18 @@ class RoundTrip:
         self._runs: dict[str, TransportRuns] = {}
         self._variants: dict[str, Variant] = {}
         self._started: dict[str, str] = {}
-        self._spent_s: defaultdict[str, float] = defaultdict(float)
+        self._budget = Budget(None if self._repeat else ROUND_TRIP.budget_s)
         self._running = ""
         self._is_stopped = False
         self._latest: Trace | None = None
         self._control = Control(self._repeat or 0)
 
     def steps(self) -> Steps:
-        """Run all transports pass by pass, there and back again, and yield between two runs.
+        """Run within the budget, and yield between two runs."""
+        return self._budget.during(self._passes())
+
+    def _passes(self) -> Steps:
+        """Run all transports pass by pass, there and back again.
 
         In turns, so that a machine that slows down meanwhile makes no transport the slower one.
         """
@@ -258,9 +257,7 @@ class RoundTrip:
             if key not in self._runs and not self._is_open(transport):
                 return
             if not self._has_enough(transport):
-                start_s = time.monotonic()
                 self._run_once(transport, self._runs[key])
-                self._spent_s[key] += time.monotonic() - start_s
             if self._has_enough(transport):
                 self._variants[key] = self._described(transport, self._runs[key])
         except ProbeUnavailable:
@@ -273,10 +270,17 @@ class RoundTrip:
 
     def _has_enough(self, transport: Transport) -> bool:
         warm_count = self._count(transport) - 1
-        if self._repeat is not None:
-            return warm_count >= self._repeat
-        is_late = self._spent_s[transport.key] > ROUND_TRIP.budget_s
-        return warm_count >= (ROUND_TRIP.fewest if is_late else ROUND_TRIP.most)
+        if self._repeat is not None or warm_count < ROUND_TRIP.fewest:
+            return warm_count >= (self._repeat or ROUND_TRIP.fewest)
+        return warm_count >= ROUND_TRIP.most or not self._has_time(transport)
+
+    def _has_time(self, transport: Transport) -> bool:
+        """Tell whether there is time for one more run: for those that are sure, if for all runs."""
+        last = {key: runs.points[-1] for key, runs in self._runs.items() if runs.points}
+        left_s = self._budget.left_s - last[transport.key].wall_ns / 1e9
+        all_s = sum(each.wall_ns / 1e9 * (ROUND_TRIP.most - each.repeat) for each in last.values())
+        is_unsure = _spread(_warm_ns(self._runs[transport.key])) > UNSTABLE_SHARE
+        return left_s > 0 and (left_s > all_s or is_unsure)
 
     def _is_open(self, transport: Transport) -> bool:
         """Prepare a transport for its runs; where there will be none its row says why."""
@@ -318,6 +322,9 @@ class RoundTrip:
     def _described(self, transport: Transport, runs: TransportRuns) -> Variant:
         totals = bytes_written(runs.cold) if runs.cold else {}
         notes = [self._started[transport.key], *_notes(runs)]
+        if self._repeat is None and len(runs.points) <= ROUND_TRIP.most:
+            left_out = f"{len(runs.points) - 1} of {ROUND_TRIP.most} warm runs, "
+            notes.append(f"{left_out}so that all ways together take {ROUND_TRIP.budget_s:g} s")
         facts = {
             **totals,
             **runs.facts,
@@ -369,11 +376,18 @@ def _notes(runs: TransportRuns) -> list[str]:
     notes = str(runs.checked["notes"]).splitlines()
     if runs.checked["equal"] is False:
         notes.append("what comes back is not equal to what was sent")
-    warm = [point.wall_ns for point in runs.points if not point.cold]
-    if len(warm) > ROUND_TRIP.fewest:
-        low, high = quartiles(warm) or (min(warm), max(warm))
-        middle = middle_ns(warm)
-        if high - low > UNSTABLE_SHARE * middle:
-            spread = format_share((high - low) / middle, decimals=0)
-            notes.append(f"unstable: the middle half of {len(warm)} warm runs spreads {spread}")
+    warm = _warm_ns(runs)
+    if len(warm) > ROUND_TRIP.fewest and _spread(warm) > UNSTABLE_SHARE:
+        spread = format_share(_spread(warm), decimals=0)
+        notes.append(f"unstable: the middle half of {len(warm)} warm runs spreads {spread}")
     return notes
+
+
+def _warm_ns(runs: TransportRuns) -> list[int]:
+    return [point.wall_ns for point in runs.points if not point.cold]
+
+
+def _spread(warm_ns: Sequence[int]) -> float:
+    """Return the interquartile range over the median."""
+    low, high = quartiles(warm_ns) or (min(warm_ns), max(warm_ns))
+    return (high - low) / max(1, middle_ns(warm_ns))

@@ -35,9 +35,8 @@ class SizeSweep:
 
     Notes
     -----
-    The first pass is cold and goes from small to large; later passes visit sizes, and transports
-    within a size, in shuffled order. The value is made anew in each visit and dropped before the
-    next one. Runs below 0.2 ms are measured several at a time.
+    Transports are shuffled within a size, too. The value is made anew in each visit and dropped
+    before the next one. Runs below 0.2 ms are measured several at a time.
     """
 
     def __init__(  # noqa: PLR0913  (keywords of sp.sweep)

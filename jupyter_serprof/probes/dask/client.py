@@ -162,11 +162,6 @@ def _graphs(expr: Any) -> list[Any]:  # noqa: ANN401
     return [part.hlg for part in parts if hasattr(part, "hlg")]
 
 
-def _frame_bytes(result: Any) -> list[int]:  # noqa: ANN401
-    header, frames = result
-    return [getattr(frame, "nbytes", None) or len(frame) for frame in (header, *frames)]
-
-
 def client_places(note_frames: After) -> list[Place]:
     """Return the places of the client that are watched.
 
@@ -220,7 +215,8 @@ class DaskProbe(Probe):
 
     def _note_frames(self, token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa: ANN401, ARG002
         """Note in-band and out-of-band bytes, and hold the graph if it is a large one."""
-        sizes = _frame_bytes(result)
+        frames = (result[0], *result[1])
+        sizes = [getattr(frame, "nbytes", None) or len(frame) for frame in frames]
         graph = getattr(args[0], "data", None)
         self._kept.keep(next(self._numbers), graph, sum(sizes))
         return sum(sizes[:2]), sum(sizes[2:]), len(sizes[2:])

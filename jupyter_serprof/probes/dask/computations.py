@@ -187,16 +187,12 @@ def computation_table(
     """Return the table of computations, in the order in which they were sent; None without any."""
     if not sent:
         return None
-    rows = [_computation_row(run, entries) for entries in _alike(sent)]
+    alike = groupby(sent, key=lambda entry: (entry.title, entry.kind))
+    rows = [_computation_row(run, list(entries)) for _, entries in alike]
     if len(rows) == 1 and reports:
         dispatched = _sum(report["bytes"].get("compute-task out") for report in reports)
         rows = [(*rows[0][:6], dispatched, rows[0][7])]
     return rows_table(rows)
-
-
-def _alike(sent: Sequence[SentGraph]) -> list[list[SentGraph]]:
-    """Put graphs of the same call and name that follow each other together."""
-    return [list(some) for _, some in groupby(sent, key=lambda entry: (entry.title, entry.kind))]
 
 
 def _computation_row(run: Page, entries: Sequence[SentGraph]) -> tuple[Any, ...]:

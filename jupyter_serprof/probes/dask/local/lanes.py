@@ -157,7 +157,8 @@ def _drafts(
         for ident, columns in calls.tasks.tracks.items()
     )
     new = {draft.extra for draft in run.drafts if draft.role == "dask.spawn"}
-    for process, columns in sorted(calls.roads.execute.items(), key=_first):
+    first = {at: next(iter(each.numbers), 0) for at, each in calls.roads.execute.items()}
+    for process, columns in sorted(calls.roads.execute.items(), key=lambda each: first[each[0]]):
         lane = lanes.of_process(process)
         count += add(columns, lane, "dask.execute")
         add(calls.roads.decode[process], lane, "dask.dispatch.decode", "loads")
@@ -210,10 +211,6 @@ def wires(roads: Roads, process: int, *, is_new: bool) -> Iterator[tuple[str, Ca
             returned.add(done.end, arrived)
     yield "dask.dispatch.wire", sent
     yield "dask.gather", returned
-
-
-def _first(entry: tuple[int, CallColumns]) -> int:
-    return entry[1].numbers[0] if entry[1].numbers else 0
 
 
 class _Lanes:
