@@ -96,6 +96,8 @@ def _count(text: str) -> int:
 
 def _run(options: argparse.Namespace, namespace: dict[str, Any]) -> int:
     limit, before = _checked_limit(options), None
+    if options.save is not None:
+        api.checked_path(options.save)
     if options.compare is not None:
         before = api.document_of(options.compare)
     setup = _compiled("\n".join(options.setup), "<setup>", namespace)

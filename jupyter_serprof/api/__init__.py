@@ -11,6 +11,7 @@ from __future__ import annotations
 from jupyter_serprof.api.comparisons import check_limit, compare, document_of, limit_share
 from jupyter_serprof.api.documents import (
     bundle,
+    checked_path,
     import_timeline,
     load,
     save,
@@ -53,6 +54,7 @@ __all__ = [
     "bundle",
     "check_limit",
     "checked_before",
+    "checked_path",
     "chunk_sweep",
     "compare",
     "complete",

@@ -65,13 +65,23 @@ def _written(document: Given, path: str) -> str | bytes | None:
         raise UsageError(message)
     if not isinstance(document, Trace | Sweep):
         raise no_document(document)
-    for endings, written in _WRITERS.items():
-        if ending.endswith(endings):
-            return written(document)
-    if ending.endswith(".json"):
-        return None
+    written = (made for endings, made in _WRITERS.items() if ending.endswith(endings))
+    return next(written, lambda _: None)(document)
+
+
+def checked_path(path: str | bytes | os.PathLike[str]) -> str:
+    """Return the name of a file to write, with an ending; `UsageError` if it can be none."""
+    path = os.fsdecode(path)
+    if not os.path.basename(path):  # noqa: PTH119  (a Path forgets that it ended in a slash)
+        message = "the path ends without the name of a file; add one, e.g. run.serprof.json"
+        raise UsageError(message)
+    name = Path(path).name
+    # A name without an ending gets one; an ending without a name is a mistake.
+    path += SUFFIX if "." not in name and name not in _ENDINGS else ""
+    if path.lower().endswith(tuple(f".{ending}" for ending in _ENDINGS)):
+        return path
     message = (
-        f"cannot tell how to save {Path(path).name!r}; end the name with .serprof.json, "
+        f"cannot tell how to save {name!r}; end the name with .serprof.json, "
         ".html, .png, .svg, .md, .csv or .trace.json, e.g. --save run.serprof.json"
     )
     raise UsageError(message)
@@ -170,19 +180,10 @@ def save(document: Trace | Sweep, path: str | bytes | os.PathLike[str]) -> None:
     DocumentError
         If the file cannot be written; what was there before is still there.
     """
-    path = os.fsdecode(path)
-    if not os.path.basename(path):  # noqa: PTH119  (a Path forgets that it ended in a slash)
-        message = "the path ends without the name of a file; add one, e.g. run.serprof.json"
-        raise UsageError(message)
-    path += SUFFIX if _lacks_ending(Path(path).name) else ""
+    path = checked_path(path)
     content = _written(document, path)
     if content is None:
         save_document(document, path)
     else:
         known = content if isinstance(content, bytes) else content.encode("utf-8", "replace")
         write_whole(Path(path), known)
-
-
-def _lacks_ending(name: str) -> bool:
-    """Tell a name without an ending from an ending without a name, which is a mistake."""
-    return "." not in name and name not in _ENDINGS

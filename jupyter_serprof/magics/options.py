@@ -298,6 +298,10 @@ def parse(line: str, syntax: Syntax = SERPROF) -> Options:
             message = f"{flag} takes no value: write {flag}"
             raise UsageError(message)
         given[field] = _converted(flag, wants, value) if wants else True
+    if isinstance(save := given.get("save"), str):
+        from jupyter_serprof import api
+
+        api.checked_path(save)  # before anything is measured
     return Options(**given, code=rest)  # type: ignore[arg-type]  # _converted made the types fit
 
 

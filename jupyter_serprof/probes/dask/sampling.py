@@ -98,7 +98,8 @@ class StackReader:
         """Return what the stack belongs to; None if it is not in code that the user wrote."""
         above = self._above_the_base(frame)
         user = next((at for at, kind in enumerate(above) if kind.top not in _BELOW), None)
-        if user is None or _is_ours(above[user + 1 :]):
+        # The user's code calls us at the end of a ``with record()`` block.
+        if user is None or [kind.top for kind in above[user + 1 : user + 2]] == [_OURS]:
             return None
         if above[user].top in _DASK:
             # A magic of ours calls Dask in the user's name; an event loop calls it in its own.
@@ -130,11 +131,6 @@ class StackReader:
         module, code = str(frame.f_globals.get("__name__") or ""), frame.f_code
         kind = self._kinds[code] = _Kind(module.partition(".")[0], _name(module, code))
         return kind
-
-
-def _is_ours(above: Sequence[_Kind]) -> bool:
-    """Tell whether the user's code called us: the end of a ``with record()`` block."""
-    return bool(above) and above[0].top == _OURS
 
 
 def _called(above: Sequence[_Kind]) -> str:

@@ -86,17 +86,13 @@ def html(doc: Trace | Sweep) -> str:
     parts = {
         "title": entities.escape(clean(doc.name)),
         "view": "",
-        "document": _inert(to_document(doc)),
+        # Lone surrogates of damaged names stay escaped: the page is written as UTF-8.
+        "document": json.dumps(to_document(doc), separators=(",", ":")).replace("<", "\\u003c"),
         "fallback": _fallback(doc),
     }
     # In one pass: what is filled in is never searched for places.
     # Built by ``npm run build:hosts``: script, style and policy of the page are in it.
     return _PLACE.sub(lambda place: parts[place[1]], asset(f"{kind_of(doc)}.html"))
-
-
-def _inert(data: dict[str, object]) -> str:
-    # Lone surrogates of damaged names stay escaped: the page is written as UTF-8.
-    return json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
 
 
 def _fallback(doc: Trace | Sweep) -> str:

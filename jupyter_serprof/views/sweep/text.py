@@ -114,7 +114,8 @@ def _chart(found: Sequence[Series], columns: int, *, is_cold: bool) -> list[str]
     entries = [*named, *([f"{_MORE_THAN_ONE} several"] if is_shared else [])]
     # A letter stays beside its name.
     legend = wrap("  ".join(entry.replace(" ", _STICKY) for entry in entries), columns)
-    foot = _foot(min(sizes), max(sizes), wide)
+    left, right = format_bytes(min(sizes)), format_bytes(max(sizes))
+    foot = f"{' ' * (_LABEL + 2)}{left}{right:>{max(1, wide - len(left))}}".rstrip()
     head = f"median time over size, both logarithmic, {_kind(is_cold)}"
     rows = [f"{_time_label(times, at)} |{''.join(row)}".rstrip() for at, row in enumerate(grid)]
     axis = f"{' ' * _LABEL} +{'-' * wide}"
@@ -133,11 +134,6 @@ def _time_label(times: tuple[float, float], row: int) -> str:
     here = [p for p in powers if _ROWS - 1 - _place(p, low, high, _ROWS) == row]
     text = format_ns(10.0 ** here[0]).replace(".00", "").replace(".0", "") if here else ""
     return f"{clip(text, _LABEL):>{_LABEL}}"
-
-
-def _foot(low: int, high: int, wide: int) -> str:
-    left, right = format_bytes(low), format_bytes(high)
-    return f"{' ' * (_LABEL + 2)}{left}{right:>{max(1, wide - len(left))}}".rstrip()
 
 
 def _tables(
