@@ -323,8 +323,9 @@ class RoundTrip:
         totals = bytes_written(runs.cold) if runs.cold else {}
         notes = [self._started[transport.key], *_notes(runs)]
         if self._repeat is None and len(runs.points) <= ROUND_TRIP.most:
-            left_out = f"{len(runs.points) - 1} of {ROUND_TRIP.most} warm runs, "
-            notes.append(f"{left_out}so that all ways together take {ROUND_TRIP.budget_s:g} s")
+            most, budget_s = ROUND_TRIP.most, ROUND_TRIP.budget_s
+            short = f"{len(runs.points) - 1} of {most} warm runs: {most} of each way"
+            notes.append(f"{short} would take longer than {budget_s:g} s")
         facts = {
             **totals,
             **runs.facts,

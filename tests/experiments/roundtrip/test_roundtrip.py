@@ -208,7 +208,7 @@ def test_warm_runs_fill_the_time_budget(
     sweep = run(RoundTrip([1], transports=["fake"]))
 
     assert sum(not point.cold for point in sweep.points) == warm_count
-    said = [note for note in sweep.variants[0].notes if "warm runs, so that" in note]
+    said = [note for note in sweep.variants[0].notes if "warm runs: 7 of each way" in note]
     assert len(said) == (warm_count < ROUND_TRIP.most)
 
 
