@@ -9,6 +9,7 @@ In: places, the attributes to watch. Out: a record for each call, frozen to the 
 >>> with span("fill the cache"):
 ...     cache = list(range(1000))
 >>> recorder.stop()
->>> [(found.name, found.lane) for found in freeze(recorder, name="a cell").spans]
-[('fill the cache', 'client/main')]
+>>> first = freeze(recorder, name="a cell").spans[0]
+>>> first.name, first.lane
+('fill the cache', 'client/main')
 """
