@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 
 import { decodeColumns } from "../src/document/decode";
 import { pack, traceOf } from "./make";
@@ -48,6 +48,26 @@ describe("columns", () => {
     const columns = await decodeColumns({ ...trace, spans: { ...trace.spans, name: broken } });
     expect(columns.count).toBe(0);
     expect(columns.problem).toContain("name");
+  });
+
+  it("are inflated no further than they announce", async () => {
+    const trace = traceOf(SPANS);
+    const name = { ...(await pack(new Array(2_000_000).fill(0))), n: 2 };
+    const read = vi.spyOn(ReadableStreamDefaultReader.prototype, "read");
+    const columns = await decodeColumns({ ...trace, spans: { ...trace.spans, name } });
+    const chunks = await Promise.all(read.mock.results.map(({ value }) => value));
+    read.mockRestore();
+    const lengths = chunks.map(({ value }) => value?.length ?? 0);
+    expect(columns.problem).toBeNull();
+    expect(lengths).toHaveLength(1);
+    expect(lengths[0]).toBeLessThan(1_000_000);
+  });
+
+  it("that announce more than there is are cut; no room is made for it", async () => {
+    const trace = traceOf(SPANS);
+    const name = { ...(await pack([0, 0])), n: 2 ** 40 };
+    const columns = await decodeColumns({ ...trace, spans: { ...trace.spans, name } });
+    expect([columns.count, columns.problem]).toEqual([2, null]);
   });
 
   it("point nowhere when an index is out of range", async () => {

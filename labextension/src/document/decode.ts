@@ -29,6 +29,8 @@ const INDICES: ReadonlySet<string> = new Set(["parent", "stage", "lane", "name"]
 
 type Numbers = Float64Array | Int32Array;
 
+/** Deflate makes at most so many bytes of one. */
+const DEFLATED_MOST = 1032;
 const HIGH_HALF = 2 ** 32;
 /** The upper half of the smallest int64, which stands for "unknown". */
 const UNKNOWN_HIGH = -(2 ** 31);
@@ -58,11 +60,27 @@ export async function decodeColumns(trace: TraceDocument): Promise<Columns> {
 }
 
 async function inflate(column: Packed, isIndex: boolean): Promise<Numbers> {
-  const stream = new Blob([bytesOf(column.data)])
-    .stream()
-    .pipeThrough(new DecompressionStream("deflate"));
-  const buffer = await new Response(stream).arrayBuffer();
+  const buffer = await inflated(column);
   return isIndex ? lowHalves(buffer, column.n) : int64s(buffer, column.n);
+}
+
+/** No more is inflated than is announced, and no room made that deflate could not fill. */
+async function inflated(column: Packed): Promise<ArrayBuffer> {
+  const packed = bytesOf(column.data);
+  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"));
+  const reader = stream.getReader();
+  const bytes = new Uint8Array(Math.min(column.n * 8, packed.length * DEFLATED_MOST));
+  let filled = 0;
+  while (filled < bytes.length) {
+    const { done, value } = await reader.read();
+    if (done) {
+      break;
+    }
+    bytes.set(value.subarray(0, bytes.length - filled), filled);
+    filled += value.length;
+  }
+  reader.cancel().catch(() => undefined);
+  return filled < bytes.length ? bytes.buffer.slice(0, filled) : bytes.buffer;
 }
 
 function bytesOf(base64: string): Uint8Array<ArrayBuffer> {
