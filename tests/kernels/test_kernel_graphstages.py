@@ -17,14 +17,10 @@ import asyncio, functools, logging, os, signal, sys, threading, time, traceback
 import dask, dask.array as da, distributed, numpy as np
 from distributed import Client, LocalCluster
 logging.getLogger("distributed").setLevel(logging.CRITICAL)
-# The stop button interrupts every process below the kernel, and workers of distributed 2026.8 die,
-# with or without us (dask/distributed#1925). What is ignored when a process starts stays ignored.
-usual = signal.signal(signal.SIGINT, signal.SIG_IGN)
 cluster = LocalCluster(n_workers=2, threads_per_worker=1, host="127.0.0.1",
                        dashboard_address="127.0.0.1:0", silence_logs=logging.CRITICAL)
 client = Client(cluster)
 client.wait_for_workers(2)
-_ = signal.signal(signal.SIGINT, usual)
 turn = 0
 x = da.ones((40, 40), chunks=10) + 1
 counter = iter(range(1_000_000))
@@ -133,7 +129,11 @@ def test_outputs_name_no_user_host_or_path(dasks: Kernel) -> None:
     ids=["persist", "compute", "persisted by the code", "statement", "cell"],
 )
 def test_an_interrupt_while_waiting_releases_the_futures(dasks: Kernel, code: str) -> None:
-    """KeyboardInterrupt at once, what was measured is shown, the scheduler forgets the tasks."""
+    """KeyboardInterrupt at once, what was measured is shown, the scheduler forgets the tasks.
+
+    The signal reaches the workers too; they die of it where nobody records.
+    """
+    workers = dasks.run("sorted(client.run(os.getpid).values())")
     ran = dasks.run(code.format(ANNOUNCE), interrupt_at="waiting")
     left = dasks.run("forgotten()")
 
@@ -144,6 +144,9 @@ def test_an_interrupt_while_waiting_releases_the_futures(dasks: Kernel, code: st
     assert ran.trace.wall_ns < 50 * 10**9
     assert "dask.serialize" in {span.stage for span in ran.trace.spans}
     assert left.value == "0"
+    assert dasks.run("sorted(client.run(os.getpid).values())").value == workers.value
+    handler = "client.run(lambda: 'asyncio' in repr(signal.getsignal(signal.SIGINT)))"
+    assert dasks.run(f"set({handler}.values())").value == "{True}"
 
 
 def test_a_task_that_raises_gives_the_users_error_and_the_picture(dasks: Kernel) -> None:

@@ -7,6 +7,7 @@ import json
 import random
 import tracemalloc
 import zlib
+from copy import deepcopy
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -82,7 +83,7 @@ def changed(draw: random.Random) -> Any:
         around, key = draw.choice(list(places(made)) or [({}, "")])
         what = draw.randrange(4)
         if what == 0:
-            around[key] = draw.choice(ODD)
+            around[key] = deepcopy(draw.choice(ODD))
         elif what == 1 and key in around:
             del around[key]
         elif what == 2 and isinstance(around, list):

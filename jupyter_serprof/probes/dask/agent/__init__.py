@@ -35,6 +35,7 @@ from .hooks import (
     reading,
     replace,
     replace_item,
+    shield,
     timed,
     update_graph,
     writing,
@@ -258,6 +259,8 @@ def _listen(agent: Agent, token: str, server: Any) -> None:
     _tick(token, server)
     if not _is_scheduler(server):
         _patch_workers(_MISSING)
+        if os.getppid() == agent.pid:
+            shield()
         return
     agent.loop_thread, agent.is_scheduler = threading.get_ident(), True
     agent.leaving = asyncio.Event()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import signal
 import sys
 import threading
 from weakref import WeakKeyDictionary
@@ -81,6 +82,33 @@ def replace_item(
     def undo() -> None:
         if table.get(key) is replacement:
             table[key] = original
+
+    _UNDO.append(undo)
+
+
+def shield() -> None:
+    """Let Ctrl-C pass this process by while somebody listens.
+
+    The stop button of a notebook interrupts every process below the kernel; workers of a
+    ``LocalCluster`` are there, and die of it (dask/distributed#1925).
+    """
+    before = signal.getsignal(signal.SIGINT)
+    is_main = threading.current_thread() is threading.main_thread()
+    if not is_main or not callable(before) or is_wrapped(signal, "SIGINT"):
+        return
+
+    def pass_by(number: int, frame: Any) -> None:
+        if not AGENTS:  # it could not be put back
+            before(number, frame)
+
+    signal.signal(signal.SIGINT, pass_by)
+    _PLACES.add((id(signal), "SIGINT"))
+
+    def undo() -> None:
+        _PLACES.discard((id(signal), "SIGINT"))
+        is_main = threading.current_thread() is threading.main_thread()
+        if is_main and signal.getsignal(signal.SIGINT) is pass_by:
+            signal.signal(signal.SIGINT, before)
 
     _UNDO.append(undo)
 
