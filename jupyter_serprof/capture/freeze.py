@@ -68,6 +68,8 @@ class Page:
     threads: dict[int, str] = field(default_factory=dict)
     groups: list[Group] = field(default_factory=list)
     tables: list[Table] = field(default_factory=list)
+    #: Whoever pressed Ctrl-C waits for the prompt: nothing is waited for.
+    is_interrupted: bool = False
 
 
 def freeze(recorder: Recorder, *, name: str, outcome: str = "ok") -> Trace:
@@ -85,6 +87,7 @@ def freeze(recorder: Recorder, *, name: str, outcome: str = "ok") -> Trace:
     if not recorder.costs and len(recorder.page):
         recorder.weigh(recorder.page[-1][0])
     run = _run(recorder)
+    run.is_interrupted = outcome == "interrupted"
     for probe in recorder.probes:
         _refine(probe, run)
     kept = [draft for draft in run.drafts if not draft.is_dropped and _overlaps(draft, run)]

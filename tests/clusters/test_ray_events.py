@@ -275,6 +275,19 @@ def test_a_task_whose_workers_died_was_with_them(reads: list[list[Any]]) -> None
     assert len({each.lane for each in executed}) == 3
 
 
+def test_who_pressed_ctrl_c_waits_for_no_report(reads: list[list[Any]]) -> None:
+    """One look: what has not reported is counted."""
+    known: dict[str, Any] = {"PENDING_ARGS_AVAIL": 110, "execute": (111, 112)}
+    reads += [[_task(b"early", **known)], [_task(name, **known) for name in (b"early", b"late")]]
+    run = _run()
+    run.is_interrupted = True
+
+    note = add_task_spans(run, [b"early", b"late"])
+
+    assert set(_executed(run)) == {"early"}
+    assert note == "1 of 2 tasks, which had not reported when the run was frozen"
+
+
 @pytest.mark.usefixtures("cluster")
 def test_what_a_submission_gives_back_tells_the_id_of_its_task() -> None:
     """References, lists of them, generators and actors; a task of no results tells nothing."""

@@ -175,7 +175,8 @@ def add_task_spans(run: Page, submitted: Sequence[bytes | None]) -> str:
         Gets drafts on lanes ``raylet`` and ``worker N``.
     submitted
         The ids of the tasks that the driver submitted, None for one that is not known: it is looked
-        for by its time. The events of those that are over are waited for, 2.5 s at most.
+        for by its time. The events of those that are over are waited for, 2.5 s at most, of a run
+        that was interrupted not at all.
     """
     try:
         read = _reader()
@@ -232,7 +233,7 @@ def _wait_for_tasks(
             before, (missing, _) = missing, _missing(tasks, submitted, pending | nested)
             now = time.monotonic()
             news_until = news_until if missing == before else now + _PATIENCE_S / 2
-            if not missing or now > min(until, news_until):
+            if not missing or run.is_interrupted or now > min(until, news_until):
                 break
             time.sleep(_POLL_S)
     except InterruptedError:
