@@ -80,6 +80,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--detail", action="store_true", help="tell wait, pull and map of ray.get apart")
     add("--name", metavar="TEXT", help="what the document calls the run")
     add("--save", metavar="FILE", help="write x.serprof.json, .html, .png, .md, .csv, .trace.json")
+    add("--private", action="store_true", help="with --save: leave all names out of the file")
     add("--compare", metavar="FILE", help="compare with this document; runs 15 times by default")
     add("--fail-above", metavar="PERCENT", help="with --compare: exit 1 if slower by more")
     add("-q", "--quiet", action="store_true", help="show nothing")
@@ -98,6 +99,9 @@ def _run(options: argparse.Namespace, namespace: dict[str, Any]) -> int:
     limit, before = _checked_limit(options), None
     if options.save is not None:
         api.checked_path(options.save)
+    elif options.private:
+        message = "--private is about a file: --private --save run.serprof.json"
+        raise UsageError(message)
     if options.compare is not None:
         before = api.document_of(options.compare)
     setup = _compiled("\n".join(options.setup), "<setup>", namespace)
@@ -160,7 +164,7 @@ def _finish(options: argparse.Namespace, made: _Made, limit: float | None) -> in
     if not options.quiet:
         api.show(document)
     if options.save:
-        api.save(document, options.save)
+        api.save(document, options.save, private=options.private or None)
     if problem is not None:
         raise problem
     if limit is not None and isinstance(document, Sweep):

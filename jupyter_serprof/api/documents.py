@@ -20,6 +20,7 @@ from jupyter_serprof.model import (
 from jupyter_serprof.model import load as load_document
 from jupyter_serprof.model.errors import Displayed
 from jupyter_serprof.model.files import SUFFIX, write_whole
+from jupyter_serprof.model.private import without_names
 from jupyter_serprof.timelines import import_timeline, is_timeline
 from jupyter_serprof.views.blame import anatomy_lines
 from jupyter_serprof.views.compare import comparison_lines
@@ -165,13 +166,21 @@ def _text(document: Given, view: str | None) -> str:
     raise no_document(document)
 
 
-def save(document: Trace | Sweep, path: str | bytes | os.PathLike[str]) -> None:
+def save(
+    document: Given, path: str | bytes | os.PathLike[str], *, private: bool | None = None
+) -> None:
     """Write a document: ``.serprof.json``, ``.png`` or ``.svg`` as a picture, ``.html`` as a page.
 
     The page is complete in itself: it opens offline and asks for nothing. ``.trace.json`` opens in
     the Perfetto UI and in speedscope, ``.csv`` has the parts of what was blamed, the spans of
     another trace, or the points of a sweep (``sp.to_dataframe`` has every table); ``.md`` is all of
     it as tables for an issue. A name without an ending gets ``.serprof.json``.
+
+    Parameters
+    ----------
+    private
+        Whether all names are left out: of variables, code, keys, classes, hosts, and what errors
+        say. Default: as ``SERPROF_PRIVATE=1`` in the environment says.
 
     Raises
     ------
@@ -181,9 +190,12 @@ def save(document: Trace | Sweep, path: str | bytes | os.PathLike[str]) -> None:
         If the file cannot be written; what was there before is still there.
     """
     path = checked_path(path)
+    if private is None:
+        private = os.environ.get("SERPROF_PRIVATE", "") not in ("", "0")
+    document = without_names(document) if private else document
     content = _written(document, path)
-    if content is None:
+    if content is None and isinstance(document, Trace | Sweep):
         save_document(document, path)
-    else:
+    elif content is not None:
         known = content if isinstance(content, bytes) else content.encode("utf-8", "replace")
         write_whole(Path(path), known)

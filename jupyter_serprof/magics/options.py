@@ -115,6 +115,7 @@ class Options:
     split: bool = False
     link: str | None = None
     save: str | None = None
+    private: bool = False
     compare: str | None = None
     fail_above: str | None = None
     quiet: bool = False
@@ -154,6 +155,7 @@ _SAVE = (
     """write x.serprof.json (also as: x), x.html, x.png, x.svg, x.md, x.csv
                        or x.trace.json (opens in Perfetto and speedscope)""",
 )
+_PRIVATE = ("private", "", "with --save: leave all names out (SERPROF_PRIVATE=1: always)")
 _BLAME = """open the value (of a cell: the largest that crossed): the bytes of each part,
                        and every part that cannot be pickled"""
 _TRY = """what would be faster: each remedy that applies to the value (of code:
@@ -187,6 +189,7 @@ FLAGS: dict[str, tuple[str, str, str]] = {
     "--try": ("try_", "", _TRY),
     "--link": ("link", "RATE", _LINK),
     "--save": _SAVE,
+    "--private": _PRIVATE,
     "--compare": ("compare", "FILE_OR_NAME", _COMPARE),
     "--fail-above": _FAIL_ABOVE,
     "-q": _QUIET,
@@ -230,6 +233,7 @@ GRAPHSTAGES = Syntax(
         "--blame": ("blame", "", "open the objects that the graph embeds: the bytes of each part"),
         "--try": ("try_", "", _TRY_GRAPH),
         "--save": _SAVE,
+        "--private": _PRIVATE,
         "--compare": ("compare", "FILE_OR_NAME", _COMPARE),
         "--fail-above": _FAIL_ABOVE,
         "-q": _QUIET,

@@ -199,7 +199,7 @@ def takes_panel(options: Options) -> bool:
 
     All else is chosen in the panel.
     """
-    return replace(options, out=None, save=None) == Options() and api.Live().is_seen
+    return replace(options, out=None, save=None, private=False) == Options() and api.Live().is_seen
 
 
 def show_panel(typed: Typed) -> None:

@@ -55,7 +55,7 @@ class Typed:
                 api.show(document)
         if options.save:
             with usage_errors():
-                api.save(document, options.save)
+                api.save(document, options.save, private=options.private or None)
 
     def finish_failed(
         self, document: Trace | Sweep, place: Place = lambda _: False

@@ -45,6 +45,12 @@ _LIMIT = Exclusion(
     "%{magic} --compare before.serprof.json --fail-above {fail_above} CODE",
     is_needed=True,
 )
+_HIDDEN = Exclusion(
+    "--private",
+    "--save",
+    "--private is about a file: %{magic} --private --save run.serprof.json CODE",
+    is_needed=True,
+)
 _ONE_SIZE = (
     "--sweep does not go with {other}, which is about one size. "
     "Choose one: {name} = {high}, then: %serprof {typed} {code}"
@@ -78,6 +84,7 @@ RULES: dict[str, tuple[Exclusion, ...]] = {
         ),
         Exclusion("--sweep", "--fail-above", _LIMITED),
         _LIMIT,
+        _HIDDEN,
         *(
             Exclusion("--blame", other, _MANY)
             for other in ("--repeat", "--transports", "--compare")
@@ -127,6 +134,7 @@ RULES: dict[str, tuple[Exclusion, ...]] = {
         Exclusion("--sweep", "--compare", _COMPARED),
         Exclusion("--sweep", "--fail-above", _LIMITED),
         _LIMIT,
+        _HIDDEN,
         Exclusion(
             "--sweep",
             _CODE,

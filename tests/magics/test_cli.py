@@ -43,6 +43,20 @@ def test_a_statement_is_shown_and_saved_without_ipython(folder: Path) -> None:
     assert isinstance(load(folder / "x.serprof.json"), Trace)
 
 
+def test_a_private_file_has_no_name(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Without a file there is nothing that could be private."""
+    code = run(
+        "--private", "--save", "x", "-s", "import pickle; rates = [1]", "pickle.dumps(rates)"
+    )
+    refused = run("--private", "1")
+
+    assert (code, refused) == (0, 2)
+    assert "rates" not in (folder / "x.serprof.json").read_text("utf-8")
+    said = capsys.readouterr()
+    assert "pickle.dumps(rates) took" in said.out
+    assert said.err == "--private is about a file: --private --save run.serprof.json\n"
+
+
 def test_a_regression_gives_the_exit_code_of_a_failed_test(folder: Path) -> None:
     """Nothing else is needed in CI: the table on stdout, the reason on stderr, 1."""
     save_document(made(FAST_NS), folder / "before.serprof.json")

@@ -553,6 +553,23 @@ def test_save_writes_the_file(
         assert load(file) == ran.trace
 
 
+@pytest.mark.parametrize(
+    "cell", ["%serprof {} pickle.dumps(customers)", "%%serprof {}\npickle.dumps(customers)"]
+)
+def test_a_private_file_has_no_name_and_the_cell_has(
+    shell: InteractiveShell, tmp_path: Path, cell: str
+) -> None:
+    """What is shown and stored stays as it is: the file is what is given away."""
+    shell.user_ns["customers"] = [1]
+
+    ran = Ran(shell, cell.format(f"-o kept --name 'our customers' --private --save {tmp_path}/x"))
+    refused = Ran(shell, cell.format("--private"))
+
+    assert "customers" not in (tmp_path / "x.serprof.json").read_text("utf-8")
+    assert shell.user_ns["kept"].name == ran.trace.name == "our customers"
+    assert "--private is about a file: %serprof --private --save" in refused.err
+
+
 @pytest.mark.parametrize("cell", ["%serprof {} pickle.dumps(1)", "%%serprof {}\npickle.dumps(1)"])
 def test_a_file_that_cannot_be_written_costs_no_result(
     shell: InteractiveShell, tmp_path: Path, cell: str
@@ -632,7 +649,7 @@ def completed(shell: InteractiveShell, line: str) -> set[str]:
 
 
 LONG_FLAGS = {flag for flag in FLAGS if flag.startswith("--")}
-GRAPH_CELL_FLAGS = {"--name", "--detail", "--blame", "--save", "--help"}
+GRAPH_CELL_FLAGS = {"--name", "--detail", "--blame", "--save", "--private", "--help"}
 GRAPH_FLAGS = GRAPH_CELL_FLAGS | {
     *("--compute", "--timeout", "--sweep", "--repeat", "--try", "--compare", "--fail-above")
 }
