@@ -35,7 +35,7 @@ from jupyter_serprof.views.flat import (
 )
 from jupyter_serprof.views.notebook.bundle import bundle as drawn
 from jupyter_serprof.views.notebook.page import html
-from jupyter_serprof.views.text import WIDTH, markdown, text
+from jupyter_serprof.views.text import markdown, screen_width, text
 
 __all__ = ["bundle", "import_timeline", "load", "save", "show", "to_dataframe", "to_markdown"]
 
@@ -158,11 +158,11 @@ Displayed.bundle = bundle
 
 def _text(document: Given, view: str | None) -> str:
     if isinstance(document, Trace | Sweep):
-        return text(document, view=view)
+        return text(document, view=view, width=screen_width())
     if isinstance(document, Anatomy):
-        return "\n".join(anatomy_lines(document, WIDTH))
+        return "\n".join(anatomy_lines(document, screen_width()))
     if isinstance(document, Comparison):
-        return "\n".join(comparison_lines(document, WIDTH))
+        return "\n".join(comparison_lines(document, screen_width()))
     raise no_document(document)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 from collections.abc import Iterator
 
 from jupyter_serprof.model import Anatomy, Comparison, Sweep, Trace, UsageError, Variant
@@ -24,6 +26,8 @@ from jupyter_serprof.views.waterfall.table import stages_table, trace_lines
 #: Fits a log, a narrow terminal and a printed page.
 WIDTH = 100
 _NARROWEST = 40
+#: On a terminal: below it is no table, above it the eye loses the line.
+_SCREENS = 60, 160
 #: Front ends draw more of them; where one has no picture of its own here, the usual one is given.
 VIEWS = (
     *("anatomy", "compare", "waterfall", "lanes", "table", "details", "findings"),
@@ -41,7 +45,7 @@ def text(doc: Trace | Sweep, *, view: str | None = None, width: int | None = Non
     view
         A name of ``VIEWS``; ``"table"`` leaves out the bars. Default: bars and table.
     width
-        Columns of the terminal that no line goes beyond, at least 40. Default: 100.
+        Columns that no line goes beyond, at least 40. Default: 100.
 
     Returns
     -------
@@ -72,6 +76,14 @@ def text(doc: Trace | Sweep, *, view: str | None = None, width: int | None = Non
         *(table_blocks(doc, columns) if isinstance(doc, Trace) else ()),
     ]
     return "\n\n".join("\n".join(block) for block in blocks if block)
+
+
+def screen_width() -> int:
+    """Return the columns of the terminal that is printed on, within what is readable; else 100."""
+    if not getattr(sys.stdout, "isatty", bool)():  # in a notebook and in marimo it may have none
+        return WIDTH
+    narrowest, widest = _SCREENS
+    return min(max(shutil.get_terminal_size((WIDTH, 0)).columns, narrowest), widest)
 
 
 def check_view(view: str | None) -> None:

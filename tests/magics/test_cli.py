@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import pty
 import subprocess
 import sys
+import termios
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,6 +16,7 @@ from made_runs import CODE, FAST_NS, SLOW_NS, made
 
 from jupyter_serprof.cli import main
 from jupyter_serprof.model import Sweep, Trace, load, save_document
+from jupyter_serprof.views.kit.table import width as columns_of
 
 RUN = ["-s", "import pickle", CODE]
 
@@ -41,6 +46,28 @@ def test_a_statement_is_shown_and_saved_without_ipython(folder: Path) -> None:
     assert (ran.returncode, ran.stderr) == (0, "")
     assert "Pickle" in ran.stdout
     assert isinstance(load(folder / "x.serprof.json"), Trace)
+
+
+@pytest.mark.parametrize("columns", [60, 140])
+def test_a_terminal_is_used_to_its_width_and_not_beyond(columns: int) -> None:
+    """A real one, whose size nobody but the terminal says."""
+    ours, theirs = pty.openpty()
+    termios.tcsetwinsize(theirs, (24, columns))
+    command = [sys.executable, "-m", "jupyter_serprof", *RUN]
+    known = {key: value for key, value in os.environ.items() if key != "COLUMNS"}
+
+    process = subprocess.Popen(command, stdout=theirs, stderr=theirs, env=known)
+    os.close(theirs)
+    said = b""
+    with suppress(OSError):  # so Linux says that the other end is closed
+        while part := os.read(ours, 65_536):
+            said += part
+    os.close(ours)
+
+    assert process.wait(60) == 0
+    widths = {columns_of(line.rstrip()) for line in said.decode().splitlines()}
+    assert columns - 20 < max(widths) <= columns
+    assert "Wall time" in said.decode()
 
 
 def test_a_private_file_has_no_name(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

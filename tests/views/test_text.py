@@ -4,6 +4,7 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -37,7 +38,8 @@ from jupyter_serprof.model import (
     stage,
 )
 from jupyter_serprof.views.kit.table import width as columns_of
-from jupyter_serprof.views.text import text
+from jupyter_serprof.views.notebook.bundle import bundle
+from jupyter_serprof.views.text import WIDTH, screen_width, text
 
 MS = 1_000_000
 ARRAY_BYTES = 800_000_000
@@ -298,6 +300,42 @@ def test_any_document_gives_text_that_fits(doc: Trace | Sweep, width: int) -> No
     assert max(columns_of(line) for line in said.split("\n")) <= width
     assert all(line.isprintable() for line in said.split("\n"))
     assert said.encode()
+
+
+@pytest.mark.parametrize(
+    ("columns", "is_terminal", "width"),
+    [("75", True, 75), ("20", True, 60), ("400", True, 160), ("75", False, 100), ("0", True, 100)],
+)
+def test_the_screen_is_as_wide_as_the_terminal(
+    monkeypatch: pytest.MonkeyPatch, columns: str, width: int, *, is_terminal: bool
+) -> None:
+    """Within what is readable; a pipe, a notebook and a terminal that does not say have 100."""
+    monkeypatch.setenv("COLUMNS", columns)
+    monkeypatch.setattr("sys.stdout", SimpleNamespace(isatty=lambda: is_terminal))
+    # What COLUMNS does not say is asked of the terminal of the test, which may have one.
+    monkeypatch.setattr("sys.__stdout__", None)
+
+    assert screen_width() == width
+
+
+@pytest.mark.parametrize("stdout", [None, SimpleNamespace()])
+def test_what_is_no_stream_is_no_terminal(monkeypatch: pytest.MonkeyPatch, stdout: object) -> None:
+    monkeypatch.setattr("sys.stdout", stdout)
+
+    assert screen_width() == WIDTH
+
+
+@pytest.mark.parametrize("doc", [PUT_GET, make_sweep(), make_sizes()])
+def test_an_output_of_a_shell_has_the_width_of_its_terminal(
+    monkeypatch: pytest.MonkeyPatch, doc: Trace | Sweep
+) -> None:
+    """Plain IPython prints the text of the bundle."""
+    monkeypatch.setattr("jupyter_serprof.views.notebook.bundle.screen_width", lambda: 60)
+
+    data, _ = bundle(doc)
+
+    assert data["text/plain"] == text(doc, width=60)
+    assert max(columns_of(line) for line in str(data["text/plain"]).split("\n")) <= 60
 
 
 def test_text_needs_neither_numpy_nor_a_plotting_library() -> None:

@@ -13,7 +13,7 @@ from jupyter_serprof.views.figure import png
 from jupyter_serprof.views.notebook.thin import embedded, noted
 from jupyter_serprof.views.notebook.widget import front_end, widget_for, widget_view
 from jupyter_serprof.views.picture import alt_text
-from jupyter_serprof.views.text import text
+from jupyter_serprof.views.text import screen_width, text
 
 if TYPE_CHECKING:
     from jupyter_serprof.model import Sweep
@@ -63,7 +63,7 @@ def bundle(
     sets no alternative text on images at all. It stands inside the PNG as well.
     """
     doc = embedded(doc)
-    said = text(doc, view=view)
+    said = text(doc, view=view, width=screen_width())
     data: dict[str, object] = {_TEXT: said, MIME_TYPE: to_document(doc)}
     metadata: dict[str, object] = {MIME_TYPE: {"view": view}} if view else {}
     try:
@@ -71,7 +71,7 @@ def bundle(
     except Exception as error:  # noqa: BLE001  (no picture must not cost the result)
         why = f"no picture could be drawn ({type(error).__name__}: {error})"
         doc = noted(doc, f"{why}; text and data are complete")
-        bare = {_TEXT: text(doc, view=view), MIME_TYPE: to_document(doc)}
+        bare = {_TEXT: text(doc, view=view, width=screen_width()), MIME_TYPE: to_document(doc)}
         return {**bare, **_widget(doc, view)}, metadata
     width, height = (int.from_bytes(picture[at], "big") for at in (_PNG_WIDTH, _PNG_HEIGHT))
     metadata[_PICTURE] = {"width": width, "height": height, "alt": alt_text(doc)}
