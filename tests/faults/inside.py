@@ -171,7 +171,7 @@ def _children() -> Iterator[str]:
 def _descriptors() -> Iterator[str]:
     for each in Path("/proc/self/fd").iterdir():
         with suppress(OSError):
-            yield str(each.readlink())
+            yield str(each.readlink()).replace(str(Path.home()), "~")
 
 
 def _interpreter() -> dict[str, object]:

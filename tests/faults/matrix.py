@@ -28,7 +28,6 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 #: s; a program that takes longer hangs.
 MOST_S = 90
-_MOMENT_S = 3
 _PRELUDE = f"import sys; sys.path[:0] = [{str(ROOT)!r}, {str(HERE)!r}]\nfrom inside import *\n"
 _OURS = str(ROOT / "jupyter_serprof")
 
@@ -38,7 +37,8 @@ class Fault:
     """One row: what happens, and the program to which it happens.
 
     ``says`` is what the document has to say about it, in a note or as its outcome; ``options`` are
-    those of the interpreter; ``differs`` is a pattern of what differs from run to run by itself.
+    those of the interpreter; ``differs`` is a pattern of what differs from run to run by itself,
+    ``moment_s`` the time that its processes may take to end after it.
     """
 
     name: str
@@ -48,6 +48,7 @@ class Fault:
     environment: Mapping[str, str] = field(default_factory=dict)
     differs: str = ""
     is_slow: bool = False
+    moment_s: float = 3
 
 
 @dataclass(frozen=True)
@@ -128,7 +129,7 @@ def run(fault: Fault, *, is_recorded: bool) -> Seen:
             **fault.environment,
         }
         command = [sys.executable, *fault.options, "program.py"]
-        printed, errors, ended = _ended(command, home, environment)
+        printed, errors, ended = _ended(command, home, environment, fault.moment_s)
         report = Path(folder) / "report"
         facts = report.read_text("utf-8").splitlines() if report.exists() else []
         told = _joined(_tidied("\n".join(facts), fault, folder))
@@ -136,7 +137,9 @@ def run(fault: Fault, *, is_recorded: bool) -> Seen:
         return Seen(*shown, ended=ended, **told)
 
 
-def _ended(command: list[str], home: Path, environment: dict[str, str]) -> tuple[str, str, str]:
+def _ended(
+    command: list[str], home: Path, environment: dict[str, str], moment_s: float
+) -> tuple[str, str, str]:
     """Run to the end; what is still there of its session is stopped and told."""
     # Files, not pipes: those are open as long as a child that was left behind.
     with TemporaryFile("w+", errors="replace") as out, TemporaryFile("w+", errors="replace") as err:
@@ -149,15 +152,15 @@ def _ended(command: list[str], home: Path, environment: dict[str, str]) -> tuple
             ended = f"exit {code}" if code >= 0 else f"killed by {signal.Signals(-code).name}"
         except subprocess.TimeoutExpired:
             ended = "it hangs"
-        others = _others(process.pid)
+        others = _others(process.pid, moment_s)
         out.seek(0)
         err.seek(0)
         return out.read(), err.read(), ended + "".join(f", {one} is still there" for one in others)
 
 
-def _others(session: int) -> list[str]:
+def _others(session: int, moment_s: float) -> list[str]:
     """Stop what is left of a session, after a moment to end by itself, and return the names."""
-    _, left = psutil.wait_procs(list(_members(session)), timeout=_MOMENT_S)
+    _, left = psutil.wait_procs(list(_members(session)), timeout=moment_s)
     found = []
     for process in left:
         with suppress(psutil.NoSuchProcess):
@@ -187,12 +190,16 @@ def _joined(text: str) -> dict[str, Any]:
 
 #: Addresses, tokens and times of day.
 _DIFFERS = r"0x[0-9a-f]+|\b[0-9a-f]{32}\b|\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[.,]\d+"
+#: Ray prints of dead workers when it comes to it, also in the middle of a line.
+_NOTICE = re.compile(r"\x1b\[\d+m\(raylet\).*\n(?: {4}.*\n)*\n?")
 _FRAME = re.compile(r'^( *)File "([^"]*)", line \d+.*\n(?:^\1  .*\n)*', re.MULTILINE)
 
 
 def _tidied(text: str, fault: Fault, folder: str) -> str:
     """Return a text without frames of ours and without what differs by itself."""
-    bare = _FRAME.sub(lambda frame: "" if frame[2].startswith(_OURS) else frame[0], text)
+    bare = _FRAME.sub(
+        lambda frame: "" if frame[2].startswith(_OURS) else frame[0], _NOTICE.sub("", text)
+    )
     return re.sub(f"{_DIFFERS}|{fault.differs}" if fault.differs else _DIFFERS, "...",
                   bare.replace(folder, "FOLDER"))  # fmt: skip
 
