@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext
 
 FOLDER = Path(__file__).parent
-PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
+#: The headless shell first: the same engine without a window, and a third less CPU.
+PROGRAMS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 START_S = 150
 #: It asks whether to fetch news, in front of the picture.
 NEWS = "@jupyterlab/apputils-extension:announcements"
