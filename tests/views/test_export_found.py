@@ -103,7 +103,7 @@ def test_documents_are_told_in_markdown() -> None:
 def test_documents_are_tables_in_files(tmp_path: Path) -> None:
     """Each line of CSV is that of a file that people read, and so is the Markdown of a file."""
     for at, given in enumerate(SAMPLES.values()):
-        sp.save(given, tmp_path / f"{at}.csv")  # type: ignore[arg-type]  # two are tables only
+        sp.save(given, tmp_path / f"{at}.csv")
     sp.save(BLAMED, tmp_path / "x.md")
 
     lines = [(tmp_path / f"{at}.csv").read_text("utf-8").rstrip() for at in range(len(SAMPLES))]
@@ -170,7 +170,7 @@ def test_what_is_only_a_table_says_what_can_be_drawn(
 ) -> None:
     """And how to get it."""
     with pytest.raises(UsageError, match=r"written as \.md or \.csv only"):
-        sp.save(given, tmp_path / f"x.{ending}")  # type: ignore[arg-type]  # that is the mistake
+        sp.save(given, tmp_path / f"x.{ending}")
 
 
 def test_a_table_that_a_document_lacks_is_refused_with_those_it_has() -> None:
