@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from jupyter_serprof.capture.hook import Record
+from jupyter_serprof.capture.joining import Written, entries_of, joined_note
 from jupyter_serprof.capture.machine import describe_environment, producer
 from jupyter_serprof.capture.recorder import Recorder, Watcher, describe_failure
 from jupyter_serprof.model import Group, Lane, ProbeReport, Quality, Span, Table, Trace
@@ -85,7 +86,7 @@ def freeze(recorder: Recorder, *, name: str, outcome: str = "ok") -> Trace:
         ``ok``, ``error`` or ``interrupted``.
     """
     if not recorder.costs and len(recorder.page):
-        recorder.weigh(recorder.page[-1][0])
+        recorder.weigh(next(reversed(recorder.page))[0])
     run = _run(recorder)
     run.is_interrupted = outcome == "interrupted"
     for probe in recorder.probes:
@@ -125,16 +126,17 @@ def _report(probe: Watcher) -> ProbeReport:
 def _run(recorder: Recorder) -> Page:
     end = recorder.end_ns if recorder.end_ns is not None else recorder.now()
     lanes = {MAIN_LANE: Lane(MAIN_LANE)}
-    by_thread: dict[int, list[tuple[int, Record]]] = {}
-    for position, record in enumerate(recorder.page):
-        by_thread.setdefault(record[1], []).append((position, record))
+    entries = entries_of(recorder.page)
+    by_thread: dict[int, list[Written]] = {}
+    for entry in entries:
+        by_thread.setdefault(entry.record[1], []).append(entry)
     drafts: list[Draft] = []
     threads: dict[int, str] = {}
-    for ident, records in by_thread.items():
+    for ident, own in by_thread.items():
         key = _lane_key(ident, recorder.thread, lanes)
         lanes.setdefault(key, Lane(key))
         threads[ident] = key
-        drafts += _nested(records, key)
+        drafts += _nested(own, key)
     offset_start = recorder.wall_start_ns - recorder.start_ns
     offset_end = recorder.wall_end_ns - end
     return Page(
@@ -144,6 +146,7 @@ def _run(recorder: Recorder) -> Page:
         drafts=drafts,
         lanes=lanes,
         threads=threads,
+        notes=[*joined_note(entries)],
         clock_error_ns=abs(offset_end - offset_start) if recorder.wall_end_ns else 0,
     )
 
@@ -155,17 +158,19 @@ def _lane_key(ident: int, main: int, lanes: dict[str, Lane]) -> str:
     return f"client/{'task' if ident < 0 else 'thread'} {len(lanes)}"
 
 
-def _nested(records: list[tuple[int, Record]], lane: str) -> list[Draft]:
+def _nested(entries: list[Written], lane: str) -> list[Draft]:
     """Find the parents: on one thread, calls nest as their intervals do."""
     # A child is written before its parent: of two equal intervals the later one is outside, and a
     # call that was written later is not inside, even if it began when the other one ended.
-    ordered = sorted(records, key=lambda entry: (entry[1][2], -entry[1][3], -entry[0]))
+    ordered = sorted(entries, key=lambda entry: (entry[1][2], -entry[1][3], -entry[0]))
     around: list[tuple[int, Draft]] = []
     drafts = []
-    for position, record in ordered:
+    for position, record, calls in ordered:
         while around and (around[-1][1].end < record[3] or around[-1][0] < position):
             around.pop()
         draft = _draft(record, lane, around[-1][1] if around else None)
+        if calls > 1:
+            draft.details["calls"] = calls
         drafts.append(draft)
         around.append((position, draft))
     return drafts
@@ -231,13 +236,14 @@ def _taken(drafts: Sequence[Draft], recorder: Recorder) -> tuple[int, Mapping[st
     outer_ns, inner_ns = (statistics.median(column) for column in zip(*recorder.costs, strict=True))
     seen, taken = Counter[str](), Counter[str]({"": recorder.moved_ns})
     for draft in drafts:
-        seen[draft.place] += 1
+        seen[draft.place] += draft.details.get("calls", 1)
     for draft in own:
         around = next((above for above in draft.ancestors() if not above.is_dropped), None)
+        calls = draft.details.get("calls", 1)
         beside_ns = outer_ns + recorder.own_ns[draft.place] / seen[draft.place]
-        taken[draft.stage] += inner_ns
-        taken[around.stage if around else ""] += beside_ns
-    return len(own), taken
+        taken[draft.stage] += calls * inner_ns
+        taken[around.stage if around else ""] += calls * beside_ns
+    return sum(draft.details.get("calls", 1) for draft in own), taken
 
 
 def _recording(calls: int, taken: Mapping[str, float], wall_ns: int) -> tuple[Span, ...]:

@@ -50,6 +50,9 @@ class Place:
         helper threads too) or none. Not where thousands of calls were short.
     least_ns
         Shorter calls leave no record: a wait that did not wait is called once for each task.
+    joins
+        Whether many short calls may be told as one (`joining`). What ``after`` notes of a small one
+        must be a number then, its size << 8 | its kind, or nothing.
     """
 
     path: str
@@ -60,6 +63,7 @@ class Place:
     after: After | None = None
     faults: Literal["", "thread", "process"] = ""
     least_ns: int = 0
+    joins: bool = False
 
     @property
     def name(self) -> str:

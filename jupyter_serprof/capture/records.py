@@ -69,6 +69,12 @@ class Records:
         self.move(_WAIT_S)
         return (record for chunk in self._chunks for record in zip(*chunk, strict=True))
 
+    def __reversed__(self) -> Iterator[Record]:
+        """Yield them from the last to the first."""
+        self.move(_WAIT_S)
+        for chunk in reversed(self._chunks):
+            yield from zip(*map(reversed, chunk), strict=True)
+
     def __len__(self) -> int:
         """How many there are."""
         return sum(len(chunk[0]) for chunk in self._chunks) + len(self.fresh) // self.WIDTH

@@ -83,6 +83,7 @@ def pickle_places(module: str) -> list[Place]:
         role=DUMPS_ROLE,
         inside=_INSIDE_DUMPS,
         faults="thread",
+        joins=True,
     )
     loads = partial(
         Place,
@@ -90,6 +91,7 @@ def pickle_places(module: str) -> list[Place]:
         role=LOADS_ROLE,
         inside=_INSIDE_LOADS,
         faults="thread",
+        joins=True,
     )
     return [
         dumps(f"{module}:dumps", before=count_buffers, after=note_dumped),
