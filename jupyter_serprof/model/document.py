@@ -22,7 +22,7 @@ from jupyter_serprof.model.codec import (
 )
 from jupyter_serprof.model.errors import DocumentError, refuse, shown
 from jupyter_serprof.model.schema import check_details, check_sweep, check_trace, validate
-from jupyter_serprof.model.stages import stage
+from jupyter_serprof.model.stages import meet, stage
 from jupyter_serprof.model.sweep import Sweep, SweepTrace
 from jupyter_serprof.model.trace import (
     Heading,
@@ -229,6 +229,7 @@ def _trace(data: Mapping[str, Any]) -> Trace:
     plain = {key: value for key, value in data.items() if key not in special}
     trace = replace(decode(Trace, plain), spans=spans, waterfall=waterfall, anatomies=anatomies)
     check_trace(trace)
+    meet(trace.stages)
     return trace
 
 

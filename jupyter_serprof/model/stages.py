@@ -27,6 +27,9 @@ MARK = "user:"
 RECORDING = "recording"
 _TABLE = files("jupyter_serprof.model").joinpath("stages.json").read_text("utf-8")
 STAGES = {entry["key"]: Stage(**entry) for entry in json.loads(_TABLE)}
+#: Of plug-in probes that may not be installed here, as loaded documents describe them; so many.
+_MET: dict[str, Stage] = {}
+_MOST_MET = 1_000
 
 
 def stage(key: str) -> Stage:
@@ -37,13 +40,20 @@ def stage(key: str) -> Stage:
     """
     if key.startswith(MARK):
         return replace(STAGES["user"], key=key, title=key.removeprefix(MARK))
-    return STAGES.get(key) or Stage(key, key, 80, "other")
+    return STAGES.get(key) or _MET.get(key) or Stage(key, key, 80, "other")
 
 
 def describe(stages: Iterable[Stage]) -> None:
     """Make the stages of an additional probe known; what is described already stays as it is."""
     for entry in stages:
         STAGES.setdefault(entry.key, entry)
+
+
+def meet(stages: Iterable[Stage]) -> None:
+    """Remember how a document describes its stages, where nobody has described them."""
+    for entry in stages:
+        if len(_MET) < _MOST_MET:
+            _MET.setdefault(entry.key, entry)
 
 
 class _Described(dict[str, Stage]):

@@ -14,6 +14,7 @@ from jupyter_serprof.analysis import analyse
 from jupyter_serprof.capture.freeze import freeze
 from jupyter_serprof.capture.hook import Place
 from jupyter_serprof.capture.recorder import Recorder
+from jupyter_serprof.experiments.compare.verdict import compare
 from jupyter_serprof.model import STAGES, Stage, Trace, from_document, stage, to_document
 from jupyter_serprof.probes import Probe, available_probes
 from jupyter_serprof.testing import ProbeContract, TickClock, make_trace
@@ -295,6 +296,8 @@ def test_stages_of_a_plug_in_are_told_by_every_view_where_it_is_not_installed(
         assert "Wait for the postman" in told
     assert "50.0 % without waits" in text(trace, width=100)
     assert "Wait for the postman" in text(analyse(trace), width=100)
+    compared = compare(trace, trace)
+    assert "Send a parcel" in [change.title for change in compared.changes]
 
 
 def test_a_plug_in_renames_no_stage_of_ours() -> None:
