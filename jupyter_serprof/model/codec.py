@@ -65,11 +65,11 @@ def _encode_inside(value: object, depth: int) -> object:
 
 
 def _is_absent(entry: dataclasses.Field[object], value: object) -> bool:
-    """Tell whether a reader assumes this value anyway: an empty one that is the default."""
+    """Tell whether a reader assumes this value anyway: an empty one or 0 that is the default."""
     made = entry.default_factory
     default = entry.default if made is dataclasses.MISSING else made()
     # Not ``value in (...)``: a number of numpy compares with () element by element.
-    is_empty = value is None or (isinstance(value, str | tuple | Mapping) and not value)
+    is_empty = value is None or (isinstance(value, str | tuple | Mapping | int) and not value)
     return is_empty and value == default
 
 

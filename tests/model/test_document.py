@@ -275,7 +275,9 @@ def is_silent(key: str, value: object, alone: object) -> bool:
     if key == "pieces":
         return value == alone
     required = {"size_bytes", "moved_bytes", "evidence", "remedy", "stages", "lane"}
-    return key not in required and value in (None, "", [], {})
+    zeros = {"waits", "process", "clock_offset_ns", "clock_error_ns", "spans_dropped"}
+    is_zero = key in zeros and not value
+    return key not in required and (is_zero or value in (None, "", [], {}))
 
 
 @pytest.mark.parametrize("file", sorted(DATA.glob("*.json")), ids=lambda file: file.name)
