@@ -21,29 +21,24 @@ from jupyter_serprof.model.trace import Span, Table
 Document = TypeVar("Document")
 #: Whose texts are in documents, without their docstrings; and what else is no name.
 _WRITERS = ("analysis", "api", "capture", "experiments", "model", "objects", "probes", "timelines")
-_STAGES = "model/stages.json"
+_FORMAT = "model/*.json"
 _ALSO = {"x86_64", "aarch64", "arm64", "amd64", "linux", "darwin", "win32", *dir(builtins)}
 _DOCSTRING, _HOLE = re.compile(r'""".*?"""', re.DOTALL), re.compile(r"\{[^}]*\}")
 _TEXT, _WORD = re.compile(r'"([^"\n]*)"'), re.compile(r"\w+")
 _TOKEN, _HOST = re.compile(r"\w(?:[\w.:/@\\-]*\w)?"), re.compile(r"\d(\.\d+){3}")
-#: A number of a sentence, of a version, of times.
-_NUMBER = re.compile(r"\d{1,7}((a|b|rc)\d+|x)?")
+#: A number of a sentence, of a version, of times, of a date.
+_NUMBER = re.compile(r"\d{1,7}((a|b|rc|T)\d+|x|Z)?")
 #: What an error says; the name in a step of a path or in a type, or a key, which is no place.
 _MESSAGE = re.compile(r"((?:Error|Exception|Exit|Interrupt|Warning): )(.+)", re.DOTALL)
 _STEP = re.compile(r"(\.|function |class |<\w+ (?=\D))(.+?)(>?)|\[(?![\d*:.,]+\]$).+", re.DOTALL)
 _CODE, _GIVEN = re.compile(r"[^\w\s./:-]"), re.compile(r"\[(name|code|text) \d+\]")
 #: A shorter name is not looked for in sentences: most are words, too.
 _SHORTEST = 3
-#: Fields, columns of tables and keys of details that hold names; and fields that hold a choice.
+#: Fields, columns of tables and keys of details that hold names.
 _NAMES = {
     *("Trace.name", "Sweep.name", "Span.name", "Anatomy.name", "Group.title"),
     *("Comparison.before", "Comparison.after", "captured", "code", "computation", "host", "key"),
     *("layer", "module", "name", "names", "path", "prefix", "task", "worker"),
-}
-_CHOICES = {
-    *("Trace.started", "Trace.outcome", "SweepTrace.started", "SweepTrace.outcome"),
-    *("Sweep.started", "Sweep.kind", "Variant.state", "Fit.growth"),
-    *("Change.verdict", "Finding.severity"),
 }
 
 
@@ -53,7 +48,7 @@ def without_names(document: Document) -> Document:
     Notes
     -----
     Stages, numbers, versions and our own words stay. A name of one or two letters, and one that is
-    also a word in the title of a stage, stays where it is a word of a sentence.
+    also a word of a stage or of the format, stays where it is a word of a sentence.
     """
     names = _Replacements()
     names.copy(document)  # meets every name, of which any sentence may tell
@@ -64,16 +59,16 @@ def without_names(document: Document) -> Document:
 
 @cache
 def _words(*patterns: str) -> frozenset[str]:
-    """Return the words between quotes in files of ours."""
+    """Return the texts between quotes in files of ours, and the words of them."""
     files = [file for each in patterns for file in Path(__file__).parents[1].glob(each)]
     codes = [_DOCSTRING.sub("", file.read_text("utf-8")) for file in files]
-    texts = (_HOLE.sub(" ", text) for code in codes for text in _TEXT.findall(code))
-    return frozenset(_WORD.findall(" ".join(texts)))
+    texts = [_HOLE.sub(" ", text) for code in codes for text in _TEXT.findall(code)]
+    return frozenset([*texts, *_WORD.findall(" ".join(texts))])
 
 
 @cache
 def _is_ours(token: str) -> bool:
-    ours = _words(*(f"{folder}/**/*.py" for folder in _WRITERS), _STAGES) | _ALSO
+    ours = _words(*(f"{folder}/**/*.py" for folder in _WRITERS), _FORMAT) | _ALSO
     is_known = all(word in ours or _NUMBER.fullmatch(word) for word in _WORD.findall(token))
     return is_known and not _HOST.search(token)
 
@@ -91,7 +86,7 @@ class _Replacements:
 
     def settle(self) -> None:
         """Find the names that were met by now in the sentences to come, the longest first."""
-        names = sorted(self._sought - _words(_STAGES), key=len, reverse=True)
+        names = sorted(self._sought - _words(_FORMAT), key=len, reverse=True)
         ways = (re.escape(name) for name in names if len(name) >= _SHORTEST)
         # Whole words only, but a name may begin with a bracket.
         self._known = re.compile("|".join(rf"(?:\b|(?=\W)){way}(?!\w)" for way in ways) or "(?!)")
@@ -105,9 +100,7 @@ class _Replacements:
         if isinstance(value, str):
             return self._text(value, place)
         if isinstance(value, Mapping):
-            prose = "" if place == "Variant.facts" else "detail"
-            places = {key: key if key in _NAMES else prose for key in value}
-            return {self._sentence(key): self.copy(value[key], places[key]) for key in value}
+            return {self._sentence(key): self.copy(item, key) for key, item in value.items()}
         if isinstance(value, Span) or is_dataclass(value):
             return self._object(value, place)
         if isinstance(value, tuple | list):
@@ -151,9 +144,9 @@ class _Replacements:
     def _text(self, text: str, place: str) -> str:
         if text.startswith(MARK):
             return MARK + self._name(text.removeprefix(MARK))
-        if place in _CHOICES or (place == "Span.name" and "." in text and _is_ours(text)):
-            return text
-        if place in _NAMES or (place == "detail" and " " in text):
+        if place == "Span.name" and "." in text and _is_ours(text):
+            return text  # a function of a library
+        if place in _NAMES:
             return self._name(text, is_sought=place != "Span.name")
         return self._sentence(text)
 

@@ -66,6 +66,7 @@ TRACES_OF_THEM = (
     *("payroll", "9f8e7d", "vault", "mailbox", "decrypt", "merger", "10.20", "30.40", "zebediah"),
     *("Foobaz", "Barqux", "Ledger", "ledger.py", "Quux"),
 )
+CHANGES = (Change("ray.store", "Store", 5, None, "only before"),)
 FORMATS = ("serprof.json", "html", "svg", "png", "md", "csv", "trace.json")
 
 
@@ -270,6 +271,21 @@ def test_a_real_recording_keeps_our_own_words() -> None:
     assert private.summary.headline == told_now
     assert private.quality == recording.trace.quality
     assert private.stages == recording.trace.stages
+
+
+@pytest.mark.parametrize("name", ["error", "only before", "sweep", "failed", "not running", "warn"])
+def test_a_name_that_our_format_has_too_damages_nothing(name: str) -> None:
+    """What is chosen from a few words stays what it is."""
+    sweep = secret_sweep()
+    trace = replace(sweep.traces[0].trace, name=name, outcome="error")
+    trace = replace(trace, comparison=Comparison(before=name, after="b", changes=CHANGES))
+    made = replace(sweep, name=name, traces=(SweepTrace("pickle", 1_000, True, trace),))  # noqa: FBT003
+
+    for document in (made, trace):
+        private = without_names(document)
+
+        assert private.name == "[name 1]"
+        assert from_document(to_document(private)) is not None
 
 
 def test_a_round_trip_keeps_its_transports() -> None:
