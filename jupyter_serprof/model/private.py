@@ -20,7 +20,13 @@ from jupyter_serprof.model.trace import Span, Table
 
 Document = TypeVar("Document")
 #: Whose texts are in documents, without their docstrings; and what else is no name.
-_WRITERS = ("analysis", "api", "capture", "experiments", "model", "objects", "probes", "timelines")
+_WRITERS = tuple(
+    f"{folder}/**/*.py"
+    for folder in (
+        *("analysis", "api", "capture", "experiments"),
+        *("model", "objects", "probes", "timelines"),
+    )
+)
 _FORMAT = "model/*.json"
 _ALSO = {"x86_64", "aarch64", "arm64", "amd64", "linux", "darwin", "win32", *dir(builtins)}
 _DOCSTRING, _HOLE = re.compile(r'""".*?"""', re.DOTALL), re.compile(r"\{[^}]*\}")
@@ -66,10 +72,11 @@ def _words(*patterns: str) -> frozenset[str]:
     return frozenset([*texts, *_WORD.findall(" ".join(texts))])
 
 
-@cache
 def _is_ours(token: str) -> bool:
-    ours = _words(*(f"{folder}/**/*.py" for folder in _WRITERS), _FORMAT) | _ALSO
-    is_known = all(word in ours or _NUMBER.fullmatch(word) for word in _WORD.findall(token))
+    ours = _words(*_WRITERS, _FORMAT)
+    is_known = all(
+        word in ours or word in _ALSO or _NUMBER.fullmatch(word) for word in _WORD.findall(token)
+    )
     return is_known and not _HOST.search(token)
 
 
@@ -78,18 +85,17 @@ class _Replacements:
 
     def __init__(self) -> None:
         self._given: dict[str, str] = {}
-        self._told: dict[str, str] = {}
+        self._told: dict[tuple[str, bool], str] = {}
         self._counts: Counter[str] = Counter()
-        #: Names that sentences may tell, and how they are found; those of spans are too many.
+        #: Names that sentences may tell, the longest first; those of spans are too many.
         self._sought: set[str] = set()
-        self._known = re.compile(r"(?!)")
+        self._known: list[str] = []
+        self._in_span = False
 
     def settle(self) -> None:
-        """Find the names that were met by now in the sentences to come, the longest first."""
-        names = sorted(self._sought - _words(_FORMAT), key=len, reverse=True)
-        ways = (re.escape(name) for name in names if len(name) >= _SHORTEST)
-        # Whole words only, but a name may begin with a bracket.
-        self._known = re.compile("|".join(rf"(?:\b|(?=\W)){way}(?!\w)" for way in ways) or "(?!)")
+        """Find the names that were met by now in the sentences to come."""
+        names = (name for name in self._sought - _words(_FORMAT) if len(name) >= _SHORTEST)
+        self._known = sorted(names, key=len, reverse=True)
         self._told.clear()
 
     def copy(self, value: Any, place: str = "") -> Any:  # noqa: ANN401  (any part of a document)
@@ -110,7 +116,9 @@ class _Replacements:
     def _object(self, value: Any, place: str) -> Any:  # noqa: ANN401  (of any class of the model)
         kind = type(value).__name__ if place != "SweepTrace.trace" else "SweepTrace"
         names = Span._fields if isinstance(value, Span) else [field.name for field in fields(value)]
+        self._in_span = kind == "Span"
         copied = {name: self.copy(getattr(value, name), f"{kind}.{name}") for name in names}
+        self._in_span = False
         if isinstance(value, Table):
             keys = [column.key for column in value.columns]
             pairs = (zip(row, keys, strict=True) for row in value.rows)
@@ -147,14 +155,14 @@ class _Replacements:
         if place == "Span.name" and "." in text and _is_ours(text):
             return text  # a function of a library
         if place in _NAMES:
-            return self._name(text, is_sought=place != "Span.name")
+            return self._name(text)
         return self._sentence(text)
 
-    def _name(self, text: str, kind: str = "name", *, is_sought: bool = True) -> str:
+    def _name(self, text: str, kind: str = "name") -> str:
         """Return what stands for a text of the user."""
         if not text or _GIVEN.fullmatch(text):
             return text
-        if is_sought:
+        if not self._in_span:
             self._sought.add(text)
         if text not in self._given:
             if kind == "name" and _CODE.search(text):
@@ -165,11 +173,17 @@ class _Replacements:
 
     def _sentence(self, text: str) -> str:
         """Return a text of ours without the names in it."""
-        if text not in self._told:
-            said = self._known.sub(lambda found: self._given[found[0]], text)
+        known = (text, self._in_span)
+        if known not in self._told:
+            said = text if self._in_span else self._without_known(text)
             said = _MESSAGE.sub(lambda found: found[1] + self._name(found[2], "text"), said)
-            self._told[text] = _TOKEN.sub(lambda found: self._token(found[0]), said)
-        return self._told[text]
+            self._told[known] = _TOKEN.sub(lambda found: self._token(found[0]), said)
+        return self._told[known]
+
+    def _without_known(self, text: str) -> str:
+        # Whole words only, but a name may begin with a bracket.
+        ways = [rf"(?:\b|(?=\W)){re.escape(name)}(?!\w)" for name in self._known if name in text]
+        return re.sub("|".join(ways), lambda found: self._given[found[0]], text) if ways else text
 
     def _token(self, token: str) -> str:
-        return token if _is_ours(token) else self._name(token, is_sought=False)
+        return token if _is_ours(token) else self._name(token)
