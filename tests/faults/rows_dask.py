@@ -17,7 +17,8 @@ def left(dask_scheduler=None):
     import importlib._bootstrap, sys
     from distributed import Worker
     from distributed.comm import tcp
-    found = [name for name in sys.modules if name.startswith("_serprof_agent_")]
+    is_here = "inside" in sys.modules  # the process of the client keeps what it ships
+    found = [name for name in sys.modules if name.startswith("_serprof_agent_") and not is_here]
     found += [one for one in getattr(dask_scheduler, "plugins", ()) if "serprof" in one]
     if hasattr(dask_scheduler, "_broker"):
         kept = (*dask_scheduler.plugins, *dask_scheduler._broker._topics)
@@ -39,6 +40,17 @@ def hold(seconds):
     import ctypes
     ctypes.PyDLL(None).usleep(int(seconds * 1e6))  # without letting go of the interpreter
 
+def told(get):
+    try:
+        text = repr(get())[:40]
+    except BaseException as error:
+        text = type(error).__name__ + " " + str(error).partition("\\n")[0][:40]
+    print(text)
+
+def nap(seconds, *_):
+    time.sleep(seconds)
+    return seconds
+
 def add(client, *where):
     return client.submit(operator.add, 1, 2, pure=False, workers=where or None).result()
 
@@ -47,14 +59,21 @@ def cluster_of(workers_count=2):
     folder = Path(tempfile.mkdtemp())
     with outside_cluster(folder, workers_count) as cluster:
         with Client(cluster.address) as client:
-            client.wait_for_workers(workers_count)
+            workers_count and client.wait_for_workers(workers_count)
             yield cluster, client, {{pid: at for at, pid in client.run(os.getpid).items()}}
 """
 _WITH = "with cluster_of() as (cluster, client, at):\n"
 _DEAD = "did not answer"
 
 
-def _fault(name: str, program: str, says: str = "", *, head: str = _WITH, **more: bool) -> Fault:
+def _fault(
+    name: str,
+    program: str,
+    says: str = "",
+    *,
+    head: str = _WITH,
+    **more: bool,
+) -> Fault:
     """One row; its program runs with a cluster and a client, and tells what is left there."""
     inside = indent(program + "\nprint_left(client)", "    ") if head else program
     patience = {"DASK_SERPROF__PATIENCE": "0.9"}
@@ -106,6 +125,108 @@ with dask.config.set(refused), LocalCluster(**options) as cluster, Client(cluste
     print(set(cluster.scheduler.plugins) == plugins)
     print([topic for topic in cluster.scheduler._broker._topics if "serprof" in topic])
 """
+_WORKER_KILLED = """
+first, second = cluster.workers
+with recorded():
+    waits = client.submit(nap, 2, workers=[at[first.pid]], allow_other_workers=True)
+    time.sleep(0.5)
+    first.{end}
+    print(waits.result(), add(client, at[second.pid]))
+"""
+_SCHEDULER = """
+future = client.submit(abs, -4)
+print(future.result())
+with recorded():
+    cluster.scheduler.send_signal(signal.SIG{signal})
+    told(lambda: client.submit(abs, -5).result(timeout=2))
+    {then}
+"""
+_NO_MERCY = """
+def strict(dask_scheduler):
+    dask_scheduler.allowed_failures = 0
+client.run_on_scheduler(strict)
+"""
+#: A worker below a nanny, both of them not of this process.
+_NANNY = """
+worker = [sys.executable, "-m", "distributed.cli.dask_worker", cluster.address, "--nthreads", "1"]
+worker += ["--host", "127.0.0.1", "--dashboard-address", "127.0.0.1:0", "--name", "below"]
+quiet = dict.fromkeys(("stdout", "stderr"), subprocess.DEVNULL)
+nanny = subprocess.Popen([*worker, "--local-directory", tempfile.gettempdir()], **quiet)
+client.wait_for_workers({count})
+(below,) = set(client.scheduler_info(n_workers=-1)["workers"]) - set(at.values())
+with recorded():
+    {program}
+nanny.terminate(); nanny.wait()
+"""
+_RESTART = """print(add(client, below))
+    client.restart()
+    print(add(client))"""
+_PAUSED = """
+def limit(fraction, dask_worker):
+    dask_worker.memory_manager.memory_pause_fraction = fraction
+where = min(at.values())
+with recorded():
+    client.run(limit, 1e-9, workers=[where])
+    time.sleep(0.5)
+    paused = client.submit(abs, -5, workers=[where])
+    told(lambda: paused.result(timeout=1))
+    print(add(client, max(at.values())))
+    client.run(limit, 0.8, workers=[where])
+    told(lambda: paused.result(timeout=20))
+"""
+_ADAPTIVE = """
+options = dict(n_workers=0, threads_per_worker=1, processes=False, dashboard_address=":0")
+with LocalCluster(**options, silence_logs=50) as cluster, Client(cluster) as client:
+    cluster.adapt(minimum=0, maximum=3, interval="100ms", wait_count=1)
+    with recorded():
+        print(sum(client.gather(client.map(nap, [0.2] * 12, range(12)))) > 2)
+        time.sleep(1)
+        print(add(client))
+    print_left(client)
+"""
+_TLS = """
+from distributed import Security
+certify = "openssl req -x509 -newkey rsa:2048 -nodes -keyout key -out cert -subj /CN=localhost"
+subprocess.run(certify.split(), check=True, capture_output=True)
+files = {f"tls_{who}_{what}": what for who in ("client", "scheduler", "worker")
+         for what in ("key", "cert")}
+security = Security(tls_ca_file="cert", require_encryption=True, **files)
+options = dict(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0")
+options |= dict(security=security, protocol="tls", silence_logs=50)
+with LocalCluster(**options) as cluster, Client(cluster) as client:
+    with recorded():
+        print(add(client), len(client.submit(bytes, 3_000_000).result()))
+    print_left(client)
+"""
+_CLOSED = """
+with recorded():
+    print(add(client))
+    client.close()
+    told(lambda: add(client))
+with Client(cluster.address) as other:
+    print_left(other)
+"""
+_TWO_CLIENTS = """
+with Client(cluster.address, set_as_default=False) as other:
+    with recorded():
+        print(add(client), add(other))
+        other.close()
+        print(add(client))
+        told(lambda: add(other))
+"""
+_TWO_RECORDINGS = """
+ends = threading.Barrier(2)
+def works():
+    with recorded(looks=False):
+        print(add(client))
+        ends.wait()
+    print(add(client))
+with recorded():
+    threads = [threading.Thread(target=works) for _ in range(2)]
+    for one in threads: one.start()
+    for one in threads: one.join()
+    print(add(client))
+"""
 
 FAULTS = (
     _fault(
@@ -136,6 +257,104 @@ FAULTS = (
         _NO_AGENT.format(who="worker", handlers=["run"]),
         _DEAD,
         head="",
+        is_slow=True,
+    ),
+    _fault(
+        "a worker of Dask that is killed in a task",
+        _WORKER_KILLED.format(end="kill()"),
+        is_slow=True,
+    ),
+    _fault(
+        "a worker of Dask that is told to end in a task",
+        _WORKER_KILLED.format(end="terminate()"),
+        is_slow=True,
+    ),
+    _fault(
+        "a task of Dask that kills its workers",
+        _NO_MERCY + "with recorded():\n"
+        "    told(lambda: client.submit(lambda: os.kill(os.getpid(), 9), key='kills').result())\n"
+        "    print(len(client.scheduler_info()['workers']))",
+        is_slow=True,
+    ),
+    _fault(
+        "a worker of Dask that stands still in a task",
+        _STOPPED.format(before="waits = client.submit(nap, 1, workers=[at[first.pid]])", after="")
+        + "print(waits.result())",
+        _DEAD,
+        is_slow=True,
+    ),
+    _fault(
+        "a nanny of Dask that is killed",
+        _NANNY.format(count=3, program="nanny.kill(); nanny.wait(); print(add(client))"),
+        is_slow=True,
+    ),
+    _fault(
+        "a worker of Dask that its nanny starts again",
+        _NO_MERCY
+        + _NANNY.format(
+            count=3,
+            program="ends = client.submit(os._exit, 3, key='ends', workers=[below])\n"
+            "    told(lambda: ends.result(timeout=30)); print(add(client))",
+        ),
+        is_slow=True,
+    ),
+    _fault(
+        "client.restart inside of the block",
+        _NANNY.format(count=1, program=_RESTART),
+        head="with cluster_of(0) as (cluster, client, at):\n",
+        is_slow=True,
+    ),
+    _fault(
+        "the scheduler of Dask is killed",
+        _WITH
+        + indent(
+            _SCHEDULER.format(signal="KILL", then="told(lambda: future.result(timeout=2))"), "    "
+        ),
+        head="",
+        is_slow=True,
+    ),
+    _fault(
+        "the scheduler of Dask stands still",
+        _SCHEDULER.format(signal="STOP", then="told(lambda: future.result(timeout=2))")
+        + "cluster.scheduler.send_signal(signal.SIGCONT); print(add(client))",
+        is_slow=True,
+    ),
+    _fault("a worker of Dask that is paused for its memory", _PAUSED, is_slow=True),
+    _fault("a cluster of Dask that adapts", _ADAPTIVE, head="", is_slow=True),
+    _fault("a cluster of Dask with TLS", _TLS, head="", is_slow=True),
+    _fault("two clients of Dask, one is closed", _TWO_CLIENTS, is_slow=True),
+    _fault("recordings in three threads of one client of Dask", _TWO_RECORDINGS, is_slow=True),
+    _fault(
+        "a cluster of Dask with no worker",
+        "with recorded():\n    told(lambda: client.submit(abs, -1).result(timeout=1))",
+        "no worker",
+        head="with cluster_of(0) as (cluster, client, at):\n",
+        is_slow=True,
+    ),
+    _fault(
+        "Client.close inside of the block",
+        _WITH + indent(_CLOSED, "    "),
+        head="",
+        is_slow=True,
+    ),
+    _fault(
+        "futures of Dask that are cancelled",
+        "with recorded():\n    futures = client.map(nap, [60, 61, 62])\n    time.sleep(0.3)\n"
+        "    client.cancel(futures)\n    told(lambda: client.gather(futures))\n"
+        "    told(lambda: futures[0].result())",
+        is_slow=True,
+    ),
+    _fault(
+        "a task of Dask that raises",
+        "with recorded():\n    client.submit(operator.truediv, 1, 0).result()",
+        "error",
+    ),
+    _fault(
+        "Ctrl-C while a result of Dask is waited for",
+        "child = None\ntry:\n    with recorded():\n        waits = client.submit(nap, 3)\n"
+        "        child = storm(signal.SIGINT, 1, 0.7)\n        waits.result()\n"
+        "except KeyboardInterrupt:\n    print('heard'); child.wait()",
+        "interrupted",
         is_slow=True,
     ),
 )
