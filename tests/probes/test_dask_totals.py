@@ -4,13 +4,16 @@ import asyncio
 import gc
 import random
 from collections import defaultdict
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from jupyter_serprof.probes.dask import agent as agents
 from jupyter_serprof.probes.dask.agent import notes
 from jupyter_serprof.probes.dask.agent.hooks import note
+from jupyter_serprof.probes.dask.agent.lines import invite
 from jupyter_serprof.probes.dask.agent.notes import AGENTS, MOST_COMPUTATIONS, MOST_SPANS, Agent
 from jupyter_serprof.probes.dask.agent.totals import Durations, JoinedBlocks
 
@@ -254,3 +257,31 @@ def test_what_fails_in_a_note_stays_there(monkeypatch: pytest.MonkeyPatch) -> No
     note("on_loop", None, "no worker has this address", 0, 1)
 
     assert agent.report()["bytes"]["failures"] == 1
+
+
+def test_recordings_that_begin_at_once_do_not_drop_each_other() -> None:
+    """Each tells which ones ran as it began; one that began later may be there before."""
+    worker = SimpleNamespace()
+
+    async def arrive() -> list[str]:
+        agents.start("dead", ["client"], 0, (1, ["dead"]), worker)
+        agents.start("second", ["client"], 0, (3, ["first", "second"]), worker)
+        agents.start("first", ["client"], 0, (2, ["first"]), worker)
+        return [token for token in ("dead", "first", "second") if agents.stop(token, worker)]
+
+    assert asyncio.run(arrive()) == ["first", "second"]
+    assert not agents.is_running()
+
+
+def test_the_worker_is_told_which_recordings_run() -> None:
+    """Without that, its agent would take those of the others for left over."""
+    agent = Agent(["client"], has_own_process=True)
+    agent.running, agent.leaving = (5, ("this", "other")), asyncio.Event()
+    scheduler = SimpleNamespace(connection_args={})
+
+    async def bring() -> object:
+        invite(agent, "this", scheduler, "tcp://127.0.0.1:1")
+        agent.errands["tcp://127.0.0.1:1"].cancel()
+        return agent.stations["tcp://127.0.0.1:1"]["start"]
+
+    assert asyncio.run(bring()) == ("this", ["client"], 0, (5, ("this", "other")))

@@ -207,8 +207,8 @@ class Visit:
     async def _start(self, line: Any) -> dict[str, Any]:  # noqa: ANN401
         """Bring the agent, or renew its lease; where it begins, each client says so."""
         agent = load_agent()
-        others = tuple(agent.AGENTS)
-        known: dict[str, Any] = await self._ask(line, "start", self._ids, os.getpid(), others)
+        running = time.perf_counter_ns(), tuple(agent.AGENTS)  # the time first: more may begin
+        known: dict[str, Any] = await self._ask(line, "start", self._ids, os.getpid(), running)
         for client in self.clients if known["is_new"] else ():
             # Behind all that it sent before, and not by what another recording may watch.
             send = client._send_to_scheduler_safe  # noqa: SLF001

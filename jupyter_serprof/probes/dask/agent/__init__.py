@@ -209,7 +209,7 @@ def start(
     token: str,
     clients: Sequence[str],
     pid: int,
-    others: Sequence[str] = (),
+    running: tuple[int, Sequence[str]] = (0, ()),
     server: Any = None,
 ) -> dict[str, Any]:
     """Begin to note for one recording, or renew its lease; return what is known of this process.
@@ -222,8 +222,9 @@ def start(
         Dask's ids of the clients whose graphs are followed.
     pid
         Process of the client, which sees its own garbage collections.
-    others
-        The recordings that run in the process of the client: what is left of others goes.
+    running
+        The recordings that ran in the process of the client, and when that was, by its clock: what
+        is left of others goes, but not what began later and was faster on its way.
     server
         The scheduler or the worker that the agent runs in.
     """
@@ -231,13 +232,13 @@ def start(
         agent = AGENTS.get(token)
         if agent is None:
             agent = AGENTS[token] = Agent(clients, has_own_process=os.getpid() != pid)
-            agent.pid = pid
+            agent.pid, agent.running = pid, running
         is_new = id(server) not in agent.leases
         agent.leases[id(server)] = LEASE
         if is_new:
             try:
                 _listen(agent, token, server)
-                _drop_leftovers(clients, {token, *others}, server)
+                _drop_leftovers(token, agent, server)
             except BaseException:
                 abandon(token)
                 raise
@@ -284,10 +285,12 @@ def _tick(token: str, server: Any) -> None:
         stop(token, server)
 
 
-def _drop_leftovers(clients: Sequence[str], known: set[str], server: Any) -> None:
+def _drop_leftovers(newest: str, its: Agent, server: Any) -> None:
     """Take away what recordings of the same clients left here that do not run any more."""
+    since, running = its.running
     for token, agent in list(AGENTS.items()):
-        if token not in known and agent.clients & set(clients):
+        is_known = token == newest or token in running
+        if not is_known and agent.running[0] < since and agent.clients & its.clients:
             stop(token, server)
 
 

@@ -12,7 +12,7 @@ from .totals import Durations, JoinedBlocks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from typing import Any
 
     from .totals import Block
@@ -100,6 +100,8 @@ class Agent:
         self.transitions = 0
         #: Process of the client.
         self.pid = 0
+        #: When that process told which recordings ran in it, by its own clock, and which.
+        self.running: tuple[int, Sequence[str]] = (0, ())
         #: Who has the agent in this process, by `id`: ticks until it leaves.
         self.leases: dict[int, int] = {}
         #: Of a scheduler: what is known of each worker, who keeps it up, when that is over.
