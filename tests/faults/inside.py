@@ -169,9 +169,13 @@ def _children() -> Iterator[str]:
 
 
 def _descriptors() -> Iterator[str]:
+    # Ray connects to each of its processes when it comes to it.
+    varying = ("socket:", "anon_inode:") if "ray" in sys.modules else ()
     for each in Path("/proc/self/fd").iterdir():
         with suppress(OSError):
-            yield str(each.readlink()).replace(str(Path.home()), "~")
+            name = str(each.readlink()).replace(str(Path.home()), "~")
+            if not name.startswith(varying):
+                yield name
 
 
 def _interpreter() -> dict[str, object]:

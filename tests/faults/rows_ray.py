@@ -193,7 +193,6 @@ FAULTS = (
         "a ray.get that has a timeout",
         "late = does.remote(time.sleep, 3)\nwith recorded():\n"
         "    told(lambda: ray.get(late, timeout=0.2))\n    told(lambda: ray.get(late))",
-        is_slow=False,
     ),
     _fault(
         "a task of Ray that is cancelled, asked and by force",
