@@ -191,7 +191,7 @@ def _joined(text: str) -> dict[str, Any]:
 #: Addresses, tokens and times of day.
 _DIFFERS = r"0x[0-9a-f]+|\b[0-9a-f]{32}\b|\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[.,]\d+"
 #: Ray prints of dead workers when it comes to it, also in the middle of a line.
-_NOTICE = re.compile(r"\x1b\[\d+m\(raylet\).*\n(?: {4}.*\n)*\n?")
+_NOTICE = re.compile(r"\x1b\[\d+m\(raylet\).*\n(?:(?: {4}|\t).*\n)*\n?")
 _FRAME = re.compile(r'^( *)File "([^"]*)", line \d+.*\n(?:^\1  .*\n)*', re.MULTILINE)
 
 

@@ -198,6 +198,25 @@ with LocalCluster(**options) as cluster, Client(cluster) as client:
         print(add(client), len(client.submit(bytes, 3_000_000).result()))
     print_left(client)
 """
+#: The signal goes to all processes of the group, as a kernel's does.
+_BUTTON = """
+def main():
+    options = dict(n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=":0")
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # the workers say much
+    with LocalCluster(**options, silence_logs=50) as cluster, Client(cluster) as client:
+        client.wait_for_workers(2)
+        press = ["sh", "-c", f"sleep 1; kill -INT -{os.getpgrp()}"]
+        try:
+            with recorded(looks=False):
+                pressed = subprocess.Popen(press, start_new_session=True)
+                client.submit(nap, 20).result()
+        except KeyboardInterrupt:
+            print("heard")
+        pressed.wait()
+        told(lambda: client.submit(abs, -5).result(timeout=20))
+if __name__ == "__main__":
+    main()
+"""
 _CLOSED = """
 with recorded():
     print(add(client))
@@ -356,5 +375,8 @@ FAULTS = (
         "except KeyboardInterrupt:\n    print('heard'); child.wait()",
         "interrupted",
         is_slow=True,
+    ),
+    _fault(
+        "the stop button while a LocalCluster works", _BUTTON, "interrupted", head="", is_slow=True
     ),
 )

@@ -47,7 +47,7 @@ print(ray.get([does.remote(abs, -n) for n in range(4)]))
 """
 _END = "\nray.shutdown()\nprint('over')\n"
 #: What differs from run to run by itself.
-_DIFFERS = r"pid=\d+|ip=[0-9.]+|\b[0-9a-f]{16,}\b"
+_DIFFERS = r"\[[^]\n]*\] core_worker\.cc.*\n|pid=\d+|ip=[0-9.]+|\b[0-9a-f]{16,}\b"
 
 
 def _fault(
@@ -116,6 +116,22 @@ with recorded():
     child.communicate()
     told(lambda: ray.get(does.remote(abs, -9)))
 """
+#: Another node on this machine; of its processes only the raylet is killed, the others follow it.
+_NODE = """
+import psutil
+address = ray.get_runtime_context().gcs_address
+start = [sys.executable, "-m", "ray.scripts.scripts", "start", "--block", "--num-cpus=1"]
+start += [f"--address={address}", "--node-ip-address=127.0.0.1", '--resources={"far": 2}']
+node = subprocess.Popen(start, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+held = does.options(resources={"far": 1}).remote(bytes, 2_000_000)
+ray.wait([held], fetch_local=False)
+(raylet,) = [one for one in psutil.Process(node.pid).children() if one.name() == "raylet"]
+with recorded():
+    raylet.kill()
+    told(lambda: ray.get(held))
+    told(lambda: ray.get(does.remote(abs, -3)))
+node.wait()
+"""
 
 FAULTS = (
     _fault(
@@ -175,6 +191,12 @@ FAULTS = (
         "with recorded():\n    (lost,) = ray.get(actor.puts.remote())\n"
         "    os.kill(worker, signal.SIGKILL)\n    told(lambda: ray.get(lost))\n"
         "    told(lambda: ray.get(does.remote(len, lost)))",
+    ),
+    _fault(
+        "an object of Ray whose node is gone",
+        _NODE,
+        start="os.environ |= {'RAY_health_check_period_ms': '500', "
+        "'RAY_health_check_failure_threshold': '2'}\n" + _START,
     ),
     _fault(
         "a task of Ray that is killed for memory",
