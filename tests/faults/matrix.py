@@ -29,7 +29,7 @@ ROOT = HERE.parents[1]
 #: s; a program that takes longer hangs.
 MOST_S = 90
 _PRELUDE = f"import sys; sys.path[:0] = [{str(ROOT)!r}, {str(HERE)!r}]\nfrom inside import *\n"
-_OURS = str(ROOT / "jupyter_serprof")
+_OURS = (str(ROOT / "jupyter_serprof"), "_serprof_agent_")
 
 
 @dataclass(frozen=True)

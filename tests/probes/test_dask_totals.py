@@ -276,7 +276,7 @@ def test_recordings_that_begin_at_once_do_not_drop_each_other() -> None:
 def test_the_worker_is_told_which_recordings_run() -> None:
     """Without that, its agent would take those of the others for left over."""
     agent = Agent(["client"], has_own_process=True)
-    agent.running, agent.leaving = (5, ("this", "other")), asyncio.Event()
+    agent.origin, agent.leaving = (0, (5, ("this", "other"))), asyncio.Event()
     scheduler = SimpleNamespace(connection_args={})
 
     async def bring() -> object:

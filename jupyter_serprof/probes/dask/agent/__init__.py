@@ -223,8 +223,7 @@ def start(
     pid
         Process of the client, which sees its own garbage collections.
     running
-        The recordings that ran in the process of the client, and when that was, by its clock: what
-        is left of others goes, but not what began later and was faster on its way.
+        When it told, by its clock, which recordings ran there, and which: older ones go.
     server
         The scheduler or the worker that the agent runs in.
     """
@@ -232,13 +231,13 @@ def start(
         agent = AGENTS.get(token)
         if agent is None:
             agent = AGENTS[token] = Agent(clients, has_own_process=os.getpid() != pid)
-            agent.pid, agent.running = pid, running
+            agent.origin = pid, running
         is_new = id(server) not in agent.leases
         agent.leases[id(server)] = LEASE
         if is_new:
             try:
                 _listen(agent, token, server)
-                _drop_leftovers(token, agent, server)
+                _drop_leftovers(agent, server)
             except BaseException:
                 abandon(token)
                 raise
@@ -285,12 +284,11 @@ def _tick(token: str, server: Any) -> None:
         stop(token, server)
 
 
-def _drop_leftovers(newest: str, its: Agent, server: Any) -> None:
-    """Take away what recordings of the same clients left here that do not run any more."""
-    since, running = its.running
+def _drop_leftovers(new: Agent, server: Any) -> None:
+    """Take away what older recordings of the same clients left here that do not run any more."""
+    told_ns, running = new.origin[1]
     for token, agent in list(AGENTS.items()):
-        is_known = token == newest or token in running
-        if not is_known and agent.running[0] < since and agent.clients & its.clients:
+        if agent.origin[1][0] < told_ns and token not in running and agent.clients & new.clients:
             stop(token, server)
 
 

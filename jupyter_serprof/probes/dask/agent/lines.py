@@ -101,8 +101,7 @@ def _boot() -> str:
 
 def invite(agent: Agent, token: str, scheduler: Any, address: str) -> None:
     """Send the agent to a worker on a line of its own: one that is deaf keeps nobody waiting."""
-    start = token, sorted(agent.clients), agent.pid, agent.running
-    station = agent.stations[address] = {"start": start}
+    station = agent.stations[address] = {"start": (token, sorted(agent.clients), *agent.origin)}
     errand = _attend(station, address, scheduler, agent.leaving)
     agent.errands[address] = asyncio.ensure_future(errand)
 

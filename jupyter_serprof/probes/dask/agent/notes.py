@@ -98,10 +98,8 @@ class Agent:
         self.drained: list[int] = []
         self.bytes: Counter[str] = Counter()
         self.transitions = 0
-        #: Process of the client.
-        self.pid = 0
-        #: When that process told which recordings ran in it, by its own clock, and which.
-        self.running: tuple[int, Sequence[str]] = (0, ())
+        #: Process of the client; when it told, by its clock, which recordings ran there, and which.
+        self.origin: tuple[int, tuple[int, Sequence[str]]] = (0, (0, ()))
         #: Who has the agent in this process, by `id`: ticks until it leaves.
         self.leases: dict[int, int] = {}
         #: Of a scheduler: what is known of each worker, who keeps it up, when that is over.
