@@ -5,6 +5,7 @@ Run: uv run python -m tests.faults [PART OF A NAME ...]
 
 from __future__ import annotations
 
+import signal
 import sys
 
 from .matrix import ROOT, all_faults, as_table, compare
@@ -20,6 +21,9 @@ leaves the same threads, processes, files, handlers and functions behind.
 
 def main(parts: list[str]) -> int:
     """Run the faults; write the table if all were asked for."""
+    # A shell starts what it runs in the background with Ctrl-C ignored, and programs inherit that.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     faults = [f for f in all_faults() if not parts or any(part in f.name for part in parts)]
     mets = []
     for fault in faults:

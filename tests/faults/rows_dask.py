@@ -154,7 +154,7 @@ _NANNY = """
 worker = [sys.executable, "-m", "distributed.cli.dask_worker", cluster.address, "--nthreads", "1"]
 worker += ["--host", "127.0.0.1", "--dashboard-address", "127.0.0.1:0", "--name", "below"]
 quiet = dict.fromkeys(("stdout", "stderr"), subprocess.DEVNULL)
-nanny = subprocess.Popen([*worker, "--local-directory", tempfile.gettempdir()], **quiet)
+nanny = subprocess.Popen([*worker, "--local-directory", os.environ["HOME"] + "/nanny"], **quiet)
 client.wait_for_workers({count})
 (below,) = set(client.scheduler_info(n_workers=-1)["workers"]) - set(at.values())
 with recorded():
