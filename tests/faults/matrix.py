@@ -166,7 +166,7 @@ def _others(session: int, moment_s: float) -> list[str]:
         with suppress(psutil.NoSuchProcess):
             found.append(process.name())
             process.kill()
-    return found
+    return sorted(found)
 
 
 def _members(session: int) -> Iterator[psutil.Process]:
