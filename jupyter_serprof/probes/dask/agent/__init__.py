@@ -259,7 +259,7 @@ def _listen(agent: Agent, token: str, server: Any) -> None:
     _tick(token, server)
     if not _is_scheduler(server):
         _patch_workers(_MISSING)
-        if os.getppid() == agent.pid:
+        if os.getppid() == agent.origin[0]:
             shield()
         return
     agent.loop_thread, agent.is_scheduler = threading.get_ident(), True
