@@ -26,19 +26,19 @@ FRAME = pd.DataFrame({"k": np.arange(20_000) % 7, "x": np.linspace(0, 1, 20_000)
 ROWS = [{"id": at, "x": at / 7} for at in range(2_000)]
 
 
-@pytest.fixture(autouse=True)
-def _nobody_else(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+@pytest.fixture(scope="module", autouse=True)
+def _nobody_else() -> Iterator[None]:
     """Measure the work of this process, and let the collector look at no objects of other tests.
 
     A machine that is busy with others makes each pickle slow for its bytes, a collector that
     searches a million objects is found in it: both are told, and neither is of the workload.
+    What is frozen stays so: all that was collected is among it (``tests/conftest.py``).
     """
-    clock = partial(Recorder, clock=time.process_time_ns)
-    monkeypatch.setattr(recordings, "Recorder", clock)
     gc.collect()
     gc.freeze()
-    yield
-    gc.unfreeze()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(recordings, "Recorder", partial(Recorder, clock=time.process_time_ns))
+        yield
 
 
 @dataclasses.dataclass
