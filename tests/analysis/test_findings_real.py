@@ -4,6 +4,7 @@ import dataclasses
 import datetime as dt
 import pickle
 import zlib
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,10 +16,18 @@ from jupyter_serprof.analysis.findings import find
 from jupyter_serprof.analysis.spans import number
 from jupyter_serprof.model import Finding, Limits, Trace
 
-BIG = np.ones(10_000_000)
-ROWS = [{"id": at, "x": at / 7, "name": f"n{at % 50}"} for at in range(200_000)]
 #: A machine on which all of these pickles are slow for their bytes, and whose pages are free.
 FAST = Limits(memcpy_bytes_per_s=1e15, first_touch_bytes_per_s=1e15)
+
+
+def big() -> Any:
+    """Return an array of 80 MB."""
+    return np.ones(10_000_000)
+
+
+def rows() -> list[dict[str, object]]:
+    """Return many small dicts."""
+    return [{"id": at, "x": at / 7, "name": f"n{at % 50}"} for at in range(200_000)]
 
 
 class Waits:
@@ -92,26 +101,30 @@ def test_slow_reducers_are_not_many_small_objects(value: object) -> None:
 @pytest.mark.parametrize("protocol", [4, 5])
 def test_an_array_is_not_many_small_objects_however_slow_its_pages_are(protocol: int) -> None:
     """A cold run on a busy machine takes long; there is one object."""
-    assert found(BIG, "pickle.small-objects", 600, protocol=protocol) == []
+    assert found(big(), "pickle.small-objects", 600, protocol=protocol) == []
 
 
 @pytest.mark.parametrize(
-    "value",
+    "make",
     [
-        [Point(at, at / 3) for at in range(60_000)],
-        [dt.datetime(2020, 1, 1, at % 24) for at in range(100_000)],  # noqa: DTZ001
-        [np.ones(3) for _ in range(30_000)],
-        pd.DataFrame(
+        lambda: [Point(at, at / 3) for at in range(60_000)],
+        lambda: [dt.datetime(2020, 1, 1, at % 24) for at in range(100_000)],  # noqa: DTZ001
+        lambda: [np.ones(3) for _ in range(30_000)],
+        lambda: pd.DataFrame(
             {"s": np.array([f"abc{at}" for at in range(200_000)], dtype=object)}, dtype=object
         ),
-        [(at, str(at)) for at in range(200_000)],
-        {"rows": ROWS},
-        [{"id": at, "n": [at]} for at in range(200_000)],
+        lambda: [(at, str(at)) for at in range(200_000)],
+        lambda: {"rows": rows()},
+        lambda: [{"id": at, "n": [at]} for at in range(200_000)],
     ],
     ids=["dataclasses", "datetimes", "arrays", "frame", "tuples", "rows inside", "rows of lists"],
 )
-def test_columns_are_not_proposed_where_they_cannot_be_taken_out(value: object) -> None:
+def test_columns_are_not_proposed_where_they_cannot_be_taken_out(
+    make: Callable[[], object],
+) -> None:
     """Many small objects of any kind are told; the line for rows of dicts is not."""
+    value = make()
+
     said = found(value, "pickle.small-objects") + found(value, "pickle.slow")
 
     assert len(said) == 1
@@ -120,26 +133,35 @@ def test_columns_are_not_proposed_where_they_cannot_be_taken_out(value: object) 
 
 def test_the_line_for_rows_runs_and_its_columns_are_smaller_work() -> None:
     """What is proposed for a list of dicts is run here as it stands."""
-    (said,) = found(ROWS, "pickle.small-objects")
-    names: dict[str, Any] = {"np": np, "rows": ROWS}
+    names: dict[str, Any] = {"np": np, "rows": rows()}
+    (said,) = found(names["rows"], "pickle.small-objects")
 
     exec(said.remedy, names)  # noqa: S102  (the line is the subject)
 
     columns = names["columns"]
     assert {key: len(column) for key, column in columns.items()} == dict.fromkeys(
-        ("id", "x", "name"), len(ROWS)
+        ("id", "x", "name"), len(names["rows"])
     )
     assert found(columns, "pickle.small-objects") == []
     assert said.evidence["objects"] == pytest.approx(800_000, rel=0.1)
 
 
 @pytest.mark.parametrize(
-    ("value", "expected"),
-    [(BIG, 1), (BIG[::2], 0), ({"a": BIG}, 1), ([BIG[::2]], 0), (b"x" * 40_000_000, 0)],
+    ("make", "expected"),
+    [
+        (big, 1),
+        (lambda: big()[::2], 0),
+        (lambda: {"a": big()}, 1),
+        (lambda: [big()[::2]], 0),
+        (lambda: b"x" * 40_000_000, 0),
+    ],
     ids=["array", "strided", "dict of an array", "list of a strided one", "bytes"],
 )
-def test_protocol_5_is_proposed_only_where_it_copies_less(value: object, expected: int) -> None:
+def test_protocol_5_is_proposed_only_where_it_copies_less(
+    make: Callable[[], object], expected: int
+) -> None:
     """An array with gaps is gathered by each protocol; its pages are the same."""
+    value = make()
     trace = recorded(value, protocol=4)
     said = [one for one in trace.findings if one.rule == "pickle.protocol-4"]
 
@@ -151,5 +173,5 @@ def test_protocol_5_is_proposed_only_where_it_copies_less(value: object, expecte
 @pytest.mark.parametrize("times", [1, 5])
 def test_a_dumps_is_not_told_to_run_again(times: int) -> None:
     """Each dumps writes into new pages: only a kept buffer helps."""
-    for value in (BIG, BIG[:2_000_000]):
+    for value in (big(), np.ones(2_000_000)):
         assert "memory.first-touch" not in {one.rule for one in recorded(value, times).findings}

@@ -2,6 +2,7 @@
 
 import random
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 from dask_golden import ARRAY, CLIENT, HASH, SCHEDULER, computations_table, graph_table, tasks_table
@@ -73,6 +74,7 @@ def tables(count: int = 3) -> tuple[Table, ...]:
     return tasks_table(*prefixes), computations_table(*names), graph_table(*objects)
 
 
+@cache
 def computation(**changes: Any) -> Trace:
     """Return one computation with its tables."""
     spans, end = spans_of(0, 0, **changes)
@@ -80,6 +82,7 @@ def computation(**changes: Any) -> Trace:
     return analyse(replace(trace, tables=tables(1)))
 
 
+@cache
 def several(count: int, title: str = "compute sum", **changes: Any) -> Trace:
     """Return so many computations one after the other, of unequal length."""
     at, spans, groups = 0.0, [], []
