@@ -76,7 +76,13 @@ def test_its_wait_is_told_as_a_wait(trace: Trace) -> None:
     assert pickled.lane != got.lane == "client/main"
     assert (pickled.size_bytes or 0) > 3_000_000
     assert trace.waterfall is not None
-    assert {"queue.put", "queue.get"} <= {row.stage for row in trace.waterfall.rows}
+    owned = {row.stage: row.self_ns for row in trace.waterfall.rows}
+    assert {"queue.put", "queue.get"} <= set(owned)
+    assert trace.summary is not None
+    strict, total = trace.summary.strict_share, trace.summary.total_share
+    assert strict is not None
+    assert total is not None
+    assert total - strict == pytest.approx(owned["queue.get"] / trace.wall_ns)
 
 
 def test_a_rule_that_fails_is_told_and_stops_nothing() -> None:
