@@ -43,7 +43,7 @@ STOPPED if was_stopped else DONE => DONE if was_stopped else STOPPED
 panel/sizes.py: panel/test_panel.py
 min(_MOST_BYTES, guard.most_bytes => max(_MOST_BYTES, guard.most_bytes
 api/documents.py: views/test_export.py
-SUFFIX if _lacks_ending => "" if _lacks_ending
+SUFFIX if "." not in name => "" if "." not in name
 api/comparisons.py: magics/test_compare_magic.py
 else limit_share(fail_above) => else None
 experiments/blame/tree.py: experiments/blame/test_anatomy.py
@@ -78,6 +78,8 @@ probes/ray/tasks.py: probes/test_ray_alive.py
 except (ConnectionRefusedError, FileNotFoundError) => except FileNotFoundError
 probes/dask/agent/totals.py: probes/test_dask_totals.py
 last[6] + block[6] => last[6]
+probes/dask/agent/totals.py: probes/test_dask_totals.py
+duration < self.least => duration > self.least
 analysis/waterfall.py: analysis/test_waterfall.py
 return not remote.waits => return remote.waits
 analysis/spans.py: analysis/test_waterfall.py analysis/test_summary.py
@@ -94,6 +96,60 @@ model/sweep.py: model/test_times.py
 share * (len(ordered) - 1) => share * len(ordered)
 model/document.py: model/test_document.py
 -1 <= index < count => -1 <= index <= count
+testing/__init__.py: analysis/test_waterfall.py
+round(wall_ms * MS) => round(wall_ms / MS)
+experiments/blame/node.py: experiments/blame/test_anatomy.py
+2 if count <= _SHORT_TUPLE => 2 if count < _SHORT_TUPLE
+experiments/chunks/words.py: experiments/chunks/test_chunks.py
+there > here - _IDLER => there < here - _IDLER
+experiments/compare/limit.py: experiments/compare/test_compare_limit.py
+change.high > 1 + share => change.high < 1 + share
+experiments/engine/experiment.py: experiments/engine/test_progress.py
+start_s < self._next_s => start_s > self._next_s
+experiments/graphs/stages.py: experiments/graphs/test_graphstages.py
+name[0].lower() in "aeio" => name[0].lower() not in "aeio"
+experiments/predict/beyond.py: experiments/predict/test_predict.py
+known < held and known * away => known <= held and known * away
+experiments/remedies/table.py: experiments/remedies/test_remedies_cache.py
+(pickled_bytes(known) or 0) - => (pickled_bytes(known) or 0) +
+experiments/roundtrip/transport.py: experiments/roundtrip/test_roundtrip.py
+if wall_ns >= _SHORT_NS => if wall_ns < _SHORT_NS
+experiments/sizes/bench.py: experiments/sizes/test_sweep.py
+abs(size / at - 1) > _OTHER_SIZE => abs(size / at - 1) < _OTHER_SIZE
+experiments/split/passes.py: experiments/split/test_split_bounds.py
+_SHORT_ROUNDS if expected_ns < => _SHORT_ROUNDS if expected_ns >
+views/kit/bars.py: views/test_text.py
+min(1.0, row.self_ns / drawn_ns) => max(1.0, row.self_ns / drawn_ns)
+views/kit/table.py: views/test_export.py
+max(_FEWEST_TICKS, longest + 1) => max(_FEWEST_TICKS, longest)
+views/sweep/series.py: views/test_text_sizes.py
+each.from_bytes is None) => each.from_bytes is not None)
+views/sweep/runs.py: views/test_text.py
+best = min(judged => best = max(judged
+views/notebook/thin.py: views/test_bundle.py
+first.trace.wall_ns < _NOTABLY => first.trace.wall_ns > _NOTABLY
+views/notebook/widget.py: views/test_widget.py
+"jupyter" if hasattr(shell, "kernel") else "terminal" => "terminal" if shell else "jupyter"
+views/waterfall/table.py: views/test_table.py
+else name if counts[name] == 1 => else name if counts[name] != 1
+analysis/findings/pickle.py: analysis/test_findings.py
+protocol > OLD_PROTOCOL => protocol >= OLD_PROTOCOL
+analysis/findings/ray.py: analysis/test_findings.py
+len(gets) < MANY_GETS => len(gets) <= MANY_GETS
+analysis/sizes/crossovers.py: analysis/test_compression.py
+saved / (added_ns / 1e9) => saved / (added_ns / 1e6)
+analysis/sizes/lines.py: analysis/test_fit.py
+said_ns / measured_ns - 1 => measured_ns / said_ns - 1
+probes/dask/graph/graph.py: clusters/test_dask_graph.py::test_a_row_tells_what_an_object_costs
+size / sent_bytes => sent_bytes / size
+probes/dask/graph/picklers.py: clusters/test_dask_graph.py::test_a_good_graph_has_no_culprit
+if _fails(value, kind) => if not _fails(value, kind)
+probes/dask/local/columns.py: clusters/test_dask_local.py
+at = start + sum( => at = start + max(
+probes/dask/local/tables.py: clusters/test_dask_local.py
+before |= mine_all => before &= mine_all
+probes/ray/tasks.py: probes/test_ray_alive.py
+== _DEAD != before.get(name) => == _DEAD == before.get(name)
 lanes/tracks.ts: paint.test.ts
 stage.waits === true => stage.waits === false
 document/format.ts: format.test.ts

@@ -11,7 +11,15 @@ from dask_samples import hundred_thousand_tasks, several
 from PIL import Image
 from test_text import MS, make_empty, make_many, make_put_get, make_row, make_sweep, make_trace
 
-from jupyter_serprof.model import Span, Sweep, Trace, UsageError, from_document, to_document
+from jupyter_serprof.model import (
+    Span,
+    Sweep,
+    SweepTrace,
+    Trace,
+    UsageError,
+    from_document,
+    to_document,
+)
 from jupyter_serprof.model.document import MIME_TYPE
 from jupyter_serprof.views.figure import alt_text
 from jupyter_serprof.views.notebook import bundle as bundle_module
@@ -207,6 +215,20 @@ def test_a_small_document_is_embedded_as_it_is() -> None:
     """Nothing is cut that does not have to be."""
     assert embedded(make_put_get()) == make_put_get()
     assert embedded(make_sweep()) == make_sweep()
+
+
+@pytest.mark.parametrize(("cold_ms", "is_kept"), [(14, False), (16, True)])
+def test_a_first_run_stays_where_it_took_notably_longer(cold_ms: int, is_kept: bool) -> None:
+    """By half of the later one; a first run like it would say the same twice."""
+    cold, warm = (
+        SweepTrace("ray", 1, is_cold, make_trace((make_row("pickle.dumps", 0, ms * MS),), ms * MS))
+        for is_cold, ms in ((True, cold_ms), (False, 10))
+    )
+
+    shown = embedded(replace(make_sweep(), traces=(cold, warm)))
+
+    assert isinstance(shown, Sweep)
+    assert [entry.cold for entry in shown.traces] == ([True, False] if is_kept else [False])
 
 
 def _long_trace(count: int) -> Trace:

@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 from size_samples import make_sizes
 from strategies import crossings, fits
 
-from jupyter_serprof.model import Fit, Point, Sweep, Variant
+from jupyter_serprof.model import Crossover, Fit, Point, Sweep, Variant
 from jupyter_serprof.views.kit.table import width as columns_of
+from jupyter_serprof.views.sweep.series import crossovers
 from jupyter_serprof.views.text import text
 
 
@@ -79,6 +80,17 @@ def grouped() -> Sweep:
     runs = [p for p in only(1_000).points if p.variant == "ray" and not p.cold]
     more = [replace(runs[0], repeat=at, wall_ns=5_000_000) for at in (7, 8, 9)]
     return replace(SIZES, points=(*SIZES.points, *more))
+
+
+def test_crossovers_with_sizes_come_first() -> None:
+    """In their order; those of which nobody can tell where they are come behind them."""
+    unsure, early, late = (
+        Crossover(title=title, cold=False, from_bytes=low, to_bytes=low)
+        for title, low in (("unsure", None), ("early", 10), ("late", 20))
+    )
+    sweep = replace(make_sizes(), crossovers=(unsure, early, late))
+
+    assert crossovers(sweep, cold=False) == [early, late, unsure]
 
 
 def test_sizes_are_told_in_characters() -> None:
