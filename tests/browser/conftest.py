@@ -21,14 +21,15 @@ from browser.samples import write_notebooks
 from browser.screen import PATIENCE_MS, Screen
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator, Iterator
 
-    from playwright.sync_api import Browser, BrowserContext
+    from playwright.sync_api import Browser, BrowserContext, Page
 
 FOLDER = Path(__file__).parent
 #: The headless shell first: the same engine without a window, and a third less CPU.
 PROGRAMS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 START_S = 150
+IS_RED = pytest.StashKey[bool]()
 #: It asks whether to fetch news, in front of the picture.
 NEWS = "@jupyterlab/apputils-extension:announcements"
 
@@ -105,15 +106,39 @@ def context(browser: Browser) -> Iterator[BrowserContext]:
         yield made
 
 
+@pytest.fixture(scope="session")
+def labs() -> dict[str, Page]:
+    """The window with JupyterLab that is left for the next test, for each server."""
+    return {}
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Keep whether a test is red: its window is left to nobody."""
+    report = yield
+    item.stash[IS_RED] = item.stash.get(IS_RED, False) or report.failed
+    return report
+
+
 @pytest.fixture
 def screen(
-    context: BrowserContext, pictures: Path | None, request: pytest.FixtureRequest
+    context: BrowserContext,
+    labs: dict[str, Page],
+    pictures: Path | None,
+    request: pytest.FixtureRequest,
 ) -> Iterator[Screen]:
     """Open a window of its own; an exception in the page fails the test."""
     name = request.node.name.removeprefix("test_").replace("[", "-").rstrip("]")
-    with closing(Screen(context, pictures and pictures / name)) as opened:
-        yield opened
+    opened = Screen(context, pictures and pictures / name, labs)
+    yield opened
+    try:
         opened.check()
+    except AssertionError:
+        opened.close(is_red=True)
+        raise
+    opened.close(is_red=request.node.stash[IS_RED])
 
 
 @contextmanager

@@ -6,13 +6,22 @@ import json
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
 import pytest
+from playwright.sync_api import Error
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from playwright.sync_api import BrowserContext, ConsoleMessage, Locator, Page
+    from playwright.sync_api import (
+        BrowserContext,
+        ConsoleMessage,
+        Locator,
+        Page,
+        Request,
+        ViewportSize,
+    )
 
 READY = '.jsp-root[data-ready="1"]'
 BUILT = Path(__file__).parents[2] / "jupyter_serprof/static"
@@ -48,6 +57,19 @@ _MOUNT = """async ([source, style, documents, view]) => {
 _READ = """() => [...document.querySelectorAll(".jsp-note")]
   .every((note) => !note.textContent.startsWith("Reading the spans"))"""
 _PAINTED = "() => new Promise((next) => requestAnimationFrame(() => requestAnimationFrame(next)))"
+#: Closes what a test has opened in JupyterLab; nothing is asked and nothing saved.
+_CLEAR = """() => {
+  const { shell } = globalThis.jupyterapp;
+  for (const widget of [...shell.widgets("main")]) widget.dispose();
+  shell.collapseRight();
+  shell.activateById("filebrowser");
+}"""
+_IS_CLEAR = "() => document.querySelector('.jsp-side-item, .jp-NotebookPanel, .jp-Dialog') === null"
+_OPEN = """async (path) => {
+  await globalThis.jupyterapp.commands.execute("docmanager:open", { path });
+}"""
+_IS_OPEN = "(path) => globalThis.jupyterapp.shell.currentWidget?.context?.path === path"
+_SIZE: ViewportSize = {"width": 1280, "height": 900}
 _IS_LIGHT = "body[data-jp-theme-light='{}']"
 _FRAME = "<!doctype html><html lang=en><title>Pictures</title><main></main>"
 OPENERS = ".jsp-twisty[aria-expanded=false], details:not([open]) > summary"
@@ -64,39 +86,82 @@ def bundle_for(document: Any) -> str:
 
 
 class Screen:
-    """A page of its own; the context, and with it the cache of the browser, is shared."""
+    """A page of its own; the context, and with it the cache of the browser, is shared.
 
-    def __init__(self, context: BrowserContext, picture: Path | None) -> None:
+    A JupyterLab that a green test has left is cleared and used again: to load one takes seconds.
+    """
+
+    def __init__(
+        self, context: BrowserContext, picture: Path | None, labs: dict[str, Page] | None = None
+    ) -> None:
         self._context = context
         self._picture = picture
-        self.page: Page = context.new_page()
-        self.page.set_viewport_size({"width": 1280, "height": 900})
+        self._labs = {} if labs is None else labs
+        #: Which of them this window is, and may be for the next test.
+        self._lab: str | None = None
         self.errors: list[str] = []
         self.requests: list[str] = []
         #: What the page has written to its console as an error.
         self.complaints: list[str] = []
-        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
+        self.page: Page = context.new_page()
+        self._watch()
+
+    def _watch(self) -> None:
+        self.page.set_viewport_size(_SIZE)
+        self.page.on("pageerror", self._note)
         self.page.on("console", self._hear)
-        self.page.on("request", lambda request: self.requests.append(request.url))
+        self.page.on("request", self._see)
+
+    def _note(self, error: Error) -> None:
+        self.errors.append(str(error))
+
+    def _see(self, request: Request) -> None:
+        self.requests.append(request.url)
 
     def _hear(self, message: ConsoleMessage) -> None:
         if message.type == "error":
             self.complaints.append(f"{message.text} ({message.location.get('url', '')})")
 
-    def close(self) -> None:
-        """Close the window; the next one is online again."""
-        self.page.close()
+    def close(self, *, is_red: bool = False) -> None:
+        """Close the window, or leave JupyterLab in it to the next; that is online again."""
+        if self._lab is not None and not is_red and self.page.url.startswith(f"{self._lab}/lab"):
+            self._leave(self._lab)
+        else:
+            self.page.close()
         self._context.set_offline(offline=False)
+
+    def _leave(self, lab: str) -> None:
+        self.page.remove_listener("pageerror", self._note)
+        self.page.remove_listener("console", self._hear)
+        self.page.remove_listener("request", self._see)
+        try:
+            self.page.evaluate(_CLEAR)
+            self.page.wait_for_function(_IS_CLEAR, timeout=5_000)
+        except Error:
+            self.page.close()
+        else:
+            self._labs[lab] = self.page
 
     def check(self) -> None:
         """Fail if a script of the page has thrown."""
         unknown = [e for e in self.errors if not any(known in e for known in KNOWN_ERRORS)]
         assert unknown == [], unknown
 
-    def open_lab(self, jupyter: str, name: str) -> Page:
-        """Open a file in JupyterLab and wait until the application is there."""
-        self.page.goto(f"{jupyter}/lab/tree/{name}?reset")
-        self.page.wait_for_function("() => globalThis.jupyterapp?.shell?.currentWidget != null")
+    def open_lab(self, jupyter: str, name: str, *, anew: bool = False) -> Page:
+        """Open a file in JupyterLab and wait until the application is there.
+
+        In one that is loaded anew, or in one that another test has left.
+        """
+        self._lab = None if anew else jupyter
+        if anew or (left := self._labs.pop(jupyter, None)) is None:
+            self.page.goto(f"{jupyter}/lab/tree/{name}?reset")
+            self.page.wait_for_function("() => globalThis.jupyterapp?.shell?.currentWidget != null")
+            return self.page
+        self.page.close()
+        self.page = left
+        self._watch()
+        self.page.evaluate(_OPEN, unquote(name))
+        self.page.wait_for_function(_IS_OPEN, arg=unquote(name))
         return self.page
 
     def open_notebook(self, jupyter: str, name: str) -> Page:
@@ -152,7 +217,8 @@ class Screen:
     def command(self, name: str, **arguments: Any) -> None:
         """Execute a command of the application."""
         self.page.evaluate(
-            "([name, args]) => globalThis.jupyterapp.commands.execute(name, args)",
+            # What it gives is not wanted here: a widget is a tree of 100,000 values.
+            "async ([name, args]) => { await globalThis.jupyterapp.commands.execute(name, args); }",
             [name, arguments],
         )
 

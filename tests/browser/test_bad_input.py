@@ -211,7 +211,7 @@ def test_a_file_of_50_mb_is_drawn(screen: Screen, jupyter: str, jupyter_root: Pa
     path.write_text(json.dumps({**wide(count), "spans": columns}), "utf-8")
     assert path.stat().st_size > 0.9 * HUGE_BYTES
 
-    screen.open_lab(jupyter, path.name)
+    screen.open_lab(jupyter, path.name, anew=True)
 
     lanes_of(screen)
     path.unlink()
@@ -219,7 +219,7 @@ def test_a_file_of_50_mb_is_drawn(screen: Screen, jupyter: str, jupyter_root: Pa
 
 def test_an_output_of_50_mb_is_drawn(screen: Screen, jupyter: str) -> None:
     """In a notebook, beside the side panel that lists it."""
-    page = screen.open_lab(jupyter, "live.ipynb")
+    page = screen.open_lab(jupyter, "live.ipynb", anew=True)
     page.locator(".jp-CodeCell").nth(1).wait_for()
     count = 1_200_000
 

@@ -258,7 +258,7 @@ def test_the_settings_choose_first_view_palette_and_cap(
     try:
         page.evaluate(SAVE_SETTINGS, SETTINGS)
         page.evaluate(SAVE_THEME, "JupyterLab Dark")
-        screen.open_lab(jupyter, "settings.ipynb")
+        screen.open_lab(jupyter, "settings.ipynb", anew=True)
         page.locator("body[data-jp-theme-light='false']").wait_for(state="attached")
         after = look(screen)
         screen.shoot()

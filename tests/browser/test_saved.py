@@ -17,8 +17,10 @@ TRUSTED = "() => globalThis.jupyterapp.shell.currentWidget.content.widgets[1].mo
 
 def open_in(screen: Screen, host: str, jupyter: str, name: str) -> None:
     """Open a notebook in one of the two applications."""
-    opened = screen.open_lab if host == "lab" else screen.open_notebook
-    opened(jupyter, name)
+    if host == "lab":
+        screen.open_lab(jupyter, name, anew=True)
+    else:
+        screen.open_notebook(jupyter, name)
 
 
 @pytest.mark.parametrize("host", ["lab", "notebook"])
