@@ -68,7 +68,19 @@ _IS_CLEAR = "() => document.querySelector('.jsp-side-item, .jp-NotebookPanel, .j
 _OPEN = """async (path) => {
   await globalThis.jupyterapp.commands.execute("docmanager:open", { path });
 }"""
-_IS_OPEN = "(path) => globalThis.jupyterapp.shell.currentWidget?.context?.path === path"
+#: What is current follows the focus, which a dialog or a panel that opens late may take: ask again.
+_IS_OPEN = """(path) => {
+  const { shell } = globalThis.jupyterapp;
+  const opened = [...shell.widgets("main")].find((widget) => widget.context?.path === path);
+  if (opened && shell.currentWidget !== opened) shell.activateById(opened.id);
+  return opened !== undefined && shell.currentWidget === opened;
+}"""
+_SHOWN = """() => {
+  const { shell } = globalThis.jupyterapp;
+  const shown = document.querySelector(".jp-Dialog")?.textContent ?? "no dialog";
+  const paths = [...shell.widgets("main")].map((widget) => widget.context?.path ?? widget.id);
+  return [shown, `in front ${shell.currentWidget?.id}`, ...paths].join("; ");
+}"""
 _SIZE: ViewportSize = {"width": 1280, "height": 900}
 _IS_LIGHT = "body[data-jp-theme-light='{}']"
 _FRAME = "<!doctype html><html lang=en><title>Pictures</title><main></main>"
@@ -161,7 +173,10 @@ class Screen:
         self.page = left
         self._watch()
         self.page.evaluate(_OPEN, unquote(name))
-        self.page.wait_for_function(_IS_OPEN, arg=unquote(name))
+        try:
+            self.page.wait_for_function(_IS_OPEN, arg=unquote(name))
+        except Error as error:
+            pytest.fail(f"{name} is not in front: {self.page.evaluate(_SHOWN)} ({error})")
         return self.page
 
     def open_notebook(self, jupyter: str, name: str) -> Page:
