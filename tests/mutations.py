@@ -34,8 +34,8 @@ cli.py: magics/test_cli.py
 _OK, _FAILED, _MISUSED, _INTERRUPTED = 0, 1 => _OK, _FAILED, _MISUSED, _INTERRUPTED = 0, 0
 testing/__init__.py: capture/test_recorder.py
 self.now_ns += self.tick_ns => self.now_ns -= self.tick_ns
-magics/together.py: magics/test_try_magic.py
-rate / 8 if found => rate * 8 if found
+magics/together.py: magics/test_together.py
+(rule.other in given) is not => (rule.other in given) is
 magics/options.py: magics/test_options.py
 not 1 <= int(value) => not 0 <= int(value)
 panel/runner.py: panel/test_panel.py

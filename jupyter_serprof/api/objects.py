@@ -64,9 +64,8 @@ def blame(
 __all__ = ["DaskTryout", "TryingRecording", "Tryout", "is_collection", "try_code", "try_remedies"]
 
 
-def try_remedies(  # noqa: PLR0913  (the options of the magic, and what a program may want)
+def try_remedies(
     value: object,
-    link_bytes_per_s: float | None = None,
     *,
     now: str | None = None,
     budget_s: float = TRIALS.budget_s,
@@ -80,10 +79,7 @@ def try_remedies(  # noqa: PLR0913  (the options of the magic, and what a progra
     value
         Anything that can be pickled; it is not changed. Or a Dask collection that a cluster
         computes: large objects in its graph are made keys of their own, or scattered. Its tasks
-        run in every trip; ``link_bytes_per_s``, ``now`` and ``pairs`` do not apply to it.
-    link_bytes_per_s
-        A link over which it is sent: every trip takes its bytes over that rate longer, and
-        compression is tried. None: no link.
+        run in every trip; ``now`` and ``pairs`` do not apply to it.
     now
         How it goes now: ``"pickle"`` (protocol 5, in-band), ``"pickle4"``, ``"cloudpickle"``. None
         takes pickle, or cloudpickle for what only that takes.
@@ -124,12 +120,4 @@ def try_remedies(  # noqa: PLR0913  (the options of the magic, and what a progra
     __tracebackhide__ = True
     if is_collection(value):
         return run(DaskTryout(value, name=name, budget_s=budget_s))
-    tryout = Tryout(
-        value,
-        name=name,
-        link_bytes_per_s=link_bytes_per_s,
-        now=now,
-        budget_s=budget_s,
-        pairs=pairs,
-    )
-    return run(tryout)
+    return run(Tryout(value, name=name, now=now, budget_s=budget_s, pairs=pairs))

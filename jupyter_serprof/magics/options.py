@@ -113,7 +113,6 @@ class Options:
     blame: bool = False
     try_: bool = False
     split: bool = False
-    link: str | None = None
     save: str | None = None
     private: bool = False
     compare: str | None = None
@@ -164,7 +163,6 @@ _TRY_GRAPH = """what would be faster: large objects in the graph as keys of thei
                        scattered, in 15 pairs; runs the tasks in each"""
 _SPLIT = """the time inside one dumps and one loads of a value: reducers, opcodes
                        and memo, copy, pages"""
-_LINK = "with --try: sent over a link of 125MB/s, 1Gbit/s or 100e6 (bytes per second)"
 _COMPARE = "run it now, 15 times, and compare it with a document"
 _FAIL_ABOVE = ("fail_above", "PERCENT", "with --compare: raise if it got slower by more")
 _TRANSPORTS = """round trip through pickle,pickle4,pickle-oob,cloudpickle,ray,
@@ -187,7 +185,6 @@ FLAGS: dict[str, tuple[str, str, str]] = {
     "--blame": ("blame", "", _BLAME),
     "--split": ("split", "", _SPLIT),
     "--try": ("try_", "", _TRY),
-    "--link": ("link", "RATE", _LINK),
     "--save": _SAVE,
     "--private": _PRIVATE,
     "--compare": ("compare", "FILE_OR_NAME", _COMPARE),

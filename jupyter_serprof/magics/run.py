@@ -14,7 +14,7 @@ from jupyter_serprof.api.comparisons import check_question, stopped, trip_like
 from jupyter_serprof.api.objects import TryingRecording
 from jupyter_serprof.magics.options import GRAPHSTAGES, Options, help_text, parse
 from jupyter_serprof.magics.show import Typed, tried, usage_errors
-from jupyter_serprof.magics.together import check, link_rate
+from jupyter_serprof.magics.together import check
 from jupyter_serprof.model import Sweep, Trace, UsageError
 
 if TYPE_CHECKING:
@@ -266,8 +266,7 @@ def _try(typed: Typed, code: Code) -> None:
     if api.is_collection(value):
         message = f"{options.title} is a Dask collection. Write %graphstages --try {options.code}"
         raise UsageError(message)
-    rate = link_rate(options.link)
-    measure(typed, api.Tryout(value, name=options.title, link_bytes_per_s=rate))
+    measure(typed, api.Tryout(value, name=options.title))
 
 
 def _sweep(typed: Typed, wanted: Range) -> None:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from jupyter_serprof.magics.code import Code, compile_code
 from jupyter_serprof.magics.options import SERPROF, Options, Syntax
-from jupyter_serprof.magics.together import link_rate
 from jupyter_serprof.model import SerprofError, UsageError
 
 if TYPE_CHECKING:
@@ -105,9 +104,8 @@ def tried(
     """Return the recording of code with its findings tried; after Ctrl-C with what there is."""
     from jupyter_serprof import api
 
-    rate = link_rate(typed.options.link)
     try:
-        return api.try_code(trace, recording.sent, typed.names, link_bytes_per_s=rate)
+        return api.try_code(trace, recording.sent, typed.names)
     except KeyboardInterrupt:
         notes = (*trace.quality.notes, "trying remedies was interrupted before it began")
         return replace(trace, quality=replace(trace.quality, notes=notes))

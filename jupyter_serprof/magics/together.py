@@ -5,8 +5,6 @@ What an option itself may be (a name, a number, a range) is said where it is par
 
 from __future__ import annotations
 
-import math
-import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from jupyter_serprof.magics.options import GRAPHSTAGES, SERPROF
@@ -15,8 +13,6 @@ from jupyter_serprof.model import UsageError
 if TYPE_CHECKING:
     from jupyter_serprof.magics.options import Options, Syntax
 
-_RATE = re.compile(r"([0-9.]+(?:e[0-9]+)?)\s*([kMGT]?)(B|bit|b)?(?:/s|ps)?")
-_UNITS = {"": 1, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 #: Beside the flags: that there is code, and that it is a statement.
 _CODE, _STATEMENT = "code", "a statement"
 
@@ -53,7 +49,7 @@ _HIDDEN = Exclusion(
 )
 _ONE_SIZE = (
     "--sweep does not go with {other}, which is about one size. "
-    "Choose one: {name} = {high}, then: %serprof {typed} {code}"
+    "Choose one: {name} = {high}, then: %serprof {other} {code}"
 )
 _MANY = "--blame opens one value, {other} runs it many times. Write %serprof --blame {code}"
 _PARTS = "--split takes one value apart, {other} runs it many times. Write %serprof --split {code}"
@@ -78,10 +74,7 @@ RULES: dict[str, tuple[Exclusion, ...]] = {
             is_needed=True,
         ),
         Exclusion("--sweep", "--compare", _COMPARED),
-        *(
-            Exclusion("--sweep", other, _ONE_SIZE)
-            for other in ("--split", "--blame", "--link", "--try")
-        ),
+        *(Exclusion("--sweep", other, _ONE_SIZE) for other in ("--split", "--blame", "--try")),
         Exclusion("--sweep", "--fail-above", _LIMITED),
         _LIMIT,
         _HIDDEN,
@@ -93,12 +86,6 @@ RULES: dict[str, tuple[Exclusion, ...]] = {
         Exclusion("--compare", _CODE, _UNCOMPARED, is_needed=True),
         *(Exclusion("--try", other, _PAIRS) for other in ("--repeat", "--transports", "--compare")),
         *(Exclusion("--try", other, _TWO_RUNS) for other in ("--blame", "--split")),
-        Exclusion(
-            "--link",
-            "--try",
-            "--link goes with --try: %serprof --try --link {link} NAME",
-            is_needed=True,
-        ),
         Exclusion(
             "--sweep",
             _STATEMENT,
@@ -183,7 +170,6 @@ def check(options: Options, syntax: Syntax = SERPROF, *, is_statement: bool = Fa
 
     if options.fail_above is not None:
         api.limit_share(options.fail_above)
-    link_rate(options.link)
     flags = ((flag, getattr(options, field)) for flag, (field, *_) in syntax.flags.items())
     given = {flag for flag, value in flags if value not in (None, False)}
     given |= {_CODE} if options.code else set()
@@ -201,42 +187,10 @@ def _words(rule: Exclusion, options: Options, syntax: Syntax) -> dict[str, objec
         "flag": rule.flag,
         "wants": syntax.flags[rule.flag][1],
         "other": rule.other,
-        "typed": f"--try --link {options.link}" if rule.other == "--link" else rule.other,
         "code": options.code,
-        "link": options.link,
         "fail_above": options.fail_above,
         "compare": options.compare,
         "range": swept,
         "name": swept and swept.name,
         "high": swept and swept.typed_high,
     }
-
-
-def link_rate(text: str | None) -> float | None:
-    """Return bytes per second of ``100e6``, ``125MB/s`` or ``1Gbit/s``; None of None.
-
-    Raises
-    ------
-    UsageError
-        If it is no rate above 0.
-
-    Examples
-    --------
-    >>> link_rate("125MB/s"), link_rate("1Gbit/s"), link_rate("100e6")
-    (125000000.0, 125000000.0, 100000000.0)
-    """
-    if text is None:
-        return None
-    found = _RATE.fullmatch(text.strip())
-    try:
-        rate = float(found[1]) * _UNITS[found[2]] if found else 0.0
-    except ValueError:
-        rate = 0.0
-    rate = rate / 8 if found and found[3] in ("bit", "b") else rate
-    if not (math.isfinite(rate) and rate > 0):
-        message = (
-            f"--link needs bytes per second, not {text!r}: --link 100e6, --link 125MB/s or "
-            "--link 1Gbit/s"
-        )
-        raise UsageError(message)
-    return rate

@@ -14,9 +14,9 @@ SWEEP = "--sweep n=1e3:1e6:4"
 #: What is refused, with and without a statement as its code; the file has what is said to each.
 REFUSED = {
     "serprof": (
-        *("--sweep n=1e3:1e5:5", "--fail-above 5% f()", "--compare x", "--link 1e6 f()"),
+        *("--sweep n=1e3:1e5:5", "--fail-above 5% f()", "--compare x"),
         "--private f()",
-        *(f"{SWEEP} --{one} f(n)" for one in ("repeat 2 --split", "split", "blame", "link 1e6")),
+        *(f"{SWEEP} --{one} f(n)" for one in ("repeat 2 --split", "split", "blame")),
         *(f"{SWEEP} --{one} f(n)" for one in ("try", "compare x.json", "fail-above 5%")),
         *(f"--blame --{one} f()" for one in ("repeat 3", "transports ray", "compare x")),
         *(f"--try --{one} f()" for one in ("repeat 3", "transports ray", "compare x")),
@@ -67,7 +67,7 @@ def test_every_rule_has_its_case() -> None:
     ("magic", "line"),
     [
         ("serprof", "--repeat 3 --transports ray --compare x --fail-above 5% f()"),
-        ("serprof", "--try --link 1e6 --detail f()"),
+        ("serprof", "--try --detail f()"),
         ("serprof", f"{SWEEP} --repeat 3 --transports ray --detail f(n)"),
         ("graphstages", f"{SWEEP} --repeat 3 --compute --timeout 5 f(n)"),
         ("graphstages", "--compare x --fail-above 5% --repeat 3 --compute x"),

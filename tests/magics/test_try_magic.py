@@ -1,4 +1,4 @@
-"""``--try`` as it is typed: values, code, cells, links, and what is refused."""
+"""``--try`` as it is typed: values, code, cells, and what is refused."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from shells import Ran
 from jupyter_serprof.experiments.remedies import value as remedies_of_values
 from jupyter_serprof.experiments.remedies import ways as remedies_ways
 from jupyter_serprof.experiments.split import passes as split_passes
-from jupyter_serprof.magics.together import link_rate
-from jupyter_serprof.model import Finding, UsageError
+from jupyter_serprof.model import Finding
 from jupyter_serprof.views.kit.remarks import finding_remarks
 
 if TYPE_CHECKING:
@@ -86,22 +85,6 @@ def test_what_cannot_be_pickled_is_said_in_one_line(shell: InteractiveShell) -> 
 
     assert "cannot be pickled because of" in ran.err + ran.out
     assert "Traceback" not in ran.err + ran.out
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [("100e6", 100e6), ("125MB/s", 125e6), ("1Gbit/s", 125e6), ("2.5 GB", 2.5e9), (None, None)],
-)
-def test_a_rate_is_read(text: str | None, expected: float | None) -> None:
-    """As people write them; bits are eighths of bytes."""
-    assert link_rate(text) == expected
-
-
-@pytest.mark.parametrize("text", ["0", "-1", "fast", "1..2", "inf", "1 PB/s"])
-def test_what_is_no_rate_is_refused(text: str) -> None:
-    """With three that are."""
-    with pytest.raises(UsageError, match="--link 125MB/s"):
-        link_rate(text)
 
 
 def test_a_measured_gain_is_told_with_all_that_is_known() -> None:

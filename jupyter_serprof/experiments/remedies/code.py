@@ -30,7 +30,6 @@ def try_code(
     sent: Sequence[Crossed],
     namespace: Mapping[str, object],
     *,
-    link_bytes_per_s: float | None = None,
     budget_s: float = TRIALS.budget_s,
 ) -> Trace:
     """Return the trace with its findings measured on the values that crossed in it.
@@ -41,7 +40,7 @@ def try_code(
         The recording of the code.
     sent
         What crossed, the largest first; namespace: where their names are looked up.
-    link_bytes_per_s, budget_s
+    budget_s
         As `try_remedies`.
 
     Notes
@@ -57,7 +56,6 @@ def try_code(
         tryout = Tryout(
             one.value,
             name=name,
-            link_bytes_per_s=link_bytes_per_s,
             now=one.now,
             budget_s=budget_s / len(chosen),
             puts=one.ways["ray"] if one.now == "ray" else 0,

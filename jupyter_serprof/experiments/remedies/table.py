@@ -136,22 +136,6 @@ _ALL = (
         "its texts repeat: few of them are different",
     ),
     Remedy(
-        "lz4",
-        "lz4 for the link",
-        "network.slow-link",
-        "the link is slower than compression",
-        "data = lz4.frame.compress(pickle.dumps(NAME, protocol=5))   # Dask: "
-        'dask.config.set({"distributed.comm.compression": "lz4"})',
-    ),
-    Remedy(
-        "zstd",
-        "zstd for the link",
-        "network.slow-link",
-        "the link is slower than compression",
-        "data = zstandard.compress(pickle.dumps(NAME, protocol=5), 1)   # Dask: "
-        'dask.config.set({"distributed.comm.compression": "zstd"})',
-    ),
-    Remedy(
         "dask-delayed",
         "one key of the graph",
         "dask.large-object",

@@ -18,7 +18,6 @@ from jupyter_serprof.experiments.remedies.ways import (
     GrowingBlock,
     PickleWay,
     RayWay,
-    codecs,
     reference_text,
 )
 from jupyter_serprof.model import UsageError
@@ -55,7 +54,7 @@ class Tryout(Trials):
 
     Parameters
     ----------
-    value, name, link_bytes_per_s, budget_s, pairs
+    value, name, budget_s, pairs
         As of `jupyter_serprof.try_remedies`.
     now
         As there; also ``out-of-band``, ``cloudpickle-out-of-band``, ``ray`` (its store).
@@ -65,7 +64,7 @@ class Tryout(Trials):
     Raises
     ------
     UsageError
-        For an unknown way, a rate or a budget that is no number above 0.
+        For an unknown way, or a budget that is no number above 0.
     """
 
     def __init__(  # noqa: PLR0913  (the keywords of the function)
@@ -73,20 +72,17 @@ class Tryout(Trials):
         value: object,
         *,
         name: str = "value",
-        link_bytes_per_s: float | None = None,
         now: str | None = None,
         budget_s: float = TRIALS.budget_s,
         pairs: int = TRIALS.most,
         puts: int = PUTS,
     ) -> None:
-        if link_bytes_per_s is not None:
-            check_above_0("link_bytes_per_s", link_bytes_per_s, "100e6", "number")
         check_above_0("budget_s", budget_s, "20", "number")
         if now is not None and now not in _NOW:
             message = f"now is {now!r}; it goes by one of: {', '.join(_NOW)}"
             raise UsageError(message)
         super().__init__(name, budget_s, pairs)
-        self._value, self._link = value, link_bytes_per_s
+        self._value = value
         self._asked, self._now = now, now or "pickle"
         self._budget_s, self._puts = budget_s, min(puts, MOST_PUTS)
         self._block = GrowingBlock()
@@ -178,9 +174,7 @@ class Tryout(Trials):
         return text if not said or said in text else f"{text}. {said}"
 
     def _way(self, **changed: Any) -> PickleWay:  # noqa: ANN401  (fields of a way)
-        by_value = self._now in _BY_VALUE
-        known: dict[str, Any] = {"by_value": by_value, "link_bytes_per_s": self._link}
-        return PickleWay(self._block, **{**known, **changed})
+        return PickleWay(self._block, by_value=self._now in _BY_VALUE, **changed)
 
     def _candidates(self) -> list[Candidate]:
         """Return what applies, by what the value is and holds, and how it goes now."""
@@ -196,12 +190,9 @@ class Tryout(Trials):
             ways["out-of-band"] = self._way(out_of_band=True)
         if (self._plain_bytes or 0) >= _FRESH_BYTES and self._now in ("pickle", "pickle4"):
             ways["reused-buffer"] = self._way(reuses=BytesIO())
-        found = codecs() if self._link else ()
-        links = {codec.key: self._way(codec=codec) for codec in found}
         return [
             *(self._against_now(key, way.send, after.send) for key, after in ways.items()),
             *self._form_candidates(way.send, way.send),
-            *(self._against_now(key, way.send, after.send) for key, after in links.items()),
             *self._ray_candidates(),
         ]
 

@@ -2,7 +2,7 @@
 
 Every way ends with the bytes in another block of memory, as a store or a socket leaves them, and
 with an object read from there: so no way wins by moving nothing. The block is known already (warm)
-and used again. With a link, the time that the bytes would take over it is added, as a stage.
+and used again.
 """
 
 from __future__ import annotations
@@ -14,16 +14,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from io import BytesIO
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from jupyter_serprof.objects.classes import classes_kept
 from jupyter_serprof.objects.split_picklers import flat
 
-if TYPE_CHECKING:
-    from jupyter_serprof.experiments.roundtrip.by_pickle import Compressed
-
 _ALIGNED = 64
-_NS = 1_000_000_000
 
 
 class Trip(NamedTuple):
@@ -80,12 +76,10 @@ class GrowingBlock:
 
 @dataclass(frozen=True, slots=True)
 class PickleWay:
-    """By pickle or cloudpickle, in-band or out-of-band, compressed or not.
+    """By pickle or cloudpickle, in-band or out-of-band.
 
     Attributes
     ----------
-    link_bytes_per_s
-        None: there is no link.
     reuses
         Write into a buffer that is kept.
     """
@@ -94,8 +88,6 @@ class PickleWay:
     protocol: int = 5
     by_value: bool = False
     out_of_band: bool = False
-    codec: Compressed | None = None
-    link_bytes_per_s: float | None = None
     reuses: BytesIO | None = None
 
     def send(self, value: object) -> Trip:
@@ -104,27 +96,15 @@ class PickleWay:
         frames = self._written(value)
         watch.stage("pickle.dumps")
         in_band, beside = flat(frames[0]).nbytes, sum(flat(f).nbytes for f in frames[1:])
-        if self.codec:
-            watch.forget()
-            frames = [self.codec.compress(frames[0])]
-            watch.stage(f"user:{self.codec.key} compress")
-        moved_bytes = sum(flat(frame).nbytes for frame in frames)
         watch.forget()
         arrived = self.block.moved(frames)
         watch.stage("memory.move")
-        if self.link_bytes_per_s:
-            watch.stages["network.wire"] = round(moved_bytes / self.link_bytes_per_s * _NS)
         del frames
-        watch.forget()
-        data: Any = arrived[0]
-        if self.codec:
-            data = self.codec.decompress(data)
-            watch.stage(f"user:{self.codec.key} decompress")
         with classes_kept():
             watch.forget()
-            result = pickle.loads(data, buffers=arrived[1:])  # noqa: S301  (our own bytes)
+            result = pickle.loads(arrived[0], buffers=arrived[1:])  # noqa: S301  (our own bytes)
             watch.stage("pickle.loads")
-        return Trip(watch.stages, moved_bytes, result, in_band, beside)
+        return Trip(watch.stages, in_band + beside, result, in_band, beside)
 
     def _written(self, value: object) -> list[Any]:
         buffers: list[pickle.PickleBuffer] = []
@@ -140,13 +120,6 @@ class PickleWay:
         else:
             data = pickle.dumps(value, protocol=self.protocol, buffer_callback=callback)
         return [data, *buffers]
-
-
-def codecs() -> list[Compressed]:
-    """Return the compressions that are installed."""
-    from jupyter_serprof.experiments.roundtrip.by_pickle import Lz4, Zstd
-
-    return [codec for codec in (Lz4(), Zstd()) if codec.state()[0] == "ok"]
 
 
 def reference_text(value: object, name: str) -> str:

@@ -247,19 +247,6 @@ def test_an_array_goes_out_of_band() -> None:
     assert from_document(to_document(sweep)) == sweep
 
 
-def test_a_link_adds_its_time_and_compression() -> None:
-    """1 MB over 1 MB/s takes a second, which nobody waits for here."""
-    value = b"abc" * 300_000
-
-    sweep = try_remedies(value, link_bytes_per_s=1e6, budget_s=AMPLE_S, pairs=8)
-
-    wire = [p.stages["network.wire"] for p in sweep.points if p.variant.startswith("now")]
-    assert wire == pytest.approx([0.9e9] * len(wire), rel=0.01)
-    assert sweep.findings[0].rule == "network.slow-link"
-    assert sweep.findings[0].measured
-    assert sweep.findings[0].measured["stage"] == "network.wire"
-
-
 def test_what_the_first_making_imports_is_not_its_price(monkeypatch: pytest.MonkeyPatch) -> None:
     """The first pa.array of a process imports pandas; later ones do not."""
     clock = TickClock()
@@ -307,7 +294,6 @@ def test_what_cannot_be_pickled_is_named() -> None:
 @pytest.mark.parametrize(
     ("keywords", "said"),
     [
-        ({"link_bytes_per_s": 0}, "link_bytes_per_s is 0"),
         ({"budget_s": float("inf")}, "budget_s is inf"),
         ({"now": "json"}, "now is 'json'"),
     ],
