@@ -64,8 +64,6 @@ experiments/roundtrip/trip.py: experiments/roundtrip/test_roundtrip.py
 entry for entry in notes if entry => entry for entry in notes[2:] if entry
 experiments/sizes/document.py: experiments/sizes/test_sweep.py experiments/sizes/test_sweep_parts.py
 self.cold, self.skipped = None, reason => self.cold, self.skipped = None, ""
-experiments/split/words.py: experiments/split/test_split.py
-(key, until - reached) => (key, until)
 views/waterfall/table.py: views/test_table.py views/test_text.py
 if row.copied_bytes == 0 => if row.copied_bytes != 0
 views/flat.py: timelines/test_timelines.py
@@ -116,8 +114,6 @@ experiments/roundtrip/transport.py: experiments/roundtrip/test_roundtrip.py
 if wall_ns >= _SHORT_NS => if wall_ns < _SHORT_NS
 experiments/sizes/bench.py: experiments/sizes/test_sweep.py
 abs(size / at - 1) > _OTHER_SIZE => abs(size / at - 1) < _OTHER_SIZE
-experiments/split/passes.py: experiments/split/test_split_bounds.py
-_SHORT_ROUNDS if expected_ns < => _SHORT_ROUNDS if expected_ns >
 views/kit/bars.py: views/test_text.py
 min(1.0, row.self_ns / drawn_ns) => max(1.0, row.self_ns / drawn_ns)
 views/kit/table.py: views/test_export.py

@@ -42,7 +42,7 @@ _EXPERIMENTS = {
     f"experiments.{name}"
     for name in (
         *("engine", "roundtrip", "compare", "graphs", "chunks", "sizes"),
-        *("predict", "split", "blame", "remedies"),
+        *("predict", "blame", "remedies"),
     )
 }
 #: What each layer may import besides itself and the standard library: a folder of experiments, and
@@ -57,13 +57,12 @@ LAYERS = {
     "experiments": set[str](),
     "experiments.engine": _MEASURE,
     "experiments.roundtrip": _ROUND,
-    "experiments.split": _ROUND,
     "experiments.predict": _DOCUMENT,
     "experiments.compare": _PAIRS,
     "experiments.graphs": _GRAPHS,
     "experiments.chunks": _SIZES,
     "experiments.sizes": _SIZES,
-    "experiments.blame": {*_SIZES, "experiments.split"},
+    "experiments.blame": _SIZES,
     "experiments.remedies": {*_SIZES, "experiments.chunks", "experiments.blame"},
     "views.kit": _DOCUMENT,
     "views.blame": {*_DOCUMENT, "views.kit"},
@@ -95,7 +94,7 @@ OWNERS = {
         *("probes.pickle", "probes.dask.graph.picklers", "probes.dask.local.process_clock"),
         "probes.dask.agent",
         *("objects.classes", "objects.culprits", "objects.picklers"),
-        *("experiments.roundtrip.by_pickle", "experiments.split.passes"),
+        "experiments.roundtrip.by_pickle",
         *("experiments.blame.recording", "experiments.remedies.value", "experiments.remedies.ways"),
     ),
     "dask": ("probes.dask.*", "experiments.*"),

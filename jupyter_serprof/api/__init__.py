@@ -34,7 +34,6 @@ from jupyter_serprof.experiments.graphs.repeats import GraphRepeats, checked_bef
 from jupyter_serprof.experiments.graphs.stages import GraphStages, explained
 from jupyter_serprof.experiments.graphs.values import is_collection, list_collections, require_dask
 from jupyter_serprof.experiments.roundtrip.trip import RoundTrip
-from jupyter_serprof.experiments.split.passes import Split, split
 from jupyter_serprof.views.notebook.bundle import Live
 
 __all__ = [
@@ -47,7 +46,6 @@ __all__ = [
     "Live",
     "Repeats",
     "RoundTrip",
-    "Split",
     "Tryout",
     "blame",
     "blame_graph",
@@ -79,7 +77,6 @@ __all__ = [
     "show",
     "size_sweep",
     "span",
-    "split",
     "stage_recording",
     "sweep",
     "to_dataframe",

@@ -112,7 +112,6 @@ class Options:
     detail: bool = False
     blame: bool = False
     try_: bool = False
-    split: bool = False
     save: str | None = None
     private: bool = False
     compare: str | None = None
@@ -161,8 +160,6 @@ _TRY = """what would be faster: each remedy that applies to the value (of code:
                        to what it sent), in 15 pairs, with its gain and equality"""
 _TRY_GRAPH = """what would be faster: large objects in the graph as keys of their own, or
                        scattered, in 15 pairs; runs the tasks in each"""
-_SPLIT = """the time inside one dumps and one loads of a value: reducers, opcodes
-                       and memo, copy, pages"""
 _COMPARE = "run it now, 15 times, and compare it with a document"
 _FAIL_ABOVE = ("fail_above", "PERCENT", "with --compare: raise if it got slower by more")
 _TRANSPORTS = """round trip through pickle,pickle4,pickle-oob,cloudpickle,ray,
@@ -183,7 +180,6 @@ FLAGS: dict[str, tuple[str, str, str]] = {
     "--sweep": ("sweep", "n=FROM:TO:COUNT", _SWEEP),
     "--detail": ("detail", "", "tell wait, pull and map of ray.get apart (two more calls each)"),
     "--blame": ("blame", "", _BLAME),
-    "--split": ("split", "", _SPLIT),
     "--try": ("try_", "", _TRY),
     "--save": _SAVE,
     "--private": _PRIVATE,
@@ -195,7 +191,7 @@ FLAGS: dict[str, tuple[str, str, str]] = {
 }  # fmt: skip
 
 #: What a cell cannot do.
-LINE_ONLY = ("--repeat", "--transports", "--sweep", "--split", "--compare", "--fail-above")
+LINE_ONLY = ("--repeat", "--transports", "--sweep", "--compare", "--fail-above")
 
 SERPROF = Syntax(
     "serprof",

@@ -51,8 +51,6 @@ def _run_as_asked(typed: Typed, code: Code) -> None:
         check(options, is_statement=not code.is_expression)
     if options.blame:
         _blame(typed, code)
-    elif options.split:
-        _once(typed, api.Split(code.call(), options.title))
     elif options.try_:
         _try(typed, code)
     else:

@@ -52,9 +52,7 @@ _ONE_SIZE = (
     "Choose one: {name} = {high}, then: %serprof {other} {code}"
 )
 _MANY = "--blame opens one value, {other} runs it many times. Write %serprof --blame {code}"
-_PARTS = "--split takes one value apart, {other} runs it many times. Write %serprof --split {code}"
 _PAIRS = "--try runs each remedy in pairs, {other} runs something else. Write %serprof --try {code}"
-_TWO_RUNS = "--try and {other} are two runs. Write %serprof --try {code}"
 _UNCOMPARED = "--compare needs code that is run against it: %serprof --compare {compare} CODE"
 _NO_CODE = "{flag} needs code: %graphstages {flag} {wants} x.sum()"
 _ONE_RUN = "{flag} looks into one run, and {other} makes many. Write %graphstages {flag} {code}"
@@ -74,7 +72,7 @@ RULES: dict[str, tuple[Exclusion, ...]] = {
             is_needed=True,
         ),
         Exclusion("--sweep", "--compare", _COMPARED),
-        *(Exclusion("--sweep", other, _ONE_SIZE) for other in ("--split", "--blame", "--try")),
+        *(Exclusion("--sweep", other, _ONE_SIZE) for other in ("--blame", "--try")),
         Exclusion("--sweep", "--fail-above", _LIMITED),
         _LIMIT,
         _HIDDEN,
@@ -82,21 +80,16 @@ RULES: dict[str, tuple[Exclusion, ...]] = {
             Exclusion("--blame", other, _MANY)
             for other in ("--repeat", "--transports", "--compare")
         ),
-        Exclusion("--split", "--compare", _PARTS),
         Exclusion("--compare", _CODE, _UNCOMPARED, is_needed=True),
         *(Exclusion("--try", other, _PAIRS) for other in ("--repeat", "--transports", "--compare")),
-        *(Exclusion("--try", other, _TWO_RUNS) for other in ("--blame", "--split")),
+        Exclusion(
+            "--try", "--blame", "--try and --blame are two runs. Write %serprof --try {code}"
+        ),
         Exclusion(
             "--sweep",
             _STATEMENT,
             "--sweep measures an expression, and the code is a statement. Put it into a function f "
             "of {name}, then: %serprof --sweep {name}=FROM:TO:COUNT f({name})",
-        ),
-        Exclusion(
-            "--split",
-            _STATEMENT,
-            "--split takes a value apart, and the code is a statement. "
-            "Run the statement first, then: %serprof --split NAME",
         ),
         Exclusion(
             "--transports",

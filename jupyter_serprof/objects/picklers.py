@@ -90,6 +90,11 @@ class KeepingFile(CountingFile):
         return super().write(data)
 
 
+def flat(data: Any) -> memoryview:  # noqa: ANN401  (anything with a buffer)
+    """Return the bytes of a buffer as one view."""
+    return data.raw() if isinstance(data, pickle.PickleBuffer) else memoryview(data).cast("B")
+
+
 def _has_frame(data: bytes, size: int) -> bool:
     at = 2 if data[:1] == _HEAD else 0
     if size < at + _FRAME_BYTES or data[at] != _FRAME:

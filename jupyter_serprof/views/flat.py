@@ -96,7 +96,7 @@ _POINTS = (
     *("variant", "size_bytes", "parameter", "repeat", "cold"),
     *("wall_ns", "moved_bytes", "minor_faults"),
 )
-#: Only of traces with several computations, or with a first run and those that follow.
+#: Only of traces with several computations.
 _GROUP = ("group", "group_title")
 #: Only of traces that were not measured.
 _PREDICTED = ("predicted_size_bytes",)
@@ -231,8 +231,8 @@ def to_dataframe(document: Given, what: str | None = None) -> pd.DataFrame:
     what
         ``parts`` of an anatomy or of a trace that has some, ``spans`` or ``summary`` of a trace,
         ``points`` or ``summary`` of a sweep, ``changes`` of a comparison or of what holds one; None
-        takes the first that it has. Spans: (n_spans, 9), with groups (first run, again;
-        computations) 11, a predicted trace has one more; parts: (n_parts, 14); changes:
+        takes the first that it has. Spans: (n_spans, 9), with groups (computations)
+        11, a predicted trace has one more; parts: (n_parts, 14); changes:
         (n_changes, 16). Times in ns and sizes in bytes, as Int64, which knows unknown.
 
     Raises

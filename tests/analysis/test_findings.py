@@ -126,16 +126,6 @@ def many(size: int = 2_000_000, ms: float = 30, **look: int | None) -> Trace:
     return dumped((size, faults), ms=ms, **told)
 
 
-def split_up(**parts_ms: float) -> Trace:
-    """Return a first dumps of 100 ms, and a later one with the parts that a split measured."""
-    details = {"in_band_bytes": 2_000_000}
-    spans: list[Any] = [
-        ("pickle.dumps", CALLER, at, 100, 2_000_000, -1, details) for at in (0, 100)
-    ]
-    spans += [(f"pickle.{key}", CALLER, 100, ms, None, 1) for key, ms in parts_ms.items()]
-    return make_trace(spans, limits=WARM)
-
-
 def refused(outcome: str, error: object = "TypeError") -> Trace:
     """Return a dumps that failed inside a call that went on or failed, too."""
     spans = [("ray.store", CALLER, 0, 5), ("pickle.dumps", CALLER, 1, 2, None, 0, {"error": error})]
@@ -259,8 +249,6 @@ GOLDEN: Mapping[str, list[tuple[Trace, Trace]]] = {
         # Longer than pickle needs for so many: reducers are slow.
         (many(ms=50.1), many(ms=50)),
         (many(ms=1_001, reduced_objects=50_000), many(ms=1_000, reduced_objects=50_000)),
-        (split_up(opcodes=49, reduce=51), split_up(opcodes=50, reduce=50)),
-        (split_up(allocate=100), split_up(opcodes=90)),
     ],
     "pickle.slow": [
         (dumped((9_000_000, 0)), dumped((8_990_000, 0))),
@@ -268,8 +256,6 @@ GOLDEN: Mapping[str, list[tuple[Trace, Trace]]] = {
         (dumped((10**6, 0), ms=19.9), dumped((10**6, 0), ms=20)),
         (many(), many(objects=5)),
         (many(), many(ms=300)),
-        # The parts are on the page of a split.
-        (split_up(reduce=100), split_up()),
     ],
     "pickle.unpicklable": [(refused("ok"), refused("error"))],
     "python.gc": [

@@ -439,7 +439,6 @@ def test_shell_syntax_works_in_the_code(shell: InteractiveShell) -> None:
         ("--sweep n=1e3:1e5:3 --transports pickel ran()", "did you mean pickle?"),
         ("--sweep n=1e3:1e5:3 ran(", "SyntaxError"),
         ("--sweep n=1e3:1e5:3 y = ran()", "the code is a statement"),
-        ("--split x = ran()", "Run the statement first"),
     ],
 )
 def test_a_wrong_line_is_one_message_and_nothing_runs(

@@ -16,12 +16,12 @@ REFUSED = {
     "serprof": (
         *("--sweep n=1e3:1e5:5", "--fail-above 5% f()", "--compare x"),
         "--private f()",
-        *(f"{SWEEP} --{one} f(n)" for one in ("repeat 2 --split", "split", "blame")),
+        *(f"{SWEEP} --{one} f(n)" for one in ("repeat 2 --blame", "blame")),
         *(f"{SWEEP} --{one} f(n)" for one in ("try", "compare x.json", "fail-above 5%")),
         *(f"--blame --{one} f()" for one in ("repeat 3", "transports ray", "compare x")),
         *(f"--try --{one} f()" for one in ("repeat 3", "transports ray", "compare x")),
-        *("--try --blame f()", "--try --split f()", "--split --compare x f()"),
-        *(f"{SWEEP} y = 1", "--split y = 1", "--transports ray y = 1"),
+        "--try --blame f()",
+        *(f"{SWEEP} y = 1", "--transports ray y = 1"),
     ),
     "graphstages": (
         *(SWEEP, "--compare a", "--repeat 3", "--fail-above 5% x", "--private x"),

@@ -11,7 +11,6 @@ from shells import Ran
 
 from jupyter_serprof.experiments.remedies import value as remedies_of_values
 from jupyter_serprof.experiments.remedies import ways as remedies_ways
-from jupyter_serprof.experiments.split import passes as split_passes
 from jupyter_serprof.model import Finding
 from jupyter_serprof.views.kit.remarks import finding_remarks
 
@@ -31,8 +30,7 @@ def no_ray(monkeypatch: pytest.MonkeyPatch) -> None:
 def _own_work(monkeypatch: pytest.MonkeyPatch) -> None:
     """Measure the work of this thread: a machine that is busy with others makes nothing slow."""
     clock = SimpleNamespace(perf_counter_ns=time.thread_time_ns, monotonic=time.monotonic)
-    for module in (remedies_ways, split_passes):
-        monkeypatch.setattr(module, "time", clock)
+    monkeypatch.setattr(remedies_ways, "time", clock)
 
 
 def test_a_value_is_tried(shell: InteractiveShell) -> None:
@@ -95,14 +93,6 @@ def test_a_measured_gain_is_told_with_all_that_is_known() -> None:
 
     assert ("", "measured: 3.2× [2.9×, 3.5×] faster, 15 pairs, equal") in finding_remarks(full)  # noqa: RUF001
     assert ("", "measured: 3.2× faster") in finding_remarks(bare)  # noqa: RUF001
-
-
-def test_a_value_is_split(shell: InteractiveShell) -> None:
-    """Parts of dumps and loads as children of both."""
-    ran = Ran(shell, f"{ROWS}%serprof --split rows")
-
-    assert ran.trace.name == "rows"
-    assert {"pickle.opcodes", "unpickle.objects"} <= {span.stage for span in ran.trace.spans}
 
 
 def test_a_value_that_is_no_collection_is_sent_to_the_other_magic(shell: InteractiveShell) -> None:

@@ -50,12 +50,11 @@ def _by_value(value: object) -> None:
     "measure",
     [
         lambda value: sp.roundtrip(value, transports=["cloudpickle"], repeat=2),
-        sp.split,
         lambda value: run(BlameRun(value)),
         lambda value: sp.sweep(lambda _: value, sizes=[1], transports=["cloudpickle"]),
         _by_value,
     ],
-    ids=["round trip", "split", "blame", "sweep", "remedy"],
+    ids=["round trip", "blame", "sweep", "remedy"],
 )
 def test_classes_of_the_user_stay_as_they_are(
     measure: Callable[[object], object], kind: str, notebook: Any

@@ -47,18 +47,18 @@ CHANGES = Comparison(
 )
 
 
-def split() -> Trace:
-    """Return a first run of 4 ms and again one of 6 ms, whose pickle has parts."""
+def computed() -> Trace:
+    """Return a computation of 4 ms and one of 6 ms, whose dispatch has parts."""
     rows = (
-        Row("pickle.dumps", "client/main", 0, 4 * MS, 4 * MS, 800, 1, group=0),
-        Row("pickle.dumps", "client/main", 4 * MS, 0, 0, 800, 1, group=1),
-        Row("pickle.opcodes", "client/main", 4 * MS, 3 * MS, 3 * MS, None, 1, group=1),
-        Row("pickle.copy", "client/main", 7 * MS, 2 * MS, 2 * MS, None, 1, group=1),
+        Row("dask.dispatch", "client/main", 0, 4 * MS, 4 * MS, 800, 1, group=0),
+        Row("dask.dispatch", "client/main", 4 * MS, 0, 0, 800, 1, group=1),
+        Row("dask.dispatch.encode", "client/main", 4 * MS, 3 * MS, 3 * MS, None, 1, group=1),
+        Row("dask.dispatch.wire", "client/main", 7 * MS, 2 * MS, 2 * MS, None, 1, group=1),
     )
-    spans = [("pickle.dumps", "client/main", 0, 4), ("pickle.dumps", "client/main", 4, 6)]
+    spans = [("dask.dispatch", "client/main", 0, 4), ("dask.dispatch", "client/main", 4, 6)]
     trace = replace(
         make_trace(spans, name="rows", wall_ms=10),
-        groups=(Group("first run", 0, 4 * MS), Group("again: best of 2", 4 * MS, 10 * MS)),
+        groups=(Group("sum-1", 0, 4 * MS), Group("sum-2", 4 * MS, 10 * MS)),
         waterfall=Waterfall(rows, MS),
     )
     return outlined(trace)
@@ -85,7 +85,7 @@ SAMPLES: dict[str, Trace | Sweep | Anatomy | Comparison] = {
     "names stay text": replace(trace(), summary=Summary(HOSTILE)),
     "parts of what is blamed": BLAMED,
     "parts alone": ANATOMY,
-    "a first run and those that follow": split(),
+    "two computations": computed(),
     "a prediction": GUESS,
     "a sweep with a comparison": replace(
         sweep(), comparison=replace(CHANGES, before="a_b", notes=("other versions",))
@@ -128,9 +128,9 @@ def test_markdown_of_many_parts_stays_an_issue() -> None:
 
 def test_spans_of_several_groups_name_them() -> None:
     """A first run is told from those that follow; a trace without groups has no such column."""
-    spans, plain = sp.to_dataframe(split()), sp.to_dataframe(trace())
+    spans, plain = sp.to_dataframe(computed()), sp.to_dataframe(trace())
 
-    assert list(spans["group_title"]) == ["first run", "again: best of 2"]
+    assert list(spans["group_title"]) == ["sum-1", "sum-2"]
     assert list(spans["group"]) == [0, 1]
     assert "group" not in plain.columns
 

@@ -44,8 +44,6 @@ MOST_SHARE = 0.5
 #: The longest that pickle itself needs for one, on a busy machine: it takes 0.03 to 0.5 us for a
 #: plain object and 1 to 10 us for one with a reducer. Longer: its reducers are slow.
 PLAIN_NS, REDUCED_NS = 1_000, 20_000
-#: Of a dumps, in a stage split.
-WRITTEN_SHARE = 0.5
 COLUMNS_REMEDY = (
     "columns = {key: np.array([row[key] for row in rows]) for key in rows[0]}   "
     "# rows: your list of dicts; long texts: leave them as lists, or Arrow. To measure it: "
@@ -68,7 +66,6 @@ _REFUSED_REMEDIES = {
     "AttributeError": _BY_NAME,
     "PicklingError": _BY_NAME,
 }
-_SPLIT = ("pickle.reduce", "pickle.opcodes", "pickle.allocate")
 _DUMPS = ("pickle.dumps", "ray.pickle", "ray.export")
 #: Stages in which somebody waits for a pickle that failed.
 _REFUSING = (*_DUMPS, "ray.msgpack", "ray.store", "ray.submit", "dask.serialize")
@@ -128,23 +125,17 @@ def _is_fresh(span: Span) -> bool:
 def small_objects(trace: Trace) -> Iterable[Finding]:
     """Pickles far below the speed of a copy that hold very many objects, which explain the time."""
     for index, span, size in _slow(trace):
-        took_ns, count = _written_ns(trace, index), number(span, "objects") or 1
-        if _is_many(span):
-            each = format_ns(span.duration_ns / count)
-            said = f"about {format_count(_rounded(count))} small objects, {each} each"
-            more = {"objects": count}
-        elif took_ns >= WRITTEN_SHARE * span.duration_ns:
-            parts = f"{format_ns(took_ns)} of {format_ns(span.duration_ns)}"
-            said = f"to write its objects and to remember them took {parts}"
-            more = {"written_ns": took_ns}
-        else:
+        if not _is_many(span):
             continue
-        is_rows = "objects" in more and (span.details or {}).get("is_rows") is True
+        count = number(span, "objects") or 1
+        each = format_ns(span.duration_ns / count)
+        is_rows = (span.details or {}).get("is_rows") is True
         yield Finding(
             "pickle.small-objects",
             "warn",
-            f"{_slowly(span, size, trace)}: {said}",
-            {**_evidence(span, size, trace), **more},
+            f"{_slowly(span, size, trace)}: about {format_count(_rounded(count))} small objects, "
+            f"{each} each",
+            {**_evidence(span, size, trace), "objects": count},
             COLUMNS_REMEDY if is_rows else FORMS,
             spans=(index,),
         )
@@ -153,11 +144,8 @@ def small_objects(trace: Trace) -> Iterable[Finding]:
 def slow_for_its_bytes(trace: Trace) -> Iterable[Finding]:
     """Pickles far below the speed of a copy, which nothing that was recorded explains.
 
-    Reducers of the user may be slow or compress, or the machine was busy: that is not recorded. A
-    stage split says itself where the time went.
+    Reducers of the user may be slow or compress, or the machine was busy: that is not recorded.
     """
-    if any(span.stage in _SPLIT for span in trace.spans):
-        return
     for index, span, size in _slow(trace):
         if not _is_many(span):
             yield Finding(
@@ -165,8 +153,7 @@ def slow_for_its_bytes(trace: Trace) -> Iterable[Finding]:
                 "info",
                 f"{_slowly(span, size, trace)}: slow for its bytes, {format_ns(span.duration_ns)}",
                 _evidence(span, size, trace),
-                "# %serprof --split NAME tells its own reducers from pickle's work; "
-                "%serprof --blame NAME tells which part it is",
+                "# %serprof --blame NAME tells which part it is",
                 spans=(index,),
             )
 
@@ -183,8 +170,8 @@ def _slow(trace: Trace) -> Iterable[tuple[int, Span, int]]:
             # What was handed over is not in the rate.
             if number(span, "out_of_band_bytes") or size >= SMALL_SHARE * warm * work_ns / 1e9:
                 continue
-            # The same object again is the same finding; the runs of a split are not the same.
-            if size not in told or _written_ns(trace, index):
+            # The same object again is the same finding.
+            if size not in told:
                 told.add(size)
                 yield index, span, size
 
@@ -196,15 +183,6 @@ def _is_many(span: Span) -> bool:
     longest_ns = (count - reduced) * PLAIN_NS + reduced * REDUCED_NS
     is_small = count >= MANY_OBJECTS and small < MEAN_BYTES * count
     return is_small and small >= MOST_SHARE * size and span.duration_ns <= longest_ns
-
-
-def _written_ns(trace: Trace, index: int) -> int:
-    """Return the time that a stage split measured for opcodes and memo; 0 elsewhere."""
-    return sum(
-        span.duration_ns
-        for span in trace.spans
-        if span.stage == "pickle.opcodes" and span.parent == index
-    )
 
 
 def _new_pages_ns(span: Span, limits: Limits) -> float:

@@ -21,7 +21,6 @@ from jupyter_serprof.experiments.engine.experiment import Progress, Steps
 from jupyter_serprof.experiments.engine.order import BLAME_S, check_above_0
 from jupyter_serprof.experiments.engine.recording import Recording
 from jupyter_serprof.experiments.graphs.values import collections_in
-from jupyter_serprof.experiments.split.passes import split
 from jupyter_serprof.model import Anatomy, Span, Summary, Trace, UsageError
 from jupyter_serprof.model.units import format_bytes, format_count
 from jupyter_serprof.objects.ask import attribute, bases_of, kind_module, kind_name, name_in
@@ -103,11 +102,6 @@ def unwrapped(value: object) -> object:
     return value if found is None else found
 
 
-#: Time for the split of Pickle and Unpickle into their parts; what would take longer is left out.
-_SPLIT_S = 2.0
-#: A split makes about ten times the work of the pickle itself.
-_PASSES = 10
-_NOT_SPLIT = "Pickle and Unpickle are not split into parts: it would take long; --detail does it"
 _DUMPS = "pickle.dumps"
 _WORTH_SHARE = 0.01
 _PICKLED = " was pickled "
@@ -115,10 +109,9 @@ _SEPARATE = "the anatomy is a separate pass after the timed run"
 
 
 class BlameRun:
-    """One value: its plain pickle and back, recorded, then its anatomy, then the split of both.
+    """One value: its plain pickle and back, recorded, then its anatomy.
 
-    An `Experiment` of one run: an interrupt leaves what is known in `document`. The split takes
-    about ten pickles: where that is more than 2 s, it is made only with ``detail``.
+    An `Experiment` of one run: an interrupt leaves what is known in `document`.
     """
 
     def __init__(
@@ -132,8 +125,7 @@ class BlameRun:
         self._make = partial(Blame, value, name, budget_s)
         self._blame, self._recording = self._make(), Recording(name, detail=detail)
         self._name, self._detail = name, detail
-        self._error = self._left_out = ""
-        self._split: Trace | None = None
+        self._error = ""
         self.is_done = False
 
     def steps(self) -> Steps:
@@ -143,11 +135,9 @@ class BlameRun:
         with classes_kept(), self._recording:
             self._error = pickle_and_back(self._blame.root.value)
         known = [(s.duration_ns / 1e9, s.size_bytes) for s in _dumps(self._recording.trace)]
-        anatomy = self._blame.run(*known[-1] if known else ())
+        self._blame.run(*known[-1] if known else ())
         if known:
             self._blame.time_in_band(known[-1][0])
-        if anatomy.plain_bytes is not None and not self._error and not self._blame.was_interrupted:
-            self._split_stages()
         self.is_done = True
         yield from ()
 
@@ -156,29 +146,15 @@ class BlameRun:
         """How far it is."""
         return Progress(int(self.is_done), int(not self.is_done))
 
-    def _split_stages(self) -> None:
-        long_ns = _SPLIT_S * 1e9 / _PASSES
-        if self._recording.trace.wall_ns > long_ns and not self._detail:
-            self._left_out = _NOT_SPLIT
-            return
-        try:
-            self._split = split(self._blame.root.value, name=self._name, budget_s=_SPLIT_S)
-        except UsageError as error:
-            self._left_out = str(error)
-        except Exception as error:  # noqa: BLE001  (a reducer that has had enough)
-            self._left_out = f"Pickle and Unpickle are not split into parts: {error_text(error)}"
-
     @property
     def document(self) -> Trace:
         """The document of what is known until now."""
-        notes = [note for note in (self._error, self._left_out) if note]
-        base = self._split or self._recording.trace
-        # The warm median of a split, else that of the one run.
+        base = self._recording.trace
         last = next(reversed(_dumps(base)), None)
         anatomy = self._blame.anatomy(last and last.duration_ns)
         if last and not (anatomy.is_complete or anatomy.total_bytes):  # stopped before it had one
             anatomy = replace(anatomy, plain_bytes=last.size_bytes)
-        trace = with_anatomies(base, [anatomy], notes)
+        trace = with_anatomies(base, [anatomy], [self._error] if self._error else [])
         return replace(trace, summary=_summary(trace))
 
 

@@ -35,8 +35,8 @@ SIZES = Allowance(3, 5, 60.0)
 REPEATS = Allowance(8, 15, 20.0)
 #: Pairs of each remedy; the seconds are for all of them. A graph takes longer to begin.
 TRIALS, GRAPH_TRIALS = Allowance(1, 15, 20.0), Allowance(1, 15, 30.0)
-#: Seconds for the parts of one value, and for the passes that tell its stages apart.
-BLAME_S, SPLIT_S = 30.0, 10.0
+#: Seconds for the parts of one value.
+BLAME_S = 30.0
 
 #: What is not measured yet costs at most so much per unit (byte, element): the slowest of the
 #: usual ones takes half of it (facts of `joblib` on lists of dicts: 185 ns a byte, in memory).

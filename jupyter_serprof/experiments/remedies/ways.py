@@ -17,7 +17,7 @@ from itertools import accumulate
 from typing import Any, NamedTuple
 
 from jupyter_serprof.objects.classes import classes_kept
-from jupyter_serprof.objects.split_picklers import flat
+from jupyter_serprof.objects.picklers import flat
 
 _ALIGNED = 64
 

@@ -4,7 +4,6 @@ import gc
 import socket
 import sys
 import threading
-import time
 import types
 from collections.abc import Iterator
 from typing import Any, NoReturn
@@ -15,11 +14,9 @@ import pytest
 from anatomy_samples import Estimator, Model, Slow, frame, function, give_clock
 
 from jupyter_serprof.analysis.anatomy import blame_sentence, culprit
-from jupyter_serprof.api import blame, run
-from jupyter_serprof.experiments.blame import recording as blame_recording
+from jupyter_serprof.api import blame
 from jupyter_serprof.experiments.blame.passes import depth_note
-from jupyter_serprof.experiments.blame.recording import Blame, BlameRun, unwrapped
-from jupyter_serprof.experiments.split import passes as split_passes
+from jupyter_serprof.experiments.blame.recording import Blame, unwrapped
 from jupyter_serprof.model import Anatomy, Part, UsageError
 from jupyter_serprof.model.anatomy import anatomy_document
 
@@ -512,37 +509,6 @@ def test_the_collector_and_the_object_are_as_before() -> None:
 
     assert gc.isenabled()
     assert sys.getrefcount(value) == before
-
-
-def test_pickle_and_unpickle_of_one_value_are_split_into_their_parts(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """The waterfall beside an anatomy has the parts as children, and still adds up."""
-    # Enough time on any machine, passes by their work, and much to remember.
-    monkeypatch.setattr(blame_recording, "_SPLIT_S", 600.0)
-    clock = types.SimpleNamespace(perf_counter_ns=time.thread_time_ns, monotonic=time.monotonic)
-    monkeypatch.setattr(split_passes, "time", clock)
-    value = {"numbers": [[at] for at in range(2_000)], "text": "x" * 200_000}
-
-    trace = run(BlameRun(value, "value"))
-
-    assert trace.waterfall is not None
-    found = {row.stage for row in trace.waterfall.rows}
-    assert {"pickle.opcodes", "pickle.dumps", "pickle.loads"} <= found
-    total_ns = sum(row.self_ns for row in trace.waterfall.rows)
-    assert total_ns + trace.waterfall.unaccounted_ns == trace.wall_ns
-
-
-def test_what_would_take_long_is_split_only_with_detail(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ten more pickles of a large value are not made unasked; a note says how to have them."""
-    monkeypatch.setattr(blame_recording, "_SPLIT_S", 0.0)
-
-    plain = run(BlameRun([1], "value"))
-    asked = run(BlameRun([1], "value", detail=True))
-
-    assert any("--detail" in note for note in plain.quality.notes)
-    assert not any("--detail" in note for note in asked.quality.notes)
-    assert {stage.key for stage in asked.stages} > {stage.key for stage in plain.stages}
 
 
 def test_a_circle_is_not_called_deep() -> None:

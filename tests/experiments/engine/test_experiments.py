@@ -24,8 +24,6 @@ from jupyter_serprof.experiments.remedies.value import Tryout
 from jupyter_serprof.experiments.remedies.ways import Trip
 from jupyter_serprof.experiments.roundtrip.trip import RoundTrip
 from jupyter_serprof.experiments.sizes.sweep import SizeSweep
-from jupyter_serprof.experiments.split.passes import Split
-from jupyter_serprof.model import UsageError
 from jupyter_serprof.testing import ExperimentContract
 
 if TYPE_CHECKING:
@@ -138,24 +136,11 @@ class TestPairs(ExperimentContract):
         return Pairs([lambda: pickle.dumps(call())] * 2, ["f", "f"], repeat=3)
 
 
-class TestSplit(ExperimentContract):
-    """The passes over one value."""
-
-    def make(self, call: Call) -> Experiment[Trace]:
-        """Return a split."""
-        return Split(Calling(call), budget_s=1e6)
-
-    def test_an_error_of_the_code_comes_out_as_it_is(self) -> None:
-        """What a reducer raises is a matter of the value, and told as that."""
-        with pytest.raises(UsageError, match="pickled once, not twice: StopIteration"):
-            super().test_an_error_of_the_code_comes_out_as_it_is()
-
-
 class TestBlameRun(ExperimentContract):
     """The anatomy of one value."""
 
     def make(self, call: Call) -> Experiment[Trace]:
-        """Return a recording, an anatomy and a split."""
+        """Return a recording and an anatomy."""
         return BlameRun([Calling(call)], budget_s=1e6)
 
 
