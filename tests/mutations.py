@@ -108,8 +108,8 @@ experiments/graphs/stages.py: experiments/graphs/test_graphstages.py
 name[0].lower() in "aeio" => name[0].lower() not in "aeio"
 experiments/predict/beyond.py: experiments/predict/test_predict.py
 known < held and known * away => known <= held and known * away
-experiments/remedies/table.py: experiments/remedies/test_remedies_cache.py
-(pickled_bytes(known) or 0) - => (pickled_bytes(known) or 0) +
+experiments/remedies/trial.py: experiments/remedies/test_remedies.py
+_SHORT_NS // max(1, => _SHORT_NS * max(1,
 experiments/roundtrip/transport.py: experiments/roundtrip/test_roundtrip.py
 if wall_ns >= _SHORT_NS => if wall_ns < _SHORT_NS
 experiments/sizes/bench.py: experiments/sizes/test_sweep.py

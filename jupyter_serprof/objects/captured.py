@@ -8,19 +8,14 @@ from __future__ import annotations
 
 import dis
 import types
-from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from jupyter_serprof.model import Finding
-from jupyter_serprof.model.units import counted, format_bytes
 from jupyter_serprof.objects.ask import (
-    attribute,
     is_a,
-    items_of,
-    kind_module,
     kind_name,
     own_names,
     size_bytes,
@@ -30,9 +25,7 @@ from jupyter_serprof.objects.labels import is_by_value
 _SHOWN = 5
 #: A chain of helpers longer than this is not followed.
 _FUNCTIONS = 100
-_WIDE = 200
 _WRAPPERS = 9
-_MOST_IN_A_TASK = 500
 _GLOBAL_READS = frozenset({"LOAD_GLOBAL", "LOAD_NAME"})
 
 
@@ -130,73 +123,3 @@ def reached(
             seen[id(value)] = value
             yield value
             waiting.extend(inside(value))
-
-
-class Captured(NamedTuple):
-    """A large object that a function holds, as which variable, and how many tasks have that."""
-
-    function: str
-    name: str
-    kind: str
-    size_bytes: int
-    tasks: int
-
-    def __str__(self) -> str:
-        """Name it, its size, and where it sits."""
-        tasks = counted(self.tasks, "task")
-        return (
-            f"{self.name} ({format_bytes(self.size_bytes)}) sits inside the function "
-            f"{self.function} of {tasks}, as its {self.kind}"
-        )
-
-
-def captured_in(graph: Mapping[Any, Any], least_bytes: int) -> list[Captured]:
-    """Return what functions of tasks hold of at least ``least_bytes``, the largest first."""
-    known = [f for task in graph.values() for f in {id(f): f for f in functions_in(task)}.values()]
-    tasks = Counter(map(id, known))
-    found = [
-        Captured(function.__name__, variable.name, variable.kind, size, tasks[id(function)])
-        for function in {id(each): each for each in known}.values()
-        for variable, size in _travelling(function)
-        if size >= least_bytes
-    ]
-    return sorted(found, key=lambda one: -one.size_bytes)
-
-
-def functions_in(task: object) -> Iterator[types.FunctionType]:
-    """Yield the functions of a task that travel by value: of the notebook, or made by another."""
-    met = reached([task], _inside, _MOST_IN_A_TASK)
-    return (value for value in met if is_a(value, types.FunctionType) and is_by_value(value))
-
-
-def _inside(met: object) -> Iterator[object]:
-    if is_a(met, types.MethodType):
-        yield met.__func__
-    elif kind_module(type(met)) == "dask._task_spec":
-        kept = (attribute(met, name) for name in ("func", "args", "kwargs", "value"))
-        yield from (part for part in kept if part is not None)
-    else:
-        yield from items_of(met, _WIDE)
-
-
-def captured_findings(captured: Sequence[Captured], name: str) -> Iterator[Finding]:
-    """Yield a suggestion for each: it was not tried, and why."""
-    for one in captured:
-        function = one.function if one.function.isidentifier() else "the function"
-        yield Finding(
-            "dask.large-object",
-            "warn",
-            f"{one} of {name}: it travels with the code. Not tried: with an argument in its place "
-            "it is another function",
-            one._asdict(),
-            f"value = dask.delayed({one.name})   # make it an argument of {function}, and "
-            f"pass value for it, e.g. y.map({function}, value)",
-        )
-
-
-def captured_text(captured: Sequence[Captured], name: str) -> str:
-    """Say where the large objects are that cannot be tried."""
-    return (
-        f"no large object is an argument of the tasks of {name}, but {captured[0]}: that cannot be "
-        "tried safely, since with an argument in its place it is another function"
-    )

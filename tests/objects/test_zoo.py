@@ -21,7 +21,7 @@ from jupyter_serprof.api import blame, run
 from jupyter_serprof.experiments.blame.passes import depth_note, memory_note
 from jupyter_serprof.experiments.blame.recording import BlameRun, name_of
 from jupyter_serprof.objects.ask import size_bytes
-from jupyter_serprof.objects.captured import captured_in, captured_variables, functions_in
+from jupyter_serprof.objects.captured import captured_variables
 from jupyter_serprof.objects.culprits import culprits_text, error_text, find_culprits
 from jupyter_serprof.objects.equality import differences, same_value
 from jupyter_serprof.objects.labels import is_by_value, is_closed, key_label, kind_label
@@ -138,7 +138,6 @@ WALKERS: dict[str, Callable[[Any], object]] = {
     "culprits": lambda value: culprits_text(find_culprits(value, "it")),
     "culprits of pickle": lambda value: find_culprits(value, "it", takes_functions=False),
     "captured": lambda value: captured_variables(_holding(value)),
-    "captured in tasks": lambda value: (captured_in(_graph_of(value), 1), functions_in(value)),
     "payloads": lambda value: payloads(value, 1_000_000),
     "payloads of a task": lambda value: payloads((len, value, [value]), 1_000_000),
     "large objects": lambda value: large_objects(value, by_value(), 100, time.monotonic() + 1),

@@ -51,7 +51,7 @@ def try_code(
     found, notes = list[Finding](), list[str]() if chosen else [_nothing(sent)]
     for name, one in chosen:
         if isinstance(one.value, _NOT_DATA):
-            found += hints_of(one.value, name, one.size_bytes)
+            found += hints_of(one.value, name)
             continue
         tryout = Tryout(
             one.value,

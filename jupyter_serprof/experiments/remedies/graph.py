@@ -27,13 +27,11 @@ from jupyter_serprof.experiments.graphs.values import (
     wait_for,
 )
 from jupyter_serprof.experiments.remedies.gain import Trial
-from jupyter_serprof.experiments.remedies.table import small_chunks
 from jupyter_serprof.experiments.remedies.trial import Sides, Trials
 from jupyter_serprof.experiments.remedies.ways import Trip, Watch
 from jupyter_serprof.model import UsageError
 from jupyter_serprof.model.units import format_bytes, format_count
 from jupyter_serprof.objects.ask import size_bytes
-from jupyter_serprof.objects.captured import captured_findings, captured_in, captured_text
 from jupyter_serprof.objects.equality import differences, same_value
 
 LARGE_BYTES = 1_000_000
@@ -105,20 +103,14 @@ class DaskTryout(Trials):
         from dask.core import flatten
 
         __tracebackhide__ = True
-        hint = small_chunks(self._collection, self._client, self._name)
         self._graph = materialized(self._collection)
         self._outputs = list(flatten(self._collection.__dask_keys__()))  # type: ignore[no-untyped-call]  # dask
         self._large = large_values(self._graph)
-        captured = captured_in(self._graph, LARGE_BYTES)
-        self._hints = [*captured_findings(captured, self._name), *([hint] if hint else [])]
-        if not self._large and captured:
-            self._notes.append(captured_text(captured, self._name))
-            self._said = f"{self._name}: nothing was tried: {captured[0]}."
-            return ()
         if not self._large:
             self._notes.append(
-                f"no object of {format_bytes(LARGE_BYTES)} or more is embedded in the tasks of "
-                f"{self._name}: there is nothing to make a key of its own, or to scatter"
+                f"no object of {format_bytes(LARGE_BYTES)} or more is an argument of the tasks of "
+                f"{self._name}: there is nothing to make a key of its own, or to scatter. What "
+                f"their functions hold: %graphstages --blame {self._name}"
             )
             return ()
         self._plain_bytes = sum(size_bytes(value) or 0 for value, _ in self._large.values())

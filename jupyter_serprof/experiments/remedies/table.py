@@ -5,20 +5,13 @@ What cannot be tried without running or changing code of the user is suggested.
 
 from __future__ import annotations
 
-import copyreg
-import functools
-import re
 import types
-from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from keyword import iskeyword
-from typing import Any
 
-from jupyter_serprof.experiments.chunks.look import look_at
-from jupyter_serprof.experiments.roundtrip.trip import pickled_bytes
 from jupyter_serprof.model import Finding
-from jupyter_serprof.model.units import format_bytes, format_count
+from jupyter_serprof.model.units import format_bytes
 from jupyter_serprof.objects.ask import size_bytes
 from jupyter_serprof.objects.captured import variables_of
 
@@ -167,112 +160,12 @@ def variable(name: str) -> str:
     return name if name.isidentifier() and not iskeyword(name) else _PLACEHOLDER
 
 
-#: Names that people give to what can be computed again; "memory" is none.
-_CACHE = re.compile(r"cache|(^|_)memo(s|ized)?(_|$)|(^|_)lru(_|$)", re.IGNORECASE)
-_WORTH_BYTES, _WORTH_SHARE = 10_000, 0.1
-_ATTRIBUTES = 200
-#: What a class would begin with; anything else becomes None.
-_EMPTY = (dict, list, set, OrderedDict)
+#: What is captured and smaller is not worth a sentence.
 _CAPTURED_BYTES = 1_000_000
-#: Above this a chunk is not small: who has made it so had a reason.
-_SMALL_CHUNK_BYTES = 16_000_000
 
 
-def hints_of(value: object, name: str, plain_bytes: int) -> Iterator[Finding]:
-    """Yield the findings whose remedy was not tried, each with the reason."""
-    try:
-        yield from _caches(value, name, plain_bytes)
-        yield from _captured(value, name)
-    except Exception:  # noqa: BLE001  (attributes and reducers of the user's own classes)
-        return
-
-
-def _caches(value: object, name: str, plain_bytes: int) -> Iterator[Finding]:
-    """Find caches in an object of a class that leaves to ``object`` what of it travels.
-
-    Told is what the pickle would be shorter by: of what something else holds as well, nothing.
-    """
-    if not _leaves_state_to_object(type(value)):
-        return
-    known = _attributes_of(value)
-    worth_bytes = max(_WORTH_BYTES, _WORTH_SHARE * plain_bytes)
-    for key, part in list(known.items())[:_ATTRIBUTES]:
-        is_cache = _is_kept(type(value), key) or looks_like_cache(key)
-        if not is_cache or (pickled_bytes(part) or 0) < worth_bytes:
-            continue
-        others = {other: each for other, each in known.items() if other != key}
-        size = (pickled_bytes(known) or 0) - (pickled_bytes(others) or 0)
-        if size >= worth_bytes:
-            yield _cache_finding(value, name, key, size, plain_bytes)
-
-
-def _cache_finding(value: object, name: str, key: str, size: int, plain_bytes: int) -> Finding:
-    kind = type(value).__name__
-    if hasattr(type(value), "__setstate__"):
-        why = f"{kind}.__setstate__ may need it"
-    elif _is_kept(type(value), key):
-        why = "whoever reads it there computes it again"
-    else:
-        why = f"only the author of {kind} knows whether it can compute it again"
-    return Finding(
-        "pickle.cache-travels",
-        "info",
-        f"{name}.{key} looks like a cache and takes {format_bytes(size)} of the pickle's "
-        f"{format_bytes(plain_bytes)}. Not tried: {why}",
-        {"attribute": key, "size_bytes": size, "total_bytes": plain_bytes},
-        f"{_getstate_line(type(value), key, _attributes_of(value)[key])}   # not tried",
-    )
-
-
-def _getstate_line(kind: type, key: str, part: object) -> str:
-    """Return the ``__getstate__`` to write, as a line that can be pasted behind the class."""
-    start = f"{kind.__name__}.__getstate__ = lambda self:"
-    if _is_kept(kind, key):
-        return f"{start} {{k: v for k, v in vars(self).items() if k != {key!r}}}"
-    empty = f"{{{key!r}: {type(part)() if type(part) in _EMPTY else None!r}}}"
-    if not _has_slots(kind):
-        return f"{start} {{**vars(self), {empty[1:]}"
-    parts = f"{{k: {empty}.get(k, v) for k, v in part.items()}}"
-    return f"{start} tuple(part and {parts} for part in object.__getstate__(self))"
-
-
-def looks_like_cache(key: str) -> bool:
-    """Tell by the name.
-
-    >>> [looks_like_cache(key) for key in ("_cache", "memo", "rowcache", "memory", "lru_rows")]
-    [True, True, True, False, True]
-    """
-    return bool(_CACHE.search(key))
-
-
-def _is_kept(kind: type, key: str) -> bool:
-    """Tell whether a ``cached_property`` of the class keeps its value there."""
-    return any(isinstance(vars(c).get(key), functools.cached_property) for c in kind.__mro__)
-
-
-def _leaves_state_to_object(kind: type) -> bool:
-    """Tell whether neither the class nor one above it says what of an object travels."""
-    if issubclass(kind, type | types.FunctionType) or kind in copyreg.dispatch_table:
-        return False
-    if "__dict__" not in dir(kind) and not _has_slots(kind):
-        return False
-    names = ("__reduce_ex__", "__reduce__", "__getstate__")
-    return all(getattr(kind, name) is getattr(object, name) for name in names)
-
-
-def _attributes_of(value: object) -> dict[str, object]:
-    """Return the attributes of an object whose state is left to ``object``, slots included."""
-    state: Any = object.__getstate__(value)
-    parts = state if isinstance(state, tuple) else (state,)
-    return {str(key): part for known in parts if known for key, part in known.items()}
-
-
-def _has_slots(kind: type) -> bool:
-    return any(vars(each).get("__slots__") for each in kind.__mro__)
-
-
-def _captured(value: object, name: str) -> Iterator[Finding]:
-    """Find what a function captures: passing it as an argument changes the function."""
+def hints_of(value: object, name: str) -> Iterator[Finding]:
+    """Yield what a function captures, not tried: with an argument it is another function."""
     if not isinstance(value, types.FunctionType):
         return
     for variable, kind, part in variables_of(value):
@@ -286,24 +179,3 @@ def _captured(value: object, name: str) -> Iterator[Finding]:
                 {"name": variable, "size_bytes": size, "kind": kind},
                 f"ref = ray.put({variable})   # then pass ref as an argument; Dask: client.scatter",
             )
-
-
-def small_chunks(collection: Any, client: Any, name: str) -> Finding | None:  # noqa: ANN401
-    """Find more chunks than threads that are small; other ones take another graph to measure."""
-    try:
-        look = look_at([collection])
-        threads = sum(client.nthreads().values())
-    except Exception:  # noqa: BLE001  (another version of Dask, a collection of others)
-        return None
-    chunks, size = look.chunks, look.chunk_bytes
-    if chunks is None or size is None or chunks <= threads or size > _SMALL_CHUNK_BYTES:
-        return None
-    return Finding(
-        "dask.tiny-tasks",
-        "info",
-        f"{name} has {format_count(chunks)} chunks of {format_bytes(size)}; fewer, larger ones "
-        "make fewer tasks. Not tried here: a sweep over chunk sizes measures it",
-        {"chunks": chunks, "chunk_bytes": size},
-        f"%graphstages --sweep chunk=100:1000:5 make(chunk)   # make: a function of yours that "
-        f"makes {name} with such chunks",
-    )

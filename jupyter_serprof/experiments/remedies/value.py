@@ -108,7 +108,7 @@ class Tryout(Trials):
             self._said = f"{self._name}: nothing was tried. {self._too_slow()}."
             return ()
         self._check_memory(self._plain_bytes)
-        self._hints = list(hints_of(self._value, self._name, self._plain_bytes))
+        self._hints = list(hints_of(self._value, self._name))
         self._ways = self._candidates()
         return [candidate.trial for candidate in self._ways]
 

@@ -214,7 +214,6 @@ def client(monkeypatch: pytest.MonkeyPatch) -> None:
     """Stand in for a cluster."""
     scattering = SimpleNamespace(scatter=lambda values, **_: list(values))
     monkeypatch.setattr(graph, "client_of", lambda _: scattering)
-    monkeypatch.setattr(graph, "small_chunks", lambda *_: None)
     monkeypatch.setattr(graph, "release", list.clear)
 
 

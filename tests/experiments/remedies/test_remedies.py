@@ -374,7 +374,7 @@ def test_a_captured_array_is_suggested() -> None:
     table = np.zeros(200_000)
     small = np.zeros(10)
 
-    [hint] = hints_of(lambda: table, "f", 10)
+    [hint] = hints_of(lambda: table, "f")
 
     assert hint.evidence["name"] == "table"
-    assert list(hints_of(lambda: small, "f", 10)) == []
+    assert list(hints_of(lambda: small, "f")) == []
