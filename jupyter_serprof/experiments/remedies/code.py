@@ -14,14 +14,13 @@ from jupyter_serprof.experiments.blame.keeper import Crossed
 from jupyter_serprof.experiments.engine.experiment import complete
 from jupyter_serprof.experiments.engine.order import TRIALS
 from jupyter_serprof.experiments.remedies.table import hints_of
-from jupyter_serprof.experiments.remedies.value import MOST_PUTS, Tryout
+from jupyter_serprof.experiments.remedies.value import Tryout
 from jupyter_serprof.model import Finding, Sweep, Trace, UsageError
-from jupyter_serprof.model.units import format_bytes, format_count, format_ns, format_ratio
-from jupyter_serprof.objects.ask import name_in, size_bytes
+from jupyter_serprof.model.units import format_bytes
+from jupyter_serprof.objects.ask import name_in
 
 _WORTH_BYTES = 10_000
 _TRIED = 2
-_WIDE = 16
 _NOT_DATA = (types.ModuleType, types.FunctionType, types.BuiltinFunctionType, type)
 
 
@@ -47,9 +46,10 @@ def try_code(
     -----
     An interrupt ends the trials, not the document: what was measured stays, and it is told.
     """
-    chosen = list(values_sent(sent, namespace))[:_TRIED]
+    chosen = [one for one in sent if one.size_bytes >= _WORTH_BYTES][:_TRIED]
     found, notes = list[Finding](), list[str]() if chosen else [_nothing(sent)]
-    for name, one in chosen:
+    for one in chosen:
+        name = name_in(namespace, one.value) or f"<{type(one.value).__name__}>"
         if isinstance(one.value, _NOT_DATA):
             found += hints_of(one.value, name)
             continue
@@ -69,44 +69,10 @@ def try_code(
         except KeyboardInterrupt:
             is_stopped = True
         found += tryout.document.findings
-        notes += _told(name, one, tryout.document, trace.wall_ns, is_stopped=is_stopped)
+        notes += _told(name, tryout.document, is_stopped=is_stopped)
         if is_stopped:
             break
     return with_findings(trace, found, notes)
-
-
-def values_sent(
-    sent: Sequence[Crossed], namespace: Mapping[str, object]
-) -> Iterator[tuple[str, Crossed]]:
-    """Yield (name, what crossed) of all that is worth a trial, each once, the largest first.
-
-    Of a container without a name, as in ``dumps((rows, 1))``, those parts that have one.
-    """
-    for one in sent:
-        parts = [] if name_in(namespace, one.value) else _named_parts(one.value, namespace)
-        for value in parts or (one.value,):
-            size = (size_bytes(value) or one.size_bytes) if parts else one.size_bytes
-            if size >= _WORTH_BYTES:
-                name = name_in(namespace, value) or f"<{type(value).__name__}>"
-                yield name, replace(one, value=value, size_bytes=size)
-
-
-def _named_parts(value: object, namespace: Mapping[str, object]) -> list[object]:
-    """Return the parts of a small container that have names and are containers or large."""
-    if type(value) not in (tuple, list, dict) or len(value) > _WIDE:  # type: ignore[arg-type]
-        return []
-    parts = value.values() if isinstance(value, dict) else value
-    return [part for part in parts if name_in(namespace, part) and _may_be_large(part)]  # type: ignore[attr-defined]
-
-
-def _may_be_large(part: object) -> bool:
-    size = size_bytes(part)
-    if size is not None:
-        return size >= _WORTH_BYTES
-    try:
-        return len(part) > _WIDE  # type: ignore[arg-type]
-    except Exception:  # noqa: BLE001  (without a length it is told as a part of the whole)
-        return False
 
 
 def _nothing(sent: Sequence[Crossed]) -> str:
@@ -119,9 +85,7 @@ def _nothing(sent: Sequence[Crossed]) -> str:
     return f"nothing was tried: the largest value that was sent takes {largest}"
 
 
-def _told(
-    name: str, one: Crossed, sweep: Sweep, wall_ns: int, *, is_stopped: bool
-) -> Iterator[str]:
+def _told(name: str, sweep: Sweep, *, is_stopped: bool) -> Iterator[str]:
     what = name if name.isidentifier() else f"{name}, which has no name: the lines call it a"
     said = sweep.summary.headline if sweep.summary else ""
     tried = [variant for variant in sweep.variants if variant.facts.get("tried")]
@@ -133,25 +97,6 @@ def _told(
     else:
         yield f"tried on {what}: {said if sweep.quality.notes else 'no remedy applies to it'}"
     yield from sweep.quality.notes
-    yield from _of_the_code(one, sweep, wall_ns)
-
-
-def _of_the_code(one: Crossed, sweep: Sweep, wall_ns: int) -> Iterator[str]:
-    """Say what putting once would save of the code itself, whose tasks take as long as before."""
-    for finding in sweep.findings:
-        measured = finding.measured or {}
-        before, after = measured.get("before_ns"), measured.get("after_ns")
-        if finding.rule != "ray.same-object" or not isinstance(before, int):
-            continue
-        puts = one.ways[one.now]
-        tried = min(puts, MOST_PUTS) - 1
-        saved_ns = (before - after) * (puts - 1) // tried if isinstance(after, int) else 0
-        left_ns = max(wall_ns - saved_ns, 1)
-        yield (
-            f"putting once saves about {format_ns(saved_ns)} of the {format_ns(wall_ns)} that the "
-            f"code took ({format_count(puts)} puts)"
-            + (f": about {format_ratio(wall_ns / left_ns)}" if saved_ns < wall_ns else "")
-        )
 
 
 def with_findings(trace: Trace, found: list[Finding], notes: list[str]) -> Trace:
