@@ -16,38 +16,6 @@ from typing import Any, NamedTuple
 _LITERALS = (str, int, bool, bytes, type(None))
 
 
-def converted(  # noqa: PLR0913  (the parts of one line)
-    made: str,
-    otherwise: str,
-    labels: Sequence[object],
-    places: Sequence[int],
-    *,
-    of: str,
-    target: str,
-) -> str:
-    """Return a dict whose entries at some places are converted: those, or all others, are named.
-
-    Parameters
-    ----------
-    made, otherwise
-        Expressions for what is converted, and for what is not.
-    of, target
-        What the loop goes over, and its variables; ``key`` is the label.
-    """
-    inside = set(places)
-    others = [at for at in range(len(labels)) if at not in inside]
-    if not others:
-        return f"{{key: {made} for {target} in {of}}}"
-    word, meant = ("in", list(places)) if len(places) <= len(others) else ("not in", others)
-    named = [labels[at] for at in meant]
-    if all(map(is_literal, named)):
-        chosen = f"key {word} {_listed(named)}"
-    else:
-        chosen = f"at {word} {_listed(meant)}"
-        target, of = f"at, ({target})" if "," in target else f"at, {target}", f"enumerate({of})"
-    return f"{{key: {made} if {chosen} else {otherwise} for {target} in {of}}}"
-
-
 def is_literal(label: object) -> bool:
     """Tell whether the ``repr`` of a label is the label, and nothing of the user's runs for it.
 
@@ -59,21 +27,6 @@ def is_literal(label: object) -> bool:
     return type(label) in _LITERALS
 
 
-def quoted(label: object) -> str:
-    """Return a label as people write it.
-
-    >>> print(quoted("name"), quoted('a"b'), quoted(1))
-    "name" 'a"b' 1
-    """
-    text = repr(label)
-    is_plain = isinstance(label, str) and text == f"'{label}'" and '"' not in label
-    return f'"{label}"' if is_plain else text
-
-
-def _listed(labels: Sequence[object]) -> str:
-    return f"({', '.join(map(quoted, labels))}{',' if len(labels) == 1 else ''})"
-
-
 #: Below these a form is not worth a sentence.
 _NUMBERS, _ROWS, _ARRAYS, _TEXTS = 1_000, 100, 10, 1_000
 _COLUMNS = 1_000
@@ -81,8 +34,6 @@ _COLUMNS = 1_000
 _DIFFERENT_SHARE = 0.1
 _SAMPLE = 100
 _INT64 = range(-(2**63), 2**63)
-#: More labels than these are written as one list.
-_NAMED = 8
 #: Behind a line after which it is sent as before.
 REMARK = "   # once, before it is sent"
 
@@ -128,8 +79,6 @@ def forms_of(value: object, name: str = "value") -> Iterator[Form]:
         found = _frame_forms(value, name)
     elif type(value) in (list, tuple) and value:
         found = _sequence_forms(value, name)  # type: ignore[arg-type]  # checked by its type
-    elif type(value) is dict:
-        found = _strided_parts(value, name)
     for key, line, back in found:
         yield Form(key, line, value, name, back)
 
@@ -140,7 +89,7 @@ def _is_ndarray(value: object) -> bool:
 
 
 def _array_forms(array: Any, name: str) -> Iterator[Offer]:  # noqa: ANN401  (an ndarray)
-    if _is_strided(array):
+    if not (array.dtype.hasobject or array.flags.forc):  # its elements have to be gathered
         yield "contiguous", f"{name} = np.ascontiguousarray({name}){REMARK}", None
     elif array.dtype == object and array.ndim == 1 and len(array) >= _NUMBERS and _is_plain(array):
         line = f"{name} = np.array({name}.tolist())   # {name}.astype(object) goes back"
@@ -151,20 +100,6 @@ def _is_plain(values: Any) -> bool:  # noqa: ANN401  (an iterable)
     """Tell whether all are numbers of one type that an array gives back as they are."""
     kinds = {type(value) for value in values}
     return kinds in ({float}, {bool}) or (kinds == {int} and all(v in _INT64 for v in values))
-
-
-def _is_strided(part: Any) -> bool:  # noqa: ANN401
-    """Tell whether it is an array whose elements have to be gathered."""
-    return _is_ndarray(part) and not part.dtype.hasobject and not part.flags.forc
-
-
-def _strided_parts(value: dict[Any, Any], name: str) -> Iterator[Offer]:
-    """Offer contiguous copies of the arrays in a dict that are not."""
-    places = [at for at, part in enumerate(value.values()) if _is_strided(part)]
-    if places and len(value) <= _COLUMNS:
-        made, loop = "np.ascontiguousarray(part)", {"of": f"{name}.items()", "target": "key, part"}
-        parts = converted(made, "part", list(value), places, **loop)
-        yield "contiguous", f"{name} = {parts}{REMARK}", None
 
 
 def _sequence_forms(value: Sequence[Any], name: str) -> Iterator[Offer]:
@@ -191,23 +126,25 @@ def _sequence_forms(value: Sequence[Any], name: str) -> Iterator[Offer]:
 def _row_forms(value: Sequence[dict[Any, Any]], name: str) -> Iterator[Offer]:
     """Offer columns, where all rows have the same keys in the same order."""
     keys = list(value[0])
-    if not keys or len(keys) > _COLUMNS:
+    if not 0 < len(keys) <= _COLUMNS or not all(map(is_literal, keys)):
         return
     if all(type(row) is dict and list(row) == keys for row in value):
-        places = [at for at, key in enumerate(keys) if _is_plain([row[key] for row in value])]
-        yield "columns", _columns_line(name, keys, places), lambda made: _rows(made, type(value))
+        numbers = [key for key in keys if _is_plain([row[key] for row in value])]
+        line = _columns_line(name, numbers, [key for key in keys if key not in numbers])
+        yield "columns", line, lambda made: _rows(made, type(value))
 
 
-def _columns_line(name: str, keys: Sequence[Any], places: Sequence[int]) -> str:
-    """Return the line that makes arrays of the columns at some places, and lists of the others."""
+def _columns_line(name: str, numbers: Sequence[Any], others: Sequence[Any]) -> str:
+    """Return the line that makes arrays of columns of numbers, and lists of the others."""
     column = f"[row[key] for row in {name}]"
-    if not places:
+    if not numbers:
         return f"{name} = {{key: {column} for key in {name}[0]}}"
-    made = f"np.array({column})"
-    columns = converted(made, column, keys, places, of=f"{name}[0]", target="key")
+    if not others:
+        return f"{name} = {{key: np.array({column}) for key in {name}[0]}}"
     # Of the others nothing is made an array: one long text would make all of them as long.
-    said = "" if len(places) == len(keys) else "   # numbers as arrays; the others stay lists"
-    return f"{name} = {columns}{said}"
+    made = f"np.array({column}) if key in {tuple(numbers)} else {column}"
+    said = "   # numbers as arrays; the others stay lists"
+    return f"{name} = {{key: {made} for key in {name}[0]}}{said}"
 
 
 def _rows(columns: dict[Any, Any], like: Any) -> object:  # noqa: ANN401  (list or tuple)
@@ -216,50 +153,29 @@ def _rows(columns: dict[Any, Any], like: Any) -> object:  # noqa: ANN401  (list 
 
 
 def _frame_forms(value: Any, name: str) -> Iterator[Offer]:  # noqa: ANN401  (pandas)
-    for dtype, places in zip(("str", "category"), _text_columns(value), strict=True):
-        if places:
-            known = _known_dtypes(value, places)
-            line = _astype_line(value, name, places, dtype)
+    is_series = value.ndim == 1
+    if is_series or (value.columns.is_unique and all(map(is_literal, value.columns))):
+        for dtype, labels in _text_columns(value).items():
+            known = value.dtype if is_series else value.dtypes[labels].to_dict()
+            asked = repr(dtype if is_series else dict.fromkeys(labels, dtype))
+            line = f"{name} = {name}.astype({asked})   # the dtype changes"
             yield dtype, line, lambda made, known=known: made.astype(known)  # type: ignore[misc]
 
 
-def _known_dtypes(value: Any, places: Sequence[int]) -> object:  # noqa: ANN401
-    if value.ndim == 1:
-        return value.dtype
-    return {value.columns[at]: value.dtypes.iloc[at] for at in places}
-
-
-def _text_columns(value: Any) -> tuple[list[int], list[int]]:  # noqa: ANN401
-    """Return the places of columns of texts that are objects, and of those that repeat."""
+def _text_columns(value: Any) -> dict[str, list[Any]]:  # noqa: ANN401
+    """Return the labels of columns of texts that are objects (``str``) or repeat, if any."""
     import pandas as pd
 
-    columns = [value] if value.ndim == 1 else [column for _, column in value.items()]
-    objects, repeating = list[int](), list[int]()
-    if value.ndim > 1 and not value.columns.is_unique:
-        return objects, repeating
-    for at, column in enumerate(columns[:_COLUMNS]):
+    columns = [(None, value)] if value.ndim == 1 else value.items()
+    found: dict[str, list[Any]] = {"str": [], "category": []}
+    for label, column in islice(columns, _COLUMNS):
         is_object = column.dtype == object
         if len(column) < _TEXTS or not (is_object or isinstance(column.dtype, pd.StringDtype)):
             continue
         if is_object and any(type(text) is not str for text in column):
             continue
         if is_object:
-            objects.append(at)
+            found["str"].append(label)
         if column.nunique() <= _DIFFERENT_SHARE * len(column):
-            repeating.append(at)
-    return objects, repeating
-
-
-def _astype_line(value: Any, name: str, places: Sequence[int], dtype: str) -> str:  # noqa: ANN401
-    """Return the line that converts these columns and no other one."""
-    if value.ndim == 1:
-        return f'{name} = {name}.astype("{dtype}")   # the dtype changes'
-    labels = [value.columns[at] for at in places]
-    if not all(map(is_literal, labels)):
-        converted = f'dict.fromkeys({name}.columns[{list(places)!r}], "{dtype}")'
-    elif len(labels) > _NAMED:
-        converted = f'dict.fromkeys({labels!r}, "{dtype}")'
-    else:
-        pairs = ", ".join(f'{quoted(label)}: "{dtype}"' for label in labels)
-        converted = f"{{{pairs}}}"
-    return f"{name} = {name}.astype({converted})   # the dtype changes"
+            found["category"].append(label)
+    return {dtype: labels for dtype, labels in found.items() if labels}

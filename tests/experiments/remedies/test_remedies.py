@@ -185,7 +185,6 @@ def test_a_remedy_can_be_pasted(remedy: Any) -> None:
 
 FORMS: dict[str, tuple[Callable[[], object], Callable[[], object]]] = {
     "contiguous": (lambda: STRIDED, lambda: STRIDED.copy().T),
-    "contiguous in a dict": (lambda: {"a": STRIDED, "b": 1}, lambda: {"a": STRIDED.copy()}),
     "dtype": (
         lambda: np.array([1.5] * 1_000, dtype=object),
         lambda: np.array([1.5] * 999 + [None], dtype=object),
