@@ -1,4 +1,4 @@
-"""A bounded look at a pickle and its value: small objects or large payloads, rows, arrays.
+"""A bounded look at a pickle and its value: small objects or large payloads, arrays.
 
 The look is taken in a hook, of large pickles only, and keeps at most 2 kB; what it means is worked
 out at freeze. Nothing of the user is called: types are compared exactly, attributes are those of
@@ -31,8 +31,6 @@ _PAYLOADS = {ord("B"): 4, ord("X"): 4, 0x8D: 8, 0x8E: 8, 0x96: 8}
 #: What is shorter than a frame's own head stands without one: BININT1, BINGET, EXT1, BININT2, EXT2.
 _SHORT = {ord("K"): 2, ord("h"): 2, 0x82: 2, ord("M"): 3, 0x83: 3}
 _COUNTED = {ord("C"), ord("U"), 0x8C, 0x8A}
-_SEEN_ROWS, _MOST_KEYS = 8, 64
-_KINDS: dict[type, str] = {int: "number", float: "number", bool: "number", str: "text"}
 _SEEN_ARRAYS, _DEPTH = 64, 3
 #: Opcodes that make no object of their own: they remember, refer, fill or arrange.
 _NO_OBJECTS = frozenset(
@@ -56,7 +54,6 @@ class Look(NamedTuple):
     small_bytes: int | None
     large_bytes: int | None
     samples: tuple[bytes, ...] = ()
-    is_rows: bool = False
     contiguous_bytes: int | None = None
 
 
@@ -83,9 +80,9 @@ def look_at(data: Any, value: object = None) -> Look | None:  # noqa: ANN401  (b
     form = contiguous_bytes(value) if size >= _FORM_BYTES and protocol < _HANDS_OVER else None
     frames, large = _chain(data) if protocol >= _HAS_FRAMES else (None, 0)
     if frames is None:
-        return Look(None, None, (), is_rows(value), form)
+        return Look(None, None, (), form)
     small = sum(length for _, length in frames)
-    return Look(small, large, tuple(_samples(data, frames, small)), is_rows(value), form)
+    return Look(small, large, tuple(_samples(data, frames, small)), form)
 
 
 def _chain(data: Any) -> tuple[list[tuple[int, int]] | None, int]:  # noqa: ANN401
@@ -124,30 +121,6 @@ def _samples(
         if seen > (taken + 0.5) * small / _SAMPLES:
             yield bytes(data[start : start + min(length, _SAMPLE_BYTES)])
             taken = int(seen * _SAMPLES / small + 0.5)
-
-
-def is_rows(value: object) -> bool:
-    """Tell whether rows of a list, looked at here and there, are alike: dicts of numbers and texts.
-
-    Only then its columns can be taken out with ``row[key]``; a column of numbers must be there.
-    """
-    if type(value) is not list or not value:
-        return False
-    rows = value[:: max(1, len(value) // _SEEN_ROWS)]
-    first = rows[0]
-    if type(first) is not dict or not 0 < len(first) <= _MOST_KEYS:
-        return False
-    kinds = _kinds(first)
-    has_numbers = any(kind == "number" for kind in kinds.values())
-    return has_numbers and all(type(row) is dict and _kinds(row) == kinds for row in rows)
-
-
-def _kinds(row: dict[object, object]) -> dict[object, str]:
-    """Return number or text for each key; nothing if there is anything else."""
-    if len(row) > _MOST_KEYS or not all(type(key) is str for key in row):
-        return {}
-    kinds = {key: _KINDS.get(type(item), "") for key, item in row.items()}
-    return kinds if all(kinds.values()) else {}
 
 
 def contiguous_bytes(value: object) -> int:
@@ -189,7 +162,7 @@ def _attributes(value: object) -> Iterator[object]:
 
 def details_of(look: Look) -> dict[str, Any]:
     """Return the details of a span: bytes by kind, and about how many objects they hold."""
-    details: dict[str, Any] = {"is_rows": look.is_rows}
+    details: dict[str, Any] = {}
     if look.contiguous_bytes is not None:
         details["contiguous_bytes"] = look.contiguous_bytes
     if look.small_bytes is None:

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from jupyter_serprof.objects.look import LOOK_BYTES, contiguous_bytes, details_of, is_rows, look_at
+from jupyter_serprof.objects.look import LOOK_BYTES, contiguous_bytes, details_of, look_at
 
 ROWS: list[Any] = [{"id": at, "x": at / 7, "name": f"n{at}"} for at in range(50_000)]
 BIG = np.arange(2_000_000.0)
@@ -97,7 +97,7 @@ def test_few_texts_in_frames_are_not_many_objects() -> None:
 
 def test_what_has_no_frames_is_not_known() -> None:
     """Protocols before 4 write one stream; its form may still be known."""
-    assert looked(BIG, 2) == {"is_rows": False, "contiguous_bytes": BIG.nbytes}
+    assert looked(BIG, 2) == {"contiguous_bytes": BIG.nbytes}
     assert looked(b"x" * (LOOK_BYTES - 100)) == {}
 
 
@@ -118,35 +118,6 @@ def test_damaged_pickles_do_no_harm(seed: int) -> None:
 
     assert look is not None
     assert details_of(look).get("small_bytes", 0) <= len(data)
-
-
-@pytest.mark.parametrize(
-    ("value", "expected"),
-    [
-        (ROWS, True),
-        ([{"a": 1, "b": 2.5}, {"b": 3, "a": 7}], True),
-        ([{"a": 1}, {"b": 1}], False),
-        ([{"a": 1}, {"a": "x"}], False),
-        ([{"a": "x"}, {"a": "y"}], False),
-        ([{"a": 1, "b": [1, 2]}], False),
-        ([{"a": 1, "b": None}], False),
-        ([{1: 1}], False),
-        ([(1, 2)], False),
-        ([1], False),
-        ([], False),
-        ({"a": ROWS}, False),
-        (pd.DataFrame({"a": [1]}), False),
-        (None, False),
-    ],
-)
-def test_rows_are_known_where_columns_can_be_taken_out(value: object, *, expected: bool) -> None:
-    """A list of dicts with the same text keys, numbers and texts as values, one of them numbers."""
-    assert is_rows(value) is expected
-
-
-def test_a_row_in_the_middle_counts() -> None:
-    """The look is taken here and there, not at the first only."""
-    assert not is_rows([*ROWS[:10_000], *[{"other": 1}] * 10_000, *ROWS[:10_000]])
 
 
 @pytest.mark.parametrize(
@@ -174,6 +145,4 @@ def test_nothing_of_the_user_is_called() -> None:
     """An object that minds each attribute is looked at without being asked for one."""
     touchy = Touchy()
 
-    assert not is_rows([touchy])
-    assert not is_rows([{"a": touchy}])
     assert contiguous_bytes([touchy, {"a": touchy}]) == 0

@@ -25,7 +25,7 @@ from jupyter_serprof.objects.captured import captured_variables
 from jupyter_serprof.objects.culprits import culprits_text, error_text, find_culprits
 from jupyter_serprof.objects.equality import differences, same_value
 from jupyter_serprof.objects.labels import is_by_value, is_closed, key_label, kind_label
-from jupyter_serprof.objects.look import contiguous_bytes, is_rows
+from jupyter_serprof.objects.look import contiguous_bytes
 from jupyter_serprof.objects.picklers import held_by_both
 from jupyter_serprof.objects.walk import parts_of, payloads
 from jupyter_serprof.probes.dask.graph.holders import label, large_objects
@@ -132,7 +132,7 @@ def _graph_of(value: object) -> dict[str, object]:
 WALKERS: dict[str, Callable[[Any], object]] = {
     "blame": _blamed,
     "names": lambda value: (name_of(value), kind_label(value), key_label(value), label(value)),
-    "kinds": lambda value: (is_by_value(value), is_closed(value), is_rows(value)),
+    "kinds": lambda value: (is_by_value(value), is_closed(value)),
     "bytes": lambda value: (size_bytes(value), contiguous_bytes(value)),
     "parts": lambda value: list(islice(parts_of(value, takes_functions=True), 2_000)),
     "culprits": lambda value: culprits_text(find_culprits(value, "it")),

@@ -44,11 +44,6 @@ MOST_SHARE = 0.5
 #: The longest that pickle itself needs for one, on a busy machine: it takes 0.03 to 0.5 us for a
 #: plain object and 1 to 10 us for one with a reducer. Longer: its reducers are slow.
 PLAIN_NS, REDUCED_NS = 1_000, 20_000
-COLUMNS_REMEDY = (
-    "columns = {key: np.array([row[key] for row in rows]) for key in rows[0]}   "
-    "# rows: your list of dicts; long texts: leave them as lists, or Arrow. To measure it: "
-    "%serprof --try NAME"
-)
 FORMS = (
     "# %serprof --try NAME measures it in other forms (arrays, columns, Arrow) where they fit; "
     "%serprof --blame NAME tells which part it is"
@@ -129,14 +124,13 @@ def small_objects(trace: Trace) -> Iterable[Finding]:
             continue
         count = number(span, "objects") or 1
         each = format_ns(span.duration_ns / count)
-        is_rows = (span.details or {}).get("is_rows") is True
         yield Finding(
             "pickle.small-objects",
             "warn",
             f"{_slowly(span, size, trace)}: about {format_count(_rounded(count))} small objects, "
             f"{each} each",
             {**_evidence(span, size, trace), "objects": count},
-            COLUMNS_REMEDY if is_rows else FORMS,
+            FORMS,
             spans=(index,),
         )
 
