@@ -6,14 +6,12 @@ compared with a pickle that was not made.
 
 from __future__ import annotations
 
-import types
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from jupyter_serprof.experiments.blame.keeper import Crossed
 from jupyter_serprof.experiments.engine.experiment import complete
 from jupyter_serprof.experiments.engine.order import TRIALS
-from jupyter_serprof.experiments.remedies.table import hints_of
 from jupyter_serprof.experiments.remedies.value import Tryout
 from jupyter_serprof.model import Finding, Sweep, Trace, UsageError
 from jupyter_serprof.model.units import format_bytes
@@ -21,7 +19,6 @@ from jupyter_serprof.objects.ask import name_in
 
 _WORTH_BYTES = 10_000
 _TRIED = 2
-_NOT_DATA = (types.ModuleType, types.FunctionType, types.BuiltinFunctionType, type)
 
 
 def try_code(
@@ -50,9 +47,6 @@ def try_code(
     found, notes = list[Finding](), list[str]() if chosen else [_nothing(sent)]
     for one in chosen:
         name = name_in(namespace, one.value) or f"<{type(one.value).__name__}>"
-        if isinstance(one.value, _NOT_DATA):
-            found += hints_of(one.value, name)
-            continue
         tryout = Tryout(
             one.value,
             name=name,

@@ -22,7 +22,6 @@ from jupyter_serprof.experiments.remedies.gain import (
 from jupyter_serprof.experiments.remedies.table import REMEDIES
 from jupyter_serprof.experiments.remedies.ways import Trip
 from jupyter_serprof.model import (
-    Finding,
     Lane,
     Limits,
     Point,
@@ -50,7 +49,6 @@ def document_of(  # noqa: PLR0913  (what a document holds)
     trials: Sequence[Trial],
     *,
     plain_bytes: int | None,
-    hints: Sequence[Finding],
     notes: Sequence[str],
     limits: Limits,
     said: str = "",
@@ -86,7 +84,7 @@ def document_of(  # noqa: PLR0913  (what a document holds)
         ),
         points=tuple(point for side in sides for point in _points(*side, plain_bytes)),
         traces=tuple(trace for side in sides for trace in _traces(*side, plain_bytes)),
-        findings=(*filter(None, findings), *hints),
+        findings=tuple(filter(None, findings)),
         summary=_ended(summary, name, said, ended),
         limits=limits,
         quality=Quality(notes=tuple(notes)),

@@ -30,8 +30,6 @@ class Trial:
     ----------
     baseline
         The title of the way it goes now.
-    against
-        What the gain is measured against, in words; "" is not told.
     code
         The line to paste, where the table of remedies does not know it.
     cold, trips
@@ -48,7 +46,6 @@ class Trial:
 
     key: str
     baseline: str = ""
-    against: str = ""
     code: str = ""
     cold: tuple[Trip, Trip] | None = None
     trips: Sequence[list[Trip]] = field(default_factory=lambda: ([], []))
@@ -221,12 +218,10 @@ def finding_of(trial: Trial, name: str) -> Finding | None:
     gain, remedy = gain_of(trial), REMEDIES[trial.key]
     if gain is None or gain.verdict != "faster" or trial.equal is False:
         return None
-    # What the gain is a gain over.
-    over = trial.against if "against" in trial.against else f"against {trial.against}"
     return Finding(
         remedy.rule,
         "warn",
-        f"{name}: {remedy.cause}{f' (gain: {over})' if trial.against else ''}",
+        f"{name}: {remedy.cause} (gain: against {trial.baseline})",
         {"remedy": trial.key, "changes": "; ".join(trial.changes) or None},
         trial.code or pasted(remedy.code, name),
         gain=gain.value,

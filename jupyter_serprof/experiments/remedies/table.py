@@ -1,19 +1,10 @@
-"""The remedies: those that can be tried, with what to paste, and those that are only suggested.
-
-What cannot be tried without running or changing code of the user is suggested.
-"""
+"""The remedies that can be tried, with what to paste."""
 
 from __future__ import annotations
 
-import types
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from keyword import iskeyword
-
-from jupyter_serprof.model import Finding
-from jupyter_serprof.model.units import format_bytes
-from jupyter_serprof.objects.ask import size_bytes
-from jupyter_serprof.objects.captured import variables_of
 
 #: Stands for the variable in what is to be pasted.
 NAME = "NAME"
@@ -158,24 +149,3 @@ def variable(name: str) -> str:
     ('rows', 'a')
     """
     return name if name.isidentifier() and not iskeyword(name) else _PLACEHOLDER
-
-
-#: What is captured and smaller is not worth a sentence.
-_CAPTURED_BYTES = 1_000_000
-
-
-def hints_of(value: object, name: str) -> Iterator[Finding]:
-    """Yield what a function captures, not tried: with an argument it is another function."""
-    if not isinstance(value, types.FunctionType):
-        return
-    for variable, kind, part in variables_of(value):
-        size = size_bytes(part) or 0
-        if kind != "default" and size >= _CAPTURED_BYTES:
-            yield Finding(
-                "ray.captured-variable",
-                "info",
-                f"{name} captures {kind} {variable}: {format_bytes(size)} travel with its code. "
-                "Not tried: it would be another function",
-                {"name": variable, "size_bytes": size, "kind": kind},
-                f"ref = ray.put({variable})   # then pass ref as an argument; Dask: client.scatter",
-            )

@@ -15,7 +15,7 @@ from jupyter_serprof.experiments.remedies.document import count_points, document
 from jupyter_serprof.experiments.remedies.forms import Form
 from jupyter_serprof.experiments.remedies.gain import Trial
 from jupyter_serprof.experiments.remedies.ways import Trip
-from jupyter_serprof.model import Finding, Sweep
+from jupyter_serprof.model import Sweep
 from jupyter_serprof.model.units import format_count
 from jupyter_serprof.objects.culprits import error_text
 from jupyter_serprof.objects.equality import Witness, differences, same_value
@@ -135,7 +135,6 @@ class Trials:
         self._started = moment_text()
         self._found: Sequence[Trial] | None = None
         self._begun = 0
-        self._hints: list[Finding] = []
         self._notes: list[str] = []
         self._plain_bytes: int | None = None
         self._said = self._ended = ""
@@ -158,8 +157,8 @@ class Trials:
             self._found = self._look() if self._found is None else self._found
             for at in range(len(self._found)):
                 left = len(self._found) - at
-                if at and at == self._begun and (late := self._late(left)):
-                    self._notes.append(late)
+                if at and at == self._begun and self._budget.left_s <= 0:
+                    self._notes.append(f"{self._told_begun}: {self._budget.problem(0.0)}")
                     break
                 yield from self._try(at, self._budget.left_s * (1 - 1 / left))
         except (KeyboardInterrupt, GeneratorExit):
@@ -200,14 +199,13 @@ class Trials:
         """Make both ways of one of them ready."""
         raise NotImplementedError
 
-    def _late(self, left: int) -> str:  # noqa: ARG002  (of a value, which may be slow to pickle)
-        """Return why remedies are not tried; "" if there is time for one."""
-        return ""
-
     def _interrupted(self) -> str:
+        return f"Interrupted: {self._told_begun if self._found else 'nothing was tried yet'}."
+
+    @property
+    def _told_begun(self) -> str:
         begun = f"{format_count(self._begun)} of {format_count(len(self._found or ()))}"
-        told = f"{begun} remedies begun" if self._found else "nothing was tried yet"
-        return f"Interrupted: {told}."
+        return f"{begun} remedies begun"
 
     @property
     def progress(self) -> Progress:
@@ -223,7 +221,6 @@ class Trials:
             self._started,
             self._begun_trials,
             plain_bytes=self._plain_bytes,
-            hints=self._hints,
             notes=self._notes,
             limits=measure_limits(),
             said=self._said,

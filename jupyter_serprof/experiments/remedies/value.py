@@ -12,7 +12,7 @@ from jupyter_serprof.capture.machine import available_bytes
 from jupyter_serprof.experiments.engine.order import TRIALS, check_above_0
 from jupyter_serprof.experiments.remedies.forms import REMARK, Form, forms_of
 from jupyter_serprof.experiments.remedies.gain import Trial
-from jupyter_serprof.experiments.remedies.table import REMEDIES, hints_of, pasted, variable
+from jupyter_serprof.experiments.remedies.table import REMEDIES, pasted, variable
 from jupyter_serprof.experiments.remedies.trial import Candidate, Send, Sides, Trials
 from jupyter_serprof.experiments.remedies.ways import (
     GrowingBlock,
@@ -21,7 +21,7 @@ from jupyter_serprof.experiments.remedies.ways import (
     reference_text,
 )
 from jupyter_serprof.model import UsageError
-from jupyter_serprof.model.units import format_bytes, format_count, format_ns
+from jupyter_serprof.model.units import format_bytes, format_ns
 from jupyter_serprof.objects.culprits import culprits_text, error_text, find_culprits
 from jupyter_serprof.objects.picklers import CountingFile
 from jupyter_serprof.probes.ray.tasks import is_alive
@@ -99,24 +99,25 @@ class Tryout(Trials):
         is_named = getattr(self._value, "__module__", None) == "__main__" and callable(self._value)
         self._now = self._asked or ("cloudpickle" if is_named else "pickle")
         error = self._pass()
-        if error is not None and self._asked is None and self._is_in_time(self._budget_s):
+        if error is not None and self._asked is None and self._is_in_time():
             self._now = "cloudpickle"
             error = self._pass()
         if error is not None or self._plain_bytes is None:
             raise UsageError(self._why(error))
-        if not self._is_in_time(self._budget_s):
-            self._said = f"{self._name}: nothing was tried. {self._too_slow()}."
+        if not self._is_in_time():
+            one, budget = (format_ns(round(s * 1e9)) for s in (self._pass_s, self._budget_s))
+            self._said = (
+                f"{self._name}: nothing was tried. One pickle of it takes {one}, the budget is "
+                f"{budget}, and a remedy needs {_LEAST_PASSES} pickles. Try a part of it, or give "
+                f"it more time: try_remedies({self._name}, budget_s={round(40 * self._pass_s)})."
+            )
             return ()
         self._check_memory(self._plain_bytes)
-        self._hints = list(hints_of(self._value, self._name))
         self._ways = self._candidates()
         return [candidate.trial for candidate in self._ways]
 
     def _sides(self, at: int, has_time: Callable[[], bool]) -> Sides:
         return self._ways[at].sides(self._value, has_time)
-
-    def _late(self, left: int) -> str:
-        return "" if self._is_in_time(self._budget.left_s) else self._too_slow(left)
 
     def _pass(self) -> Exception | None:
         """Pickle into nowhere: note the bytes, those of buffers, and the time; return an error."""
@@ -141,19 +142,9 @@ class Tryout(Trials):
         self._plain_bytes, self._large_bytes = sink.size_bytes, sum(sizes)
         return None
 
-    def _is_in_time(self, left_s: float) -> bool:
-        """Tell whether what is left is enough for one remedy; of a short pickle it always is."""
-        return self._pass_s < _LONG_PASS_S or _LEAST_PASSES * self._pass_s <= left_s
-
-    def _too_slow(self, left: int = 0) -> str:
-        one, budget = (format_ns(round(s * 1e9)) for s in (self._pass_s, self._budget_s))
-        more = "remedy was" if left == 1 else "remedies were"
-        rest = f"{format_count(left)} {more} not tried: " if left else ""
-        return (
-            f"{rest}one pickle of {self._name} takes {one}, the budget is {budget}, and a remedy "
-            f"needs {_LEAST_PASSES} pickles. Try a part of it, or give it more time: "
-            f"try_remedies({self._name}, budget_s={max(60, round(40 * self._pass_s))})"
-        )
+    def _is_in_time(self) -> bool:
+        """Tell whether the budget is enough for one remedy; of a short pickle it always is."""
+        return self._pass_s < _LONG_PASS_S or _LEAST_PASSES * self._pass_s <= self._budget_s
 
     def _check_memory(self, known: int) -> None:
         free = available_bytes()
@@ -167,7 +158,7 @@ class Tryout(Trials):
     def _why(self, error: Exception | None) -> str:
         by_value = self._now in (*_BY_VALUE, "ray")
         text = f"{self._name} cannot be pickled by {self._now}"
-        if self._is_in_time(self._budget_s):  # the search pickles its parts again
+        if self._is_in_time():  # the search pickles its parts again
             culprits = find_culprits(self._value, self._name, takes_functions=by_value)
             text = culprits_text(culprits) or text
         said = "" if error is None else error_text(error)
@@ -200,7 +191,7 @@ class Tryout(Trials):
         self, key: str, before: Send, after: Send, form: Form | None = None, code: str = ""
     ) -> Candidate:
         now = _NOW[self._now]
-        return Candidate(Trial(key, now, now, code or self._line(key)), before, after, form)
+        return Candidate(Trial(key, now, code or self._line(key)), before, after, form)
 
     def _form_candidates(self, now: Send, after: Send) -> Iterator[Candidate]:
         """Send the forms that the value may have, as it goes now."""
@@ -222,6 +213,5 @@ class Tryout(Trials):
         if not is_alive() or self._value is None or self._puts < 2:  # noqa: PLR2004  (once is once)
             return []
         each, once = RayWay(self._puts), RayWay(self._puts, once=True)
-        gains = f"put once and get {self._puts} times, against {self._puts} puts and gets"
         baseline = f"{self._puts} × ({_RAY})"  # noqa: RUF001
-        return [Candidate(Trial("put-once", baseline, gains), each.send, once.send)]
+        return [Candidate(Trial("put-once", baseline), each.send, once.send)]

@@ -27,7 +27,7 @@ from jupyter_serprof.experiments.remedies.gain import (
     sends_to_pay,
     shrinking_stage,
 )
-from jupyter_serprof.experiments.remedies.table import REMEDIES, hints_of, pasted
+from jupyter_serprof.experiments.remedies.table import REMEDIES, pasted
 from jupyter_serprof.experiments.remedies.trial import Candidate, made_of, trial_steps
 from jupyter_serprof.experiments.remedies.ways import GrowingBlock, Trip
 from jupyter_serprof.model import Sweep, UsageError, Variant, from_document, to_document
@@ -363,17 +363,3 @@ def test_the_block_gives_back_what_was_moved_into_it() -> None:
 
     assert [bytes(view) for view in moved[:2]] == [b"abc", b"x" * 100]
     assert np.frombuffer(moved[2]).tolist() == [0, 1, 2, 3, 4, 5]
-
-
-# What is only suggested
-
-
-def test_a_captured_array_is_suggested() -> None:
-    """The function would be another one: the reference has to be passed."""
-    table = np.zeros(200_000)
-    small = np.zeros(10)
-
-    [hint] = hints_of(lambda: table, "f")
-
-    assert hint.evidence["name"] == "table"
-    assert list(hints_of(lambda: small, "f")) == []

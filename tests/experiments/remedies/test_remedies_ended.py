@@ -94,7 +94,7 @@ def test_a_pickle_that_is_too_long_for_the_budget_is_made_once(
 
     assert Slow.made == 1
     assert sweep.summary
-    assert "one pickle of slow takes 12.0 s, the budget is 20.0 s" in sweep.summary.headline
+    assert "One pickle of it takes 12.0 s, the budget is 20.0 s" in sweep.summary.headline
     assert "nothing that can be tried applies" not in sweep.summary.headline
 
 
@@ -122,7 +122,7 @@ def test_remedies_that_do_not_fit_into_the_budget_are_counted(
     sweep = try_remedies(np.zeros(1_100_000).view(Passing), name="a", budget_s=20)
 
     assert len([v for v in sweep.variants if v.facts.get("tried")]) == 1
-    assert any(note.startswith("1 remedy was not tried") for note in sweep.quality.notes)
+    assert any(note.startswith("1 of 2 remedies begun: the budget") for note in sweep.quality.notes)
 
 
 def test_the_error_of_a_reducer_is_shown() -> None:

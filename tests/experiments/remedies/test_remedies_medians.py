@@ -30,7 +30,7 @@ def trial(before: list[int], after: list[int], key: str = "columns") -> Trial:
 
 def made(*trials: Trial) -> Sweep:
     """Return the document of trials."""
-    return document_of("rows", "", trials, plain_bytes=10, hints=(), notes=(), limits=Limits())
+    return document_of("rows", "", trials, plain_bytes=10, notes=(), limits=Limits())
 
 
 def test_medians_that_give_the_gain_need_no_word() -> None:
