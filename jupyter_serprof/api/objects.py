@@ -14,9 +14,7 @@ from jupyter_serprof.model import Anatomy, Sweep
 from jupyter_serprof.objects.ask import attribute
 
 
-def blame(
-    value: object, name: str | None = None, *, budget_s: float = BLAME_S, protocol: int = 5
-) -> Anatomy:
+def blame(value: object, name: str | None = None, *, budget_s: float = BLAME_S) -> Anatomy:
     """Open an object as its pickler does, and count the bytes of every part.
 
     Parameters
@@ -27,21 +25,19 @@ def blame(
         What paths begin with; None takes the name of a function or class, else ``it``.
     budget_s
         Seconds after which nothing more is opened, above 0. A single reducer can exceed it.
-    protocol
-        4 or 5; only 5 hands buffers over out-of-band.
 
     Returns
     -------
     Anatomy
         ``total_bytes`` and ``parts``; the ``self_bytes`` (in-band) of all parts sum to
-        ``in_band_bytes``, and ``plain_bytes`` is ``len(cloudpickle.dumps(value, protocol))``. Parts
-        that cannot be pickled have the state ``unpicklable`` and say why; of hundreds the last ones
-        are told as "something in it".
+        ``in_band_bytes``, and ``plain_bytes`` is the length of a ``cloudpickle.dumps``. Parts that
+        cannot be pickled have the state ``unpicklable`` and say why; of hundreds the last ones are
+        told as "something in it".
 
     Raises
     ------
     UsageError
-        For another protocol, and for a budget that is no number above 0.
+        For a budget that is no number above 0.
 
     Notes
     -----
@@ -58,7 +54,7 @@ def blame(
     [('job', 5030), ('job["a"]', 5004), ('job["b"]', 2)]
     """
     known = attribute(value, "__name__") if name is None else name
-    return Blame(value, known if isinstance(known, str) else "it", budget_s, protocol).run()
+    return Blame(value, known if isinstance(known, str) else "it", budget_s).run()
 
 
 __all__ = ["DaskTryout", "TryingRecording", "Tryout", "is_collection", "try_code", "try_remedies"]

@@ -120,22 +120,21 @@ class Counter:
         True to copy into memory all that is written, as a plain dumps does.
     """
 
-    def __init__(  # noqa: PLR0913  (options, all named)
+    def __init__(
         self,
         deadline: float,
         *,
         forgives: bool = False,
         takes_buffers: bool = True,
         keeps: bool = False,
-        protocol: int = 5,
         globals_ref: dict[int, Any] | None = None,
     ) -> None:
         self.sink = (KeepingFile if keeps else CountingFile)(deadline)
         self.holes: dict[int, tuple[object, BaseException]] = {}
         self.met: list[int] = []
-        callback = self.sink.take if takes_buffers and protocol >= 5 else None  # noqa: PLR2004
+        callback = self.sink.take if takes_buffers else None
         kind = _kinds()[forgives]
-        self.pickler = kind(self, protocol=protocol, buffer_callback=callback)
+        self.pickler = kind(self, protocol=5, buffer_callback=callback)
         if globals_ref is not None:
             self.pickler.globals_ref = globals_ref
         # The dump of C: that of cloudpickle only words an error differently.

@@ -87,10 +87,9 @@ class Descent:
         What the pickler raised, where it cannot be pickled.
     """
 
-    def __init__(self, value: object, name: str, budget_s: float, protocol: int = 5) -> None:
+    def __init__(self, value: object, name: str, budget_s: float) -> None:
         self.root = Node(value, name)
         self.budget_s = budget_s
-        self.protocol = protocol
         #: On the clock of `time.monotonic`.
         self.deadline = math.inf
         self.in_band_bytes: int | None = None
@@ -215,7 +214,6 @@ class Descent:
             forgives=self.error is not None,
             takes_buffers=takes_buffers,
             keeps=keeps,
-            protocol=self.protocol,
             globals_ref=self._globals,
         )
 

@@ -17,7 +17,7 @@ from typing import Any
 from jupyter_serprof.experiments.blame.node import MEMOIZE, Node, recursion_bytes, tuple_bytes
 from jupyter_serprof.experiments.blame.opening import is_atom, singles, split
 from jupyter_serprof.model.units import format_bytes, format_count
-from jupyter_serprof.objects.ask import attribute, is_a, is_array, kind_module
+from jupyter_serprof.objects.ask import attribute, is_a, kind_module
 from jupyter_serprof.objects.culprits import error_text
 from jupyter_serprof.objects.picklers import Counter
 
@@ -232,28 +232,12 @@ _DEEP, _DEEPEST = 50, 1_000_000
 
 
 def memory_note(value: Any, pickled_bytes: int) -> str:  # noqa: ANN401  (anything)
-    """Say whether an array drags its base along, is copied, or takes only what it shows."""
-    try:
-        if is_array(value):
-            return "" if value.dtype.hasobject else "; ".join(_array_notes(value))
-        own = attribute(value, "nbytes") if _library(value) in ("pyarrow", "pandas") else None
-    except Exception:  # noqa: BLE001  (an array of users answers with anything)
-        return ""
+    """Say whether a table or a column drags its base along; NumPy pickles what a view shows."""
+    library = kind_module(type(value)).partition(".")[0]
+    own = attribute(value, "nbytes") if library in ("pyarrow", "pandas") else None
     if type(own) is not int or pickled_bytes <= max(_LEAST_BYTES, _MUCH * own):
         return ""
     return f"drags its base along: {format_bytes(pickled_bytes)} for {format_bytes(own)}"
-
-
-def _array_notes(array: Any) -> Iterator[str]:  # noqa: ANN401  (an array)
-    own, base = array.nbytes, getattr(array.base, "nbytes", None)
-    if isinstance(base, int) and base >= max(_LEAST_BYTES, _MUCH * own):
-        yield f"a view on {format_bytes(base)}: the pickle holds only its {format_bytes(own)}"
-    if own and not array.flags.forc:
-        yield "copied into the pickle: it is not contiguous"
-
-
-def _library(value: object) -> str:
-    return kind_module(type(value)).partition(".")[0]
 
 
 def depth_note(value: object) -> str:

@@ -21,14 +21,12 @@ from jupyter_serprof.experiments.engine.experiment import Progress, Steps
 from jupyter_serprof.experiments.engine.order import BLAME_S, check_above_0
 from jupyter_serprof.experiments.engine.recording import Recording
 from jupyter_serprof.experiments.graphs.values import collections_in
-from jupyter_serprof.model import Anatomy, Span, Summary, Trace, UsageError
+from jupyter_serprof.model import Anatomy, Span, Summary, Trace
 from jupyter_serprof.model.units import format_bytes, format_count
 from jupyter_serprof.objects.ask import attribute, bases_of, kind_module, kind_name, name_in
 from jupyter_serprof.objects.classes import classes_kept
 from jupyter_serprof.objects.culprits import error_text
 from jupyter_serprof.probes.dask.graph.holders import LARGE_BYTES, Found, graph_objects
-
-_PROTOCOLS = (4, 5)
 
 
 class Blame(Descent):
@@ -47,19 +45,14 @@ class Blame(Descent):
     Raises
     ------
     UsageError
-        For another protocol than 4 or 5, and for a budget that is no number above 0.
+        For a budget that is no number above 0.
     """
 
-    def __init__(
-        self, value: object, name: str = "it", budget_s: float = BLAME_S, protocol: int = 5
-    ) -> None:
+    def __init__(self, value: object, name: str = "it", budget_s: float = BLAME_S) -> None:
         import cloudpickle  # noqa: F401  (its first import is nothing of the object)
 
-        if protocol not in _PROTOCOLS:
-            message = f"protocol is {protocol!r}; an anatomy is made of protocol 4 or 5: protocol=5"
-            raise UsageError(message)
         check_above_0("budget_s", budget_s)
-        super().__init__(unwrapped(value), name, budget_s, protocol)
+        super().__init__(unwrapped(value), name, budget_s)
 
     def run(self, known_s: float | None = None, known_bytes: int | None = None) -> Anatomy:
         """Make the anatomy; what one pickle has taken before tells how often it can be pickled."""

@@ -114,7 +114,6 @@ def anatomy_of(descent: Descent, dumps_ns: int | None = None) -> Anatomy:
     parts = tuple(_parts(root, "", -1, [], scale))
     return Anatomy(
         name=root.label,
-        protocol=descent.protocol,
         in_band_bytes=root.size_bytes,
         out_of_band_bytes=root.buffer_bytes,
         plain_bytes=None if descent.error is not None else descent.plain_bytes,

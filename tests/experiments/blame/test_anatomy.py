@@ -106,16 +106,3 @@ def test_any_nesting_is_exact(value: Any, before: int) -> None:
 
     assert stream.in_band_bytes - (descent.root.in_band_bytes or 0) == stream.envelope_bytes
     assert disagreements(descent.root, stream.root, "it") == []
-
-
-def test_protocol_4_is_exact_too() -> None:
-    """It hands no buffers over: everything is in-band."""
-    import cloudpickle
-
-    value = KINDS["model"]()
-
-    anatomy = blame(value, protocol=4)
-
-    assert anatomy.in_band_bytes == len(cloudpickle.dumps(value, protocol=4))
-    assert anatomy.out_of_band_bytes == 0
-    assert sum(part.self_bytes for part in anatomy.parts) == anatomy.in_band_bytes
