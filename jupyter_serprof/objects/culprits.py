@@ -36,8 +36,6 @@ _TOO_DEEP = "nested too deeply"
 _PICKLE_SAYS = re.compile(
     r"TypeError(: cannot pickle '[^']*' object)?$|\w+Error: Can't (pickle|get) (local object|<)"
 )
-#: One to three steps of a path, again and again.
-_REPEATED = re.compile(r"((?:\[(?:'[^']*'|[^][']*)\]|\.[^.[\]]+){1,3}?)\1{3,}")
 
 
 class Culprit(NamedTuple):
@@ -95,7 +93,9 @@ def culprits_text(culprits: Sequence[Culprit]) -> str:
         # The words of pickle itself say no more than the type.
         said = f", {error}" if error and not _PICKLE_SAYS.match(error) else ""
         is_deep = error == _TOO_DEEP
-        (deep if is_deep else others).append(f"{_folded(path)} ({kind}{'' if is_deep else said})")
+        (deep if is_deep else others).append(
+            f"{path[:_TOLD]}{'…' * (len(path) > _TOLD)} ({kind}{'' if is_deep else said})"
+        )
     if others:
         named = "; ".join([*others, *deep])
         return f"cannot be pickled because of {named}. Remove it, or recreate it in __setstate__"
@@ -108,15 +108,6 @@ def refusal_text(value: object, name: str, error: Exception, *, takes_functions:
     """Say why a value was not pickled: its culprits, or what was raised where there are none."""
     culprits = find_culprits(value, name, takes_functions=takes_functions)
     return culprits_text(culprits) or error_text(error)
-
-
-def _folded(path: str) -> str:
-    """Return a path with equal steps, at least four times one after the other, told once.
-
-    >>> _folded("a['k']['k']['k']['k']['k'][0]")
-    "a['k']['k']… x 5[0]"
-    """
-    return _REPEATED.sub(lambda found: f"{found[1] * 2}… x {len(found[0]) // len(found[1])}", path)
 
 
 def error_text(error: BaseException) -> str:

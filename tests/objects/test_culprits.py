@@ -335,24 +335,6 @@ def test_what_the_reducer_of_the_user_said_is_told(error: Exception, said: str) 
     assert said in text
 
 
-@pytest.mark.parametrize(
-    ("path", "said"),
-    [
-        ("a" + "['k']" * 50, "a['k']['k']… x 50"),
-        ("a.x" + ".next" * 9 + "[0]", "a.x.next.next… x 9[0]"),
-        ("a" + "[0]['k']" * 25, "a[0]['k'][0]['k']… x 25"),
-        ("a[0][0][0]", "a[0][0][0]"),
-        ("a" + "[0][1]" * 2, "a[0][1][0][1]"),
-        ("a['x]'].b['[']", "a['x]'].b['[']"),
-    ],
-)
-def test_a_path_of_equal_steps_is_folded(path: str, said: str) -> None:
-    """As blame does; what is repeated fewer than four times is written out."""
-    text = culprits_text([Culprit(path, "dict", "nested too deeply")])
-
-    assert text.startswith(f"{said} (dict)")
-
-
 def test_a_deep_dict_is_named_in_a_short_line() -> None:
     """Ten thousand levels: where the search ends says nothing more than that it is deep."""
     value: dict[str, object] = {}
@@ -361,7 +343,9 @@ def test_a_deep_dict_is_named_in_a_short_line() -> None:
 
     text = culprits_text(find_culprits(value, "deep", seconds=60))
 
-    assert text.startswith("deep['k']['k']… x 50 (dict) is nested too deeply")
+    assert text.startswith("deep['k']['k']['k']")
+    assert text.endswith("… (dict) is nested too deeply for pickle. Flatten it, e.g. into one list")
+    assert len(text) < 300
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from jupyter_serprof.experiments.remedies.ways import (
 )
 from jupyter_serprof.model import UsageError
 from jupyter_serprof.model.units import format_bytes, format_ns
-from jupyter_serprof.objects.culprits import culprits_text, error_text, find_culprits
+from jupyter_serprof.objects.culprits import refusal_text
 from jupyter_serprof.objects.picklers import CountingFile
 from jupyter_serprof.probes.ray.tasks import is_alive
 
@@ -102,8 +102,10 @@ class Tryout(Trials):
         if error is not None and self._asked is None and self._is_in_time():
             self._now = "cloudpickle"
             error = self._pass()
-        if error is not None or self._plain_bytes is None:
-            raise UsageError(self._why(error))
+        if error is not None:
+            takes = self._now in (*_BY_VALUE, "ray")
+            why = refusal_text(self._value, self._name, error, takes_functions=takes)
+            raise UsageError(why)
         if not self._is_in_time():
             one, budget = (format_ns(round(s * 1e9)) for s in (self._pass_s, self._budget_s))
             self._said = (
@@ -112,7 +114,7 @@ class Tryout(Trials):
                 f"it more time: try_remedies({self._name}, budget_s={round(40 * self._pass_s)})."
             )
             return ()
-        self._check_memory(self._plain_bytes)
+        self._check_memory()
         self._ways = self._candidates()
         return [candidate.trial for candidate in self._ways]
 
@@ -121,12 +123,7 @@ class Tryout(Trials):
 
     def _pass(self) -> Exception | None:
         """Pickle into nowhere: note the bytes, those of buffers, and the time; return an error."""
-        sink, sizes = CountingFile(), list[int]()
-
-        def take(buffer: pickle.PickleBuffer) -> bool:
-            sizes.append(buffer.raw().nbytes)
-            return True
-
+        sink = CountingFile()
         kind: Any = pickle.Pickler
         if self._now in (*_BY_VALUE, "ray"):
             import cloudpickle
@@ -134,20 +131,21 @@ class Tryout(Trials):
             kind = cloudpickle.Pickler
         start = time.monotonic()
         try:
-            kind(sink, protocol=5, buffer_callback=take).dump(self._value)
+            kind(sink, protocol=5, buffer_callback=sink.take).dump(self._value)
         except Exception as error:  # noqa: BLE001  (the culprits say why)
             return error
         finally:
             self._pass_s = time.monotonic() - start
-        self._plain_bytes, self._large_bytes = sink.size_bytes, sum(sizes)
+        self._large_bytes = sink.buffer_bytes
+        self._plain_bytes = sink.size_bytes + sink.buffer_bytes
         return None
 
     def _is_in_time(self) -> bool:
         """Tell whether the budget is enough for one remedy; of a short pickle it always is."""
         return self._pass_s < _LONG_PASS_S or _LEAST_PASSES * self._pass_s <= self._budget_s
 
-    def _check_memory(self, known: int) -> None:
-        free = available_bytes()
+    def _check_memory(self) -> None:
+        free, known = available_bytes(), self._plain_bytes or 0
         if free is not None and free < _COPIES * known:
             message = (
                 f"trying remedies on {self._name} needs its {format_bytes(known)} four times, and "
@@ -155,22 +153,13 @@ class Tryout(Trials):
             )
             raise UsageError(message)
 
-    def _why(self, error: Exception | None) -> str:
-        by_value = self._now in (*_BY_VALUE, "ray")
-        text = f"{self._name} cannot be pickled by {self._now}"
-        if self._is_in_time():  # the search pickles its parts again
-            culprits = find_culprits(self._value, self._name, takes_functions=by_value)
-            text = culprits_text(culprits) or text
-        said = "" if error is None else error_text(error)
-        return text if not said or said in text else f"{text}. {said}"
-
     def _way(self, **changed: Any) -> PickleWay:  # noqa: ANN401  (fields of a way)
         return PickleWay(self._block, by_value=self._now in _BY_VALUE, **changed)
 
     def _candidates(self) -> list[Candidate]:
         """Return what applies, by what the value is and holds, and how it goes now."""
         if self._now == "ray":
-            return [*self._form_candidates(RayWay().send, RayWay().send), *self._ray_candidates()]
+            return [*self._form_candidates(RayWay().send), *self._ray_candidates()]
         is_beside, large = self._now.endswith("out-of-band"), self._large_bytes
         protocol = 4 if self._now == "pickle4" else 5
         way = self._way(protocol=protocol, out_of_band=is_beside)
@@ -183,7 +172,7 @@ class Tryout(Trials):
             ways["reused-buffer"] = self._way(reuses=BytesIO())
         return [
             *(self._against_now(key, way.send, after.send) for key, after in ways.items()),
-            *self._form_candidates(way.send, way.send),
+            *self._form_candidates(way.send),
             *self._ray_candidates(),
         ]
 
@@ -193,10 +182,10 @@ class Tryout(Trials):
         now = _NOW[self._now]
         return Candidate(Trial(key, now, code or self._line(key)), before, after, form)
 
-    def _form_candidates(self, now: Send, after: Send) -> Iterator[Candidate]:
+    def _form_candidates(self, now: Send) -> Iterator[Candidate]:
         """Send the forms that the value may have, as it goes now."""
         for form in forms_of(self._value, variable(self._name)):
-            yield self._against_now(form.key, now, after, form, form.line)
+            yield self._against_now(form.key, now, now, form, form.line)
             if form.key == "contiguous" and self._now in ("pickle", "pickle4", "cloudpickle"):
                 beside = self._way(out_of_band=True).send
                 both = f"{form.line.removesuffix(REMARK)}; {self._line('out-of-band')}"
