@@ -103,7 +103,7 @@ def try_remedies(
     Notes
     -----
     Every trip is written, moved once into a block of memory that is known already, and read from
-    there; so no way wins by moving nothing. What is paid once (a conversion, a put) is not in the
+    there; so no way wins by moving nothing. What is paid once (a conversion) is not in the
     gain, and said apart. Where the interval contains 1, nothing can be told.
 
     Examples

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import pytest
 from shells import Ran
 
-from jupyter_serprof.experiments.remedies import value as remedies_of_values
 from jupyter_serprof.experiments.remedies import ways as remedies_ways
 from jupyter_serprof.model import Finding
 from jupyter_serprof.views.kit.remarks import finding_remarks
@@ -18,12 +17,6 @@ if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
 ROWS = "rows = [{'id': at, 'x': at / 7} for at in range(2000)]\n"
-
-
-@pytest.fixture(autouse=True)
-def no_ray(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Hide the Ray of other tests of the session: with it there is one more remedy."""
-    monkeypatch.setattr(remedies_of_values, "is_alive", lambda: False)
 
 
 @pytest.fixture(autouse=True)

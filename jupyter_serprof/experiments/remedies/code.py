@@ -52,7 +52,6 @@ def try_code(
             name=name,
             now=one.now,
             budget_s=budget_s / len(chosen),
-            puts=one.ways["ray"] if one.now == "ray" else 0,
         )
         is_stopped = False
         try:

@@ -37,7 +37,7 @@ class Trial:
     equal
         None where that cannot be told.
     prepare_ns
-        What is paid once: the conversion, the put.
+        What is paid once: the conversion, the scatter.
     changes
         What comes back otherwise, in words.
     reason

@@ -71,13 +71,6 @@ _ALL = (
         "data = pickle.dumps(NAME, protocol=5)   # the default is still 4 before Python 3.14",
     ),
     Remedy(
-        "put-once",
-        "ray.put once, pass the reference",
-        "ray.same-object",
-        "each task that is given it stores it anew",
-        "ref = ray.put(NAME)   # once; then f.remote(ref) instead of f.remote(NAME)",
-    ),
-    Remedy(
         "array",
         "one array instead of numbers",
         "pickle.small-objects",

@@ -17,35 +17,30 @@ from jupyter_serprof.experiments.remedies.trial import Candidate, Send, Sides, T
 from jupyter_serprof.experiments.remedies.ways import (
     GrowingBlock,
     PickleWay,
-    RayWay,
     reference_text,
+    through_ray,
 )
 from jupyter_serprof.model import UsageError
 from jupyter_serprof.model.units import format_bytes, format_ns
 from jupyter_serprof.objects.culprits import refusal_text
 from jupyter_serprof.objects.picklers import CountingFile
-from jupyter_serprof.probes.ray.tasks import is_alive
 
 #: Buffers below this size are not worth handing over, nor is a buffer worth keeping.
 _BUFFER_BYTES = 64_000
 _FRESH_BYTES = 8_000_000
 #: The pickle, where it is moved to, what comes back, another form of the value.
 _COPIES = 4.2
-#: How often it is put where that is unknown.
-PUTS = 5
-MOST_PUTS = 10
 #: A budget for fewer pickles tells nothing: two trips to begin with, and a pair.
 _LEAST_PASSES = 5
 _LONG_PASS_S = 0.5
 _BY_VALUE = ("cloudpickle", "cloudpickle-out-of-band")
-_RAY = "ray.put + ray.get"
 _NOW = {
     "pickle": "pickle 5, in-band",
     "pickle4": "pickle 4",
     "cloudpickle": "cloudpickle",
     "out-of-band": "pickle 5, out-of-band",
     "cloudpickle-out-of-band": "cloudpickle, out-of-band",
-    "ray": _RAY,
+    "ray": "ray.put + ray.get",
 }
 
 
@@ -58,8 +53,6 @@ class Tryout(Trials):
         As of `jupyter_serprof.try_remedies`.
     now
         As there; also ``out-of-band``, ``cloudpickle-out-of-band``, ``ray`` (its store).
-    puts
-        How often it is put into Ray's store: from 2 on putting it once is tried, where Ray runs.
 
     Raises
     ------
@@ -67,7 +60,7 @@ class Tryout(Trials):
         For an unknown way, or a budget that is no number above 0.
     """
 
-    def __init__(  # noqa: PLR0913  (the keywords of the function)
+    def __init__(
         self,
         value: object,
         *,
@@ -75,7 +68,6 @@ class Tryout(Trials):
         now: str | None = None,
         budget_s: float = TRIALS.budget_s,
         pairs: int = TRIALS.most,
-        puts: int = PUTS,
     ) -> None:
         check_above_0("budget_s", budget_s, "20", "number")
         if now is not None and now not in _NOW:
@@ -84,7 +76,7 @@ class Tryout(Trials):
         super().__init__(name, budget_s, pairs)
         self._value = value
         self._asked, self._now = now, now or "pickle"
-        self._budget_s, self._puts = budget_s, min(puts, MOST_PUTS)
+        self._budget_s = budget_s
         self._block = GrowingBlock()
         self._ways: list[Candidate] = []
         self._large_bytes = 0
@@ -159,7 +151,7 @@ class Tryout(Trials):
     def _candidates(self) -> list[Candidate]:
         """Return what applies, by what the value is and holds, and how it goes now."""
         if self._now == "ray":
-            return [*self._form_candidates(RayWay().send), *self._ray_candidates()]
+            return list(self._form_candidates(through_ray))
         is_beside, large = self._now.endswith("out-of-band"), self._large_bytes
         protocol = 4 if self._now == "pickle4" else 5
         way = self._way(protocol=protocol, out_of_band=is_beside)
@@ -173,7 +165,6 @@ class Tryout(Trials):
         return [
             *(self._against_now(key, way.send, after.send) for key, after in ways.items()),
             *self._form_candidates(way.send),
-            *self._ray_candidates(),
         ]
 
     def _against_now(
@@ -196,11 +187,3 @@ class Tryout(Trials):
         code = pasted(REMEDIES[key].code, self._name)
         is_other = self._now in _BY_VALUE
         return code.replace("pickle.dumps(", "cloudpickle.dumps(") if is_other else code
-
-    def _ray_candidates(self) -> list[Candidate]:
-        """Put once and get as often as it was put."""
-        if not is_alive() or self._value is None or self._puts < 2:  # noqa: PLR2004  (once is once)
-            return []
-        each, once = RayWay(self._puts), RayWay(self._puts, once=True)
-        baseline = f"{self._puts} × ({_RAY})"  # noqa: RUF001
-        return [Candidate(Trial("put-once", baseline), each.send, once.send)]

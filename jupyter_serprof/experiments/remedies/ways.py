@@ -138,32 +138,13 @@ def reference_text(value: object, name: str) -> str:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class RayWay:
-    """Through Ray's store some times: put each time, or once for all of them.
+def through_ray(value: object) -> Trip:
+    """Put a value into Ray's store and get it."""
+    import ray
 
-    Attributes
-    ----------
-    count
-        How often it is fetched.
-    once
-        Whether it is put once for all of these.
-    """
-
-    count: int = 1
-    once: bool = False
-
-    def send(self, value: object) -> Trip:
-        """Put and get; the stages are the sums of all."""
-        import ray
-
-        watch = Watch()
-        reference: Any = None
-        result: Any = None
-        for number in range(self.count):
-            if number == 0 or not self.once:
-                reference = ray.put(value)
-                watch.stage("ray.store")
-            result = ray.get(reference)
-            watch.stage("ray.fetch")
-        return Trip(watch.stages, None, result)
+    watch = Watch()
+    reference: Any = ray.put(value)
+    watch.stage("ray.store")
+    result: Any = ray.get(reference)
+    watch.stage("ray.fetch")
+    return Trip(watch.stages, None, result)

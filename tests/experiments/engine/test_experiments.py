@@ -18,7 +18,7 @@ from jupyter_serprof.experiments.engine import experiment
 from jupyter_serprof.experiments.engine.experiment import run
 from jupyter_serprof.experiments.graphs.repeats import GraphRepeats
 from jupyter_serprof.experiments.graphs.stages import GraphStages
-from jupyter_serprof.experiments.remedies import graph, trial, value
+from jupyter_serprof.experiments.remedies import graph, trial
 from jupyter_serprof.experiments.remedies.graph import DaskTryout
 from jupyter_serprof.experiments.remedies.value import Tryout
 from jupyter_serprof.experiments.remedies.ways import Trip
@@ -204,9 +204,8 @@ class TestChunkSweep(ExperimentContract):
 
 @pytest.fixture
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let each trip be one run, and hide the Ray of other tests."""
+    """Let each trip be one run."""
     monkeypatch.setattr(trial, "_SHORT_NS", 0)
-    monkeypatch.setattr(value, "is_alive", lambda: False)
 
 
 @pytest.fixture
