@@ -47,12 +47,7 @@ def try_code(
     found, notes = list[Finding](), list[str]() if chosen else [_nothing(sent)]
     for one in chosen:
         name = name_in(namespace, one.value) or f"<{type(one.value).__name__}>"
-        tryout = Tryout(
-            one.value,
-            name=name,
-            now=one.now,
-            budget_s=budget_s / len(chosen),
-        )
+        tryout = Tryout(one.value, name=name, now=one.now, budget_s=budget_s / len(chosen))
         is_stopped = False
         try:
             complete(tryout)
@@ -96,8 +91,7 @@ def with_findings(trace: Trace, found: list[Finding], notes: list[str]) -> Trace
     """Return the trace with measured findings first; each takes over the spans of its rule."""
     spans = {finding.rule: finding.spans for finding in trace.findings}
     measured = [replace(finding, spans=spans.get(finding.rule, ())) for finding in found]
-    rules = {finding.rule for finding in measured if finding.gain is not None}
+    rules = {finding.rule for finding in measured}
     others = [finding for finding in trace.findings if finding.rule not in rules]
     quality = replace(trace.quality, notes=(*trace.quality.notes, *notes))
-    ordered = sorted([*measured, *others], key=lambda finding: finding.gain is None)
-    return replace(trace, findings=tuple(ordered), quality=quality)
+    return replace(trace, findings=(*measured, *others), quality=quality)
