@@ -37,10 +37,10 @@ from jupyter_serprof.model.trace import Scalar
 
 
 def count_points(trials: Sequence[Trial]) -> int:
-    """Return how many points their document has: the ways of now share their first trip."""
-    cold = [trial.baseline for trial in trials if trial.cold]
+    """Return how many points their document has: the first trip as it goes now is told once."""
+    cold = sum(trial.cold is not None for trial in trials)
     warm = sum(len(trips) for trial in trials for trips in trial.trips)
-    return len(set(cold)) + len(cold) + warm
+    return min(cold, 1) + cold + warm
 
 
 def document_of(  # noqa: PLR0913  (what a document holds)
@@ -54,7 +54,7 @@ def document_of(  # noqa: PLR0913  (what a document holds)
     said: str = "",
     ended: str = "",
 ) -> Sweep:
-    """Return the document: baselines first, then the remedies, the best first.
+    """Return the document: as it goes now, then the remedies, the best first.
 
     Parameters
     ----------
@@ -64,24 +64,17 @@ def document_of(  # noqa: PLR0913  (what a document holds)
         Why it ended early, a sentence; "" where it went through.
     """
     ordered = ranked(trials)
-    baselines: dict[str, list[Trial]] = {}
-    for trial in trials:
-        baselines.setdefault(trial.baseline, []).append(trial)
-    sides = [(_key(title), alike, 0) for title, alike in baselines.items()]
+    # All trials are against the one way that it goes now.
+    now = [Variant(key, key, facts=_bytes(trials, 0)) for key in {_key(one) for one in trials}]
+    sides = [(variant.key, trials, 0) for variant in now]
     sides += [(trial.key, [trial], 1) for trial in ordered]
-    summary = _summary(name, plain_bytes, list(baselines), ordered)
+    summary = _summary(name, plain_bytes, ordered)
     findings = (finding_of(trial, name) for trial in ordered if not trial.reason)
     return Sweep(
         name=name,
         started=started,
         producer=producer(),
-        variants=(
-            *(
-                Variant(_key(title), f"now: {title}", facts=_bytes(alike, 0))
-                for title, alike in baselines.items()
-            ),
-            *(_variant(trial, baselines[trial.baseline]) for trial in ordered),
-        ),
+        variants=(*now, *(_variant(trial, trials) for trial in ordered)),
         points=tuple(point for side in sides for point in _points(*side, plain_bytes)),
         traces=tuple(trace for side in sides for trace in _traces(*side, plain_bytes)),
         findings=tuple(filter(None, findings)),
@@ -92,16 +85,14 @@ def document_of(  # noqa: PLR0913  (what a document holds)
     )
 
 
-def _key(title: str) -> str:
-    return f"now: {title}"
+def _key(trial: Trial) -> str:
+    return f"now: {trial.baseline}"
 
 
-def _summary(
-    name: str, size: int | None, baselines: Sequence[str], ordered: Sequence[Trial]
-) -> Summary:
+def _summary(name: str, size: int | None, ordered: Sequence[Trial]) -> Summary:
     known = [trial for trial in ordered if not trial.reason]
     measured = [trial for trial in known if trial.pairs]
-    against = measured[0].baseline if measured else (*baselines, "the way it goes")[0]
+    against = ordered[0].baseline if ordered else "the way it goes"
     is_moved = any("memory.move" in trial.stages[1] for trial in measured)
     facts = (
         f"pairs in turns, warm{': written, moved once, read back' if is_moved else ''}",
@@ -118,16 +109,16 @@ def _ended(summary: Summary, name: str, said: str, ended: str) -> Summary:
     return replace(summary, headline=f"{summary.headline} {ended}" if summary.facts else lowered)
 
 
-def _variant(trial: Trial, alike: Sequence[Trial]) -> Variant:
-    """Return the row of a trial; ``alike`` are all against the same baseline, whose runs it has."""
+def _variant(trial: Trial, trials: Sequence[Trial]) -> Variant:
+    """Return the row of a trial; all ``trials`` have the same baseline, whose runs count."""
     title = REMEDIES[trial.key].title
     if trial.reason:
         return Variant(trial.key, title, "failed", trial.reason, facts={"tried": True})
-    gain, now = gain_of(trial), [trip for other in alike for trip in other.trips[0]]
+    gain, now = gain_of(trial), [trip for other in trials for trip in other.trips[0]]
     facts: Mapping[str, Scalar] = {
         **_bytes([trial], 1),
         "tried": True,
-        "baseline": _key(trial.baseline),
+        "baseline": _key(trial),
         "gain": gain.value if gain else None,
         "low": gain.low if gain else None,
         "high": gain.high if gain else None,
