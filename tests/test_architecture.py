@@ -63,7 +63,7 @@ LAYERS = {
     "experiments.chunks": _SIZES,
     "experiments.sizes": _SIZES,
     "experiments.blame": _SIZES,
-    "experiments.remedies": {*_SIZES, "experiments.chunks", "experiments.blame"},
+    "experiments.remedies": {*_SIZES, "experiments.blame"},
     "views.kit": _DOCUMENT,
     "views.blame": {*_DOCUMENT, "views.kit"},
     "views.compare": {*_DOCUMENT, "views.kit"},
