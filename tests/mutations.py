@@ -56,8 +56,6 @@ experiments/engine/order.py: experiments/engine/test_sweep_passes.py experiments
 self.total_s - self.used_s => self.total_s + self.used_s
 experiments/graphs/values.py: experiments/graphs/test_graphstages.py
 if not name.startswith("_") => if name
-experiments/predict/answer.py: experiments/predict/test_predict.py
-max(_LEAST, 1 - error) => max(_LEAST, 1 + error)
 experiments/remedies/gain.py: experiments/remedies/test_remedies.py
 math.exp(-shift.high), math.exp(-shift.low) => math.exp(-shift.low), math.exp(-shift.high)
 experiments/roundtrip/trip.py: experiments/roundtrip/test_roundtrip.py
@@ -106,8 +104,6 @@ experiments/engine/experiment.py: experiments/engine/test_progress.py
 start_s < self._next_s => start_s > self._next_s
 experiments/graphs/stages.py: experiments/graphs/test_graphstages.py
 name[0].lower() in "aeio" => name[0].lower() not in "aeio"
-experiments/predict/beyond.py: experiments/predict/test_predict.py
-known < held and known * away => known <= held and known * away
 experiments/remedies/trial.py: experiments/remedies/test_remedies.py
 _SHORT_NS // max(1, => _SHORT_NS * max(1,
 experiments/roundtrip/transport.py: experiments/roundtrip/test_roundtrip.py

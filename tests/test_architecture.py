@@ -42,7 +42,7 @@ _EXPERIMENTS = {
     f"experiments.{name}"
     for name in (
         *("engine", "roundtrip", "compare", "graphs", "chunks", "sizes"),
-        *("predict", "blame", "remedies"),
+        *("blame", "remedies"),
     )
 }
 #: What each layer may import besides itself and the standard library: a folder of experiments, and
@@ -57,7 +57,6 @@ LAYERS = {
     "experiments": set[str](),
     "experiments.engine": _MEASURE,
     "experiments.roundtrip": _ROUND,
-    "experiments.predict": _DOCUMENT,
     "experiments.compare": _PAIRS,
     "experiments.graphs": _GRAPHS,
     "experiments.chunks": _SIZES,
@@ -104,7 +103,7 @@ OWNERS = {
     "lz4": ("experiments.roundtrip.by_pickle",),
     "matplotlib": ("views.figure",),
     "numpy": (
-        *("analysis.sizes.fit", "experiments.predict.beyond", "experiments.compare.verdict"),
+        *("analysis.sizes.fit", "experiments.compare.verdict"),
         *("objects.equality", "objects.picklers"),
         *("experiments.sizes.subject", "experiments.roundtrip.by_pickle"),
         "experiments.remedies.forms",
@@ -121,7 +120,7 @@ OWNERS = {
         "experiments.remedies.forms",
     ),
     "ray": ("probes.ray.*", "experiments.roundtrip.by_ray", "experiments.remedies.ways"),
-    "scipy": ("analysis.sizes.fit", "experiments.predict.beyond", "experiments.compare.verdict"),
+    "scipy": ("analysis.sizes.fit", "experiments.compare.verdict"),
     "traitlets": ("views.notebook.widget",),
     "zstandard": ("experiments.roundtrip.by_pickle",),
 }

@@ -21,7 +21,7 @@ from jupyter_serprof.api.documents import (
 )
 from jupyter_serprof.api.objects import Tryout, blame, try_code, try_remedies
 from jupyter_serprof.api.recordings import graphstages, profile, record, stage_recording
-from jupyter_serprof.api.sweeps import chunk_sweep, predict, roundtrip, size_sweep, sweep
+from jupyter_serprof.api.sweeps import chunk_sweep, roundtrip, size_sweep, sweep
 from jupyter_serprof.capture.interrupts import held
 from jupyter_serprof.capture.recorder import span
 from jupyter_serprof.experiments.blame.recording import BlameRun, blame_graph
@@ -66,7 +66,6 @@ __all__ = [
     "list_collections",
     "load",
     "log_spaced",
-    "predict",
     "profile",
     "record",
     "require_dask",

@@ -1,4 +1,4 @@
-"""Sweeps over sizes and chunk sizes, and the prediction of a size that was not measured."""
+"""Round trips, and sweeps over sizes and chunk sizes."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ from collections.abc import Iterable, Sequence
 from jupyter_serprof.experiments.chunks.sweep import ChunkSweep
 from jupyter_serprof.experiments.engine.experiment import run
 from jupyter_serprof.experiments.engine.order import checked_sizes
-from jupyter_serprof.experiments.predict.predict import predict
 from jupyter_serprof.experiments.roundtrip.trip import RoundTrip
 from jupyter_serprof.experiments.sizes.subject import serializes, subject_of
 from jupyter_serprof.experiments.sizes.sweep import SizeSweep
 from jupyter_serprof.model import Sweep
 
-__all__ = ["chunk_sweep", "predict", "roundtrip", "size_sweep", "sweep"]
+__all__ = ["chunk_sweep", "roundtrip", "size_sweep", "sweep"]
 
 
 def sweep(  # noqa: PLR0913  (the options of the magic)

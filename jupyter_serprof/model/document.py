@@ -45,7 +45,6 @@ _ABSENT: dict[str, object] = {
     "groups": (),
     "tables": (),
     "anatomies": (),
-    "prediction": None,
     "comparison": None,
     "limits": Limits(),
     "quality": Quality(),

@@ -98,8 +98,6 @@ _POINTS = (
 )
 #: Only of traces with several computations.
 _GROUP = ("group", "group_title")
-#: Only of traces that were not measured.
-_PREDICTED = ("predicted_size_bytes",)
 Given = Trace | Sweep | Anatomy | Comparison
 
 
@@ -162,18 +160,17 @@ def csv_text(rows: Rows) -> str:
 
 def _spans(trace: Trace) -> Rows:
     known = stages_of(trace)
-    about, begins = trace.prediction, [group.start_ns for group in trace.groups]
+    begins = [group.start_ns for group in trace.groups]
     lines: list[_Line] = [
         (
             *(index, None if span.parent < 0 else span.parent, span.stage),
             *(known[span.stage].title, span.name, span.lane),
             *(span.start_ns, span.duration_ns, span.size_bytes),
             *(_group_of(trace, begins, span) if begins else ()),
-            *((about.size_bytes,) if about else ()),
         )
         for index, span in enumerate(trace.spans)
     ]
-    heads = (*_SPANS, *(_GROUP if trace.groups else ()), *(_PREDICTED if about else ()))
+    heads = (*_SPANS, *(_GROUP if trace.groups else ()))
     return Rows(heads, lines)
 
 
@@ -231,9 +228,9 @@ def to_dataframe(document: Given, what: str | None = None) -> pd.DataFrame:
     what
         ``parts`` of an anatomy or of a trace that has some, ``spans`` or ``summary`` of a trace,
         ``points`` or ``summary`` of a sweep, ``changes`` of a comparison or of what holds one; None
-        takes the first that it has. Spans: (n_spans, 9), with groups (computations)
-        11, a predicted trace has one more; parts: (n_parts, 14); changes:
-        (n_changes, 16). Times in ns and sizes in bytes, as Int64, which knows unknown.
+        takes the first that it has. Spans: (n_spans, 9), with groups (computations) 11; parts:
+        (n_parts, 14); changes: (n_changes, 16). Times in ns and sizes in bytes, as Int64, which
+        knows unknown.
 
     Raises
     ------

@@ -155,7 +155,6 @@ describe("200 payloads in every string of a document", () => {
   const blamed = {
     ...trace,
     anatomies: [anatomy, anatomy],
-    prediction: { size_bytes: 8, assumptions: ["none"] },
     comparison: { before: "a", after: "b", changes: [change], method: "m", notes: ["n"] },
     findings: trace.findings.map((finding) => ({ ...finding, measured })),
   };

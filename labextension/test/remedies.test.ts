@@ -183,34 +183,6 @@ describe("a remedy that was measured", () => {
   });
 });
 
-describe("a predicted trace", () => {
-  const prediction = {
-    size_bytes: 1_000_000_000,
-    bandwidth_bytes_per_s: 125e6,
-    low_ns: 60_000_000,
-    high_ns: 84_000_000,
-    holdout_bytes: 100_000_000,
-    error_share: -0.083,
-    straight_error_share: -0.42,
-    assumptions: ["nobody else uses the link"],
-  };
-
-  it("says so in every view, with interval, error and assumptions", () => {
-    const root = draw({ ...sampleTrace(), prediction });
-    const text = root.querySelector(".jsp-banner")?.textContent?.replaceAll("\u00a0", " ");
-    expect(text).toContain("Predicted, not measured");
-    expect(text).toContain("for 1.00 GB, over 1 Gbit/s");
-    expect(text).toContain("between 60.0 ms and 84.0 ms");
-    expect(text).toContain("it missed by −8.3 %; a straight line missed it by −42.0 %");
-    expect(text).toContain("nobody else uses the link");
-    expect(root.querySelector(".jsp-waterfall.jsp-predicted")).not.toBeNull();
-  });
-
-  it("without a size is no prediction", () => {
-    expect(draw({ ...sampleTrace(), prediction: {} }).querySelector(".jsp-banner")).toBeNull();
-  });
-});
-
 describe("a link", () => {
   it("is told in bits, as its makers do", () => {
     expect([1.25e6, 1.25e8, 3.125e8, 1.25e9].map(link)).toEqual(

@@ -125,7 +125,7 @@ def test_show_prints_text_without_a_shell(
 
 
 @pytest.mark.parametrize("given", [5, None, "x.serprof.json", [1], sp.Trace])
-@pytest.mark.parametrize("call", [sp.show, sp.predict, lambda doc: sp.save(doc, "x.png")])
+@pytest.mark.parametrize("call", [sp.show, lambda doc: sp.save(doc, "x.png")])
 def test_what_is_no_document_is_a_type_error_in_words(
     given: object, call: Callable[[Any], object]
 ) -> None:

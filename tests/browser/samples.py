@@ -50,16 +50,6 @@ def full_trace() -> dict[str, Any]:
     times = {"before_ns": wall_ns // 2, "after_ns": wall_ns // 6}
     finding |= {"gain": 3.0, "measured": {"stage": stage, **times, "low": 2.8, "high": 3.3}}
     document["comparison"] = comparison()
-    document["prediction"] = {
-        "size_bytes": 10**9,
-        "bandwidth_bytes_per_s": 1.25e8,
-        "low_ns": wall_ns // 2,
-        "high_ns": wall_ns * 2,
-        "holdout_bytes": 10**8,
-        "error_share": -0.08,
-        "straight_error_share": -0.42,
-        "assumptions": ["nobody else is on the link"],
-    }
     document["anatomies"] = [anatomy("job"), anatomy("other")]
     return document
 

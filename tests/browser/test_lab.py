@@ -248,7 +248,7 @@ def test_the_settings_choose_first_view_palette_and_cap(
 ) -> None:
     """Kept by JupyterLab, in force at the next load; "light" stays light in a dark theme."""
     # One document of 24 kB, one of 3 kB.
-    small = {**full_trace(), "anatomies": [], "comparison": None, "prediction": None}
+    small = {**full_trace(), "anatomies": [], "comparison": None}
     large = {**small, "name": "large", "strings": ["x" * 1000] * 20}
     outputs = [output({MIME_TYPE: document}, {}) for document in (large, small)]
     write_notebook(jupyter_root / "settings.ipynb", [code_cell("1", *outputs)])

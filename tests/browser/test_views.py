@@ -1,4 +1,4 @@
-"""The views of anatomies, comparisons, predictions and links, moved by mouse and keyboard."""
+"""The views of anatomies, comparisons and links, moved by mouse and keyboard."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ WIDTHS = (1280, 640, 480, 360)
 
 def blamed(count: int = 0) -> dict[str, Any]:
     """Return a trace with one anatomy; of so many parts where a count is given."""
-    document = {**full_trace(), "comparison": None, "prediction": None}
+    document = {**full_trace(), "comparison": None}
     made = anatomy("job")
     if count:
         width = 100
@@ -122,16 +122,6 @@ def test_the_network_slider_steps_through_links_by_keyboard(screen: Screen) -> N
     assert "would arrive first" in page.locator(".jsp-link-words").inner_text()
     slider.press("Home")
     assert page.locator(".jsp-wire").count() == 0
-
-
-def test_a_prediction_is_told_in_every_view(screen: Screen) -> None:
-    """Above the views: nobody takes it for a measurement."""
-    document = {**full_trace(), "comparison": None}
-
-    screen.mount(document, view="waterfall")
-
-    for _ in screen.views():
-        assert screen.page.get_by_text("Predicted, not measured").is_visible()
 
 
 def test_ten_thousand_parts_are_drawn_and_paged(screen: Screen) -> None:

@@ -25,7 +25,7 @@ SMALL = {
         250_000,
     ),
     "03-sizes-and-crossovers": (
-        "LARGEST, COUNT = 1e5, 6\nKNOWN, HELD = 1e7, 1e8\nSIDE = 2_000",
+        "LARGEST, COUNT = 1e5, 6\nSIDE = 2_000",
         250_000,
     ),
     "04-which-object-is-to-blame": (

@@ -26,7 +26,6 @@ from jupyter_serprof.model import (
     Limits,
     Part,
     Point,
-    Prediction,
     ProbeReport,
     Quality,
     Row,
@@ -148,7 +147,6 @@ def anatomies(draw: st.DrawFn) -> Anatomy:
     return cast("Anatomy", draw(built(Anatomy, protocol=any_whole, parts=st.just(tuple(parts)))))
 
 
-predictions = st.none() | built(Prediction)
 changes = some(built(Change, verdict=st.sampled_from(VERDICTS)))
 comparisons = st.none() | built(Comparison, changes=changes, control=changes)
 
@@ -195,7 +193,6 @@ def traces(draw: st.DrawFn, max_spans: int = 6) -> Trace:
         groups=st.just(drawn_groups),
         tables=some(tables()),
         anatomies=some(anatomies()),
-        prediction=predictions,
         comparison=comparisons,
         limits=limits,
         quality=qualities,

@@ -18,7 +18,6 @@ from jupyter_serprof.model import (
     Finding,
     Group,
     Part,
-    Prediction,
     Quality,
     Row,
     Summary,
@@ -79,14 +78,12 @@ def tried() -> Sweep:
 
 HOSTILE = "a|b\n# <script> `x` [y](http://z) @octocat #12 \\| \x1b[0m"
 BLAMED = replace(trace(), anatomies=(ANATOMY,))
-GUESS = replace(trace(), prediction=Prediction(size_bytes=10**9))
 SAMPLES: dict[str, Trace | Sweep | Anatomy | Comparison] = {
     "a trace": replace(trace(), summary=Summary("It took."), environment={"python": "3.11.7"}),
     "names stay text": replace(trace(), summary=Summary(HOSTILE)),
     "parts of what is blamed": BLAMED,
     "parts alone": ANATOMY,
     "two computations": computed(),
-    "a prediction": GUESS,
     "a sweep with a comparison": replace(
         sweep(), comparison=replace(CHANGES, before="a_b", notes=("other versions",))
     ),

@@ -317,8 +317,6 @@ def _kind(doc: Trace | Sweep) -> str:
     """Return what a document is of, with its article."""
     if isinstance(doc, Sweep) and (doc.kind in _SWEEPS or not _is_code(doc)):
         return _SWEEPS.get(doc.kind, "a round trip")
-    if isinstance(doc, Trace) and doc.prediction is not None:
-        return "a prediction"
     return "runs of code" if graph_kind(doc) is None else "a Dask computation"
 
 

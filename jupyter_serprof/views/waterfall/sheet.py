@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
@@ -121,11 +121,6 @@ def hatched(x: float, y: float, width: float, height: float, theme: Theme) -> Bo
     return Box(x, y, width, height, theme.background, "\\", theme.wait, outline=theme.wait)
 
 
-def guessed(box: Box, theme: Theme) -> Box:
-    """Return a box with the texture of what was predicted and not measured."""
-    return replace(box, color=theme.background, hatch="/", hatch_color=box.color, outline=box.color)
-
-
 _GAP = 16
 _SWATCH = 18
 _INDENT = 12
@@ -165,7 +160,7 @@ def put_trace(sheet: Sheet, trace: Trace, most_rows: int) -> None:
         is_largest = _stage_ns(line) == largest_ns > 0
         _put_line(sheet, frame, trace, line, is_bold=is_largest or line.kind == "group")
     _put_total(sheet, frame)
-    put_legend(sheet, _legend(sheet, table, is_guess=trace.prediction is not None))
+    put_legend(sheet, _legend(sheet, table))
     put_remarks(sheet, trace)
 
 
@@ -215,8 +210,7 @@ def _put_line(sheet: Sheet, frame: _Frame, trace: Trace, line: Line, *, is_bold:
     else:
         if line.kind != "part":
             sheet.add(Box(x, middle - 5, 10, 10, family_color(line.family)))
-        boxes = _stage_boxes(line, trace.wall_ns, area, theme)
-        sheet.add(*(map(partial(guessed, theme=theme), boxes) if trace.prediction else boxes))
+        sheet.add(*_stage_boxes(line, trace.wall_ns, area, theme))
     _put_name(sheet, frame, line, middle)
     _put_numbers(sheet, frame, line, middle, is_bold=is_bold)
     sheet.y += frame.pitch
@@ -281,12 +275,9 @@ def _put_total(sheet: Sheet, frame: _Frame) -> None:
     sheet.y += 26
 
 
-def _legend(sheet: Sheet, table: StageTable, *, is_guess: bool) -> list[tuple[Box | None, str]]:
+def _legend(sheet: Sheet, table: StageTable) -> list[tuple[Box | None, str]]:
     theme = sheet.theme
     entries: list[tuple[Box | None, str]] = [(None, "bars stand at their true time")]
-    if is_guess:
-        swatch = guessed(Box(0, 0, 0, 0, theme.muted), theme)
-        entries = [(swatch, "predicted, not measured; one stage behind the other")]
     if any(line.waits for line in table.lines):
         entries.append((Box(0, 0, 0, 3, theme.wait), "wait"))
     entries.append((hatched(0, 0, 0, 0, theme), "unaccounted: drawn, never spread"))

@@ -337,12 +337,11 @@ def stages_table(trace: Trace) -> str:
     """
     table = table_of(trace, None)
     columns = quantities(table)
-    guess = " (predicted, not measured)" if trace.prediction else ""
     lines = (
         (_marked(line), plain(line.lane), *(plain(one.cell(line)) for one in columns))
         for line in table.lines
     )
-    total = (f"Wall time{guess}", "", *(one.total for one in columns))
+    total = ("Wall time", "", *(one.total for one in columns))
     return markdown_table(("stage", "where", *(one.head for one in columns)), (*lines, total), 2)
 
 

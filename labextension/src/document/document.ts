@@ -89,7 +89,6 @@ function tidy(value: Record<string, unknown>): SerprofDocument {
     tidied.waterfall = waterfall == null ? NO_WATERFALL : withOutline(waterfall, tidied);
     tidied.tables = kept(value.tables, isTable);
     tidied.anatomies = kept(value.anatomies, isAnatomy);
-    tidied.prediction = isPrediction(value.prediction) ? value.prediction : null;
   }
   tidied.comparison = isComparison(value.comparison) ? value.comparison : null;
   return tidied as unknown as SerprofDocument;
@@ -102,10 +101,6 @@ function isTitled(value: unknown): boolean {
 
 function isAnatomy(value: unknown): boolean {
   return isObject(value) && Array.isArray(value.strings) && isObject(value.parts);
-}
-
-function isPrediction(value: unknown): boolean {
-  return isObject(value) && isAmount(value.size_bytes);
 }
 
 function isComparison(value: unknown): boolean {

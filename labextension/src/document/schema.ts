@@ -116,7 +116,6 @@ export interface TraceDocument {
   groups?: Group[];
   tables?: Table[];
   anatomies?: Anatomy[];
-  prediction?: Prediction | null;
   comparison?: Comparison | null;
   limits?: Limits;
   quality?: Quality;
@@ -282,19 +281,6 @@ export interface Parts {
   out_of_band_bytes: (number | null)[] | Packed;
   count: (number | null)[] | Packed;
   duration_ns: (number | null)[] | Packed;
-}
-/**
- * The trace was predicted, not measured. error_share: (predicted - measured) / measured at the size that was held out.
- */
-export interface Prediction {
-  size_bytes: number;
-  bandwidth_bytes_per_s?: number | null;
-  low_ns?: number | null;
-  high_ns?: number | null;
-  holdout_bytes?: number | null;
-  error_share?: number | null;
-  straight_error_share?: number | null;
-  assumptions?: string[];
 }
 /**
  * Stage by stage; ratio is after over before with its 95 % interval.

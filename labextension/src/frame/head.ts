@@ -1,18 +1,15 @@
 /** The headline sentence and the line of facts: what is read first. */
 
-import { type DrawnTrace, hasWaterfall, type SerprofDocument } from "../document/document";
+import { hasWaterfall, type SerprofDocument } from "../document/document";
 import { bytesPerSecond, count, duration, moment } from "../document/format";
 import type { Host } from "../document/host";
 import { fileName, pictureOf, saveFile } from "../kit/clip";
 import { button, element, having } from "../kit/dom";
-import { predictionBanner } from "./prediction";
 
 export function head(doc: SerprofDocument): HTMLElement {
   const headline = headlineOf(doc.summary?.headline ?? doc.name);
   const facts = element("p", "jsp-facts", ...factsOf(doc).map((fact) => element("span", "", fact)));
-  const { prediction } = doc as Partial<DrawnTrace>;
-  const banner = prediction ? predictionBanner(prediction) : null;
-  return element("div", "jsp-head", headline, outcome(doc), facts, banner, ...warnings(doc));
+  return element("div", "jsp-head", headline, outcome(doc), facts, ...warnings(doc));
 }
 
 export function headlineOf(text: string): HTMLElement {

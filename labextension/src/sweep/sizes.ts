@@ -249,8 +249,7 @@ export function replayOf(scene: SizeScene, shared: Shared): HTMLElement {
     return run?.trace ? [{ variant, trace: run.trace }] : [];
   });
   const nodes = stored.map(({ variant, trace }) => {
-    const predicted = trace.prediction ? ", predicted" : "";
-    const title = `Waterfall of ${variant.title ?? variant.key} at ${sizeName(scene.doc, scene.size)}${predicted}`;
+    const title = `Waterfall of ${variant.title ?? variant.key} at ${sizeName(scene.doc, scene.size)}`;
     const node = folded(title, () => {
       const part = waterfall(trace, shared);
       node.append(part.node);

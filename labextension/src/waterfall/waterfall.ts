@@ -40,7 +40,7 @@ export function waterfall(trace: DrawnTrace, shared: Pick<Shared, "columnsOf">):
   const path = pathOver(trace);
   const node = element(
     "section",
-    `jsp-waterfall${trace.prediction ? " jsp-predicted" : ""}`,
+    "jsp-waterfall",
     nodes.length > 0
       ? summaryBar(trace, nodes)
       : element("p", "jsp-note", "No stage was recorded: nothing that is watched took any time."),
@@ -132,7 +132,6 @@ function legend(trace: DrawnTrace): HTMLElement {
   return element(
     "p",
     "jsp-legend",
-    trace.prediction ? legendEntry("jsp-predicted-sample", "predicted") : null,
     (trace.findings ?? []).some((finding) => (measuredOf(finding)?.after_ns ?? 0) > 0)
       ? legendEntry("jsp-ghost-sample", "tried: a measured remedy")
       : null,
