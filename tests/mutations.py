@@ -115,7 +115,7 @@ min(1.0, row.self_ns / drawn_ns) => max(1.0, row.self_ns / drawn_ns)
 views/kit/table.py: views/test_export.py
 max(_FEWEST_TICKS, longest + 1) => max(_FEWEST_TICKS, longest)
 views/sweep/series.py: views/test_text_sizes.py
-each.from_bytes is None) => each.from_bytes is not None)
+low, max(low + 1, math.ceil( => low, max(low + 9, math.ceil(
 views/sweep/runs.py: views/test_text.py
 best = min(judged => best = max(judged
 views/notebook/thin.py: views/test_bundle.py
@@ -131,7 +131,7 @@ len(gets) < MANY_GETS => len(gets) <= MANY_GETS
 analysis/sizes/crossovers.py: analysis/test_compression.py
 saved / (added_ns / 1e9) => saved / (added_ns / 1e6)
 analysis/sizes/lines.py: analysis/test_fit.py
-said_ns / measured_ns - 1 => measured_ns / said_ns - 1
+if self_ns >= _STAGE_SHARE => if self_ns < _STAGE_SHARE
 probes/dask/graph/graph.py: clusters/test_dask_graph.py::test_a_row_tells_what_an_object_costs
 size / sent_bytes => sent_bytes / size
 probes/dask/graph/picklers.py: clusters/test_dask_graph.py::test_a_good_graph_has_no_culprit

@@ -22,7 +22,6 @@ def sweep(  # noqa: PLR0913  (the options of the magic)
     repeat: int | None = None,
     *,
     budget_s: float | None = None,
-    holdout: float | None = None,
     name: str | None = None,
     parameter: str | None = None,
     detail: bool = False,
@@ -46,8 +45,6 @@ def sweep(  # noqa: PLR0913  (the options of the magic)
     budget_s
         Seconds for all of it; None: 60 where ``repeat`` is None, else no limit. What would take
         longer than what is left is skipped, and the document says so.
-    holdout
-        A size that no fitted line uses: lines then carry the error that they make there.
     name, parameter
         What the document calls the values, and the number: ``n``.
     detail
@@ -81,7 +78,6 @@ def sweep(  # noqa: PLR0913  (the options of the magic)
         transports,
         repeat,
         budget_s=budget_s,
-        holdout=holdout,
         name=name,
         parameter=parameter,
         detail=detail,
@@ -97,7 +93,6 @@ def size_sweep(  # noqa: PLR0913  (as sweep)
     repeat: int | None = None,
     *,
     budget_s: float | None = None,
-    holdout: float | None = None,
     name: str | None = None,
     parameter: str | None = None,
     detail: bool = False,
@@ -106,7 +101,7 @@ def size_sweep(  # noqa: PLR0913  (as sweep)
     """Return the sweep that `sweep` would run, to be run, watched, stopped and gone on with."""
     __tracebackhide__ = True
     subject = subject_of(make)
-    asked = checked_sizes(sizes, holdout)
+    asked = checked_sizes(sizes)
     title = subject.name if name is None else name
 
     def made(*, code: bool) -> SizeSweep:
@@ -118,7 +113,6 @@ def size_sweep(  # noqa: PLR0913  (as sweep)
             transports=transports,
             repeat=repeat,
             budget_s=budget_s,
-            holdout=holdout,
             detail=detail,
             seed=seed,
             code=code,

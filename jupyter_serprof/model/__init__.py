@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from jupyter_serprof.model.sweep import (
         Crossover,
         Fit,
-        Holdout,
         Point,
         Sweep,
         SweepTrace,
@@ -66,7 +65,6 @@ __all__ = [
     "Fit",
     "Group",
     "Heading",
-    "Holdout",
     "Lane",
     "Limits",
     "Part",

@@ -95,29 +95,19 @@ class SweepTrace:
     trace: Trace
 
 
-@dataclass(frozen=True, slots=True)
-class Holdout:
-    """A size that was measured and not used for a line; below 0 the line promises too little."""
-
-    size_bytes: int
-    error_share: float
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fit:
-    """A stretch of sizes over which time grows by one law, of a variant or one of its stages.
+    """A stretch of sizes over which time is on one line, of a variant or one of its stages.
 
     Attributes
     ----------
     stage
         Key of the stage; "" for the whole time.
     growth
-        ``constant``, ``linear``, ``superlinear``, ``sublinear`` or ``cannot tell``.
+        ``constant``, ``linear`` or ``cannot tell``.
     fixed_ns, ns_per_byte
-        The straight line, with the intervals ``fixed_low``, ``fixed_high``, ``low`` and ``high``;
-        None where there is none.
-    exponent
-        Of time over size, with its interval; None for a constant and for few sizes.
+        The straight line, with the interval ``low`` to ``high`` of its slope; None where there is
+        none.
     cause
         What is different from ``from_bytes`` on, or why nothing can be told; "": unknown.
     """
@@ -130,15 +120,9 @@ class Fit:
     stage: str = ""
     fixed_ns: float | None = None
     ns_per_byte: float | None = None
-    fixed_low: float | None = None
-    fixed_high: float | None = None
     low: float | None = None
     high: float | None = None
-    exponent: float | None = None
-    exponent_low: float | None = None
-    exponent_high: float | None = None
     cause: str = ""
-    holdout: Holdout | None = None
 
     def line_ns(self, size_bytes: float) -> float | None:
         """Return what the line says, ns; None where there is no straight line."""
@@ -151,16 +135,15 @@ class Fit:
 class Crossover:
     """Two measured sizes between which one variant overtakes another.
 
-    ``faster`` and ``slower`` are the keys of the two beyond it. Both sizes are None where the
-    medians change places but the runs cannot tell.
+    ``faster`` and ``slower`` are the keys of the two beyond it.
     """
 
     title: str
     cold: bool
+    from_bytes: int
+    to_bytes: int
     faster: str = ""
     slower: str = ""
-    from_bytes: int | None = None
-    to_bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)

@@ -178,7 +178,7 @@ describe("series over size", () => {
       fits: [fit, { variant: "ray", from_bytes: 1 }] as never,
       crossovers: [{ from_bytes: 10, to_bytes: 20 }, { from_bytes: "many" }] as never,
     };
-    const unknown = { growth: "", cause: "", exponent: null, low: null, high: null, holdout: null };
+    const unknown = { growth: "", cause: "", low: null, high: null };
     expect(fitsOf(doc)).toEqual([{ ...fit, stage: null, cold: false, ...unknown }]);
     expect(crossoversOf(doc)).toHaveLength(1);
   });
@@ -188,35 +188,20 @@ describe("fits", () => {
   const fit = { variant: "ray", from_bytes: 1_000, to_bytes: 9_000, fixed_ns: 500, ns_per_byte: 1 };
   const fits = (...list: object[]) => fitsOf({ ...sampleSweep(), fits: list as never });
 
-  it("know a hold-out by its error against the line", () => {
-    const holdout = { size_bytes: 20_000, error_share: -0.18 };
-    expect(fits({ ...fit, holdout })[0]?.holdout).toEqual({
-      ...holdout,
-      line_ns: 20_500,
-      measured_ns: expect.closeTo(25_000, 6),
-    });
-    for (const bad of [7, null, {}, { size_bytes: 5 }, { size_bytes: 5, error_share: -1 }]) {
-      expect(fits({ ...fit, holdout: bad })[0]?.holdout ?? null).toBeNull();
-    }
-  });
-
   it("keep what else is known about them, and nothing that is no number", () => {
-    const more = { cause: "fresh pages", exponent: 0.98, low: 0.9, high: 1.1 };
+    const more = { cause: "fresh pages", low: 0.9, high: 1.1 };
     expect(fits({ ...fit, ...more })[0]).toMatchObject(more);
-    expect(fits({ ...fit, exponent: "1", low: null })[0]).toMatchObject({
-      exponent: null,
-      low: null,
-    });
+    expect(fits({ ...fit, high: "1", low: null })[0]).toMatchObject({ high: null, low: null });
   });
 
-  it("break where one regime ends and the next begins, with the jump between them", () => {
+  it("break where one piece ends and the next begins, with the jump between them", () => {
     const next = { ...fit, from_bytes: 10_000, to_bytes: 90_000, ns_per_byte: 3, cause: "faults" };
     expect(breaksOf(fits(next, fit))).toEqual([
       { from_bytes: 9_000, to_bytes: 10_000, cause: "faults", jump: 30_500 / 10_500 },
     ]);
     expect(breaksOf(fits(fit))).toEqual([]);
-    const { fixed_ns, ns_per_byte, ...power } = { ...next, growth: "superlinear" };
-    expect([fixed_ns, ns_per_byte, breaksOf(fits(power, fit))[0]?.jump]).toEqual([500, 3, 1]);
+    const { fixed_ns, ns_per_byte, ...untold } = { ...next, growth: "cannot tell" };
+    expect([fixed_ns, ns_per_byte, breaksOf(fits(untold, fit))[0]?.jump]).toEqual([500, 3, 1]);
   });
 });
 

@@ -92,11 +92,11 @@ function sweepOfSizes(): SerprofDocument {
   const ray = { variant: "ray", cold: false };
   const law = { ...ray, from_bytes: 1_000, to_bytes: 2_000, growth: "linear" } as const;
   const line = { ...law, fixed_ns: 9, ns_per_byte: 1 };
-  const power = { ...ray, from_bytes: 4_000, to_bytes: 5_000, growth: "sublinear" } as const;
+  const untold = { ...ray, from_bytes: 4_000, to_bytes: 5_000, growth: "cannot tell" } as const;
   const fits = [
     line,
     { ...line, from_bytes: 3_000, to_bytes: 4_000, cause: "fresh pages" },
-    { ...power, exponent: 0.5, cause: "caches" },
+    { ...untold, cause: "caches" },
   ];
   const crossovers = [{ title: "Ray overtakes", cold: false, from_bytes: 1_000, to_bytes: 2_000 }];
   return { ...doc, fits, crossovers, points: [...doc.points, ...more] };

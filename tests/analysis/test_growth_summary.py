@@ -1,4 +1,4 @@
-"""The sentence above a sweep over sizes: who is fastest where, how each grows, what is missing."""
+"""The sentence above a sweep over sizes: which is the fastest where, and what is missing."""
 
 from dataclasses import replace
 
@@ -7,15 +7,13 @@ from goldens import check
 
 from jupyter_serprof.analysis.sizes.crossovers import crossovers_of
 from jupyter_serprof.analysis.sizes.words import best_stretches, summarize_growth
-from jupyter_serprof.model import Fit, Point, Sweep, Variant
+from jupyter_serprof.model import Point, Sweep, Variant
 
 MS = 1_000_000
 SIZES = (1000, 10_000, 100_000, 1_000_000)
 ALIAS = "zero-copy, aliases the original"
 #: variant -> ms at each size; None where there is no point.
 Times = dict[str, tuple[float | None, ...]]
-
-LINE = Fit(variant="a", cold=False, from_bytes=1_000, to_bytes=10_000, growth="linear")
 
 
 def a_sweep(
@@ -52,11 +50,6 @@ def a_sweep(
     return Sweep(name="a", started="", kind="sweep", parameter="n", **fields)  # type: ignore[arg-type]  # its fields
 
 
-def fits(*fits: Fit) -> Sweep:
-    """Return a sweep with these lines."""
-    return a_sweep({"a": (1, 2, 3, 4)}, fits=fits)
-
-
 def numbered(count: int) -> tuple[Point, ...]:
     """Return three runs of each of so many numbers, whose bytes nobody saw."""
     return tuple(
@@ -66,7 +59,6 @@ def numbered(count: int) -> tuple[Point, ...]:
     )
 
 
-PICKLE = replace(LINE, variant="a", from_bytes=1)
 BEGUN = a_sweep({"pickle": (5, 6)})
 AHEAD: Times = {"a": (1, 1, 1, 9), "b": (1, 1, 1, 1), "c": (1, 1, 1, 1)}
 ABSENT = (
@@ -78,26 +70,11 @@ SAMPLES = {
     "within the noise nobody wins": a_sweep({"a": (1,) * 4, "b": (1.1,) * 4}, noise=0.2),
     "one run at each size": a_sweep({"a": (1,) * 4, "b": (2,) * 4}, runs=1),
     "one falls behind late": a_sweep(AHEAD, noise=0.1),
-    "what aliases wins nothing and has no rate": a_sweep(
-        {"oob": (0.1,) * 4, "pickle": (1, 2, 3, 4)},
-        {"oob": ALIAS},
-        fits=(replace(LINE, variant="oob", ns_per_byte=1e-5),),
+    "what aliases wins nothing": a_sweep(
+        {"oob": (0.1,) * 4, "pickle": (1, 2, 3, 4)}, {"oob": ALIAS}
     ),
     "what aliases, alone": a_sweep({"oob": (0.1,) * 4}, {"oob": ALIAS}),
     "one alone is told by its ends": a_sweep({"code": (1, 2, 30, 500)}),
-    "growth regime by regime": fits(
-        replace(PICKLE, to_bytes=10_000, growth="constant", fixed_ns=5000.0),
-        replace(PICKLE, to_bytes=100_000, ns_per_byte=0.5, cause="fresh pages"),
-        replace(PICKLE, to_bytes=1_000_000, growth="superlinear", exponent=1.21),
-        replace(PICKLE, stage="pickle.dumps"),
-        replace(PICKLE, cold=True),
-    ),
-    **{
-        f"a fixed part of {fixed_ns:,.0f} ns": fits(
-            replace(LINE, to_bytes=100_000_000, fixed_ns=fixed_ns, ns_per_byte=0.5)
-        )
-        for fixed_ns in (0.0, 40.0, -9.0, 200.0, 2e6, 9e7)
-    },
     "runs counted by what was asked for": a_sweep({"a": ()}, points=numbered(5)),
     "absent, failed, and the seed": a_sweep(
         {"pickle": (1, 2, 3, 4)}, variants=ABSENT, environment={"seed": 7}
@@ -152,4 +129,4 @@ def test_the_headline_names_no_winner_that_the_crossovers_deny(
     crossings = [each for each in crossovers_of(sweep.points, sweep.variants) if not each.cold]
 
     assert summarize_growth(sweep).headline.endswith(said)
-    assert [each.from_bytes is None for each in crossings] == ["no difference" in said]
+    assert bool(crossings) is ("no difference" not in said)

@@ -157,8 +157,6 @@ def sized_sweep() -> dict[str, Any]:
     for entry in document["traces"]:
         entry["trace"] = trace
     document["variants"][0]["facts"]["codec"] = "none"
-    for fit in document["fits"]:
-        fit["holdout"] = {"size_bytes": first * 1000, "error_share": 0.2, "why": "measured"}
     shared = {name: trace[name] for name in ("findings", "quality", "comparison")}
     return {**document, **shared, "kind": "sweep", "parameter": "n", "points": points}
 

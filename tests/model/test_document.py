@@ -481,8 +481,6 @@ DAMAGED_SWEEPS = [
     (("traces", 0, "trace"), TRACE | {"wall_ns": 5}, "not 5 ns"),
     (("traces", 0, "trace"), SWEEP, "document.traces[0].trace"),
     (("fits", 0, "fixed_ns"), {}, "document.fits[0].fixed_ns"),
-    (("fits", 0, "holdout"), 5, "document.fits[0].holdout should be object"),
-    (("fits", 0, "holdout"), {"size_bytes": 1, "error_share": []}, "holdout.error_share"),
     (("fits", 0, "growth"), "wild", "document.fits[0].growth should be one of"),
     (("fits", 0, "to_bytes"), 0, "document.fits[0].to_bytes should be at least 1"),
     (("crossovers", 0, "from_bytes"), "x", "document.crossovers[0].from_bytes should be"),

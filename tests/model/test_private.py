@@ -177,7 +177,13 @@ def secret_sweep() -> Sweep:
             ),
         ),
         crossovers=(
-            Crossover(title=f"{of['function']} overtakes pickle", cold=True, faster=key, slower=""),
+            Crossover(
+                title=f"{of['function']} overtakes pickle",
+                cold=True,
+                faster=key,
+                from_bytes=1,
+                to_bytes=9,
+            ),
         ),
         summary=Summary(f"{of['run']}: {of['class']} is fastest"),
         findings=(Finding("a.b", "info", f"see {of['module path']}", {}, f"{of['variable']} = 1"),),

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from jupyter_serprof.analysis.sizes.curve import curve_of
-from jupyter_serprof.analysis.sizes.fit import Estimate, Regime, regimes
+from jupyter_serprof.analysis.sizes.fit import LinePiece, pieces
 from jupyter_serprof.model import Point
 
 NOISE_SHARE = 0.05
@@ -17,15 +17,15 @@ SIZES = tuple(round(10 ** (4 + step / 4)) for step in range(13))
 
 @dataclass(frozen=True)
 class Truth:
-    """A law: the time at each size, its class, and the numbers that intervals should cover.
+    """A law: the time at each size, its class, and the rates that intervals should cover.
 
-    ``numbers`` is one (fixed_ns, ns_per_byte, exponent) for each regime; None is not compared.
+    ``lines`` is one (fixed_ns, ns_per_byte) for each piece; a rate of 0 is not compared.
     ``break_at`` is how many sizes are before the break.
     """
 
     kind: str
     time_ns: Callable[[float], float]
-    numbers: tuple[tuple[float | None, float | None, float | None], ...]
+    lines: tuple[tuple[float, float], ...]
     break_at: int | None = None
     faults: Callable[[float], int] | None = None
 
@@ -33,27 +33,14 @@ class Truth:
 def constant(draw: random.Random) -> Truth:
     """Out-of-band: nothing is moved, whatever the size."""
     fixed = 10 ** draw.uniform(3, 6)
-    return Truth("constant", lambda _: fixed, ((fixed, None, None),))
+    return Truth("constant", lambda _: fixed, ((fixed, 0.0),))
 
 
 def linear(draw: random.Random) -> Truth:
     """Fixed cost and rate; the rate shows in the upper half of the sizes, or everywhere."""
     rate = 10 ** draw.uniform(-1.5, 1)
     fixed = rate * SIZES[0] * 10 ** draw.uniform(-1, 1.5)
-    return Truth("linear", lambda n: fixed + rate * n, ((fixed, rate, 1.0),))
-
-
-def superlinear(draw: random.Random) -> Truth:
-    """Growth as of the pickler's memo: the exponent is 1.2 to 1.5."""
-    power, rate = draw.uniform(1.2, 1.5), 10 ** draw.uniform(-1.5, 0)
-    fixed = rate * SIZES[0] ** power * 10 ** draw.uniform(-1, 1)
-    return Truth("superlinear", lambda n: fixed + rate * n**power, ((None, None, power),))
-
-
-def sorting(draw: random.Random) -> Truth:
-    """Time over size times its logarithm: barely above a straight line."""
-    rate = 10 ** draw.uniform(-2, 0)
-    return Truth("superlinear", lambda n: rate * n * math.log2(n), ((None, None, None),))
+    return Truth("linear", lambda n: fixed + rate * n, ((fixed, rate),))
 
 
 def fresh_pages(draw: random.Random) -> Truth:
@@ -65,7 +52,7 @@ def fresh_pages(draw: random.Random) -> Truth:
     return Truth(
         "broken",
         lambda n: fixed + rate * n * (slow if n >= edge else 1),
-        ((fixed, rate, None), (fixed, rate * slow, None)),
+        ((fixed, rate), (fixed, rate * slow)),
         at,
         lambda n: round(n / 4096) if n >= edge else 0,
     )
@@ -74,7 +61,7 @@ def fresh_pages(draw: random.Random) -> Truth:
 def jump(draw: random.Random) -> Truth:
     """The same without a word from the page faults."""
     truth = fresh_pages(draw)
-    return Truth(truth.kind, truth.time_ns, truth.numbers, truth.break_at)
+    return Truth(truth.kind, truth.time_ns, truth.lines, truth.break_at)
 
 
 def kink(draw: random.Random) -> Truth:
@@ -87,12 +74,12 @@ def kink(draw: random.Random) -> Truth:
     return Truth(
         "broken",
         lambda n: fixed + rate * n + rate * (slow - 1) * max(0.0, n - edge),
-        ((fixed, rate, None), (fixed - rate * (slow - 1) * edge, rate * slow, None)),
+        ((fixed, rate), (fixed - rate * (slow - 1) * edge, rate * slow)),
         at,
     )
 
 
-LAWS = (constant, linear, superlinear, sorting, fresh_pages, jump, kink)
+LAWS = (constant, linear, fresh_pages, jump, kink)
 
 
 def simulated(
@@ -138,39 +125,31 @@ class Score:
 
 def score(truth: Truth, draw: random.Random) -> Score:
     """Simulate, fit and compare."""
-    curve = curve_of(simulated(truth, draw), "pickle", cold=False)
-    found = regimes(curve)
-    is_right = kind_of(found) == truth.kind and len(found) == len(truth.numbers)
-    breaks = [SIZES.index(regime.from_bytes) for regime in found[1:]]
+    found = pieces(curve_of(simulated(truth, draw), "pickle", cold=False))
+    is_alike = len(found) == len(truth.lines)
+    is_right = kind_of(found) == truth.kind and is_alike
+    breaks = [SIZES.index(piece.from_bytes) for piece in found[1:]]
     is_near = truth.break_at is None or any(abs(at - truth.break_at) <= 1 for at in breaks)
-    wanted = [number for numbers in truth.numbers for number in numbers if number is not None]
-    checks = _covers(found, truth) if len(found) == len(truth.numbers) else []
-    compared = len(checks) if is_right else 0
+    checks = [
+        _covers(piece, rate)
+        for piece, (_, rate) in zip(found, truth.lines, strict=False)
+        if is_right and rate
+    ]
     return Score(
         is_right,
         is_broken=truth.break_at is not None,
         is_near=is_near,
-        covered=sum(checks) if is_right else 0,
-        compared=compared,
-        strict=len(wanted),
+        covered=sum(checks),
+        compared=len(checks),
+        strict=sum(rate > 0 for _, rate in truth.lines),
     )
 
 
-def kind_of(found: Sequence[Regime]) -> str:
+def kind_of(found: Sequence[LinePiece]) -> str:
     """Return the class of a whole curve."""
     return found[0].growth if len(found) == 1 else "broken"
 
 
-def _covers(found: Sequence[Regime], truth: Truth) -> list[bool]:
-    pairs = [
-        (number, interval)
-        for regime, numbers in zip(found, truth.numbers, strict=True)
-        for number, interval in zip(
-            numbers, (regime.fixed_ns, regime.ns_per_byte, regime.exponent), strict=True
-        )
-    ]
-    return [_covered(number, interval) for number, interval in pairs if number is not None]
-
-
-def _covered(number: float, interval: Estimate | None) -> bool:
-    return interval is not None and interval.low <= number <= interval.high
+def _covers(piece: LinePiece, rate: float) -> bool:
+    interval = piece.ns_per_byte
+    return interval is not None and interval.low <= rate <= interval.high

@@ -6,7 +6,6 @@ from jupyter_serprof.model import (
     Crossover,
     Finding,
     Fit,
-    Holdout,
     Limits,
     Point,
     Summary,
@@ -17,19 +16,17 @@ from jupyter_serprof.model.trace import Scalar
 
 US = 1_000
 SIZES = (1_000, 10_000, 100_000, 1_000_000, 10_000_000)
-HELD = 100_000_000
-UNSURE = "pickle 5, in-band or Ray: cannot tell where they cross"
 
 
 def make_sizes() -> Sweep:
     """Return pickle, which jumps at 1 MB, Ray, which overtakes it there, and one that was skipped.
 
-    pickle takes 20 us up to 100 kB and 2 ns a byte from 1 MB on; 100 MB was held out.
+    pickle takes 20 us up to 100 kB and 2 ns a byte from 1 MB on.
     """
     pickled = {1_000: 20, 10_000: 20, 100_000: 20, 1_000_000: 2_000, 10_000_000: 20_000}
     stored = dict.fromkeys(SIZES, 500)
     points = [
-        *_points("pickle", {**pickled, HELD: 250_000}, "pickle.dumps"),
+        *_points("pickle", pickled, "pickle.dumps"),
         *_points("ray", stored, "ray.store"),
     ]
     return Sweep(
@@ -49,16 +46,17 @@ def make_sizes() -> Sweep:
                 _fit("pickle", 1_000_000, 10_000_000, ns_per_byte=2.0, growth="linear"),
                 low=1.6,
                 high=2.5,
-                cause="fresh pages",
-                holdout=Holdout(HELD, -0.2),
+                cause="new memory pages",
             ),
             _fit("ray", 1_000, 10_000_000, fixed_ns=500_000.0, growth="constant"),
             replace(_fit("pickle", 1_000, 10_000_000), stage="pickle.dumps"),
         ),
         crossovers=(
-            _crossover("Ray overtakes pickle 5, in-band", 100_000, 1_000_000),
-            _crossover(
-                "pickle 5, in-band or Ray: cannot tell where they cross", None, None, cold=True
+            Crossover(
+                title="Ray overtakes pickle 5, in-band",
+                cold=False,
+                from_bytes=100_000,
+                to_bytes=1_000_000,
             ),
         ),
         summary=Summary("Ray overtakes pickle between 100 kB and 1 MB.", ("5 sizes",)),
@@ -93,10 +91,6 @@ def _fit(  # noqa: PLR0913  (a line has as many numbers)
         ns_per_byte=ns_per_byte,
         growth=growth,
     )
-
-
-def _crossover(title: str, low: int | None, high: int | None, *, cold: bool = False) -> Crossover:
-    return Crossover(title=title, cold=cold, from_bytes=low, to_bytes=high)
 
 
 def make_chunks() -> Sweep:

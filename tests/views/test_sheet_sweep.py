@@ -1,4 +1,4 @@
-"""The picture of a sweep over sizes: places, breaks, crossovers, held-out points, chunks."""
+"""The picture of a sweep over sizes: places, breaks, crossovers, chunks."""
 
 import math
 from dataclasses import replace
@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 from hypothesis import given, settings
 from PIL import Image
-from size_samples import HELD, make_chunks, make_sizes
+from size_samples import make_chunks, make_sizes
 from test_figure import _boxes, _check_labels, _labels
 from test_text_sizes import size_sweeps
 
@@ -56,39 +56,25 @@ def test_both_axes_are_logarithmic() -> None:
     assert steps == pytest.approx([steps[0]] * 4)
     assert len({round(y) for _, y in stored}) == 1
     (x0, y0), (x1, y1) = behind
-    decade_of_time = (sheet_height(sheet_of(make_sizes()))) / 5
+    decade_of_time = (sheet_height(sheet_of(make_sizes()))) / 4
     assert x1 - x0 == pytest.approx(steps[0])
     assert y0 - y1 == pytest.approx(decade_of_time, abs=1)
 
 
 def sheet_height(sheet: Sheet) -> float:
-    """Return the height of the chart: from 10 us to 1 s are five decades."""
+    """Return the height of the chart: from 10 us to 100 ms are four decades."""
     ticks = {label.text: label.y for label in _labels(sheet)}
-    return ticks["10 µs"] - ticks["1 s"]
+    return ticks["10 µs"] - ticks["100 ms"]
 
 
 def test_a_line_ends_where_measurements_end_and_does_not_cross_a_break() -> None:
-    """Between the regimes there is a gap, behind the last size only what was held out."""
+    """Between two pieces there is a gap."""
     sheet = sheet_of(make_sizes())
     first, second = lines_of(sheet, PURPLE)
-    (promised,) = lines_of(sheet, PURPLE, dotted=True)
 
     assert (len(first.points), len(second.points)) == (3, 2)
-    assert promised.points[0] == pytest.approx(second.points[-1], abs=0.01)
     texts = [label.text for label in _labels(sheet)]
-    assert "dotted line: regime break, 1.00 MB, fresh pages" in texts
-
-
-def test_a_held_out_point_is_hollow_and_its_error_stands_beside_the_name() -> None:
-    """One sees that no line used it, and how far the line is off."""
-    sheet = sheet_of(make_sizes())
-
-    curves = [mark for mark in sheet.marks if isinstance(mark, Stroke)]
-    (hollow,) = [mark for mark in curves if mark.is_filled and mark.color == LIGHT.background]
-    right = max(x for line in lines_of(sheet, PURPLE) for x, _ in line.points)
-    assert min(x for x, _ in hollow.points) > right
-    texts = [label.text for label in _labels(sheet)]
-    assert "held out 250 ms, line −20.0 %" in texts  # noqa: RUF001
+    assert "dotted line: changes at 1.00 MB, new memory pages" in texts
 
 
 def test_a_crossover_is_a_bracket_between_its_two_sizes() -> None:
@@ -154,5 +140,5 @@ def test_the_alternative_text_says_where_the_lines_end() -> None:
     """Who does not see the picture hears the sizes and the last times."""
     said = alt_text(make_sizes())
 
-    assert "Time over 6 sizes, 1.00 kB to 100 MB, of 2 variants: " in said
-    assert f"pickle 5, in-band 250 ms at {HELD // 10**6} MB, Ray 500 µs at 10.0 MB." in said
+    assert "Time over 5 sizes, 1.00 kB to 10.0 MB, of 2 variants: " in said
+    assert "pickle 5, in-band 20.0 ms at 10.0 MB, Ray 500 µs at 10.0 MB." in said

@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 from size_samples import make_sizes
 from strategies import crossings, fits
 
-from jupyter_serprof.model import Crossover, Fit, Point, Sweep, Variant
+from jupyter_serprof.model import Point, Sweep, Variant
 from jupyter_serprof.views.kit.table import width as columns_of
-from jupyter_serprof.views.sweep.series import crossovers
 from jupyter_serprof.views.text import text
 
 
@@ -49,15 +48,7 @@ def test_any_sweep_over_sizes_fits_its_lines(sweep: Sweep, width: int) -> None:
 
 
 SIZES = make_sizes()
-POWER = Fit(
-    variant="pickle",
-    cold=False,
-    from_bytes=1_000,
-    to_bytes=1_000_000,
-    growth="superlinear",
-    exponent=1.31,
-)
-DOUBT = replace(POWER, from_bytes=10**7, to_bytes=10**7, growth="cannot tell", exponent=None)
+DOUBT = replace(SIZES.fits[0], growth="cannot tell", fixed_ns=None, ns_per_byte=None)
 
 
 def only(size_bytes: int, kind: str = "sweep") -> Sweep:
@@ -82,22 +73,11 @@ def grouped() -> Sweep:
     return replace(SIZES, points=(*SIZES.points, *more))
 
 
-def test_crossovers_with_sizes_come_first() -> None:
-    """In their order; those of which nobody can tell where they are come behind them."""
-    unsure, early, late = (
-        Crossover(title=title, cold=False, from_bytes=low, to_bytes=low)
-        for title, low in (("unsure", None), ("early", 10), ("late", 20))
-    )
-    sweep = replace(make_sizes(), crossovers=(unsure, early, late))
-
-    assert crossovers(sweep, cold=False) == [early, late, unsure]
-
-
 def test_sizes_are_told_in_characters() -> None:
     """The whole text of each sample is that of a file that people read."""
     samples = {
-        "a power has no rate, a doubt its reason": (
-            replace(SIZES, fits=(POWER, replace(DOUBT, cause="it jumps"))),
+        "a doubt has its reason": (
+            replace(SIZES, fits=(replace(DOUBT, cause="it jumps"),)),
             140,
         ),
         "narrow lines: several tables": (six_ways(), 50),

@@ -1,21 +1,20 @@
-"""Where one way overtakes another: between two measured sizes, or "cannot tell".
+"""Which way is fastest from which size to which, and where one way overtakes another.
 
 At each size that both have, the times are compared with the noise of the runs (95 % for all sizes
 together), and with the smallest difference that matters. A crossover lies between the last size
 where one is surely faster and the first where the other surely is. Nothing is interpolated, and
-nothing is said beyond the measured sizes.
+nothing is said beyond the measured sizes. Crossovers are told of those only that are the fastest
+somewhere, each with the one that follows it: nobody chooses between the others.
 
-The verdicts are those of the crossovers: two times differ where they are farther apart than the
-noise of their runs, and by as much as matters. Without noise (one run at each size) an order counts
-that no size turns round.
+Without noise (one run at each size) an order counts that no size turns round.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations, pairwise, permutations
+from itertools import pairwise, permutations
 
 from jupyter_serprof.analysis.ranking import cost_of, least_gap
 from jupyter_serprof.analysis.sizes.curve import Curve, curve_of
@@ -31,30 +30,31 @@ _MISTAKEN = 0.05
 
 
 def crossovers_of(points: Sequence[Point], variants: Sequence[Variant]) -> tuple[Crossover, ...]:
-    """Return the crossovers of every two variants, warm and cold.
+    """Return where the fastest of the variants is overtaken by the one that follows it.
 
     Parameters
     ----------
     points
         The points of a sweep.
     variants
-        Those to compare.
+        Those to compare; warm and cold runs apart.
     """
     titles = {variant.key: variant.title for variant in variants}
     found: list[Crossover] = []
     for cold in (False, True):
         curves = curves_of(points, variants, cold=cold)
-        for one, other in combinations(titles, 2):
+        fastest = [each.key for each in stretches_of(points, variants, cold=cold)]
+        for one, other in dict.fromkeys(tuple(sorted(pair)) for pair in pairwise(fastest)):
             found += [
                 Crossover(
-                    title=title,
+                    title=f"{titles[faster]} overtakes {titles[slower]}",
                     cold=cold,
                     faster=faster,
-                    slower=other if faster == one else one,
+                    slower=slower,
                     from_bytes=low,
                     to_bytes=high,
                 )
-                for title, faster, low, high in _crossings(one, other, curves, titles)
+                for faster, slower, low, high in _turns(one, other, curves)
             ]
     return tuple(found)
 
@@ -69,32 +69,22 @@ def curves_of(
     }
 
 
-def _crossings(
-    one: str, other: str, curves: Mapping[str, Curve], titles: Mapping[str, str]
-) -> list[tuple[str, str, int | None, int | None]]:
+def _turns(
+    one: str, other: str, curves: Mapping[str, Curve]
+) -> Iterator[tuple[str, str, int, int]]:
+    """Yield the faster, the slower, the last size before and the first size after they turn."""
     left, right = curves[one], curves[other]
     sizes = sorted(set(left.sizes_bytes) & set(right.sizes_bytes))
-    if len(sizes) <= 1:
-        return []
     gaps = [math.log(_median(left, size) / _median(right, size)) for size in sizes]
-    widths = widths_of(left, right, sizes)
     sure = [
         (size, gap > 0)
-        for size, gap, width in zip(sizes, gaps, widths, strict=True)
+        for size, gap, width in zip(sizes, gaps, widths_of(left, right, sizes), strict=True)
         if width is not None and abs(gap) > width
     ]
-    turns = [
-        (before, size, other if is_slower else one)
-        for (before, was_slower), (size, is_slower) in pairwise(sure)
-        if was_slower != is_slower
-    ]
-    if turns or (gaps[0] > 0) == (gaps[-1] > 0):
-        return [
-            (f"{titles[key]} overtakes {titles[one if key == other else other]}", key, low, high)
-            for low, high, key in turns
-        ]
-    title = f"{titles[one]} or {titles[other]}: cannot tell where they cross"
-    return [(title, other if gaps[-1] > 0 else one, None, None)]
+    for (before, was_slower), (size, is_slower) in pairwise(sure):
+        if was_slower != is_slower:
+            faster, slower = (other, one) if is_slower else (one, other)
+            yield faster, slower, before, size
 
 
 def _median(curve: Curve, size_bytes: int) -> float:

@@ -1,24 +1,23 @@
-"""What may be said about growth: regimes of a curve, and fixed cost, rate and exponent in each.
+"""Straight pieces of a curve: a fixed time and a rate, from one measured size to another.
 
-Method: a curve is cut into regimes, each constant, straight (``fixed + rate * size``) or a power
-(``fixed + rate * size**exponent``), so that misfit plus a price for each number and each cut is
-least (dynamic programming over all cuts). Errors are relative, as they are with times. The misfit
-is measured in units of the noise: the spread of the runs, or the disagreement of neighbouring sizes
-where that is larger. A cut where page faults per byte change is cheaper.
+Method: a curve is cut into pieces ``fixed + rate * size``, so that the misfit plus a price for each
+piece is least (dynamic programming over all cuts). Errors are relative, as they are with times. The
+misfit is measured in units of the noise: the spread of the runs, or how much neighbouring sizes
+disagree where that is more. A cut where page faults per byte change is cheaper.
 
-No law is told where it would not hold: over fewer than three sizes, at a last size that alone is
-off the line, where the law misses its own points, and where a slope may be 0 as well as not. A
-power runs over no change of page faults, and has to be there without the last size too.
+No line is told where it would not hold: over fewer than three sizes, where it misses its own
+points, and where its slope may be 0 as well as not.
 
-What it cannot see: a regime of fewer than three sizes (two, if page faults change there); anything
-beyond the last size; noise that differs from size to size, which is taken as equal everywhere.
+What it cannot see: a piece of fewer than three sizes (two at the end, if page faults change there);
+anything beyond the last size; noise that differs from size to size, which is taken as equal
+everywhere; a power or a logarithm, which come out as several pieces.
 ``tests/benchmarks/fit_calibration.py`` says how often it is right.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -30,37 +29,30 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-#: Sizes in a regime, at least; one less suffices where page faults say that it is another one. A
-#: power needs more, or it follows noise.
+#: Sizes in a piece, at least; the last one or two may stand apart from those before.
 SHORTEST = 3
-_SHORTEST_SEEN = 2
-_SHORTEST_POWER = 5
 #: Sizes before a last one that stands apart: fewer do not tell what the noise is.
 _SHORTEST_BEFORE_LAST = 4
-#: Price of a number of the model and of a cut, in squared units of noise. One more number lowers
-#: the misfit of a true model by more than 7 in 1 of 120 cases.
+#: Price of a number and of a cut, in squared units of noise. One more number lowers the misfit of a
+#: true model by more than 7 in 1 of 120 cases.
 _NUMBER_PRICE = 7.0
 _CUT_PRICE = 4.0
 _FAULTS_CUT_PRICE = -6.0
-#: The same before a last size apart: two numbers less are saved there than before a line.
-_FAULTS_LAST_PRICE = 0.0
 #: Noise of a median, at least; and where nothing tells it.
 _LEAST_NOISE = 0.005
 _ASSUMED_NOISE = 0.05
 #: What grows by more over its sizes is not called flat, nor what varies by more, however noisy.
 _FLAT_CHANGE = 1.5
 _FLAT_RATIO = 2.0
-#: A law that misses half of its points, or one of them, by more (ratios) is none.
+#: A line that misses half of its points, or one of them, by more (ratios) is none.
 _MISSED_HALF = 1.35
 _MISSED_ONE = 2.0
 _CONFIDENCE = 0.95
 _ITERATIONS = 8
 UNTOLD = "cannot tell"
-_CURVED = ("superlinear", "sublinear")
-_FEW = "{} sizes, three are needed"
-_LONE = "the last size stands apart; one more size would tell"
-_MISSED = "no law comes near all points; more sizes or runs would tell"
-_LEVEL = "growth and noise are alike; more runs would tell"
+_FEW = "fewer than three sizes; one more would tell"
+_MISSED = "the times are on no line; more sizes or runs would tell"
+_LEVEL = "the noise hides the growth; more runs would tell"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,71 +65,67 @@ class Estimate:
 
 
 @dataclass(frozen=True, slots=True)
-class Regime:
-    """A stretch of sizes in which one law holds.
+class LinePiece:
+    """Sizes over which time lies on one straight line.
 
     Attributes
     ----------
     growth
-        ``constant``, ``linear``, ``superlinear``, ``sublinear`` or ``cannot tell``.
+        ``constant``, ``linear`` or ``cannot tell``.
     fixed_ns
-        The line at size 0; in a later regime no cost of a call, and it may be below 0. None where
-        there is no straight line.
+        The line at size 0; in a later piece no cost of a call, and it may be below 0. None where
+        nothing can be told.
     ns_per_byte
-        Slope of the line; None where there is no straight line.
-    exponent
-        Of time, without its fixed part, over size; None for a constant and for few sizes.
+        Slope of the line; None where nothing can be told.
     doubt
-        Why no law can be told; "" where one is.
+        Why nothing can be told; "" where a line is.
     """
 
     from_bytes: int
     to_bytes: int
     growth: str
-    fixed_ns: Estimate | None = None
+    fixed_ns: float | None = None
     ns_per_byte: Estimate | None = None
-    exponent: Estimate | None = None
     doubt: str = ""
-
-    def line_ns(self, size_bytes: float) -> float | None:
-        """Return the line at a size; None where there is no straight line."""
-        if self.fixed_ns is None or self.ns_per_byte is None:
-            return None
-        return self.fixed_ns.value + self.ns_per_byte.value * size_bytes
 
 
 @dataclass(frozen=True, slots=True)
 class _Cut:
-    """Sizes ``start`` to ``stop`` (exclusive), with the law that suits them best."""
+    """Sizes ``start`` to ``stop`` (exclusive), with the line that suits them best.
+
+    ``rate_error`` is the standard error of the slope for noise of 1.
+    """
 
     start: int
     stop: int
-    law: str
+    fixed_ns: float
+    ns_per_byte: float
     misfit: float
+    rate_error: float
 
     @property
     def numbers(self) -> int:
-        return {"lone": 1, "constant": 1, "linear": 2, "power": 3}[self.law]
+        return min(2, self.stop - self.start)
 
 
-def regimes(curve: Curve) -> tuple[Regime, ...]:
-    """Return the regimes of a curve, small sizes first; none for fewer than three sizes."""
+def pieces(curve: Curve) -> tuple[LinePiece, ...]:
+    """Return the straight pieces of a curve, small sizes first; none for fewer than three sizes."""
     if len(curve.sizes_bytes) < SHORTEST:
         return ()
     noise = _noise(curve)
     cuts = _best_cuts(curve, noise)
     scale = _interval_scale(curve, cuts, noise)
-    return _joined([_regime(curve, cut, scale) for cut in cuts])
+    return _joined([_piece(curve, cut, noise, scale) for cut in cuts])
 
 
-def _joined(found: Sequence[Regime]) -> tuple[Regime, ...]:
-    """Return regimes where those of which nothing can be told are one: nothing parts them."""
-    joined: list[Regime] = []
-    for regime in found:
-        if joined and joined[-1].growth == regime.growth == UNTOLD:
-            joined[-1] = replace(joined[-1], to_bytes=regime.to_bytes)
+def _joined(found: Sequence[LinePiece]) -> tuple[LinePiece, ...]:
+    """Return pieces where those of which nothing can be told are one: nothing parts them."""
+    joined: list[LinePiece] = []
+    for piece in found:
+        if joined and joined[-1].growth == piece.growth == UNTOLD:
+            joined[-1] = replace(joined[-1], to_bytes=piece.to_bytes)
         else:
-            joined.append(regime)
+            joined.append(piece)
     return tuple(joined)
 
 
@@ -163,7 +151,7 @@ def _noise(curve: Curve) -> float:
     # Where page faults change, neighbours disagree for another reason than noise.
     windows = [span for span in windows if not _is_turning(curve, *span)]
     if windows:
-        misfits = _solved(curve, windows, np.ones((1, 1)), np.ones(len(windows), bool))[2][:, 0]
+        misfits = [cut.misfit for cut in _lines(curve, windows, has_free_start=True)]
         # Two degrees of freedom each: the median of a chi-square over them is ln 2.
         known.append(math.sqrt(float(np.median(misfits)) / 2 / math.log(2)))
     return max(known) if len(known) > 1 else _ASSUMED_NOISE
@@ -178,7 +166,7 @@ def _best_cuts(curve: Curve, noise: float) -> list[_Cut]:
     size_count = len(curve.sizes_bytes)
     best: dict[int, tuple[float, list[_Cut]]] = {0: (0.0, [])}
     by_stop: dict[int, list[_Cut]] = {}
-    for cut in _laws(curve, noise):
+    for cut in _lines(curve, _spans(curve)):
         by_stop.setdefault(cut.stop, []).append(cut)
     for stop in range(SHORTEST, size_count + 1):
         options = [
@@ -190,112 +178,61 @@ def _best_cuts(curve: Curve, noise: float) -> list[_Cut]:
     return best[size_count][1]
 
 
-def _price(curve: Curve, cut: _Cut, noise: float) -> float:
-    price = cut.misfit / noise**2 + _NUMBER_PRICE * cut.numbers
-    if cut.start == 0:
-        return price
-    seen = _FAULTS_LAST_PRICE if cut.law == "lone" else _FAULTS_CUT_PRICE
-    return price + (seen if curve.faults_turn(cut.start) else _CUT_PRICE)
-
-
-def _shortest(curve: Curve, start: int) -> int:
-    return _SHORTEST_SEEN if curve.faults_turn(start) else SHORTEST
-
-
-def _laws(curve: Curve, noise: float) -> list[_Cut]:
-    """Return every stretch of sizes with the law that costs least."""
-    import numpy as np
-
+def _spans(curve: Curve) -> list[tuple[int, int]]:
+    """Return every stretch of sizes that may be a piece."""
     size_count = len(curve.sizes_bytes)
     spans = [
         (start, stop)
         for start in range(size_count)
-        for stop in range(start + _shortest(curve, start), size_count + 1)
+        for stop in range(start + SHORTEST, size_count + 1)
     ]
-    later = np.array([start > 0 for start, _ in spans])
-    fixed, slope, straight = (each[:, 0] for each in _solved(curve, spans, np.ones((1, 1)), later))
-    bends = dict(zip(spans, zip(straight, _curved(curve, spans), strict=True), strict=True))
-    logs = np.log(curve.medians_ns)
-    x = np.array(curve.sizes_bytes) / curve.sizes_bytes[-1]
-    cuts = []
-    for (start, stop), level, rate, line in zip(spans, fixed, slope, straight, strict=True):
-        options = [_Cut(start, stop, "linear", float(line))]
-        change = (level + rate * x[stop - 1]) / max(level + rate * x[start], 1e-9)
-        if change < _FLAT_CHANGE and np.ptp(logs[start:stop]) < math.log(_FLAT_RATIO):
-            flat = float(logs[start:stop].var() * (stop - start))
-            options.append(_Cut(start, stop, "constant", flat))
-        if _may_bend(curve, (start, stop), bends, noise):
-            options.append(_Cut(start, stop, "power", float(bends[start, stop][1])))
-        cuts.append(min(options, key=lambda cut: _price(curve, cut, noise)))
-    return [*cuts, *_lone(curve)]
+    for start in (size_count - 2, size_count - 1):
+        is_turn = start >= SHORTEST and curve.faults_turn(start)
+        if is_turn or start == size_count - 1 >= _SHORTEST_BEFORE_LAST:
+            spans.append((start, size_count))
+    return spans
 
 
-def _lone(curve: Curve) -> list[_Cut]:
-    """Return the last size as a stretch of its own, where enough sizes lie before it."""
-    last = len(curve.sizes_bytes) - 1
-    fewest = SHORTEST if curve.faults_turn(last) else _SHORTEST_BEFORE_LAST
-    return [_Cut(last, last + 1, "lone", 0.0)] if last >= fewest else []
+def _price(curve: Curve, cut: _Cut, noise: float) -> float:
+    price = cut.misfit / noise**2 + _NUMBER_PRICE * cut.numbers
+    if cut.start == 0:
+        return price
+    if not curve.faults_turn(cut.start):
+        return price + _CUT_PRICE
+    # One number less than a line has is saved already.
+    return price + (_FAULTS_CUT_PRICE if cut.numbers > 1 else 0.0)
 
 
-def _may_bend(
-    curve: Curve,
-    span: tuple[int, int],
-    bends: Mapping[tuple[int, int], tuple[float, float]],
-    noise: float,
-) -> bool:
-    """Tell whether a power may be claimed: no faults change, and it is not made by the last size.
+def _lines(
+    curve: Curve, spans: Sequence[tuple[int, int]], *, has_free_start: bool = False
+) -> list[_Cut]:
+    """Return the line of each stretch of sizes; its slope is 0 or above.
 
-    ``bends`` has the misfit of the best line and of the best power in each span.
-    """
-    start, stop = span
-    if stop - start < _SHORTEST_POWER or _is_turning(curve, start, stop):
-        return False
-    if stop < len(curve.sizes_bytes):
-        return True
-    line, power = bends[start, stop - 1]
-    return (line - power) / noise**2 > _NUMBER_PRICE
-
-
-def _curved(curve: Curve, spans: Sequence[tuple[int, int]]) -> Floats:
-    """Return the misfit of the best power in each span: on a coarse grid, then around its best."""
-    import numpy as np
-
-    fixed = np.zeros(len(spans), bool)
-    powers = np.arange(0.3, 2.5, 0.05)[None, :]
-    coarse = powers[0, _solved(curve, spans, powers, fixed)[2].argmin(axis=1)]
-    fine = coarse[:, None] + np.arange(-0.05, 0.051, 0.01)
-    best: Floats = _solved(curve, spans, fine, fixed)[2].min(axis=1)
-    return best
-
-
-def _solved(
-    curve: Curve, spans: Sequence[tuple[int, int]], powers: Floats, is_free: NDArray[np.bool_]
-) -> tuple[Floats, Floats, Floats]:
-    """Return fixed, slope and squared relative misfit of ``fixed + slope * (size/last)**power``.
-
-    Each is (n_spans, n_powers); ``powers`` has a row for each span, or one for all. Fixed and slope
-    are kept at 0 or above, fixed not where ``is_free``.
+    So is its fixed part where it begins at the first size, but not with ``has_free_start``.
     Relative least squares by weights of one over the fitted time, squared, until they settle.
     """
     import numpy as np
 
     sizes, times = np.array(curve.sizes_bytes, float), np.array(curve.medians_ns)
-    x = (sizes / sizes[-1]) ** powers[..., None]
-    starts, stops = np.array(spans).T[:, :, None, None]
-    weight = ((np.arange(sizes.size) >= starts) & (np.arange(sizes.size) < stops)).astype(float)
-    fitted: Floats = np.broadcast_to(times, (len(spans), *x.shape[1:]))
+    x = sizes / sizes[-1]
+    starts, stops = np.array(spans).T[:, :, None]
+    inside = (np.arange(sizes.size) >= starts) & (np.arange(sizes.size) < stops)
+    is_bound = (starts[:, 0] == 0) & (not has_free_start)
+    fitted: Floats = np.broadcast_to(times, inside.shape)
     for _ in range(_ITERATIONS):
-        v = weight / fitted**2
+        v = inside / fitted**2
         s0, s1, s2 = v.sum(-1), (v * x).sum(-1), (v * x * x).sum(-1)
         y0, y1 = (v * times).sum(-1), (v * x * times).sum(-1)
-        slope = (s0 * y1 - s1 * y0) / np.maximum(s0 * s2 - s1**2, 1e-12 * s0 * s2)
-        is_flat = slope < 0
-        slope = np.where(is_flat, 0.0, slope)
+        area = np.maximum(s0 * s2 - s1**2, 1e-12 * s0 * s2)
+        slope = np.maximum(0.0, (s0 * y1 - s1 * y0) / area)
         fixed = (y0 - slope * s1) / s0
-        is_low = (fixed < 0) & ~is_free[:, None]
+        is_low = (fixed < 0) & is_bound
         fixed, slope = np.where(is_low, 0.0, fixed), np.where(is_low, y1 / s2, slope)
-        fitted = np.maximum(fixed[..., None] + slope[..., None] * x, 1e-6 * times)
-    return fixed, slope, (weight * np.log(times / fitted) ** 2).sum(-1)
+        fitted = np.maximum(fixed[:, None] + slope[:, None] * x, 1e-6 * times)
+    misfits = (inside * np.log(times / fitted) ** 2).sum(-1)
+    errors = np.sqrt(s0 / area)
+    columns = (fixed, slope / sizes[-1], misfits, errors / sizes[-1])
+    return [_Cut(*span, *map(float, line)) for span, *line in zip(spans, *columns, strict=True)]
 
 
 # What holds between two cuts
@@ -309,81 +246,27 @@ def _interval_scale(curve: Curve, cuts: Sequence[_Cut], noise: float) -> float:
     return max(noise, left) * t_quantile(sure)
 
 
-def _regime(curve: Curve, cut: _Cut, scale: float) -> Regime:
-    size_count = cut.stop - cut.start
-    ends = curve.sizes_bytes[cut.start], curve.sizes_bytes[cut.stop - 1]
-    if size_count >= SHORTEST:
-        return _told(curve, cut, scale, ends)
-    doubt = _LONE if cut.law == "lone" else _FEW.format(size_count)
-    return Regime(*ends, UNTOLD, doubt=doubt)
-
-
-def _told(curve: Curve, cut: _Cut, scale: float, ends: tuple[int, int]) -> Regime:
-    """Return the law of a cut, or why it is none."""
+def _piece(curve: Curve, cut: _Cut, noise: float, scale: float) -> LinePiece:
+    """Return the line of a cut, or why it is none."""
     import numpy as np
 
-    power = _exponent(curve, cut, scale)
-    of_law = power.value if cut.law == "power" and power else 1.0
-    is_later = np.array([cut.start > 0 and cut.law != "power"])
-    solved = _solved(curve, [(cut.start, cut.stop)], np.full((1, 1), of_law), is_later)
-    fixed_ns, slope = float(solved[0][0, 0]), float(solved[1][0, 0])
-    level = math.exp(float(np.log(curve.medians_ns[cut.start : cut.stop]).mean()))
-    shares = np.array(curve.sizes_bytes[cut.start : cut.stop]) / curve.sizes_bytes[-1]
-    law_ns = fixed_ns + slope * shares**of_law
-    if _is_missed(curve, cut, np.full(shares.size, level) if cut.law == "constant" else law_ns):
-        return Regime(*ends, UNTOLD, doubt=_MISSED)
-    if cut.law == "power" and power:
-        return Regime(*ends, _CURVED[power.value <= 1], exponent=power)
-    line = _line_intervals(curve, cut, fixed_ns, slope / curve.sizes_bytes[-1], scale)
-    if not _is_told(cut, line[1], level, ends):
-        return Regime(*ends, UNTOLD, doubt=_LEVEL)
-    if cut.law == "linear":
-        return Regime(*ends, "linear", *line, power)
-    half = scale / math.sqrt(cut.stop - cut.start)
-    flat = Estimate(level, level * math.exp(-half), level * math.exp(half))
-    return Regime(*ends, "constant", flat, Estimate(0.0, 0.0, 0.0))
-
-
-def _is_missed(curve: Curve, cut: _Cut, law_ns: Floats) -> bool:
-    """Tell whether a law is far off half of its points, or off one by a factor."""
-    import numpy as np
-
-    off = np.abs(np.log(np.array(curve.medians_ns[cut.start : cut.stop]) / law_ns))
-    return bool(np.median(off) > math.log(_MISSED_HALF) or off.max() > math.log(_MISSED_ONE))
-
-
-def _is_told(cut: _Cut, rate: Estimate, level: float, ends: tuple[int, int]) -> bool:
-    """Tell whether a line surely grows, or a flat one surely not in proportion to size."""
-    if cut.law == "linear":
-        return rate.low > 0
-    return 1 + rate.high * (ends[1] - ends[0]) / level < ends[1] / ends[0]
-
-
-def _line_intervals(
-    curve: Curve, cut: _Cut, fixed_ns: float, rate: float, scale: float
-) -> tuple[Estimate, Estimate]:
-    import numpy as np
-
-    sizes = np.array(curve.sizes_bytes[cut.start : cut.stop], float)
-    fitted = fixed_ns + rate * sizes
-    design = np.stack([1 / fitted, sizes / sizes[-1] / fitted], axis=1)
-    errors = scale * np.sqrt(np.diag(np.linalg.pinv(design.T @ design)))
-    fixed_error, rate_error = float(errors[0]), float(errors[1] / sizes[-1])
-    least = 0.0 if cut.start == 0 else -math.inf
-    return (
-        Estimate(fixed_ns, max(least, fixed_ns - fixed_error), fixed_ns + fixed_error),
-        Estimate(rate, max(0.0, rate - rate_error), rate + rate_error),
-    )
-
-
-def _exponent(curve: Curve, cut: _Cut, scale: float) -> Estimate | None:
-    """Return the exponent with the interval of its profile likelihood; None for few sizes."""
-    import numpy as np
-
-    if cut.stop - cut.start < _SHORTEST_POWER:
-        return None
-    powers = np.arange(0.1, 3.0, 0.005)
-    fixed = np.zeros(1, bool)
-    misfits = _solved(curve, [(cut.start, cut.stop)], powers[None, :], fixed)[2][0]
-    inside = powers[misfits <= misfits.min() + scale**2]
-    return Estimate(float(powers[misfits.argmin()]), float(inside[0]), float(inside[-1]))
+    sizes = np.array(curve.sizes_bytes[cut.start : cut.stop])
+    logs = np.log(curve.medians_ns[cut.start : cut.stop])
+    ends = int(sizes[0]), int(sizes[-1])
+    if sizes.size < SHORTEST:
+        return LinePiece(*ends, UNTOLD, doubt=_FEW)
+    line_ns = np.maximum(cut.fixed_ns + cut.ns_per_byte * sizes, 1e-9)
+    off = np.abs(logs - np.log(line_ns))
+    if np.median(off) > math.log(_MISSED_HALF) or off.max() > math.log(_MISSED_ONE):
+        return LinePiece(*ends, UNTOLD, doubt=_MISSED)
+    rate, error = cut.ns_per_byte, scale * cut.rate_error
+    if rate > error:
+        return LinePiece(*ends, "linear", cut.fixed_ns, Estimate(rate, rate - error, rate + error))
+    level = math.exp(float(logs.mean()))
+    # Surely not in proportion to size.
+    is_slow = 1 + (rate + error) * (ends[1] - ends[0]) / level < ends[1] / ends[0]
+    is_level = line_ns[-1] < _FLAT_CHANGE * line_ns[0] and np.ptp(logs) < math.log(_FLAT_RATIO)
+    is_near = logs.var() * sizes.size < cut.misfit + _NUMBER_PRICE * noise**2
+    if not (is_slow and is_level and is_near):
+        return LinePiece(*ends, UNTOLD, doubt=_LEVEL)
+    return LinePiece(*ends, "constant", level, Estimate(0.0, 0.0, 0.0))

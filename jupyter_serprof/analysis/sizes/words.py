@@ -1,4 +1,4 @@
-"""The sentence above a sweep over sizes: who is fastest where, how each grows, what is missing."""
+"""The sentence above a sweep over sizes: which is the fastest where, and what is missing."""
 
 from __future__ import annotations
 
@@ -7,25 +7,16 @@ from itertools import pairwise
 
 from jupyter_serprof.analysis.ranking import listed, outside_texts, ranked_of
 from jupyter_serprof.analysis.sizes.crossovers import Stretch, stretches_of
-from jupyter_serprof.model import Fit, Point, Summary, Sweep, Variant
+from jupyter_serprof.model import Point, Summary, Sweep
 from jupyter_serprof.model.sweep import middle_ns
 from jupyter_serprof.model.units import (
     counted_in_each,
     format_bytes,
     format_fixed,
     format_ns,
-    format_rate,
 )
 
 _MOST_STRETCHES = 3
-#: A fixed part of more than this, as a share of the time at the smallest size, is told.
-_TRIFLE = 0.1
-_GROWTH = {
-    "constant": "flat",
-    "linear": "in proportion to size",
-    "superlinear": "grows faster than its size",
-    "sublinear": "grows slower than its size",
-}
 Medians = Mapping[str, Mapping[int, float]]
 
 
@@ -125,53 +116,8 @@ def _claim(stretch: Stretch, titles: Mapping[str, str]) -> str:
 
 def _facts(sweep: Sweep) -> list[str]:
     used = [variant for variant in sweep.variants if variant.state == "ok"]
-    growth = [text for variant in ranked_of(used) if (text := growth_text(sweep, variant))]
     outside = [f"{text}, outside the ranking" for text in outside_texts(used)]
-    return [*growth, *outside, *_runs(sweep), *_missing(sweep)]
-
-
-def growth_text(sweep: Sweep, variant: Variant) -> str:
-    """Say how a variant grows, regime by regime; "" without fitted lines."""
-    lines = [
-        line
-        for line in sweep.fits
-        if line.variant == variant.key and not line.cold and not line.stage
-    ]
-    if not lines:
-        return ""
-    return f"{variant.title}: {', then '.join(_regime_text(line) for line in lines)}"
-
-
-def _regime_text(line: Fit) -> str:
-    text = _GROWTH.get(line.growth, line.growth)
-    if line.growth == "constant":
-        text += f" at {format_ns(line.fixed_ns)}"
-    elif line.growth == "linear" and line.ns_per_byte is not None and line.ns_per_byte > 0:
-        text = _line_text(line, line.ns_per_byte)
-    elif line.exponent is not None:
-        text += f" (power {format_fixed(line.exponent, 2)})"
-    text += f" up to {format_bytes(line.to_bytes)}"
-    text += _taken_over(line) if line.growth == "linear" else ""
-    return f"{text} ({line.cause})" if line.cause else text
-
-
-def _line_text(line: Fit, ns_per_byte: float) -> str:
-    """Say what a byte costs, and what it costs anyway where that is more than a trifle."""
-    rate, fixed = format_rate(1e9 / ns_per_byte), line.fixed_ns or 0.0
-    first_ns = ns_per_byte * line.from_bytes
-    if first_ns > 0 and fixed > _TRIFLE * (fixed + first_ns):
-        return f"{format_ns(fixed)} plus {rate}"
-    return f"{_GROWTH['linear']} at {rate}"
-
-
-def _taken_over(line: Fit) -> str:
-    """Say from which size on the bytes cost more than what it costs anyway; "" from the first."""
-    fixed, rate = line.fixed_ns, line.ns_per_byte
-    if not fixed or not rate or rate <= 0 or fixed <= rate * line.from_bytes:
-        return ""
-    if fixed >= rate * line.to_bytes:
-        return "; the fixed part is the larger one at every size"
-    return f"; the rate takes over from about {format_bytes(fixed / rate)} on"
+    return [*outside, *_runs(sweep), *_missing(sweep)]
 
 
 def _runs(sweep: Sweep) -> list[str]:

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from jupyter_serprof.analysis.sizes.curve import Curve, curve_of
-from jupyter_serprof.analysis.sizes.fit import Estimate, regimes, t_quantile
+from jupyter_serprof.analysis.sizes.fit import Estimate, pieces, t_quantile
 from jupyter_serprof.model import Point, stage
 from jupyter_serprof.model.sweep import middle_ns
 
@@ -243,5 +243,5 @@ def _task_ns(curve: Curve, measured: Sequence[ChunkMedians], best: int) -> Estim
         curve.spread_share,
         curve.spread_freedom,
     )
-    last = regimes(over_tasks)[-1]
+    last = pieces(over_tasks)[-1]
     return last.ns_per_byte if last.growth == "linear" else None

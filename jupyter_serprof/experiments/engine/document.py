@@ -225,20 +225,12 @@ def made_here(sweep: Sweep, latest: Trace | None, notes: Iterable[str] = ()) -> 
     )
 
 
-def with_findings(
-    sweep: Sweep,
-    summarize: Callable[[Sweep], Summary],
-    *,
-    holdout_bytes: int | None = None,
-) -> Sweep:
-    """Add lines, crossovers, findings and summary; leave out of the traces what is said for all.
-
-    ``holdout_bytes`` is for the lines, see `fits_of`.
-    """
+def with_findings(sweep: Sweep, summarize: Callable[[Sweep], Summary]) -> Sweep:
+    """Add lines, crossovers, findings and summary; leave out of the traces what is said for all."""
     sweep = with_ranking(with_break_even(sweep))
     found = replace(
         sweep,
-        fits=fits_of(sweep.points, holdout_bytes=holdout_bytes),
+        fits=fits_of(sweep.points),
         crossovers=crossovers_of(sweep.points, ranked_of(sweep.variants)),
         findings=sweep_findings(sweep),
     )

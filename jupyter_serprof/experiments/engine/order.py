@@ -53,8 +53,8 @@ class Visit:
     keys: list[str]
 
 
-def checked_sizes(sizes: Iterable[float], holdout: float | None = None) -> tuple[float, ...]:
-    """Return sizes in increasing order, each once, with the held-out one among them.
+def checked_sizes(sizes: Iterable[float]) -> tuple[float, ...]:
+    """Return sizes in increasing order, each once.
 
     Raises
     ------
@@ -65,7 +65,7 @@ def checked_sizes(sizes: Iterable[float], holdout: float | None = None) -> tuple
     if isinstance(given, str) or not isinstance(given, Iterable):
         message = f"sizes is {given!r}; it is a list of numbers above 0, {_EXAMPLE}"
         raise UsageError(message)
-    asked = [*sizes, *([] if holdout is None else [holdout])]
+    asked = list(sizes)
     for size in asked:
         if not _is_size(size):
             message = f"a size is {size!r}; sizes are numbers above 0, {_EXAMPLE}"

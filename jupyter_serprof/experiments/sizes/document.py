@@ -85,7 +85,6 @@ class SizeRecord:
     parameters: tuple[float, ...]
     seed: int
     transports: list[Transport] = field(default_factory=list)
-    holdout: float | None = None
     cells: dict[tuple[str, float], Cell] = field(default_factory=dict)
     sizes: dict[float, int | None] = field(default_factory=dict)
     left_out: dict[float, str] = field(default_factory=dict)
@@ -117,8 +116,7 @@ class SizeRecord:
             sweep = apart(sweep, self._ordered(), title)
         if not has_lines:
             return _bare(sweep)
-        held = None if self.holdout is None else self.sizes.get(self.holdout)
-        return with_findings(sweep, summarize_growth, holdout_bytes=held)
+        return with_findings(sweep, summarize_growth)
 
     def _has_no_axis(self, sweep: Sweep) -> bool:
         """Tell whether the bytes of sizes of code were not seen: no median is of many."""

@@ -26,7 +26,7 @@ class SizeSweep:
 
     Parameters
     ----------
-    make, sizes, transports, repeat, budget_s, holdout, name, parameter, detail, seed
+    make, sizes, transports, repeat, budget_s, name, parameter, detail, seed
         As of `jupyter_serprof.sweep`; the sizes in any order.
     code
         Measure ``make(size)`` itself, as one variant ``code``; then without ``transports``.
@@ -49,7 +49,6 @@ class SizeSweep:
         transports: Sequence[str] | None = None,
         repeat: int | None = None,
         budget_s: float | None = None,
-        holdout: float | None = None,
         detail: bool = False,
         seed: int | None = None,
         code: bool = False,
@@ -61,11 +60,9 @@ class SizeSweep:
             message = "transports are for values; code that serializes by itself is timed as it is"
             raise UsageError(message)
         ways = [TimedCode(make, name)] if code else chosen_transports(transports)
-        parameters = checked_sizes(sizes, holdout)
+        parameters = checked_sizes(sizes)
         self._ways = {way.key: way for way in ways}
-        self._known = SizeRecord(
-            name, parameter, parameters, self._passes.seed, list(ways), holdout
-        )
+        self._known = SizeRecord(name, parameter, parameters, self._passes.seed, list(ways))
         self._guard = MemoryGuard(tuple(self._ways))
         self._bench = Bench(
             make,

@@ -28,13 +28,12 @@ from jupyter_serprof.views.sweep.series import (
     decades,
     growth_lines,
     series_of,
-    signed_error,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from jupyter_serprof.model import Crossover, Fit, Sweep
+    from jupyter_serprof.model import Crossover, Sweep
     from jupyter_serprof.views.kit.sheet import Sheet
     from jupyter_serprof.views.sweep.series import Series, SizePoint
 
@@ -153,7 +152,7 @@ def put_sizes(sheet: Sheet, sweep: Sweep) -> None:
     for line in lines:
         _put_line(sheet, chart, line)
     key += [*_put_break(sheet, chart, found), *_put_best_line(sheet, chart, sweep)]
-    known = [each for each in crossovers(sweep, cold=not warm) if each.from_bytes]
+    known = crossovers(sweep, cold=not warm)
     key += [_put_crossover(sheet, chart, each, at) for at, each in enumerate(known[:_BRACKETS])]
     _put_names(sheet, chart, lines)
     sheet.y = chart.bottom + 28
@@ -179,7 +178,7 @@ def _color(sweep: Sweep, series: Series) -> str:
 
 def _chart(sheet: Sheet, sweep: Sweep, lines: Sequence[_ChartLine]) -> Chart:
     points = [point for line in lines for point in line.series.points]
-    names = sum(1 + (line.series.held is not None) for line in lines) * LINE_HEIGHT
+    names = len(lines) * LINE_HEIGHT
     high = max(_BRIEF_HEIGHT if sheet.is_brief else _HEIGHT, names + LINE_HEIGHT)
     kind = "cold, first" if lines and lines[0].series.cold else "warm"
     what = "size of a chunk" if sweep.kind == "chunks" else "size"
@@ -245,10 +244,9 @@ def _put_band(sheet: Sheet, chart: Chart, line: _ChartLine) -> None:
 
 
 def _unbroken(series: Series) -> Iterator[tuple[SizePoint, ...]]:
-    """Yield stretches of points: a line does not go on over a break, nor to what was held out."""
-    held = series.held.size_bytes if series.held else None
+    """Yield stretches of points: a line does not go on over a break."""
     ends = [each.from_bytes for each in series.breaks]
-    rest = [point for point in series.points if point.size_bytes != held]
+    rest = list(series.points)
     for end in (*ends, None):
         here = [p for p in rest if end is None or p.size_bytes <= end]
         rest = rest[len(here) :]
@@ -263,31 +261,6 @@ def _put_line(sheet: Sheet, chart: Chart, line: _ChartLine) -> None:
             sheet.add(Stroke(places, line.color, 2))
         for place in places:
             sheet.add(*mark_of(line.mark, place, line.color))
-    _put_held(sheet, chart, line)
-
-
-def _put_held(sheet: Sheet, chart: Chart, line: _ChartLine) -> None:
-    """Put what the line says at a held-out size, dotted, and what was measured, hollow."""
-    held = line.series.held
-    measured = [p for p in line.series.points if held and p.size_bytes == held.size_bytes]
-    if held is None or not measured:
-        return
-    regime = line.series.regimes[-1]
-    places = tuple(_said(chart, regime, held.size_bytes))
-    if places:
-        sheet.add(Stroke(places, line.color, 1.4, is_dotted=True))
-    place = chart.x(held.size_bytes), chart.y(measured[0].median_ns)
-    sheet.add(*mark_of(line.mark, place, line.color, hollow=sheet.theme.background))
-
-
-def _said(chart: Chart, regime: Fit, size_bytes: int) -> Iterator[tuple[float, float]]:
-    """Yield a straight line in time over size, a curve on logarithmic axes; none for a power."""
-    ratio = size_bytes / regime.to_bytes
-    for step in range(_STEPS + 1):
-        size = regime.to_bytes * ratio ** (step / _STEPS)
-        said_ns = regime.line_ns(size)
-        if said_ns is not None:
-            yield chart.x(size), chart.y(said_ns)
 
 
 def _put_break(sheet: Sheet, chart: Chart, found: Sequence[Series]) -> Iterator[str]:
@@ -297,12 +270,12 @@ def _put_break(sheet: Sheet, chart: Chart, found: Sequence[Series]) -> Iterator[
         worst = max(breaks, key=lambda each: abs(math.log10(max(each.jump, 0) or 1)))
         _put_upright(sheet, chart, chart.x((worst.from_bytes * worst.to_bytes) ** 0.5))
         cause = f", {clean(worst.cause)}" if worst.cause else ""
-        yield f"dotted line: regime break, {format_bytes(worst.to_bytes)}{cause}"
+        yield f"dotted line: changes at {format_bytes(worst.to_bytes)}{cause}"
 
 
 def _put_crossover(sheet: Sheet, chart: Chart, each: Crossover, at: int) -> str:
     """Put a bracket between the two sizes, and return what it is."""
-    left, right = chart.x(each.from_bytes or 1), chart.x(each.to_bytes or 1)
+    left, right = chart.x(each.from_bytes), chart.x(each.to_bytes)
     y, ink = chart.top + 8 + LINE_HEIGHT * at, sheet.theme.ink
     sheet.add(Rule(left, y, right, y, ink))
     sheet.add(*(Rule(x, y - 4, x, y + 4, ink) for x in (left, right)))
@@ -313,8 +286,7 @@ def _put_crossover(sheet: Sheet, chart: Chart, each: Crossover, at: int) -> str:
 def _put_names(sheet: Sheet, chart: Chart, lines: Sequence[_ChartLine]) -> None:
     """Put names at the ends of the lines, moved apart where they would cover each other."""
     ends = sorted(lines, key=lambda line: chart.y(line.series.points[-1].median_ns))
-    highs = [LINE_HEIGHT * (1 + (line.series.held is not None)) for line in ends]
-    tops = _apart([chart.y(e.series.points[-1].median_ns) - 7 for e in ends], highs, chart)
+    tops = _apart([chart.y(e.series.points[-1].median_ns) - 7 for e in ends], chart)
     x = chart.right + 14
     for line, top in zip(ends, tops, strict=True):
         middle = top + LINE_HEIGHT / 2
@@ -322,23 +294,18 @@ def _put_names(sheet: Sheet, chart: Chart, lines: Sequence[_ChartLine]) -> None:
         room = WIDTH - MARGIN - x - 12
         name = clean(line.series.variant.title)
         sheet.put(x + 12, middle, name, sheet.theme.ink, room=room, is_bold=True)
-        held = line.series.held
-        if held:
-            last = format_ns(line.series.points[-1].median_ns)
-            said, y = f"held out {last}, line {signed_error(held)}", middle + LINE_HEIGHT
-            sheet.put(x + 12, y, said, sheet.theme.muted, SMALL, room=room)
 
 
-def _apart(wanted: Sequence[float], highs: Sequence[float], chart: Chart) -> list[float]:
+def _apart(wanted: Sequence[float], chart: Chart) -> list[float]:
     """Return upper edges near those wanted, none over another, all beside the chart."""
     tops: list[float] = []
     free = chart.top - 8
-    for top, high in zip(wanted, highs, strict=True):
+    for top in wanted:
         tops.append(max(top, free))
-        free = tops[-1] + high
+        free = tops[-1] + LINE_HEIGHT
     limit = chart.bottom + 8
     for at in reversed(range(len(tops))):
-        tops[at] = min(tops[at], limit - highs[at])
+        tops[at] = min(tops[at], limit - LINE_HEIGHT)
         limit = tops[at]
     return tops
 
@@ -352,8 +319,6 @@ def _legend(
         color = sheet.theme.tint(lines[0].color)
         yield Box(0, 0, 0, 0, color), "middle half of the runs" if high > 3 else "all runs"  # noqa: PLR2004
         yield None, f"middle run of {low}" + (f" to {high}" if high > low else "")
-    if any(line.series.held for line in lines):
-        yield None, "hollow: held out, dotted: what the line says there"
     for said in outside_texts(line.series.variant for line in lines):
         yield None, clean(said)
     yield None, "lines end at measured sizes"
@@ -365,7 +330,7 @@ def _put_sentences(sheet: Sheet, sweep: Sweep, found: Sequence[Series]) -> None:
     """Say where the lines go and cross, and why a variant is missing."""
     is_cold = bool(found) and found[0].cold
     said = [chunk_line(sweep), *crossover_lines(sweep, cold=is_cold)]
-    said += [f"{clean(s.variant.title)}: {'; '.join(growth_lines(s))}" for s in found if s.regimes]
+    said += [f"{clean(s.variant.title)}: {'; '.join(growth_lines(s))}" for s in found if s.pieces]
     said += [f"{clean(one.title)}: {state_text(one)}" for one in incomplete(sweep)]
     wanted = [sentence for sentence in said if sentence]
     hidden = len(wanted) - _SENTENCES

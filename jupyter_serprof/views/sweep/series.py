@@ -1,4 +1,4 @@
-"""The series of a sweep over sizes and its sentences: growth, breaks, held-out points, crossovers.
+"""The series of a sweep over sizes and its sentences: lines, breaks, crossovers.
 
 Fits and crossovers are those of the document. Names match ``labextension/src/sweep/series.ts``,
 which reads the same one.
@@ -16,7 +16,6 @@ from jupyter_serprof.model.units import (
     clean,
     counted,
     format_bytes,
-    format_fixed,
     format_ns,
     format_rate,
 )
@@ -25,7 +24,7 @@ from jupyter_serprof.views.sweep.runs import runs_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from jupyter_serprof.model import Crossover, Fit, Holdout, Sweep, Variant
+    from jupyter_serprof.model import Crossover, Fit, Sweep, Variant
 
 _KINDS = ("sweep", "chunks")
 _CHUNK_RULE = "dask.chunk-sweep"
@@ -48,7 +47,7 @@ class SizePoint:
 
 @dataclass(frozen=True, slots=True)
 class Break:
-    """Where a line breaks: between the last size of one regime and the first of the next.
+    """Where a line breaks: between the last size of one piece and the first of the next.
 
     ``jump`` is how many times longer it takes behind the break.
     """
@@ -66,22 +65,17 @@ class Series:
     variant: Variant
     cold: bool
     points: tuple[SizePoint, ...]
-    regimes: tuple[Fit, ...]
+    pieces: tuple[Fit, ...]
 
     @property
     def breaks(self) -> tuple[Break, ...]:
-        """Return the breaks between its regimes."""
-        return tuple(_break(*pair) for pair in pairwise(self.regimes))
+        """Return the breaks between its pieces."""
+        return tuple(_break(*pair) for pair in pairwise(self.pieces))
 
     @property
     def is_alias(self) -> bool:
         """Tell whether its result is the value itself: it moves nothing and has no rate."""
         return self.variant.is_alias
-
-    @property
-    def held(self) -> Holdout | None:
-        """Return the held-out point of its last regime."""
-        return self.regimes[-1].holdout if self.regimes else None
 
 
 def is_over_sizes(sweep: Sweep) -> bool:
@@ -100,7 +94,7 @@ def series_of(sweep: Sweep, *, cold: bool) -> list[Series]:
             if run.cold == cold and run.point.size_bytes and run.walls_ns[0] > 0
         )
         if points:
-            found.append(Series(variant, cold, points, regimes_of(sweep, variant.key, cold=cold)))
+            found.append(Series(variant, cold, points, pieces_of(sweep, variant.key, cold=cold)))
     return found
 
 
@@ -110,10 +104,10 @@ def _size_point(size_bytes: int, walls_ns: tuple[int, ...]) -> SizePoint:
     return SizePoint(size_bytes, middle, low, high, len(walls_ns), groups)
 
 
-def regimes_of(sweep: Sweep, key: str, *, cold: bool) -> tuple[Fit, ...]:
-    """Return the regimes of the whole time of a variant, by size.
+def pieces_of(sweep: Sweep, key: str, *, cold: bool) -> tuple[Fit, ...]:
+    """Return the pieces of the whole time of a variant, by size.
 
-    None over the size of a chunk: there time falls and rises, which no law of growth says.
+    None over the size of a chunk: there time falls and rises.
     """
     if sweep.kind == "chunks":
         return ()
@@ -141,9 +135,8 @@ def decades(values: Iterable[float]) -> tuple[int, int]:
 
 
 def crossovers(sweep: Sweep, *, cold: bool) -> list[Crossover]:
-    """Return the crossovers, those with sizes first."""
-    found = [each for each in sweep.crossovers if each.cold == cold]
-    return sorted(found, key=lambda each: each.from_bytes is None)
+    """Return the crossovers of cold or of warm runs."""
+    return [each for each in sweep.crossovers if each.cold == cold]
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,82 +166,49 @@ def best_chunk(sweep: Sweep) -> Best | None:
     return None
 
 
-_GROWTH = {
-    "constant": "constant",
-    "linear": "linear",
-    "superlinear": "grows faster than its size",
-    "sublinear": "grows slower than its size",
-}
-#: Growth of which analysis/fit.py can tell no law; the cause says why.
-_UNTOLD = "cannot tell"
 _WHOLE = 1e-9
-_UNSURE_NAMED = 3
-#: How analysis/crossovers.py ends the title of a pair of which it cannot tell.
-_UNSURE = ": cannot tell where they cross"
 
 
 def growth_lines(series: Series) -> list[str]:
-    """Return a sentence for each regime of a line, and one for what was held out."""
-    said = [_regime_text(series, at) for at in range(len(series.regimes))]
-    if not said:
+    """Return a sentence for each piece of a line."""
+    if not series.pieces:
         count = len(series.points)
-        few = "three are needed" if count < 3 else "no law holds over them"  # noqa: PLR2004
-        return [f"{counted(count, 'size')}: no line, {few}"]
-    if held := series.held:
-        off = f"the line is off by {signed_error(held)}"
-        said.append(f"held out {format_bytes(held.size_bytes)}: {off}")
-    return said
+        few = ", three are needed" if count < 3 else ""  # noqa: PLR2004
+        return [f"{counted(count, 'size')}: no line{few}"]
+    return [_piece_text(piece, is_alias=series.is_alias) for piece in series.pieces]
 
 
-def _regime_text(series: Series, at: int) -> str:
-    regime = series.regimes[at]
-    ends = (format_bytes(regime.from_bytes), format_bytes(regime.to_bytes))
-    sizes = " to ".join(ends if regime.from_bytes < regime.to_bytes else ends[:1])
-    cause = f" ({clean(regime.cause)})" if regime.cause else ""
-    is_new = "from here on another regime, " if at and regime.growth != _UNTOLD else ""
-    return f"{sizes}: {is_new}{_law(regime, is_alias=series.is_alias)}{cause}"
+def _piece_text(piece: Fit, *, is_alias: bool) -> str:
+    ends = (format_bytes(piece.from_bytes), format_bytes(piece.to_bytes))
+    sizes = " to ".join(ends if piece.from_bytes < piece.to_bytes else ends[:1])
+    cause = f" ({clean(piece.cause)})" if piece.cause else ""
+    return f"{sizes}: {_line_text(piece, is_alias=is_alias)}{cause}"
 
 
-def _law(regime: Fit, *, is_alias: bool) -> str:
-    growth = _GROWTH.get(regime.growth, regime.growth) or "a line"
-    if regime.growth in ("superlinear", "sublinear") and regime.exponent is not None:
-        return f"{growth}, time ~ size^{format_fixed(regime.exponent, 2)}"
-    if regime.fixed_ns is None or regime.ns_per_byte is None:
-        return growth
-    if regime.growth == "constant" or regime.ns_per_byte <= 0:
-        said = growth if regime.growth == "constant" else "no growth was seen"
-        return f"{said}, {format_ns(regime.fixed_ns)}"
+def _line_text(piece: Fit, *, is_alias: bool) -> str:
+    """Say what a run costs whatever its size, and how fast its bytes go."""
+    if piece.fixed_ns is None or piece.ns_per_byte is None:
+        return piece.growth
+    if piece.growth == "constant" or piece.ns_per_byte <= 0:
+        return f"{format_ns(piece.fixed_ns)} at every size"
     if is_alias:
-        return f"{growth}; nothing is moved, so there is no rate"
-    fixed = f"{format_ns(regime.fixed_ns)} + " if regime.fixed_ns > 0 else ""
-    return f"{growth}, {fixed}{format_rate(1e9 / regime.ns_per_byte)}{_interval(regime)}"
+        return "longer for more bytes; nothing is moved, so there is no rate"
+    fixed = f"{format_ns(piece.fixed_ns)} + " if piece.fixed_ns > 0 else ""
+    return f"{fixed}{format_rate(1e9 / piece.ns_per_byte)}{_interval(piece)}"
 
 
-def _interval(regime: Fit) -> str:
-    if not regime.low or not regime.high or regime.low <= 0:
+def _interval(piece: Fit) -> str:
+    if not piece.low or not piece.high or piece.low <= 0:
         return ""
-    return f" [{format_rate(1e9 / regime.high)}, {format_rate(1e9 / regime.low)}]"
-
-
-def signed_error(held: Holdout) -> str:
-    """Return the error of a line as a share with its sign."""
-    sign = "+" if held.error_share > 0 else "−" if held.error_share < 0 else ""  # noqa: RUF001
-    return f"{sign}{format_fixed(abs(held.error_share) * 100, 1)} %"
+    return f" [{format_rate(1e9 / piece.high)}, {format_rate(1e9 / piece.low)}]"
 
 
 def crossover_lines(sweep: Sweep, *, cold: bool) -> Iterator[str]:
-    """Yield where one way overtakes another, cold or warm, and what cannot be told."""
+    """Yield where one way overtakes another, cold or warm."""
     mark = "cold: " if cold else ""
-    found = crossovers(sweep, cold=cold)
-    for each in found:
-        if each.from_bytes:
-            sizes = f"{format_bytes(each.from_bytes)} and {format_bytes(each.to_bytes)}"
-            yield f"{mark}{clean(each.title)} between {sizes}"
-    unsure = [clean(each.title).removesuffix(_UNSURE) for each in found if not each.from_bytes]
-    if unsure:
-        more = len(unsure) - _UNSURE_NAMED
-        named = "; ".join([*unsure[:_UNSURE_NAMED], *([f"{more} more pairs"] if more > 0 else [])])
-        yield f"{mark}cannot tell where these cross: {named}"
+    for each in crossovers(sweep, cold=cold):
+        sizes = f"{format_bytes(each.from_bytes)} and {format_bytes(each.to_bytes)}"
+        yield f"{mark}{clean(each.title)} between {sizes}"
 
 
 def chunk_line(sweep: Sweep) -> str:

@@ -56,7 +56,7 @@ _NAME, _LONG_NAME = 14, 20
 _MORE_THAN_ONE = "*"
 _MARKS = ascii_lowercase
 _STICKY = "\u00a0"
-_HELD, _GROUPED = " †", " ‡"
+_GROUPED = " ‡"
 
 
 def size_lines(sweep: Sweep, columns: int, *, has_bars: bool) -> list[str]:
@@ -161,8 +161,6 @@ def _tables(
 
 def _foot_notes(found: Sequence[Series]) -> Iterator[str]:
     """Yield what the signs beside sizes and times mean."""
-    if _held(found):
-        yield f"{_HELD.strip()} held out: no line uses it"
     for each in found:
         for point in each.points:
             if point.groups:
@@ -184,10 +182,8 @@ def _sizes_of(found: Sequence[Series]) -> list[int]:
 
 
 def _sizes(sweep: Sweep, found: Sequence[Series]) -> Column:
-    held = _held(found)
-    other = " " * len(_HELD) if held else ""
-    cells = [f"{format_bytes(s)}{_HELD if s in held else other}" for s in _sizes_of(found)]
-    return Column("chunk size" if sweep.kind == "chunks" else "size", tuple(cells))
+    cells = tuple(map(format_bytes, _sizes_of(found)))
+    return Column("chunk size" if sweep.kind == "chunks" else "size", cells)
 
 
 def _parameters(sweep: Sweep, found: Sequence[Series]) -> list[Column]:
@@ -201,10 +197,6 @@ def _parameters(sweep: Sweep, found: Sequence[Series]) -> list[Column]:
         return []
     cells = tuple(plain_number(next(iter(asked[size]))) for size in sizes)
     return [Column(clip(clean(sweep.parameter), _NAME), cells)]
-
-
-def _held(found: Sequence[Series]) -> set[int]:
-    return {each.held.size_bytes for each in found if each.held}
 
 
 def _column(each: Series, found: Sequence[Series]) -> Column:

@@ -341,7 +341,7 @@ export interface Probe {
   unseen?: string[];
 }
 /**
- * One regime of growth over size, of the whole time or of one stage; a straight line has fixed_ns and ns_per_byte, a power an exponent.
+ * A straight line over size, of the whole time or of one stage: fixed_ns + ns_per_byte * size.
  */
 export interface Fit {
   variant: string;
@@ -349,37 +349,24 @@ export interface Fit {
   cold: boolean;
   from_bytes: number;
   to_bytes: number;
-  growth: "constant" | "linear" | "superlinear" | "sublinear" | "cannot tell";
+  growth: "constant" | "linear" | "cannot tell";
   fixed_ns?: number | null;
   ns_per_byte?: number | null;
-  fixed_low?: number | null;
-  fixed_high?: number | null;
   low?: number | null;
   high?: number | null;
-  exponent?: number | null;
-  exponent_low?: number | null;
-  exponent_high?: number | null;
   /**
-   * What is different from from_bytes on, or why no law can be told.
+   * What is different from from_bytes on, or why no line can be told.
    */
   cause?: string;
-  holdout?: Holdout | null;
 }
 /**
- * A size that was measured and not used; error_share: (line - measured) / measured.
- */
-export interface Holdout {
-  size_bytes: number;
-  error_share: number;
-}
-/**
- * Two measured sizes between which faster overtakes slower; without them the runs cannot tell.
+ * Two measured sizes between which faster overtakes slower.
  */
 export interface Crossover {
   title: string;
   cold: boolean;
   faster?: string;
   slower?: string;
-  from_bytes?: number | null;
-  to_bytes?: number | null;
+  from_bytes: number;
+  to_bytes: number;
 }

@@ -1,18 +1,10 @@
 /** A log-log chart as SVG: few points, so the browser's own accessibility and tooltips are kept. */
 
-import { bytes, duration, percent } from "../document/format";
+import { bytes, duration } from "../document/format";
 import { path, shape, words } from "../kit/dom";
 import { decades, logShare, type Range } from "../kit/scale";
 import { axisTitle, type Band, bandNotes, bandOf, wireOf } from "./band";
-import {
-  type Break,
-  breaksOf,
-  type Crossover,
-  type Fit,
-  type Holdout,
-  lineAt,
-  type SizePoint,
-} from "./series";
+import { type Break, breaksOf, type Crossover, type Fit, lineAt, type SizePoint } from "./series";
 
 export interface Line {
   readonly title: string;
@@ -108,17 +100,14 @@ export function chartOf(chart: Chart, width: number): SVGElement {
 
 function frameOf({ band, lines, crossovers }: Chart, width: number): Frame {
   const points = lines.flatMap((line) => line.points);
-  const held = lines.flatMap(holdoutsOf);
   const sizes = decades([
     ...points.map((point) => point.size_bytes),
-    ...held.map((each) => each.size_bytes),
     ...crossovers.flatMap((each) => [each.from_bytes, each.to_bytes]),
     ...(band === null ? [] : [band.low_bytes, band.high_bytes]),
   ]);
   const times = decades([
     ...points.flatMap((point) => [point.low_ns, point.high_ns]),
     ...lines.flatMap((line) => line.wire.map(({ ns }) => ns)),
-    ...held.flatMap((each) => [each.measured_ns, each.line_ns]),
   ]);
   const isNarrow = width < NARROW_PX;
   const right = width - (isNarrow ? TICK_PX / 2 : NAMES_PX);
@@ -161,10 +150,6 @@ function upright(className: string, x: number): SVGElement {
   return path(className, `M${x} ${MARGIN.top}V${BOTTOM}`);
 }
 
-function holdoutsOf(line: Line): Holdout[] {
-  return line.fits.flatMap(({ holdout }) => holdout ?? []);
-}
-
 /** One mark for a picture: the break at which a line jumps most. */
 function breakOf(frame: Frame, { lines }: Chart): SVGElement[] {
   const size = ({ jump }: Break): number => Math.abs(Math.log(jump)) || 0;
@@ -180,7 +165,7 @@ function breakOf(frame: Frame, { lines }: Chart): SVGElement[] {
   const note = { ...at, class: "jsp-series-note" };
   return [
     upright("jsp-break", x),
-    ...[`regime break, ${bytes(found.to_bytes)}`, ...found.cause.split("; ")].map((text, row) =>
+    ...[`changes at ${bytes(found.to_bytes)}`, ...found.cause.split("; ")].map((text, row) =>
       words(text, { ...note, y: y + row * LABEL_GAP }),
     ),
   ];
@@ -234,11 +219,10 @@ function lineOf(frame: Frame, line: Line, sizeText: (bytes: number) => string): 
       const note = `${line.title} at ${sizeText(point.size_bytes)}: ${duration(point.median_ns)} (${duration(point.low_ns)} to ${duration(point.high_ns)}, ${point.count} runs)`;
       return path("jsp-mark", markAt(frame, line, point.size_bytes, point.median_ns), note);
     }),
-    ...holdoutsOf(line).flatMap((held) => holdoutOf(frame, line, held)),
   ];
 }
 
-/** A line does not go on over the break between two regimes. */
+/** A line does not go on over the break between two pieces. */
 function unbroken({ points, fits }: Line): SizePoint[][] {
   const breaks = breaksOf(fits);
   const out: SizePoint[][] = [];
@@ -272,26 +256,6 @@ export function markAt(frame: Frame, { marker }: Line, size: number, ns: number)
   return markPath(marker, frame.x(size), frame.y(ns));
 }
 
-/** What the line promised, dotted, and what was measured, hollow. */
-function holdoutOf(frame: Frame, line: Line, held: Holdout): SVGElement[] {
-  const fit = line.fits.find((each) => each.holdout === held) as Fit;
-  const far = { ...fit, from_bytes: fit.to_bytes, to_bytes: held.size_bytes };
-  const note = `${line.title}: ${holdoutTexts(held).join(", ")}`;
-  const { size_bytes, measured_ns } = held;
-  return [
-    path("jsp-fit", fitPath(frame, far)),
-    path("jsp-mark jsp-hollow", markAt(frame, line, size_bytes, measured_ns), note),
-  ];
-}
-
-function holdoutTexts({ error_share, line_ns, measured_ns }: Holdout): string[] {
-  const sign = error_share > 0 ? "+" : "";
-  return [
-    `hold-out ${duration(measured_ns)}`,
-    `line ${duration(line_ns)} (${sign}${percent(error_share)})`,
-  ];
-}
-
 const FIT_STEPS = 24;
 
 /** A straight line in time over size is a curve on logarithmic axes. */
@@ -320,33 +284,28 @@ function labelsOf(frame: Frame, lines: readonly Line[]): SVGElement[] {
   const ends = (frame.isNarrow ? [] : lines)
     .flatMap((line) => {
       const last = line.points.at(-1);
-      const texts = holdoutsOf(line).slice(0, 1).flatMap(holdoutTexts);
       const wired = line.wire.at(-1)?.ns;
       const end = wired ?? last?.median_ns;
-      return end === undefined ? [] : [{ line, texts, y: frame.y(end) }];
+      return end === undefined ? [] : [{ line, y: frame.y(end) }];
     })
     .toSorted((a, b) => a.y - b.y);
   let free = MARGIN.top;
   const places = ends.map((end) => {
     const y = Math.max(end.y, free);
-    free = y + LABEL_GAP * (linesOf(end.line.title).length + end.texts.length);
+    free = y + LABEL_GAP * linesOf(end.line.title).length;
     return { ...end, y };
   });
   const over = Math.max(0, free - LABEL_GAP - BOTTOM);
-  return places.flatMap(({ line, texts, y }) => {
+  return places.flatMap(({ line, y }) => {
     const x = frame.right + 10;
     const { title } = line;
     const names = linesOf(title);
     const at = (row: number): object => ({ x, y: y - over + 4 + LABEL_GAP * row });
-    const labels = names.map((name, row) => {
+    return names.map((name, row) => {
       const label = words(name, { class: "jsp-series-label", ...at(row) });
       label.append(words(title, {}, "title"));
       return label;
     });
-    const notes = texts.map((each, row) =>
-      words(each, { class: "jsp-series-note", ...at(names.length + row) }),
-    );
-    return [...labels, ...notes];
   });
 }
 

@@ -4,7 +4,6 @@ import { quantileSorted } from "d3-array";
 import {
   type DrawnTrace,
   drawnOf,
-  isObject,
   known,
   type Point,
   type Row,
@@ -58,8 +57,8 @@ export function sizesOf(sweep: SweepDocument): number[] {
 }
 
 /**
- * One regime of growth from one measured size to another: a line, `fixed_ns + ns_per_byte * size`,
- * or without both a power, or nothing that can be told.
+ * One piece from one measured size to another: a line, `fixed_ns + ns_per_byte * size`, or nothing
+ * that can be told.
  */
 export interface Fit extends Pick<StoredFit, "variant" | "cold" | "from_bytes" | "to_bytes"> {
   readonly stage: string | null;
@@ -68,25 +67,13 @@ export interface Fit extends Pick<StoredFit, "variant" | "cold" | "from_bytes" |
   readonly ns_per_byte: number | null;
   /** What is different from `from_bytes` on; "" when nobody knows. */
   readonly cause: string;
-  /** Of time over size; 1 is a straight line. */
-  readonly exponent: number | null;
   /** Interval of `ns_per_byte`. */
   readonly low: number | null;
   readonly high: number | null;
-  readonly holdout: Holdout | null;
 }
 
-/** A size that was measured and not used for the line. */
-export interface Holdout {
-  readonly size_bytes: number;
-  /** The line against the measurement: below 0 it promises too little. */
-  readonly error_share: number;
-  readonly measured_ns: number;
-  readonly line_ns: number;
-}
-
-/** Growth that no straight line says. */
-const WITHOUT_LINE = ["superlinear", "sublinear", "cannot tell"];
+/** Growth of which no line can be told; the cause says why. */
+const UNTOLD = "cannot tell";
 
 /** One that lacks a number is left out. */
 export function fitsOf(sweep: SweepDocument): Fit[] {
@@ -95,17 +82,14 @@ export function fitsOf(sweep: SweepDocument): Fit[] {
     const [fixed_ns, ns_per_byte] = [known(fit.fixed_ns), known(fit.ns_per_byte)];
     const [variant, growth, cause] = [fit.variant, textOf(fit.growth), textOf(fit.cause)];
     const hasLine = fixed_ns !== null && ns_per_byte !== null;
-    const isCurved = !("fixed_ns" in fit || "ns_per_byte" in fit) && WITHOUT_LINE.includes(growth);
+    const isUntold = !("fixed_ns" in fit || "ns_per_byte" in fit) && growth === UNTOLD;
     if (typeof variant !== "string" || from_bytes === null || to_bytes === null) {
       return [];
     }
     const law = { variant, from_bytes, to_bytes, growth, fixed_ns, ns_per_byte, cause };
     const stage = typeof fit.stage === "string" ? fit.stage : null;
-    const [exponent, low, high] = [known(fit.exponent), known(fit.low), known(fit.high)];
-    const holdout = holdoutOf(law, fit.holdout);
-    return hasLine || isCurved
-      ? [{ ...law, stage, cold: fit.cold === true, exponent, low, high, holdout }]
-      : [];
+    const [low, high] = [known(fit.low), known(fit.high)];
+    return hasLine || isUntold ? [{ ...law, stage, cold: fit.cold === true, low, high }] : [];
   });
 }
 
@@ -116,20 +100,7 @@ export function lineAt({ fixed_ns, ns_per_byte }: Law, bytes: number): number | 
   return fixed_ns === null || ns_per_byte === null ? null : fixed_ns + ns_per_byte * bytes;
 }
 
-function holdoutOf(fit: Law, value: unknown): Holdout | null {
-  const stored = isObject(value) ? value : {};
-  const [size_bytes, error_share] = [known(stored.size_bytes), known(stored.error_share)];
-  if (size_bytes === null || error_share === null || !(size_bytes > 0)) {
-    return null;
-  }
-  const line_ns = lineAt(fit, size_bytes);
-  const measured_ns = (line_ns ?? 0) / (1 + error_share);
-  return line_ns !== null && Number.isFinite(measured_ns) && measured_ns > 0
-    ? { size_bytes, error_share, measured_ns, line_ns }
-    : null;
-}
-
-/** Where a line breaks: between the last size of one regime and the first of the next. */
+/** Where a line breaks: between the last size of one piece and the first of the next. */
 export interface Break {
   readonly from_bytes: number;
   readonly to_bytes: number;

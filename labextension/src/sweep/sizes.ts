@@ -129,10 +129,8 @@ function legendOf(scene: SizeScene): (HTMLElement | null)[] {
   const most = Math.max(0, ...counts);
   const small = smallStages(scene);
   const stages = `${small} stage${small === 1 ? "" : "s"}`;
-  const hasHoldout = scene.doc.fits?.some((fit) => fit.holdout);
   return [
     ...lines,
-    hasHoldout ? element("span", "", "hollow: hold-out, not used for the line") : null,
     scene.link === null ? null : legendEntry("jsp-wire", "wire, predicted: dashed and hollow"),
     small > 0 ? element("span", "", `${stages} below 5\u00a0% at every size: see Table`) : null,
     legendEntry("jsp-band-sample", most < 4 ? "all runs" : "middle half of the runs"),
@@ -140,7 +138,7 @@ function legendOf(scene: SizeScene): (HTMLElement | null)[] {
   ];
 }
 
-/** The growth in words, regime by regime. */
+/** The growth in words, piece by piece. */
 function fitTexts(scene: SizeScene): HTMLElement[] {
   return chartScene(scene).lines.flatMap((line) =>
     line.fits.map((fit) => {
@@ -152,23 +150,18 @@ function fitTexts(scene: SizeScene): HTMLElement[] {
   );
 }
 
-/** What a call costs whatever its size, and what a byte costs; or how it grows without a line. */
-function lawText({ exponent, fixed_ns, growth, high, low, ns_per_byte }: Fit): string {
+/** What a run costs whatever its size, and how fast its bytes go. */
+function lawText({ fixed_ns, growth, high, low, ns_per_byte }: Fit): string {
   const rate = (slope: number): string => format.bytesPerSecond(1e9 / slope);
-  const power = exponent === null ? "" : format.fixed(exponent, 2);
   if (fixed_ns === null || ns_per_byte === null) {
-    const law = growth === "superlinear" ? "faster" : "slower";
-    return power === "" ? growth : `grows ${law} than its size, time ~ size^${power}`;
+    return growth;
   }
-  if (growth === "constant") {
-    return `constant, ${format.duration(fixed_ns)}`;
+  if (growth === "constant" || ns_per_byte <= 0) {
+    return `${format.duration(fixed_ns)} at every size`;
   }
   const spread = low && high ? ` [${rate(high)}, ${rate(low)}]` : "";
-  const slope = ns_per_byte > 0 ? ` + ${rate(ns_per_byte)}${spread}` : "";
-  if (fixed_ns <= 0 && ns_per_byte > 0) {
-    return `in proportion to size at ${rate(ns_per_byte)}${spread}${power && `, exponent ${power}`}`;
-  }
-  return `${format.duration(fixed_ns)}${slope}${power && `, exponent ${power}`}`;
+  const fixed = fixed_ns > 0 ? `${format.duration(fixed_ns)} + ` : "";
+  return `${fixed}${rate(ns_per_byte)}${spread}`;
 }
 
 /** At the chosen size of a sweep: a bar for each transport, its stages as a sum, its waterfall. */

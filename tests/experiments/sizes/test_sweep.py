@@ -451,24 +451,22 @@ def test_bad_options_are_refused_before_anything_runs(options: dict[str, Any], s
         SizeSweep(lambda _: pytest.fail("ran"), given.pop("sizes"), **given)
 
 
-def test_a_held_out_size_checks_the_line_that_was_drawn_without_it(ways: Ways) -> None:
-    """One ms for each 1,000 bytes, also beyond the line, which ends before the held-out size."""
+def test_the_line_of_a_sweep_ends_at_its_last_size(ways: Ways) -> None:
+    """One ms for each 1,000 bytes."""
     ways.add("a", before=lambda size: ways.clock.advance_ms(size / 1000))
 
-    sweep = valid(run(of_bytes((1000, 4000, 16_000, 64_000), holdout=256_000)))
+    sweep = valid(run(of_bytes((1000, 4000, 16_000, 64_000))))
 
     (line,) = [line for line in sweep.fits if not line.cold]
     assert (line.growth, line.to_bytes) == ("linear", 64_000)
-    held: Any = line.holdout
-    assert held.size_bytes == 256_000
-    assert abs(held.error_share) < 0.01
+    assert line.ns_per_byte == pytest.approx(1_000, rel=0.01)
 
 
 def test_real_transports_check_every_size() -> None:
     """Arrays through pickle: equal, a copy in-band, the same memory out-of-band."""
     keys = ["pickle", "pickle-oob", "cloudpickle"]
     runner = SizeSweep(
-        lambda n: np.arange(int(n) // 8, dtype=float), SIZES, transports=keys, repeat=1, holdout=3e5
+        lambda n: np.arange(int(n) // 8, dtype=float), SIZES, transports=keys, repeat=1
     )
 
     sweep = valid(run(runner))
@@ -477,10 +475,7 @@ def test_real_transports_check_every_size() -> None:
     assert results["pickle"].startswith("a copy")
     assert "aliases the original" in results["pickle-oob"]
     assert all(v.facts["equal"] is True for v in sweep.variants)
-    assert {p.size_bytes for p in sweep.points} == {*SIZES, 300_000}
-    assert all(line.to_bytes != 300_000 for line in sweep.fits)
-    told = [line for line in sweep.fits if line.growth == "linear" and not line.cold]
-    assert all(line.holdout for line in told if line.to_bytes == SIZES[-1])
+    assert {p.size_bytes for p in sweep.points} == set(SIZES)
     assert all(p.minor_faults is not None and p.moved_bytes for p in sweep.points)
 
 
