@@ -1,23 +1,22 @@
 """Timelines of Ray and Dask as a trace: `ray.timeline()` and task streams of Dask.
 
-Source: Ray 2.60.0, ``ray.timeline()`` (ray/_private/state.py:GlobalState.chrome_tracing_dump);
-distributed 2026.8.0, ``Client.get_task_stream()``
-(distributed/diagnostics/task_stream.py:TaskStreamPlugin). Both say nothing about the caller between
-its calls: it is taken to wait, and a note says so. Addresses and paths are left out.
+Both say nothing about the caller between its calls: it is taken to wait, and a note says so.
+Addresses and paths are left out.
 
-Source: distributed 2026.8.0, ``Client.get_task_stream()``: a record for each task with ``key``,
+Source: distributed 2026.8.0, ``Client.get_task_stream()``
+(distributed/diagnostics/task_stream.py:TaskStreamPlugin): a record for each task with ``key``,
 ``worker``, ``thread``, ``nbytes`` and ``startstops`` (action, start, stop; s of day). Its ``type``
 is a pickle, which is not opened.
 
-Source: Ray 2.60.0, ``ray.timeline()``: complete events in us of day; ``cat`` is the step, ``pid``
-the address of a node, ``tid`` the worker or driver; an event ``task::NAME`` spans the steps of a
-task. With ``RAY_PROFILING=1`` there are ``ray.put`` and ``ray.get``, too.
+Source: Ray 2.60.0, ``ray.timeline()`` (ray/_private/state.py:GlobalState.chrome_tracing_dump):
+complete events in us of day; ``cat`` is the step, ``pid`` the address of a node, ``tid`` the worker
+or driver; an event ``task::NAME`` spans the steps of a task. With ``RAY_PROFILING=1`` there are
+``ray.put`` and ``ray.get``, too.
 """
 
 from __future__ import annotations
 
 import json
-import math
 import os
 import re
 from bisect import bisect_right
@@ -47,10 +46,9 @@ _Place = tuple[str, str]
 def _ray_spans(events: Iterable[Mapping[str, object]]) -> list[Span]:
     """Return the known steps; what else Ray reports (tasks as a whole) only names them."""
     complete = [event for event in events if event.get("ph") == "X"]
-    steps = [event for event in complete if event.get("cat") in _RAY_STAGES]
     tasks = _tasks(event for event in complete if _text(event.get("cat")).startswith(_TASK))
     lanes: dict[_Place, str] = {}
-    return [_step(event, _ray_lane(event, lanes), tasks) for event in steps]
+    return [_step(event, lanes, tasks) for event in complete if event.get("cat") in _RAY_STAGES]
 
 
 def _place(event: Mapping[str, object]) -> _Place:
@@ -77,9 +75,10 @@ def _tasks(events: Iterable[Mapping[str, object]]) -> dict[_Place, list[tuple[in
 
 def _step(
     event: Mapping[str, object],
-    lane: str,
+    lanes: dict[_Place, str],
     tasks: Mapping[_Place, Sequence[tuple[int, int, str]]],
 ) -> Span:
+    lane = _ray_lane(event, lanes)
     start_ns, kind = _time(event, "ts", 1_000), _text(event.get("cat"))
     around = tasks.get(_place(event), ())
     at = bisect_right(around, start_ns, key=lambda task: task[0]) - 1
@@ -287,20 +286,12 @@ def _read(data: object) -> tuple[str, list[Span]]:
         _refuse("an event in it is no object")
     if any("startstops" in event for event in events):
         return "dask.wait", _dask_spans(events)
-    if any("span" in _arguments(event) for event in events):
-        _refuse("it was saved for Perfetto, which is no document. Save one as .serprof.json")
     return "ray.wait", _ray_spans(events)
-
-
-def _arguments(event: Mapping[str, object]) -> Mapping[str, object]:
-    given = event.get("args")
-    return given if isinstance(given, Mapping) else {}
 
 
 def _moment(start_ns: int) -> str:
     """Return the time of day of the first event; a clock that counts from elsewhere gives none."""
-    seconds = start_ns / 1e9
-    if not math.isfinite(seconds) or not 9e8 < seconds < 9e9:  # noqa: PLR2004  (1998 to 2255)
+    if not 9e17 < start_ns < 9e18:  # noqa: PLR2004  (1998 to 2255)
         return ""
-    moment = datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")
+    moment = datetime.fromtimestamp(start_ns / 1e9, UTC).isoformat(timespec="milliseconds")
     return moment.replace("+00:00", "Z")

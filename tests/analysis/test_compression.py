@@ -48,7 +48,7 @@ def test_a_variant_says_when_it_wins(
 
     facts = sweep.variants[1].facts
     assert facts["wins_below_bytes_per_s"] == limit
-    assert facts["ratio"] == 10_000_000 / moved
+    assert facts["compressed_bytes"] == moved
     assert sweep.variants[1].notes == ("kept", said)
     assert sweep.variants[0].notes == ()
 

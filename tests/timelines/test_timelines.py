@@ -191,7 +191,7 @@ def test_what_we_write_for_perfetto_holds_all_spans_and_is_no_document(tmp_path:
     assert sorted(seen, key=str) == sorted(
         [(s.start_ns, s.duration_ns, s.stage, s.name, s.size_bytes) for s in trace.spans], key=str
     )
-    with pytest.raises(DocumentError, match=r"saved for Perfetto.*\.serprof\.json"):
+    with pytest.raises(DocumentError, match="no event in it is known"):
         sp.load(tmp_path / "x.trace.json")
 
 

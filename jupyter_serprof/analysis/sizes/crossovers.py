@@ -21,7 +21,6 @@ from jupyter_serprof.analysis.sizes.curve import Curve, curve_of
 from jupyter_serprof.analysis.sizes.fit import t_quantile
 from jupyter_serprof.model import Crossover, Point, Sweep, Variant
 from jupyter_serprof.model.sweep import middle_ns
-from jupyter_serprof.model.trace import Scalar
 from jupyter_serprof.model.units import format_bytes, format_rate
 
 #: Medians this close (a standard error, as a share) are never told apart.
@@ -115,6 +114,7 @@ def _noise(curve: Curve, size_bytes: int) -> float:
 
 
 Medians = Mapping[str, float]
+_Warm = Mapping[int, tuple[float, int]]
 #: (the faster one, the slower one) -> the sizes at which that is sure.
 Verdicts = Mapping[tuple[str, str], frozenset[int]]
 
@@ -231,8 +231,10 @@ def _stretch(
 _BASELINE = "pickle"
 #: Keys of transports that compress exactly that pickle.
 _COMPRESSED = ("lz4", "zstd")
-#: A document that grows is finished more than once; the note of the last time goes.
-_BEGINNINGS = ("wins over a link", "saves no bytes", "cannot tell over which link it wins")
+_WINS, _SAVES_NOTHING, _UNSURE = (
+    *("wins over a link below ", "saves no bytes, so it wins over no link"),
+    "cannot tell over which link it wins: it took no longer than plain pickle here",
+)
 
 
 def break_even_bytes_per_s(
@@ -240,23 +242,9 @@ def break_even_bytes_per_s(
 ) -> float | None:
     """Return the bandwidth below which the compressed way arrives first.
 
-    Parameters
-    ----------
-    raw_bytes, compressed_bytes
-        What goes over the wire, either way.
-    raw_ns, compressed_ns
-        What the ends cost, either way: pickle, compress, decompress, unpickle.
-
-    Returns
-    -------
-    float or None
-        Bytes per second; None where no bytes are saved, or no time was added that was measured.
-
-    Notes
-    -----
-    ``t + b / w`` is the time of a way that costs ``t`` at its ends and sends ``b`` bytes at ``w``;
-    both are equal where ``w`` is the bytes saved over the time added. Nothing overlaps here; a
-    program that sends while it compresses wins up to a larger bandwidth.
+    It is the bytes saved on the wire over the time added at the ends; None where no bytes are
+    saved, or no time was added that was measured. Nothing overlaps here; a program that sends while
+    it compresses wins up to a larger bandwidth.
     """
     saved, added_ns = raw_bytes - compressed_bytes, compressed_ns - raw_ns
     return saved / (added_ns / 1e9) if saved > 0 and added_ns > 0 else None
@@ -265,48 +253,38 @@ def break_even_bytes_per_s(
 def with_break_even(sweep: Sweep) -> Sweep:
     """Return the sweep whose compressed variants say in facts and in words when they win.
 
-    The facts are those of the largest size that was measured warm both ways: ``raw_bytes``,
-    ``compressed_bytes``, ``ratio`` and ``wins_below_bytes_per_s``, which is None where it saves no
-    bytes and where the runs cannot tell.
+    The facts are those of the largest size that was measured warm both ways: ``compressed_bytes``,
+    and ``wins_below_bytes_per_s``, which is None where it saves no bytes and where the runs cannot
+    tell.
     """
+    plain = _warm(sweep, _BASELINE)
     variants = tuple(
-        _told(sweep, variant) if variant.key in _COMPRESSED else variant
+        _told(variant, plain, _warm(sweep, variant.key)) if variant.key in _COMPRESSED else variant
         for variant in sweep.variants
     )
     return replace(sweep, variants=variants) if variants != sweep.variants else sweep
 
 
-def _told(sweep: Sweep, variant: Variant) -> Variant:
-    plain, compressed = _warm(sweep, _BASELINE), _warm(sweep, variant.key)
+def _told(variant: Variant, plain: _Warm, compressed: _Warm) -> Variant:
     shared = sorted(set(plain) & set(compressed))
     if not shared:
         return variant
     (raw_ns, raw), (own_ns, own) = plain[shared[-1]], compressed[shared[-1]]
     limit = break_even_bytes_per_s(raw, raw_ns, own, own_ns)
-    facts: Mapping[str, Scalar] = {
-        **variant.facts,
-        "raw_bytes": raw,
-        "compressed_bytes": own,
-        "ratio": raw / own,
-        "wins_below_bytes_per_s": limit,
-    }
-    at = f" (at {format_bytes(shared[-1])})" if len(plain) > 1 and shared[-1] else ""
-    note = _sentence(limit, raw, own) + at
-    kept = tuple(said for said in variant.notes if not said.startswith(_BEGINNINGS))
-    return replace(variant, facts=facts, notes=(*kept, note))
-
-
-def _sentence(limit: float | None, raw: int, own: int) -> str:
+    # It does all that plain pickle does and more: what it seems to save in time is noise.
+    note = _UNSURE if raw > own else _SAVES_NOTHING
     if limit is not None:
         sizes = f"{format_bytes(own)} instead of {format_bytes(raw)}"
-        return f"wins over a link below {format_rate(limit)}: sends {sizes}"
-    if raw <= own:
-        return "saves no bytes, so it wins over no link"
-    # It does all that plain pickle does and more, so what it seems to save is noise.
-    return "cannot tell over which link it wins: it took no longer than plain pickle here"
+        note = f"{_WINS}{format_rate(limit)}: sends {sizes}"
+    at = f" (at {format_bytes(shared[-1])})" if len(plain) > 1 and shared[-1] else ""
+    facts = {**variant.facts, "compressed_bytes": own, "wins_below_bytes_per_s": limit}
+    # A document that grows is finished more than once; the note of the last time goes.
+    old = (_WINS, _SAVES_NOTHING, _UNSURE)
+    kept = (said for said in variant.notes if not said.startswith(old))
+    return replace(variant, facts=facts, notes=(*kept, note + at))
 
 
-def _warm(sweep: Sweep, key: str) -> dict[int, tuple[float, int]]:
+def _warm(sweep: Sweep, key: str) -> _Warm:
     """Return the median wall time and the bytes written, of each size that was measured warm."""
     groups: dict[int, list[tuple[int, int]]] = {}
     for point in sweep.points:
