@@ -99,7 +99,6 @@ OWNERS = {
     "dask": ("probes.dask.*", "experiments.*"),
     "distributed": ("probes.dask.*", "experiments.*"),
     "ipywidgets": ("views.notebook.widget", "panel.*"),
-    "joblib": ("experiments.roundtrip.by_pickle",),
     "lz4": ("experiments.roundtrip.by_pickle",),
     "matplotlib": ("views.figure",),
     "numpy": (

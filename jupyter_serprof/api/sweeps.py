@@ -233,11 +233,11 @@ def roundtrip(
         Anything; it is not changed.
     transports
         Keys of transports, in order: ``pickle``, ``pickle-oob``, ``cloudpickle``, ``ray``,
-        ``dask``, ``dask-scatter``; only when named: ``pickle4``, ``ray-serializer``,
-        ``ray-chunked``, ``arrow``, ``npy``, ``joblib``, ``lz4``, ``zstd``. None takes the first
-        six, those of Dask if it is imported or has a client; one that is not available keeps a row
-        that says why. A named one is started if need be. ``"all"`` takes every one that is
-        available. What does not take this kind of value is skipped, with the reason.
+        ``dask``, ``dask-scatter``; only when named: ``pickle4``, ``arrow``, ``lz4``, ``zstd``. None
+        takes the first six, those of Dask if it is imported or has a client; one that is not
+        available keeps a row that says why. A named one is started if need be. ``"all"`` takes
+        every one that is available. What does not take this kind of value is skipped, with the
+        reason.
     repeat
         Warm runs of each, 1 to 1000; None runs at least 3, and more while 2 s last.
     name

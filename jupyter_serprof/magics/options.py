@@ -163,8 +163,7 @@ _TRY_GRAPH = """what would be faster: large objects in the graph as keys of thei
 _COMPARE = "run it now, 15 times, and compare it with a document"
 _FAIL_ABOVE = ("fail_above", "PERCENT", "with --compare: raise if it got slower by more")
 _TRANSPORTS = """round trip through pickle,pickle4,pickle-oob,cloudpickle,ray,
-                       ray-serializer,ray-chunked,dask,dask-scatter,arrow,npy,joblib,lz4,zstd;
-                       or all"""
+                       dask,dask-scatter,arrow,lz4,zstd; or all"""
 _SWEEP = """the same for many sizes: --sweep n=1e3:1e8:12 np.ones(int(n)); code that
                        serializes is timed as it is, a value makes the round trip"""
 _CHUNK_SWEEP = """the same for many chunk sizes: --sweep chunk=100:4000:8 make(chunk)

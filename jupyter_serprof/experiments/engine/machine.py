@@ -228,7 +228,7 @@ class MemoryGuard:
         """How many times its size a value needs at the peak, itself included."""
         held = self._held_share
         beside = [0.0 if key in _WITHOUT_COPY else 1.0 + held for key in self.keys]
-        stored = _STORE_COPIES if any(key.startswith(_RAY) for key in self.keys) else 0.0
+        stored = _STORE_COPIES if _RAY in self.keys else 0.0
         return held + max(beside, default=0.0) + stored
 
     @property
@@ -262,7 +262,7 @@ class MemoryGuard:
     @property
     def _most_in_store(self) -> int | None:
         """What fits into Ray's store, where everything goes there; else `store_problem` tells."""
-        is_stored = self._is_stored or (bool(self.keys) and all(map(_is_ray, self.keys)))
+        is_stored = self._is_stored or set(self.keys) == {_RAY}
         free = self._store_bytes() if is_stored else None
         return None if free is None else int(_SHARE * free)
 
@@ -280,14 +280,10 @@ class MemoryGuard:
 
     def store_problem(self, key: str, size_bytes: int | None) -> str:
         """Return why a size does not fit into Ray's store; "" if it does or is unknown."""
-        free = self._store_bytes() if _is_ray(key) and size_bytes else None
+        free = self._store_bytes() if key == _RAY and size_bytes else None
         if free is None or not size_bytes or size_bytes <= _SHARE * free:
             return ""
         return f"left out: it does not fit into what is free of Ray's store, {format_bytes(free)}"
-
-
-def _is_ray(key: str) -> bool:
-    return key.partition("-")[0] == _RAY
 
 
 def _store_free_bytes() -> float | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import pickle
 import sys
 from collections.abc import Callable, Mapping
@@ -144,62 +143,6 @@ def _write_table(table: Any, sink: Any) -> None:  # noqa: ANN401  (pyarrow has n
 
     with pa.ipc.new_stream(sink, table.schema) as writer:
         writer.write(table)
-
-
-class Npy(OptionalTransport):
-    """numpy.save and numpy.load, without pickle."""
-
-    key = "npy"
-    title = "numpy .npy"
-    library = "numpy"
-    pip = "numpy"
-
-    def refuses(self, value: object) -> str:
-        """Refuse what is not a plain array."""
-        if not _is_of(value, "numpy", "ndarray"):
-            return f".npy holds plain arrays, not the type {type(value).__name__}"
-        if value.dtype.hasobject:  # type: ignore[attr-defined]  # an array
-            return ".npy holds Python objects only as a pickle, which is not allowed here"
-        return ""
-
-    def round_trip(self, value: object) -> object:
-        """Write the file into memory and read it back."""
-        import numpy as np
-
-        file = io.BytesIO()
-        with span("to .npy"):
-            np.save(file, value, allow_pickle=False)  # type: ignore[arg-type]  # an array
-        self._written_bytes = file.tell()
-        file.seek(0)
-        with span("from .npy"):
-            result: object = np.load(file, allow_pickle=False)
-        return result
-
-
-class Joblib(OptionalTransport):
-    """joblib.dump and joblib.load; its pickler is written in Python, arrays go beside it."""
-
-    key = "joblib"
-    title = "joblib"
-    library = "joblib"
-    pip = "joblib"
-
-    def prepare(self, value: object) -> None:  # noqa: ARG002  (the import is what takes long)
-        """Import it, so that no run pays for that."""
-        import joblib  # noqa: F401
-
-    def round_trip(self, value: object) -> object:
-        """Write the file into memory and read it back."""
-        import joblib
-
-        file = io.BytesIO()
-        with span("to joblib"):
-            joblib.dump(value, file)
-        self._written_bytes = file.tell()
-        file.seek(0)
-        with span("from joblib"):
-            result: object = joblib.load(file)
-        return result
 
 
 class PickleInBand(Transport):

@@ -16,15 +16,13 @@ from jupyter_serprof.experiments.roundtrip.by_dask import DaskProtocol, DaskScat
 from jupyter_serprof.experiments.roundtrip.by_pickle import (
     ArrowIpc,
     Cloudpickle,
-    Joblib,
     Lz4,
-    Npy,
     Pickle4,
     PickleInBand,
     PickleOutOfBand,
     Zstd,
 )
-from jupyter_serprof.experiments.roundtrip.by_ray import Ray, RayChunked, RaySerializer
+from jupyter_serprof.experiments.roundtrip.by_ray import Ray
 from jupyter_serprof.experiments.roundtrip.transport import Transport, TransportRuns
 from jupyter_serprof.model import ProbeUnavailable, Sweep, Trace, UsageError, Variant
 from jupyter_serprof.model.errors import closest
@@ -47,7 +45,7 @@ TRANSPORTS: dict[str, type[Transport]] = {
     kind.key: kind
     for kind in (
         *(PickleInBand, PickleOutOfBand, Cloudpickle, Ray, DaskProtocol, DaskScatter),
-        *(Pickle4, RaySerializer, RayChunked, ArrowIpc, Npy, Joblib, Lz4, Zstd),
+        *(Pickle4, ArrowIpc, Lz4, Zstd),
     )
 }
 

@@ -32,12 +32,10 @@ TAKES = {
     **{key: set(VALUES) for key in ("pickle", "pickle-oob", "cloudpickle")},
     "pickle4": set(VALUES),
     "arrow": set(VALUES) - {"list"},
-    "npy": {"array", "fortran", "strided", "integers", "empty"},
-    "joblib": set(VALUES),
     "lz4": set(VALUES),
     "zstd": set(VALUES),
 }
-LIBRARIES = {"arrow": "pyarrow", "joblib": "joblib", "lz4": "lz4", "zstd": "zstandard"}
+LIBRARIES = {"arrow": "pyarrow", "lz4": "lz4", "zstd": "zstandard"}
 
 
 @pytest.mark.parametrize("kind", VALUES)
@@ -57,12 +55,11 @@ def test_the_type_that_went_in_comes_back_or_the_value_is_refused(key: str, kind
 
 
 def test_order_in_memory_survives_where_it_can() -> None:
-    """Fortran order comes back through .npy and as a tensor of Arrow."""
-    for key in ("npy", "arrow", "joblib"):
-        back: Any = TRANSPORTS[key]().round_trip(VALUES["fortran"])
+    """Fortran order comes back as a tensor of Arrow."""
+    back: Any = TRANSPORTS["arrow"]().round_trip(VALUES["fortran"])
 
-        assert back.flags.f_contiguous
-        assert not back.flags.c_contiguous
+    assert back.flags.f_contiguous
+    assert not back.flags.c_contiguous
 
 
 @pytest.mark.parametrize(
@@ -84,17 +81,6 @@ def test_arrow_refuses_what_it_has_no_message_for(value: object) -> None:
     refusal = TRANSPORTS["arrow"]().refuses(value)
 
     assert refusal.startswith(("Arrow", "arrays of 1 or 2 dimensions"))
-
-
-def test_npy_never_pickles() -> None:
-    """An array of objects would be a pickle inside of a file."""
-    refusals = [
-        TRANSPORTS["npy"]().refuses(value)
-        for value in (np.array([{}], dtype=object), np.ma.masked_array([1]), [1])
-    ]
-
-    assert "not allowed" in refusals[0]
-    assert all("plain arrays" in refusal for refusal in refusals[1:])
 
 
 @pytest.mark.parametrize("key", ["lz4", "zstd"])
@@ -150,18 +136,18 @@ def test_all_takes_every_transport_and_starts_nothing(monkeypatch: pytest.Monkey
 
     states = {variant.key: variant.state for variant in sweep.variants}
     assert list(states) == list(TRANSPORTS)
-    assert states["ray-chunked"] == states["dask"] == "not installed"
-    assert states["npy"] == states["arrow"] == "skipped"
-    assert states["zstd"] == states["joblib"] == states["pickle4"] == "ok"
+    assert states["ray"] == states["dask"] == "not installed"
+    assert states["arrow"] == "skipped"
+    assert states["zstd"] == states["pickle4"] == "ok"
 
 
 def test_a_skipped_transport_says_why_and_has_no_points() -> None:
     """It is not a failure: nothing was tried."""
-    sweep = run(RoundTrip([1, 2], transports=["npy"], repeat=1))
+    sweep = run(RoundTrip([1, 2], transports=["arrow"], repeat=1))
 
     (variant,) = sweep.variants
     assert (variant.state, sweep.points) == ("skipped", ())
-    assert variant.reason == ".npy holds plain arrays, not the type list"
+    assert variant.reason.endswith("not for the type list")
 
 
 def test_notes_say_what_comes_back_otherwise() -> None:

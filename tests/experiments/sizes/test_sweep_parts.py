@@ -169,7 +169,7 @@ def test_the_guard_counts_copies_and_what_objects_hold(monkeypatch: pytest.Monke
 
 @pytest.mark.parametrize(
     ("key", "size_bytes", "fits"),
-    [("ray", 900, False), ("ray-chunked", 900, False), ("ray", 800, True), ("pickle", 900, True)],
+    [("ray", 900, False), ("ray", 800, True), ("pickle", 900, True)],
 )
 def test_rays_store_bounds_what_goes_through_ray(
     monkeypatch: pytest.MonkeyPatch, key: str, size_bytes: int, *, fits: bool
@@ -199,7 +199,7 @@ def a_ray(store_bytes: float, free: dict[str, float]) -> object:
         ((1e9, None), ("code",), ["ray.store"], "up to 0 B fit: 0 B of Ray's store are free"),
         ((1e9, 1e6), ("code",), ["pickle.dumps"], "up to 267 MB fit: 1.00 GB of memory are free"),
         ((1e6, 1e9), ("code",), ["ray.store"], "up to 267 kB fit: 1.00 MB of memory are free"),
-        ((1e9, 1e6), ("ray", "ray-chunked"), [], "up to 800 kB fit: 1.00 MB of Ray's store"),
+        ((1e9, 1e6), ("ray",), [], "up to 800 kB fit: 1.00 MB of Ray's store"),
         ((1e9, 1e6), ("ray", "pickle"), [], "up to 160 MB fit: 1.00 GB of memory are free"),
     ],
 )
