@@ -95,12 +95,10 @@ def compare(  # noqa: PLR0913  (the options of the magic)
     ------
     RegressionError
         If the wall time is slower by more than ``fail_above``, with the whole interval above that
-        and above the noise; or so is a stage that owned a tenth of the wall time before, and that
-        lost (by the lower end of its interval) half of what is allowed to the wall time, or more.
-        Its ``document`` is what would have been returned.
+        and above the noise. Its ``document`` is what would have been returned.
     UsageError
-        If nothing can be compared (two kinds of documents, no stage in common, different code or
-        two kinds of functions without ``name``), or ``fail_above`` is no share.
+        If nothing can be compared (two kinds of documents, different code or two kinds of
+        functions without ``name``), or ``fail_above`` is no share.
     DocumentError
         If a file cannot be read.
 
@@ -108,8 +106,8 @@ def compare(  # noqa: PLR0913  (the options of the magic)
     -----
     What differs beside the code (versions, machine, sizes) is said in ``Comparison.notes``.
     A single run on a side has a ratio and no verdict. ``before_ns`` and ``after_ns`` are those of
-    the middle run, stages included; ``ratio`` is of all runs, of two functions of the pairs; where
-    the runs fall into groups the two differ, and a note says so.
+    the middle run, stages included; ``ratio`` is of all runs, of two functions of the pairs: where
+    the runs fall into groups the two differ.
     In doubt, ``fail_above`` lets it pass: look at the verdict of ``changes[0]``.
     Against a document the machine may be slower or faster than it was then. Repeated runs have
     fixed work beside them; where both sides have it, a verdict has to exceed the reach of the

@@ -76,10 +76,6 @@ class Comparison(Displayed):
         Names of the two.
     changes
         The wall time first, then the stages in the order of the road.
-    control
-        The fixed work between the runs, a line for each kind (its key is ``stage``); empty where
-        one of the two has none. How the machine itself has changed: no verdict on the code in
-        ``changes`` lies within what this work differed by.
     noise_share
         Half width of the interval of A against A, as a share, measured on the spot; None when
         nothing could be run.
@@ -98,7 +94,6 @@ class Comparison(Displayed):
     is_paired: bool = False
     method: str = ""
     notes: tuple[str, ...] = ()
-    control: tuple[Change, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

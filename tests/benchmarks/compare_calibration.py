@@ -283,7 +283,7 @@ def main(runs: int) -> None:
         )
     ]
     table(["", "wall time told", "any stage told"], rows)
-    print("bounds: A/A at most 1% apart and 5% in turns; 10% slower, lognormal, in turns: 90%")
+    print("bounds: A/A at most 1% apart and 2% in turns; 10% slower, lognormal, in turns: 90%")
 
 
 if __name__ == "__main__":

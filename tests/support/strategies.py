@@ -147,7 +147,7 @@ def anatomies(draw: st.DrawFn) -> Anatomy:
 
 
 changes = some(built(Change, verdict=st.sampled_from(VERDICTS)))
-comparisons = st.none() | built(Comparison, changes=changes, control=changes)
+comparisons = st.none() | built(Comparison, changes=changes)
 
 
 def rows(

@@ -6,12 +6,8 @@ import math
 
 from jupyter_serprof.model import Change, Comparison, RegressionError, UsageError
 from jupyter_serprof.model.trace import TIMES_APART
-from jupyter_serprof.model.units import format_ns, format_share
+from jupyter_serprof.model.units import first_of, format_ns, format_share
 
-#: Stages below this share of the wall time before the change break no limit of their own.
-WORTH_SHARE = 0.1
-#: So much of what a limit allows the wall time has a stage to lose, to break it by itself.
-WORTH_LIMIT = 0.5
 _MOST_PERCENT = 10_000
 _MOST_NAMED = 6
 
@@ -64,12 +60,9 @@ def _number(text: str) -> float | None:
 
 
 def check(comparison: Comparison, limit: str | float) -> str:
-    """Raise if the wall time, or a stage that matters, is slower by more than a limit.
+    """Raise if a wall time is slower by more than a limit.
 
-    Slower counts where the whole interval is above the limit and above the noise floor. A stage
-    counts, too, if it owned at least a tenth of the wall time before, and if what it lost at least
-    (the lower end of its interval) is half of the limit of the wall time or more: at 10 % a stage
-    of 5 ms in 10 ms that got 12 % slower. Smaller ones are seen in the wall time, or not at all.
+    Slower counts where the whole interval is above the limit and above the noise.
 
     Returns
     -------
@@ -79,62 +72,36 @@ def check(comparison: Comparison, limit: str | float) -> str:
     Raises
     ------
     RegressionError
-        With the lines that are too slow.
+        With the wall times that are too slow.
     UsageError
-        If no line has an interval, or nothing was timed beside the runs, so that nothing could
-        ever fail.
+        If none has an interval, or nothing was timed beside the runs, so that nothing could ever
+        fail.
     """
     share = limit_share(limit)
     walls = [change for change in comparison.changes if change.stage == ""]
-    is_blind = TIMES_APART in comparison.notes
-    if is_blind or all(change.low is None for change in walls):
-        why = next((change.reason for change in walls if change.reason), "no wall time in common")
-        why = TIMES_APART if is_blind else why
+    why = next((change.reason for change in walls if change.reason), "no wall time in common")
+    why = TIMES_APART if TIMES_APART in comparison.notes else why
+    if why == TIMES_APART or all(change.low is None for change in walls):
         message = f"--fail-above {format_share(share)} has nothing to judge by: {why}"
         raise UsageError(message)
-    slow = regressions(comparison, share)
+    least = 1 + max(share, comparison.noise_share or 0.0)
+    slow = [change for change in walls if change.verdict == "slower" and _low(change) > least]
     if slow:
-        shown = "; ".join(error_text(change) for change in slow[:_MOST_NAMED])
-        more = f"; {len(slow) - _MOST_NAMED} more" if len(slow) > _MOST_NAMED else ""
-        message = f"slower by more than {format_share(share)}: {shown}{more}"
+        shown = first_of([error_text(change) for change in slow], _MOST_NAMED)
+        message = f"slower by more than {format_share(share)}: {shown}"
         raise RegressionError(message)
     doubts = [change for change in walls if change.high is not None and change.high > 1 + share]
-    if not doubts:
-        return ""
-    shown = "; ".join(map(_doubt_text, doubts[:_MOST_NAMED]))
-    more = f"; {len(doubts) - _MOST_NAMED} more" if len(doubts) > _MOST_NAMED else ""
-    return f"cannot tell whether it is slower by more than {format_share(share)}: {shown}{more}"
+    shown = first_of([_doubt_text(change) for change in doubts], _MOST_NAMED)
+    told = f"cannot tell whether it is slower by more than {format_share(share)}: {shown}"
+    return told if doubts else ""
+
+
+def _low(change: Change) -> float:
+    return change.low or 0.0
 
 
 def _doubt_text(change: Change) -> str:
     return f"{error_text(change)}{change.reason and f', {change.reason}'}"
-
-
-def regressions(comparison: Comparison, limit: float) -> list[Change]:
-    """Return what is slower by more than a share, in the order of the comparison."""
-    walls_ns = {
-        _point(change): change.before_ns for change in comparison.changes if not change.stage
-    }
-    least = 1 + max(limit, comparison.noise_share or 0.0)
-    return [
-        change
-        for change in comparison.changes
-        if change.verdict == "slower"
-        and change.low is not None
-        and change.low > least
-        and (not change.stage or _matters(change, walls_ns.get(_point(change)) or 0.0, limit))
-    ]
-
-
-def _matters(change: Change, wall_ns: float, limit: float) -> bool:
-    """Tell whether a stage counts against the wall time before, by its share and by its loss."""
-    before_ns = change.before_ns or 0.0
-    lost_ns = before_ns * ((change.low or 1.0) - 1)
-    return before_ns >= WORTH_SHARE * wall_ns and lost_ns >= WORTH_LIMIT * limit * wall_ns
-
-
-def _point(change: Change) -> tuple[str, int | None, bool | None]:
-    return change.variant, change.size_bytes, change.cold
 
 
 def error_text(change: Change) -> str:

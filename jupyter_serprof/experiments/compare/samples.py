@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import ast
 import shlex
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from statistics import median
 
-from jupyter_serprof.analysis.findings.dask_facts import graph_kind, stages_of
-from jupyter_serprof.model import Point, Sweep, Trace, UsageError, stage
-from jupyter_serprof.model.units import first_of, format_bytes, format_rate
+from jupyter_serprof.analysis.findings.dask_facts import graph_kind
+from jupyter_serprof.model import Point, Sweep, Trace, UsageError
+from jupyter_serprof.model.units import first_of, format_bytes
 
 #: Time that no stage explains is compared as one.
 UNACCOUNTED = "unaccounted"
@@ -23,12 +23,11 @@ _ENDED = "ok"
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run: its wall time, what each stage owned of it, new pages filled, and bytes moved."""
+    """One run: its wall time, what each stage owned of it, and new pages filled."""
 
     wall_ns: int
     stages: Mapping[str, int]
     pages: int | None = None
-    moved_bytes: int | None = None
 
     def owned_ns(self, key: str) -> int:
         """Return what a stage owned of it; without a key the wall time."""
@@ -70,16 +69,8 @@ class Match:
     @property
     def pages(self) -> tuple[float, ...]:
         """Return the new pages of a run before and after, medians; nothing if one is not known."""
-        return self._medians(lambda run: run.pages)
-
-    @property
-    def moved_bytes(self) -> tuple[float, ...]:
-        """Return the bytes that a run moved before and after, as `pages`."""
-        return self._medians(lambda run: run.moved_bytes)
-
-    def _medians(self, of: Callable[[Run], int | None]) -> tuple[float, ...]:
         sides = (self.before.runs, self.after.runs)
-        known = [[count for run in runs if (count := of(run)) is not None] for runs in sides]
+        known = [[run.pages for run in runs if run.pages is not None] for runs in sides]
         return tuple(map(median, known)) if all(known) else ()
 
 
@@ -124,8 +115,7 @@ def _run_of(trace: Trace) -> Run:
 
 
 def _run_at(point: Point) -> Run:
-    found = _complete(point.wall_ns, point.stages)
-    return replace(found, pages=point.minor_faults, moved_bytes=point.moved_bytes)
+    return replace(_complete(point.wall_ns, point.stages), pages=point.minor_faults)
 
 
 def _complete(wall_ns: int, stages: Mapping[str, int]) -> Run:
@@ -143,7 +133,7 @@ def _alike(
         return _warm_only(before), after
     keys, others = ({sample.variant for sample in samples} for samples in (before, after))
     if len(keys) == len(others) == 1 and keys != others:
-        return before, [_renamed(sample, before[0].variant) for sample in after]
+        return before, [replace(sample, variant=before[0].variant) for sample in after]
     return before, after
 
 
@@ -157,10 +147,6 @@ def _warm_only(samples: Sequence[Sample]) -> list[Sample]:
         return list(samples)
     warm = [sample for sample in samples if not sample.cold] or list(samples)
     return [Sample("", "", None, None, sample.runs, sample.failure) for sample in warm[:1]]
-
-
-def _renamed(sample: Sample, key: str) -> Sample:
-    return Sample(key, sample.title, sample.size_bytes, sample.cold, sample.runs, sample.failure)
 
 
 def _matched(before: Sequence[Sample], after: Sequence[Sample]) -> tuple[list[Match], list[str]]:
@@ -208,25 +194,16 @@ def _listed(samples: Sequence[Sample]) -> str:
 
 NO_CONTROL = "no fixed work beside both"
 _MACHINE = ("platform", "machine", "cores")
-#: They happen to any code, and say nothing of what it does.
-_COMMON = frozenset({"import", "gc", "user", "python.wait", "recording"})
 _SWEEPS = {"sweep": "a sweep over sizes", "chunks": "a sweep over chunk sizes"}
-#: Variants of code that was run again, alone or in turns.
 #: What is said where kinds differ.
 ALIKE = "Compare two of a kind"
+#: Variants of code that was run again, alone or in turns.
 _CODE = frozenset({"code", "before", "after"})
-_LONGEST_NAME, _MOST_STAGES = 60, 3
-#: The same machine copies memory this much faster from one minute to the next.
-_MEMCPY_RATIO = 1.5
+_LONGEST_NAME = 60
 
 
 def notes_on(before: Trace | Sweep, after: Trace | Sweep) -> Iterator[str]:
     """Yield sentences about what else differs than the code."""
-    yield from _environment_notes(before, after)
-    yield from _memory_notes(before, after)
-
-
-def _environment_notes(before: Trace | Sweep, after: Trace | Sweep) -> Iterator[str]:
     one, other = before.environment, after.environment
     keys = [key for key in one if key in other and one[key] != other[key]]
     for label, chosen in (
@@ -236,15 +213,6 @@ def _environment_notes(before: Trace | Sweep, after: Trace | Sweep) -> Iterator[
         if chosen:
             listed = ", ".join(f"{key} {one[key]} before and {other[key]} after" for key in chosen)
             yield f"{label}: {listed}; a change may come from there"
-    if bool(one) != bool(other):
-        yield f"{'after' if one else 'before'} does not say on which machine and versions it ran"
-
-
-def _memory_notes(before: Trace | Sweep, after: Trace | Sweep) -> Iterator[str]:
-    one, other = before.limits.memcpy_bytes_per_s, after.limits.memcpy_bytes_per_s
-    if one and other and max(one, other) > _MEMCPY_RATIO * min(one, other):
-        rates = f"{format_rate(one)} before, {format_rate(other)} after"
-        yield f"memory was copied at {rates}: another or a busier machine"
 
 
 def same_code(before: str, after: str) -> bool:
@@ -295,24 +263,6 @@ def check_kinds(before: Trace | Sweep, after: Trace | Sweep, remedy: str) -> Non
         raise UsageError(message)
 
 
-def check_stages(before: Trace | Sweep, after: Trace | Sweep) -> None:
-    """Refuse documents that have no stage in common.
-
-    Raises
-    ------
-    UsageError
-        With the stages of each of them.
-    """
-    stages = [set(stages_of(doc)) - _COMMON for doc in (before, after)]
-    if all(stages) and stages[0].isdisjoint(stages[1]):
-        one, other = map(_stages_text, stages)
-        message = (
-            f"nothing can be compared: before has {one}; after has {other}: no stage in common. "
-            "If both answer the same question, run both in turns: sp.compare(f, g)"
-        )
-        raise UsageError(message)
-
-
 def _kind(doc: Trace | Sweep) -> str:
     """Return what a document is of, with its article."""
     if isinstance(doc, Sweep) and (doc.kind in _SWEEPS or not _is_code(doc)):
@@ -327,8 +277,3 @@ def _is_code(sweep: Sweep) -> bool:
 def _short(name: str) -> str:
     line = " ".join(name.split())
     return line if len(line) <= _LONGEST_NAME else f"{line[: _LONGEST_NAME - 1]}…"
-
-
-def _stages_text(keys: set[str]) -> str:
-    titles = [stage(key).title for key in sorted(keys, key=lambda key: stage(key).order)]
-    return first_of(titles, _MOST_STAGES)

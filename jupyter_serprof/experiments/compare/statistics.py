@@ -5,11 +5,6 @@ inverts the exact Mann-Whitney test; for pairs that ran side by side the means o
 (Walsh averages) and the exact signed-rank test. No distribution is assumed, and a few wild runs do
 not matter. Source: Hollander, Wolfe, Chicken, Nonparametric Statistical Methods, 3.2 and 4.2.
 
-What it cannot see: a machine that was slower as a whole on one of two days, which is what
-fixed work beside the runs is for. Drift inside the runs is seen, and taken to go on between the two
-samples as it did from one half to the other.
-``tests/benchmarks/compare_calibration.py`` says how often it is right.
-
 Two documents differ in more than the code: in the moment, and in what the process had of memory. No
 run inside one of them shows that, so fixed work is timed beside the runs
 (``experiments.engine.machine``). The rule: a change is told where all of its interval lies beyond
@@ -22,10 +17,7 @@ What it cannot see: disks, the network, other machines; and code that shares som
 neighbour that no kind touches.
 
 Measured (``tests/benchmarks/compare_calibration.py``, two cores that others used): without the
-quarter 31 of 7350 pairs of the same code were told as changed, and 9 of 300 of the worst set; with
-it 1 of 1225 (dicts) and 0 of 946 (loads). Beside such neighbours a code that takes twice as long
-was told in 0 to 4 %; simulated at 3 % noise 1.5 times as long is told always, 1.3 times never. In
-turns a tenth is told.
+quarter 31 of 7350 pairs of the same code were told as changed, and 9 of 300 of the worst set.
 """
 
 from __future__ import annotations
@@ -37,10 +29,8 @@ from functools import cache
 from itertools import accumulate
 from statistics import NormalDist, median
 
-from jupyter_serprof.analysis.findings.pickle import PAGE_BYTES
-from jupyter_serprof.experiments.compare.samples import Match
-from jupyter_serprof.model import Change, Sweep, Trace
-from jupyter_serprof.model.sweep import middle_ns
+from jupyter_serprof.experiments.engine.machine import FEWEST
+from jupyter_serprof.model import Sweep, Trace
 from jupyter_serprof.model.units import format_count
 
 #: With more runs the normal distribution is as good as the exact one, and far quicker.
@@ -49,8 +39,10 @@ _MOST_EXACT = 20
 #: narrows the interval below what drift allows anyway.
 _MOST_RUNS = 200
 ALPHA = 0.05
-#: With fewer on a side there is no A against A.
-_FEWEST_HALVES = 4
+#: How often chance may be told as a change of pairs: there is no machine to exceed beside it.
+PAIRED_ALPHA = 0.01
+#: With fewer there is no A against A.
+_FEWEST_HALVES = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +61,13 @@ class Shift:
         """Tell whether the interval leaves 0 out."""
         return self.low is not None and self.high is not None and not self.low <= 0 <= self.high
 
+    @property
+    def factor(self) -> float:
+        """Return the end of the interval that is nearest to no change, as a factor of 1 or more."""
+        if self.low is None or self.high is None:
+            return 1.0
+        return math.exp(max(0.0, self.low, -self.high))
+
 
 def shift_of(before: Sequence[float], after: Sequence[float], alpha: float = ALPHA) -> Shift:
     """Return the shift between two samples of times that were taken apart."""
@@ -84,30 +83,12 @@ def paired_shift(before: Sequence[float], after: Sequence[float], alpha: float =
     return _ends(means, _signed_cut(len(ratios), alpha))
 
 
-def chance(times: Sequence[float]) -> float | None:
+def noise(times: Sequence[float]) -> float | None:
     """Return half the width of the interval of A against A: every other run against the rest."""
     if len(times) < _FEWEST_HALVES:
         return None
-    low, high = _range(times[::2], times[1::2])
-    return (high - low) / 2
-
-
-def floor(times: Sequence[float]) -> float | None:
-    """Return what a shift must exceed: chance, and how far the later half is from the first."""
-    known = chance(times)
-    if known is None:
-        return None
-    half = len(times) // 2
-    return max(known, *(abs(end) for end in _range(times[:half], times[-half:])))
-
-
-def _range(one: Sequence[float], other: Sequence[float]) -> tuple[float, float]:
-    """Return the ends of the interval; where few runs allow none, the ends of what was seen."""
-    found = shift_of(one, other)
-    if found.low is not None and found.high is not None:
-        return found.low, found.high
-    early, late = _logs(one), _logs(other)
-    return min(late) - max(early), max(late) - min(early)
+    found = shift_of(times[::2], times[1::2])
+    return None if found.low is None or found.high is None else (found.high - found.low) / 2
 
 
 def _logs(times: Sequence[float]) -> list[float]:
@@ -174,28 +155,24 @@ _PAGES = 256
 #: Between documents on a machine that stayed as it was.
 LEAST = 1.25
 _TENTH = 0.1
-_TURNS = "To know, run both in turns: sp.compare(f, g)"
 
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """What happened to the machine between two documents.
+    """What the machine may have done to one of two documents.
 
     Attributes
     ----------
-    changes
-        A line for each kind of work, after against before.
     reach
         What a verdict has to exceed, as a factor.
-    worst
-        The title of that kind.
+    text
+        Why, in words.
     page_ns
         What a new page cost in the slow tenth, ns; 0 if unknown.
     """
 
-    changes: tuple[Change, ...]
     reach: float
-    worst: str
+    text: str
     page_ns: float
 
 
@@ -203,19 +180,19 @@ def machine_between(before: Trace | Sweep, after: Trace | Sweep) -> Machine | No
     """Return what the machine did, None where one side has no control, or too short a one."""
     if isinstance(before, Trace) or isinstance(after, Trace):
         return None
-    sides = {
-        kind: (before.control[kind], after.control[kind])
-        for kind in _TITLES
-        if before.control.get(kind) and after.control.get(kind)
-    }
-    changes = tuple(_change(kind, *times) for kind, times in sides.items())
-    if not changes or any(change.low is None for change in changes):
+    sides = {kind: (before.control.get(kind, ()), after.control.get(kind, ())) for kind in _TITLES}
+    known = {kind: times for kind, times in sides.items() if all(times)}
+    if not known or any(len(times) < FEWEST for both in known.values() for times in both):
         return None
-    ends = {kind: _quick_and_slow_ns([*one, *other]) for kind, (one, other) in sides.items()}
-    worst = max(ends, key=lambda kind: ends[kind][1] / ends[kind][0])
-    page_ns = ends["pages"][1] / _PAGES if "pages" in ends else 0.0
-    reach = LEAST * ends[worst][1] / ends[worst][0]
-    return Machine(changes, reach, _TITLES[worst], page_ns)
+    ends = {kind: _quick_and_slow_ns([*one, *other]) for kind, (one, other) in known.items()}
+    ratios = {kind: slow / quick for kind, (quick, slow) in ends.items()}
+    worst = max(ratios, key=lambda kind: ratios[kind])
+    reach = LEAST * ratios[worst]
+    text = (
+        f"within {reach:.2f}×, what the machine may have done: the same {_TITLES[worst]} took "  # noqa: RUF001
+        f"{ratios[worst]:.2f}× as long in its slow moments as in its quick ones"  # noqa: RUF001
+    )
+    return Machine(reach, text, ends["pages"][1] / _PAGES if "pages" in ends else 0.0)
 
 
 def _quick_and_slow_ns(times: Sequence[int]) -> tuple[float, float]:
@@ -224,25 +201,8 @@ def _quick_and_slow_ns(times: Sequence[int]) -> tuple[float, float]:
     return max(1.0, ordered[int(_TENTH * count)]), max(1.0, ordered[int((1 - _TENTH) * count)])
 
 
-def _change(key: str, before: Sequence[int], after: Sequence[int]) -> Change:
-    shift = shift_of(before, after)
-    return Change(
-        stage=key,
-        title=_TITLES[key],
-        before_ns=middle_ns(before),
-        after_ns=middle_ns(after),
-        verdict=("slower" if shift.value > 0 else "faster") if shift.is_told else "cannot tell",
-        ratio=math.exp(shift.value),
-        low=None if shift.low is None else math.exp(shift.low),
-        high=None if shift.high is None else math.exp(shift.high),
-        before_runs=len(before),
-        after_runs=len(after),
-        reason="" if shift.is_told else "within chance",
-    )
-
-
 def held_back(
-    before_ns: Sequence[int], after_ns: Sequence[int], found: Match, machine: Machine
+    before_ns: Sequence[int], after_ns: Sequence[int], pages: Sequence[float], machine: Machine
 ) -> str:
     """Return why a change may not be of the code; nothing if it exceeds the machine.
 
@@ -250,56 +210,27 @@ def held_back(
     ----------
     before_ns, after_ns
         The runs.
-    found
-        Whose runs they are: it knows their new pages and bytes.
+    pages
+        New pages of a run before and after; nothing where unknown.
     """
-    if _nearest(shift_of(before_ns, after_ns)) <= machine.reach:
-        return _reach_text(machine)
-    sides = _with_pages(before_ns, after_ns, _more_pages(found) * machine.page_ns)
-    if _nearest(shift_of(*sides)) > machine.reach:
-        return ""
-    known = map(format_count, map(round, found.pages))
-    counts = "{} new pages a run before, {} after".format(*known)
-    return f"{counts}: another process may know them already"
-
-
-def _more_pages(found: Match) -> float:
-    """Return how many more new pages a run filled after, beside those of more bytes."""
-    pages, moved = found.pages, found.moved_bytes
+    if shift_of(before_ns, after_ns).factor <= machine.reach:
+        return machine.text
     if not pages or min(pages) > _TENTH * max(pages):
-        return 0.0
-    more, of_bytes = pages[1] - pages[0], (moved[1] - moved[0]) / PAGE_BYTES if moved else 0.0
-    return more - min(max(of_bytes, min(0.0, more)), max(0.0, more))
-
-
-def _with_pages(
-    before_ns: Sequence[int], after_ns: Sequence[int], more_ns: float
-) -> tuple[Sequence[float], Sequence[float]]:
-    """Return the runs as if both sides had filled the new pages of the slower one."""
-    if shift_of(before_ns, after_ns).value > 0:
-        return [time + max(0.0, more_ns) for time in before_ns], after_ns
-    return before_ns, [time + max(0.0, -more_ns) for time in after_ns]
-
-
-def _nearest(shift: Shift) -> float:
-    """Return the end of the interval that is nearest to no change, as a factor of 1 or more."""
-    if shift.low is None or shift.high is None:
-        return 1.0
-    return math.exp(max(0.0, shift.low, -shift.high))
-
-
-def _reach_text(machine: Machine) -> str:
-    by = f"{machine.reach / LEAST:.2f}×"  # noqa: RUF001
-    return (
-        f"within {machine.reach:.2f}×, what the machine may have done: the same "  # noqa: RUF001
-        f"{machine.worst} took {by} as long in its slow moments as in its quick ones"
-    )
+        return ""
+    # Both sides fill them: the slower one has, if it is for them.
+    more_ns = (pages[1] - pages[0]) * machine.page_ns
+    is_slower = shift_of(before_ns, after_ns).value > 0
+    before = [time + max(0.0, more_ns if is_slower else 0.0) for time in before_ns]
+    after = [time + max(0.0, 0.0 if is_slower else -more_ns) for time in after_ns]
+    if shift_of(before, after).factor > machine.reach:
+        return ""
+    counts = "{} new pages a run before, {} after".format(*map(format_count, map(round, pages)))
+    return f"{counts}: another process may know them already"
 
 
 def machine_text(machine: Machine) -> str:
     """Return what the fixed work says, for a note."""
-    said = ", ".join(f"{change.title} {change.ratio:.2f}×" for change in machine.changes)  # noqa: RUF001
     return (
-        f"fixed work beside the runs, middle after against before: {said}. A verdict has to exceed "
-        f"{machine.reach:.2f}×; it is a hint all the same. {_TURNS}"  # noqa: RUF001
+        f"a verdict has to exceed {machine.reach:.2f}×, by the fixed work beside the runs; it is a "  # noqa: RUF001
+        "hint all the same. To know, run both in turns: sp.compare(f, g)"
     )

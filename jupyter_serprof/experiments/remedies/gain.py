@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from jupyter_serprof.experiments.compare.statistics import paired_shift
-from jupyter_serprof.experiments.compare.verdict import gain_apart_text
 from jupyter_serprof.experiments.remedies.table import REMEDIES, pasted
 from jupyter_serprof.experiments.remedies.ways import Trip
 from jupyter_serprof.model import Finding, stage
@@ -167,9 +166,6 @@ def notes_of(trial: Trial, now: Sequence[Trip]) -> tuple[str, ...]:
     shrinks, where it is faster, is told by the times that stand in the table.
     """
     notes, gain = [verdict_text(trial)], gain_of(trial)
-    now_ns = [trip.wall_ns for trip in now]
-    if gain and (apart := gain_apart_text(now_ns, trial.after_ns, gain.value)):
-        notes.append(apart)
     shown = [trip.stages if trip else {} for trip in map(middle_trip, (now, trial.trips[1]))]
     if (key := shrinking_stage(*shown)) and gain and gain.verdict == "faster":
         before, after = (format_ns(stages.get(key, 0)) for stages in shown)

@@ -296,10 +296,6 @@ export interface Comparison {
   is_paired?: boolean;
   method?: string;
   notes?: string[];
-  /**
-   * The machine itself, in fixed work between the runs; stage is the kind.
-   */
-  control?: Change[];
 }
 /**
  * stage is empty for the wall time.

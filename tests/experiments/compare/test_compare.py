@@ -9,21 +9,17 @@ from itertools import combinations, product
 import pytest
 
 from jupyter_serprof.analysis import analyse
-from jupyter_serprof.analysis.comparison import headline
 from jupyter_serprof.experiments.compare.samples import NO_CONTROL
 from jupyter_serprof.experiments.compare.statistics import (
     _cut,
     _signed_cut,
-    chance,
-    floor,
     paired_shift,
     shift_of,
 )
 from jupyter_serprof.experiments.compare.verdict import compare
-from jupyter_serprof.model import Change, Limits, Point, Sweep, Trace, UsageError, Variant
+from jupyter_serprof.model import Change, Point, Sweep, Trace, UsageError, Variant
 from jupyter_serprof.model.trace import TIMES_APART
 from jupyter_serprof.testing import make_trace
-from jupyter_serprof.views.compare import comparison_lines
 
 MS = 1_000_000
 STAGES = {"pickle.dumps": 0.6, "pickle.loads": 0.3}
@@ -148,20 +144,6 @@ def test_pairs_cancel_what_both_sides_drift() -> None:
     assert not apart.is_told
 
 
-def test_drift_raises_the_floor_above_chance() -> None:
-    """Runs that get slower and slower may as well have gone on doing so until now."""
-    steady = walls("steady", noise=0.01)
-    drifting = [round(ns * (1 + at / 50)) for at, ns in enumerate(steady)]
-
-    known = chance(drifting)
-    reach = floor(drifting)
-
-    assert known is not None
-    assert reach is not None
-    assert reach > 1.5 * known
-    assert floor([1, 2, 3]) is None
-
-
 # Verdicts
 
 
@@ -212,20 +194,6 @@ def test_a_tenth_is_found_in_turns_in_nine_of_ten() -> None:
     assert sum(change.verdict == "slower" for change in found) >= 90
 
 
-def test_a_shift_within_the_drift_of_the_runs_cannot_be_told() -> None:
-    """The interval alone would call it slower."""
-    drifting = [
-        round(ns * (1 + at / 150)) for at, ns in enumerate(walls("d", count=30, noise=0.01))
-    ]
-
-    wall = compare(sweep(points(drifting[:15])), sweep(points(drifting[15:]))).changes[0]
-
-    assert wall.low is not None
-    assert wall.low > 1
-    assert wall.verdict == "cannot tell"
-    assert "within drift (±" in wall.reason
-
-
 def test_many_lines_need_stronger_evidence() -> None:
     """One line that chance lets through among many is no verdict."""
     fine = [100, 101, 102, 103, 104, 105]
@@ -257,64 +225,6 @@ def test_a_single_cold_run_makes_no_other_test_stricter() -> None:
     )
 
     assert [c.verdict for c in found.changes if not c.stage] == ["cannot tell", "slower"]
-
-
-# Columns that do not give the ratio
-
-#: Warm runs as on a machine that others use, ns: dumps of 10,000 and of 12,000 rows.
-FAST_OR_SLOW = (
-    *(31271769, 10117076, 8541690, 2253886, 1680612, 7204719, 5946336, 1786210, 1726361, 1669146),
-    *(1646071, 1753030, 1619121, 1600974, 5325641),
-)
-MOSTLY_SLOW = (
-    *(7301333, 3029091, 2641000, 7442000, 7900000, 8100000, 6900000, 2050000, 2010000, 6500000),
-    *(7000000, 1990000, 2020000, 6800000, 7440000),
-)
-
-
-@pytest.mark.parametrize("is_paired", [True, False])
-def test_medians_that_give_another_ratio_are_told(*, is_paired: bool) -> None:
-    """Runs in groups: the line says what its columns give, a note says why, nobody can tell."""
-    before, after = sweep(points(FAST_OR_SLOW)), sweep(points(MOSTLY_SLOW))
-
-    found = compare(before, after, is_now=True, is_paired=is_paired)
-
-    wall = found.changes[0]
-    assert wall.before_ns is not None
-    assert wall.after_ns is not None
-    assert wall.ratio is not None
-    assert wall.after_ns / wall.before_ns == pytest.approx(4.344, abs=0.0005)
-    assert wall.ratio < 2.5
-    assert (wall.verdict, wall.reason) == ("cannot tell", "within chance; the columns give 4.34×")  # noqa: RUF001
-    (note,) = [note for note in found.notes if "by the columns" in note]
-    assert note.startswith(f"Code, warm: Wall time is 4.34× by the columns and {wall.ratio:.2f}×")  # noqa: RUF001
-    assert "the runs fall into groups (before 9 runs up to 2.25 ms and 6 from 5.33 ms on;" in note
-
-
-def test_a_verdict_stays_where_medians_exaggerate_it() -> None:
-    """Slower for sure; how much is another question, and the note says so."""
-    before = [10 * MS] * 8 + [16 * MS] * 7
-    after = [30 * MS] * 7 + [48 * MS] * 8
-
-    found = compare(sweep(points(before)), sweep(points(after)))
-
-    assert found.changes[0].verdict == "slower"
-    assert found.changes[0].ratio == pytest.approx(3)
-    assert headline(found).endswith(
-        "; 10.0 ms in 8 runs, 16.0 ms in 7 before, 30.0 ms in 7 runs, 48.0 ms in 8 after."
-    )
-    assert "10.0 ms in 8 runs" in "\n".join(comparison_lines(found, 120))
-    assert "Wall time is 4.80× by the columns and 3.00× by all runs" in found.notes[0]  # noqa: RUF001
-
-
-def test_steady_runs_have_nothing_to_be_told_of_medians() -> None:
-    """Also where they got twice as slow, and where one in seven runs is wild."""
-    wild = [ns * (3 if at % 7 == 0 else 1) for at, ns in enumerate(walls("b", 2))]
-
-    found = [compare(sweep(points(walls("a"))), sweep(points(ns))) for ns in (walls("b", 2), wild)]
-
-    assert not any("columns" in note for each in found for note in each.notes)
-    assert not any("columns" in change.reason for each in found for change in each.changes)
 
 
 def test_runs_in_turns_need_no_fixed_work_beside_them() -> None:
@@ -463,12 +373,10 @@ def test_another_machine_and_other_versions_are_said() -> None:
     before = sweep(
         runs,
         environment={"python": "3.11.7", "cores": 2, "ray": "2.54.0"},
-        limits=Limits(memcpy_bytes_per_s=12e9),
     )
     after = sweep(
         runs,
         environment={"python": "3.12.1", "cores": 8, "dask": "2026.8.0"},
-        limits=Limits(memcpy_bytes_per_s=5e9),
     )
 
     notes = compare(before, after).notes
@@ -476,7 +384,6 @@ def test_another_machine_and_other_versions_are_said() -> None:
     assert notes[:-1] == (
         "another machine: cores 2 before and 8 after; a change may come from there",
         "other versions: python 3.11.7 before and 3.12.1 after; a change may come from there",
-        "memory was copied at 12.0 GB/s before, 5.00 GB/s after: another or a busier machine",
     )
 
 
@@ -501,7 +408,6 @@ def staged(key: str, *, name: str = "f()", variant: str = "code", kind: str = "r
         (staged("pickle.dumps", kind="chunks"), "after is a sweep over chunk sizes"),
         (staged("dask.execute", name="x.sum()"), r"after is a Dask computation \(x.sum\(\)\)"),
         (staged("dask.execute"), "after is a Dask computation"),
-        (staged("ray.store"), "before has Pickle; after has Store: no stage in common"),
     ],
 )
 def test_what_cannot_be_compared_is_refused_both_ways(after: Sweep, said: str) -> None:

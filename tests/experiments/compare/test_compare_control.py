@@ -15,14 +15,13 @@ from jupyter_serprof.model import (
     RegressionError,
     Sweep,
     Variant,
-    from_document,
-    to_document,
 )
 from jupyter_serprof.model.trace import TIMES_APART
 from jupyter_serprof.views.compare import comparison_lines
 
 MS = 1_000_000
 RUNS = 15
+TITLES = {"pickle": "pickling", "copy": "copying memory", "pages": "filling new pages"}
 KINDS = {"pickle": 1.5, "copy": 0.3, "pages": 0.6}
 
 
@@ -72,11 +71,8 @@ def test_on_a_machine_that_stayed_as_it_was_a_change_is_told() -> None:
     assert wall(faster) == ("faster", "")
     assert TIMES_APART not in slower.notes
     (note,) = slower.notes
-    assert note.startswith("fixed work beside the runs, middle after against before: pickling 1.0")
-    assert "A verdict has to exceed 1.3" in note
+    assert note.startswith("a verdict has to exceed 1.3")
     assert note.endswith("run both in turns: sp.compare(f, g)")
-    assert [change.stage for change in slower.control] == list(KINDS)
-    assert all(0.95 < (change.ratio or 0) < 1.05 for change in slower.control)
 
 
 @pytest.mark.parametrize(
@@ -96,7 +92,6 @@ def test_what_exceeds_the_machine_is_told(
     assert wall(found)[0] == verdict
     assert wall(found)[1].startswith(said)
     assert verdict == "cannot tell" or wall(found)[1] == ""
-    assert "1.3" in found.notes[0] or machine != 1.3
 
 
 @pytest.mark.parametrize("factor", [1.6, 1 / 1.6])
@@ -107,12 +102,10 @@ def test_a_machine_that_drifted_is_not_told_of_the_code(factor: float, kind: str
     lines = "\n".join(comparison_lines(found, 200))
 
     verdict, reason = wall(found)
-    worst = next(change for change in found.control if change.stage == kind)
     assert verdict == "cannot tell"
     assert reason.startswith("within 2.")
-    assert f"what the machine may have done: the same {worst.title} took 1.6" in reason
+    assert f"what the machine may have done: the same {TITLES[kind]} took 1.6" in reason
     assert {change.verdict for change in found.changes} == {"cannot tell"}
-    assert worst.verdict == ("slower" if factor > 1 else "faster")
     assert "nobody can tell whether it is faster or slower (within 2." in lines
 
 
@@ -126,35 +119,24 @@ def test_a_processor_that_is_taken_away_at_times_holds_back(late: int, verdict: 
     found = compare(before, shared)
 
     assert wall(found)[0] == verdict
-    assert all(change.verdict == "cannot tell" for change in found.control)
 
 
 @pytest.mark.parametrize(
-    ("pages", "moved", "verdict"),
+    ("pages", "verdict"),
     [
-        ((0, 2000), (0, 0), "cannot tell"),
-        ((2000, 0), (0, 0), "slower"),
-        ((2000, 2000), (0, 0), "slower"),
-        ((0, 9), (0, 0), "slower"),
-        ((0, 2000), (0, 2000 * 4096), "slower"),
-        ((0, 2000), (0, 9 * 4096), "cannot tell"),
-        ((0, 2000), (2000 * 4096, 0), "cannot tell"),
-        ((0, 2000), (0, 9000 * 4096), "slower"),
+        ((0, 2000), "cannot tell"),
+        ((2000, 0), "slower"),
+        ((2000, 2000), "slower"),
+        ((0, 9), "slower"),
     ],
 )
 def test_new_pages_of_one_side_are_not_told_of_the_code(
-    pages: tuple[int, int], moved: tuple[int, int], verdict: str
+    pages: tuple[int, int], verdict: str
 ) -> None:
-    """The process that knew its memory already would have paid them, too: 2.3 us each.
-
-    But those of bytes that only one of them moves are of the code.
-    """
+    """The process that knew its memory already would have paid them, too: 2.3 us each."""
     sides = [
-        replace(
-            made,
-            points=tuple(replace(p, minor_faults=new, moved_bytes=size) for p in made.points),
-        )
-        for made, new, size in zip((document("a"), document("b", 1.6)), pages, moved, strict=True)
+        replace(made, points=tuple(replace(p, minor_faults=new) for p in made.points))
+        for made, new in zip((document("a"), document("b", 1.6)), pages, strict=True)
     ]
 
     found = compare(*sides)
@@ -175,8 +157,6 @@ def test_few_runs_have_a_verdict_all_the_same(runs: int) -> None:
     found = compare(before, after)
 
     assert wall(found) == ("slower", "")
-    assert [change.stage for change in found.control] == list(KINDS)
-    assert {change.before_runs for change in found.control} == {runs}
 
 
 @pytest.mark.parametrize("runs", [9, 12, 20])
@@ -188,7 +168,6 @@ def test_controls_of_other_lengths_are_compared(runs: int) -> None:
     found = compare(replace(before, control=control), document("b", 1.5))
 
     assert wall(found) == ("slower", "")
-    assert all(0.95 < (change.ratio or 0) < 1.05 for change in found.control)
 
 
 @pytest.mark.parametrize("without", ["before", "after", "short"])
@@ -207,7 +186,6 @@ def test_without_fixed_work_on_both_sides_nobody_can_tell(without: str) -> None:
 
     assert wall(found) == ("cannot tell", NO_CONTROL)
     assert found.notes == (TIMES_APART,)
-    assert found.control == ()
 
 
 def test_kinds_of_another_version_are_ignored() -> None:
@@ -217,7 +195,7 @@ def test_kinds_of_another_version_are_ignored() -> None:
 
     found = compare(other, replace(after, control={**after.control, "gpu": (9, 9, 9)}))
 
-    assert [change.stage for change in found.control] == list(KINDS)
+    assert wall(found) == ("slower", "")
 
 
 def test_runs_in_turns_need_none() -> None:
@@ -225,7 +203,6 @@ def test_runs_in_turns_need_none() -> None:
     found = compare(document("a"), document("b", 1.3, everywhere(1.3)), is_paired=True)
 
     assert wall(found)[0] == "slower"
-    assert found.control == ()
 
 
 def test_a_limit_fails_only_above_the_machine() -> None:
@@ -238,13 +215,3 @@ def test_a_limit_fails_only_above_the_machine() -> None:
         check(slower, "10%")
 
     assert TIMES_APART not in str(caught.value)
-
-
-def test_the_comparison_keeps_the_control() -> None:
-    """A saved comparison says how the machine changed."""
-    after = document("b", 1.4)
-    found = compare(document("a"), after)
-
-    again = from_document(to_document(replace(after, comparison=found)))
-
-    assert again.comparison == found

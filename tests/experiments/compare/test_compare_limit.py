@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from jupyter_serprof.experiments.compare.limit import check, limit_share, regressions
+from jupyter_serprof.experiments.compare.limit import check, limit_share
 from jupyter_serprof.model import Change, Comparison, RegressionError, SerprofError, UsageError
 from jupyter_serprof.model.trace import TIMES_APART
 
@@ -55,8 +55,8 @@ def test_a_text_that_may_mean_two_things_is_refused() -> None:
 
 
 def test_what_is_slower_by_more_raises_and_is_listed() -> None:
-    """Wall time and stages, with their intervals."""
-    found = comparison(change(), change("pickle.dumps"))
+    """With its interval; stages break no limit, the wall time tells of them."""
+    found = comparison(change(), change("pickle.dumps", low=9))
 
     with pytest.raises(RegressionError) as caught:
         check(found, "10%")
@@ -64,8 +64,7 @@ def test_what_is_slower_by_more_raises_and_is_listed() -> None:
     assert isinstance(caught.value, SerprofError)
     assert str(caught.value) == (
         "slower by more than 10.0 %: "
-        "Wall time 1.50 [1.20 to 1.80] times (10.0 ms before, 15.0 ms after); "
-        "pickle.dumps 1.50 [1.20 to 1.80] times (10.0 ms before, 15.0 ms after)"
+        "Wall time 1.50 [1.20 to 1.80] times (10.0 ms before, 15.0 ms after)"
     )
 
 
@@ -93,34 +92,6 @@ def test_what_is_surely_within_the_limit_says_nothing(high: float, *, is_told: b
 
     assert bool(said) is not is_told
     assert not said or said.endswith("times (10.0 ms before, 15.0 ms after), within chance")
-
-
-def stage(before_ms: float, low: float) -> Change:
-    """Return a stage that got slower by at least so much, in a wall time of 10 ms before."""
-    grown_ns = before_ms * MS * (low + 0.1)
-    return replace(change("pickle.dumps", low=low), before_ns=before_ms * MS, after_ns=grown_ns)
-
-
-@pytest.mark.parametrize(
-    ("before_ms", "low", "breaks"),
-    [
-        (5, 1.12, True),  # 0.6 ms lost for sure, 6 % of the wall time
-        (5, 1.09, False),  # it may be less than 10 % of the stage
-        (4, 1.12, False),  # 0.48 ms lost: less than half of what the limit allows the wall time
-        (0.4, 2.85, False),  # 0.74 ms lost, and yet a stage of 4 %: the wall time tells of it
-        (0.9, 9.0, False),
-        (1.1, 1.6, True),
-    ],
-)
-def test_a_stage_has_to_count_against_the_wall_time(
-    before_ms: float, low: float, *, breaks: bool
-) -> None:
-    """A tenth of the wall time before, and a loss of half of what the limit allows the whole."""
-    wall = change(verdict="cannot tell", low=0.9)
-
-    found = regressions(comparison(wall, stage(before_ms, low)), 0.1)
-
-    assert [line.stage for line in found] == (["pickle.dumps"] if breaks else [])
 
 
 def test_a_limit_against_a_file_without_fixed_work_is_an_error() -> None:

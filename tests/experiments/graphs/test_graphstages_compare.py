@@ -191,9 +191,9 @@ def test_a_collection_is_compared_stage_by_stage_with_a_file(
     user: InteractiveShell, client: Client
 ) -> None:
     """Saved before, run now; ratios with intervals, the noise of here, and the cluster empty."""
-    saved = Ran(user, "%graphstages -q --repeat 6 --save before x.sum()")
+    saved = Ran(user, "%graphstages -q --repeat 8 --save before x.sum()")
 
-    ran = Ran(user, "%graphstages --compare before --repeat 6 x.sum()")
+    ran = Ran(user, "%graphstages --compare before --repeat 8 x.sum()")
 
     assert saved.result.success, saved.err
     assert ran.result.success, ran.err
