@@ -2,25 +2,20 @@
 
 Small chunks are many tasks, each with an overhead; large ones leave workers idle or wait for bytes:
 the wall time over the size of a chunk is a U. The lowest median is the best; its interval are the
-neighbours that the noise of the runs cannot tell from it (95 % for all sizes together). Nothing is
-said between or beyond the measured sizes.
+neighbours whose runs cannot be told from its own (``analysis.ranking``), or differ by less than a
+tenth. Nothing is said between or beyond the measured sizes.
 """
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from jupyter_serprof.analysis.sizes.curve import Curve, curve_of
-from jupyter_serprof.analysis.sizes.fit import Estimate, pieces, t_quantile
+from jupyter_serprof.analysis.ranking import is_comparable, matters
 from jupyter_serprof.model import Point, stage
 from jupyter_serprof.model.sweep import middle_ns
 
-#: Medians this close (a standard error, as a share) are never told apart.
-_LEAST_NOISE = 0.005
-_MISTAKEN = 0.05
 #: Fewer sizes make no curve.
 FEWEST_SIZES = 3
 #: Stages are named until so much of what the time grew by is explained, two at most.
@@ -57,9 +52,10 @@ class ChunkFacts:
 
 @dataclass(frozen=True, slots=True)
 class ChunkMedians:
-    """One chunk size with the medians of its warm runs (ns), by stage too."""
+    """One chunk size with its warm runs and their medians (ns), by stage too."""
 
     facts: ChunkFacts
+    walls_ns: Sequence[int]
     wall_ns: float
     stages_ns: Mapping[str, float]
 
@@ -93,9 +89,6 @@ class Recommendation:
         Whether some size has two warm runs: without, the noise is unknown.
     below, above
         What limits; None where no size on that side is surely slower.
-    task_ns
-        What one more task costs on the side of small chunks, with its interval; None where the
-        times there do not lie on one line over the number of tasks.
     """
 
     sizes: tuple[ChunkMedians, ...]
@@ -106,7 +99,6 @@ class Recommendation:
     is_repeated: bool
     below: Limit | None = None
     above: Limit | None = None
-    task_ns: Estimate | None = None
 
     @property
     def edge(self) -> str:
@@ -130,9 +122,8 @@ def recommend(points: Sequence[Point], facts: Sequence[ChunkFacts]) -> Recommend
     if len(sizes) < FEWEST_SIZES:
         return None
     measured = tuple(_measured(points, entry) for entry in sizes)
-    curve = _curve(points, measured)
     best = min(range(len(measured)), key=lambda at: measured[at].wall_ns)
-    slower = _surely_slower(curve, best)
+    slower = _surely_slower(measured, best)
     low = next((at + 1 for at in range(best, -1, -1) if at in slower), 0)
     high = next((at - 1 for at in range(best, len(measured)) if at in slower), len(measured) - 1)
     below = _limit(measured, best, low - 1) if low > 0 else None
@@ -143,10 +134,9 @@ def recommend(points: Sequence[Point], facts: Sequence[ChunkFacts]) -> Recommend
         low,
         high,
         bool(slower),
-        curve.spread_freedom > 0,
+        any(is_comparable(entry.walls_ns) for entry in measured),
         below,
         above,
-        _task_ns(curve, measured, best),
     )
 
 
@@ -175,6 +165,7 @@ def _measured(points: Sequence[Point], facts: ChunkFacts) -> ChunkMedians:
     keys = {key for family in families for key in family}
     return ChunkMedians(
         facts,
+        [point.wall_ns for point in own],
         middle_ns(point.wall_ns for point in own),
         {key: middle_ns(family[key] for family in families) for key in sorted(keys)},
     )
@@ -189,30 +180,13 @@ def _families(point: Point) -> Counter[str]:
     return owned
 
 
-def _curve(points: Sequence[Point], measured: Sequence[ChunkMedians]) -> Curve:
-    """Return the medians over the position of each size: several may have the same bytes."""
-    places = {entry.facts.parameter: at + 1 for at, entry in enumerate(measured)}
-    ranked = [
-        replace(point, variant="", size_bytes=places[point.parameter], minor_faults=None)
-        for point in points
-        if point.parameter in places
-    ]
-    return curve_of(ranked, "", cold=False)
-
-
-def _surely_slower(curve: Curve, best: int) -> set[int]:
-    """Return the sizes that are slower than the best beyond the noise of both."""
-    if curve.spread_freedom == 0:
-        return set()
-    # The best is the lowest of all, not one that was chosen before: every pair counts.
-    pairs = math.comb(len(curve.medians_ns), 2)
-    quantile = t_quantile(curve.spread_freedom, 1 - _MISTAKEN / pairs)
-    noises = [max(_LEAST_NOISE, curve.noise_share(count) or 0.0) for count in curve.counts]
+def _surely_slower(measured: Sequence[ChunkMedians], best: int) -> set[int]:
+    """Return the sizes whose runs are told from those of the best."""
+    runs = [entry.walls_ns for entry in measured]
     return {
         at
-        for at, median_ns in enumerate(curve.medians_ns)
-        if math.log(median_ns / curve.medians_ns[best])
-        > quantile * math.hypot(noises[at], noises[best])
+        for at, own in enumerate(runs)
+        if is_comparable(own) and is_comparable(runs[best]) and matters(own, runs[best])
     }
 
 
@@ -227,21 +201,3 @@ def _limit(measured: Sequence[ChunkMedians], best: int, at: int) -> Limit:
         if grown[key] > 0 and sum(named.values()) < _EXPLAINED_SHARE * total_ns:
             named[key] = grown[key]
     return Limit(measured[at], total_ns, named)
-
-
-def _task_ns(curve: Curve, measured: Sequence[ChunkMedians], best: int) -> Estimate | None:
-    """Return the slope over the number of tasks from the best size to the smallest chunks."""
-    tasks = {at: measured[at].facts.tasks for at in range(best + 1)}
-    known = sorted((count, at) for at, count in tasks.items() if count)
-    if len(known) < FEWEST_SIZES or len({count for count, _ in known}) < len(known):
-        return None
-    over_tasks = Curve(
-        tuple(count for count, _ in known),
-        tuple(curve.medians_ns[at] for _, at in known),
-        tuple(curve.counts[at] for _, at in known),
-        (None,) * len(known),
-        curve.spread_share,
-        curve.spread_freedom,
-    )
-    last = pieces(over_tasks)[-1]
-    return last.ns_per_byte if last.growth == "linear" else None

@@ -7,10 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from jupyter_serprof.analysis.findings.dask_facts import (
-    GraphKind,
-    difference,
     graph_bytes,
-    graph_kind,
     records,
     task_count,
     workers,
@@ -246,23 +243,8 @@ class ChunkRecord:
             *self.notes.values(),
             *([drift] if drift else []),
             *([_FROM_RESULTS] if results else []),
-            *self._others(),
             *grouped(self.left_out, self._label),
         ]
-
-    def _others(self) -> list[str]:
-        """Say at which sizes another computation ran than at the first one."""
-        cells = [self.cells[at] for at in sorted(self.cells) if self.cells[at].points]
-        kinds = {cell.parameter: graph_kind(cell.shown[-1].trace) for cell in cells}
-        first = next(iter(kinds), 0.0)
-        before = kinds.get(first)
-        other = {
-            at: f"other kinds of tasks ran than at {self._label(first)}. Only the same computation "
-            "says which size is best"
-            for at, after in kinds.items()
-            if before and after and _is_other(before, after)
-        }
-        return grouped(other, self._label)
 
     def _label(self, parameter: float) -> str:
         return f"{self.subject.parameter} = {parameter:g}"
@@ -272,12 +254,6 @@ def _are_placed(cells: Sequence[ChunkCell]) -> bool:
     """Tell whether each size that was measured has its own bytes, or is the only one."""
     sizes = [cell.points[0].size_bytes for cell in cells if cell.points]
     return len(sizes) < 2 or (None not in sizes and len(set(sizes)) == len(sizes))  # noqa: PLR2004
-
-
-def _is_other(one: GraphKind, other: GraphKind) -> bool:
-    """Tell whether two sizes ran different computations; one may lack steps, as a last merge."""
-    is_part = one.kinds <= other.kinds or other.kinds <= one.kinds
-    return not is_part and bool(difference(one, other))
 
 
 _FROM_RESULTS = (

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from jupyter_serprof.capture.machine import measure_limits
-from jupyter_serprof.experiments.chunks.best import FEWEST_SIZES
 from jupyter_serprof.experiments.chunks.document import ChunkCell, ChunkRecord
 from jupyter_serprof.experiments.chunks.look import (
     MOST_TASKS,
@@ -27,11 +26,9 @@ from jupyter_serprof.experiments.graphs.values import (
     client_of,
     collections_in,
     fresh,
-    futures_in,
     require_dask,
 )
 from jupyter_serprof.model import Sweep, UsageError
-from jupyter_serprof.model.units import format_ns
 from jupyter_serprof.objects.culprits import error_text
 
 #: What is not measured yet costs at most so much for each further task.
@@ -40,12 +37,6 @@ _SLOWEST_TASK_S = 2e-3
 _FORESIGHT = 2.0
 _WAITING = "waits for its turn"
 _STOPPED = "stopped before its turn"
-
-
-class NoCollectionError(UsageError):
-    """One chunk size gave something else; ``short`` says it where the size is named beside."""
-
-    short = ""
 
 
 class ChunkSweep:
@@ -65,7 +56,6 @@ class ChunkSweep:
     passes are shuffled. What a run made is released before the next one. Left out, with a reason:
     chunks that do not fit into a worker's memory, graphs of more than 200,000 tasks, sizes that
     give the same chunks as another one, and what would take longer than what is left.
-    Where the budget does not suffice for all sizes, the longest are left out first.
     """
 
     def __init__(  # noqa: PLR0913  (keywords of sp.chunk_sweep)
@@ -153,31 +143,12 @@ class ChunkSweep:
                     self._record.notes["budget"] = passes.cut_short
                 return
             passes.number += 1
-            self._close_too_long()
             opened = self._open()
             self._visits = deque(passes.draw.sample(opened, len(opened)))
 
     def _open(self) -> list[float]:
         cells = list(self._record.cells.values())
         return [cell.parameter for cell in cells if cell.is_open and cell.points]
-
-    def _close_too_long(self) -> None:
-        """Leave the longest sizes out of the passes to come until those fit into the budget.
-
-        They are far from the best; a few runs of each size that is near tell more.
-        """
-        passes = max(1, self._passes.sure - self._passes.number + 1)
-        cells = [cell for cell in self._record.cells.values() if cell.is_open and cell.points]
-        for cell in sorted(cells, key=lambda cell: -cell.took_s)[:-FEWEST_SIZES]:
-            sure_s = passes * sum(self._cost_s(at) or 0.0 for at in self._open())
-            if sure_s > self._passes.budget.left_s:
-                cell.close(self._too_long(cell.took_s))
-
-    def _too_long(self, cost_s: float) -> str:
-        return (
-            f"a run takes about {format_ns(1e9 * cost_s)}, and {self._passes.sure} more of it do "
-            f"not fit into the budget of {self._passes.budget.total_s:g} s"
-        )
 
     def _wants_pass(self) -> bool:
         """Tell whether another pass follows the latest one."""
@@ -228,7 +199,7 @@ class ChunkSweep:
         except UsageError as error:
             if not self._record.point_count:
                 raise
-            cell.failed = error.short if isinstance(error, NoCollectionError) else error_text(error)
+            cell.failed = error_text(error)
         except Exception as error:  # noqa: BLE001  (one size fails, the others go on)
             self._error = self._error or error
             cell.failed = error_text(error)
@@ -245,39 +216,24 @@ class ChunkSweep:
         budget = self._passes.budget
         if cost_s is None and self._record.point_count and budget.left_s <= 0:
             cost_s = 0.0
-        problem = budget.problem(cost_s)
-        if problem:
+        if problem := budget.problem(cost_s):
             raise LeftOutError(problem)
-        if not cell.points and cost_s is not None and len(self._open()) >= FEWEST_SIZES:
-            later_s = self._passes.sure * (
-                cost_s + sum(self._cost_s(at) or 0 for at in self._open())
-            )
-            if cost_s + later_s > budget.left_s:
-                raise LeftOutError(self._too_long(cost_s))
 
     def _run(self, cell: ChunkCell) -> None:
         __tracebackhide__ = True
         start_s = time.monotonic()
-        given: list[str] = []
 
         def build() -> object:
             __tracebackhide__ = True
             value = self._subject.make(cell.parameter)
             collections = collections_in(value)
             if not collections:
-                given.append("" if futures_in(value) else type(value).__name__)
                 return value
             self._look(cell, collections)
             return fresh(value, client_of(collections))
 
         name = f"{self._subject.name}, {self._subject.parameter} = {cell.parameter:g}"
-        stages = self._stages(build, name)
-        try:
-            trace = run(stages)
-        except UsageError as error:
-            if given and given[0]:
-                raise self._no_collection(cell.parameter, given[0]) from error
-            raise
+        trace = run(self._stages(build, name))
         cell.add(trace)
         cell.took_s = time.monotonic() - start_s
         self._record.latest = trace
@@ -300,16 +256,6 @@ class ChunkSweep:
                     "measured once"
                 )
                 raise LeftOutError(message)
-
-    def _no_collection(self, parameter: float, kind: str) -> NoCollectionError:
-        called, name = self._subject.name, self._subject.parameter
-        error = NoCollectionError(
-            f"{called} with {name} = {parameter:g} gave a value of type {kind}, and nothing of "
-            "Dask ran. It must return a collection that is not computed yet, e.g. "
-            f"da.random.random((8000, 8000), chunks={name}).sum()"
-        )
-        error.short = f"the value is of type {kind}, and nothing of Dask ran"
-        return error
 
     # What a size will cost
 

@@ -68,7 +68,7 @@ def summarize_chunks(
     Parameters
     ----------
     facts
-        Sentences that follow the own ones.
+        Sentences below it.
     sizes
         How many sizes have warm runs; None where not even a cold one ended.
     """
@@ -76,12 +76,7 @@ def summarize_chunks(
         seen = f"{counted(sizes or 0, 'size')} with warm runs"
         needed = f"{seen}, {FEWEST_SIZES} are needed to recommend one"
         return Summary(f"{name}: {'no run ended' if sizes is None else needed}.", tuple(facts))
-    own = []
-    if found.task_ns:
-        per = found.task_ns
-        interval = f"{format_ns(per.low)} to {format_ns(per.high)}"
-        own.append(f"small chunks: each task adds {format_ns(per.value)} [{interval}]")
-    return Summary(f"{name}: {_headline(found, parameter)}.", (*own, *facts))
+    return Summary(f"{name}: {_headline(found, parameter)}.", tuple(facts))
 
 
 def _headline(found: Recommendation, parameter: str) -> str:
@@ -158,7 +153,6 @@ def _evidence(found: Recommendation, parameter: str) -> dict[str, Scalar]:
     best, low, high = (found.sizes[at].facts for at in (found.best, found.low, found.high))
     if not found.is_told:
         return {"parameter": parameter, "best": None, "sizes": len(found.sizes)}
-    task = found.task_ns
     return {
         "parameter": parameter,
         "best": best.parameter,
@@ -173,9 +167,6 @@ def _evidence(found: Recommendation, parameter: str) -> dict[str, Scalar]:
         "edge": found.edge,
         "chunks": best.chunks,
         "tasks": best.tasks,
-        "task_ns": task.value if task else None,
-        "task_low_ns": task.low if task else None,
-        "task_high_ns": task.high if task else None,
     }
 
 

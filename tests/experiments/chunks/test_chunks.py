@@ -152,17 +152,6 @@ def test_a_best_at_the_edge_asks_for_more_sizes(
     assert said(result).remedy == f"%graphstages --sweep {again} make(chunk)"
 
 
-def test_the_cost_of_a_task_has_an_interval_that_holds_the_truth() -> None:
-    """The slope over the number of tasks on the side of small chunks, in 93 % of the runs."""
-    task_s = 1e-3
-
-    slopes = [found(u_curve(task_s, 5, 4), seed=seed).task_ns for seed in range(SEEDS)]
-
-    given = [slope for slope in slopes if slope is not None]
-    assert len(given) >= 0.9 * SEEDS
-    assert sum(slope.low <= 1e9 * task_s <= slope.high for slope in given) >= 0.93 * len(given)
-
-
 def test_the_stages_that_grow_are_named_on_either_side() -> None:
     """Scheduling and serialization below the best, idle workers above it."""
 
