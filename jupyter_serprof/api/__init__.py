@@ -30,7 +30,7 @@ from jupyter_serprof.experiments.compare.repeats import Repeats
 from jupyter_serprof.experiments.compare.runs import Against
 from jupyter_serprof.experiments.engine.experiment import Experiment, complete, resume, run
 from jupyter_serprof.experiments.engine.order import log_spaced
-from jupyter_serprof.experiments.graphs.repeats import GraphRepeats, checked_before
+from jupyter_serprof.experiments.graphs.repeats import GraphRepeats
 from jupyter_serprof.experiments.graphs.stages import GraphStages, explained
 from jupyter_serprof.experiments.graphs.values import is_collection, list_collections, require_dask
 from jupyter_serprof.experiments.roundtrip.trip import RoundTrip
@@ -51,7 +51,6 @@ __all__ = [
     "blame_graph",
     "bundle",
     "check_limit",
-    "checked_before",
     "checked_path",
     "chunk_sweep",
     "compare",

@@ -6,6 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from jupyter_serprof import api
+from jupyter_serprof.api.comparisons import check_question
 from jupyter_serprof.api.objects import DaskTryout
 from jupyter_serprof.magics.options import GRAPHSTAGES, help_text, parse
 from jupyter_serprof.magics.run import (
@@ -80,7 +81,7 @@ def _repeat(typed: Typed, code: Code) -> None:
     options, before = typed.options, None
     if options.compare is not None:
         before = document_named(typed, options.compare)
-        api.checked_before(before)
+        check_question(before.name, options.title)
     runs = api.GraphRepeats(
         code.call,
         options.title,
@@ -89,7 +90,6 @@ def _repeat(typed: Typed, code: Code) -> None:
         options.detail,
         not code.is_expression,
         options.code,
-        before,
         options.repeat,
     )
     try:
@@ -98,7 +98,7 @@ def _repeat(typed: Typed, code: Code) -> None:
         if runs.partial is not None:
             typed.finish_failed(runs.partial)
         raise
-    check_limit(options, measure(typed, runs))
+    check_limit(options, measure(typed, runs if before is None else api.Against(before, runs)))
 
 
 _HEADS = ("name", "type", "partitions", "tasks", "layers", "results")

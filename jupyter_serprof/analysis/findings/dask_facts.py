@@ -127,12 +127,9 @@ def spans_of(trace: Trace, *keys: str, computation: int | None = None) -> tuple[
     )
 
 
-#: Computations with another end are taken for one if this number of kinds of tasks is in both.
-_SHARED_SHARE = 0.7
 #: What Dask adds where results are gathered.
 _GATHERING = frozenset({"finalize", "hlgfinalizecompute"})
 _MOST_NAMED = 4
-_DONE = {"compute": "computed", "persist": "persisted"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,34 +194,6 @@ def _traces(document: Trace | Sweep) -> list[Trace]:
     return [entry.trace for entry in document.traces]
 
 
-def difference(before: GraphKind, after: GraphKind) -> str:
-    """Return what makes them two computations, one sentence; "" if they may be the same.
-
-    Notes
-    -----
-    An improvement changes the graph: chunks, fusion, a task more or less; and fusion hides names.
-    So graphs with the same end pass, and `graph_notes` says what else is in one of them only;
-    graphs with another end pass if nearly all kinds of tasks are in both.
-    """
-    if set(before.ways) and set(after.ways) and set(before.ways).isdisjoint(after.ways):
-        return f"before it was {_done(before)}, now it is {_done(after)}"
-    if before.kinds and after.ends and not after.kinds:
-        return (
-            f"before {_ran(before)}, and now no task was seen: its results are on the cluster "
-            "already, or the cluster admits no agents"
-        )
-    return "" if _may_be_same(before, after) else f"before {_ran(before)}; now {_ran(after)}"
-
-
-def _may_be_same(before: GraphKind, after: GraphKind) -> bool:
-    if not before.kinds or not after.kinds:
-        return True
-    if not set(before.ends).isdisjoint(after.ends):
-        return True
-    shared = len(before.kinds & after.kinds) / len(before.kinds | after.kinds)
-    return shared >= _SHARED_SHARE
-
-
 def graph_notes(before: GraphKind, after: GraphKind) -> Iterator[str]:
     """Yield sentences about what else is different between two runs of one computation."""
     if before.tasks and after.tasks and before.tasks != after.tasks:
@@ -243,15 +212,3 @@ def graph_notes(before: GraphKind, after: GraphKind) -> Iterator[str]:
         here = "in this process"
         first, second = ("on a cluster", here) if before.has_cluster else (here, "on a cluster")
         yield f"before ran {first}, after {second}: few stages are the same"
-
-
-def _done(kind: GraphKind) -> str:
-    ways = dict.fromkeys(kind.ways)
-    return " and ".join(_DONE.get(way, way) for way in ways)
-
-
-def _ran(kind: GraphKind) -> str:
-    """Say which tasks ran, and what the graph ended in."""
-    end = f", up to {kind.ends[-1]}" if kind.ends and kind.ends[-1] else ""
-    count = "tasks" if kind.tasks is None else f"{format_count(kind.tasks)} tasks"
-    return f"it ran {count} of {first_of(sorted(kind.kinds), _MOST_NAMED)}{end}"

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from statistics import median
 
-from jupyter_serprof.analysis.findings.dask_facts import graph_kind
+from jupyter_serprof.analysis.findings.dask_facts import graph_kind, graph_notes
 from jupyter_serprof.model import Point, Sweep, Trace, UsageError
 from jupyter_serprof.model.units import first_of, format_bytes
 
@@ -204,6 +204,9 @@ _LONGEST_NAME = 60
 
 def notes_on(before: Trace | Sweep, after: Trace | Sweep) -> Iterator[str]:
     """Yield sentences about what else differs than the code."""
+    graphs = graph_kind(before), graph_kind(after)
+    if graphs[0] is not None and graphs[1] is not None:
+        yield from graph_notes(graphs[0], graphs[1])
     one, other = before.environment, after.environment
     keys = [key for key in one if key in other and one[key] != other[key]]
     for label, chosen in (

@@ -9,18 +9,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from jupyter_serprof.analysis.findings.dask_facts import (
-    GraphKind,
-    difference,
-    graph_bytes,
-    graph_kind,
-    graph_notes,
-    task_count,
-)
-from jupyter_serprof.analysis.findings.dask_facts import stages_of as stage_keys
+from jupyter_serprof.analysis.findings.dask_facts import graph_bytes, task_count
 from jupyter_serprof.experiments.compare.repeats import Repeats, checked_runs
-from jupyter_serprof.experiments.compare.runs import compared
-from jupyter_serprof.experiments.compare.samples import check_question
 from jupyter_serprof.experiments.engine.experiment import Progress, Steps, run
 from jupyter_serprof.experiments.engine.machine import Control
 from jupyter_serprof.experiments.engine.runs import thin_trace
@@ -36,12 +26,10 @@ from jupyter_serprof.experiments.graphs.values import (
     default_client,
     fresh,
 )
-from jupyter_serprof.model import Sweep, Trace, UsageError, stage
-from jupyter_serprof.model.units import first_of
+from jupyter_serprof.model import Sweep, Trace, UsageError
 
 #: Spans that are kept of the recording of a run, the longest; rows and tables are exact.
 _MOST_SPANS, _MOST_PIECES = 5_000, 12
-_MOST_NAMED = 4
 #: Levels of the probe of Dask's client that know of tasks.
 _SEES_TASKS = {"scheduler and workers", "scheduler"}
 
@@ -62,8 +50,6 @@ class GraphRepeats:
         Run it as it is.
     typed
         What messages name: the code.
-    before
-        A document to compare with.
     repeat
         Warm runs; None takes 15, or fewer within 20 s.
 
@@ -80,13 +66,11 @@ class GraphRepeats:
     detail: bool = False
     is_statement: bool = False
     typed: str = ""
-    before: Trace | Sweep | None = None
     repeat: int | None = None
     partial: Trace | None = field(default=None, init=False)
     _runs: Repeats = field(init=False)
     _graph_bytes: list[int | None] = field(default_factory=list, init=False)
     _is_here: bool = field(default=True, init=False)
-    _compared: Sweep | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         """Refuse what cannot work before anything runs."""
@@ -100,22 +84,13 @@ class GraphRepeats:
         Raises
         ------
         UsageError
-            If nothing of Dask ran, if another run would find the results of this one, and if
-            ``before`` is of another computation.
+            If nothing of Dask ran, or if another run would find the results of this one.
         """
         __tracebackhide__ = True
-        before = None if self.before is None else checked_before(self.before)
-        if self.before is not None:
-            check_question(self.before.name, self.name)
         self._run_once()
-        differs = before and difference(before, graph_kind(self._runs.traces[0]) or GraphKind())
-        if differs:
-            self.partial = self._runs.traces[0]
-            flag = "--compute " if self.compute else ""
-            raise UsageError(_OTHER.format(differs, flag + (self.typed or self.name)))
 
     def steps(self) -> Steps:
-        """Make the warm runs, and the cold one if there is none; compare them with ``before``.
+        """Make the warm runs, and the cold one if there is none.
 
         Raises
         ------
@@ -129,8 +104,6 @@ class GraphRepeats:
         if self._is_here and self._runs.control is None:
             self._runs.control = Control(self._runs.count)
         yield from self._runs.warm_steps(self._run_once)
-        if self.before is not None:
-            self._compared = compared_graphs(self.before, self._made)
 
     @property
     def is_done(self) -> bool:
@@ -145,10 +118,6 @@ class GraphRepeats:
     @property
     def document(self) -> Sweep:
         """The document of the runs so far; at least one must have ended."""
-        return self._compared or self._made
-
-    @property
-    def _made(self) -> Sweep:
         made = self._runs.document
         points = zip(made.points, self._graph_bytes, strict=True)
         return replace(
@@ -246,44 +215,6 @@ _KEPT = (
     "{0} keeps results on the cluster, so that another run would find them and compute nothing. "
     "Run the collection itself, which is released after each run: %graphstages --repeat 15 x"
 )
-_OTHER = (
-    "the saved document is of another computation: {0}. Save one of this: "
-    "%graphstages --repeat 15 --save before {1}. For any two documents: "
-    'sp.compare(before, after, name="what both answer")'
-)
-_NOT_DASK = (
-    "{0} is no document of a Dask computation: {1}. Save one first: "
-    "%graphstages --repeat 15 --save before CODE"
-)
-
-
-def checked_before(before: Trace | Sweep) -> GraphKind:
-    """Return which computation a document is of.
-
-    Raises
-    ------
-    UsageError
-        If it is of none, or of many at once.
-    """
-    name = before.name or "it"
-    if isinstance(before, Sweep) and before.kind == "chunks":
-        raise UsageError(_NOT_DASK.format(name, "it is a sweep over chunk sizes"))
-    kind = graph_kind(before)
-    if kind is None:
-        titles = [stage(key).title for key in stage_keys(before)]
-        has = f"it has {first_of(titles, _MOST_NAMED)}" if titles else "it has no stage"
-        raise UsageError(_NOT_DASK.format(name, has))
-    return kind
-
-
-def compared_graphs(before: Trace | Sweep, after: Sweep) -> Sweep:
-    """Return runs of now with their comparison to a document, and what differs in the graphs."""
-    found = compared(before, after)
-    kinds = graph_kind(before), graph_kind(after)
-    if found.comparison is None or None in kinds:
-        return found
-    notes = (*graph_notes(*kinds), *found.comparison.notes)  # type: ignore[arg-type]  # none is None
-    return replace(found, comparison=replace(found.comparison, notes=notes))
 
 
 def is_here(client: Any) -> bool:  # noqa: ANN401

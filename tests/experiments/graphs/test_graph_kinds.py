@@ -2,11 +2,8 @@
 
 from dataclasses import replace
 
-import pytest
-
 from jupyter_serprof.analysis.findings.dask_facts import (
     GraphKind,
-    difference,
     graph_kind,
     graph_notes,
 )
@@ -64,48 +61,6 @@ def test_a_document_without_dask_is_none() -> None:
     ]
 
     assert found == [None, GraphKind()]
-
-
-@pytest.mark.parametrize(
-    "after",
-    [
-        SUM,
-        replace(SUM, tasks=597),
-        kind("random_sample", "sum", "partial", "aggregate", "rechunk", "merge", "split"),
-        kind("ones_like", "rechunk", "merge", "sum", "aggregate"),
-        kind("random_sample", "sum", "partial", "aggregate", "astype", end="astype"),
-        GraphKind(),
-    ],
-    ids=["same", "other chunks", "rechunked", "unfused", "converted", "unknown"],
-)
-def test_a_changed_graph_of_the_same_computation_passes(after: GraphKind) -> None:
-    """An improvement changes the graph: that is what is compared."""
-    assert difference(SUM, after) == ""
-
-
-@pytest.mark.parametrize(
-    ("after", "said"),
-    [
-        (
-            kind("frompandas", "getitem", end="getitem"),
-            "random_sample, sum, up to sum-aggregate; now it ran 37 tasks of frompandas, getitem",
-        ),
-        (
-            kind("random_sample", "mean_chunk", "mean_agg", "aggregate", end="mean_agg-aggregate"),
-            "up to mean_agg-aggregate",
-        ),
-        (
-            kind("random_sample", "max", "partial", "aggregate", end="max-aggregate"),
-            "aggregate, max, partial, random_sample, up to max-aggregate",
-        ),
-        (replace(SUM, ways=("compute",)), "before it was persisted, now it is computed"),
-        (replace(SUM, kinds=frozenset()), "and now no task was seen: its results are on"),
-    ],
-    ids=["frame", "mean", "max", "computed", "found"],
-)
-def test_another_computation_is_told_apart(after: GraphKind, said: str) -> None:
-    """In one sentence, with what ran on both sides."""
-    assert said in difference(SUM, after)
 
 
 def test_what_else_differs_is_noted() -> None:
