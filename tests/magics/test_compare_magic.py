@@ -285,34 +285,6 @@ def test_two_functions_run_in_turns() -> None:
     assert sweep.comparison is not None
 
 
-@pytest.mark.parametrize(
-    ("before", "number", "said"),
-    [
-        (None, 0, "0 of 6 pairs"),
-        (None, 1, "0 of 6 pairs"),
-        (None, 7, "2 of 6 pairs"),
-        (made(FAST_NS, "f"), 4, "3 of 15 runs"),  # the cold one does not count
-    ],
-)
-def test_interrupted_comparisons_say_how_much_there_is(
-    before: Sweep | None, number: int, said: str
-) -> None:
-    """In the interrupt itself, which a notebook prints."""
-    runs = iter(range(99))
-
-    def f() -> None:
-        if next(runs) == number:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt) as caught:
-        sp.compare(before, f) if before else sp.compare(f, f, repeat=6)
-
-    assert caught.value.__notes__[0] == (
-        f"{said} were measured until the interrupt; no verdict follows from fewer runs than were "
-        "asked for"
-    )
-
-
 def test_two_functions_have_a_document_with_their_comparison(tmp_path: Path) -> None:
     """It is saved and loaded like any other."""
     sweep = sp.compare(code, lambda: pickle.dumps(1), repeat=6)

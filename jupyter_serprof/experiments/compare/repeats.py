@@ -67,9 +67,9 @@ class Repeats:
         """Make the runs that are left; an exception of the code passes through."""
         __tracebackhide__ = True
         if not self.traces:
-            self._run_once()
+            self.run_once()
         self.control = self.control or Control(self.count)
-        yield from self.warm_steps(self._run_once)
+        yield from self.warm_steps(self.run_once)
 
     def warm_steps(self, once: Callable[[], None]) -> Steps:
         """Make the warm runs that are left, and yield before each; ``once`` adds a trace.
@@ -90,7 +90,8 @@ class Repeats:
         if self.control is not None:
             self.control.measure(count)
 
-    def _run_once(self) -> None:
+    def run_once(self) -> None:
+        """Record one run more; of one that raises nothing is kept."""
         __tracebackhide__ = True
         recording = Recording(self.name, detail=self.detail)
         with recording:

@@ -6,11 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from jupyter_serprof.analysis.comparison import headline
-from jupyter_serprof.experiments.compare.repeats import checked_runs, runs_within_budget
+from jupyter_serprof.experiments.compare.repeats import Repeats, checked_runs, runs_within_budget
 from jupyter_serprof.experiments.compare.samples import ALIKE, check_kinds
 from jupyter_serprof.experiments.compare.verdict import compare
 from jupyter_serprof.experiments.engine.document import (
-    made_here,
     summarize_sweep,
     warm_text,
     with_findings,
@@ -23,14 +22,8 @@ from jupyter_serprof.experiments.engine.experiment import (
     Steps,
 )
 from jupyter_serprof.experiments.engine.order import REPEATS
-from jupyter_serprof.experiments.engine.recording import Recording
-from jupyter_serprof.experiments.engine.runs import (
-    bytes_written,
-    point_of,
-    shown_runs,
-)
 from jupyter_serprof.experiments.roundtrip.trip import TRANSPORTS
-from jupyter_serprof.model import Comparison, Summary, Sweep, Trace, Variant
+from jupyter_serprof.model import Comparison, Summary, Sweep, Trace
 from jupyter_serprof.model.units import counted, format_ns
 
 _SAME = "If both answer the same question, say which: sp.compare(f, g, name='sum')"
@@ -103,7 +96,7 @@ class Against:
         self._is_running = self._is_refused = False
 
     def steps(self) -> Steps:
-        """Make the runs, then compare; an interrupt gets a note that says how many there are.
+        """Make the runs, then compare.
 
         Raises
         ------
@@ -120,11 +113,6 @@ class Against:
                 self._is_refused = False
                 yield
                 yield from steps
-        except KeyboardInterrupt as error:
-            done, left = self.progress.done, self.progress.left
-            if done and left:
-                note_runs(error, done - 1, done + left - 1, "runs")
-            raise
         finally:
             self._is_running = False
         self._found = compared(self._before, self._runs.document)
@@ -145,12 +133,6 @@ class Against:
     def is_done(self) -> bool:
         """Whether all runs are made."""
         return self._runs.is_done
-
-
-def note_runs(error: BaseException, made: int, asked: int, what: str) -> None:
-    """Let an interrupt of a comparison say how much was measured until then."""
-    done = f"{made} of {asked} {what} were measured until the interrupt"
-    error.add_note(f"{done}; {_NO_VERDICT}")
 
 
 @dataclass(eq=False, slots=True)
@@ -179,17 +161,18 @@ class Pairs:
     question: str | None = None
     repeat: int | None = None
     detail: bool = False
-    traces: tuple[list[Trace], list[Trace]] = field(default_factory=lambda: ([], []))
-    _order: list[int] = field(default_factory=lambda: [0, 1], init=False)
+    _sides: list[Repeats] = field(init=False)
 
     def __post_init__(self) -> None:
         """Refuse a bad number of pairs."""
         checked_runs(self.repeat)
         if len(set(self.names)) == 1:
             self.names = [f"{name} {at}" for at, name in enumerate(self.names, 1)]
+        sides = zip(self.calls, self.names, strict=True)
+        self._sides = [Repeats(call, name, self.detail) for call, name in sides]
 
     def steps(self) -> Steps:
-        """Run them in turns; an interrupt gets a note that says how many pairs there are.
+        """Run them in turns.
 
         Raises
         ------
@@ -197,62 +180,51 @@ class Pairs:
             If the first runs show two kinds of code, and nothing says that both answer the same.
         """
         __tracebackhide__ = True
-        try:
-            while not self.is_done:
-                if self.progress.done:
-                    yield
-                self._run_once(self._side)
-                if self.question is None and self.progress.done == len(self.traces):
-                    before, after = (traces[0] for traces in self.traces)
-                    check_kinds(before, after, _SAME)
-        except KeyboardInterrupt as error:
-            note_runs(error, self.pairs, self._count, "pairs")
-            raise
-
-    @property
-    def pairs(self) -> int:
-        """Warm runs of both until now."""
-        return max(0, min(len(traces) for traces in self.traces) - 1)
+        while not self.is_done:
+            if done := self.progress.done:
+                yield
+            pair, second = divmod(done - 2, 2)
+            self._sides[1 - second if pair > 0 and pair % 2 else second].run_once()
+            if self.question is None and self.progress.done == len(self._sides):
+                before, after = (side.traces[0] for side in self._sides)
+                check_kinds(before, after, _SAME)
 
     @property
     def _count(self) -> int:
         """How many pairs there will be; without a number that depends on the cold runs."""
-        if self.repeat is not None or not all(self.traces):
+        colds = [side.traces[0].wall_ns for side in self._sides if side.traces]
+        if self.repeat is not None or len(colds) < len(self._sides):
             return self.repeat or REPEATS.most
-        return runs_within_budget(max(traces[0].wall_ns for traces in self.traces), sides=2)
-
-    @property
-    def _side(self) -> int:
-        """Whose turn it is."""
-        pair, second = divmod(self.progress.done - 2, 2)
-        return 1 - second if pair > 0 and pair % 2 else second
+        return runs_within_budget(max(colds), sides=2)
 
     @property
     def is_done(self) -> bool:
         """Whether all pairs are made."""
-        return all(len(traces) > self._count for traces in self.traces)
+        return all(len(side.traces) > self._count for side in self._sides)
 
     @property
     def progress(self) -> Progress:
         """How far it is."""
-        done = sum(len(traces) for traces in self.traces)
+        done = sum(len(side.traces) for side in self._sides)
         return Progress(done, 2 + 2 * self._count - done)
-
-    def _run_once(self, side: int) -> None:
-        __tracebackhide__ = True
-        recording = Recording(self.names[side], detail=self.detail)
-        with recording:
-            self.calls[side]()
-        self.traces[side].append(recording.trace)
 
     @property
     def document(self) -> Sweep:
         """The document of the runs so far; with the comparison once all are made."""
-        both = with_findings(self._document([("before", 0), ("after", 1)]), self._summary)
-        if not self.is_done:
-            return both
-        before, after = (self._document([("code", side)]) for side in (0, 1))
-        return _told(both, compare(before, after, is_now=True, is_paired=True))
+        made = [side.document for side in self._sides if side.traces]
+        parts = [_called(key, each) for key, each in zip(("before", "after"), made, strict=False)]
+        names = [each.name for each in made]
+        is_one = bool(self.question) and len(names) > 1
+        both = replace(
+            made[-1],
+            name=self.question or "" if is_one else " and ".join(names),
+            started=made[0].started,
+            variants=tuple(variant for part in parts for variant in part.variants),
+            points=tuple(point for part in parts for point in part.points),
+            traces=tuple(entry for part in parts for entry in part.traces),
+        )
+        both = with_findings(both, self._summary)
+        return _told(both, compare(*made, is_now=True, is_paired=True)) if self.is_done else both
 
     def _summary(self, sweep: Sweep) -> Summary:
         texts = (warm_text(sweep, variant.key) for variant in sweep.variants)
@@ -260,31 +232,12 @@ class Pairs:
         said = [f"{name} took {text}" for name, text in told if text]
         return Summary(f"{', '.join(said) or sweep.name}.", summarize_sweep(sweep).facts)
 
-    def _document(self, sides: Sequence[tuple[str, int]]) -> Sweep:
-        told = [(key, self.names[side], self.traces[side]) for key, side in sides]
-        chosen = [entry for entry in told if entry[2]]
-        sweep = Sweep(
-            name=self._name([name for _, name, _ in chosen]),
-            started=self.traces[0][0].started,
-            variants=tuple(
-                Variant(
-                    key, name if key == "code" else f"{key}: {name}", facts=bytes_written(traces[0])
-                )
-                for key, name, traces in chosen
-            ),
-            points=tuple(
-                point_of(key, None, at, trace)
-                for key, _, traces in chosen
-                for at, trace in enumerate(traces)
-            ),
-            traces=tuple(
-                shown
-                for key, _, traces in chosen
-                for shown in shown_runs(key, None, traces[0], traces[1:])
-            ),
-        )
-        return made_here(sweep, (self.traces[1] or self.traces[0])[-1])
 
-    def _name(self, names: Sequence[str]) -> str:
-        """Return the question of both, or the code."""
-        return self.question if self.question and len(names) > 1 else " and ".join(names)
+def _called(key: str, made: Sweep) -> Sweep:
+    """Return a document of one piece of code as the side of a pair."""
+    return replace(
+        made,
+        variants=tuple(replace(v, key=key, title=f"{key}: {v.title}") for v in made.variants),
+        points=tuple(replace(point, variant=key) for point in made.points),
+        traces=tuple(replace(entry, variant=key) for entry in made.traces),
+    )
