@@ -32,8 +32,6 @@ from jupyter_serprof.model import (
     Summary,
     Sweep,
     SweepTrace,
-    Table,
-    TableColumn,
     Trace,
     Variant,
 )
@@ -44,14 +42,6 @@ KEY = "dask"
 #: Spans of a recording and pieces of a row that are kept, the longest: a document holds
 #: one for each size. Rows and tables are exact.
 MOST_SPANS, MOST_PIECES = 200, 12
-_COLUMNS = (
-    TableColumn("parameter", "Asked for", "count"),
-    TableColumn("chunk_bytes", "Median chunk", "bytes"),
-    TableColumn("chunks", "Chunks", "count"),
-    TableColumn("tasks", "Tasks that ran", "count"),
-    TableColumn("graph_tasks", "Tasks before optimization", "count"),
-    TableColumn("graph_bytes", "Graph", "bytes"),
-)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -90,11 +80,7 @@ class ChunkCell(Runs):
         threads, busy_ns = workers(trace)
         if self.cold and threads and trace.wall_ns:
             self.busy.append(min(1.0, busy_ns / (threads * trace.wall_ns)))
-        kept = thin_trace(
-            replace(trace, tables=(self._table(trace), *trace.tables)),
-            spans=MOST_SPANS,
-            pieces=MOST_PIECES,
-        )
+        kept = thin_trace(trace, spans=MOST_SPANS, pieces=MOST_PIECES)
         if self.cold is None:
             self.cold = kept
         else:
@@ -106,17 +92,6 @@ class ChunkCell(Runs):
         if self.size_bytes is None:
             self.size_bytes = _result_bytes(trace, self.look.chunks if self.is_cut_anew else None)
             self.is_from_results = self.size_bytes is not None
-
-    def _table(self, trace: Trace) -> Table:
-        row = (
-            self.parameter,
-            self.size_bytes,
-            self.look.chunks,
-            task_count(trace),
-            self.look.tasks,
-            graph_bytes(trace),
-        )
-        return Table("dask.chunks", "Chunks", _COLUMNS, (row,))
 
     @property
     def facts(self) -> ChunkFacts:
