@@ -11,7 +11,6 @@ from typing import Any
 
 from jupyter_serprof.capture.recorder import span
 from jupyter_serprof.experiments.roundtrip.transport import Transport
-from jupyter_serprof.model import ProbeUnavailable
 from jupyter_serprof.model.trace import Scalar
 
 _PIP = 'Run: pip install "jupyter_serprof[dask]"'
@@ -38,9 +37,7 @@ class DaskProtocol(Transport):
     title = "Dask protocol"
     hands_over_buffers = True
     takes_functions = True
-
-    def __init__(self) -> None:
-        self._facts: dict[str, Scalar] = {}
+    needs = "distributed"
 
     def is_asked(self) -> bool:
         """Take part if distributed is imported already: importing it takes most of a second."""
@@ -54,10 +51,7 @@ class DaskProtocol(Transport):
 
     def start(self) -> str:
         """Import distributed, so that no run pays for that."""
-        state, reason = self.state()
-        if state != "ok":
-            message = f"the transport dask needs distributed. {reason}"
-            raise ProbeUnavailable(message)
+        super().start()
         _protocol()
         return ""
 
@@ -66,15 +60,11 @@ class DaskProtocol(Transport):
         protocol = _protocol()
         with span("frames from value"):
             header, frames = _serialize(protocol, value)
-        self._facts = {}
+        self.latest = {}
         with span("value from frames"):
             result: object = protocol.deserialize(header, frames)
-        self._facts = _frame_facts(header, frames)
+        self.latest = _frame_facts(header, frames)
         return result
-
-    def facts(self) -> Mapping[str, Scalar]:
-        """Return families, frames, bytes and compression of the latest run."""
-        return self._facts
 
 
 class DaskScatter(Transport):
@@ -85,9 +75,7 @@ class DaskScatter(Transport):
     hands_over_buffers = True
     takes_functions = True
     threads = ("IO loop", "Dask-Offload")
-
-    def __init__(self) -> None:
-        self._facts: dict[str, Scalar] = {}
+    needs = "a Dask client"
 
     def is_asked(self) -> bool:
         """Take part if there is a client."""
@@ -109,23 +97,9 @@ class DaskScatter(Transport):
             return "not running", f"The Dask client is {client.status}. {_CLIENT}"
         return "ok", ""
 
-    def start(self) -> str:
-        """Refuse if there is no client: a cluster is the user's to start.
-
-        Raises
-        ------
-        ProbeUnavailable
-            With the line that makes one.
-        """
-        state, reason = self.state()
-        if state != "ok":
-            message = f"the transport dask-scatter needs a Dask client. {reason}"
-            raise ProbeUnavailable(message)
-        return ""
-
     def prepare(self, value: object) -> None:
         """Serialize once: what cannot be sent would be logged with its content by the client."""
-        self._facts = _frame_facts(*_serialize(_protocol(), value))
+        self.latest = _frame_facts(*_serialize(_protocol(), value))
 
     def round_trip(self, value: object) -> object:
         """Scatter and gather, under a key of its own; the worker's copy is released.
@@ -141,10 +115,6 @@ class DaskScatter(Transport):
         finally:
             future.release()
         return result
-
-    def facts(self) -> Mapping[str, Scalar]:
-        """Return families, frames and bytes of the value, as `prepare` found them."""
-        return self._facts
 
 
 def _client() -> Any:  # noqa: ANN401  (a distributed.Client or None)
@@ -190,15 +160,16 @@ def _silent(name: str) -> Iterator[None]:
 
 def _frame_facts(header: Mapping[str, Any], frames: Sequence[Any]) -> dict[str, Scalar]:
     """Tell what a header says of its frames: the pickle in each is in-band, the rest beside it."""
-    in_band = sum(_size(frames[index]) for index in _pickle_frames(header, 0))
-    total = sum(map(_size, frames))
+    values = list(_values(header, 0))
+    pickles = [at for family, at in values if family == "pickle"]
+    in_band, total = (sum(map(_size, some)) for some in ([frames[at] for at in pickles], frames))
     return {
-        "family": ", ".join(sorted(set(_families(header)))),
+        "family": ", ".join(sorted({family for family, _ in values})),
         "frames": len(frames),
         "compression": ", ".join(sorted(set(_compressions(header)))) or "none",
         "in_band_bytes": in_band,
         "out_of_band_bytes": total - in_band,
-        "buffers": len(frames) - len(list(_pickle_frames(header, 0))),
+        "buffers": len(frames) - len(pickles),
         "total_bytes": total,
     }
 
@@ -213,23 +184,16 @@ def _parts(header: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
     return parts if header.get("is-collection") else ()
 
 
-def _families(header: Mapping[str, Any]) -> Iterator[str]:
+def _values(header: Mapping[str, Any], start: int) -> Iterator[tuple[str, int]]:
+    """Yield the family of each value, and the index of its first frame."""
     if "serializer" in header:
-        yield str(header["serializer"])
-    for part in _parts(header):
-        yield from _families(part)
+        yield str(header["serializer"]), start
+    for part, length in zip(_parts(header), header.get("frame-lengths", ()), strict=False):
+        yield from _values(part, start)
+        start += length
 
 
 def _compressions(header: Mapping[str, Any]) -> Iterator[str]:
     yield from (str(name) for name in header.get("compression") or () if name)
     for part in _parts(header):
         yield from _compressions(part)
-
-
-def _pickle_frames(header: Mapping[str, Any], start: int) -> Iterator[int]:
-    """Yield the indices of the frames that are pickles: the first one of each value."""
-    if header.get("serializer") == "pickle":
-        yield start
-    for part, length in zip(_parts(header), header.get("frame-lengths", ()), strict=False):
-        yield from _pickle_frames(part, start)
-        start += length

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import pickle
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from importlib.util import find_spec
 from typing import Any, ClassVar
 
 from jupyter_serprof.capture.recorder import span
 from jupyter_serprof.experiments.roundtrip.transport import Transport
-from jupyter_serprof.model import ProbeUnavailable
 from jupyter_serprof.model.trace import Scalar
 
 #: Signed, unsigned and floating: what an Arrow tensor holds.
@@ -22,42 +21,21 @@ _MOST_TENSOR_BYTES = 8
 class OptionalTransport(Transport):
     """A transport that takes part when it is named, and needs a library that may be missing."""
 
-    library = ""
-    pip = ""
-
-    def __init__(self) -> None:
-        self._written_bytes: int | None = None
-
-    def is_asked(self) -> bool:
-        """Take part only when it is named."""
-        return False
+    is_extra = True
+    pip: ClassVar[str] = ""
 
     def state(self) -> tuple[str, str]:
         """Tell whether the library is installed; never imports it."""
-        is_there = sys.modules.get(self.library) is not None
-        is_hidden = self.library in sys.modules and not is_there
-        if not is_there and (is_hidden or find_spec(self.library) is None):
-            return "not installed", f"{self.library} is not installed. Run: pip install {self.pip}"
+        is_there = sys.modules.get(self.needs) is not None
+        is_hidden = self.needs in sys.modules and not is_there
+        if not is_there and (is_hidden or find_spec(self.needs) is None):
+            return "not installed", f"{self.needs} is not installed. Run: pip install {self.pip}"
         return "ok", ""
 
-    def start(self) -> str:
-        """Refuse if the library is missing.
-
-        Raises
-        ------
-        ProbeUnavailable
-            With the line that installs it.
-        """
-        state, reason = self.state()
-        if state != "ok":
-            message = f"the transport {self.key} needs {self.library}. {reason}"
-            raise ProbeUnavailable(message)
-        return ""
-
-    def facts(self) -> Mapping[str, Scalar]:
-        """Return how many bytes were written in the latest run: all of them in one stream."""
-        written = self._written_bytes
-        return {"in_band_bytes": written, "out_of_band_bytes": 0, "total_bytes": written}
+    def wrote(self, size_bytes: int, **more: Scalar) -> None:
+        """Tell how many bytes were written: all of them in one stream."""
+        stream = {"in_band_bytes": size_bytes, "out_of_band_bytes": 0, "total_bytes": size_bytes}
+        self.latest = {**stream, **more}
 
 
 class ArrowIpc(OptionalTransport):
@@ -69,7 +47,7 @@ class ArrowIpc(OptionalTransport):
 
     key = "arrow"
     title = "Arrow IPC"
-    library = "pyarrow"
+    needs = "pyarrow"
     pip = '"jupyter_serprof[dataframe]"'
 
     def refuses(self, value: object) -> str:
@@ -92,7 +70,7 @@ class ArrowIpc(OptionalTransport):
             sink = pa.BufferOutputStream()
             write(sink)
             buffer = sink.getvalue()
-        self._written_bytes = buffer.size
+        self.wrote(buffer.size)
         with span("from Arrow IPC"):
             return read(pa.BufferReader(buffer))
 
@@ -161,10 +139,7 @@ class Pickle4(Transport):
 
     key = "pickle4"
     title = "pickle 4"
-
-    def is_asked(self) -> bool:
-        """Take part only when it is named: everybody else's default is newer."""
-        return False
+    is_extra = True
 
     def round_trip(self, value: object) -> object:
         """Send through one bytes object."""
@@ -208,10 +183,6 @@ class Compressed(OptionalTransport):
 
     codec: ClassVar[str] = ""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._raw_bytes: int | None = None
-
     def prepare(self, value: object) -> None:  # noqa: ARG002  (the import is what takes long)
         """Import it, so that no run pays for that."""
         self.compress(b"")
@@ -219,12 +190,14 @@ class Compressed(OptionalTransport):
     def round_trip(self, value: object) -> object:
         """Pickle, compress, decompress, unpickle."""
         raw = pickle.dumps(value, protocol=5)
-        self._raw_bytes = len(raw)
+        raw_bytes = len(raw)
         with span(f"{self.codec} compress"):
             data = self.compress(raw)
         # What is not needed any more would double the peak.
         del raw
-        self._written_bytes = len(data)
+        size = len(data)
+        moved = {"raw_bytes": raw_bytes, "compressed_bytes": size, "moved_bytes": size}
+        self.wrote(size, **moved, ratio=raw_bytes / size)
         with span(f"{self.codec} decompress"):
             raw = self.decompress(data)
         return pickle.loads(raw)  # noqa: S301  (our own bytes)
@@ -237,20 +210,13 @@ class Compressed(OptionalTransport):
         """Return what was compressed."""
         raise NotImplementedError
 
-    def facts(self) -> Mapping[str, Scalar]:
-        """Return the bytes before and after; the bytes after are what would be sent."""
-        raw, written = self._raw_bytes, self._written_bytes
-        ratio = raw / written if raw is not None and written else None
-        more = {"raw_bytes": raw, "compressed_bytes": written, "moved_bytes": written}
-        return {**super().facts(), **more, "ratio": ratio}
-
 
 class Lz4(Compressed):
     """lz4 frames at the default level."""
 
     key = "lz4"
     title = "pickle 5 + lz4"
-    library = "lz4"
+    needs = "lz4"
     pip = "lz4"
     codec = "lz4"
 
@@ -274,7 +240,7 @@ class Zstd(Compressed):
 
     key = "zstd"
     title = "pickle 5 + zstd"
-    library = "zstandard"
+    needs = "zstandard"
     pip = "zstandard"
     codec = "zstd"
 

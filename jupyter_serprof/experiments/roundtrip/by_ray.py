@@ -19,6 +19,7 @@ class Ray(Transport):
     title = "ray.put + ray.get"
     hands_over_buffers = True
     takes_functions = True
+    needs = "Ray"
 
     def state(self) -> tuple[str, str]:
         """Tell whether Ray is installed and running; never imports or starts it."""
@@ -32,12 +33,9 @@ class Ray(Transport):
 
     def start(self) -> str:
         """Start Ray on this machine, without dashboard, if none runs."""
-        state, reason = self.state()
-        if state in ("not installed", "dead"):
-            message = f"the transport {self.key} needs Ray. {reason}"
-            raise ProbeUnavailable(message)
-        if state == "ok":
-            return ""
+        state, _ = self.state()
+        if state in ("ok", "not installed", "dead"):
+            return super().start()
         import ray
 
         try:

@@ -6,11 +6,12 @@ import math
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import ClassVar
 
 from jupyter_serprof.experiments.engine.recording import Recording
 from jupyter_serprof.experiments.engine.runs import Runs, one_of, point_of
-from jupyter_serprof.model import Trace
+from jupyter_serprof.model import ProbeUnavailable, Trace
 from jupyter_serprof.model.trace import Scalar
 from jupyter_serprof.objects.classes import classes_kept
 
@@ -26,6 +27,12 @@ class Transport:
         True if functions and classes of the notebook travel by value.
     threads
         How the names of the threads begin that unpickle for it, apart from the caller's.
+    needs
+        What has to be there for it.
+    is_extra
+        True if it takes part only when it is named.
+    latest
+        What `facts` returns; set anew by each round trip that has something to say.
     """
 
     key: ClassVar[str] = ""
@@ -33,6 +40,9 @@ class Transport:
     hands_over_buffers: ClassVar[bool] = False
     takes_functions: ClassVar[bool] = False
     threads: ClassVar[tuple[str, ...]] = ()
+    needs: ClassVar[str] = ""
+    is_extra: ClassVar[bool] = False
+    latest: Mapping[str, Scalar] = MappingProxyType({})
 
     def state(self) -> tuple[str, str]:
         """Return (``ok``, "") or why it cannot be used: (state, a sentence with a remedy)."""
@@ -40,16 +50,22 @@ class Transport:
 
     def is_asked(self) -> bool:
         """Tell whether it takes part when no transports are named; never imports anything."""
-        return True
+        return not self.is_extra
 
     def start(self) -> str:
         """Start what the user asked for by name; return a note about what was started.
 
+        Here nothing can be started.
+
         Raises
         ------
         ProbeUnavailable
-            If it cannot be started, with the line that helps.
+            If it cannot be used, with the line that helps.
         """
+        state, reason = self.state()
+        if state != "ok":
+            message = f"the transport {self.key} needs {self.needs}. {reason}"
+            raise ProbeUnavailable(message)
         return ""
 
     def refuses(self, value: object) -> str:  # noqa: ARG002  (it decides by the value)
@@ -78,7 +94,7 @@ class Transport:
         ``in_band_bytes``, ``out_of_band_bytes``, ``buffers`` and ``total_bytes`` replace what the
         probes saw; ``total_bytes`` is what would go over a wire.
         """
-        return {}
+        return self.latest
 
 
 #: A shorter run is measured several times in one recording, which lasts about so long in all.
