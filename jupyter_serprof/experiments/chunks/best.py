@@ -36,8 +36,6 @@ class ChunkFacts:
         The median chunk.
     chunks, tasks
         How many there are.
-    graph_bytes
-        The graph as it was sent to the scheduler.
     busy_share
         How much of the wall time the worker threads computed (0..1), in the median run.
     """
@@ -46,7 +44,6 @@ class ChunkFacts:
     chunk_bytes: int | None = None
     chunks: int | None = None
     tasks: int | None = None
-    graph_bytes: int | None = None
     busy_share: float | None = None
 
 

@@ -8,17 +8,14 @@ from dataclasses import dataclass, field, replace
 
 from jupyter_serprof.analysis.findings.dask_facts import (
     graph_bytes,
-    records,
     task_count,
     workers,
 )
-from jupyter_serprof.analysis.spans import whole
 from jupyter_serprof.experiments.chunks.best import ChunkFacts, Recommendation, recommend
 from jupyter_serprof.experiments.chunks.look import ChunkLook, ChunkSubject
 from jupyter_serprof.experiments.chunks.words import chunk_finding, summarize_chunks
 from jupyter_serprof.experiments.engine.document import (
     apart,
-    drift_note,
     grouped,
     lean_traces,
     made_here,
@@ -28,7 +25,6 @@ from jupyter_serprof.experiments.engine.document import (
 from jupyter_serprof.experiments.engine.runs import Runs, median_trace, point_of, thin_trace
 from jupyter_serprof.model import (
     Finding,
-    Point,
     Summary,
     Sweep,
     SweepTrace,
@@ -52,18 +48,12 @@ class ChunkCell(Runs):
     ----------
     took_s
         The latest run with all around it.
-    is_cut_anew
-        What is measured ends with this number of chunks of one collection.
-    is_from_results
-        The size of a chunk is that of what the tasks returned: nothing else tells it.
     """
 
     key: str = KEY
-    is_cut_anew: bool = False
     look: ChunkLook = field(default_factory=ChunkLook)
     busy: list[float] = field(default_factory=list)
     took_s: float = 0.0
-    is_from_results: bool = False
 
     @property
     def count(self) -> int | None:
@@ -73,7 +63,7 @@ class ChunkCell(Runs):
     def add(self, trace: Trace) -> None:
         """Take a run; the first one is the cold one."""
         if not self.points:
-            self._settle(trace)
+            self.size_bytes = self.look.chunk_bytes
         point = point_of(KEY, self.size_bytes, len(self.points), trace)
         graph = graph_bytes(trace)
         self.points.append(replace(point, parameter=self.parameter, moved_bytes=graph))
@@ -86,13 +76,6 @@ class ChunkCell(Runs):
         else:
             self.warm.append(kept)
 
-    def _settle(self, trace: Trace) -> None:
-        """Take the size of a chunk: from the collection, else from what its tasks returned."""
-        self.size_bytes = self.look.chunk_bytes
-        if self.size_bytes is None:
-            self.size_bytes = _result_bytes(trace, self.look.chunks if self.is_cut_anew else None)
-            self.is_from_results = self.size_bytes is not None
-
     @property
     def facts(self) -> ChunkFacts:
         """What is known of this size."""
@@ -103,7 +86,6 @@ class ChunkCell(Runs):
             self.size_bytes,
             self.look.chunks,
             self.look.tasks if ran is None else ran,
-            graph_bytes(trace) if trace else None,
             statistics.median(self.busy) if self.busy else None,
         )
 
@@ -113,21 +95,6 @@ class ChunkCell(Runs):
         warm = median_trace(self.warm)
         trace = warm or self.cold
         return (SweepTrace(KEY, self.size_bytes, warm is None, trace),) if trace else ()
-
-
-def _result_bytes(trace: Trace, chunks: int | None) -> int | None:
-    """Return the mean result of the kind of task whose results are the most bytes.
-
-    A collection that is cut anew also has tasks of its former size: there the bytes are those of so
-    many chunks.
-    """
-    sums = [
-        (whole(entry, "result_bytes") or 0, whole(entry, "count") or 0)
-        for entry in records(trace, "dask.tasks")
-    ]
-    total, count = max(sums, default=(0, 0))
-    parts = chunks or count
-    return round(total / parts) if total and parts else None
 
 
 @dataclass(slots=True)
@@ -173,7 +140,7 @@ class ChunkRecord:
             traces=tuple(entry for cell in cells for entry in cell.shown),
             environment={"seed": self.seed},
         )
-        sweep = made_here(sweep, self.latest, self._said(points))
+        sweep = made_here(sweep, self.latest, self._said())
         found = recommend(points, [cell.facts for cell in cells if cell.points])
         sweep = replace(
             sweep, findings=self._findings(sweep, found), summary=self._summary(found, cells)
@@ -211,15 +178,8 @@ class ChunkRecord:
             return replace(plain, state=state, reason=next(iter(reasons), waiting))
         return replace(plain, notes=tuple(problems(cells, self._label)))
 
-    def _said(self, points: Sequence[Point]) -> list[str]:
-        drift = drift_note(points)
-        results = any(cell.is_from_results for cell in self.cells.values())
-        return [
-            *self.notes.values(),
-            *([drift] if drift else []),
-            *([_FROM_RESULTS] if results else []),
-            *grouped(self.left_out, self._label),
-        ]
+    def _said(self) -> list[str]:
+        return [*self.notes.values(), *grouped(self.left_out, self._label)]
 
     def _label(self, parameter: float) -> str:
         return f"{self.subject.parameter} = {parameter:g}"
@@ -229,9 +189,3 @@ def _are_placed(cells: Sequence[ChunkCell]) -> bool:
     """Tell whether each size that was measured has its own bytes, or is the only one."""
     sizes = [cell.points[0].size_bytes for cell in cells if cell.points]
     return len(sizes) < 2 or (None not in sizes and len(set(sizes)) == len(sizes))  # noqa: PLR2004
-
-
-_FROM_RESULTS = (
-    "the collection does not tell how large its chunks are: their size is the mean result of the "
-    "kind of task that returned the most bytes"
-)

@@ -237,8 +237,6 @@ class ChunkSubject:
         What a line that sweeps again says.
     is_count
         The number is one of partitions: larger ones make smaller chunks.
-    is_cut_anew
-        A collection that is rechunked or repartitioned, not made.
     """
 
     make: Maker
@@ -247,7 +245,6 @@ class ChunkSubject:
     remedy: str
     code: str
     is_count: bool = False
-    is_cut_anew: bool = False
 
 
 def chunk_subject(
@@ -305,7 +302,7 @@ def _cut_anew(
 
         remedy = f"{variable} = {variable}.rechunk({BEST})"
         size = parameter or "chunk"
-        return ChunkSubject(rechunked, title, size, remedy, typed, is_cut_anew=True)
+        return ChunkSubject(rechunked, title, size, remedy, typed)
     if "repartition" in methods:
 
         def repartitioned(count: float) -> object:
@@ -313,9 +310,7 @@ def _cut_anew(
 
         remedy = f"{variable} = {variable}.repartition(npartitions={BEST})"
         parts = parameter or "npartitions"
-        return ChunkSubject(
-            repartitioned, title, parts, remedy, typed, is_count=True, is_cut_anew=True
-        )
+        return ChunkSubject(repartitioned, title, parts, remedy, typed, is_count=True)
     message = (
         f"a {type(collection).__name__} has no chunks to choose; sweep a function of the chunk "
         "size that returns one: %graphstages --sweep chunk=100:4000:8 make(chunk)"

@@ -184,9 +184,7 @@ class ChunkSweep:
     def _visit(self, parameter: float) -> None:
         """Run one size once more, unless that would take too long or cannot work."""
         __tracebackhide__ = True
-        cell = self._record.cells.setdefault(
-            parameter, ChunkCell(parameter=parameter, is_cut_anew=self._subject.is_cut_anew)
-        )
+        cell = self._record.cells.setdefault(parameter, ChunkCell(parameter=parameter))
         try:
             self._check(cell)
             self._run(cell)

@@ -161,10 +161,8 @@ def _evidence(found: Recommendation, parameter: str) -> dict[str, Scalar]:
         "best_bytes": best.chunk_bytes,
         "low_bytes": low.chunk_bytes,
         "high_bytes": high.chunk_bytes,
-        "best_ns": round(found.sizes[found.best].wall_ns),
         "limits_below": limit_names(found.below),
         "limits_above": limit_names(found.above),
-        "edge": found.edge,
         "chunks": best.chunks,
         "tasks": best.tasks,
     }

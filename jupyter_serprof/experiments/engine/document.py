@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
@@ -21,7 +19,7 @@ from jupyter_serprof.analysis.sizes.crossovers import crossovers_of, with_break_
 from jupyter_serprof.analysis.sizes.lines import fits_of
 from jupyter_serprof.capture.machine import measure_limits
 from jupyter_serprof.experiments.engine.runs import Runs
-from jupyter_serprof.model import Finding, Limits, Point, Quality, Summary, Sweep, Trace, Variant
+from jupyter_serprof.model import Finding, Limits, Quality, Summary, Sweep, Trace, Variant
 from jupyter_serprof.model.sweep import groups_text, middle_ns
 from jupyter_serprof.model.units import (
     counted_in_each,
@@ -35,10 +33,6 @@ from jupyter_serprof.model.units import (
 Walls = Mapping[str, Sequence[int]]
 #: Cold only by nature: in a sweep they are shown by the cold bars themselves.
 _COLD_RULES = ("python.first-use-imports", "memory.first-touch")
-#: Less than this (a logarithm) is no drift, whatever the spread; and standard errors.
-_LEAST_DRIFT = 0.2
-_ERRORS = 3
-_FEWEST_DRIFTING = 3
 
 
 def warm_ns(sweep: Sweep, key: str) -> float | None:
@@ -186,26 +180,6 @@ def sweep_findings(sweep: Sweep) -> tuple[Finding, ...]:
             if finding.rule not in _COLD_RULES:
                 found.setdefault(finding.rule, replace(finding, spans=()))
     return tuple(sorted(found.values(), key=lambda finding: finding.severity != "warn"))
-
-
-def drift_note(points: Sequence[Point]) -> str:
-    """Say that the machine changed between the first and the last warm pass; "" otherwise."""
-    runs: dict[tuple[str, float | None], list[int]] = {}
-    for point in points:
-        if not point.cold:
-            runs.setdefault((point.variant, point.parameter), []).append(point.wall_ns)
-    logs = [math.log(own[-1] / own[0]) for own in runs.values() if len(own) > 1 and min(own) > 0]
-    if len(logs) < _FEWEST_DRIFTING:
-        return ""
-    error = statistics.stdev(logs) / math.sqrt(len(logs))
-    change = statistics.median(logs)
-    if abs(change) <= max(_LEAST_DRIFT, _ERRORS * error):
-        return ""
-    return (
-        f"the machine drifted: the last pass took {format_ratio(math.exp(change))} as long as the "
-        "first warm one. Sizes were visited in shuffled order, so this makes no size better, but "
-        "it is noise: sweep again when nothing else runs"
-    )
 
 
 #: Of more sizes than this the ends are named.

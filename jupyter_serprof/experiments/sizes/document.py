@@ -9,7 +9,6 @@ from jupyter_serprof.analysis.ranking import with_ranking
 from jupyter_serprof.analysis.sizes.words import summarize_growth
 from jupyter_serprof.experiments.engine.document import (
     apart,
-    drift_note,
     grouped,
     lean_traces,
     made_here,
@@ -129,11 +128,7 @@ class SizeRecord:
         return sorted(self.cells.values(), key=lambda cell: (keys.index(cell.key), cell.parameter))
 
     def _said(self) -> list[str]:
-        # Stores of other processes warm up slowly: that is no change of the machine.
-        here = [cell for cell in self.cells.values() if not cell.key.startswith(("ray", "dask"))]
-        drift = drift_note([point for cell in here for point in cell.points])
-        notes = [*self.notes.values(), *([drift] if drift else [])]
-        return [*notes, *grouped(self.left_out, self._label)]
+        return [*self.notes.values(), *grouped(self.left_out, self._label)]
 
     def _label(self, parameter: float) -> str:
         size = self.sizes.get(parameter)

@@ -137,8 +137,8 @@ def test_a_collection_is_cut_anew(
     sweep = sp.chunk_sweep(collection, values, repeat=2, name="x")
 
     assert {point.parameter for point in sweep.points} == set(values)
-    sizes = {point.parameter: point.size_bytes or 0 for point in sweep.points}
-    assert sizes[values[0]] != sizes[values[-1]]
+    cuts = {point.parameter: point.moved_bytes for point in sweep.points}
+    assert cuts[values[0]] != cuts[values[-1]]
     assert re.search(remedy, sweep.findings[0].remedy)
     assert forgotten(client)
 

@@ -169,7 +169,7 @@ def test_the_stages_that_grow_are_named_on_either_side() -> None:
 
     points, facts = runs(law, stages=stages, noise_share=0.0)
     busy = [
-        ChunkFacts(f.parameter, f.chunk_bytes, f.chunks, f.tasks, None, 0.9 if i < 7 else 0.4)
+        ChunkFacts(f.parameter, f.chunk_bytes, f.chunks, f.tasks, 0.9 if i < 7 else 0.4)
         for i, f in enumerate(facts)
     ]
 

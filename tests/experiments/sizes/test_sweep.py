@@ -342,24 +342,6 @@ def test_sizes_beyond_the_memory_are_left_out_before_they_are_made(
     assert runner.progress.bound.startswith("sizes up to 267 kB fit")
 
 
-def test_drift_is_told_and_a_steady_machine_is_not_blamed(ways: Ways, clock: TickClock) -> None:
-    """All sizes take twice as long in the last pass as in the first warm one."""
-
-    def slower(_: int) -> None:
-        clock.advance_ms(40 if len(ways.ran) > 2 * len(SIZES) else 20)
-
-    ways.add("a", before=slower)
-    drifting = valid(run(of_bytes()))
-    ways.known.clear()
-    ways.add("a")
-
-    steady = valid(run(of_bytes()))
-
-    (note,) = drifting.quality.notes
-    assert note.startswith("the machine drifted: the last pass took 1.9× as long")  # noqa: RUF001
-    assert steady.quality.notes == ()
-
-
 def test_progress_counts_down(ways: Ways) -> None:
     """Done, left and the time that is left, at any moment."""
     ways.add("a")
