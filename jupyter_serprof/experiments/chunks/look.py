@@ -291,28 +291,27 @@ def _cut_anew(
     parameter: str,
     code: str,
 ) -> ChunkSubject:
-    methods = dir(type(collection))
     typed = code or name or "x"
     variable = typed if typed.isidentifier() else "x"
     title = name or type(collection).__name__
-    if "rechunk" in methods:
+    if way := next((way for way in _CUTS if way in dir(type(collection))), ""):
+        known, argument, is_count = _CUTS[way]
 
-        def rechunked(size: float) -> object:
-            return collection.rechunk(round(size))
+        def cut(size: float) -> object:
+            return getattr(collection, way)(**{argument: round(size)})
 
-        remedy = f"{variable} = {variable}.rechunk({BEST})"
-        size = parameter or "chunk"
-        return ChunkSubject(rechunked, title, size, remedy, typed)
-    if "repartition" in methods:
-
-        def repartitioned(count: float) -> object:
-            return collection.repartition(npartitions=round(count))
-
-        remedy = f"{variable} = {variable}.repartition(npartitions={BEST})"
-        parts = parameter or "npartitions"
-        return ChunkSubject(repartitioned, title, parts, remedy, typed, is_count=True)
+        said = f"{argument}={BEST}" if is_count else BEST
+        remedy = f"{variable} = {variable}.{way}({said})"
+        return ChunkSubject(cut, title, parameter or known, remedy, typed, is_count)
     message = (
         f"a {type(collection).__name__} has no chunks to choose; sweep a function of the chunk "
         "size that returns one: %graphstages --sweep chunk=100:4000:8 make(chunk)"
     )
     raise UsageError(message)
+
+
+#: How a collection is cut anew: what the number is called, the argument, and whether it is a count.
+_CUTS = {
+    "rechunk": ("chunk", "chunks", False),
+    "repartition": ("npartitions", "npartitions", True),
+}

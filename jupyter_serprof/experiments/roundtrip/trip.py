@@ -273,12 +273,8 @@ class RoundTrip:
         return warm_count >= ROUND_TRIP.most or not self._has_time(transport)
 
     def _has_time(self, transport: Transport) -> bool:
-        """Tell whether there is time for one more run: for those that are sure, if for all runs."""
-        last = {key: runs.points[-1] for key, runs in self._runs.items() if runs.points}
-        left_s = self._budget.left_s - last[transport.key].wall_ns / 1e9
-        all_s = sum(each.wall_ns / 1e9 * (ROUND_TRIP.most - each.repeat) for each in last.values())
-        is_unsure = _spread(_warm_ns(self._runs[transport.key])) > UNSTABLE_SHARE
-        return left_s > 0 and (left_s > all_s or is_unsure)
+        """Tell whether there is time for one more run."""
+        return self._budget.left_s > self._runs[transport.key].points[-1].wall_ns / 1e9
 
     def _is_open(self, transport: Transport) -> bool:
         """Prepare a transport for its runs; where there will be none its row says why."""

@@ -218,19 +218,3 @@ def test_repeats_grow_and_are_quiet_when_short(clock: TickClock) -> None:
 
     assert short == []
     assert told == [3, 4]
-
-
-def test_an_interrupt_while_drawing_repeats_is_said(clock: TickClock) -> None:
-    """The note counts the runs that are there."""
-    first = Recording("f()", detail=False)
-    with first:
-        pickle.dumps(1)
-    repeats = Repeats(lambda: clock.advance_ms(600), "f()", traces=[first.trace], repeat=9)
-
-    def stop(_: Sweep) -> None:
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        run(repeats, stop)
-
-    assert "interrupted after 1 warm runs of 9" in repeats.document.variants[0].notes[0]

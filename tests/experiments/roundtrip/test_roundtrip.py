@@ -20,12 +20,10 @@ import pytest
 from jupyter_serprof.capture.recorder import Recorder
 from jupyter_serprof.experiments.engine import recording
 from jupyter_serprof.experiments.engine.experiment import run
-from jupyter_serprof.experiments.engine.order import ROUND_TRIP, Budget
+from jupyter_serprof.experiments.engine.order import ROUND_TRIP
 from jupyter_serprof.experiments.roundtrip import trip as roundtrip
-from jupyter_serprof.experiments.roundtrip.transport import TransportRuns
 from jupyter_serprof.experiments.roundtrip.trip import TRANSPORTS, RoundTrip, Transport
 from jupyter_serprof.model import (
-    Point,
     ProbeUnavailable,
     Sweep,
     UsageError,
@@ -210,20 +208,6 @@ def test_warm_runs_fill_the_time_budget(
     assert sum(not point.cold for point in sweep.points) == warm_count
     said = [note for note in sweep.variants[0].notes if "warm runs: 7 of each way" in note]
     assert len(said) == (warm_count < ROUND_TRIP.most)
-
-
-def test_what_is_left_of_the_budget_is_for_those_that_are_unsure() -> None:
-    """Where all runs of all do not fit, those whose runs agree have enough."""
-    trip = RoundTrip([1], transports=["pickle", "cloudpickle"])
-    for key, second_s in {"pickle": 1.0, "cloudpickle": 1.5}.items():
-        walls = [1e9, 1e9, second_s * 1e9]
-        points = [Point(key, 1, at, not at, int(ns), None, {}) for at, ns in enumerate(walls)]
-        trip._runs[key] = TransportRuns(key=key, points=points)
-    sure, unsure = trip._transports
-
-    assert (trip._has_enough(sure), trip._has_enough(unsure)) == (True, False)
-    trip._budget = Budget(None)
-    assert not trip._has_enough(sure)
 
 
 @pytest.mark.parametrize("repeat", [0, -1, 1001, True, 2.5, "3"])
