@@ -82,15 +82,27 @@ def match(before: Trace | Sweep, after: Trace | Sweep) -> tuple[list[Match], lis
     UsageError
         If nothing can be compared.
     """
-    ones, others = _alike(_samples(before), _samples(after))
-    found, notes = _matched(ones, others)
+    made = _samples(before), _samples(after)
+    notes = list(_size_notes(*made))
+    ones, others = _alike(*made)
+    known = {_key(sample): sample for sample in others}
+    found = [Match(sample, known[_key(sample)]) for sample in ones if _key(sample) in known]
     if not found:
         message = (
             f"nothing can be compared: before has {_listed(ones)}; after has {_listed(others)}. "
             "Compare two runs of the same code, or round trips with a transport and size in common"
         )
         raise UsageError(message)
+    both = {_key(each.before) for each in found}
+    sides = ((ones, "only before"), (others, "only after"))
+    lonely = [f"{s.told} ({when})" for side, when in sides for s in side if _key(s) not in both]
+    if lonely:
+        notes.append(f"not in both, so not compared: {first_of(lonely, _MOST_NAMED)}")
     return found, notes
+
+
+def _key(sample: Sample) -> tuple[str, int | None, bool | None]:
+    return sample.variant, sample.size_bytes, sample.cold
 
 
 def _samples(doc: Trace | Sweep) -> list[Sample]:
@@ -126,15 +138,32 @@ def _complete(wall_ns: int, stages: Mapping[str, int]) -> Run:
 def _alike(
     before: Sequence[Sample], after: Sequence[Sample]
 ) -> tuple[Sequence[Sample], Sequence[Sample]]:
-    """Make names equal that need not be: one variant on each side, a single run against many."""
+    """Make equal what need not be: one variant or nearly one size, a single run against many."""
     if _is_single(before) and not _is_single(after):
         return before, _warm_only(after)
     if _is_single(after) and not _is_single(before):
         return _warm_only(before), after
     keys, others = ({sample.variant for sample in samples} for samples in (before, after))
-    if len(keys) == len(others) == 1 and keys != others:
-        return before, [replace(sample, variant=before[0].variant) for sample in after]
+    if len(keys) == len(others) == 1:
+        after = [replace(sample, variant=before[0].variant) for sample in after]
+    if _are_near(before, after):
+        after = [replace(sample, size_bytes=before[0].size_bytes) for sample in after]
     return before, after
+
+
+def _are_near(before: Sequence[Sample], after: Sequence[Sample]) -> bool:
+    """Tell whether both have one size, which differs a little at most."""
+    sides = [{sample.size_bytes for sample in samples} for samples in (before, after)]
+    sizes = [size for side in sides for size in side if size is not None]
+    if not len(sides[0]) == len(sides[1]) == 1 or len(sizes) < len(sides):
+        return False
+    return max(sizes) - min(sizes) <= _SAME_SIZE_SHARE * max(sizes)
+
+
+def _size_notes(before: Sequence[Sample], after: Sequence[Sample]) -> Iterator[str]:
+    if _are_near(before, after) and before[0].size_bytes != after[0].size_bytes:
+        one, other = (format_bytes(side[0].size_bytes) for side in (before, after))
+        yield f"sizes differ a little: {one} before, {other} after"
 
 
 def _is_single(samples: Sequence[Sample]) -> bool:
@@ -147,44 +176,6 @@ def _warm_only(samples: Sequence[Sample]) -> list[Sample]:
         return list(samples)
     warm = [sample for sample in samples if not sample.cold] or list(samples)
     return [Sample("", "", None, None, sample.runs, sample.failure) for sample in warm[:1]]
-
-
-def _matched(before: Sequence[Sample], after: Sequence[Sample]) -> tuple[list[Match], list[str]]:
-    found, notes, left = [], list[str](), list(after)
-    lonely: list[str] = []
-    for sample in before:
-        other = _nearest(sample, before, left)
-        if other is None:
-            lonely.append(f"{sample.told} (only before)")
-            continue
-        left.remove(other)
-        found.append(Match(sample, other))
-        if other.size_bytes != sample.size_bytes:
-            notes.append(f"sizes differ a little: {sample.told} before, {other.told} after")
-    lonely += [f"{sample.told} (only after)" for sample in left]
-    if lonely:
-        notes.append(f"not in both, so not compared: {first_of(lonely, _MOST_NAMED)}")
-    return found, notes
-
-
-def _nearest(sample: Sample, own: Sequence[Sample], others: Sequence[Sample]) -> Sample | None:
-    """Return the sample of the same thing; sizes may differ a little where there is only one."""
-    alike = [
-        other for other in others if (other.variant, other.cold) == (sample.variant, sample.cold)
-    ]
-    for other in alike:
-        if other.size_bytes == sample.size_bytes:
-            return other
-    count = sum((one.variant, one.cold) == (sample.variant, sample.cold) for one in own)
-    if count == len(alike) == 1 and _is_near(sample.size_bytes, alike[0].size_bytes):
-        return alike[0]
-    return None
-
-
-def _is_near(one: int | None, other: int | None) -> bool:
-    if one is None or other is None:
-        return False
-    return abs(one - other) <= _SAME_SIZE_SHARE * max(one, other)
 
 
 def _listed(samples: Sequence[Sample]) -> str:

@@ -54,10 +54,10 @@ class ArrowIpc(OptionalTransport):
         """Refuse what Arrow has no message for."""
         if _is_of(value, "numpy", "ndarray"):
             return _array_refusal(value)
-        if _is_of(value, "pandas", "DataFrame") or _is_of(value, "pyarrow", "Table", "RecordBatch"):
+        if _is_of(value, "pandas", "DataFrame") or _is_of(value, "pyarrow", "Table"):
             return ""
         return (
-            "Arrow IPC is for tables, record batches, DataFrames and arrays of numbers, "
+            "Arrow IPC is for tables, DataFrames and arrays of numbers, "
             f"not for the type {type(value).__name__}"
         )
 
@@ -104,11 +104,6 @@ def _arrow_ways(value: Any) -> tuple[Callable[[Any], None], Callable[[Any], obje
         return (
             lambda sink: _write_table(pa.Table.from_pandas(value), sink),
             lambda source: pa.ipc.open_stream(source).read_all().to_pandas(),
-        )
-    if _is_of(value, "pyarrow", "RecordBatch"):
-        return (
-            lambda sink: _write_table(value, sink),
-            lambda source: pa.ipc.open_stream(source).read_next_batch(),
         )
     return (
         lambda sink: _write_table(value, sink),

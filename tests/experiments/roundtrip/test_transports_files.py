@@ -25,7 +25,6 @@ VALUES = {
     "frame": FRAME,
     "indexed": FRAME.set_index("s"),
     "table": pa.table({"x": RANDOM.random(10), "s": list("abcdefghij")}),
-    "batch": pa.record_batch({"x": RANDOM.random(10)}),
     "list": [1.5, None, "x"],
 }
 TAKES = {
