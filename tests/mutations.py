@@ -51,7 +51,7 @@ experiments/blame/tree.py: experiments/blame/test_anatomy.py
 experiments/chunks/best.py: experiments/chunks/test_chunks.py
 len(self.sizes) - 1: "largest" => len(self.sizes): "largest"
 experiments/compare/verdict.py: experiments/compare/test_compare.py
-"slower" if single.value > 0 => "slower" if single.value < 0
+"slower" if shown.value > 0 => "slower" if shown.value < 0
 experiments/engine/order.py: experiments/engine/test_sweep_passes.py experiments/sizes/test_sweep.py
 self.total_s - self.used_s => self.total_s + self.used_s
 experiments/graphs/values.py: experiments/graphs/test_graphstages.py
