@@ -239,7 +239,7 @@ def roundtrip(
         every one that is available. What does not take this kind of value is skipped, with the
         reason.
     repeat
-        Warm runs of each, 1 to 1000; None runs at least 3, and more while 2 s last.
+        Warm runs of each, 1 to 1000; None makes 7, or fewer (at least 2) within 10 s.
     name
         What the document calls the value.
     detail

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import re
 
 from jupyter_serprof.model import Change, Comparison, RegressionError, UsageError
 from jupyter_serprof.model.trace import TIMES_APART
@@ -39,24 +39,16 @@ def limit_share(limit: str | float) -> float:
 
 
 def _of_text(text: str) -> float:
-    digits = text.removesuffix("%").strip()
-    percent = _number(digits)
-    if percent is None or not 0 < percent <= _MOST_PERCENT:
+    found = re.fullmatch(r"(\d+\.?\d*|\.\d+)\s*(%?)", text)
+    percent = float(found[1]) if found else 0.0
+    if not found or not 0 < percent <= _MOST_PERCENT:
         message = f"--fail-above needs percent above 0, not {text!r}: --fail-above 10%"
         raise UsageError(message)
-    if percent < 1 and digits == text:
+    if percent < 1 and not found[2]:
         share = f"{percent * 100:g}%"
         message = f"--fail-above {text} may mean {share} or {text}%. Write --fail-above {share}"
         raise UsageError(message)
     return percent / 100
-
-
-def _number(text: str) -> float | None:
-    try:
-        number = float(text)
-    except ValueError:
-        return None
-    return number if math.isfinite(number) else None
 
 
 def check(comparison: Comparison, limit: str | float) -> str:
