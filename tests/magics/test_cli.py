@@ -111,21 +111,6 @@ def test_what_nobody_can_tell_passes_with_a_line_on_stderr(
     assert said.out == ""
 
 
-def test_an_interrupted_comparison_says_how_many_runs_there_are(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Not how fast they were: that would be a verdict."""
-    save_document(made(SLOW_NS, "sent"), folder / "before.serprof.json")
-    code = "pickle.dumps(1)\nif next(runs) == 3: raise KeyboardInterrupt"
-
-    given = run(
-        "--compare", "before", "--name", "sent", "-s", "import pickle; runs = iter(range(9))", code
-    )
-
-    assert given == 130
-    assert capsys.readouterr().err.startswith("interrupted; 2 of 15 runs were measured until")
-
-
 def test_what_is_not_slower_gives_zero(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """And -q keeps quiet."""
     save_document(made(SLOW_NS), folder / "before.serprof.json")
