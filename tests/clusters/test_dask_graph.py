@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import threading
+import time
 from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -15,12 +16,10 @@ import pytest
 
 from jupyter_serprof.model import UsageError
 from jupyter_serprof.objects.culprits import find_culprits
-from jupyter_serprof.probes.dask.graph import holders as dask_large
 from jupyter_serprof.probes.dask.graph.graph import KeptGraphs, table
-from jupyter_serprof.probes.dask.graph.holders import large_objects
+from jupyter_serprof.probes.dask.graph.holders import graph_objects
 from jupyter_serprof.probes.dask.graph.look import GraphBytes
 from jupyter_serprof.probes.dask.graph.look import graph_bytes as graph_bytes_of
-from jupyter_serprof.probes.dask.graph.picklers import by_value as by_value_pickler
 from jupyter_serprof.probes.dask.graph.picklers import find_unpicklable
 from jupyter_serprof.probes.dask.graph.sections import LOW_LEVEL, sections, sent_graph
 
@@ -371,38 +370,34 @@ def test_without_time_references_are_unknown(monkeypatch: pytest.MonkeyPatch) ->
     assert made.note.endswith("2 tasks were not asked which large objects they hold.")
 
 
-def test_an_object_that_takes_too_long_is_told_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Time ends while an object is opened: the object has a row, and the table says it is whole."""
-    clock = iter([0.0] * 90 + [100.0] * 100_000)
-    monkeypatch.setattr(dask_large, "time", SimpleNamespace(monotonic=lambda: next(clock)))
-    parts = {str(i): [str(j).zfill(200) for j in range(100)] for i in range(150)}
-    value = Dataset()
-    value._variables = parts  # type: ignore[assignment]
+@pytest.mark.parametrize(
+    ("value", "size_bytes"),
+    [
+        (BIG, 8 * MB),
+        (Dataset(), 8 * MB),
+        ([BIG, b"x" * MB], 9 * MB),
+        ([{"number": i} for i in range(300_000)], 2.9 * MB),
+    ],
+    ids=["array", "object", "two", "small things"],
+)
+def test_a_large_argument_is_found_as_itself(value: object, size_bytes: int) -> None:
+    """What the task was given is opened by ``--blame``: many small things are large together."""
+    graph = {"x": (first, 1), "y": (first, (first, value)), "z": (first, value)}
 
-    found, is_whole = large_objects(value, by_value_pickler(), 5_000, deadline=50.0)
+    [found] = graph_objects(graph, time.monotonic() + 60)
 
-    assert not is_whole
-    assert [entry.value for entry in found] == [parts["0"]]
+    assert found.value is value
+    assert (found.layer, found.key) == (LOW_LEVEL, "y")
+    assert found.size_bytes == pytest.approx(size_bytes, rel=0.3)
 
 
-def test_an_object_of_small_parts_that_takes_too_long_is_told_as_a_whole(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Nothing in it was known to be large when time ended; that it is large was known before."""
+def test_without_time_what_is_known_is_told() -> None:
+    """A graph that takes too long has the objects that were found until then."""
+    graph = {"x": (first, BIG)}
 
-    class Tree:
-        def __init__(self, depth: int) -> None:
-            self.below = [Tree(depth - 1) for _ in range(10)] if depth else [0.5]
+    found = graph_objects(graph, time.monotonic() - 1)
 
-    tree = Tree(3)
-    clock = iter([0.0] * 40 + [100.0] * 10)
-    monkeypatch.setattr(dask_large, "time", SimpleNamespace(monotonic=lambda: next(clock)))
-
-    found, is_whole = large_objects((first, tree), by_value_pickler(), 5_000, deadline=50.0)
-
-    assert not is_whole
-    assert [entry.value for entry in found] == [tree]
-    assert found[0].size_bytes > 5_000
+    assert found == []
 
 
 @pytest.mark.parametrize(

@@ -28,9 +28,9 @@ from jupyter_serprof.objects.labels import is_by_value, is_closed, key_label, ki
 from jupyter_serprof.objects.look import contiguous_bytes
 from jupyter_serprof.objects.picklers import held_by_both
 from jupyter_serprof.objects.walk import parts_of, payloads
-from jupyter_serprof.probes.dask.graph.holders import label, large_objects
+from jupyter_serprof.probes.dask.graph.holders import graph_objects, label
 from jupyter_serprof.probes.dask.graph.look import graph_bytes
-from jupyter_serprof.probes.dask.graph.picklers import by_value, find_unpicklable
+from jupyter_serprof.probes.dask.graph.picklers import find_unpicklable
 from jupyter_serprof.views.blame import anatomy_lines
 
 _METHODS = (
@@ -128,6 +128,11 @@ def _graph_of(value: object) -> dict[str, object]:
     return {"x": (_holding(value), value, [value])}
 
 
+def _large_of(value: object) -> None:
+    with suppress(Exception):  # what cannot be pickled is told by the run itself
+        graph_objects(_graph_of(value), time.monotonic() + 1)
+
+
 #: Everything that looks into objects of users; each takes any value, and raises nothing.
 WALKERS: dict[str, Callable[[Any], object]] = {
     "blame": _blamed,
@@ -140,7 +145,7 @@ WALKERS: dict[str, Callable[[Any], object]] = {
     "captured": lambda value: captured_variables(_holding(value)),
     "payloads": lambda value: payloads(value, 1_000_000),
     "payloads of a task": lambda value: payloads((len, value, [value]), 1_000_000),
-    "large objects": lambda value: large_objects(value, by_value(), 100, time.monotonic() + 1),
+    "large objects": _large_of,
     "objects of a graph": lambda value: graph_bytes(_graph_of(value), 9).objects,
     "culprit of a graph": lambda value: find_unpicklable(_graph_of(value)),
     "memory": lambda value: held_by_both(value, [value]),

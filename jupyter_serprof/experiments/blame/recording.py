@@ -275,8 +275,8 @@ def blame_graph(trace: Trace, value: object) -> Trace:
     """
     collections = collections_in(value)
     found = [one for collection in collections for one in _embedded(collection)]
-    largest = sorted(found, key=lambda one: -one.large.size_bytes)[:_OPENED]
-    anatomies = anatomies_of(list(map(_outermost, largest)), list(map(_place, largest)))
+    largest = sorted(found, key=lambda one: -one.size_bytes)[:_OPENED]
+    anatomies = anatomies_of([one.value for one in largest], list(map(_place, largest)))
     none = f"the graph embeds no object of {LARGE_BYTES:,} bytes or more: nothing to open"
     if not collections:
         none = "--blame opens what a Dask collection embeds, and there is none to open"
@@ -284,21 +284,15 @@ def blame_graph(trace: Trace, value: object) -> Trace:
 
 
 def _embedded(collection: object) -> Iterable[Found]:
-    """Return the large objects of a graph, each in the outermost object of the user once."""
+    """Return the large objects of a graph, each as the argument that holds it, once."""
     try:
         with paused_collector():
-            found = graph_objects(collection, time.monotonic() + _SECONDS)
+            return graph_objects(collection, time.monotonic() + _SECONDS)
     except Exception:  # noqa: BLE001  (a graph that cannot be pickled is told by the run itself)
         return ()
-    return {id(_outermost(one)): one for one in found}.values()
-
-
-def _outermost(found: Found) -> object:
-    """Return the object of the user that a task holds, of which the large one is a part."""
-    return found.large.owners[-1] if found.large.owners else found.large.value
 
 
 def _place(found: Found) -> str:
     """Return layer -> key -> type; the hash of a key of Dask is cut."""
     named = dict.fromkeys(_HASH.sub(r"\1…", step) for step in (found.layer, found.key) if step)
-    return " -> ".join((*named, f"<{type(_outermost(found)).__name__}>"))
+    return " -> ".join((*named, f"<{type(found.value).__name__}>"))

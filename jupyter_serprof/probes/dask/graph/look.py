@@ -7,30 +7,13 @@ attributes are looked at, inside of functions what these capture.
 
 from __future__ import annotations
 
-import types
-from collections import deque
-from collections.abc import Iterator
 from dataclasses import dataclass
 from time import monotonic
 
-from jupyter_serprof.objects.ask import (
-    attribute,
-    is_a,
-    is_exactly,
-    items_of,
-    kind_module,
-    size_bytes,
-    state_of,
-)
-from jupyter_serprof.objects.captured import variables_of
-from jupyter_serprof.objects.labels import is_by_value
-from jupyter_serprof.probes.dask.graph.holders import LARGE_BYTES, label, text_of
+from jupyter_serprof.probes.dask.graph.holders import label, large_inside, text_of
 from jupyter_serprof.probes.dask.graph.sections import Section, sections
 
 _SECONDS = 0.3
-#: Of one task; what is longer than this in a task is no small matter, and said.
-_MOST_IN_A_TASK = 2_000
-_SLOTS = ("func", "args", "kwargs", "value", "klass")
 
 
 @dataclass(slots=True)
@@ -113,7 +96,7 @@ def graph_bytes(graph: object, sent_bytes: int, *, seconds: float = _SECONDS) ->
 
 def _refer(found: dict[int, ObjectBytes], section: Section, key: object, value: object) -> None:
     """Count one more holder, with what it is a template of, for each large object in a piece."""
-    for large, size in _large(value):
+    for large, size in large_inside(value):
         one = found.get(id(large))
         if one is None:
             where = text_of(section, key)
@@ -122,31 +105,3 @@ def _refer(found: dict[int, ObjectBytes], section: Section, key: object, value: 
             one.references = None
         else:
             one.references += section.times
-
-
-def _large(value: object) -> Iterator[tuple[object, int]]:
-    """Yield the large objects inside of a piece, each once."""
-    waiting, seen = deque([value]), set[int]()
-    while waiting and len(seen) < _MOST_IN_A_TASK:
-        part = waiting.popleft()
-        if id(part) in seen:
-            continue
-        seen.add(id(part))
-        size = None if is_exactly(part, (list, tuple, dict)) else size_bytes(part)
-        if size is None:
-            waiting.extend(_inside(part))
-        elif size >= LARGE_BYTES:
-            yield part, size
-
-
-def _inside(value: object) -> Iterator[object]:
-    """Yield what an object holds, without asking it."""
-    if is_a(value, types.FunctionType):
-        if is_by_value(value):
-            yield from (variable.value for variable in variables_of(value))
-    elif is_a(value, types.MethodType):
-        yield from (value.__self__, value.__func__)
-    elif kind_module(type(value)) == "dask._task_spec":
-        yield from (attribute(value, name) for name in _SLOTS)
-    elif not is_a(value, type | types.ModuleType):
-        yield from (*items_of(value, _MOST_IN_A_TASK), *state_of(value).values())

@@ -1,96 +1,19 @@
-"""Picklers that count the bytes of a Dask graph, and find what in it cannot be pickled.
+"""What in a Dask graph cannot be pickled, and what its tasks were given.
 
-They reduce objects as the last one does that ``distributed.protocol.pickle.dumps`` tries.
+Objects are reduced as the last pickler does that ``distributed.protocol.pickle.dumps`` tries.
 """
 
 from __future__ import annotations
 
-import copyreg
-import pickle
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from jupyter_serprof.capture.recorder import paused_collector
-from jupyter_serprof.objects.picklers import by_value_pickler, careful
+from jupyter_serprof.objects.picklers import CountingFile, by_value_pickler, careful
 from jupyter_serprof.probes.dask.graph.sections import Section, sections
-
-
-class KeptWrites:
-    """A file that keeps what is written until it is counted, and the buffers handed over."""
-
-    def __init__(self) -> None:
-        self.written: list[Any] = []
-        self.write = self.written.append
-        self.buffers: list[pickle.PickleBuffer] = []
-        self.hand_over = self.buffers.append
-
-    def take(self) -> list[int]:
-        """Return the sizes of what was written, bytes, and forget it."""
-        sizes = [size_of(part) for part in self.written]
-        self.written.clear()
-        return sizes
-
-    def take_buffers(self) -> list[int]:
-        """Return the sizes of the buffers, bytes, and forget them."""
-        sizes = [memoryview(buffer).nbytes for buffer in self.buffers]
-        self.buffers.clear()
-        return sizes
-
-
-def size_of(part: Any) -> int:  # noqa: ANN401  (anything with a buffer)
-    """Return the bytes of one write."""
-    return len(part) if isinstance(part, bytes) else memoryview(part).nbytes
-
-
-class CountingPickler:
-    """One pickler with one memo for many dumps, so that what is repeated counts once."""
-
-    def __init__(self, kind: PicklerKind) -> None:
-        self._sink = KeptWrites()
-        self._dump = kind.make(self._sink).dump
-
-    def size_bytes(self, value: object) -> int:
-        """Return the bytes that a further object adds to the pickle."""
-        self._dump(value)
-        return sum(self._sink.take_buffers()) + sum(self._sink.take())
-
-
-class PicklerKind(NamedTuple):
-    """A pickler with the short reducers."""
-
-    base: Any
-
-    def make(self, sink: KeptWrites) -> Any:  # noqa: ANN401  (an instance of the base)
-        """Return one that writes to a sink."""
-        return self.base(sink, protocol=5, buffer_callback=sink.hand_over)
-
-    def table(self) -> dict[Any, Any]:
-        """Return its reducers by type, with short ones for the nodes of a graph."""
-        own = getattr(self.base, "dispatch_table", None)
-        reducers = own if isinstance(own, Mapping) else {}  # of pickle itself: a descriptor
-        return {**copyreg.dispatch_table, **reducers, **node_reducers()}
-
-
-def by_value() -> PicklerKind:
-    """Return cloudpickle's pickler, which takes functions and classes by value."""
-    return PicklerKind(by_value_pickler())
-
-
-# Short reducers for the nodes of a graph, which give what they hold: their own take longer.
-
-
-def node_reducers() -> dict[Any, Any]:
-    """Return the short reducers; read in Dask 2026.8.0, ``_task_spec.py``."""
-    table: dict[Any, Any] = dict.fromkeys(node_kinds(), _no_parts)
-    spec = sys.modules.get("dask._task_spec")
-    reducers: dict[str, Any] = {"Task": _task_parts, "DataNode": _data_parts}
-    for name, reducer in reducers.items():
-        kind = getattr(spec, name, None)
-        table |= dict.fromkeys(_with_subclasses(kind), reducer) if kind is not None else {}
-    return table
 
 
 def node_kinds() -> set[type]:
@@ -105,18 +28,6 @@ def _with_subclasses(kind: Any) -> Iterator[type]:  # noqa: ANN401  (a class)
     yield kind
     for below in kind.__subclasses__():
         yield from _with_subclasses(below)
-
-
-def _task_parts(task: Any) -> tuple[Any, ...]:  # noqa: ANN401  (a Task)
-    return object, (task.func, *task.args, *task.kwargs.values())
-
-
-def _data_parts(node: Any) -> tuple[Any, ...]:  # noqa: ANN401  (a DataNode)
-    return object, (node.value,)
-
-
-def _no_parts(_: object) -> tuple[Any, ...]:
-    return object, ()
 
 
 _SECONDS = 5.0
@@ -153,7 +64,7 @@ def find_unpicklable(graph: object, *, seconds: float = _SECONDS) -> Unpicklable
         If it is nothing of Dask.
     """
     deadline = time.monotonic() + seconds
-    kind = PicklerKind(careful(by_value_pickler()))
+    kind = careful(by_value_pickler())
     with paused_collector():
         for section in sections(graph):
             for key, value in section.items:
@@ -164,19 +75,19 @@ def find_unpicklable(graph: object, *, seconds: float = _SECONDS) -> Unpicklable
     return None
 
 
-def _fails(value: object, kind: PicklerKind) -> bool:
+def _fails(value: object, kind: Any) -> bool:  # noqa: ANN401  (a class of picklers)
     try:
-        kind.make(KeptWrites()).dump(value)
+        kind(CountingFile(), protocol=5, buffer_callback=lambda _: None).dump(value)
     except Exception:  # noqa: BLE001  (reducers raise anything)
         return True
     return False
 
 
-def _inside(section: Section, key: object, value: object, kind: PicklerKind) -> Unpicklable:
+def _inside(section: Section, key: object, value: object, kind: Any) -> Unpicklable:  # noqa: ANN401
     """Descend through arguments of tasks, as long as one of them fails."""
     steps = [] if section.has_keys else [str(key)]
     for _ in range(_DEPTH):
-        failing = ((step, part) for step, part in _arguments(value) if _fails(part, kind))
+        failing = ((step, part) for step, part in arguments(value) if _fails(part, kind))
         step, value = next(failing, ("", value))
         if not step:
             break
@@ -184,7 +95,7 @@ def _inside(section: Section, key: object, value: object, kind: PicklerKind) -> 
     return Unpicklable(section.layer, str(key) if section.has_keys else "", ".".join(steps), value)
 
 
-def _arguments(value: Any) -> Iterator[tuple[str, object]]:  # noqa: ANN401  (a task or not)
+def arguments(value: Any) -> Iterator[tuple[str, object]]:  # noqa: ANN401  (a task or not)
     """Yield the function and the arguments of a task, as an object or as a tuple."""
     if type(value) in node_kinds():
         for name, slot in (("function", "func"), ("value", "value")):
