@@ -1,7 +1,7 @@
 """Probe of Dask's distributed client: what it sends, what it waits for, what it gets.
 
-Three rungs: agents on the scheduler and its workers (see `dask_cluster`); without them the events
-that the scheduler keeps itself; without those what the client does.
+Two rungs: agents on the scheduler and its workers (see `cluster`); without them what the client
+does.
 Source: distributed 2026.8.0, client.py:Client._graph_to_futures, _gather_remote, utils.py:sync.
 """
 
@@ -131,12 +131,11 @@ _FEW_KEYS = 256
 #: What each rung below the first cannot see.
 _UNSEEN = {
     "scheduler": "messages and event loops of workers",
-    "events": "communication, dispatch, transitions, tasks, event loops of workers",
     "client only": "everything on the scheduler and its workers",
 }
 _MOST_NAMES = 3
 #: The rungs, the lowest first; the first one is without any cluster.
-_LEVELS = ("client", "client only", "events", "scheduler", "scheduler and workers")
+_LEVELS = ("client", "client only", "scheduler", "scheduler and workers")
 
 
 def _note_graph(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa: ANN401, ARG001
@@ -318,8 +317,6 @@ def _used(clusters: Sequence[Cluster], sent: Sequence[SentGraph], run: Page) -> 
 def _level(cluster: Cluster) -> str:
     if cluster.scheduler is None or cluster.scheduler.report is None:
         return "client only"
-    if not cluster.has_agents:
-        return "events"
     seen = any(station.report or station.is_here for station in cluster.workers.values())
     return "scheduler and workers" if seen else "scheduler"
 

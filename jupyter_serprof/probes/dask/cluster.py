@@ -31,7 +31,6 @@ from uuid import uuid4
 
 from jupyter_serprof.capture.interrupts import is_pressed
 from jupyter_serprof.model.units import counted
-from jupyter_serprof.probes.dask import events as dask_events
 
 _PARTS = ("", "totals", "notes", "hooks", "lines")
 #: Makes the modules of the agent from their sources, or of what this very Python made of them;
@@ -67,6 +66,7 @@ _PATIENCE_S, _LOOK_S = 0.85, 0.25
 _WORKERS_START, _WORKERS_STOP = 0.07, 0.7
 #: How soon Ctrl-C is heard, s.
 _SLICE_S, _MOST_NAMED = 0.05, 3
+_LOST = "the notes of the agents are lost"
 #: When our threads talked of late: [thread, start_ns, end_ns]. Idents of threads are used again.
 _TALKS: deque[list[float]] = deque(maxlen=1_000)
 
@@ -116,8 +116,6 @@ class Visit:
     ----------
     scheduler
         How its clock goes; None until it answered.
-    events
-        Where the scheduler's own events stood; None where agents are admitted.
     answer
         What `leave` of the agent gave; None until then.
     troubles
@@ -127,7 +125,6 @@ class Visit:
     def __init__(self, token: str, clients: Sequence[Any]) -> None:
         self.token, self.clients = token, clients
         self.scheduler: Station | None = None
-        self.events: dict[str, int] | None = None
         self.answer: dict[str, Any] | None = None
         self.missing: list[str] = []
         self.troubles: list[str] = []
@@ -165,7 +162,7 @@ class Visit:
     async def _watch(self) -> None:
         """Say where something waits and no worker is there: the cell shows nothing else."""
         while not await load_agent().is_set(self._leaving, _LOOK_S):
-            if any(map(dask_events.has_no_worker, self.clients)):
+            if any(map(has_no_worker, self.clients)):
                 self.troubles.append("there was no worker: nothing could run")
                 print("no worker: nothing can run; client.cluster.scale(2)", file=sys.stderr)  # noqa: T201
                 return
@@ -181,23 +178,19 @@ class Visit:
                 await self._come(line)
                 self.has_come.set()
                 while not await agent.is_set(self._leaving, agent.BEAT_S):
-                    if self.events is None:
-                        await self._start(line)
+                    await self._start(line)
                 await self._go(line)
                 self.is_over.set()
         except Exception as error:  # noqa: BLE001  (what the client sees itself must survive)
-            self.troubles.append(f"the notes of the agents are lost ({type(error).__name__})")
+            is_refused = self.scheduler is None and not isinstance(error, OSError)
+            what = "the scheduler admits no agent" if is_refused else _LOST
+            self.troubles.append(f"{what} ({type(error).__name__})")
+            if is_refused:  # no worker may be there either, which is said
+                self.has_come.set()
+                await self._leaving.wait()
 
     async def _come(self, line: Any) -> None:  # noqa: ANN401  (an rpc of distributed)
-        try:
-            known = await self._start(line)
-        except OSError:
-            raise
-        except Exception as error:  # noqa: BLE001  (as above)
-            self.troubles.append(f"the scheduler admits no agent ({type(error).__name__})")
-            self.events = await dask_events.begin(line, self._ids)
-            self.scheduler = Station()
-            return
+        known = await self._start(line)
         self.missing += known["missing"]
         is_apart = known["pid"] != os.getpid()
         offset, error_ns = await load_agent().compared(line.run_function) if is_apart else (0, 0)
@@ -218,16 +211,11 @@ class Visit:
         return known
 
     async def _go(self, line: Any) -> None:  # noqa: ANN401
-        if self.events is not None:
-            report = await dask_events.end(line, self._ids, self.events)
-            self.scheduler = Station(report["offset"], report["error"])
-            self.answer = {"report": report, "stations": {}}
-        else:
-            answer = await self._ask(line, "leave", patience_s() * _WORKERS_STOP)
-            for known in answer["stations"].values():  # here: to others it is a pickle of the user
-                if known.get("report"):
-                    known["report"] = pickle.loads(known["report"])  # noqa: S301  (as Dask's own)
-            self.answer = answer
+        answer = await self._ask(line, "leave", patience_s() * _WORKERS_STOP)
+        for known in answer["stations"].values():  # here: to others it is a pickle of the user
+            if known.get("report"):
+                known["report"] = pickle.loads(known["report"])  # noqa: S301  (as Dask's own)
+        self.answer = answer
 
     async def _ask(self, line: Any, verb: str, *args: Any) -> Any:  # noqa: ANN401
         return await load_agent().ask(line.run_function, verb, self.token, *args)
@@ -240,6 +228,17 @@ class Visit:
 def is_talk(thread: int, at_ns: int) -> bool:
     """Tell whether a thread talked for some recording then: what it pickles is no user's."""
     return any(ident == thread and start <= at_ns <= end for ident, start, end in list(_TALKS))
+
+
+def has_no_worker(client: Any) -> bool:  # noqa: ANN401  (a Client)
+    """Tell whether a client waits for a cluster without workers, as it heard last: every 2 s.
+
+    A cluster that adapts gets its workers when there is work.
+    """
+    known = getattr(client, "_scheduler_identity", {})
+    count = known.get("n_workers", len(known.get("workers", "?")))
+    waits = any(future.status == "pending" for future in list(client.futures.values()))
+    return waits and count == 0 and getattr(client.cluster, "_adaptive", None) is None
 
 
 def patience_s() -> float:
@@ -269,7 +268,6 @@ class Cluster:
     outgoing: list[Any] = field(default_factory=list)
     drained: list[int] = field(default_factory=list)
     visit: Visit | None = None
-    has_agents: bool = True
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -307,7 +305,6 @@ class Cluster:
 
     def _take(self, visit: Visit) -> None:
         self.scheduler, answer = visit.scheduler, visit.answer
-        self.has_agents = visit.events is None
         self.missing += visit.missing
         self.trouble += visit.troubles
         if any(client.status == "closed" for client in self.clients):
