@@ -262,23 +262,6 @@ def test_stopping_without_a_start_is_an_empty_trace() -> None:
     assert trace_of(idle).spans == ()
 
 
-def test_an_interrupt_while_arming_removes_everything(library: types.ModuleType) -> None:
-    """Ctrl-C before the code ran: no hook stays, nothing is active, the interrupt propagates."""
-
-    class Interrupted(LibraryProbe):
-        def places(self) -> list[Place]:
-            raise KeyboardInterrupt
-
-    made = Recorder([LibraryProbe(), Interrupted()])
-    with pytest.raises(KeyboardInterrupt):
-        made.start()
-
-    library.outer()
-    assert not made.page
-    assert armed_places() == []
-    assert active_recorders() == ()
-
-
 def test_a_call_that_still_runs_at_the_stop_does_no_harm(library: types.ModuleType) -> None:
     """A thread that is inside a watched call at the stop: its span arrives late, and is whole."""
     running, gate, inside = started(), threading.Event(), threading.Event()
