@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 import sys
 import types
 from collections import deque
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 
 from jupyter_serprof.objects.ask import (
@@ -120,15 +120,13 @@ def graph_objects(graph: object, deadline: float) -> list[Found]:
     only counts, so each piece gets the bytes that it adds; those of a megabyte are opened.
     """
     counter, found = Counter(deadline), dict[int, Found]()
-    for section in sections(graph):
-        for key, value in section.items if section.times != 0 else ():
-            try:
-                is_large = _added_bytes(counter, value) >= LARGE_BYTES
-            except OutOfTime:
-                return list(found.values())
-            for argument, size in _large_arguments(value) if is_large else ():
-                one = Found(argument, size, section.layer, text_of(section, key))
-                found.setdefault(id(argument), one)
+    with suppress(OutOfTime):
+        for section in sections(graph):
+            for key, value in section.items if section.times != 0 else ():
+                if _added_bytes(counter, value) >= LARGE_BYTES:
+                    for argument, size in _large_arguments(value, deadline):
+                        one = Found(argument, size, section.layer, text_of(section, key))
+                        found.setdefault(id(argument), one)
     return list(found.values())
 
 
@@ -137,12 +135,12 @@ def _added_bytes(counter: Counter, value: object) -> int:
     return counter.add(value) + counter.sink.buffer_bytes - beside
 
 
-def _large_arguments(value: object) -> Iterator[tuple[object, int]]:
+def _large_arguments(value: object, deadline: float) -> Iterator[tuple[object, int]]:
     """Yield the arguments with large objects in them; without any, those of many small things."""
     every = list(_arguments(value))
     known = [(each, sum(size for _, size in large_inside(each))) for each in every]
     if not any(size for _, size in known):
-        known = [(each, _added_bytes(Counter(math.inf), each)) for each in every]
+        known = [(each, _added_bytes(Counter(deadline), each)) for each in every]
     yield from (entry for entry in known if entry[1] >= LARGE_BYTES)
 
 
