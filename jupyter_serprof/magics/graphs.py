@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 from jupyter_serprof import api
 from jupyter_serprof.api.objects import DaskTryout
-from jupyter_serprof.magics.options import GRAPHSTAGES, help_text, parse
+from jupyter_serprof.magics.options import GRAPHSTAGES, help_text
 from jupyter_serprof.magics.run import (
     check_limit,
     document_named,
     measure,
     show_panel,
     swept_code,
-    takes_panel,
+    typed_line,
 )
 from jupyter_serprof.magics.show import Typed, usage_errors
 from jupyter_serprof.magics.together import check
@@ -117,20 +117,18 @@ def run_graphstages(shell: InteractiveShell, line: str, local_ns: dict[str, obje
     """Run what stands behind the magic, or list what it could be run with."""
     __tracebackhide__ = True
     with usage_errors():
-        typed = Typed(shell, parse(line, GRAPHSTAGES), GRAPHSTAGES, local_ns)
-        options = typed.options
-        if options.help:
+        typed = typed_line(shell, line, local_ns, GRAPHSTAGES)
+        if typed is None:
             print(help_text(GRAPHSTAGES))  # noqa: T201  (what was asked for)
             return
         api.require_dask()
-        check(options, GRAPHSTAGES)
-        if options.sweep is not None:
-            _sweep(typed, options.sweep)
-        elif options.code:
+        if typed.options.sweep is not None:
+            _sweep(typed, typed.options.sweep)
+        elif typed.options.code:
             _run(typed, typed.compiled())
         else:
             print(_listing(typed.names))  # noqa: T201  (what was asked for)
-            if api.list_collections(typed.names) and takes_panel(options):
+            if api.list_collections(typed.names) and api.Live().is_seen:
                 show_panel(typed)
 
 

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 _RATE = re.compile(r"([0-9.]+(?:e[0-9]+)?)\s*([kMGT]?)(B|bit|b)?(?:/s|ps)?")
 _UNITS = {"": 1, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
-#: Beside the flags: that there is code, and that it is a statement.
-_CODE, _STATEMENT = "code", "a statement"
+#: Beside the flags: that the code is a statement.
+_STATEMENT = "a statement"
 
 
 class Exclusion(NamedTuple):
@@ -59,8 +59,6 @@ _MANY = "--blame opens one value, {other} runs it many times. Write %serprof --b
 _PARTS = "--split takes one value apart, {other} runs it many times. Write %serprof --split {code}"
 _PAIRS = "--try runs each remedy in pairs, {other} runs something else. Write %serprof --try {code}"
 _TWO_RUNS = "--try and {other} are two runs. Write %serprof --try {code}"
-_UNCOMPARED = "--compare needs code that is run against it: %serprof --compare {compare} CODE"
-_NO_CODE = "{flag} needs code: %graphstages {flag} {wants} x.sum()"
 _ONE_RUN = "{flag} looks into one run, and {other} makes many. Write %graphstages {flag} {code}"
 _AS_IT_IS = (
     "{flag} runs a collection, and the code is a statement, which runs as it is. "
@@ -70,13 +68,6 @@ _AS_IT_IS = (
 #: The first rule that is broken is told.
 RULES: dict[str, tuple[Exclusion, ...]] = {
     SERPROF.magic: (
-        Exclusion(
-            "--sweep",
-            _CODE,
-            "what should be swept is missing behind --sweep. "
-            "Write an expression: %serprof --sweep {range} bytes(int({name}))",
-            is_needed=True,
-        ),
         Exclusion("--sweep", "--compare", _COMPARED),
         *(
             Exclusion("--sweep", other, _ONE_SIZE)
@@ -90,7 +81,6 @@ RULES: dict[str, tuple[Exclusion, ...]] = {
             for other in ("--repeat", "--transports", "--compare")
         ),
         Exclusion("--split", "--compare", _PARTS),
-        Exclusion("--compare", _CODE, _UNCOMPARED, is_needed=True),
         *(Exclusion("--try", other, _PAIRS) for other in ("--repeat", "--transports", "--compare")),
         *(Exclusion("--try", other, _TWO_RUNS) for other in ("--blame", "--split")),
         Exclusion(
@@ -135,14 +125,6 @@ RULES: dict[str, tuple[Exclusion, ...]] = {
         Exclusion("--sweep", "--fail-above", _LIMITED),
         _LIMIT,
         _HIDDEN,
-        Exclusion(
-            "--sweep",
-            _CODE,
-            "--sweep needs code that makes a collection, or the name of one: "
-            "%graphstages --sweep {range} make({name})",
-            is_needed=True,
-        ),
-        *(Exclusion(flag, _CODE, _NO_CODE, is_needed=True) for flag in ("--compare", "--repeat")),
         *(
             Exclusion(flag, other, _ONE_RUN)
             for other in ("--compare", "--repeat")
@@ -186,7 +168,6 @@ def check(options: Options, syntax: Syntax = SERPROF, *, is_statement: bool = Fa
     link_rate(options.link)
     flags = ((flag, getattr(options, field)) for flag, (field, *_) in syntax.flags.items())
     given = {flag for flag, value in flags if value not in (None, False)}
-    given |= {_CODE} if options.code else set()
     given |= {_STATEMENT} if is_statement else set()
     for rule in RULES[syntax.magic]:
         if rule.flag in given and (rule.other in given) is not rule.is_needed:
@@ -199,13 +180,11 @@ def _words(rule: Exclusion, options: Options, syntax: Syntax) -> dict[str, objec
     return {
         "magic": syntax.magic,
         "flag": rule.flag,
-        "wants": syntax.flags[rule.flag][1],
         "other": rule.other,
         "typed": f"--try --link {options.link}" if rule.other == "--link" else rule.other,
         "code": options.code,
         "link": options.link,
         "fail_above": options.fail_above,
-        "compare": options.compare,
         "range": swept,
         "name": swept and swept.name,
         "high": swept and swept.typed_high,

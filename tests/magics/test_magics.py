@@ -272,6 +272,28 @@ def test_help_is_printed_and_nothing_runs(shell: InteractiveShell, cell: str, op
     assert "ran" not in shell.user_ns
 
 
+@pytest.mark.parametrize(
+    ("line", "remedy"),
+    [
+        ("%serprof --save before", "%serprof --save before CODE"),
+        ("%serprof --blame", "%serprof --blame CODE"),
+        ("%serprof -q --compare x", "%serprof -q --compare x CODE"),
+        ("%serprof --sweep n=1e3:1e5:5", "%serprof --sweep n=1e3:1e5:5 f(n)"),
+        ("%graphstages --repeat 3", "%graphstages --repeat 3 CODE"),
+    ],
+)
+def test_options_without_code_are_answered_in_one_line(
+    shell: InteractiveShell, monkeypatch: pytest.MonkeyPatch, line: str, remedy: str
+) -> None:
+    """Neither a panel nor the help: what is missing, behind what was typed."""
+    monkeypatch.setattr("jupyter_serprof.api.Live.is_seen", True)
+
+    ran = Ran(shell, line)
+
+    assert (ran.out, ran.bundles) == ("", [])
+    assert ran.err == f"UsageError: the code to run is missing: {remedy}\n"
+
+
 def test_a_silent_cell_shows_nothing(shell: InteractiveShell) -> None:
     """A front end that asks silently gets no picture, and the code runs."""
     ran = Ran(shell, "%%serprof\nx = 5", silent=True)

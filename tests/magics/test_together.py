@@ -14,7 +14,7 @@ SWEEP = "--sweep n=1e3:1e6:4"
 #: What is refused, with and without a statement as its code; the file has what is said to each.
 REFUSED = {
     "serprof": (
-        *("--sweep n=1e3:1e5:5", "--fail-above 5% f()", "--compare x", "--link 1e6 f()"),
+        *("--fail-above 5% f()", "--link 1e6 f()"),
         "--private f()",
         *(f"{SWEEP} --{one} f(n)" for one in ("repeat 2 --split", "split", "blame", "link 1e6")),
         *(f"{SWEEP} --{one} f(n)" for one in ("try", "compare x.json", "fail-above 5%")),
@@ -24,7 +24,7 @@ REFUSED = {
         *(f"{SWEEP} y = 1", "--split y = 1", "--transports ray y = 1"),
     ),
     "graphstages": (
-        *(SWEEP, "--compare a", "--repeat 3", "--fail-above 5% x", "--private x"),
+        *("--fail-above 5% x", "--private x"),
         *(f"{SWEEP} --{one} f(n)" for one in ("blame", "try", "compare a", "fail-above 5%")),
         *(
             f"--{one} --{other} x"
