@@ -184,9 +184,12 @@ class Panel:
     def _show_state(self) -> None:
         """Show which buttons work now, how far it is and what went wrong."""
         is_active = self.runner.state in states.ACTIVE
-        can_start = not is_active and self.choice.plan is not None
+        plan = self.choice.plan
+        can_start = not is_active and plan is not None
+        # What has one size is measured by the other button where there is one.
+        has_sizes = plan is not None and (plan.low is not None or not self._words.extra)
         usable = {
-            "sweep": can_start,
+            "sweep": can_start and has_sizes,
             "stop": self.runner.state == states.RUNNING,
             "resume": self.runner.can_resume,
             "extra": can_start,

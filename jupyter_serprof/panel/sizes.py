@@ -258,11 +258,9 @@ class GraphOffer:
 
     def start(self, plan: Plan) -> Job:
         """Return the chunk sweep."""
-        if plan.low is None or plan.high is None:
-            return self.stages(plan.source)
         return ChunkSweep(
             _value_of(self.namespace, plan.source),
-            log_spaced(round(plan.low), round(plan.high), plan.count),
+            log_spaced(round(plan.low or 1), round(plan.high or 1), plan.count),
             name=plan.source,
             code=plan.source,
             repeat=plan.repeat,

@@ -16,7 +16,7 @@ from jupyter_serprof.experiments.sizes.subject import list_data
 from jupyter_serprof.model import Sweep, UsageError
 from jupyter_serprof.panel.panel import Panel
 from jupyter_serprof.panel.runner import Job, Plan, Runner, Scale, Source, Way, Words
-from jupyter_serprof.panel.sizes import SizeOffer
+from jupyter_serprof.panel.sizes import GraphOffer, SizeOffer
 
 WORDS = Words("%serprof", "Measure", "Sizes", "Transports", "There is nothing to measure.")
 SCALE = Scale((("1 kB", 1e3), ("2 kB", 2e3), ("5 kB", 5e3)), 0, 2, "Up to 5 kB.")
@@ -505,6 +505,31 @@ def test_the_code_of_a_generator_gives_the_same_sweep() -> None:
 
     expected = "sp.sweep('dicts', [1_000, 10_000, 100_000], ['pickle', 'ray'], budget_s=60)"
     assert code == expected
+
+
+@pytest.mark.parametrize(
+    ("code", "reason"),
+    [
+        ("dask.array.ones(400)", ""),
+        ("dask.array.ones(()) + 1", "a scalar has no chunks to choose"),
+        ("dask.delayed(len)([1])", "a Delayed has no chunks to choose"),
+    ],
+)
+def test_only_chunks_are_swept(code: str, reason: str) -> None:
+    """Of a scalar stages can be shown, and the words say why there is no more."""
+    pytest.importorskip("dask.array", reason="Dask is not installed")
+    import dask
+
+    place: Any = NoPlace()
+    words = Words("%graphstages", "Collection", "Chunk sizes", "", "nothing", "Show stages")
+    value = eval(code, {"dask": dask})  # noqa: S307  (of the lines above)
+    offer = GraphOffer(lambda: {"x": value})
+
+    panel = Panel(offer, words, stages=offer.stages, turns=Later(), place=place)
+
+    assert not panel.buttons["extra"].disabled
+    assert panel.buttons["sweep"].disabled is bool(reason)
+    assert reason in panel.choice.words.value
 
 
 def test_what_has_no_rows_makes_the_round_trip() -> None:

@@ -298,7 +298,9 @@ def _cut_anew(
     typed = code or name or "x"
     variable = typed if typed.isidentifier() else "x"
     title = name or type(collection).__name__
-    if "rechunk" in methods:
+    axes = getattr(collection, "ndim", None)  # of something delayed: delayed as well
+    is_scalar = isinstance(axes, int) and axes == 0
+    if "rechunk" in methods and not is_scalar:
 
         def rechunked(size: float) -> object:
             return collection.rechunk(round(size))
@@ -306,7 +308,7 @@ def _cut_anew(
         remedy = f"{variable} = {variable}.rechunk({BEST})"
         size = parameter or "chunk"
         return ChunkSubject(rechunked, title, size, remedy, typed, is_cut_anew=True)
-    if "repartition" in methods:
+    if "repartition" in methods and not is_scalar:
 
         def repartitioned(count: float) -> object:
             return collection.repartition(npartitions=round(count))
@@ -316,8 +318,9 @@ def _cut_anew(
         return ChunkSubject(
             repartitioned, title, parts, remedy, typed, is_count=True, is_cut_anew=True
         )
+    kind = "scalar" if is_scalar else type(collection).__name__
     message = (
-        f"a {type(collection).__name__} has no chunks to choose; sweep a function of the chunk "
+        f"a {kind} has no chunks to choose; sweep a function of the chunk "
         "size that returns one: %graphstages --sweep chunk=100:4000:8 make(chunk)"
     )
     raise UsageError(message)
