@@ -77,7 +77,7 @@ class DaskTryout(Trials):
         found = collections_in(value)
         if not found:
             message = (
-                f"{name} is no Dask collection (array, dataframe, bag, delayed), nor a list of them. "
+                f"{name} is no Dask collection (array, dataframe, bag, delayed) or list of them. "
                 f"For any other value: %serprof --try {name}"
             )
             raise UsageError(message)
