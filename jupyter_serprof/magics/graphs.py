@@ -17,7 +17,6 @@ from jupyter_serprof.magics.run import (
     typed_line,
 )
 from jupyter_serprof.magics.show import Typed, usage_errors
-from jupyter_serprof.magics.together import check
 from jupyter_serprof.model import UsageError
 
 if TYPE_CHECKING:
@@ -56,7 +55,6 @@ def _subject(typed: Typed, wanted: Range) -> object:
     """Return the code as a function of the variable; without it in the code, the collection."""
     __tracebackhide__ = True
     code = typed.compiled()
-    check(typed.options, GRAPHSTAGES, is_statement=not code.is_expression)
     if _uses(typed.options.code, wanted.name):
         return swept_code(typed, wanted)
     value = code.call()
@@ -135,7 +133,6 @@ def run_graphstages(shell: InteractiveShell, line: str, local_ns: dict[str, obje
 def _run(typed: Typed, code: Code) -> None:
     __tracebackhide__ = True
     options = typed.options
-    check(options, GRAPHSTAGES, is_statement=not code.is_expression)
     if options.try_:
         measure(typed, DaskTryout(code.call(), name=options.title))
     elif options.repeat is not None or options.compare is not None:

@@ -69,8 +69,6 @@ def typed_line(
 def _run_as_asked(typed: Typed, code: Code) -> None:
     __tracebackhide__ = True
     options = typed.options
-    if not options.blame:
-        check(options, is_statement=not code.is_expression)
     if options.blame:
         _blame(typed, code)
     elif options.split:
@@ -204,7 +202,7 @@ def swept_code(typed: Typed, wanted: Range) -> Callable[[float], object]:
         own = {**(typed.local_ns or {}), wanted.name: size}
         return replace(typed, local_ns=own).compiled()
 
-    check(typed.options, typed.syntax, is_statement=not compiled(0).is_expression)
+    compiled(0)  # what is wrong with it is said before anything runs
     calls: dict[float, Callable[[], object]] = {}
 
     def call(size: float) -> object:

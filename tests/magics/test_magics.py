@@ -461,7 +461,7 @@ def test_shell_syntax_works_in_the_code(shell: InteractiveShell) -> None:
         ("--sweep n=1e3:1e5:3 --transports pickel ran()", "did you mean pickle?"),
         ("--sweep n=1e3:1e5:3 ran(", "SyntaxError"),
         ("--sweep n=1e3:1e5:3 y = ran()", "the code is a statement"),
-        ("--split x = ran()", "Run the statement first"),
+        ("--split x = ran()", "Run it first, then"),
         ("--link 1e6 ran()", "--link goes with --try"),
         ("--try --link fast ran()", "--link needs bytes per second, not 'fast'"),
     ],
