@@ -10,7 +10,6 @@ from typing import Any
 from jupyter_serprof.api.sweeps import size_sweep
 from jupyter_serprof.experiments.chunks.look import chunk_subject
 from jupyter_serprof.experiments.chunks.sweep import ChunkSweep
-from jupyter_serprof.experiments.engine.experiment import run
 from jupyter_serprof.experiments.engine.machine import MemoryGuard
 from jupyter_serprof.experiments.engine.order import log_spaced
 from jupyter_serprof.experiments.graphs.stages import GraphStages
@@ -145,12 +144,7 @@ def show_size_panel(namespace: Namespace, keep: Keep) -> Panel:
     keep
         Called at the end of each sweep with its document, and with what shows it in the cell.
     """
-    return Panel(SizeOffer(namespace), _WORDS, keep=keep, warm=warm)
-
-
-def warm() -> None:
-    """Measure something small, so that the first point pays for no import and no calibration."""
-    run(size_sweep("float64", [_LEAST_BYTES], ["pickle"], 1))
+    return Panel(SizeOffer(namespace), _WORDS, keep=keep)
 
 
 def _reason(way: Transport) -> str:
