@@ -12,6 +12,7 @@ from jupyter_serprof.magics.run import (
     check_limit,
     document_named,
     measure,
+    run_once,
     show_panel,
     swept_code,
     typed_line,
@@ -155,14 +156,7 @@ def _run_expression(typed: Typed, code: Code) -> None:
         return value
 
     stages = api.GraphStages(call, options.title, options.compute, options.timeout, options.detail)
-    try:
-        trace = api.run(stages)
-    except UsageError:
-        raise
-    except BaseException as error:
-        if stages.has_spans or isinstance(error, KeyboardInterrupt):
-            typed.finish_failed(stages.document)
-        raise
+    trace = run_once(typed, stages, lambda: stages.has_spans)
     typed.finish(api.blame_graph(trace, held.pop()) if options.blame else trace)
 
 

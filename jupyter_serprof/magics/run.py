@@ -72,7 +72,7 @@ def _run_as_asked(typed: Typed, code: Code) -> None:
     if options.blame:
         _blame(typed, code)
     elif options.split:
-        _once(typed, api.Split(code.call(), options.title))
+        typed.finish(run_once(typed, api.Split(code.call(), options.title)))
     elif options.try_:
         _try(typed, code)
     else:
@@ -236,17 +236,19 @@ def show_panel(typed: Typed) -> None:
     (panels.show_graph_panel if is_graph else panels.show_size_panel)(namespace, keep)
 
 
-def _once(typed: Typed, experiment: api.Experiment[Trace]) -> None:
-    """Run an experiment of one run and finish its document; after Ctrl-C with what there is."""
+def run_once(
+    typed: Typed, experiment: api.Experiment[Trace], is_worth: Callable[[], bool] = lambda: True
+) -> Trace:
+    """Run an experiment of one run; after an error finish what there is, if it is worth it."""
     __tracebackhide__ = True
     try:
-        document = api.run(experiment)
+        return api.run(experiment)
     except UsageError:
         raise
-    except BaseException:
-        typed.finish_failed(experiment.document)
+    except BaseException as error:
+        if is_worth() or isinstance(error, KeyboardInterrupt):
+            typed.finish_failed(experiment.document)
         raise
-    typed.finish(document)
 
 
 def _blame(typed: Typed, code: Code) -> None:
@@ -258,7 +260,7 @@ def _blame(typed: Typed, code: Code) -> None:
     with typed.telling(lambda _: recording.trace, partly), recording:
         value = code.call()
     if code.is_expression and value is not None and not recording.has_spans:
-        _once(typed, api.BlameRun(value, title, detail=detail))
+        typed.finish(run_once(typed, api.BlameRun(value, title, detail=detail)))
     else:
         del value
         typed.finish(recording.trace)
