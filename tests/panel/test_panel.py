@@ -108,10 +108,11 @@ class Watched:
 
 
 def test_a_job_is_measured_turn_by_turn_and_ends_as_a_document() -> None:
-    """The click returns at once; between two points the kernel has the thread."""
+    """The click returns at once, a second one is none; between points others run."""
     seen = Watched()
 
     seen.runner.start(Points)
+    seen.runner.start(lambda: Points(9))
 
     assert (seen.grown, seen.runner.state) == ([], "running")
     seen.turns.turn(1)
@@ -205,17 +206,6 @@ def test_an_interrupt_between_two_points_is_not_lost() -> None:
 
     assert (seen.runner.state, after) == ("stopped", signal.SIG_IGN)
     assert seen.ended in (["2 points"], ["3 points"])
-
-
-def test_a_second_start_while_one_runs_does_nothing() -> None:
-    """Two clicks are one sweep."""
-    seen = Watched()
-    seen.runner.start(Points)
-
-    seen.runner.start(lambda: Points(9))
-    seen.turns.turn()
-
-    assert seen.ended == ["3 points"]
 
 
 def test_a_picture_that_cannot_be_drawn_is_told() -> None:
@@ -368,9 +358,12 @@ def test_what_has_one_size_shows_no_slider() -> None:
 
 
 def test_the_buttons_follow_the_state() -> None:
-    """Sweep, then Stop only, then Resume; controls are locked meanwhile."""
+    """Sweep where there is a transport, then Stop only, then Resume; locked meanwhile."""
     opened = Open()
     panel = opened.panel
+    panel.choice.ways["pickle"].value = False
+    assert opened.usable == {"close"}
+    panel.choice.ways["pickle"].value = True
     assert opened.usable == {"sweep", "close"}
     opened.panel.runner._clock = iter(range(1000)).__next__  # each step is a turn
 
@@ -390,15 +383,6 @@ def test_the_buttons_follow_the_state() -> None:
     assert opened.usable == {"sweep", "close"}
     assert (panel.status.value, panel.bar.value, panel.bar.max) == ("Done. 3 points", 3, 3)
     assert opened.place.shown[-3:] == ["growing 2 points", "growing 3 points", "3 points"]
-
-
-def test_without_any_transport_nothing_can_be_started() -> None:
-    """The button is grey instead of an error."""
-    opened = Open()
-
-    opened.panel.choice.ways["pickle"].value = False
-
-    assert "sweep" not in opened.usable
 
 
 def test_an_error_is_shown_as_text() -> None:
