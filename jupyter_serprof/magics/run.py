@@ -215,7 +215,7 @@ def swept_code(typed: Typed, wanted: Range) -> Callable[[float], object]:
 
 
 def show_panel(typed: Typed) -> None:
-    """Show the panel of a magic; its documents are stored, shown and saved as of any line."""
+    """Show the panel of a magic; its documents are stored and shown as of any line."""
     from jupyter_serprof.panel import sizes as panels
 
     shell, local_ns = typed.shell, typed.local_ns
