@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 from jupyter_serprof import api
 from jupyter_serprof.api.comparisons import check_question
 from jupyter_serprof.api.objects import DaskTryout
-from jupyter_serprof.magics.options import GRAPHSTAGES, help_text, parse
+from jupyter_serprof.magics.options import GRAPHSTAGES, help_text
 from jupyter_serprof.magics.run import (
     check_limit,
     document_named,
     measure,
+    run_once,
     show_panel,
     swept_code,
-    takes_panel,
+    typed_line,
 )
 from jupyter_serprof.magics.show import Typed, usage_errors
-from jupyter_serprof.magics.together import check
 from jupyter_serprof.model import UsageError
 
 if TYPE_CHECKING:
@@ -57,7 +57,6 @@ def _subject(typed: Typed, wanted: Range) -> object:
     """Return the code as a function of the variable; without it in the code, the collection."""
     __tracebackhide__ = True
     code = typed.compiled()
-    check(typed.options, GRAPHSTAGES, is_statement=not code.is_expression)
     if _uses(typed.options.code, wanted.name):
         return swept_code(typed, wanted)
     value = code.call()
@@ -117,27 +116,24 @@ def run_graphstages(shell: InteractiveShell, line: str, local_ns: dict[str, obje
     """Run what stands behind the magic, or list what it could be run with."""
     __tracebackhide__ = True
     with usage_errors():
-        typed = Typed(shell, parse(line, GRAPHSTAGES), GRAPHSTAGES, local_ns)
-        options = typed.options
-        if options.help:
+        typed = typed_line(shell, line, local_ns, GRAPHSTAGES)
+        if typed is None:
             print(help_text(GRAPHSTAGES))  # noqa: T201  (what was asked for)
             return
         api.require_dask()
-        check(options, GRAPHSTAGES)
-        if options.sweep is not None:
-            _sweep(typed, options.sweep)
-        elif options.code:
+        if typed.options.sweep is not None:
+            _sweep(typed, typed.options.sweep)
+        elif typed.options.code:
             _run(typed, typed.compiled())
         else:
             print(_listing(typed.names))  # noqa: T201  (what was asked for)
-            if api.list_collections(typed.names) and takes_panel(options):
+            if api.list_collections(typed.names) and api.Live().is_seen:
                 show_panel(typed)
 
 
 def _run(typed: Typed, code: Code) -> None:
     __tracebackhide__ = True
     options = typed.options
-    check(options, GRAPHSTAGES, is_statement=not code.is_expression)
     if options.try_:
         measure(typed, DaskTryout(code.call(), name=options.title))
     elif options.repeat is not None or options.compare is not None:
@@ -160,14 +156,7 @@ def _run_expression(typed: Typed, code: Code) -> None:
         return value
 
     stages = api.GraphStages(call, options.title, options.compute, options.timeout, options.detail)
-    try:
-        trace = api.run(stages)
-    except UsageError:
-        raise
-    except BaseException as error:
-        if stages.has_spans or isinstance(error, KeyboardInterrupt):
-            typed.finish_failed(stages.document)
-        raise
+    trace = run_once(typed, stages, lambda: stages.has_spans)
     typed.finish(api.blame_graph(trace, held.pop()) if options.blame else trace)
 
 

@@ -44,46 +44,29 @@ def parse_range(flag: str, text: str) -> Range:
     Raises
     ------
     UsageError
-        With what is missing or wrong, and with what would be right instead.
+        With what is missing or wrong.
     """
     found = _FORM.fullmatch(text)
-    if found is None:
-        raise _wrong(flag, text, "has too many parts", Range("n", 1e3, 1e8, 12))
-    name, low, high = found["name"], _range_number(found["low"]), _range_number(found["high"])
-    count = found["count"]
-    right = Range(
-        name if name and _is_name(name) else "n",
-        low or 1e3,
-        high or 1e8,
-        int(count) if count and count.isdecimal() and 1 < int(count[:4]) <= _MOST else 12,
-    )
-    if right.low > right.high:
-        right = Range(right.name, right.high, right.low, right.count)
-    if right.low == right.high:
-        right = Range(right.name, right.low, 1000 * right.low, right.count)
-    problem = _problem(name, low, high, count)
-    if problem:
-        raise _wrong(flag, text, problem, right)
-    return right
+    problem = _problem(**found.groupdict()) if found else "has too many parts"
+    if problem or found is None:
+        message = f"{flag} needs n=FROM:TO:COUNT, e.g. {flag} n=1e3:1e8:12; {text!r} {problem}"
+        raise UsageError(message)
+    return Range(found["name"], float(found["low"]), float(found["high"]), int(found["count"]))
 
 
-def _problem(name: str | None, low: float | None, high: float | None, count: str | None) -> str:
+def _problem(name: str | None, low: str | None, high: str | None, count: str | None) -> str:
+    """Say what is missing or wrong; "" for a good range."""
     if not name or not _is_name(name):
         return f"{name!r} is no name of a variable" if name else "does not name the variable"
-    if low is None or high is None:
+    first, last = _range_number(low), _range_number(high)
+    if first is None or last is None:
         return "needs two numbers above 0, FROM and TO"
-    if low >= high:
-        return "goes from the larger number to the smaller" if low > high else "goes nowhere"
+    if first >= last:
+        return "goes from the larger number to the smaller" if first > last else "goes nowhere"
     if not count:
         return "does not say how many sizes"
     is_count = count.isdecimal() and len(count) < 4 and 1 < int(count) <= _MOST  # noqa: PLR2004
     return "" if is_count else f"needs a COUNT of sizes from 2 to {_MOST}, not {count!r}"
-
-
-def _wrong(flag: str, text: str, problem: str, right: Range) -> UsageError:
-    return UsageError(
-        f"{flag} needs n=FROM:TO:COUNT; {text!r} {problem}. Did you mean {flag} {right}"
-    )
 
 
 def _is_name(name: str) -> bool:
@@ -366,7 +349,7 @@ def _converted(flag: str, wants: str, value: str) -> object:
         return parse_range(flag, value)
     if wants == "LIST":
         return tuple(part.strip() for part in value.split(",") if part.strip())
-    if wants == "NAME" and (not value.isidentifier() or keyword.iskeyword(value)):
+    if wants == "NAME" and not _is_name(value):
         message = f"{flag} needs the name of a variable, not {value!r}: {flag} trace"
         raise UsageError(message)
     return value

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from jupyter_serprof import api
 from jupyter_serprof.api.comparisons import check_question, stopped, trip_like
 from jupyter_serprof.api.objects import TryingRecording
-from jupyter_serprof.magics.options import GRAPHSTAGES, Options, help_text, parse
+from jupyter_serprof.magics.options import GRAPHSTAGES, SERPROF, Options, Syntax, help_text, parse
 from jupyter_serprof.magics.show import Typed, tried, usage_errors
 from jupyter_serprof.magics.together import check
 from jupyter_serprof.model import Sweep, Trace, UsageError
@@ -30,25 +30,45 @@ def run_line(shell: InteractiveShell, line: str, local_ns: dict[str, object] | N
     """Run what stands behind the magic in the user's namespace."""
     __tracebackhide__ = True
     with usage_errors():
-        typed = Typed(shell, parse(line), local_ns=local_ns)
-        options = typed.options
-        if not options.code and takes_panel(options):
+        typed = typed_line(shell, line, local_ns)
+        if typed is None or not (typed.options.code or api.Live().is_seen):
+            print(help_text())  # noqa: T201  (what was asked for, or where no panel is seen)
+        elif not typed.options.code:
             show_panel(typed)
-        elif options.help or (not options.code and options.sweep is None):
-            print(help_text())  # noqa: T201  (what was asked for)
+        elif typed.options.sweep is not None:
+            _sweep(typed, typed.options.sweep)
         else:
-            check(options)
-            if options.sweep is not None:
-                _sweep(typed, options.sweep)
-            else:
-                _run_as_asked(typed, typed.compiled())
+            _run_as_asked(typed, typed.compiled())
+
+
+def typed_line(
+    shell: InteractiveShell,
+    line: str,
+    local_ns: dict[str, object] | None,
+    syntax: Syntax = SERPROF,
+) -> Typed | None:
+    """Return what was typed, checked; None where it asks for help.
+
+    Raises
+    ------
+    UsageError
+        If it is wrong, or has options and no code. Only ``-o`` can stand alone: a panel stores
+        there what it measures.
+    """
+    options = parse(line, syntax)
+    if options.help:
+        return None
+    check(options, syntax)
+    if not options.code and replace(options, out=None) != Options():
+        wanted = f"f({options.sweep.name})" if options.sweep else "CODE"
+        message = f"the code to run is missing: %{syntax.magic} {line.strip()} {wanted}"
+        raise UsageError(message)
+    return Typed(shell, options, syntax, local_ns)
 
 
 def _run_as_asked(typed: Typed, code: Code) -> None:
     __tracebackhide__ = True
     options = typed.options
-    if not options.blame:
-        check(options, is_statement=not code.is_expression)
     if options.blame:
         _blame(typed, code)
     elif options.try_:
@@ -180,7 +200,7 @@ def swept_code(typed: Typed, wanted: Range) -> Callable[[float], object]:
         own = {**(typed.local_ns or {}), wanted.name: size}
         return replace(typed, local_ns=own).compiled()
 
-    check(typed.options, typed.syntax, is_statement=not compiled(0).is_expression)
+    compiled(0)  # what is wrong with it is said before anything runs
     calls: dict[float, Callable[[], object]] = {}
 
     def call(size: float) -> object:
@@ -192,16 +212,8 @@ def swept_code(typed: Typed, wanted: Range) -> Callable[[float], object]:
     return call
 
 
-def takes_panel(options: Options) -> bool:
-    """Tell whether a panel is shown: only what is done with its document was said, and it is seen.
-
-    All else is chosen in the panel.
-    """
-    return replace(options, out=None, save=None, private=False) == Options() and api.Live().is_seen
-
-
 def show_panel(typed: Typed) -> None:
-    """Show the panel of a magic; its documents are stored, shown and saved as of any line."""
+    """Show the panel of a magic; its documents are stored and shown as of any line."""
     from jupyter_serprof.panel import sizes as panels
 
     shell, local_ns = typed.shell, typed.local_ns
@@ -222,17 +234,19 @@ def show_panel(typed: Typed) -> None:
     (panels.show_graph_panel if is_graph else panels.show_size_panel)(namespace, keep)
 
 
-def _once(typed: Typed, experiment: api.Experiment[Trace]) -> None:
-    """Run an experiment of one run and finish its document; after Ctrl-C with what there is."""
+def run_once(
+    typed: Typed, experiment: api.Experiment[Trace], is_worth: Callable[[], bool] = lambda: True
+) -> Trace:
+    """Run an experiment of one run; after an error finish what there is, if it is worth it."""
     __tracebackhide__ = True
     try:
-        document = api.run(experiment)
+        return api.run(experiment)
     except UsageError:
         raise
-    except BaseException:
-        typed.finish_failed(experiment.document)
+    except BaseException as error:
+        if is_worth() or isinstance(error, KeyboardInterrupt):
+            typed.finish_failed(experiment.document)
         raise
-    typed.finish(document)
 
 
 def _blame(typed: Typed, code: Code) -> None:
@@ -244,7 +258,7 @@ def _blame(typed: Typed, code: Code) -> None:
     with typed.telling(lambda _: recording.trace, partly), recording:
         value = code.call()
     if code.is_expression and value is not None and not recording.has_spans:
-        _once(typed, api.BlameRun(value, title, detail=detail))
+        typed.finish(run_once(typed, api.BlameRun(value, title, detail=detail)))
     else:
         del value
         typed.finish(recording.trace)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from jupyter_serprof.magics.code import Code, compile_code
 from jupyter_serprof.magics.options import SERPROF, Options, Syntax
+from jupyter_serprof.magics.together import check
 from jupyter_serprof.model import SerprofError, UsageError
 
 if TYPE_CHECKING:
@@ -38,9 +39,11 @@ class Typed:
         return {**self.shell.user_ns, **(self.local_ns or {})}
 
     def compiled(self) -> Code:
-        """Compile the code behind the options."""
+        """Compile the code behind the options; a statement cannot have all of them."""
         code, magic = self.options.code, self.syntax.magic
-        return compile_code(self.shell, code, self.local_ns, magic=magic)
+        compiled = compile_code(self.shell, code, self.local_ns, magic=magic)
+        check(self.options, self.syntax, is_statement=not compiled.is_expression)
+        return compiled
 
     def finish(self, document: Trace | Sweep, place: Place = lambda _: False) -> None:
         """Store, display and save a document."""

@@ -13,137 +13,62 @@ from jupyter_serprof.model import UsageError
 if TYPE_CHECKING:
     from jupyter_serprof.magics.options import Options, Syntax
 
-#: Beside the flags: that there is code, and that it is a statement.
-_CODE, _STATEMENT = "code", "a statement"
-
 
 class Exclusion(NamedTuple):
-    """Two options of which one is refused with the other, or (``is_needed``) without it."""
+    """Options of which each is refused with any of the others, or (``is_needed``) without them."""
 
-    flag: str
-    other: str
+    flags: tuple[str, ...]
+    others: tuple[str, ...]
     sentence: str
     is_needed: bool = False
 
 
-_COMPARED = (
-    "--sweep does not go with --compare. Store the sweep with -o now, and compare it later: "
-    "sp.compare(before, after)"
-)
-_LIMITED = (
-    "--sweep does not go with --fail-above, which is a limit of a comparison. "
-    "Store both sweeps with -o, then: sp.compare(before, after)"
-)
-_LIMIT = Exclusion(
-    "--fail-above",
-    "--compare",
-    "--fail-above needs something to compare with: "
-    "%{magic} --compare before.serprof.json --fail-above {fail_above} CODE",
-    is_needed=True,
-)
-_HIDDEN = Exclusion(
-    "--private",
-    "--save",
-    "--private is about a file: %{magic} --private --save run.serprof.json CODE",
-    is_needed=True,
-)
-_ONE_SIZE = (
-    "--sweep does not go with {other}, which is about one size. "
-    "Choose one: {name} = {high}, then: %serprof {other} {code}"
-)
-_MANY = "--blame opens one value, {other} runs it many times. Write %serprof --blame {code}"
-_PAIRS = "--try runs each remedy in pairs, {other} runs something else. Write %serprof --try {code}"
-_UNCOMPARED = "--compare needs code that is run against it: %serprof --compare {compare} CODE"
-_NO_CODE = "{flag} needs code: %graphstages {flag} {wants} x.sum()"
-_ONE_RUN = "{flag} looks into one run, and {other} makes many. Write %graphstages {flag} {code}"
-_AS_IT_IS = (
-    "{flag} runs a collection, and the code is a statement, which runs as it is. "
-    "Assign first, then: %graphstages {flag} NAME"
-)
-
 #: The first rule that is broken is told.
-RULES: dict[str, tuple[Exclusion, ...]] = {
-    SERPROF.magic: (
-        Exclusion(
-            "--sweep",
-            _CODE,
-            "what should be swept is missing behind --sweep. "
-            "Write an expression: %serprof --sweep {range} bytes(int({name}))",
-            is_needed=True,
-        ),
-        Exclusion("--sweep", "--compare", _COMPARED),
-        *(Exclusion("--sweep", other, _ONE_SIZE) for other in ("--blame", "--try")),
-        Exclusion("--sweep", "--fail-above", _LIMITED),
-        _LIMIT,
-        _HIDDEN,
-        *(
-            Exclusion("--blame", other, _MANY)
-            for other in ("--repeat", "--transports", "--compare")
-        ),
-        Exclusion("--compare", _CODE, _UNCOMPARED, is_needed=True),
-        *(Exclusion("--try", other, _PAIRS) for other in ("--repeat", "--transports", "--compare")),
-        Exclusion(
-            "--try", "--blame", "--try and --blame are two runs. Write %serprof --try {code}"
-        ),
-        Exclusion(
-            "--sweep",
-            _STATEMENT,
-            "--sweep measures an expression, and the code is a statement. Put it into a function f "
-            "of {name}, then: %serprof --sweep {name}=FROM:TO:COUNT f({name})",
-        ),
-        Exclusion(
-            "--transports",
-            _STATEMENT,
-            "--transports sends a value, and the code is a statement. "
-            "Run the statement first, then: %serprof --transports LIST NAME",
-        ),
+RULES = (
+    Exclusion(
+        ("--sweep",),
+        ("--compare", "--fail-above"),
+        "{flag} does not go with {other}. Store the sweep with -o now, and compare it later: "
+        "sp.compare(before, after)",
     ),
-    GRAPHSTAGES.magic: (
-        Exclusion(
-            "--sweep",
-            "--blame",
-            "--blame opens the graph of one run. Sweep first, then: %graphstages --blame CODE with "
-            "the chunk size that you want to look into",
-        ),
-        Exclusion(
-            "--sweep",
-            "--try",
-            "--try runs one computation in pairs. Sweep first, then: %graphstages --try CODE with "
-            "the chunk size that you want to improve",
-        ),
-        Exclusion("--sweep", "--compare", _COMPARED),
-        Exclusion("--sweep", "--fail-above", _LIMITED),
-        _LIMIT,
-        _HIDDEN,
-        Exclusion(
-            "--sweep",
-            _CODE,
-            "--sweep needs code that makes a collection, or the name of one: "
-            "%graphstages --sweep {range} make({name})",
-            is_needed=True,
-        ),
-        *(Exclusion(flag, _CODE, _NO_CODE, is_needed=True) for flag in ("--compare", "--repeat")),
-        *(
-            Exclusion(flag, other, _ONE_RUN)
-            for other in ("--compare", "--repeat")
-            for flag in ("--blame", "--try")
-        ),
-        Exclusion(
-            "--sweep",
-            _STATEMENT,
-            "--sweep runs the collection of an expression, and the code is a statement. Put it "
-            "into a function f of {name} that returns the collection, then: "
-            "%graphstages --sweep {range} f({name})",
-        ),
-        *(Exclusion(flag, _STATEMENT, _AS_IT_IS) for flag in ("--compute", "--timeout")),
-        Exclusion(
-            "--try",
-            _STATEMENT,
-            "--try takes a collection, and the code is a statement. "
-            "Assign first, then: %graphstages --try NAME",
-        ),
+    Exclusion(
+        ("--sweep",),
+        ("--blame", "--try"),
+        "{flag} does not go with {other}, which is about one size. "
+        "Choose one: {name} = {high}, then: %{magic} {other} {code}",
     ),
+    Exclusion(
+        ("--fail-above",),
+        ("--compare",),
+        "{flag} needs something to compare with: "
+        "%{magic} --compare before.serprof.json {flag} {fail_above} CODE",
+        is_needed=True,
+    ),
+    Exclusion(
+        ("--private",),
+        ("--save",),
+        "{flag} is about a file: %{magic} {flag} --save run.serprof.json CODE",
+        is_needed=True,
+    ),
+    Exclusion(
+        ("--blame", "--try"),
+        ("--repeat", "--transports", "--compare"),
+        "{flag} looks into one run, and {other} makes many. Write %{magic} {flag} {code}",
+    ),
+    Exclusion(
+        ("--try",),
+        ("--blame",),
+        "{flag} and {other} are two runs. Write %{magic} {flag} {code}",
+    ),
+)
+#: What a statement cannot have.
+EXPRESSION_ONLY = {
+    SERPROF.magic: ("--sweep", "--transports"),
+    GRAPHSTAGES.magic: ("--sweep", "--compute", "--timeout", "--try"),
 }
+_STATEMENT = "{flag} needs an expression, and the code is a statement. "
+_SWEPT = "Put it into a function f of {name}, then: %{magic} {flag} {range} f({name})"
+_ASSIGNED = "Run it first, then: %{magic} {with_value} NAME"
 
 
 def check(options: Options, syntax: Syntax = SERPROF, *, is_statement: bool = False) -> None:
@@ -165,25 +90,31 @@ def check(options: Options, syntax: Syntax = SERPROF, *, is_statement: bool = Fa
         api.limit_share(options.fail_above)
     flags = ((flag, getattr(options, field)) for flag, (field, *_) in syntax.flags.items())
     given = {flag for flag, value in flags if value not in (None, False)}
-    given |= {_CODE} if options.code else set()
-    given |= {_STATEMENT} if is_statement else set()
-    for rule in RULES[syntax.magic]:
-        if rule.flag in given and (rule.other in given) is not rule.is_needed:
-            raise UsageError(rule.sentence.format(**_words(rule, options, syntax)))
+    for rule in RULES:
+        for flag in filter(given.__contains__, rule.flags):
+            met = [other for other in rule.others if other in given]
+            if bool(met) is not rule.is_needed:
+                raise _refused(rule.sentence, options, syntax, flag, (met or rule.others)[0])
+    for flag in EXPRESSION_ONLY[syntax.magic] if is_statement else ():
+        if flag in given:
+            remedy = _SWEPT if flag == "--sweep" else _ASSIGNED
+            raise _refused(_STATEMENT + remedy, options, syntax, flag)
 
 
-def _words(rule: Exclusion, options: Options, syntax: Syntax) -> dict[str, object]:
-    """Return what stands for the names in a sentence."""
+def _refused(
+    sentence: str, options: Options, syntax: Syntax, flag: str, other: str = ""
+) -> UsageError:
+    """Return a sentence with all that stands for the names in it."""
     swept = options.sweep
-    return {
-        "magic": syntax.magic,
-        "flag": rule.flag,
-        "wants": syntax.flags[rule.flag][1],
-        "other": rule.other,
-        "code": options.code,
-        "fail_above": options.fail_above,
-        "compare": options.compare,
-        "range": swept,
-        "name": swept and swept.name,
-        "high": swept and swept.typed_high,
-    }
+    said = sentence.format(
+        magic=syntax.magic,
+        flag=flag,
+        with_value=f"{flag} {syntax.flags[flag][1]}".rstrip(),
+        other=other,
+        code=options.code,
+        fail_above=options.fail_above,
+        range=swept,
+        name=swept and swept.name,
+        high=swept and swept.typed_high,
+    )
+    return UsageError(said)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +18,10 @@ if TYPE_CHECKING:
 
     from jupyter_serprof.experiments.engine.experiment import Document
     from jupyter_serprof.panel.runner import Job, Offer, Turns, Words
+
+
+#: JupyterLab shows the text of such an output as soon as its widgets have no kernel.
+PANEL_TYPE = "application/vnd.jupyter-serprof.panel+json"
 
 
 class ReservedOutput:
@@ -74,8 +77,6 @@ _STATES = {
     states.FAILED: "It could not go on.",
     states.DONE: "Done.",
 }
-#: The cell is done by then, and no choice was made yet.
-_WARM_S = 0.1
 _WAITING = "The picture appears here when you press Sweep, and stays in the saved notebook."
 
 
@@ -92,8 +93,6 @@ class Panel:
         Called with the document at the end of each sweep, and with what puts it into the place.
     stages
         Measures a source as it is; None where there is no such button.
-    warm
-        Called a moment later, if nothing was pressed by then: loads what the first point needs.
     turns
         Who calls back; None: the loop of this kernel.
     place
@@ -113,7 +112,6 @@ class Panel:
         *,
         keep: Callable[[Document, Callable[[Document], None]], None] | None = None,
         stages: Callable[[str], Job] | None = None,
-        warm: Callable[[], object] | None = None,
         turns: Turns | None = None,
         place: ReservedOutput | None = None,
     ) -> None:
@@ -123,27 +121,19 @@ class Panel:
         self.buttons = _buttons(words)
         self.bar, self.status, self.problem = _progress()
         self.box = _boxed(self)
-        # What a saved notebook shows in the place of the panel.
-        said = f"The panel of {words.magic} needs a running kernel: run this cell to see it."
-        shown = None if place else {**self.box._repr_mimebundle_(), "text/plain": said}
+        said = f"The panel of {words.magic} ends with its kernel: run this cell to see it."
+        alive = self.box._repr_mimebundle_()
+        shown = None if place else {PANEL_TYPE: {}, **alive, "text/plain": said}
         self._handle = shown and display(shown, display_id=True)
         self._place = place or ReservedOutput(_WAITING)
-        turns = turns or KernelTurns()
         self.runner = Runner(
-            turns,
+            turns or KernelTurns(),
             grew=self._place.grow,
             ended=lambda doc: self._keep(doc, self._place.settle),
             changed=self._show_state,
         )
         self._listen()
         self._show_state()
-        if warm is not None:
-            turns.later(_WARM_S, lambda: self._warmed(warm))
-
-    def _warmed(self, warm: Callable[[], object]) -> None:
-        if self.runner.state == states.READY:
-            with suppress(Exception):  # the sweep meets it again, and says so
-                warm()
 
     # Buttons
 
@@ -184,9 +174,12 @@ class Panel:
     def _show_state(self) -> None:
         """Show which buttons work now, how far it is and what went wrong."""
         is_active = self.runner.state in states.ACTIVE
-        can_start = not is_active and self.choice.plan is not None
+        plan = self.choice.plan
+        can_start = not is_active and plan is not None
+        # What has one size is measured by the other button where there is one.
+        has_sizes = plan is not None and (plan.low is not None or not self._words.extra)
         usable = {
-            "sweep": can_start,
+            "sweep": can_start and has_sizes,
             "stop": self.runner.state == states.RUNNING,
             "resume": self.runner.can_resume,
             "extra": can_start,

@@ -10,7 +10,6 @@ from typing import Any
 from jupyter_serprof.api.sweeps import size_sweep
 from jupyter_serprof.experiments.chunks.look import chunk_subject
 from jupyter_serprof.experiments.chunks.sweep import ChunkSweep
-from jupyter_serprof.experiments.engine.experiment import run
 from jupyter_serprof.experiments.engine.machine import MemoryGuard
 from jupyter_serprof.experiments.engine.order import log_spaced
 from jupyter_serprof.experiments.graphs.stages import GraphStages
@@ -145,12 +144,7 @@ def show_size_panel(namespace: Namespace, keep: Keep) -> Panel:
     keep
         Called at the end of each sweep with its document, and with what shows it in the cell.
     """
-    return Panel(SizeOffer(namespace), _WORDS, keep=keep, warm=warm)
-
-
-def warm() -> None:
-    """Measure something small, so that the first point pays for no import and no calibration."""
-    run(size_sweep("float64", [_LEAST_BYTES], ["pickle"], 1))
+    return Panel(SizeOffer(namespace), _WORDS, keep=keep)
 
 
 def _reason(way: Transport) -> str:
@@ -258,11 +252,9 @@ class GraphOffer:
 
     def start(self, plan: Plan) -> Job:
         """Return the chunk sweep."""
-        if plan.low is None or plan.high is None:
-            return self.stages(plan.source)
         return ChunkSweep(
             _value_of(self.namespace, plan.source),
-            log_spaced(round(plan.low), round(plan.high), plan.count),
+            log_spaced(round(plan.low or 1), round(plan.high or 1), plan.count),
             name=plan.source,
             code=plan.source,
             repeat=plan.repeat,

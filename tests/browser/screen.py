@@ -28,7 +28,11 @@ BUILT = Path(__file__).parents[2] / "jupyter_serprof/static"
 AXE = Path(__file__).parents[2] / "labextension/node_modules/axe-core/axe.min.js"
 #: Notebook 7.6 throws these at load, with our extension disabled too: the first always, the second
 #: where a JupyterLab of the same server has saved which folder it showed.
-KNOWN_ERRORS = ("reading 'schema'", "Command 'filebrowser:open-path' not registered")
+#: The last one is said by JupyterLab 4.4 and later where a kernel is restarted early.
+KNOWN_ERRORS = (
+    *("reading 'schema'", "Command 'filebrowser:open-path' not registered"),
+    "Canceled future for create_subshell_request",
+)
 #: What one step may take on the slowest machine; a step that is done is not waited for.
 PATIENCE_MS = 120_000
 _HAS_AXE = "() => 'axe' in globalThis"

@@ -115,6 +115,41 @@ def test_points_arrive_stop_keeps_them_and_the_saved_notebook_replays(
     assert not any(page.get_by_text(words).is_visible() for words in DEAD)
 
 
+RESTART = """async () => {
+  const { sessionContext } = globalThis.jupyterapp.shell.currentWidget;
+  await sessionContext.restartKernel();
+}"""
+
+
+def test_without_its_kernel_a_panel_is_a_sentence_above_its_picture(
+    screen: Screen, jupyter: str, jupyter_root: Path
+) -> None:
+    """After a restart, and in the notebook that was saved: no control that does nothing."""
+    path = jupyter_root / "panel-dead.ipynb"
+    page = shown(screen, jupyter, path, LOAD, "%serprof")
+    choose(page, "float64 array", 1)
+    button(page, "Sweep").click()
+    page.get_by_text("Done. ").wait_for()
+    page.locator(IN_OUTPUT).wait_for()
+    sentence = page.locator(".jp-OutputArea").get_by_text("ends with its kernel")
+    assert not sentence.is_visible()
+    saved(screen, path)
+
+    for again in ("-restarted", "-saved"):
+        if again == "-restarted":
+            page.evaluate(RESTART)
+        else:
+            screen.command("notebook:shutdown-kernel")
+            screen.open_lab(jupyter, path.name, anew=True)
+
+        sentence.wait_for()
+        page.locator(IN_OUTPUT).wait_for()
+        screen.shoot(again)
+        for broken in (*map(page.get_by_text, DEAD), button(page, "Sweep")):
+            assert not broken.is_visible()
+        assert page.locator(".jupyter-widgets-disconnected").locator("visible=true").count() == 0
+
+
 def test_the_panel_can_be_read_and_used_with_the_keyboard(
     screen: Screen, jupyter: str, jupyter_root: Path
 ) -> None:

@@ -81,16 +81,18 @@ def test_an_array_deep_inside_the_tasks_is_tried_too(dask_client: Client) -> Non
     assert keys_on(dask_client) == before
 
 
-def test_an_embedded_array_is_tried_as_a_key_and_scattered(dask_client: Client) -> None:
-    """Both give the same sum; the stages add up; nothing stays on the cluster."""
-    before = keys_on(dask_client)
+@pytest.mark.parametrize("count", [1, 2])
+def test_an_embedded_array_is_tried_as_a_key_and_scattered(dask_client: Client, count: int) -> None:
+    """Both give the same sums, of a list too; the stages add up; nothing stays on the cluster."""
+    before, values = keys_on(dask_client), [embedded() for _ in range(count)]
 
-    sweep = run(DaskTryout(embedded(), name="y", budget_s=4))
+    sweep = run(DaskTryout(values if count > 1 else values[0], name="y", budget_s=4))
 
     tried = {v.key: v.facts for v in sweep.variants if v.facts.get("tried")}
     assert set(tried) == {"dask-delayed", "dask-scatter"}
     assert all(facts["equal"] is True for facts in tried.values())
     assert all(facts["pairs"] for facts in tried.values())
+    assert sweep.quality.notes[0].startswith(f"{count} embedded object")
     assert all(sum(p.stages.values()) == p.wall_ns for p in sweep.points)
     assert keys_on(dask_client) == before
     assert from_document(to_document(sweep)) == sweep

@@ -11,6 +11,7 @@ import pytest
 
 from jupyter_serprof.model import Sweep, Trace, from_document
 from jupyter_serprof.model.document import MIME_TYPE
+from jupyter_serprof.panel.panel import PANEL_TYPE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -146,7 +147,7 @@ def test_alone_it_shows_controls_and_says_what_stands_there_without_a_kernel(
     front: FrontEnd,
 ) -> None:
     """Two outputs: widgets with a text for who cannot show them, and the place of the picture."""
-    assert front.panel[0].keys() == {"text/plain", WIDGET_VIEW}
+    assert front.panel[0].keys() == {"text/plain", WIDGET_VIEW, PANEL_TYPE}
     assert "run this cell" in front.panel[0]["text/plain"]
     assert front.place == [{"text/plain": front.place[0]["text/plain"]}]
     menu = front.states[front.labelled("Measure")]["_options_labels"]

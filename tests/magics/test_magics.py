@@ -227,31 +227,6 @@ def test_an_error_before_anything_was_serialized_is_only_that(
 
 
 @pytest.mark.parametrize(
-    ("first", "said"),
-    [
-        ("--tansports ray", "did you mean --transports?"),
-        ("--repeat 3", "--repeat does not go with a whole cell"),
-        ("--sweep n=1e3:1e5:3", "--sweep does not go with a whole cell"),
-        ("--compare x", "--compare does not go with a whole cell. Put the code into a function f"),
-        ("--name", "--name needs a value"),
-        ("-o 1x", "needs the name of a variable"),
-        ("x = 1", "Move it below"),
-    ],
-)
-def test_a_wrong_first_line_does_not_run_the_body(
-    shell: InteractiveShell, first: str, said: str
-) -> None:
-    """Nothing is lost: one line says what is wrong, and the cell can be run again."""
-    ran = Ran(shell, f"%%serprof {first}\nran = True")
-
-    assert not ran.result.success
-    assert said in ran.err
-    assert ran.err.count("\n") == 1
-    assert ran.documents == []
-    assert "ran" not in shell.user_ns
-
-
-@pytest.mark.parametrize(
     ("cell", "option"),
     [
         ("%%serprof -h\nran = True", "--transports LIST"),
@@ -425,36 +400,46 @@ def test_shell_syntax_works_in_the_code(shell: InteractiveShell) -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("cell", "said"),
     [
-        ("x = = 3", "SyntaxError: invalid syntax\n    x = = 3\n        ^"),
-        ("await f()", "Write %%serprof on the first line"),
-        ("[i async for i in f()]", "Write %%serprof on the first line"),
-        ("--tansports ray ran()", "did you mean --transports?"),
-        ("--transports nope ran()", "'nope'"),
-        ("--transports pikle ran()", "did you mean pickle?"),
-        ("--transports pickle x = ran()", "the code is a statement"),
-        ("--repeat 0 ran()", "from 1 to 1000"),
-        ("-o class ran()", "needs the name of a variable"),
-        ("--sweep n=1e3:1e5:3 --transports pickel ran()", "did you mean pickle?"),
-        ("--sweep n=1e3:1e5:3 ran(", "SyntaxError"),
-        ("--sweep n=1e3:1e5:3 y = ran()", "the code is a statement"),
+        ("%serprof x = = 3", "SyntaxError: invalid syntax\n    x = = 3\n        ^"),
+        ("%serprof await f()", "Write %%serprof on the first line"),
+        ("%serprof [i async for i in f()]", "Write %%serprof on the first line"),
+        ("%serprof --tansports ray ran()", "did you mean --transports?"),
+        ("%serprof --transports nope ran()", "'nope'"),
+        ("%serprof --transports pikle ran()", "did you mean pickle?"),
+        ("%serprof --transports pickle x = ran()", "the code is a statement"),
+        ("%serprof --repeat 0 ran()", "from 1 to 1000"),
+        ("%serprof -o class ran()", "needs the name of a variable"),
+        ("%serprof --sweep n=1e3:1e5:3 --transports pickel ran()", "did you mean pickle?"),
+        ("%serprof --sweep n=1e3:1e5:3 ran(", "SyntaxError"),
+        ("%serprof --sweep n=1e3:1e5:3 y = ran()", "the code is a statement"),
+        ("%serprof --save before", "the code to run is missing: %serprof --save before CODE"),
+        ("%serprof --blame", "the code to run is missing: %serprof --blame CODE"),
+        ("%serprof -q --compare x", "is missing: %serprof -q --compare x CODE"),
+        ("%serprof --sweep n=1e3:1e5:5", "is missing: %serprof --sweep n=1e3:1e5:5 f(n)"),
+        ("%graphstages --repeat 3", "is missing: %graphstages --repeat 3 CODE"),
+        ("%%serprof --tansports ray\nran()", "did you mean --transports?"),
+        ("%%serprof --repeat 3\nran()", "--repeat does not go with a whole cell"),
+        ("%%serprof --compare x\nran()", "with a whole cell. Put the code into a function f"),
+        ("%%serprof --name\nran()", "--name needs a value"),
+        ("%%serprof x = 1\nran()", "Move it below"),
     ],
 )
-def test_a_wrong_line_is_one_message_and_nothing_runs(
-    shell: InteractiveShell, line: str, said: str
+def test_what_is_wrong_is_one_message_and_nothing_runs(
+    shell: InteractiveShell, monkeypatch: pytest.MonkeyPatch, cell: str, said: str
 ) -> None:
-    """What is wrong is said before the code runs, without a traceback."""
+    """Said before any code runs, without a traceback, in place of a panel or the help."""
     calls: list[int] = []
     shell.user_ns["ran"] = lambda: calls.append(1)
+    monkeypatch.setattr("jupyter_serprof.api.Live.is_seen", True)
 
-    ran = Ran(shell, f"%serprof {line}")
+    ran = Ran(shell, cell)
 
     assert not ran.result.success
     assert said in ran.err
-    assert "Traceback" not in ran.out
-    assert ran.documents == []
-    assert calls == []
+    assert len(ran.err.splitlines()) == (3 if "SyntaxError" in ran.err else 1)
+    assert (ran.out, ran.documents, calls) == ("", [], [])
 
 
 @pytest.mark.parametrize("options", ["", "--repeat 3 "])

@@ -16,7 +16,7 @@ from jupyter_serprof.experiments.sizes.subject import list_data
 from jupyter_serprof.model import Sweep, UsageError
 from jupyter_serprof.panel.panel import Panel
 from jupyter_serprof.panel.runner import Job, Plan, Runner, Scale, Source, Way, Words
-from jupyter_serprof.panel.sizes import SizeOffer
+from jupyter_serprof.panel.sizes import GraphOffer, SizeOffer
 
 WORDS = Words("%serprof", "Measure", "Sizes", "Transports", "There is nothing to measure.")
 SCALE = Scale((("1 kB", 1e3), ("2 kB", 2e3), ("5 kB", 5e3)), 0, 2, "Up to 5 kB.")
@@ -108,10 +108,11 @@ class Watched:
 
 
 def test_a_job_is_measured_turn_by_turn_and_ends_as_a_document() -> None:
-    """The click returns at once; between two points the kernel has the thread."""
+    """The click returns at once, a second one is none; between points others run."""
     seen = Watched()
 
     seen.runner.start(Points)
+    seen.runner.start(lambda: Points(9))
 
     assert (seen.grown, seen.runner.state) == ([], "running")
     seen.turns.turn(1)
@@ -205,17 +206,6 @@ def test_an_interrupt_between_two_points_is_not_lost() -> None:
 
     assert (seen.runner.state, after) == ("stopped", signal.SIG_IGN)
     assert seen.ended in (["2 points"], ["3 points"])
-
-
-def test_a_second_start_while_one_runs_does_nothing() -> None:
-    """Two clicks are one sweep."""
-    seen = Watched()
-    seen.runner.start(Points)
-
-    seen.runner.start(lambda: Points(9))
-    seen.turns.turn()
-
-    assert seen.ended == ["3 points"]
 
 
 def test_a_picture_that_cannot_be_drawn_is_told() -> None:
@@ -368,9 +358,12 @@ def test_what_has_one_size_shows_no_slider() -> None:
 
 
 def test_the_buttons_follow_the_state() -> None:
-    """Sweep, then Stop only, then Resume; controls are locked meanwhile."""
+    """Sweep where there is a transport, then Stop only, then Resume; locked meanwhile."""
     opened = Open()
     panel = opened.panel
+    panel.choice.ways["pickle"].value = False
+    assert opened.usable == {"close"}
+    panel.choice.ways["pickle"].value = True
     assert opened.usable == {"sweep", "close"}
     opened.panel.runner._clock = iter(range(1000)).__next__  # each step is a turn
 
@@ -390,15 +383,6 @@ def test_the_buttons_follow_the_state() -> None:
     assert opened.usable == {"sweep", "close"}
     assert (panel.status.value, panel.bar.value, panel.bar.max) == ("Done. 3 points", 3, 3)
     assert opened.place.shown[-3:] == ["growing 2 points", "growing 3 points", "3 points"]
-
-
-def test_without_any_transport_nothing_can_be_started() -> None:
-    """The button is grey instead of an error."""
-    opened = Open()
-
-    opened.panel.choice.ways["pickle"].value = False
-
-    assert "sweep" not in opened.usable
 
 
 def test_an_error_is_shown_as_text() -> None:
@@ -505,6 +489,31 @@ def test_the_code_of_a_generator_gives_the_same_sweep() -> None:
 
     expected = "sp.sweep('dicts', [1_000, 10_000, 100_000], ['pickle', 'ray'], budget_s=60)"
     assert code == expected
+
+
+@pytest.mark.parametrize(
+    ("code", "reason"),
+    [
+        ("dask.array.ones(400)", ""),
+        ("dask.array.ones(()) + 1", "a scalar has no chunks to choose"),
+        ("dask.delayed(len)([1])", "a Delayed has no chunks to choose"),
+    ],
+)
+def test_only_chunks_are_swept(code: str, reason: str) -> None:
+    """Of a scalar stages can be shown, and the words say why there is no more."""
+    pytest.importorskip("dask.array", reason="Dask is not installed")
+    import dask
+
+    place: Any = NoPlace()
+    words = Words("%graphstages", "Collection", "Chunk sizes", "", "nothing", "Show stages")
+    value = eval(code, {"dask": dask})  # noqa: S307  (of the lines above)
+    offer = GraphOffer(lambda: {"x": value})
+
+    panel = Panel(offer, words, stages=offer.stages, turns=Later(), place=place)
+
+    assert not panel.buttons["extra"].disabled
+    assert panel.buttons["sweep"].disabled is bool(reason)
+    assert reason in panel.choice.words.value
 
 
 def test_what_has_no_rows_makes_the_round_trip() -> None:

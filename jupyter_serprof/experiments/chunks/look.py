@@ -294,7 +294,10 @@ def _cut_anew(
     typed = code or name or "x"
     variable = typed if typed.isidentifier() else "x"
     title = name or type(collection).__name__
-    if way := next((way for way in _CUTS if way in dir(type(collection))), ""):
+    axes = getattr(collection, "ndim", None)  # of something delayed: delayed as well
+    is_scalar = isinstance(axes, int) and axes == 0
+    ways = [] if is_scalar else [way for way in _CUTS if way in dir(type(collection))]
+    if way := next(iter(ways), ""):
         known, argument, is_count = _CUTS[way]
 
         def cut(size: float) -> object:
@@ -303,8 +306,9 @@ def _cut_anew(
         said = f"{argument}={BEST}" if is_count else BEST
         remedy = f"{variable} = {variable}.{way}({said})"
         return ChunkSubject(cut, title, parameter or known, remedy, typed, is_count)
+    kind = "scalar" if is_scalar else type(collection).__name__
     message = (
-        f"a {type(collection).__name__} has no chunks to choose; sweep a function of the chunk "
+        f"a {kind} has no chunks to choose; sweep a function of the chunk "
         "size that returns one: %graphstages --sweep chunk=100:4000:8 make(chunk)"
     )
     raise UsageError(message)

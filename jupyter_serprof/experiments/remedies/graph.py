@@ -43,12 +43,12 @@ _WAYS = ("dask-delayed", "dask-scatter")
 
 
 class DaskTryout(Trials):
-    """Trials on one collection: its graph as it is, and with what it embeds apart.
+    """Trials on one computation: its graph as it is, and with what it embeds apart.
 
     Parameters
     ----------
     value
-        A Dask collection.
+        A Dask collection, or a list of them, which are computed together.
     name
         What the document calls it.
     budget_s
@@ -73,13 +73,13 @@ class DaskTryout(Trials):
             )
             raise UsageError(message) from None
         found = collections_in(value)
-        if len(found) != 1:
+        if not found:
             message = (
-                f"{name} is no Dask collection (array, dataframe, bag, delayed). "
+                f"{name} is no Dask collection (array, dataframe, bag, delayed) or list of them. "
                 f"For any other value: %serprof --try {name}"
             )
             raise UsageError(message)
-        self._collection = found[0]
+        self._collections = found
         self._client = client_of(found)
         if self._client is None:
             message = (
@@ -103,8 +103,10 @@ class DaskTryout(Trials):
         from dask.core import flatten
 
         __tracebackhide__ = True
-        self._graph = materialized(self._collection)
-        self._outputs = list(flatten(self._collection.__dask_keys__()))  # type: ignore[no-untyped-call]  # dask
+        graphs = map(materialized, self._collections)
+        self._graph = {key: task for graph in graphs for key, task in graph.items()}
+        wanted = [one.__dask_keys__() for one in self._collections]
+        self._outputs = list(flatten(wanted))  # type: ignore[no-untyped-call]  # dask
         self._large = large_values(self._graph)
         if not self._large:
             self._notes.append(

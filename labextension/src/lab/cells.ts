@@ -2,20 +2,7 @@
 
 import type { Cell } from "@jupyterlab/cells";
 import { NotebookActions, type NotebookPanel } from "@jupyterlab/notebook";
-
-export type CellMagic = "%%serprof" | "%%graphstages";
-
-/** A first line that is one of ours, with its options. */
-const OURS = /^\s*%%(serprof|graphstages)\b([^\n]*)\n?/;
-
-/** Return the source with the magic on top; one of ours that is there is replaced. */
-export function withMagic(source: string, magic: CellMagic): string {
-  const found = OURS.exec(source);
-  if (found === null) {
-    return `${magic}\n${source}`;
-  }
-  return `%%${found[1]}` === magic ? source : `${magic}\n${source.slice(found[0].length)}`;
-}
+import { type CellMagic, withMagic } from "./magic";
 
 export async function runWithMagic(panel: NotebookPanel, magic: CellMagic): Promise<void> {
   const { content: notebook, sessionContext } = panel;

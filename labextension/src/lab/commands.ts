@@ -5,10 +5,11 @@ import { type ICommandPalette, InputDialog, Notification } from "@jupyterlab/app
 import type { INotebookTracker } from "@jupyterlab/notebook";
 
 import { fileName, saveFile } from "../kit/clip";
-import { type CellMagic, isCode, runWithMagic } from "./cells";
+import { isCode, runWithMagic } from "./cells";
 import { type Compared, openComparison } from "./compare";
 import { type ExportKind, exported } from "./exports";
 import { serprofIcon } from "./icon";
+import type { CellMagic } from "./magic";
 import type { ProfilesPanel } from "./panel";
 import { type Profile, profilesOf, profilesOfCell } from "./profiles";
 

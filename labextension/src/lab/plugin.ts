@@ -13,6 +13,7 @@ import "../../style/lab.css";
 import { preferences } from "../hosts/preferences";
 import { addCommands, saveProfile } from "./commands";
 import { openComparison } from "./compare";
+import { drawControls } from "./controls";
 import { offlinePage } from "./offline";
 import { ProfilesPanel } from "./panel";
 import type { Profile } from "./profiles";
@@ -30,6 +31,8 @@ function activate(
   restorer: ILayoutRestorer | null,
 ): void {
   preferences.page = offlinePage;
+  tracker.forEach(drawControls);
+  tracker.widgetAdded.connect((_, notebook) => drawControls(notebook));
   const panel = new ProfilesPanel(tracker, {
     jump: (profile) => void jump(app, tracker, profile),
     compare: (before, after) => void openComparison(app, before, after),

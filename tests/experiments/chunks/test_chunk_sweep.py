@@ -420,11 +420,11 @@ def test_the_magic_shows_what_was_measured_before_an_error(user: InteractiveShel
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("--sweep chunk=5:20:3", "--sweep needs code that makes a collection"),
-        ("--sweep chunk=5:20:3 y = make(chunk)", "function f of chunk that returns"),
+        ("--sweep chunk=5:20:3", "%graphstages --sweep chunk=5:20:3 f(chunk)"),
+        ("--sweep chunk=5:20:3 y = make(chunk)", "a function f of chunk, then"),
         ("--sweep chunk=5:20:3 7", "its value is of type int, no Dask collection"),
         ("--sweep chunk=5:20:3 chunk + 1", "gave an int, and nothing of Dask ran"),
-        ("--sweep chunk=5 x", "Did you mean --sweep chunk=5:"),
+        ("--sweep chunk=5 x", "'chunk=5' needs two numbers"),
     ],
 )
 def test_bad_lines_are_refused_with_a_line_to_paste(
