@@ -26,7 +26,6 @@ from jupyter_serprof.views.sweep.series import (
     crossover_lines,
     crossovers,
     decades,
-    growth_lines,
     series_of,
 )
 
@@ -103,24 +102,20 @@ def _short(text: str) -> str:
     return f"{number.rstrip('0').rstrip('.') if '.' in number else number}{gap}{unit}"
 
 
-def mark_of(
-    kind: str, place: tuple[float, float], color: str, *, hollow: str = ""
-) -> tuple[Stroke, ...]:
-    """Return the mark of a point; a hollow one is filled with the colour that it stands on."""
+def mark_of(kind: str, place: tuple[float, float], color: str) -> Stroke:
+    """Return the mark of a point."""
     x, y = place
     turns = (2 * math.pi * i / _SIDES for i in range(_SIDES))
     round_corners = tuple((math.cos(t), math.sin(t)) for t in turns)
     corners: Sequence[tuple[float, float]] = _CORNERS.get(kind) or round_corners
     points = tuple((x + _MARK * dx, y + _MARK * dy) for dx, dy in corners)
-    inside = Stroke(points, hollow or color, is_filled=True)
-    return (inside, Stroke((*points, points[0]), color, 1.5)) if hollow else (inside,)
+    return Stroke(points, color, is_filled=True)
 
 
 _LEFT = 62
 _NAMES = 206
 _HEIGHT, _BRIEF_HEIGHT = 340, 270
 _BRACKETS = 2
-_STEPS = 24
 _SENTENCES = 14
 
 
@@ -151,7 +146,7 @@ def put_sizes(sheet: Sheet, sweep: Sweep) -> None:
         _put_band(sheet, chart, line)
     for line in lines:
         _put_line(sheet, chart, line)
-    key += [*_put_break(sheet, chart, found), *_put_best_line(sheet, chart, sweep)]
+    key += _put_best_line(sheet, chart, sweep)
     known = crossovers(sweep, cold=not warm)
     key += [_put_crossover(sheet, chart, each, at) for at, each in enumerate(known[:_BRACKETS])]
     _put_names(sheet, chart, lines)
@@ -178,8 +173,8 @@ def _color(sweep: Sweep, series: Series) -> str:
 
 def _chart(sheet: Sheet, sweep: Sweep, lines: Sequence[_ChartLine]) -> Chart:
     points = [point for line in lines for point in line.series.points]
-    names = len(lines) * LINE_HEIGHT
-    high = max(_BRIEF_HEIGHT if sheet.is_brief else _HEIGHT, names + LINE_HEIGHT)
+    names = (len(lines) + 1) * LINE_HEIGHT
+    high = max(_BRIEF_HEIGHT if sheet.is_brief else _HEIGHT, names)
     kind = "cold, first" if lines and lines[0].series.cold else "warm"
     what = "size of a chunk" if sweep.kind == "chunks" else "size"
     text = f"time of a {kind} run over {what}, both logarithmic"
@@ -245,9 +240,8 @@ def _put_band(sheet: Sheet, chart: Chart, line: _ChartLine) -> None:
 
 def _unbroken(series: Series) -> Iterator[tuple[SizePoint, ...]]:
     """Yield stretches of points: a line does not go on over a break."""
-    ends = [each.from_bytes for each in series.breaks]
-    rest = list(series.points)
-    for end in (*ends, None):
+    rest = series.points
+    for end in (*(each.from_bytes for each in series.breaks), None):
         here = [p for p in rest if end is None or p.size_bytes <= end]
         rest = rest[len(here) :]
         if here:
@@ -260,17 +254,7 @@ def _put_line(sheet: Sheet, chart: Chart, line: _ChartLine) -> None:
         if len(places) > 1:
             sheet.add(Stroke(places, line.color, 2))
         for place in places:
-            sheet.add(*mark_of(line.mark, place, line.color))
-
-
-def _put_break(sheet: Sheet, chart: Chart, found: Sequence[Series]) -> Iterator[str]:
-    """Put the break at which a line jumps most, and yield what it is; others are said below."""
-    breaks = [each for series in found for each in series.breaks]
-    if breaks:
-        worst = max(breaks, key=lambda each: abs(math.log10(max(each.jump, 0) or 1)))
-        _put_upright(sheet, chart, chart.x((worst.from_bytes * worst.to_bytes) ** 0.5))
-        cause = f", {clean(worst.cause)}" if worst.cause else ""
-        yield f"dotted line: changes at {format_bytes(worst.to_bytes)}{cause}"
+            sheet.add(mark_of(line.mark, place, line.color))
 
 
 def _put_crossover(sheet: Sheet, chart: Chart, each: Crossover, at: int) -> str:
@@ -290,7 +274,7 @@ def _put_names(sheet: Sheet, chart: Chart, lines: Sequence[_ChartLine]) -> None:
     x = chart.right + 14
     for line, top in zip(ends, tops, strict=True):
         middle = top + LINE_HEIGHT / 2
-        sheet.add(*mark_of(line.mark, (x, middle), line.color))
+        sheet.add(mark_of(line.mark, (x, middle), line.color))
         room = WIDTH - MARGIN - x - 12
         name = clean(line.series.variant.title)
         sheet.put(x + 12, middle, name, sheet.theme.ink, room=room, is_bold=True)
@@ -322,15 +306,16 @@ def _legend(
     for said in outside_texts(line.series.variant for line in lines):
         yield None, clean(said)
     yield None, "lines end at measured sizes"
+    if any(line.series.breaks for line in lines):
+        yield None, "gap: beyond it time grows in another way"
     if any(point.cold for point in sweep.points) and lines and not lines[0].series.cold:
         yield None, "cold runs: in the text and the document"
 
 
 def _put_sentences(sheet: Sheet, sweep: Sweep, found: Sequence[Series]) -> None:
-    """Say where the lines go and cross, and why a variant is missing."""
+    """Say where the lines cross, and why a variant is missing; the laws are in the text."""
     is_cold = bool(found) and found[0].cold
     said = [chunk_line(sweep), *crossover_lines(sweep, cold=is_cold)]
-    said += [f"{clean(s.variant.title)}: {'; '.join(growth_lines(s))}" for s in found if s.pieces]
     said += [f"{clean(one.title)}: {state_text(one)}" for one in incomplete(sweep)]
     wanted = [sentence for sentence in said if sentence]
     hidden = len(wanted) - _SENTENCES
