@@ -55,8 +55,8 @@ def test_both_axes_are_logarithmic() -> None:
     steps = [right[0] - left[0] for left, right in pairwise(stored)]
     assert steps == pytest.approx([steps[0]] * 4)
     assert len({round(y) for _, y in stored}) == 1
-    (x0, y0), (x1, y1), _ = behind
-    decade_of_time = (sheet_height(sheet_of(make_sizes()))) / 5
+    (x0, y0), (x1, y1) = behind
+    decade_of_time = (sheet_height(sheet_of(make_sizes()))) / 4
     assert x1 - x0 == pytest.approx(steps[0])
     assert y0 - y1 == pytest.approx(decade_of_time, abs=1)
 
