@@ -277,6 +277,8 @@ class Waterfall:
 class Finding:
     """A cause with its evidence and a remedy that can be pasted.
 
+    ``title`` names the cause in at most 70 characters, ``because`` is its evidence in one sentence,
+    and ``share`` the part of the wall time that it explains (0..1; None where that is unknown).
     ``gain`` is how many times faster the remedy is, if it was measured; ``measured`` then says on
     what: ``stage``, ``before_ns``, ``after_ns``, ``low`` and ``high`` (the 95 % interval of the
     gain), ``pairs``, ``equal``.
@@ -290,6 +292,8 @@ class Finding:
     gain: float | None = None
     spans: tuple[int, ...] = ()
     measured: Mapping[str, Scalar] | None = None
+    because: str = ""
+    share: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,8 +328,9 @@ class Quality:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """The sentence above the picture, the line of facts below it, and how much is explained.
+    """The sentence above the picture, one line of facts, and how much is explained.
 
+    ``details`` are the facts that stand behind the picture, not above it.
     ``strict_share`` counts stages that work; ``total_share`` also those that only wait (0..1).
     """
 
@@ -333,6 +338,7 @@ class Summary:
     facts: tuple[str, ...] = ()
     strict_share: float | None = None
     total_share: float | None = None
+    details: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)

@@ -98,6 +98,7 @@ def findings(count: int) -> st.SearchStrategy[tuple[Finding, ...]]:
         severity=st.sampled_from(["info", "warn"]),
         spans=pointed.map(tuple),
         measured=st.none() | st.dictionaries(texts, scalars, min_size=1, max_size=3),
+        share=st.none() | st.floats(0, 1),
     )
     return some(one)
 

@@ -211,6 +211,10 @@ export interface Summary {
   facts?: string[];
   strict_share?: number | null;
   total_share?: number | null;
+  /**
+   * Facts that stand behind the picture, not above it.
+   */
+  details?: string[];
 }
 export interface Finding {
   rule: string;
@@ -224,6 +228,14 @@ export interface Finding {
    * Of a remedy that was tried: stage, before_ns, after_ns, low, high, pairs, equal.
    */
   measured?: Scalars | null;
+  /**
+   * The evidence, in one sentence.
+   */
+  because?: string;
+  /**
+   * The part of the wall time that it explains.
+   */
+  share?: number | null;
 }
 /**
  * One of several computations of a run; an instant belongs to the last one that began.
