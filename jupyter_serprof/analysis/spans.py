@@ -214,7 +214,8 @@ def total(found: Iterable[int | None]) -> int | None:
     return sum(known) if known else None
 
 
-def self_share(trace: Trace, key: str) -> float:
-    """Return the share (0..1) of the wall time that a stage owns."""
-    owned_ns = sum(row.self_ns for row in rows_of(trace, key))
+def self_share(trace: Trace, *keys: str) -> float:
+    """Return the share (0..1) of the wall time that stages own, each with its parts."""
+    rows = trace.waterfall.rows if trace.waterfall else ()
+    owned_ns = sum(r.self_ns for r in rows if any(f"{r.stage}.".startswith(f"{k}.") for k in keys))
     return owned_ns / trace.wall_ns if trace.wall_ns else 0.0

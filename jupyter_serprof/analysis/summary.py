@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from jupyter_serprof.analysis.findings import is_cause
 from jupyter_serprof.analysis.findings.dask_facts import (
     dispatched_bytes,
     graph_bytes,
@@ -33,7 +34,7 @@ _CAUSE_SHARE = 0.3
 #: What owns less is not named behind what was not seen.
 _NEXT_SHARE = 0.01
 _MARKS_NAMED = 5
-#: Pickles below it say nothing beside the bytes of a Dask graph.
+#: Pickles below it say nothing beside the bytes of a Dask graph, and results below it nothing.
 _WORTH_BYTES = 100_000
 _PICKLES = ("pickle.dumps", "ray.pickle")
 #: What says nothing about serialization when it stands alone.
@@ -44,7 +45,8 @@ _AMPLIFIED = 2
 _OF_TASKS = ("dask.schedule", "dask.queue", "dask.execute")
 #: What waits for tasks, and is no explanation where those could not be seen.
 _WAITS_FOR_TASKS = ("ray.wait", "ray.fetch", "python.wait")
-_OUTCOMES = {"error": "raised after", "interrupted": "interrupted after", "ok": "took"}
+_OUTCOMES = {"error": " until the error", "interrupted": " until Ctrl-C", "ok": ""}
+LONGEST_HEADLINE = 90
 
 
 class _Cause(NamedTuple):
@@ -56,49 +58,57 @@ class _Cause(NamedTuple):
 
 
 def summarize(trace: Trace) -> Summary:
-    """Return headline, facts and coverage of a trace whose waterfall is known."""
+    """Return headline, facts and coverage of a trace whose waterfall and findings are known."""
     waterfall = trace.waterfall or Waterfall((), trace.wall_ns)
     strict = _working_ns(trace, waterfall)
     total = trace.wall_ns - waterfall.unaccounted_ns
     return Summary(
-        _headline(trace, waterfall),
+        shortened(_headline(trace, waterfall)),
         tuple(_facts(trace, waterfall)),
         strict / trace.wall_ns if trace.wall_ns else None,
         total / trace.wall_ns if trace.wall_ns else None,
+        tuple(_details(trace, waterfall)),
     )
 
 
+def shortened(sentence: str) -> str:
+    """Return a headline that has at most 90 characters: its last parts go first."""
+    while len(sentence) > LONGEST_HEADLINE and ", " in sentence:
+        sentence = sentence.rpartition(", ")[0]
+    return sentence
+
+
 def _headline(trace: Trace, waterfall: Waterfall) -> str:
-    taken = f"{trace.name} {_OUTCOMES[trace.outcome]} {format_ns(trace.wall_ns)}"
+    taken = f"{format_ns(trace.wall_ns)}{_OUTCOMES[trace.outcome]}"
+    if trace.findings and is_cause(trace.findings[0]):
+        cause = trace.findings[0]
+        of_time = f", {format_share(min(1.0, cause.share or 0.0), decimals=0)} of the time"
+        return f"{taken}: {cause.title}{of_time * (' of the time' not in cause.title)}"
     biggest = max(_causes(trace, waterfall), key=lambda cause: cause.self_ns, default=None)
     if biggest is None or all(row.stage in _BACKGROUND for row in waterfall.rows):
-        seen = "had ended" if trace.outcome == "interrupted" else "was seen in it"
-        return f"{taken}; no serialization {seen}."
+        seen = "had ended" if trace.outcome == "interrupted" else "was seen"
+        return f"{taken}: no serialization {seen}"
     if trace.wall_ns == 0:
-        return f"{taken}."
+        return taken
     if biggest.self_ns == 0:
         busiest = max(waterfall.rows, key=lambda row: row.busy_ns)
-        elsewhere = f"{stages_of(trace)[busiest.stage].title} ({format_ns(busiest.busy_ns)})"
-        return (
-            f"{taken}: all of it outside the stages seen ({_elsewhere(trace)}); "
-            f"meanwhile on other lanes {elsewhere}."
-        )
+        elsewhere = f"{stages_of(trace)[busiest.stage].title} for {format_ns(busiest.busy_ns)}"
+        return f"{taken}: all of it {_elsewhere(trace)}, meanwhile {elsewhere}"
     if waterfall.unaccounted_ns > max(biggest.self_ns, _CAUSE_SHARE * trace.wall_ns):
         unseen = waterfall.unaccounted_ns / trace.wall_ns
         # Not "100 %" beside a stage that was seen.
         share = format_share(unseen, decimals=int(unseen >= 1 - _NEXT_SHARE))
         is_next = biggest.self_ns >= _NEXT_SHARE * trace.wall_ns
-        following = f"; next, {_said(trace, biggest)}" if is_next else ""
-        return f"{taken}: {share} outside the stages seen ({_elsewhere(trace)}){following}."
-    return f"{taken}: {_said(trace, biggest)}."
+        following = f", then {_said(trace, biggest)}" if is_next else ""
+        return f"{taken}: {share} {_elsewhere(trace)}{following}"
+    return f"{taken}: {_said(trace, biggest)}"
 
 
 def _elsewhere(trace: Trace) -> str:
     """Return whose time it is that no stage owns: beside a dead Ray, the wait for it."""
     notes = (note.partition(":")[0] for note in trace.quality.notes)
-    return next(
-        (note for note in notes if note.endswith((DIED, WAS_DEAD, SILENT))), "your own code"
-    )
+    dead = (f"waiting, {note}" for note in notes if note.endswith((DIED, WAS_DEAD, SILENT)))
+    return next(dead, "outside the stages seen")
 
 
 def _causes(trace: Trace, waterfall: Waterfall) -> list[_Cause]:
@@ -113,16 +123,13 @@ def _said(trace: Trace, cause: _Cause) -> str:
     share = format_share(cause.self_ns / trace.wall_ns, decimals=0)
     unseen = _unseen_tasks(trace) if cause.key in _WAITS_FOR_TASKS else 0
     if unseen:
-        tasks = "a task" if unseen == 1 else f"{format_count(unseen)} tasks"
-        waited = format_ns(cause.self_ns)
-        return f"{share} waiting ({waited}), and the stages of {tasks} of Ray could not be seen"
+        return f"{share} waiting for {counted(unseen, 'task')} of Ray that could not be seen"
     own = [row for row in cause.rows if row.stage == cause.key]
-    size, tasks = total(row.size_bytes for row in own), _scheduled(trace, cause)
-    carried = f" of {format_bytes(size)}" if size else tasks
-    part = _largest_part(trace, cause) if len({row.stage for row in cause.rows}) > 1 else ""
+    size = total(row.size_bytes for row in own)
     pace = _pace(own[0]) if len(own) == len(cause.rows) == 1 else ""
-    taken = f"{format_ns(cause.self_ns)}{pace}{part}"
-    return f"{share} {stages_of(trace)[cause.key].title}{carried} ({taken})"
+    carried = f", {format_bytes(size)}{pace}" if size else _scheduled(trace, cause)
+    part = _largest_part(trace, cause) if len({row.stage for row in cause.rows}) > 1 else ""
+    return f"{share} {stages_of(trace)[cause.key].title}{carried}{part}"
 
 
 def _unseen_tasks(trace: Trace) -> int:
@@ -132,7 +139,7 @@ def _unseen_tasks(trace: Trace) -> int:
 
 def _scheduled(trace: Trace, cause: _Cause) -> str:
     tasks = task_count(trace) if cause.key in _OF_TASKS else None
-    return f" of {counted(tasks, 'task')}" if tasks else ""
+    return f", {counted(tasks, 'task')}" if tasks else ""
 
 
 def _largest_part(trace: Trace, cause: _Cause) -> str:
@@ -144,7 +151,7 @@ def _largest_part(trace: Trace, cause: _Cause) -> str:
     share = part_ns / cause.self_ns if cause.self_ns else 0.0
     if key == cause.key or share < _CAUSE_SHARE:
         return ""
-    return f", {format_share(share, decimals=0)} of it {stages_of(trace)[key].title}"
+    return f", mostly {stages_of(trace)[key].title}"
 
 
 def _pace(row: Row) -> str:
@@ -153,13 +160,17 @@ def _pace(row: Row) -> str:
 
 
 def _facts(trace: Trace, waterfall: Waterfall) -> list[str]:
-    facts = _share_facts(trace, waterfall)
-    facts += _mark_facts(trace)
-    facts += _buffer_facts(trace)
-    facts += _result_facts(trace)
-    facts += _group_facts(trace, waterfall)
-    facts += _graph_facts(trace)
-    facts += _worker_facts(trace) or _parallel_facts(trace, waterfall)
+    """Return what helps to read the picture: one line, which stands above it."""
+    where = _worker_facts(trace) or _group_facts(trace, waterfall) or _result_facts(trace)
+    return [*_share_facts(trace, waterfall), *where]
+
+
+def _details(trace: Trace, waterfall: Waterfall) -> list[str]:
+    facts = [*_mark_facts(trace), *_buffer_facts(trace), *_graph_facts(trace)]
+    if workers(trace).threads:
+        facts += [*_group_facts(trace, waterfall), *_result_facts(trace)]
+    else:
+        facts += _parallel_facts(trace, waterfall)
     if trace.limits.memcpy_bytes_per_s:
         warm, new = trace.limits.memcpy_bytes_per_s, trace.limits.first_touch_bytes_per_s
         facts.append(f"memcpy here {format_rate(warm)}, {format_rate(new)} into new pages")
@@ -171,10 +182,9 @@ def _share_facts(trace: Trace, waterfall: Waterfall) -> list[str]:
         return []
     rest, strict = waterfall.unaccounted_ns, _working_ns(trace, waterfall) / trace.wall_ns
     named = 1 - share_tenths(rest / trace.wall_ns) / 1000  # with the printed rest it is 100
-    known = stages_of(trace)
-    has_waits = any(row.self_ns and known[row.stage].waits for row in waterfall.rows)
-    without = f", {format_share(min(strict, named))} without waits" if has_waits else ""
-    return [f"{format_share(named)} of the wall time in named stages{without}"]
+    waits = named - min(strict, named)
+    in_waits = f", {format_share(waits)} of it waits" if waits >= _NEXT_SHARE else ""
+    return [f"{format_share(named)} of the time in named stages{in_waits}"]
 
 
 def _working_ns(trace: Trace, waterfall: Waterfall) -> int:
@@ -218,14 +228,18 @@ def _buffer_facts(trace: Trace) -> list[str]:
 def _result_facts(trace: Trace) -> list[str]:
     """Say how results lie in memory; those without buffers are neither copied nor not."""
     seen = [span.details for span in trace.spans if span.details and "zero_copy" in span.details]
-    verdicts = [details["zero_copy"] for details in seen if details.get("result_bytes")]
+    verdicts = [details["zero_copy"] for details in seen if _is_worth(details.get("result_bytes"))]
     judged = [verdict for verdict in verdicts if isinstance(verdict, bool)]
     if not judged:
         return []
     if not any(judged):
-        return ["results copied to the heap"]
+        return ["results were copied"]
     some = "" if all(judged) else f"{sum(judged)} of {len(judged)} "
-    return [f"{some}results zero-copy (by address)"]
+    return [f"{some}results zero-copy"]
+
+
+def _is_worth(size: object) -> bool:
+    return isinstance(size, int) and size >= _WORTH_BYTES
 
 
 def _group_facts(trace: Trace, waterfall: Waterfall) -> list[str]:
@@ -251,7 +265,7 @@ def _graph_facts(trace: Trace) -> list[str]:
     if left is None:
         return [graph]
     ratio = f" ({format_ratio(left / sent)})" if sent and left >= _AMPLIFIED * sent else ""
-    return [f"{graph}, {format_bytes(left)} of task specifications dispatched{ratio}"]
+    return [f"{graph}, {format_bytes(left)} of tasks sent to workers{ratio}"]
 
 
 def _worker_facts(trace: Trace) -> list[str]:
@@ -261,7 +275,7 @@ def _worker_facts(trace: Trace) -> list[str]:
         return []
     share = format_share(busy_ns / (threads * trace.wall_ns), decimals=0)
     count = counted(threads, "worker thread")
-    return [f"{count} computed for {format_ns(busy_ns)}: busy {share} of the time"]
+    return [f"{count} busy for {share} of it"]
 
 
 def _parallel_facts(trace: Trace, waterfall: Waterfall) -> list[str]:

@@ -33,10 +33,10 @@ describe("a trace", () => {
   it("shows a row for each stage and for what nobody explains", () => {
     const names = [...draw(sampleTrace()).querySelectorAll("tbody th")].map((th) => th.textContent);
     expect(names).toEqual([
-      "msgpack walk",
-      "Pickle 5",
+      "Walk over elements",
+      "Pickle by Ray",
       "Store",
-      "Wait + pull + map",
+      "Wait and fetch",
       "Unpickle in get×1,234",
       "Unaccounted",
     ]);
@@ -67,7 +67,7 @@ describe("a trace", () => {
     };
     expect(cells("Store")).toEqual(["800\u00a0MB", "12.5\u00a0GB/s", "97\u00a0%"]);
     view?.destroy();
-    expect(cells("Wait + pull + map")).toEqual(["800\u00a0MB", "zero-copy", "–"]);
+    expect(cells("Wait and fetch")).toEqual(["800\u00a0MB", "zero-copy", "–"]);
   });
 
   it("hatches exactly the time that no row owns", () => {

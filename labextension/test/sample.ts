@@ -16,10 +16,10 @@ export function sampleTrace(): DrawnTrace {
     wall_ns: 71_300_000,
     outcome: "ok",
     stages: [
-      { key: "ray.msgpack", title: "msgpack walk", order: 24, family: "pickle" },
-      { key: "ray.pickle", title: "Pickle 5", order: 26, family: "pickle", note: "not copied" },
+      { key: "ray.msgpack", title: "Walk over elements", order: 24, family: "pickle" },
+      { key: "ray.pickle", title: "Pickle by Ray", order: 26, family: "pickle", note: "not copied" },
       { key: "ray.store", title: "Store", order: 28, family: "store" },
-      { key: "ray.fetch", title: "Wait + pull + map", order: 51, family: "move", waits: true },
+      { key: "ray.fetch", title: "Wait and fetch", order: 51, family: "move", waits: true },
       { key: "ray.unpickle", title: "Unpickle in get", order: 58, family: "pickle" },
     ],
     lanes: [{ key: "client/main", kind: "client" }],

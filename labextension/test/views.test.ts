@@ -79,7 +79,7 @@ describe("lanes", () => {
     const canvas = await drawLanes();
     const said = () => document.body.querySelector("[aria-live]")?.textContent;
     press(canvas, "n");
-    expect(said()).toContain("msgpack walk: dumps");
+    expect(said()).toContain("Walk over elements: dumps");
     press(canvas, "n");
     expect(said()).toContain("Store: write");
     press(canvas, "End");
@@ -127,7 +127,7 @@ describe("lanes", () => {
     press(canvas, "n");
     press(canvas, "Enter");
     const tip = document.body.querySelector(".jsp-tip");
-    expect(tip?.textContent).toContain("msgpack walk: dumps");
+    expect(tip?.textContent).toContain("Walk over elements: dumps");
     expect(tip?.textContent).toContain("100\u00a0B");
   });
 

@@ -205,7 +205,7 @@ describe("a sweep over chunk sizes", () => {
       },
     }));
     const legend = draw({ ...doc, points }).querySelector(".jsp-legend")?.textContent ?? "";
-    const titles = ["Store", "msgpack walk", "Pickle 5"];
+    const titles = ["Store", "Walk over elements", "Pickle by Ray"];
     expect(titles.map((title) => legend.includes(title))).toEqual([true, false, true]);
     expect(legend).toContain("1 stage below 5\u00a0% at every size: see Table");
   });

@@ -399,15 +399,24 @@ def test_findings_are_told_in_words() -> None:
     }
     found = {name: tuple(findings(trace)) for name, trace in {**SAMPLES, **DASK_SAMPLES}.items()}
 
+    titles = [each.title for some in (*at_thresholds.values(), *found.values()) for each in some]
+    assert [title for title in titles if len(title) > 70 or "(" in title] == []
     check("findings", {name: told(each) for name, each in {**at_thresholds, **found}.items()})
 
 
 def told(found: Iterable[Finding]) -> str:
     """Return findings as one reads them in the document."""
-    return "\n".join(
-        f"{each.severity}: {each.title}\n  {each.remedy}\n  {dict(each.evidence)}, {_few(each)}"
-        for each in found
-    )
+    return "\n".join(line for each in found for line in _lines(each))
+
+
+def _lines(each: Finding) -> Iterator[str]:
+    yield f"{each.severity}: {each.title}"
+    yield from [f"  because {each.because}"] if each.because else []
+    yield f"  {each.remedy}\n  {_percent(each)} {dict(each.evidence)}, {_few(each)}"
+
+
+def _percent(found: Finding) -> str:
+    return "" if found.share is None else f"{found.share:.0%}"
 
 
 def _few(found: Finding) -> str:

@@ -90,7 +90,7 @@ def test_a_single_part_needs_no_heading() -> None:
     trace = make_trace((make_row("dask.dispatch.encode", 0, 9 * MS),), 10 * MS)
 
     assert [line.title for line in table_of(trace).lines] == [
-        "Encode specifications",
+        "Pickle tasks",
         "Unaccounted",
     ]
 

@@ -54,7 +54,7 @@ def _is_found(function: Callable[[], object], stage: str) -> bool:
 @pytest.mark.ray
 @pytest.mark.usefixtures("cluster")
 def test_a_slow_reducer_is_found_in_the_pickle_inside_put() -> None:
-    """``__reduce__`` that sleeps is blamed on Pickle 5, not on the store."""
+    """``__reduce__`` that sleeps is blamed on Pickle by Ray, not on the store."""
     import ray
 
     value = SlowReduce()

@@ -7,7 +7,7 @@ claims a gain that was not measured; a remedy is a line that can be pasted.
 >>> from jupyter_serprof.analysis import analyse
 >>> spans = [("ray.store", "client/main", 0, 1), ("import", "client/main", 0, 900, None, 0)]
 >>> [finding.title for finding in analyse(make_trace(spans)).findings]
-['100 % of the wall time are imports, paid once in this process; they are not serialization']
+['modules were imported for the first time, paid once']
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from jupyter_serprof.analysis.spans import (
     text,
 )
 from jupyter_serprof.model import Finding, Row, Span, Trace
-from jupyter_serprof.model.units import format_bytes, format_count, format_ns, format_share
+from jupyter_serprof.model.units import format_bytes, format_count, format_ns
 
 #: Bytes below which a copy is not worth a sentence.
 WORTH_BYTES = 1_000_000
@@ -50,7 +50,10 @@ MAPPED_BYTES = 32 * 2**20
 POINTED_SPANS = 20
 #: Sentences of one rule; the last one tells how many more there are.
 SAID_OF_A_RULE = 3
+#: What explains a third of the time is the cause, and the headline.
+CAUSE_SHARE = 1 / 3
 _GETS = ("ray.fetch", "ray.map")
+_SENDING = ("ray.submit", "ray.store", "ray.msgpack", "ray.pickle")
 _STORE = "ray.store"
 _AGAIN = "# let the result go and run it again: from the third run on its memory is known"
 _TOUCH_REMEDIES = {
@@ -58,7 +61,7 @@ _TOUCH_REMEDIES = {
     "pickle.loads": _AGAIN,
     "ray.unpickle": _AGAIN,
 }
-_ARRAY_FORMS = {"object": ": an array of Python objects", "strided": ": a non-contiguous array"}
+_ARRAY_FORMS = {"object": "an array of Python objects", "strided": "a non-contiguous array"}
 _IN_BAND_REMEDIES = {
     "object": "a = a.astype(float)   # a fixed dtype; data frames: df.astype('str') (pandas 3)",
     "strided": "a = np.ascontiguousarray(a)   # once, before it is sent",
@@ -93,11 +96,12 @@ def in_band_copy(trace: Trace) -> Iterable[Finding]:
             yield Finding(
                 "pickle.in-band-copy",
                 "warn",
-                f"{format_bytes(copied)} were copied into the pickle instead of handed over"
-                + _ARRAY_FORMS.get(form, ""),
+                f"{format_bytes(copied)} were copied into the pickle instead of handed over",
                 {"in_band_bytes": copied, "out_of_band_bytes": number(span, "out_of_band_bytes")},
                 _IN_BAND_REMEDIES.get(form, _IN_BAND_REMEDIES[""]),
                 spans=(index,),
+                because=f"it is {_ARRAY_FORMS[form]}" if form in _ARRAY_FORMS else "",
+                share=self_share(trace, "ray.msgpack", "ray.pickle"),
             )
 
 
@@ -113,15 +117,16 @@ def msgpack_walk(trace: Trace) -> Iterable[Finding]:
         kinds = dict.fromkeys(text(trace.spans[index], "element_type") for index in walked)
         kind, total = ", ".join(filter(None, kinds)), sum(walked.values())
         # Of a list only the first element was looked at.
-        first = f"; the first is of type {kind}" if kind else ""
+        first = f"; the first is of type `{kind}`" if kind else ""
         yield Finding(
             "ray.msgpack-walk",
             "warn",
-            f"Ray walked {format_count(total)} elements one by one, "
-            f"{format_ns(walk.self_ns)}{first}",
+            f"Ray walked {format_count(total)} elements one by one",
             {"elements": total, "element_type": kind or None, "self_ns": walk.self_ns},
             _NUMBERS_REMEDY if all(map(_is_number, kinds)) else _OBJECTS_REMEDY,
             spans=_pointed(walked),
+            because=f"a Python callback for each took {format_ns(walk.self_ns)}{first}",
+            share=self_share(trace, "ray.msgpack"),
         )
 
 
@@ -138,17 +143,21 @@ def same_object_again(trace: Trace) -> Iterable[Finding]:
         if key is not None and size >= REPEATED_BYTES:
             # Of another size it has changed: then it must be sent anew.
             times[key, size][index] = size
+    all_bytes = max(1, sum(size * len(found) for (_, size), found in times.items()))
     for found in times.values():
         if len(found) > 1:
             total = sum(found.values())
+            again = (1 - 1 / len(found)) * total / all_bytes
             kind = text(trace.spans[min(found)], "value_type") or "object"
             yield Finding(
                 "ray.same-object",
                 "warn",
-                f"the same {kind} was serialized {len(found)} times, {format_bytes(total)} in all",
+                f"the same {kind} was sent {len(found)} times, {format_bytes(total)} in all",
                 {"times": len(found), "total_bytes": total, "value_type": kind},
                 "ref = ray.put(value)   # once, if it stays as it is; then pass ref: f.remote(ref)",
                 spans=_pointed(found),
+                because="each time it was serialized and copied into the store anew",
+                share=again * self_share(trace, *_SENDING),
             )
 
 
@@ -163,10 +172,12 @@ def large_capture(trace: Trace) -> Iterable[Finding]:
             yield Finding(
                 "ray.captured-variable",
                 "warn",
-                f"the function captures {kind} {name}: {format_bytes(size)} travel with its code",
+                f"`{name}` of {format_bytes(size)} travels inside a function",
                 {"name": name, "size_bytes": size, "kind": kind},
                 f"ref = ray.put({name})   # then pass ref as an argument instead of capturing it",
                 spans=(index,),
+                because=f"the function captures the {kind}, which is pickled with its code",
+                share=self_share(trace, "ray.export"),
             )
 
 
@@ -174,20 +185,20 @@ def first_use_imports(trace: Trace) -> Iterable[Finding]:
     """Modules loaded while the code ran."""
     row = row_of(trace, "import")
     if row and row.self_ns >= IMPORT_NS and self_share(trace, "import") >= IMPORT_SHARE:
-        share = format_share(self_share(trace, "import"), decimals=0)
         imports = {index: span.duration_ns for index, span in indexed(trace, "import")}
         in_put = inside(trace, _STORE) & imports.keys()
         is_ray = sum(imports[index] for index in in_put) >= sum(imports.values()) / 2
         yield Finding(
             "python.first-use-imports",
             "info",
-            f"{share} of the wall time are imports, paid once in this process; they are not "
-            "serialization",
+            "modules were imported for the first time, paid once",
             {"self_ns": row.self_ns, "count": row.count},
             "ray.put(None)   # once, before what is measured: pays the imports"
             if is_ray
             else "# run it again: what is imported once in a process is not imported again",
             spans=_pointed(imports),
+            because=f"{format_ns(row.self_ns)} that are no serialization",
+            share=self_share(trace, "import"),
         )
 
 
@@ -207,11 +218,12 @@ def cold_first_touch(trace: Trace) -> Iterable[Finding]:
             yield Finding(
                 "memory.first-touch",
                 "info",
-                f"the copy of {format_bytes(copied)} touched {format_count(faults)} new pages: "
-                "making pages took longer than copying",
+                f"{format_bytes(copied)} were copied into memory that was new",
                 {"minor_faults": faults, "copied_bytes": copied, "stage": key},
                 remedy,
                 spans=_pointed(touching),
+                because=f"making {format_count(faults)} pages took longer than copying",
+                share=self_share(trace, key),
             )
 
 
@@ -243,12 +255,13 @@ def not_zero_copy(trace: Trace) -> Iterable[Finding]:
         yield Finding(
             "ray.not-zero-copy",
             "info",
-            f"ray.get copied {format_bytes(large[index])} to the heap: the result is not zero-copy",
+            f"`ray.get` copied {format_bytes(large[index])}: the result is not zero-copy",
             {"copied_bytes": large[index]},
             _COPIED_REMEDIES[trace.spans[index].stage]
             if _has_payloads(trace.spans[index])
             else _MADE_ANEW,
             spans=(index,),
+            share=self_share(trace, trace.spans[index].stage),
         )
 
 
@@ -290,13 +303,23 @@ RULES: Sequence[Rule] = (
 
 
 def find(trace: Trace, more: Iterable[Rule] = ()) -> tuple[Finding, ...]:
-    """Return the findings of a trace by our rules and more, warnings first, the costliest of each.
+    """Return the findings of a trace by our rules and more: the cause, warnings, the rest.
 
-    A rule of a plug-in that fails is told as a finding.
+    The cause explains most of the time, a third of it at least. A rule of a plug-in that fails is
+    told as a finding.
     """
     rules = (*RULES, *map(_guarded, more))
     found = [finding for rule in rules for finding in _costliest(list(rule(trace)), trace)]
-    return tuple(sorted(found, key=lambda finding: finding.severity != "warn"))
+    found.sort(key=lambda finding: finding.severity != "warn")
+    cause = max(found, key=lambda finding: finding.share or 0.0, default=None)
+    if cause is not None and is_cause(cause):
+        found.sort(key=lambda finding: finding is not cause)
+    return tuple(found)
+
+
+def is_cause(finding: Finding) -> bool:
+    """Tell whether a finding explains enough of the time to be the headline."""
+    return (finding.share or 0.0) >= CAUSE_SHARE
 
 
 def _guarded(rule: Rule) -> Rule:
@@ -323,6 +346,7 @@ def _costliest(findings: Sequence[Finding], trace: Trace) -> list[Finding]:
         replace(first[title], spans=_pointed(spans[title])) for title in titles[:SAID_OF_A_RULE]
     ]
     if len(titles) > SAID_OF_A_RULE:
-        more = f"; {format_count(len(titles) - SAID_OF_A_RULE)} more like this"
-        kept[-1] = replace(kept[-1], title=kept[-1].title + more)
+        more = f"{format_count(len(titles) - SAID_OF_A_RULE)} more like this"
+        because = "; ".join(filter(None, (kept[-1].because, more)))
+        kept[-1] = replace(kept[-1], because=because)
     return kept

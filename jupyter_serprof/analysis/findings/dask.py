@@ -1,6 +1,6 @@
 """Findings about the time of a Dask computation: tasks, layers, scheduler, gather, construction.
 
-What is said about bytes stands in ``dask_payload.py``; the rules are registered in
+What is said about bytes stands in ``dask_bytes.py``; the rules are registered in
 ``findings.py``.
 """
 
@@ -50,6 +50,11 @@ REPEATED_WALL_SHARE = 0.1
 CODE_SHARE = 0.3
 CODE_NS = 200_000_000
 _SENDING = ("dask.prepare", "dask.submit", "dask.serialize")
+#: What is paid for each task, beside its own work.
+_OF_EACH_TASK = (
+    *("dask.schedule", "dask.queue", "dask.report", "dask.worker", "dask.dispatch"),
+    *("dask.optimize", "dask.materialize", "dask.serialize", "dask.communicate"),
+)
 _SCHEDULER = "scheduler"
 _FUTURES = frozenset({"submit", "map"})
 
@@ -70,13 +75,12 @@ def tiny_tasks(trace: Trace) -> Iterable[Finding]:
     factor = (1 / WANTED_SHARE - 1) * scheduled_ns * threads / work_ns
     each_ns, own_ns = scheduled_ns // tasks, work_ns // tasks
     name, count = _largest_prefix(trace)
-    of = f" ({format_count(count)} of them {name})" if name else ""
+    of = f"; {format_count(count)} of them are `{name}`" if name else ""
+    busy = format_share(work_ns / (threads * trace.wall_ns), decimals=0)
     yield Finding(
         "dask.tiny-tasks",
         "warn",
-        f"{format_count(tasks)} tasks{of} are too small: scheduling one takes "
-        f"{format_ns(each_ns)}, its work {format_ns(own_ns)} on "
-        f"{counted(threads, 'worker thread')}",
+        f"{format_count(tasks)} tasks too small, workers computed {busy} of the time",
         {
             "tasks": tasks,
             "prefix": name or None,
@@ -89,6 +93,9 @@ def tiny_tasks(trace: Trace) -> Iterable[Finding]:
         },
         _larger_chunks(trace, factor),
         spans=spans_of(trace, "dask.schedule"),
+        because=f"{format_ns(each_ns)} of scheduling for {format_ns(own_ns)} of work on "
+        f"{counted(threads, 'worker thread')}{of}",
+        share=self_share(trace, *_OF_EACH_TASK),
     )
 
 
@@ -149,12 +156,13 @@ def many_layers(trace: Trace) -> Iterable[Finding]:
     yield Finding(
         "dask.many-layers",
         "warn",
-        f"the graph{f' of {name}' if name else ''} has {format_count(layers)} layers: the time to "
-        "build and cull them grows with the square of their number",
+        f"the graph{f' of `{name}`' if name else ''} has {format_count(layers)} layers",
         {"layers": layers, "optimize_ns": optimized.self_ns if optimized else None},
         "futures = client.map(f, values)   # no layer for each call, as dask.delayed makes; then "
         "client.submit(sum, futures); without a cluster: db.from_sequence(values).map(f)",
         spans=tuple(counts),
+        because="the time to build and cull them grows with the square of their number",
+        share=self_share(trace, "dask.optimize", "dask.materialize", "dask.construct"),
     )
 
 
@@ -175,12 +183,13 @@ def main_functions(trace: Trace) -> Iterable[Finding]:
         yield Finding(
             "dask.main-functions",
             "warn" if is_slow else "info",
-            f"functions defined in the notebook were pickled twice, {times}: by pickle, then by "
-            f"cloudpickle; Graph serialization took {format_ns(row.self_ns)}",
+            "functions of the notebook were pickled, then pickled by cloudpickle",
             {"main_functions": count, "self_ns": row.self_ns, "share": round(share, 3)},
             'client.upload_file("tasks.py")   # move the functions into tasks.py, then: '
             "from tasks import f",
             spans=tuple(counts),
+            because=f"{times}; the graph took {format_ns(row.self_ns)} to be pickled",
+            share=share,
         )
 
 
@@ -197,12 +206,13 @@ def scheduler_gc(trace: Trace) -> Iterable[Finding]:
         yield Finding(
             "dask.scheduler-gc",
             "warn",
-            f"garbage collection on the scheduler took {format_ns(busy_ns)}, "
-            f"{format_share(share, decimals=0)} of the wall time",
+            "garbage collection held the scheduler up",
             {"busy_ns": busy_ns, "share": round(share, 3), "runs": len(runs)},
             "import gc; client.run_on_scheduler(gc.freeze)   # what lives there now is not "
             "searched any more; fewer, larger tasks make fewer objects",
             spans=tuple(sorted(runs, key=lambda index: -runs[index])),
+            because=f"{counted(len(runs), 'run')} took {format_ns(busy_ns)}",
+            share=self_share(trace, "gc"),
         )
 
 
@@ -222,13 +232,11 @@ def scheduler_bound(trace: Trace) -> Iterable[Finding]:
         parts[stage(row.stage).title] += row.self_ns
     largest, largest_ns = parts.most_common(1)[0]
     tasks = task_count(trace)
-    of_tasks = f" with {format_count(tasks)} tasks" if tasks else ""
+    of_tasks = f", with {format_count(tasks)} tasks" if tasks else ""
     yield Finding(
         "dask.scheduler-bound",
         "warn",
-        f"{format_share(share, decimals=0)} of the wait after the graph was sent is the "
-        f"scheduler's work{of_tasks}: {format_ns(owned_ns)}, most of it {largest} "
-        f"({format_ns(largest_ns)})",
+        f"the workers waited for the scheduler{of_tasks}",
         {
             "owned_ns": owned_ns,
             "share": round(share, 3),
@@ -239,6 +247,9 @@ def scheduler_bound(trace: Trace) -> Iterable[Finding]:
         "chunks = tuple(2 * n for n in x.chunksize)   # make x with these: a quarter of the tasks "
         "in 2-D; more workers do not help, x = x.persist() does where x is used again",
         spans=spans_of(trace, *dict.fromkeys(row.stage for row in rows)),
+        because=f"it worked for {format_ns(owned_ns)}, {format_share(share, decimals=0)} of the "
+        f"time after the graph was sent, most of it {largest}, {format_ns(largest_ns)}",
+        share=min(1.0, owned_ns / trace.wall_ns) if trace.wall_ns else None,
     )
 
 
@@ -266,13 +277,13 @@ def large_gather(trace: Trace) -> Iterable[Finding]:
         yield Finding(
             "dask.large-gather",
             "warn",
-            f"{format_bytes(row.size_bytes)} were gathered to the client"
-            f"{f', most for {name}' if name else ''}: {format_ns(row.self_ns)}, "
-            f"{format_share(share, decimals=0)} of the wall time",
+            f"{format_bytes(row.size_bytes)} were gathered to the client",
             {"size_bytes": row.size_bytes, "self_ns": row.self_ns, "share": round(share, 3)},
             "x = x.persist()   # stays on the workers; then compute what is small: "
             "x.mean().compute(), x[:10].compute()",
             spans=spans,
+            because=f"{format_ns(row.self_ns)}{f', most for `{name}`' if name else ''}",
+            share=share,
         )
 
 
@@ -288,21 +299,23 @@ def _recomputed(trace: Trace, index: int, entry: Record) -> Finding:
     tasks, repeated = whole(entry, "tasks") or 0, whole(entry, "repeated_tasks") or 0
     share, duration_ns = min(1.0, repeated / max(1, tasks)), whole(entry, "duration")
     is_large = duration_ns is None or share * duration_ns >= REPEATED_WALL_SHARE * trace.wall_ns
-    took = f"; it took {format_ns(duration_ns)}" if duration_ns is not None else ""
+    took = f"it took {format_ns(duration_ns)}" if duration_ns is not None else ""
+    name = computation_name(trace, index)
     kinds = {word(other, "kind") for other in records(trace, "dask.computations")[: index + 1]}
     spans = spans_of(trace, "dask.schedule", "dask.serialize", computation=index)
     return Finding(
         "dask.recompute",
         "warn" if is_large else "info",
-        f"{computation_name(trace, index) or f'computation {index + 1}'} repeats "
-        f"{format_count(repeated)} of its {format_count(tasks)} tasks "
-        f"({format_share(share, decimals=0)}), which had been computed before{took}",
+        f"{f'`{name}`' if name else f'computation {index + 1}'} computed "
+        f"{format_count(repeated)} of its {format_count(tasks)} tasks again",
         {"repeated_tasks": repeated, "tasks": tasks, "duration_ns": duration_ns},
         "a, b = dask.compute(a, b)   # together: what both need is computed once; or, before: "
         "x = x.persist()"
         if kinds == {"compute"}
         else "x = x.persist()   # what both need, once; both then begin with x",
         spans=spans or spans_of(trace, "dask.schedule", "dask.serialize", "dask.execute"),
+        because=took,
+        share=min(1.0, share * (duration_ns or 0) / trace.wall_ns) if trace.wall_ns else None,
     )
 
 
@@ -319,9 +332,7 @@ def slow_construction(trace: Trace) -> Iterable[Finding]:
         yield Finding(
             "dask.slow-construction",
             "warn",
-            f"your own code before the first computation took {format_ns(code_ns)}, "
-            f"{format_share(share, decimals=0)} of the wall time, while no worker had anything to "
-            "do",
+            "your own code ran before the first computation began",
             {
                 "code_ns": code_ns,
                 "share": round(share, 3),
@@ -330,6 +341,8 @@ def slow_construction(trace: Trace) -> Iterable[Finding]:
             "parts = [dask.delayed(load)(path) for path in paths]   # reading and preparing as "
             "tasks: begins at once, on all workers",
             spans=tuple(index for index, span in before.items() if span.start_ns < min(starts)),
+            because=f"{format_ns(code_ns)} in which the cluster had nothing of this cell to do",
+            share=min(1.0, share),
         )
 
 

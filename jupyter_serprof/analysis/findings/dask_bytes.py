@@ -14,7 +14,7 @@ from jupyter_serprof.analysis.findings.dask_facts import (
     spans_of,
     task_count,
 )
-from jupyter_serprof.analysis.spans import indexed, number, total, whole, word
+from jupyter_serprof.analysis.spans import indexed, number, self_share, total, whole, word
 from jupyter_serprof.model import Finding, Trace
 from jupyter_serprof.model.units import format_bytes, format_count, format_ratio
 
@@ -23,6 +23,7 @@ REPEATED_BYTES = 100_000_000
 REPEATED_RATIO = 5
 #: Below this many bytes for each task their number is the cause, not what they carry.
 PAYLOAD_BYTES = 4_000
+_SENDING = ("dask.serialize", "dask.communicate", "dask.schedule.unpickle")
 _FRAMES = ("DataFrame", "Series", "Table")
 #: What Dask calls the layers in which it slices an object that it was given as a whole.
 _SLICED_ARRAYS = ("array", "asarray", "from_array", "asanyarray")
@@ -44,13 +45,13 @@ def _embedded(trace: Trace, entry: Record) -> Finding:
     size, count = whole(entry, "bytes"), whole(entry, "references")
     crossing, share = whole(entry, "crossing_bytes"), entry.get("share")
     layer = _layer(entry)
-    referred = f", {format_count(count)} tasks refer to it" if count and count > 1 else ""
-    crosses = f": {format_bytes(crossing)} go to workers" if (crossing or 0) > (size or 0) else ""
+    referred = f"{format_count(count)} tasks refer to it" if count and count > 1 else ""
+    crosses = f"{format_bytes(crossing)} go to workers" if (crossing or 0) > (size or 0) else ""
+    kind = word(entry, "object").partition(" ")[0].rpartition(".")[2]
     return Finding(
         "dask.large-object",
         "warn",
-        f"{word(entry, 'object')} of {format_bytes(size)} is embedded in the graph"
-        f"{f', layer {layer}' if layer else ''}{referred}{crosses}",
+        f"{kind} of {format_bytes(size)} is embedded in the graph{f' by `{layer}`' * bool(layer)}",
         {
             "object": word(entry, "object"),
             "layer": layer or None,
@@ -61,6 +62,8 @@ def _embedded(trace: Trace, entry: Record) -> Finding:
         },
         _instead_of_embedding(trace, entry, layer.lower()),
         spans=_sent(trace),
+        because=", ".join(filter(None, (f"it is a {word(entry, 'object')}", referred, crosses))),
+        share=self_share(trace, *_SENDING, *([] if crosses else ["dask.dispatch"])),
     )
 
 
@@ -109,8 +112,7 @@ def _large_graphs(trace: Trace) -> Iterable[Finding]:
             yield Finding(
                 "dask.large-object",
                 "warn",
-                f"the graph{f' of {name}' if name else ''} takes {format_bytes(size)}: it "
-                "embeds many small objects, or one that only --blame opens",
+                f"the graph{f' of `{name}`' if name else ''} takes {format_bytes(size)}",
                 {
                     "size_bytes": size,
                     "in_band_bytes": parts[0],
@@ -120,6 +122,8 @@ def _large_graphs(trace: Trace) -> Iterable[Finding]:
                 "value = client.scatter(value, broadcast=True)   # what is large: once, before it "
                 "goes into the graph; or dask.delayed(value), or read it inside a task",
                 spans=(index,),
+                because="it embeds many small objects, or one that only `--blame` opens",
+                share=self_share(trace, *_SENDING),
             )
 
 
@@ -133,16 +137,19 @@ def repeated_payload(trace: Trace) -> Iterable[Finding]:
     crossing = [entry for entry in records(trace, "dask.graph") if word(entry, "object")]
     largest = max(crossing, key=lambda entry: whole(entry, "crossing_bytes") or 0, default=None)
     what = word(largest, "object") if largest else ""
-    said = f", most of them {what}" if what else ""
+    kind = what.partition(" ")[0].rpartition(".")[2] or "data"
+    of_tasks = f" of {format_count(tasks)}" if tasks else ""
     yield Finding(
         "dask.repeated-payload",
         "warn",
-        f"the graph was {format_bytes(sent)}, the task specifications that left the scheduler "
-        f"{format_bytes(left)}{said}: {format_ratio(left / sent)} as much",
+        f"the same {kind} was sent with each{of_tasks} tasks, {format_bytes(left)} in all",
         {"graph_bytes": sent, "dispatched_bytes": left, "tasks": tasks, "object": what or None},
         "value = dask.delayed(value)   # one key of the graph that tasks refer to; or "
         "client.scatter(value, broadcast=True): each worker gets it once, not each task",
         spans=spans_of(trace, "dask.dispatch.encode") or _sent(trace),
+        because=f"the graph had {format_bytes(sent)}, {format_ratio(left / sent)} as much left the "
+        f"scheduler{f', most of it {what}' if what else ''}",
+        share=self_share(trace, "dask.dispatch"),
     )
 
 

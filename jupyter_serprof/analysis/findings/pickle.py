@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from jupyter_serprof.analysis.spans import indexed, inside, number, text
+from jupyter_serprof.analysis.spans import indexed, inside, number, self_share, text
 from jupyter_serprof.model import Finding, Limits, Span, Trace
 from jupyter_serprof.model.units import (
     bytes_per_s,
@@ -81,11 +81,12 @@ def old_protocol(trace: Trace) -> Iterable[Finding]:
             yield Finding(
                 "pickle.protocol-4",
                 "warn",
-                f"protocol {protocol} copied {format_bytes(size)} twice: "
-                f"{format_count(faults)} new pages are {format_bytes(faults * PAGE_BYTES)}",
+                f"protocol {protocol} of pickle copied {format_bytes(size)} twice",
                 {"protocol": protocol, "in_band_bytes": size, "minor_faults": faults},
                 "data = pickle.dumps(a, protocol=5)   # the default is still 4 before Python 3.14",
                 spans=(index,),
+                because=f"{format_count(faults)} new pages are {format_bytes(faults * PAGE_BYTES)}",
+                share=self_share(trace, "pickle.dumps"),
             )
 
 
@@ -104,11 +105,12 @@ def fresh_buffers(trace: Trace) -> Iterable[Finding]:
     yield Finding(
         "pickle.fresh-buffers",
         "info",
-        f"{format_count(len(fresh))} pickles, {format_bytes(size)} in all, were each written into "
-        f"new pages: {format_count(faults)}",
+        f"{format_count(len(fresh))} pickles of {format_bytes(size)} were written into new memory",
         {"times": len(fresh), "in_band_bytes": size, "minor_faults": faults},
         FRESH_REMEDY,
         spans=tuple(fresh)[:20],
+        because=f"each of them had its pages made anew, {format_count(faults)} in all",
+        share=_of_wall(trace, sum(_new_pages_ns(s, trace.limits) for s in fresh.values())),
     )
 
 
@@ -123,15 +125,15 @@ def small_objects(trace: Trace) -> Iterable[Finding]:
         if not _is_many(span):
             continue
         count = number(span, "objects") or 1
-        each = format_ns(span.duration_ns / count)
         yield Finding(
             "pickle.small-objects",
             "warn",
-            f"{_slowly(span, size, trace)}: about {format_count(_rounded(count))} small objects, "
-            f"{each} each",
+            f"about {format_count(_rounded(count))} small objects were pickled one by one",
             {**_evidence(span, size, trace), "objects": count},
             FORMS,
             spans=(index,),
+            because=f"{_slowly(span, size, trace)}, {format_ns(span.duration_ns / count)} each",
+            share=self_share(trace, span.stage),
         )
 
 
@@ -145,10 +147,11 @@ def slow_for_its_bytes(trace: Trace) -> Iterable[Finding]:
             yield Finding(
                 "pickle.slow",
                 "info",
-                f"{_slowly(span, size, trace)}: slow for its bytes, {format_ns(span.duration_ns)}",
+                f"a pickle of {format_bytes(size)} was slow for its bytes",
                 _evidence(span, size, trace),
                 "# %serprof --blame NAME tells which part it is",
                 spans=(index,),
+                because=f"{_slowly(span, size, trace)}, {format_ns(span.duration_ns)}",
             )
 
 
@@ -188,7 +191,7 @@ def _new_pages_ns(span: Span, limits: Limits) -> float:
 def _slowly(span: Span, size: int, trace: Trace) -> str:
     rate, share = _rate_and_share(span, size, trace)
     return (
-        f"{format_bytes(size)} were pickled at {format_rate(rate)}, {format_share(share)} of a copy"
+        f"{format_bytes(size)} at {format_rate(rate)}, {format_share(share)} of the speed of a copy"
     )
 
 
@@ -225,10 +228,11 @@ def unpicklable(trace: Trace) -> Iterable[Finding]:
     yield Finding(
         "pickle.unpicklable",
         "warn",
-        f"a pickle failed: {kind}",
+        f"a pickle failed with `{kind}`",
         {"error": kind, "attempts": len(refused)},
         _REFUSED_REMEDIES.get(kind, _ASK),
         spans=tuple(refused[-1:]),
+        share=1.0,  # nothing else matters to who reads it
     )
 
 
@@ -250,12 +254,17 @@ def collector(trace: Trace) -> Iterable[Finding]:
         yield Finding(
             "python.gc",
             "warn",
-            f"garbage collection inside serialization took {format_share(share, decimals=0)} of "
-            f"the wall time in {counted(len(runs), 'run')}",
+            "garbage collection ran while objects were pickled",
             {"busy_ns": busy_ns, "share": round(share, 3), "runs": len(runs)},
             "import gc; gc.disable()   # before it; behind it, also after an error: gc.enable()",
             spans=tuple(sorted(runs, key=lambda index: -runs[index]))[:20],
+            because=f"{counted(len(runs), 'run')} took {format_ns(busy_ns)}",
+            share=min(1.0, share),
         )
+
+
+def _of_wall(trace: Trace, part_ns: float) -> float:
+    return min(1.0, part_ns / trace.wall_ns) if trace.wall_ns else 0.0
 
 
 RULES: Sequence[Callable[[Trace], Iterable[Finding]]] = (

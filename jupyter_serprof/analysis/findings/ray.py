@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from jupyter_serprof.analysis.spans import inside, number, self_share, text
 from jupyter_serprof.model import Finding, Trace
-from jupyter_serprof.model.units import counted, format_bytes, format_count, format_ns, format_share
+from jupyter_serprof.model.units import counted, format_bytes, format_count, format_ns
 
 MANY_PUTS = 500
 #: Ray keeps smaller objects in the process: what a put of one costs is the call.
@@ -23,6 +23,8 @@ _SUBMIT_FIRST = (
     "of the one before"
 )
 _GETS = ("ray.fetch", "ray.map", "ray.wait")
+#: Where the time of a task goes that never ends.
+_ROAD = (*_GETS, "ray.schedule", "ray.arguments", "ray.execute")
 
 
 def many_puts(trace: Trace) -> Iterable[Finding]:
@@ -38,12 +40,13 @@ def many_puts(trace: Trace) -> Iterable[Finding]:
     yield Finding(
         "ray.many-puts",
         "warn",
-        f"{format_count(len(small))} small objects were put one by one, "
-        f"{format_bytes(total / len(small))} in {format_ns(took_ns / len(small))} each",
+        f"{format_count(len(small))} small objects were put one by one",
         {"times": len(small), "total_bytes": total, "took_ns": took_ns},
         "ref = ray.put(values)   # all of them as one object; or pass small values as they are: "
         "f.remote(value)",
         spans=tuple(at for at, _ in small)[:POINTED_SPANS],
+        because=f"{format_bytes(total / len(small))} in {format_ns(took_ns / len(small))} each",
+        share=min(1.0, took_ns / trace.wall_ns),
     )
 
 
@@ -57,11 +60,12 @@ def get_in_a_loop(trace: Trace) -> Iterable[Finding]:
     yield Finding(
         "ray.get-in-loop",
         "warn",
-        f"ray.get was called {format_count(len(gets))} times one after the other, "
-        f"{format_share(share, decimals=0)} of the wall time",
+        f"`ray.get` was called {format_count(len(gets))} times, one after the other",
         {"times": len(gets), "took_ns": took_ns, "share": round(share, 3)},
         _SUBMIT_FIRST if _submits_between(trace, gets) >= len(gets) / 2 else _ALL_AT_ONCE,
         spans=tuple(gets)[:POINTED_SPANS],
+        because=f"each waits for one result only, {format_ns(took_ns)} in all",
+        share=min(1.0, share),
     )
 
 
@@ -79,7 +83,7 @@ def workers_died(trace: Trace) -> Iterable[Finding]:
         yield Finding(
             "ray.worker-died",
             "warn",
-            f"{said} of Ray died while executing {name}: {word}",
+            f"{said} died while executing `{name}`",
             {"times": len(lanes)},
             "# what they wrote at the end: !tail -n 40 /tmp/ray/session_latest/logs/worker-*.err",
             spans=tuple(
@@ -87,6 +91,8 @@ def workers_died(trace: Trace) -> Iterable[Finding]:
                 for at, span in enumerate(trace.spans)
                 if span.name == name and text(span, "died")
             )[:POINTED_SPANS],
+            because=f"Ray says {word}",
+            share=min(1.0, self_share(trace, *_ROAD)),
         )
 
 
