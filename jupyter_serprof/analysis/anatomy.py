@@ -8,7 +8,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 
 from jupyter_serprof.model import Anatomy, Part
-from jupyter_serprof.model.units import counted, format_bytes, format_count, format_share
+from jupyter_serprof.model.units import code_text, counted, format_bytes, format_count, format_share
 
 #: The walk to the culprit goes on into what has at least so much of what holds it.
 _MOST_OF_IT = 0.5
@@ -196,14 +196,14 @@ def blame_sentence(anatomy: Anatomy) -> str:
     """Return who is to blame: ``model.layers[3].w is 92 % of 120 MB``."""
     bad = unpicklable_parts(anatomy)
     if bad:
-        named = "; ".join(f"{part.path} ({kind_of(part)})" for part in bad[:_NAMED])
-        more = f"; and {len(bad) - _NAMED} more" if len(bad) > _NAMED else ""
-        return f"{anatomy.name} cannot be pickled because of {named}{more}"
+        named = " and ".join(code_text(part.path) for part in bad[:_NAMED])
+        more = f" and {len(bad) - _NAMED} more" if len(bad) > _NAMED else ""
+        return f"{named}{more} cannot be pickled"
     if not anatomy.parts or not anatomy.total_bytes:
         size = (
             f" is {format_bytes(anatomy.plain_bytes)} when pickled" if anatomy.plain_bytes else ""
         )
-        return f"{anatomy.name}{size}: nothing is known about its parts"
+        return f"{code_text(anatomy.name)}{size}: nothing is known about its parts"
     found = culprit(anatomy)
     return _nobody(anatomy) if found is None else _accused(anatomy, found)
 
@@ -212,12 +212,12 @@ def _accused(anatomy: Anatomy, found: Accused) -> str:
     total = format_bytes(anatomy.total_bytes)
     share = _share_text(found.bytes / anatomy.total_bytes)
     if found.count == 1:
-        return f"{found.path} is {share} of {total} ({found.kind})"
+        return f"{code_text(found.path)} is {share} of {total}, {found.kind}"
     each = format_bytes(found.bytes / found.count)
     about = "" if found.is_even else "about "
     kind = "items" if found.kind == "mixed" else found.kind
-    said = f"{format_count(found.count)} {kind} at {_where(found)} are {share} of {total}"
-    return f"{said} ({about}{each} each)"
+    said = f"{format_count(found.count)} {kind} at `{_where(found)}` are {share} of {total}"
+    return f"{said}, {about}{each} each"
 
 
 def _share_text(share: float) -> str:
@@ -234,13 +234,13 @@ def _where(found: Accused) -> str:
 
 def _nobody(anatomy: Anatomy) -> str:
     """Say the size, and which part is the largest although it has not most."""
-    said = f"{anatomy.name} is {format_bytes(anatomy.total_bytes)} when pickled"
+    said = f"{code_text(anatomy.name)} is {format_bytes(anatomy.total_bytes)} when pickled"
     parts = [part for part in anatomy.parts if part.parent == 0]
     if not parts:
         return said
     largest = max(parts, key=lambda part: part.bytes)
     share = _share_text(largest.bytes / anatomy.total_bytes)
-    return f"{said}: no part has most, the largest is {largest.path} with {share}"
+    return f"{said}: no part has most, the largest is {code_text(largest.path)}, {share}"
 
 
 def blame_facts(anatomy: Anatomy) -> list[str]:

@@ -10,6 +10,7 @@ from jupyter_serprof.model import Change, Comparison
 from jupyter_serprof.model.units import (
     NOT_APPLICABLE,
     NOT_SEEN,
+    code_text,
     column,
     column_unit,
     format_bytes,
@@ -17,6 +18,7 @@ from jupyter_serprof.model.units import (
     format_ns,
     format_ratio,
     format_share,
+    shortened,
 )
 
 _SMALL = "below "
@@ -32,14 +34,12 @@ _SHORT_REASON = 26
 def headline(comparison: Comparison) -> str:
     """Return the verdict on the wall time, with before, after and ratio, in one sentence."""
     walls = [change for change in comparison.changes if not change.stage and not change.cold]
-    is_other = bool(comparison.after) and comparison.after != comparison.before
-    said = f"{comparison.after} compared" if is_other else "Compared"
-    said += f" with {comparison.before or 'before'}"
     if len(walls) == 1:
-        return f"{said}: {_told(walls[0], runs_text(comparison))}."
+        return shortened(_told(walls[0]))
     verdicts = [change.verdict for change in walls]
     counts = {verdict: verdicts.count(verdict) for verdict in dict.fromkeys(verdicts)}
-    return f"{said}: {', '.join(f'{count} {word}' for word, count in counts.items())}."
+    said = ", ".join(f"{count} {word}" for word, count in counts.items())
+    return shortened(f"compared with {code_text(comparison.before or 'before')}: {said}")
 
 
 def runs_text(comparison: Comparison) -> str:
@@ -47,15 +47,14 @@ def runs_text(comparison: Comparison) -> str:
     return "the pairs" if comparison.is_paired else "all runs"
 
 
-def _told(change: Change, runs: str) -> str:
+def _told(change: Change) -> str:
     before = change.before_groups or _time_text(change.before_ns)
     after = change.after_groups or _time_text(change.after_ns)
     times = f"{before} before, {after} after"
-    if change.verdict == "cannot tell":
-        why = f" ({change.reason})" if change.reason else ""
-        return f"nobody can tell whether it is faster or slower{why}; {times}"
-    ratio = f"{ratio_text(change.ratio)} of the time before by {runs}"
-    return f"{change.verdict}, {ratio}, {interval_text(change)}; {times}"
+    if change.verdict == "cannot tell" or not change.ratio:
+        return f"cannot tell faster from slower: {times}"
+    ratio = max(change.ratio, 1 / change.ratio)
+    return f"{format_ratio(ratio)} {change.verdict}: {times}"
 
 
 def lines_of(comparison: Comparison) -> list[Change]:

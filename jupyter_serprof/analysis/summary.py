@@ -27,6 +27,7 @@ from jupyter_serprof.model.units import (
     format_ratio,
     format_share,
     share_tenths,
+    shortened,
 )
 
 #: A cause that owns less than this is not the cause.
@@ -46,7 +47,6 @@ _OF_TASKS = ("dask.schedule", "dask.queue", "dask.execute")
 #: What waits for tasks, and is no explanation where those could not be seen.
 _WAITS_FOR_TASKS = ("ray.wait", "ray.fetch", "python.wait")
 _OUTCOMES = {"error": " until the error", "interrupted": " until Ctrl-C", "ok": ""}
-LONGEST_HEADLINE = 90
 
 
 class _Cause(NamedTuple):
@@ -69,13 +69,6 @@ def summarize(trace: Trace) -> Summary:
         total / trace.wall_ns if trace.wall_ns else None,
         tuple(_details(trace, waterfall)),
     )
-
-
-def shortened(sentence: str) -> str:
-    """Return a headline that has at most 90 characters: its last parts go first."""
-    while len(sentence) > LONGEST_HEADLINE and ", " in sentence:
-        sentence = sentence.rpartition(", ")[0]
-    return sentence
 
 
 def _headline(trace: Trace, waterfall: Waterfall) -> str:

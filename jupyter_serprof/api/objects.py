@@ -111,7 +111,7 @@ def try_remedies(
     >>> rows = [{"id": at, "x": at / 7} for at in range(1000)]
     >>> tried = try_remedies(rows, budget_s=0.2, name="rows")
     >>> [variant.key for variant in tried.variants]
-    ['now: pickle 5, in-band', 'columns']
+    ['now: pickle in-band', 'columns']
     """
     __tracebackhide__ = True
     if is_collection(value):

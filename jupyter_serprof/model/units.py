@@ -271,6 +271,31 @@ def clean(text: str) -> str:
     return "".join(character for character in spaced if character.isprintable())
 
 
+LONGEST_HEADLINE = 90
+_LONGEST_CODE = 30
+
+
+def shortened(sentence: str) -> str:
+    """Return a headline of at most 90 characters: its last parts go first.
+
+    >>> shortened("1.00 s: the cause, " + "more words " * 9)
+    '1.00 s: the cause'
+    """
+    while len(sentence) > LONGEST_HEADLINE and ", " in sentence:
+        sentence = sentence.rpartition(", ")[0]
+    return sentence if len(sentence) <= LONGEST_HEADLINE else f"{sentence[: LONGEST_HEADLINE - 1]}…"
+
+
+def code_text(code: str) -> str:
+    """Return code in backquotes for a sentence, the end of a long one left out.
+
+    >>> code_text("a"), code_text("ray.get([f.remote(a) for _ in range(10)])")
+    ('`a`', '`ray.get([f.remote(a) for _ i…`')
+    """
+    line = clean(code).strip().replace("`", "'")
+    return f"`{line if len(line) <= _LONGEST_CODE else line[: _LONGEST_CODE - 1] + '…'}`"
+
+
 #: A comment; quotes with nothing between them; a literal of one or three quotes, or its beginning.
 _SECRET = re.compile(
     r"""\#[^\n]* | ''(?!') | ""(?!")

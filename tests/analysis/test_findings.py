@@ -1,7 +1,7 @@
 """Findings: each fires just above its threshold and not below, with evidence and a remedy."""
 
 import ast
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 

@@ -120,7 +120,7 @@ def test_show_prints_text_without_a_shell(
 
     out, err = capsys.readouterr()
     assert "Pickle" in out
-    assert "pickle 5, in-band" in out
+    assert "pickle in-band" in out
     assert err == ""
 
 

@@ -172,7 +172,7 @@ def test_calls_that_overlap_without_nesting_are_neighbours() -> None:
 
 
 def test_a_stage_depends_on_what_the_call_was_made_inside_of() -> None:
-    """One pickle is `Pickle` alone and `Pickle by Ray` inside Ray; the nearest known role decides."""
+    """One pickle is `Pickle` alone and `Pickle by Ray` in Ray; the nearest known role decides."""
     alone, inside = record(INNER, 0, 5), record(INNER, 12, 15)
     between = record(SERIALIZE, 11, 16)
 

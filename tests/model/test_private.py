@@ -164,7 +164,7 @@ def secret_sweep() -> Sweep:
                 facts={"unranked": f"same as {of['class']}", "file": of["module path"]},
                 notes=(f"{of['dict key']} changed its type",),
             ),
-            Variant("pickle", "pickle 5, in-band"),
+            Variant("pickle", "pickle in-band"),
         ),
         points=(
             Point(key, 1_000, 0, True, 9_000, 5, {f"user:{of['span']}": 8_000}),  # noqa: FBT003

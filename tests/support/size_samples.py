@@ -35,7 +35,7 @@ def make_sizes() -> Sweep:
         kind="sweep",
         parameter="n",
         variants=(
-            Variant("pickle", "pickle 5, in-band", notes=("unstable: spreads 20 %",)),
+            Variant("pickle", "pickle in-band", notes=("unstable: spreads 20 %",)),
             Variant("ray", "Ray", result="zero-copy, read-only"),
             Variant("npy", "numpy .npy", "skipped", ".npy holds plain arrays, not the type list"),
         ),
@@ -53,7 +53,7 @@ def make_sizes() -> Sweep:
         ),
         crossovers=(
             Crossover(
-                title="Ray overtakes pickle 5, in-band",
+                title="Ray overtakes pickle in-band",
                 cold=False,
                 from_bytes=100_000,
                 to_bytes=1_000_000,

@@ -10,10 +10,12 @@ from jupyter_serprof.analysis.sizes.crossovers import Stretch, stretches_of
 from jupyter_serprof.model import Point, Summary, Sweep
 from jupyter_serprof.model.sweep import middle_ns
 from jupyter_serprof.model.units import (
+    code_text,
     counted_in_each,
     format_bytes,
     format_fixed,
     format_ns,
+    shortened,
 )
 
 _MOST_STRETCHES = 3
@@ -22,7 +24,8 @@ Medians = Mapping[str, Mapping[int, float]]
 
 def summarize_growth(sweep: Sweep) -> Summary:
     """Return headline and facts of a sweep over sizes."""
-    return Summary(_headline(sweep), tuple(_facts(sweep)))
+    outside, runs, missing = _facts(sweep)
+    return Summary(shortened(_headline(sweep)), tuple(runs), details=(*outside, *missing))
 
 
 def medians_of(sweep: Sweep) -> Medians:
@@ -50,15 +53,14 @@ def best_stretches(sweep: Sweep) -> list[Stretch]:
 def _headline(sweep: Sweep) -> str:
     sizes = sorted({point.size_bytes for point in sweep.points if point.size_bytes})
     if not sizes:
-        return f"{sweep.name}: {_nothing(sweep)}."
-    ends = f"{format_bytes(sizes[0])} to {format_bytes(sizes[-1])}"
-    what = f"{sweep.name} ({ends if len(sizes) > 1 else format_bytes(sizes[0])})"
+        return f"{code_text(sweep.name)}: {_nothing(sweep)}"
+    what = code_text(sweep.name)
     stretches = best_stretches(sweep)
     if not stretches:
-        return f"{what}: every transport hands the same memory back, nothing was moved."
+        return f"{what}: every way gave the same memory back, so nothing was moved"
     if len({point.variant for point in sweep.points}) == 1:
-        return f"{what}: {_alone(sweep, sizes)}."
-    return f"{what}: {_best_text(sweep, stretches)}."
+        return f"{what}: {_alone(sweep, sizes)}"
+    return f"{what}: {_stretches_text(sweep, stretches)}"
 
 
 def _nothing(sweep: Sweep) -> str:
@@ -80,17 +82,10 @@ def _number(ratio: float) -> str:
     return format_fixed(ratio, 1 if ratio < 10 else 0)  # noqa: PLR2004  (three digits are enough)
 
 
-def _best_text(sweep: Sweep, stretches: Sequence[Stretch]) -> str:
-    measured = {point.variant for point in sweep.points}
-    outside = outside_texts(v for v in sweep.variants if v.key in measured)
-    said = _stretches_text(sweep, stretches)
-    return "; ".join([f"of those that move the bytes, {said}", *outside]) if outside else said
-
-
 def _stretches_text(sweep: Sweep, stretches: Sequence[Stretch]) -> str:
     titles = {variant.key: variant.title for variant in sweep.variants}
     first, last = stretches[0], stretches[-1]
-    once = ", by one run at each" if any(not each.is_noise_known for each in stretches) else ""
+    once = ", by one run each" if any(not each.is_noise_known for each in stretches) else ""
     if first is last:
         if first.peers:
             return _claim(first, titles)
@@ -110,14 +105,13 @@ def _claim(stretch: Stretch, titles: Mapping[str, str]) -> str:
     if not stretch.peers:
         return f"{titles[stretch.key]} is the fastest"
     together = listed([titles[key] for key in (stretch.key, *stretch.peers)])
-    where = "" if stretch.is_unsure else " at most sizes"
-    return f"no difference that matters between {together}{where}"
+    return f"{together} alike{'' if stretch.is_unsure else ' at most sizes'}"
 
 
-def _facts(sweep: Sweep) -> list[str]:
+def _facts(sweep: Sweep) -> tuple[list[str], list[str], list[str]]:
     used = [variant for variant in sweep.variants if variant.state == "ok"]
     outside = [f"{text}, outside the ranking" for text in outside_texts(used)]
-    return [*outside, *_runs(sweep), *_missing(sweep)]
+    return outside, _runs(sweep), _missing(sweep)
 
 
 def _runs(sweep: Sweep) -> list[str]:

@@ -22,7 +22,7 @@ from jupyter_serprof.experiments.engine.order import BLAME_S, check_above_0
 from jupyter_serprof.experiments.engine.recording import Recording
 from jupyter_serprof.experiments.graphs.values import collections_in
 from jupyter_serprof.model import Anatomy, Span, Summary, Trace
-from jupyter_serprof.model.units import format_bytes, format_count
+from jupyter_serprof.model.units import format_bytes, format_count, shortened
 from jupyter_serprof.objects.ask import attribute, bases_of, kind_module, kind_name, name_in
 from jupyter_serprof.objects.classes import classes_kept
 from jupyter_serprof.objects.culprits import error_text
@@ -234,11 +234,11 @@ def with_anatomies(trace: Trace, anatomies: Sequence[Anatomy], notes: Sequence[s
     summary = trace.summary or Summary("")
     sentence = largest_sentence(anatomies)
     repeated = [note for anatomy in anatomies for note in anatomy.notes if _PICKLED in note]
-    facts = (*summary.facts, *([sentence, *repeated, _SEPARATE] if sentence else []))
+    details = (*([sentence, *repeated, _SEPARATE] if sentence else []), *summary.details)
     return replace(
         trace,
         anatomies=(*trace.anatomies, *anatomies),
-        summary=replace(summary, facts=facts),
+        summary=replace(summary, details=details),
         quality=replace(trace.quality, notes=(*notes, *trace.quality.notes)),
     )
 
@@ -251,10 +251,11 @@ def _summary(trace: Trace) -> Summary:
     """Return who is to blame as the headline; what was timed is a fact below it."""
     [anatomy] = trace.anatomies
     known = trace.summary or Summary("")
-    timed = f"plain dumps and loads: {known.headline.rstrip('.')}"
-    said = (f"the anatomy was {note}" for note in anatomy.notes if note.startswith(INTERRUPTED))
-    facts = (*said, *blame_facts(anatomy), timed, _SEPARATE)
-    return replace(known, headline=f"{blame_sentence(anatomy)}.", facts=facts)
+    timed = f"plain dumps and loads: {known.headline}"
+    facts = [f"the anatomy was {note}" for note in anatomy.notes if note.startswith(INTERRUPTED)]
+    facts += [*blame_facts(anatomy), timed, _SEPARATE]
+    sentence = shortened(blame_sentence(anatomy))
+    return replace(known, headline=sentence, facts=tuple(facts[:1]), details=tuple(facts[1:]))
 
 
 _OPENED = 3

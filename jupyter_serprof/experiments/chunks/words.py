@@ -15,12 +15,14 @@ from jupyter_serprof.experiments.chunks.best import (
 from jupyter_serprof.model import Finding, Summary, stage
 from jupyter_serprof.model.trace import Scalar
 from jupyter_serprof.model.units import (
+    code_text,
     counted,
     format_bytes,
     format_ns,
     format_ratio,
     format_share,
     plain,
+    shortened,
 )
 
 RULE = "dask.chunk-sweep"
@@ -75,21 +77,24 @@ def summarize_chunks(
     if found is None:
         seen = f"{counted(sizes or 0, 'size')} with warm runs"
         needed = f"{seen}, {FEWEST_SIZES} are needed to recommend one"
-        return Summary(f"{name}: {'no run ended' if sizes is None else needed}.", tuple(facts))
-    return Summary(f"{name}: {_headline(found, parameter)}.", tuple(facts))
+        said = f"{code_text(name)}: {'no run ended' if sizes is None else needed}"
+    else:
+        said = _headline(found, parameter)
+    return Summary(shortened(said), tuple(facts[:1]), details=tuple(facts[1:]))
 
 
 def _headline(found: Recommendation, parameter: str) -> str:
     if not found.is_told:
-        return f"cannot tell which {parameter} is best"
+        return f"cannot tell which `{parameter}` is best"
     best = found.sizes[found.best]
     ends = [
-        f"{_times(found, end)} at {_at(end, parameter)}"
+        f"{_times(found, end)} at {plain(end.facts.parameter)}"
         for end in (found.sizes[0], found.sizes[-1])
         if end is not best
     ]
-    edge = f" and the {found.edge} measured" if found.edge else ""
-    return f"{_at(best, parameter)} is best{edge}, {format_ns(best.wall_ns)}; {', '.join(ends)}"
+    edge = f", the {found.edge} measured" if found.edge else ""
+    chosen = f"`{parameter} = {plain(best.facts.parameter)}`"
+    return ", ".join([f"{chosen} is best{edge}: {format_ns(best.wall_ns)}", *ends])
 
 
 def _times(found: Recommendation, other: ChunkMedians) -> str:

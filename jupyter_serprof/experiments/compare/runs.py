@@ -24,10 +24,9 @@ from jupyter_serprof.experiments.engine.experiment import (
 from jupyter_serprof.experiments.engine.order import REPEATS
 from jupyter_serprof.experiments.roundtrip.trip import TRANSPORTS
 from jupyter_serprof.model import Comparison, Summary, Sweep, Trace
-from jupyter_serprof.model.units import counted, format_ns
+from jupyter_serprof.model.units import code_text, counted, format_ns
 
 _SAME = "If both answer the same question, say which: sp.compare(f, g, name='sum')"
-_NO_VERDICT = "no verdict follows from fewer runs than were asked for"
 
 
 def transports_of(before: Trace | Sweep) -> tuple[str, ...] | None:
@@ -51,9 +50,8 @@ def compared(before: Document, after: Sweep) -> Sweep:
 
 def _told(document: Sweep, comparison: Comparison) -> Sweep:
     """Return a document with its comparison, whose headline comes first in every form."""
-    known = document.summary or Summary("")
-    said = f"{headline(comparison)} {known.headline}".strip()
-    return replace(document, comparison=comparison, summary=replace(known, headline=said))
+    known = replace(document.summary or Summary(""), headline=headline(comparison))
+    return replace(document, comparison=comparison, summary=known)
 
 
 def stopped(before: Document, after: Made) -> Made:
@@ -64,17 +62,10 @@ def stopped(before: Document, after: Made) -> Made:
     name = before.name or "before"
     if isinstance(after, Trace):
         how = "was interrupted" if after.outcome == "interrupted" else "raised"
-        said = (
-            f"{after.name} {how} after {format_ns(after.wall_ns)}, in its first run: no run ended, "
-            f"so that nothing is compared with {name}."
-        )
+        said = f"{how} in the first run, {format_ns(after.wall_ns)}: nothing to compare"
     else:
         warm = sum(not point.cold for point in after.points)
-        told = f"{after.summary.headline} " if after.summary and after.points else ""
-        said = (
-            f"{told}Stopped after {counted(warm, 'warm run')} and not compared with "
-            f"{name}: {_NO_VERDICT}."
-        )
+        said = f"stopped after {counted(warm, 'warm run')}, not compared with {code_text(name)}"
     known = after.summary or Summary("")
     return replace(after, summary=replace(known, headline=said))
 

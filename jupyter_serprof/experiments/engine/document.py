@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
@@ -22,14 +23,20 @@ from jupyter_serprof.experiments.engine.runs import Runs
 from jupyter_serprof.model import Finding, Limits, Quality, Summary, Sweep, Trace, Variant
 from jupyter_serprof.model.sweep import groups_text, middle_ns
 from jupyter_serprof.model.units import (
+    code_text,
     counted_in_each,
     format_bytes,
     format_ns,
     format_rate,
     format_ratio,
     plain,
+    shortened,
 )
 
+#: What a transport says of a value that cannot be pickled: the path, and the type there.
+_CULPRIT = re.compile(r"because of (\S.*?) \(([^(),]+)")
+#: The last attribute of a path, with what is below it.
+_LAST_ATTRIBUTE = re.compile(r"\.([A-Za-z_]\w*)[^.]*$")
 Walls = Mapping[str, Sequence[int]]
 #: Cold only by nature: in a sweep they are shown by the cold bars themselves.
 _COLD_RULES = ("python.first-use-imports", "memory.first-touch")
@@ -53,18 +60,18 @@ def _warm_walls(sweep: Sweep, key: str) -> list[int]:
 
 def summarize_sweep(sweep: Sweep) -> Summary:
     """Return headline and facts of a round trip."""
-    return Summary(_headline(sweep), tuple(_facts(sweep)))
+    facts, details = _facts(sweep)
+    return Summary(shortened(_headline(sweep)), tuple(facts), details=tuple(details))
 
 
 def summarize_repeats(sweep: Sweep) -> Summary:
     """Return headline and facts of one piece of code that was run again."""
     cold = next((point.wall_ns for point in sweep.points if point.cold), None)
     warm = next((warm_text(sweep, variant.key) for variant in sweep.variants), "")
-    if cold is None and not warm:
-        return Summary(f"{sweep.name}: no run ended.", tuple(_facts(sweep)))
-    first = f" {format_ns(cold)} the first time" if cold is not None else ""
-    again = f"{' and' if first else ''} {warm} again" if warm else ""
-    return Summary(f"{sweep.name} took{first}{again}.", tuple(_facts(sweep)))
+    took = ", ".join([warm] * bool(warm) + [f"{format_ns(cold)} the first time"] * bool(cold))
+    facts, details = _facts(sweep)
+    said = f"{code_text(sweep.name)}: {took or 'no run ended'}"
+    return Summary(shortened(said), tuple(facts), details=tuple(details))
 
 
 def _headline(sweep: Sweep) -> str:
@@ -74,19 +81,20 @@ def _headline(sweep: Sweep) -> str:
     if not ranked:
         moved = {point.variant for point in sweep.points} - {v.key for v in used}
         is_begun = any(v.key in moved and v.state != "failed" for v in sweep.variants)
+        if found := unpicklable(sweep):
+            return found.title
         said = "no warm run was made" if is_begun else "no transport could move it"
-        return f"{_what(sweep)}: {'; '.join([said, *outside])}."
+        return ", ".join([f"{_what(sweep)}: {said}", *outside])
     judged = [v for v in ranked if is_comparable(walls[v.key])]
     best, tied = _best(judged, walls) if judged else _alone(ranked, walls)
-    against = _against(best, [v for v in judged if v not in tied], walls)
-    sentences = [
-        f"{_what(sweep)}: {best.title} moves it in {warm_text(sweep, best.key)}{against}",
-        *([f"no difference that matters to {listed([v.title for v in tied])}"] if tied else []),
-        *_not_compared(ranked, judged),
-        *outside,
-        *_cold(sweep, best, middle_ns(walls[best.key])),
-    ]
-    return f"{'; '.join(sentences)}."
+    others = [v for v in judged if v not in tied and v is not best]
+    against = _against(best, others, walls)
+    if against:
+        return f"{_what(sweep)}: {best.title} is {against}"
+    said = f"{_what(sweep)}: {best.title} takes {warm_text(sweep, best.key)}"
+    if tied:
+        return f"{said}, {listed([v.title for v in tied])} the same"
+    return f"{said}, no way is faster" if others else said
 
 
 def _best(ranked: Sequence[Variant], walls: Walls) -> tuple[Variant, list[Variant]]:
@@ -112,16 +120,6 @@ def _alone(ranked: Sequence[Variant], walls: Walls) -> tuple[Variant, list[Varia
     return next(plain, min(ranked, key=lambda variant: middle_ns(walls[variant.key]))), []
 
 
-def _not_compared(ranked: Sequence[Variant], judged: Sequence[Variant]) -> list[str]:
-    """Say who was run once: that says nothing of its noise."""
-    once = [variant.title for variant in ranked if variant not in judged]
-    if len(ranked) == 1 or not once:
-        return []
-    if not judged:
-        return ["one run each, no comparison"]
-    return [f"of {listed(once)} there is one run, no comparison"]
-
-
 def _is_apart(one: Variant, other: Variant, walls: Walls) -> bool:
     """Tell whether they are no equals; two groups of runs are none."""
     both = walls[one.key], walls[other.key]
@@ -131,7 +129,7 @@ def _is_apart(one: Variant, other: Variant, walls: Walls) -> bool:
 def _what(sweep: Sweep) -> str:
     sizes = [point.size_bytes or point.moved_bytes for point in sweep.points]
     size = next((size for size in sizes if size), None)
-    return f"{sweep.name} ({format_bytes(size)})" if size else sweep.name
+    return f"{code_text(sweep.name)}, {format_bytes(size)}" if size else code_text(sweep.name)
 
 
 def _against(best: Variant, others: Sequence[Variant], walls: Walls) -> str:
@@ -140,33 +138,60 @@ def _against(best: Variant, others: Sequence[Variant], walls: Walls) -> str:
         return ""
     if any(groups_text(walls[key]) for key in (best.key, BASELINE)):
         return ""
-    ratio = middle_ns(walls[BASELINE]) / middle_ns(walls[best.key])
-    return f", {format_ratio(ratio)} faster than pickle in-band"
+    own_ns, plain_ns = middle_ns(walls[best.key]), middle_ns(walls[BASELINE])
+    times = f"{format_ns(own_ns)} against {format_ns(plain_ns)}"
+    return f"{format_ratio(plain_ns / own_ns)} faster than pickle, {times}"
 
 
-def _cold(sweep: Sweep, best: Variant, warm_ns: float) -> list[str]:
-    cold = next((p.wall_ns for p in sweep.points if p.variant == best.key and p.cold), None)
-    if cold is None or cold < 1.5 * warm_ns:
-        return []
-    return [f"the first time took {format_ns(cold)}"]
-
-
-def _facts(sweep: Sweep) -> list[str]:
+def _facts(sweep: Sweep) -> tuple[list[str], list[str]]:
+    """Return what helps to read the picture, and what stands behind it."""
     used = [variant.key for variant in sweep.variants if variant.state == "ok"]
     warm = {key: walls for key in used if (walls := _warm_walls(sweep, key))}
-    facts = []
+    facts, details = list[str](), list[str]()
     if warm:
         runs = counted_in_each([len(walls) for walls in warm.values()], "warm run")
-        said = f"the middle one of {runs}"
-        if any(map(groups_text, warm.values())):
-            said = f"{runs}, both times where they fall into two groups, else the middle one"
-        facts.append(f"{said}; the first run is shown apart")
+        groups = ", or both groups of them" * any(map(groups_text, warm.values()))
+        facts.append(f"the middle one of {runs}{groups}; the first, cold run stands apart")
     if sweep.limits.memcpy_bytes_per_s:
-        facts.append(
+        details.append(
             f"memcpy here {format_rate(sweep.limits.memcpy_bytes_per_s)}, "
             f"{format_rate(sweep.limits.first_touch_bytes_per_s)} into new pages"
         )
-    return facts
+    return facts, details
+
+
+def unpicklable(sweep: Sweep) -> Finding | None:
+    """Return the part for which nothing could pickle the value, and what to do about it."""
+    failed = [variant for variant in sweep.variants if variant.state == "failed"]
+    if not failed or any(variant.state == "ok" for variant in sweep.variants):
+        return None
+    named = _CULPRIT.search(failed[0].reason)
+    if named is None:
+        return None
+    path, kind = named[1], named[2]
+    return Finding(
+        "pickle.unpicklable",
+        "warn",
+        f"{code_text(path)} cannot be pickled",
+        {"path": path, "type": kind},
+        _without(path, kind),
+        because=f"it is a {kind}",
+        share=1.0,
+    )
+
+
+def _without(path: str, kind: str) -> str:
+    """Return a line that leaves a part out: as a list, by its class, or out of what holds it."""
+    if kind == "generator":
+        return f"{path} = list({path})   # a generator is used up once; a list can be sent"
+    attribute = _LAST_ATTRIBUTE.search(path)
+    if attribute is None:
+        return f"del {path}" if path.endswith("]") else f"# send what {path} is made from instead"
+    name = attribute[1]
+    return (
+        f"def __getstate__(self): return {{k: v for k, v in vars(self).items() if k != {name!r}}}"
+        f"   # in the class of {path[: attribute.start()]}; __setstate__ makes {name} anew"
+    )
 
 
 def sweep_findings(sweep: Sweep) -> tuple[Finding, ...]:
@@ -175,6 +200,8 @@ def sweep_findings(sweep: Sweep) -> tuple[Finding, ...]:
     They point at no span: a sweep has many traces, and a number would name a span in each.
     """
     found: dict[str, Finding] = {}
+    if refused := unpicklable(sweep):
+        found[refused.rule] = refused
     for entry in sweep.traces:
         for finding in () if entry.cold else entry.trace.findings:
             if finding.rule not in _COLD_RULES:

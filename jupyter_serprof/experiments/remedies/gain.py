@@ -16,7 +16,14 @@ from jupyter_serprof.experiments.remedies.ways import Trip
 from jupyter_serprof.model import Finding, stage
 from jupyter_serprof.model.sweep import middle_ns, middle_run
 from jupyter_serprof.model.trace import Scalar
-from jupyter_serprof.model.units import counted, format_bytes, format_count, format_ns, format_ratio
+from jupyter_serprof.model.units import (
+    code_text,
+    counted,
+    format_bytes,
+    format_count,
+    format_ns,
+    format_ratio,
+)
 
 _FINDINGS = ("faster", "unsure", "slower")
 
@@ -227,19 +234,19 @@ def finding_of(trial: Trial, name: str) -> Finding | None:
 
 def headline(name: str, size_bytes: int | None, baseline: str, trials: Sequence[Trial]) -> str:
     """Return the sentence above the picture."""
-    what = f"{name} ({format_bytes(size_bytes)})" if size_bytes else name
+    what = f"{code_text(name)}, {format_bytes(size_bytes)}" if size_bytes else code_text(name)
     best = next(iter(ranked(trials)), None)
     gain = gain_of(best) if best else None
     if best is not None and gain is None:
         is_other = any(trial.equal is False for trial in trials)
         why = "what was tried gives another result" if is_other else "no pair was measured"
-        return f"{what}: {why}, so {baseline} stays."
+        return f"{what}: {why}, so {baseline} stays"
     if best is None or gain is None:
-        return f"{what}: nothing that can be tried applies to it, so {baseline} stays."
+        return f"{what}: nothing that can be tried applies to it, so {baseline} stays"
     if gain.low is None and best.equal is not False:
         few = counted(best.pairs, "pair")
-        return f"{what}: {few} cannot tell whether a remedy is faster than {baseline}."
+        return f"{what}: {few} cannot tell whether a remedy is faster than {baseline}"
     if gain.verdict != "faster" or best.equal is False:
-        return f"{what}: none of {format_count(len(trials))} remedies is faster than {baseline}."
+        return f"{what}: none of {format_count(len(trials))} remedies is faster than {baseline}"
     title = REMEDIES[best.key].title
-    return f"{what}: {title} is {interval_text(gain)} faster than {baseline}."
+    return f"{what}: {title} is {format_ratio(gain.value)} faster than {baseline}"

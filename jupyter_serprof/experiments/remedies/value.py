@@ -35,10 +35,10 @@ _LEAST_PASSES = 5
 _LONG_PASS_S = 0.5
 _BY_VALUE = ("cloudpickle", "cloudpickle-out-of-band")
 _NOW = {
-    "pickle": "pickle 5, in-band",
+    "pickle": "pickle in-band",
     "pickle4": "pickle 4",
     "cloudpickle": "cloudpickle",
-    "out-of-band": "pickle 5, out-of-band",
+    "out-of-band": "pickle out-of-band",
     "cloudpickle-out-of-band": "cloudpickle, out-of-band",
     "ray": "ray.put + ray.get",
 }

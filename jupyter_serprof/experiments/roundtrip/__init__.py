@@ -7,6 +7,6 @@ In: a value. Out: a `Sweep` of one size, a variant for each transport.
 >>> trip = RoundTrip(bytearray(1000), name="block", transports=["pickle", "pickle-oob"])
 >>> for variant in run(trip).variants:
 ...     print(variant.title, variant.facts["in_band_bytes"], variant.result, sep=" | ")
-pickle 5, in-band | 1022 | a new object
-pickle 5, out-of-band | 1022 | a new object
+pickle in-band | 1022 | a new object
+pickle out-of-band | 1022 | a new object
 """

@@ -122,7 +122,7 @@ class PickleInBand(Transport):
     """pickle, protocol 5, everything in one bytes object."""
 
     key = "pickle"
-    title = "pickle 5, in-band"
+    title = "pickle in-band"
 
     def round_trip(self, value: object) -> object:
         """Send through one bytes object, which is dropped before this returns."""
@@ -145,7 +145,7 @@ class PickleOutOfBand(Transport):
     """pickle, protocol 5, buffers handed over without a copy; the result may alias the value."""
 
     key = "pickle-oob"
-    title = "pickle 5, out-of-band"
+    title = "pickle out-of-band"
     hands_over_buffers = True
 
     def round_trip(self, value: object) -> object:

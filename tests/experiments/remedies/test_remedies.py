@@ -239,7 +239,7 @@ def test_an_array_goes_out_of_band() -> None:
     assert tried.facts["equal"] is True
     assert tried.facts["in_band_bytes"] < 1_000  # type: ignore[operator]  # a number
     assert tried.facts["pairs"] == 15
-    assert sweep.variants[0].key == "now: pickle 5, in-band"
+    assert sweep.variants[0].key == "now: pickle in-band"
     assert {point.variant for point in sweep.points} == {v.key for v in sweep.variants}
     assert sum(point.cold for point in sweep.points) == 2
     assert all(sum(point.stages.values()) == point.wall_ns for point in sweep.points)
