@@ -7,7 +7,7 @@ In: a `Trace` of spans. Out: the same with waterfall, findings and summary.
 >>> [(row.stage, row.self_ns) for row in trace.waterfall.rows], trace.waterfall.unaccounted_ns
 ([('pickle.dumps', 6000000)], 4000000)
 >>> trace.summary.headline
-'example took 10.0 ms: 60 % Pickle of 10.0 MB (6.00 ms).'
+'10.0 ms: 60 % Pickle, 10.0 MB'
 """
 
 from __future__ import annotations

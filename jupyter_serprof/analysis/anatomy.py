@@ -8,7 +8,14 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 
 from jupyter_serprof.model import Anatomy, Part
-from jupyter_serprof.model.units import code_text, counted, format_bytes, format_count, format_share
+from jupyter_serprof.model.units import (
+    code_text,
+    counted,
+    format_bytes,
+    format_count,
+    format_share,
+    path_text,
+)
 
 #: The walk to the culprit goes on into what has at least so much of what holds it.
 _MOST_OF_IT = 0.5
@@ -174,7 +181,6 @@ def _step(label: str) -> str:
     return label
 
 
-_NAMED = 4
 #: Between them one would read 100 %, and the rows below 99.5 to 99.9 %.
 _NEARLY, _ALL = 0.995, 0.9995
 #: Siblings that are named one by one, if their names are short.
@@ -196,9 +202,8 @@ def blame_sentence(anatomy: Anatomy) -> str:
     """Return who is to blame: ``model.layers[3].w is 92 % of 120 MB``."""
     bad = unpicklable_parts(anatomy)
     if bad:
-        named = " and ".join(code_text(part.path) for part in bad[:_NAMED])
-        more = f" and {len(bad) - _NAMED} more" if len(bad) > _NAMED else ""
-        return f"{named}{more} cannot be pickled"
+        counts = f", {kind_of(bad[0])}" if len(bad) == 1 else f", and {len(bad) - 1} more"
+        return f"{path_text(bad[0].path)} cannot be pickled{counts}"
     if not anatomy.parts or not anatomy.total_bytes:
         size = (
             f" is {format_bytes(anatomy.plain_bytes)} when pickled" if anatomy.plain_bytes else ""
@@ -212,7 +217,7 @@ def _accused(anatomy: Anatomy, found: Accused) -> str:
     total = format_bytes(anatomy.total_bytes)
     share = _share_text(found.bytes / anatomy.total_bytes)
     if found.count == 1:
-        return f"{code_text(found.path)} is {share} of {total}, {found.kind}"
+        return f"{path_text(found.path)} is {share} of {total}, {found.kind}"
     each = format_bytes(found.bytes / found.count)
     about = "" if found.is_even else "about "
     kind = "items" if found.kind == "mixed" else found.kind
@@ -240,7 +245,7 @@ def _nobody(anatomy: Anatomy) -> str:
         return said
     largest = max(parts, key=lambda part: part.bytes)
     share = _share_text(largest.bytes / anatomy.total_bytes)
-    return f"{said}: no part has most, the largest is {code_text(largest.path)}, {share}"
+    return f"{said}: no part has most, the largest is {path_text(largest.path)}, {share}"
 
 
 def blame_facts(anatomy: Anatomy) -> list[str]:

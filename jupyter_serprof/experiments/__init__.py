@@ -6,5 +6,5 @@ In: a value, code, a collection, or documents. Out: a `Trace` or a `Sweep`. All 
 >>> from jupyter_serprof.experiments.blame.recording import BlameRun
 >>> trace = run(BlameRun({"table": bytes(2_000_000), "label": "x"}, name="parcel"))
 >>> trace.summary.headline
-'parcel["table"] is 100 % of 2.00 MB (bytes).'
+'`parcel["table"]` is 100 % of 2.00 MB, bytes'
 """

@@ -272,7 +272,7 @@ def clean(text: str) -> str:
 
 
 LONGEST_HEADLINE = 90
-_LONGEST_CODE = 30
+_LONGEST_CODE, _LONGEST_PATH = 30, 45
 
 
 def shortened(sentence: str) -> str:
@@ -294,6 +294,16 @@ def code_text(code: str) -> str:
     """
     line = clean(code).strip().replace("`", "'")
     return f"`{line if len(line) <= _LONGEST_CODE else line[: _LONGEST_CODE - 1] + '…'}`"
+
+
+def path_text(path: str) -> str:
+    """Return a path in backquotes for a sentence, the beginning of a long one left out.
+
+    >>> path_text("model.layers[3].w"), len(path_text("x" + "[0]" * 40))
+    ('`model.layers[3].w`', 47)
+    """
+    line = clean(path).strip().replace("`", "'")
+    return f"`{line if len(line) <= _LONGEST_PATH else '…' + line[1 - _LONGEST_PATH :]}`"
 
 
 #: A comment; quotes with nothing between them; a literal of one or three quotes, or its beginning.

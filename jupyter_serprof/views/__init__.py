@@ -7,8 +7,8 @@ In: a document, nothing else: they run nothing and measure nothing. Out: text, P
 >>> from jupyter_serprof.views.text import text
 >>> trace = analyse(make_trace([("pickle.dumps", "client/main", 0, 6)], wall_ms=10))
 >>> print(text(trace, width=72))
-example took 10.0 ms: 60 % Pickle (6.00 ms).
-60.0 % of the wall time in named stages
+10.0 ms: 60 % Pickle
+60.0 % of the time in named stages
 <BLANKLINE>
 stage        where    0                 10.00 ms   self ms      %  bytes
 Pickle       client  │███████████████▅          │     6.00   60.0    n/a

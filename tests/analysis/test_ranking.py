@@ -149,8 +149,8 @@ def test_watching_costs_its_calls_in_this_process() -> None:
     assert costly.variants[1].facts["watching_ns"] == 2_800
     assert told.summary
     assert costly.summary
-    assert "ray moves it in 7.50 µs, 1.3×" in told.summary.headline  # noqa: RUF001
-    assert "no difference that matters to ray" in costly.summary.headline
+    assert "ray is 1.3×" in told.summary.headline  # noqa: RUF001
+    assert "ray the same" in costly.summary.headline
     assert [each.peers for each in best_stretches(costly)] == [("pickle",)]
     assert [each.peers for each in best_stretches(told)] == [()]
 

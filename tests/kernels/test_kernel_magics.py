@@ -138,7 +138,7 @@ def test_an_interrupted_round_trip_keeps_the_finished_rows(kernel: Kernel) -> No
     assert ran.status == "error"
     assert "KeyboardInterrupt" in ran.error
     assert 1 <= len(ran.sweep.points) <= 6
-    assert "interrupted after" in ran.texts[0]
+    assert " until Ctrl-C: " in ran.texts[0]
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ def test_a_value_is_opened_and_pickled_beside_it(shell: InteractiveShell) -> Non
 
     [anatomy] = ran.trace.anatomies
     assert ran.trace.summary is not None
-    assert ran.trace.summary.headline.startswith('model["w"] is 100 % of 800 kB (ndarray')
+    assert ran.trace.summary.headline.startswith('`model["w"]` is 100 % of 800 kB, ndarray')
     assert sum(part.self_bytes for part in anatomy.parts) == anatomy.in_band_bytes
     assert {"pickle.dumps", "pickle.loads"} <= {span.stage for span in ran.trace.spans}
     assert '["w"]' in ran.bundles[0]["text/plain"]
@@ -73,7 +73,7 @@ def test_a_cell_opens_what_crossed_largest_first(shell: InteractiveShell) -> Non
         "list (2500)",
     ]
     assert ran.trace.summary is not None
-    assert any("separate pass" in fact for fact in ran.trace.summary.facts)
+    assert any("separate pass" in fact for fact in ran.trace.summary.details)
 
 
 def test_a_value_that_crosses_several_times_is_opened_once(shell: InteractiveShell) -> None:
@@ -89,7 +89,7 @@ def test_a_value_that_crosses_several_times_is_opened_once(shell: InteractiveShe
     assert big.notes[0] == f"{big.name} was pickled 5 times: {format_bytes(ran.value)} in all"
     assert big.notes[1:] == half.notes
     assert ran.trace.summary is not None
-    assert big.notes[0] in ran.trace.summary.facts
+    assert big.notes[0] in ran.trace.summary.details
 
 
 @pytest.mark.parametrize("line", ["%serprof --blame d = dumps(value)", "%%serprof --blame\n{0}"])

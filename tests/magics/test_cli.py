@@ -66,7 +66,7 @@ def test_a_terminal_is_used_to_its_width_and_not_beyond(columns: int) -> None:
 
     assert process.wait(60) == 0
     widths = {columns_of(line.rstrip()) for line in said.decode().splitlines()}
-    assert columns - 20 < max(widths) <= columns
+    assert min(columns, 100) - 25 < max(widths) <= columns
     assert "Wall time" in said.decode()
 
 
@@ -80,7 +80,7 @@ def test_a_private_file_has_no_name(folder: Path, capsys: pytest.CaptureFixture[
     assert (code, refused) == (0, 2)
     assert "rates" not in (folder / "x.serprof.json").read_text("utf-8")
     said = capsys.readouterr()
-    assert "pickle.dumps(rates) took" in said.out
+    assert "outside the stages seen" in said.out
     assert said.err == "--private is about a file: --private --save run.serprof.json\n"
 
 
@@ -92,7 +92,7 @@ def test_a_regression_gives_the_exit_code_of_a_failed_test(folder: Path) -> None
 
     assert ran.returncode == 1
     assert ran.stderr.startswith("RegressionError: slower by more than 10.0 %: Wall time")
-    assert "Compared with pickle.dumps([1, 2, 3]): slower" in ran.stdout
+    assert "slower: " in ran.stdout
     assert "Traceback" not in ran.stderr
 
 

@@ -51,7 +51,7 @@ def test_code_is_compared_with_a_file(shell: InteractiveShell, folder: Path) -> 
     wall = next(c for c in comparison.changes if not c.stage and not c.cold)
     assert (wall.before_runs, wall.after_runs, wall.verdict) == (15, 15, "slower")
     assert comparison.noise_share is not None
-    assert "Compared with" in ran.bundles[0]["text/plain"]
+    assert "compared with `" in ran.bundles[0]["text/plain"]
     saved = load(folder / "after.serprof.json")
     assert isinstance(saved, Sweep)
     assert saved.comparison == comparison
@@ -124,7 +124,7 @@ def test_a_comparison_that_is_the_last_value_is_readable(shell: InteractiveShell
     last = Ran(shell, "found = sp.compare(before, before)\nfound")
     shown = Ran(shell, "sp.show(found)")
 
-    assert "Compared with pickle.dumps([1, 2, 3]): nobody can tell" in last.out
+    assert "cannot tell faster from slower: " in last.out
     assert "Comparison(" not in last.out
     assert shown.result.success
 
@@ -199,8 +199,8 @@ INTERRUPTS = (
 @pytest.mark.parametrize(
     ("number", "said"),
     [
-        (1, "Stopped after 0 warm runs and not compared with f(): no verdict"),
-        (4, "Stopped after 3 warm runs and not compared with f(): no verdict"),
+        (1, "stopped after 0 warm runs, not compared with `f()`"),
+        (4, "stopped after 3 warm runs, not compared with `f()`"),
     ],
 )
 def test_an_interrupted_comparison_says_what_was_measured(
@@ -216,7 +216,6 @@ def test_an_interrupted_comparison_says_what_was_measured(
     assert "jupyter_serprof/" not in ran.out
     assert ran.sweep.summary is not None
     assert said in ran.sweep.summary.headline
-    assert "f() took " in ran.sweep.summary.headline
     assert len(ran.sweep.points) == number
     assert ran.sweep.comparison is None
 
@@ -231,10 +230,10 @@ def test_an_interrupt_of_the_first_run_does_not_say_that_nothing_was_serialized(
     compared, alone = Ran(shell, "%serprof --compare before f()"), Ran(shell, "%serprof f()")
 
     assert compared.trace.summary is not None
-    assert "f() was interrupted after " in compared.trace.summary.headline
-    assert "no run ended, so that nothing is compared with" in compared.trace.summary.headline
+    assert compared.trace.summary.headline.startswith("interrupted in the first run, ")
+    assert compared.trace.summary.headline.endswith(": nothing to compare")
     assert alone.trace.summary is not None
-    assert alone.trace.summary.headline.endswith("; no serialization had ended.")
+    assert alone.trace.summary.headline.endswith(": no serialization had ended")
     for ran in (compared, alone):
         assert "serialization was seen" not in ran.bundles[0]["text/plain"]
 
@@ -295,8 +294,7 @@ def test_two_functions_have_a_document_with_their_comparison(tmp_path: Path) -> 
     assert [(c.before_runs, c.after_runs, c.low is None) for c in warm] == [(6, 6, False)]
     assert (sweep.comparison.before, sweep.comparison.after) == ("code", "<lambda>")
     assert sweep.summary is not None
-    assert sweep.summary.headline.startswith("<lambda> compared with code: ")
-    assert " code took " in sweep.summary.headline
+    assert sweep.summary.facts[0] == "`<lambda>` compared with `code`"
     assert load(tmp_path / "x.serprof.json") == sweep
 
 

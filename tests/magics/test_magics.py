@@ -63,7 +63,7 @@ def test_a_document_draws_itself_without_the_extension(bare: InteractiveShell) -
 
     drawn, printed = Ran(bare, code + "sweep"), Ran(bare, "[sweep]")
 
-    assert "pickle in-band moves it in" in drawn.out
+    assert "pickle in-band takes " in drawn.out
     assert MIME_TYPE in bare.display_formatter.format(bare.user_ns["sweep"])[0]  # type: ignore[union-attr]
     assert "[<Sweep value>]" in printed.out
 

@@ -23,7 +23,7 @@ def test_small_ratios_keep_two_digits(ratio: float, said: str) -> None:
     """A run that takes a 240th of the time is not "0.00" times as long."""
     lines = comparison_lines(replace(FOUND, changes=(replace(WALL, ratio=ratio),)), 100)
 
-    assert f"slower, {said}× of the time before" in lines[0]  # noqa: RUF001
+    assert any(f" {said}× " in line for line in lines[1:])  # noqa: RUF001
 
 
 @pytest.mark.parametrize("columns", [40, 60, 80, 100])
@@ -46,10 +46,9 @@ def test_ratios_are_said_to_be_of_what_they_are(*, is_paired: bool, runs: str) -
 
     lines, said = comparison_lines(found, 100), markdown(found)
 
-    assert f"of the time before by {runs}" in lines[0]
     assert runs in " ".join(lines[2:4])
     assert f"| ratio of {runs} |" in said
-    assert (f"by {runs}" in said, "more line" in said) == (True, False)
+    assert "more line" not in said
 
 
 def test_the_columns_add_up_in_the_unit_of_the_wall_time() -> None:

@@ -10,6 +10,7 @@ from jupyter_serprof.analysis.sizes.crossovers import Stretch, stretches_of
 from jupyter_serprof.model import Point, Summary, Sweep
 from jupyter_serprof.model.sweep import middle_ns
 from jupyter_serprof.model.units import (
+    LONGEST_HEADLINE,
     code_text,
     counted_in_each,
     format_bytes,
@@ -60,7 +61,8 @@ def _headline(sweep: Sweep) -> str:
         return f"{what}: every way gave the same memory back, so nothing was moved"
     if len({point.variant for point in sweep.points}) == 1:
         return f"{what}: {_alone(sweep, sizes)}"
-    return f"{what}: {_stretches_text(sweep, stretches)}"
+    said = _stretches_text(sweep, stretches)
+    return said if len(said) + len(what) + 2 > LONGEST_HEADLINE else f"{what}: {said}"
 
 
 def _nothing(sweep: Sweep) -> str:

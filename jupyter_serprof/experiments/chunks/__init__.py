@@ -7,5 +7,5 @@ In: a function from chunk size to collection. Out: a `Sweep` and a recommendatio
 >>> from jupyter_serprof.experiments.chunks.sweep import ChunkSweep
 >>> sweep = ChunkSweep(lambda n: da.ones(1000, chunks=int(n)), [200, 500], name="a", compute=True)
 >>> run(sweep).summary.headline
-'a: 2 sizes with warm runs, 3 are needed to recommend one.'
+'`a`: 2 sizes with warm runs, 3 are needed to recommend one'
 """

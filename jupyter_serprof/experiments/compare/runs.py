@@ -50,8 +50,12 @@ def compared(before: Document, after: Sweep) -> Sweep:
 
 def _told(document: Sweep, comparison: Comparison) -> Sweep:
     """Return a document with its comparison, whose headline comes first in every form."""
-    known = replace(document.summary or Summary(""), headline=headline(comparison))
-    return replace(document, comparison=comparison, summary=known)
+    known = document.summary or Summary("")
+    other = comparison.after if comparison.after != comparison.before else ""
+    pair = f"{code_text(other)} " * bool(other) + f"compared with {code_text(comparison.before)}"
+    facts = (pair, *known.facts) if comparison.before else known.facts
+    told = replace(known, headline=headline(comparison), facts=facts)
+    return replace(document, comparison=comparison, summary=told)
 
 
 def stopped(before: Document, after: Made) -> Made:
@@ -61,7 +65,7 @@ def stopped(before: Document, after: Made) -> Made:
     """
     name = before.name or "before"
     if isinstance(after, Trace):
-        how = "was interrupted" if after.outcome == "interrupted" else "raised"
+        how = "interrupted" if after.outcome == "interrupted" else "raised"
         said = f"{how} in the first run, {format_ns(after.wall_ns)}: nothing to compare"
     else:
         warm = sum(not point.cold for point in after.points)

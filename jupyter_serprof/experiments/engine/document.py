@@ -29,6 +29,7 @@ from jupyter_serprof.model.units import (
     format_ns,
     format_rate,
     format_ratio,
+    path_text,
     plain,
     shortened,
 )
@@ -94,7 +95,8 @@ def _headline(sweep: Sweep) -> str:
     said = f"{_what(sweep)}: {best.title} takes {warm_text(sweep, best.key)}"
     if tied:
         return f"{said}, {listed([v.title for v in tied])} the same"
-    return f"{said}, no way is faster" if others else said
+    is_sure = others and not any(groups_text(walls[v.key]) for v in judged)
+    return f"{said}, no way is faster" if is_sure else said
 
 
 def _best(ranked: Sequence[Variant], walls: Walls) -> tuple[Variant, list[Variant]]:
@@ -150,8 +152,9 @@ def _facts(sweep: Sweep) -> tuple[list[str], list[str]]:
     facts, details = list[str](), list[str]()
     if warm:
         runs = counted_in_each([len(walls) for walls in warm.values()], "warm run")
-        groups = ", or both groups of them" * any(map(groups_text, warm.values()))
-        facts.append(f"the middle one of {runs}{groups}; the first, cold run stands apart")
+        is_grouped = any(map(groups_text, warm.values()))
+        counts = "some in two groups" if is_grouped else "the middle one counts"
+        facts.append(f"{runs}, {counts}; the first, cold run stands apart")
     if sweep.limits.memcpy_bytes_per_s:
         details.append(
             f"memcpy here {format_rate(sweep.limits.memcpy_bytes_per_s)}, "
@@ -172,7 +175,7 @@ def unpicklable(sweep: Sweep) -> Finding | None:
     return Finding(
         "pickle.unpicklable",
         "warn",
-        f"{code_text(path)} cannot be pickled",
+        f"{path_text(path)} cannot be pickled",
         {"path": path, "type": kind},
         _without(path, kind),
         because=f"it is a {kind}",

@@ -41,28 +41,28 @@ def unpicklable(anatomy: Anatomy) -> dict[str, str]:
     [
         (
             {f"k{i}": np.zeros(10_000) for i in range(8)},
-            "8 ndarray float64 (10000,) at x[*] are 100 % of 640 kB (80.0 kB each)",
+            "8 ndarray float64 (10000,) at `x[*]` are 100 % of 640 kB, 80.0 kB each",
         ),
         (
             Model(layers=[Model(w=np.zeros(10_000), b=np.zeros(10)) for _ in range(12)], name="m"),
-            "12 ndarray float64 (10000,) at x.layers[*].w are 99.9 % of 962 kB (80.0 kB each)",
+            "12 ndarray float64 (10000,) at `x.layers[*].w` are 99.9 % of 962 kB, 80.0 kB each",
         ),
         (
             {i: {j: np.zeros(5_000) for j in "abc"} for i in range(6)},
-            "18 ndarray float64 (5000,) at x[*][*] are 100 % of 720 kB (40.0 kB each)",
+            "18 ndarray float64 (5000,) at `x[*][*]` are 100 % of 720 kB, 40.0 kB each",
         ),
         (
             {"a": np.zeros(10_000), "b": np.zeros(7_000), "c": "small"},
-            '2 ndarray float64 at x["a"] and x["b"] are 100 % of 136 kB (about 68.1 kB each)',
+            '2 ndarray float64 at `x["a"] and x["b"]` are 100 % of 136 kB, about 68.1 kB each',
         ),
-        ([{"a": i} for i in range(5_000)], "5,000 dict at x[0..4,999] are 99.9 % of"),
+        ([{"a": i} for i in range(5_000)], "5,000 dict at `x[0..4,999]` are 99.9 % of"),
         (
             {f"k{i}": np.zeros(10 if i else 10_000) for i in range(8)},
-            'x["k0"] is 99 % of 80.8 kB (ndarray float64 (10000,))',
+            '`x["k0"]` is 99 % of 80.8 kB, ndarray float64 (10000,)',
         ),
         (
             {"a": np.zeros(10_000), "b": np.zeros(10_000, "i4"), "c": "t" * 50_000},
-            'no part has most, the largest is x["a"] with 47 %',
+            'no part has most, the largest is `x["a"]`, 47 %',
         ),
     ],
     ids=["dict", "layers", "nested", "two", "run", "one", "nobody"],
@@ -112,7 +112,7 @@ def test_attributes_items_and_keys_have_the_names_that_one_would_type() -> None:
     found = culprit(anatomy)
     assert found is not None
     assert found.path == "model.layers[3].w"
-    assert blame_sentence(anatomy).startswith("model.layers[3].w is 98 % of 81.8 kB (ndarray")
+    assert blame_sentence(anatomy).startswith("`model.layers[3].w` is 98 % of 81.8 kB, ndarray")
 
 
 def test_keys_that_look_like_data_have_numbers() -> None:
@@ -150,7 +150,7 @@ def test_an_array_deep_among_hundreds_of_parts_is_found() -> None:
 
     anatomy = blame(value, "x")
 
-    assert blame_sentence(anatomy).startswith('x["last"]["a"]["b"]["c"]["d"]["e"]["f"] is ')
+    assert blame_sentence(anatomy).startswith('`x["last"]["a"]["b"]["c"]["d"]["e"]["f"]` is ')
 
 
 def test_a_frame_is_told_by_its_columns() -> None:
@@ -338,7 +338,7 @@ def test_every_part_that_cannot_be_pickled_is_named_in_one_call() -> None:
     assert found['job["letters"]'] == "TypeError: cannot pickle 'generator' object"
     assert anatomy.plain_bytes is None
     assert sum(part.self_bytes for part in anatomy.parts) == anatomy.in_band_bytes
-    assert blame_sentence(anatomy).startswith("job cannot be pickled because of job[")
+    assert blame_sentence(anatomy).endswith("cannot be pickled, and 3 more")
 
 
 def test_thousands_that_cannot_be_pickled_are_told_together() -> None:
@@ -350,7 +350,7 @@ def test_thousands_that_cannot_be_pickled_are_told_together() -> None:
 
     [part] = [part for part in bare.parts if part.state == "unpicklable"]
     assert (part.path, part.count) == ("x[0..2,999]", 3_000)
-    assert "because of x[0..2,999] (3,000 lock)" in blame_sentence(bare)
+    assert blame_sentence(bare) == "`x[0..2,999]` cannot be pickled, 3,000 lock"
     found = unpicklable(held)
     assert found["x[0].lock"] == "TypeError: cannot pickle '_thread.lock' object"
     assert found["x[200].lock"] == found["x[0].lock"]

@@ -208,8 +208,10 @@ def test_fewer_than_three_sizes_are_no_curve() -> None:
 
     assert result is None
     summary = summarize_chunks("make(chunk)", "chunk", result, (), 2)
-    assert summary.headline == "make(chunk): 2 sizes with warm runs, 3 are needed to recommend one."
-    assert summarize_chunks("x", "chunk", None, (), None).headline == "x: no run ended."
+    assert (
+        summary.headline == "`make(chunk)`: 2 sizes with warm runs, 3 are needed to recommend one"
+    )
+    assert summarize_chunks("x", "chunk", None, (), None).headline == "`x`: no run ended"
 
 
 def test_cold_runs_do_not_count() -> None:

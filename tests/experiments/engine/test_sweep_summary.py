@@ -59,41 +59,38 @@ def found_in(*rules: str, cold: bool = False, severity: str = "warn") -> SweepTr
     [
         (
             {"pickle": [59, 58], "ray": [49, 20]},
-            "Pickle moves it in 58.0 ms; one run each, no comparison.",
+            "Pickle takes 58.0 ms",
             ["1 run"] * 4,
         ),
         (
             {"pickle": [59] * 4, "ray": [49] * 4, "cloud": [20] * 2},
-            (
-                "Ray moves it in 49.0 ms, 1.2× faster than pickle in-band; "  # noqa: RUF001
-                "of Cloud there is one run, no comparison."
-            ),
+            "Ray is 1.2× faster than pickle, 49.0 ms against 59.0 ms",  # noqa: RUF001
             ["1 run", "1.2×", "1 run", "1.0×", "1 run", "1 run"],  # noqa: RUF001
         ),
-        ({"pickle": [59, 58]}, "Pickle moves it in 58.0 ms.", ["–"] * 2),  # noqa: RUF001
+        ({"pickle": [59, 58]}, "Pickle takes 58.0 ms", ["–"] * 2),  # noqa: RUF001
         (
             {"pickle": [17] * 4, "ray": [9, 7, 7, *[90] * 5], "cloud": [40] * 4},
-            "Pickle moves it in 17.0 ms.",
+            "Pickle takes 17.0 ms",
             ["1 run", "1.0×", "1 run", "2 groups", "1 run", "2.4×"],  # noqa: RUF001
         ),
         (
             {"pickle": [17] * 4, "ray": [9, 7, 7, 7, 12, 12]},
-            "Ray moves it in 7.00 ms in 3 runs, 12.0 ms in 2.",
+            "Ray takes 7.00 ms in 3 runs, 12.0 ms in 2",
             ["1 run", "–", "1 run", "2 groups"],  # noqa: RUF001
         ),
         (
             {"pickle": [9, *[7] * 3, *[12] * 3], "ray": [9, *[6] * 4, *[12] * 3]},
-            "Pickle moves it in 7.00 ms in 3 runs, 12.0 ms in 3.",
+            "Pickle takes 7.00 ms in 3 runs, 12.0 ms in 3",
             ["1 run", "2 groups", "1 run", "2 groups"],
         ),
         (
             {"pickle": [9, *[8] * 3, *[17] * 4], "ray": [13] * 8},
-            "Pickle moves it in 8.00 ms in 3 runs, 17.0 ms in 4.",
+            "Pickle takes 8.00 ms in 3 runs, 17.0 ms in 4",
             ["1 run", "2 groups", "1 run", "1.0×"],  # noqa: RUF001
         ),
         (
             {"pickle": [9] * 8, "ray": [9, *[8] * 5, *[13] * 2]},
-            "Pickle moves it in 9.00 ms.",
+            "Pickle takes 9.00 ms",
             ["1 run", "–", "1 run", "2 groups"],  # noqa: RUF001
         ),
     ],
@@ -106,7 +103,7 @@ def test_one_run_is_compared_with_nobody(
     bars = [run for variant in found.variants for run in runs_of(found, variant)]
 
     assert [fastest_text(bar, bars) for bar in bars] == cells
-    assert summarize_sweep(found).headline == f"a (8.00 MB): {said}"
+    assert summarize_sweep(found).headline == f"`a`, 8.00 MB: {said}"
     assert ("1 run: no comparison" in text(found)) == ("1 run" in cells)
 
 
@@ -150,7 +147,10 @@ def test_round_trips_and_repeats_are_told_in_words() -> None:
     found = {name: summarize_sweep(sweep) for name, sweep in SAMPLES.items()}
     found |= {f"code: {name}": summarize_repeats(sweep) for name, sweep in REPEATS.items()}
 
-    check("sweeps", {name: "\n".join((it.headline, *it.facts)) for name, it in found.items()})
+    check(
+        "sweeps",
+        {name: "\n".join((it.headline, *it.facts, *it.details)) for name, it in found.items()},
+    )
 
 
 def test_headline_and_rows_name_the_same_as_equal() -> None:
@@ -168,7 +168,7 @@ def test_headline_and_rows_name_the_same_as_equal() -> None:
 
     assert rows == {"Pickle": "≈", "Joblib": "1.0×", "Cloud": "1.7×"}  # noqa: RUF001
     said = summarize_sweep(found).headline
-    assert said == "a (8.00 MB): Pickle moves it in 34.0 ms; no difference that matters to Joblib."
+    assert said == "`a`, 8.00 MB: Pickle takes 34.0 ms, Joblib the same"
 
 
 def test_the_warm_median_leaves_the_cold_run_out() -> None:

@@ -203,7 +203,7 @@ def test_a_collection_is_compared_stage_by_stage_with_a_file(
     assert warm[""].low is not None
     assert warm["dask.execute"].ratio is not None
     assert comparison.noise_share is not None
-    assert "Compared with x.sum()" in ran.bundles[0]["text/plain"]
+    assert "compared with `x.sum()`" in ran.bundles[0]["text/plain"]
     assert forgotten(client)
 
 
@@ -285,7 +285,7 @@ def test_a_document_of_something_else_is_refused_after_one_run(
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("--repeat 3", "--repeat needs code: %graphstages --repeat N x.sum()"),
+        ("--repeat 3", "the code to run is missing: %graphstages --repeat 3 CODE"),
         ("--compare nowhere x", "cannot read nowhere.serprof.json: No such file"),
         ("--compare x x", "Make one first: %graphstages --repeat 15 -o x CODE"),
         ("--repeat 3 y = 1", "nothing of Dask ran in y = 1"),

@@ -162,7 +162,7 @@ def test_one_size_that_fails_in_one_variant_leaves_all_others(ways: Ways) -> Non
     assert note.startswith("failed at 10.0 kB: MemoryError")
     assert sweep.variants[0].state == "ok"
     assert sweep.summary is not None
-    assert any("failed at 10.0 kB" in fact for fact in sweep.summary.facts)
+    assert any("failed at 10.0 kB" in fact for fact in sweep.summary.details)
 
 
 def test_a_value_that_a_variant_refuses_is_a_skipped_row(ways: Ways) -> None:
