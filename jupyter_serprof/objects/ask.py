@@ -75,6 +75,12 @@ def name_in(namespace: Mapping[str, object], value: object) -> str:
     return next((name for name in names if not name.startswith("_")), "")
 
 
+def notebook_name(value: object) -> str:
+    """Return the name that the notebook has for a value, "" if it has none."""
+    main = sys.modules.get("__main__")
+    return name_in(vars(main), value) if main else ""
+
+
 def kind_name(kind: type) -> str:
     """Return the name of a class, whatever its metaclass says."""
     return str(_NAME.__get__(kind, type(kind)))

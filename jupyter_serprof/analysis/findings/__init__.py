@@ -148,13 +148,16 @@ def same_object_again(trace: Trace) -> Iterable[Finding]:
         if len(found) > 1:
             total = sum(found.values())
             again = (1 - 1 / len(found)) * total / all_bytes
-            kind = text(trace.spans[min(found)], "value_type") or "object"
+            first = trace.spans[min(found)]
+            kind, name = text(first, "value_type") or "object", text(first, "name")
+            what = f"`{name}`" if name else f"the same {kind}"
             yield Finding(
                 "ray.same-object",
                 "warn",
-                f"the same {kind} was sent {len(found)} times, {format_bytes(total)} in all",
+                f"{what} was sent {len(found)} times, {format_bytes(total)} in all",
                 {"times": len(found), "total_bytes": total, "value_type": kind},
-                "ref = ray.put(value)   # once, if it stays as it is; then pass ref: f.remote(ref)",
+                f"ref = ray.put({name or 'value'})   # once, if it stays as it is; then pass ref: "
+                "f.remote(ref)",
                 spans=_pointed(found),
                 because="each time it was serialized and copied into the store anew",
                 share=again * self_share(trace, *_SENDING),

@@ -47,11 +47,11 @@ def _embedded(trace: Trace, entry: Record) -> Finding:
     layer = _layer(entry)
     referred = f"{format_count(count)} tasks refer to it" if count and count > 1 else ""
     crosses = f"{format_bytes(crossing)} go to workers" if (crossing or 0) > (size or 0) else ""
-    kind = word(entry, "object").partition(" ")[0].rpartition(".")[2]
     return Finding(
         "dask.large-object",
         "warn",
-        f"{kind} of {format_bytes(size)} is embedded in the graph{f' by `{layer}`' * bool(layer)}",
+        f"{_called(entry)} of {format_bytes(size)} is embedded in the graph"
+        f"{f' by `{layer}`' if layer else ''}",
         {
             "object": word(entry, "object"),
             "layer": layer or None,
@@ -65,6 +65,12 @@ def _embedded(trace: Trace, entry: Record) -> Finding:
         because=", ".join(filter(None, (f"it is a {word(entry, 'object')}", referred, crosses))),
         share=self_share(trace, *_SENDING, *([] if crosses else ["dask.dispatch"])),
     )
+
+
+def _called(entry: Record) -> str:
+    """Return the variable of the notebook that an object is, else its class."""
+    kind = word(entry, "object").partition(" ")[0].rpartition(".")[2]
+    return f"`{word(entry, 'name')}`" if word(entry, "name") else kind
 
 
 def _layer(entry: Record) -> str:
@@ -89,7 +95,8 @@ def _instead_of_embedding(trace: Trace, entry: Record, layer: str) -> str:
             'df = dd.read_parquet("data.parquet")   # written once by pdf.to_parquet'
             '("data.parquet"): each task reads its own part'
         )
-    name = "pdf" if kind in _FRAMES else "a" if kind == "ndarray" else "value"
+    usual = "pdf" if kind in _FRAMES else "a" if kind == "ndarray" else "value"
+    name = word(entry, "name") or usual
     if (whole(entry, "references") or 0) <= 1:
         return (
             f"{name} = dask.delayed(load)(path)   # read inside a task: {name} never passes "
@@ -137,15 +144,16 @@ def repeated_payload(trace: Trace) -> Iterable[Finding]:
     crossing = [entry for entry in records(trace, "dask.graph") if word(entry, "object")]
     largest = max(crossing, key=lambda entry: whole(entry, "crossing_bytes") or 0, default=None)
     what = word(largest, "object") if largest else ""
-    kind = what.partition(" ")[0].rpartition(".")[2] or "data"
+    name = word(largest, "name") if largest else ""
+    called = f"`{name}`" if name else f"the same {_called(largest) if largest else 'data'}"
     of_tasks = f" of {format_count(tasks)}" if tasks else ""
     yield Finding(
         "dask.repeated-payload",
         "warn",
-        f"the same {kind} was sent with each{of_tasks} tasks, {format_bytes(left)} in all",
+        f"{called} was sent with each{of_tasks} tasks, {format_bytes(left)} in all",
         {"graph_bytes": sent, "dispatched_bytes": left, "tasks": tasks, "object": what or None},
-        "value = dask.delayed(value)   # one key of the graph that tasks refer to; or "
-        "client.scatter(value, broadcast=True): each worker gets it once, not each task",
+        f"{name or 'value'} = dask.delayed({name or 'value'})   # one key of the graph that tasks "
+        f"refer to; or client.scatter({name or 'value'}, broadcast=True): once to each worker",
         spans=spans_of(trace, "dask.dispatch.encode") or _sent(trace),
         because=f"the graph had {format_bytes(sent)}, {format_ratio(left / sent)} as much left the "
         f"scheduler{f', most of it {what}' if what else ''}",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import pickle
 import re
-import sys
 import time
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
@@ -23,7 +22,7 @@ from jupyter_serprof.experiments.engine.recording import Recording
 from jupyter_serprof.experiments.graphs.values import collections_in
 from jupyter_serprof.model import Anatomy, Span, Summary, Trace
 from jupyter_serprof.model.units import format_bytes, format_count, shortened
-from jupyter_serprof.objects.ask import attribute, bases_of, kind_module, kind_name, name_in
+from jupyter_serprof.objects.ask import attribute, bases_of, kind_module, kind_name, notebook_name
 from jupyter_serprof.objects.classes import classes_kept
 from jupyter_serprof.objects.culprits import error_text
 from jupyter_serprof.probes.dask.graph.holders import LARGE_BYTES, Found, graph_objects
@@ -221,12 +220,6 @@ def name_of(value: object) -> str:
     """Return the name that the notebook has for a value, else that of its type."""
     own = attribute(unwrapped(value), "__name__")
     return notebook_name(value) or (own if type(own) is str else f"<{kind_name(type(value))}>")
-
-
-def notebook_name(value: object) -> str:
-    """Return the name that the notebook has for a value, "" if it has none."""
-    main = sys.modules.get("__main__")
-    return name_in(vars(main), value) if main else ""
 
 
 def with_anatomies(trace: Trace, anatomies: Sequence[Anatomy], notes: Sequence[str] = ()) -> Trace:

@@ -22,7 +22,7 @@ from jupyter_serprof.capture.freeze import Draft, Page
 from jupyter_serprof.capture.hook import Place, note
 from jupyter_serprof.capture.machine import buffers_of, lies_inside, store_ranges
 from jupyter_serprof.capture.recorder import Recorder, active_recorders
-from jupyter_serprof.objects.ask import is_array, is_known, kind_name
+from jupyter_serprof.objects.ask import is_array, is_known, kind_name, notebook_name
 from jupyter_serprof.objects.captured import captured_variables
 from jupyter_serprof.probes import Probe
 from jupyter_serprof.probes.pickle import DUMPS_ROLE, LOADS_ROLE, complete_pickles, pickle_places
@@ -72,6 +72,8 @@ _CONTEXT = "ray._private.serialization:SerializationContext"
 _MANAGER = "ray._private.function_manager:FunctionActorManager"
 #: A task argument adds a RAW marker of 13 bytes, which says nothing about the user's data.
 _MARKER_BYTES = 64
+#: Whoever sends less need not be told which variable it is.
+_NAMED_BYTES = 100_000
 _SEEN_VALUES = 8
 #: Ray's max_direct_call_object_size.
 _INLINE_BYTES = 100 * 1024
@@ -307,6 +309,9 @@ def _complete_serialized(draft: Draft, noted: tuple[int, str, object, str, str])
     if identity is not None:
         # The same weak reference means the same living object; a reused address does not.
         draft.details["value_key"] = id(identity)
+        is_told = isinstance(identity, weakref.ref) and total >= _NAMED_BYTES
+        alive = identity() if is_told else None  # type: ignore[operator]  # a reference, as asked
+        draft.details |= {"name": notebook_name(alive)} if alive is not None else {}
         draft.extra = identity
 
 

@@ -16,6 +16,7 @@ _COLUMNS = (
     TableColumn("layer", "Layer"),
     TableColumn("key", "Key"),
     TableColumn("object", "Object"),
+    TableColumn("name", "Variable"),
     TableColumn("bytes", "Bytes", "bytes"),
     TableColumn("share", "Share", "ratio"),
     TableColumn("references", "References", "count"),
@@ -38,7 +39,7 @@ def table(found: GraphBytes, *, title: str = "Who holds the bytes of the graph")
 
     groups: dict[object, list[ObjectBytes]] = defaultdict(list)
     for entry in found.objects:
-        groups[key_split(entry.layer), entry.kind].append(entry)
+        groups[key_split(entry.layer), entry.kind, entry.name].append(entry)
     ordered = sorted(groups.values(), key=lambda alike: -sum(one.size_bytes for one in alike))
     rows = tuple(_row(alike, found.sent_bytes) for alike in ordered[:_ROWS])
     left = len(ordered) - len(rows)
@@ -54,7 +55,7 @@ def _row(alike: list[ObjectBytes], sent_bytes: int) -> tuple[Scalar, ...]:
     references = None if None in counts else sum(counts)
     crossing = None if None in bytes_ else sum(bytes_)
     share = min(1.0, size / sent_bytes) if sent_bytes else None
-    return first.layer, first.key, kind, size, share, references, crossing
+    return first.layer, first.key, kind, first.name, size, share, references, crossing
 
 
 _SUMMED = ("references", "crossing_bytes")

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from time import monotonic
 
+from jupyter_serprof.objects.ask import notebook_name
 from jupyter_serprof.probes.dask.graph.holders import label, large_inside, text_of
 from jupyter_serprof.probes.dask.graph.sections import Section, sections
 
@@ -26,6 +27,8 @@ class ObjectBytes:
         The key of a task, or "every task" of a layer whose template holds it.
     kind
         Type, dtype and shape.
+    name
+        The variable of the notebook that it is, if it is one.
     size_bytes
         What it holds, as it lies in memory.
     references
@@ -37,6 +40,7 @@ class ObjectBytes:
     kind: str
     size_bytes: int
     references: int | None = 0
+    name: str = ""
 
     @property
     def crossing_bytes(self) -> int | None:
@@ -100,7 +104,8 @@ def _refer(found: dict[int, ObjectBytes], section: Section, key: object, value: 
         one = found.get(id(large))
         if one is None:
             where = text_of(section, key)
-            one = found[id(large)] = ObjectBytes(section.layer, where, label(large), size)
+            one = ObjectBytes(section.layer, where, label(large), size, name=notebook_name(large))
+            found[id(large)] = one
         if section.times is None or one.references is None:
             one.references = None
         else:
