@@ -14,12 +14,13 @@ from jupyter_serprof.views.compare import comparison_blocks, comparison_lines
 from jupyter_serprof.views.flat import Given, no_document
 from jupyter_serprof.views.kit.remarks import (
     finding_blocks,
+    first_remedy,
     headline_of,
     outcome_of,
     remarks_of,
     table_blocks,
 )
-from jupyter_serprof.views.kit.table import Line, hang, listed, markdown_table, plain, wrap
+from jupyter_serprof.views.kit.table import Line, code, hang, listed, markdown_table, plain, wrap
 from jupyter_serprof.views.sweep.text import sweep_lines
 from jupyter_serprof.views.waterfall.table import stages_table, trace_lines
 
@@ -95,12 +96,11 @@ def check_view(view: str | None) -> None:
 
 def _head(doc: Trace | Sweep, columns: int) -> list[str]:
     facts = " · ".join(doc.summary.facts) if doc.summary else ""
-    sentences = [headline_of(doc), outcome_of(doc), facts]
+    above, below = [headline_of(doc), outcome_of(doc) or ""], [facts]
     return [
-        line
-        for sentence in sentences
-        if sentence
-        for line in wrap(clean(sentence).strip(), columns)
+        *(line for said in above if said for line in wrap(clean(said).strip(), columns)),
+        *(line for label, said in first_remedy(doc) for line in hang(label, said, columns)),
+        *(line for said in below if said for line in wrap(clean(said).strip(), columns)),
     ]
 
 
@@ -132,6 +132,7 @@ def _document(doc: Trace | Sweep) -> Iterator[str]:
     headline = doc.summary.headline if doc.summary else doc.name or "unnamed"
     yield f"**{plain(headline)}**"
     facts = " · ".join(doc.summary.facts) if doc.summary else ""
+    yield from (code(said) for label, said in first_remedy(doc) if label == "try")
     if facts:
         yield plain(facts)
     if doc.comparison is not None:
@@ -139,7 +140,7 @@ def _document(doc: Trace | Sweep) -> Iterator[str]:
     said = f"{headline} {facts}"
     yield from _trace(doc, said) if isinstance(doc, Trace) else _sweep(doc)
     yield from finding_blocks(doc.findings)
-    yield from listed(doc.quality.notes)
+    yield from listed((*(doc.summary.details if doc.summary else ()), *doc.quality.notes))
     environment = ", ".join(f"{key} {value}" for key, value in doc.environment.items())
     origin = ", ".join(part for part in (doc.producer, environment) if part)
     if origin:

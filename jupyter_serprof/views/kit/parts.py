@@ -22,7 +22,9 @@ from jupyter_serprof.analysis.comparison import (
 from jupyter_serprof.model import Trace
 from jupyter_serprof.model.units import clean, column_unit, format_count, format_fixed
 from jupyter_serprof.views.kit.remarks import (
+    Remark,
     finding_remarks,
+    first_remedy,
     headline_of,
     note_sentences,
     outcome_of,
@@ -115,6 +117,10 @@ def put_head(sheet: Sheet, doc: Trace | Sweep) -> None:
     outcome = outcome_of(doc)
     if outcome:
         sheet.paragraph(outcome, theme.warn)
+    if not sheet.is_brief:
+        for label, said in first_remedy(doc):
+            sheet.put(MARGIN, sheet.y + TEXT * 0.65, label, theme.muted, is_bold=True)
+            sheet.paragraph(said, theme.ink, indent=48, most=_REMEDY_LINES)
     if doc.summary and doc.summary.facts:
         sheet.paragraph("  ·  ".join(doc.summary.facts), theme.muted, SMALL + 0.5)
     sheet.y += 10
@@ -207,12 +213,12 @@ def put_legend(sheet: Sheet, entries: Iterable[tuple[Box | None, str]]) -> None:
 
 
 def put_remarks(sheet: Sheet, doc: Trace | Sweep) -> None:
-    """Put the first finding in full, how many more there are, and how good the numbers are."""
+    """Put what the first finding is known by, how many more there are, how good the numbers are."""
     if sheet.is_brief:
         return
     if doc.findings:
         sheet.y += 8
-        _put_finding(sheet, doc.findings[0])
+        _put_finding(sheet, doc.findings[0], headline_of(doc), list(first_remedy(doc)))
     sentences = list(note_sentences(doc))
     tables = table_sentence(doc) if isinstance(doc, Trace) else ""
     more = [f"{len(doc.findings) - 1} more: {doc.findings[1].title}"] if doc.findings[1:] else []
@@ -223,13 +229,19 @@ def put_remarks(sheet: Sheet, doc: Trace | Sweep) -> None:
         sheet.paragraph(sentence, sheet.theme.muted, SMALL, most=2)
 
 
-def _put_finding(sheet: Sheet, finding: Finding) -> None:
-    """Put a title beside its severity and the remedy below; a coloured edge marks a warning."""
+def _put_finding(sheet: Sheet, finding: Finding, headline: str, above: list[Remark]) -> None:
+    """Put what is told beside its severity, the remedy below unless it stands above the picture.
+
+    A coloured edge marks a warning.
+    """
     theme = sheet.theme
     color = theme.warn if finding.severity == "warn" else theme.muted
+    (_, title), *remedy = finding_remarks(finding, headline)
+    remedy = [] if remedy == above else remedy
+    if not title and not remedy:
+        return
     top = sheet.y
     sheet.y += 5
-    (_, title), *remedy = finding_remarks(finding)
     for label, said, is_bold in [(finding.severity, title, True), *((*r, False) for r in remedy)]:
         sheet.put(MARGIN + 12, sheet.y + TEXT * 0.65, label, color, is_bold=True)
         for line in said.splitlines()[:_REMEDY_LINES] or [""]:

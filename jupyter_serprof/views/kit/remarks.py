@@ -45,26 +45,46 @@ def outcome_of(doc: Trace | Sweep) -> str | None:
     if not isinstance(doc, Trace) or doc.outcome == "ok":
         return None
     word = "interrupted" if doc.outcome == "interrupted" else "raised"
-    if word in headline_of(doc):
+    if re.search(rf"\b(until|{word})\b", headline_of(doc)):
         return None
     return f"{word} after {format_ns(doc.wall_ns)}: what was measured until then"
 
 
+def first_remedy(doc: Trace | Sweep) -> Iterator[Remark]:
+    """Yield what stands above the picture: the remedy of the first finding that has one."""
+    first = next((finding for finding in doc.findings if finding.remedy), None)
+    if first is not None:
+        yield from list(finding_remarks(first))[1:]
+
+
 def remarks_of(doc: Trace | Sweep) -> list[Remark]:
-    """Return (label, sentence) pairs: ``warn``/``info`` and ``try``, then ``note``."""
-    findings = [
-        remark for finding in doc.findings[:_FINDINGS_SHOWN] for remark in finding_remarks(finding)
-    ]
+    """Return (label, sentence) pairs: ``warn``/``info`` and ``try``, then ``note``.
+
+    What stands above the picture is not said again: the cause, and the first remedy.
+    """
+    findings, above = list[Remark](), list(first_remedy(doc))
+    for finding in doc.findings[:_FINDINGS_SHOWN]:
+        title, *remedy = finding_remarks(finding, headline_of(doc))
+        findings += [title] if title[1] else []
+        findings += remedy if remedy != above else []
+        above = [] if remedy == above else above
     more = len(doc.findings) - _FINDINGS_SHOWN
     if more > 0:
         are = "finding is" if more == 1 else "findings are"
         findings.append(("note", f"{more} more {are} in the document"))
-    return findings + [("note", sentence) for sentence in note_sentences(doc)]
+    details = [" · ".join(doc.summary.details)] if doc.summary and doc.summary.details else []
+    return findings + [("note", sentence) for sentence in (*details, *note_sentences(doc))]
 
 
-def finding_remarks(finding: Finding) -> Iterator[Remark]:
-    """Yield the title of a finding and its remedy, with the gain if it was measured."""
-    yield finding.severity, finding.title
+def told_text(finding: Finding, headline: str) -> str:
+    """Return cause and evidence of a finding; of what the headline says only the evidence."""
+    title = "" if finding.title in headline else finding.title
+    return ": ".join(filter(None, (title, finding.because)))
+
+
+def finding_remarks(finding: Finding, headline: str = "") -> Iterator[Remark]:
+    """Yield what a finding tells, and its remedy, with the gain if it was measured."""
+    yield finding.severity, told_text(finding, headline)
     if finding.remedy:
         yield "try", finding.remedy
     if finding.gain is not None:
@@ -117,12 +137,13 @@ def _probe_sentences(probe: ProbeReport) -> Iterator[str]:
 
 
 def finding_blocks(findings: Sequence[Finding]) -> Iterator[str]:
-    """Yield each finding and its remedy."""
+    """Yield each finding with its evidence and its remedy; the first one stands at the top."""
+    first = next((finding for finding in findings if finding.remedy), None)
     for finding in findings:
         gain = _gain_text(finding, "{} faster, 95 % interval {} to {}")
         measured = f" ({plain(gain)})" if finding.gain is not None else ""
-        yield f"**{plain(finding.severity)}**: {plain(finding.title)}{measured}"
-        if finding.remedy:
+        yield f"**{plain(finding.severity)}**: {plain(told_text(finding, ''))}{measured}"
+        if finding.remedy and finding is not first:
             yield code(finding.remedy)
 
 
