@@ -17,7 +17,13 @@ export function sampleTrace(): DrawnTrace {
     outcome: "ok",
     stages: [
       { key: "ray.msgpack", title: "Walk over elements", order: 24, family: "pickle" },
-      { key: "ray.pickle", title: "Pickle by Ray", order: 26, family: "pickle", note: "not copied" },
+      {
+        key: "ray.pickle",
+        title: "Pickle by Ray",
+        order: 26,
+        family: "pickle",
+        note: "not copied",
+      },
       { key: "ray.store", title: "Store", order: 28, family: "store" },
       { key: "ray.fetch", title: "Wait and fetch", order: 51, family: "move", waits: true },
       { key: "ray.unpickle", title: "Unpickle in get", order: 58, family: "pickle" },
