@@ -136,7 +136,7 @@ describe("the chart of a sweep", () => {
         (label) => label.firstChild?.textContent ?? "",
       );
     expect(names("pickle in-band")).toEqual(["pickle in-band"]);
-    expect(names("client.scatter + gather")).toEqual(["client.scatter", "+ gather"]);
+    expect(names("client.scatter + gather")).toEqual(["client.scatter +", "gather"]);
     expect(names("aVeryLongNameWithoutAnySpace")).toEqual(["aVeryLongNameWith…"]);
     expect(chartOf(chartNamed("Ray"), 700).textContent).toContain("median time");
   });
