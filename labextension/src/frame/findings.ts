@@ -8,14 +8,21 @@ import { button, element, having } from "../kit/dom";
 import { measuredOf } from "./measured";
 import type { Part, Stage } from "./part";
 
-/** The first finding in full, and how many more there are. */
+/** The remedy that stands above the picture: of the first finding that has one. */
+export function firstRemedy(list: readonly Finding[], host: Host): HTMLElement | null {
+  const first = list.find((finding) => finding.remedy);
+  return first ? remedy(String(first.remedy), host) : null;
+}
+
+/** What the first finding is known by, and how many more there are. */
 export function firstFinding(list: readonly Finding[], stage: Stage): HTMLElement | null {
   const [first, ...others] = list;
   if (first === undefined) {
     return null;
   }
   const rest = others.length > 0 ? more(others, stage) : null;
-  return element("section", "jsp-findings", card(first, stage.host), rest);
+  const isAbove = list.find((finding) => finding.remedy) === first;
+  return element("section", "jsp-findings", card(first, stage.host, isAbove), rest);
 }
 
 function more(others: readonly Finding[], stage: Stage): HTMLElement {
@@ -30,7 +37,8 @@ export function findingsView(list: readonly Finding[], stage: Stage): Part {
   return { node: element("section", "jsp-findings", ...(cards.length === 0 ? [none] : cards)) };
 }
 
-function card(finding: Finding, host: Host): HTMLElement {
+/** A finding whose remedy stands above the picture shows it there only. */
+function card(finding: Finding, host: Host, isAbove = false): HTMLElement {
   const title = element(
     "div",
     "jsp-finding-title",
@@ -38,7 +46,7 @@ function card(finding: Finding, host: Host): HTMLElement {
     element("strong", "", finding.title),
     element("code", "jsp-rule", String(finding.rule ?? "")),
   );
-  const node = element("article", "jsp-finding", title, body(finding, host));
+  const node = element("article", "jsp-finding", title, body(finding, host, isAbove));
   return having(node, { "data-severity": String(finding.severity) });
 }
 
@@ -47,7 +55,7 @@ function severity(finding: Finding): HTMLElement {
   return having(node, { "data-severity": String(finding.severity) });
 }
 
-function body(finding: Finding, host: Host): HTMLElement {
+function body(finding: Finding, host: Host, isAbove: boolean): HTMLElement {
   const facts = Object.entries(finding.evidence ?? {}).map(([key, value]) =>
     element("div", "", element("dt", "", labelOf(key)), element("dd", "", evidence(key, value))),
   );
@@ -57,8 +65,9 @@ function body(finding: Finding, host: Host): HTMLElement {
   return element(
     "div",
     "jsp-finding-body",
-    facts.length > 0 ? element("dl", "jsp-evidence", ...facts) : null,
-    finding.remedy ? remedy(String(finding.remedy), host) : null,
+    finding.because ? element("p", "", String(finding.because)) : null,
+    facts.length > 0 && !finding.because ? element("dl", "jsp-evidence", ...facts) : null,
+    finding.remedy && !isAbove ? remedy(String(finding.remedy), host) : null,
     gain === null ? null : element("p", "jsp-note", gain),
   );
 }

@@ -1,15 +1,24 @@
-/** The headline sentence and the line of facts: what is read first. */
+/** The headline sentence, the remedy and the line of facts: what is read first; and what is last. */
 
 import { hasWaterfall, type SerprofDocument } from "../document/document";
 import { bytesPerSecond, count, duration, moment } from "../document/format";
 import type { Host } from "../document/host";
 import { fileName, pictureOf, saveFile } from "../kit/clip";
 import { button, element, having } from "../kit/dom";
+import { firstRemedy } from "./findings";
 
-export function head(doc: SerprofDocument): HTMLElement {
+export function head(doc: SerprofDocument, host: Host): HTMLElement {
   const headline = headlineOf(doc.summary?.headline ?? doc.name);
   const facts = element("p", "jsp-facts", ...factsOf(doc).map((fact) => element("span", "", fact)));
-  return element("div", "jsp-head", headline, outcome(doc), facts, ...warnings(doc));
+  const first = firstRemedy(doc.findings ?? [], host);
+  return element("div", "jsp-head", headline, outcome(doc), first, facts, ...warnings(doc));
+}
+
+/** How good the numbers are, and facts that need not be read first: below the picture. */
+export function foot(doc: SerprofDocument): HTMLElement {
+  const sentences = [...(doc.summary?.details ?? []), ...(doc.quality?.notes ?? [])];
+  const notes = sentences.map((sentence) => element("p", "jsp-note", String(sentence)));
+  return element("div", "jsp-foot", ...notes);
 }
 
 export function headlineOf(text: string): HTMLElement {
@@ -35,7 +44,8 @@ function factsOf(doc: SerprofDocument): string[] {
 }
 
 function outcome(doc: SerprofDocument): HTMLElement | null {
-  if (doc.format !== "serprof.trace" || doc.outcome === "ok") {
+  const isTold = / until (the error|Ctrl-C)/.test(doc.summary?.headline ?? "");
+  if (doc.format !== "serprof.trace" || doc.outcome === "ok" || isTold) {
     return null;
   }
   const text =
@@ -55,7 +65,6 @@ function warnings(doc: SerprofDocument): HTMLElement[] {
     ...(dropped > 0
       ? [`${count(dropped)} spans were dropped; their time went to what encloses them.`]
       : []),
-    ...(doc.quality?.notes ?? []),
   ];
   return sentences.map((sentence) => element("p", "jsp-note", sentence));
 }

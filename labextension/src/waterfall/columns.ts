@@ -40,12 +40,17 @@ export function columnsOf(trace: DrawnTrace): Column[] {
     { ...perRow, title: "rate", name: "rate", text: rate },
     { ...perRow, title: "of memcpy", name: "memcpy", text: (row) => memcpyText(trace, row) },
   ];
-  if (trace.waterfall.rows.some((row) => row.minor_faults != null)) {
+  const { rows } = trace.waterfall;
+  if (rows.some((row) => row.minor_faults != null)) {
     const text = (row: Row): string =>
       row.minor_faults == null ? unknownIn(trace, row) : format.count(row.minor_faults);
     columns.push({ ...perRow, title: "page faults", name: "faults", text });
   }
-  return columns;
+  // A column of dashes is none.
+  return columns.filter(
+    ({ name, text }) =>
+      name === "" || rows.some((row, at) => ![NOT_APPLICABLE, NOT_SEEN].includes(text(row, at))),
+  );
 }
 
 /** In the unit of a waterfall. */
