@@ -72,13 +72,7 @@ _IS_CLEAR = "() => document.querySelector('.jsp-side-item, .jp-NotebookPanel, .j
 _OPEN = """async (path) => {
   await globalThis.jupyterapp.commands.execute("docmanager:open", { path });
 }"""
-#: What is current follows the focus, which a dialog or a panel that opens late may take: ask again.
-_IS_OPEN = """(path) => {
-  const { shell } = globalThis.jupyterapp;
-  const opened = [...shell.widgets("main")].find((widget) => widget.context?.path === path);
-  if (opened && shell.currentWidget !== opened) shell.activateById(opened.id);
-  return opened !== undefined && shell.currentWidget === opened;
-}"""
+_IS_OPEN = "(path) => globalThis.jupyterapp.shell.currentWidget?.context?.path === path"
 _SHOWN = """() => {
   const { shell } = globalThis.jupyterapp;
   const shown = document.querySelector(".jp-Dialog")?.textContent ?? "no dialog";
@@ -191,6 +185,9 @@ class Screen:
 
     def open_file(self, path: Path, *, scheme: str = "light") -> Page:
         """Open a file with the network off; what it asks for is in ``requests``."""
+        # A JupyterLab that is left would ask its server meanwhile, and say in a dialog that it is gone.
+        while self._labs:
+            self._labs.popitem()[1].close()
         self._context.set_offline(offline=True)
         self.page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]  # light or dark
         self.page.goto(path.as_uri())

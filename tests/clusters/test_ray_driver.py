@@ -141,7 +141,7 @@ def test_an_array_that_is_copied_into_the_pickle_is_named(
 
     assert detail(trace, "ray.pickle", "in_band_bytes") > array.nbytes
     (finding,) = findings(trace, "pickle.in-band-copy")
-    assert said in finding.title
+    assert said in finding.because
 
 
 def test_elements_of_a_list_are_counted() -> None:

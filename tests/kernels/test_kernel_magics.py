@@ -109,7 +109,7 @@ def test_an_interrupt_while_waiting_passes_through_and_is_shown(kernel: Kernel, 
     assert "jupyter_serprof" not in ran.error
     assert ran.trace.outcome == "interrupted"
     assert ran.trace.wall_ns < 30 * 10**9
-    assert "interrupted" in ran.texts[0]
+    assert " until Ctrl-C: " in ran.texts[0]
     assert kernel.run("1 + 1").value == "2"
 
 
@@ -138,7 +138,7 @@ def test_an_interrupted_round_trip_keeps_the_finished_rows(kernel: Kernel) -> No
     assert ran.status == "error"
     assert "KeyboardInterrupt" in ran.error
     assert 1 <= len(ran.sweep.points) <= 6
-    assert " until Ctrl-C: " in ran.texts[0]
+    assert "interrupted after" in ran.texts[0]
 
 
 @pytest.mark.parametrize(
