@@ -19,7 +19,13 @@ import pytest
 from clusters.outside import Outside, outside_cluster
 from clusters.seen import has_row, probe, recorded, row, trace_of
 from jupyter_serprof.api import record
-from jupyter_serprof.probes.dask.cluster import agent_name, agent_sources, load_agent, shipped
+from jupyter_serprof.probes.dask.cluster import (
+    agent_name,
+    agent_sources,
+    clusters_of,
+    load_agent,
+    shipped,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -264,8 +270,6 @@ def test_an_agent_leaves_when_its_client_is_gone(outside: Outside) -> None:
     """A client that vanishes leaves no wrapper on the scheduler, and none on its workers."""
     from distributed import Client
 
-    from jupyter_serprof.probes.dask.cluster import clusters_of
-
     name = agent_name()
 
     def is_running() -> bool:
@@ -294,13 +298,88 @@ def test_an_agent_leaves_when_its_client_is_gone(outside: Outside) -> None:
     assert not load_agent().is_running()
 
 
+def ours_on(client: Client) -> list[str]:
+    """Return what is left of agents on scheduler, workers and client, after the longest lease."""
+    name = agent_name()
+
+    def found(dask_scheduler: Any = None) -> list[str]:
+        agent = sys.modules.get(name)
+        listens = ["agent"] if agent is not None and agent.is_running() else []
+        return listens + [one for one in getattr(dask_scheduler, "plugins", ()) if "serprof" in one]
+
+    deadline = time.monotonic() + 12
+    while True:
+        everywhere = [client.run_on_scheduler(found), *client.run(found).values(), found()]
+        left = [one for names in everywhere for one in names]
+        if not left or time.monotonic() > deadline:
+            return left
+        time.sleep(0.05)
+
+
+def test_agents_go_where_a_scheduler_of_this_process_hears_of_the_end_too_late(
+    dask_client: Client,
+) -> None:
+    """The client shares its agent with that scheduler, and is the first to give it up."""
+    import dask
+
+    with dask.config.set({"serprof.patience": 0.85}), record("late"):
+        dask_client.submit(operator.neg, 1, pure=False).result()
+        busy = dask_client.cluster.scheduler.loop
+        busy.add_callback(time.sleep, 2)
+        time.sleep(0.05)
+
+    assert ours_on(dask_client) == []
+
+
+@pytest.mark.parametrize("after_s", [0, 0.002, 0.01, 0.02, 0.04])
+def test_agents_go_that_nobody_waits_for_while_they_come(
+    dask_client: Client, after_s: float
+) -> None:
+    """So it is after Ctrl-C: what is under way to workers arrives, and leaves."""
+    (cluster,) = clusters_of([dask_client])
+
+    cluster.start()
+    time.sleep(after_s)
+    cluster.stop(0)
+
+    assert ours_on(dask_client) == []
+
+
+def test_plugins_and_modules_of_recordings_that_died_go_with_the_next_one(
+    dask_client: Client,
+) -> None:
+    """Nobody knows their names any more: neither this agent nor one of another version."""
+
+    def die(dask_scheduler: Any) -> None:
+        from distributed.diagnostics.plugin import SchedulerPlugin
+
+        kind = type("Listener", (SchedulerPlugin,), {"__module__": "_serprof_agent_old"})
+        dask_scheduler.add_plugin(kind(), name="serprof-dead")
+
+    def leave_module() -> None:
+        from types import ModuleType
+
+        for part in ("", ".notes"):
+            sys.modules["_serprof_agent_old" + part] = ModuleType("_serprof_agent_old" + part)
+        vars(sys.modules["_serprof_agent_old"]).update(AGENTS={}, forget=lambda: None)
+
+    def modules() -> list[str]:
+        return [name for name in sys.modules if name.startswith("_serprof_agent_")]
+
+    dask_client.run_on_scheduler(die)
+    dask_client.run(leave_module)
+
+    recorded(array_sum)
+
+    assert ours_on(dask_client) == []
+    assert not any(dask_client.run(modules).values())
+
+
 def test_a_worker_that_comes_meanwhile_is_on_the_same_clock(
     outside_client: Client, tmp_path: Any
 ) -> None:
     """Its clock is asked for in the end, and nobody reads of an error in its log."""
     from distributed import Nanny
-
-    from jupyter_serprof.probes.dask.cluster import clusters_of
 
     (cluster,) = clusters_of([outside_client])
     address = outside_client.scheduler.address

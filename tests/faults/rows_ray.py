@@ -11,11 +11,18 @@ import ray
 from ray.experimental import tqdm_ray
 
 def start_ray(**more):
-    ray.init(
-        num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="critical",
-        object_store_memory=100_000_000, _node_ip_address="127.0.0.1",
-        _temp_dir=tempfile.gettempdir() + "/ray", **more,
-    )
+    for left in (3, 2, 1, 0):  # on a machine with more work than cores Ray misses its own limits
+        try:
+            ray.init(
+                num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="critical",
+                object_store_memory=100_000_000, _node_ip_address="127.0.0.1",
+                _temp_dir=tempfile.gettempdir() + "/ray", **more,
+            )
+            break
+        except Exception:
+            ray.shutdown()
+            if not left:
+                raise
     tqdm_ray.instance()  # replaces print, at the first notice otherwise
 
 def pid_of(name):

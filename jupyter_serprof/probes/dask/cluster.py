@@ -32,7 +32,7 @@ from uuid import uuid4
 from jupyter_serprof.capture.interrupts import is_pressed
 from jupyter_serprof.model.units import counted
 
-_PARTS = ("", "totals", "notes", "hooks", "lines")
+_PARTS = ("", "totals", "notes", "hooks", "leftovers", "lines")
 #: Makes the modules of the agent from their sources, or of what this very Python made of them;
 #: runs wherever the agent goes.
 _LOADER = """
@@ -300,8 +300,8 @@ class Cluster:
                 _wait(visit.is_over, until if visit.has_come.is_set() else 0)
                 self._take(visit)
                 self.visit = None
-        finally:
-            agent.abandon(self.token)
+        finally:  # a scheduler or a worker of this process may still have it, and be late
+            agent.stop(self.token, None)
 
     def _take(self, visit: Visit) -> None:
         self.scheduler, answer = visit.scheduler, visit.answer

@@ -40,6 +40,7 @@ from .hooks import (
     update_graph,
     writing,
 )
+from .leftovers import drop_leftovers
 from .lines import BEAT_S, ask, compared, invite, is_set, miss, ping
 from .notes import AGENTS, SCHEDULER, Agent, clock, delay_s
 
@@ -172,8 +173,7 @@ def _plugin(agent: Agent, scheduler: Any, token: str) -> Any:
         def update_graph(
             self, scheduler: Any, *, client: str, keys: Any, tasks: Any, **_: Any
         ) -> None:
-            if client in agent.clients and agent.is_taking():
-                agent.sent(scheduler, _sign(keys), tasks)
+            _note_graph(agent, scheduler, client, keys, tasks)
 
         def transition(self, key: Any, start: str, finish: str, *_: Any, **details: Any) -> None:
             agent.transitions += 1
@@ -193,7 +193,15 @@ def _plugin(agent: Agent, scheduler: Any, token: str) -> Any:
             agent.clients.discard(client)
             _go_with_the_last(agent, token, scheduler)
 
+        async def close(self) -> None:
+            stop(token, scheduler, agent)
+
     return Listener()
+
+
+def _note_graph(agent: Agent, scheduler: Any, client: str, keys: Any, tasks: Any) -> None:
+    if client in agent.clients and agent.is_taking():
+        agent.sent(scheduler, _sign(keys), tasks)
 
 
 def _go_with_the_last(agent: Agent, token: str, scheduler: Any) -> None:
@@ -237,7 +245,7 @@ def start(
         if is_new:
             try:
                 _listen(agent, token, server)
-                _drop_leftovers(agent, server)
+                drop_leftovers(agent, server, stop)
             except BaseException:
                 abandon(token)
                 raise
@@ -256,7 +264,7 @@ def _listen(agent: Agent, token: str, server: Any) -> None:
             gc.callbacks.append(_collected)
     if server is None:
         return
-    _tick(token, server)
+    _tick(agent, token, server)
     if not _is_scheduler(server):
         _patch_workers(_MISSING)
         if os.getppid() == agent.origin[0]:
@@ -272,24 +280,15 @@ def _listen(agent: Agent, token: str, server: Any) -> None:
         invite(agent, token, server, address)
 
 
-def _tick(token: str, server: Any) -> None:
+def _tick(agent: Agent, token: str, server: Any) -> None:
     """Let a lease grow older; a process that stands still meanwhile loses one tick, not all."""
-    agent = AGENTS.get(token)
-    if agent is None or id(server) not in agent.leases:
+    if id(server) not in agent.leases:
         return
     agent.leases[id(server)] -= 1
-    if agent.leases[id(server)] > 0:
-        asyncio.get_running_loop().call_later(TICK_S, _tick, token, server)
+    if agent.leases[id(server)] > 0 and AGENTS.get(token) is agent:
+        asyncio.get_running_loop().call_later(TICK_S, _tick, agent, token, server)
     else:
-        stop(token, server)
-
-
-def _drop_leftovers(new: Agent, server: Any) -> None:
-    """Take away what older recordings of the same clients left here that do not run any more."""
-    told_ns, running = new.origin[1]
-    for token, agent in list(AGENTS.items()):
-        if agent.origin[1][0] < told_ns and token not in running and agent.clients & new.clients:
-            stop(token, server)
+        stop(token, server, agent)
 
 
 def _is_scheduler(server: Any) -> bool:
@@ -340,8 +339,15 @@ def hand_over(token: str, worker: Any) -> dict[str, Any]:
     return {"delay_end": delay_s(worker), "delays": delays, "report": packed}
 
 
-def stop(token: str, server: Any) -> dict[str, Any] | None:
+def stop(token: str, server: Any, agent: Agent | None = None) -> dict[str, Any] | None:
     """Stop noting, put back what was replaced unless another one listens, return what was noted.
+
+    Parameters
+    ----------
+    token, agent
+        Name the recording; without an agent it is the one that is known by that name.
+    server
+        Who stops, as for `start`: a client leaves the agent to a scheduler or worker beside it.
 
     Returns
     -------
@@ -350,15 +356,17 @@ def stop(token: str, server: Any) -> dict[str, Any] | None:
     """
     is_scheduler = _is_scheduler(server)
     with _LOCK:
-        agent = AGENTS.get(token)
+        agent = agent or AGENTS.get(token)
         if agent is None or agent.leases.pop(id(server), None) is None:
             return None
         if is_scheduler:
             _dismiss(agent, token, server)
         # The scheduler is asked last: workers of its process may have come or gone meanwhile.
-        if is_scheduler or not (agent.leases or agent.is_scheduler):
+        is_last = is_scheduler or not (agent.leases or agent.is_scheduler)
+        if is_last and AGENTS.get(token, agent) is agent:
             abandon(token)
-    return agent.report() if is_scheduler or not agent.is_scheduler else None
+    has_report = is_scheduler or not (server is None or agent.is_scheduler)
+    return agent.report() if has_report else None
 
 
 def _dismiss(agent: Agent, token: str, scheduler: Any) -> None:

@@ -9,7 +9,7 @@ from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 
-from .notes import clock
+from .notes import AGENTS, clock
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def _boot() -> str:
 def invite(agent: Agent, token: str, scheduler: Any, address: str) -> None:
     """Send the agent to a worker on a line of its own: one that is deaf keeps nobody waiting."""
     station = agent.stations[address] = {"start": (token, sorted(agent.clients), *agent.origin)}
-    errand = _attend(station, address, scheduler, agent.leaving)
+    errand = _attend(station, address, scheduler, agent)
     agent.errands[address] = asyncio.ensure_future(errand)
 
 
@@ -113,16 +113,19 @@ def miss(agent: Agent, address: str) -> None:
         agent.errands[address].cancel()
 
 
-async def _attend(station: dict[str, Any], address: str, scheduler: Any, leaving: Any) -> None:
+async def _attend(station: dict[str, Any], address: str, scheduler: Any, agent: Agent) -> None:
     """Bring the agent to a worker, renew its lease, and take it away in the end.
+
+    The end is when the scheduler's agent leaves, or is not known any more.
 
     Parameters
     ----------
     station
         What is known of the worker; it has the arguments of its agent's start.
-    leaving
-        Set when the recording is over.
+    agent
+        That of the scheduler.
     """
+    token = station["start"][0]
     try:
         rpc = import_module("distributed.core").rpc
         async with rpc(address, connection_args=scheduler.connection_args) as line:
@@ -130,9 +133,9 @@ async def _attend(station: dict[str, Any], address: str, scheduler: Any, leaving
             is_apart = started["pid"] != os.getpid()
             started["offset"] = await compared(line.run) if is_apart else (0, 0)
             station.update(started)
-            while not await is_set(leaving, BEAT_S):
+            while not await is_set(agent.leaving, BEAT_S) and AGENTS.get(token) is agent:
                 await ask(line.run, "start", *station["start"])
-            station.update(await ask(line.run, "hand_over", station["start"][0]) or {})
+            station.update(await ask(line.run, "hand_over", token) or {})
     except Exception as error:  # it is gone, or refuses
         station["error"] = type(error).__name__
 
