@@ -42,7 +42,7 @@ from .hooks import (
 )
 from .leftovers import drop_leftovers
 from .lines import BEAT_S, ask, compared, invite, is_set, miss, ping
-from .notes import AGENTS, SCHEDULER, Agent, clock, delay_s
+from .notes import AGENTS, Agent, clock, collected, delay_s
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -149,19 +149,6 @@ def _patch_optimizers(missing: list[str]) -> None:
             missing.append(kind + "._optimized_dsk")
 
 
-_GC_START = [0]
-
-
-def _collected(phase: str, info: dict[str, int]) -> None:
-    if phase == "start":
-        _GC_START[0] = clock()
-        return
-    for agent in list(AGENTS.values()):
-        if agent.has_own_process:
-            name = "generation " + str(info.get("generation"))
-            agent.collections.add(SCHEDULER, "gc", name, _GC_START[0], clock())
-
-
 def _plugin(agent: Agent, scheduler: Any, token: str) -> Any:
     from distributed.diagnostics.plugin import SchedulerPlugin
 
@@ -260,8 +247,8 @@ def _listen(agent: Agent, token: str, server: Any) -> None:
         _patch_modules(_MISSING)
     if agent.has_own_process:  # the client's process sees its own
         _patch_imports(_MISSING)
-        if _collected not in gc.callbacks:
-            gc.callbacks.append(_collected)
+        if collected not in gc.callbacks:
+            gc.callbacks.append(collected)
     if server is None:
         return
     _tick(agent, token, server)
@@ -399,8 +386,8 @@ def forget() -> None:
 
 def _put_back() -> None:
     put_back()
-    if _collected in gc.callbacks:
-        gc.callbacks.remove(_collected)
+    if collected in gc.callbacks:
+        gc.callbacks.remove(collected)
 
 
 def is_running() -> bool:

@@ -360,3 +360,17 @@ def agents_here() -> list[Agent]:
         return agents
     here, loops = threading.get_ident(), {agent.loop_thread for agent in agents}
     return [agent for agent in agents if here not in loops or agent.loop_thread == here]
+
+
+_GC_START = [0]
+
+
+def collected(phase: str, info: dict[str, int]) -> None:
+    """Note a garbage collection, as ``gc.callbacks`` tells it."""
+    if phase == "start":
+        _GC_START[0] = clock()
+        return
+    for agent in list(AGENTS.values()):
+        if agent.has_own_process:
+            name = "generation " + str(info.get("generation"))
+            agent.collections.add(SCHEDULER, "gc", name, _GC_START[0], clock())
