@@ -12,6 +12,7 @@ import operator
 import signal
 import sys
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -179,6 +180,27 @@ def test_a_scheduler_that_goes_away_leaves_what_the_client_saw(
     assert has_row(trace, "dask.submit")
     assert [note for note in trace.quality.notes if "notes of the agents" in note]
     assert not load_agent().is_running()
+
+
+def test_a_scheduler_that_was_gone_before_is_named(tmp_path: Any) -> None:
+    """The client looks for it for a while, and the cell fails or waits for no reason it shows."""
+    from distributed import Client
+
+    with (
+        outside_cluster(tmp_path) as cluster,
+        Client(cluster.address, set_as_default=False) as client,
+    ):
+        cluster.scheduler.kill()
+        deadline = time.monotonic() + 30
+        while client.status == "running" and time.monotonic() < deadline:
+            time.sleep(0.01)
+
+        with record("gone") as recording, suppress(Exception):
+            client.submit(operator.neg, 1).result(timeout=1)
+
+        notes = [note for note in recording.trace.quality.notes if "scheduler" in note]
+        assert notes == ["dask: the scheduler was gone before the recording began"]
+        assert probe(recording.trace, "dask").level == "client only"
 
 
 def test_a_cluster_in_this_process_has_no_frames(inside_client: Client) -> None:

@@ -37,6 +37,8 @@ _OURS = ("jupyter_serprof", "__main__", "inside", "faults", "nosy")
 if IS_RECORDED:
     import jupyter_serprof as sp
 
+    sp.record  # noqa: B018  (imports now: no fault is to be over before the recording begins)
+
 
 @contextmanager
 def recorded(*, reads: bool = True, looks: bool = True, **options: Any) -> Iterator[Any]:

@@ -280,7 +280,7 @@ class Cluster:
         client = self.clients[0]
         if client.asynchronous and _is_in_this_thread(client.scheduler.address):
             self.trouble.append("the scheduler runs on the event loop of this very thread")
-        else:
+        elif not self.trouble:
             self.visit = Visit(self.token, self.clients)
 
     def settle(self, until: float) -> None:
@@ -348,10 +348,12 @@ def _wait(event: Event, until: float) -> None:
 
 
 def clusters_of(clients: Sequence[Any]) -> Iterator[Cluster]:
-    """Yield one cluster for each scheduler that running clients are connected to."""
+    """Yield one cluster for each scheduler that clients are connected to, or look for again."""
     by_address: dict[str, list[Any]] = {}
     for client in clients:
-        if client.status == "running" and client.scheduler is not None:
+        if client.status == "connecting" and not client.asynchronous:
+            yield Cluster((client,), trouble=["the scheduler was gone before the recording began"])
+        elif client.status == "running" and client.scheduler is not None:
             by_address.setdefault(client.scheduler.address, []).append(client)
     for connected in by_address.values():
         yield Cluster(tuple(connected))
