@@ -28,6 +28,18 @@ Before = Callable[[tuple[Any, ...], dict[str, Any]], tuple[tuple[Any, ...], dict
 After = Callable[[object, tuple[Any, ...], dict[str, Any], object], object]
 
 
+def parted_number(noted: object) -> tuple[object, int] | None:
+    """Return (kind, size) of a number size << 8 | kind, also of nothing; None of all else."""
+    if type(noted) is int:
+        return noted & 255, noted >> 8
+    return (None, 0) if noted is None else None
+
+
+def whole_number(kind: int | None, size: int) -> int | None:
+    """Return size << 8 | kind, or nothing."""
+    return None if kind is None else size << 8 | kind
+
+
 @dataclass(frozen=True, eq=False)
 class Place:
     """A place that is watched while a recording runs.
@@ -51,8 +63,10 @@ class Place:
     least_ns
         Shorter calls leave no record: a wait that did not wait is called once for each task.
     joins
-        Whether many short calls may be told as one (`joining`). What ``after`` notes of a small one
-        must be a number then, its size << 8 | its kind, or nothing.
+        Whether many short calls may be told as one (`joining`).
+    parted, whole
+        Of such a place: from what ``after`` noted to (kind, size), or None if the call must be told
+        by itself; and back, for the sizes of all calls of one kind.
     """
 
     path: str
@@ -64,6 +78,8 @@ class Place:
     faults: Literal["", "thread", "process"] = ""
     least_ns: int = 0
     joins: bool = False
+    parted: Callable[[Any], tuple[object, int] | None] = parted_number
+    whole: Callable[[Any, int], object] = whole_number
 
     @property
     def name(self) -> str:

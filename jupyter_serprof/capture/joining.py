@@ -2,7 +2,7 @@
 
 In: the records of a page. Out: entries, joined where there are many, each with how many calls it
 stands for. Calls are joined with their like, on one thread, inside one call, within a short window,
-if nothing was called in them; their sums stay exact.
+and so are the calls in them; their sums stay exact. Long ones are told one by one.
 
 >>> from jupyter_serprof.capture.hook import Place
 >>> from jupyter_serprof.capture.records import Records
@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from jupyter_serprof.capture.hook import Place, Record
@@ -26,8 +25,8 @@ from jupyter_serprof.capture.records import Records
 
 #: So few records are told one by one.
 FEW = 10_000
-#: A longer call is told by itself, ns.
-_SHORT_NS = 20_000
+#: A longer call is told by itself, ns; or one that takes more than this part of the whole.
+_SHORT_NS, _PARTS = 20_000, 5_000
 #: What is joined lies within so much, ns, or within this part of the whole.
 _WINDOW_NS, _WINDOWS = 100_000, 1_000
 
@@ -44,103 +43,144 @@ def entries_of(page: Records, few: int = FEW) -> list[Written]:
     """Return the records in the order in which they were written, joined if there are many."""
     if len(page) <= few:
         return [Written(position, record) for position, record in enumerate(page)]
-    starts, ends = page.column(2), page.column(3)
-    window_ns = max(_WINDOW_NS, (max(ends) - min(starts)) // _WINDOWS)
-    threads: dict[int, _Thread] = defaultdict(lambda: _Thread(window_ns))
-    last = len(page) - 1
+    whole_ns = max(page.column(3)) - min(page.column(2))
+    window_ns, short_ns = max(_WINDOW_NS, whole_ns // _WINDOWS), max(_SHORT_NS, whole_ns // _PARTS)
+    threads: dict[int, _Thread] = defaultdict(lambda: _Thread(window_ns, short_ns))
+    position = len(page)
     # From the end: who calls was written after those that it called.
-    for back, record in enumerate(reversed(page)):
-        threads[record[1]].add(last - back, record)
+    for record in reversed(page):
+        position -= 1
+        threads[record[1]].add(position, record)
     return sorted(entry for thread in threads.values() for entry in thread.end())
 
 
-@dataclass(slots=True)
-class _Like:
-    """Calls that may be told as one, met from the last to the first; times in ns."""
+#: What tells apart calls that are not joined: place, kind, and whether page faults were noted.
+_Likes = dict[tuple[Place, object, bool], "_Like"]
 
-    position: int
-    record: Record
-    start: int = 0
-    calls: int = 0
-    took: int = 0
-    faults: int = 0
-    size: int = 0
+
+class _Like:
+    """Calls that may be told as one, met from the last to the first, and those in them; in ns."""
+
+    __slots__ = ("calls", "faults", "inside", "kind", "position", "record", "size", "start", "took")
+
+    def __init__(self, position: int, record: Record, kind: object) -> None:
+        self.position, self.record, self.kind = position, record, kind
+        self.start = self.calls = self.took = self.faults = self.size = 0
+        self.inside: _Likes = {}
+
+    def add(self, start: int, calls: int, sums: tuple[int, int, int], inside: _Likes) -> None:
+        """Take calls of the same kind that were before: time, faults, bytes, and those in them."""
+        self.start = start
+        self.calls += calls
+        self.took += sums[0]
+        self.faults += sums[1]
+        self.size += sums[2]
+        for key, like in inside.items():
+            known = self.inside.setdefault(key, like)
+            if known is not like:
+                known.add(like.start, like.calls, (like.took, like.faults, like.size), like.inside)
 
     def told(self, at: int) -> Written:
         """Return the entry of all of them, from a time on."""
-        place, thread, _, _, faults, extra, _ = self.record
-        noted = self.size << 8 | extra & 255 if isinstance(extra, int) else None
+        place, thread, _, _, faults, noted, error = self.record
         whole = None if faults is None else self.faults
-        record = (place, thread, at, at + self.took, whole, noted, None)
+        noted = noted if self.calls == 1 else place.whole(self.kind, self.size)
+        record = (place, thread, at, at + self.took, whole, noted, error)
         return Written(self.position, record, self.calls)
+
+
+def _told(likes: _Likes, at: int | None = None) -> Iterator[Written]:
+    """Tell each like as one call, one after the other from a time on, with those in them.
+
+    Without a time it is that of the first call; where each is one call, they stay where they are.
+    """
+    ordered = sorted(likes.values(), key=lambda like: like.start)
+    stay = at is None and all(like.calls == 1 for like in ordered)
+    at = ordered[0].start if at is None and ordered else at
+    for like in ordered:
+        begin = like.start if stay else at
+        yield like.told(begin)  # type: ignore[arg-type]  # a time, as there is one
+        yield from _told(like.inside, None if stay else begin)
+        at = begin + like.took  # type: ignore[operator]
+
+
+class _Open:
+    """A call whose calls are being met; what of them is not joined stands in the entries."""
+
+    __slots__ = ("end", "is_whole", "likes", "position", "record", "start")
+
+    def __init__(self, position: int, record: Record | None) -> None:
+        self.position, self.record = position, record
+        self.start = record[2] if record else -1
+        #: What is being joined, and the end of its window.
+        self.likes: _Likes = {}
+        self.end = 0
+        self.is_whole = True
 
 
 class _Thread:
     """The records of one thread, met from the last to the first."""
 
-    def __init__(self, window_ns: int) -> None:
-        self._window_ns = window_ns
+    def __init__(self, window_ns: int, short_ns: int) -> None:
+        self._window_ns, self._short_ns = window_ns, short_ns
         self._entries: list[Written] = []
         #: What was met last: only the next one tells whether it called something.
         self._held: tuple[int, Record] | None = None
-        #: When the calls began that may be around the next one, the innermost last.
-        self._around: list[int] = []
-        #: What is being joined, by place, kind and whether page faults were noted; and its end.
-        self._likes: dict[tuple[Place, object, bool], _Like] = {}
-        self._end = 0
+        #: The calls that may be around the next one, the innermost last; the first is the thread.
+        self._around = [_Open(-1, None)]
 
     def add(self, position: int, record: Record) -> None:
         """Meet the record that was written before the one met last."""
         held, self._held = self._held, (position, record)
-        if held is not None:
-            self._put(*held, record[3] <= held[1][2])
+        if held is None:
+            return
+        if record[3] > held[1][2]:
+            self._around.append(_Open(*held))
+        else:
+            self._put(*held, {}, is_whole=True)
+        while self._around[-1].start > record[2]:
+            self._close()
 
     def end(self) -> list[Written]:
         """Return the entries."""
         if self._held is not None:
-            self._put(*self._held, True)  # noqa: FBT003  (nothing was written before it)
-        self._join()
+            self._put(*self._held, {}, is_whole=True)
+        while len(self._around) > 1:
+            self._close()
+        self._join(self._around[0])
         return self._entries
 
-    def _put(self, position: int, record: Record, is_leaf: bool) -> None:
-        place, _, start, end, faults, extra, error = record
-        while self._around and self._around[-1] > start:
-            self._around.pop()
-            self._join()
-        took, is_number = end - start, type(extra) is int
-        is_plain = error is None and (extra is None or is_number)
-        if not (is_leaf and place.joins and is_plain and took <= _SHORT_NS):
-            self._join()
-            self._entries.append(Written(position, record))
-            if not is_leaf:
-                self._around.append(start)
-            return
-        if not self._likes or self._end - start > self._window_ns:
-            self._join()
-            self._end = end
-        key = (place, extra & 255 if is_number else None, faults is None)  # type: ignore[operator]
-        like = self._likes.get(key)
-        if like is None:
-            like = self._likes[key] = _Like(position, record)
-        like.start = start
-        like.calls += 1
-        like.took += took
-        like.faults += faults or 0
-        like.size += extra >> 8 if is_number else 0  # type: ignore[operator]
+    def _close(self) -> None:
+        call = self._around.pop()
+        if not call.is_whole:
+            self._join(call)
+        self._put(call.position, call.record, call.likes, is_whole=call.is_whole)  # type: ignore[arg-type]  # only the thread has none
 
-    def _join(self) -> None:
-        """Tell each like as one call, one after the other from where the first call began."""
-        if not self._likes:
+    def _put(self, position: int, record: Record, inside: _Likes, *, is_whole: bool) -> None:
+        """Join a call to its like if it and all in it can be; else tell it."""
+        outer = self._around[-1]
+        place, _, start, end, faults, noted, error = record
+        parted = place.parted(noted) if is_whole and place.joins and error is None else None
+        if parted is None or end - start > self._short_ns:
+            self._join(outer)
+            outer.is_whole = False
+            self._entries += (*_told(inside), Written(position, record))
             return
-        likes = sorted(self._likes.values(), key=lambda like: like.start)
-        self._likes = {}
-        if all(like.calls == 1 for like in likes):
-            self._entries += (Written(like.position, like.record) for like in likes)
-            return
-        at = likes[0].start
-        for like in likes:
-            self._entries.append(like.told(at))
-            at += like.took
+        if not outer.likes or outer.end - start > self._window_ns:
+            self._join(outer)
+            outer.end = end
+        kind, size = parted
+        key = (place, kind, faults is None)
+        like = outer.likes.get(key)
+        if like is None:
+            like = outer.likes[key] = _Like(position, record, kind)
+        like.add(start, 1, (end - start, faults or 0, size), inside)
+
+    def _join(self, call: _Open) -> None:
+        """Tell what was joined in a call until now."""
+        if call.likes:
+            self._entries += _told(call.likes)
+            call.likes = {}
 
 
 def joined_note(entries: list[Written]) -> Iterator[str]:

@@ -299,7 +299,7 @@ def paused_collector() -> Iterator[None]:
 
 @lru_cache(1_000)
 def _mark(name: str) -> Place:
-    return Place(f"{MARK}{name}", f"{MARK}{name}", role="user")
+    return Place(f"{MARK}{name}", f"{MARK}{name}", role="user", joins=True)
 
 
 class span:  # noqa: N801  (used like a keyword: with sp.span(...))

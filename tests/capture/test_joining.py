@@ -13,7 +13,7 @@ from jupyter_serprof.capture import freeze as freezing
 from jupyter_serprof.capture.freeze import freeze
 from jupyter_serprof.capture.hook import Place, Record
 from jupyter_serprof.capture.joining import entries_of
-from jupyter_serprof.capture.recorder import Recorder
+from jupyter_serprof.capture.recorder import Recorder, _mark
 from jupyter_serprof.model import Trace
 from jupyter_serprof.testing import TickClock
 
@@ -163,3 +163,35 @@ def test_calls_in_turns_are_joined_with_their_like(monkeypatch: pytest.MonkeyPat
         ("pickle.dumps", 60, 300),
         ("pickle.loads", 360, 300),
     ]
+
+
+NESTED: Call = (
+    DUMPS,
+    50,
+    400,
+    None,
+    9 << 8 | 4,
+    None,
+    [(DUMPS, 0, 100, None, 3 << 8 | 4, None, [])],
+)
+VARIED: list[Call] = [
+    (DUMPS, 50, took, None, took << 8 | 4, None, []) for took in (100, 900, 25_000, 70_000)
+]
+
+
+@pytest.mark.parametrize("calls", [[NESTED] * 8_000, VARIED * 4_000], ids=["nested", "varied"])
+def test_many_calls_are_few_whatever_is_in_them(calls: list[Call]) -> None:
+    """Also those of different sizes: the longest of a run stay by themselves, at most so many."""
+    recorder = recorder_of(calls)
+
+    entries = entries_of(recorder.page)
+
+    assert len(entries) <= 10_000
+    assert sum(entry.calls for entry in entries) == 16_000
+
+
+def test_marks_are_joined_too() -> None:
+    """A loop with a mark of the user in it."""
+    recorder = recorder_of(_loop(20_000, _mark("step")))
+
+    assert len(entries_of(recorder.page)) <= 1_000
