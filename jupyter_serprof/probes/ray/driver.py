@@ -20,12 +20,11 @@ from typing import Any
 
 from jupyter_serprof.capture.freeze import Draft, Page
 from jupyter_serprof.capture.hook import Place, note
-from jupyter_serprof.capture.machine import buffers_of, lies_inside, store_ranges
+from jupyter_serprof.capture.machine import buffers_of
 from jupyter_serprof.capture.recorder import Recorder, active_recorders
-from jupyter_serprof.objects.ask import is_array, is_known, kind_name, notebook_name
-from jupyter_serprof.objects.captured import captured_variables
+from jupyter_serprof.objects.ask import is_array, is_known, kind_name
 from jupyter_serprof.probes import Probe
-from jupyter_serprof.probes.pickle import DUMPS_ROLE, LOADS_ROLE, complete_pickles, pickle_places
+from jupyter_serprof.probes.pickle import complete_pickles, pickle_places
 from jupyter_serprof.probes.ray.tasks import (
     HIDDEN,
     add_task_spans,
@@ -34,9 +33,13 @@ from jupyter_serprof.probes.ray.tasks import (
     silent_processes,
     task_id,
 )
+from jupyter_serprof.probes.ray.values import (
+    SPLIT,
+    complete_calls,
+    parted_serialized,
+    whole_serialized,
+)
 
-#: Noted of a get that had its waits before it; any other has them inside.
-_SPLIT = "split"
 _WAIT = Place("ray:wait", "ray.wait", "ray.wait")
 _PULL = Place("ray:wait", "ray.pull", "ray.wait")
 
@@ -51,7 +54,7 @@ def split_get(args: Any, kwargs: Any) -> tuple[Any, Any, Any]:  # noqa: ANN401
         unique = list(dict.fromkeys(references))
         _timed_wait(unique, _WAIT, fetch_local=False)
         _timed_wait(unique, _PULL, fetch_local=True)
-        return args, kwargs, _SPLIT
+        return args, kwargs, SPLIT
     return args, kwargs, None
 
 
@@ -70,13 +73,7 @@ def _timed_wait(references: list[Any], place: Place, *, fetch_local: bool) -> No
 _WORKER = "ray._private.worker:Worker"
 _CONTEXT = "ray._private.serialization:SerializationContext"
 _MANAGER = "ray._private.function_manager:FunctionActorManager"
-#: A task argument adds a RAW marker of 13 bytes, which says nothing about the user's data.
-_MARKER_BYTES = 64
-#: Whoever sends less need not be told which variable it is.
-_NAMED_BYTES = 100_000
 _SEEN_VALUES = 8
-#: Ray's max_direct_call_object_size.
-_INLINE_BYTES = 100 * 1024
 
 
 def _note_serialized(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa: ANN401, ARG001
@@ -134,10 +131,24 @@ def driver_places(*, detail: bool) -> list[Place]:
     """
     fetch = "ray.map" if detail else "ray.fetch"
     return [
-        Place(f"{_WORKER}.put_object", "ray.store", "ray.put", faults="process"),
-        Place(f"{_CONTEXT}.serialize", "ray.msgpack", "ray.serialize", after=_note_serialized),
+        Place(f"{_WORKER}.put_object", "ray.store", "ray.put", faults="process", joins=True),
         Place(
-            f"{_CONTEXT}._serialize_to_pickle5", "ray.pickle", "ray.serialize", after=_note_elements
+            f"{_CONTEXT}.serialize",
+            "ray.msgpack",
+            "ray.serialize",
+            after=_note_serialized,
+            joins=True,
+            parted=parted_serialized,
+            whole=whole_serialized,
+        ),
+        Place(
+            f"{_CONTEXT}._serialize_to_pickle5",
+            "ray.pickle",
+            "ray.serialize",
+            after=_note_elements,
+            joins=True,
+            parted=lambda noted: noted and (noted[1], noted[0]),
+            whole=lambda kind, count: (count, kind),
         ),
         Place(
             f"{_WORKER}.get_objects",
@@ -145,11 +156,27 @@ def driver_places(*, detail: bool) -> list[Place]:
             "ray.get",
             before=split_get if detail else None,
             after=_note_split if detail else None,
+            joins=not detail,
         ),
         Place(
-            f"{_WORKER}.deserialize_objects", "ray.unpack", "ray.deserialize", after=_note_values
+            f"{_WORKER}.deserialize_objects",
+            "ray.unpack",
+            "ray.deserialize",
+            after=_note_values,
+            joins=True,
+            # Of a value without buffers nothing is asked later.
+            parted=lambda buffers: None if buffers else ("", 0),
+            whole=lambda _, __: [],
         ),
-        Place(f"{_CONTEXT}._deserialize_object", "ray.unpack", "ray.object", after=_note_object),
+        Place(
+            f"{_CONTEXT}._deserialize_object",
+            "ray.unpack",
+            "ray.object",
+            after=_note_object,
+            joins=True,
+            parted=lambda noted: noted and (noted[1], noted[0]),
+            whole=lambda is_raw, size: (size, is_raw),
+        ),
         *[Place(path, "ray.submit", "ray.submit", after=_note_submitted) for path in _SUBMIT],
         *[Place(path, "ray.export", "ray.export", after=_note_function) for path in _EXPORT],
         *pickle_places("ray.cloudpickle"),
@@ -164,7 +191,10 @@ _SUBMIT = (
 _EXPORT = (f"{_MANAGER}.export", f"{_MANAGER}.export_actor_class")
 _WITNESS = "ray.outer"
 #: The lowest rung: public names only. They also witness what the places inside them did not see.
-_OUTER = (Place("ray:put", "ray.store", _WITNESS), Place("ray:get", "ray.fetch", _WITNESS))
+_OUTER = (
+    Place("ray:put", "ray.store", _WITNESS, joins=True),
+    Place("ray:get", "ray.fetch", _WITNESS, joins=True),
+)
 #: What each call of the user has inside it, if this Ray still works as its names say.
 _INSIDE = {
     "put": ("ray.put", "ray.serialize"),
@@ -211,12 +241,7 @@ class RayDriverProbe(Probe):
         run.notes += filter(None, [silence_note(self._silent, silent)])
         complete_pickles(run.drafts)
         self._blind = _judge_witnesses(run.drafts)
-        for draft in list(run.drafts):
-            if draft.role.startswith("ray."):
-                _complete(draft)
-        _keep_exports(run.drafts)
-        _pass_sizes_up(run.drafts)
-        _judge_results(run.drafts)
+        complete_calls(run.drafts)
         submitted = [draft for draft in run.drafts if _is_submission(draft)]
         if submitted and not self._is_client:
             ids = [draft.extra for draft in submitted]
@@ -280,101 +305,3 @@ def _is_submission(draft: Draft) -> bool:
     """Tell whether a call made a task: the outermost one, and not one that raised."""
     is_outer = draft.role == "ray.submit" and not draft.is_inside("ray.submit")
     return is_outer and "error" not in draft.details
-
-
-def _complete(draft: Draft) -> None:
-    if draft.role == "ray.submit":
-        return
-    extra, draft.extra = draft.extra, None
-    if draft.name.endswith(".serialize") and extra:
-        _complete_serialized(draft, extra)
-    elif draft.name.endswith("_serialize_to_pickle5") and extra:
-        draft.details |= {"elements": extra[0], "element_type": extra[1]}
-    elif draft.stage == "ray.map" and extra != _SPLIT:
-        draft.stage = "ray.fetch"
-    elif draft.role == "ray.object" and extra:
-        draft.size_bytes = extra[0]
-        draft.details["copied_bytes"] = extra[0] if extra[1] else 0
-    elif draft.name.endswith(".deserialize_objects"):
-        draft.extra = extra or []
-    elif draft.role == "ray.export" and extra:
-        draft.details["captured"] = captured_variables(extra())
-
-
-def _complete_serialized(draft: Draft, noted: tuple[int, str, object, str, str]) -> None:
-    total, kind, identity, type_name, form = noted
-    is_marker = kind == "RawSerializedObject" and total < _MARKER_BYTES
-    draft.is_dropped = is_marker and draft.is_inside("ray.submit")
-    draft.details |= {"total_bytes": total, "value_type": type_name, "array_form": form}
-    if identity is not None:
-        # The same weak reference means the same living object; a reused address does not.
-        draft.details["value_key"] = id(identity)
-        is_told = isinstance(identity, weakref.ref) and total >= _NAMED_BYTES
-        alive = identity() if is_told else None  # type: ignore[operator]  # a reference, as asked
-        draft.details |= {"name": notebook_name(alive)} if alive is not None else {}
-        draft.extra = identity
-
-
-def _keep_exports(drafts: Sequence[Draft]) -> None:
-    """Of the pickles made in a submission, keep those of functions: an export follows them.
-
-    Every submission also pickles the list of exceptions to retry on, mostly None.
-    Source: Ray 2.60.0, ray/remote_function.py:RemoteFunction._remote; _raylet.pyx:submit_task.
-    """
-    begin: dict[int, int] = {}
-    for draft in drafts:
-        if draft.role == "ray.export" and draft.parent is not None:
-            begin[id(draft.parent)] = max(draft.start, begin.get(id(draft.parent), 0))
-    for draft in drafts:
-        if draft.role == DUMPS_ROLE and draft.parent and draft.parent.role == "ray.submit":
-            draft.is_dropped |= draft.start >= begin.get(id(draft.parent), 0)
-
-
-def _judge_results(drafts: Sequence[Draft]) -> None:
-    """Tell which results are zero-copy: by address, or because nothing came out-of-band."""
-    copied, handed_over = dict[int, int](), set[int]()
-    for draft in drafts:
-        is_loads = draft.role == LOADS_ROLE and draft.details.get("out_of_band_bytes", 1)
-        if is_loads or draft.role == "ray.object":
-            around = next((a for a in draft.ancestors() if _is_deserialization(a)), None)
-            if is_loads:
-                handed_over.add(id(around))
-            copied[id(around)] = copied.get(id(around), 0) + (draft.size_bytes or 0)
-    taken = list(filter(_is_deserialization, drafts))
-    # Without a result nothing is asked: reading where the store lies takes 2 ms.
-    ranges = store_ranges() if taken else None
-    for draft in taken:
-        buffers, draft.extra = draft.extra, None
-        if buffers and ranges is not None:
-            draft.details["zero_copy"] = lies_inside(buffers, ranges)
-            draft.details["result_bytes"] = sum(size for _, size in buffers)
-        elif copied.get(id(draft), 0) >= _MARKER_BYTES and id(draft) not in handed_over:
-            draft.details |= {"zero_copy": False, "result_bytes": copied[id(draft)]}
-
-
-def _is_deserialization(draft: Draft) -> bool:
-    return draft.name.endswith(".deserialize_objects")
-
-
-def _pass_sizes_up(drafts: Sequence[Draft]) -> None:
-    """Give a store what was serialized in it, and a get what was deserialized in it."""
-    for draft in drafts:
-        if draft.parent is None or draft.is_dropped:
-            continue
-        if draft.name.endswith(".serialize") and draft.parent.role in ("ray.put", "ray.submit"):
-            _add_to_store(draft.parent, draft.details.get("total_bytes", 0))
-        elif draft.role == "ray.object":
-            _add_to_get(draft)
-
-
-def _add_to_store(store: Draft, total_bytes: int) -> None:
-    # Arguments below the limit travel inside the task; only larger ones are copied into the store.
-    if store.role == "ray.put" or total_bytes > _INLINE_BYTES:
-        store.size_bytes = store.details["copied_bytes"] = (store.size_bytes or 0) + total_bytes
-
-
-def _add_to_get(draft: Draft) -> None:
-    get = next((above for above in draft.ancestors() if above.role == "ray.get"), None)
-    if get is not None and draft.size_bytes is not None:
-        get.size_bytes = (get.size_bytes or 0) + draft.size_bytes
-        get.details["copied_bytes"] = 0

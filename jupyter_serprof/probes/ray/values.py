@@ -1,0 +1,150 @@
+"""What was put, sent and got: from what the hooks of Ray's driver noted to sizes and details.
+
+In: the drafts of a run with what was noted of them. Out: the same with bytes, kinds, the keys of
+values, and whether results were copied; what only marks an argument is dropped.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Sequence
+from typing import Any
+
+from jupyter_serprof.capture.freeze import Draft
+from jupyter_serprof.capture.machine import lies_inside, store_ranges
+from jupyter_serprof.objects.ask import notebook_name
+from jupyter_serprof.objects.captured import captured_variables
+from jupyter_serprof.probes.pickle import DUMPS_ROLE, LOADS_ROLE
+
+#: Noted of a get that had its waits before it; any other has them inside.
+SPLIT = "split"
+#: A task argument adds a RAW marker of 13 bytes, which says nothing about the user's data.
+_MARKER_BYTES = 64
+#: Whoever sends less need not be told which variable it is.
+_NAMED_BYTES = 100_000
+#: Ray's max_direct_call_object_size.
+_INLINE_BYTES = 100 * 1024
+
+
+def complete_calls(drafts: Sequence[Draft]) -> None:
+    """Give the calls of Ray their sizes and details."""
+    for draft in drafts:
+        if draft.role.startswith("ray."):
+            _complete(draft)
+    _keep_exports(drafts)
+    _pass_sizes_up(drafts)
+    _judge_results(drafts)
+
+
+def parted_serialized(noted: Any) -> tuple[object, int] | None:  # noqa: ANN401
+    """Part what was noted of a small value; which value it was is not kept."""
+    if noted is None or noted[0] >= _NAMED_BYTES or _is_marker(noted):
+        return None
+    return (noted[1], *noted[3:]), noted[0]
+
+
+def whole_serialized(kind: Any, size: int) -> object:  # noqa: ANN401
+    """Return what is noted of a value that is as large as all of one kind."""
+    return size, kind[0], None, *kind[1:]
+
+
+def _is_marker(noted: tuple[int, str, object, str, str]) -> bool:
+    return noted[1] == "RawSerializedObject" and noted[0] < _MARKER_BYTES
+
+
+def _complete(draft: Draft) -> None:
+    if draft.role == "ray.submit":
+        return
+    extra, draft.extra = draft.extra, None
+    if draft.name.endswith(".serialize") and extra:
+        _complete_serialized(draft, extra)
+    elif draft.name.endswith("_serialize_to_pickle5") and extra:
+        draft.details |= {"elements": extra[0], "element_type": extra[1]}
+    elif draft.stage == "ray.map" and extra != SPLIT:
+        draft.stage = "ray.fetch"
+    elif draft.role == "ray.object" and extra:
+        draft.size_bytes = extra[0]
+        draft.details["copied_bytes"] = extra[0] if extra[1] else 0
+    elif draft.name.endswith(".deserialize_objects"):
+        draft.extra = extra or []
+    elif draft.role == "ray.export" and extra:
+        draft.details["captured"] = captured_variables(extra())
+
+
+def _complete_serialized(draft: Draft, noted: tuple[int, str, object, str, str]) -> None:
+    total, _, identity, type_name, form = noted
+    draft.is_dropped = _is_marker(noted) and draft.is_inside("ray.submit")
+    draft.details |= {"total_bytes": total, "value_type": type_name, "array_form": form}
+    if identity is not None:
+        # The same weak reference means the same living object; a reused address does not.
+        draft.details["value_key"] = id(identity)
+        is_told = isinstance(identity, weakref.ref) and total >= _NAMED_BYTES
+        alive = identity() if is_told else None  # type: ignore[operator]  # a reference, as asked
+        draft.details |= {"name": notebook_name(alive)} if alive is not None else {}
+        draft.extra = identity
+
+
+def _keep_exports(drafts: Sequence[Draft]) -> None:
+    """Of the pickles made in a submission, keep those of functions: an export follows them.
+
+    Every submission also pickles the list of exceptions to retry on, mostly None.
+    Source: Ray 2.60.0, ray/remote_function.py:RemoteFunction._remote; _raylet.pyx:submit_task.
+    """
+    begin: dict[int, int] = {}
+    for draft in drafts:
+        if draft.role == "ray.export" and draft.parent is not None:
+            begin[id(draft.parent)] = max(draft.start, begin.get(id(draft.parent), 0))
+    for draft in drafts:
+        if draft.role == DUMPS_ROLE and draft.parent and draft.parent.role == "ray.submit":
+            draft.is_dropped |= draft.start >= begin.get(id(draft.parent), 0)
+
+
+def _judge_results(drafts: Sequence[Draft]) -> None:
+    """Tell which results are zero-copy: by address, or because nothing came out-of-band."""
+    copied, handed_over = dict[int, int](), set[int]()
+    for draft in drafts:
+        is_loads = draft.role == LOADS_ROLE and draft.details.get("out_of_band_bytes", 1)
+        if is_loads or draft.role == "ray.object":
+            around = next((a for a in draft.ancestors() if _is_deserialization(a)), None)
+            if is_loads:
+                handed_over.add(id(around))
+            copied[id(around)] = copied.get(id(around), 0) + (draft.size_bytes or 0)
+    taken = list(filter(_is_deserialization, drafts))
+    # Without a result nothing is asked: reading where the store lies takes 2 ms.
+    ranges = store_ranges() if taken else None
+    for draft in taken:
+        buffers, draft.extra = draft.extra, None
+        if buffers and ranges is not None:
+            draft.details["zero_copy"] = lies_inside(buffers, ranges)
+            draft.details["result_bytes"] = sum(size for _, size in buffers)
+        elif copied.get(id(draft), 0) >= _MARKER_BYTES and id(draft) not in handed_over:
+            draft.details |= {"zero_copy": False, "result_bytes": copied[id(draft)]}
+
+
+def _is_deserialization(draft: Draft) -> bool:
+    return draft.name.endswith(".deserialize_objects")
+
+
+def _pass_sizes_up(drafts: Sequence[Draft]) -> None:
+    """Give a store what was serialized in it, and a get what was deserialized in it."""
+    for draft in drafts:
+        if draft.parent is None or draft.is_dropped:
+            continue
+        if draft.name.endswith(".serialize") and draft.parent.role in ("ray.put", "ray.submit"):
+            is_small = draft.parent.role == "ray.submit" and "calls" in draft.details  # each is
+            _add_to_store(draft.parent, 0 if is_small else draft.details.get("total_bytes", 0))
+        elif draft.role == "ray.object":
+            _add_to_get(draft)
+
+
+def _add_to_store(store: Draft, total_bytes: int) -> None:
+    # Arguments below the limit travel inside the task; only larger ones are copied into the store.
+    if store.role == "ray.put" or total_bytes > _INLINE_BYTES:
+        store.size_bytes = store.details["copied_bytes"] = (store.size_bytes or 0) + total_bytes
+
+
+def _add_to_get(draft: Draft) -> None:
+    get = next((above for above in draft.ancestors() if above.role == "ray.get"), None)
+    if get is not None and draft.size_bytes is not None:
+        get.size_bytes = (get.size_bytes or 0) + draft.size_bytes
+        get.details["copied_bytes"] = 0
