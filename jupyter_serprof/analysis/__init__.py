@@ -16,6 +16,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from jupyter_serprof.analysis.findings import Rule, find
+from jupyter_serprof.analysis.spans import shared_walk
 from jupyter_serprof.analysis.summary import summarize
 from jupyter_serprof.analysis.waterfall import partition
 from jupyter_serprof.model import Limits, Trace, stages_of
@@ -40,6 +41,7 @@ def analyse(trace: Trace, limits: Limits | None = None, rules: Iterable[Rule] = 
     keys |= {known[key].parent: None for key in keys if known[key].parent}
     described = tuple(sorted((known[key] for key in keys), key=lambda entry: entry.order))
     told = replace(trace, stages=described, limits=limits or trace.limits)
-    full = replace(told, waterfall=partition(told))
-    full = replace(full, findings=find(full, rules))
-    return replace(full, summary=summarize(full))
+    with shared_walk(told.spans):
+        full = replace(told, waterfall=partition(told))
+        full = replace(full, findings=find(full, rules))
+        return replace(full, summary=summarize(full))

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import replace
 from itertools import chain
 from typing import NamedTuple
@@ -21,8 +23,29 @@ class SpanEdge(NamedTuple):
     is_begin: bool
 
 
-def walk(spans: Sequence[Span]) -> Iterator[SpanEdge]:
-    """Yield the begin and the end of every span, nested as their parents say. O(n)."""
+#: The spans that are asked about now, and their walk.
+_SHARED: ContextVar[tuple[Sequence[Span], Sequence[SpanEdge]]] = ContextVar(
+    "walk of spans", default=((), ())
+)
+
+
+@contextmanager
+def shared_walk(spans: Sequence[Span]) -> Iterator[None]:
+    """Walk spans once for all questions in the block: the walk takes longer than most answers."""
+    token = _SHARED.set((spans, tuple(_walked(spans))))
+    try:
+        yield
+    finally:
+        _SHARED.reset(token)
+
+
+def walk(spans: Sequence[Span]) -> Iterable[SpanEdge]:
+    """Return the begin and the end of every span, nested as their parents say. O(n)."""
+    shared, visits = _SHARED.get()
+    return visits if shared is spans else _walked(spans)
+
+
+def _walked(spans: Sequence[Span]) -> Iterator[SpanEdge]:
     inside = defaultdict[int, list[int]](list)
     for index, span in enumerate(spans):
         inside[span.parent if 0 <= span.parent < len(spans) else -1].append(index)

@@ -5,12 +5,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import SupportsIndex, cast
+from unittest.mock import Mock
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from jupyter_serprof.analysis import analyse
+from jupyter_serprof.analysis import spans as asked
 from jupyter_serprof.analysis.waterfall import partition
 from jupyter_serprof.model import STAGES, Group, Lane, Row, Span, Trace, stage
 from jupyter_serprof.testing import make_trace
@@ -545,3 +547,13 @@ def test_the_stage_that_others_are_a_part_of_is_described() -> None:
     trace = analyse(make_trace([("dask.schedule.order", "scheduler", 0, 1)], wall_ms=2))
 
     assert [entry.key for entry in trace.stages] == ["dask.schedule", "dask.schedule.order"]
+
+
+def test_all_questions_share_one_walk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A walk of 20,000 spans takes longer than most of the answers."""
+    walked = Mock(wraps=asked._walked)
+    monkeypatch.setattr(asked, "_walked", walked)
+
+    analyse(make_trace([("ray.get", CALLER, 0, 5, 10), ("ray.unpickle", CALLER, 1, 2, 10)]))
+
+    assert walked.call_count == 1
