@@ -55,6 +55,9 @@ _ABSENT: dict[str, object] = {
 _LATER = ("parameter", "comparison", "control")
 #: Of memory, for each; what takes that much at most is read, more of it only with its size.
 _SPAN_BYTES, _PART_BYTES, _FREE_BYTES, _MOST_TIMES = 190, 1_000, 8_000_000, 50
+#: Each is an object in memory. Dask's computations are told as 12 at most, asyncio's tasks have
+#: lanes, and each mark of the user is a stage.
+_MOST = dict.fromkeys(("stages", "lanes", "rows", "outline"), 20_000)
 _COLUMNS = ("parent", "stage", "lane", "name", "start_ns", "duration_ns", "size_bytes")
 
 
@@ -89,11 +92,22 @@ def _checked(data: object) -> Mapping[str, Any]:
         raise DocumentError(message)
     document = cast("Mapping[str, Any]", data)
     _check_version(document.get("version"))
+    _check_counts(document)
     if place := unfit(document):
         refuse(f"document{place}")
     validate(document, f"{kind.removeprefix('serprof.')}.v1.json")
     _check_size(document)
     return document
+
+
+def _check_counts(document: Mapping[str, Any]) -> None:
+    """Refuse lists that are far longer than any run makes them, before they are walked."""
+    waterfall = document.get("waterfall")
+    given = {**document, **(waterfall if isinstance(waterfall, Mapping) else {})}
+    for name, most in _MOST.items():
+        entries = given.get(name)
+        if isinstance(entries, list) and len(entries) > most:
+            refuse(f"its {name} are {len(entries):,}, at most {most:,} can be")
 
 
 def _check_size(document: Mapping[str, Any]) -> None:
