@@ -3,7 +3,8 @@
 It is made once (``outline_of``) and stored with the rows, so that texts, pictures and the front end
 say the same. A stage with parts is a heading with their sum. Where there are more lines than fit,
 headings stand for their parts, then computations for their stages, and last the smallest are put
-together. Whatever is folded, the lines of the highest level still add up to the wall time.
+together, with all that is below one percent and explains nothing. Whatever is folded, the lines of
+the highest level still add up to the wall time.
 """
 
 from __future__ import annotations
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 MOST_PARTED = 20
 #: What is left for computations beside the stages of the largest one, at least.
 _FEWEST_BLOCKS = 4
+#: What owns less of the wall time, and is busy for less of it, is told together.
+_SMALL_SHARE = 0.01
+_NAMED_TOGETHER = {"group": "smaller computations", "part": "more parts"}
 #: What a stage did apart from its parts.
 OWN_PART = "itself"
 _KEY = "serprof.folded"
@@ -96,13 +100,42 @@ def _root(key: str, known: Mapping[str, Stage]) -> str:
 
 def outline(trace: Trace, most_rows: int) -> tuple[Entry, ...]:
     """Return the lines of a trace, at most ``most_rows`` with those inside of others."""
-    entries = entries_of(trace)
+    entries, small = _apart(trace, entries_of(trace))
+    entries = [replace(entry, inside=_gathered(trace, entry.inside)) for entry in entries]
     entries = _folded(entries, "heading", min(MOST_PARTED, most_rows), keeps_largest=True)
     if any(entry.kind == "group" for entry in entries):
         entries = _folded(entries, "group", most_rows, keeps_largest=True)
-    if count_of(entries) > most_rows:
-        entries = _fitted(entries, most_rows)
-    return tuple(entries)
+    if count_of(entries) + bool(small) > most_rows:
+        return tuple(_fitted(entries, most_rows, small))
+    return (*entries, *([_together(small)] if small else []))
+
+
+def _apart(trace: Trace, entries: Iterable[Entry]) -> tuple[list[Entry], list[Entry]]:
+    """Return what has a line of its own, and what is told together: none or several, never all."""
+    given, told = list(entries), _told_of(trace)
+    small = [entry for entry in given if _is_small(trace, entry) and told.isdisjoint(entry.at)]
+    small = small if 1 < len(small) < len(given) else []
+    return [entry for entry in given if entry not in small], small
+
+
+def _gathered(trace: Trace, entries: Iterable[Entry]) -> tuple[Entry, ...]:
+    kept, small = _apart(trace, entries)
+    inside = [replace(entry, inside=_gathered(trace, entry.inside)) for entry in kept]
+    return (*inside, *([_together(small)] if small else []))
+
+
+def _is_small(trace: Trace, entry: Entry) -> bool:
+    if trace.waterfall is None or entry.kind == "group":
+        return False
+    busy_ns = sum(trace.waterfall.rows[index].busy_ns for index in entry.at)
+    return max(entry.self_ns, busy_ns) < _SMALL_SHARE * trace.wall_ns
+
+
+def _told_of(trace: Trace) -> set[int]:
+    """Return the rows of the stages that a finding points at."""
+    keys = {trace.spans[at].stage for each in trace.findings for at in each.spans}
+    rows = trace.waterfall.rows if trace.waterfall else ()
+    return {index for index, row in enumerate(rows) if row.stage in keys}
 
 
 def entries_of(trace: Trace) -> list[Entry]:
@@ -174,7 +207,7 @@ def _closed(entry: Entry, kind: str, closing: set[tuple[int, ...]]) -> Entry:
     return replace(entry, inside=tuple(_closed(inner, kind, closing) for inner in entry.inside))
 
 
-def _fitted(entries: Sequence[Entry], most: int) -> list[Entry]:
+def _fitted(entries: Sequence[Entry], most: int, small: Sequence[Entry]) -> list[Entry]:
     """Put the smallest together; what is still open is closed where it leaves too little room."""
     room = most - _FEWEST_BLOCKS
     if _widest(entries) > room or not any(entry.kind == "group" for entry in entries):
@@ -182,14 +215,14 @@ def _fitted(entries: Sequence[Entry], most: int) -> list[Entry]:
     if _widest(entries) > room:
         entries = _folded(entries, "group", most, keeps_largest=False)
     room = most - (count_of(entries) - len(entries))
-    if len(entries) <= room:
-        return list(entries)
+    if len(entries) + bool(small) <= room:
+        return [*entries, *([_together(small)] if small else [])]
     by_size = sorted(
         range(len(entries)), key=lambda i: (not entries[i].inside, -entries[i].self_ns)
     )
     kept = set(by_size[: max(1, room - 1)])
     others = [entry for i, entry in enumerate(entries) if i not in kept]
-    return [*(entry for i, entry in enumerate(entries) if i in kept), _together(others)]
+    return [*(entry for i, entry in enumerate(entries) if i in kept), _together([*others, *small])]
 
 
 def _widest(entries: Iterable[Entry]) -> int:
@@ -198,8 +231,8 @@ def _widest(entries: Iterable[Entry]) -> int:
 
 def _together(entries: Sequence[Entry]) -> Entry:
     kinds = {entry.kind for entry in entries}
-    what = "computations" if kinds == {"group"} else "stages"
-    title = f"{format_count(len(entries))} smaller {what}"
+    what = _NAMED_TOGETHER.get(kinds.pop() if len(kinds) == 1 else "", "more stages")
+    title = f"{format_count(len(entries))} {what}"
     at = tuple(index for entry in entries for index in entry.at)
     self_ns = sum(entry.self_ns for entry in entries)
     return Entry("more", _KEY, title, "other", False, at, self_ns)  # noqa: FBT003

@@ -44,21 +44,19 @@ _NAMES = (32, 24, 16)
 _SPARE = ("why", "95 % interval", "before", "after")
 
 
-def comparison_lines(
-    comparison: Comparison, columns: int, *, has_headline: bool = True
-) -> list[str]:
-    """Return a comparison in lines of at most ``columns`` characters.
+def comparison_lines(comparison: Comparison, columns: int) -> list[str]:
+    """Return a comparison in lines of at most ``columns`` characters."""
+    head = wrap(clean(headline(comparison)), columns)
+    return [*head, *(line for part in comparison_parts(comparison, columns) for line in part)]
 
-    Above a document its headline stands already.
-    """
+
+def comparison_parts(comparison: Comparison, columns: int) -> Iterator[list[str]]:
+    """Yield the table of a comparison, and what has to be known of it, without its headline."""
     shown = lines_of(comparison)
     blocks = [_block(comparison, list(g), columns, shown) for _, g in groupby(shown, point_of)]
     notes = [*reasons_of(comparison), *notes_of(comparison, len(shown))]
-    return [
-        *(wrap(clean(headline(comparison)), columns) if has_headline else []),
-        *(line for block in blocks for line in block),
-        *(line for note in notes for line in hang("note", note, columns)),
-    ]
+    yield [line for block in blocks for line in block]
+    yield [line for note in notes for line in hang("note", note, columns)]
 
 
 def _block(

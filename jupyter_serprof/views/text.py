@@ -4,24 +4,25 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from jupyter_serprof.model import Anatomy, Comparison, Sweep, Trace, UsageError, Variant
 from jupyter_serprof.model.sweep import groups_text, middle_ns, quartiles
 from jupyter_serprof.model.units import clean, format_bytes, format_ns
 from jupyter_serprof.views.blame import anatomy_blocks, anatomy_markdown
-from jupyter_serprof.views.compare import comparison_blocks, comparison_lines
+from jupyter_serprof.views.compare import comparison_blocks, comparison_parts
 from jupyter_serprof.views.flat import Given, no_document
 from jupyter_serprof.views.kit.remarks import (
-    finding_blocks,
+    details_of,
+    findings_of,
     first_remedy,
     headline_of,
     outcome_of,
-    remarks_of,
+    remark_blocks,
     table_blocks,
 )
-from jupyter_serprof.views.kit.table import Line, code, hang, listed, markdown_table, plain, wrap
-from jupyter_serprof.views.sweep.text import sweep_lines
+from jupyter_serprof.views.kit.table import Line, hang, listed, markdown_table, plain, wrap
+from jupyter_serprof.views.sweep.text import sweep_blocks
 from jupyter_serprof.views.waterfall.table import stages_table, trace_lines
 
 #: Fits a log, a narrow terminal and a printed page.
@@ -67,16 +68,31 @@ def text(doc: Trace | Sweep, *, view: str | None = None, width: int | None = Non
     check_view(view)
     columns = max(_NARROWEST, WIDTH if width is None else width)
     has_bars = view != "table"
-    body = trace_lines if isinstance(doc, Trace) else sweep_lines
+    picture, *behind = (
+        [trace_lines(doc, columns, has_bars=has_bars)]
+        if isinstance(doc, Trace)
+        else sweep_blocks(doc, columns, has_bars=has_bars)
+    )
+    compared = list(comparison_parts(doc.comparison, columns)) if doc.comparison else []
     blocks = [
         _head(doc, columns),
         *(anatomy_blocks(doc, columns) if isinstance(doc, Trace) else ()),
-        comparison_lines(doc.comparison, columns, has_headline=False) if doc.comparison else [],
-        body(doc, columns, has_bars=has_bars),  # type: ignore[arg-type]  # chosen by its type
-        [line for label, said in remarks_of(doc) for line in hang(label, said, columns)],
+        *compared[:1],
+        picture,
+        [line for label, said in findings_of(doc) for line in hang(label, said, columns)],
+    ]
+    details = [
+        [line for said in details_of(doc) for line in hang("note", said, columns)],
+        *compared[1:],
+        *behind,
         *(table_blocks(doc, columns) if isinstance(doc, Trace) else ()),
     ]
-    return "\n\n".join("\n".join(block) for block in blocks if block)
+    return "\n\n".join("\n".join(block) for block in (*blocks, *_titled(details)) if block)
+
+
+def _titled(details: Iterable[list[str]]) -> list[list[str]]:
+    first, *others = [block for block in details if block] or [[]]
+    return [["Details", *first], *others] if first else []
 
 
 def screen_width() -> int:
@@ -130,46 +146,42 @@ def _blocks(doc: Given) -> Iterator[str]:
 
 def _document(doc: Trace | Sweep) -> Iterator[str]:
     headline = doc.summary.headline if doc.summary else doc.name or "unnamed"
-    yield f"**{plain(headline)}**"
     facts = " · ".join(doc.summary.facts) if doc.summary else ""
-    yield from (code(said) for label, said in first_remedy(doc) if label == "try")
-    if facts:
-        yield plain(facts)
+    yield f"**{plain(headline)}**"
+    yield from remark_blocks(first_remedy(doc))
+    yield from [plain(facts)] if facts else []
     if doc.comparison is not None:
         yield from comparison_blocks(doc.comparison, has_headline=False)
-    said = f"{headline} {facts}"
-    yield from _trace(doc, said) if isinstance(doc, Trace) else _sweep(doc)
-    yield from finding_blocks(doc.findings)
-    yield from listed((*(doc.summary.details if doc.summary else ()), *doc.quality.notes))
+    if isinstance(doc, Trace):
+        for anatomy in doc.anatomies:
+            yield from anatomy_markdown(anatomy, f"{headline} {facts}")
+    yield stages_table(doc) if isinstance(doc, Trace) else _runs_table(doc)
+    yield from remark_blocks(findings_of(doc, None))
     environment = ", ".join(f"{key} {value}" for key, value in doc.environment.items())
     origin = ", ".join(part for part in (doc.producer, environment) if part)
-    if origin:
-        yield plain(origin)
+    results = () if isinstance(doc, Trace) else _results(doc)
+    details = listed((*details_of(doc), *results, *([origin] if origin else [])))
+    yield from ["**Details**", *details] if details else []
 
 
-def _trace(trace: Trace, said: str) -> Iterator[str]:
-    for anatomy in trace.anatomies:
-        yield from anatomy_markdown(anatomy, said)
-    yield stages_table(trace)
-
-
-def _sweep(sweep: Sweep) -> Iterator[str]:
-    heads = ("variant", "size", "cold", "warm (median)", "spread", "runs", "moved")
-    yield markdown_table(
+def _runs_table(sweep: Sweep) -> str:
+    heads = ("variant", "size", "warm (median)", "spread", "runs", "cold", "moved")
+    return markdown_table(
         heads, (line for variant in sweep.variants for line in _runs(sweep, variant)), 1
     )
-    yield from listed(
-        f"{variant.title}: {sentence}"
-        for variant in sweep.variants
-        for sentence in ((variant.result,) if variant.result else ()) + variant.notes
-    )
+
+
+def _results(sweep: Sweep) -> Iterator[str]:
+    for variant in sweep.variants:
+        for sentence in (variant.result, *variant.notes):
+            yield from [f"{variant.title}: {sentence}"] if sentence else []
 
 
 def _runs(sweep: Sweep, variant: Variant) -> Iterator[Line]:
     own = [point for point in sweep.points if point.variant == variant.key]
     if not own:
         why = plain(f"{variant.title} ({variant.reason or variant.state})")
-        yield why, "", "", "", "", "0", ""
+        yield why, "", "", "", "0", "", ""
     for size in dict.fromkeys(point.size_bytes for point in own):
         here = [point for point in own if point.size_bytes == size]
         cold = [point.wall_ns for point in here if point.cold]
@@ -177,10 +189,10 @@ def _runs(sweep: Sweep, variant: Variant) -> Iterator[Line]:
         yield (
             plain(variant.title),
             "" if size is None else format_bytes(size),
-            format_ns(cold[0]) if cold else "",
             format_ns(middle_ns(warm)) if warm else "",
             _spread(warm),
             str(len(warm)),
+            format_ns(cold[0]) if cold else "",
             "" if here[0].moved_bytes is None else format_bytes(here[0].moved_bytes),
         )
 

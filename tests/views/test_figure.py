@@ -106,7 +106,7 @@ def test_further_stages_are_drawn_as_one_row_that_keeps_the_sum() -> None:
 
     texts = [label.text for label in _labels(sheet_of(trace, most_rows=8))]
 
-    assert "53 smaller stages" in texts
+    assert "53 more stages" in texts
     table = table_of(trace, 8)
     assert len(table.lines) == 9
     assert sum(float(line.self_text) for line in table.lines) == pytest.approx(
@@ -156,8 +156,8 @@ def test_the_bar_of_a_computation_has_the_colours_of_its_stages() -> None:
     assert {FAMILY_COLORS[name] for name in ("build", "schedule", "execute")} <= colors
 
 
-def test_a_wait_inside_of_a_heading_is_drawn_thin() -> None:
-    """Thick is work, thin is waiting, also where a stage has both."""
+def test_a_wait_inside_of_a_heading_is_grey_and_as_heavy_as_work() -> None:
+    """Most of a stage is seen as most of it, whether it worked or waited."""
     rows = (
         make_row("dask.communicate.batch", 0, 80 * MS),
         make_row("dask.communicate.wire", 80 * MS, 20 * MS),
@@ -168,10 +168,10 @@ def test_a_wait_inside_of_a_heading_is_drawn_thin() -> None:
     heading = next(label for label in _labels(sheet) if label.text == "Graph communication")
     boxes = (mark for mark in sheet.marks if isinstance(mark, Box))
     bars = [box for box in boxes if box.width > 10 and abs(box.y - heading.y) < 12]
-    thin, thick = sorted(bars, key=lambda box: box.x)
-    assert (thin.height, thin.color) == (3, LIGHT.wait)
-    assert thick.height > 12
-    assert thin.width == pytest.approx(4 * thick.width, abs=4)
+    wait, work = sorted(bars, key=lambda box: box.x)
+    assert (wait.height, wait.color) == (work.height, LIGHT.wait)
+    assert work.height > 12
+    assert wait.width == pytest.approx(4 * work.width, abs=4)
 
 
 def test_a_picture_says_which_tables_there_are() -> None:

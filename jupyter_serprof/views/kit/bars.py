@@ -17,6 +17,8 @@ _HEIGHTS = " ▁▂▃▄▅▆▇█"
 _LENGTHS = " ▏▎▍▌▋▊▉█"
 #: Below this share of its instant a mark has no height that can be seen.
 _THIN = 1 / 16
+#: A half, whatever its last digits.
+_HALF = 0.499
 
 
 def work_bar(shares: Sequence[float]) -> str:
@@ -40,13 +42,13 @@ def _block(share: float, *, is_alone: bool) -> str:
 
 
 def wait_bar(shares: Sequence[float]) -> str:
-    """Return a thin line where somebody waited."""
-    return "".join("─" if share > 0 else " " for share in shares)
+    """Return a grey bar where somebody waited, a thin line where that is less than half."""
+    return "".join("▒" if share > _HALF else "─" if share > 0 else " " for share in shares)
 
 
 def rest_bar(shares: Sequence[float]) -> str:
     """Return a bar, hatched, for time without a known owner."""
-    return "".join("░" if share >= 0.5 else "·" if share > _THIN else " " for share in shares)  # noqa: PLR2004
+    return "".join("░" if share > _HALF else "·" if share > _THIN else " " for share in shares)
 
 
 def length_bar(share: float, columns: int) -> str:

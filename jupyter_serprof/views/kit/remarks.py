@@ -52,28 +52,32 @@ def outcome_of(doc: Trace | Sweep) -> str | None:
 
 def first_remedy(doc: Trace | Sweep) -> Iterator[Remark]:
     """Yield what stands above the picture: the remedy of the first finding that has one."""
-    first = next((finding for finding in doc.findings if finding.remedy), None)
+    first = _first(doc)
     if first is not None:
         yield from list(finding_remarks(first))[1:]
 
 
-def remarks_of(doc: Trace | Sweep) -> list[Remark]:
-    """Return (label, sentence) pairs: ``warn``/``info`` and ``try``, then ``note``.
+def _first(doc: Trace | Sweep) -> Finding | None:
+    return next((finding for finding in doc.findings if finding.remedy), None)
+
+
+def findings_of(doc: Trace | Sweep, most: int | None = _FINDINGS_SHOWN) -> Iterator[Remark]:
+    """Yield (label, sentence) pairs: ``warn``/``info``, ``try``, and what was measured of it.
 
     What stands above the picture is not said again: the cause, and the first remedy.
     """
-    findings, above = list[Remark](), list(first_remedy(doc))
-    for finding in doc.findings[:_FINDINGS_SHOWN]:
-        title, *remedy = finding_remarks(finding, headline_of(doc))
-        findings += [title] if title[1] else []
-        findings += remedy if remedy != above else []
-        above = [] if remedy == above else above
-    more = len(doc.findings) - _FINDINGS_SHOWN
+    for finding in doc.findings[:most]:
+        told, *remedy = finding_remarks(finding, headline_of(doc))
+        yield from [told] if told[1] else []
+        yield from remedy if finding is not _first(doc) else []
+    more = 0 if most is None else len(doc.findings) - most
     if more > 0:
-        are = "finding is" if more == 1 else "findings are"
-        findings.append(("note", f"{more} more {are} in the document"))
-    details = [" · ".join(doc.summary.details)] if doc.summary and doc.summary.details else []
-    return findings + [("note", sentence) for sentence in (*details, *note_sentences(doc))]
+        yield "note", f"{more} more finding{' is' if more == 1 else 's are'} in the document"
+
+
+def details_of(doc: Trace | Sweep) -> list[str]:
+    """Return what stands behind the picture: facts, and how good the numbers are."""
+    return [*(doc.summary.details if doc.summary else ()), *note_sentences(doc)]
 
 
 def told_text(finding: Finding, headline: str) -> str:
@@ -88,16 +92,16 @@ def finding_remarks(finding: Finding, headline: str = "") -> Iterator[Remark]:
     if finding.remedy:
         yield "try", finding.remedy
     if finding.gain is not None:
-        yield "", _gain_text(finding, "{} [{}, {}] faster")
+        yield "", _gain_text(finding)
 
 
-def _gain_text(finding: Finding, between: str) -> str:
-    """Return how much faster, and what is known of how sure that is; an interval as asked."""
-    gain, measured = format_ratio(finding.gain), finding.measured or {}
+def _gain_text(finding: Finding) -> str:
+    """Return how much faster, and what is known of how sure that is."""
+    measured = finding.measured or {}
     low, high, pairs = (measured.get(key) for key in ("low", "high", "pairs"))
-    said = f"measured: {gain} faster"
+    said = f"measured: {format_ratio(finding.gain)} faster"
     if isinstance(low, int | float) and isinstance(high, int | float):
-        said = f"measured: {between.format(gain, format_ratio(low), format_ratio(high))}"
+        said += f", 95 % interval {format_ratio(low)} to {format_ratio(high)}"
     if isinstance(pairs, int) and not isinstance(pairs, bool):
         said += f", {counted(pairs, 'pair')}"
     equal = measured.get("equal")
@@ -136,15 +140,16 @@ def _probe_sentences(probe: ProbeReport) -> Iterator[str]:
         yield f"{name}{level} did not see: {missed}"
 
 
-def finding_blocks(findings: Sequence[Finding]) -> Iterator[str]:
-    """Yield each finding with its evidence and its remedy; the first one stands at the top."""
-    first = next((finding for finding in findings if finding.remedy), None)
-    for finding in findings:
-        gain = _gain_text(finding, "{} faster, 95 % interval {} to {}")
-        measured = f" ({plain(gain)})" if finding.gain is not None else ""
-        yield f"**{plain(finding.severity)}**: {plain(told_text(finding, ''))}{measured}"
-        if finding.remedy and finding is not first:
-            yield code(finding.remedy)
+def remark_blocks(remarks: Iterable[Remark]) -> Iterator[str]:
+    """Yield remarks in Markdown: a remedy as code to paste."""
+    for label, said in remarks:
+        yield (
+            code(said)
+            if label == "try"
+            else f"**{plain(label)}**: {plain(said)}"
+            if label
+            else plain(said)
+        )
 
 
 MOST_ROWS = 12

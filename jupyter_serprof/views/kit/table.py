@@ -111,17 +111,21 @@ Of = TypeVar("Of")
 
 
 class Quantity(NamedTuple, Generic[Of]):
-    """A column of numbers: its head on two lines, its cell of a row, its head on one, its total.
+    """A column of numbers: its head on two lines, its cell of a row, its total.
 
     It says nothing where every cell is one of ``silent``; where it is ``is_bold`` a cell may be.
     """
 
     heads: tuple[str, str]
     cell: Callable[[Of], str]
-    head: str = ""
     total: str = ""
     silent: Collection[str] = ()
     is_bold: bool = False
+
+    @property
+    def head(self) -> str:
+        """Return the head on one line: the same words in every form."""
+        return " ".join(filter(None, self.heads))
 
     def speaks(self, rows: Iterable[Of]) -> bool:
         """Tell whether a row has a cell that says something."""

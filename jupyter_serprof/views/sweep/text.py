@@ -59,23 +59,24 @@ _STICKY = "\u00a0"
 _GROUPED = " ‡"
 
 
-def size_lines(sweep: Sweep, columns: int, *, has_bars: bool) -> list[str]:
-    """Return a sweep over sizes, in lines of at most ``columns`` characters."""
+def size_blocks(sweep: Sweep, columns: int, *, has_bars: bool) -> list[list[str]]:
+    """Return a sweep over sizes, in lines of at most ``columns`` characters: the picture first."""
     warm, cold = series_of(sweep, cold=False), series_of(sweep, cold=True)
     said = (line for cold in (False, True) for line in crossover_lines(sweep, cold=cold))
     growth = "notes" if sweep.kind == "chunks" else f"growth, {_kind(not warm)}"
     crossings = [line for sentence in said for line in hang("", sentence, columns, 2)]
-    return _joined(
-        [
-            _chart(warm or cold, columns, is_cold=not warm) if has_bars else [],
-            *_tables(sweep, warm, columns, is_cold=False),
-            *_tables(sweep, cold, columns, is_cold=True),
-            [line for said in [chunk_line(sweep)] if said for line in wrap(said, columns)],
-            _titled(growth, _growth(sweep, warm or cold, columns)),
-            _titled("crossovers", crossings),
-            list(_unmeasured(sweep, columns, _NAME + 2)),
-        ]
-    )
+    picture = [
+        _chart(warm or cold, columns, is_cold=not warm) if has_bars else [],
+        *_tables(sweep, warm or cold, columns, is_cold=not warm),
+        [line for said in [chunk_line(sweep)] if said for line in wrap(said, columns)],
+        list(_unmeasured(sweep, columns, _NAME + 2)),
+    ]
+    return [
+        _joined(picture),
+        *(_tables(sweep, cold, columns, is_cold=True) if warm else ()),
+        _titled(growth, _growth(sweep, warm or cold, columns)),
+        _titled("crossovers", crossings),
+    ]
 
 
 def _titled(title: str, given: Iterable[str]) -> list[str]:
@@ -244,16 +245,16 @@ _SPARE = ("times\nmemcpy", "page\nfaults", "out-of-\nband", "in-band")
 _Lines = list[tuple[str, "Bar | None"]]
 
 
-def sweep_lines(sweep: Sweep, columns: int, *, has_bars: bool) -> list[str]:
-    """Return the table of a sweep, in lines of at most ``columns`` characters."""
+def sweep_blocks(sweep: Sweep, columns: int, *, has_bars: bool) -> list[list[str]]:
+    """Return a sweep in lines of at most ``columns`` characters: the picture, what is behind it."""
     if is_over_sizes(sweep):
-        return size_lines(sweep, columns, has_bars=has_bars)
+        return size_blocks(sweep, columns, has_bars=has_bars)
     runs = [run for variant in sweep.variants for run in runs_of(sweep, variant)]
     table = _table(sweep, runs, columns, has_bars=has_bars) if runs else []
     written_out = runs if len(runs) <= _WRITTEN_OUT else []
-    stages = ["", *_stage_lines(written_out, columns)] if written_out else []
     hidden = [line for run in runs if not written_out for line in _groups(sweep, run, columns)]
-    return [*table, *_unmeasured(sweep, columns, _NAMES[1] + 2), *hidden, *stages]
+    unmeasured = _unmeasured(sweep, columns, _NAMES[1] + 2)
+    return [[*table, *unmeasured, *hidden], list(_stage_lines(written_out, columns))]
 
 
 def _groups(sweep: Sweep, run: Bar, columns: int) -> list[str]:

@@ -7,6 +7,7 @@ from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
+from jupyter_serprof.model.units import NOT_APPLICABLE, NOT_SEEN
 from jupyter_serprof.views.blame import put_anatomies
 from jupyter_serprof.views.kit.bars import density, pieces_of, unaccounted_shares
 from jupyter_serprof.views.kit.parts import (
@@ -18,11 +19,26 @@ from jupyter_serprof.views.kit.parts import (
     put_number_heads,
     put_remarks,
 )
-from jupyter_serprof.views.kit.sheet import MARGIN, SMALL, TEXT, WIDEST_NUMBER, Box, family_color
-from jupyter_serprof.views.waterfall.table import quantities, table_of, waterfall_of, work_and_wait
+from jupyter_serprof.views.kit.sheet import (
+    MARGIN,
+    SMALL,
+    TEXT,
+    WIDEST_NUMBER,
+    WIDTH,
+    Box,
+    family_color,
+)
+from jupyter_serprof.views.waterfall.table import (
+    SPARE,
+    quantities,
+    table_of,
+    waterfall_of,
+    words_of,
+    work_and_wait,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from jupyter_serprof.model import Row, Trace, Waterfall
     from jupyter_serprof.views.kit.parts import Placed
@@ -31,7 +47,6 @@ if TYPE_CHECKING:
 
 #: A piece is drawn by itself from this width on, pixels; smaller ones share buckets this wide.
 _OWN_WIDTH = 2
-_WAIT_HEIGHT = 3
 _HATCHED_WIDTH = 5
 #: From this share on, a bucket counts as owned or as unaccounted as a whole.
 _WHOLE, _TRACE = 0.9, 0.02
@@ -48,7 +63,7 @@ class Area(NamedTuple):
 
 
 def row_boxes(row: Row, wall_ns: int, area: Area, color: str, tint: str) -> Iterator[Box]:
-    """Yield the boxes of a row that works: as high as its share of the instant, never nothing."""
+    """Yield the boxes of a row: as high as its share of the instant, never nothing."""
     pieces = pieces_of(row, wall_ns)
     if not pieces:
         return
@@ -92,15 +107,6 @@ def _neighbours(buckets: Sequence[int]) -> Iterator[list[int]]:
         yield [bucket for _, bucket in run]
 
 
-def wait_boxes(row: Row, wall_ns: int, area: Area, color: str) -> Iterator[Box]:
-    """Yield thin boxes where somebody waited."""
-    y = area.y + (area.height - _WAIT_HEIGHT) / 2
-    scale = area.width / wall_ns if wall_ns else 0.0
-    for start, length in pieces_of(row, wall_ns):
-        x = area.x + min(start * scale, area.width - 1)
-        yield Box(x, y, max(1.0, length * scale), _WAIT_HEIGHT, color)
-
-
 def rest_boxes(waterfall: Waterfall, wall_ns: int, area: Area, theme: Theme) -> Iterator[Box]:
     """Yield hatched boxes for unknown time, low ones for instants known in part."""
     shares = unaccounted_shares(waterfall, wall_ns, int(area.width / _OWN_WIDTH))
@@ -126,7 +132,9 @@ _SWATCH = 18
 _INDENT = 12
 #: The columns of numbers of a brief picture.
 _BRIEF = 3
-_WIDEST_NAME, _WIDEST_LANE = 230, 90
+_WIDEST_NAME, _WIDEST_LANE = 216, 80
+#: Of the whole width, for the time: spare columns go before it gets less.
+_LEAST_SHARE = 0.45
 #: (most rows, height of a row, size of its text), pixels.
 _PITCHES = ((24, 24, TEXT), (40, 20, 12.0))
 _SMALLEST_PITCH = (17, 11.0)
@@ -138,6 +146,7 @@ class _Frame:
 
     names: float
     lane_x: float
+    has_lanes: bool
     plot_x: float
     plot_width: float
     #: The columns of numbers, and their right edges.
@@ -160,7 +169,8 @@ def put_trace(sheet: Sheet, trace: Trace, most_rows: int) -> None:
         is_largest = _stage_ns(line) == largest_ns > 0
         _put_line(sheet, frame, trace, line, is_bold=is_largest or line.kind == "group")
     _put_total(sheet, frame)
-    put_legend(sheet, _legend(sheet, table))
+    cells = {one.cell(line) for one, _ in frame.numbers for line in table.lines}
+    put_legend(sheet, _legend(sheet, cells, has_waits=any(line.waits for line in table.lines)))
     put_remarks(sheet, trace)
 
 
@@ -174,16 +184,24 @@ def _frame(sheet: Sheet, table: StageTable) -> _Frame:
     )
     names = min(_WIDEST_NAME, max(names, sheet.measure("Wall time", size, True)))  # noqa: FBT003
     lanes = max(sheet.measure(line.lane, SMALL, False) for line in table.lines)  # noqa: FBT003
-    columns = quantities(table)[: _BRIEF if sheet.is_brief else None]
-    numbers, left = placed(sheet, columns, table.lines, size, _GAP, 34)
     lane_x = MARGIN + _SWATCH + names + _GAP
+    lanes = max(lanes, sheet.measure("where", SMALL, False)) if lanes else -_GAP  # noqa: FBT003
     plot_x = lane_x + min(_WIDEST_LANE, lanes) + _GAP
-    return _Frame(names, lane_x, plot_x, left - _GAP - plot_x, numbers, pitch, size)
+    columns = quantities(table)[: _BRIEF if sheet.is_brief else None]
+    for head in ("", *SPARE):
+        columns = [one for one in columns if one.head != head]
+        numbers, left = placed(sheet, columns, table.lines, size, _GAP, 34)
+        if left - _GAP - plot_x >= _LEAST_SHARE * WIDTH:
+            break
+    width = left - _GAP - plot_x
+    return _Frame(names, lane_x, lanes > 0, plot_x, width, numbers, pitch, size)
 
 
 def _put_heads(sheet: Sheet, frame: _Frame, trace: Trace) -> list[float]:
     put_number_heads(sheet, frame.numbers)
-    sheet.put(MARGIN, sheet.y + 22, "Stage", sheet.theme.muted, SMALL)
+    sheet.put(MARGIN, sheet.y + 22, "stage", sheet.theme.muted, SMALL)
+    if frame.has_lanes:
+        sheet.put(frame.lane_x, sheet.y + 22, "where", sheet.theme.muted, SMALL)
     sheet.y += 31
     places = put_axis(sheet, frame.plot_x, frame.plot_width, trace.wall_ns)
     sheet.line()
@@ -217,11 +235,11 @@ def _put_line(sheet: Sheet, frame: _Frame, trace: Trace, line: Line, *, is_bold:
 
 
 def _stage_boxes(line: Line, wall_ns: int, area: Area, theme: Theme) -> Iterator[Box]:
-    """Yield thin boxes where the stage waits and high ones, over them, where it works."""
+    """Yield grey boxes where the stage waits and those of its colour, over them, where it works."""
     color = family_color(line.family)
     work, wait = work_and_wait(line)
     if wait is not None:
-        yield from wait_boxes(wait, wall_ns, area, theme.wait)
+        yield from row_boxes(wait, wall_ns, area, theme.wait, theme.tint(theme.wait))
     if work is not None:
         yield from row_boxes(work, wall_ns, area, color, theme.tint(color))
 
@@ -229,11 +247,8 @@ def _stage_boxes(line: Line, wall_ns: int, area: Area, theme: Theme) -> Iterator
 def _block_boxes(line: Line, wall_ns: int, area: Area, theme: Theme) -> Iterator[Box]:
     """Yield the stages of a computation in one bar: at each instant one of them owns the time."""
     for member in sorted(line.members, key=lambda member: not member.waits):
-        color = family_color(member.family)
-        if member.waits:
-            yield from wait_boxes(member.row, wall_ns, area, theme.wait)
-        else:
-            yield from row_boxes(member.row, wall_ns, area, color, theme.tint(color))
+        color = theme.wait if member.waits else family_color(member.family)
+        yield from row_boxes(member.row, wall_ns, area, color, theme.tint(color))
 
 
 def _put_name(sheet: Sheet, frame: _Frame, line: Line, middle: float) -> None:
@@ -275,15 +290,16 @@ def _put_total(sheet: Sheet, frame: _Frame) -> None:
     sheet.y += 26
 
 
-def _legend(sheet: Sheet, table: StageTable) -> list[tuple[Box | None, str]]:
+def _legend(
+    sheet: Sheet, cells: Collection[str], *, has_waits: bool
+) -> Iterator[tuple[Box | None, str]]:
     theme = sheet.theme
-    entries: list[tuple[Box | None, str]] = [(None, "bars stand at their true time")]
-    if any(line.waits for line in table.lines):
-        entries.append((Box(0, 0, 0, 3, theme.wait), "wait"))
-    entries.append((hatched(0, 0, 0, 0, theme), "unaccounted: drawn, never spread"))
-    texts = {number for line in table.lines for number in (line.size_text, line.rate_text)}
-    if "–" in texts:  # noqa: RUF001
-        entries.append((None, "– does not apply"))  # noqa: RUF001
-    if "n/a" in texts:
-        entries.append((None, "n/a not seen"))
-    return entries
+    yield None, "bars stand at their true time"
+    if has_waits:
+        yield Box(0, 0, 0, 0, theme.wait), "wait"
+    yield hatched(0, 0, 0, 0, theme), "unaccounted: drawn, never spread"
+    if NOT_APPLICABLE in cells:
+        yield None, f"{NOT_APPLICABLE} does not apply"
+    if NOT_SEEN in cells:
+        yield None, f"{NOT_SEEN} not seen"
+    yield from ((None, word) for word in words_of(cells))

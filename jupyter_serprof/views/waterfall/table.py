@@ -20,6 +20,7 @@ from jupyter_serprof.model.units import (
     format_count,
     format_rate,
     format_share,
+    share_tenths,
 )
 from jupyter_serprof.views.kit.bars import (
     rest_bar,
@@ -39,10 +40,11 @@ from jupyter_serprof.views.kit.table import (
     plain,
     table_lines,
     table_width,
+    wrap,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from jupyter_serprof.model import Trace
 
@@ -54,6 +56,8 @@ MOST_ROWS = 60
 #: Their stages carry bytes: an unknown size was not seen there, elsewhere it does not apply.
 _CARRIES_BYTES = frozenset({"pickle", "move", "store"})
 ZERO_COPY = "zero-copy"
+#: One thread measured the memcpy of this machine.
+SEVERAL_THREADS = "> 100 %"
 #: Begins the lanes of the threads of Dask's workers, which are numbered.
 _THREADS = "worker "
 
@@ -115,13 +119,13 @@ def quantities(table: StageTable) -> list[Quantity[Line]]:
     unit, wall, share = table.unit, table.wall_text, table.wall_share_text
     unmeasured = (NOT_APPLICABLE, NOT_SEEN, "0")
     every: Sequence[Quantity[Line]] = (
-        Quantity(("self", unit), lambda line: line.self_text, f"self {unit}", wall, is_bold=True),
-        Quantity(("share", "%"), lambda line: line.share_text, "%", share, is_bold=True),
-        Quantity(("bytes", ""), lambda line: line.size_text, "bytes"),
-        Quantity(("rate", ""), lambda line: line.rate_text, "rate", silent=(NOT_APPLICABLE,)),
-        Quantity(("of", "memcpy"), lambda line: line.memcpy_text, "of memcpy", silent=unmeasured),
+        Quantity(("self", unit), lambda line: line.self_text, wall, is_bold=True),
+        Quantity(("share", "%"), lambda line: line.share_text, share, is_bold=True),
+        Quantity(("bytes", ""), lambda line: line.size_text, silent=unmeasured),
+        Quantity(("rate", ""), lambda line: line.rate_text, silent=unmeasured),
+        Quantity(("of", "memcpy"), lambda line: line.memcpy_text, silent=unmeasured),
         # New pages: times 4 kB, what was copied into memory that was not used before.
-        Quantity(("page", "faults"), lambda line: line.faults_text, "faults", silent=unmeasured),
+        Quantity(("page", "faults"), lambda line: line.faults_text, silent=unmeasured),
     )
     return [one for one in every if one.speaks(table.lines)]
 
@@ -268,42 +272,60 @@ def _memcpy_text(rate: float | None, memcpy_bytes_per_s: float | None) -> str:
     if not memcpy_bytes_per_s or memcpy_bytes_per_s < 0:
         return NOT_SEEN
     share = rate / memcpy_bytes_per_s
+    if share_tenths(share) > 1000:  # noqa: PLR2004
+        return SEVERAL_THREADS
     return "< 1 %" if share < 0.005 else format_share(share, decimals=0)  # noqa: PLR2004
 
 
-_WIDEST_BAR = 30
+def words_of(cells: Iterable[str]) -> list[str]:
+    """Return what has to be known to read these cells."""
+    return (
+        [f"{SEVERAL_THREADS} of memcpy: several threads copy"] if SEVERAL_THREADS in cells else []
+    )
+
+
 _NARROWEST_BAR = 10
-_NAMES = (32, 28, 20)
+_NAMES = (32, 28, 24)
+_SHORT_NAMES = (24, 20)
 _SHORTEST_NAME = 12
 _EDGES = 4
 _INDENT = "  "
 #: What goes first when the lines get narrow, by its head.
-_SPARE = ("faults", "of memcpy", "rate", "bytes", "where")
+SPARE = ("page faults", "of memcpy", "rate", "bytes", "where")
 
 
 def trace_lines(trace: Trace, columns: int, *, has_bars: bool) -> list[str]:
     """Return the table of a trace, in lines of at most ``columns`` characters."""
     table = table_of(trace)
-    chosen = _fitting(table, columns - (_NARROWEST_BAR + _EDGES if has_bars else 0))
-    room = min(_WIDEST_BAR, columns - table_width(chosen) - _EDGES)
+    # Two fifths for the time, where the names leave as much.
+    least = max(_NARROWEST_BAR, 2 * columns // 5) if has_bars else 0
+    chosen = _fitting(table, columns, least)
+    room = columns - table_width(chosen) - _EDGES
     if has_bars and room >= _NARROWEST_BAR:
         at = 2 if chosen[1].head == "where" else 1
         chosen.insert(at, _bars(trace, table, room))
-    return table_lines(chosen, columns)
+    words = words_of(cell for column in chosen for cell in column.cells)
+    said = (line for word in words for line in wrap(word, columns))
+    return [*table_lines(chosen, columns), *said]
 
 
-def _fitting(table: StageTable, room: int) -> list[Column]:
+def _fitting(table: StageTable, columns: int, least: int) -> list[Column]:
     """Return as many columns as fit: the spare ones go before names are cut to a few letters."""
-    shortest = fewer(_columns(table, _SHORTEST_NAME), _SPARE)
-    return fitted((*narrower(partial(_columns, table), _NAMES, _SPARE), shortest), room)
+    shortest = fewer(_columns(table, _SHORTEST_NAME), SPARE)
+    wanted, narrow = (narrower(partial(_columns, table), n, SPARE) for n in (_NAMES, _SHORT_NAMES))
+    chosen = fitted(wanted, columns - least - _EDGES * bool(least))
+    if table_width(chosen) + least + _EDGES * bool(least) <= columns:
+        return chosen
+    return fitted((*narrow, shortest), columns - (_NARROWEST_BAR + _EDGES) * bool(least))
 
 
 def _columns(table: StageTable, names: int) -> list[Column]:
     lines = table.lines
     titles = [_title(line, names) for line in lines]
+    lanes = Column("where", (*(line.lane for line in lines), ""), leans_right=False)
     return [
         Column("stage", (*titles, "Wall time"), leans_right=False),
-        Column("where", (*(line.lane for line in lines), ""), leans_right=False),
+        *([lanes] if any(lanes.cells) else []),
         *(Column(q.head, (*map(q.cell, lines), q.total)) for q in quantities(table)),
     ]
 
@@ -337,12 +359,14 @@ def stages_table(trace: Trace) -> str:
     """
     table = table_of(trace, None)
     columns = quantities(table)
+    cells = {one.cell(line) for one in columns for line in table.lines}
     lines = (
         (_marked(line), plain(line.lane), *(plain(one.cell(line)) for one in columns))
         for line in table.lines
     )
     total = ("Wall time", "", *(one.total for one in columns))
-    return markdown_table(("stage", "where", *(one.head for one in columns)), (*lines, total), 2)
+    heads = ("stage", "where", *(one.head for one in columns))
+    return "\n\n".join([markdown_table(heads, (*lines, total), 2), *map(plain, words_of(cells))])
 
 
 def _marked(line: Line) -> str:
