@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import groupby
 from math import floor, log10
 
@@ -13,6 +14,7 @@ from jupyter_serprof.model.units import (
     code_text,
     column,
     column_unit,
+    counted,
     format_bytes,
     format_count,
     format_ns,
@@ -21,7 +23,7 @@ from jupyter_serprof.model.units import (
     shortened,
 )
 
-_SMALL = "below "
+_SMALL, _FOLDED = "below ", "serprof.folded"
 #: Variants of code that was run again have no name worth telling.
 _CODE = "code"
 #: From here on more decimals say nothing.
@@ -58,14 +60,42 @@ def _told(change: Change) -> str:
 
 
 def lines_of(comparison: Comparison) -> list[Change]:
-    """Return the changes without tiny stages, and of one cold run a side the wall time only."""
-    return [change for change in comparison.changes if _is_worth_a_line(change)]
+    """Return the changes, warm before cold, small stages as one.
+
+    Of one cold run a side it is the wall time only.
+    """
+    found: list[Change] = []
+    for _, group in groupby(sorted(comparison.changes, key=lambda it: bool(it.cold)), point_of):
+        changes = [change for change in group if not _is_one_cold_run(change)]
+        small = [change for change in changes if _is_small(change)]
+        found += [change for change in changes if change not in small]
+        timed = [change for change in small if change.before_ns or change.after_ns]
+        found += [_together(timed)] if timed else []
+    return found
 
 
-def _is_worth_a_line(change: Change) -> bool:
-    is_one_cold_run = change.cold and change.low is None and change.before_runs == 1
-    is_tiny = change.reason.startswith(_SMALL) or not (change.before_ns or change.after_ns)
-    return not (change.stage and (is_one_cold_run or is_tiny))
+def _is_one_cold_run(change: Change) -> bool:
+    return bool(change.stage and change.cold and change.low is None and change.before_runs == 1)
+
+
+def _is_small(change: Change) -> bool:
+    has_time = change.before_ns or change.after_ns
+    return bool(change.stage) and (change.reason.startswith(_SMALL) or not has_time)
+
+
+def _together(small: Sequence[Change]) -> Change:
+    return replace(
+        small[0],
+        stage=_FOLDED,
+        title=counted(len(small), "more stage"),
+        before_ns=sum(change.before_ns or 0 for change in small),
+        after_ns=sum(change.after_ns or 0 for change in small),
+        ratio=None,
+        low=None,
+        high=None,
+        verdict="",
+        reason="",
+    )
 
 
 def point_of(change: Change) -> tuple[str, int | None, bool | None]:
@@ -85,13 +115,13 @@ def _time_text(duration_ns: float | None) -> str:
     return NOT_APPLICABLE if duration_ns is None else format_ns(duration_ns)
 
 
-def times_of(comparison: Comparison) -> Mapping[Change, tuple[str, str]]:
-    """Return before and after of each change: the wall time as in the headline.
+def times_of(lines: Sequence[Change]) -> Mapping[Change, tuple[str, str]]:
+    """Return before and after of each line: the wall time as in the headline.
 
     Stages are in the unit of the wall time of that side and point, and add up to it.
     """
     found: dict[Change, tuple[str, str]] = {}
-    for _, group in groupby(comparison.changes, point_of):
+    for _, group in groupby(lines, point_of):
         changes = list(group)
         before = _column(changes, [change.before_ns for change in changes])
         after = _column(changes, [change.after_ns for change in changes])
@@ -148,12 +178,9 @@ def reasons_of(comparison: Comparison) -> Iterator[str]:
     yield from (f"{'; '.join(names)}: cannot tell, {why}" for why, names in lines.items())
 
 
-def notes_of(comparison: Comparison, shown: int) -> Iterator[str]:
-    """Yield what has to be known of the two, how much is left out, and how it was made.
-
-    ``shown`` is how many lines of it are.
-    """
-    if hidden := len(comparison.changes) - shown:
+def notes_of(comparison: Comparison, shown: Sequence[Change]) -> Iterator[str]:
+    """Yield what has to be known of the two, how much is left out, and how it was made."""
+    if hidden := sum(change not in shown for change in comparison.changes):
         more = f"more line{'' if hidden == 1 else 's'} (cold runs, small stages)"
         yield f"{format_count(hidden)} {more} in the document"
     yield from comparison.notes

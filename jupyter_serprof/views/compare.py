@@ -54,7 +54,7 @@ def comparison_parts(comparison: Comparison, columns: int) -> Iterator[list[str]
     """Yield the table of a comparison, and what has to be known of it, without its headline."""
     shown = lines_of(comparison)
     blocks = [_block(comparison, list(g), columns, shown) for _, g in groupby(shown, point_of)]
-    notes = [*reasons_of(comparison), *notes_of(comparison, len(shown))]
+    notes = [*reasons_of(comparison), *notes_of(comparison, shown)]
     yield [line for block in blocks for line in block]
     yield [line for note in notes for line in hang("note", note, columns)]
 
@@ -72,7 +72,7 @@ def _columns(comparison: Comparison, changes: Sequence[Change], names: int) -> l
     def column(head: str, cells: Iterator[str], *, leans_right: bool = True) -> Column:
         return Column(head, tuple(cells), leans_right=leans_right)
 
-    times = times_of(comparison)
+    times = times_of(changes)
     reasons = [clean(short_reason(change)) for change in changes]
     titles = (clip(clean(change.title), names) for change in changes)
     return [
@@ -90,10 +90,11 @@ def comparison_blocks(comparison: Comparison, *, has_headline: bool = True) -> I
     """Yield the headline, the table, and what has to be known of the two."""
     if has_headline:
         yield plain(headline(comparison))
-    ratio, times = f"ratio of {runs_text(comparison)}", times_of(comparison)
+    ratio, times = f"ratio of {runs_text(comparison)}", times_of(comparison.changes)
     heads = ("stage", "verdict", "before", "after", ratio, "95 % interval")
-    yield markdown_table(heads, (_line(change, times[change]) for change in comparison.changes), 2)
-    yield from listed(notes_of(comparison, len(comparison.changes)))
+    warm_first = sorted(comparison.changes, key=lambda change: bool(change.cold))
+    yield markdown_table(heads, (_line(change, times[change]) for change in warm_first), 2)
+    yield from listed(notes_of(comparison, comparison.changes))
 
 
 def _line(change: Change, times: tuple[str, str]) -> Line:

@@ -68,7 +68,12 @@ def test_a_comparison_is_in_every_form_that_a_viewer_may_choose(shell: Interacti
     assert ran.sweep.summary is not None
     wall = next(c for c in comparison.changes if not c.stage and not c.cold)
     told = [format_ns(wall.before_ns), format_ns(wall.after_ns), ratio_text(wall.ratio), "slower"]
-    cells = [*times_of(comparison)[wall], ratio_text(wall.ratio), interval_text(wall), "slower"]
+    cells = [
+        *times_of(comparison.changes)[wall],
+        ratio_text(wall.ratio),
+        interval_text(wall),
+        "slower",
+    ]
     drawn = [mark.text for mark in sheet_of(ran.sweep).marks if isinstance(mark, Label)]
     said = ran.sweep.summary.headline, ran.bundles[0]["text/plain"], sp.to_markdown(ran.sweep)
     forms = [*map(plain_of, said), alt_text(ran.sweep), html(ran.sweep)]

@@ -64,7 +64,8 @@ def put_comparison(sheet: Sheet, comparison: Comparison) -> None:
     sheet.put(_VERDICT_X, sheet.y + 8, "verdict", muted, SMALL)
     sheet.y += 18
     sheet.line()
-    lines, times = lines_of(comparison), times_of(comparison)
+    lines = lines_of(comparison)
+    times = times_of(lines)
     has_points = len({point_of(change) for change in lines}) > 1
     for _, group in groupby(lines[:_MOST_LINES], point_of):
         changes = list(group)
@@ -75,7 +76,7 @@ def put_comparison(sheet: Sheet, comparison: Comparison) -> None:
         for change in changes:
             _put_line(sheet, change, times[change])
     sheet.line()
-    _put_notes(sheet, comparison, len(lines))
+    _put_notes(sheet, comparison, lines)
     sheet.y += 10
 
 
@@ -95,9 +96,9 @@ def _put_line(sheet: Sheet, change: Change, times: tuple[str, str]) -> None:
     sheet.y += _PITCH
 
 
-def _put_notes(sheet: Sheet, comparison: Comparison, shown: int) -> None:
+def _put_notes(sheet: Sheet, comparison: Comparison, shown: Sequence[Change]) -> None:
     notes = [*reasons_of(comparison), *list(notes_of(comparison, shown))[:_MOST_NOTES]]
-    left = shown - _MOST_LINES
+    left = len(shown) - _MOST_LINES
     more = [f"{format_count(left)} more lines are in the document"] if left > 0 else []
     sheet.y += 4
     for note in (*more, *([] if sheet.is_brief else notes)):

@@ -8,5 +8,5 @@ In: a `Sweep`. Out: lines of text, marks of a picture.
 >>> points = tuple(Point("p", 8, at, at == 0, wall, 8, {}) for at, wall in enumerate(walls))
 >>> sweep = Sweep(name="x", started="", variants=(Variant("p", "pickle 5"),), points=points)
 >>> [(bar.label, time_text(bar)) for bar in runs_of(sweep, sweep.variants[0])]
-[('cold', '9.00 µs'), ('warm', '5.00 µs')]
+[('warm', '5.00 µs'), ('cold', '9.00 µs')]
 """

@@ -23,7 +23,6 @@ from jupyter_serprof.views.sweep.runs import incomplete, state_text
 from jupyter_serprof.views.sweep.series import (
     best_chunk,
     chunk_line,
-    crossover_lines,
     crossovers,
     decades,
     series_of,
@@ -147,7 +146,8 @@ def put_sizes(sheet: Sheet, sweep: Sweep) -> None:
     for line in lines:
         _put_line(sheet, chart, line)
     key += _put_best_line(sheet, chart, sweep)
-    known = crossovers(sweep, cold=not warm)
+    pairs = {frozenset((it.faster, it.slower)): it for it in crossovers(sweep, cold=not warm)}
+    known = list(pairs.values())
     key += [_put_crossover(sheet, chart, each, at) for at, each in enumerate(known[:_BRACKETS])]
     _put_names(sheet, chart, lines)
     sheet.y = chart.bottom + 28
@@ -155,7 +155,7 @@ def put_sizes(sheet: Sheet, sweep: Sweep) -> None:
         sheet.paragraph(said, sheet.theme.muted, SMALL, most=1)
     put_legend(sheet, _legend(sheet, sweep, lines))
     if not sheet.is_brief:
-        _put_sentences(sheet, sweep, found)
+        _put_sentences(sheet, sweep)
     put_remarks(sheet, sweep)
 
 
@@ -312,10 +312,9 @@ def _legend(
         yield None, "cold runs: in the text and the document"
 
 
-def _put_sentences(sheet: Sheet, sweep: Sweep, found: Sequence[Series]) -> None:
-    """Say where the lines cross, and why a variant is missing; the laws are in the text."""
-    is_cold = bool(found) and found[0].cold
-    said = [chunk_line(sweep), *crossover_lines(sweep, cold=is_cold)]
+def _put_sentences(sheet: Sheet, sweep: Sweep) -> None:
+    """Say which chunk is best, and why a variant is missing; laws and crossovers are in the text."""
+    said = [chunk_line(sweep)]
     said += [f"{clean(one.title)}: {state_text(one)}" for one in incomplete(sweep)]
     wanted = [sentence for sentence in said if sentence]
     hidden = len(wanted) - _SENTENCES

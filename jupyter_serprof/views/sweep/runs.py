@@ -81,11 +81,11 @@ class Slice:
 
 
 def runs_of(sweep: Sweep, variant: Variant) -> list[Bar]:
-    """Return the runs of a variant: sizes ascending, cold before warm."""
+    """Return the runs of a variant: sizes ascending, warm before cold."""
     groups: dict[tuple[int, bool], list[Point]] = {}
     for point in sweep.points:
         if point.variant == variant.key:
-            groups.setdefault((point.size_bytes or 0, not point.cold), []).append(point)
+            groups.setdefault((point.size_bytes or 0, point.cold), []).append(point)
     return [_run(sweep, variant, groups[key]) for key in sorted(groups)]
 
 

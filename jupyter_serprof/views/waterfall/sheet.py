@@ -226,7 +226,7 @@ def _put_line(sheet: Sheet, frame: _Frame, trace: Trace, line: Line, *, is_bold:
     elif line.kind == "group":
         sheet.add(*_block_boxes(line, trace.wall_ns, area, theme))
     else:
-        if line.kind != "part":
+        if line.kind not in {"part", "more"}:
             sheet.add(Box(x, middle - 5, 10, 10, family_color(line.family)))
         sheet.add(*_stage_boxes(line, trace.wall_ns, area, theme))
     _put_name(sheet, frame, line, middle)

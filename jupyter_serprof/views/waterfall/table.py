@@ -297,9 +297,7 @@ SPARE = ("page faults", "of memcpy", "rate", "bytes", "where")
 def trace_lines(trace: Trace, columns: int, *, has_bars: bool) -> list[str]:
     """Return the table of a trace, in lines of at most ``columns`` characters."""
     table = table_of(trace)
-    # Two fifths for the time, where the names leave as much.
-    least = max(_NARROWEST_BAR, 2 * columns // 5) if has_bars else 0
-    chosen = _fitting(table, columns, least)
+    chosen = _fitting(table, columns, has_bars=has_bars)
     room = columns - table_width(chosen) - _EDGES
     if has_bars and room >= _NARROWEST_BAR:
         at = 2 if chosen[1].head == "where" else 1
@@ -309,14 +307,25 @@ def trace_lines(trace: Trace, columns: int, *, has_bars: bool) -> list[str]:
     return [*table_lines(chosen, columns), *said]
 
 
-def _fitting(table: StageTable, columns: int, least: int) -> list[Column]:
-    """Return as many columns as fit: the spare ones go before names are cut to a few letters."""
+def _fitting(table: StageTable, columns: int, *, has_bars: bool) -> list[Column]:
+    """Return as many columns as leave two fifths for the time, a quarter where that is too much.
+
+    The spare ones go before names are cut to a few letters.
+    """
     shortest = fewer(_columns(table, _SHORTEST_NAME), SPARE)
-    wanted, narrow = (narrower(partial(_columns, table), n, SPARE) for n in (_NAMES, _SHORT_NAMES))
-    chosen = fitted(wanted, columns - least - _EDGES * bool(least))
-    if table_width(chosen) + least + _EDGES * bool(least) <= columns:
-        return chosen
-    return fitted((*narrow, shortest), columns - (_NARROWEST_BAR + _EDGES) * bool(least))
+    for wide, names in (
+        (2 * columns // 5, _NAMES),
+        (columns // 3, _NAMES),
+        (columns // 4, _SHORT_NAMES),
+    ):
+        least = max(_NARROWEST_BAR, wide) + _EDGES if has_bars else 0
+        chosen = fitted(narrower(partial(_columns, table), names, SPARE), columns - least)
+        if table_width(chosen) + least <= columns:
+            return chosen
+    least = _NARROWEST_BAR + _EDGES if has_bars else 0
+    return fitted(
+        (*narrower(partial(_columns, table), _SHORT_NAMES, SPARE), shortest), columns - least
+    )
 
 
 def _columns(table: StageTable, names: int) -> list[Column]:
