@@ -11,7 +11,7 @@ from strategies import outlined, traces
 from test_text import MS, make_many, make_row, make_trace
 
 from jupyter_serprof.analysis.outline import MOST_PARTED, count_of, outline
-from jupyter_serprof.model import Stage, Trace, Waterfall
+from jupyter_serprof.model import Finding, Stage, Trace, Waterfall
 from jupyter_serprof.model.units import format_share
 from jupyter_serprof.views.waterfall.table import Line, table_of, waterfall_of, work_and_wait
 
@@ -85,6 +85,20 @@ def test_a_stage_with_parts_is_a_heading_with_their_sum() -> None:
     assert number(lines[at].self_text) == pytest.approx(132)
 
 
+def test_what_is_below_one_percent_is_one_line_unless_a_finding_points_at_it() -> None:
+    """Its time is the sum of them, so that the columns still add up; what is busy stays."""
+    small = [make_row(key, 0, MS // 2) for key in ("gc", "import", "pickle.loads")]
+    busy = make_row("ray.wait", 0, 0, busy_ns=50 * MS)
+    trace = make_trace((make_row("pickle.dumps", 0, 90 * MS), *small, busy), 100 * MS)
+    told = Finding("x", "info", "x", {}, "", spans=(3,))
+
+    folded, kept = table_of(trace).lines, table_of(replace(trace, findings=(told,))).lines
+
+    assert [line.kind for line in folded] == ["stage", "stage", "more", "rest"]
+    assert (folded[2].title, number(folded[2].self_text)) == ("3 more stages", 1.5)
+    assert [line.title for line in kept if line.kind == "more"] == ["2 more stages"]
+
+
 def test_a_single_part_needs_no_heading() -> None:
     """A heading that repeats its only line says nothing."""
     trace = make_trace((make_row("dask.dispatch.encode", 0, 9 * MS),), 10 * MS)
@@ -97,7 +111,7 @@ def test_a_single_part_needs_no_heading() -> None:
 
 def test_of_more_than_twenty_lines_headings_stand_for_their_parts_but_the_largest() -> None:
     """Where most of the time went is what one wants to see apart."""
-    kinds = {line.title: line.kind for line in table_of(ONE).lines}
+    titles = {line.title for line in table_of(ONE).lines}
     closed = [
         line.title
         for at, line in enumerate(table_of(TWO).lines)
@@ -105,8 +119,8 @@ def test_of_more_than_twenty_lines_headings_stand_for_their_parts_but_the_larges
     ]
 
     assert len(table_of(ONE).lines) <= MOST_PARTED
-    assert "Batch wait" not in kinds
-    assert "Order tasks" in kinds
+    assert "Batch wait" not in {line.title for line in table_of(TWO).lines}
+    assert "Order tasks" in titles
     assert closed.count("Graph optimization") == 1
     assert closed.count("Scheduling") == 2
 

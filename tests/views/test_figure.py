@@ -11,6 +11,7 @@ from compare_samples import FOUND, WALL
 from dask_samples import computation, several
 from hypothesis import given, settings
 from PIL import Image
+from size_samples import make_sizes
 from strategies import sweeps, traces
 from test_text import (
     MS,
@@ -35,6 +36,7 @@ from jupyter_serprof.views.kit.sheet import (
     Label,
     Rule,
     Sheet,
+    Stroke,
     Theme,
 )
 from jupyter_serprof.views.picture import sheet_of
@@ -66,6 +68,23 @@ def test_labels_neither_overlap_nor_leave_the_picture(doc: Trace | Sweep) -> Non
 def test_labels_of_any_document_can_be_read(doc: Trace | Sweep) -> None:
     """No document raises, and none makes a label cover another one."""
     _check_labels(sheet_of(doc))
+
+
+@pytest.mark.parametrize("count", range(2, 9))
+def test_labels_of_many_ways_can_be_read(count: int) -> None:
+    """However many lines end at one place; each has a colour of its own, as far as there are."""
+    sizes = make_sizes()
+    ways = [replace(sizes.variants[0], key=f"way{i}", title=f"way {i}") for i in range(count)]
+    own = [point for point in sizes.points if point.variant == "pickle"]
+    points = [replace(point, variant=way.key) for way in ways for point in own]
+
+    sheet = sheet_of(replace(sizes, variants=tuple(ways), points=tuple(points), fits=()))
+
+    _check_labels(sheet)
+    solid = [mark for mark in sheet.marks if isinstance(mark, Stroke) and not mark.is_filled]
+    assert len({stroke.color for stroke in solid if not stroke.is_dotted}) == min(
+        count, len(FAMILY_COLORS)
+    )
 
 
 @documents
@@ -270,7 +289,7 @@ def test_the_alternative_text_says_what_the_picture_says() -> None:
 
     assert said.startswith("1.21 s: 80 % is copying 800 MB into the store")
     assert "Store 80 %, First-use imports 18 %" in said
-    assert "Ray 1.21 s cold and 65.0 ms warm" in alt_text(make_sweep())
+    assert "Ray 65.0 ms warm and 1.21 s cold" in alt_text(make_sweep())
     assert "Dask not running" in alt_text(make_sweep())
     assert len(alt_text(make_long_names())) <= 400
     assert "Waterfall of 13 stages of 2 computations over 1.51 s: " in alt_text(several(2))

@@ -161,25 +161,36 @@ def _tick_text(tick: float) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
+#: Of the whole width, for the time.
+_LEAST_SHARE = 0.45
+_NARROWEST_NUMBER = 34
 Placed = tuple[tuple[Quantity[Of], float], ...]
 
 
 def placed(  # noqa: PLR0913, PLR0917  (what decides about a width)
     sheet: Sheet,
     columns: Sequence[Quantity[Of]],
-    rows: Iterable[Of],
+    rows: Sequence[Of],
     size: float,
     gap: float,
-    least: float = 0,
+    x: float,
+    spare: Sequence[str],
 ) -> tuple[Placed[Of], float]:
-    """Return columns of numbers with their right edges, and where the first one begins."""
-    right, found, given = float(WIDTH - MARGIN), list[tuple[Quantity[Of], float]](), list(rows)
-    for one in reversed(columns):
-        cells = (*map(one.cell, given), *one.heads, one.total)
-        widest = max(sheet.measure(cell, size, one.is_bold) for cell in cells)
-        found.append((one, right))
-        right -= min(WIDEST_NUMBER, max(widest, least)) + gap
-    return tuple(reversed(found)), right + gap
+    """Return columns of numbers with their right edges, and how wide the time from ``x`` on is.
+
+    Spare columns, by their heads, go one after the other before the time gets too little.
+    """
+    for head in ("", *spare):
+        columns = [one for one in columns if one.head != head]
+        right, found = float(WIDTH - MARGIN), list[tuple[Quantity[Of], float]]()
+        for one in reversed(columns):
+            cells = (*map(one.cell, rows), *one.heads, one.total)
+            widest = max(sheet.measure(cell, size, one.is_bold) for cell in cells)
+            found.append((one, right))
+            right -= min(WIDEST_NUMBER, max(widest, _NARROWEST_NUMBER)) + gap
+        if right - x >= _LEAST_SHARE * WIDTH:
+            break
+    return tuple(reversed(found)), right - x
 
 
 def put_number_heads(sheet: Sheet, columns: Placed[Of]) -> None:

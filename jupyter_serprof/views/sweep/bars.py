@@ -169,6 +169,8 @@ _PITCH = 26
 _LINES_SHOWN = 60
 #: The first columns of numbers, this many, are in a brief picture.
 _BRIEF = 2
+#: What goes first to leave room for the time, by its head.
+_SPARE = ("page faults", "times memcpy", "out-of- band", "in-band")
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,10 +202,10 @@ def _scene(sheet: Sheet, sweep: Sweep) -> _Scene:
     once_ns = memcpy_ns(sweep, next(iter(sizes))) if len(sizes) == 1 else None
     end_ns = max([1, *(run.point.wall_ns for run in runs)])
     labels = [sheet.measure(_label(run, len(sizes) > 1), SMALL, False) for run in runs]  # noqa: FBT003
-    columns = quantities(sweep, runs)[: _BRIEF if sheet.is_brief else None]
-    numbers, left = placed(sheet, columns, runs, TEXT, _GAP)
+    columns = [one for one in quantities(sweep, runs) if one.speaks(runs)]
+    columns = columns[: _BRIEF if sheet.is_brief else None]
     x = _LABELS_X + min(_WIDEST_LABEL, max([*labels, 0])) + _GAP
-    width = left - _GAP - x
+    numbers, width = placed(sheet, columns, runs, TEXT, _GAP, x, _SPARE)
     is_inside = once_ns is not None and once_ns <= end_ns
     guide = x + width * once_ns / end_ns if is_inside and once_ns else None
     axis = Axis(x, width, end_ns, guide)

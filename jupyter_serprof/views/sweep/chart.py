@@ -11,6 +11,7 @@ from jupyter_serprof.model import stages_of
 from jupyter_serprof.model.units import clean, format_bytes, format_ns
 from jupyter_serprof.views.kit.parts import put_head, put_legend, put_remarks
 from jupyter_serprof.views.kit.sheet import (
+    FAMILY_COLORS,
     MARGIN,
     SMALL,
     WIDTH,
@@ -133,8 +134,8 @@ def put_sizes(sheet: Sheet, sweep: Sweep) -> None:
     warm = series_of(sweep, cold=False)
     found = warm or series_of(sweep, cold=True)
     lines = [
-        _ChartLine(each, _color(sweep, each), MARKS[at % len(MARKS)])
-        for at, each in enumerate(found)
+        _ChartLine(each, color, MARKS[at % len(MARKS)])
+        for at, (each, color) in enumerate(zip(found, _colors(sweep, found), strict=True))
     ]
     chart = _chart(sheet, sweep, lines)
     _put_best(sheet, chart, sweep)
@@ -157,6 +158,16 @@ def put_sizes(sheet: Sheet, sweep: Sweep) -> None:
     if not sheet.is_brief:
         _put_sentences(sheet, sweep)
     put_remarks(sheet, sweep)
+
+
+def _colors(sweep: Sweep, found: Sequence[Series]) -> list[str]:
+    """Return a colour for each line; one that is taken gives way to a free one."""
+    colors: list[str] = []
+    for each in found:
+        own = _color(sweep, each)
+        free = (color for color in (own, *FAMILY_COLORS.values()) if color not in colors)
+        colors.append(next(free, own))
+    return colors
 
 
 def _color(sweep: Sweep, series: Series) -> str:
@@ -313,7 +324,7 @@ def _legend(
 
 
 def _put_sentences(sheet: Sheet, sweep: Sweep) -> None:
-    """Say which chunk is best, and why a variant is missing; laws and crossovers are in the text."""
+    """Say which chunk is best, and why a variant is missing; the text has the laws."""
     said = [chunk_line(sweep)]
     said += [f"{clean(one.title)}: {state_text(one)}" for one in incomplete(sweep)]
     wanted = [sentence for sentence in said if sentence]

@@ -24,7 +24,6 @@ from jupyter_serprof.views.kit.sheet import (
     SMALL,
     TEXT,
     WIDEST_NUMBER,
-    WIDTH,
     Box,
     family_color,
 )
@@ -133,8 +132,6 @@ _INDENT = 12
 #: The columns of numbers of a brief picture.
 _BRIEF = 3
 _WIDEST_NAME, _WIDEST_LANE = 216, 80
-#: Of the whole width, for the time: spare columns go before it gets less.
-_LEAST_SHARE = 0.45
 #: (most rows, height of a row, size of its text), pixels.
 _PITCHES = ((24, 24, TEXT), (40, 20, 12.0))
 _SMALLEST_PITCH = (17, 11.0)
@@ -188,12 +185,7 @@ def _frame(sheet: Sheet, table: StageTable) -> _Frame:
     lanes = max(lanes, sheet.measure("where", SMALL, False)) if lanes else -_GAP  # noqa: FBT003
     plot_x = lane_x + min(_WIDEST_LANE, lanes) + _GAP
     columns = quantities(table)[: _BRIEF if sheet.is_brief else None]
-    for head in ("", *SPARE):
-        columns = [one for one in columns if one.head != head]
-        numbers, left = placed(sheet, columns, table.lines, size, _GAP, 34)
-        if left - _GAP - plot_x >= _LEAST_SHARE * WIDTH:
-            break
-    width = left - _GAP - plot_x
+    numbers, width = placed(sheet, columns, table.lines, size, _GAP, plot_x, SPARE)
     return _Frame(names, lane_x, lanes > 0, plot_x, width, numbers, pitch, size)
 
 
