@@ -185,7 +185,7 @@ class Screen:
 
     def open_file(self, path: Path, *, scheme: str = "light") -> Page:
         """Open a file with the network off; what it asks for is in ``requests``."""
-        # A JupyterLab that is left would ask its server meanwhile, and say in a dialog that it is gone.
+        # A JupyterLab that is left would ask its server, and say in a dialog that it is gone.
         while self._labs:
             self._labs.popitem()[1].close()
         self._context.set_offline(offline=True)

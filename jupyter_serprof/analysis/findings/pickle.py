@@ -23,15 +23,6 @@ OLD_PROTOCOL = 4
 COPIED_TWICE = 1.8
 #: Of the pickle; protocol 5 copies only contiguous arrays once.
 CONTIGUOUS_SHARE = 0.8
-FRESH_BYTES = 8_000_000
-FRESH_RUNS = 3
-FRESH_SHARE = 0.5
-#: Of the time of a pickle that its new pages must take, for a kept buffer to help.
-FRESH_TIME_SHARE = 0.2
-FRESH_REMEDY = (
-    "buffer = io.BytesIO()   # keep it; each time: buffer.seek(0); "
-    "pickle.Pickler(buffer, protocol=5).dump(a); for functions: cloudpickle.Pickler"
-)
 SMALL_BYTES = 1_000_000
 SMALL_NS = 20_000_000
 #: Of the speed of a copy: below it the bytes are not the work.
@@ -88,35 +79,6 @@ def old_protocol(trace: Trace) -> Iterable[Finding]:
                 because=f"{format_count(faults)} new pages are {format_bytes(faults * PAGE_BYTES)}",
                 share=self_share(trace, "pickle.dumps"),
             )
-
-
-def fresh_buffers(trace: Trace) -> Iterable[Finding]:
-    """Large pickles again and again, each into new pages: warm runs do not get faster."""
-    fresh = {
-        index: span
-        for index, span in indexed(trace, "pickle.dumps")
-        if _is_fresh(span)
-        and _new_pages_ns(span, trace.limits) >= FRESH_TIME_SHARE * span.duration_ns
-    }
-    if len(fresh) < FRESH_RUNS:
-        return
-    size = sum(number(span, "in_band_bytes") or 0 for span in fresh.values())
-    faults = sum(number(span, "minor_faults") or 0 for span in fresh.values())
-    yield Finding(
-        "pickle.fresh-buffers",
-        "info",
-        f"{format_count(len(fresh))} pickles of {format_bytes(size)} were written into new memory",
-        {"times": len(fresh), "in_band_bytes": size, "minor_faults": faults},
-        FRESH_REMEDY,
-        spans=tuple(fresh)[:20],
-        because=f"each of them had its pages made anew, {format_count(faults)} in all",
-        share=_of_wall(trace, sum(_new_pages_ns(s, trace.limits) for s in fresh.values())),
-    )
-
-
-def _is_fresh(span: Span) -> bool:
-    size, faults = number(span, "in_band_bytes") or 0, number(span, "minor_faults") or 0
-    return size >= FRESH_BYTES and faults * PAGE_BYTES >= FRESH_SHARE * size
 
 
 def small_objects(trace: Trace) -> Iterable[Finding]:
@@ -263,13 +225,8 @@ def collector(trace: Trace) -> Iterable[Finding]:
         )
 
 
-def _of_wall(trace: Trace, part_ns: float) -> float:
-    return min(1.0, part_ns / trace.wall_ns) if trace.wall_ns else 0.0
-
-
 RULES: Sequence[Callable[[Trace], Iterable[Finding]]] = (
     old_protocol,
-    fresh_buffers,
     small_objects,
     slow_for_its_bytes,
     unpicklable,

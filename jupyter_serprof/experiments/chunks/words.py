@@ -28,7 +28,6 @@ from jupyter_serprof.model.units import (
 RULE = "dask.chunk-sweep"
 #: In a remedy this stands for the best value.
 BEST = "<best>"
-_EXECUTE = "dask.execute"
 #: Workers that computed for less of the time than at the best, by this share, are called idle.
 _IDLER = 0.1
 _FARTHER = 4
