@@ -239,6 +239,18 @@ ANATOMY = Anatomy(name="x", in_band_bytes=10**6, parts=(Part("x", "x", "dict", -
 SAMPLES: dict[str, tuple[Trace | Sweep, dict[str, Any]]] = {
     "a put and a get, cold": (PUT_GET, {}),
     "as a table": (PUT_GET, {"view": "table"}),
+    "in wide lines, what was not copied, and by several threads": (
+        make_trace(
+            (
+                make_row("ray.pickle", 0, 40 * MS, size_bytes=ARRAY_BYTES, copied_bytes=0),
+                make_row(
+                    "ray.store", 40 * MS, 50 * MS, size_bytes=ARRAY_BYTES, copied_bytes=ARRAY_BYTES
+                ),
+            ),
+            100 * MS,
+        ),
+        {"width": 140},
+    ),
     "raised": (replace(PUT_GET, outcome="error"), {}),
     "interrupted": (replace(PUT_GET, outcome="interrupted"), {}),
     "zero was measured, and a little more than zero": (
