@@ -140,7 +140,7 @@ def test_a_ratio_is_the_quotient_of_the_times_beside_it(runs: dict[str, list[int
 
 def _printed(sweep: Sweep, key: str) -> str:
     (variant,) = (variant for variant in sweep.variants if variant.key == key)
-    return format_ns(runs_of(sweep, variant)[-1].point.wall_ns)
+    return format_ns(runs_of(sweep, variant)[0].point.wall_ns)
 
 
 @settings(max_examples=150)
@@ -207,7 +207,7 @@ def test_a_comparison_has_the_times_of_its_rows(before: list[int], after: list[i
 
     for is_cold in (True, False):
         found = [change for change in compare(one, other).changes if change.cold is is_cold]
-        rows = [runs_of(sweep, sweep.variants[0])[0 if is_cold else -1] for sweep in (one, other)]
+        rows = [runs_of(sweep, sweep.variants[0])[-1 if is_cold else 0] for sweep in (one, other)]
         owned = [[row.point.wall_ns, *(part.self_ns for part in parts_of(row))] for row in rows]
         assert [[change.before_ns, change.after_ns] for change in found] == [
             list(times) for times in zip(*owned, strict=True)
