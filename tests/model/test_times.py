@@ -163,7 +163,8 @@ def test_each_share_said_of_a_trace_stands_in_its_table(
     assert round(named + printed[-1], 1) == 100
     assert all(share <= named for share in working)
     for line, (form, table) in product(lines, below(trace).items()):
-        assert line.share_text in table or line.share_text == "0", form
+        is_sum = line.kind == "more" and form == "markdown"  # which folds nothing
+        assert is_sum or line.share_text in table or line.share_text == "0", form
 
 
 @settings(max_examples=150)

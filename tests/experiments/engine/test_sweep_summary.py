@@ -100,7 +100,7 @@ def test_one_run_is_compared_with_nobody(
 ) -> None:
     """It says nothing of its noise; cold runs are always alone."""
     found = sweep(runs)
-    bars = [run for variant in found.variants for run in runs_of(found, variant)]
+    bars = [run for variant in found.variants for run in reversed(runs_of(found, variant))]
 
     assert [fastest_text(bar, bars) for bar in bars] == cells
     assert summarize_sweep(found).headline == f"`a`, 8.00 MB: {said}"
