@@ -172,3 +172,24 @@ def test_a_hook_costs_two_levels_of_recursion_and_not_three() -> None:
         recorded = max(deepest() for _ in range(99))
 
     assert recorded >= bare * 3 / 5 - 3
+
+
+def test_an_interrupt_ends_the_analysis_and_the_document_can_be_asked_for_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Nobody waits for it after Ctrl-C, and what was measured is kept."""
+    went_on: list[int] = []
+
+    def interrupted(*_: object) -> None:
+        signal.raise_signal(signal.SIGINT)
+        went_on.append(1)
+
+    with record("analysis") as recording:
+        pickle.dumps([1])
+
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr("jupyter_serprof.experiments.engine.recording.analyse", interrupted)
+        _ = recording.trace
+
+    assert went_on == []
+    assert [span.stage for span in recording.trace.spans if span.stage == "pickle.dumps"] != []

@@ -60,6 +60,7 @@ class Recording:
         self._recorder = Recorder([*available_probes(detail=detail), *also])
         self._outcome = "ok"
         self._trace: Trace | None = None
+        self._frozen: Trace | None = None
         self._had_spans = False
         self._at_traceback: Subscription | None = None
 
@@ -152,14 +153,16 @@ class Recording:
                 message = "the recording still runs. Read recording.trace after its with block"
                 raise SerprofError(message)
             with held():
-                self._trace = self._made()
+                self._frozen = self._frozen or self._made()
+            # Outside: it only looks, so Ctrl-C ends it, and who asks again has the document.
+            rules = [rule for one in self._recorder.probes for rule in getattr(one, "rules", ())]
+            self._trace = analyse(self._frozen, measure_limits(), rules)
+            self._frozen = None
         return self._trace
 
     def _made(self) -> Trace:
         trace = freeze(self._recorder, name=self.name, outcome=self._outcome)
-        rules = [rule for one in self._recorder.probes for rule in getattr(one, "rules", ())]
-        made = analyse(trace, measure_limits(), rules)
         self._had_spans = self.has_spans
         # The page may hold the last references to values of the user.
         self._recorder.page.clear()
-        return made
+        return trace
