@@ -79,7 +79,7 @@ def _fault(
     """One row; its program runs with a cluster and a client, and tells what is left there."""
     inside = indent(program + "\nprint_left(client)", "    ") if head else program
     patience = {"DASK_SERPROF__PATIENCE": "0.9"}
-    differs = r"0x[0-9a-f]+|tcp://[0-9.:]+|Dask-[A-Z].* \d+|\d{4}-.*ERROR.*\n"
+    differs = r"0x[0-9a-f]+|tcp://[0-9.:]+|inproc://[0-9./]+|Dask-[A-Z].* \d+|\d{4}-.*ERROR.*\n"
     return Fault(name, _CLUSTER + head + inside, says, (), patience, differs, **more)
 
 
