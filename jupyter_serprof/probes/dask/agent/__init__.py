@@ -329,12 +329,7 @@ def hand_over(token: str, worker: Any) -> dict[str, Any]:
 def stop(token: str, server: Any, agent: Agent | None = None) -> dict[str, Any] | None:
     """Stop noting, put back what was replaced unless another one listens, return what was noted.
 
-    Parameters
-    ----------
-    token, agent
-        Name the recording; without an agent it is the one that is known by that name.
-    server
-        Who stops, as for `start`: a client leaves the agent to a scheduler or worker beside it.
+    A client leaves the agent to a scheduler or worker beside it.
 
     Returns
     -------

@@ -114,9 +114,7 @@ def miss(agent: Agent, address: str) -> None:
 
 
 async def _attend(station: dict[str, Any], address: str, scheduler: Any, agent: Agent) -> None:
-    """Bring the agent to a worker, renew its lease, and take it away in the end.
-
-    The end is when the scheduler's agent leaves, or is not known any more.
+    """Bring the agent to a worker, renew its lease, take it away when the scheduler's is gone.
 
     Parameters
     ----------
