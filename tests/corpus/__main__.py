@@ -1,0 +1,184 @@
+"""Run the corpus and print what is said of each entry: see the package."""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import statistics
+import sys
+import time
+import warnings
+from collections.abc import Iterable
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+
+import jupyter_serprof as sp
+from jupyter_serprof.api.recordings import stage_recording
+from jupyter_serprof.model import Summary, Trace
+
+from . import Entry, Run, entries
+from .clusters import settle, start
+
+LONGEST_HEADLINE = 90
+
+
+@dataclass(frozen=True)
+class Row:
+    """What was seen of an entry; without its traces it was skipped for a reason."""
+
+    entry: Entry
+    trace: Trace | None = None
+    twin: Trace | None = None
+    gain: float | None = None
+    reason: str = ""
+
+    @property
+    def rules(self) -> list[str]:
+        """What fired for the antipattern, warnings with an exclamation mark."""
+        findings = self.trace.findings if self.trace else ()
+        return list(dict.fromkeys(f.rule + "!" * (f.severity == "warn") for f in findings))
+
+    @property
+    def warned(self) -> list[str]:
+        """What the healthy twin is warned of: nothing, if all is well."""
+        findings = self.twin.findings if self.twin else ()
+        return list(dict.fromkeys(f.rule for f in findings if f.severity == "warn"))
+
+    @property
+    def is_named(self) -> bool:
+        """Whether the rule fired that has to."""
+        return self.entry.rule in {rule.rstrip("!") for rule in self.rules}
+
+    @property
+    def is_wrong(self) -> bool:
+        """Whether a rule fired that must not."""
+        return bool(self.warned) or not {rule.rstrip("!") for rule in self.rules}.isdisjoint(
+            self.entry.never
+        )
+
+
+def run_entry(entry: Entry, pairs: int) -> Row:
+    """Run an entry and its twin warm, then recorded, then in pairs without a recording."""
+    missing = [name for name in entry.needs if find_spec(name) is None]
+    if missing:
+        return Row(entry, reason=f"not installed: {', '.join(missing)}")
+    start(entry.cluster)
+    antipattern, healthy = entry.prepare()
+    first = antipattern()
+    if not _same(first, healthy()):
+        return Row(entry, reason="the twin returns something else")
+    del first
+    trace, twin = _recorded(entry, antipattern), _recorded(entry, healthy)
+    gains = [_gain(entry, antipattern, healthy, turn) for turn in range(pairs)]
+    gain = statistics.median(gains) if gains else None
+    del antipattern, healthy
+    settle(entry.cluster)
+    return Row(entry, trace, twin, gain)
+
+
+def _same(one: object, other: object) -> bool:
+    if isinstance(one, list | tuple | float | int):
+        return np.allclose(np.asarray(one, float), np.asarray(other, float))
+    return type(one) is type(other)
+
+
+def _recorded(entry: Entry, run: Run) -> Trace:
+    """Record as a user does: `%%serprof`, and `%%graphstages` where Dask is there."""
+    settle(entry.cluster)
+    record = stage_recording if entry.cluster == "dask" else sp.record
+    with record(entry.name) as recording:
+        run()
+    return recording.trace
+
+
+def _gain(entry: Entry, antipattern: Run, healthy: Run, turn: int) -> float:
+    """Return how many times faster the twin is; who begins changes from turn to turn."""
+    took = {}
+    for run in (antipattern, healthy) if turn % 2 else (healthy, antipattern):
+        settle(entry.cluster)
+        begin = time.perf_counter()
+        run()
+        took[run] = time.perf_counter() - begin
+    return took[antipattern] / took[healthy]
+
+
+def told(row: Row) -> Iterable[str]:
+    """Return the lines of an entry."""
+    entry, trace, twin = row.entry, row.trace, row.twin
+    if trace is None or twin is None:
+        yield f"{entry.name:<32} skipped: {row.reason}"
+        return
+    summary = trace.summary or Summary("")
+    named = "-" if not entry.rule else "yes" if row.is_named else "NO"
+    gain = "" if row.gain is None else f"{row.gain:.2f}x"
+    length = len(summary.headline)
+    yield (
+        f"{entry.name:<32} {_ms(trace):>8} {_ms(twin):>8} {gain:>7} "
+        f"{_share(summary.strict_share):>6} {_share(summary.total_share):>6} {length:>4}"
+        f"{'!' if length > LONGEST_HEADLINE else ' '} {entry.rule or '(wait)':<26} {named:<4}"
+        f"{', '.join(row.rules) or 'nothing'}; twin: {', '.join(row.warned) or 'none'}"
+    )
+    yield f"    {summary.headline}"
+
+
+def _ms(trace: Trace) -> str:
+    return f"{trace.wall_ns / 1e6:,.0f} ms"
+
+
+def _share(share: float | None) -> str:
+    return "n/a" if share is None else f"{share:.1%}"
+
+
+def closing(rows: list[Row]) -> str:
+    """Return the sums."""
+    ran = [row for row in rows if row.trace]
+    ruled = [row for row in ran if row.entry.rule]
+    headlines = [len((row.trace.summary or Summary("")).headline) for row in ran if row.trace]
+    return (
+        f"{len(rows)} entries, {len(rows) - len(ran)} skipped; rule fired: "
+        f"{sum(row.is_named for row in ruled)} of {len(ruled)}; twins with a warning: "
+        f"{sum(bool(row.warned) for row in ran)}; headlines above {LONGEST_HEADLINE}: "
+        f"{sum(length > LONGEST_HEADLINE for length in headlines)}"
+    )
+
+
+def save(row: Row, folder: Path) -> None:
+    """Write the documents of an entry and of its twin."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for trace, name in ((row.trace, ""), (row.twin, ".healthy")):
+        if trace is not None and (row.entry.rule or not name):
+            sp.save(trace, folder / f"{row.entry.name}{name}.serprof.json")
+
+
+def main(arguments: list[str]) -> int:
+    """Run what is asked for; 1 if a rule fired that must not."""
+    parser = argparse.ArgumentParser(prog="tests.corpus", description=__doc__)
+    parser.add_argument("names", nargs="*", help="parts of names, rules, pages or groups")
+    parser.add_argument("--save", type=Path, help="write each document there")
+    parser.add_argument("--pairs", type=int, default=0, help="measure the gain in so many pairs")
+    given = parser.parse_args(arguments)
+    warnings.simplefilter("ignore")  # what Ray and Dask warn of is not what is tested here
+    gc.collect()
+    gc.freeze()
+    print(
+        f"{'entry':<32} {'wall':>8} {'twin':>8} {'gain':>7} {'strict':>6} {'total':>6} {'line':>5} "
+        f"{'rule':<26} fired"
+    )
+    rows = []
+    for entry in entries(given.names):
+        try:
+            rows.append(run_entry(entry, given.pairs))
+        except Exception as error:  # noqa: BLE001  (the others are to be run all the same)
+            rows.append(Row(entry, reason=f"{type(error).__name__}: {error}"))
+        print("\n".join(told(rows[-1])), flush=True)
+        if given.save:
+            save(rows[-1], given.save)
+    print(closing(rows))
+    return int(any(row.is_wrong for row in rows))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,409 @@
+"""What Dask advises for arrays, data frames and bags: docs.dask.org, its best practices."""
+
+from __future__ import annotations
+
+import atexit
+import shutil
+import tempfile
+from functools import cache
+from pathlib import Path
+
+import dask
+import dask.array as da
+import dask.bag as db
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+from distributed import wait
+
+from . import entry
+
+GENERAL, ARRAY = "dask: best-practices#", "dask: array-best-practices#"
+FRAME = "dask: dataframe-best-practices#"
+
+
+@cache
+def frame(rows):
+    """Return a frame with a key, a name, a number and a time."""
+    draw = np.random.default_rng(0)
+    names = np.array([f"name {at}" for at in range(50)])
+    return pd.DataFrame(
+        {
+            "key": draw.integers(0, 1000, rows),
+            "name": names[draw.integers(0, 50, rows)],
+            "x": draw.random(rows),
+            "t": pd.date_range("2026-01-01", periods=rows, freq="s"),
+        }
+    )
+
+
+def loaded(rows, partitions):
+    """Return that frame on the workers."""
+    made = dd.from_pandas(frame(rows), npartitions=partitions).persist()
+    wait(made)
+    return made
+
+
+@cache
+def files(kind):
+    """Write that frame as eight files of a kind and return their folder."""
+    folder = Path(tempfile.mkdtemp(prefix="sp"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    for at, part in enumerate(np.array_split(np.arange(400_000), 8)):
+        rows = frame(400_000).iloc[part]
+        path = folder / f"{at}.{kind}"
+        if kind == "csv":
+            rows.to_csv(path, index=False)
+        else:
+            rows.to_parquet(path)
+    return folder
+
+
+@entry(ARRAY + "select-a-good-chunk-size", "dask.tiny-tasks")
+def tiny_chunks():
+    """Chunks of 80 kB: the scheduler works longer than the workers."""
+
+    def antipattern():
+        return float(da.ones((3000, 3000), chunks=100).sum().compute())
+
+    def healthy():
+        return float(da.ones((3000, 3000), chunks=1500).sum().compute())
+
+    return antipattern, healthy
+
+
+@entry(GENERAL + "avoid-very-large-partitions", "dask.large-partitions")
+def one_chunk():
+    """The whole array in one chunk: one worker does all, and holds all."""
+
+    def work(side):
+        x = da.random.default_rng(0).random((3000, 2000), chunks=(side, 2000))
+        return x.map_blocks(np.sort, axis=1).shape[0] * int(da.isfinite(x).all().compute())
+
+    def sort(side):
+        x = da.random.default_rng(0).random((6000, 2000), chunks=(side, 2000))
+        return int((x.map_blocks(np.sort, axis=1)[:, 0] < 1).sum().compute())
+
+    return (lambda: sort(6000)), (lambda: sort(1500))
+
+
+@entry(GENERAL + "avoid-very-large-graphs", "dask.scheduler-bound")
+def many_operations_on_many_chunks():
+    """Operations that exchange chunks, on 900 of them."""
+
+    def work(chunk):
+        x = da.ones((1800, 1800), chunks=chunk)
+        return float((x + x.T - x.mean(axis=0)).sum().compute())
+
+    return (lambda: work(60)), (lambda: work(900))
+
+
+@entry(GENERAL + "start-small", "dask.tiny-tasks")
+def dask_for_small_data():
+    """An array of 400 kB in 200 chunks, where numpy needs no cluster."""
+    values = np.arange(50_000.0)
+
+    def antipattern():
+        x = da.from_array(values, chunks=250)
+        return float((x * 2).sum().compute())
+
+    return antipattern, (lambda: float((values * 2).sum()))
+
+
+@entry(GENERAL + "stop-using-dask-when-no-longer-needed", "dask.compute-in-loop")
+def small_result_kept_in_dask():
+    """A reduced frame that stays in Dask, and is computed row by row."""
+    data = loaded(100_000, 4)
+
+    def antipattern():
+        means = data.groupby("name").x.mean()
+        return [float(means.loc[f"name {at}"].compute().iloc[0]) for at in range(12)]
+
+    def healthy():
+        means = data.groupby("name").x.mean().compute()
+        return [float(means.loc[f"name {at}"]) for at in range(12)]
+
+    return antipattern, healthy
+
+
+@entry(GENERAL + "persist-when-you-can", "dask.recompute")
+def queries_without_persist():
+    """Several queries on a frame that each of them reads and cleans again."""
+
+    def clean():
+        data = dd.read_csv(files("csv") / "*.csv")
+        return data[data.x > 0.1]
+
+    def queries(data):
+        return [
+            float(data.x.max().compute()),
+            float(data.x.mean().compute()),
+            float(data.x.min().compute()),
+        ]
+
+    return (lambda: queries(clean())), (lambda: queries(clean().persist()))
+
+
+@entry("dask: api#dask.compute", "dask.recompute")
+def shared_work_computed_twice():
+    """Two results of the same array, computed one after the other."""
+
+    def both():
+        x = da.random.default_rng(0).random((4000, 3000), chunks=(500, 3000))
+        sorted_rows = x.map_blocks(np.sort, axis=1)
+        return sorted_rows.sum(), sorted_rows[:, 0].max()
+
+    def antipattern():
+        return [float(x.compute()) for x in both()]
+
+    def healthy():
+        return [float(x) for x in dask.compute(*both())]
+
+    return antipattern, healthy
+
+
+@entry(FRAME + "persist-intelligently", "dask.persist-not-assigned")
+def persist_without_assignment():
+    """persist() whose result nobody keeps: all is computed again."""
+
+    def made():
+        x = da.random.default_rng(0).random((4000, 3000), chunks=(500, 3000))
+        return x.map_blocks(np.sort, axis=1)
+
+    def antipattern():
+        x = made()
+        wait(x.persist())
+        return float(x.sum().compute())
+
+    def healthy():
+        x = made().persist()
+        wait(x)
+        return float(x.sum().compute())
+
+    return antipattern, healthy
+
+
+@entry(FRAME + "store-data-in-apache-parquet-format", "dask.csv", needs=("pyarrow",))
+def csv_instead_of_parquet():
+    """Text files that are parsed for one column of them."""
+    files("csv"), files("parquet")
+
+    def antipattern():
+        return float(dd.read_csv(files("csv") / "*.csv").x.mean().compute())
+
+    def healthy():
+        return float(dd.read_parquet(files("parquet")).x.mean().compute())
+
+    return antipattern, healthy
+
+
+@entry(FRAME + "avoid-full-data-shuffling", "dask.repeated-set-index")
+def set_index_again():
+    """The index set anew for each query."""
+    data = loaded(200_000, 8)
+
+    def total(indexed, at):
+        return float(indexed.loc[at : at + 50].x.sum().compute())
+
+    def antipattern():
+        return [total(data.set_index("key"), at) for at in (0, 100, 200)]
+
+    def healthy():
+        indexed = data.set_index("key").persist()
+        return [total(indexed, at) for at in (0, 100, 200)]
+
+    return antipattern, healthy
+
+
+@entry(FRAME + "avoid-full-data-shuffling", "dask.set-index-sorted")
+def set_index_of_sorted_data():
+    """set_index by a column that is sorted already: shuffled all the same."""
+    data = loaded(300_000, 10)
+
+    def antipattern():
+        return len(data.set_index("t"))
+
+    def healthy():
+        return len(data.set_index("t", sorted=True))
+
+    return antipattern, healthy
+
+
+@entry(FRAME + "repartition-to-reduce-overhead", "dask.tiny-partitions")
+def many_tiny_partitions():
+    """A frame filtered to little, in as many partitions as before."""
+    data = loaded(100_000, 150)
+
+    def rest(few):
+        return few.assign(y=few.x * 2).groupby("key").y.mean().sum().compute()
+
+    def antipattern():
+        return float(rest(data[data.name == "name 7"]))
+
+    def healthy():
+        few = data[data.name == "name 7"]
+        return float(rest(few.repartition(npartitions=2)))
+
+    return antipattern, healthy
+
+
+@entry(FRAME + "joins", "dask.merge-small")
+def merge_with_a_small_frame():
+    """A small frame as a Dask frame of several partitions: both sides are shuffled."""
+    data = loaded(200_000, 8)
+    small = pd.DataFrame({"key": np.arange(1000), "weight": np.arange(1000.0)})
+
+    def antipattern():
+        other = dd.from_pandas(small, npartitions=8)
+        return float(
+            data.merge(other, on="key", shuffle_method="tasks", broadcast=False)
+            .weight.sum()
+            .compute()
+        )
+
+    def healthy():
+        return float(data.merge(small, on="key").weight.sum().compute())
+
+    return antipattern, healthy
+
+
+@entry("dask: dataframe-groupby", "dask.groupby-shuffle")
+def groupby_apply():
+    """A groupby.apply where an aggregation would do: it shuffles and calls Python per group."""
+    data = loaded(100_000, 8)
+
+    def antipattern():
+        groups = data.groupby("name")
+        return float(groups.apply(lambda g: g.x.sum(), meta=("x", "f8")).sum().compute())
+
+    def healthy():
+        return float(data.groupby("name").x.sum().sum().compute())
+
+    return antipattern, healthy
+
+
+@entry(FRAME + "pandas-performance-tips-apply-to-dask-dataframe", "dask.row-apply")
+def apply_by_row():
+    """apply(axis=1): Python for each row, where columns can be multiplied."""
+    data = loaded(60_000, 4)
+
+    def antipattern():
+        rows = data.apply(lambda row: row.x * row.key, axis=1, meta=(None, "f8"))
+        return float(rows.sum().compute())
+
+    def healthy():
+        return float((data.x * data.key).sum().compute())
+
+    return antipattern, healthy
+
+
+@entry(FRAME + "pandas-performance-tips-apply-to-dask-dataframe", "dask.object-columns")
+def object_columns():
+    """Strings as Python objects, which travel one by one."""
+    words = [f"word {at % 999}" for at in range(200_000)]
+    kinds = [pd.DataFrame({"w": pd.Series(words, dtype=kind)}) for kind in (object, "str")]
+
+    def work(data):
+        with dask.config.set({"dataframe.convert-string": False}):
+            made = dd.from_pandas(data, npartitions=4)
+            return int(made.w.str.len().sum().compute())
+
+    return (lambda: work(kinds[0])), (lambda: work(kinds[1]))
+
+
+@entry(FRAME + "use-pandas", "dask.large-object")
+def large_frame_in_the_graph():
+    """A large frame made here and cut by from_pandas: all of it travels with the graph."""
+    data = pd.DataFrame({"x": np.arange(3_000_000.0)})
+
+    def part(at):
+        return pd.DataFrame({"x": np.arange(at * 750_000.0, (at + 1) * 750_000)})
+
+    def antipattern():
+        return float(dd.from_pandas(data, npartitions=4).x.sum().compute())
+
+    def healthy():
+        return float(dd.from_map(part, range(4), meta=data[:0]).x.sum().compute())
+
+    return antipattern, healthy
+
+
+@entry("dask: array-creation#numpy-slicing", "dask.large-object")
+def large_array_in_the_graph():
+    """A large numpy array as Dask array: all of it travels with the graph."""
+    values = np.arange(4_000_000.0)
+
+    def antipattern():
+        return float(da.from_array(values, chunks=1_000_000).sum().compute())
+
+    def healthy():
+        return float(da.arange(4_000_000.0, chunks=1_000_000).sum().compute())
+
+    return antipattern, healthy
+
+
+@entry(GENERAL + "learn-techniques-for-customization", "dask.repeated-payload")
+def captured_in_map_blocks():
+    """A large table in the function of map_blocks: sent with each task."""
+    table = np.random.default_rng(0).random((1000, 1000))
+
+    def add(block, other):
+        return block[:1] + other[:1]
+
+    def summed(other):
+        x = da.ones((20_000, 1000), chunks=(1000, 1000))
+        return x.map_blocks(add, other, chunks=(1, 1000), dtype=float).sum()
+
+    def antipattern():
+        return float(summed(table).compute())
+
+    def healthy():
+        shared = dask.delayed(table)
+        return float(summed(shared).compute())
+
+    return antipattern, healthy
+
+
+@entry(ARRAY + "orient-your-chunks", "dask.rechunk")
+def chunks_across_the_operation():
+    """Chunks of columns for work along rows: every chunk has to meet every other."""
+
+    def work(chunks):
+        x = da.ones((4000, 4000), chunks=chunks)
+        return float(x.rechunk((250, 4000)).map_blocks(np.cumsum, axis=1)[:, -1].sum().compute())
+
+    return (lambda: work((4000, 250))), (lambda: work((250, 4000)))
+
+
+@entry("dask: scheduling#local-threads", "dask.gil")
+def threads_held_by_the_interpreter():
+    """Pure Python on threads: one runs at a time."""
+
+    def count(at):
+        return sum(value % 7 for value in range(600_000 + at))
+
+    bag = db.from_sequence(range(8), npartitions=8).map(count)
+    return (lambda: bag.compute(scheduler="threads")), bag.compute
+
+
+@entry("dask: scheduling#local-processes", "dask.pool-start")
+def pool_of_processes_for_little():
+    """Processes started for work of a few milliseconds."""
+    bag = db.from_sequence(range(100), npartitions=4).map(str).map(len)
+    return (lambda: bag.sum().compute(scheduler="processes", num_workers=2)), bag.sum().compute
+
+
+@entry("dask: bag-overview#known-limitations", "dask.bag-groupby")
+def bag_groupby():
+    """A groupby of a bag, which shuffles everything, where foldby reduces first."""
+    bag = db.from_sequence(range(20_000), npartitions=8)
+
+    def antipattern():
+        groups = bag.groupby(lambda x: x % 10).map(lambda group: len(group[1]))
+        return sorted(groups.compute())
+
+    def healthy():
+        counted = bag.foldby(lambda x: x % 10, lambda n, _: n + 1, 0, lambda a, b: a + b, 0)
+        return sorted(n for _, n in counted.compute())
+
+    return antipattern, healthy

@@ -1,0 +1,257 @@
+"""More that costs time with Ray: its other pattern pages, its tips, its pages on actors."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+import numpy as np
+import ray
+from ray.util import ActorPool
+
+from . import entry
+
+
+@entry("ray: ray-core/patterns/pipelining", "ray.unpipelined")
+def no_pipelining():
+    """An actor that asks for its next item only when it is done with the last one."""
+
+    @ray.remote
+    class Source:
+        def item(self, x):
+            time.sleep(0.04)
+            return x
+
+    @ray.remote
+    class Consumer:
+        def one_by_one(self, source):
+            return [self.process(ray.get(source.item.remote(x))) for x in range(8)]
+
+        def ahead(self, source):
+            ref, results = source.item.remote(0), []
+            for x in range(1, 9):
+                item = ray.get(ref)
+                ref = source.item.remote(x)
+                results.append(self.process(item))
+            return results
+
+        def process(self, x):
+            time.sleep(0.04)
+            return x
+
+    source, consumer = Source.remote(), Consumer.remote()
+
+    def antipattern():
+        return ray.get(consumer.one_by_one.remote(source))
+
+    def healthy():
+        return ray.get(consumer.ahead.remote(source))
+
+    return antipattern, healthy
+
+
+@entry("ray: ray-core/patterns/limit-pending-tasks", "ray.unlimited-pending", cause="error")
+def no_limit_on_pending_tasks():
+    """All tasks and their results at once: what waits for its turn fills the memory."""
+
+    @ray.remote
+    def load(x):
+        return np.full(50_000, x, float)
+
+    def antipattern():
+        refs = [load.remote(x) for x in range(400)]
+        return sum(float(ray.get(ref)[0]) for ref in refs)
+
+    def healthy():
+        refs, total = [], 0.0
+        for x in range(400):
+            if len(refs) >= 16:
+                ready, refs = ray.wait(refs, num_returns=8)
+                total += sum(float(array[0]) for array in ray.get(ready))
+            refs.append(load.remote(x))
+        return total + sum(float(array[0]) for array in ray.get(refs))
+
+    return antipattern, healthy
+
+
+@entry("ray: ray-core/actors/async_api", "ray.blocking-in-async")
+def blocking_get_in_an_async_actor():
+    """ray.get in a coroutine of an actor: no other call runs meanwhile."""
+
+    @ray.remote(num_cpus=0)
+    def wait_and_return(x):
+        time.sleep(0.08)
+        return x
+
+    @ray.remote
+    class Asker:
+        async def blocked(self, x):
+            return ray.get(wait_and_return.remote(x))
+
+        async def awaited(self, x):
+            return await wait_and_return.remote(x)
+
+    asker = Asker.remote()
+
+    def antipattern():
+        return ray.get([asker.blocked.remote(x) for x in range(6)])
+
+    def healthy():
+        return ray.get([asker.awaited.remote(x) for x in range(6)])
+
+    return antipattern, healthy
+
+
+@entry("ray: ray-core/actors/async_api", "ray.blocking-in-async")
+def blocking_get_in_an_async_cell():
+    """ray.get in a coroutine of the driver: the other coroutines stand still."""
+
+    @ray.remote
+    def work(x):
+        time.sleep(0.08)
+        return x
+
+    async def blocked(x):
+        return ray.get(work.remote(x))
+
+    async def awaited(x):
+        return await work.remote(x)
+
+    async def all_of(ask):
+        return await asyncio.gather(*(ask(x) for x in range(8)))
+
+    def antipattern():
+        return asyncio.run(all_of(blocked))
+
+    def healthy():
+        return asyncio.run(all_of(awaited))
+
+    return antipattern, healthy
+
+
+@entry("ray: ray-core/tips-for-first-time#tip-1", "ray.get-in-loop")
+def calls_of_an_actor_one_by_one():
+    """A get after each call of an actor: the road there and back for each."""
+
+    @ray.remote
+    class Counter:
+        def add(self, x):
+            return x + 1
+
+    counter = Counter.remote()
+
+    def antipattern():
+        return [ray.get(counter.add.remote(x)) for x in range(400)]
+
+    def healthy():
+        return ray.get([counter.add.remote(x) for x in range(400)])
+
+    return antipattern, healthy
+
+
+@entry("ray: ray-core/api/doc/ray.util.ActorPool", "ray.single-actor")
+def one_actor_for_all():
+    """Independent calls on one actor, which takes one at a time."""
+
+    @ray.remote
+    class Model:
+        def predict(self, x):
+            time.sleep(0.06)
+            return x
+
+    one, pool = Model.remote(), ActorPool([Model.remote() for _ in range(2)])
+
+    def antipattern():
+        return ray.get([one.predict.remote(x) for x in range(10)])
+
+    def healthy():
+        return list(pool.map(lambda actor, x: actor.predict.remote(x), range(10)))
+
+    return antipattern, healthy
+
+
+@entry("ray: ray-core/actors", "ray.worker-start")
+def new_actor_for_each_item():
+    """An actor made for each item: a process has to start and to import each time."""
+
+    @ray.remote
+    class Model:
+        def predict(self, x):
+            return x
+
+    kept = Model.remote()
+
+    def antipattern():
+        return [ray.get(Model.remote().predict.remote(x)) for x in range(2)]
+
+    def healthy():
+        return ray.get([kept.predict.remote(x) for x in range(2)])
+
+    return antipattern, healthy
+
+
+@entry("ray: ray-core/api/doc/ray.wait", "ray.wait-one-by-one")
+def wait_for_one_of_many():
+    """ray.wait for one of many hundred references: each call looks at all that are left."""
+
+    @ray.remote
+    def work(x):
+        return x
+
+    def drain(at_once):
+        refs, total = [work.remote(x) for x in range(800)], 0
+        while refs:
+            ready, refs = ray.wait(refs, num_returns=min(at_once, len(refs)))
+            total += sum(ray.get(ready))
+        return total
+
+    return (lambda: drain(1)), (lambda: drain(200))
+
+
+@entry("ray: ray-core/tips-for-first-time#tip-4", "ray.late-processing")
+def all_results_before_the_first_is_processed():
+    """One get for all, then the driver's own work: it could have begun with the first result."""
+
+    @ray.remote
+    def work(x):
+        time.sleep(0.1 + 0.1 * (x % 2))
+        return x
+
+    def process(x):
+        time.sleep(0.08)
+        return x
+
+    def antipattern():
+        return sum(process(x) for x in ray.get([work.remote(x) for x in range(6)]))
+
+    def healthy():
+        refs, total = [work.remote(x) for x in range(6)], 0
+        while refs:
+            ready, refs = ray.wait(refs)
+            total += process(ray.get(ready[0]))
+        return total
+
+    return antipattern, healthy
+
+
+@entry("ray: ray-core/patterns/nested-tasks", "ray.serial-task")
+def one_task_that_does_all():
+    """One remote task with a loop inside: the other worker has nothing to do."""
+
+    def sort_one(x):
+        time.sleep(0.07)
+        return x
+
+    part = ray.remote(sort_one)
+
+    @ray.remote
+    def whole(values):
+        return [sort_one(x) for x in values]
+
+    def antipattern():
+        return ray.get(whole.remote(range(10)))
+
+    def healthy():
+        return ray.get([part.remote(x) for x in range(10)])
+
+    return antipattern, healthy

@@ -1,0 +1,218 @@
+"""Objects that are slow with Ray: docs.ray.io, ray-core/objects/serialization."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import ray
+
+from . import entry
+
+SIZE = 1_000_000
+
+
+def put_and_get(value):
+    """Send a value through the store."""
+    return ray.get(ray.put(value))
+
+
+@entry("ray: ray-core/objects/serialization#numpy-arrays", "ray.msgpack-walk")
+def list_of_numpy_numbers():
+    """A list of numpy's numbers: a callback for each."""
+    array = np.arange(SIZE / 10)
+    values = list(array)
+
+    return (lambda: float(put_and_get(values)[5])), (lambda: float(put_and_get(array)[5]))
+
+
+@entry("ray: ray-core/objects/serialization#numpy-arrays", "ray.msgpack-walk")
+def list_of_floats():
+    """A list of a million floats: written one by one, where an array is copied."""
+    array = np.arange(float(3 * SIZE))
+    values = array.tolist()
+
+    return (lambda: put_and_get(values)[5]), (lambda: float(put_and_get(array)[5]))
+
+
+@entry("ray: ray-core/objects/serialization", "ray.msgpack-walk")
+def list_of_dataclasses():
+    """Many small objects, where one array for each field would do."""
+
+    @dataclass
+    class Point:
+        x: float
+        y: float
+
+    points = [Point(x, 2.0 * x) for x in range(40_000)]
+    fields = {"x": np.arange(40_000.0), "y": 2.0 * np.arange(40_000)}
+
+    return (lambda: put_and_get(points)[3].y), (lambda: float(put_and_get(fields)["y"][3]))
+
+
+@entry("ray: ray-core/objects/serialization#numpy-arrays", "ray.not-zero-copy")
+def many_small_arrays():
+    """A dict of thousands of small arrays, where one two-dimensional array would do."""
+    table = np.random.default_rng(0).random((30_000, 20))
+    rows = {str(at): row.copy() for at, row in enumerate(table)}
+
+    def antipattern():
+        return float(put_and_get(rows)["7"][0])
+
+    return antipattern, (lambda: float(put_and_get(table)[7][0]))
+
+
+@entry("ray: ray-core/objects/serialization#numpy-arrays", "pickle.in-band-copy")
+def array_of_objects():
+    """Strings as Python objects in a data frame: in-band, each made anew."""
+    words = [f"word {at}" for at in range(400_000)]
+    objects = pd.DataFrame({"w": pd.Series(words, dtype=object)})
+    arrow = pd.DataFrame({"w": pd.Series(words, dtype="str")})
+
+    return (lambda: len(put_and_get(objects))), (lambda: len(put_and_get(arrow)))
+
+
+@entry("ray: ray-core/objects/serialization#numpy-arrays", "pickle.in-band-copy")
+def strided_array():
+    """Every second column: not contiguous, so it is copied into the pickle."""
+    table = np.random.default_rng(0).random((3000, 4000))
+    strided, contiguous = table[:, ::2], np.ascontiguousarray(table[:, ::2])
+
+    def antipattern():
+        return float(put_and_get(strided)[1, 1])
+
+    return antipattern, (lambda: float(put_and_get(contiguous)[1, 1]))
+
+
+@entry("ray: ray-core/objects/serialization#numpy-arrays", "ray.not-zero-copy")
+def bytes_instead_of_an_array():
+    """Large bytes: copied to the heap by each get, where an array is mapped."""
+    data = bytes(100_000_000)
+    array = np.frombuffer(data, np.uint8)
+    refs = [ray.put(data), ray.put(array)]
+
+    def antipattern():
+        return [len(ray.get(refs[0])) for _ in range(3)]
+
+    return antipattern, (lambda: [len(ray.get(refs[1])) for _ in range(3)])
+
+
+@entry("ray: ray-core/objects#putting-an-object", "ray.many-puts")
+def many_small_puts():
+    """A put for each small value."""
+    values = list(range(1500))
+
+    return (lambda: ray.get([ray.put(x) for x in values])), (lambda: put_and_get(values))
+
+
+@entry("ray: ray-core/tips-for-first-time#tip-3", "ray.same-object")
+def same_object_in_fresh_containers():
+    """The same large array in a new dict for each task."""
+    weights = np.random.default_rng(0).random(2_000_000)
+
+    @ray.remote
+    def predict(task):
+        values = task["weights"]
+        return float((ray.get(values) if isinstance(values, ray.ObjectRef) else values)[task["at"]])
+
+    def antipattern():
+        return ray.get([predict.remote({"weights": weights, "at": at}) for at in range(12)])
+
+    def healthy():
+        ref = ray.put(weights)
+        return ray.get([predict.remote({"weights": ref, "at": at}) for at in range(12)])
+
+    return antipattern, healthy
+
+
+@entry("ray: ray-core/patterns/closure-capture-large-objects", "ray.captured-variable")
+def captured_in_self():
+    """A task that uses an attribute of self: the whole object travels with its code."""
+
+    class Model:
+        def __init__(self):
+            self.table = np.random.default_rng(0).random(4_000_000)
+            self.scale = 2.0
+
+        def through_self(self):
+            @ray.remote
+            def scaled(x):
+                return x * self.scale
+
+            return ray.get([scaled.remote(x) for x in range(4)])
+
+        def through_argument(self):
+            @ray.remote
+            def scaled(x, scale):
+                return x * scale
+
+            return ray.get([scaled.remote(x, self.scale) for x in range(4)])
+
+    model = Model()
+    return model.through_self, model.through_argument
+
+
+@entry("ray: ray-core/patterns/closure-capture-large-objects", "ray.captured-variable")
+def captured_in_a_default():
+    """A large array as the default of an argument: pickled with the function."""
+    table = np.random.default_rng(0).random(4_000_000)
+
+    def antipattern():
+        @ray.remote
+        def look_up(at, values=table):
+            return float(values[at])
+
+        return ray.get([look_up.remote(at) for at in range(4)])
+
+    def healthy():
+        @ray.remote
+        def look_up(at, values):
+            return float(values[at])
+
+        ref = ray.put(table)
+        return ray.get([look_up.remote(at, ref) for at in range(4)])
+
+    return antipattern, healthy
+
+
+@entry("ray: ray-core/objects/serialization#customized-serialization", "pickle.slow")
+def slow_reducer():
+    """An object of a kilobyte whose own __reduce__ computes for a long time."""
+
+    class Model:
+        def __init__(self, cached):
+            self.cached = cached
+
+        def __reduce__(self):
+            time.sleep(0 if self.cached else 0.3)
+            return type(self), (self.cached,)
+
+    slow, quick = Model(cached=False), Model(cached=True)
+    return (lambda: len(vars(put_and_get(slow)))), (lambda: len(vars(put_and_get(quick))))
+
+
+@entry("ray: ray-core/objects#passing-object-arguments", "ray.many-references")
+def task_with_hundreds_of_references():
+    """One task with hundreds of references as arguments, each of a tiny result."""
+
+    @ray.remote
+    def one(x):
+        return float(x)
+
+    @ray.remote
+    def some(values):
+        return sum(float(x) for x in values)
+
+    @ray.remote
+    def total(*values):
+        return sum(values)
+
+    def antipattern():
+        return ray.get(total.remote(*[one.remote(x) for x in range(800)]))
+
+    def healthy():
+        return ray.get(total.remote(*[some.remote(range(a, a + 200)) for a in range(0, 800, 200)]))
+
+    return antipattern, healthy
