@@ -62,52 +62,21 @@ def files(kind):
 @entry(ARRAY + "select-a-good-chunk-size", "dask.tiny-tasks")
 def tiny_chunks():
     """Chunks of 80 kB: the scheduler works longer than the workers."""
-
-    def antipattern():
-        return float(da.ones((3000, 3000), chunks=100).sum().compute())
-
-    def healthy():
-        return float(da.ones((3000, 3000), chunks=1500).sum().compute())
-
-    return antipattern, healthy
+    return (
+        lambda: float(da.ones((2000, 2000), chunks=100).sum().compute()),
+        lambda: float(da.ones((2000, 2000), chunks=1000).sum().compute()),
+    )
 
 
 @entry(GENERAL + "avoid-very-large-partitions", "dask.large-partitions")
 def one_chunk():
     """The whole array in one chunk: one worker does all, and holds all."""
 
-    def work(side):
-        x = da.random.default_rng(0).random((3000, 2000), chunks=(side, 2000))
-        return x.map_blocks(np.sort, axis=1).shape[0] * int(da.isfinite(x).all().compute())
-
     def sort(side):
-        x = da.random.default_rng(0).random((6000, 2000), chunks=(side, 2000))
+        x = da.random.default_rng(0).random((2400, 2000), chunks=(side, 2000))
         return int((x.map_blocks(np.sort, axis=1)[:, 0] < 1).sum().compute())
 
-    return (lambda: sort(6000)), (lambda: sort(1500))
-
-
-@entry(GENERAL + "avoid-very-large-graphs", "dask.scheduler-bound")
-def many_operations_on_many_chunks():
-    """Operations that exchange chunks, on 900 of them."""
-
-    def work(chunk):
-        x = da.ones((1800, 1800), chunks=chunk)
-        return float((x + x.T - x.mean(axis=0)).sum().compute())
-
-    return (lambda: work(60)), (lambda: work(900))
-
-
-@entry(GENERAL + "start-small", "dask.tiny-tasks")
-def dask_for_small_data():
-    """An array of 400 kB in 200 chunks, where numpy needs no cluster."""
-    values = np.arange(50_000.0)
-
-    def antipattern():
-        x = da.from_array(values, chunks=250)
-        return float((x * 2).sum().compute())
-
-    return antipattern, (lambda: float((values * 2).sum()))
+    return (lambda: sort(2400)), (lambda: sort(600))
 
 
 @entry(GENERAL + "stop-using-dask-when-no-longer-needed", "dask.compute-in-loop")
@@ -149,17 +118,14 @@ def shared_work_computed_twice():
     """Two results of the same array, computed one after the other."""
 
     def both():
-        x = da.random.default_rng(0).random((4000, 3000), chunks=(500, 3000))
+        x = da.random.default_rng(0).random((2000, 3000), chunks=(250, 3000))
         sorted_rows = x.map_blocks(np.sort, axis=1)
         return sorted_rows.sum(), sorted_rows[:, 0].max()
 
-    def antipattern():
-        return [float(x.compute()) for x in both()]
-
-    def healthy():
-        return [float(x) for x in dask.compute(*both())]
-
-    return antipattern, healthy
+    return (
+        lambda: [float(x.compute()) for x in both()],
+        lambda: [float(x) for x in dask.compute(*both())],
+    )
 
 
 @entry(FRAME + "persist-intelligently", "dask.persist-not-assigned")
@@ -167,7 +133,7 @@ def persist_without_assignment():
     """persist() whose result nobody keeps: all is computed again."""
 
     def made():
-        x = da.random.default_rng(0).random((4000, 3000), chunks=(500, 3000))
+        x = da.random.default_rng(0).random((2000, 3000), chunks=(250, 3000))
         return x.map_blocks(np.sort, axis=1)
 
     def antipattern():
@@ -188,13 +154,10 @@ def csv_instead_of_parquet():
     """Text files that are parsed for one column of them."""
     files("csv"), files("parquet")
 
-    def antipattern():
-        return float(dd.read_csv(files("csv") / "*.csv").x.mean().compute())
-
-    def healthy():
-        return float(dd.read_parquet(files("parquet")).x.mean().compute())
-
-    return antipattern, healthy
+    return (
+        lambda: float(dd.read_csv(files("csv") / "*.csv").x.mean().compute()),
+        lambda: float(dd.read_parquet(files("parquet")).x.mean().compute()),
+    )
 
 
 @entry(FRAME + "avoid-full-data-shuffling", "dask.repeated-set-index")
@@ -205,46 +168,26 @@ def set_index_again():
     def total(indexed, at):
         return float(indexed.loc[at : at + 50].x.sum().compute())
 
-    def antipattern():
-        return [total(data.set_index("key"), at) for at in (0, 100, 200)]
-
     def healthy():
         indexed = data.set_index("key").persist()
         return [total(indexed, at) for at in (0, 100, 200)]
 
-    return antipattern, healthy
-
-
-@entry(FRAME + "avoid-full-data-shuffling", "dask.set-index-sorted")
-def set_index_of_sorted_data():
-    """set_index by a column that is sorted already: shuffled all the same."""
-    data = loaded(300_000, 10)
-
-    def antipattern():
-        return len(data.set_index("t"))
-
-    def healthy():
-        return len(data.set_index("t", sorted=True))
-
-    return antipattern, healthy
+    return (lambda: [total(data.set_index("key"), at) for at in (0, 100, 200)]), healthy
 
 
 @entry(FRAME + "repartition-to-reduce-overhead", "dask.tiny-partitions")
 def many_tiny_partitions():
     """A frame filtered to little, in as many partitions as before."""
-    data = loaded(100_000, 150)
+    data = loaded(100_000, 100)
 
     def rest(few):
         return few.assign(y=few.x * 2).groupby("key").y.mean().sum().compute()
-
-    def antipattern():
-        return float(rest(data[data.name == "name 7"]))
 
     def healthy():
         few = data[data.name == "name 7"]
         return float(rest(few.repartition(npartitions=2)))
 
-    return antipattern, healthy
+    return (lambda: float(rest(data[data.name == "name 7"]))), healthy
 
 
 @entry(FRAME + "joins", "dask.merge-small")
@@ -261,10 +204,7 @@ def merge_with_a_small_frame():
             .compute()
         )
 
-    def healthy():
-        return float(data.merge(small, on="key").weight.sum().compute())
-
-    return antipattern, healthy
+    return antipattern, (lambda: float(data.merge(small, on="key").weight.sum().compute()))
 
 
 @entry("dask: dataframe-groupby", "dask.groupby-shuffle")
@@ -276,25 +216,7 @@ def groupby_apply():
         groups = data.groupby("name")
         return float(groups.apply(lambda g: g.x.sum(), meta=("x", "f8")).sum().compute())
 
-    def healthy():
-        return float(data.groupby("name").x.sum().sum().compute())
-
-    return antipattern, healthy
-
-
-@entry(FRAME + "pandas-performance-tips-apply-to-dask-dataframe", "dask.row-apply")
-def apply_by_row():
-    """apply(axis=1): Python for each row, where columns can be multiplied."""
-    data = loaded(60_000, 4)
-
-    def antipattern():
-        rows = data.apply(lambda row: row.x * row.key, axis=1, meta=(None, "f8"))
-        return float(rows.sum().compute())
-
-    def healthy():
-        return float((data.x * data.key).sum().compute())
-
-    return antipattern, healthy
+    return antipattern, (lambda: float(data.groupby("name").x.sum().sum().compute()))
 
 
 @entry(FRAME + "pandas-performance-tips-apply-to-dask-dataframe", "dask.object-columns")
@@ -319,27 +241,10 @@ def large_frame_in_the_graph():
     def part(at):
         return pd.DataFrame({"x": np.arange(at * 750_000.0, (at + 1) * 750_000)})
 
-    def antipattern():
-        return float(dd.from_pandas(data, npartitions=4).x.sum().compute())
-
-    def healthy():
-        return float(dd.from_map(part, range(4), meta=data[:0]).x.sum().compute())
-
-    return antipattern, healthy
-
-
-@entry("dask: array-creation#numpy-slicing", "dask.large-object")
-def large_array_in_the_graph():
-    """A large numpy array as Dask array: all of it travels with the graph."""
-    values = np.arange(4_000_000.0)
-
-    def antipattern():
-        return float(da.from_array(values, chunks=1_000_000).sum().compute())
-
-    def healthy():
-        return float(da.arange(4_000_000.0, chunks=1_000_000).sum().compute())
-
-    return antipattern, healthy
+    return (
+        lambda: float(dd.from_pandas(data, npartitions=4).x.sum().compute()),
+        lambda: float(dd.from_map(part, range(4), meta=data[:0]).x.sum().compute()),
+    )
 
 
 @entry(GENERAL + "learn-techniques-for-customization", "dask.repeated-payload")
@@ -354,25 +259,11 @@ def captured_in_map_blocks():
         x = da.ones((20_000, 1000), chunks=(1000, 1000))
         return x.map_blocks(add, other, chunks=(1, 1000), dtype=float).sum()
 
-    def antipattern():
-        return float(summed(table).compute())
-
     def healthy():
         shared = dask.delayed(table)
         return float(summed(shared).compute())
 
-    return antipattern, healthy
-
-
-@entry(ARRAY + "orient-your-chunks", "dask.rechunk")
-def chunks_across_the_operation():
-    """Chunks of columns for work along rows: every chunk has to meet every other."""
-
-    def work(chunks):
-        x = da.ones((4000, 4000), chunks=chunks)
-        return float(x.rechunk((250, 4000)).map_blocks(np.cumsum, axis=1)[:, -1].sum().compute())
-
-    return (lambda: work((4000, 250))), (lambda: work((250, 4000)))
+    return (lambda: float(summed(table).compute())), healthy
 
 
 @entry("dask: scheduling#local-threads", "dask.gil")

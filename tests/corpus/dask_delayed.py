@@ -24,14 +24,10 @@ def slow(x):
 @entry(PAGE + "call-delayed-on-the-function-not-the-result", "dask.slow-construction")
 def delayed_of_the_result():
     """delayed(f(x)): f has run before Dask sees anything."""
-
-    def antipattern():
-        return dask.compute(*[dask.delayed(slow(x)) for x in range(10)])
-
-    def healthy():
-        return dask.compute(*[dask.delayed(slow)(x) for x in range(10)])
-
-    return antipattern, healthy
+    return (
+        lambda: dask.compute(*[dask.delayed(slow(x)) for x in range(10)]),
+        lambda: dask.compute(*[dask.delayed(slow)(x) for x in range(10)]),
+    )
 
 
 @entry(PAGE + "compute-on-lots-of-computation-at-once", "dask.compute-in-loop")
@@ -44,10 +40,7 @@ def compute_in_a_loop():
             results.append(dask.delayed(slow)(x).compute())
         return results
 
-    def healthy():
-        return list(dask.compute(*[dask.delayed(slow)(x) for x in range(10)]))
-
-    return antipattern, healthy
+    return antipattern, (lambda: list(dask.compute(*[dask.delayed(slow)(x) for x in range(10)])))
 
 
 @entry(PAGE + "don-t-mutate-inputs", "dask.mutated-input", cause="error")
@@ -97,10 +90,7 @@ def task_that_writes_a_global():
         dask.compute(*[remember(x) for x in range(8)])
         return len(SEEN) * 0  # none of the eight
 
-    def healthy():
-        return len(dask.compute(*[give(x) for x in range(8)])) * 0
-
-    return antipattern, healthy
+    return antipattern, (lambda: len(dask.compute(*[give(x) for x in range(8)])) * 0)
 
 
 @entry(PAGE + "don-t-rely-on-side-effects", "dask.never-computed", cause="error")
@@ -127,13 +117,10 @@ def one_giant_task():
     def all_of(values):
         return [slow(x) for x in values]
 
-    def antipattern():
-        return all_of(range(12)).compute()
-
-    def healthy():
-        return list(dask.compute(*[dask.delayed(slow)(x) for x in range(12)]))
-
-    return antipattern, healthy
+    return (
+        lambda: all_of(range(12)).compute(),
+        lambda: list(dask.compute(*[dask.delayed(slow)(x) for x in range(12)])),
+    )
 
 
 @entry(PAGE + "avoid-too-many-tasks", "dask.tiny-tasks")
@@ -143,13 +130,10 @@ def delayed_for_each_number():
     def double(x):
         return 2 * x
 
-    def antipattern():
-        return list(dask.compute(*[dask.delayed(double)(x) for x in range(1200)]))
-
-    def healthy():
-        return db.from_sequence(range(1200), npartitions=4).map(double).compute()
-
-    return antipattern, healthy
+    return (
+        lambda: list(dask.compute(*[dask.delayed(double)(x) for x in range(400)])),
+        lambda: db.from_sequence(range(400), npartitions=4).map(double).compute(),
+    )
 
 
 @entry(PAGE + "avoid-calling-delayed-within-delayed-functions", "dask.nested-delayed")
@@ -160,48 +144,39 @@ def delayed_within_delayed():
     def some(values):
         return dask.compute(*[dask.delayed(slow)(x) for x in values])
 
-    def antipattern():
-        return [x for part in dask.compute(some((0, 1, 2, 3)), some((4, 5, 6, 7))) for x in part]
-
-    def healthy():
-        return list(dask.compute(*[dask.delayed(slow)(x) for x in range(8)]))
-
-    return antipattern, healthy
+    return (
+        lambda: [x for part in dask.compute(some((0, 1, 2, 3)), some((4, 5, 6, 7))) for x in part],
+        lambda: list(dask.compute(*[dask.delayed(slow)(x) for x in range(8)])),
+    )
 
 
 @entry(PAGE + "don-t-call-dask-delayed-on-other-dask-collections", "dask.delayed-collection")
 def delayed_of_a_collection():
     """A whole Dask array as argument of one delayed call: all chunks go to one worker."""
-    x = da.random.default_rng(0).random((4000, 4000), chunks=(500, 4000)).persist()
+    x = da.random.default_rng(0).random((1600, 3000), chunks=(200, 3000)).persist()
 
     def train(block):
         return np.sort(block, axis=1)[:, :1]
 
-    def antipattern():
-        return float(dask.delayed(train)(x).compute().sum())
-
-    def healthy():
-        return float(x.map_blocks(train, chunks=(500, 1)).sum().compute())
-
-    return antipattern, healthy
+    return (
+        lambda: float(dask.delayed(train)(x).compute().sum()),
+        lambda: float(x.map_blocks(train, chunks=(200, 1)).sum().compute()),
+    )
 
 
 @entry(PAGE + "avoid-repeatedly-putting-large-inputs-into-delayed-calls", "dask.repeated-payload")
 def large_input_in_each_call():
     """A large array by value in each delayed call."""
-    array = np.random.default_rng(0).random(2_000_000)
+    array = np.random.default_rng(0).random(1_500_000)
 
     def pick(values, at):
         return float(values[at])
-
-    def antipattern():
-        return dask.compute(*[dask.delayed(pick)(array, at) for at in range(12)])
 
     def healthy():
         shared = dask.delayed(array)
         return dask.compute(*[dask.delayed(pick)(shared, at) for at in range(12)])
 
-    return antipattern, healthy
+    return (lambda: dask.compute(*[dask.delayed(pick)(array, at) for at in range(12)])), healthy
 
 
 @entry(PAGE + "avoid-too-many-tasks", "dask.many-layers")
@@ -211,37 +186,7 @@ def delayed_sum_of_many():
     def double(x):
         return 2 * x
 
-    def antipattern():
-        return dask.delayed(sum)([dask.delayed(double)(x) for x in range(1500)]).compute()
-
-    def healthy():
-        return db.from_sequence(range(1500), npartitions=4).map(double).sum().compute()
-
-    return antipattern, healthy
-
-
-@entry(PAGE + "break-up-computations-into-many-pieces", "dask.serial-chain")
-def chain_of_additions():
-    """Partial results added one after the other, where a tree would keep both workers busy."""
-
-    @dask.delayed
-    def add(x, y):
-        time.sleep(0.06)
-        return x + y
-
-    def antipattern():
-        total = 0
-        for x in range(10):
-            total = add(total, x)
-        return total.compute()
-
-    def healthy():
-        values = list(range(10))
-        while len(values) > 1:
-            values = [
-                add(*values[at : at + 2]) if at + 1 < len(values) else values[at]
-                for at in range(0, len(values), 2)
-            ]
-        return values[0].compute()
-
-    return antipattern, healthy
+    return (
+        lambda: dask.delayed(sum)([dask.delayed(double)(x) for x in range(1050)]).compute(),
+        lambda: db.from_sequence(range(1050), npartitions=4).map(double).sum().compute(),
+    )

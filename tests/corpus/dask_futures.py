@@ -22,11 +22,11 @@ def map_over_tiny_calls():
         return [2 * x for x in values]
 
     def antipattern():
-        futures = client.map(double, [[x] for x in range(2000)], pure=False)
+        futures = client.map(double, [[x] for x in range(1000)], pure=False)
         return [x for values in client.gather(futures) for x in values]
 
     def healthy():
-        futures = client.map(double, [range(at, at + 500) for at in range(0, 2000, 500)])
+        futures = client.map(double, [range(at, at + 500) for at in range(0, 1000, 500)])
         return [x for values in client.gather(futures) for x in values]
 
     return antipattern, healthy
@@ -42,44 +42,19 @@ def large_result_to_the_client():
     return (lambda: float(made().compute().mean())), (lambda: float(made().mean().compute()))
 
 
-@entry(EFFICIENCY + "leave-data-on-the-cluster", "dask.unnecessary-gather")
-def result_sent_back():
-    """A result that is fetched only to be submitted again."""
-    client = default_client()
-
-    def load(at):
-        return np.full(1_000_000, at, float)
-
-    def antipattern():
-        results = []
-        for at in range(8):
-            array = client.submit(load, at).result()
-            results.append(float(client.submit(np.sum, array).result()))
-        return results
-
-    def healthy():
-        loaded = client.map(load, range(8))
-        return [float(x) for x in client.gather(client.map(np.sum, loaded))]
-
-    return antipattern, healthy
-
-
 @entry("dask: futures#submit-tasks", "dask.result-in-loop")
 def result_right_after_submit():
     """result() after each submit: one task at a time."""
     client = default_client()
 
-    def antipattern():
-        return [client.submit(slow_here, x, pure=False).result() for x in range(10)]
-
-    def healthy():
-        return client.gather(client.map(slow_here, range(10), pure=False))
-
     def slow_here(x):
         time.sleep(0.06)
         return x
 
-    return antipattern, healthy
+    return (
+        lambda: [client.submit(slow_here, x, pure=False).result() for x in range(10)],
+        lambda: client.gather(client.map(slow_here, range(10), pure=False)),
+    )
 
 
 @entry("dask: futures#move-data", "dask.large-object")
@@ -91,14 +66,14 @@ def large_argument_of_submit():
     def pick(values, at):
         return float(values[at])
 
-    def antipattern():
-        return client.gather([client.submit(pick, array, at, pure=False) for at in range(10)])
-
     def healthy():
         sent = client.scatter(array, broadcast=True)
         return client.gather([client.submit(pick, sent, at, pure=False) for at in range(10)])
 
-    return antipattern, healthy
+    return (
+        lambda: client.gather([client.submit(pick, array, at, pure=False) for at in range(10)]),
+        healthy,
+    )
 
 
 @entry("dask: futures#move-data", "dask.repeated-payload")
@@ -118,45 +93,8 @@ def method_of_a_model():
 
     model = Model()
 
-    def antipattern():
-        return client.gather(client.map(model.predict, range(20), pure=False))
-
     def healthy():
         sent = client.scatter(model, broadcast=True)
         return client.gather([client.submit(predict, sent, x, pure=False) for x in range(20)])
 
-    return antipattern, healthy
-
-
-@entry("dask: futures#move-data", "dask.repeated-payload")
-def captured_in_a_lambda():
-    """A large array that a function captures, mapped over many values."""
-    client = default_client()
-    table = np.random.default_rng(0).random(1_000_000)
-
-    def look_up(values, x):
-        return float(values[x])
-
-    def antipattern():
-        return client.gather(client.map(lambda x: float(table[x]), range(20), pure=False))
-
-    def healthy():
-        sent = client.scatter(table, broadcast=True)
-        return client.gather([client.submit(look_up, sent, x, pure=False) for x in range(20)])
-
-    return antipattern, healthy
-
-
-@entry("dask: futures#move-data", "dask.many-scatters")
-def scatter_in_a_loop():
-    """A scatter for each small value: a round trip each."""
-    client = default_client()
-    values = [float(x) for x in range(150)]
-
-    def antipattern():
-        return client.gather([client.scatter(x, hash=False) for x in values])
-
-    def healthy():
-        return client.gather(client.scatter(values, hash=False))
-
-    return antipattern, healthy
+    return (lambda: client.gather(client.map(model.predict, range(20), pure=False))), healthy

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-from importlib.util import find_spec
 
 import dask
 import numpy as np
@@ -19,7 +18,7 @@ def joblib_on_dask_with_tiny_calls():
 
     def run(batch):
         with joblib.parallel_config(backend="dask"):
-            calls = (joblib.delayed(pow)(x, 2) for x in range(600))
+            calls = (joblib.delayed(pow)(x, 2) for x in range(300))
             return joblib.Parallel(batch_size=batch)(calls)
 
     return (lambda: run(1)), (lambda: run(150))
@@ -73,14 +72,11 @@ def scikit_learn_model_by_value():
     def predict(fitted, row):
         return float(fitted.predict(row[None])[0])
 
-    def antipattern():
-        return ray.get([predict.remote(model, row) for row in rows])
-
     def healthy():
         ref = ray.put(model)
         return ray.get([predict.remote(ref, row) for row in rows])
 
-    return antipattern, healthy
+    return (lambda: ray.get([predict.remote(model, row) for row in rows])), healthy
 
 
 @entry("ray: docs.pola.rs/DataFrame.to_arrow", "ray.not-zero-copy", needs=("polars",))
@@ -113,14 +109,14 @@ def polars_in_each_submit():
     def head(data, n):
         return float(data["x"][n])
 
-    def antipattern():
-        return client.gather([client.submit(head, frame, n, pure=False) for n in range(10)])
-
     def healthy():
         sent = client.scatter(frame, broadcast=True)
         return client.gather([client.submit(head, sent, n, pure=False) for n in range(10)])
 
-    return antipattern, healthy
+    return (
+        lambda: client.gather([client.submit(head, frame, n, pure=False) for n in range(10)]),
+        healthy,
+    )
 
 
 @entry("none: arrow.apache.org/python/ipc#slices", "pickle.slice-of-a-buffer", needs=("pyarrow",))
@@ -131,26 +127,11 @@ def pyarrow_slices():
     table = pa.table({"x": np.arange(2_000_000.0)})
     slices = [table.slice(at * 1000, 1000) for at in range(20)]
 
-    def antipattern():
-        return [len(pickle.loads(pickle.dumps(part, 5))) for part in slices]
-
     def healthy():
         own = [part.take(pa.array(range(1000))) for part in slices]
         return [len(pickle.loads(pickle.dumps(part, 5))) for part in own]
 
-    return antipattern, healthy
-
-
-@entry("ray: arrow.apache.org/Table.to_pylist", "ray.msgpack-walk", needs=("pyarrow",))
-def pyarrow_as_python_rows():
-    """A table as a list of dicts: Ray walks over each of them."""
-    import pyarrow as pa
-    import ray
-
-    table = pa.table({"x": np.arange(40_000.0), "d": pd.date_range("2026", periods=40_000)})
-    rows = table.to_pylist()
-
-    return (lambda: len(ray.get(ray.put(rows)))), (lambda: ray.get(ray.put(table)).num_rows)
+    return (lambda: [len(pickle.loads(pickle.dumps(part, 5))) for part in slices]), healthy
 
 
 @entry("ray: pandas.pydata.org/user_guide/text", "pickle.in-band-copy", needs=("pyarrow",))
@@ -176,10 +157,10 @@ def xarray_tiny_chunks():
     import xarray as xr
 
     def mean(chunk):
-        values = da.ones((1500, 50, 50), chunks=(chunk, 50, 50))
+        values = da.ones((600, 50, 50), chunks=(chunk, 50, 50))
         return float(xr.DataArray(values, dims=("t", "y", "x")).mean().compute())
 
-    return (lambda: mean(1)), (lambda: mean(500))
+    return (lambda: mean(1)), (lambda: mean(300))
 
 
 @entry("dask: docs.xarray.dev/user-guide/dask#best-practices", "dask.recompute", needs=("xarray",))
@@ -189,7 +170,7 @@ def xarray_variables_one_by_one():
     import xarray as xr
 
     def dataset():
-        noise = da.random.default_rng(0).random((4000, 3000), chunks=(500, 3000))
+        noise = da.random.default_rng(0).random((2000, 3000), chunks=(250, 3000))
         base = xr.DataArray(noise.map_blocks(np.sort, axis=1), dims=("t", "x"))
         return xr.Dataset({"least": base[:, 0].min(), "mean": base.mean(), "most": base.max()})
 
@@ -217,14 +198,11 @@ def networkx_graph_by_value():
     def degree(of, node):
         return of.degree[node] if hasattr(of, "degree") else int(of[[node]].sum())
 
-    def antipattern():
-        return ray.get([degree.remote(graph, node) for node in range(8)])
-
     def healthy():
         ref = ray.put(matrix)
         return ray.get([degree.remote(ref, node) for node in range(8)])
 
-    return antipattern, healthy
+    return (lambda: ray.get([degree.remote(graph, node) for node in range(8)])), healthy
 
 
 @entry("dask: statsmodels.org/remove_data", "dask.large-gather", needs=("statsmodels",))
@@ -245,26 +223,3 @@ def statsmodels_results_with_their_data():
         return [float(params[0]) for params in dask.compute(*fits)]
 
     return antipattern, healthy
-
-
-@entry(
-    "none: joblib.readthedocs.io/persistence#compressed",
-    "pickle.compressed",
-    needs=("joblib", "lz4"),
-)
-def joblib_dump_with_zlib():
-    """joblib.dump compressed by zlib, many times slower than lz4."""
-    import tempfile
-    from pathlib import Path
-
-    import joblib
-
-    assert find_spec("lz4")
-    array = np.random.default_rng(0).integers(0, 50, 1_000_000)
-
-    def run(how):
-        with tempfile.TemporaryDirectory() as folder:
-            joblib.dump(array, Path(folder) / "a", compress=how)
-            return int(joblib.load(Path(folder) / "a")[0])
-
-    return (lambda: run(("zlib", 6))), (lambda: run("lz4"))

@@ -7,7 +7,6 @@ import time
 
 import numpy as np
 import ray
-from ray.util import ActorPool
 
 from . import entry
 
@@ -41,13 +40,10 @@ def no_pipelining():
 
     source, consumer = Source.remote(), Consumer.remote()
 
-    def antipattern():
-        return ray.get(consumer.one_by_one.remote(source))
-
-    def healthy():
-        return ray.get(consumer.ahead.remote(source))
-
-    return antipattern, healthy
+    return (
+        lambda: ray.get(consumer.one_by_one.remote(source)),
+        lambda: ray.get(consumer.ahead.remote(source)),
+    )
 
 
 @entry("ray: ray-core/patterns/limit-pending-tasks", "ray.unlimited-pending", cause="error")
@@ -93,13 +89,10 @@ def blocking_get_in_an_async_actor():
 
     asker = Asker.remote()
 
-    def antipattern():
-        return ray.get([asker.blocked.remote(x) for x in range(6)])
-
-    def healthy():
-        return ray.get([asker.awaited.remote(x) for x in range(6)])
-
-    return antipattern, healthy
+    return (
+        lambda: ray.get([asker.blocked.remote(x) for x in range(6)]),
+        lambda: ray.get([asker.awaited.remote(x) for x in range(6)]),
+    )
 
 
 @entry("ray: ray-core/actors/async_api", "ray.blocking-in-async")
@@ -120,13 +113,7 @@ def blocking_get_in_an_async_cell():
     async def all_of(ask):
         return await asyncio.gather(*(ask(x) for x in range(8)))
 
-    def antipattern():
-        return asyncio.run(all_of(blocked))
-
-    def healthy():
-        return asyncio.run(all_of(awaited))
-
-    return antipattern, healthy
+    return (lambda: asyncio.run(all_of(blocked))), (lambda: asyncio.run(all_of(awaited)))
 
 
 @entry("ray: ray-core/tips-for-first-time#tip-1", "ray.get-in-loop")
@@ -140,34 +127,10 @@ def calls_of_an_actor_one_by_one():
 
     counter = Counter.remote()
 
-    def antipattern():
-        return [ray.get(counter.add.remote(x)) for x in range(400)]
-
-    def healthy():
-        return ray.get([counter.add.remote(x) for x in range(400)])
-
-    return antipattern, healthy
-
-
-@entry("ray: ray-core/api/doc/ray.util.ActorPool", "ray.single-actor")
-def one_actor_for_all():
-    """Independent calls on one actor, which takes one at a time."""
-
-    @ray.remote
-    class Model:
-        def predict(self, x):
-            time.sleep(0.06)
-            return x
-
-    one, pool = Model.remote(), ActorPool([Model.remote() for _ in range(2)])
-
-    def antipattern():
-        return ray.get([one.predict.remote(x) for x in range(10)])
-
-    def healthy():
-        return list(pool.map(lambda actor, x: actor.predict.remote(x), range(10)))
-
-    return antipattern, healthy
+    return (
+        lambda: [ray.get(counter.add.remote(x)) for x in range(400)],
+        lambda: ray.get([counter.add.remote(x) for x in range(400)]),
+    )
 
 
 @entry("ray: ray-core/actors", "ray.worker-start")
@@ -181,77 +144,7 @@ def new_actor_for_each_item():
 
     kept = Model.remote()
 
-    def antipattern():
-        return [ray.get(Model.remote().predict.remote(x)) for x in range(2)]
-
-    def healthy():
-        return ray.get([kept.predict.remote(x) for x in range(2)])
-
-    return antipattern, healthy
-
-
-@entry("ray: ray-core/api/doc/ray.wait", "ray.wait-one-by-one")
-def wait_for_one_of_many():
-    """ray.wait for one of many hundred references: each call looks at all that are left."""
-
-    @ray.remote
-    def work(x):
-        return x
-
-    def drain(at_once):
-        refs, total = [work.remote(x) for x in range(800)], 0
-        while refs:
-            ready, refs = ray.wait(refs, num_returns=min(at_once, len(refs)))
-            total += sum(ray.get(ready))
-        return total
-
-    return (lambda: drain(1)), (lambda: drain(200))
-
-
-@entry("ray: ray-core/tips-for-first-time#tip-4", "ray.late-processing")
-def all_results_before_the_first_is_processed():
-    """One get for all, then the driver's own work: it could have begun with the first result."""
-
-    @ray.remote
-    def work(x):
-        time.sleep(0.1 + 0.1 * (x % 2))
-        return x
-
-    def process(x):
-        time.sleep(0.08)
-        return x
-
-    def antipattern():
-        return sum(process(x) for x in ray.get([work.remote(x) for x in range(6)]))
-
-    def healthy():
-        refs, total = [work.remote(x) for x in range(6)], 0
-        while refs:
-            ready, refs = ray.wait(refs)
-            total += process(ray.get(ready[0]))
-        return total
-
-    return antipattern, healthy
-
-
-@entry("ray: ray-core/patterns/nested-tasks", "ray.serial-task")
-def one_task_that_does_all():
-    """One remote task with a loop inside: the other worker has nothing to do."""
-
-    def sort_one(x):
-        time.sleep(0.07)
-        return x
-
-    part = ray.remote(sort_one)
-
-    @ray.remote
-    def whole(values):
-        return [sort_one(x) for x in values]
-
-    def antipattern():
-        return ray.get(whole.remote(range(10)))
-
-    def healthy():
-        return ray.get([part.remote(x) for x in range(10)])
-
-    return antipattern, healthy
+    return (
+        lambda: [ray.get(Model.remote().predict.remote(x)) for x in range(2)],
+        lambda: ray.get([kept.predict.remote(x) for x in range(2)]),
+    )

@@ -58,10 +58,7 @@ def many_small_arrays():
     table = np.random.default_rng(0).random((30_000, 20))
     rows = {str(at): row.copy() for at, row in enumerate(table)}
 
-    def antipattern():
-        return float(put_and_get(rows)["7"][0])
-
-    return antipattern, (lambda: float(put_and_get(table)[7][0]))
+    return (lambda: float(put_and_get(rows)["7"][0])), (lambda: float(put_and_get(table)[7][0]))
 
 
 @entry("ray: ray-core/objects/serialization#numpy-arrays", "pickle.in-band-copy")
@@ -74,18 +71,6 @@ def array_of_objects():
     return (lambda: len(put_and_get(objects))), (lambda: len(put_and_get(arrow)))
 
 
-@entry("ray: ray-core/objects/serialization#numpy-arrays", "pickle.in-band-copy")
-def strided_array():
-    """Every second column: not contiguous, so it is copied into the pickle."""
-    table = np.random.default_rng(0).random((3000, 4000))
-    strided, contiguous = table[:, ::2], np.ascontiguousarray(table[:, ::2])
-
-    def antipattern():
-        return float(put_and_get(strided)[1, 1])
-
-    return antipattern, (lambda: float(put_and_get(contiguous)[1, 1]))
-
-
 @entry("ray: ray-core/objects/serialization#numpy-arrays", "ray.not-zero-copy")
 def bytes_instead_of_an_array():
     """Large bytes: copied to the heap by each get, where an array is mapped."""
@@ -93,10 +78,10 @@ def bytes_instead_of_an_array():
     array = np.frombuffer(data, np.uint8)
     refs = [ray.put(data), ray.put(array)]
 
-    def antipattern():
-        return [len(ray.get(refs[0])) for _ in range(3)]
-
-    return antipattern, (lambda: [len(ray.get(refs[1])) for _ in range(3)])
+    return (
+        lambda: [len(ray.get(refs[0])) for _ in range(3)],
+        lambda: [len(ray.get(refs[1])) for _ in range(3)],
+    )
 
 
 @entry("ray: ray-core/objects#putting-an-object", "ray.many-puts")
@@ -117,14 +102,14 @@ def same_object_in_fresh_containers():
         values = task["weights"]
         return float((ray.get(values) if isinstance(values, ray.ObjectRef) else values)[task["at"]])
 
-    def antipattern():
-        return ray.get([predict.remote({"weights": weights, "at": at}) for at in range(12)])
-
     def healthy():
         ref = ray.put(weights)
         return ray.get([predict.remote({"weights": ref, "at": at}) for at in range(12)])
 
-    return antipattern, healthy
+    return (
+        lambda: ray.get([predict.remote({"weights": weights, "at": at}) for at in range(12)]),
+        healthy,
+    )
 
 
 @entry("ray: ray-core/patterns/closure-capture-large-objects", "ray.captured-variable")
@@ -152,29 +137,6 @@ def captured_in_self():
 
     model = Model()
     return model.through_self, model.through_argument
-
-
-@entry("ray: ray-core/patterns/closure-capture-large-objects", "ray.captured-variable")
-def captured_in_a_default():
-    """A large array as the default of an argument: pickled with the function."""
-    table = np.random.default_rng(0).random(4_000_000)
-
-    def antipattern():
-        @ray.remote
-        def look_up(at, values=table):
-            return float(values[at])
-
-        return ray.get([look_up.remote(at) for at in range(4)])
-
-    def healthy():
-        @ray.remote
-        def look_up(at, values):
-            return float(values[at])
-
-        ref = ray.put(table)
-        return ray.get([look_up.remote(at, ref) for at in range(4)])
-
-    return antipattern, healthy
 
 
 @entry("ray: ray-core/objects/serialization#customized-serialization", "pickle.slow")
@@ -209,10 +171,7 @@ def task_with_hundreds_of_references():
     def total(*values):
         return sum(values)
 
-    def antipattern():
-        return ray.get(total.remote(*[one.remote(x) for x in range(800)]))
-
-    def healthy():
-        return ray.get(total.remote(*[some.remote(range(a, a + 200)) for a in range(0, 800, 200)]))
-
-    return antipattern, healthy
+    return (
+        lambda: ray.get(total.remote(*[one.remote(x) for x in range(800)])),
+        lambda: ray.get(total.remote(*[some.remote(range(a, a + 400)) for a in (0, 400)])),
+    )

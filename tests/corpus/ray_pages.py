@@ -27,13 +27,10 @@ def return_of_a_put():
 
     plain_square = ray.remote(square)
 
-    def antipattern():
-        return ray.get(ray.get([put_square.remote(x) for x in range(200)]))
-
-    def healthy():
-        return ray.get([plain_square.remote(x) for x in range(200)])
-
-    return antipattern, healthy
+    return (
+        lambda: ray.get(ray.get([put_square.remote(x) for x in range(200)])),
+        lambda: ray.get([plain_square.remote(x) for x in range(200)]),
+    )
 
 
 @entry("ray: ray-core/patterns/nested-ray-get", "ray.nested-get")
@@ -79,10 +76,7 @@ def get_in_a_loop():
             results.append(ray.get(work.remote(x)))
         return results
 
-    def healthy():
-        return ray.get([work.remote(x) for x in range(10)])
-
-    return antipattern, healthy
+    return antipattern, (lambda: ray.get([work.remote(x) for x in range(10)]))
 
 
 @entry("ray: ray-core/patterns/unnecessary-ray-get", "ray.unnecessary-get")
@@ -104,10 +98,10 @@ def unnecessary_get():
             results.append(ray.get(reduce.remote(values)))
         return results
 
-    def healthy():
-        return ray.get([reduce.remote(rollout.remote(seed)) for seed in range(6)])
-
-    return antipattern, healthy
+    return (
+        antipattern,
+        lambda: ray.get([reduce.remote(rollout.remote(seed)) for seed in range(6)]),
+    )
 
 
 @entry("ray: ray-core/patterns/ray-get-submission-order", "ray.submission-order")
@@ -172,14 +166,11 @@ def tiny_tasks():
     def batch(values):
         return [double(x) for x in values]
 
-    def antipattern():
-        return ray.get([tiny.remote(x) for x in range(1000)])
-
     def healthy():
         batches = ray.get([batch.remote(range(at, at + 500)) for at in (0, 500)])
         return [x for values in batches for x in values]
 
-    return antipattern, healthy
+    return (lambda: ray.get([tiny.remote(x) for x in range(1000)])), healthy
 
 
 @entry("ray: ray-core/patterns/redefine-task-actor-loop", "ray.redefined-in-loop")
@@ -201,10 +192,7 @@ def redefined_in_a_loop():
             refs.append(add_again.remote(x, 1))
         return ray.get(refs)
 
-    def healthy():
-        return ray.get([add.remote(x, 1) for x in range(60)])
-
-    return antipattern, healthy
+    return antipattern, (lambda: ray.get([add.remote(x, 1) for x in range(60)]))
 
 
 @entry("ray: ray-core/patterns/pass-large-arg-by-value", "ray.same-object")
@@ -216,14 +204,11 @@ def same_argument_by_value():
     def pick(values, at):
         return float(values[at])
 
-    def antipattern():
-        return ray.get([pick.remote(array, at) for at in range(10)])
-
     def healthy():
         ref = ray.put(array)
         return ray.get([pick.remote(ref, at) for at in range(10)])
 
-    return antipattern, healthy
+    return (lambda: ray.get([pick.remote(array, at) for at in range(10)])), healthy
 
 
 @entry("ray: ray-core/patterns/closure-capture-large-objects", "ray.captured-variable")
@@ -302,10 +287,7 @@ def reference_out_of_band():
         data = ray.cloudpickle.dumps(ref)
         return ray.get([total_of.remote(data) for _ in range(8)])
 
-    def healthy():
-        return ray.get([total.remote([ref]) for _ in range(8)])
-
-    return antipattern, healthy
+    return antipattern, (lambda: ray.get([total.remote([ref]) for _ in range(8)]))
 
 
 @entry("ray: ray-core/patterns/fork-new-processes", "ray.fork-after-init", cause="error")
@@ -320,7 +302,4 @@ def fork_after_init():
         with ProcessPoolExecutor(2) as pool:
             return list(pool.map(math.sqrt, range(100)))
 
-    def healthy():
-        return ray.get(roots.remote(range(100)))
-
-    return antipattern, healthy
+    return antipattern, (lambda: ray.get(roots.remote(range(100))))

@@ -35,13 +35,11 @@ def submitted():
 
 @way_to_wait(API + "ray.get")
 def ray_get():
-    """One get of all."""
     return ray.get(tasks())
 
 
 @way_to_wait(API + "ray.wait")
 def ray_wait_loop():
-    """ray.wait for the next one."""
     refs = tasks()
     while refs:
         ready, refs = ray.wait(refs)
@@ -50,8 +48,6 @@ def ray_wait_loop():
 
 @way_to_wait(ASYNC + "objectrefs-as-asyncio-futures")
 def await_references():
-    """Await one after the other."""
-
     async def all_of():
         return [await ref for ref in tasks()]
 
@@ -60,8 +56,6 @@ def await_references():
 
 @way_to_wait(ASYNC + "objectrefs-as-asyncio-futures")
 def asyncio_gather():
-    """asyncio.gather of references."""
-
     async def all_of():
         return await asyncio.gather(*tasks())
 
@@ -70,8 +64,6 @@ def asyncio_gather():
 
 @way_to_wait(ASYNC + "objectrefs-as-asyncio-futures")
 def asyncio_wait():
-    """asyncio.wait of references."""
-
     async def value(ref):
         return await ref
 
@@ -83,8 +75,6 @@ def asyncio_wait():
 
 @way_to_wait("ray: ray-core/ray-generator")
 def streaming_generator():
-    """The items of a task that yields."""
-
     @ray.remote(num_returns="streaming")
     def items():
         for x in range(8):
@@ -96,7 +86,6 @@ def streaming_generator():
 
 @way_to_wait(API + "ray.util.ActorPool")
 def actor_pool():
-    """ActorPool.map; its actors start first."""
     actor = ray.remote(type("Worker", (), {"work": lambda _, x: time.sleep(0.1) or x}))
     pool = ActorPool([actor.remote(), actor.remote()])
     return list(pool.map(lambda worker, x: worker.work.remote(x), range(8)))
@@ -104,8 +93,6 @@ def actor_pool():
 
 @way_to_wait(API + "ray.util.queue.Queue")
 def ray_queue():
-    """A queue that a task fills; its actor starts first."""
-
     @ray.remote
     def fill(target):
         for x in range(8):
@@ -119,13 +106,11 @@ def ray_queue():
 
 @way_to_wait(ASYNC + "objectrefs-as-concurrent-futures-futures")
 def future_of_a_reference():
-    """ref.future() and futures.as_completed."""
     return [one.result() for one in futures.as_completed([ref.future() for ref in tasks()])]
 
 
 @way_to_wait(API + "ray.get")
 def ray_thread_and_queue():
-    """A thread submits and gets; a queue.Queue hands the results over."""
     done = queue.Queue()
     threading.Thread(target=lambda: [done.put(ray.get(ref)) for ref in tasks()]).start()
     return [done.get() for _ in range(8)]
@@ -133,14 +118,12 @@ def ray_thread_and_queue():
 
 @way_to_wait(API + "ray.get")
 def ray_pool_of_threads():
-    """A ThreadPoolExecutor whose threads get."""
     with futures.ThreadPoolExecutor(2) as pool:
         return list(pool.map(ray.get, tasks()))
 
 
 @way_to_wait("ray: data/quickstart")
 def ray_data():
-    """A pipeline of Ray Data, whose planning is work of the driver."""
     data.DataContext.get_current().enable_progress_bars = False
     made = data.range(800, override_num_blocks=8)
     return made.map_batches(lambda batch: time.sleep(0.05) or batch).count()
@@ -148,31 +131,26 @@ def ray_data():
 
 @way_to_wait(FUTURES + "as_completed")
 def dask_as_completed():
-    """as_completed."""
     return [future.result() for future in as_completed(submitted())]
 
 
 @way_to_wait(FUTURES + "wait")
 def dask_wait():
-    """wait()."""
     return wait(submitted())
 
 
 @way_to_wait(FUTURES + "result")
 def dask_result():
-    """Future.result one after the other."""
     return [future.result() for future in submitted()]
 
 
 @way_to_wait(FUTURES + "gather")
 def dask_gather():
-    """Client.gather."""
     return default_client().gather(submitted())
 
 
 @way_to_wait("dask: diagnostics-distributed#progress-bar")
 def dask_progress():
-    """progress() in a terminal, then a gather."""
     found = submitted()
     with redirect_stdout(io.StringIO()):
         progress(found, notebook=False)
@@ -181,7 +159,6 @@ def dask_progress():
 
 @way_to_wait(FUTURES + "waiting-on-futures")
 def dask_polling():
-    """A loop that asks whether all are done."""
     found = submitted()
     while not all(future.done() for future in found):
         time.sleep(0.01)
@@ -189,14 +166,12 @@ def dask_polling():
 
 @way_to_wait(JOBLIB)
 def joblib_on_dask():
-    """The joblib backend, which submits and waits in threads of its own."""
     with joblib.parallel_config(backend="dask"):
         return joblib.Parallel()(joblib.delayed(time.sleep)(0.1) for _ in range(8))
 
 
 @way_to_wait("ray: joblib.readthedocs.io/parallel")
 def joblib_on_ray():
-    """Joblib on Ray's backend: a pool of actors."""
     from ray.util.joblib import register_ray
 
     register_ray()
