@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import wraps
 from importlib import import_module
 
 Run = Callable[[], object]
@@ -71,16 +70,6 @@ def entry(
         name, title = prepare.__name__.replace("_", "-"), (prepare.__doc__ or "").split("\n")[0]
         ENTRIES.append(Entry(name, title, page, rule, prepare, cause, never, needs))
         return prepare
-
-    return register
-
-
-def way_to_wait(page: str) -> Callable[[Run], Run]:
-    """Register a way to wait, which has no twin."""
-
-    def register(run: Run) -> Run:
-        entry(page)(wraps(run)(lambda: (run, run)))
-        return run
 
     return register
 

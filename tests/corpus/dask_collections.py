@@ -79,22 +79,6 @@ def one_chunk():
     return (lambda: sort(2400)), (lambda: sort(600))
 
 
-@entry(GENERAL + "stop-using-dask-when-no-longer-needed", "dask.compute-in-loop")
-def small_result_kept_in_dask():
-    """A reduced frame that stays in Dask, and is computed row by row."""
-    data = loaded(100_000, 4)
-
-    def antipattern():
-        means = data.groupby("name").x.mean()
-        return [float(means.loc[f"name {at}"].compute().iloc[0]) for at in range(12)]
-
-    def healthy():
-        means = data.groupby("name").x.mean().compute()
-        return [float(means.loc[f"name {at}"]) for at in range(12)]
-
-    return antipattern, healthy
-
-
 @entry(GENERAL + "persist-when-you-can", "dask.recompute")
 def queries_without_persist():
     """Several queries on a frame that each of them reads and cleans again."""
@@ -153,7 +137,6 @@ def persist_without_assignment():
 def csv_instead_of_parquet():
     """Text files that are parsed for one column of them."""
     files("csv"), files("parquet")
-
     return (
         lambda: float(dd.read_csv(files("csv") / "*.csv").x.mean().compute()),
         lambda: float(dd.read_parquet(files("parquet")).x.mean().compute()),
@@ -271,7 +254,7 @@ def threads_held_by_the_interpreter():
     """Pure Python on threads: one runs at a time."""
 
     def count(at):
-        return sum(value % 7 for value in range(600_000 + at))
+        return sum(value % 7 for value in range(2_000_000 + at))
 
     bag = db.from_sequence(range(8), npartitions=8).map(count)
     return (lambda: bag.compute(scheduler="threads")), bag.compute
@@ -282,19 +265,3 @@ def pool_of_processes_for_little():
     """Processes started for work of a few milliseconds."""
     bag = db.from_sequence(range(100), npartitions=4).map(str).map(len)
     return (lambda: bag.sum().compute(scheduler="processes", num_workers=2)), bag.sum().compute
-
-
-@entry("dask: bag-overview#known-limitations", "dask.bag-groupby")
-def bag_groupby():
-    """A groupby of a bag, which shuffles everything, where foldby reduces first."""
-    bag = db.from_sequence(range(20_000), npartitions=8)
-
-    def antipattern():
-        groups = bag.groupby(lambda x: x % 10).map(lambda group: len(group[1]))
-        return sorted(groups.compute())
-
-    def healthy():
-        counted = bag.foldby(lambda x: x % 10, lambda n, _: n + 1, 0, lambda a, b: a + b, 0)
-        return sorted(n for _, n in counted.compute())
-
-    return antipattern, healthy

@@ -93,22 +93,6 @@ def task_that_writes_a_global():
     return antipattern, (lambda: len(dask.compute(*[give(x) for x in range(8)])) * 0)
 
 
-@entry(PAGE + "don-t-rely-on-side-effects", "dask.never-computed", cause="error")
-def delayed_that_nobody_computes():
-    """A delayed call that is made and never computed: nothing happens."""
-
-    def antipattern():
-        for x in range(4):
-            dask.delayed(slow)(x)
-        return dask.delayed(sum)([1, 2]).compute()
-
-    def healthy():
-        found = dask.compute(*[dask.delayed(slow)(x) for x in range(4)], dask.delayed(sum)([1, 2]))
-        return found[-1]
-
-    return antipattern, healthy
-
-
 @entry(PAGE + "break-up-computations-into-many-pieces", "dask.one-task")
 def one_giant_task():
     """All the work in one delayed function: one worker is busy, the other is not."""

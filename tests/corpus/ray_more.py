@@ -9,6 +9,7 @@ import numpy as np
 import ray
 
 from . import entry
+from .ray_pages import work
 
 
 @entry("ray: ray-core/patterns/pipelining", "ray.unpipelined")
@@ -39,7 +40,6 @@ def no_pipelining():
             return x
 
     source, consumer = Source.remote(), Consumer.remote()
-
     return (
         lambda: ray.get(consumer.one_by_one.remote(source)),
         lambda: ray.get(consumer.ahead.remote(source)),
@@ -74,21 +74,15 @@ def no_limit_on_pending_tasks():
 def blocking_get_in_an_async_actor():
     """ray.get in a coroutine of an actor: no other call runs meanwhile."""
 
-    @ray.remote(num_cpus=0)
-    def wait_and_return(x):
-        time.sleep(0.08)
-        return x
-
     @ray.remote
     class Asker:
         async def blocked(self, x):
-            return ray.get(wait_and_return.remote(x))
+            return ray.get(work.options(num_cpus=0).remote(x))
 
         async def awaited(self, x):
-            return await wait_and_return.remote(x)
+            return await work.options(num_cpus=0).remote(x)
 
     asker = Asker.remote()
-
     return (
         lambda: ray.get([asker.blocked.remote(x) for x in range(6)]),
         lambda: ray.get([asker.awaited.remote(x) for x in range(6)]),
@@ -98,11 +92,6 @@ def blocking_get_in_an_async_actor():
 @entry("ray: ray-core/actors/async_api", "ray.blocking-in-async")
 def blocking_get_in_an_async_cell():
     """ray.get in a coroutine of the driver: the other coroutines stand still."""
-
-    @ray.remote
-    def work(x):
-        time.sleep(0.08)
-        return x
 
     async def blocked(x):
         return ray.get(work.remote(x))
@@ -126,7 +115,6 @@ def calls_of_an_actor_one_by_one():
             return x + 1
 
     counter = Counter.remote()
-
     return (
         lambda: [ray.get(counter.add.remote(x)) for x in range(400)],
         lambda: ray.get([counter.add.remote(x) for x in range(400)]),
@@ -143,7 +131,6 @@ def new_actor_for_each_item():
             return x
 
     kept = Model.remote()
-
     return (
         lambda: [ray.get(Model.remote().predict.remote(x)) for x in range(2)],
         lambda: ray.get([kept.predict.remote(x) for x in range(2)]),

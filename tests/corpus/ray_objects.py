@@ -6,7 +6,6 @@ import time
 from dataclasses import dataclass
 
 import numpy as np
-import pandas as pd
 import ray
 
 from . import entry
@@ -24,7 +23,6 @@ def list_of_numpy_numbers():
     """A list of numpy's numbers: a callback for each."""
     array = np.arange(SIZE / 10)
     values = list(array)
-
     return (lambda: float(put_and_get(values)[5])), (lambda: float(put_and_get(array)[5]))
 
 
@@ -33,7 +31,6 @@ def list_of_floats():
     """A list of a million floats: written one by one, where an array is copied."""
     array = np.arange(float(3 * SIZE))
     values = array.tolist()
-
     return (lambda: put_and_get(values)[5]), (lambda: float(put_and_get(array)[5]))
 
 
@@ -48,7 +45,6 @@ def list_of_dataclasses():
 
     points = [Point(x, 2.0 * x) for x in range(40_000)]
     fields = {"x": np.arange(40_000.0), "y": 2.0 * np.arange(40_000)}
-
     return (lambda: put_and_get(points)[3].y), (lambda: float(put_and_get(fields)["y"][3]))
 
 
@@ -57,18 +53,7 @@ def many_small_arrays():
     """A dict of thousands of small arrays, where one two-dimensional array would do."""
     table = np.random.default_rng(0).random((30_000, 20))
     rows = {str(at): row.copy() for at, row in enumerate(table)}
-
     return (lambda: float(put_and_get(rows)["7"][0])), (lambda: float(put_and_get(table)[7][0]))
-
-
-@entry("ray: ray-core/objects/serialization#numpy-arrays", "pickle.in-band-copy")
-def array_of_objects():
-    """Strings as Python objects in a data frame: in-band, each made anew."""
-    words = [f"word {at}" for at in range(400_000)]
-    objects = pd.DataFrame({"w": pd.Series(words, dtype=object)})
-    arrow = pd.DataFrame({"w": pd.Series(words, dtype="str")})
-
-    return (lambda: len(put_and_get(objects))), (lambda: len(put_and_get(arrow)))
 
 
 @entry("ray: ray-core/objects/serialization#numpy-arrays", "ray.not-zero-copy")
@@ -77,7 +62,6 @@ def bytes_instead_of_an_array():
     data = bytes(100_000_000)
     array = np.frombuffer(data, np.uint8)
     refs = [ray.put(data), ray.put(array)]
-
     return (
         lambda: [len(ray.get(refs[0])) for _ in range(3)],
         lambda: [len(ray.get(refs[1])) for _ in range(3)],
@@ -88,7 +72,6 @@ def bytes_instead_of_an_array():
 def many_small_puts():
     """A put for each small value."""
     values = list(range(1500))
-
     return (lambda: ray.get([ray.put(x) for x in values])), (lambda: put_and_get(values))
 
 

@@ -14,6 +14,13 @@ from . import entry
 WRITTEN = [0]
 
 
+@ray.remote
+def work(x, seconds=0.08):
+    """Stand for work that takes a while."""
+    time.sleep(seconds)
+    return x
+
+
 @entry("ray: ray-core/patterns/return-ray-put", "ray.return-put")
 def return_of_a_put():
     """A task that puts its result and returns the reference."""
@@ -26,7 +33,6 @@ def return_of_a_put():
         return ray.put(square(x))
 
     plain_square = ray.remote(square)
-
     return (
         lambda: ray.get(ray.get([put_square.remote(x) for x in range(200)])),
         lambda: ray.get([plain_square.remote(x) for x in range(200)]),
@@ -38,11 +44,6 @@ def nested_get():
     """References inside a list, which the task has to get itself."""
 
     @ray.remote
-    def load(x):
-        time.sleep(0.1)
-        return x
-
-    @ray.remote
     def total_of_refs(refs):
         return sum(ray.get(refs))
 
@@ -51,11 +52,11 @@ def nested_get():
         return sum(values)
 
     def antipattern():
-        refs = [load.remote(x) for x in range(8)]
+        refs = [work.remote(x) for x in range(8)]
         return ray.get([total_of_refs.remote(refs[at : at + 2]) for at in range(0, 8, 2)])
 
     def healthy():
-        refs = [load.remote(x) for x in range(8)]
+        refs = [work.remote(x) for x in range(8)]
         return ray.get([total.remote(*refs[at : at + 2]) for at in range(0, 8, 2)])
 
     return antipattern, healthy
@@ -64,11 +65,6 @@ def nested_get():
 @entry("ray: ray-core/patterns/ray-get-loop", "ray.get-in-loop")
 def get_in_a_loop():
     """ray.get right after each remote call: one task at a time."""
-
-    @ray.remote
-    def work(x):
-        time.sleep(0.08)
-        return x
 
     def antipattern():
         results = []
@@ -108,21 +104,16 @@ def unnecessary_get():
 def submission_order():
     """Results taken in the order of submission, the slowest first, while others are done."""
 
-    @ray.remote
-    def work(x):
-        time.sleep(0.6 if x == 0 else 0.1)
-        return x
-
     def process(x):
         time.sleep(0.06)
         return x
 
     def antipattern():
-        refs = [work.remote(x) for x in range(7)]
+        refs = [work.remote(x, 0.1 if x else 0.6) for x in range(7)]
         return sorted([process(ray.get(ref)) for ref in refs])
 
     def healthy():
-        refs, results = [work.remote(x) for x in range(7)], []
+        refs, results = [work.remote(x, 0.1 if x else 0.6) for x in range(7)], []
         while refs:
             ready, refs = ray.wait(refs)
             results.append(process(ray.get(ready[0])))

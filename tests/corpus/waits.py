@@ -9,18 +9,19 @@ import threading
 import time
 from concurrent import futures
 from contextlib import redirect_stdout
+from functools import partial
 
 import joblib
 import ray
 from distributed import as_completed, default_client, progress, wait
 from ray import data
 from ray.util import ActorPool
+from ray.util.joblib import register_ray
 from ray.util.queue import Queue
 
-from . import way_to_wait
+from . import ENTRIES, Entry
 
-API, ASYNC = "ray: ray-core/api/doc/", "ray: ray-core/actors/async_api#"
-FUTURES, JOBLIB = "dask: futures#", "dask: joblib.readthedocs.io/parallel"
+JOBLIB = "joblib.readthedocs.io/parallel"
 
 
 def tasks():
@@ -33,12 +34,6 @@ def submitted():
     return default_client().map(lambda x: time.sleep(0.1) or x, range(8), pure=False)
 
 
-@way_to_wait(API + "ray.get")
-def ray_get():
-    return ray.get(tasks())
-
-
-@way_to_wait(API + "ray.wait")
 def ray_wait_loop():
     refs = tasks()
     while refs:
@@ -46,34 +41,21 @@ def ray_wait_loop():
         ray.get(ready[0])
 
 
-@way_to_wait(ASYNC + "objectrefs-as-asyncio-futures")
-def await_references():
-    async def all_of():
-        return [await ref for ref in tasks()]
-
-    return asyncio.run(all_of())
+async def await_references():
+    return [await ref for ref in tasks()]
 
 
-@way_to_wait(ASYNC + "objectrefs-as-asyncio-futures")
-def asyncio_gather():
-    async def all_of():
-        return await asyncio.gather(*tasks())
-
-    return asyncio.run(all_of())
+async def asyncio_gather():
+    return await asyncio.gather(*tasks())
 
 
-@way_to_wait(ASYNC + "objectrefs-as-asyncio-futures")
-def asyncio_wait():
+async def asyncio_wait():
     async def value(ref):
         return await ref
 
-    async def all_of():
-        return await asyncio.wait([asyncio.ensure_future(value(ref)) for ref in tasks()])
-
-    return asyncio.run(all_of())
+    return await asyncio.wait([asyncio.ensure_future(value(ref)) for ref in tasks()])
 
 
-@way_to_wait("ray: ray-core/ray-generator")
 def streaming_generator():
     @ray.remote(num_returns="streaming")
     def items():
@@ -84,14 +66,12 @@ def streaming_generator():
     return [ray.get(ref) for ref in items.remote()]
 
 
-@way_to_wait(API + "ray.util.ActorPool")
 def actor_pool():
     actor = ray.remote(type("Worker", (), {"work": lambda _, x: time.sleep(0.1) or x}))
     pool = ActorPool([actor.remote(), actor.remote()])
     return list(pool.map(lambda worker, x: worker.work.remote(x), range(8)))
 
 
-@way_to_wait(API + "ray.util.queue.Queue")
 def ray_queue():
     @ray.remote
     def fill(target):
@@ -104,52 +84,23 @@ def ray_queue():
     return [target.get() for _ in range(8)]
 
 
-@way_to_wait(ASYNC + "objectrefs-as-concurrent-futures-futures")
-def future_of_a_reference():
-    return [one.result() for one in futures.as_completed([ref.future() for ref in tasks()])]
-
-
-@way_to_wait(API + "ray.get")
 def ray_thread_and_queue():
     done = queue.Queue()
     threading.Thread(target=lambda: [done.put(ray.get(ref)) for ref in tasks()]).start()
     return [done.get() for _ in range(8)]
 
 
-@way_to_wait(API + "ray.get")
 def ray_pool_of_threads():
     with futures.ThreadPoolExecutor(2) as pool:
         return list(pool.map(ray.get, tasks()))
 
 
-@way_to_wait("ray: data/quickstart")
 def ray_data():
     data.DataContext.get_current().enable_progress_bars = False
     made = data.range(800, override_num_blocks=8)
     return made.map_batches(lambda batch: time.sleep(0.05) or batch).count()
 
 
-@way_to_wait(FUTURES + "as_completed")
-def dask_as_completed():
-    return [future.result() for future in as_completed(submitted())]
-
-
-@way_to_wait(FUTURES + "wait")
-def dask_wait():
-    return wait(submitted())
-
-
-@way_to_wait(FUTURES + "result")
-def dask_result():
-    return [future.result() for future in submitted()]
-
-
-@way_to_wait(FUTURES + "gather")
-def dask_gather():
-    return default_client().gather(submitted())
-
-
-@way_to_wait("dask: diagnostics-distributed#progress-bar")
 def dask_progress():
     found = submitted()
     with redirect_stdout(io.StringIO()):
@@ -157,23 +108,50 @@ def dask_progress():
     return default_client().gather(found)
 
 
-@way_to_wait(FUTURES + "waiting-on-futures")
 def dask_polling():
     found = submitted()
     while not all(future.done() for future in found):
         time.sleep(0.01)
 
 
-@way_to_wait(JOBLIB)
-def joblib_on_dask():
-    with joblib.parallel_config(backend="dask"):
-        return joblib.Parallel()(joblib.delayed(time.sleep)(0.1) for _ in range(8))
-
-
-@way_to_wait("ray: joblib.readthedocs.io/parallel")
-def joblib_on_ray():
-    from ray.util.joblib import register_ray
-
+def on_joblib(backend):
     register_ray()
-    with joblib.parallel_config(backend="ray", n_jobs=2):
+    with joblib.parallel_config(backend=backend, n_jobs=2):
         return joblib.Parallel()(joblib.delayed(time.sleep)(0.1) for _ in range(8))
+
+
+def _of_loop(coroutine):
+    return lambda: asyncio.run(coroutine())
+
+
+WAYS = {
+    "ray-get": ("ray: ray-core/api/doc/ray.get", lambda: ray.get(tasks())),
+    "ray-wait-loop": ("ray: ray-core/api/doc/ray.wait", ray_wait_loop),
+    "ray-await": ("ray: ray-core/actors/async_api", _of_loop(await_references)),
+    "ray-asyncio-gather": ("ray: ray-core/actors/async_api", _of_loop(asyncio_gather)),
+    "ray-asyncio-wait": ("ray: ray-core/actors/async_api", _of_loop(asyncio_wait)),
+    "ray-streaming-generator": ("ray: ray-core/ray-generator", streaming_generator),
+    "ray-actor-pool": ("ray: ray-core/api/doc/ray.util.ActorPool", actor_pool),
+    "ray-queue": ("ray: ray-core/api/doc/ray.util.queue.Queue", ray_queue),
+    "ray-future": (
+        "ray: ray-core/actors/async_api#objectrefs-as-concurrent-futures-futures",
+        lambda: [one.result() for one in futures.as_completed([r.future() for r in tasks()])],
+    ),
+    "ray-thread-and-queue": ("ray: ray-core/api/doc/ray.get", ray_thread_and_queue),
+    "ray-pool-of-threads": ("ray: ray-core/api/doc/ray.get", ray_pool_of_threads),
+    "ray-data": ("ray: data/quickstart", ray_data),
+    "ray-joblib": (f"ray: {JOBLIB}", partial(on_joblib, "ray")),
+    "dask-as-completed": (
+        "dask: futures#as_completed",
+        lambda: [future.result() for future in as_completed(submitted())],
+    ),
+    "dask-wait": ("dask: futures#wait", lambda: wait(submitted())),
+    "dask-result": ("dask: futures#result", lambda: [one.result() for one in submitted()]),
+    "dask-gather": ("dask: futures#gather", lambda: default_client().gather(submitted())),
+    "dask-progress": ("dask: diagnostics-distributed#progress-bar", dask_progress),
+    "dask-polling": ("dask: futures#waiting-on-futures", dask_polling),
+    "dask-joblib": (f"dask: {JOBLIB}", partial(on_joblib, "dask")),
+}
+ENTRIES += [
+    Entry(name, "", page, "", lambda run=run: (run, run)) for name, (page, run) in WAYS.items()
+]
