@@ -232,21 +232,17 @@ def large_frame_in_the_graph():
 
 @entry(GENERAL + "learn-techniques-for-customization", "dask.repeated-payload")
 def captured_in_map_blocks():
-    """A large table in the function of map_blocks: sent with each task."""
+    """A large table that the function of map_blocks captures: sent with each task."""
     table = np.random.default_rng(0).random((1000, 1000))
+    x = da.ones((20_000, 1000), chunks=(1000, 1000))
 
-    def add(block, other):
-        return block[:1] + other[:1]
+    def summed(function, *given):
+        return float(x.map_blocks(function, *given, chunks=(1, 1000), dtype=float).sum().compute())
 
-    def summed(other):
-        x = da.ones((20_000, 1000), chunks=(1000, 1000))
-        return x.map_blocks(add, other, chunks=(1, 1000), dtype=float).sum()
-
-    def healthy():
-        shared = dask.delayed(table)
-        return float(summed(shared).compute())
-
-    return (lambda: float(summed(table).compute())), healthy
+    return (
+        lambda: summed(lambda block: block[:1] + table[:1]),
+        lambda: summed(lambda block, other: block[:1] + other[:1], dask.delayed(table)),
+    )
 
 
 @entry("dask: scheduling#local-threads", "dask.gil")

@@ -66,14 +66,10 @@ def large_argument_of_submit():
     def pick(values, at):
         return float(values[at])
 
-    def healthy():
-        sent = client.scatter(array, broadcast=True)
-        return client.gather([client.submit(pick, sent, at, pure=False) for at in range(10)])
+    def picked(given):
+        return client.gather([client.submit(pick, given, at, pure=False) for at in range(10)])
 
-    return (
-        lambda: client.gather([client.submit(pick, array, at, pure=False) for at in range(10)]),
-        healthy,
-    )
+    return (lambda: picked(array)), (lambda: picked(client.scatter(array, broadcast=True)))
 
 
 @entry("dask: futures#move-data", "dask.repeated-payload")

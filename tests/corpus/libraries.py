@@ -109,14 +109,10 @@ def polars_in_each_submit():
     def head(data, n):
         return float(data["x"][n])
 
-    def healthy():
-        sent = client.scatter(frame, broadcast=True)
-        return client.gather([client.submit(head, sent, n, pure=False) for n in range(10)])
+    def heads(given):
+        return client.gather([client.submit(head, given, n, pure=False) for n in range(10)])
 
-    return (
-        lambda: client.gather([client.submit(head, frame, n, pure=False) for n in range(10)]),
-        healthy,
-    )
+    return (lambda: heads(frame)), (lambda: heads(client.scatter(frame, broadcast=True)))
 
 
 @entry("none: arrow.apache.org/python/ipc#slices", "pickle.slice-of-a-buffer", needs=("pyarrow",))

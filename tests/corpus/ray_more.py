@@ -77,10 +77,10 @@ def blocking_get_in_an_async_actor():
     @ray.remote
     class Asker:
         async def blocked(self, x):
-            return ray.get(work.options(num_cpus=0).remote(x))
+            return ray.get(work.remote(x))
 
         async def awaited(self, x):
-            return await work.options(num_cpus=0).remote(x)
+            return await work.remote(x)
 
     asker = Asker.remote()
     return (
@@ -103,22 +103,6 @@ def blocking_get_in_an_async_cell():
         return await asyncio.gather(*(ask(x) for x in range(8)))
 
     return (lambda: asyncio.run(all_of(blocked))), (lambda: asyncio.run(all_of(awaited)))
-
-
-@entry("ray: ray-core/tips-for-first-time#tip-1", "ray.get-in-loop")
-def calls_of_an_actor_one_by_one():
-    """A get after each call of an actor: the road there and back for each."""
-
-    @ray.remote
-    class Counter:
-        def add(self, x):
-            return x + 1
-
-    counter = Counter.remote()
-    return (
-        lambda: [ray.get(counter.add.remote(x)) for x in range(400)],
-        lambda: ray.get([counter.add.remote(x) for x in range(400)]),
-    )
 
 
 @entry("ray: ray-core/actors", "ray.worker-start")

@@ -56,18 +56,6 @@ def many_small_arrays():
     return (lambda: float(put_and_get(rows)["7"][0])), (lambda: float(put_and_get(table)[7][0]))
 
 
-@entry("ray: ray-core/objects/serialization#numpy-arrays", "ray.not-zero-copy")
-def bytes_instead_of_an_array():
-    """Large bytes: copied to the heap by each get, where an array is mapped."""
-    data = bytes(100_000_000)
-    array = np.frombuffer(data, np.uint8)
-    refs = [ray.put(data), ray.put(array)]
-    return (
-        lambda: [len(ray.get(refs[0])) for _ in range(3)],
-        lambda: [len(ray.get(refs[1])) for _ in range(3)],
-    )
-
-
 @entry("ray: ray-core/objects#putting-an-object", "ray.many-puts")
 def many_small_puts():
     """A put for each small value."""

@@ -243,12 +243,13 @@ def global_written_by_a_task():
             self.total += x
             time.sleep(0.03)
 
+    counter = Counter.remote()
+
     def antipattern():
         ray.get([count.remote(1) for _ in range(10)])
         return WRITTEN[0] * 0  # 0 still, where 10 was meant
 
     def healthy():
-        counter = Counter.remote()
         ray.get([counter.add.remote(1) for _ in range(10)])
         return 0
 
