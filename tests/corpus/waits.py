@@ -152,6 +152,10 @@ WAYS = {
     "dask-polling": ("dask: futures#waiting-on-futures", dask_polling),
     "dask-joblib": (f"dask: {JOBLIB}", partial(on_joblib, "dask")),
 }
-ENTRIES += [
-    Entry(name, "", page, "", lambda run=run: (run, run)) for name, (page, run) in WAYS.items()
-]
+
+
+def _both(run):
+    return lambda: (run, run)
+
+
+ENTRIES += [Entry(name, "", page, "", _both(run)) for name, (page, run) in WAYS.items()]
