@@ -25,8 +25,8 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = "jupyter_serprof"
 BUILT = ("labextension", "static")
 #: What keeps the house small enough for one head: lines of a file, files beside each other, lines.
-#: The last one only goes down, to 38,000 for good.
-LONGEST_FILE, MOST_FILES, MOST_LINES = 400, 14, 41_850
+#: The last one is the law for good.
+LONGEST_FILE, MOST_FILES, MOST_LINES = 400, 14, 38_000
 #: The same for the tests (38,000 for good) and the front end.
 MOST_TEST_LINES, MOST_FRONT_LINES = 42_500, 10_500
 #: So many class names may stand in more than one file.

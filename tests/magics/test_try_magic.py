@@ -84,7 +84,8 @@ def test_a_measured_gain_is_told_with_all_that_is_known() -> None:
     full = Finding("r", "warn", "t", {}, "x", gain=3.2, measured=measured)
     bare = Finding("r", "warn", "t", {}, "x", gain=3.2)
 
-    assert ("", "measured: 3.2× [2.9×, 3.5×] faster, 15 pairs, equal") in finding_remarks(full)  # noqa: RUF001
+    said = "measured: 3.2× faster, 95 % interval 2.9× to 3.5×, 15 pairs, equal"  # noqa: RUF001
+    assert ("", said) in finding_remarks(full)
     assert ("", "measured: 3.2× faster") in finding_remarks(bare)  # noqa: RUF001
 
 
