@@ -176,7 +176,7 @@ def _share_facts(trace: Trace, waterfall: Waterfall) -> list[str]:
     rest, strict = waterfall.unaccounted_ns, _working_ns(trace, waterfall) / trace.wall_ns
     named = 1 - share_tenths(rest / trace.wall_ns) / 1000  # with the printed rest it is 100
     waits = named - min(strict, named)
-    in_waits = f", {format_share(waits)} of it waits" if waits >= _NEXT_SHARE else ""
+    in_waits = f", {format_share(waits)} in waits" if waits >= _NEXT_SHARE else ""
     return [f"{format_share(named)} of the time in named stages{in_waits}"]
 
 
@@ -268,7 +268,7 @@ def _worker_facts(trace: Trace) -> list[str]:
         return []
     share = format_share(busy_ns / (threads * trace.wall_ns), decimals=0)
     count = counted(threads, "worker thread")
-    return [f"{count} busy for {share} of it"]
+    return [f"{count} busy {share} of the time"]
 
 
 def _parallel_facts(trace: Trace, waterfall: Waterfall) -> list[str]:
