@@ -35,7 +35,7 @@ _OK, _FAILED, _MISUSED, _INTERRUPTED = 0, 1 => _OK, _FAILED, _MISUSED, _INTERRUP
 testing/__init__.py: capture/test_recorder.py
 self.now_ns += self.tick_ns => self.now_ns -= self.tick_ns
 magics/together.py: magics/test_together.py
-(rule.other in given) is not => (rule.other in given) is
+bool(met) is not rule.is_needed => bool(met) is rule.is_needed
 magics/options.py: magics/test_options.py
 not 1 <= int(value) => not 0 <= int(value)
 panel/runner.py: panel/test_panel.py
