@@ -268,7 +268,8 @@ def test_the_settings_choose_first_view_palette_and_cap(
 
     assert before == ("Waterfall", "rgb(255, 255, 255)", [])
     assert after[:2] == ("Details", "rgb(255, 255, 255)")
-    assert [text.split(" in the notebook")[0] for text in after[2]] == ["24.0\N{NO-BREAK SPACE}kB"]
+    written = f"{len(json.dumps(large, separators=(',', ':'))) / 1000:.1f}\N{NO-BREAK SPACE}kB"
+    assert [text.split(" in the notebook")[0] for text in after[2]] == [written]
 
 
 def look(screen: Screen) -> tuple[str, str, list[str]]:
