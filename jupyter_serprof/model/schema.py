@@ -1,8 +1,8 @@
 """Validation against the JSON Schemas beside this file.
 
 The schemas are the one description of a document (the TypeScript types are generated from them).
-This reads the few keywords that they use; ``tests/unit/test_schema.py`` holds it to the verdicts of
-the ``jsonschema`` library on the same documents, so that the run-time package needs no validator.
+This reads the few keywords that they use; ``tests/model/test_schema.py`` holds it to what
+``jsonschema`` says of the same documents, so that the run-time package needs no validator.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ one by time, of an even number the faster of the two in the middle. No number li
 Where the runs fall into two groups, no single time tells them: it is then the middle run of the
 larger group (the faster one of two as large), and `groups_text` tells both.
 
-``labextension/src/core/times.ts`` holds the same definition for documents, which have the runs.
+``labextension/src/document/format.ts`` has the same definition for documents, with their runs.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Three significant digits at most, decimal units (1 MB = 1,000,000 B, because rates and ``nbytes``
 are decimal), thousands with a comma, a real minus, a space between digits and unit. A column that
 adds up has one unit and fixed decimals instead: see `column_unit` and `column`.
-``labextension/src/core/format.ts`` is the twin of this file.
+``labextension/src/document/format.ts`` is the twin of this file.
 """
 
 from __future__ import annotations

@@ -87,7 +87,7 @@ _CHOICES = ".jsp-switch [role=radio]"
 
 
 def bundle_for(document: Any) -> str:
-    """Return which bundle has the views of a document, as ``views/assets.py`` does for models."""
+    """Return which bundle has the views of a document, as `page.py` does for models."""
     if not isinstance(document, dict):
         return "trace"
     if document.get("format") == "serprof.sweep":

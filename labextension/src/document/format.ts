@@ -168,7 +168,7 @@ export function ofMemcpy(share: number): string {
 }
 
 /**
- * The time of several runs, as `jupyter_serprof/model/times.py` defines it: that of a run that was
+ * The time of several runs, as `jupyter_serprof/model/sweep.py` defines it: that of a run that was
  * made, the middle one, of an even number the faster of the two in the middle. Of runs in two
  * groups it is the middle one of the larger group, and both are told.
  */

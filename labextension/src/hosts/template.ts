@@ -1,4 +1,4 @@
-/** Fill the template of a self-contained page, as `views/html.py` does in Python. */
+/** Fill the template of a self-contained page, as `views/notebook/page.py` does in Python. */
 
 export interface Filling {
   readonly title: string;
