@@ -30,9 +30,6 @@ def wait_at_gate(turn, block):
     distributed.Event(f"gate {turn}").wait(60)
     return block
 
-def failing(block):
-    raise LookupError("of the user")
-
 def mapped(function):
     return (x + next(counter)).map_blocks(function, dtype=float, meta=np.ones((0, 0)))
 
@@ -147,18 +144,6 @@ def test_an_interrupt_while_waiting_releases_the_futures(dasks: Kernel, code: st
     assert dasks.run("sorted(client.run(os.getpid).values())").value == workers.value
     handler = "client.run(lambda: 'asyncio' in repr(signal.getsignal(signal.SIGINT)))"
     assert dasks.run(f"set({handler}.values())").value == "{True}"
-
-
-def test_a_task_that_raises_gives_the_users_error_and_the_picture(dasks: Kernel) -> None:
-    """With the line of the user's function, and no frame of ours."""
-    ran = dasks.run("%graphstages mapped(failing)")
-
-    assert ran.status == "error"
-    assert "LookupError: of the user" in ran.error
-    assert "def failing(block)" in ran.error
-    assert "jupyter_serprof" not in ran.error
-    assert ran.trace.outcome == "error"
-    assert dasks.run("forgotten()").value == "0"
 
 
 def test_a_worker_that_is_killed_in_mid_run_costs_no_document(dasks: Kernel) -> None:

@@ -63,33 +63,6 @@ def test_run_all_gives_documents_and_no_noise(tmp_path: Path) -> None:
 # A cell
 
 
-def test_a_cell_is_as_without_the_magic(kernel: Kernel) -> None:
-    """Top-level await, shell commands, magics, assignments, last value, then the picture."""
-    ran = kernel.run(
-        "%%serprof\nimport asyncio\nawait asyncio.sleep(0.01)\nx = pickle.dumps([1])\n"
-        "!echo from the shell\n%time y = 1\nlen(x)"
-    )
-
-    assert ran.status == "ok"
-    assert "from the shell" in ran.stream()
-    assert "Wall time" in ran.stream()
-    assert ran.stream("stderr") == ""
-    assert ran.kinds[-2:] == ["execute_result", "document"]
-    assert ran.trace.outcome == "ok"
-    assert kernel.run("len(x) + y").value == str(int(ran.value or 0) + 1)
-
-
-def test_a_traceback_has_the_cells_lines_and_no_frame_of_ours(kernel: Kernel) -> None:
-    """The line number is the one in the editor."""
-    ran = kernel.run("%%serprof --name x\npickle.dumps(1)\n\n1/0")
-
-    assert ran.status == "error"
-    assert ran.kinds == ["error", "document"]
-    assert "line 4" in ran.error
-    assert "----> 4 1/0" in ran.error
-    assert "jupyter_serprof" not in ran.error
-
-
 @pytest.mark.parametrize(
     "cell",
     [
@@ -139,23 +112,6 @@ def test_an_interrupted_round_trip_keeps_the_finished_rows(kernel: Kernel) -> No
     assert "KeyboardInterrupt" in ran.error
     assert 1 <= len(ran.sweep.points) <= 6
     assert "interrupted after" in ran.texts[0]
-
-
-@pytest.mark.parametrize(
-    ("cell", "said"),
-    [
-        ("%%serprof --tansports ray\nran = True", "did you mean --transports?"),
-        ("%serprof --transports nope ran()", "there are: pickle, pickle-oob, cloudpickle, ray"),
-    ],
-)
-def test_wrong_use_is_one_line_and_nothing_runs(kernel: Kernel, cell: str, said: str) -> None:
-    """A message instead of a traceback; the cell counts as failed."""
-    ran = kernel.run(cell)
-
-    assert ran.status == "error"
-    assert ran.kinds == ["stream"]
-    assert said in ran.stream("stderr")
-    assert "NameError" in kernel.run("ran").error
 
 
 def test_completion_replaces_the_word(kernel: Kernel) -> None:
