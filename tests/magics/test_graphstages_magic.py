@@ -11,11 +11,10 @@ from dasks import GATE, failing, forgotten, mapped, scheduler_tasks, small_array
 from shells import Ran
 
 from jupyter_serprof.capture.patching import armed_places
-from jupyter_serprof.model import Trace, load
+from jupyter_serprof.model import Trace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from distributed import Client
     from IPython.core.interactiveshell import InteractiveShell
@@ -90,18 +89,6 @@ def test_a_statement_keeps_what_it_assigns(user: InteractiveShell, client: Clien
     assert scheduler_tasks(client)
     del user.user_ns["y"]
     assert forgotten(client)
-
-
-def test_the_options_are_those_of_the_other_magic(user: InteractiveShell, tmp_path: Path) -> None:
-    """-o, --name, --save, -q and --detail."""
-    path = tmp_path / "a run.serprof.json"
-
-    ran = Ran(user, f"%graphstages -q -o trace --name mine --detail --save '{path}' x.sum()")
-
-    assert ran.result.success, ran.err
-    assert ran.documents == []
-    assert user.user_ns["trace"].name == "mine"
-    assert load(path) == user.user_ns["trace"]
 
 
 def test_variables_of_a_function_are_seen(user: InteractiveShell) -> None:
@@ -209,10 +196,7 @@ def test_a_timeout_is_one_line_and_a_picture(user: InteractiveShell, client: Cli
         ("%graphstages [ran()]", "gave a list of 1"),
         ("%graphstages x = = 3", "SyntaxError: invalid syntax"),
         ("%graphstages await x", "Write %%graphstages on the first line"),
-        ("%graphstages --transports ray x", "unknown option --transports"),
         ("%graphstages --compute y = x", "Run it first, then: %graphstages --compute NAME"),
-        ("%graphstages --timeout 5 y = x", "--timeout needs an expression"),
-        ("%%graphstages --timeout 5\nran()", "--timeout does not go with a whole cell"),
         ("%%graphstages x\nran()", "the options of %%graphstages: x. Move it below"),
         ("%%time\n%%graphstages\nawait ran()", "Write %%graphstages on the first line"),
     ],
@@ -306,19 +290,3 @@ def test_alone_without_collections_it_shows_how_to_begin(user: InteractiveShell)
 
     assert "There is no Dask collection" in ran.out
     assert "%graphstages (x + x.T).sum()" in ran.out
-
-
-# Unloading
-
-
-def test_unloading_takes_both_magics_away(user: InteractiveShell) -> None:
-    """The question mark shows the help; after unloading neither is there."""
-    magics = user.magics_manager.magics
-
-    document = magics["line"]["graphstages"].__doc__
-    Ran(user, "%unload_ext jupyter_serprof")
-
-    assert "--compute" in (document or "")
-    assert "graphstages" not in magics["line"]
-    assert "graphstages" not in magics["cell"]
-    assert "not found" in Ran(user, "%graphstages x").err

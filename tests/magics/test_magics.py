@@ -49,7 +49,8 @@ def test_unloading_takes_everything_away(bare: InteractiveShell) -> None:
     before = parts(bare)
 
     Ran(bare, "%load_ext jupyter_serprof")
-    loaded = parts(bare)
+    loaded, magics = parts(bare), bare.magics_manager.magics["line"]
+    assert "--compute" in (magics["graphstages"].__doc__ or "")
     Ran(bare, "%unload_ext jupyter_serprof")
 
     changed = {name for name in before if loaded[name] != before[name]}
