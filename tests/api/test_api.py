@@ -27,15 +27,6 @@ def sweep() -> Sweep:
     return sp.roundtrip([1, 2, 3], ["pickle"], 1, name="three")
 
 
-def test_record_gives_the_trace_of_its_block() -> None:
-    """`with sp.record() as recording` is the way of programs."""
-    with sp.record("mine") as recording:
-        pickle.dumps(1)
-
-    assert recording.trace.name == "mine"
-    assert [s.stage for s in recording.trace.spans if s.stage == "pickle.dumps"]
-
-
 def test_profile_returns_result_and_trace() -> None:
     """Arguments and keywords reach the function; its name becomes the document's."""
     result, trace = sp.profile(pickle.dumps, [1], protocol=2)

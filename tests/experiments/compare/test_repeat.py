@@ -66,24 +66,6 @@ def test_a_run_that_does_not_end_is_left_out_and_said(error: type[BaseException]
     assert from_document(to_document(sweep)).name == "f()"
 
 
-def test_a_stop_in_the_first_warm_run_leaves_the_cold_one() -> None:
-    """What was measured is shown, be it one run."""
-    count = iter(range(100))
-
-    def call() -> None:
-        pickle.dumps(1)
-        if next(count) == 1:
-            raise KeyboardInterrupt
-
-    repeats = started(call, 3)
-
-    with pytest.raises(KeyboardInterrupt):
-        run(repeats)
-
-    assert [point.cold for point in repeats.document.points] == [True]
-    assert repeats.document.summary is not None
-
-
 def test_results_are_dropped_between_runs() -> None:
     """A call that returns gigabytes holds them once, not once for each run."""
     alive = 0

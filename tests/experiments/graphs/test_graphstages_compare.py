@@ -285,7 +285,6 @@ def test_a_document_of_something_else_is_refused_after_one_run(
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("--repeat 3", "the code to run is missing: %graphstages --repeat 3 CODE"),
         ("--compare nowhere x", "cannot read nowhere.serprof.json: No such file"),
         ("--compare x x", "Make one first: %graphstages --repeat 15 -o x CODE"),
         ("--repeat 3 y = 1", "nothing of Dask ran in y = 1"),
