@@ -1,0 +1,77 @@
+"""The first line: one short sentence, whatever the document is."""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import Phase, given, settings
+from strategies import sweeps, traces
+
+from jupyter_serprof.analysis import analyse
+from jupyter_serprof.analysis.sizes.words import summarize_growth
+from jupyter_serprof.experiments.engine.document import summarize_repeats, summarize_sweep
+from jupyter_serprof.model import Sweep, Trace
+from jupyter_serprof.model.document import from_document, to_document
+from jupyter_serprof.model.units import LONGEST_HEADLINE
+
+DATA = Path(__file__).parents[1] / "data"
+SAMPLES = sorted(DATA.glob("*.serprof.json"))
+#: Goldens whose sections begin with the headline that our code wrote.
+TOLD = ("anatomies", "compare", "growth", "summaries", "sweeps")
+_CODE = re.compile("`[^`]*`")
+
+
+def faults(headline: str) -> list[str]:
+    """Return what is wrong with a headline."""
+    bare = _CODE.sub("", headline)
+    wrong = {
+        "too long": len(headline) > LONGEST_HEADLINE,
+        "a bracket": "(" in bare,
+    }
+    return [f"{what}: {headline}" for what, is_so in wrong.items() if is_so]
+
+
+def headlines(document: Trace | Sweep) -> Iterator[str]:
+    """Yield what is said of a document, by each of those who speak of its kind."""
+    if isinstance(document, Trace):
+        analysed = analyse(document)
+        assert analysed.summary is not None
+        yield analysed.summary.headline
+        return
+    for summarize in (summarize_sweep, summarize_repeats, summarize_growth):
+        yield summarize(document).headline
+    for entry in document.traces:
+        yield from headlines(entry.trace)
+
+
+def plain(document: Trace | Sweep) -> Trace | Sweep:
+    """Return a document whose texts, which are the user's own words, have no bracket."""
+    return from_document(json.loads(json.dumps(to_document(document)).replace("(", "[")))
+
+
+@given(traces() | sweeps())
+@settings(max_examples=60, phases=[Phase.generate])
+def test_any_document_has_a_short_headline_without_brackets(document: Trace | Sweep) -> None:
+    """At most 90 characters, one sentence; a bracket stands in code only."""
+    assert [fault for said in headlines(plain(document)) for fault in faults(said)] == []
+
+
+@pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.name)
+def test_a_sample_is_told_in_a_short_headline(path: Path) -> None:
+    """What is said of it now, and what stands in the file."""
+    document = from_document(json.loads(path.read_text("utf-8")))
+    assert document.summary is not None
+    said = [document.summary.headline, *headlines(document)]
+    assert [fault for one in said for fault in faults(one)] == []
+
+
+@pytest.mark.parametrize("name", TOLD)
+def test_what_people_reviewed_has_short_headlines_without_a_full_stop(name: str) -> None:
+    """The first line of each section."""
+    written = (DATA / "told" / f"{name}.txt").read_text("utf-8")
+    said = re.findall(r"^=== .*\n(.*)", written, re.MULTILINE)
+    assert said
+    assert [fault for one in said for fault in faults(one)] == []
+    assert [one for one in said if one.endswith(".")] == []
