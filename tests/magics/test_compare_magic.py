@@ -278,6 +278,18 @@ def test_two_functions_run_in_turns() -> None:
     assert sweep.comparison is not None
 
 
+def test_two_functions_on_their_way_have_both_times_in_one_short_line() -> None:
+    """Before all pairs are made there is no comparison: no full stop, no code quoted whole."""
+    pairs = Pairs([code, code], ["f" * 200, "g"], repeat=6)
+    for _ in zip(pairs.steps(), range(3), strict=False):
+        pass
+
+    assert pairs.document.comparison is None
+    assert pairs.document.summary is not None
+    told = pairs.document.summary.headline
+    assert re.fullmatch(rf"`{'f' * 29}…` takes [\d.]+ .?s, `g` takes [\d.]+ .?s", told)
+
+
 def test_two_functions_have_a_document_with_their_comparison(tmp_path: Path) -> None:
     """It is saved and loaded like any other."""
     sweep = sp.compare(code, lambda: pickle.dumps(1), repeat=6)

@@ -24,7 +24,7 @@ from jupyter_serprof.experiments.engine.experiment import (
 from jupyter_serprof.experiments.engine.order import REPEATS
 from jupyter_serprof.experiments.roundtrip.trip import TRANSPORTS
 from jupyter_serprof.model import Comparison, Summary, Sweep, Trace
-from jupyter_serprof.model.units import code_text, counted, format_ns
+from jupyter_serprof.model.units import code_text, counted, format_ns, shortened
 
 _SAME = "If both answer the same question, say which: sp.compare(f, g, name='sum')"
 
@@ -223,9 +223,9 @@ class Pairs:
 
     def _summary(self, sweep: Sweep) -> Summary:
         texts = (warm_text(sweep, variant.key) for variant in sweep.variants)
-        told = zip(self.names, texts, strict=False)
-        said = [f"{name} took {text}" for name, text in told if text]
-        return Summary(f"{', '.join(said) or sweep.name}.", summarize_sweep(sweep).facts)
+        told = zip(map(code_text, self.names), texts, strict=False)
+        said = ", ".join(f"{name} takes {text}" for name, text in told if text)
+        return replace(summarize_sweep(sweep), headline=shortened(said or code_text(sweep.name)))
 
 
 def _called(key: str, made: Sweep) -> Sweep:
