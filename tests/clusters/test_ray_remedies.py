@@ -33,5 +33,5 @@ def test_a_reference_is_small_already() -> None:
 
     assert sweep.variants == ()
     assert sweep.summary
-    assert "ref is a reference" in sweep.summary.headline
-    assert "%serprof --try ray.get(ref)" in sweep.summary.headline
+    assert "`ref` is a reference" in sweep.summary.headline
+    assert "%serprof --try ray.get(ref)" in sweep.summary.facts[0]

@@ -34,6 +34,7 @@ from jupyter_serprof.model import (
     Variant,
 )
 from jupyter_serprof.model.trace import Scalar
+from jupyter_serprof.model.units import code_text, shortened
 
 
 def count_points(trials: Sequence[Trial]) -> int:
@@ -61,7 +62,7 @@ def document_of(  # noqa: PLR0913  (what a document holds)
     said
         Stands for the headline, where nothing is to be tried.
     ended
-        Why it ended early, a sentence; "" where it went through.
+        Why it ended early, a fact; "" where it went through.
     """
     ordered = ranked(trials)
     # All trials are against the one way that it goes now.
@@ -98,15 +99,17 @@ def _summary(name: str, size: int | None, ordered: Sequence[Trial]) -> Summary:
         f"pairs in turns, warm{': written, moved once, read back' if is_moved else ''}",
         "gain of the pairs, with its 95 % interval; what is made once is not in it",
     )
-    return Summary(headline(name, size, against, known), facts if measured else ())
+    return Summary(shortened(headline(name, size, against, known)), facts if measured else ())
 
 
 def _ended(summary: Summary, name: str, said: str, ended: str) -> Summary:
     """Return the summary of what was not tried, or ended early: then it claims nothing of it."""
-    if said or not ended:
-        return Summary(said) if said else summary
-    lowered = f"{name}: {ended[0].lower()}{ended[1:]}"
-    return replace(summary, headline=f"{summary.headline} {ended}" if summary.facts else lowered)
+    if said:
+        first, _, more = said.partition(". ")
+        return Summary(shortened(first), (more,) if more else ())
+    if ended and not summary.facts:
+        return replace(summary, headline=shortened(f"{code_text(name)}: {ended}"))
+    return replace(summary, facts=(ended, *summary.facts)) if ended else summary
 
 
 def _variant(trial: Trial, trials: Sequence[Trial]) -> Variant:

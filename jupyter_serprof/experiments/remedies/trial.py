@@ -162,7 +162,8 @@ class Trials:
                     break
                 yield from self._try(at, self._budget.left_s * (1 - 1 / left))
         except (KeyboardInterrupt, GeneratorExit):
-            self._ended = self._interrupted()
+            begun = self._told_begun if self._found else "nothing was tried yet"
+            self._ended = f"interrupted, {begun}"
             raise
         self.is_done = True
 
@@ -198,9 +199,6 @@ class Trials:
     def _sides(self, at: int, has_time: Callable[[], bool]) -> Sides:
         """Make both ways of one of them ready."""
         raise NotImplementedError
-
-    def _interrupted(self) -> str:
-        return f"Interrupted: {self._told_begun if self._found else 'nothing was tried yet'}."
 
     @property
     def _told_begun(self) -> str:

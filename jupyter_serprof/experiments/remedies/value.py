@@ -21,7 +21,7 @@ from jupyter_serprof.experiments.remedies.ways import (
     through_ray,
 )
 from jupyter_serprof.model import UsageError
-from jupyter_serprof.model.units import format_bytes, format_ns
+from jupyter_serprof.model.units import code_text, format_bytes, format_ns
 from jupyter_serprof.objects.culprits import refusal_text
 from jupyter_serprof.objects.picklers import CountingFile
 
@@ -101,8 +101,8 @@ class Tryout(Trials):
         if not self._is_in_time():
             one, budget = (format_ns(round(s * 1e9)) for s in (self._pass_s, self._budget_s))
             self._said = (
-                f"{self._name}: nothing was tried. One pickle of it takes {one}, the budget is "
-                f"{budget}, and a remedy needs {_LEAST_PASSES} pickles. Try a part of it, or give "
+                f"{code_text(self._name)}: not tried, one pickle takes {one} of a {budget} budget. "
+                f"A remedy needs {_LEAST_PASSES} pickles. Try a part of the value, or give "
                 f"it more time: try_remedies({self._name}, budget_s={round(40 * self._pass_s)})."
             )
             return ()

@@ -16,6 +16,7 @@ from io import BytesIO
 from itertools import accumulate
 from typing import Any, NamedTuple
 
+from jupyter_serprof.model.units import code_text
 from jupyter_serprof.objects.classes import classes_kept
 from jupyter_serprof.objects.picklers import flat
 
@@ -132,10 +133,8 @@ def reference_text(value: object, name: str) -> str:
         behind = f"{name}.result()"
     if not behind:
         return ""
-    return (
-        f"{name} is a reference: what travels is its name, a few bytes, and not the object behind "
-        f"it. There is nothing to make faster. For that object: %serprof --try {behind}"
-    )
+    said = f"{code_text(name)} is a reference: a few bytes travel, not the object behind it"
+    return f"{said}. Nothing is to be made faster. For that object: %serprof --try {behind}"
 
 
 def through_ray(value: object) -> Trip:

@@ -12,7 +12,7 @@ from jupyter_serprof.experiments.engine import order
 from jupyter_serprof.experiments.remedies import value as tried_values
 from jupyter_serprof.experiments.remedies.value import Tryout
 from jupyter_serprof.experiments.remedies.ways import PickleWay
-from jupyter_serprof.model import UsageError
+from jupyter_serprof.model import Summary, UsageError
 
 
 def interrupt_after(monkeypatch: pytest.MonkeyPatch, trips: int) -> None:
@@ -27,21 +27,21 @@ def interrupt_after(monkeypatch: pytest.MonkeyPatch, trips: int) -> None:
     monkeypatch.setattr(PickleWay, "send", send)
 
 
-def headline_after_interrupt(tryout: Tryout) -> str:
-    """Run until the interrupt."""
+def after_interrupt(tryout: Tryout) -> Summary:
+    """Run until the interrupt; return what is told."""
     with pytest.raises(KeyboardInterrupt):
         run(tryout)
     assert tryout.document.summary
-    return tryout.document.summary.headline
+    return tryout.document.summary
 
 
 def test_an_interrupt_is_told_and_not_taken_for_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing was measured yet: nothing is claimed of what applies."""
     interrupt_after(monkeypatch, 0)
 
-    said = headline_after_interrupt(Tryout(np.zeros(1_100_000), name="a"))
+    said = after_interrupt(Tryout(np.zeros(1_100_000), name="a"))
 
-    assert said == "a: interrupted: 1 of 2 remedies begun."
+    assert said == Summary("`a`: interrupted, 1 of 2 remedies begun")
 
 
 def test_what_was_measured_before_an_interrupt_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -49,12 +49,12 @@ def test_what_was_measured_before_an_interrupt_is_kept(monkeypatch: pytest.Monke
     interrupt_after(monkeypatch, 2 + 2 * 5)
     tryout = Tryout(np.zeros(1_100_000), name="a")
 
-    said = headline_after_interrupt(tryout)
+    said = after_interrupt(tryout)
 
     [tried] = [v for v in tryout.document.variants if v.facts.get("tried")]
     assert tried.facts["pairs"] == 5
-    assert said.endswith("Interrupted: 1 of 2 remedies begun.")
-    assert "nothing" not in said
+    assert said.facts[0] == "interrupted, 1 of 2 remedies begun"
+    assert "nothing" not in said.headline
 
 
 def test_an_interrupt_of_the_first_look_is_told() -> None:
@@ -64,8 +64,8 @@ def test_an_interrupt_of_the_first_look_is_told() -> None:
         def __reduce__(self) -> Any:
             raise KeyboardInterrupt
 
-    said = headline_after_interrupt(Tryout(Slow(), name="slow"))
-    assert said == "slow: interrupted: nothing was tried yet."
+    said = after_interrupt(Tryout(Slow(), name="slow"))
+    assert said == Summary("`slow`: interrupted, nothing was tried yet")
 
 
 class Slow:
@@ -94,8 +94,9 @@ def test_a_pickle_that_is_too_long_for_the_budget_is_made_once(
 
     assert Slow.made == 1
     assert sweep.summary
-    assert "One pickle of it takes 12.0 s, the budget is 20.0 s" in sweep.summary.headline
-    assert "nothing that can be tried applies" not in sweep.summary.headline
+    told = "`slow`: not tried, one pickle takes 12.0 s of a 20.0 s budget"
+    assert sweep.summary.headline == told
+    assert "try_remedies(slow, budget_s=480)" in sweep.summary.facts[0]
 
 
 def test_remedies_that_do_not_fit_into_the_budget_are_counted(
