@@ -24,10 +24,19 @@ function columnOf(root: HTMLElement, position: number): number[] {
 }
 
 describe("a trace", () => {
-  it("is led by its sentence and its facts", () => {
+  it("is led by its sentence, the remedy and one fact; the others are in Details", () => {
     const root = draw(sampleTrace());
     expect(root.querySelector(".jsp-headline")?.textContent).toContain("90 % is Store");
-    expect(root.querySelector(".jsp-facts")?.textContent).toContain("ray 2.60.0");
+    const parts = [...(root.querySelector(".jsp-head")?.children ?? [])];
+    expect(parts.map((node) => node.className)).toEqual([
+      "jsp-headline",
+      "jsp-remedy",
+      "jsp-facts",
+    ]);
+    expect(parts[2]?.textContent).toBe("named 99.2 %");
+    expect(root.textContent).not.toContain("ray 2.60.0");
+    view?.destroy();
+    expect(draw(sampleTrace(), { view: "details" }).textContent).toContain("ray 2.60.0");
   });
 
   it("shows a row for each stage and for what nobody explains", () => {
@@ -94,6 +103,19 @@ describe("findings", () => {
     expect(root.querySelectorAll(".jsp-finding")).toHaveLength(2);
     expect(root.querySelector(".jsp-evidence")?.textContent).toContain("2.40\u00a0GB");
     expect(root.querySelector(".jsp-evidence")?.textContent).toContain("n/a");
+  });
+
+  it("say their evidence, and not a second time what the headline says", () => {
+    const [first] = sampleTrace().findings ?? [];
+    const findings = [{ ...first, because: "10 times 240 MB" }];
+    const told = { headline: `71.3 ms: ${first?.title}` };
+    const cardOf = (more: object) => draw({ ...sampleTrace(), findings, ...more }, silentHost);
+    const root = cardOf({ summary: told });
+    expect(root.querySelector(".jsp-finding")?.textContent).toContain("10 times 240 MB");
+    expect(root.textContent?.split(String(first?.title))).toHaveLength(2);
+    view?.destroy();
+    expect(cardOf({}).querySelector(".jsp-finding strong")?.textContent).toBe(first?.title);
+    expect(cardOf({}).querySelector(".jsp-evidence")).toBeNull();
   });
 
   it("hand the remedy to the host when Copy is pressed", () => {
@@ -166,8 +188,9 @@ describe("documents that cannot be drawn", () => {
 describe("a trace that dropped spans", () => {
   it("says where their time went, and not that totals are exact", () => {
     const trace = sampleTrace();
-    const root = draw({ ...trace, quality: { ...trace.quality, spans_dropped: 3 } });
-    const said = root.querySelector(".jsp-head")?.textContent;
+    const quality = { ...trace.quality, spans_dropped: 3 };
+    const root = draw({ ...trace, quality }, { view: "details" });
+    const said = root.querySelector(".jsp-panel")?.textContent;
     expect(said).toContain("3 spans were dropped; their time went to what encloses them");
     expect(said).not.toContain("exact");
   });
@@ -177,7 +200,12 @@ describe("a trace whose waterfall nobody computed", () => {
   it.each([null, undefined])("shows its lanes and says so: %s", async (waterfall) => {
     const root = draw({ ...sampleTrace(), waterfall });
     const names = [...root.querySelectorAll(".jsp-switch [role=radio]")];
-    expect(names.map((node) => node.textContent)).toEqual(["Lanes", "Table", "Findings2"]);
+    expect(names.map((node) => node.textContent)).toEqual([
+      "Lanes",
+      "Table",
+      "Details",
+      "Findings2",
+    ]);
     expect(root.querySelector(".jsp-head")?.textContent).toContain("no waterfall");
     expect(root.querySelector("[role=alert]")).toBeNull();
     await soon(() => expect(root.querySelector(".jsp-map, .jsp-note")).not.toBeNull());

@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 #: What each document shows; a new view that nobody looks at makes the test red.
 VIEWS = {
-    "trace": ["Waterfall", "Lanes", "Table", "Findings"],
+    "trace": ["Waterfall", "Lanes", "Table", "Details", "Findings"],
     "full trace": ["Compare", "Waterfall", "Lanes", "Table", "Details", "Findings"],
     "anatomy": ["Compare", "Blame", "Waterfall", "Table", "Details", "Findings"],
-    "round trip": ["Round trip", "Table", "Findings"],
-    "sweep": ["Compare", "Sweep", "Round trip", "Table", "Findings"],
-    "chunks": ["Chunk sizes", "Runs", "Table", "Findings"],
+    "round trip": ["Round trip", "Table", "Details", "Findings"],
+    "sweep": ["Compare", "Sweep", "Round trip", "Table", "Details", "Findings"],
+    "chunks": ["Chunk sizes", "Runs", "Table", "Details", "Findings"],
 }
 #: Only these rules can find something in one theme and not in the other.
 COLOURS = ("color-contrast", "link-in-text-block")

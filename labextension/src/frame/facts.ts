@@ -1,27 +1,27 @@
-/** Tables that a document brings along: facts without a place on the time axis. */
+/** Details: facts behind the picture, tables that a document brings along, numbers of findings. */
 
-import type { DrawnTrace, Scalar, Table, TableColumn } from "../document/document";
+import type { DrawnTrace, Scalar, SerprofDocument, TableColumn } from "../document/document";
 import * as format from "../document/format";
 import { count } from "../document/format";
 import type { Host } from "../document/host";
 import { element, folded, heading } from "../kit/dom";
 import { type GridColumn, grid } from "../kit/grid";
-import { evidence, labelOf } from "./findings";
-import type { Part, Stage } from "./part";
+import { evidence, labelOf, numbersOf } from "./findings";
+import { sentencesOf } from "./head";
 
 type Line = readonly Scalar[];
 
 const NUMBERS = ["count", "bytes", "ns", "ratio"];
-/** A longer title makes no name for a view. */
-const LONGEST_NAME = 24;
 
-export function tablesName(tables: readonly Table[]): string {
-  const title = tables.length === 1 ? tables[0]?.title : "";
-  return title && title.length <= LONGEST_NAME ? title : "Details";
-}
-
-export function tablesView(trace: DrawnTrace, stage: Stage): Part {
-  return { node: element("section", "jsp-table-view", ...documentTables(trace, stage.host)) };
+export function detailsOf(doc: SerprofDocument, host: Host): HTMLElement[] {
+  const notes = sentencesOf(doc).map((sentence) => element("p", "jsp-note", String(sentence)));
+  const own =
+    doc.format === "serprof.trace" ? [...documentTables(doc, host), ...spanDetails(doc)] : [];
+  const numbers = (doc.findings ?? []).flatMap((finding) => {
+    const title = element("p", "jsp-at-title", element("strong", "", finding.title));
+    return [numbersOf(finding)].flatMap((list) => (list === null ? [] : [title, list]));
+  });
+  return [...notes, ...own, ...numbers];
 }
 
 export function documentTables(trace: DrawnTrace, host: Host): HTMLElement[] {
@@ -55,17 +55,14 @@ function cellText(value: unknown, ending: string): string {
   return typeof value === "boolean" ? (value ? "yes" : "no") : evidence(ending, value as Scalar);
 }
 
-/** One click away: what single spans knew about buffers, copies and page faults. */
+/** What single spans knew about buffers, copies and page faults. */
 
 const MOST_SPANS = 200;
 
-export function details(trace: DrawnTrace): HTMLElement | null {
+export function spanDetails(trace: DrawnTrace): HTMLElement[] {
   const entries = Object.entries(trace.details ?? {});
-  if (entries.length === 0) {
-    return null;
-  }
   const title = `Buffers, copies and page faults of ${count(entries.length)} spans`;
-  return folded(title, (node) => node.append(list(trace, entries)));
+  return entries.length === 0 ? [] : [folded(title, (node) => node.append(list(trace, entries)))];
 }
 
 function list(trace: DrawnTrace, entries: readonly [string, object][]): HTMLElement {

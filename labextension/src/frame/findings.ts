@@ -1,6 +1,6 @@
 /** Findings: severity, evidence, remedy. One below the picture, all in their own view. */
 
-import type { Finding, Scalar } from "../document/document";
+import type { Finding, Scalar, SerprofDocument } from "../document/document";
 import * as format from "../document/format";
 import type { Host } from "../document/host";
 import { copyButton } from "../kit/clip";
@@ -14,15 +14,17 @@ export function firstRemedy(list: readonly Finding[], host: Host): HTMLElement |
   return first ? remedy(String(first.remedy), host) : null;
 }
 
-/** What the first finding is known by, and how many more there are. */
-export function firstFinding(list: readonly Finding[], stage: Stage): HTMLElement | null {
+/** Of the first finding what is not above the picture, and how many more there are. */
+export function firstFinding(doc: SerprofDocument, stage: Stage): HTMLElement | null {
+  const list = doc.findings ?? [];
   const [first, ...others] = list;
   if (first === undefined) {
     return null;
   }
+  const isTold = String(doc.summary?.headline ?? "").includes(first.title);
   const rest = others.length > 0 ? more(others, stage) : null;
   const isAbove = list.find((finding) => finding.remedy) === first;
-  return element("section", "jsp-findings", card(first, stage.host, isAbove), rest);
+  return element("section", "jsp-findings", card(first, stage.host, isAbove, isTold), rest);
 }
 
 function more(others: readonly Finding[], stage: Stage): HTMLElement {
@@ -37,16 +39,19 @@ export function findingsView(list: readonly Finding[], stage: Stage): Part {
   return { node: element("section", "jsp-findings", ...(cards.length === 0 ? [none] : cards)) };
 }
 
-/** A finding whose remedy stands above the picture shows it there only. */
-function card(finding: Finding, host: Host, isAbove = false): HTMLElement {
+/** A remedy above the picture is shown there only; so is a title that is in the headline. */
+function card(finding: Finding, host: Host, isAbove = false, isTold = false): HTMLElement {
+  const because = finding.because ? element("p", "", String(finding.because)) : null;
+  const name = isTold && because ? null : element("strong", "", finding.title);
   const title = element(
     "div",
     "jsp-finding-title",
     severity(finding),
-    element("strong", "", finding.title),
+    name ?? because,
     element("code", "jsp-rule", String(finding.rule ?? "")),
   );
-  const node = element("article", "jsp-finding", title, body(finding, host, isAbove));
+  const said = name && (because ?? numbersOf(finding));
+  const node = element("article", "jsp-finding", title, said, body(finding, host, isAbove));
   return having(node, { "data-severity": String(finding.severity) });
 }
 
@@ -55,18 +60,21 @@ function severity(finding: Finding): HTMLElement {
   return having(node, { "data-severity": String(finding.severity) });
 }
 
-function body(finding: Finding, host: Host, isAbove: boolean): HTMLElement {
-  const facts = Object.entries(finding.evidence ?? {}).map(([key, value]) =>
+/** The numbers behind a finding; null where there are none. */
+export function numbersOf({ evidence: numbers }: Finding): HTMLElement | null {
+  const facts = Object.entries(numbers ?? {}).map(([key, value]) =>
     element("div", "", element("dt", "", labelOf(key)), element("dd", "", evidence(key, value))),
   );
+  return facts.length > 0 ? element("dl", "jsp-evidence", ...facts) : null;
+}
+
+function body(finding: Finding, host: Host, isAbove: boolean): HTMLElement {
   const gain =
     measuredOf(finding)?.text ??
     (finding.gain == null ? null : `Measured: ${format.ratio(finding.gain)} faster`);
   return element(
     "div",
     "jsp-finding-body",
-    finding.because ? element("p", "", String(finding.because)) : null,
-    facts.length > 0 && !finding.because ? element("dl", "jsp-evidence", ...facts) : null,
     finding.remedy && !isAbove ? remedy(String(finding.remedy), host) : null,
     gain === null ? null : element("p", "jsp-note", gain),
   );

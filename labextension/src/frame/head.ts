@@ -9,16 +9,23 @@ import { firstRemedy } from "./findings";
 
 export function head(doc: SerprofDocument, host: Host): HTMLElement {
   const headline = headlineOf(doc.summary?.headline ?? doc.name);
-  const facts = element("p", "jsp-facts", ...factsOf(doc).map((fact) => element("span", "", fact)));
+  const facts = element("p", "jsp-facts", factsOf(doc)[0] ?? "");
   const first = firstRemedy(doc.findings ?? [], host);
-  return element("div", "jsp-head", headline, outcome(doc), first, facts, ...warnings(doc));
+  return element("div", "jsp-head", headline, outcome(doc), first, facts, warning(doc));
 }
 
-/** How good the numbers are, and facts that need not be read first: below the picture. */
-export function foot(doc: SerprofDocument): HTMLElement {
-  const sentences = [...(doc.summary?.details ?? []), ...(doc.quality?.notes ?? [])];
-  const notes = sentences.map((sentence) => element("p", "jsp-note", String(sentence)));
-  return element("div", "jsp-foot", ...notes);
+/** How good the numbers are, and facts that need not be read first: in a view of their own. */
+export function sentencesOf(doc: SerprofDocument): string[] {
+  const { quality, summary } = doc;
+  const lost = quality?.spans_dropped ?? 0;
+  return [
+    ...factsOf(doc).slice(1),
+    ...(summary?.details ?? []),
+    ...(lost > 0
+      ? [`${count(lost)} spans were dropped; their time went to what encloses them.`]
+      : []),
+    ...(quality?.notes ?? []),
+  ];
 }
 
 export function headlineOf(text: string): HTMLElement {
@@ -55,18 +62,12 @@ function outcome(doc: SerprofDocument): HTMLElement | null {
   return element("p", "jsp-outcome", text);
 }
 
-function warnings(doc: SerprofDocument): HTMLElement[] {
-  const dropped = doc.quality?.spans_dropped ?? 0;
-  const sentences = [
-    // Parts of a pickle were counted without a run.
-    ...(doc.format === "serprof.trace" && !hasWaterfall(doc) && !doc.anatomies?.length
-      ? ["This document has no waterfall: nobody added up its spans. They are on the lanes."]
-      : []),
-    ...(dropped > 0
-      ? [`${count(dropped)} spans were dropped; their time went to what encloses them.`]
-      : []),
-  ];
-  return sentences.map((sentence) => element("p", "jsp-note", sentence));
+function warning(doc: SerprofDocument): HTMLElement | null {
+  const text = "This document has no waterfall: nobody added up its spans. They are on the lanes.";
+  // Parts of a pickle were counted without a run.
+  return doc.format === "serprof.trace" && !hasWaterfall(doc) && !doc.anatomies?.length
+    ? element("p", "jsp-note", text)
+    : null;
 }
 
 /** The menu that saves: the document, a picture of the view, and a page where the host can make one. */

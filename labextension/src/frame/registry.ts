@@ -12,7 +12,7 @@ import { roundTrip } from "../sweep/roundtrip";
 import { hasSizes } from "../sweep/series";
 import { sizeSweep } from "../sweep/sizes";
 import { waterfall } from "../waterfall/waterfall";
-import { tablesName, tablesView } from "./facts";
+import { detailsOf } from "./facts";
 import { findingsView, firstFinding } from "./findings";
 import type { Entry, Part, Provider, Stage, ViewSet } from "./part";
 import { sweepTable, traceTable } from "./table";
@@ -56,15 +56,17 @@ const tableOf: Provider = (doc) =>
     doc.format === "serprof.trace" ? traceTable(doc, stage) : sweepTable(doc, stage),
   );
 
-const ownTablesOf: Provider = (doc) =>
-  doc.format === "serprof.trace" && doc.tables?.length
-    ? entry("details", tablesName(doc.tables), (stage) => tablesView(doc, stage))
+const factsOf: Provider = (doc) =>
+  detailsOf(doc, {}).length > 0
+    ? entry("details", "Details", ({ host }) => ({
+        node: element("section", "jsp-table-view", ...detailsOf(doc, host)),
+      }))
     : [];
 
 const findingsOf: Provider = ({ findings = [] }) =>
   entry("findings", "Findings", (stage) => findingsView(findings, stage), String(findings.length));
 
-const LAST: ViewSet = [tableOf, ownTablesOf, findingsOf];
+const LAST: ViewSet = [tableOf, factsOf, findingsOf];
 
 /** Of one run; a sweep is a table there. */
 export const TRACE: ViewSet = [comparisonOf, waterfallOf, lanesOf, ...LAST];
@@ -93,6 +95,6 @@ function isOfChunks(doc: SerprofDocument): boolean {
 
 /** The picture, then one finding; all of them are one click away. */
 function withFinding(part: Part, doc: SerprofDocument, stage: Stage): Part {
-  const finding = firstFinding(doc.findings ?? [], stage);
+  const finding = firstFinding(doc, stage);
   return { ...part, node: element("div", "", part.node, finding) };
 }

@@ -6,7 +6,7 @@ import type { Host } from "../document/host";
 import { radio } from "../kit/controls";
 import { button, element, having } from "../kit/dom";
 import { watchTheme } from "../kit/theme";
-import { foot, head, saveMenu } from "./head";
+import { head, saveMenu } from "./head";
 import type { Entry, Help, Part, Stage, ViewSet } from "./part";
 
 export interface Shell {
@@ -62,7 +62,7 @@ export function shell(
   const tools = element("div", "jsp-switch-end", search.node, ...buttons(doc, source, stage));
   const note = warning === null ? null : element("p", "jsp-outcome", warning);
   root.replaceChildren(head(doc, host), ...(note === null ? [] : [note]));
-  root.append(element("div", "jsp-bar-row", choice.node, tools), help, panel, foot(doc), readout);
+  root.append(element("div", "jsp-bar-row", choice.node, tools), help, panel, readout);
   open(host.view ?? "");
 
   const repaint = (): void => part?.paint?.();

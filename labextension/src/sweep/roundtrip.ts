@@ -3,6 +3,7 @@
 import type { Scalar, Stage, SweepDocument, Variant } from "../document/document";
 import * as format from "../document/format";
 import { groupsOf } from "../document/format";
+import { spanDetails } from "../frame/facts";
 import { legendEntry } from "../frame/legend";
 import type { Part, Stage as Shared } from "../frame/part";
 import { element, folded, having, heading, place, titled } from "../kit/dom";
@@ -275,7 +276,7 @@ function expandable(
       if (trace !== null) {
         const caption = `${cold ? "cold" : "median warm"} run, ${format.bytes(point.size_bytes)}`;
         const part = waterfall(trace, shared);
-        node.append(element("p", "jsp-note", caption), part.node);
+        node.append(element("p", "jsp-note", caption), part.node, ...spanDetails(trace));
         part.paint?.();
       }
     }

@@ -2,7 +2,6 @@
 
 import type { DrawnTrace } from "../document/document";
 import * as format from "../document/format";
-import { details } from "../frame/facts";
 import { legendEntry } from "../frame/legend";
 import { measuredOf } from "../frame/measured";
 import type { Part, Stage as Shared } from "../frame/part";
@@ -46,7 +45,6 @@ export function waterfall(trace: DrawnTrace, shared: Pick<Shared, "columnsOf">):
       : element("p", "jsp-note", "No stage was recorded: nothing that is watched took any time."),
     element("div", "jsp-rows", table(scene, nodes, entries), path.node),
     legend(trace),
-    details(trace),
   );
   showRows(entries);
   return { node, paint: refresh };
