@@ -19,7 +19,7 @@ function draw(doc: unknown, host: Host = silentHost): HTMLElement {
 }
 
 function columnOf(root: HTMLElement, position: number): number[] {
-  const rows = [...root.querySelectorAll("tbody tr")];
+  const rows = [...root.querySelectorAll("tbody tr:not([hidden])")];
   return rows.map((row) => Number(row.children[position]?.textContent?.replace(",", "")));
 }
 
@@ -42,13 +42,28 @@ describe("a trace", () => {
   it("shows a row for each stage and for what nobody explains", () => {
     const names = [...draw(sampleTrace()).querySelectorAll("tbody th")].map((th) => th.textContent);
     expect(names).toEqual([
-      "Walk over elements",
-      "Pickle by Ray",
       "Store",
       "Wait and fetch",
+      "3 more stages, 1.1\u00a0%",
+      "Walk over elements",
+      "Pickle by Ray",
       "Unpickle in get×1,234",
       "Unaccounted",
     ]);
+  });
+
+  it("folds stages that took little, save one that a finding points at", () => {
+    const trace = sampleTrace();
+    const shown = (root: HTMLElement) =>
+      [...root.querySelectorAll("tbody tr:not([hidden]) th")].map((th) => th.textContent);
+    const root = draw(trace);
+    expect(shown(root)).not.toContain("Pickle by Ray");
+    root.querySelector<HTMLElement>("[aria-label^='Rows of 3 more']")?.click();
+    expect(shown(root)).toContain("Pickle by Ray");
+    view?.destroy();
+    const spans = { ...trace.spans, stage: [1] };
+    const findings = trace.findings?.map((finding) => ({ ...finding, spans: [0] }));
+    expect(shown(draw({ ...trace, spans, findings }))).toContain("Pickle by Ray");
   });
 
   it("prints a self column that adds up, and the share of each row as sentences have it", () => {
@@ -56,7 +71,8 @@ describe("a trace", () => {
     const sum = (values: number[]) => values.reduce((total, value) => total + value, 0);
     expect(sum(columnOf(root, 3))).toBeCloseTo(71.3, 9);
     const { rows, unaccounted_ns } = sampleTrace().waterfall;
-    const own = [...rows.map((row) => row.self_ns), unaccounted_ns];
+    const [walk = 0, pickle = 0, store = 0, wait = 0, get = 0] = rows.map((row) => row.self_ns);
+    const own = [store, wait, walk + pickle + get, unaccounted_ns];
     expect(columnOf(root, 4)).toEqual(own.map((ns) => Math.round((1000 * ns) / 71_300_000) / 10));
   });
 

@@ -153,7 +153,8 @@ describe("the waterfall", () => {
       { start: 20, length: 10, name: 1 },
     ]);
     const root = draw(trace, "waterfall");
-    const button = root.querySelector<HTMLElement>(".jsp-twisty");
+    const name = "What Walk over elements consists of";
+    const button = root.querySelector<HTMLElement>(`[aria-label="${name}"]`);
     button?.click();
     await soon(() => expect(root.querySelectorAll(".jsp-child")).toHaveLength(2));
     expect(button?.getAttribute("aria-expanded")).toBe("true");

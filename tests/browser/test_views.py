@@ -12,6 +12,7 @@ from browser.samples import (
     chunk_sweep,
     code_cell,
     full_trace,
+    lane_trace,
     output,
     sized_sweep,
     tried_sweep,
@@ -107,6 +108,25 @@ def test_a_view_fits_its_output(screen: Screen, view: str) -> None:
         screen.shoot(f"-{view}-{scheme}-{width}")
         assert page.evaluate("() => document.documentElement.scrollWidth") <= width
         assert screen.violations("main") == []
+
+
+@pytest.mark.parametrize("width", [1100, 800, 360])
+def test_the_time_axis_keeps_its_part(screen: Screen, width: int) -> None:
+    """At least 45 % of the output and 120 px at any width; columns leave for it, in their order."""
+    leaving = ["faults", "memcpy", "rate", "bytes", "busy", "lane", "share"]
+    for view, document in (("waterfall", lane_trace()), ("roundtrip", tried_sweep())):
+        page = screen.mount(document, view=view)
+        screen.look("light", width)
+
+        whole, axis = (
+            page.locator(f".jsp-panel {part}").first.evaluate("(node) => node.offsetWidth")
+            for part in ("section", ".jsp-plot-head")
+        )
+        left = page.locator("[data-left]").first.get_attribute("data-left") or ""
+
+        screen.shoot(f"-{view}-{width}")
+        assert axis >= (0.45 * whole if width > WIDTHS[-1] else 120)
+        assert left.split() == leaving[: len(left.split())]
 
 
 def test_the_network_slider_steps_through_links_by_keyboard(screen: Screen) -> None:

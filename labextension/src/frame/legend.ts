@@ -32,7 +32,7 @@ export function laneLegend(trace: DrawnTrace, index: Index): HTMLElement {
     "p",
     "jsp-legend",
     ...families,
-    hasWaits ? legendEntry("jsp-waits", "wait") : null,
+    hasWaits ? legendEntry("jsp-waits jsp-thin", "wait") : null,
     hasWaterfall(trace) ? legendEntry("jsp-path", "critical path") : null,
     hasErrors ? legendEntry("jsp-whisker", "clock uncertainty") : null,
     element("span", "jsp-legend-end", "w a s d zoom and pan, f fit, ? keys"),

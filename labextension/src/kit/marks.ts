@@ -3,7 +3,7 @@
 import { element, having, place, titled } from "./dom";
 import type { Family } from "./theme";
 
-export function swatch(family: Family | "unaccounted"): HTMLElement {
+export function swatch(family: Family | "unaccounted" | "waits"): HTMLElement {
   return having(element("span", `jsp-swatch jsp-${family}`), { "aria-hidden": "true" });
 }
 

@@ -7,9 +7,11 @@ import { spanDetails } from "../frame/facts";
 import { legendEntry } from "../frame/legend";
 import type { Part, Stage as Shared } from "../frame/part";
 import { element, folded, having, heading, place, titled } from "../kit/dom";
+import { fitColumns } from "../kit/fit";
 import { bar, chip, labelParts, swatch } from "../kit/marks";
 import { grouped } from "../kit/sort";
 import { familyOf } from "../kit/theme";
+import { isEmpty } from "../waterfall/columns";
 import { axis } from "../waterfall/plot";
 import { waterfall } from "../waterfall/waterfall";
 import { copyRateOf, inOrder, quartiles, type Run, runsOf, stagesOf } from "./series";
@@ -20,7 +22,7 @@ interface Scene {
   readonly stages: ReadonlyMap<string, Stage>;
   readonly end_ns: number;
   readonly hasSizes: boolean;
-  readonly hasGains: boolean;
+  readonly columns: readonly RunColumn[];
   /** How long one memcpy takes, where that is on the axis. */
   readonly memcpy_ns: number | null;
 }
@@ -39,10 +41,14 @@ export function roundTrip(doc: SweepDocument, shared: Shared): Part {
   const more = groups
     .filter(({ runs }) => runs.length > 0)
     .map(({ variant, runs }) => expandable(scene, variant, runs, shared));
-  return { node: element("section", "jsp-sweep", table, legend(scene), ...more) };
+  const node = element("section", "jsp-sweep", table, legend(scene), ...more);
+  return { node, paint: () => fitColumns(node) };
 }
 
 function sceneOf(doc: SweepDocument, runs: readonly Run[]): Scene {
+  const columns = columnsFor(doc).filter(
+    ({ text }) => !isEmpty(runs.map((run) => text(variantOf(doc, run), run))),
+  );
   const sizes = new Set(runs.map((run) => run.point.size_bytes));
   const memcpy = doc.limits?.memcpy_bytes_per_s;
   const [size] = sizes;
@@ -53,22 +59,46 @@ function sceneOf(doc: SweepDocument, runs: readonly Run[]): Scene {
     stages: stagesOf(doc),
     end_ns,
     hasSizes: sizes.size > 1,
-    hasGains: doc.variants.some((variant) => gainOf(variant) !== null),
+    columns,
     memcpy_ns: memcpy_ns !== null && memcpy_ns <= end_ns ? memcpy_ns : null,
   };
 }
 
-const NUMBERS = ["total", "spread", "in-band", "out-of-band", "page faults", "of memcpy"];
-/** Of remedies: the ratio of runs side by side, which is no quotient of two rows. */
-const GAIN = "gain of pairs";
-const NARROWABLE = [
-  "",
-  "jsp-column-rate",
-  "jsp-column-bytes",
-  "jsp-column-bytes",
-  "jsp-column-rate",
-  "jsp-column-share",
-];
+interface RunColumn {
+  readonly title: string;
+  /** Narrow outputs drop columns by this name; those without it always stay. */
+  readonly name: string;
+  text(variant: Variant | undefined, run: Run): string;
+}
+
+function columnsFor({ limits }: SweepDocument): RunColumn[] {
+  const memcpy = limits?.memcpy_bytes_per_s;
+  const ofMemcpy = (run: Run): string => {
+    const rate = copyRateOf(run);
+    return rate === null || !memcpy ? format.NOT_APPLICABLE : format.ofMemcpy(rate / memcpy);
+  };
+  const faults = ({ point: { minor_faults } }: Run): string =>
+    minor_faults == null ? format.NOT_SEEN : format.count(minor_faults);
+  const bytes = (title: string, key: string): RunColumn => ({
+    title,
+    name: "bytes",
+    text: (variant) => bytesFact(variant, key),
+  });
+  return [
+    { title: "total", name: "", text: (_, run) => format.duration(run.point.wall_ns) },
+    { title: "spread", name: "rate", text: (_, run) => spread(run) },
+    bytes("in-band", "in_band_bytes"),
+    bytes("out-of-band", "out_of_band_bytes"),
+    { title: "page faults", name: "faults", text: (_, run) => faults(run) },
+    { title: "of memcpy", name: "memcpy", text: (_, run) => ofMemcpy(run) },
+    // Of remedies: the ratio of runs side by side, which is no quotient of two rows.
+    { title: "gain of pairs", name: "", text: gainText },
+  ];
+}
+
+function classOf({ name }: RunColumn): string {
+  return name === "" ? "jsp-number" : `jsp-number jsp-column-${name}`;
+}
 
 function headRow(scene: Scene): HTMLElement {
   const { end_ns, memcpy_ns } = scene;
@@ -77,10 +107,7 @@ function headRow(scene: Scene): HTMLElement {
       ? null
       : { time_ns: memcpy_ns, title: `one memcpy ${format.duration(memcpy_ns)}` };
   const plot = element("th", "jsp-plot-head", axis(end_ns, guide));
-  const titles = scene.hasGains ? [...NUMBERS, GAIN] : NUMBERS;
-  const numbers = titles.map((title, index) =>
-    element("th", `jsp-number ${NARROWABLE[index] ?? ""}`, title),
-  );
+  const numbers = scene.columns.map((column) => element("th", classOf(column), column.title));
   const variant = element("th", "jsp-variant", "Variant");
   const run = element("th", "", element("span", "jsp-hidden", "Run"));
   return element("thead", "", element("tr", "", variant, run, plot, ...numbers));
@@ -96,7 +123,7 @@ function variantRows(scene: Scene, variant: Variant, runs: readonly Run[]): HTML
     result ? chip(result, "jsp-badge") : null,
     facts?.equal === false ? chip("came back different", "jsp-badge jsp-bad") : null,
   );
-  const rest = 2 + NUMBERS.length + Number(scene.hasGains);
+  const rest = 2 + scene.columns.length;
   const wide = (text: string, colspan: number): HTMLElement =>
     having(element("td", "jsp-state", text), { colspan });
   const notes = (variant.notes ?? []).map((note) =>
@@ -116,36 +143,22 @@ function runRow(scene: Scene, variant: Variant, run: Run): HTMLElement {
   const size = scene.hasSizes ? `${format.bytes(run.point.size_bytes)} ` : "";
   const repeats = run.walls_ns.length;
   const temperature = run.cold ? "cold" : repeats > 1 ? `warm ×${repeats}` : "warm";
-  const memcpy = scene.sweep.limits?.memcpy_bytes_per_s;
-  const rate = copyRateOf(run);
-  const faults = run.point.minor_faults;
   const all = run.walls_ns.map((wall) => format.duration(wall)).join(", ");
   return element(
     "tr",
     run.cold ? "" : "jsp-warm",
     element("td", "jsp-run", size + temperature),
     element("td", "jsp-plot-cell", runPlot(scene, run)),
-    titled(number(0, format.duration(run.point.wall_ns)), `all runs: ${all}`),
-    number(1, spread(run)),
-    number(2, bytesFact(variant, "in_band_bytes")),
-    number(3, bytesFact(variant, "out_of_band_bytes")),
-    number(4, faults == null ? format.NOT_SEEN : format.count(faults)),
-    number(5, rate === null || !memcpy ? format.NOT_APPLICABLE : format.ofMemcpy(rate / memcpy)),
-    scene.hasGains ? number(NUMBERS.length, gainText(variant, run)) : null,
+    ...scene.columns.map((column) => {
+      const cell = element("td", classOf(column), column.text(variant, run));
+      return column.title === "total" ? titled(cell, `all runs: ${all}`) : cell;
+    }),
   );
 }
 
-function number(index: number, text: string): HTMLElement {
-  return element("td", `jsp-number ${NARROWABLE[index] ?? ""}`, text);
-}
-
-function gainOf({ facts }: Variant): number | null {
-  return facts?.tried === true && typeof facts.gain === "number" ? facts.gain : null;
-}
-
-function gainText(variant: Variant, run: Run): string {
-  const gain = run.cold ? null : gainOf(variant);
-  return gain === null ? format.NOT_APPLICABLE : format.ratio(gain);
+function gainText(variant: Variant | undefined, run: Run): string {
+  const gain = variant?.facts?.tried === true && !run.cold ? variant.facts.gain : null;
+  return typeof gain === "number" ? format.ratio(gain) : format.NOT_APPLICABLE;
 }
 
 function spread(run: Run): string {
@@ -166,8 +179,8 @@ function timeOf(group: readonly number[]): string {
   return format.duration(group[(group.length - 1) >> 1]);
 }
 
-function bytesFact(variant: Variant, key: string): string {
-  const value: Scalar = variant.facts?.[key] ?? null;
+function bytesFact(variant: Variant | undefined, key: string): string {
+  const value: Scalar = variant?.facts?.[key] ?? null;
   return typeof value === "number" ? format.bytes(value) : format.NOT_SEEN;
 }
 
@@ -198,17 +211,17 @@ function runPlot(scene: Scene, run: Run): HTMLElement {
   const { end_ns, memcpy_ns } = scene;
   const guide =
     memcpy_ns === null ? null : place(element("div", "jsp-guide"), memcpy_ns / end_ns, 0);
-  const isTried = variantOf(scene, run)?.facts?.tried === true;
+  const isTried = variantOf(scene.sweep, run)?.facts?.tried === true;
   return element("div", isTried ? "jsp-plot jsp-ghost" : "jsp-plot", guide, ...bars);
 }
 
-function variantOf({ sweep }: Scene, run: Run): Variant | undefined {
-  return sweep.variants.find((each) => each.key === run.variant);
+function variantOf({ variants }: SweepDocument, run: Run): Variant | undefined {
+  return variants.find((each) => each.key === run.variant);
 }
 
 /** Stages that copied what travels as buffers beside the pickle: most of what they copied. */
 function outOfBandStages(scene: Scene, run: Run): ReadonlySet<string> {
-  const outside = variantOf(scene, run)?.facts?.out_of_band_bytes;
+  const outside = variantOf(scene.sweep, run)?.facts?.out_of_band_bytes;
   const rows = run.trace?.waterfall.rows ?? [];
   if (typeof outside !== "number" || outside <= 0) {
     return new Set();

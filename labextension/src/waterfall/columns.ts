@@ -46,11 +46,14 @@ export function columnsOf(trace: DrawnTrace): Column[] {
       row.minor_faults == null ? unknownIn(trace, row) : format.count(row.minor_faults);
     columns.push({ ...perRow, title: "page faults", name: "faults", text });
   }
-  // A column of dashes is none.
   return columns.filter(
-    ({ name, text }) =>
-      name === "" || rows.some((row, at) => ![NOT_APPLICABLE, NOT_SEEN].includes(text(row, at))),
+    ({ name, text }) => name === "" || !isEmpty(rows.map((row, at) => text(row, at))),
   );
+}
+
+/** A column of dashes is none. */
+export function isEmpty(texts: readonly string[]): boolean {
+  return texts.every((text) => text === NOT_APPLICABLE || text === NOT_SEEN);
 }
 
 /** In the unit of a waterfall. */
@@ -88,7 +91,7 @@ function shares(trace: DrawnTrace): Column {
   return {
     title: "share",
     unit: "%",
-    name: "",
+    name: "share",
     text: (row) => text(row.self_ns),
     sum: (members) => text(members.reduce((sum, { row }) => sum + row.self_ns, 0)),
     rest: text(trace.waterfall.unaccounted_ns),

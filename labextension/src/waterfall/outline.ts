@@ -4,6 +4,7 @@
  */
 
 import type { DrawnTrace, Group, Heading, Row, Stage } from "../document/document";
+import { count, percent } from "../document/format";
 import { densityOf, joined, type Piece, piecesOf } from "./critical";
 
 export interface RowNode {
@@ -16,9 +17,9 @@ export interface RowNode {
 }
 
 export interface BlockNode {
-  readonly kind: "stage" | "group";
+  readonly kind: "stage" | "group" | "more";
   readonly title: string;
-  /** The stage whose parts these are; null for a computation. */
+  /** The stage whose parts these are; null for a computation, and for stages that took little. */
   readonly stage: Stage | null;
   /** From when to when a computation ran. */
   readonly extent: Piece | null;
@@ -38,7 +39,33 @@ const SMALL_SHARE = 0.05;
 /** What stands below what, as the document says; without that the rows one after the other. */
 export function outlineOf(trace: DrawnTrace): Node[] {
   const { rows, outline } = trace.waterfall;
-  return (outline ?? [...rows.keys()]).map((line) => nodeOf(trace, line, null));
+  const nodes = (outline ?? [...rows.keys()]).map((line) => nodeOf(trace, line, null));
+  return together(trace, nodes, "stages");
+}
+
+/** Below this part of the wall time, owned and at work, stages are one line together. */
+const LITTLE_SHARE = 0.01;
+
+/** The nodes, and those that took little in one line: none or several of them, never all. */
+function together(trace: DrawnTrace, nodes: Node[], what: "stages" | "parts"): Node[] {
+  const { stage } = trace.spans;
+  const pointed = (trace.findings ?? []).flatMap(({ spans }) => spans ?? []);
+  const told = Array.isArray(stage) ? new Set(pointed.map((span) => stage[span])) : null;
+  const isLittle = (node: Node): boolean => {
+    const rows = rowsIn(node).map(({ row }) => row);
+    const busy = rows.reduce((sum, { busy_ns }) => sum + busy_ns, 0);
+    const most = Math.max(ownOf(node), busy);
+    const isTold = rows.some((row) => told?.has(row.stage));
+    return node.kind !== "group" && !isTold && most < LITTLE_SHARE * trace.wall_ns;
+  };
+  const little = nodes.filter(isLittle);
+  if (little.length < 2 || little.length === nodes.length) {
+    return nodes;
+  }
+  const self_ns = little.reduce((sum, node) => sum + ownOf(node), 0);
+  const title = `${count(little.length)} more ${what}, ${percent(self_ns / trace.wall_ns)}`;
+  const more = { title, stage: null, extent: null, self_ns, nodes: little, isOpen: false };
+  return [...nodes.filter((node) => !little.includes(node)), { ...more, kind: "more" }];
 }
 
 /** The stage that this one is a part of, when it is told; null where it is none. */
@@ -52,7 +79,8 @@ function nodeOf(trace: DrawnTrace, line: number | Heading, above: number | null)
     const row = trace.waterfall.rows[line] as Row;
     return { kind: "row", row, position: line, isRest: row.stage === above };
   }
-  const nodes = line.inside.map((each) => nodeOf(trace, each, line.stage ?? null));
+  const inside = line.inside.map((each) => nodeOf(trace, each, line.stage ?? null));
+  const nodes = together(trace, inside, line.group === undefined ? "parts" : "stages");
   const isFew = trace.waterfall.rows.length <= MOST_OPEN_ROWS;
   const isOpen = isFew && line.self_ns >= trace.wall_ns * SMALL_SHARE;
   const own = { self_ns: line.self_ns, nodes, isOpen };
@@ -75,7 +103,9 @@ export function rowsIn(node: Node): RowNode[] {
 
 /** One entry for each stage with all its parts: what a reader sees first of a waterfall. */
 export function stagesIn(nodes: readonly Node[]): Node[] {
-  return nodes.flatMap((node) => (node.kind === "group" ? stagesIn(node.nodes) : [node]));
+  return nodes.flatMap((node) =>
+    node.kind === "row" || node.kind === "stage" ? [node] : stagesIn(node.nodes),
+  );
 }
 
 export function ownOf(node: Node): number {

@@ -6,7 +6,7 @@ import { labelFor, type Measure, measureWith } from "../kit/canvas";
 import { element, having, place } from "../kit/dom";
 import { bar } from "../kit/marks";
 import { LAST_LABEL_SHARE, ticks } from "../kit/scale";
-import { type Family, familyOf } from "../kit/theme";
+import { familyOf } from "../kit/theme";
 import { densityOf, joined, lengthOf, type Piece, piecesOf } from "./critical";
 import type { Scene } from "./line";
 
@@ -80,12 +80,10 @@ export function piecesPlot(
   texts: readonly string[],
 ): Plot {
   const wall = scene.trace.wall_ns || 1;
-  const isWait = stage.waits === true;
-  const family = familyOf(stage.family);
   const bars = pieces.map(([start, length]) => {
     const tooltip = `${stage.title}: ${format.duration(length)} at ${format.duration(start)}`;
     const node = bar(kindOf(stage), start / wall, length / wall, tooltip);
-    if (!isWait && density < FULL_DENSITY) {
+    if (density < FULL_DENSITY) {
       node.classList.add("jsp-partial");
       node.style.setProperty("--jsp-level", `${Math.max(7, density * 100).toFixed(1)}%`);
     }
@@ -93,9 +91,9 @@ export function piecesPlot(
   });
   const label = having(element("span", "jsp-label"), { "aria-hidden": "true" });
   const node = element("div", "jsp-plot", grid(scene), ...bars, label);
-  const canBeInside = pieces.length === 1 && !isWait && density >= FULL_DENSITY;
+  const canBeInside = pieces.length === 1 && density >= FULL_DENSITY;
   const placeLabel = (): void =>
-    placeIn(node, label, extent(pieces, wall), texts, family, canBeInside);
+    placeIn(node, label, extent(pieces, wall), texts, kindOf(stage), canBeInside);
   scene.plots.push({ node, pieces, placeLabel });
   return { node, pieces, placeLabel };
 }
@@ -145,7 +143,7 @@ function placeIn(
   label: HTMLElement,
   shares: readonly [number, number] | null,
   texts: readonly string[],
-  family: Family,
+  kind: string,
   canBeInside: boolean,
 ): void {
   const width = plot.clientWidth || 400;
@@ -153,7 +151,7 @@ function placeIn(
   const bar = { from, to: Math.max(from + 1, to) };
   const shown = shares === null ? [] : texts;
   const found = labelFor(shown, bar, 0, width, measure, canBeInside);
-  label.className = `jsp-label${found?.side === "inside" ? ` jsp-label-inside jsp-${family}` : ""}`;
+  label.className = `jsp-label${found?.side === "inside" ? ` jsp-label-inside ${kind}` : ""}`;
   label.textContent = found?.text ?? "";
   label.style.left = `${found?.x ?? 0}px`;
 }

@@ -65,8 +65,11 @@ function rowEntry(scene: Scene, node: RowNode, depth: number, childrenOf: Childr
   const plot = rowPlot(scene, row, stage);
   const title = node.isRest ? "itself" : stage.title;
   const name = titled(element("span", "jsp-stage-name", title, times), title);
-  const tr = line([swatch(familyOf(stage.family)), name], plot.node, columns, (column) =>
-    column.text(row, position),
+  const tr = line(
+    [swatch(stage.waits ? "waits" : familyOf(stage.family)), name],
+    plot.node,
+    columns,
+    (column) => column.text(row, position),
   );
   const lane = trace.lanes[row.lane];
   if (lane !== undefined) {
@@ -84,7 +87,7 @@ function rowEntry(scene: Scene, node: RowNode, depth: number, childrenOf: Childr
 function blockEntry(scene: Scene, node: BlockNode, depth: number, childrenOf: ChildrenOf): Entry {
   const { columns } = scene;
   const plot = blockPlot(scene, node);
-  const mark = node.stage === null ? null : swatch(familyOf(node.stage.family));
+  const mark = node.kind === "group" ? null : swatch(familyOf(node.stage?.family));
   const name = titled(element("span", "jsp-stage-name", node.title), node.title);
   const tr = line([mark, name], plot.node, columns, (column) => column.sum(rowsIn(node)));
   tr.classList.add(`jsp-block-${node.kind}`);
@@ -102,14 +105,17 @@ function blockEntry(scene: Scene, node: BlockNode, depth: number, childrenOf: Ch
   return { node, row: tr, plot, ghosts, entries, isOpen: fold.isOpen, opened: () => [] };
 }
 
+/** How stages that took little are drawn together. */
+const FEW: Stage = { key: "", title: "more stages", order: 0 };
+
 function blockPlot(scene: Scene, node: BlockNode): Plot {
-  if (node.stage === null) {
+  if (node.kind === "group") {
     return extentPlot(scene, node.extent);
   }
   const { pieces, density } = coverOf(node);
   const own = ownOf(node);
   const texts = own > 0 ? [format.duration(own)] : [];
-  return piecesPlot(scene, node.stage, pieces, density, texts);
+  return piecesPlot(scene, node.stage ?? FEW, pieces, density, texts);
 }
 
 /** A remedy that was tried: an outline below the stage that it would change. */

@@ -6,14 +6,14 @@ import { legendEntry } from "../frame/legend";
 import { measuredOf } from "../frame/measured";
 import type { Part, Stage as Shared } from "../frame/part";
 import { element, having, heading, titled } from "../kit/dom";
+import { fitColumns } from "../kit/fit";
 import { segment, swatch } from "../kit/marks";
-import { familyOf } from "../kit/theme";
 import { childrenOf } from "./children";
 import { columnsOf } from "./columns";
 import { classOf, line, type Scene } from "./line";
 import { groupAt, type Node, outlineOf, ownOf, stagesIn } from "./outline";
 import { pathOver } from "./path";
-import { axis, gapPlot, guideOf } from "./plot";
+import { axis, gapPlot, guideOf, kindOf } from "./plot";
 import {
   type ChildrenOf,
   type Entry,
@@ -27,6 +27,7 @@ import {
 export function waterfall(trace: DrawnTrace, shared: Pick<Shared, "columnsOf">): Part {
   const refresh = (): void => {
     showRows(entries);
+    fitColumns(node);
     for (const plot of scene.plots) {
       plot.placeLabel();
     }
@@ -69,9 +70,9 @@ function summaryBar(trace: DrawnTrace, nodes: readonly Node[]): HTMLElement {
   const parts = stagesIn(nodes)
     .filter((node) => ownOf(node) > 0)
     .map((node) => {
-      const { title, family } = stageOf(trace, node);
+      const stage = stageOf(trace, node);
       const share = ownOf(node) / wall;
-      return segment(`jsp-${familyOf(family)}`, share, title, format.percent(share));
+      return segment(kindOf(stage), share, stage.title, format.percent(share));
     });
   const rest = trace.waterfall.unaccounted_ns / wall;
   if (rest > 0) {
