@@ -168,7 +168,7 @@ describe("keys, where the application hears of them first", () => {
       expect(found).not.toBeNull();
       return found;
     });
-    const help = place.querySelector("button[aria-label='Keys and marks']");
+    const help = place.querySelector("button[aria-label='Keys and words']");
 
     expect(["a", "d", "n", "0", "ArrowDown", "Escape"].map((key) => press(canvas, key))).toEqual(
       new Array(6).fill(false),

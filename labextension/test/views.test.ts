@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { duration, NOT_APPLICABLE } from "../src/document/format";
+import { glossaryOf } from "../src/frame/glossary";
 import { mount, mountCompare, type View } from "../src/frame/place";
 import { runsOf } from "../src/sweep/series";
 import { pack, traceOf } from "./make";
@@ -147,6 +148,17 @@ describe("lanes", () => {
 });
 
 describe("the waterfall", () => {
+  it("says of each stage what it contains, and in the help what the words mean", () => {
+    const root = draw(TRACE, "waterfall");
+    const button = root.querySelector("[aria-label='What Pickle by Ray consists of']");
+    expect(button?.getAttribute("aria-description")).toBe("not copied");
+    expect(button?.closest("th")?.title).toBe("Pickle by Ray: not copied");
+    root.querySelector<HTMLElement>("[aria-label='Keys and words']")?.click();
+    const words = [...root.querySelectorAll(".jsp-words dt")].map((word) => word.textContent);
+    expect(words).toEqual(expect.arrayContaining(["Pickle by Ray", "zero-copy", "memcpy"]));
+    expect(glossaryOf(TRACE, "Of MEMCPY").map(([word]) => word)).toEqual(["memcpy"]);
+  });
+
   it("opens a stage to its spans by name", async () => {
     const trace = traceOf([
       { start: 0, length: 10, name: 0 },

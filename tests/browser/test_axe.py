@@ -44,7 +44,7 @@ def test_axe_finds_nothing_in_any_view(screen: Screen, scheme: str, rules: tuple
 
     for name, document in documents().items():
         page = screen.mount(document, scheme=scheme)
-        page.get_by_role("button", name="Keys and marks").click()
+        page.get_by_role("button", name="Keys and words").click()
         for view in screen.views():
             seen.setdefault(name, []).append(view)
             found |= {(name, view, text): 1 for text in screen.violations("main", rules=rules)}

@@ -6,6 +6,7 @@ import type { Host } from "../document/host";
 import { radio } from "../kit/controls";
 import { button, element, having } from "../kit/dom";
 import { watchTheme } from "../kit/theme";
+import { glossaryOf } from "./glossary";
 import { head, saveMenu } from "./head";
 import type { Entry, Help, Part, Stage, ViewSet } from "./part";
 
@@ -43,8 +44,16 @@ export function shell(
       "aria-label": part.searchLabel ?? SEARCH_SPANS,
       placeholder: part.search && part.searchLabel ? "Search parts" : "Search spans",
     });
-    help.replaceChildren(...helpOf(part.help ?? ROW_HELP));
+    tell();
     part.paint?.();
+  };
+  const tell = (): void => {
+    const words = glossaryOf(doc, panel.innerText ?? "");
+    help.replaceChildren(
+      ...helpOf(part?.help ?? ROW_HELP),
+      ...helpOf({ title: "Words:", keys: words }),
+    );
+    help.lastElementChild?.classList.add("jsp-words");
   };
   const stage: Stage = {
     host,
@@ -55,6 +64,7 @@ export function shell(
     focusSearch: () => search.input.focus(),
     toggleHelp: () => {
       help.hidden = !help.hidden;
+      tell();
     },
     openView: open,
   };
@@ -128,7 +138,7 @@ function searchBox(search: (words: string) => void) {
 
 function buttons(doc: SerprofDocument, source: unknown, stage: Stage): HTMLElement[] {
   const help = having(button("jsp-button", stage.toggleHelp, "?"), {
-    "aria-label": "Keys and marks",
+    "aria-label": "Keys and words",
   });
   return [saveMenu(stage.host, doc.name, source, stage.say), help];
 }

@@ -64,7 +64,7 @@ function rowEntry(scene: Scene, node: RowNode, depth: number, childrenOf: Childr
   const times = row.count > 1 ? element("span", "jsp-count", `×${format.count(row.count)}`) : null;
   const plot = rowPlot(scene, row, stage);
   const title = node.isRest ? "itself" : stage.title;
-  const name = titled(element("span", "jsp-stage-name", title, times), title);
+  const name = element("span", "jsp-stage-name", title, times);
   const tr = line(
     [swatch(stage.waits ? "waits" : familyOf(stage.family)), name],
     plot.node,
@@ -80,6 +80,7 @@ function rowEntry(scene: Scene, node: RowNode, depth: number, childrenOf: Childr
   indent(tr, depth);
   magnified(trace, tr, plot, stage);
   const opened = openable(scene, tr, stage, depth, () => childrenOf(row));
+  noted(tr, title, stage.note);
   const ghosts = node.isRest ? [] : ghostRows(scene, stage, row.start_ns, depth + 1);
   return { node, row: tr, plot, ghosts, entries: [], isOpen: () => false, opened };
 }
@@ -88,12 +89,13 @@ function blockEntry(scene: Scene, node: BlockNode, depth: number, childrenOf: Ch
   const { columns } = scene;
   const plot = blockPlot(scene, node);
   const mark = node.kind === "group" ? null : swatch(familyOf(node.stage?.family));
-  const name = titled(element("span", "jsp-stage-name", node.title), node.title);
+  const name = element("span", "jsp-stage-name", node.title);
   const tr = line([mark, name], plot.node, columns, (column) => column.sum(rowsIn(node)));
   tr.classList.add(`jsp-block-${node.kind}`);
   indent(tr, depth);
   const fold = twisty(`Rows of ${node.title}`, node.isOpen, scene.refresh);
   openByRow(tr, fold);
+  noted(tr, node.title, node.stage?.note);
   const entries = node.nodes.map((each) => entryOf(scene, each, depth + 1, childrenOf));
   if (node.kind === "stage") {
     for (const { row } of entries) {
@@ -103,6 +105,15 @@ function blockEntry(scene: Scene, node: BlockNode, depth: number, childrenOf: Ch
   const start = coverOf(node).pieces[0]?.[0] ?? 0;
   const ghosts = node.stage === null ? [] : ghostRows(scene, node.stage, start, depth + 1);
   return { node, row: tr, plot, ghosts, entries, isOpen: fold.isOpen, opened: () => [] };
+}
+
+/** What a stage contains: on hover, and while the button of its row has the focus. */
+function noted(row: HTMLTableRowElement, title: string, note = ""): void {
+  const head = titled(row.cells[0] as HTMLElement, note === "" ? title : `${title}: ${note}`);
+  if (note !== "") {
+    having(head, { "data-note": note });
+    having(head.querySelector("button") as Element, { "aria-description": note });
+  }
 }
 
 /** How stages that took little are drawn together. */

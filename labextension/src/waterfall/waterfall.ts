@@ -72,7 +72,8 @@ function summaryBar(trace: DrawnTrace, nodes: readonly Node[]): HTMLElement {
     .map((node) => {
       const stage = stageOf(trace, node);
       const share = ownOf(node) / wall;
-      return segment(kindOf(stage), share, stage.title, format.percent(share));
+      const part = segment(kindOf(stage), share, stage.title, format.percent(share));
+      return stage.note ? titled(part, `${part.title}. ${stage.note}`) : part;
     });
   const rest = trace.waterfall.unaccounted_ns / wall;
   if (rest > 0) {
