@@ -3,6 +3,7 @@ import type { SweepDocument } from "../src/document/document";
 import { mount, type View } from "../src/frame/place";
 import { type Chart, chartOf } from "../src/sweep/chart";
 import { sampleSweep } from "./sample";
+import { soon } from "./soon";
 
 const SIZES = [1_000, 10_000, 100_000, 1_000_000];
 const FIT = { variant: "ray", stage: null, cold: false, fixed_ns: 500, ns_per_byte: 1 };
@@ -43,6 +44,14 @@ function draw(more: object): HTMLElement {
   return document.body.querySelector(".jsp-root") as HTMLElement;
 }
 
+/** The laws, once their fold is open. */
+async function lawsOf(more: object): Promise<Element[]> {
+  const fold = draw(more).querySelector<HTMLDetailsElement>(".jsp-sizes > .jsp-more");
+  (fold as HTMLDetailsElement).open = true;
+  await soon(() => expect(fold?.querySelector(".jsp-fit-text")).not.toBeNull());
+  return [...(fold?.querySelectorAll(".jsp-fit-text") ?? [])];
+}
+
 function texts(root: Element): string[] {
   const found = [...root.querySelectorAll("svg text")];
   return found.map((node) => String(node.textContent).replaceAll("\u00a0", " "));
@@ -54,63 +63,84 @@ describe("the chart of a sweep", () => {
     view?.destroy();
     const root = draw({ fits: [LOW, HIGH] });
     expect(root.querySelectorAll(".jsp-series")).toHaveLength(2);
-    expect(root.querySelectorAll(".jsp-break")).toHaveLength(1);
-    expect(texts(root)).toContain("changes at 100 kB");
-    expect(texts(root)).toContain("fresh pages from here on");
   });
 
-  it("marks one break, the one with the largest jump", () => {
-    const middle = { ...LOW, from_bytes: 11_000, to_bytes: 20_000, ns_per_byte: 1.1 };
-    const root = draw({ fits: [LOW, middle, HIGH] });
-    expect(root.querySelectorAll(".jsp-break")).toHaveLength(1);
-    expect(texts(root)).toContain("changes at 100 kB");
-  });
-
-  it("says the lines in words, with their interval", () => {
-    const said = [...draw({ fits: [LOW, HIGH] }).querySelectorAll(".jsp-fit-text")];
+  it("says the lines in words in a fold, with their interval", async () => {
+    const said = await lawsOf({ fits: [LOW, HIGH] });
     expect(said.map((node) => node.textContent?.replaceAll("\u00a0", " "))).toEqual([
       "Ray, 1.00 kB to 10.0 kB: 500 ns + 1.00 GB/s",
       "Ray, 100 kB to 1.00 MB (fresh pages from here on): 500 ns + 125 MB/s [118 MB/s, 133 MB/s]",
     ]);
   });
 
-  it("breaks where nothing can be told, as the text says, and draws no line there", () => {
+  it("breaks where nothing can be told, as the text says, and draws no line there", async () => {
     const head = { variant: "ray", stage: null, cold: false, growth: "cannot tell" };
     const next = { ...head, from_bytes: 100_000, to_bytes: 1_000_000, cause: "too few sizes" };
     const root = draw({ fits: [LOW, next] });
     expect(root.querySelectorAll(".jsp-series")).toHaveLength(2);
-    expect(root.querySelectorAll(".jsp-break")).toHaveLength(1);
     expect(root.querySelectorAll(".jsp-fit")).toHaveLength(1);
-    expect(texts(root)).toContain("changes at 100 kB");
-    expect(texts(root)).toContain(next.cause);
-    const said = root.querySelectorAll(".jsp-fit-text")[1];
+    view?.destroy();
+    const [, said] = await lawsOf({ fits: [LOW, next] });
     expect(said?.textContent?.replaceAll("\u00a0", " ")).toBe(
       "Ray, 100 kB to 1.00 MB (too few sizes): cannot tell",
     );
-    view?.destroy();
-    // A long cause is in lines, so that a narrow chart has room for it.
-    const both = { ...next, cause: "new memory pages; too few sizes" };
-    const lines = texts(draw({ fits: [LOW, both] }));
-    expect(lines).toEqual(expect.arrayContaining(["new memory pages", "too few sizes"]));
   });
 
-  it("gives no rate to what is flat", () => {
+  it("gives no rate to what is flat", async () => {
     const flat = { ...LOW, growth: "constant", ns_per_byte: 1e-4 };
-    const said = draw({ fits: [flat] }).querySelector(".jsp-fit-text");
+    const [said] = await lawsOf({ fits: [flat] });
     expect(said?.textContent?.replaceAll("\u00a0", " ")).toBe(
       "Ray, 1.00 kB to 10.0 kB: 500 ns at every size",
     );
   });
 
-  it("tells no time below zero: such a line is told by its rate", () => {
+  it("tells no time below zero: such a line is told by its rate", async () => {
     const steep = { ...LOW, fixed_ns: -338, ns_per_byte: 1 };
-    const said = draw({ fits: [steep] }).querySelector(".jsp-fit-text");
+    const [said] = await lawsOf({ fits: [steep] });
     expect(said?.textContent?.replaceAll("\u00a0", " ")).toBe("Ray, 1.00 kB to 10.0 kB: 1.00 GB/s");
   });
 
   it("names the sizes between which one line overtakes another", () => {
     const crossovers = [{ title: "Ray overtakes", cold: false, from_bytes: 1e4, to_bytes: 1e5 }];
     expect(texts(draw({ crossovers }))).toContain("10.0 kB to 100 kB");
+  });
+
+  it("marks only the crossovers of the fastest, once for each pair, each line in its colour", () => {
+    const { points, variants } = sweepWith({});
+    const speeds: Record<string, (size: number) => number> = {
+      ray: (size) => 10_000 + size,
+      pickle: (size) => 500 + 2 * size,
+      dask: (size) => 400_000 + 0.9 * size,
+      slow: (size) => 450_000 + 0.8 * size,
+    };
+    const keys = Object.keys(speeds);
+    const [one] = variants;
+    const doc = {
+      variants: keys.map((key) => ({ ...one, key, title: key, facts: {} })),
+      points: keys.flatMap((variant) =>
+        points.map((point) => {
+          const wall_ns = speeds[variant]?.(point.size_bytes ?? 0) ?? 0;
+          return { ...point, variant, wall_ns };
+        }),
+      ),
+    };
+    const pair = { cold: false, from_bytes: 100, to_bytes: 1_000 };
+    const crossovers = [
+      { ...pair, title: "ray overtakes pickle", faster: "ray", slower: "pickle" },
+      { ...pair, title: "ray overtakes it again", faster: "ray", slower: "pickle" },
+      { ...pair, title: "slow overtakes dask", faster: "slow", slower: "dask" },
+    ];
+    const sizes = crossovers.map((each) => ({
+      ...each,
+      from_bytes: SIZES[0],
+      to_bytes: SIZES.at(-1),
+    }));
+    const root = draw({ ...doc, crossovers: sizes });
+    expect(texts(root).filter((text) => text.includes("overtakes"))).toEqual([
+      "ray overtakes pickle",
+    ]);
+    const lines = [...root.querySelectorAll<SVGElement>(".jsp-chart > g")];
+    expect(new Set(lines.map((line) => line.style.color)).size).toBe(4);
   });
 
   it("draws a remedy that was tried as an outline", () => {

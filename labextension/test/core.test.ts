@@ -3,7 +3,16 @@ import { labelFor, shortened } from "../src/kit/canvas";
 import { fileName } from "../src/kit/clip";
 import { csv, type GridColumn, markdown, sortedRows } from "../src/kit/grid";
 import { actionOf } from "../src/kit/keys";
-import { around, decades, logShare, panned, ticksBetween, within, zoomed } from "../src/kit/scale";
+import {
+  around,
+  decades,
+  logShare,
+  logTicks,
+  panned,
+  ticksBetween,
+  within,
+  zoomed,
+} from "../src/kit/scale";
 import { breaksOf, crossoversOf, fitsOf, seriesOf, sizesOf } from "../src/sweep/series";
 import { sampleSweep } from "./sample";
 
@@ -48,10 +57,17 @@ describe("axes", () => {
     expect(ticksBetween(0, Number.POSITIVE_INFINITY, 4)).toEqual([]);
   });
 
-  it("have whole decades when logarithmic, also without values", () => {
-    expect(decades([12_000, 3e8])).toEqual({ from: 4, to: 9 });
-    expect(decades([100])).toEqual({ from: 2, to: 3 });
+  it("go from the smallest to the largest when logarithmic, also without values", () => {
+    const { from, to } = decades([12_000, 3e8]);
+    expect([from, to].map((end) => Math.round(10 * end) / 10)).toEqual([3.8, 8.7]);
+    expect(decades([100])).toEqual({ from: 1.9, to: 2.1 });
     expect(decades([])).toEqual({ from: 0, to: 1 });
+  });
+
+  it("have powers of ten when logarithmic, and more where there are few", () => {
+    expect(logTicks({ from: 3.8, to: 6.2 }, 9)).toEqual([1e4, 1e5, 1e6]);
+    expect(logTicks({ from: 0, to: 9 }, 5)).toEqual([1, 1e2, 1e4, 1e6, 1e8]);
+    expect(logTicks({ from: 1.9, to: 2.8 }, 9)).toEqual([100, 200, 500]);
     expect(logShare(1e6, { from: 4, to: 8 })).toBe(0.5);
   });
 });

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import product
+import itertools
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -102,7 +102,7 @@ def test_a_view_fits_its_output(screen: Screen, view: str) -> None:
     if view == "sweep":
         page.get_by_label("Network").fill("6")
 
-    for scheme, width in product(("light", "dark"), WIDTHS):
+    for scheme, width in itertools.product(("light", "dark"), WIDTHS):
         screen.look(scheme, width)
 
         screen.shoot(f"-{view}-{scheme}-{width}")
@@ -127,6 +127,59 @@ def test_the_time_axis_keeps_its_part(screen: Screen, width: int) -> None:
         screen.shoot(f"-{view}-{width}")
         assert axis >= (0.45 * whole if width > WIDTHS[-1] else 120)
         assert left.split() == leaving[: len(left.split())]
+
+
+#: Which texts of a chart cover each other, by their boxes.
+_COVERED = """() => {
+  const texts = [...document.querySelectorAll(".jsp-chart text")];
+  const boxes = texts.map((text) => text.getBoundingClientRect());
+  const cover = (a, b) => a.left < b.right && b.left < a.right
+    && a.top < b.bottom - 2 && b.top < a.bottom - 2;
+  return texts.flatMap((text, i) => texts.slice(i + 1)
+    .filter((_, j) => cover(boxes[i], boxes[i + 1 + j]))
+    .map((other) => `${text.textContent} / ${other.textContent}`));
+}"""
+
+
+def crossing_sweep(count: int) -> dict[str, Any]:
+    """Return a sweep of so many transports; each is the fastest at one size or another."""
+    document = sized_sweep()
+    keys = [f"transport number {at}" for at in range(count)]
+    (first, *_), (point, *_) = document["variants"], document["points"]
+    sizes = [10 ** (3 + at) for at in range(count + 1)]
+    points = [
+        {
+            **point,
+            "variant": key,
+            "size_bytes": size,
+            "cold": False,
+            "wall_ns": round(10 ** (3 + at / 2) + size * 10 ** (-at / 2)),
+        }
+        for at, key in enumerate(keys)
+        for size in sizes
+    ]
+    ends = {"cold": False}
+    crossovers = [
+        {**ends, "title": f"{faster} overtakes {slower}", "faster": faster, "slower": slower}
+        | {"from_bytes": low, "to_bytes": high}
+        for slower, faster in itertools.pairwise(keys)
+        for low, high in itertools.pairwise(sizes)
+    ]
+    variants = [{**first, "key": key, "title": key, "facts": {}} for key in keys]
+    return {**document, "variants": variants, "points": points, "crossovers": crossovers}
+
+
+@pytest.mark.parametrize("count", range(2, 9))
+def test_no_label_of_a_sweep_covers_another(screen: Screen, count: int) -> None:
+    """At two to eight transports, wide and narrow: sizes, times, names and crossovers."""
+    page = screen.mount(crossing_sweep(count), view="sweep")
+
+    for width in WIDTHS:
+        screen.look("light", width)
+
+        screen.shoot(f"-{width}")
+        assert page.locator(".jsp-bracket").count() > 0
+        assert page.evaluate(_COVERED) == []
 
 
 def test_the_network_slider_steps_through_links_by_keyboard(screen: Screen) -> None:

@@ -43,12 +43,25 @@ export function around({ from, to }: Range, limits: Range): Range {
   return within({ from: from - room, to: to + room }, limits);
 }
 
-/** Powers of ten from below the smallest to above the largest of some positive values. */
+/** From the smallest to the largest of some positive values, with a little room, as powers of ten. */
 export function decades(values: readonly number[]): Range {
-  const known = values.filter((value) => value > 0);
-  const low = Math.floor(Math.log10(Math.min(...known)));
-  const high = Math.ceil(Math.log10(Math.max(...known)));
-  return known.length === 0 ? { from: 0, to: 1 } : { from: low, to: high > low ? high : low + 1 };
+  const known = values.filter((value) => value > 0).map(Math.log10);
+  const [low, high] = [Math.min(...known), Math.max(...known)];
+  const room = Math.max(0.06 * (high - low), 0.1);
+  return known.length === 0 ? { from: 0, to: 1 } : { from: low - room, to: high + room };
+}
+
+/** Powers of ten for a logarithmic axis, every second or third where there are many; else 1, 2, 5. */
+export function logTicks({ from, to }: Range, most: number): number[] {
+  const first = Math.floor(from);
+  const powers = Array.from({ length: Math.ceil(to) - first + 1 }, (_, at) => first + at);
+  const inside = powers.filter((power) => power >= from && power <= to);
+  const step = Math.max(1, Math.ceil(inside.length / most));
+  return inside.length > 2
+    ? inside.filter((_, at) => at % step === 0).map((power) => 10 ** power)
+    : powers
+        .flatMap((power) => [1, 2, 5].map((times) => times * 10 ** power))
+        .filter((value) => Math.log10(value) >= from && Math.log10(value) <= to);
 }
 
 /** Where a value stands on a logarithmic axis, 0..1. */

@@ -2,9 +2,9 @@
 
 import { bytes, duration } from "../document/format";
 import { path, shape, words } from "../kit/dom";
-import { decades, logShare, type Range } from "../kit/scale";
-import { axisTitle, type Band, bandNotes, bandOf, wireOf } from "./band";
-import { type Break, breaksOf, type Crossover, type Fit, lineAt, type SizePoint } from "./series";
+import { decades, logShare, logTicks, type Range } from "../kit/scale";
+import { axisTitle, type Band, bandNotes, bandOf, LETTER_PX, wireOf } from "./band";
+import { breaksOf, type Crossover, type Fit, lineAt, type SizePoint } from "./series";
 
 export interface Line {
   readonly title: string;
@@ -39,7 +39,8 @@ const NARROW_PX = 480;
 const TICK_PX = 52;
 const MARK = 4.5;
 const LABEL_GAP = 15;
-const PLAIN_SIZES = ["B", "kB", "MB", "GB", "TB"];
+/** Two times beside it. */
+const ROW_PX = 26;
 /** Longer names are cut. */
 const LONGEST_NAME = 18;
 
@@ -82,9 +83,7 @@ export function chartOf(chart: Chart, width: number): SVGElement {
     ...axisTitle(frame, chart.axis),
     words("median time", { class: "jsp-tick-text", x: MARGIN.left, y: MARGIN.top - 14 }),
     upright("jsp-selected-size", frame.x(chart.selected_bytes)),
-    ...breakOf(frame, chart),
   );
-  svg.append(...chart.crossovers.flatMap((each) => crossoverOf(frame, each, chart.lines)));
   for (const line of chart.lines) {
     const group = shape("g", {}, ...lineOf(frame, line, chart.sizeText));
     if (line.wire.length > 0) {
@@ -94,7 +93,11 @@ export function chartOf(chart: Chart, width: number): SVGElement {
     group.style.color = inkOf(line.family);
     svg.append(group);
   }
-  svg.append(...labelsOf(frame, chart.lines), ...bandNotes(frame, chart.band));
+  svg.append(
+    ...labelsOf(frame, chart.lines),
+    ...bandNotes(frame, chart.band),
+    ...crossoverMarks(frame, chart),
+  );
   return svg;
 }
 
@@ -129,19 +132,18 @@ function frameOf({ band, lines, crossovers }: Chart, width: number): Frame {
 function gridOf(frame: Frame): SVGElement[] {
   const texts: SVGElement[] = [];
   const lines: string[] = [];
-  const { from, to } = frame.sizes;
-  const step = Math.max(1, Math.ceil((TICK_PX * (to - from)) / (frame.right - MARGIN.left)));
-  for (let power = from; power <= to; power += step) {
-    const x = frame.x(10 ** power);
+  const plain = (text: string): string => text.replace(/\.0+/, "");
+  for (const size of logTicks(frame.sizes, (frame.right - MARGIN.left) / TICK_PX)) {
+    const x = frame.x(size);
     lines.push(`M${x} ${MARGIN.top}V${BOTTOM}`);
-    const text = `${10 ** (power % 3)}\u00a0${PLAIN_SIZES[Math.floor(power / 3)] ?? `1e${power}`}`;
-    texts.push(words(text, { class: "jsp-tick-text", x, y: BOTTOM + 18, "text-anchor": "middle" }));
+    const at = { class: "jsp-tick-text", x, y: BOTTOM + 18, "text-anchor": "middle" };
+    texts.push(words(plain(bytes(size)), at));
   }
-  for (let power = frame.times.from; power <= frame.times.to; power += 1) {
-    const y = frame.y(10 ** power);
+  for (const time of logTicks(frame.times, (BOTTOM - MARGIN.top) / ROW_PX)) {
+    const y = frame.y(time);
     lines.push(`M${MARGIN.left} ${y}H${frame.right}`);
     const at = { class: "jsp-tick-text", x: MARGIN.left - 8, y: y + 4, "text-anchor": "end" };
-    texts.push(words(duration(10 ** power).replace(/\.0+/, ""), at));
+    texts.push(words(plain(duration(time)), at));
   }
   return [path("jsp-grid-stroke", lines.join("")), ...texts];
 }
@@ -150,62 +152,51 @@ function upright(className: string, x: number): SVGElement {
   return path(className, `M${x} ${MARGIN.top}V${BOTTOM}`);
 }
 
-/** One mark for a picture: the break at which a line jumps most. */
-function breakOf(frame: Frame, { lines }: Chart): SVGElement[] {
-  const size = ({ jump }: Break): number => Math.abs(Math.log(jump)) || 0;
-  const all = lines.flatMap((line) => breaksOf(line.fits));
-  const found = all.toSorted((a, b) => size(b) - size(a))[0];
-  if (found === undefined) {
-    return [];
-  }
-  const x = frame.x(Math.sqrt(found.from_bytes * found.to_bytes));
-  const y = MARGIN.top + 12;
-  const isRight = x - MARGIN.left < frame.right - x;
-  const at = isRight ? { x: x + 6, "text-anchor": "start" } : { x: x - 6, "text-anchor": "end" };
-  const note = { ...at, class: "jsp-series-note" };
-  return [
-    upright("jsp-break", x),
-    ...[`changes at ${bytes(found.to_bytes)}`, ...found.cause.split("; ")].map((text, row) =>
-      words(text, { ...note, y: y + row * LABEL_GAP }),
-    ),
-  ];
+/** Brackets between the two measured sizes where one overtakes another; words where there is room. */
+function crossoverMarks(frame: Frame, { crossovers, lines }: Chart): SVGElement[] {
+  const points = lines.flatMap((line) => line.points);
+  const marks = points.map(({ median_ns, size_bytes }) => [
+    frame.x(size_bytes),
+    frame.y(median_ns),
+  ]);
+  const notes: { left: number; right: number; y: number }[] = [];
+  return crossovers.flatMap(({ from_bytes, title, to_bytes }) => {
+    const [x1, x2] = [frame.x(from_bytes), frame.x(to_bytes)];
+    const most = Math.floor((frame.right - MARGIN.left) / LETTER_PX);
+    const texts = [...linesOf(title, most), `${bytes(from_bytes)} to ${bytes(to_bytes)}`];
+    const half = (Math.max(...texts.map((text) => text.length)) * LETTER_PX) / 2;
+    const x = Math.max(MARGIN.left + half, Math.min(frame.right - half, (x1 + x2) / 2));
+    const [left, right] = [Math.min(x1, x - half) - 4, Math.max(x2, x + half) + 4];
+    const near = notes.filter((note) => note.left < right && left < note.right);
+    const taken = marks.flatMap(([at = 0, y = 0]) => (at >= left && at <= right ? [y] : []));
+    const y = freeHeight(
+      taken,
+      near.map((note) => note.y),
+    );
+    const bracket = (at: number): string =>
+      `M${x1} ${at - 4}v8M${x1} ${at}H${x2}M${x2} ${at - 4}v8`;
+    if (y === null) {
+      return [path("jsp-bracket", bracket(BOTTOM - 6), texts.join(", "))];
+    }
+    notes.push({ left, right, y });
+    const at = { class: "jsp-series-note", x, "text-anchor": "middle" };
+    const said = texts.map((text, row) => words(text, { ...at, y: y + 16 + row * LABEL_GAP }));
+    return [path("jsp-bracket", bracket(y)), ...said];
+  });
 }
 
-/** A bracket between the two measured sizes where one overtakes the other. */
-function crossoverOf(
-  frame: Frame,
-  { title, from_bytes, to_bytes }: Crossover,
-  lines: readonly Line[],
-): SVGElement[] {
-  const [x1, x2] = [frame.x(from_bytes), frame.x(to_bytes)];
-  const y = freeHeight(frame, lines, x1 - BRACKET_ROOM, x2 + BRACKET_ROOM);
-  const bracket = `M${x1} ${y - 4}v8M${x1} ${y}H${x2}M${x2} ${y - 4}v8`;
-  const [low, high] = [MARGIN.left + BRACKET_ROOM, frame.right - BRACKET_ROOM];
-  const x = Math.min(Math.max((x1 + x2) / 2, low), high);
-  const at = { class: "jsp-series-note", x, y: y + 16, "text-anchor": "middle" };
-  const sizes = `${bytes(from_bytes)} to ${bytes(to_bytes)}`;
-  return [
-    path("jsp-bracket", bracket),
-    words(title, at),
-    words(sizes, { ...at, y: y + 16 + LABEL_GAP }),
-  ];
-}
+/** A bracket and its words are so high, px. */
+const NOTE_PX = 56;
 
-/** Half the width of the words at a bracket, px. */
-const BRACKET_ROOM = 80;
-/** Below the words at a break, px. */
-const TOP_NOTES = MARGIN.top + 57;
-
-/** The height between two places that is farthest from every line. */
-function freeHeight(frame: Frame, lines: readonly Line[], from: number, to: number): number {
-  const taken = lines
-    .flatMap((line) => line.points)
-    .filter((point) => frame.x(point.size_bytes) >= from && frame.x(point.size_bytes) <= to)
-    .map((point) => frame.y(point.median_ns));
-  const height = BOTTOM - TOP_NOTES - 48;
-  const candidates = Array.from({ length: 12 }, (_, step) => TOP_NOTES + (step / 11) * height);
-  const room = (y: number): number => Math.min(...taken.map((each) => Math.abs(each - y - 8)));
-  return candidates.toSorted((a, b) => room(b) - room(a))[0] ?? TOP_NOTES;
+/** The height that is farthest from every line and covers no other note; null without room. */
+function freeHeight(taken: readonly number[], notes: readonly number[]): number | null {
+  const top = MARGIN.top + 8;
+  const room = BOTTOM - top - NOTE_PX;
+  const candidates = Array.from({ length: 16 }, (_, step) => top + (step / 15) * room);
+  const gap = (y: number): number =>
+    Math.min(...taken.map((each) => Math.abs(each - y - NOTE_PX / 2)));
+  const free = candidates.filter((y) => notes.every((note) => Math.abs(note - y) >= NOTE_PX));
+  return free.toSorted((a, b) => gap(b) - gap(a))[0] ?? null;
 }
 
 function lineOf(frame: Frame, line: Line, sizeText: (bytes: number) => string): SVGElement[] {
@@ -310,13 +301,9 @@ function labelsOf(frame: Frame, lines: readonly Line[]): SVGElement[] {
 }
 
 /** A long name in two lines; only what is too long for both is cut. */
-function linesOf(title: string): string[] {
-  const space = title.lastIndexOf(" ", LONGEST_NAME);
+function linesOf(title: string, most = LONGEST_NAME): string[] {
+  const space = title.lastIndexOf(" ", most);
   const lines =
-    title.length > LONGEST_NAME && space > 0
-      ? [title.slice(0, space), title.slice(space + 1)]
-      : [title];
-  return lines.map((each) =>
-    each.length > LONGEST_NAME ? `${each.slice(0, LONGEST_NAME - 1)}…` : each,
-  );
+    title.length > most && space > 0 ? [title.slice(0, space), title.slice(space + 1)] : [title];
+  return lines.map((each) => (each.length > most ? `${each.slice(0, most - 1)}…` : each));
 }

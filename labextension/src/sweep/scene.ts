@@ -3,13 +3,13 @@
 import type { Stage, SweepDocument, Variant } from "../document/document";
 import * as format from "../document/format";
 import { grouped } from "../kit/sort";
-import { familyOf } from "../kit/theme";
+import { FAMILIES, familyOf } from "../kit/theme";
 import type { Band } from "./band";
 import { type Chart, type Line, MARKERS } from "./chart";
 import { type Ride, wireNs } from "./link";
 import {
   bestOf,
-  crossoversOf,
+  choicesOf,
   type Fit,
   fitsOf,
   isAlias,
@@ -36,9 +36,7 @@ export interface SizeScene {
 export function chartScene(scene: SizeScene): Chart {
   const { doc, isCold, size } = scene;
   const lines = scene.variant === "" ? transportLines(scene) : stageLines(scene, scene.variant);
-  const crossovers = crossoversOf(doc).filter(
-    (each) => each.cold === isCold && scene.variant === "",
-  );
+  const crossovers = scene.variant === "" ? choicesOf(doc, isCold) : [];
   const names = lines.map((line) => line.title).join(", ");
   const label = `Time over size, both logarithmic, ${isCold ? "cold" : "warm"} runs of ${names}. The Table view has the numbers.`;
   const sizeText = (bytes: number): string => sizeName(doc, bytes);
@@ -96,11 +94,16 @@ function wireLine(
 
 function transportLines(scene: SizeScene): Line[] {
   const { doc, isCold, stages, variants } = scene;
+  const colours = new Set<string>([...FAMILIES, "ink"]);
   return variants.map((variant, at) => {
     const points = seriesOf(doc, variant.key, isCold);
+    const own = dominantFamily(doc, stages, variant.key);
+    // One colour a transport: one that is taken gives way to a free one.
+    const [family = own] = colours.has(own) ? [own] : colours;
+    colours.delete(family);
     return {
       title: String(variant.title ?? variant.key),
-      family: dominantFamily(doc, stages, variant.key),
+      family,
       marker: markerAt(at),
       points,
       fits: fitsIn(scene, variant.key, null),
@@ -168,7 +171,7 @@ function stageLines(scene: SizeScene, variant: string): Line[] {
   return doc.kind === "chunks" || scene.link !== null ? [whole, ...lines] : lines;
 }
 
-/** A line has the colour of the family that dominates its transport. */
+/** A line has the colour of the family that dominates its transport, if that is free. */
 function dominantFamily(
   doc: SweepDocument,
   stages: ReadonlyMap<string, Stage>,

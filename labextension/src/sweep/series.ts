@@ -8,6 +8,7 @@ import {
   type Point,
   type Row,
   type Stage,
+  type Crossover as StoredCrossover,
   type Fit as StoredFit,
   type SweepDocument,
   textOf,
@@ -123,6 +124,8 @@ export function breaksOf(fits: readonly Fit[]): Break[] {
 export interface Crossover {
   readonly title: string;
   readonly cold: boolean;
+  readonly faster: string;
+  readonly slower: string;
   readonly from_bytes: number;
   readonly to_bytes: number;
 }
@@ -133,9 +136,34 @@ export function crossoversOf(sweep: SweepDocument): Crossover[] {
     const isKnown = typeof from_bytes === "number" && typeof to_bytes === "number";
     const title = typeof entry.title === "string" ? entry.title : "crossover";
     return isKnown && from_bytes > 0 && to_bytes >= from_bytes
-      ? [{ title, cold: entry.cold === true, from_bytes, to_bytes }]
+      ? [{ title, cold: entry.cold === true, from_bytes, to_bytes, ...pairOf(entry) }]
       : [];
   });
+}
+
+function pairOf({ faster, slower }: StoredCrossover): Pick<Crossover, "faster" | "slower"> {
+  return { faster: textOf(faster), slower: textOf(slower) };
+}
+
+/** Crossovers of the fastest before and the fastest behind, one for each pair: to choose by. */
+export function choicesOf(sweep: SweepDocument, isCold: boolean): Crossover[] {
+  const rivals = sweep.variants.filter((variant) => !isAlias(variant));
+  const series = rivals.map(({ key }) => ({ key, points: seriesOf(sweep, key, isCold) }));
+  const fastestAt = (size: number): string | undefined =>
+    series
+      .flatMap(({ key, points }) =>
+        points.flatMap(({ median_ns, size_bytes }) =>
+          size_bytes === size ? [{ key, median_ns }] : [],
+        ),
+      )
+      .toSorted((a, b) => a.median_ns - b.median_ns)[0]?.key;
+  const chosen = crossoversOf(sweep).filter(
+    ({ cold, faster, from_bytes, slower, to_bytes }) =>
+      cold === isCold &&
+      (faster === "" || (fastestAt(from_bytes) === slower && fastestAt(to_bytes) === faster)),
+  );
+  const pairs = grouped(chosen, ({ faster, slower }) => [faster, slower].toSorted().join("\n"));
+  return [...pairs.values()].flatMap(([first]) => first ?? []);
 }
 
 /** Bytes that were written at a size; null where nobody counted, or nothing had to be written. */

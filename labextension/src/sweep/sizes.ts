@@ -13,7 +13,7 @@ import { chartOf, inkOf, markPath, sizeExtent } from "./chart";
 import { linkSlider, linkTexts, wireNs } from "./link";
 import { stageSums } from "./roundtrip";
 import { chartScene, ridesOf, runAt, type SizeScene, sizeName, smallStages } from "./scene";
-import { type Fit, inOrder, movedAt, type Run, sizesOf, stagesOf } from "./series";
+import { breaksOf, type Fit, inOrder, movedAt, type Run, sizesOf, stagesOf } from "./series";
 
 const CHART_MOST = 700;
 const SIDE_PX = 330;
@@ -59,7 +59,8 @@ export function sizeSweep(doc: SweepDocument, shared: Shared): Part {
     paint();
     side.replaceChildren(...atSize(scene));
     words.replaceChildren(...linkNotes(scene));
-    legend.replaceChildren(...legendOf(scene).filter((node) => node !== null), ...fitTexts(scene));
+    legend.replaceChildren(...legendOf(scene).filter((node) => node !== null));
+    laws.replaceChildren(...fitTexts(scene));
     replay.replaceChildren(replayOf(scene, shared));
   };
   const nameOf = (at: number): string => sizeName(doc, sizes[at] ?? scene.size);
@@ -70,6 +71,8 @@ export function sizeSweep(doc: SweepDocument, shared: Shared): Part {
   input.setAttribute("aria-label", "Size whose stored runs are shown");
   const how = element("p", "jsp-note jsp-slider-note", "drag, or ← →: stored sizes only");
   const legend = element("p", "jsp-legend");
+  const laws = element("p", "jsp-legend");
+  const folds = folded("How each line grows with size", (fold) => fold.append(laws));
   const choices = [
     { key: "", title: doc.kind === "chunks" ? "Wall time" : "Transports" },
     ...variants.map(({ key, title }) => ({ key, title: `Stages of ${title}` })),
@@ -101,6 +104,7 @@ export function sizeSweep(doc: SweepDocument, shared: Shared): Part {
     element("div", "jsp-sizes-row", left, side),
     words,
     legend,
+    folds,
     replay,
   );
   change();
@@ -117,7 +121,8 @@ function linkNotes(scene: SizeScene): HTMLElement[] {
 }
 
 function legendOf(scene: SizeScene): (HTMLElement | null)[] {
-  const lines = chartScene(scene).lines.map((line) => {
+  const { lines: drawn } = chartScene(scene);
+  const lines = drawn.map((line) => {
     const mark = path("jsp-mark", markPath(line.marker, 7, 7));
     const sample = shape("svg", { width: 14, height: 14, "aria-hidden": "true" }, mark);
     sample.style.color = inkOf(line.family);
@@ -125,12 +130,14 @@ function legendOf(scene: SizeScene): (HTMLElement | null)[] {
     entry.prepend(sample);
     return entry;
   });
-  const counts = chartScene(scene).lines.flatMap((line) => line.points.map((point) => point.count));
+  const counts = drawn.flatMap((line) => line.points.map((point) => point.count));
+  const gap = "gap: beyond it the time grows in another way";
   const most = Math.max(0, ...counts);
   const small = smallStages(scene);
   const stages = `${small} stage${small === 1 ? "" : "s"}`;
   return [
     ...lines,
+    drawn.some((line) => breaksOf(line.fits).length > 0) ? element("span", "", gap) : null,
     scene.link === null ? null : legendEntry("jsp-wire", "wire, predicted: dashed and hollow"),
     small > 0 ? element("span", "", `${stages} below 5\u00a0% at every size: see Table`) : null,
     legendEntry("jsp-band-sample", most < 4 ? "all runs" : "middle half of the runs"),
