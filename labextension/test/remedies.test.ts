@@ -7,6 +7,7 @@ import { measuredOf } from "../src/frame/measured";
 import { mount, mountWith, type View } from "../src/frame/place";
 import { ANATOMY, SWEEP, TRACE } from "../src/frame/registry";
 import { sampleSweep, sampleTrace } from "./sample";
+import { soon } from "./soon";
 
 const WALL: Change = {
   stage: "",
@@ -107,6 +108,33 @@ describe("a comparison in a document", () => {
     expect(groupsOf({ ...COMPARISON, changes }).map((group) => group.length)).toEqual([2, 1]);
     const root = draw({ ...sampleSweep(), comparison: { ...COMPARISON, changes } });
     expect(root.querySelector(".jsp-block-group")?.textContent).toBe("ray, 8\u00a0B, warm");
+  });
+
+  it("shows warm runs first, cold ones in a fold, and what took little in one row", async () => {
+    const times = (stage: string, before_ns: number, cold: boolean): Change => ({
+      ...WALL,
+      stage,
+      title: stage || "Wall time",
+      before_ns,
+      after_ns: before_ns,
+      cold,
+    });
+    const runs = (cold: boolean) => [
+      times("", 1_000_000, cold),
+      times("a", 992_000, cold),
+      times("b", 5_000, cold),
+      times("c", 3_000, cold),
+    ];
+    const changes = [...runs(true), ...runs(false)];
+    const root = draw({ ...sampleSweep(), comparison: { ...COMPARISON, changes } });
+    const heads = [...root.querySelectorAll(".jsp-changes tbody th")].map((th) => th.textContent);
+    expect(heads).toEqual(["warm", "Wall time", "a", "2 more stages"]);
+    const more = [...root.querySelectorAll(".jsp-changes tbody tr")].at(-1);
+    expect(more?.textContent).toContain("0.008\u00a0ms");
+    expect(more?.querySelector(".jsp-verdict-text")?.textContent?.trim()).toBe("");
+    const fold = root.querySelector<HTMLDetailsElement>(".jsp-compared > .jsp-more");
+    (fold as HTMLDetailsElement).open = true;
+    await soon(() => expect(fold?.querySelectorAll("tbody tr")).toHaveLength(4));
   });
 
   it("has times that add up in the unit of the wall time, and says what its ratios are of", () => {

@@ -1,6 +1,7 @@
 /** A comparison that a document carries: its changes as they are drawn on a logarithmic axis. */
 
 import { type Change, type Comparison, known } from "../document/document";
+import { count } from "../document/format";
 import { grouped } from "../kit/sort";
 
 /** Symbols beside the words, so that nobody has to tell colours apart. */
@@ -58,4 +59,26 @@ export function groupsOf(comparison: Comparison): (readonly Change[])[] {
   const keyOf = ({ cold, size_bytes, variant }: Change): string =>
     JSON.stringify([variant, size_bytes, cold]);
   return [...grouped(comparison.changes ?? [], keyOf).values()];
+}
+
+/** Below this part of the wall time, before and after, stages are one line. */
+const LITTLE_SHARE = 0.01;
+
+/** The changes of a group; stages that took little are told together, without a verdict. */
+export function gathered(changes: readonly Change[]): readonly Change[] {
+  const wall = changes.find(({ stage }) => stage === "");
+  const sides = ["before_ns", "after_ns"] as const;
+  const little = changes.filter((change) =>
+    sides.every((side) => (known(change[side]) ?? 0) < LITTLE_SHARE * (known(wall?.[side]) ?? 0)),
+  );
+  const sum = (side: (typeof sides)[number]): number =>
+    little.reduce((total, change) => total + (known(change[side]) ?? 0), 0);
+  const title = `${count(little.length)} more stages`;
+  const more = { before_ns: sum("before_ns"), after_ns: sum("after_ns"), verdict: "" };
+  return little.length < 2
+    ? changes
+    : [
+        ...changes.filter((change) => !little.includes(change)),
+        { ...more, stage: "more", title } as unknown as Change,
+      ];
 }

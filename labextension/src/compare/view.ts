@@ -15,7 +15,7 @@ import { grid, numberColumn, wordColumn } from "../kit/grid";
 import { swatch } from "../kit/marks";
 import { familyOf } from "../kit/theme";
 import { stagesOf } from "../sweep/series";
-import { type Axis, axisOf, groupsOf, placeOf, ratioOf, VERDICT_SIGNS } from "./changes";
+import { type Axis, axisOf, gathered, groupsOf, placeOf, ratioOf, VERDICT_SIGNS } from "./changes";
 
 /** What both ways to compare call their copy. */
 export const COPY = "As a table to sort and copy";
@@ -33,33 +33,46 @@ export function comparisonView(doc: SerprofDocument, comparison: Comparison, sha
       ? stagesOf(doc)
       : new Map(doc.stages.map((stage) => [stage.key, stage]));
   const scene: Scene = { comparison, stages, axis: axisOf(comparison) };
-  const bodies = groupsOf(comparison).map((changes) => bodyOf(scene, changes));
-  const heads = HEADS.map((title, at) => {
-    const className =
-      at === 4 ? "jsp-plot-head" : at === 0 || at === 5 ? "jsp-stage" : "jsp-number";
-    const ratio = `after / before of ${comparison.is_paired ? "the pairs" : "all runs"}, 95 %`;
-    return heading("col", className, title || ratio, at === 4 ? axisNode(scene) : null);
-  });
+  const groups = groupsOf(comparison);
+  const isCold = ([first]: readonly Change[]): boolean => first?.cold === true;
+  const [warm, cold] = [groups.filter((each) => !isCold(each)), groups.filter(isCold)];
   const caption = `Stages of ${comparison.before} and ${comparison.after}`;
-  const table = element(
-    "table",
-    "jsp-table jsp-changes",
-    element("caption", "jsp-hidden", caption),
-    element("thead", "", element("tr", "", ...heads)),
-    ...bodies,
-  );
   const none = element("p", "jsp-note", "Nothing in these documents can be compared.");
   const notes = [comparison.method, ...(comparison.notes ?? [])].filter(Boolean).map(String);
+  const first = warm.length > 0 ? warm : cold;
   const node = element(
     "section",
     "jsp-compared",
     sidesOf(comparison.before || "unnamed", comparison.after || "unnamed"),
-    bodies.length === 0 ? none : table,
+    groups.length === 0 ? none : tableOf(scene, caption, first),
     legend(scene),
+    first === cold || cold.length === 0
+      ? null
+      : folded("Cold runs", (fold) => fold.append(tableOf(scene, `${caption}, cold`, cold))),
     ...notes.map((note) => element("p", "jsp-note", note)),
     copies(caption, comparison.changes ?? [], shared),
   );
   return { node };
+}
+
+function tableOf(
+  scene: Scene,
+  caption: string,
+  groups: readonly (readonly Change[])[],
+): HTMLElement {
+  const heads = HEADS.map((title, at) => {
+    const className =
+      at === 4 ? "jsp-plot-head" : at === 0 || at === 5 ? "jsp-stage" : "jsp-number";
+    const ratio = `after / before of ${scene.comparison.is_paired ? "the pairs" : "all runs"}, 95 %`;
+    return heading("col", className, title || ratio, at === 4 ? axisNode(scene) : null);
+  });
+  return element(
+    "table",
+    "jsp-table jsp-changes",
+    element("caption", "jsp-hidden", caption),
+    element("thead", "", element("tr", "", ...heads)),
+    ...groups.map((changes) => bodyOf(scene, gathered(changes))),
+  );
 }
 
 /** Which two are compared. */
@@ -102,13 +115,15 @@ function rowOf(scene: Scene, change: Change, [before, after]: readonly string[])
   const stage = scene.stages.get(change.stage);
   const mark = change.stage === "" ? null : swatch(familyOf(stage?.family));
   const head = heading("row", "jsp-stage", mark, String(change.title ?? change.stage));
+  // Where it is narrow, the verdict stands under its number.
+  const below = element("span", "jsp-verdict-below", verdictText(change));
   const row = element(
     "tr",
     change.stage === "" ? "jsp-total" : "",
     head,
     element("td", "jsp-number", before ?? ""),
     element("td", "jsp-number", after ?? ""),
-    element("td", "jsp-number", ...wholes(intervalText(change))),
+    element("td", "jsp-number", ...wholes(intervalText(change)), below),
     element("td", "jsp-plot-cell", whisker(scene, change)),
     verdictCell(change),
   );

@@ -11,7 +11,7 @@ export interface Band extends Omit<Best, "best" | "parameter"> {
 }
 
 /** A letter of a note is about so wide, px. */
-export const LETTER_PX = 6.2;
+export const LETTER_PX = 6.6;
 
 export function bandOf(frame: Frame, band: Band | null): SVGElement[] {
   if (band === null) {
