@@ -5,6 +5,7 @@ import { Widget } from "@lumino/widgets";
 import { isObject, MIME_TYPE, parsed, textOf } from "../document/document";
 import type { Host, View } from "../document/host";
 import { mount } from "../frame/place";
+import { ICON } from "./icon";
 import { plainText, tellText } from "./plain";
 import { type Carried, preferences } from "./preferences";
 import { keepKeys } from "./shortcuts";
@@ -89,6 +90,7 @@ const extension: IRenderMime.IExtension = {
     {
       name: "serprof",
       displayName: "serprof document",
+      icon: ICON,
       extensions: [".serprof.json"],
       mimeTypes: [MIME_TYPE],
       fileFormat: "text",

@@ -2,11 +2,12 @@
 
 import type { JupyterFrontEnd } from "@jupyterlab/application";
 import { type ICommandPalette, InputDialog, Notification } from "@jupyterlab/apputils";
-import type { INotebookTracker } from "@jupyterlab/notebook";
+import type { IFileBrowserFactory } from "@jupyterlab/filebrowser";
+import type { INotebookTracker, Notebook } from "@jupyterlab/notebook";
 
 import { fileName, saveFile } from "../kit/clip";
 import { isCode, runWithMagic } from "./cells";
-import { type Compared, openComparison } from "./compare";
+import { type Compared, comparedFile, openComparison } from "./compare";
 import { type ExportKind, exported } from "./exports";
 import { serprofIcon } from "./icon";
 import type { CellMagic } from "./magic";
@@ -19,11 +20,12 @@ export interface Surroundings {
   readonly app: JupyterFrontEnd;
   readonly tracker: INotebookTracker;
   readonly palette: ICommandPalette | null;
+  readonly browsers: IFileBrowserFactory | null;
   panel(): ProfilesPanel;
 }
 
 export function addCommands(around: Surroundings): void {
-  addCellCommand(around, "serprof:profile-cell", "Profile cell with %%serprof", "%%serprof");
+  addCellCommand(around, "serprof:profile-cell", "Profile this cell", "%%serprof");
   addCellCommand(
     around,
     "serprof:stages-of-cell",
@@ -38,6 +40,14 @@ export function addCommands(around: Surroundings): void {
     isEnabled: () => known(around).length + (around.panel().baseline === null ? 0 : 1) > 1,
     execute: () => compareTwo(around),
   });
+  around.app.commands.addCommand("serprof:compare-files", {
+    label: "Compare",
+    caption: "Compare the two chosen profiles, the older one first",
+    icon: serprofIcon,
+    describedBy: { args: { type: "object", properties: {} } },
+    isVisible: () => chosenFiles(around).length === 2,
+    execute: () => compareFiles(around),
+  });
   for (const kind of ["html", "png", "json"] as const) {
     add(around, `serprof:export-${kind}`, `Export profile as ${kind.toUpperCase()}`, {
       isEnabled: () => known(around).length > 0,
@@ -48,7 +58,7 @@ export function addCommands(around: Surroundings): void {
 
 interface Act {
   isEnabled(): boolean;
-  execute(): void | Promise<void>;
+  execute(args: Readonly<Record<string, unknown>>): void | Promise<void>;
 }
 
 function add({ app, palette }: Surroundings, id: string, label: string, act: Act): void {
@@ -58,7 +68,7 @@ function add({ app, palette }: Surroundings, id: string, label: string, act: Act
     icon: serprofIcon,
     describedBy: { args: { type: "object", properties: {} } },
     isEnabled: () => act.isEnabled(),
-    execute: () => act.execute(),
+    execute: (args) => act.execute(args),
   });
   palette?.addItem({ command: id, category: CATEGORY });
 }
@@ -66,31 +76,55 @@ function add({ app, palette }: Surroundings, id: string, label: string, act: Act
 function addCellCommand(around: Surroundings, id: string, label: string, magic: CellMagic): void {
   add(around, id, label, {
     isEnabled: () => isCode(around.tracker.activeCell),
-    execute: async () => {
+    execute: async ({ clicked }) => {
       const panel = around.tracker.currentWidget;
       if (panel !== null) {
+        // A right click opens the menu of a cell, but another cell may be the active one.
+        const at = clicked === true ? clickedCell(around, panel.content) : -1;
+        panel.content.activeCellIndex = at < 0 ? panel.content.activeCellIndex : at;
         await runWithMagic(panel, magic);
       }
     },
   });
 }
 
+function clickedCell({ app }: Surroundings, { widgets }: Notebook): number {
+  const node = app.contextMenuHitTest(({ classList }) => classList.contains("jp-Cell"));
+  return widgets.findIndex((cell) => cell.node === node);
+}
+
 function known({ tracker }: Surroundings): Profile[] {
   return profilesOf(tracker.currentWidget?.content ?? null);
 }
 
-/** With a baseline, one is asked for; without, the two to compare. */
+/** Both are asked for; a pinned one is what is proposed first. */
 async function compareTwo(around: Surroundings): Promise<void> {
-  const profiles = known(around);
-  const before: Compared | null =
-    around.panel().baseline ?? (await choose("Compare which profile", profiles));
-  if (before === null) {
-    return;
-  }
-  const others = profiles.filter((profile) => profile.output !== before.output);
-  const after = others.length === 1 ? others[0] : await choose(`${before.title} with`, others);
-  if (after) {
+  const { baseline } = around.panel();
+  const profiles: readonly Compared[] = known(around);
+  const others = (one: Compared | null) => profiles.filter(({ output }) => output !== one?.output);
+  const all = baseline === null ? profiles : [...others(baseline), baseline];
+  const before = await choose("Compare: which profile is before", all);
+  const after = before && (await choose(`${before.title}, and after`, others(before)));
+  if (before && after) {
     await openComparison(around.app, before, after);
+  }
+}
+
+/** The two profiles that are chosen in the file browser, the older one first; else none. */
+function chosenFiles({ browsers }: Surroundings): string[] {
+  const items = [...(browsers?.tracker.currentWidget?.selectedItems() ?? [])];
+  const isTwo = items.length === 2 && items.every(({ path }) => path.endsWith(".serprof.json"));
+  const time = (text: string): number => new Date(text).getTime();
+  const ordered = items.toSorted((a, b) => time(a.last_modified) - time(b.last_modified));
+  return isTwo ? ordered.map(({ path }) => path) : [];
+}
+
+async function compareFiles(around: Surroundings): Promise<void> {
+  const { app } = around;
+  const files = chosenFiles(around).map((path) => comparedFile(app, path));
+  const [before, after] = await Promise.all(files);
+  if (before && after) {
+    await openComparison(app, before, after);
   }
 }
 
@@ -112,7 +146,10 @@ export async function saveProfile(profile: Profile, kind: ExportKind): Promise<v
   saveFile({}, fileName(profile.title, `.serprof.${kind}`), blob);
 }
 
-async function choose(title: string, profiles: readonly Profile[]): Promise<Profile | null> {
+async function choose<P extends Compared>(
+  title: string,
+  profiles: readonly P[],
+): Promise<P | null> {
   if (profiles.length < 2) {
     return profiles[0] ?? null;
   }

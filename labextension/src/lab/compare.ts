@@ -3,6 +3,7 @@
 import type { JupyterFrontEnd } from "@jupyterlab/application";
 import { Dialog, MainAreaWidget } from "@jupyterlab/apputils";
 import { Widget } from "@lumino/widgets";
+import { parsed } from "../document/document";
 import type { CompareView } from "../document/host";
 import { mountCompare } from "../frame/place";
 import { serprofIcon } from "./icon";
@@ -32,6 +33,14 @@ class ComparisonWidget extends Widget {
   }
 }
 
+/** A saved document as a side of a comparison. */
+export async function comparedFile(app: JupyterFrontEnd, path: string): Promise<Compared> {
+  const { contents } = app.serviceManager;
+  const asText = { type: "file", format: "text", content: true } as const;
+  const { content, name } = await contents.get(path, asText);
+  return { title: name, about: "", document: parsed(String(content)), output: {} };
+}
+
 export async function openComparison(
   app: JupyterFrontEnd,
   before: Compared,
@@ -42,7 +51,7 @@ export async function openComparison(
   area.title.label = `${before.title} ↔ ${after.title}`;
   area.title.icon = serprofIcon;
   area.title.closable = true;
-  app.shell.add(area, "main", { mode: "split-bottom" });
+  app.shell.add(area, "main", { mode: "tab-after" });
   if (area.isAttached) {
     app.shell.activateById(area.id);
     return;

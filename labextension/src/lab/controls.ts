@@ -11,6 +11,9 @@ const WIDGET_TYPE = "application/vnd.jupyter.widget-view+json";
 /** Before the widget view (-10), which is a box of broken icons without its kernel. */
 const RANK = -20;
 
+const NO_WIDGETS =
+  "The controls cannot be drawn: the server of this JupyterLab has no widgets. Install them in its environment, which need not be that of the kernel: pip install jupyterlab_widgets anywidget; then load this page again.";
+
 /** The style sheet shows one of the two: ipywidgets marks what has lost its kernel. */
 class ControlsOutput extends Panel implements IRenderMime.IRenderer {
   readonly #rendermime: IRenderMimeRegistry;
@@ -24,8 +27,12 @@ class ControlsOutput extends Panel implements IRenderMime.IRenderer {
   async renderModel(model: IRenderMime.IMimeModel): Promise<void> {
     const said = new Widget();
     said.addClass("jsp-controls-said");
-    said.node.textContent = plainText(model.data);
+    const canDraw = this.#rendermime.mimeTypes.includes(WIDGET_TYPE);
+    said.node.textContent = canDraw ? plainText(model.data) : NO_WIDGETS;
     this.addWidget(said);
+    if (!canDraw) {
+      return;
+    }
     const controls = this.#rendermime.createRenderer(WIDGET_TYPE);
     controls.addClass("jsp-controls-live");
     this.addWidget(controls);

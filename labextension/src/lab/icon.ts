@@ -1,13 +1,6 @@
-/** The icon of commands, cell toolbar and side panel: three stages of a waterfall. */
+/** The icon as JupyterLab wants it. */
 
 import { LabIcon } from "@jupyterlab/ui-components";
+import { ICON } from "../hosts/icon";
 
-const SVG = `<svg xmlns="http://www.w3.org/2000/svg" width="16" height="16" viewBox="0 0 16 16">
-<g class="jp-icon3" fill="#616161">
-<rect x="1" y="2" width="6" height="3" rx="0.5"/>
-<rect x="5" y="6.5" width="7" height="3" rx="0.5"/>
-<rect x="10" y="11" width="5" height="3" rx="0.5"/>
-</g>
-</svg>`;
-
-export const serprofIcon = new LabIcon({ name: "jupyter-serprof:waterfall", svgstr: SVG });
+export const serprofIcon = new LabIcon(ICON);

@@ -6,6 +6,7 @@ import {
   type JupyterFrontEndPlugin,
 } from "@jupyterlab/application";
 import { ICommandPalette } from "@jupyterlab/apputils";
+import { IFileBrowserFactory } from "@jupyterlab/filebrowser";
 import { INotebookTracker } from "@jupyterlab/notebook";
 import { ISettingRegistry } from "@jupyterlab/settingregistry";
 
@@ -29,6 +30,7 @@ function activate(
   palette: ICommandPalette | null,
   registry: ISettingRegistry | null,
   restorer: ILayoutRestorer | null,
+  browsers: IFileBrowserFactory | null,
 ): void {
   preferences.page = offlinePage;
   tracker.forEach(drawControls);
@@ -40,7 +42,7 @@ function activate(
   });
   app.shell.add(panel, "right", { rank: RANK, type: "Profiles" });
   restorer?.add(panel, panel.id);
-  addCommands({ app, tracker, palette, panel: () => panel });
+  addCommands({ app, tracker, palette, browsers, panel: () => panel });
   if (registry !== null) {
     followSettings(registry, ID, panel).catch((reason: unknown) => {
       console.warn(`jupyter-serprof: no settings (${String(reason)}); the defaults hold`);
@@ -71,7 +73,7 @@ const plugin: JupyterFrontEndPlugin<void> = {
   description: "Profile cells, list the profiles of a notebook, compare and export them.",
   autoStart: true,
   requires: [INotebookTracker],
-  optional: [ICommandPalette, ISettingRegistry, ILayoutRestorer],
+  optional: [ICommandPalette, ISettingRegistry, ILayoutRestorer, IFileBrowserFactory],
   activate,
 };
 
