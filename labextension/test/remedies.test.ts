@@ -232,7 +232,7 @@ describe("a bundle", () => {
   };
 
   it("shows of a document of another kind what it can", () => {
-    expect(viewsIn(TRACE, sampleSweep())).toEqual(["Table", "Details", "Findings"]);
+    expect(viewsIn(TRACE, sampleSweep())).toEqual(["Table", "Findings"]);
     expect(viewsIn(SWEEP, sampleTrace())).toEqual(["Waterfall", "Table", "Details", "Findings"]);
     expect(viewsIn(ANATOMY, sampleTrace())).toEqual(["Waterfall", "Table", "Details", "Findings"]);
   });

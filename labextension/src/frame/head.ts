@@ -1,7 +1,7 @@
 /** The headline sentence, the remedy and the line of facts: what is read first; and what is last. */
 
 import { hasWaterfall, type SerprofDocument } from "../document/document";
-import { bytesPerSecond, count, duration, moment } from "../document/format";
+import { count, moment } from "../document/format";
 import type { Host } from "../document/host";
 import { fileName, pictureOf, saveFile } from "../kit/clip";
 import { button, element, having } from "../kit/dom";
@@ -38,16 +38,9 @@ function factsOf(doc: SerprofDocument): string[] {
   if (written !== undefined && written.length > 0) {
     return [...written];
   }
-  const memcpy = doc.limits?.memcpy_bytes_per_s;
-  const probes = doc.quality?.probes ?? [];
-  return [
-    ...probes
-      .filter((probe) => probe.version != null)
-      .map((probe) => `${probe.name} ${probe.version}`),
-    ...(memcpy == null ? [] : [`memcpy on this machine ${bytesPerSecond(memcpy)}`]),
-    ...(doc.quality?.clock_error_ns ? [`clock ±${duration(doc.quality.clock_error_ns)}`] : []),
-    `recorded ${moment(doc.started)}`,
-  ];
+  const probes = (doc.quality?.probes ?? []).filter(({ version }) => version != null);
+  const recorded = `recorded ${moment(doc.started)}`;
+  return [recorded, ...probes.map(({ name, version }) => `${name} ${version}`)];
 }
 
 function outcome(doc: SerprofDocument): HTMLElement | null {

@@ -40,12 +40,10 @@ export function addCommands(around: Surroundings): void {
     isEnabled: () => known(around).length + (around.panel().baseline === null ? 0 : 1) > 1,
     execute: () => compareTwo(around),
   });
-  around.app.commands.addCommand("serprof:compare-files", {
-    label: "Compare",
-    caption: "Compare the two chosen profiles, the older one first",
-    icon: serprofIcon,
-    describedBy: { args: { type: "object", properties: {} } },
-    isVisible: () => chosenFiles(around).length === 2,
+  const isVisible = (): boolean => chosenFiles(around).length === 2;
+  add(around, "serprof:compare-files", "Compare", {
+    isEnabled: isVisible,
+    isVisible,
     execute: () => compareFiles(around),
   });
   for (const kind of ["html", "png", "json"] as const) {
@@ -58,6 +56,7 @@ export function addCommands(around: Surroundings): void {
 
 interface Act {
   isEnabled(): boolean;
+  isVisible?(): boolean;
   execute(args: Readonly<Record<string, unknown>>): void | Promise<void>;
 }
 
@@ -68,6 +67,7 @@ function add({ app, palette }: Surroundings, id: string, label: string, act: Act
     icon: serprofIcon,
     describedBy: { args: { type: "object", properties: {} } },
     isEnabled: () => act.isEnabled(),
+    isVisible: () => act.isVisible?.() ?? true,
     execute: (args) => act.execute(args),
   });
   palette?.addItem({ command: id, category: CATEGORY });

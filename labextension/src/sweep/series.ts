@@ -105,19 +105,13 @@ export function lineAt({ fixed_ns, ns_per_byte }: Law, bytes: number): number | 
 export interface Break {
   readonly from_bytes: number;
   readonly to_bytes: number;
-  readonly cause: string;
-  /** How many times longer it takes behind the break; below 1 it is shorter. 1: no line says. */
-  readonly jump: number;
 }
 
 export function breaksOf(fits: readonly Fit[]): Break[] {
   const ordered = fits.toSorted((a, b) => a.from_bytes - b.from_bytes);
   return ordered.slice(1).map((next, at) => {
     const before = ordered[at] as Fit;
-    const [from_bytes, to_bytes] = [before.to_bytes, Math.max(before.to_bytes, next.from_bytes)];
-    const [old, now] = [lineAt(before, to_bytes), lineAt(next, to_bytes)];
-    const jump = old !== null && now !== null && old > 0 && now > 0 ? now / old : 1;
-    return { from_bytes, to_bytes, cause: next.cause, jump };
+    return { from_bytes: before.to_bytes, to_bytes: Math.max(before.to_bytes, next.from_bytes) };
   });
 }
 
