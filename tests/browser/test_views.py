@@ -135,9 +135,8 @@ _COVERED = """() => {
   const boxes = texts.map((text) => text.getBoundingClientRect());
   const cover = (a, b) => a.left < b.right && b.left < a.right
     && a.top < b.bottom - 2 && b.top < a.bottom - 2;
-  return texts.flatMap((text, i) => texts.slice(i + 1)
-    .filter((_, j) => cover(boxes[i], boxes[i + 1 + j]))
-    .map((other) => `${text.textContent} / ${other.textContent}`));
+  return texts.filter((_, i) => boxes.some((box, j) => j < i && cover(box, boxes[i])))
+    .map((text) => text.textContent);
 }"""
 
 
@@ -148,21 +147,16 @@ def crossing_sweep(count: int) -> dict[str, Any]:
     (first, *_), (point, *_) = document["variants"], document["points"]
     sizes = [10 ** (3 + at) for at in range(count + 1)]
     points = [
-        {
-            **point,
-            "variant": key,
-            "size_bytes": size,
-            "cold": False,
-            "wall_ns": round(10 ** (3 + at / 2) + size * 10 ** (-at / 2)),
-        }
+        point
+        | {"variant": key, "size_bytes": size, "cold": False}
+        | {"wall_ns": round(10 ** (3 + at / 2) + size * 10 ** (-at / 2))}
         for at, key in enumerate(keys)
         for size in sizes
     ]
-    ends = {"cold": False}
     crossovers = [
-        {**ends, "title": f"{faster} overtakes {slower}", "faster": faster, "slower": slower}
+        {"cold": False, "title": f"{new} overtakes {old}", "faster": new, "slower": old}
         | {"from_bytes": low, "to_bytes": high}
-        for slower, faster in itertools.pairwise(keys)
+        for old, new in itertools.pairwise(keys)
         for low, high in itertools.pairwise(sizes)
     ]
     variants = [{**first, "key": key, "title": key, "facts": {}} for key in keys]
