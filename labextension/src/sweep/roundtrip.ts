@@ -106,7 +106,9 @@ function headRow(scene: Scene): HTMLElement {
     memcpy_ns === null
       ? null
       : { time_ns: memcpy_ns, title: `one memcpy ${format.duration(memcpy_ns)}` };
-  const plot = element("th", "jsp-plot-head", axis(end_ns, guide));
+  // Without a run there is no column, and nothing on an axis.
+  const hasRuns = scene.columns.length > 0;
+  const plot = element("th", "jsp-plot-head", hasRuns ? axis(end_ns, guide) : null);
   const numbers = scene.columns.map((column) => element("th", classOf(column), column.title));
   const variant = element("th", "jsp-variant", "Variant");
   const run = element("th", "", element("span", "jsp-hidden", "Run"));
