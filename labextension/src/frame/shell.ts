@@ -75,7 +75,14 @@ export function shell(
   root.append(element("div", "jsp-bar-row", choice.node, tools), help, panel, readout);
   open(host.view ?? "");
 
-  const repaint = (): void => part?.paint?.();
+  const repaint = (): void => {
+    if (panel.clientWidth === 0) {
+      // A notebook takes an output off the page for a moment: observed anew, its size is told again.
+      sizes.unobserve(panel);
+      sizes.observe(panel);
+    }
+    part?.paint?.();
+  };
   const sizes = new ResizeObserver(() => requestAnimationFrame(repaint));
   sizes.observe(panel);
   const stopWatching = watchTheme(root, repaint);
