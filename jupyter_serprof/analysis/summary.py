@@ -75,7 +75,8 @@ def _headline(trace: Trace, waterfall: Waterfall) -> str:
     taken = f"{format_ns(trace.wall_ns)}{_OUTCOMES[trace.outcome]}"
     if trace.findings and is_cause(trace.findings[0]):
         cause = trace.findings[0]
-        of_time = f", {format_share(min(1.0, cause.share or 0.0), decimals=0)} of the time"
+        part = cause.share
+        of_time = f", {format_share(part, decimals=0)} of the time" if part is not None else ""
         return f"{taken}: {cause.title}{of_time * (' of the time' not in cause.title)}"
     biggest = max(_causes(trace, waterfall), key=lambda cause: cause.self_ns, default=None)
     if biggest is None or all(row.stage in _BACKGROUND for row in waterfall.rows):

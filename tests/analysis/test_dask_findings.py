@@ -1,11 +1,11 @@
 """Findings about Dask: silent where all is well; what they say is beside the other findings."""
 
 import pytest
-from dask_golden import HASH, HEALTHY, tiny
+from dask_golden import HASH, HEALTHY, graph_table, run, tiny
 
 from jupyter_serprof.analysis import analyse
 from jupyter_serprof.analysis.findings.dask_facts import prefix
-from jupyter_serprof.model import Trace
+from jupyter_serprof.model import Finding, Trace
 
 
 @pytest.mark.parametrize("trace", HEALTHY.values(), ids=HEALTHY)
@@ -18,13 +18,13 @@ def test_the_chunk_factor_leaves_the_scheduler_a_tenth_of_the_time() -> None:
     """Tasks k times as large: the workers need k times as long for each, the scheduler the same."""
     scheduled_ms, compute_ms, threads = 95 + 5, 100, 2
 
-    (found,) = (each for each in analyse(tiny()).findings if each.rule == "dask.tiny-tasks")
+    evidence = found(tiny(), "dask.tiny-tasks").evidence
 
-    factor = found.evidence["chunk_factor"]
+    factor = evidence["chunk_factor"]
     assert isinstance(factor, float)
     assert scheduled_ms / (scheduled_ms + compute_ms * factor) == pytest.approx(0.1)
-    assert found.evidence["edge_factor_2d"] == pytest.approx(factor**0.5, abs=0.1)
-    assert found.evidence["worker_threads"] == threads
+    assert evidence["edge_factor_2d"] == pytest.approx(factor**0.5, abs=0.1)
+    assert evidence["worker_threads"] == threads
 
 
 @pytest.mark.parametrize(
@@ -41,3 +41,45 @@ def test_the_chunk_factor_leaves_the_scheduler_a_tenth_of_the_time() -> None:
 def test_names_are_told_without_their_hash(name: str, short: str) -> None:
     """People know their functions, not what Dask puts behind them."""
     assert prefix(name) == short
+
+
+def found(trace: Trace, rule: str) -> Finding:
+    """Return the one finding of a rule."""
+    (known,) = (each for each in analyse(trace).findings if each.rule == rule)
+    return known
+
+
+@pytest.mark.parametrize(
+    ("references", "said"),
+    [
+        ([12], "the same ndarray was sent with 12 tasks, 192 MB in all"),
+        ([None], "the same ndarray was sent again and again, 192 MB in all"),
+        ([], "the same data was sent again and again, 192 MB in all"),
+    ],
+)
+def test_only_tasks_that_hold_an_object_are_said_to_have_it(
+    references: list[int | None], said: str
+) -> None:
+    """12 of 312 tasks held 16 MB: it was told of all of them."""
+    held = [graph_table(("f", "numpy.ndarray (2,)", 16_000_000, count)) for count in references]
+    trace = run(graph=16_000_000, dispatched=192_000_000, tasks=312, tables=held)
+
+    assert found(trace, "dask.repeated-payload").title == said
+
+
+def test_calls_of_delayed_are_put_into_batches_as_they_have_no_chunks() -> None:
+    """A layer for each task: what is proposed for arrays does not run there."""
+    chunks, calls = (found(tiny(layers=n), "dask.tiny-tasks").remedy for n in (3, 400))
+
+    assert "x.chunksize" in chunks
+    assert "dask.delayed(" in calls
+    assert "chunksize" not in calls
+
+
+def test_bytes_that_tasks_carry_are_not_the_time_of_small_tasks() -> None:
+    """Dispatch counts where tasks are small, and not where it moves large objects."""
+    sizes = (400_000, 200_000_000)
+    traces = [tiny(encode=60, dispatched=size) for size in sizes]
+    small, large = (found(trace, "dask.tiny-tasks").share or 0 for trace in traces)
+
+    assert large < small

@@ -202,3 +202,12 @@ def test_a_small_rest_is_not_called_the_cause(unaccounted_ms: int, is_first: boo
     found = summary(made(*spans, wall_ms=100))
 
     assert ("outside the stages" in found.headline) is is_first
+
+
+def test_a_pickle_that_failed_is_the_cause_and_explains_no_time() -> None:
+    """It was said to take all of the time, above a row of 12 %."""
+    spans = [("pickle.dumps", CALLER, 0, 12, None, -1, {"error": "TypeError"})]
+
+    found = summary(made(*spans, wall_ms=100, outcome="error"))
+
+    assert found.headline == "100 ms until the error: a pickle failed with `TypeError`"

@@ -19,7 +19,6 @@ if sys.dont_write_bytecode:
     sys.dont_write_bytecode = False
     sys.pycache_prefix = str(Path(sys.prefix, "compiled"))
     os.environ |= {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": sys.pycache_prefix}
-_STARTS = 4
 
 
 def start(cluster: str) -> None:
@@ -33,20 +32,7 @@ def _start_ray() -> None:
     import ray
 
     folder = tempfile.mkdtemp(prefix="sp")
-    for left in reversed(range(_STARTS)):
-        try:
-            ray.init(
-                num_cpus=2,
-                include_dashboard=False,
-                object_store_memory=500_000_000,
-                log_to_driver=False,
-                _temp_dir=folder,
-            )
-            break
-        except Exception:
-            ray.shutdown()
-            if not left:
-                raise
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, _temp_dir=folder)
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     atexit.register(ray.shutdown)
     _warm_ray()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 
 import numpy as np
 import ray
@@ -32,20 +31,6 @@ def list_of_floats():
     array = np.arange(float(3 * SIZE))
     values = array.tolist()
     return (lambda: put_and_get(values)[5]), (lambda: float(put_and_get(array)[5]))
-
-
-@entry("ray: ray-core/objects/serialization", "ray.msgpack-walk")
-def list_of_dataclasses():
-    """Many small objects, where one array for each field would do."""
-
-    @dataclass
-    class Point:
-        x: float
-        y: float
-
-    points = [Point(x, 2.0 * x) for x in range(40_000)]
-    fields = {"x": np.arange(40_000.0), "y": 2.0 * np.arange(40_000)}
-    return (lambda: put_and_get(points)[3].y), (lambda: float(put_and_get(fields)["y"][3]))
 
 
 @entry("ray: ray-core/objects/serialization#numpy-arrays", "ray.not-zero-copy")

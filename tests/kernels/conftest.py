@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from jupyter_client.manager import KernelManager
+from shells import Shown
 
 from jupyter_serprof.model import Sweep, Trace, from_document
 from jupyter_serprof.model.document import MIME_TYPE
@@ -23,7 +24,7 @@ _SHOWN = ("stream", "display_data", "execute_result", "error")
 
 
 @dataclass
-class Ran:
+class Ran(Shown):
     """What one cell gave, in the order of the notebook."""
 
     status: str
@@ -42,23 +43,9 @@ class Ran:
         return ["document" if _document(o) else str(o["output_type"]) for o in self.outputs]
 
     @property
-    def documents(self) -> list[Trace | Sweep]:
+    def documents(self) -> list[Trace | Sweep]:  # type: ignore[override]  # read anew each time
         """Our documents, validated."""
         return [from_document(found) for o in self.outputs if (found := _document(o))]
-
-    @property
-    def trace(self) -> Trace:
-        """The only document."""
-        (document,) = self.documents
-        assert isinstance(document, Trace)
-        return document
-
-    @property
-    def sweep(self) -> Sweep:
-        """The only document."""
-        (document,) = self.documents
-        assert isinstance(document, Sweep)
-        return document
 
     @property
     def texts(self) -> list[str]:

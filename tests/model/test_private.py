@@ -323,23 +323,14 @@ def test_a_round_trip_keeps_its_transports() -> None:
     ]
 
 
-@settings(max_examples=25)
-@given(traces())
-def test_any_trace_can_be_made_private(trace: Trace) -> None:
+@settings(max_examples=50)
+@given(traces() | sweeps())
+def test_any_document_can_be_made_private(document: Trace | Sweep) -> None:
     """Its copy is a document: numbers and places as before, and what it does not hold stays out."""
-    private = without_names(trace)
+    private = without_names(document)
 
     assert to_document(from_document(to_document(private))) == to_document(private)
-    assert numbers(private) == numbers(trace)
-
-
-@settings(max_examples=25)
-@given(sweeps())
-def test_any_sweep_can_be_made_private(sweep: Sweep) -> None:
-    private = without_names(sweep)
-
-    assert to_document(from_document(to_document(private))) == to_document(private)
-    assert numbers(private) == numbers(sweep)
+    assert numbers(private) == numbers(document)
 
 
 def numbers(value: Any) -> list[object]:

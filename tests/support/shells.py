@@ -9,17 +9,10 @@ from jupyter_serprof.model import Sweep, Trace, from_document
 from jupyter_serprof.model.document import MIME_TYPE
 
 
-class Ran:
-    """What one cell gave: its result, its pictures (as documents), what it printed."""
+class Shown:
+    """What has documents of ours."""
 
-    def __init__(self, shell: InteractiveShell, cell: str, **options: Any) -> None:
-        with capture_output() as captured:
-            self.result: ExecutionResult = shell.run_cell(cell, **options)  # type: ignore[no-untyped-call]
-        self.value: Any = self.result.result
-        self.out: str = captured.stdout
-        self.err: str = captured.stderr
-        self.bundles = [o.data for o in captured.outputs if MIME_TYPE in o.data]
-        self.documents = [from_document(bundle[MIME_TYPE]) for bundle in self.bundles]
+    documents: list[Trace | Sweep]
 
     @property
     def trace(self) -> Trace:
@@ -34,3 +27,16 @@ class Ran:
         (document,) = self.documents
         assert isinstance(document, Sweep)
         return document
+
+
+class Ran(Shown):
+    """What one cell gave: its result, its pictures (as documents), what it printed."""
+
+    def __init__(self, shell: InteractiveShell, cell: str, **options: Any) -> None:
+        with capture_output() as captured:
+            self.result: ExecutionResult = shell.run_cell(cell, **options)  # type: ignore[no-untyped-call]
+        self.value: Any = self.result.result
+        self.out: str = captured.stdout
+        self.err: str = captured.stderr
+        self.bundles = [o.data for o in captured.outputs if MIME_TYPE in o.data]
+        self.documents = [from_document(bundle[MIME_TYPE]) for bundle in self.bundles]

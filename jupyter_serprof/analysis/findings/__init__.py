@@ -52,6 +52,8 @@ POINTED_SPANS = 20
 SAID_OF_A_RULE = 3
 #: What explains a third of the time is the cause, and the headline.
 CAUSE_SHARE = 1 / 3
+#: Whatever it took: nothing else matters to who reads it.
+_REFUSED = "pickle.unpicklable"
 _GETS = ("ray.fetch", "ray.map")
 _SENDING = ("ray.submit", "ray.store", "ray.msgpack", "ray.pickle")
 _STORE = "ray.store"
@@ -314,7 +316,7 @@ def find(trace: Trace, more: Iterable[Rule] = ()) -> tuple[Finding, ...]:
     rules = (*RULES, *map(_guarded, more))
     found = [finding for rule in rules for finding in _costliest(list(rule(trace)), trace)]
     found.sort(key=lambda finding: finding.severity != "warn")
-    cause = max(found, key=lambda finding: finding.share or 0.0, default=None)
+    cause = max(found, key=lambda one: (one.rule == _REFUSED, one.share or 0.0), default=None)
     if cause is not None and is_cause(cause):
         found.sort(key=lambda finding: finding is not cause)
     return tuple(found)
@@ -322,7 +324,7 @@ def find(trace: Trace, more: Iterable[Rule] = ()) -> tuple[Finding, ...]:
 
 def is_cause(finding: Finding) -> bool:
     """Tell whether a finding explains enough of the time to be the headline."""
-    return (finding.share or 0.0) >= CAUSE_SHARE
+    return finding.rule == _REFUSED or (finding.share or 0.0) >= CAUSE_SHARE
 
 
 def _guarded(rule: Rule) -> Rule:

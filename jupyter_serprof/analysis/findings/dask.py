@@ -17,6 +17,7 @@ from jupyter_serprof.analysis.findings.dask_facts import (
     computation_name,
     computation_of,
     compute_ns,
+    dispatched_bytes,
     records,
     scheduling_ns,
     scheduling_rows,
@@ -52,8 +53,8 @@ CODE_NS = 200_000_000
 _SENDING = ("dask.prepare", "dask.submit", "dask.serialize")
 #: What is paid for each task, beside its own work.
 _OF_EACH_TASK = (
-    *("dask.schedule", "dask.queue", "dask.report", "dask.worker", "dask.dispatch"),
-    *("dask.optimize", "dask.materialize", "dask.serialize", "dask.communicate"),
+    *("dask.schedule", "dask.queue", "dask.report", "dask.worker"),
+    *("dask.optimize", "dask.materialize"),
 )
 _SCHEDULER = "scheduler"
 _FUTURES = frozenset({"submit", "map"})
@@ -76,7 +77,8 @@ def tiny_tasks(trace: Trace) -> Iterable[Finding]:
     each_ns, own_ns = scheduled_ns // tasks, work_ns // tasks
     name, count = _largest_prefix(trace)
     of = f"; {format_count(count)} of them are `{name}`" if name else ""
-    busy = format_share(work_ns / (threads * trace.wall_ns), decimals=0)
+    busy = format_share(workers(trace).busy_ns / (threads * trace.wall_ns), decimals=0)
+    carries = (dispatched_bytes(trace) or 0) >= dask_payload.PAYLOAD_BYTES * tasks
     yield Finding(
         "dask.tiny-tasks",
         "warn",
@@ -95,7 +97,7 @@ def tiny_tasks(trace: Trace) -> Iterable[Finding]:
         spans=spans_of(trace, "dask.schedule"),
         because=f"{format_ns(each_ns)} of scheduling for {format_ns(own_ns)} of work on "
         f"{counted(threads, 'worker thread')}{of}",
-        share=self_share(trace, *_OF_EACH_TASK),
+        share=self_share(trace, *_OF_EACH_TASK, *([] if carries else ["dask.dispatch"])),
     )
 
 
@@ -108,14 +110,16 @@ def _largest_prefix(trace: Trace) -> tuple[str, int]:
 
 
 def _larger_chunks(trace: Trace, factor: float) -> str:
-    """Return how to make tasks larger; futures have no chunks, so their values go in batches."""
+    """Return how to make tasks larger; calls and futures have no chunks: batches of values."""
     kinds = {word(entry, "kind") for entry in records(trace, "dask.computations")}
-    if kinds and kinds <= _FUTURES:
-        size = max(2, math.ceil(factor))
+    layers = sum(number(span, "layers") or 0 for _, span in indexed(trace, "dask.serialize"))
+    is_futures = bool(kinds) and kinds <= _FUTURES
+    if is_futures or 2 * layers >= (task_count(trace) or math.inf):  # delayed: a layer for each
+        size, each = max(2, math.ceil(factor)), "lambda batch: [f(v) for v in batch]"
+        calls = f"[dask.delayed({each})(batch) for batch in batches]"
         return (
-            f"batches = [values[i:i + {size}] for i in range(0, len(values), {size})]   "
-            f"# then one task for each batch: client.map(lambda batch: [f(v) for v in batch], "
-            "batches)"
+            f"batches = [values[i:i + {size}] for i in range(0, len(values), {size})]   # then one "
+            f"task for each: {f'client.map({each}, batches)' if is_futures else calls}"
         )
     edge, edge_2d = _readable(factor), _readable(math.sqrt(factor))
     return (
@@ -212,7 +216,7 @@ def scheduler_gc(trace: Trace) -> Iterable[Finding]:
             "searched any more; fewer, larger tasks make fewer objects",
             spans=tuple(sorted(runs, key=lambda index: -runs[index])),
             because=f"{counted(len(runs), 'run')} took {format_ns(busy_ns)}",
-            share=self_share(trace, "gc"),
+            share=min(share, self_share(trace, "gc")),
         )
 
 

@@ -146,11 +146,12 @@ def repeated_payload(trace: Trace) -> Iterable[Finding]:
     what = word(largest, "object") if largest else ""
     name = word(largest, "name") if largest else ""
     called = f"`{name}`" if name else f"the same {_called(largest) if largest else 'data'}"
-    of_tasks = f" of {format_count(tasks)}" if tasks else ""
+    count = whole(largest, "references") if largest else None
+    often = f"with {format_count(count)} tasks" if count else "again and again"
     yield Finding(
         "dask.repeated-payload",
         "warn",
-        f"{called} was sent with each{of_tasks} tasks, {format_bytes(left)} in all",
+        f"{called} was sent {often}, {format_bytes(left)} in all",
         {"graph_bytes": sent, "dispatched_bytes": left, "tasks": tasks, "object": what or None},
         f"{name or 'value'} = dask.delayed({name or 'value'})   # one key of the graph that tasks "
         f"refer to; or client.scatter({name or 'value'}, broadcast=True): once to each worker",

@@ -194,7 +194,6 @@ def unpicklable(trace: Trace) -> Iterable[Finding]:
         {"error": kind, "attempts": len(refused)},
         _REFUSED_REMEDIES.get(kind, _ASK),
         spans=tuple(refused[-1:]),
-        share=1.0,  # nothing else matters to who reads it
     )
 
 

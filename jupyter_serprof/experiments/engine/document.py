@@ -41,6 +41,8 @@ _LAST_ATTRIBUTE = re.compile(r"\.([A-Za-z_]\w*)[^.]*$")
 Walls = Mapping[str, Sequence[int]]
 #: Cold only by nature: in a sweep they are shown by the cold bars themselves.
 _COLD_RULES = ("python.first-use-imports", "memory.first-touch")
+#: Bringing the value back is what this transport is for.
+_BY_ITSELF = ("dask-scatter", "dask.large-gather")
 
 
 def warm_ns(sweep: Sweep, key: str) -> float | None:
@@ -179,7 +181,6 @@ def unpicklable(sweep: Sweep) -> Finding | None:
         {"path": path, "type": kind},
         _without(path, kind),
         because=f"it is a {kind}",
-        share=1.0,
     )
 
 
@@ -207,7 +208,7 @@ def sweep_findings(sweep: Sweep) -> tuple[Finding, ...]:
         found[refused.rule] = refused
     for entry in sweep.traces:
         for finding in () if entry.cold else entry.trace.findings:
-            if finding.rule not in _COLD_RULES:
+            if finding.rule not in _COLD_RULES and (entry.variant, finding.rule) != _BY_ITSELF:
                 found.setdefault(finding.rule, replace(finding, spans=()))
     return tuple(sorted(found.values(), key=lambda finding: finding.severity != "warn"))
 

@@ -7,9 +7,13 @@ import { fileName, pictureOf, saveFile } from "../kit/clip";
 import { button, element, having } from "../kit/dom";
 import { firstRemedy } from "./findings";
 
+/** The share that is explained, and how busy the workers were: one line. */
+const FACTS_ABOVE = 2;
+
 export function head(doc: SerprofDocument, host: Host): HTMLElement {
   const headline = headlineOf(doc.summary?.headline ?? doc.name);
-  const facts = element("p", "jsp-facts", factsOf(doc)[0] ?? "");
+  const above = factsOf(doc).slice(0, FACTS_ABOVE);
+  const facts = element("p", "jsp-facts", ...above.map((fact) => element("span", "", fact)));
   const first = firstRemedy(doc.findings ?? [], host);
   return element("div", "jsp-head", headline, outcome(doc), first, facts, warning(doc));
 }
@@ -19,7 +23,7 @@ export function sentencesOf(doc: SerprofDocument): string[] {
   const { quality, summary } = doc;
   const lost = quality?.spans_dropped ?? 0;
   return [
-    ...factsOf(doc).slice(1),
+    ...factsOf(doc).slice(FACTS_ABOVE),
     ...(summary?.details ?? []),
     ...(lost > 0
       ? [`${count(lost)} spans were dropped; their time went to what encloses them.`]

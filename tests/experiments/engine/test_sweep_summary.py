@@ -194,6 +194,14 @@ def test_findings_are_those_of_warm_traces_one_of_each_rule() -> None:
     assert rules == ["pickle.in-band-copy", "a.note"]
 
 
+def test_what_a_transport_does_by_itself_is_no_advice() -> None:
+    """Scatter and gather bring the value back: that it should stay on the workers is beside it."""
+    gathered = replace(found_in("dask.large-gather"), variant="dask-scatter")
+
+    assert sweep_findings(sweep({}, traces=(gathered,))) == ()
+    assert len(sweep_findings(sweep({}, traces=(replace(gathered, variant="code"),)))) == 1
+
+
 def test_findings_of_a_sweep_point_at_no_span() -> None:
     """A sweep has many traces: the number of a span would name one in each."""
     (found,) = sweep_findings(sweep({}, traces=(found_in("ray.same-object"),)))
