@@ -24,8 +24,11 @@ function columnOf(root: HTMLElement, position: number): number[] {
 }
 
 describe("a trace", () => {
-  it("is led by its sentence, the remedy and one fact; the others are in Details", () => {
-    const root = draw(sampleTrace());
+  it("is led by its sentence, the remedy and two facts; the others are in Details", () => {
+    const trace = sampleTrace();
+    const facts = [...(trace.summary?.facts ?? []).slice(0, 1), "2 workers busy", "ray 2.60.0"];
+    trace.summary = { headline: "90 % is Store", facts };
+    const root = draw(trace);
     expect(root.querySelector(".jsp-headline")?.textContent).toContain("90 % is Store");
     const parts = [...(root.querySelector(".jsp-head")?.children ?? [])];
     expect(parts.map((node) => node.className)).toEqual([
@@ -33,10 +36,10 @@ describe("a trace", () => {
       "jsp-remedy",
       "jsp-facts",
     ]);
-    expect(parts[2]?.textContent).toBe("named 99.2 %");
+    expect(parts[2]?.textContent).toBe("named 99.2 %2 workers busy");
     expect(root.textContent).not.toContain("ray 2.60.0");
     view?.destroy();
-    expect(draw(sampleTrace(), { view: "details" }).textContent).toContain("ray 2.60.0");
+    expect(draw(trace, { view: "details" }).textContent).toContain("ray 2.60.0");
   });
 
   it("shows a row for each stage and for what nobody explains", () => {
