@@ -23,7 +23,7 @@ from jupyter_serprof.model.codec import (
 from jupyter_serprof.model.errors import DocumentError, refuse, shown
 from jupyter_serprof.model.schema import check_details, check_sweep, check_trace, validate
 from jupyter_serprof.model.stages import meet, stage
-from jupyter_serprof.model.sweep import Sweep, SweepTrace
+from jupyter_serprof.model.sweep import Sweep, SweepTrace, runs_of
 from jupyter_serprof.model.trace import (
     Heading,
     Lane,
@@ -315,7 +315,8 @@ def _sweep_document(sweep: Sweep) -> dict[str, object]:
         }
         for entry in sweep.traces
     ]
-    return {"format": "serprof.sweep", "version": VERSION, **plain, "traces": traces}
+    runs = {"runs": encode(tuple(runs_of(sweep)))}  # told for the front end, not read again
+    return {"format": "serprof.sweep", "version": VERSION, **plain, **runs, "traces": traces}
 
 
 def _sweep(data: Mapping[str, Any]) -> Sweep:

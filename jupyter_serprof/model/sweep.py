@@ -5,7 +5,7 @@ one by time, of an even number the faster of the two in the middle. No number li
 Where the runs fall into two groups, no single time tells them: it is then the middle run of the
 larger group (the faster one of two as large), and `groups_text` tells both.
 
-``labextension/src/document/format.ts`` has the same definition for documents, with their runs.
+A document carries it (`Runs`), so that the front end draws what is told and computes nothing.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from statistics import quantiles
 from typing import TypeVar
 
 from jupyter_serprof.model.errors import Displayed
@@ -52,8 +53,7 @@ class Variant:
     @property
     def is_alias(self) -> bool:
         """Tell whether what came back lies in the memory of the original: it was not moved."""
-        # Older documents say it with the result alone.
-        return self.facts.get("is_alias", "aliases the original" in self.result) is True
+        return self.facts.get("is_alias") is True
 
     @property
     def unranked(self) -> str:
@@ -177,6 +177,61 @@ class Sweep(Displayed):
 
 Measured = TypeVar("Measured")
 
+
+@dataclass(frozen=True, slots=True)
+class Runs:
+    """All runs of a variant at one size, cold or warm: a line of a table, a mark of a curve.
+
+    Attributes
+    ----------
+    points
+        Places in the points of the sweep, by time.
+    middle
+        Place of the one whose time is that of all.
+    quartiles_ns
+        First and third quartile of the times; None below four.
+    groups
+        Both times of runs in two groups, in words; empty otherwise.
+    stages
+        (time, low, high) of each stage, of the runs that have it; empty of a single run.
+    """
+
+    variant: str
+    size_bytes: int | None
+    cold: bool
+    points: tuple[int, ...]
+    middle: int
+    quartiles_ns: tuple[int, int] | None = None
+    groups: str = ""
+    stages: Mapping[str, tuple[int, int, int]] = field(default_factory=dict)
+
+
+def runs_of(sweep: Sweep) -> list[Runs]:
+    """Return the runs of a sweep by variant, sizes ascending, warm before cold."""
+    known: dict[tuple[str, int, bool], list[int]] = {}
+    for place, point in enumerate(sweep.points):
+        known.setdefault((point.variant, point.size_bytes or 0, point.cold), []).append(place)
+    return [_runs(sweep.points, known[key]) for key in sorted(known)]
+
+
+def _runs(points: Sequence[Point], places: Iterable[int]) -> Runs:
+    ordered = tuple(sorted(places, key=lambda place: points[place].wall_ns))
+    middle = middle_run(ordered, lambda place: points[place].wall_ns)
+    own = [points[place] for place in ordered]
+    walls = [point.wall_ns for point in own]
+    keys = {key: None for point in own for key in point.stages} if len(own) > 1 else {}
+    times = {key: [ns for point in own if (ns := point.stages.get(key, 0)) > 0] for key in keys}
+    stages = {key: (round(middle_ns(each)), *spread(each)) for key, each in times.items() if each}
+    first, quarters = own[0], quartiles(walls)
+    known = (first.variant, first.size_bytes, first.cold, ordered, middle)
+    return Runs(*known, quarters, groups_text(walls), stages)
+
+
+def spread(times: Sequence[float]) -> tuple[int, int]:
+    """Return the middle half of times, of fewer than four all of them; there must be one."""
+    return quartiles(times) or (round(min(times)), round(max(times)))
+
+
 #: Fewer runs have no quartiles: they would say little.
 _QUARTILES_FROM = 4
 #: Between groups nothing lies over this multiple of the time, and each has a fifth of the runs.
@@ -219,19 +274,13 @@ def groups_text(times: Iterable[float]) -> str:
     )
 
 
-def quartiles(times: Iterable[float]) -> tuple[float, float] | None:
+def quartiles(times: Iterable[float]) -> tuple[int, int] | None:
     """Return the first and the third quartile (between neighbours linear); None below four."""
-    ordered = sorted(times)
+    ordered = list(times)
     if len(ordered) < _QUARTILES_FROM:
         return None
-    return _at(ordered, 0.25), _at(ordered, 0.75)
-
-
-def _at(ordered: Sequence[float], share: float) -> float:
-    position = share * (len(ordered) - 1)
-    low = int(position)
-    high = min(low + 1, len(ordered) - 1)
-    return ordered[low] + (ordered[high] - ordered[low]) * (position - low)
+    low, _, high = quantiles(ordered, n=4, method="inclusive")
+    return round(low), round(high)
 
 
 def _gap(ordered: Sequence[float]) -> int | None:

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable, Iterator
 
 from jupyter_serprof.model import Anatomy, Comparison, Sweep, Trace, UsageError, Variant
-from jupyter_serprof.model.sweep import groups_text, middle_ns, quartiles
+from jupyter_serprof.model.sweep import groups_text, middle_ns, spread
 from jupyter_serprof.model.units import clean, format_bytes, format_ns
 from jupyter_serprof.views.blame import anatomy_blocks, anatomy_markdown
 from jupyter_serprof.views.compare import comparison_blocks, comparison_parts
@@ -201,5 +201,5 @@ def _spread(warm: list[int]) -> str:
     """Return the two groups of the runs, else their quartiles, or of few the range."""
     if len(warm) < 2:  # noqa: PLR2004  (one run has no spread)
         return ""
-    low, high = quartiles(warm) or (min(warm), max(warm))
+    low, high = spread(warm)
     return groups_text(warm) or f"{format_ns(low)} to {format_ns(high)}"

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import type { SweepDocument } from "../src/document/document";
 import { mount, type View } from "../src/frame/place";
 import { type Chart, chartOf } from "../src/sweep/chart";
-import { sampleSweep } from "./sample";
+import { sampleSweep, told } from "./sample";
 import { soon } from "./soon";
 
 const SIZES = [1_000, 10_000, 100_000, 1_000_000];
@@ -28,7 +28,7 @@ function sweepWith(more: object): SweepDocument {
     wall_ns: size_bytes * 2,
     stages: { "ray.store": size_bytes },
   }));
-  return { ...doc, points, ...more };
+  return told({ ...doc, points, ...more });
 }
 
 let view: View | null = null;

@@ -3,7 +3,7 @@ import type { SerprofDocument } from "../src/document/document";
 import { mount, mountCompare, type View } from "../src/frame/place";
 import { svgOf } from "../src/kit/clip";
 import { traceOf } from "./make";
-import { sampleSweep, sampleTrace } from "./sample";
+import { sampleSweep, sampleTrace, told } from "./sample";
 
 const HEADS = ["<img src=x onerror=", "<svg onload=", "<body onload=", "<input autofocus onfocus="];
 const BREAKS = [
@@ -99,7 +99,7 @@ function sweepOfSizes(): SerprofDocument {
     { ...untold, cause: "caches" },
   ];
   const crossovers = [{ title: "Ray overtakes", cold: false, from_bytes: 1_000, to_bytes: 2_000 }];
-  return { ...doc, fits, crossovers, points: [...doc.points, ...more] };
+  return told({ ...doc, fits, crossovers, points: [...doc.points, ...more] });
 }
 
 describe("200 payloads in every string of a document", () => {
@@ -226,8 +226,9 @@ describe("the sources", () => {
     }
   });
 
-  it("are files of at most 400 lines", () => {
-    for (const [path, text] of Object.entries(sources)) {
+  it("are files of at most 400 lines, what is generated aside", () => {
+    const written = Object.entries(sources).filter(([path]) => !path.endsWith("/schema.ts"));
+    for (const [path, text] of written) {
       expect(text.split("\n").length, path).toBeLessThanOrEqual(400);
     }
   });

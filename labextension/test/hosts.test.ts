@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { MIME_TYPE } from "../src/document/document";
 import anywidget from "../src/hosts/anywidget";
 import mime from "../src/hosts/mime";
-import { sampleSweep, sampleTrace } from "./sample";
+import { sampleSweep, sampleTrace, told } from "./sample";
 import { soon } from "./soon";
 
 afterEach(() => {
@@ -84,14 +84,14 @@ describe("a widget that is drawn again and again", () => {
   });
 
   it("opens the better view of a sweep with its second size, unless the reader chose", () => {
-    const one = { ...sampleSweep(), kind: "sweep" };
-    const two = {
+    const one = { ...sampleSweep(), kind: "sweep" } as const;
+    const two = told({
       ...one,
       points: one.points.flatMap((point) => [
         point,
         { ...point, size_bytes: (point.size_bytes ?? 1) * 10 },
       ]),
-    };
+    });
     for (const [choice, found] of [
       [null, "Sweep"],
       ["Table", "Table"],

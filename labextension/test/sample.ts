@@ -1,7 +1,8 @@
 /** Sample documents: small, with sums that hold. The numbers are examples. */
 
-import type { DrawnTrace, SweepDocument } from "../src/document/document";
+import type { DrawnTrace, Point, SweepDocument } from "../src/document/document";
 import type { Host } from "../src/frame/place";
+import { grouped } from "../src/kit/sort";
 
 export const HOSTILE = '<img src="x" onerror="globalThis.broken = true">';
 
@@ -102,7 +103,7 @@ export function sampleSweep(): SweepDocument {
     minor_faults: cold ? 195_313 : 0,
     stages: { "ray.store": wallNs - 1_000_000, "ray.msgpack": 400_000 },
   });
-  return {
+  return told({
     format: "serprof.sweep",
     version: 1,
     name: "a",
@@ -129,7 +130,24 @@ export function sampleSweep(): SweepDocument {
     ],
     traces: [{ variant: "ray", size_bytes: 800_000_000, cold: false, trace }],
     limits: { memcpy_bytes_per_s: 12.9e9 },
-  };
+  });
+}
+
+/** With the runs that Python tells of its points. */
+export function told(doc: SweepDocument): SweepDocument {
+  const timeOf = (at: number): number => doc.points[at]?.wall_ns ?? 0;
+  const groups = grouped([...doc.points.keys()], (at) => {
+    const { cold, size_bytes, variant } = doc.points[at] as Point;
+    return JSON.stringify({ variant, size_bytes, cold });
+  });
+  const runs = [...groups].map(([key, own]) => {
+    const points = own.toSorted((a, b) => timeOf(a) - timeOf(b));
+    const middle = points[(points.length - 1) >> 1] as number;
+    const times = Object.entries(doc.points[middle]?.stages ?? {});
+    const stages = Object.fromEntries(times.map(([stage, ns]) => [stage, [ns, ns, ns]]));
+    return { ...JSON.parse(key), points, middle, stages };
+  });
+  return { ...doc, runs };
 }
 
 export const silentHost: Host = { copy: () => Promise.resolve() };

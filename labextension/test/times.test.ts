@@ -1,22 +1,13 @@
-/** Random runs, with the time that Python tells of them: the drawn table says the same. */
+/** Times and shares are those that Python tells. */
 
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import type { Point, Row } from "../src/document/document";
+import type { Row, Runs } from "../src/document/document";
 import { percent } from "../src/document/format";
 import { mount } from "../src/frame/place";
-import { runsOf, seriesOf } from "../src/sweep/series";
+import { seriesOf } from "../src/sweep/series";
 import { columnsOf } from "../src/waterfall/columns";
 import { sampleSweep, sampleTrace, silentHost } from "./sample";
-
-interface Known {
-  readonly walls_ns: readonly number[];
-  readonly middle_ns: number;
-  /** As a headline has it. */
-  readonly said: string;
-}
-
-const KNOWN: readonly Known[] = JSON.parse(readFileSync("../tests/data/times.json", "utf8"));
 
 interface Share {
   readonly self_ns: number;
@@ -28,24 +19,37 @@ interface Share {
 
 const SHARES: readonly Share[] = JSON.parse(readFileSync("../tests/data/shares.json", "utf8"));
 
-function sweepOf(walls_ns: readonly number[]) {
-  const doc = sampleSweep();
-  const [warm] = doc.points.filter((point) => point.variant === "ray" && !point.cold);
-  const points = walls_ns.map((wall_ns) => ({ ...(warm as Point), wall_ns, stages: {} }));
-  return { ...doc, points, traces: [] };
-}
-
 describe("the time of runs", () => {
-  it.each(KNOWN)("$said", ({ middle_ns, said, walls_ns }) => {
-    const doc = sweepOf(walls_ns);
-    const view = mount(document.body, doc, silentHost);
-    const table = document.body.querySelector(".jsp-sweep table")?.textContent ?? "";
-    view?.destroy();
-    expect(table.replaceAll("\u00a0", " ")).toContain(said);
-    expect(runsOf(doc, "ray")[0]?.point.wall_ns).toBe(middle_ns);
-    const timed = walls_ns.every((ns) => ns > 0);
-    expect(seriesOf(doc, "ray", false)[0]?.median_ns).toBe(timed ? middle_ns : 1);
+  it("is what the document tells of them, in the table and on the curve", () => {
+    const doc = sampleSweep();
+    const [known] = (doc.runs ?? []).filter(({ cold }) => !cold);
+    const groups = "71.3 ms in 3 runs, 90.0 ms in 2";
+    const runs: Runs = { ...(known as Runs), middle: 3, quartiles_ns: [1e6, 2e6], groups };
+    const both = [
+      { ...doc, runs: [runs] },
+      { ...doc, runs: [{ ...runs, groups: "" }] },
+    ].map((each) => {
+      const view = mount(document.body, each, silentHost);
+      const table = document.body.querySelector(".jsp-sweep table")?.textContent ?? "";
+      view?.destroy();
+      return [table.replaceAll("\u00a0", " "), seriesOf(each, "ray", false)] as const;
+    });
+    expect(both[0]?.[0]).toContain(groups);
+    expect(both[1]?.[0]).toContain("1.00 ms … 2.00 ms");
+    const [point] = both[1]?.[1] ?? [];
+    expect(point).toMatchObject({ median_ns: 90_000_000, low_ns: 1e6, high_ns: 2e6, count: 5 });
   });
+
+  it.each([{ middle: 99 }, { points: [] }, { quartiles_ns: ["x"] }, { stages: { a: "b" } }])(
+    "of damaged runs is not drawn: %j",
+    (damage) => {
+      const doc = sampleSweep();
+      const runs = (doc.runs ?? []).map((each) => ({ ...each, ...damage }));
+      const view = mount(document.body, { ...doc, runs } as object, silentHost);
+      expect(document.body.querySelectorAll(".jsp-sweep .jsp-run")).toHaveLength(0);
+      view?.destroy();
+    },
+  );
 });
 
 describe("the share of a row", () => {

@@ -4,7 +4,7 @@ import { glossaryOf } from "../src/frame/glossary";
 import { mount, mountCompare, type View } from "../src/frame/place";
 import { runsOf } from "../src/sweep/series";
 import { pack, traceOf } from "./make";
-import { sampleSweep, sampleTrace } from "./sample";
+import { sampleSweep, sampleTrace, told } from "./sample";
 import { soon } from "./soon";
 
 let view: View | null = null;
@@ -64,7 +64,7 @@ describe("the view switch", () => {
     view?.destroy();
     const doc = sampleSweep();
     const more = doc.points.map((point) => ({ ...point, size_bytes: 1_000 }));
-    expect(names(draw({ ...doc, points: [...doc.points, ...more] }, ""))[0]).toBe("Sweep");
+    expect(names(draw(told({ ...doc, points: [...doc.points, ...more] }), ""))[0]).toBe("Sweep");
   });
 });
 
@@ -231,7 +231,11 @@ describe("a comparison", () => {
     const before = sampleSweep();
     const tripled = before.points.map((point) => ({ ...point, wall_ns: point.wall_ns * 3 }));
     const cells = (name: string): (string | null)[] => {
-      const compare = mountCompare(document.body, before, { ...before, name, points: tripled });
+      const compare = mountCompare(
+        document.body,
+        before,
+        told({ ...before, name, points: tripled }),
+      );
       const found = [...document.body.querySelectorAll(".jsp-total .jsp-number")];
       const texts = found.slice(0, 3).map((cell) => cell.textContent);
       compare.destroy();

@@ -11,14 +11,13 @@ from jupyter_serprof.model import Point, Sweep, Variant
 
 MS = 1_000_000
 SIZES = (1000, 10_000, 100_000, 1_000_000)
-ALIAS = "zero-copy, aliases the original"
 #: variant -> ms at each size; None where there is no point.
 Times = dict[str, tuple[float | None, ...]]
 
 
 def a_sweep(
     times: Times,
-    results: dict[str, str] | None = None,
+    aliases: tuple[str, ...] = (),
     *,
     noise: float = 0.0,
     runs: int = 2,
@@ -43,9 +42,7 @@ def a_sweep(
         for run in range(1 + runs)
         if ms is not None
     )
-    variants = tuple(
-        Variant(key, key.title(), result=(results or {}).get(key, "")) for key in times
-    )
+    variants = tuple(Variant(key, key.title(), facts={"is_alias": key in aliases}) for key in times)
     fields: dict[str, object] = {"variants": variants, "points": points} | options
     return Sweep(name="a", started="", kind="sweep", parameter="n", **fields)  # type: ignore[arg-type]  # its fields
 
@@ -70,10 +67,8 @@ SAMPLES = {
     "within the noise nobody wins": a_sweep({"a": (1,) * 4, "b": (1.1,) * 4}, noise=0.2),
     "one run at each size": a_sweep({"a": (1,) * 4, "b": (2,) * 4}, runs=1),
     "one falls behind late": a_sweep(AHEAD, noise=0.1),
-    "what aliases wins nothing": a_sweep(
-        {"oob": (0.1,) * 4, "pickle": (1, 2, 3, 4)}, {"oob": ALIAS}
-    ),
-    "what aliases, alone": a_sweep({"oob": (0.1,) * 4}, {"oob": ALIAS}),
+    "what aliases wins nothing": a_sweep({"oob": (0.1,) * 4, "pickle": (1, 2, 3, 4)}, ("oob",)),
+    "what aliases, alone": a_sweep({"oob": (0.1,) * 4}, ("oob",)),
     "one alone is told by its ends": a_sweep({"code": (1, 2, 30, 500)}),
     "runs counted by what was asked for": a_sweep({"a": ()}, points=numbered(5)),
     "absent, failed, and the seed": a_sweep(

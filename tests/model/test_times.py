@@ -17,6 +17,7 @@ from jupyter_serprof.analysis import analyse
 from jupyter_serprof.experiments.compare.verdict import compare
 from jupyter_serprof.experiments.engine.document import summarize_repeats, summarize_sweep
 from jupyter_serprof.model import Point, Row, Sweep, SweepTrace, Trace, Variant, Waterfall
+from jupyter_serprof.model.document import to_document
 from jupyter_serprof.model.sweep import groups_of, groups_text, middle_ns, middle_run, quartiles
 from jupyter_serprof.model.units import format_ns, format_share
 from jupyter_serprof.testing import make_trace
@@ -247,15 +248,19 @@ def test_runs_in_two_groups_are_told_as_two(times: list[int], middle: int, said:
     assert (middle_ns(ns), groups_text(ns)) == (middle * MS, said)
 
 
-@pytest.mark.parametrize(
-    "known", json.loads((DATA / "times.json").read_text("utf-8")), ids=lambda known: known["said"]
-)
-def test_the_runs_that_typescript_draws_have_the_times_of_python(known: dict[str, Any]) -> None:
-    """``labextension/test/times.test.ts`` draws the same file and looks for the same words."""
-    found = middle_ns(known["walls_ns"])
+def test_a_document_tells_the_runs_that_the_front_end_draws() -> None:
+    """It computes none of it: places of the runs by time, the middle one, groups, spread."""
+    told = to_document(trip({"ray": [90, 30 * MS, 10 * MS, 31 * MS, 11 * MS]}))["runs"]
 
-    assert found == known["middle_ns"]
-    assert (groups_text(known["walls_ns"]) or format_ns(found)) == known["said"]
+    assert isinstance(told, list)
+    warm, cold = told
+    assert (cold["points"], cold["middle"], cold["cold"]) == ([0], 0, True)
+    assert (warm["points"], warm["middle"], warm["size_bytes"]) == ([2, 4, 1, 3], 2, 8_000_000)
+    assert warm["groups"] == "10.0 ms in 2 runs, 30.0 ms in 2"
+    assert warm["quartiles_ns"] == [10.75 * MS, 30.25 * MS]
+    own = sorted([30 * MS * 3 // 6, 10 * MS * 4 // 6, 31 * MS * 5 // 6, 11 * MS * 2 // 6])
+    low, high = quartiles(own) or (0, 0)
+    assert warm["stages"] == {"pickle.dumps": [middle_ns(own), low, high]}
 
 
 def test_quartiles_begin_with_four_runs() -> None:

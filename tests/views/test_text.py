@@ -199,6 +199,7 @@ def make_sweep() -> Sweep:
 
 def _variant(key: str, title: str, result: str, in_band: int, out_of_band: int) -> Variant:
     facts = {"in_band_bytes": in_band, "out_of_band_bytes": out_of_band, "buffers": 1}
+    facts["is_alias"] = "aliases" in result
     notes = ("the result is unstable: close other programs and run again",) if key == "ray" else ()
     return Variant(key, title, result=result, facts=facts, notes=notes)
 

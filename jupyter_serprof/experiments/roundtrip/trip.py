@@ -26,7 +26,7 @@ from jupyter_serprof.experiments.roundtrip.by_ray import Ray
 from jupyter_serprof.experiments.roundtrip.transport import Transport, TransportRuns
 from jupyter_serprof.model import ProbeUnavailable, Sweep, Trace, UsageError, Variant
 from jupyter_serprof.model.errors import closest
-from jupyter_serprof.model.sweep import middle_ns, quartiles
+from jupyter_serprof.model.sweep import middle_ns, spread
 from jupyter_serprof.model.trace import Scalar
 from jupyter_serprof.model.units import counted, format_share
 from jupyter_serprof.objects.ask import is_a, size_bytes
@@ -384,5 +384,5 @@ def _warm_ns(runs: TransportRuns) -> list[int]:
 
 def _spread(warm_ns: Sequence[int]) -> float:
     """Return the interquartile range over the median."""
-    low, high = quartiles(warm_ns) or (min(warm_ns), max(warm_ns))
+    low, high = spread(warm_ns)
     return (high - low) / max(1, middle_ns(warm_ns))

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 from jupyter_serprof.analysis.ranking import cost_of, is_comparable, matters
 from jupyter_serprof.model import stages_of
-from jupyter_serprof.model.sweep import groups_text, middle_run, quartiles
+from jupyter_serprof.model.sweep import groups_text, quartiles
+from jupyter_serprof.model.sweep import runs_of as all_runs
 from jupyter_serprof.model.units import (
     NOT_APPLICABLE,
     NOT_SEEN,
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from jupyter_serprof.model import Point, Sweep, Trace, Variant
+    from jupyter_serprof.model.sweep import Runs
 
 _SMALLEST_RATIO = 0.05
 _TIED, _ALONE, _APART = "≈", "1 run", "2 groups"
@@ -82,24 +84,18 @@ class Slice:
 
 def runs_of(sweep: Sweep, variant: Variant) -> list[Bar]:
     """Return the runs of a variant: sizes ascending, warm before cold."""
-    groups: dict[tuple[int, bool], list[Point]] = {}
-    for point in sweep.points:
-        if point.variant == variant.key:
-            groups.setdefault((point.size_bytes or 0, point.cold), []).append(point)
-    return [_run(sweep, variant, groups[key]) for key in sorted(groups)]
+    return [_run(sweep, variant, runs) for runs in all_runs(sweep) if runs.variant == variant.key]
 
 
-def _run(sweep: Sweep, variant: Variant, points: list[Point]) -> Bar:
-    ordered = sorted(points, key=lambda point: point.wall_ns)
-    middle = middle_run(ordered, lambda point: point.wall_ns)
-    wanted = (variant.key, middle.size_bytes, middle.cold)
+def _run(sweep: Sweep, variant: Variant, runs: Runs) -> Bar:
+    wanted = (variant.key, runs.size_bytes, runs.cold)
     traces = (
         entry.trace
         for entry in sweep.traces
         if (entry.variant, entry.size_bytes, entry.cold) == wanted
     )
-    walls = tuple(point.wall_ns for point in ordered)
-    return Bar(variant, middle.cold, middle, walls, next(traces, None))
+    walls = tuple(sweep.points[place].wall_ns for place in runs.points)
+    return Bar(variant, runs.cold, sweep.points[runs.middle], walls, next(traces, None))
 
 
 def parts_of(run: Bar) -> list[Slice]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from jupyter_serprof.model.sweep import groups_text, middle_ns, quartiles
+from jupyter_serprof.model.sweep import groups_text, middle_ns, spread
 from jupyter_serprof.model.units import (
     clean,
     counted,
@@ -99,9 +99,8 @@ def series_of(sweep: Sweep, *, cold: bool) -> list[Series]:
 
 
 def _size_point(size_bytes: int, walls_ns: tuple[int, ...]) -> SizePoint:
-    low, high = quartiles(walls_ns) or (walls_ns[0], walls_ns[-1])
     middle, groups = middle_ns(walls_ns), groups_text(walls_ns)
-    return SizePoint(size_bytes, middle, low, high, len(walls_ns), groups)
+    return SizePoint(size_bytes, middle, *spread(walls_ns), len(walls_ns), groups)
 
 
 def pieces_of(sweep: Sweep, key: str, *, cold: bool) -> tuple[Fit, ...]:

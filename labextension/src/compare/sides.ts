@@ -15,7 +15,7 @@ import { element, folded, heading } from "../kit/dom";
 import { grid, numberColumn, wordColumn } from "../kit/grid";
 import { bar, swatch } from "../kit/marks";
 import { familyOf } from "../kit/theme";
-import { quartiles, type Run, runsOf } from "../sweep/series";
+import { type Run, runsOf } from "../sweep/series";
 import { COPY, ratioText, sidesOf } from "./view";
 
 /** One line: the time of a stage in the run that each document shows, ns. */
@@ -25,7 +25,7 @@ export interface Pair {
   readonly before: number;
   readonly after: number;
   /** Of the wall times: the quartiles of all runs, before and after. */
-  readonly quartiles?: readonly (readonly [number, number] | null)[];
+  readonly quartiles?: readonly Run["quartiles_ns"][];
   readonly isTotal: boolean;
 }
 
@@ -156,7 +156,7 @@ export function sweepGroups(one: SweepDocument, other: SweepDocument): Group[] {
 function runPairs(before: Run, after: Run, stages: Stages): Pair[] {
   const [one, other] = [before, after].map(({ point }) => new Map(Object.entries(point.stages)));
   const wall = wallPair(before.point.wall_ns, after.point.wall_ns);
-  const spread = { quartiles: [quartiles(before.walls_ns), quartiles(after.walls_ns)] };
+  const spread = { quartiles: [before.quartiles_ns, after.quartiles_ns] };
   return [...stagePairs(stages, one as Times, other as Times), { ...wall, ...spread }];
 }
 
@@ -212,7 +212,7 @@ function lineOf(pair: Pair, longest: number, isSame: boolean): HTMLElement {
   );
 }
 
-function timeText(ns: number, quarter: readonly [number, number] | null | undefined): string {
+function timeText(ns: number, quarter: Run["quartiles_ns"]): string {
   const ends = quarter?.map((end) => format.duration(end)).join("–");
   return ends === undefined ? format.duration(ns) : `${format.duration(ns)} [${ends}]`;
 }

@@ -89,6 +89,9 @@ function tidy(value: Record<string, unknown>): SerprofDocument {
     tidied.waterfall = waterfall == null ? NO_WATERFALL : withOutline(waterfall, tidied);
     tidied.tables = kept(value.tables, isTable);
     tidied.anatomies = kept(value.anatomies, isAnatomy);
+  } else {
+    const points = value.points as unknown[];
+    tidied.runs = kept(value.runs, (runs) => isRuns(runs, points));
   }
   tidied.comparison = isComparison(value.comparison) ? value.comparison : null;
   return tidied as unknown as SerprofDocument;
@@ -213,6 +216,19 @@ function isRow(row: unknown, stageCount: number): boolean {
 
 function isPiece(piece: unknown): boolean {
   return Array.isArray(piece) && Number.isFinite(piece[0]) && isAmount(piece[1]);
+}
+
+/** Runs that are told of points that are there; others are not drawn. */
+function isRuns(value: unknown, points: readonly unknown[]): boolean {
+  const isPlace = (place: unknown): boolean => points[place as number] !== undefined;
+  return (
+    isObject(value) &&
+    isPlace(value.middle) &&
+    isListOf(value.points, isPlace) &&
+    value.points.length > 0 &&
+    (value.quartiles_ns == null || isListOf(value.quartiles_ns, isAmount)) &&
+    isListOf(Object.values(value.stages ?? {}), (times) => isListOf(times, isAmount))
+  );
 }
 
 function isSweep(value: Record<string, unknown>): boolean {

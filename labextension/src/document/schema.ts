@@ -22,6 +22,7 @@ export interface SweepDocument {
   parameter?: string;
   variants: Variant[];
   points: Point[];
+  runs?: Runs[];
   traces: SweepTrace[];
   fits?: Fit[];
   crossovers?: Crossover[];
@@ -75,6 +76,43 @@ export interface Point {
    */
   stages: {
     [k: string]: number;
+  };
+}
+/**
+ * All runs of a variant at one size, cold or warm.
+ */
+export interface Runs {
+  variant: string;
+  size_bytes: number | null;
+  cold: boolean;
+  /**
+   * Places in points, by time.
+   */
+  points: number[];
+  /**
+   * Place of the run whose time is that of all.
+   */
+  middle: number;
+  /**
+   * null of fewer than four.
+   *
+   * @minItems 2
+   * @maxItems 2
+   */
+  quartiles_ns?: [number, number] | null;
+  /**
+   * Both times of runs in two groups.
+   */
+  groups?: string;
+  /**
+   * [time, low, high] (ns) by stage key, of the runs that have it.
+   */
+  stages?: {
+    /**
+     * @minItems 3
+     * @maxItems 3
+     */
+    [k: string]: [number, number, number];
   };
 }
 export interface SweepTrace {

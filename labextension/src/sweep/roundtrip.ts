@@ -2,7 +2,6 @@
 
 import type { Scalar, Stage, SweepDocument, Variant } from "../document/document";
 import * as format from "../document/format";
-import { groupsOf } from "../document/format";
 import { spanDetails } from "../frame/facts";
 import { legendEntry } from "../frame/legend";
 import type { Part, Stage as Shared } from "../frame/part";
@@ -14,7 +13,7 @@ import { familyOf } from "../kit/theme";
 import { isEmpty } from "../waterfall/columns";
 import { axis } from "../waterfall/plot";
 import { waterfall } from "../waterfall/waterfall";
-import { copyRateOf, inOrder, quartiles, type Run, runsOf, stagesOf } from "./series";
+import { copyRateOf, inOrder, type Run, runsOf, stagesOf } from "./series";
 
 /** What every line of one sweep shares. */
 interface Scene {
@@ -163,22 +162,9 @@ function gainText(variant: Variant | undefined, run: Run): string {
   return typeof gain === "number" ? format.ratio(gain) : format.NOT_APPLICABLE;
 }
 
-function spread(run: Run): string {
-  const groups = groupsOf(run.walls_ns);
-  if (groups.length > 1) {
-    return groups
-      .map((group, at) => `${timeOf(group)} in ${format.count(group.length)}${at ? "" : " runs"}`)
-      .join(", ");
-  }
-  const range = quartiles(run.walls_ns);
-  return range === null
-    ? format.NOT_APPLICABLE
-    : `${format.duration(range[0])} … ${format.duration(range[1])}`;
-}
-
-/** A group is not looked at for groups again. */
-function timeOf(group: readonly number[]): string {
-  return format.duration(group[(group.length - 1) >> 1]);
+function spread({ groups, quartiles_ns }: Run): string {
+  const range = quartiles_ns?.map((ns) => format.duration(ns)).join(" … ");
+  return groups || (range ?? format.NOT_APPLICABLE);
 }
 
 function bytesFact(variant: Variant | undefined, key: string): string {
@@ -218,7 +204,7 @@ function runPlot(scene: Scene, run: Run): HTMLElement {
 }
 
 function variantOf({ variants }: SweepDocument, run: Run): Variant | undefined {
-  return variants.find((each) => each.key === run.variant);
+  return variants.find((each) => each.key === run.point.variant);
 }
 
 /** Stages that copied what travels as buffers beside the pickle: most of what they copied. */

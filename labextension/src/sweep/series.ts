@@ -1,12 +1,12 @@
 /** Lines over size: the median and spread of a variant, or of one of its stages, at each size. */
 
-import { quantileSorted } from "d3-array";
 import {
   type DrawnTrace,
   drawnOf,
   known,
   type Point,
   type Row,
+  type Runs,
   type Stage,
   type Crossover as StoredCrossover,
   type Fit as StoredFit,
@@ -14,7 +14,7 @@ import {
   textOf,
   type Variant,
 } from "../document/document";
-import { middleAt, rateOf } from "../document/format";
+import { rateOf } from "../document/format";
 import { grouped } from "../kit/sort";
 
 export interface SizePoint {
@@ -33,23 +33,17 @@ export function seriesOf(
   isCold: boolean,
   stage: string | null = null,
 ): SizePoint[] {
-  const timeOf = (point: Point): number =>
-    stage === null ? point.wall_ns : (point.stages[stage] ?? 0);
-  const points = sweep.points.filter(
-    (point) =>
-      point.variant === variant && point.cold === isCold && point.size_bytes && timeOf(point) > 0,
-  );
-  return [...grouped(points, (point) => point.size_bytes as number)]
-    .map(([size, own]) => sizePoint(size, own.map(timeOf)))
-    .toSorted((a, b) => a.size_bytes - b.size_bytes);
-}
-
-function sizePoint(size_bytes: number, times: readonly number[]): SizePoint {
-  const sorted = times.toSorted((a, b) => a - b);
-  const median_ns = sorted[middleAt(sorted)] as number;
-  const all = [sorted[0] as number, sorted.at(-1) as number] as const;
-  const [low_ns, high_ns] = quartiles(sorted) ?? all;
-  return { size_bytes, median_ns, low_ns, high_ns, count: sorted.length };
+  return runsOf(sweep, variant).flatMap(({ cold, point, stages, walls_ns, ...run }) => {
+    const range = run.quartiles_ns ?? [walls_ns[0] as number, walls_ns.at(-1) as number];
+    const own = point.stages[stage ?? ""];
+    // A single run has no spread to be told.
+    const times = stage === null ? [point.wall_ns, ...range] : (stages[stage] ?? [own, own, own]);
+    const [median_ns, low_ns, high_ns] = times;
+    const { size_bytes } = point;
+    return cold === isCold && size_bytes && median_ns && low_ns && high_ns
+      ? [{ size_bytes, median_ns, low_ns, high_ns, count: walls_ns.length }]
+      : [];
+  });
 }
 
 export function sizesOf(sweep: SweepDocument): number[] {
@@ -212,50 +206,41 @@ export function bestOf({ findings }: SweepDocument): Best | null {
 }
 
 /** The lines of a sweep: for each variant and size the cold run and the median warm one. */
-
-export interface Run {
-  readonly variant: string;
-  readonly cold: boolean;
+export interface Run extends Pick<Runs, "cold" | "groups" | "quartiles_ns"> {
   /** The one whose time is that of all its points. */
   readonly point: Point;
-  /** Wall times of all its points, sorted, ns. */
+  /** Wall times of all its points, ascending, ns. */
   readonly walls_ns: readonly number[];
+  readonly stages: NonNullable<Runs["stages"]>;
   readonly trace: DrawnTrace | null;
 }
 
-/** Cold runs are never mixed with warm ones; sizes ascend. */
+/** As the document tells them; sizes ascend, cold before warm. */
 export function runsOf(sweep: SweepDocument, variant: string): Run[] {
-  const own = sweep.points.filter((point) => point.variant === variant);
   const sizeOf = ({ point }: Run): number => point.size_bytes ?? 0;
-  return [...grouped(own, (point) => `${point.size_bytes} ${point.cold}`).values()]
-    .map((points) => runOf(sweep, points))
+  return (sweep.runs ?? [])
+    .filter((runs) => runs.variant === variant)
+    .map((runs) => runOf(sweep, runs))
     .sort((a, b) => sizeOf(a) - sizeOf(b) || Number(b.cold) - Number(a.cold));
 }
 
-function runOf(sweep: SweepDocument, points: Point[]): Run {
-  const sorted = points.toSorted((a, b) => a.wall_ns - b.wall_ns);
-  const walls_ns = sorted.map((each) => each.wall_ns);
-  const point = sorted[middleAt(walls_ns)] as Point;
+function runOf(sweep: SweepDocument, runs: Runs): Run {
   const entry = sweep.traces.find(
-    (candidate) =>
-      candidate.variant === point.variant &&
-      candidate.size_bytes === point.size_bytes &&
-      candidate.cold === point.cold,
+    ({ cold, size_bytes, variant }) =>
+      variant === runs.variant && size_bytes === runs.size_bytes && cold === runs.cold,
   );
-  const trace = entry === undefined ? null : drawnOf(entry.trace);
-  return { variant: point.variant, cold: point.cold, point, walls_ns, trace };
+  return {
+    ...runs,
+    point: sweep.points[runs.middle] as Point,
+    walls_ns: runs.points.map((place) => (sweep.points[place] as Point).wall_ns),
+    stages: runs.stages ?? {},
+    trace: entry === undefined ? null : drawnOf(entry.trace),
+  };
 }
 
 /** Its result lies in the memory of the original: it moved nothing, and is in no ranking. */
-export function isAlias({ facts, result }: Variant): boolean {
-  // Older documents say it with the result alone.
-  return (facts?.is_alias ?? (result ?? "").includes("aliases the original")) === true;
-}
-
-/** First and third quartile; null with fewer than four values, where they would say little. */
-export function quartiles(sorted: readonly number[]): readonly [number, number] | null {
-  const at = (share: number): number => quantileSorted(sorted as number[], share) ?? Number.NaN;
-  return sorted.length < 4 ? null : [at(0.25), at(0.75)];
+export function isAlias({ facts }: Variant): boolean {
+  return facts?.is_alias === true;
 }
 
 /** Titles, families and order of stage keys, as the traces of the sweep tell them. */

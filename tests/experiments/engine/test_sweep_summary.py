@@ -30,6 +30,7 @@ def sweep(walls: Walls, results: dict[str, str] | None = None, **options: object
             key.title(),
             state="ok" if runs else "failed",
             result=(results or {}).get(key, "a copy, writeable"),
+            facts={"is_alias": key in (results or {})},
         )
         for key, runs in walls.items()
     )
