@@ -32,6 +32,8 @@ def pytest_sessionfinish(session):
 TABLE = """
 cli.py: magics/test_cli.py
 _OK, _FAILED, _MISUSED, _INTERRUPTED = 0, 1 => _OK, _FAILED, _MISUSED, _INTERRUPTED = 0, 0
+cli.py: magics/test_cli.py
+last is not None and not body => last is not None
 testing/__init__.py: capture/test_recorder.py
 self.now_ns += self.tick_ns => self.now_ns -= self.tick_ns
 magics/together.py: magics/test_together.py
@@ -66,10 +68,20 @@ views/waterfall/table.py: views/test_table.py views/test_text.py
 if row.copied_bytes == 0 => if row.copied_bytes != 0
 views/flat.py: timelines/test_timelines.py
 moved_ns = -min([0 => moved_ns = min([0
+views/picture.py: views/test_figure.py views/test_sheet_sweep.py
+key=lambda pair: -pair[1] => key=lambda pair: pair[1]
 timelines/__init__.py: timelines/test_timelines.py
 duration_ns=stop_ns - start_ns => duration_ns=stop_ns
 timelines/__init__.py: timelines/test_timelines.py
 start_ns <= around[at][1] => start_ns >= around[at][1]
+probes/__init__.py: probes/test_probe_base.py
+"not imported" if find_spec => "not installed" if find_spec
+probes/interpreter.py: probes/test_interpreter_probe.py
+self._callbacks.append(callback) => self._callbacks.count(callback)
+probes/dask/computations.py: probes/test_dask_communication.py clusters/test_dask_cluster.py
+calls[-1] if calls else "submit" => calls[0] if calls else "submit"
+probes/dask/tasks.py: clusters/test_dask_cluster.py
+thread = self.threads.setdefault((address, place), len(mine) + 1) => thread = len(mine) + 1
 probes/ray/tasks.py: probes/test_ray_alive.py
 except (ConnectionRefusedError, FileNotFoundError) => except FileNotFoundError
 probes/dask/agent/totals.py: probes/test_dask_totals.py
@@ -89,7 +101,7 @@ left.remove(self.sink) => left.index(self.sink)
 capture/recorder.py: capture/test_recorder.py
 if left > 0 => if left >= 0
 model/sweep.py: model/test_times.py
-share * (len(ordered) - 1) => share * len(ordered)
+method="inclusive" => method="exclusive"
 model/document.py: model/test_document.py
 -1 <= index < count => -1 <= index <= count
 testing/__init__.py: analysis/test_waterfall.py

@@ -5,7 +5,7 @@ one by time, of an even number the faster of the two in the middle. No number li
 Where the runs fall into two groups, no single time tells them: it is then the middle run of the
 larger group (the faster one of two as large), and `groups_text` tells both.
 
-A document carries it (`Runs`), so that the front end draws what is told and computes nothing.
+A document carries it (`SweepRuns`), so that the front end draws what is told and computes nothing.
 """
 
 from __future__ import annotations
@@ -179,7 +179,7 @@ Measured = TypeVar("Measured")
 
 
 @dataclass(frozen=True, slots=True)
-class Runs:
+class SweepRuns:
     """All runs of a variant at one size, cold or warm: a line of a table, a mark of a curve.
 
     Attributes
@@ -206,7 +206,7 @@ class Runs:
     stages: Mapping[str, tuple[int, int, int]] = field(default_factory=dict)
 
 
-def runs_of(sweep: Sweep) -> list[Runs]:
+def runs_of(sweep: Sweep) -> list[SweepRuns]:
     """Return the runs of a sweep by variant, sizes ascending, warm before cold."""
     known: dict[tuple[str, int, bool], list[int]] = {}
     for place, point in enumerate(sweep.points):
@@ -214,7 +214,7 @@ def runs_of(sweep: Sweep) -> list[Runs]:
     return [_runs(sweep.points, known[key]) for key in sorted(known)]
 
 
-def _runs(points: Sequence[Point], places: Iterable[int]) -> Runs:
+def _runs(points: Sequence[Point], places: Iterable[int]) -> SweepRuns:
     ordered = tuple(sorted(places, key=lambda place: points[place].wall_ns))
     middle = middle_run(ordered, lambda place: points[place].wall_ns)
     own = [points[place] for place in ordered]
@@ -224,7 +224,7 @@ def _runs(points: Sequence[Point], places: Iterable[int]) -> Runs:
     stages = {key: (round(middle_ns(each)), *spread(each)) for key, each in times.items() if each}
     first, quarters = own[0], quartiles(walls)
     known = (first.variant, first.size_bytes, first.cold, ordered, middle)
-    return Runs(*known, quarters, groups_text(walls), stages)
+    return SweepRuns(*known, quarters, groups_text(walls), stages)
 
 
 def spread(times: Sequence[float]) -> tuple[int, int]:

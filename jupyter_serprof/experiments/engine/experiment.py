@@ -254,8 +254,8 @@ def resume(*, measure: bool = True) -> Sweep:
     __tracebackhide__ = True
     if not _KEPT:
         message = (
-            "no sweep was interrupted after its first point in this process. "
-            "Begin one: sp.sweep(make, sizes=[10**4, 10**6, 10**8])"
+            "nothing was interrupted in this process after its first point: no round trip, "
+            "repeats, comparison, sweep, --try"
         )
         raise UsageError(message)
     document: Sweep = run(_KEPT[0]) if measure else _KEPT[0].document

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from jupyter_serprof.model import Point, Sweep, Trace, Variant
-    from jupyter_serprof.model.sweep import Runs
+    from jupyter_serprof.model.sweep import SweepRuns
 
 _SMALLEST_RATIO = 0.05
 _TIED, _ALONE, _APART = "≈", "1 run", "2 groups"
@@ -87,7 +87,7 @@ def runs_of(sweep: Sweep, variant: Variant) -> list[Bar]:
     return [_run(sweep, variant, runs) for runs in all_runs(sweep) if runs.variant == variant.key]
 
 
-def _run(sweep: Sweep, variant: Variant, runs: Runs) -> Bar:
+def _run(sweep: Sweep, variant: Variant, runs: SweepRuns) -> Bar:
     wanted = (variant.key, runs.size_bytes, runs.cold)
     traces = (
         entry.trace

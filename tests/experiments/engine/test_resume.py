@@ -59,7 +59,7 @@ def test_an_interrupted_sweep_goes_on_where_it_was_as_often_as_one_likes() -> No
     assert 0 < len(before.points) < len(more.points) < 9
     assert points(before) <= points(more) <= points(whole) == points(unbroken)
     assert whole.environment["seed"] == unbroken.environment["seed"]
-    with pytest.raises(UsageError, match="no sweep was interrupted"):  # what is whole is let go
+    with pytest.raises(UsageError, match="nothing was interrupted"):  # what is whole is let go
         sp.resume()
 
 
@@ -69,7 +69,7 @@ def test_an_interrupt_before_the_first_point_keeps_nothing() -> None:
         sp.sweep(Pressed(1), SIZES, ["pickle"], 2, seed=1)
 
     assert not hasattr(caught.value, "__notes__")
-    with pytest.raises(UsageError, match="no sweep was interrupted"):
+    with pytest.raises(UsageError, match="nothing was interrupted"):
         sp.resume(measure=False)
 
 
