@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 #: Front ends that do not know our MIME type but run anywidget.
 WITHOUT_EXTENSION = ("colab", "vscode")
-_WAITING = b"{}"
+_WAITING, _EMPTY_MODULE = b"{}", "export default {}"
 #: By the kind of document whose views they bring.
 _NAMES = {"trace": "TraceWidget", "sweep": "SweepWidget", "anatomy": "AnatomyWidget"}
 
@@ -112,6 +112,12 @@ def _classes() -> dict[str, Any]:
             """Draw another document in the same place."""
             self._said = text(doc, view=self.view or None)
             self.document = _encoded(doc)
+
+        def close(self) -> None:
+            """Empty it first: nbclient saves the state of closed widgets, too."""
+            with self.hold_sync():
+                self._esm, self._css, self.document = _EMPTY_MODULE, "", _WAITING
+            super().close()
 
         def __repr__(self) -> str:
             """Say in words what is drawn: an untrusted notebook shows nothing else."""
