@@ -322,6 +322,38 @@ def test_tasks_that_are_computed_again_are_counted(dask_client: Client) -> None:
     assert repeated == [5]
 
 
+@pytest.mark.parametrize("way", ["again", "together", "kept", "thrown away"])
+def test_layers_that_are_computed_again_are_counted_though_fused_tasks_have_other_names(
+    way: str,
+) -> None:
+    """What is fused has another key each time; a collection that is kept is futures."""
+    import dask
+    import dask.array as da
+
+    def slow(block: Any) -> Any:
+        time.sleep(0.01)
+        return block + 1
+
+    x = da.ones((400, 400), chunks=100).map_blocks(slow)
+
+    def run() -> object:
+        if way == "together":
+            return dask.compute(x.sum(), x.max())
+        y = x.persist() if way == "kept" else x
+        if way == "thrown away":
+            x.persist()
+        return y.sum().compute(), y.max().compute()
+
+    _, trace = recorded(run)
+
+    again = {"again": [0, 16], "together": [0], "kept": [0, 0, 0], "thrown away": [0, 16, 16]}
+    assert list(column(trace, "dask.computations", "repeated_tasks").values()) == again[way]
+    took_ns = sum(column(trace, "dask.computations", "repeated_ns").values())
+    assert (took_ns >= 160 * MS) == (sum(again[way]) > 0)
+    found = [finding for finding in trace.findings if finding.rule == "dask.recompute"]
+    assert len(found) == len([count for count in again[way] if count])
+
+
 def test_futures_and_scatter_are_seen(dask_client: Client) -> None:
     """Submit, map, gather and scatter of the client, many graphs in one recording."""
 

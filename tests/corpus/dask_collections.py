@@ -112,7 +112,7 @@ def shared_work_computed_twice():
     )
 
 
-@entry(FRAME + "persist-intelligently", "dask.persist-not-assigned")
+@entry(FRAME + "persist-intelligently", "dask.recompute")
 def persist_without_assignment():
     """persist() whose result nobody keeps: all is computed again."""
 
@@ -133,7 +133,7 @@ def persist_without_assignment():
     return antipattern, healthy
 
 
-@entry(FRAME + "store-data-in-apache-parquet-format", "dask.csv", needs=("pyarrow",))
+@entry(FRAME + "store-data-in-apache-parquet-format", "dask.text-files", needs=("pyarrow",))
 def csv_instead_of_parquet():
     """Text files that are parsed for one column of them."""
     files("csv"), files("parquet")
@@ -143,7 +143,7 @@ def csv_instead_of_parquet():
     )
 
 
-@entry(FRAME + "avoid-full-data-shuffling", "dask.repeated-set-index")
+@entry(FRAME + "avoid-full-data-shuffling", "dask.shuffle")
 def set_index_again():
     """The index set anew for each query."""
     data = loaded(200_000, 8)
@@ -173,7 +173,7 @@ def many_tiny_partitions():
     return (lambda: float(rest(data[data.name == "name 7"]))), healthy
 
 
-@entry(FRAME + "joins", "dask.merge-small")
+@entry(FRAME + "joins", "dask.shuffle")
 def merge_with_a_small_frame():
     """A small frame as a Dask frame of several partitions: both sides are shuffled."""
     data = loaded(200_000, 8)
@@ -190,7 +190,7 @@ def merge_with_a_small_frame():
     return antipattern, (lambda: float(data.merge(small, on="key").weight.sum().compute()))
 
 
-@entry("dask: dataframe-groupby", "dask.groupby-shuffle")
+@entry("dask: dataframe-groupby", "dask.shuffle")
 def groupby_apply():
     """A groupby.apply where an aggregation would do: it shuffles and calls Python per group."""
     data = loaded(100_000, 8)

@@ -42,7 +42,7 @@ def large_result_to_the_client():
     return (lambda: float(made().compute().mean())), (lambda: float(made().mean().compute()))
 
 
-@entry("dask: futures#submit-tasks", "dask.result-in-loop")
+@entry("dask: futures#submit-tasks", "dask.compute-in-loop")
 def result_right_after_submit():
     """result() after each submit: one task at a time."""
     client = default_client()

@@ -153,6 +153,30 @@ def _prefixes(*rows: tuple[str, int, float]) -> Table:
     return tasks_table(*((name, n, round(n * ms * 1e6), 800 * n) for name, n, ms in rows))
 
 
+Task = tuple[str, int, float, float]
+
+
+def ran(*tasks: Task, graphs: int = 1, size: int = 0) -> Trace:
+    """Return tasks of two workers: (name, worker, start, duration) each, of so many graphs."""
+    spans: list[tuple[Any, ...]] = [("dask.serialize", CLIENT, 0, 1)] * graphs
+    spans += [("dask.execute", f"worker {at}/thread 1", *times) for _, at, *times in tasks]
+    end = max(start + took for *_, start, took in tasks)
+    trace = make_trace(
+        [*spans, ("dask.worker", "worker 2/loop", 0, 1), ("dask.wait", CLIENT, 1, end)]
+    )
+    names = [*["serialize"] * graphs, *(name for name, *_ in tasks), "loop", "wait"]
+    named = [span._replace(name=name) for span, name in zip(trace.spans, names, strict=True)]
+    sums = {name: [took for own, *_, took in tasks if own == name] for name, *_ in tasks}
+    rows = [(name, len(own), round(sum(own) * 1e6), size) for name, own in sums.items()]
+    return replace(trace, spans=tuple(named), tables=(tasks_table(*rows),))
+
+
+def in_turn(name: str, workers: int, count: int = 6, took: float = 100) -> list[Task]:
+    """Return tasks of which as many run side by side as there are workers."""
+    return [(name, 1 + at % workers, 5 + at // workers * took, took) for at in range(count)]
+
+
+_FIRST, _THEN = ("finalize-f", 1, 5, 100), ("finalize-f", 1, 310, 100)
 #: rule -> (below the threshold, at it)
 DASK_GOLDEN: Mapping[str, list[Pair]] = {
     "dask.large-object": [
@@ -207,6 +231,35 @@ DASK_GOLDEN: Mapping[str, list[Pair]] = {
         (repeats((1_000, 0), (1_000, 299)), repeats((1_000, 0), (1_000, 300))),
         (repeats((10, 10), (10, 0)), repeats((10, 0), (10, 10))),
     ],
+    "dask.compute-in-loop": [
+        (ran(*in_turn("slow", 2), graphs=6), ran(*in_turn("slow", 1), graphs=6)),
+        (ran(*in_turn("slow", 1, 3), graphs=3), ran(*in_turn("slow", 1, 4), graphs=4)),
+    ],
+    "dask.chain": [
+        (ran(*in_turn("add", 2)), ran(*in_turn("add", 1))),
+        (ran(*in_turn("add", 1), ("sum", 1, 605, 9)), ran(*in_turn("add", 1), ("add", 1, 605, 9))),
+    ],
+    "dask.one-task": [
+        (ran(("all_of", 1, 5, 400), ("b", 2, 5, 390)), ran(("all_of", 1, 5, 400))),
+        (
+            ran(("all_of", 1, 5, 400), ("b", 1, 5, 401)),
+            ran(("all_of", 1, 5, 400), ("b", 1, 405, 9)),
+        ),
+    ],
+    "dask.delayed-collection": [
+        (
+            ran(("train", 1, 5, 300), _THEN, size=38_000_000),
+            ran(_FIRST, ("train", 1, 110, 300), size=38_000_000),
+        ),
+        (
+            ran(_FIRST, ("train", 1, 110, 300), size=999_999),
+            ran(_FIRST, ("train", 1, 110, 300), size=1_000_000),
+        ),
+    ],
+    "dask.shuffle": [
+        (ran(*in_turn("x", 2), ("p2pshuffle", 1, 305, 9)), ran(*in_turn("p2pshuffle", 2)))
+    ],
+    "dask.text-files": [(ran(*in_turn("read-parquet", 2)), ran(*in_turn("read-csv", 2)))],
     "dask.slow-construction": [
         (run(code=199.9, compute=200), run(code=200, compute=200)),
         (run(code=300, wall=1_001), run(code=300, wall=1_000)),

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from jupyter_serprof.analysis.findings import dask_bytes as dask_payload
+from jupyter_serprof.analysis.findings import dask_runs
 from jupyter_serprof.analysis.findings.dask_facts import (
     Record,
-    computation_name,
     computation_of,
     compute_ns,
     dispatched_bytes,
@@ -295,32 +295,46 @@ def recompute(trace: Trace) -> Iterable[Finding]:
     """Name computations that repeat tasks of earlier ones."""
     for index, entry in enumerate(records(trace, "dask.computations")):
         tasks, repeated = whole(entry, "tasks") or 0, whole(entry, "repeated_tasks") or 0
-        if index and repeated and repeated >= REPEATED_SHARE * tasks:
+        is_much = repeated >= REPEATED_SHARE * tasks
+        is_later = index > 0 or word(entry, "computation").endswith(" graphs)")
+        is_long = _repeated_share(trace, entry) >= REPEATED_WALL_SHARE
+        if repeated and is_later and (is_much or is_long):
             yield _recomputed(trace, index, entry)
 
 
 def _recomputed(trace: Trace, index: int, entry: Record) -> Finding:
     tasks, repeated = whole(entry, "tasks") or 0, whole(entry, "repeated_tasks") or 0
-    share, duration_ns = min(1.0, repeated / max(1, tasks)), whole(entry, "duration")
-    is_large = duration_ns is None or share * duration_ns >= REPEATED_WALL_SHARE * trace.wall_ns
-    took = f"it took {format_ns(duration_ns)}" if duration_ns is not None else ""
-    name = computation_name(trace, index)
+    share, took_ns = _repeated_share(trace, entry), whole(entry, "repeated_ns")
+    took = f"these took {format_ns(took_ns)}" if took_ns is not None else ""
+    name = word(entry, "computation").partition(" (")[0]
     kinds = {word(other, "kind") for other in records(trace, "dask.computations")[: index + 1]}
     spans = spans_of(trace, "dask.schedule", "dask.serialize", computation=index)
     return Finding(
         "dask.recompute",
-        "warn" if is_large else "info",
-        f"{f'`{name}`' if name else f'computation {index + 1}'} computed "
-        f"{format_count(repeated)} of its {format_count(tasks)} tasks again",
-        {"repeated_tasks": repeated, "tasks": tasks, "duration_ns": duration_ns},
+        "warn" if share >= REPEATED_WALL_SHARE else "info",
+        f"{format_count(repeated)} of {format_count(tasks)} tasks of "
+        f"{f'`{name}`' if name else f'computation {index + 1}'} did earlier work again",
+        {"repeated_tasks": repeated, "tasks": tasks, "repeated_ns": took_ns},
         "a, b = dask.compute(a, b)   # together: what both need is computed once; or, before: "
         "x = x.persist()"
         if kinds == {"compute"}
         else "x = x.persist()   # what both need, once; both then begin with x",
         spans=spans or spans_of(trace, "dask.schedule", "dask.serialize", "dask.execute"),
         because=took,
-        share=min(1.0, share * (duration_ns or 0) / trace.wall_ns) if trace.wall_ns else None,
+        share=share,
     )
+
+
+def _repeated_share(trace: Trace, entry: Record) -> float:
+    """Return which share of the time its repeated tasks own: by their time, else by their number.
+
+    Without a cluster the time of single tasks is not told apart.
+    """
+    took_ns, all_ns = whole(entry, "repeated_ns"), compute_ns(trace)
+    if took_ns is not None and all_ns:
+        return self_share(trace, "dask.execute") * min(1.0, took_ns / all_ns)
+    of_tasks = (whole(entry, "repeated_tasks") or 0) / max(1, whole(entry, "tasks") or 0)
+    return min(1.0, of_tasks * (whole(entry, "duration") or 0) / max(1, trace.wall_ns))
 
 
 def slow_construction(trace: Trace) -> Iterable[Finding]:
@@ -358,6 +372,7 @@ def _code_ns(trace: Trace, until_ns: int) -> int:
 
 RULES: Sequence[Callable[[Trace], Iterable[Finding]]] = (
     *dask_payload.RULES,
+    *dask_runs.RULES,
     tiny_tasks,
     scheduler_bound,
     many_layers,

@@ -133,7 +133,7 @@ _UNSEEN = {
     "scheduler": "messages and event loops of workers",
     "client only": "everything on the scheduler and its workers",
 }
-_MOST_NAMES = 3
+_MOST_NAMES, _MOST_LAYERS = 3, 1_000
 #: The rungs, the lowest first; the first one is without any cluster.
 _LEVELS = ("client", "client only", "scheduler", "scheduler and workers")
 
@@ -146,13 +146,36 @@ def _note_graph(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa
     graphs = _graphs(expr)
     layers = sum(len(graph.layers) for graph in graphs) if graphs else None
     lasts = [_last_layer(graph) for graph in graphs] or keys[:1]
-    return client.id, layers, sign, lasts[:_MOST_NAMES], len(lasts)
+    known = _computed(graphs) if (layers or 0) <= _MOST_LAYERS else {}
+    return client.id, layers, sign, lasts[:_MOST_NAMES], len(lasts), known or _steps(expr)
 
 
 def _last_layer(graph: Any) -> str:  # noqa: ANN401
     """Return the name of what is computed: the last layer that is not Dask's own last step."""
     names = reversed(graph.layers)
     return next((name for name in names if not str(name).startswith("finalize")), "")
+
+
+def _computed(graphs: Iterable[Any]) -> dict[str, frozenset[str]]:
+    """Return the layers that are computed, and what each depends on.
+
+    What Dask fuses into one task later has a name of its own in each computation; these have not.
+    A collection that is kept on the cluster is futures.
+    """
+    futures = sys.modules["distributed"].Future
+    found = {}
+    for graph in graphs:
+        for name, layer in graph.layers.items():
+            mapping = layer.mapping if type(layer).__name__ == "MaterializedLayer" else {}
+            if not isinstance(next(iter(mapping.values()), None), futures):
+                found[str(name)] = frozenset(map(str, graph.dependencies.get(name, ())))
+    return found
+
+
+def _steps(expr: Any) -> dict[str, frozenset[str]]:  # noqa: ANN401
+    """Return the kinds of the steps of a data frame."""
+    walk = getattr(type(expr), "walk", None)
+    return {type(step).__name__: frozenset() for step in walk(expr)} if walk else {}
 
 
 def _graphs(expr: Any) -> list[Any]:  # noqa: ANN401

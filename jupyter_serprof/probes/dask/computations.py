@@ -32,11 +32,14 @@ COMPUTATION_COLUMNS = (
     TableColumn("layers", "Layers", "count"),
     TableColumn("tasks", "Tasks", "count"),
     TableColumn("repeated_tasks", "Computed again", "count"),
+    TableColumn("repeated_ns", "Again took", "ns"),
     TableColumn("dispatched_bytes", "Sent to workers", "bytes"),
     TableColumn("duration", "Duration", "ns"),
 )
 
 
+#: What finds out where the partitions of `set_index` begin.
+_SORTS = "RepartitionQuantiles"
 #: Computations that are drawn as groups; the others are in the last one.
 _MOST_GROUPS = 12
 #: Of a table of tasks or of computations.
@@ -53,9 +56,32 @@ class SentGraph:
     size_bytes: int | None = None
     layers: int | None = None
     noted: Mapping[str, Any] = field(default_factory=dict)
+    #: By the prefix of each layer: 2 if it was computed before, 1 if what it begins with was.
+    begun: Mapping[str, int] = field(default_factory=dict)
     #: When it was handed to the event loop.
     handed_ns: int = 0
     end_ns: int = 0
+
+    @property
+    def repeated(self) -> tuple[int | None, int | None]:
+        """How many of its tasks were computed before, and how long they took, ns.
+
+        The scheduler knows tasks by their keys. Fused ones have another key each time, and a name
+        that is one of their layers', or several: then it is the work of before and more.
+        """
+        known = self.noted.get("repeated"), self.noted.get("repeated_ns")
+        marked = [(self._mark(name), *own) for name, own in self.noted.get("prefixes", {}).items()]
+        # Blockwise layers are one task with the name of the last.
+        most = max((mark for mark, *_ in marked), default=0) or 2
+        found = [own for mark, *own in marked if mark == most]
+        fused = sum(count for count, _ in found), sum(took for _, took in found)
+        return fused if known[0] is not None and fused[0] > known[0] else known
+
+    def _mark(self, name: str) -> int:
+        if name in self.begun:
+            return self.begun[name]
+        parts = (mark for prefix, mark in self.begun.items() if f"-{prefix}-" in f"-{name}-")
+        return max(parts, default=0)
 
 
 def find_sent(run: Page) -> list[SentGraph]:
@@ -63,7 +89,7 @@ def find_sent(run: Page) -> list[SentGraph]:
     found: dict[int, SentGraph] = {}
     for draft in run.drafts:
         if draft.role == "dask.graph" and draft.extra is not None:
-            _, layers, _, keys, total = draft.extra
+            _, layers, _, keys, total, _ = draft.extra
             title = _named(keys, total)
             found[id(draft)] = SentGraph(draft, _call_around(draft), title, layers=layers)
             found[id(draft)].handed_ns = draft.end
@@ -71,8 +97,7 @@ def find_sent(run: Page) -> list[SentGraph]:
         if draft.role == "dask.send" and draft.parent is not None and id(draft.parent) in found:
             found[id(draft.parent)].handed_ns = draft.start
     ordered = sorted(found.values(), key=lambda entry: entry.draft.end)
-    for number, entry in enumerate(ordered):
-        entry.draft.details["computation"] = number
+    _number(ordered)
     for draft in run.drafts:
         if draft.role == "dask.serialize" and draft.extra is not None:
             in_band, out_of_band, buffers = draft.extra
@@ -90,17 +115,39 @@ def find_sent(run: Page) -> list[SentGraph]:
     return ordered
 
 
+def _number(ordered: Iterable[SentGraph]) -> None:
+    """Give graphs their numbers, and what each has of those before."""
+    before: set[str] = set()
+    for number, entry in enumerate(ordered):
+        entry.draft.details["computation"] = number
+        layers: Mapping[str, frozenset[str]] = entry.draft.extra[5]
+        if _SORTS in layers:
+            entry.draft.details["sorts"] = 1
+        # Where all begin alike (an array that is made, a file) is no work that was done before.
+        again = {name for name, needed in layers.items() if name in before and needed}
+        if entry.layers is not None and again:
+            entry.begun = {
+                _prefix(name): 2 if name in before else int(bool(needed & again))
+                for name, needed in layers.items()
+            }
+        before.update(layers)
+
+
 def _call_around(draft: Draft) -> str:
     calls = [a.role.partition(":")[2] for a in draft.ancestors() if a.role.startswith("dask.call:")]
     kind = calls[-1] if calls else "submit"
     return "compute" if kind == "get" else kind
 
 
-def _named(keys: Sequence[Any], total: int) -> str:
-    """Return what is computed, by the names of its last layers or keys."""
+def _prefix(key: object) -> str:
     from dask.utils import key_split
 
-    names = dict.fromkeys(str(key_split(key)) for key in keys)
+    return str(key_split(key))
+
+
+def _named(keys: Sequence[Any], total: int) -> str:
+    """Return what is computed, by the names of its last layers or keys."""
+    names = dict.fromkeys(map(_prefix, keys))
     more = f" and {total - len(keys)} more" if total > len(keys) else ""
     return ", ".join(names) + more
 
@@ -191,7 +238,7 @@ def computation_table(
     rows = [_computation_row(run, list(entries)) for _, entries in alike]
     if len(rows) == 1 and reports:
         dispatched = _sum(report["bytes"].get("compute-task out") for report in reports)
-        rows = [(*rows[0][:6], dispatched, rows[0][7])]
+        rows = [(*rows[0][:7], dispatched, rows[0][8])]
     return rows_table(rows)
 
 
@@ -205,7 +252,7 @@ def _computation_row(run: Page, entries: Sequence[SentGraph]) -> tuple[Any, ...]
         _sum(entry.size_bytes for entry in entries),
         _sum(entry.layers for entry in entries),
         _sum(entry.noted.get("tasks") for entry in entries),
-        _sum(entry.noted.get("repeated") for entry in entries),
+        *(_sum(each) for each in zip(*(entry.repeated for entry in entries), strict=True)),
         None,
         max(0, end - first.draft.start),
     )

@@ -61,7 +61,9 @@ class Computation:
 
     def __init__(self, sign: str) -> None:
         self.sign = sign
-        self.tasks = self.finished = self.repeated = 0
+        self.tasks = self.finished = self.repeated = self.repeated_ns = 0
+        #: By prefix: how many tasks, and how long they computed.
+        self.prefixes: dict[str, list[int]] = {}
         self.first_assigned: int | None = None
         self.last_finished: int | None = None
 
@@ -246,13 +248,18 @@ class Agent:
         prefix.result_bytes += details.get("nbytes") or 0
         computation.finished += 1
         computation.last_finished = clock()
-        sign = hash(key)
+        steps = details.get("startstops") or ()
+        took = [step["stop"] - step["start"] for step in steps if step["action"] == "compute"]
+        took_ns, sign = int(sum(took) * 1e9), hash(key)
+        own = computation.prefixes.setdefault(name, [0, 0])
+        own[:] = own[0] + 1, own[1] + took_ns
         if sign in self.computed:
             computation.repeated += 1
+            computation.repeated_ns += took_ns
         elif len(self.computed) < MOST_KEYS:
             self.computed.add(sign)
         worker, thread = details.get("worker") or "", details.get("thread")
-        for step in details.get("startstops") or ():
+        for step in steps:
             self.step(prefix, name, worker, thread, step)
 
     def step(self, prefix: Prefix, name: str, worker: str, thread: Any, step: Any) -> None:

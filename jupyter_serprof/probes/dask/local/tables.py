@@ -126,7 +126,7 @@ def _computation_row(each: _LocalGraph) -> tuple[Any, ...]:
     known = len(each.signs) if each.signs else None
     repeated = each.repeated if each.signs else None
     length = draft.end - draft.start
-    return each.title, each.kind, None, each.layers, known, repeated, each.sent_bytes, length
+    return each.title, each.kind, None, each.layers, known, repeated, None, each.sent_bytes, length
 
 
 def _task_rows(calls: Calls) -> Iterator[tuple[Any, ...]]:

@@ -1,0 +1,201 @@
+"""Findings about how the tasks of Dask ran: alone, one after the other, by a shuffle, from text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from jupyter_serprof.analysis.findings.dask_facts import (
+    Record,
+    compute_ns,
+    prefix,
+    records,
+    spans_of,
+    task_count,
+    workers,
+)
+from jupyter_serprof.analysis.spans import indexed, number, self_share, whole, word
+from jupyter_serprof.model import Finding, Span, Trace
+from jupyter_serprof.model.units import counted, format_bytes, format_count, format_ns
+
+#: Fewer tasks one after the other are no loop and no chain.
+FEW_TASKS = 4
+#: Tasks that overlap for less than this are said to run one after the other.
+OVERLAP = 1.2
+#: What could be saved of the time, from here on it is worth a sentence.
+WORTH_SHARE = 0.2
+JOINED_BYTES = 1_000_000
+_EXECUTE, _FINALIZE = "dask.execute", "finalize"
+_FUTURES = frozenset({"submit", "map"})
+_SHUFFLED = {
+    "merge": "big.merge(small.compute(), on=KEY)   # a frame that fits into memory is sent to each "
+    "partition, none is shuffled",
+    "index": "df = df.set_index(KEY).persist()   # once; df.loc and joins on KEY then know where "
+    "rows are",
+    "": 'df.groupby(KEY).agg({"x": "mean"})   # combines within partitions first; apply, and a '
+    "function that needs whole groups, shuffle every row",
+}
+
+
+def one_by_one(trace: Trace) -> Iterable[Finding]:
+    """Tasks that ran one after the other while other workers had nothing to do.
+
+    In a loop each computation waits for the one before; in a chain each task does.
+    """
+    tasks = [span for _, span in indexed(trace, _EXECUTE)]
+    lanes, count = _places(trace), task_count(trace) or 0
+    busy_ns = sum(span.duration_ns for span in tasks)
+    if lanes < 2 or count < FEW_TASKS or busy_ns > OVERLAP * _covered_ns(tasks):  # noqa: PLR2004
+        return
+    kinds = {word(entry, "kind") for entry in records(trace, "dask.computations")}
+    graphs = len(spans_of(trace, "dask.serialize"))
+    share = (1 - 1 / min(lanes, count)) * _covered_ns(tasks) / max(1, trace.wall_ns)
+    name = prefix(max(tasks, key=lambda span: span.duration_ns).name)
+    is_loop, is_alike = 2 * graphs >= count, all(prefix(span.name) == name for span in tasks)
+    if share < WORTH_SHARE or not (is_loop or is_alike):
+        return
+    what = f"{counted(graphs, 'computation')} of `{name}`" if is_loop else f"{count} tasks `{name}`"
+    yield Finding(
+        "dask.compute-in-loop" if is_loop else "dask.chain",
+        "warn",
+        f"{what} ran one after the other",
+        {"tasks": count, "computations": graphs, "workers": lanes, "busy_ns": busy_ns},
+        _in_one(name, is_futures=bool(kinds) and kinds <= _FUTURES) if is_loop else _as_tree(name),
+        spans=spans_of(trace, _EXECUTE),
+        because=f"{format_ns(busy_ns)} of work, on one of {lanes} workers at a time",
+        share=share,
+    )
+
+
+def _as_tree(name: str) -> str:
+    pairs = f"[{_called(name)}(*parts[i:i + 2]) for i in range(0, len(parts) - 1, 2)]"
+    return (
+        f"while len(parts) > 1: parts = {pairs} + parts[len(parts) // 2 * 2:]   # pairs, then "
+        "pairs of pairs: they run side by side"
+    )
+
+
+def _called(name: str) -> str:
+    return name if name.isidentifier() else "f"
+
+
+def _in_one(name: str, *, is_futures: bool) -> str:
+    if is_futures:
+        gathered = f"client.gather(client.map({_called(name)}, values))"
+        return f"results = {gathered}   # submit all, then wait once"
+    calls = f"[dask.delayed({_called(name)})(v) for v in values]"
+    return f"results = dask.compute(*{calls})   # one computation; or dask.compute(*collections)"
+
+
+def one_task(trace: Trace) -> Iterable[Finding]:
+    """One task that takes most of the time while other workers have nothing to do."""
+    lanes, total_ns = _places(trace), compute_ns(trace) or 0
+    tasks = list(indexed(trace, _EXECUTE))
+    index, longest = max(tasks, key=lambda pair: pair[1].duration_ns, default=(0, None))
+    if longest is None or lanes < 2 or 2 * longest.duration_ns < total_ns:  # noqa: PLR2004
+        return
+    if sum(span.duration_ns for _, span in tasks) > OVERLAP * _covered_ns(s for _, s in tasks):
+        return
+    share = (1 - 1 / lanes) * longest.duration_ns / max(1, trace.wall_ns)
+    name, joined = prefix(longest.name), _joined(trace, longest)
+    if share >= WORTH_SHARE and joined is not None:
+        size, before = whole(joined, "result_bytes") or 0, whole(joined, "compute_total") or 0
+        yield Finding(
+            "dask.delayed-collection",
+            "warn",
+            f"`{name}` got {format_bytes(size)} of chunks joined in one task",
+            {"size_bytes": size, "joined_ns": before, "task_ns": longest.duration_ns},
+            f"parts = [dask.delayed({_called(name)})(p) for p in x.to_delayed().ravel()]   # a "
+            f"task for each chunk; or x.map_blocks({_called(name)})",
+            spans=(index,),
+            because=f"joining took {format_ns(before)}, `{name}` then ran alone for "
+            f"{format_ns(longest.duration_ns)}",
+            share=min(1.0, share + self_share(trace, "dask.transfer")),
+        )
+    elif share >= WORTH_SHARE:
+        yield Finding(
+            "dask.one-task",
+            "warn",
+            f"`{name}` ran as one task, the other workers had nothing to do",
+            {"task_ns": longest.duration_ns, "workers": lanes},
+            "dask.compute(*[dask.delayed(f)(part) for part in parts])   # a task for each part of "
+            "the values; collections: x = x.rechunk('auto'), df = df.repartition(npartitions=8)",
+            spans=(index,),
+            because=f"{format_ns(longest.duration_ns)} on one of {lanes} workers",
+            share=share,
+        )
+
+
+def _joined(trace: Trace, task: Span) -> Record | None:
+    """Return the row of the task that put a collection together for another task, if any did."""
+    ends = [s.end_ns for _, s in indexed(trace, _EXECUTE) if s.name.startswith(_FINALIZE)]
+    rows = [r for r in records(trace, "dask.tasks") if word(r, "prefix").startswith(_FINALIZE)]
+    is_before = any(end <= task.start_ns for end in ends)
+    is_large = rows and (whole(rows[0], "result_bytes") or 0) >= JOINED_BYTES
+    return rows[0] if is_before and is_large else None
+
+
+def shuffle(trace: Trace) -> Iterable[Finding]:
+    """Rows that travel between all partitions, where another form of the question needs none."""
+    rows = [row for row in records(trace, "dask.tasks") if "shuffle" in word(row, "prefix")]
+    names = " ".join(word(row, "prefix") for row in records(trace, "dask.tasks"))
+    sorts = any(number(span, "sorts") for _, span in indexed(trace, "dask.submit"))
+    kind = "merge" if "merge" in names else "index" if sorts else ""
+    times = sum(whole(r, "count") or 0 for r in rows if word(r, "prefix") == "shuffle-barrier")
+    moved_ns = sum(whole(row, "transfer_total") or 0 for row in rows)
+    worked_ns = sum(whole(row, "compute_total") or 0 for row in rows)
+    share = _share_of(trace, worked_ns) + (self_share(trace, "dask.transfer") if moved_ns else 0.0)
+    if not rows or share < WORTH_SHARE or (kind == "index" and times < 2):  # noqa: PLR2004
+        return
+    yield Finding(
+        "dask.shuffle",
+        "warn",
+        "rows were shuffled between all partitions",
+        {"tasks": sum(whole(row, "count") or 0 for row in rows), "busy_ns": worked_ns + moved_ns},
+        _SHUFFLED[kind],
+        spans=tuple(i for i, span in indexed(trace, _EXECUTE) if "shuffle" in span.name),
+        because=f"{format_ns(worked_ns + moved_ns)} of the workers' time went into it",
+        share=min(1.0, share),
+    )
+
+
+def text_files(trace: Trace) -> Iterable[Finding]:
+    """Text that is parsed on each run, where columns in binary would be read."""
+    rows = [row for row in records(trace, "dask.tasks") if "read-csv" in word(row, "prefix")]
+    worked_ns = sum(whole(row, "compute_total") or 0 for row in rows)
+    share = _share_of(trace, worked_ns)
+    if share >= WORTH_SHARE:
+        count = sum(whole(row, "count") or 0 for row in rows)
+        yield Finding(
+            "dask.text-files",
+            "info",
+            f"{format_count(count)} tasks parsed text of CSV files",
+            {"tasks": count, "busy_ns": worked_ns},
+            'df.to_parquet("data.parquet")   # once; then: '
+            'df = dd.read_parquet("data.parquet", columns=[...])',
+            spans=tuple(i for i, span in indexed(trace, _EXECUTE) if "read-csv" in span.name),
+            because=f"{format_ns(worked_ns)} of the workers' time, and again on each run",
+            share=share,
+        )
+
+
+def _share_of(trace: Trace, worked_ns: int) -> float:
+    """Return which share of the wall time is owned by so much of all that the workers computed."""
+    return self_share(trace, _EXECUTE) * min(1.0, worked_ns / max(1, compute_ns(trace) or 0))
+
+
+def _places(trace: Trace) -> int:
+    """Return on how many workers, or threads of workers, tasks can run side by side."""
+    named = {lane.key.partition("/")[0] for lane in trace.lanes if lane.kind == "worker"}
+    return max(len(named), workers(trace).threads)
+
+
+def _covered_ns(spans: Iterable[Span]) -> int:
+    """Return for how long at least one of the spans ran."""
+    covered = end = 0
+    for span in sorted(spans, key=lambda span: span.start_ns):
+        covered += max(0, span.end_ns - max(end, span.start_ns))
+        end = max(end, span.end_ns)
+    return covered
+
+
+RULES: Sequence[Callable[[Trace], Iterable[Finding]]] = (one_by_one, one_task, shuffle, text_files)
