@@ -27,9 +27,13 @@ describe("a trace", () => {
   it("is led by its sentence, the remedy and two facts; the others are in Details", () => {
     const trace = sampleTrace();
     const facts = [...(trace.summary?.facts ?? []).slice(0, 1), "2 workers busy", "ray 2.60.0"];
-    trace.summary = { headline: "90 % is Store", facts };
+    trace.summary = { headline: "90 % is Store of `a`, b` aside", facts };
+    expect(draw(trace).querySelector(".jsp-headline code")).toBeNull();
+    view?.destroy();
+    trace.summary = { headline: "90 % is Store of `a[0]`", facts };
     const root = draw(trace);
-    expect(root.querySelector(".jsp-headline")?.textContent).toContain("90 % is Store");
+    expect(root.querySelector(".jsp-headline")?.textContent).toBe("90 % is Store of a[0]");
+    expect(root.querySelector(".jsp-headline code")?.textContent).toBe("a[0]");
     const parts = [...(root.querySelector(".jsp-head")?.children ?? [])];
     expect(parts.map((node) => node.className)).toEqual([
       "jsp-headline",

@@ -4,7 +4,7 @@ import type { Finding, Scalar, SerprofDocument } from "../document/document";
 import * as format from "../document/format";
 import type { Host } from "../document/host";
 import { copyButton } from "../kit/clip";
-import { button, element, having } from "../kit/dom";
+import { button, coded, element, having } from "../kit/dom";
 import { measuredOf } from "./measured";
 import type { Part, Stage } from "./part";
 
@@ -30,7 +30,7 @@ export function firstFinding(doc: SerprofDocument, stage: Stage): HTMLElement | 
 function more(others: readonly Finding[], stage: Stage): HTMLElement {
   const open = button("jsp-link", () => stage.openView("findings"), `${others.length} more`);
   const next = others[0] as Finding;
-  return element("p", "jsp-note", open, ": ", severity(next), next.title);
+  return element("p", "jsp-note", open, ": ", severity(next), ...coded(next.title));
 }
 
 export function findingsView(list: readonly Finding[], stage: Stage): Part {
@@ -41,8 +41,8 @@ export function findingsView(list: readonly Finding[], stage: Stage): Part {
 
 /** A remedy above the picture is shown there only; so is a title that is in the headline. */
 function card(finding: Finding, host: Host, isAbove = false, isTold = false): HTMLElement {
-  const because = finding.because ? element("p", "", String(finding.because)) : null;
-  const name = isTold && because ? null : element("strong", "", finding.title);
+  const because = finding.because ? element("p", "", ...coded(String(finding.because))) : null;
+  const name = isTold && because ? null : element("strong", "", ...coded(finding.title));
   const title = element(
     "div",
     "jsp-finding-title",

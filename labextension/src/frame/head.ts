@@ -4,7 +4,7 @@ import { hasWaterfall, type SerprofDocument } from "../document/document";
 import { count, moment } from "../document/format";
 import type { Host } from "../document/host";
 import { fileName, pictureOf, saveFile } from "../kit/clip";
-import { button, element, having } from "../kit/dom";
+import { button, coded, element, having } from "../kit/dom";
 import { firstRemedy } from "./findings";
 
 /** The share that is explained, and how busy the workers were: one line. */
@@ -33,7 +33,7 @@ export function sentencesOf(doc: SerprofDocument): string[] {
 }
 
 export function headlineOf(text: string): HTMLElement {
-  return having(element("p", "jsp-headline", text), { role: "heading", "aria-level": 3 });
+  return having(element("p", "jsp-headline", ...coded(text)), { role: "heading", "aria-level": 3 });
 }
 
 /** Python writes the facts; a document without them still says when and with what it was recorded. */

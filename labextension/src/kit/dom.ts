@@ -16,6 +16,14 @@ export function element<K extends keyof HTMLElementTagNameMap>(
 }
 
 /** The same, with a tooltip. */
+/** A sentence with its pieces in backquotes as code; one that is not closed stays as it is. */
+export function coded(text: string): (string | Node)[] {
+  const parts = text.split("`");
+  return parts.length % 2 === 0
+    ? [text]
+    : parts.map((part, at) => (at % 2 === 1 ? element("code", "jsp-word", part) : part));
+}
+
 export function titled<T extends HTMLElement>(node: T, title: string): T {
   node.title = title;
   return node;
