@@ -56,13 +56,44 @@ def again(*puts: tuple[int | None, int | None]) -> Trace:
     )
 
 
-def exported(*sizes: int | None) -> Trace:
+def exported(*sizes: int | None, **look: object) -> Trace:
     """Return the export of a function that captures variables of these sizes."""
     entries = [
         {"name": f"table_{at}", "kind": "global", "type": "dict", "size_bytes": size}
         for at, size in enumerate(sizes)
     ]
-    return make_trace([("ray.export", CALLER, 0, 5, None, -1, {"captured": entries})])
+    noted = {"captured": entries, **look}
+    return make_trace([("ray.export", CALLER, 0, 5, None, -1, noted)])
+
+
+def lasting(trace: Trace, wall_ms: float) -> Trace:
+    """Return a trace that took longer."""
+    return replace(trace, wall_ns=round(wall_ms * 1e6))
+
+
+def native(size: int, kind: str = "list") -> Trace:
+    """Return a put of plain values: without a pickle inside."""
+    noted = {"total_bytes": size, "value_type": kind}
+    return make_trace(
+        [("ray.store", CALLER, 0, 11), ("ray.msgpack", CALLER, 1, 10, size, 0, noted)]
+    )
+
+
+def in_order(own_ms: float, ready: int) -> Trace:
+    """Return a get that waits while others are ready; each result is worked on for some time."""
+    gets = [("ray.fetch", CALLER, 500 + at * (own_ms / 4 + 1), 1) for at in range(1, 5)]
+    ends = [400 if at < ready else 501 for at in range(4)]
+    tasks = [("ray.execute", f"worker {at}", 0, end) for at, end in enumerate(ends)]
+    long = [("ray.fetch", CALLER, 0, 500), ("ray.execute", "worker 9", 0, 499)]
+    return make_trace([*long, *gets, *tasks])
+
+
+def in_calls(count: int, idle_ms: float, caller: str = "caller") -> Trace:
+    """Return calls of an actor with pauses between them, while the task runs that calls it."""
+    end = count * (40 + idle_ms)
+    calls = [("ray.execute", "worker 1", 1 + at * (40 + idle_ms), 40) for at in range(count)]
+    around = ("ray.execute", "worker 2", 0, end if caller == "caller" else 1)
+    return make_trace([around, *calls], wall_ms=end)
 
 
 def imported(import_ms: float, wall_ms: float, stage: str = "ray.store") -> Trace:
@@ -187,6 +218,21 @@ GOLDEN: Mapping[str, list[tuple[Trace, Trace]]] = {
     "ray.captured-variable": [
         (exported(999_999), exported(1_000_000)),
         (exported(None, 5), exported(None, 3_000_000)),
+        (exported(large_bytes=999_999), exported(large_bytes=1_000_000)),
+    ],
+    "ray.native-walk": [
+        (native(999_999), native(1_000_000)),
+        (native(10**6, "Model"), native(10**6, "dict")),
+        (lasting(native(10**6), 100.1), lasting(native(10**6), 100)),
+    ],
+    "ray.submission-order": [
+        (in_order(200, ready=2), in_order(200, ready=3)),
+        (in_order(120, ready=4), in_order(130, ready=4)),
+    ],
+    "ray.unpipelined": [
+        (in_calls(3, 40), in_calls(4, 40)),
+        (in_calls(6, 7.9), in_calls(6, 40)),
+        (in_calls(6, 40, caller="other"), in_calls(6, 40)),
     ],
     "python.first-use-imports": [
         (imported(9.9, 20), imported(10, 20)),
@@ -243,7 +289,9 @@ GOLDEN: Mapping[str, list[tuple[Trace, Trace]]] = {
     ],
     "pickle.slow": [
         (dumped((9_000_000, 0)), dumped((8_990_000, 0))),
-        (dumped((999_999, 0)), dumped((1_000_000, 0))),
+        # Of little where it takes a fifth of the time.
+        (lasting(dumped((999_999, 0)), 151), lasting(dumped((999_999, 0)), 150)),
+        (lasting(dumped((999_999, 0)), 200), lasting(dumped((1_000_000, 0)), 200)),
         (dumped((10**6, 0), ms=19.9), dumped((10**6, 0), ms=20)),
         (many(), many(objects=5)),
         (many(), many(ms=300)),

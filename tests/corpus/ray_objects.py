@@ -25,7 +25,7 @@ def list_of_numpy_numbers():
     return (lambda: float(put_and_get(values)[5])), (lambda: float(put_and_get(array)[5]))
 
 
-@entry("ray: ray-core/objects/serialization#numpy-arrays", "ray.msgpack-walk")
+@entry("ray: ray-core/objects/serialization#numpy-arrays", "ray.native-walk")
 def list_of_floats():
     """A list of a million floats: written one by one, where an array is copied."""
     array = np.arange(float(3 * SIZE))

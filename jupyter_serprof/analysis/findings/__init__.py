@@ -19,6 +19,7 @@ from dataclasses import replace
 from jupyter_serprof.analysis.findings import dask as dask_findings
 from jupyter_serprof.analysis.findings import pickle as pickle_findings
 from jupyter_serprof.analysis.findings import ray as ray_loops
+from jupyter_serprof.analysis.findings import ray_runs
 from jupyter_serprof.analysis.spans import (
     around_or_itself,
     captured,
@@ -55,6 +56,9 @@ CAUSE_SHARE = 1 / 3
 #: Whatever it took: nothing else matters to who reads it.
 _REFUSED = "pickle.unpicklable"
 _GETS = ("ray.fetch", "ray.map")
+#: Where workers fetch and load what a function captures; below this it is no matter.
+_LOADING, _LOADED_BYTES = ("ray.schedule",), 10_000_000
+_NATIVE = frozenset({"list", "dict", "tuple"})
 _SENDING = ("ray.submit", "ray.store", "ray.msgpack", "ray.pickle")
 _STORE = "ray.store"
 _AGAIN = "# let the result go and run it again: from the third run on its memory is known"
@@ -132,6 +136,26 @@ def msgpack_walk(trace: Trace) -> Iterable[Finding]:
         )
 
 
+def native_walk(trace: Trace) -> Iterable[Finding]:
+    """Numbers and texts in a list or dict, which msgpack itself walks: no pickle is in there."""
+    pickled = {span.parent for _, span in indexed(trace, "ray.pickle")}
+    for index, span in indexed(trace, "ray.msgpack"):
+        size, kind = number(span, "total_bytes") or 0, text(span, "value_type")
+        share = self_share(trace, "ray.msgpack", "ray.unpack")
+        is_plain = index not in pickled and kind in _NATIVE
+        if is_plain and size >= WORTH_BYTES and share >= WALK_SHARE:
+            yield Finding(
+                "ray.native-walk",
+                "warn",
+                f"a {kind} of {format_bytes(size)} was walked element by element",
+                {"total_bytes": size, "value_type": kind},
+                "ref = ray.put(np.array(values))   # of numbers: one block that is handed over",
+                spans=(index,),
+                because="msgpack writes each element, and each get makes all of them anew",
+                share=share,
+            )
+
+
 def _is_number(kind: str) -> bool:
     """Tell whether a type, known by its name, is one of numpy's numbers."""
     return kind.rstrip("0123456789_") in {"float", "int", "uint", "complex", "bool"}
@@ -172,18 +196,31 @@ def large_capture(trace: Trace) -> Iterable[Finding]:
         known = [(size, entry) for entry in captured(span) if (size := entry.get("size_bytes"))]
         sizes = [(size, entry) for size, entry in known if isinstance(size, int)]
         size, entry = max(sizes, key=lambda item: item[0], default=(0, {}))
+        if size < CAPTURED_BYTES:  # what it is nobody could tell: an object of the user, or gone
+            size = number(span, "large_bytes") or 0 if _is_first(trace, index) else 0
+        name, kind = str(entry.get("name", "value")), str(entry.get("kind", "variable"))
         if size >= CAPTURED_BYTES:
-            name, kind = str(entry.get("name", "value")), str(entry.get("kind", "variable"))
+            what = f"the {kind}" if entry else "it by a variable, a default or self"
             yield Finding(
                 "ray.captured-variable",
                 "warn",
-                f"`{name}` of {format_bytes(size)} travels inside a function",
+                f"`{name}` of {format_bytes(size)} travels inside a function"
+                if entry
+                else f"{format_bytes(size)} travel inside a function",
                 {"name": name, "size_bytes": size, "kind": kind},
                 f"ref = ray.put({name})   # then pass ref as an argument instead of capturing it",
                 spans=(index,),
-                because=f"the function captures the {kind}, which is pickled with its code",
-                share=self_share(trace, "ray.export"),
+                because=f"the function captures {what}: pickled with its code, loaded by workers",
+                share=self_share(trace, "ray.export", *_LOADING[: size >= _LOADED_BYTES]),
             )
+
+
+def _is_first(trace: Trace, index: int) -> bool:
+    """Tell whether a span of an export is its pickle, of an export that names no variable."""
+    parent = trace.spans[index].parent
+    around = trace.spans[parent] if parent >= 0 else None
+    others = [span for _, span in indexed(trace, "ray.export") if captured(span)]
+    return not others and (around is None or around.stage != "ray.export")
 
 
 def first_use_imports(trace: Trace) -> Iterable[Finding]:
@@ -296,6 +333,7 @@ Rule = Callable[[Trace], Iterable[Finding]]
 RULES: Sequence[Rule] = (
     in_band_copy,
     msgpack_walk,
+    native_walk,
     same_object_again,
     large_capture,
     first_use_imports,
@@ -303,6 +341,7 @@ RULES: Sequence[Rule] = (
     not_zero_copy,
     *pickle_findings.RULES,
     *ray_loops.RULES,
+    *ray_runs.RULES,
     *dask_findings.RULES,
 )
 

@@ -24,6 +24,8 @@ COPIED_TWICE = 1.8
 #: Of the pickle; protocol 5 copies only contiguous arrays once.
 CONTIGUOUS_SHARE = 0.8
 SMALL_BYTES = 1_000_000
+#: Of the time: a pickle of little that takes as much is slow, too.
+SLOW_SHARE = 0.2
 SMALL_NS = 20_000_000
 #: Of the speed of a copy: below it the bytes are not the work.
 SMALL_SHARE = 0.03
@@ -103,28 +105,31 @@ def slow_for_its_bytes(trace: Trace) -> Iterable[Finding]:
     """Pickles far below the speed of a copy, which nothing that was recorded explains.
 
     Reducers of the user may be slow or compress, or the machine was busy: that is not recorded.
+    Of little a pickle is slow that takes much of the time.
     """
-    for index, span, size in _slow(trace):
+    for index, span, size in _slow(trace, least_bytes=1):
         if not _is_many(span):
             yield Finding(
                 "pickle.slow",
                 "info",
-                f"a pickle of {format_bytes(size)} was slow for its bytes",
+                f"a pickle of {format_bytes(size)} took {format_ns(span.duration_ns)}",
                 _evidence(span, size, trace),
                 "# %serprof --blame NAME tells which part it is",
                 spans=(index,),
-                because=f"{_slowly(span, size, trace)}, {format_ns(span.duration_ns)}",
+                because=_slowly(span, size, trace),
+                share=self_share(trace, span.stage) if size < SMALL_BYTES else None,
             )
 
 
-def _slow(trace: Trace) -> Iterable[tuple[int, Span, int]]:
+def _slow(trace: Trace, least_bytes: int = SMALL_BYTES) -> Iterable[tuple[int, Span, int]]:
     """Yield (index, span, in-band bytes) of pickles far below the speed of a copy."""
     warm, told = trace.limits.memcpy_bytes_per_s, set()
     for key in ("pickle.dumps", "ray.pickle"):
         for index, span in indexed(trace, key):
             size = number(span, "in_band_bytes") or 0
             work_ns = span.duration_ns - _new_pages_ns(span, trace.limits)
-            if not warm or size < SMALL_BYTES or work_ns < SMALL_NS:
+            is_small = size < SMALL_BYTES and work_ns < SLOW_SHARE * trace.wall_ns
+            if not warm or size < least_bytes or is_small or work_ns < SMALL_NS:
                 continue
             # What was handed over is not in the rate.
             if number(span, "out_of_band_bytes") or size >= SMALL_SHARE * warm * work_ns / 1e9:

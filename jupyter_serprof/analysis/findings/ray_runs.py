@@ -1,0 +1,79 @@
+"""Findings about how the tasks of Ray ran and were waited for: in turns, in order of submission."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
+
+from jupyter_serprof.analysis.spans import indexed
+from jupyter_serprof.model import Finding, Span, Trace
+from jupyter_serprof.model.units import format_count, format_ns
+
+#: What could be saved of the time, from here on it is worth a sentence.
+WORTH_SHARE = 0.2
+#: Results that were there while one was waited for.
+MANY_READY = 3
+MANY_CALLS = 4
+#: Shorter gaps between two calls are Ray's own.
+GAP_SHARE = 0.2
+
+
+def submission_order(trace: Trace) -> Iterable[Finding]:
+    """Find a result that is waited for while others are there, which come after it."""
+    gets = sorted((span for _, span in indexed(trace, "ray.fetch")), key=lambda s: s.start_ns)
+    ends = [span.end_ns for _, span in indexed(trace, "ray.execute")]
+    if len(gets) <= MANY_READY:
+        return
+    at = max(range(len(gets)), key=lambda index: gets[index].duration_ns)
+    long, later = gets[at], gets[at + 1 :]
+    ready = min(len(later), sum(end < long.end_ns for end in ends) - at - 1)
+    own_ns = sum(max(0, b.start_ns - a.end_ns) for a, b in pairwise([long, *later]))
+    saved_ns = min(long.duration_ns, own_ns)
+    if ready >= MANY_READY and saved_ns >= WORTH_SHARE * trace.wall_ns:
+        yield Finding(
+            "ray.submission-order",
+            "warn",
+            f"{format_count(ready)} results were ready while one was waited for",
+            {"ready": ready, "wait_ns": long.duration_ns, "own_ns": own_ns},
+            "while refs: [ready], refs = ray.wait(refs); handle(ray.get(ready))   # as they come, "
+            "not in the order of submission",
+            spans=tuple(index for index, span in indexed(trace, "ray.fetch") if span is long),
+            because=f"a get waited for {format_ns(long.duration_ns)}, what was done with the "
+            f"others took {format_ns(own_ns)} after it",
+            share=saved_ns / trace.wall_ns,
+        )
+
+
+def no_pipelining(trace: Trace) -> Iterable[Finding]:
+    """Find an actor that is idle between two calls, as the next one waits for its result."""
+    calls: dict[tuple[str, str], list[Span]] = defaultdict(list)
+    for _, span in indexed(trace, "ray.execute"):
+        calls[span.name, span.lane].append(span)
+    for (name, lane), spans in calls.items():
+        spans.sort(key=lambda span: span.start_ns)
+        others = [s for (_, other), some in calls.items() if other != lane for s in some]
+        gaps = [(a, b.start_ns - a.end_ns) for a, b in pairwise(spans)]
+        long = [ns for before, ns in gaps if ns >= GAP_SHARE * before.duration_ns]
+        busy_ns = sum(span.duration_ns for span in spans)
+        share = min(sum(long), busy_ns) / max(1, trace.wall_ns)
+        is_called = any(
+            o.start_ns <= spans[0].start_ns and o.end_ns >= spans[-1].end_ns for o in others
+        )
+        is_in_turn = len(spans) >= MANY_CALLS and 2 * len(long) > len(gaps) and is_called
+        if is_in_turn and share >= WORTH_SHARE:
+            yield Finding(
+                "ray.unpipelined",
+                "warn",
+                f"`{name}` had nothing to do between its {format_count(len(spans))} calls",
+                {"calls": len(spans), "idle_ns": sum(long), "busy_ns": busy_ns},
+                f"ahead = actor.{name}.remote()   # before the loop; in it: ref, ahead = ahead, "
+                f"actor.{name}.remote(); handle(ray.get(ref))",
+                spans=tuple(i for i, s in indexed(trace, "ray.execute") if s.lane == lane),
+                because=f"it worked for {format_ns(busy_ns)} and was idle for "
+                f"{format_ns(sum(long))} while its caller handled the results",
+                share=share,
+            )
+
+
+RULES: Sequence[Callable[[Trace], Iterable[Finding]]] = (submission_order, no_pipelining)
