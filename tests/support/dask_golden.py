@@ -176,6 +176,19 @@ def in_turn(name: str, workers: int, count: int = 6, took: float = 100) -> list[
     return [(name, 1 + at % workers, 5 + at // workers * took, took) for at in range(count)]
 
 
+def pooled(start: float, end: float, work: float, wall: float | None = None) -> Trace:
+    """Return a computation by processes: their start, their work, their end."""
+    spans = [
+        ("import", "worker 1/thread 1", 0, start),
+        ("dask.execute", "worker 1/thread 1", start, work),
+        ("dask.wait", CLIENT, 0, start + work),
+        ("dask.wait", CLIENT, start + work, end),
+    ]
+    trace = make_trace(spans, wall_ms=wall)
+    last = trace.spans[-1]._replace(name="ProcessPoolExecutor.shutdown")
+    return replace(trace, spans=(*trace.spans[:-1], last))
+
+
 _FIRST, _THEN = ("finalize-f", 1, 5, 100), ("finalize-f", 1, 310, 100)
 #: rule -> (below the threshold, at it)
 DASK_GOLDEN: Mapping[str, list[Pair]] = {
@@ -260,6 +273,10 @@ DASK_GOLDEN: Mapping[str, list[Pair]] = {
         (ran(*in_turn("x", 2), ("p2pshuffle", 1, 305, 9)), ran(*in_turn("p2pshuffle", 2)))
     ],
     "dask.text-files": [(ran(*in_turn("read-parquet", 2)), ran(*in_turn("read-csv", 2)))],
+    "dask.pool-start": [
+        (pooled(400, 300, 701), pooled(400, 300, 699)),
+        (pooled(100, 90, 10, wall=1_000), pooled(110, 90, 10, wall=1_000)),
+    ],
     "dask.slow-construction": [
         (run(code=199.9, compute=200), run(code=200, compute=200)),
         (run(code=300, wall=1_001), run(code=300, wall=1_000)),

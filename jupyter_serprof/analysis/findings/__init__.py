@@ -226,8 +226,10 @@ def _is_first(trace: Trace, index: int) -> bool:
 def first_use_imports(trace: Trace) -> Iterable[Finding]:
     """Modules loaded while the code ran."""
     row = row_of(trace, "import")
-    if row and row.self_ns >= IMPORT_NS and self_share(trace, "import") >= IMPORT_SHARE:
-        imports = {index: span.duration_ns for index, span in indexed(trace, "import")}
+    # A worker that starts imports for each computation anew.
+    imports = {i: s.duration_ns for i, s in indexed(trace, "import") if s.lane.startswith("client")}
+    is_much = row and row.self_ns >= IMPORT_NS and self_share(trace, "import") >= IMPORT_SHARE
+    if row and is_much and imports:
         in_put = inside(trace, _STORE) & imports.keys()
         is_ray = sum(imports[index] for index in in_put) >= sum(imports.values()) / 2
         yield Finding(

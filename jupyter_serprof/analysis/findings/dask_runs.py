@@ -178,6 +178,30 @@ def text_files(trace: Trace) -> Iterable[Finding]:
         )
 
 
+def pool_start(trace: Trace) -> Iterable[Finding]:
+    """Find processes that are started and ended for one computation, which takes less."""
+    started = [i for i, span in indexed(trace, "import") if _is_worker(span.lane)]
+    ended = [i for i, span in indexed(trace, "dask.wait") if span.name.endswith(".shutdown")]
+    spent_ns = _covered_ns(trace.spans[i] for i in [*started, *ended])
+    share, work_ns = spent_ns / max(1, trace.wall_ns), compute_ns(trace) or 0
+    if started and share >= WORTH_SHARE and spent_ns > work_ns:
+        yield Finding(
+            "dask.pool-start",
+            "warn",
+            f"processes were started and ended for {format_ns(work_ns)} of work",
+            {"processes": len(started), "spent_ns": spent_ns, "work_ns": work_ns},
+            'x.compute(scheduler="threads")   # no process starts; or keep them for all that '
+            "follows: client = distributed.Client()",
+            spans=(*started, *ended),
+            because=f"{format_ns(spent_ns)} went into their start, their imports and their end",
+            share=min(1.0, share),
+        )
+
+
+def _is_worker(lane: str) -> bool:
+    return lane.startswith("worker")
+
+
 def _share_of(trace: Trace, worked_ns: int) -> float:
     """Return which share of the wall time is owned by so much of all that the workers computed."""
     return self_share(trace, _EXECUTE) * min(1.0, worked_ns / max(1, compute_ns(trace) or 0))
@@ -198,4 +222,10 @@ def _covered_ns(spans: Iterable[Span]) -> int:
     return covered
 
 
-RULES: Sequence[Callable[[Trace], Iterable[Finding]]] = (one_by_one, one_task, shuffle, text_files)
+RULES: Sequence[Callable[[Trace], Iterable[Finding]]] = (
+    one_by_one,
+    one_task,
+    shuffle,
+    text_files,
+    pool_start,
+)
