@@ -176,6 +176,13 @@ def in_turn(name: str, workers: int, count: int = 6, took: float = 100) -> list[
     return [(name, 1 + at % workers, 5 + at // workers * took, took) for at in range(count)]
 
 
+def parted(count: int, steps: int = 8, size: int = 40_000) -> Trace:
+    """Return a data frame of so many partitions, each of which takes some steps."""
+    trace = ran(*in_turn("assign", 2))
+    rows = [("frompandas", count, 10**6, size * count), ("assign", (steps - 1) * count, 10**6, 9)]
+    return replace(trace, tables=(tasks_table(*rows),))
+
+
 def pooled(start: float, end: float, work: float, wall: float | None = None) -> Trace:
     """Return a computation by processes: their start, their work, their end."""
     spans = [
@@ -273,6 +280,11 @@ DASK_GOLDEN: Mapping[str, list[Pair]] = {
         (ran(*in_turn("x", 2), ("p2pshuffle", 1, 305, 9)), ran(*in_turn("p2pshuffle", 2)))
     ],
     "dask.text-files": [(ran(*in_turn("read-parquet", 2)), ran(*in_turn("read-csv", 2)))],
+    "dask.small-partitions": [
+        (parted(49), parted(50)),
+        (parted(50, steps=7), parted(50, steps=8)),
+        (parted(50, size=1_000_000), parted(50, size=999_999)),
+    ],
     "dask.pool-start": [
         (pooled(400, 300, 701), pooled(400, 300, 699)),
         (pooled(100, 90, 10, wall=1_000), pooled(110, 90, 10, wall=1_000)),

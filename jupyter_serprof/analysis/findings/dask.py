@@ -14,6 +14,7 @@ from dataclasses import replace
 from jupyter_serprof.analysis.findings import dask_bytes as dask_payload
 from jupyter_serprof.analysis.findings import dask_runs
 from jupyter_serprof.analysis.findings.dask_facts import (
+    OF_EACH_TASK,
     Record,
     computation_of,
     compute_ns,
@@ -51,11 +52,6 @@ REPEATED_WALL_SHARE = 0.1
 CODE_SHARE = 0.3
 CODE_NS = 200_000_000
 _SENDING = ("dask.prepare", "dask.submit", "dask.serialize")
-#: What is paid for each task, beside its own work.
-_OF_EACH_TASK = (
-    *("dask.schedule", "dask.queue", "dask.report", "dask.worker"),
-    *("dask.optimize", "dask.materialize"),
-)
 _SCHEDULER = "scheduler"
 _FUTURES = frozenset({"submit", "map"})
 
@@ -97,7 +93,7 @@ def tiny_tasks(trace: Trace) -> Iterable[Finding]:
         spans=spans_of(trace, "dask.schedule"),
         because=f"{format_ns(each_ns)} of scheduling for {format_ns(own_ns)} of work on "
         f"{counted(threads, 'worker thread')}{of}",
-        share=self_share(trace, *_OF_EACH_TASK, *([] if carries else ["dask.dispatch"])),
+        share=self_share(trace, *OF_EACH_TASK, *([] if carries else ["dask.dispatch"])),
     )
 
 

@@ -17,6 +17,11 @@ _SCHEDULING = "dask.schedule"
 #: In the lanes of worker threads; a worker has other lanes too: its event loop, its disk.
 _THREAD = "/thread "
 _ENCODING = "dask.dispatch.encode"
+#: What is paid for each task, beside its own work.
+OF_EACH_TASK = (
+    *("dask.schedule", "dask.queue", "dask.report", "dask.worker"),
+    *("dask.optimize", "dask.materialize"),
+)
 #: What Dask puts behind the name of a layer: a hash or a UUID, and what follows.
 _HASH = re.compile(r"-(?:[0-9a-f]{16,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}).*$", re.DOTALL)
 

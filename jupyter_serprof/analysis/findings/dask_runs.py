@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from jupyter_serprof.analysis.findings.dask_facts import (
+    OF_EACH_TASK,
     Record,
     compute_ns,
     prefix,
@@ -24,6 +25,9 @@ OVERLAP = 1.2
 #: What could be saved of the time, from here on it is worth a sentence.
 WORTH_SHARE = 0.2
 JOINED_BYTES = 1_000_000
+#: What makes the partitions of a data frame, as Dask names its tasks.
+_SOURCES = ("frompandas", "readcsv", "readparquet", "frommap")
+MANY_PARTITIONS, MANY_STEPS, PARTITION_BYTES = 50, 8, 1_000_000
 _EXECUTE, _FINALIZE = "dask.execute", "finalize"
 _FUTURES = frozenset({"submit", "map"})
 _SHUFFLED = {
@@ -31,6 +35,8 @@ _SHUFFLED = {
     "partition, none is shuffled",
     "index": "df = df.set_index(KEY).persist()   # once; df.loc and joins on KEY then know where "
     "rows are",
+    "bag": "bag.foldby(key, add, 0, add, 0)   # combines within partitions first; groupby sends "
+    "every element to the partition of its key",
     "": 'df.groupby(KEY).agg({"x": "mean"})   # combines within partitions first; apply, and a '
     "function that needs whole groups, shuffle every row",
 }
@@ -139,21 +145,25 @@ def shuffle(trace: Trace) -> Iterable[Finding]:
     rows = [row for row in records(trace, "dask.tasks") if "shuffle" in word(row, "prefix")]
     names = " ".join(word(row, "prefix") for row in records(trace, "dask.tasks"))
     sorts = any(number(span, "sorts") for _, span in indexed(trace, "dask.submit"))
-    kind = "merge" if "merge" in names else "index" if sorts else ""
+    kind = "bag" if "shuffle-group" in names else "merge" if "merge" in names else ""
+    kind = "index" if sorts else kind
     times = sum(whole(r, "count") or 0 for r in rows if word(r, "prefix") == "shuffle-barrier")
     moved_ns = sum(whole(row, "transfer_total") or 0 for row in rows)
     worked_ns = sum(whole(row, "compute_total") or 0 for row in rows)
-    share = _share_of(trace, worked_ns) + (self_share(trace, "dask.transfer") if moved_ns else 0.0)
+    tasks = sum(whole(row, "count") or 0 for row in rows)
+    paid = self_share(trace, *OF_EACH_TASK, "dask.dispatch", "dask.spill")
+    share = _share_of(trace, worked_ns) + paid * tasks / max(1, task_count(trace) or 0)
+    share += self_share(trace, "dask.transfer") if moved_ns else 0.0
     if not rows or share < WORTH_SHARE or (kind == "index" and times < 2):  # noqa: PLR2004
         return
     yield Finding(
         "dask.shuffle",
         "warn",
         "rows were shuffled between all partitions",
-        {"tasks": sum(whole(row, "count") or 0 for row in rows), "busy_ns": worked_ns + moved_ns},
+        {"tasks": tasks, "busy_ns": worked_ns + moved_ns},
         _SHUFFLED[kind],
         spans=tuple(i for i, span in indexed(trace, _EXECUTE) if "shuffle" in span.name),
-        because=f"{format_ns(worked_ns + moved_ns)} of the workers' time went into it",
+        because=f"{format_count(tasks)} tasks, {format_ns(worked_ns + moved_ns)} of work on them",
         share=min(1.0, share),
     )
 
@@ -176,6 +186,30 @@ def text_files(trace: Trace) -> Iterable[Finding]:
             because=f"{format_ns(worked_ns)} of the workers' time, and again on each run",
             share=share,
         )
+
+
+def small_partitions(trace: Trace) -> Iterable[Finding]:
+    """Find a data frame of many partitions that hold little, of which each takes every step."""
+    tasks = task_count(trace) or 0
+    for row in records(trace, "dask.tasks"):
+        name, count = word(row, "prefix"), whole(row, "count") or 0
+        size = (whole(row, "result_bytes") or 0) / max(1, count)
+        is_source = name.replace("_", "").replace("-", "").startswith(_SOURCES)
+        if is_source and count >= MANY_PARTITIONS and 0 < size < PARTITION_BYTES:
+            share = self_share(trace, _EXECUTE, *OF_EACH_TASK)
+            if tasks >= MANY_STEPS * count and share >= WORTH_SHARE:
+                yield Finding(
+                    "dask.small-partitions",
+                    "warn",
+                    f"{format_count(count)} partitions of {format_bytes(size)} made "
+                    f"{format_count(tasks)} tasks",
+                    {"partitions": count, "partition_bytes": round(size), "tasks": tasks},
+                    'df = df.repartition(partition_size="100MB")   # or make it with fewer: '
+                    "dd.from_pandas(pdf, npartitions=8)",
+                    spans=spans_of(trace, _EXECUTE),
+                    because="each step of pandas costs as much for few rows as for many",
+                    share=share,
+                )
 
 
 def pool_start(trace: Trace) -> Iterable[Finding]:
@@ -227,5 +261,6 @@ RULES: Sequence[Callable[[Trace], Iterable[Finding]]] = (
     one_task,
     shuffle,
     text_files,
+    small_partitions,
     pool_start,
 )
