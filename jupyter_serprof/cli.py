@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from jupyter_serprof import api
-from jupyter_serprof.api.comparisons import check_question, trip_like
 from jupyter_serprof.model import RegressionError, SerprofError, Sweep, Trace, UsageError
 from jupyter_serprof.model.units import without_literals
 
@@ -128,7 +127,7 @@ def _checked_limit(options: argparse.Namespace) -> float | None:
 def _measured(options: argparse.Namespace, code: _Program, before: Trace | Sweep | None) -> _Made:
     name = (options.name or "").strip() or without_literals(code.text)
     if before is not None:
-        check_question(before.name, name)
+        api.check_question(before.name, name)
     if options.transports and not code.is_expression:
         message = "--transports sends a value, and the statement is none. Move it to -s"
         raise UsageError(message)
@@ -138,7 +137,7 @@ def _measured(options: argparse.Namespace, code: _Program, before: Trace | Sweep
     is_value = code.is_expression and value is not None and not first.has_spans
     if is_value or options.transports:
         asked = options.transports.split(",") if options.transports else None
-        trip = trip_like(before, value, name, asked, options.repeat, detail=options.detail)
+        trip = api.trip_like(before, value, name, asked, options.repeat, detail=options.detail)
         return _made(trip, before)
     if options.repeat is None and before is None:
         return first.trace, None

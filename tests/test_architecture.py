@@ -504,6 +504,32 @@ def test_importing_the_package_loads_no_heavy_library(module: str) -> None:
     assert loaded & HEAVY == set()
 
 
+def test_a_first_recording_imports_what_it_needs() -> None:
+    """Nobody waits for sweeps, comparisons, remedies, analysis and drawings before code runs."""
+    program = (
+        "import sys; from jupyter_serprof import api; api.record('x').start(); print(*sys.modules)"
+    )
+    printed = subprocess.check_output([sys.executable, "-c", program], text=True)
+
+    rooms = {name.split(".")[1] for name in printed.split() if name.startswith(f"{PACKAGE}.")}
+    experiments = {name for name in printed.split() if name.startswith(f"{PACKAGE}.experiments.")}
+    assert rooms == {"api", "capture", "experiments", "model", "objects", "probes"}
+    assert {name.split(".")[2] for name in experiments} == {"engine"}
+
+
+def test_a_name_of_the_api_is_what_its_home_calls_so() -> None:
+    """Type checkers read the imports, Python the table of homes: they say the same."""
+    source = ast.parse(package_files()["api.__init__"])
+    guarded = next(node.body for node in source.body if isinstance(node, ast.If))
+    imported = [node for node in guarded if isinstance(node, ast.ImportFrom)]
+    named = {str(node.module): [alias.name for alias in node.names] for node in imported}
+
+    api = import_module(f"{PACKAGE}.api")
+
+    assert named == {home: names.split() for home, names in api._HOMES.items()}
+    assert all(hasattr(api, name) for names in named.values() for name in names)
+
+
 # The rules see what they forbid
 
 

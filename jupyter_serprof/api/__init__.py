@@ -2,83 +2,109 @@
 
 In: values, code, documents. Out: documents; nothing is displayed but by `show`.
 
->>> blame({"table": bytes(5_000)}, name="parcel").parts[1].path
+>>> from jupyter_serprof import api
+>>> api.blame({"table": bytes(5_000)}, name="parcel").parts[1].path
 'parcel["table"]'
 """
 
 from __future__ import annotations
 
-from jupyter_serprof.api.comparisons import check_limit, compare, document_of, limit_share
-from jupyter_serprof.api.documents import (
-    bundle,
-    checked_path,
-    import_timeline,
-    load,
-    save,
-    show,
-    to_dataframe,
-    to_markdown,
-)
-from jupyter_serprof.api.objects import Tryout, blame, try_code, try_remedies
-from jupyter_serprof.api.recordings import graphstages, profile, record, stage_recording
-from jupyter_serprof.api.sweeps import chunk_sweep, roundtrip, size_sweep, sweep
-from jupyter_serprof.capture.interrupts import held
-from jupyter_serprof.capture.recorder import span
-from jupyter_serprof.experiments.blame.recording import BlameRun, blame_graph
-from jupyter_serprof.experiments.chunks.sweep import ChunkSweep
-from jupyter_serprof.experiments.compare.repeats import Repeats
-from jupyter_serprof.experiments.compare.runs import Against
-from jupyter_serprof.experiments.engine.experiment import Experiment, complete, resume, run
-from jupyter_serprof.experiments.engine.order import log_spaced
-from jupyter_serprof.experiments.graphs.repeats import GraphRepeats
-from jupyter_serprof.experiments.graphs.stages import GraphStages, explained
-from jupyter_serprof.experiments.graphs.values import is_collection, list_collections, require_dask
-from jupyter_serprof.experiments.roundtrip.trip import RoundTrip
-from jupyter_serprof.views.notebook.bundle import Live
+from importlib import import_module
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "Against",
-    "BlameRun",
-    "ChunkSweep",
-    "Experiment",
-    "GraphRepeats",
-    "GraphStages",
-    "Live",
-    "Repeats",
-    "RoundTrip",
-    "Tryout",
-    "blame",
-    "blame_graph",
-    "bundle",
-    "check_limit",
-    "checked_path",
-    "chunk_sweep",
-    "compare",
-    "complete",
-    "document_of",
-    "explained",
-    "graphstages",
-    "held",
-    "import_timeline",
-    "is_collection",
-    "limit_share",
-    "list_collections",
-    "load",
-    "log_spaced",
-    "profile",
-    "record",
-    "require_dask",
-    "resume",
-    "roundtrip",
-    "run",
-    "save",
-    "show",
-    "size_sweep",
-    "span",
-    "stage_recording",
-    "sweep",
-    "to_dataframe",
-    "to_markdown",
-    "try_code",
-    "try_remedies",
-]
+from jupyter_serprof.model.errors import Displayed
+
+if TYPE_CHECKING:
+    from jupyter_serprof.api.comparisons import (
+        check_limit,
+        check_question,
+        compare,
+        document_of,
+        limit_share,
+        stopped,
+        trip_like,
+    )
+    from jupyter_serprof.api.documents import (
+        bundle,
+        checked_path,
+        import_timeline,
+        load,
+        save,
+        show,
+        to_dataframe,
+        to_markdown,
+    )
+    from jupyter_serprof.api.objects import (
+        DaskTryout,
+        TryingRecording,
+        Tryout,
+        blame,
+        try_code,
+        try_remedies,
+    )
+    from jupyter_serprof.api.recordings import graphstages, profile, record, stage_recording
+    from jupyter_serprof.api.sweeps import chunk_sweep, roundtrip, size_sweep, sweep
+    from jupyter_serprof.capture.interrupts import held
+    from jupyter_serprof.capture.recorder import span
+    from jupyter_serprof.experiments.blame.recording import BlameRun, blame_graph
+    from jupyter_serprof.experiments.chunks.sweep import ChunkSweep
+    from jupyter_serprof.experiments.compare.repeats import Repeats
+    from jupyter_serprof.experiments.compare.runs import Against
+    from jupyter_serprof.experiments.engine.experiment import (
+        Experiment,
+        complete,
+        resume,
+        run,
+    )
+    from jupyter_serprof.experiments.engine.order import log_spaced
+    from jupyter_serprof.experiments.graphs.repeats import GraphRepeats
+    from jupyter_serprof.experiments.graphs.stages import GraphStages, explained
+    from jupyter_serprof.experiments.graphs.values import (
+        is_collection,
+        list_collections,
+        require_dask,
+    )
+    from jupyter_serprof.experiments.roundtrip.trip import RoundTrip
+    from jupyter_serprof.views.notebook.bundle import Live
+
+#: Where each name lives.
+_HOMES = {
+    "jupyter_serprof.api.comparisons": (
+        "check_limit check_question compare document_of limit_share stopped trip_like"
+    ),
+    "jupyter_serprof.api.documents": (
+        "bundle checked_path import_timeline load save show to_dataframe to_markdown"
+    ),
+    "jupyter_serprof.api.objects": "DaskTryout TryingRecording Tryout blame try_code try_remedies",
+    "jupyter_serprof.api.recordings": "graphstages profile record stage_recording",
+    "jupyter_serprof.api.sweeps": "chunk_sweep roundtrip size_sweep sweep",
+    "jupyter_serprof.capture.interrupts": "held",
+    "jupyter_serprof.capture.recorder": "span",
+    "jupyter_serprof.experiments.blame.recording": "BlameRun blame_graph",
+    "jupyter_serprof.experiments.chunks.sweep": "ChunkSweep",
+    "jupyter_serprof.experiments.compare.repeats": "Repeats",
+    "jupyter_serprof.experiments.compare.runs": "Against",
+    "jupyter_serprof.experiments.engine.experiment": "Experiment complete resume run",
+    "jupyter_serprof.experiments.engine.order": "log_spaced",
+    "jupyter_serprof.experiments.graphs.repeats": "GraphRepeats",
+    "jupyter_serprof.experiments.graphs.stages": "GraphStages explained",
+    "jupyter_serprof.experiments.graphs.values": "is_collection list_collections require_dask",
+    "jupyter_serprof.experiments.roundtrip.trip": "RoundTrip",
+    "jupyter_serprof.views.notebook.bundle": "Live",
+}
+
+
+def __getattr__(name: str) -> object:
+    """Import what a name needs when it is first used: a first recording waits for no sweep."""
+    for home, names in _HOMES.items():
+        if name in names.split():
+            return globals().setdefault(name, getattr(import_module(home), name))
+    message = f"module {__name__!r} has no attribute {name!r}"
+    raise AttributeError(message)
+
+
+def _bundle(document: object) -> object:
+    return import_module("jupyter_serprof.api.documents").bundle(document)
+
+
+Displayed.bundle = _bundle

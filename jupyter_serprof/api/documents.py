@@ -18,7 +18,6 @@ from jupyter_serprof.model import (
     save_document,
 )
 from jupyter_serprof.model import load as load_document
-from jupyter_serprof.model.errors import Displayed
 from jupyter_serprof.model.files import SUFFIX, write_whole
 from jupyter_serprof.model.private import without_names
 from jupyter_serprof.timelines import import_timeline, is_timeline
@@ -151,9 +150,6 @@ def bundle(document: Given, view: str | None = None) -> tuple[dict[str, object],
     if isinstance(document, Trace | Sweep):
         return drawn(document, view=view)
     return {"text/plain": _text(document, view)}, {}
-
-
-Displayed.bundle = bundle
 
 
 def _text(document: Given, view: str | None) -> str:

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ParamSpec, TypeVar, overload
+from typing import TYPE_CHECKING, ParamSpec, TypeVar, overload
 
-from jupyter_serprof.experiments.blame.recording import BlamingRecording
-from jupyter_serprof.experiments.engine.experiment import run
 from jupyter_serprof.experiments.engine.recording import Recording
-from jupyter_serprof.experiments.graphs import stages
-from jupyter_serprof.experiments.graphs.repeats import GraphRepeats
-from jupyter_serprof.experiments.graphs.stages import GraphStages
-from jupyter_serprof.experiments.graphs.values import is_collection, require_dask
-from jupyter_serprof.model import Sweep, Trace
+
+if TYPE_CHECKING:
+    from jupyter_serprof.model import Sweep, Trace
 
 Given = ParamSpec("Given")
 Result = TypeVar("Result")
@@ -44,13 +40,22 @@ def record(name: str = "recording", *, detail: bool = False, blame: bool = False
     >>> [span.stage for span in recording.trace.spans]
     ['pickle.dumps']
     """
-    return (BlamingRecording if blame else Recording)(name, detail=detail)
+    return _kind(blame=blame)(name, detail=detail)
+
+
+def _kind(*, blame: bool) -> type[Recording]:
+    if not blame:
+        return Recording
+    from jupyter_serprof.experiments.blame.recording import BlamingRecording
+
+    return BlamingRecording
 
 
 def stage_recording(name: str, *, detail: bool = False, blame: bool = False) -> Recording:
     """Record a block as `record` does, and how its Dask graphs are built."""
-    kind = BlamingRecording if blame else Recording
-    return stages.stage_recording(name, detail=detail, kind=kind)
+    from jupyter_serprof.experiments.graphs import stages
+
+    return stages.stage_recording(name, detail=detail, kind=_kind(blame=blame))
 
 
 def profile(
@@ -142,6 +147,11 @@ def graphstages(  # noqa: PLR0913  (the options of the magic)
     -----
     What a task raises passes through. Use `record` to keep the trace then.
     """
+    from jupyter_serprof.experiments.engine.experiment import run
+    from jupyter_serprof.experiments.graphs.repeats import GraphRepeats
+    from jupyter_serprof.experiments.graphs.stages import GraphStages
+    from jupyter_serprof.experiments.graphs.values import is_collection, require_dask
+
     require_dask()
     is_maker = callable(collection) and not is_collection(collection)
     build: Callable[[], object] = collection if is_maker else lambda: collection  # type: ignore[assignment]  # checked

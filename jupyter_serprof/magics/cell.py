@@ -55,9 +55,7 @@ def _recording(typed: Typed) -> Any:  # noqa: ANN401  (a Recording)
     options, is_graph = typed.options, typed.syntax is GRAPHSTAGES
     name, detail = options.name or "cell", options.detail
     if options.try_ and not is_graph:
-        from jupyter_serprof.api.objects import TryingRecording
-
-        return TryingRecording(name, detail=detail)
+        return api.TryingRecording(name, detail=detail)
     record = api.stage_recording if is_graph else api.record
     return record(name, detail=detail, blame=options.blame)
 

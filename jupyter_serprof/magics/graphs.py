@@ -6,8 +6,6 @@ import ast
 from typing import TYPE_CHECKING
 
 from jupyter_serprof import api
-from jupyter_serprof.api.comparisons import check_question
-from jupyter_serprof.api.objects import DaskTryout
 from jupyter_serprof.magics.options import GRAPHSTAGES, help_text
 from jupyter_serprof.magics.run import (
     check_limit,
@@ -80,7 +78,7 @@ def _repeat(typed: Typed, code: Code) -> None:
     options, before = typed.options, None
     if options.compare is not None:
         before = document_named(typed, options.compare)
-        check_question(before.name, options.title)
+        api.check_question(before.name, options.title)
     runs = api.GraphRepeats(
         code.call,
         options.title,
@@ -135,7 +133,7 @@ def _run(typed: Typed, code: Code) -> None:
     __tracebackhide__ = True
     options = typed.options
     if options.try_:
-        measure(typed, DaskTryout(code.call(), name=options.title))
+        measure(typed, api.DaskTryout(code.call(), name=options.title))
     elif options.repeat is not None or options.compare is not None:
         _repeat(typed, code)
     elif code.is_expression:

@@ -10,8 +10,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from jupyter_serprof import api
-from jupyter_serprof.api.comparisons import check_question, stopped, trip_like
-from jupyter_serprof.api.objects import TryingRecording
 from jupyter_serprof.magics.options import GRAPHSTAGES, SERPROF, Options, Syntax, help_text, parse
 from jupyter_serprof.magics.show import Typed, tried, usage_errors
 from jupyter_serprof.magics.together import check
@@ -86,13 +84,13 @@ def _run(typed: Typed, code: Code) -> None:
     options, before = typed.options, None
     if options.compare is not None:
         before = document_named(typed, options.compare)
-        check_question(before.name, options.title)
+        api.check_question(before.name, options.title)
     if before is None and options.transports is not None:
         measure(typed, _trip(options, code.call()))
         return
     first = api.record(options.title, detail=options.detail)
     value, is_value = subject_of(
-        typed, code, first, lambda trace: trace if before is None else stopped(before, trace)
+        typed, code, first, lambda trace: trace if before is None else api.stopped(before, trace)
     )
     if is_value or options.transports is not None:
         runs: api.Experiment[Sweep] = _trip(options, value, before)
@@ -110,7 +108,7 @@ def _run(typed: Typed, code: Code) -> None:
 
 def _trip(options: Options, value: object, before: Trace | Sweep | None = None) -> api.RoundTrip:
     title, asked, repeat = options.title, options.transports, options.repeat
-    return trip_like(before, value, title, asked, repeat, detail=options.detail)
+    return api.trip_like(before, value, title, asked, repeat, detail=options.detail)
 
 
 def document_named(typed: Typed, given: str) -> Trace | Sweep:
@@ -268,7 +266,7 @@ def _try(typed: Typed, code: Code) -> None:
     """Try remedies on the value of an expression; of code that serializes, on what it sent."""
     __tracebackhide__ = True
     options = typed.options
-    recording = TryingRecording(options.title, detail=options.detail)
+    recording = api.TryingRecording(options.title, detail=options.detail)
     value, is_value = subject_of(typed, code, recording)
     if not is_value:
         del value

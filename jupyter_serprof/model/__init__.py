@@ -97,7 +97,7 @@ __all__ = [
 ]
 
 #: Errors first: loading the magics needs them, and no dataclass before the first document.
-_HOMES = ("errors", "trace", "sweep", "anatomy", "stages", "document", "files")
+_HOMES = ("errors", "trace", "stages", "sweep", "anatomy", "document", "files")
 
 
 def __getattr__(name: str) -> object:

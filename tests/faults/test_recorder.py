@@ -188,7 +188,7 @@ def test_an_interrupt_ends_the_analysis_and_the_document_can_be_asked_for_again(
         pickle.dumps([1])
 
     with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
-        patched.setattr("jupyter_serprof.experiments.engine.recording.analyse", interrupted)
+        patched.setattr("jupyter_serprof.analysis.analyse", interrupted)
         _ = recording.trace
 
     assert went_on == []

@@ -10,7 +10,6 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Any, Self
 
-from jupyter_serprof.analysis import analyse
 from jupyter_serprof.capture.freeze import freeze
 from jupyter_serprof.capture.hook import Place, Record
 from jupyter_serprof.capture.interrupts import held
@@ -154,6 +153,8 @@ class Recording:
                 raise SerprofError(message)
             with held():
                 self._frozen = self._frozen or self._made()
+            from jupyter_serprof.analysis import analyse  # nothing that a recording waits for
+
             # Outside: it only looks, so Ctrl-C ends it, and who asks again has the document.
             rules = [rule for one in self._recorder.probes for rule in getattr(one, "rules", ())]
             self._trace = analyse(self._frozen, measure_limits(), rules)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from typing import TYPE_CHECKING
 
 from jupyter_serprof.model import Table, TableColumn
 from jupyter_serprof.model.trace import Scalar
-from jupyter_serprof.probes.dask.graph.holders import LARGE_BYTES
-from jupyter_serprof.probes.dask.graph.look import GraphBytes, ObjectBytes, graph_bytes
+from jupyter_serprof.probes.dask.graph.sections import LARGE_BYTES
+
+if TYPE_CHECKING:
+    from jupyter_serprof.probes.dask.graph.look import GraphBytes, ObjectBytes
 
 _ROWS = 20
 _GRAPHS = 4
@@ -94,6 +97,8 @@ class KeptGraphs:
     def _table(
         self, number: int, sent_bytes: int, graph: object, count: int, seconds: float
     ) -> Table | None:
+        from jupyter_serprof.probes.dask.graph.look import graph_bytes  # the first recording waits
+
         title = "Who holds the bytes of the graph"
         title = title if count == 1 else f"{title} of computation {number + 1}"
         try:

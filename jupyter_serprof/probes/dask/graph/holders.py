@@ -26,9 +26,8 @@ from jupyter_serprof.objects.captured import variables_of
 from jupyter_serprof.objects.labels import is_by_value
 from jupyter_serprof.objects.picklers import Counter, OutOfTime
 from jupyter_serprof.probes.dask.graph.picklers import arguments
-from jupyter_serprof.probes.dask.graph.sections import Section, sections
+from jupyter_serprof.probes.dask.graph.sections import LARGE_BYTES, Section, sections
 
-LARGE_BYTES = 1_000_000
 _TEXT = 120
 _CONTAINERS = (list, tuple, dict, set, frozenset)
 #: Of one task; what is longer than this in a task is no small matter, and said.

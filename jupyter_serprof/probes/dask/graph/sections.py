@@ -31,6 +31,7 @@ from jupyter_serprof.objects.ask import (
 #: A literal of ``client.map(f, ..., name=literal)`` above this size becomes a task of its own.
 #: Source: distributed 2026.8.0, client.py:_MapExpr._layer.
 _OWN_TASK_BYTES = 1e5
+LARGE_BYTES = 1_000_000
 EXPRESSION = "(expression)"
 OUTPUT_KEYS = "(output keys)"
 LOW_LEVEL = "(low-level graph)"
