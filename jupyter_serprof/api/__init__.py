@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from jupyter_serprof.experiments.engine.experiment import (
         Experiment,
         complete,
+        kept,
         resume,
         run,
     )
@@ -84,7 +85,7 @@ _HOMES = {
     "jupyter_serprof.experiments.chunks.sweep": "ChunkSweep",
     "jupyter_serprof.experiments.compare.repeats": "Repeats",
     "jupyter_serprof.experiments.compare.runs": "Against",
-    "jupyter_serprof.experiments.engine.experiment": "Experiment complete resume run",
+    "jupyter_serprof.experiments.engine.experiment": "Experiment complete kept resume run",
     "jupyter_serprof.experiments.engine.order": "log_spaced",
     "jupyter_serprof.experiments.graphs.repeats": "GraphRepeats",
     "jupyter_serprof.experiments.graphs.stages": "GraphStages explained",

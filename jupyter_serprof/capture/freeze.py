@@ -73,7 +73,7 @@ class Page:
     is_interrupted: bool = False
 
 
-def freeze(recorder: Recorder, *, name: str, outcome: str = "ok") -> Trace:
+def freeze(recorder: Recorder, *, name: str, outcome: str = "ok", run: Page | None = None) -> Trace:
     """Return the trace of a stopped recorder, without waterfall, findings and summary.
 
     Parameters
@@ -84,10 +84,10 @@ def freeze(recorder: Recorder, *, name: str, outcome: str = "ok") -> Trace:
         What was run, for people.
     outcome
         ``ok``, ``error`` or ``interrupted``.
+    run
+        What `page_of` made of it, if that was asked for apart.
     """
-    if not recorder.costs and len(recorder.page):
-        recorder.weigh(next(reversed(recorder.page))[0])
-    run = _run(recorder)
+    run = page_of(recorder) if run is None else run
     run.is_interrupted = outcome == "interrupted"
     for probe in recorder.probes:
         _refine(probe, run)
@@ -123,7 +123,10 @@ def _report(probe: Watcher) -> ProbeReport:
         return ProbeReport(probe.library, None, "failed", unseen=(describe_failure(error),))
 
 
-def _run(recorder: Recorder) -> Page:
+def page_of(recorder: Recorder) -> Page:
+    """Return the drafts of a stopped recorder; whoever interrupts it may ask again."""
+    if not recorder.costs and len(recorder.page):
+        recorder.weigh(next(reversed(recorder.page))[0])
     end = recorder.end_ns if recorder.end_ns is not None else recorder.now()
     lanes = {MAIN_LANE: Lane(MAIN_LANE)}
     entries = entries_of(recorder.page)

@@ -155,7 +155,8 @@ class CellRecorder:
         try:
             self._finish(entry.typed, entry.recording, result)
         except KeyboardInterrupt as late:
-            # What was measured is shown; IPython would tell it as a fault of ours.
+            # What was measured is kept; IPython would tell it as a fault of ours.
+            entry.recording.stop()
             if result is not None and result.error_in_exec is None:
                 result.error_in_exec = late
                 self._shell.showtraceback(exception_only=True)
@@ -164,15 +165,15 @@ class CellRecorder:
         from jupyter_serprof import api
 
         error = KeyboardInterrupt() if result is None else result.error_in_exec
-        with api.held():
-            recording.stop(None if error is None else type(error))
+        with api.kept(lambda: _trace(typed, recording, error)):
+            with api.held():
+                recording.stop(None if error is None else type(error))
             if result is not None and result.error_before_exec is not None:
                 return
             document = _trace(typed, recording, error)
-            is_tried = typed.options.try_ and error is None
-            problem = None if is_tried else typed.finish_failed(document)
-        if is_tried:  # outside: it runs code of the user, and Ctrl-C ends it
-            problem = typed.finish_failed(tried(typed, recording, document))
+            if typed.options.try_ and error is None:
+                document = tried(typed, recording, document)
+            problem = typed.finish_failed(document)
         if problem is not None and result is not None and error is None:
             result.error_in_exec = problem  # the front end stops "Run All" at a file not written
 

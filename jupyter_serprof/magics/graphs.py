@@ -167,7 +167,8 @@ def _run_statement(typed: Typed, code: Code) -> None:
         recording,
     ):
         code.call()
-    typed.finish(api.explained(recording.trace, f"%serprof {options.code}"))
+    with api.kept(lambda: recording.trace):
+        typed.finish(api.explained(recording.trace, f"%serprof {options.code}"))
 
 
 def _listing(namespace: Mapping[str, object]) -> str:

@@ -96,7 +96,8 @@ def _run(typed: Typed, code: Code) -> None:
         runs: api.Experiment[Sweep] = _trip(options, value, before)
     elif before is None and options.repeat is None:
         del value
-        typed.finish(first.trace)
+        with api.kept(lambda: first.trace):
+            typed.finish(first.trace)
         return
     else:
         name, cold = options.title, [first.trace]

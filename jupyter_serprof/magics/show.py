@@ -50,10 +50,12 @@ class Typed:
         from jupyter_serprof import api
 
         options = self.options
-        with api.held():
+        with api.kept(lambda: document):
             if options.out:
                 self.shell.user_ns[options.out] = document
-            if not options.quiet and not place(document):
+            with api.held():
+                is_shown = options.quiet or place(document)
+            if not is_shown:
                 api.show(document)
         if options.save:
             with usage_errors():

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from threading import Event
 from types import TracebackType
@@ -190,6 +191,7 @@ def _is_ours(traceback: TracebackType | None) -> bool:
 
 #: The experiment that was interrupted last; one at most.
 _KEPT: list[Experiment[Any]] = []
+_RESUME = "import jupyter_serprof as sp; sp.resume()"
 
 
 def run(
@@ -211,9 +213,40 @@ def run(
     except KeyboardInterrupt as error:
         _keep(experiment, error)
         raise
-    if experiment.is_done and any(kept is experiment for kept in _KEPT):
+    document = experiment.document
+    if experiment.is_done and any(one is experiment for one in _KEPT):
         _KEPT.clear()
-    return experiment.document
+    return document
+
+
+@dataclass(frozen=True)
+class Unread(Generic[Made]):
+    """A document that was measured and not read yet: an experiment with nothing left to do."""
+
+    make: Callable[[], Made]
+    is_done = True
+    progress = Progress(1)
+
+    def steps(self) -> Steps:
+        """Measure nothing."""
+        yield from ()
+
+    @property
+    def document(self) -> Made:
+        """The document."""
+        return self.make()
+
+
+@contextmanager
+def kept(make: Callable[[], Document]) -> Iterator[None]:
+    """Keep a document for `resume` where Ctrl-C ends the block that makes or shows it."""
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        if not hasattr(error, "__notes__"):  # nothing inside has kept it
+            _KEPT[:] = [Unread(make)]
+            error.add_note(f"what was measured is kept. To see it: {_RESUME}")
+        raise
 
 
 def _keep(experiment: Experiment[Document], error: BaseException) -> None:
@@ -221,10 +254,10 @@ def _keep(experiment: Experiment[Document], error: BaseException) -> None:
     if count:
         _KEPT[:] = [experiment]
         points = f"{count} point{' is' if count == 1 else 's are'} measured and kept"
-        error.add_note(f"{points}. To go on: import jupyter_serprof as sp; sp.resume()")
+        error.add_note(f"{points}. To go on: {_RESUME}")
 
 
-def resume(*, measure: bool = True) -> Sweep:
+def resume(*, measure: bool = True) -> Document:
     """Go on with what was interrupted last, and return it whole.
 
     Parameters
@@ -234,10 +267,11 @@ def resume(*, measure: bool = True) -> Sweep:
 
     Returns
     -------
-    Sweep
+    Trace or Sweep
         Of a round trip, repeated runs, a comparison, remedies that are tried, a sweep over sizes or
         chunks, from a function or a magic: as if nothing had been in between. Each point is
-        measured once; the budget is what was left of it.
+        measured once; the budget is what was left of it. Or what a magic had measured and not shown
+        yet.
 
     Raises
     ------
@@ -258,5 +292,5 @@ def resume(*, measure: bool = True) -> Sweep:
             "repeats, comparison, sweep, --try"
         )
         raise UsageError(message)
-    document: Sweep = run(_KEPT[0]) if measure else _KEPT[0].document
+    document: Document = run(_KEPT[0]) if measure else _KEPT[0].document
     return document

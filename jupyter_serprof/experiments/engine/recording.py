@@ -10,7 +10,7 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Any, Self
 
-from jupyter_serprof.capture.freeze import freeze
+from jupyter_serprof.capture.freeze import Page, freeze, page_of
 from jupyter_serprof.capture.hook import Place, Record
 from jupyter_serprof.capture.interrupts import held
 from jupyter_serprof.capture.machine import measure_limits
@@ -151,8 +151,10 @@ class Recording:
             if self._recorder.end_ns is None:
                 message = "the recording still runs. Read recording.trace after its with block"
                 raise SerprofError(message)
-            with held():
-                self._frozen = self._frozen or self._made()
+            if self._frozen is None:
+                run = page_of(self._recorder)  # of a million records it takes seconds
+                with held():
+                    self._frozen = self._made(run)
             from jupyter_serprof.analysis import analyse  # nothing that a recording waits for
 
             # Outside: it only looks, so Ctrl-C ends it, and who asks again has the document.
@@ -161,8 +163,8 @@ class Recording:
             self._frozen = None
         return self._trace
 
-    def _made(self) -> Trace:
-        trace = freeze(self._recorder, name=self.name, outcome=self._outcome)
+    def _made(self, run: Page) -> Trace:
+        trace = freeze(self._recorder, name=self.name, outcome=self._outcome, run=run)
         self._had_spans = self.has_spans
         # The page may hold the last references to values of the user.
         self._recorder.page.clear()

@@ -1,5 +1,6 @@
 """sp.resume: a sweep that Ctrl-C ended goes on where it was, or gives what it has."""
 
+import signal
 from collections import Counter
 from collections.abc import Iterator
 
@@ -37,6 +38,13 @@ class Pressed:
         return b"x" * int(size)
 
 
+def resumed(*, measure: bool = True) -> sp.Sweep:
+    """Go on with a sweep."""
+    sweep = sp.resume(measure=measure)
+    assert isinstance(sweep, sp.Sweep)
+    return sweep
+
+
 def points(sweep: sp.Sweep) -> Counter[tuple[float | None, int, bool]]:
     """Return which points there are."""
     return Counter((point.parameter, point.repeat, point.cold) for point in sweep.points)
@@ -47,12 +55,12 @@ def test_an_interrupted_sweep_goes_on_where_it_was_as_often_as_one_likes() -> No
     press = Pressed(3)
     with pytest.raises(KeyboardInterrupt) as caught:
         sp.sweep(press, SIZES, ["pickle"], 2, seed=1)
-    before = sp.resume(measure=False)
+    before = resumed(measure=False)
     press.left = 3
 
     with pytest.raises(KeyboardInterrupt):
         sp.resume()
-    more, whole = sp.resume(measure=False), sp.resume()
+    more, whole = resumed(measure=False), resumed()
 
     unbroken = sp.sweep(Pressed(99), SIZES, ["pickle"], 2, seed=1)
     assert "sp.resume()" in " ".join(caught.value.__notes__)
@@ -78,10 +86,45 @@ def test_what_the_magic_was_stopped_in_goes_on(shell: InteractiveShell) -> None:
     shell.user_ns["make"] = Pressed(4)
 
     ran = Ran(shell, "%serprof --sweep n=1000:100000:3 --repeat 2 --transports pickle make(n)")
-    whole = sp.resume()
+    whole = resumed()
 
     assert isinstance(ran.result.error_in_exec, KeyboardInterrupt)
     assert "sp.resume()" in ran.out + ran.err
     assert points(ran.sweep) <= points(whole)
     assert set(points(whole).values()) == {1}
     assert len(whole.points) == 9
+
+
+#: What Ctrl-C may come into after the code has run, and how much of its work is left.
+PHASES = {
+    "the reading of many records": "jupyter_serprof.experiments.engine.recording.page_of",
+    "the analysis": "jupyter_serprof.analysis.analyse",
+    "the drawing": "jupyter_serprof.api.show",
+}
+
+
+@pytest.mark.parametrize("magic", ["%%serprof\npickle.dumps([1])", "%serprof pickle.dumps([1])"])
+@pytest.mark.parametrize("phase", PHASES.values(), ids=PHASES)
+def test_an_interrupt_of_our_own_work_is_heard_there_and_the_document_is_kept(
+    shell: InteractiveShell, monkeypatch: pytest.MonkeyPatch, magic: str, phase: str
+) -> None:
+    """The prompt is back, the error says how to see what was measured; nobody waited for more."""
+    went_on: list[int] = []
+
+    def pressed(*_: object) -> None:
+        signal.raise_signal(signal.SIGINT)
+        went_on.append(1)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(phase, pressed)
+        ran = Ran(shell, magic)
+    trace = sp.resume()
+
+    assert (went_on, ran.documents) == ([], [])
+    assert isinstance(ran.result.error_in_exec, KeyboardInterrupt)
+    assert "sp.resume()" in ran.out + ran.err
+    assert isinstance(trace, sp.Trace)
+    assert trace.waterfall is not None
+    assert [span.stage for span in trace.spans if span.stage == "pickle.dumps"] != []
+    with pytest.raises(UsageError):  # once it was seen it is let go
+        sp.resume()
