@@ -20,8 +20,7 @@ def _put(start: int, noted: tuple[object, ...]) -> Iterator[Record]:
 
 
 def _get(start: int) -> Iterator[Record]:
-    yield PLACES["_deserialize_object"], 1, start + 10, start + 20, None, (5, False), None
-    yield PLACES["deserialize_objects"], 1, start + 5, start + 40, None, [], None
+    yield PLACES["deserialize_objects"], 1, start + 5, start + 40, None, (5, 0, []), None
     yield PLACES["get_objects"], 1, start, start + 90, None, None, None
 
 
@@ -40,7 +39,7 @@ def _recorded(count: int) -> Recorder:
 
 def test_puts_and_gets_are_few_and_as_large_as_before() -> None:
     """Ten thousand of each: bytes by place, and calls."""
-    page = freezing._run(_recorded(10_000))
+    page = freezing.page_of(_recorded(10_000))
 
     complete_calls(page.drafts)
 
@@ -52,7 +51,7 @@ def test_puts_and_gets_are_few_and_as_large_as_before() -> None:
     assert len(page.drafts) <= 1_000
     assert set(calls.values()) == {10_000}
     assert sizes["put_object"] == 70_000
-    assert sizes["_deserialize_object"] == sizes["get_objects"] == 50_000
+    assert sizes["deserialize_objects"] == sizes["get_objects"] == 50_000
 
 
 def test_a_large_value_is_told_by_itself() -> None:

@@ -37,6 +37,7 @@ from jupyter_serprof.probes.ray.values import (
     SPLIT,
     complete_calls,
     parted_serialized,
+    parted_values,
     whole_serialized,
 )
 
@@ -74,6 +75,8 @@ _WORKER = "ray._private.worker:Worker"
 _CONTEXT = "ray._private.serialization:SerializationContext"
 _MANAGER = "ray._private.function_manager:FunctionActorManager"
 _SEEN_VALUES = 8
+#: Have no buffers.
+_PLAIN = frozenset((bool, bytes, float, int, str, type(None)))
 
 
 def _note_serialized(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa: ANN401, ARG001
@@ -102,13 +105,14 @@ def _note_elements(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # n
     return len(args[2]), kind_name(type(args[2][0]))
 
 
-def _note_object(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa: ANN401, ARG001
-    data = args[1]
-    return (0 if data is None else data.size), args[2] == b"RAW"
-
-
 def _note_values(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa: ANN401, ARG001
-    return [buffer for value in result[:_SEEN_VALUES] for buffer in buffers_of(value)]
+    size = raw = 0
+    for data, metadata, *_ in args[1]:
+        if data is not None:
+            size += data.size
+            raw += data.size if metadata == b"RAW" else 0
+    seen = [value for value in result[:_SEEN_VALUES] if type(value) not in _PLAIN]
+    return size, raw, [buffer for value in seen for buffer in buffers_of(value)]
 
 
 def _note_split(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa: ANN401, ARG001
@@ -126,8 +130,9 @@ def _note_submitted(token: Any, args: Any, kwargs: Any, result: Any) -> Any:  # 
 def driver_places(*, detail: bool) -> list[Place]:
     """Return the places of the driver; stages own the time that their inner places do not.
 
-    ``_serialize_to_msgpack`` and ``_deserialize_pickle5_data`` are left alone: the places around
-    and inside them tell the same stages, and each span more makes a get of 0.1 ms slower by 1 %.
+    ``_serialize_to_msgpack``, ``_deserialize_object`` and ``_deserialize_pickle5_data`` are left
+    alone: the places around and inside them tell the same stages, and each span more makes a get of
+    0.1 ms slower by some per cent.
     """
     fetch = "ray.map" if detail else "ray.fetch"
     return [
@@ -164,18 +169,8 @@ def driver_places(*, detail: bool) -> list[Place]:
             "ray.deserialize",
             after=_note_values,
             joins=True,
-            # Of a value without buffers nothing is asked later.
-            parted=lambda buffers: None if buffers else ("", 0),
-            whole=lambda _, __: [],
-        ),
-        Place(
-            f"{_CONTEXT}._deserialize_object",
-            "ray.unpack",
-            "ray.object",
-            after=_note_object,
-            joins=True,
-            parted=lambda noted: noted and (noted[1], noted[0]),
-            whole=lambda is_raw, size: (size, is_raw),
+            parted=parted_values,
+            whole=lambda is_raw, size: (size, size if is_raw else 0, []),
         ),
         *[Place(path, "ray.submit", "ray.submit", after=_note_submitted) for path in _SUBMIT],
         *[Place(path, "ray.export", "ray.export", after=_note_function) for path in _EXPORT],

@@ -48,6 +48,13 @@ def whole_serialized(kind: Any, size: int) -> object:  # noqa: ANN401
     return size, kind[0], None, *kind[1:]
 
 
+def parted_values(noted: Any) -> tuple[object, int] | None:  # noqa: ANN401
+    """Part what was noted of values that came out of the store; with buffers they stay apart."""
+    if not noted or noted[2] or noted[1] not in {0, noted[0]}:
+        return None
+    return noted[1] > 0, noted[0]
+
+
 def _is_marker(noted: tuple[int, str, object, str, str]) -> bool:
     return noted[1] == "RawSerializedObject" and noted[0] < _MARKER_BYTES
 
@@ -62,11 +69,8 @@ def _complete(draft: Draft) -> None:
         draft.details |= {"elements": extra[0], "element_type": extra[1]}
     elif draft.stage == "ray.map" and extra != SPLIT:
         draft.stage = "ray.fetch"
-    elif draft.role == "ray.object" and extra:
-        draft.size_bytes = extra[0]
-        draft.details["copied_bytes"] = extra[0] if extra[1] else 0
-    elif draft.name.endswith(".deserialize_objects"):
-        draft.extra = extra or []
+    elif _is_deserialization(draft) and extra:
+        draft.size_bytes, draft.details["copied_bytes"], draft.extra = extra
     elif draft.role == "ray.export" and extra:
         draft.details["captured"] = captured_variables(extra())
 
@@ -101,14 +105,11 @@ def _keep_exports(drafts: Sequence[Draft]) -> None:
 
 def _judge_results(drafts: Sequence[Draft]) -> None:
     """Tell which results are zero-copy: by address, or because nothing came out-of-band."""
-    copied, handed_over = dict[int, int](), set[int]()
-    for draft in drafts:
-        is_loads = draft.role == LOADS_ROLE and draft.details.get("out_of_band_bytes", 1)
-        if is_loads or draft.role == "ray.object":
-            around = next((a for a in draft.ancestors() if _is_deserialization(a)), None)
-            if is_loads:
-                handed_over.add(id(around))
-            copied[id(around)] = copied.get(id(around), 0) + (draft.size_bytes or 0)
+    handed_over = {
+        id(next(filter(_is_deserialization, draft.ancestors()), None))
+        for draft in drafts
+        if draft.role == LOADS_ROLE and draft.details.get("out_of_band_bytes", 1)
+    }
     taken = list(filter(_is_deserialization, drafts))
     # Without a result nothing is asked: reading where the store lies takes 2 ms.
     ranges = store_ranges() if taken else None
@@ -117,8 +118,8 @@ def _judge_results(drafts: Sequence[Draft]) -> None:
         if buffers and ranges is not None:
             draft.details["zero_copy"] = lies_inside(buffers, ranges)
             draft.details["result_bytes"] = sum(size for _, size in buffers)
-        elif copied.get(id(draft), 0) >= _MARKER_BYTES and id(draft) not in handed_over:
-            draft.details |= {"zero_copy": False, "result_bytes": copied[id(draft)]}
+        elif (draft.size_bytes or 0) >= _MARKER_BYTES and id(draft) not in handed_over:
+            draft.details |= {"zero_copy": False, "result_bytes": draft.size_bytes}
 
 
 def _is_deserialization(draft: Draft) -> bool:
@@ -133,7 +134,7 @@ def _pass_sizes_up(drafts: Sequence[Draft]) -> None:
         if draft.name.endswith(".serialize") and draft.parent.role in ("ray.put", "ray.submit"):
             is_small = draft.parent.role == "ray.submit" and "calls" in draft.details  # each is
             _add_to_store(draft.parent, 0 if is_small else draft.details.get("total_bytes", 0))
-        elif draft.role == "ray.object":
+        elif _is_deserialization(draft):
             _add_to_get(draft)
 
 
