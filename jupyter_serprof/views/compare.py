@@ -1,8 +1,7 @@
-"""A comparison in characters and in Markdown: each stage before and after, ratio and verdict."""
+"""A comparison in characters, in Markdown and on a sheet: before, after, ratio and verdict."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING
@@ -20,11 +19,11 @@ from jupyter_serprof.analysis.comparison import (
     short_reason,
     times_of,
 )
-from jupyter_serprof.model import Change, Comparison
-from jupyter_serprof.model.units import clean
+from jupyter_serprof.model.units import clean, format_count
+from jupyter_serprof.views.kit.sheet import MARGIN, SMALL, WIDTH
 from jupyter_serprof.views.kit.table import (
     Column,
-    Line,
+    Quantity,
     clip,
     fitted,
     hang,
@@ -39,9 +38,35 @@ from jupyter_serprof.views.kit.table import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from jupyter_serprof.model import Change, Comparison
+    from jupyter_serprof.views.kit.sheet import Sheet
+
+    _Numbers = Sequence[Quantity[Change]]
+
 _NAMES = (32, 24, 16)
 #: What goes first when the lines get narrow.
 _SPARE = ("why", "95 % interval", "before", "after")
+
+
+def _numbers(comparison: Comparison, lines: Sequence[Change]) -> _Numbers:
+    """Return the columns of numbers, the same in every form."""
+    times = times_of(lines)
+    return (
+        Quantity(("before", ""), lambda change: times[change][0]),
+        Quantity(("after", ""), lambda change: times[change][1]),
+        Quantity(("ratio of", runs_text(comparison)), lambda change: ratio_text(change.ratio)),
+        Quantity(("95 % interval", ""), interval_text),
+    )
+
+
+def _blocks(
+    lines: Sequence[Change], most: int | None = None
+) -> Iterator[tuple[list[str], list[Change]]]:
+    """Yield the lines of the same runs, under the name of those where there are others."""
+    has_points = len({point_of(change) for change in lines}) > 1
+    for _, group in groupby(lines[:most], point_of):
+        changes = list(group)
+        yield [clean(point_text(changes[0]))] if has_points else [], changes
 
 
 def comparison_lines(comparison: Comparison, columns: int) -> list[str]:
@@ -53,56 +78,95 @@ def comparison_lines(comparison: Comparison, columns: int) -> list[str]:
 def comparison_parts(comparison: Comparison, columns: int) -> Iterator[list[str]]:
     """Yield the table of a comparison, and what has to be known of it, without its headline."""
     shown = lines_of(comparison)
-    blocks = [_block(comparison, list(g), columns, shown) for _, g in groupby(shown, point_of)]
+    numbers, table = _numbers(comparison, shown), list[str]()
+    for titles, changes in _blocks(shown):
+        chosen = fitted(narrower(partial(_columns, numbers, changes), _NAMES, _SPARE), columns)
+        table += [*(clip(title, columns) for title in titles), *table_lines(chosen, columns)]
+    yield table
     notes = [*reasons_of(comparison), *notes_of(comparison, shown)]
-    yield [line for block in blocks for line in block]
     yield [line for note in notes for line in hang("note", note, columns)]
 
 
-def _block(
-    comparison: Comparison, changes: Sequence[Change], columns: int, all_shown: Sequence[Change]
-) -> list[str]:
-    has_title = len({point_of(change) for change in all_shown}) > 1
-    title = [clip(clean(point_text(changes[0])), columns)] if has_title else []
-    chosen = fitted(narrower(partial(_columns, comparison, changes), _NAMES, _SPARE), columns)
-    return [*title, *table_lines(chosen, columns)]
-
-
-def _columns(comparison: Comparison, changes: Sequence[Change], names: int) -> list[Column]:
-    def column(head: str, cells: Iterator[str], *, leans_right: bool = True) -> Column:
-        return Column(head, tuple(cells), leans_right=leans_right)
-
-    times = times_of(changes)
-    reasons = [clean(short_reason(change)) for change in changes]
-    titles = (clip(clean(change.title), names) for change in changes)
+def _columns(numbers: _Numbers, changes: Sequence[Change], names: int) -> list[Column]:
+    titles = tuple(clip(clean(change.title), names) for change in changes)
+    verdicts = tuple(clean(change.verdict) for change in changes)
+    reasons = tuple(clean(short_reason(change)) for change in changes)
     return [
-        column("stage", titles, leans_right=False),
-        column("before", (times[change][0] for change in changes)),
-        column("after", (times[change][1] for change in changes)),
-        column(f"ratio of\n{runs_text(comparison)}", (ratio_text(c.ratio) for c in changes)),
-        column("95 % interval", (interval_text(change) for change in changes)),
-        column("verdict", (clean(change.verdict) for change in changes), leans_right=False),
-        *([column("why", iter(reasons), leans_right=False)] if any(reasons) else []),
+        Column("stage", titles, leans_right=False),
+        *(Column("\n".join(one.heads).strip(), tuple(map(one.cell, changes))) for one in numbers),
+        Column("verdict", verdicts, leans_right=False),
+        *([Column("why", reasons, leans_right=False)] if any(reasons) else []),
     ]
 
 
 def comparison_blocks(comparison: Comparison, *, has_headline: bool = True) -> Iterator[str]:
-    """Yield the headline, the table, and what has to be known of the two."""
+    """Yield the headline, the table, and what has to be known of the two, in Markdown."""
     if has_headline:
         yield plain(headline(comparison))
-    ratio, times = f"ratio of {runs_text(comparison)}", times_of(comparison.changes)
-    heads = ("stage", "verdict", "before", "after", ratio, "95 % interval")
+    numbers = _numbers(comparison, comparison.changes)
     warm_first = sorted(comparison.changes, key=lambda change: bool(change.cold))
-    yield markdown_table(heads, (_line(change, times[change]) for change in warm_first), 2)
+    lines = (
+        [*map(plain, (*_texts(change), *(one.cell(change) for one in numbers)))]
+        for change in warm_first
+    )
+    yield markdown_table(("stage", "verdict", *(one.head for one in numbers)), lines, 2)
     yield from listed(notes_of(comparison, comparison.changes))
 
 
-def _line(change: Change, times: tuple[str, str]) -> Line:
+def _texts(change: Change) -> tuple[str, str]:
+    """Return what a line is of, and what it says, with the whole reason."""
     point = point_text(change)
-    return (
-        plain(f"{change.title} ({point})" if point else change.title),
-        plain(f"{change.verdict}: {change.reason}" if change.reason else change.verdict),
-        *times,
-        ratio_text(change.ratio),
-        plain(interval_text(change)),
-    )
+    title = f"{change.title} ({point})" if point else change.title
+    return title, f"{change.verdict}: {change.reason}" if change.reason else change.verdict
+
+
+_PITCH = 21
+#: Right edges of the numbers, pixels; the verdict begins behind the last one.
+_RIGHTS = (300.0, 390.0, 510.0, 680.0)
+_TITLES, _VERDICT_X, _GAP = 190, 700.0, 8
+_MOST_LINES, _MOST_NOTES = 24, 2
+
+
+def put_comparison(sheet: Sheet, comparison: Comparison) -> None:
+    """Put the table of a comparison at ``y``; its headline is that of the document."""
+    muted, lines = sheet.theme.muted, lines_of(comparison)
+    numbers = _numbers(comparison, lines)
+    for right, one in zip(_RIGHTS, numbers, strict=True):
+        sheet.put(right, sheet.y + 8, one.head, muted, SMALL, side="right")
+    sheet.put(_VERDICT_X, sheet.y + 8, "verdict", muted, SMALL)
+    sheet.y += 18
+    sheet.line()
+    for titles, changes in _blocks(lines, _MOST_LINES):
+        for title in titles:
+            room = WIDTH - 2 * MARGIN
+            sheet.put(MARGIN, sheet.y + _PITCH / 2, title, muted, SMALL, room=room)
+            sheet.y += _PITCH
+        for change in changes:
+            _put_line(sheet, change, [one.cell(change) for one in numbers])
+    sheet.line()
+    _put_notes(sheet, comparison, lines)
+    sheet.y += 10
+
+
+def _put_line(sheet: Sheet, change: Change, cells: Sequence[str]) -> None:
+    theme, middle, is_wall = sheet.theme, sheet.y + _PITCH / 2, not change.stage
+    sheet.put(MARGIN, middle, clean(change.title), theme.ink, room=_TITLES, is_bold=is_wall)
+    for left, right, cell in zip((MARGIN + _TITLES, *_RIGHTS), _RIGHTS, cells, strict=False):
+        room = right - left - _GAP
+        sheet.put(right, middle, cell, theme.ink, room=room, is_bold=is_wall, side="right")
+    is_told = change.verdict != "cannot tell"
+    reason = short_reason(change)
+    said = f"{change.verdict}: {reason}" if reason else change.verdict
+    color = theme.warn if change.verdict == "slower" else theme.ink if is_told else theme.muted
+    room = WIDTH - MARGIN - _VERDICT_X
+    sheet.put(_VERDICT_X, middle, clean(said), color, room=room, is_bold=is_told)
+    sheet.y += _PITCH
+
+
+def _put_notes(sheet: Sheet, comparison: Comparison, shown: Sequence[Change]) -> None:
+    notes = [*reasons_of(comparison), *list(notes_of(comparison, shown))[:_MOST_NOTES]]
+    left = len(shown) - _MOST_LINES
+    more = [f"{format_count(left)} more lines are in the document"] if left > 0 else []
+    sheet.y += 4
+    for note in (*more, *([] if sheet.is_brief else notes)):
+        sheet.paragraph(note, sheet.theme.muted, SMALL, most=2)

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from jupyter_serprof.analysis.outline import stage_sums
 from jupyter_serprof.model import Trace
 from jupyter_serprof.model.units import clean, format_bytes, format_count, format_ns, format_share
+from jupyter_serprof.views.compare import put_comparison
+from jupyter_serprof.views.kit.parts import put_head, put_remarks
 from jupyter_serprof.views.kit.raster import measure
 from jupyter_serprof.views.kit.remarks import headline_of, outcome_of
 from jupyter_serprof.views.kit.sheet import DARK, LIGHT, Sheet
@@ -26,12 +28,16 @@ def sheet_of(
 ) -> Sheet:
     """Return everything that the picture of a document consists of, with its place in pixels."""
     sheet = Sheet(DARK if dark else LIGHT, measure, is_brief=is_brief)
+    put_head(sheet, doc)
+    if doc.comparison is not None:
+        put_comparison(sheet, doc.comparison)
     if isinstance(doc, Trace):
         put_trace(sheet, doc, most_rows)
     elif is_over_sizes(doc):
         put_sizes(sheet, doc)
     else:
         put_sweep(sheet, doc)
+    put_remarks(sheet, doc)
     return sheet
 
 

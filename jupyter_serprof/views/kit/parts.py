@@ -1,26 +1,13 @@
-"""The parts of every picture: head, comparison, time axis, legend, one finding, remarks."""
+"""The parts of every picture: head, time axis, legend, one finding, remarks."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import replace
-from itertools import groupby
 from typing import TYPE_CHECKING
 
-from jupyter_serprof.analysis.comparison import (
-    interval_text,
-    lines_of,
-    notes_of,
-    point_of,
-    point_text,
-    ratio_text,
-    reasons_of,
-    runs_text,
-    short_reason,
-    times_of,
-)
 from jupyter_serprof.model import Trace
-from jupyter_serprof.model.units import clean, column_unit, format_count, format_fixed
+from jupyter_serprof.model.units import clean, column_unit, format_fixed
 from jupyter_serprof.views.kit.remarks import (
     Remark,
     finding_remarks,
@@ -45,65 +32,8 @@ from jupyter_serprof.views.kit.table import Of, Quantity
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from jupyter_serprof.model import Change, Comparison, Finding, Sweep
+    from jupyter_serprof.model import Finding, Sweep
     from jupyter_serprof.views.kit.sheet import Sheet
-
-_PITCH = 21
-#: Right edges of the numbers; the verdict begins behind the last one.
-_RIGHTS = (300.0, 390.0, 510.0, 680.0)
-_NAMES, _VERDICT_X, _GAP = 190, 700.0, 8
-_MOST_LINES, _MOST_NOTES = 24, 2
-
-
-def put_comparison(sheet: Sheet, comparison: Comparison) -> None:
-    """Put the table of a comparison at ``y``; its headline is that of the document."""
-    muted = sheet.theme.muted
-    heads = ("before", "after", f"ratio of {runs_text(comparison)}", "95 % interval")
-    for right, head in zip(_RIGHTS, heads, strict=True):
-        sheet.put(right, sheet.y + 8, head, muted, SMALL, side="right")
-    sheet.put(_VERDICT_X, sheet.y + 8, "verdict", muted, SMALL)
-    sheet.y += 18
-    sheet.line()
-    lines = lines_of(comparison)
-    times = times_of(lines)
-    has_points = len({point_of(change) for change in lines}) > 1
-    for _, group in groupby(lines[:_MOST_LINES], point_of):
-        changes = list(group)
-        if has_points:
-            title, room = clean(point_text(changes[0])), WIDTH - 2 * MARGIN
-            sheet.put(MARGIN, sheet.y + _PITCH / 2, title, muted, SMALL, room=room)
-            sheet.y += _PITCH
-        for change in changes:
-            _put_line(sheet, change, times[change])
-    sheet.line()
-    _put_notes(sheet, comparison, lines)
-    sheet.y += 10
-
-
-def _put_line(sheet: Sheet, change: Change, times: tuple[str, str]) -> None:
-    theme, middle, is_wall = sheet.theme, sheet.y + _PITCH / 2, not change.stage
-    sheet.put(MARGIN, middle, clean(change.title), theme.ink, room=_NAMES, is_bold=is_wall)
-    cells = (*times, ratio_text(change.ratio), interval_text(change))
-    for left, right, cell in zip((MARGIN + _NAMES, *_RIGHTS), _RIGHTS, cells, strict=False):
-        room = right - left - _GAP
-        sheet.put(right, middle, cell, theme.ink, room=room, is_bold=is_wall, side="right")
-    is_told = change.verdict != "cannot tell"
-    reason = short_reason(change)
-    said = f"{change.verdict}: {reason}" if reason else change.verdict
-    color = theme.warn if change.verdict == "slower" else theme.ink if is_told else theme.muted
-    room = WIDTH - MARGIN - _VERDICT_X
-    sheet.put(_VERDICT_X, middle, clean(said), color, room=room, is_bold=is_told)
-    sheet.y += _PITCH
-
-
-def _put_notes(sheet: Sheet, comparison: Comparison, shown: Sequence[Change]) -> None:
-    notes = [*reasons_of(comparison), *list(notes_of(comparison, shown))[:_MOST_NOTES]]
-    left = len(shown) - _MOST_LINES
-    more = [f"{format_count(left)} more lines are in the document"] if left > 0 else []
-    sheet.y += 4
-    for note in (*more, *([] if sheet.is_brief else notes)):
-        sheet.paragraph(note, sheet.theme.muted, SMALL, most=2)
-
 
 _TICK_GAP = 18
 _SENTENCES_SHOWN = 3
@@ -111,7 +41,7 @@ _REMEDY_LINES = 6
 
 
 def put_head(sheet: Sheet, doc: Trace | Sweep) -> None:
-    """Put the headline, how the run ended early, the facts, and what it was compared with."""
+    """Put the headline, how the run ended early, the first remedy, and the facts."""
     theme = sheet.theme
     sheet.paragraph(headline_of(doc), theme.ink, HEADLINE, is_bold=True)
     sheet.y += 2
@@ -125,8 +55,6 @@ def put_head(sheet: Sheet, doc: Trace | Sweep) -> None:
     if doc.summary and doc.summary.facts:
         sheet.paragraph("  ·  ".join(doc.summary.facts), theme.muted, SMALL + 0.5)
     sheet.y += 10
-    if doc.comparison is not None:
-        put_comparison(sheet, doc.comparison)
 
 
 def put_axis(sheet: Sheet, x: float, width: float, wall_ns: int) -> list[float]:

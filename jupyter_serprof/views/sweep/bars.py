@@ -11,10 +11,8 @@ from jupyter_serprof.views.kit.parts import (
     placed,
     put_axis,
     put_grid,
-    put_head,
     put_legend,
     put_number_heads,
-    put_remarks,
 )
 from jupyter_serprof.views.kit.sheet import (
     MARGIN,
@@ -186,14 +184,12 @@ class _Scene:
 
 
 def put_sweep(sheet: Sheet, sweep: Sweep) -> None:
-    """Put the picture of a sweep on an empty sheet."""
-    put_head(sheet, sweep)
+    """Put the runs of a sweep at ``y``, each as a bar."""
     scene = _scene(sheet, sweep)
     places = _put_heads(sheet, scene)
     for variant in sweep.variants:
         _put_variant(sheet, scene, variant, places)
     put_legend(sheet, _legend(sheet, scene))
-    put_remarks(sheet, sweep)
 
 
 def _scene(sheet: Sheet, sweep: Sweep) -> _Scene:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from jupyter_serprof.analysis.ranking import outside_texts
 from jupyter_serprof.model import stages_of
 from jupyter_serprof.model.units import clean, format_bytes, format_ns
-from jupyter_serprof.views.kit.parts import put_head, put_legend, put_remarks
+from jupyter_serprof.views.kit.parts import put_legend
 from jupyter_serprof.views.kit.sheet import (
     FAMILY_COLORS,
     MARGIN,
@@ -129,8 +129,7 @@ class _ChartLine:
 
 
 def put_sizes(sheet: Sheet, sweep: Sweep) -> None:
-    """Put the picture of a sweep over sizes on an empty sheet."""
-    put_head(sheet, sweep)
+    """Put the lines of a sweep over sizes at ``y``."""
     warm = series_of(sweep, cold=False)
     found = warm or series_of(sweep, cold=True)
     lines = [
@@ -157,7 +156,6 @@ def put_sizes(sheet: Sheet, sweep: Sweep) -> None:
     put_legend(sheet, _legend(sheet, sweep, lines))
     if not sheet.is_brief:
         _put_sentences(sheet, sweep)
-    put_remarks(sheet, sweep)
 
 
 def _colors(sweep: Sweep, found: Sequence[Series]) -> list[str]:

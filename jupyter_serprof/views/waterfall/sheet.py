@@ -14,10 +14,8 @@ from jupyter_serprof.views.kit.parts import (
     placed,
     put_axis,
     put_grid,
-    put_head,
     put_legend,
     put_number_heads,
-    put_remarks,
 )
 from jupyter_serprof.views.kit.sheet import (
     MARGIN,
@@ -153,10 +151,9 @@ class _Frame:
 
 
 def put_trace(sheet: Sheet, trace: Trace, most_rows: int) -> None:
-    """Put the picture of a trace on an empty sheet, with at most ``most_rows`` rows."""
+    """Put the waterfall of a trace at ``y``, with at most ``most_rows`` rows."""
     table = table_of(trace, most_rows)
     frame = _frame(sheet, table)
-    put_head(sheet, trace)
     put_anatomies(sheet, trace)
     places = _put_heads(sheet, frame, trace)
     bottom = sheet.y + frame.pitch * len(table.lines)
@@ -168,7 +165,6 @@ def put_trace(sheet: Sheet, trace: Trace, most_rows: int) -> None:
     _put_total(sheet, frame)
     cells = {one.cell(line) for one, _ in frame.numbers for line in table.lines}
     put_legend(sheet, _legend(sheet, cells, has_waits=any(line.waits for line in table.lines)))
-    put_remarks(sheet, trace)
 
 
 def _frame(sheet: Sheet, table: StageTable) -> _Frame:
