@@ -92,7 +92,7 @@ def _sizes_sentence(sweep: Sweep) -> str:
     ends = f"{format_bytes(sizes[0])} to {format_bytes(sizes[-1])}"
     last = ((each, each.points[-1]) for each in found)
     named = ", ".join(
-        f"{clean(each.variant.title)} {format_ns(point.median_ns)} at "
+        f"{clean(each.variant.title)} {format_ns(point.wall_ns)} at "
         f"{format_bytes(point.size_bytes)}"
         for each, point in last
     )

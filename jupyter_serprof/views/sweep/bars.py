@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from jupyter_serprof.model.sweep import groups_of
 from jupyter_serprof.model.units import NOT_SEEN, clean, format_ns
 from jupyter_serprof.views.kit.parts import (
     placed,
@@ -74,39 +73,29 @@ class Axis:
         return (self.guide_x or 0) + gap if is_crossed else x
 
 
-@dataclass(frozen=True, slots=True)
-class _SliceBox:
-    """A stage on the bar, pixels; ``is_striped``: its bytes travel beside the pickle."""
-
-    part: Slice
-    x: float
-    width: float
-    is_striped: bool
-
-
 def put_stack(sheet: Sheet, axis: Axis, run: Bar, middle: float) -> None:
     """Put the bar of a run around a line in the middle of it."""
-    segments = _segments(axis, run)
-    for segment in segments:
-        sheet.add(_box(sheet, segment, middle - _BAR / 2))
-    labelled = [segment for segment in segments if _put_inside(sheet, axis, segment, middle)]
+    segments = list(_segments(sheet, axis, run, middle - _BAR / 2))
+    sheet.add(*(box for _, box in segments))
+    labelled = [part for part, box in segments if _put_inside(sheet, axis, part, box)]
     if segments and not labelled:
         _put_beside(sheet, axis, segments, middle)
 
 
-def _segments(axis: Axis, run: Bar) -> list[_SliceBox]:
+def _segments(sheet: Sheet, axis: Axis, run: Bar, y: float) -> Iterator[tuple[Slice, Box]]:
+    """Yield the stages that can be seen, each with its box."""
     parts = [part for part in parts_of(run) if part.self_ns]
-    if axis.at(run.point.wall_ns) - axis.x < _SEEN_WIDTH:
-        largest = sorted(parts, key=lambda part: (not part.family, -part.self_ns))[:1]
-        return [_SliceBox(part, axis.x, 2, is_striped=False) for part in largest]
-    segments, at_ns = [], 0
+    if axis.at(run.wall_ns) - axis.x < _SEEN_WIDTH:
+        for part in sorted(parts, key=lambda part: (not part.family, -part.self_ns))[:1]:
+            yield part, _box(sheet, part, (axis.x, y, 2, _BAR), is_striped=False)
+        return
+    at_ns = 0
     for part in parts:
         x, end = axis.at(at_ns), axis.at(at_ns + part.self_ns)
         at_ns += part.self_ns
         if end - x > 1 / 2:
-            width = max(1.0, end - x - 1)
-            segments.append(_SliceBox(part, x, width, is_out_of_band(run, part)))
-    return segments
+            place = (x, y, max(1.0, end - x - 1), _BAR)
+            yield part, _box(sheet, part, place, is_striped=is_out_of_band(run, part))
 
 
 def is_out_of_band(run: Bar, part: Slice) -> bool:
@@ -122,39 +111,37 @@ def striped(x: float, y: float, width: float, height: float, colors: tuple[str, 
     return Box(x, y, width, height, colors[0], "/", colors[1], hatch_width=_STRIPE)
 
 
-def _box(sheet: Sheet, segment: _SliceBox, y: float) -> Box:
-    place = (segment.x, y, segment.width, _BAR)
-    if not segment.part.family:
+def _box(
+    sheet: Sheet, part: Slice, place: tuple[float, float, float, float], *, is_striped: bool
+) -> Box:
+    if not part.family:
         return hatched(*place, sheet.theme)
-    color = family_color(segment.part.family)
-    if segment.is_striped:
-        return striped(*place, (color, sheet.theme.tint(color)))
-    return Box(*place, color)
+    color = family_color(part.family)
+    return striped(*place, (color, sheet.theme.tint(color))) if is_striped else Box(*place, color)
 
 
-def _put_inside(sheet: Sheet, axis: Axis, segment: _SliceBox, middle: float) -> bool:
+def _put_inside(sheet: Sheet, axis: Axis, part: Slice, box: Box) -> bool:
     """Put a label into a segment where it fits beside the guide line; say whether it did."""
-    part = segment.part
     value = format_ns(part.self_ns)
     for text in (f"{part.title} {value}", part.title, value) if part.family else ():
         taken = sheet.measure(text, SMALL, False)  # noqa: FBT003
-        x = axis.beside(segment.x + _PAD, taken, _PAD)
-        if x + taken + _PAD <= segment.x + segment.width:
-            color = family_color(part.family)
-            if segment.is_striped:
-                sheet.add(Box(x - 3, middle - _BAR / 2, taken + 6, _BAR, color))
-            sheet.add(Label(x, middle, text, label_color(part.family), SMALL, on=color))
+        x = axis.beside(box.x + _PAD, taken, _PAD)
+        if x + taken + _PAD <= box.x + box.width:
+            if box.hatch:
+                sheet.add(Box(x - 3, box.y, taken + 6, _BAR, box.color))
+            color = label_color(part.family)
+            sheet.add(Label(x, box.y + _BAR / 2, text, color, SMALL, on=box.color))
             return True
     return False
 
 
-def _put_beside(sheet: Sheet, axis: Axis, segments: list[_SliceBox], middle: float) -> None:
+def _put_beside(sheet: Sheet, axis: Axis, segments: list[tuple[Slice, Box]], middle: float) -> None:
     """Name the largest stage on the right of a bar that is too short for labels."""
-    end = segments[-1].x + segments[-1].width
-    largest = max(segments, key=lambda segment: segment.part.self_ns).part
+    last = segments[-1][1]
+    largest = max((part for part, _ in segments), key=lambda part: part.self_ns)
     text = f"{largest.title} {format_ns(largest.self_ns)}"
     taken = sheet.measure(text, SMALL, False)  # noqa: FBT003
-    x = axis.beside(end + 8, taken, 8)
+    x = axis.beside(last.x + last.width + 8, taken, 8)
     if x + taken <= axis.x + axis.width:
         sheet.put(x, middle, text, sheet.theme.muted, SMALL)
 
@@ -196,7 +183,7 @@ def _scene(sheet: Sheet, sweep: Sweep) -> _Scene:
     runs = tuple(run for variant in sweep.variants for run in runs_of(sweep, variant))
     sizes = {run.point.size_bytes for run in runs}
     once_ns = memcpy_ns(sweep, next(iter(sizes))) if len(sizes) == 1 else None
-    end_ns = max([1, *(run.point.wall_ns for run in runs)])
+    end_ns = max([1, *(run.wall_ns for run in runs)])
     labels = [sheet.measure(_label(run, len(sizes) > 1), SMALL, False) for run in runs]  # noqa: FBT003
     columns = [one for one in quantities(sweep, runs) if one.speaks(runs)]
     columns = columns[: _BRIEF if sheet.is_brief else None]
@@ -247,7 +234,7 @@ def _put_variant(sheet: Sheet, scene: _Scene, variant: Variant, places: list[flo
     put_grid(sheet, places, top - 8, top + _PITCH * len(runs[:_LINES_SHOWN]) + 8 * bool(runs))
     for run in runs[:_LINES_SHOWN]:
         _put_run(sheet, scene, run)
-        if len(groups_of(run.walls_ns, float)) > 1:
+        if run.groups:
             _put_words(sheet, f"{_label(run, scene.has_sizes)}: {time_text(run)}")
     if variant.state != "ok" or not runs:
         _put_words(sheet, state_text(variant))

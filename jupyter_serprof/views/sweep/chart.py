@@ -34,19 +34,21 @@ if TYPE_CHECKING:
 
     from jupyter_serprof.model import Crossover, Sweep
     from jupyter_serprof.views.kit.sheet import Sheet
-    from jupyter_serprof.views.sweep.series import Series, SizePoint
+    from jupyter_serprof.views.sweep.runs import Bar
+    from jupyter_serprof.views.sweep.series import Series
 
 LINE_HEIGHT = 15
 _TICK_ROOM = 62
 _MARK = 4.5
-_SIDES = 20
-MARKS = ("circle", "square", "triangle", "diamond", "wedge")
-_CORNERS: dict[str, tuple[tuple[float, float], ...]] = {
-    "square": ((-1, -1), (1, -1), (1, 1), (-1, 1)),
-    "triangle": ((0, -1.2), (1.2, 1), (-1.2, 1)),
-    "diamond": ((0, -1.25), (1.25, 0), (0, 1.25), (-1.25, 0)),
-    "wedge": ((0, 1.2), (1.2, -1), (-1.2, -1)),
-}
+_TURNS = [2 * math.pi * at / 20 for at in range(20)]
+#: The corners of each: circle, square, triangle, diamond, wedge.
+_MARKS: tuple[tuple[tuple[float, float], ...], ...] = (
+    tuple((math.cos(turn), math.sin(turn)) for turn in _TURNS),
+    ((-1, -1), (1, -1), (1, 1), (-1, 1)),
+    ((0, -1.2), (1.2, 1), (-1.2, 1)),
+    ((0, -1.25), (1.25, 0), (0, 1.25), (-1.25, 0)),
+    ((0, 1.2), (1.2, -1), (-1.2, -1)),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,16 +104,6 @@ def _short(text: str) -> str:
     return f"{number.rstrip('0').rstrip('.') if '.' in number else number}{gap}{unit}"
 
 
-def mark_of(kind: str, place: tuple[float, float], color: str) -> Stroke:
-    """Return the mark of a point."""
-    x, y = place
-    turns = (2 * math.pi * i / _SIDES for i in range(_SIDES))
-    round_corners = tuple((math.cos(t), math.sin(t)) for t in turns)
-    corners: Sequence[tuple[float, float]] = _CORNERS.get(kind) or round_corners
-    points = tuple((x + _MARK * dx, y + _MARK * dy) for dx, dy in corners)
-    return Stroke(points, color, is_filled=True)
-
-
 _LEFT = 62
 _NAMES = 206
 _HEIGHT, _BRIEF_HEIGHT = 340, 270
@@ -121,11 +113,16 @@ _SENTENCES = 14
 
 @dataclass(frozen=True, slots=True)
 class _ChartLine:
-    """A series with its colour and mark."""
+    """A series with its colour, and the corners of its mark."""
 
     series: Series
     color: str
-    mark: str
+    corners: Sequence[tuple[float, float]]
+
+    def mark(self, x: float, y: float) -> Stroke:
+        """Return the mark of a point."""
+        points = tuple((x + _MARK * dx, y + _MARK * dy) for dx, dy in self.corners)
+        return Stroke(points, self.color, is_filled=True)
 
 
 def put_sizes(sheet: Sheet, sweep: Sweep) -> None:
@@ -133,7 +130,7 @@ def put_sizes(sheet: Sheet, sweep: Sweep) -> None:
     warm = series_of(sweep, cold=False)
     found = warm or series_of(sweep, cold=True)
     lines = [
-        _ChartLine(each, color, MARKS[at % len(MARKS)])
+        _ChartLine(each, color, _MARKS[at % len(_MARKS)])
         for at, (each, color) in enumerate(zip(found, _colors(sweep, found), strict=True))
     ]
     chart = _chart(sheet, sweep, lines)
@@ -189,7 +186,7 @@ def _chart(sheet: Sheet, sweep: Sweep, lines: Sequence[_ChartLine]) -> Chart:
     text = f"time of a {kind} run over {what}, both logarithmic"
     sheet.put(MARGIN, sheet.y + 6, text, sheet.theme.muted, SMALL)
     top = sheet.y + 24
-    times = decades(ns for point in points for ns in (point.median_ns, point.low_ns, point.high_ns))
+    times = decades(ns for point in points for ns in (point.wall_ns, *point.range_ns))
     sizes = decades(point.size_bytes for point in points)
     right = WIDTH - MARGIN - _NAMES
     return Chart(MARGIN + _LEFT, right, top, top + high, sizes, times)
@@ -208,13 +205,10 @@ def _put_best_line(sheet: Sheet, chart: Chart, sweep: Sweep) -> Iterator[str]:
     """Put a line at the best chunk; yield what it is."""
     best = best_chunk(sweep)
     if best is not None:
-        _put_upright(sheet, chart, _inside(chart, best.best_bytes))
+        x = _inside(chart, best.best_bytes)
+        sheet.add(Rule(x, chart.top, x, chart.bottom, sheet.theme.ink, is_dotted=True))
         ends = f"{format_bytes(best.low_bytes)} to {format_bytes(best.high_bytes)}"
         yield f"dotted line and band: best chunk {format_bytes(best.best_bytes)}, {ends}"
-
-
-def _put_upright(sheet: Sheet, chart: Chart, x: float) -> None:
-    sheet.add(Rule(x, chart.top, x, chart.bottom, sheet.theme.ink, is_dotted=True))
 
 
 def _inside(chart: Chart, size_bytes: int) -> float:
@@ -235,22 +229,25 @@ def _put_memcpy(sheet: Sheet, chart: Chart, sweep: Sweep) -> Iterator[str]:
 
 
 def _spread(series: Series) -> float:
-    return sum(math.log10(point.high_ns / point.low_ns) for point in series.points)
+    ranges = (point.range_ns for point in series.points)
+    return sum(math.log10(high / low) for low, high in ranges)
 
 
 def _put_band(sheet: Sheet, chart: Chart, line: _ChartLine) -> None:
     for points in _unbroken(line.series):
-        upper = [(chart.x(p.size_bytes), chart.y(p.high_ns)) for p in points]
-        lower = [(chart.x(p.size_bytes), chart.y(p.low_ns)) for p in points]
+        lower, upper = (
+            [(chart.x(point.size_bytes), chart.y(point.range_ns[end])) for point in points]
+            for end in (0, 1)
+        )
         if len(points) > 1:
             around = (*upper, *reversed(lower))
             sheet.add(Stroke(around, sheet.theme.tint(line.color), is_filled=True))
 
 
-def _unbroken(series: Series) -> Iterator[tuple[SizePoint, ...]]:
-    """Yield stretches of points: a line does not go on over a break."""
+def _unbroken(series: Series) -> Iterator[tuple[Bar, ...]]:
+    """Yield stretches of points: a line breaks behind the last size of a piece."""
     rest = series.points
-    for end in (*(each.from_bytes for each in series.breaks), None):
+    for end in (*(piece.to_bytes for piece in series.pieces[:-1]), None):
         here = [p for p in rest if end is None or p.size_bytes <= end]
         rest = rest[len(here) :]
         if here:
@@ -259,11 +256,11 @@ def _unbroken(series: Series) -> Iterator[tuple[SizePoint, ...]]:
 
 def _put_line(sheet: Sheet, chart: Chart, line: _ChartLine) -> None:
     for points in _unbroken(line.series):
-        places = tuple((chart.x(p.size_bytes), chart.y(p.median_ns)) for p in points)
+        places = tuple((chart.x(p.size_bytes), chart.y(p.wall_ns)) for p in points)
         if len(places) > 1:
             sheet.add(Stroke(places, line.color, 2))
         for place in places:
-            sheet.add(mark_of(line.mark, place, line.color))
+            sheet.add(line.mark(*place))
 
 
 def _put_crossover(sheet: Sheet, chart: Chart, each: Crossover, at: int) -> str:
@@ -278,12 +275,12 @@ def _put_crossover(sheet: Sheet, chart: Chart, each: Crossover, at: int) -> str:
 
 def _put_names(sheet: Sheet, chart: Chart, lines: Sequence[_ChartLine]) -> None:
     """Put names at the ends of the lines, moved apart where they would cover each other."""
-    ends = sorted(lines, key=lambda line: chart.y(line.series.points[-1].median_ns))
-    tops = _apart([chart.y(e.series.points[-1].median_ns) - 7 for e in ends], chart)
+    ends = sorted(lines, key=lambda line: chart.y(line.series.points[-1].wall_ns))
+    tops = _apart([chart.y(e.series.points[-1].wall_ns) - 7 for e in ends], chart)
     x = chart.right + 14
     for line, top in zip(ends, tops, strict=True):
         middle = top + LINE_HEIGHT / 2
-        sheet.add(mark_of(line.mark, (x, middle), line.color))
+        sheet.add(line.mark(x, middle))
         room = WIDTH - MARGIN - x - 12
         name = clean(line.series.variant.title)
         sheet.put(x + 12, middle, name, sheet.theme.ink, room=room, is_bold=True)
@@ -306,7 +303,7 @@ def _apart(wanted: Sequence[float], chart: Chart) -> list[float]:
 def _legend(
     sheet: Sheet, sweep: Sweep, lines: Sequence[_ChartLine]
 ) -> Iterator[tuple[Box | None, str]]:
-    counts = [point.count for line in lines for point in line.series.points]
+    counts = [len(point.walls_ns) for line in lines for point in line.series.points]
     low, high = min(counts), max(counts)
     if high > 1:
         color = sheet.theme.tint(lines[0].color)
@@ -315,7 +312,7 @@ def _legend(
     for said in outside_texts(line.series.variant for line in lines):
         yield None, clean(said)
     yield None, "lines end at measured sizes"
-    if any(line.series.breaks for line in lines):
+    if any(len(line.series.pieces) > 1 for line in lines):
         yield None, "gap: beyond it time grows in another way"
     if any(point.cold for point in sweep.points) and lines and not lines[0].series.cold:
         yield None, "cold runs: in the text and the document"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from jupyter_serprof.analysis.ranking import cost_of, is_comparable, matters
 from jupyter_serprof.model import stages_of
-from jupyter_serprof.model.sweep import groups_text, quartiles
+from jupyter_serprof.model.sweep import groups_text, quartiles, spread
 from jupyter_serprof.model.sweep import runs_of as all_runs
 from jupyter_serprof.model.units import (
     NOT_APPLICABLE,
@@ -71,6 +71,26 @@ class Bar:
         """``cold`` or ``warm``."""
         return "cold" if self.cold else "warm"
 
+    @property
+    def wall_ns(self) -> int:
+        """Their time."""
+        return self.point.wall_ns
+
+    @property
+    def size_bytes(self) -> int:
+        """Of the value; 0 where that is unknown."""
+        return self.point.size_bytes or 0
+
+    @property
+    def range_ns(self) -> tuple[int, int]:
+        """The middle half of the times, of few all of them."""
+        return spread(self.walls_ns)
+
+    @property
+    def groups(self) -> str:
+        """Both times of runs in two groups, in words; empty otherwise."""
+        return groups_text(self.walls_ns)
+
 
 @dataclass(frozen=True, slots=True)
 class Slice:
@@ -106,9 +126,9 @@ def parts_of(run: Bar) -> list[Slice]:
     stages = stages_of(*([run.trace] if run.trace else []))
     known = [(stages[key], ns) for key, ns in run.point.stages.items()]
     known.sort(key=lambda pair: pair[0].order)
-    rest_ns = max(0, run.point.wall_ns - sum(ns for _, ns in known))
+    rest_ns = max(0, run.wall_ns - sum(ns for _, ns in known))
     values = [*(ns for _, ns in known), rest_ns]
-    unit = column_unit(run.point.wall_ns)
+    unit = column_unit(run.wall_ns)
     texts = column(values, sum(values), unit.decimals, unit.unit_ns)
     parts = [
         Slice(clean(entry.title), entry.family, ns, text)
@@ -119,7 +139,7 @@ def parts_of(run: Bar) -> list[Slice]:
 
 def time_text(run: Bar) -> str:
     """Return the time of a line; of runs in two groups that of both."""
-    return groups_text(run.walls_ns) or format_ns(run.point.wall_ns)
+    return run.groups or format_ns(run.wall_ns)
 
 
 def spread_text(run: Bar) -> str:
@@ -127,11 +147,10 @@ def spread_text(run: Bar) -> str:
     count = len(run.walls_ns)
     if count == 1:
         return ""
-    if groups := groups_text(run.walls_ns):
-        return groups
-    middle = quartiles(run.walls_ns)
-    low, high = middle or (run.walls_ns[0], run.walls_ns[-1])
-    word = "quartiles" if middle else "range"
+    if run.groups:
+        return run.groups
+    low, high = run.range_ns
+    word = "quartiles" if quartiles(run.walls_ns) else "range"
     which = "faster" if count == _PAIR else "middle one"
     return f"{which} of {count} ({word} {format_ns(low)} to {format_ns(high)})"
 
@@ -153,15 +172,15 @@ def fastest_text(run: Bar, runs: Sequence[Bar]) -> str:
     judged = [other for other in rivals if is_comparable(other.walls_ns)]
     if run not in judged:
         return _ALONE
-    best = min(judged, key=lambda other: other.point.wall_ns)
-    if groups_text(run.walls_ns):
+    best = min(judged, key=lambda other: other.wall_ns)
+    if run.groups:
         return _APART
-    if groups_text(best.walls_ns) or not best.point.wall_ns:
+    if best.groups or not best.wall_ns:
         return NOT_APPLICABLE
     cost_ns = cost_of(run.variant, best.variant)
     if run is not best and not matters(run.walls_ns, best.walls_ns, cost_ns):
         return _TIED
-    return format_ratio(run.point.wall_ns / best.point.wall_ns)
+    return format_ratio(run.wall_ns / best.wall_ns)
 
 
 def legends(sweep: Sweep, runs: Sequence[Bar]) -> list[str]:
@@ -207,7 +226,7 @@ def memcpy_text(sweep: Sweep, run: Bar) -> str:
     once_ns = memcpy_ns(sweep, run.point.size_bytes)
     if not once_ns:
         return NOT_SEEN
-    ratio = run.point.wall_ns / once_ns
+    ratio = run.wall_ns / once_ns
     return format_ratio(ratio) if ratio >= _SMALLEST_RATIO else "< 0.1×"  # noqa: RUF001
 
 
@@ -223,7 +242,7 @@ def quantities(sweep: Sweep, runs: Sequence[Bar]) -> list[Quantity[Bar]]:
     # Remedies are held against what they replace, which is not the same for all.
     of_pairs = has_gains(sweep)
     return [
-        Quantity(("", "total"), lambda run: format_ns(run.point.wall_ns), is_bold=True),
+        Quantity(("", "total"), lambda run: format_ns(run.wall_ns), is_bold=True),
         Quantity(("gain of", "pairs"), gain_text)
         if of_pairs
         else Quantity(("times", "fastest"), lambda run: fastest_text(run, runs)),

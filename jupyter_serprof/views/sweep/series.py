@@ -1,4 +1,4 @@
-"""The series of a sweep over sizes and its sentences: lines, breaks, crossovers.
+"""The series of a sweep over sizes and its sentences: lines, crossovers, the best chunk.
 
 Fits and crossovers are those of the document. Names match ``labextension/src/sweep/series.ts``,
 which reads the same one.
@@ -8,74 +8,30 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from jupyter_serprof.model.sweep import groups_text, middle_ns, spread
-from jupyter_serprof.model.units import (
-    clean,
-    counted,
-    format_bytes,
-    format_ns,
-    format_rate,
-)
+from jupyter_serprof.model.units import clean, counted, format_bytes, format_ns, format_rate
 from jupyter_serprof.views.sweep.runs import runs_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from jupyter_serprof.model import Crossover, Fit, Sweep, Variant
+    from jupyter_serprof.model.trace import Scalar
+    from jupyter_serprof.views.sweep.runs import Bar
 
 _KINDS = ("sweep", "chunks")
 _CHUNK_RULE = "dask.chunk-sweep"
 
 
 @dataclass(frozen=True, slots=True)
-class SizePoint:
-    """All runs of a variant at one size: their time, and the middle half or (of few) all.
-
-    ``groups`` gives both times of runs in two groups, in words; empty otherwise.
-    """
-
-    size_bytes: int
-    median_ns: float
-    low_ns: float
-    high_ns: float
-    count: int
-    groups: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Break:
-    """Where a line breaks: between the last size of one piece and the first of the next.
-
-    ``jump`` is how many times longer it takes behind the break.
-    """
-
-    from_bytes: int
-    to_bytes: int
-    cause: str
-    jump: float
-
-
-@dataclass(frozen=True, slots=True)
 class Series:
-    """The line of a variant, cold or warm."""
+    """The line of a variant, cold or warm: its runs by size, and the pieces of the line."""
 
     variant: Variant
     cold: bool
-    points: tuple[SizePoint, ...]
+    points: tuple[Bar, ...]
     pieces: tuple[Fit, ...]
-
-    @property
-    def breaks(self) -> tuple[Break, ...]:
-        """Return the breaks between its pieces."""
-        return tuple(_break(*pair) for pair in pairwise(self.pieces))
-
-    @property
-    def is_alias(self) -> bool:
-        """Tell whether its result is the value itself: it moves nothing and has no rate."""
-        return self.variant.is_alias
 
 
 def is_over_sizes(sweep: Sweep) -> bool:
@@ -89,18 +45,13 @@ def series_of(sweep: Sweep, *, cold: bool) -> list[Series]:
     found = []
     for variant in sweep.variants:
         points = tuple(
-            _size_point(run.point.size_bytes, run.walls_ns)
+            run
             for run in runs_of(sweep, variant)
-            if run.cold == cold and run.point.size_bytes and run.walls_ns[0] > 0
+            if run.cold == cold and run.size_bytes and run.walls_ns[0] > 0
         )
         if points:
             found.append(Series(variant, cold, points, pieces_of(sweep, variant.key, cold=cold)))
     return found
-
-
-def _size_point(size_bytes: int, walls_ns: tuple[int, ...]) -> SizePoint:
-    middle, groups = middle_ns(walls_ns), groups_text(walls_ns)
-    return SizePoint(size_bytes, middle, *spread(walls_ns), len(walls_ns), groups)
 
 
 def pieces_of(sweep: Sweep, key: str, *, cold: bool) -> tuple[Fit, ...]:
@@ -119,13 +70,6 @@ def _number(value: object) -> float | None:
     return float(value) if is_number and math.isfinite(value) else None  # type: ignore[arg-type]
 
 
-def _break(before: Fit, after: Fit) -> Break:
-    start, end = before.to_bytes, max(before.to_bytes, after.from_bytes)
-    old, new = before.line_ns(end), after.line_ns(end)
-    jump = new / old if old and new and old > 0 and new > 0 else 1.0
-    return Break(start, end, after.cause, jump)
-
-
 def decades(values: Iterable[float]) -> tuple[int, int]:
     """Return the powers of ten around all values."""
     logs = [math.log10(value) for value in values if value > 0]
@@ -138,30 +82,23 @@ def crossovers(sweep: Sweep, *, cold: bool) -> list[Crossover]:
     return [each for each in sweep.crossovers if each.cold == cold]
 
 
-@dataclass(frozen=True, slots=True)
-class Best:
-    """The recommended chunk: its size, the interval of it, and what limits on either side."""
+class Best(NamedTuple):
+    """The recommended chunk and its interval, and what else the finding tells of it."""
 
     best_bytes: int
     low_bytes: int
     high_bytes: int
-    best: float | None
-    parameter: str
-    limits_below: str
-    limits_above: str
+    told: Mapping[str, Scalar]
 
 
 def best_chunk(sweep: Sweep) -> Best | None:
     """Return what the finding about a sweep of chunks says; None without one."""
     for finding in sweep.findings:
         told = finding.evidence
-        sizes = [_number(told.get(key)) or 0 for key in ("best_bytes", "low_bytes", "high_bytes")]
+        sizes = [_number(told.get(key)) or 0 for key in Best._fields[:3]]
         if finding.rule == _CHUNK_RULE and min(sizes) > 0:
             best, low, high = map(int, sizes)
-            words = (
-                str(told.get(key) or "") for key in ("parameter", "limits_below", "limits_above")
-            )
-            return Best(best, low, max(low, high), _number(told.get("best")), *words)
+            return Best(best, low, max(low, high), told)
     return None
 
 
@@ -174,7 +111,7 @@ def growth_lines(series: Series) -> list[str]:
         count = len(series.points)
         few = ", three are needed" if count < 3 else ""  # noqa: PLR2004
         return [f"{counted(count, 'size')}: no line{few}"]
-    return [_piece_text(piece, is_alias=series.is_alias) for piece in series.pieces]
+    return [_piece_text(piece, is_alias=series.variant.is_alias) for piece in series.pieces]
 
 
 def _piece_text(piece: Fit, *, is_alias: bool) -> str:
@@ -215,12 +152,12 @@ def chunk_line(sweep: Sweep) -> str:
     best = best_chunk(sweep)
     if best is None:
         return ""
-    name = best.parameter or sweep.parameter
-    asked = f"{name} = {plain_number(best.best)}, " if name and best.best is not None else ""
+    name, number = best.told.get("parameter") or sweep.parameter, _number(best.told.get("best"))
+    asked = f"{name} = {plain_number(number)}, " if name and number is not None else ""
     sizes = f"{format_bytes(best.low_bytes)} to {format_bytes(best.high_bytes)}"
-    below = f"; below it {clean(best.limits_below)} limits" if best.limits_below else ""
-    above = f"; above it {clean(best.limits_above)} limits" if best.limits_above else ""
-    return f"best chunk: {asked}{format_bytes(best.best_bytes)} [{sizes}]{below}{above}"
+    limits = ((side, best.told.get(f"limits_{side}")) for side in ("below", "above"))
+    said = "".join(f"; {side} it {clean(str(why))} limits" for side, why in limits if why)
+    return f"best chunk: {asked}{format_bytes(best.best_bytes)} [{sizes}]{said}"
 
 
 def plain_number(number: float) -> str:

@@ -8,7 +8,6 @@ from itertools import zip_longest
 from string import ascii_lowercase
 from typing import TYPE_CHECKING
 
-from jupyter_serprof.model.sweep import groups_text
 from jupyter_serprof.model.units import NOT_APPLICABLE, clean, column_unit, format_bytes, format_ns
 from jupyter_serprof.views.kit.bars import length_bar
 from jupyter_serprof.views.kit.table import (
@@ -101,14 +100,14 @@ def _chart(found: Sequence[Series], columns: int, *, is_cold: bool) -> list[str]
     wide = min(_WIDEST, columns - _LABEL - 3)
     if wide < _NARROWEST or len(found) > len(_MARKS):
         return []
-    times = decades(p.median_ns for each in found for p in each.points)
+    times = decades(p.wall_ns for each in found for p in each.points)
     sizes = [p.size_bytes for each in found for p in each.points]
     low, high = math.log10(min(sizes)), math.log10(max(sizes))
     grid = [[" "] * wide for _ in range(_ROWS)]
     for mark, each in zip(_MARKS, found, strict=False):
         for point in each.points:
             x = _place(math.log10(point.size_bytes), low, high, wide)
-            y = _ROWS - 1 - _place(math.log10(point.median_ns), *times, _ROWS)
+            y = _ROWS - 1 - _place(math.log10(point.wall_ns), *times, _ROWS)
             grid[y][x] = mark if grid[y][x] in (" ", mark) else _MORE_THAN_ONE
     named = (f"{m} {clean(each.variant.title)}" for m, each in zip(_MARKS, found, strict=False))
     is_shared = any(_MORE_THAN_ONE in row for row in grid)
@@ -171,7 +170,7 @@ def _foot_notes(found: Sequence[Series]) -> Iterator[str]:
 
 def _counts(found: Sequence[Series]) -> str:
     """Say how many runs a median is of, where it is more than one."""
-    counts = [point.count for each in found for point in each.points]
+    counts = [len(point.walls_ns) for each in found for point in each.points]
     low, high = min(counts), max(counts)
     if high == 1:
         return ""
@@ -203,7 +202,7 @@ def _parameters(sweep: Sweep, found: Sequence[Series]) -> list[Column]:
 def _column(each: Series, found: Sequence[Series]) -> Column:
     other = " " * len(_GROUPED) if any(point.groups for point in each.points) else ""
     texts = {
-        point.size_bytes: f"{format_ns(point.median_ns)}{_GROUPED if point.groups else other}"
+        point.size_bytes: f"{format_ns(point.wall_ns)}{_GROUPED if point.groups else other}"
         for point in each.points
     }
     cells = (texts.get(size, f"{NOT_APPLICABLE}{other}") for size in _sizes_of(found))
@@ -259,11 +258,11 @@ def sweep_blocks(sweep: Sweep, columns: int, *, has_bars: bool) -> list[list[str
 
 def _groups(sweep: Sweep, run: Bar, columns: int) -> list[str]:
     """Return both times of runs in two groups, where the stages are not written out."""
-    if not groups_text(run.walls_ns):
+    if not run.groups:
         return []
     has_size = len({point.size_bytes for point in sweep.points}) > 1
     head = f"{clean(run.variant.title)} {label_of(run, has_size=has_size)}"
-    return hang(head, groups_text(run.walls_ns), columns, indent=_NAMES[1] + 2)
+    return hang(head, run.groups, columns, indent=_NAMES[1] + 2)
 
 
 def _table(sweep: Sweep, runs: Sequence[Bar], columns: int, *, has_bars: bool) -> list[str]:
@@ -304,10 +303,10 @@ def _columns(sweep: Sweep, runs: Sequence[Bar], names: int) -> list[Column]:
 
 def _bars(labels: Column, runs: Sequence[Bar], room: int) -> Column:
     """Return a bar for each line that has a label, which is each line of a run."""
-    longest_ns = max(run.point.wall_ns for run in runs) or 1
+    longest_ns = max(run.wall_ns for run in runs) or 1
     end = format_ns(longest_ns)
     head = f"0{end:>{room - 1}}" if len(end) < room else " " * room
-    bars = (length_bar(run.point.wall_ns / longest_ns, room) for run in runs)
+    bars = (length_bar(run.wall_ns / longest_ns, room) for run in runs)
     cells = tuple(next(bars) if label else "" for label in labels.cells)
     return Column(head, cells, leans_right=False)
 
@@ -325,7 +324,7 @@ def _stage_lines(runs: Sequence[Bar], columns: int) -> Iterator[str]:
 
 def _sum_text(run: Bar) -> str:
     parts = parts_of(run)
-    unit = column_unit(run.point.wall_ns)
+    unit = column_unit(run.wall_ns)
     total = unit.text(sum(part.self_ns for part in parts))
     terms = ", ".join(f"{part.title} {part.self_text}" for part in parts)
     spread = spread_text(run)
