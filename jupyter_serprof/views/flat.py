@@ -64,20 +64,11 @@ def _parts(anatomies: Sequence[Anatomy]) -> Rows:
 def _changes(comparison: Comparison) -> Rows:
     """Return a line for each change; a median of an even number of runs is whole ns, too."""
     sides, told = (comparison.before, comparison.after), attrgetter(*CHANGES[2:])
-    return Rows(
-        CHANGES,
-        [
-            (
-                *sides,
-                *told(
-                    replace(
-                        change, before_ns=_whole(change.before_ns), after_ns=_whole(change.after_ns)
-                    )
-                ),
-            )
-            for change in comparison.changes
-        ],
+    changes = (
+        replace(change, before_ns=_whole(change.before_ns), after_ns=_whole(change.after_ns))
+        for change in comparison.changes
     )
+    return Rows(CHANGES, [(*sides, *told(change)) for change in changes])
 
 
 def _whole(duration_ns: float | None) -> int | None:

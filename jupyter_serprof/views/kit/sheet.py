@@ -7,6 +7,7 @@ sheet; ``figure.py`` turns a sheet into a matplotlib figure.
 from __future__ import annotations
 
 import json
+from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from importlib.resources import files
@@ -139,12 +140,12 @@ class Sheet:
         """Return the text, or as much of it as fits into ``room`` pixels, with an ellipsis."""
         if self.measure(text, size, is_bold) <= room:
             return text
-        low, high = 0, len(text)
-        while low < high:
-            middle = (low + high + 1) // 2
-            fits = self.measure(f"{text[:middle].rstrip()}…", size, is_bold) <= room
-            low, high = (middle, high) if fits else (low, middle - 1)
-        return f"{text[:low].rstrip()}…" if low else ""
+
+        def width(end: int) -> float:
+            return self.measure(f"{text[:end].rstrip()}…", size, is_bold)
+
+        fits = bisect_right(range(1, len(text) + 1), room, key=width)
+        return f"{text[:fits].rstrip()}…" if fits else ""
 
     def wrap(
         self, text: str, room: float, size: float, *, is_bold: bool = False, most: int = 3
@@ -232,9 +233,5 @@ def label_color(family: str) -> str:
 
 def mix(color: str, other: str, share: float) -> str:
     """Return a colour of which a share (0..1) is the first one and the rest the second."""
-    pairs = zip(_channels(color), _channels(other), strict=True)
+    pairs = zip(bytes.fromhex(color[1:]), bytes.fromhex(other[1:]), strict=True)
     return "#" + "".join(f"{round(share * a + (1 - share) * b):02x}" for a, b in pairs)
-
-
-def _channels(color: str) -> tuple[int, int, int]:
-    return int(color[1:3], 16), int(color[3:5], 16), int(color[5:7], 16)

@@ -8,6 +8,7 @@ import unicodedata
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from io import StringIO
+from itertools import accumulate, takewhile
 from typing import Generic, NamedTuple, TypeVar
 
 from jupyter_serprof.model.units import clean
@@ -37,12 +38,8 @@ def clip(text: str, columns: int) -> str:
 
 
 def _head(text: str, columns: int) -> str:
-    taken = 0
-    for index, character in enumerate(text):
-        taken += _character_width(character)
-        if taken > columns:
-            return text[:index]
-    return text
+    ends = accumulate(map(_character_width, text))
+    return text[: sum(1 for _ in takewhile(lambda end: end <= columns, ends))]
 
 
 def wrap(text: str, columns: int) -> list[str]:
