@@ -5,7 +5,6 @@ from __future__ import annotations
 import pickle
 import sys
 import threading
-import time
 import types
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Sequence
@@ -13,9 +12,9 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
-from jupyter_serprof.capture.hook import Place, Record
+from jupyter_serprof.capture.hook import Place
 from jupyter_serprof.capture.patching import Subscription, arm, remove_all
-from jupyter_serprof.experiments.engine.recording import Recording
+from jupyter_serprof.experiments.engine.recording import Deaf, Recording
 from jupyter_serprof.objects.walk import payloads
 from jupyter_serprof.probes import Probe
 from jupyter_serprof.probes.pickle import pickle_places, unhooked
@@ -69,16 +68,15 @@ class Crossed:
         )
 
 
-class Keeper:
-    """Listens where values are handed to a pickler, and keeps the three largest different ones.
+class KeepingRecording(Recording):
+    """A recording that keeps the three largest different values that cross in it, until `let_go`.
 
-    The places are those of the probes, noted as the probes note them: a recording that starts
-    later listens to the same hooks. Values are held only from `start` to `clear`.
+    It listens where values are handed to a pickler: at the places of the probes, noted as the
+    probes note them, so that both listen to the same hooks.
     """
 
-    now = staticmethod(time.perf_counter_ns)
-
-    def __init__(self) -> None:
+    def __init__(self, name: str, *, detail: bool, also: Sequence[Probe] = ()) -> None:
+        super().__init__(name, detail=detail, also=also)
         self._kept: dict[Hashable, Crossed] = {}
         # Threads of Dask and finalizers pickle, too.
         self._lock = threading.RLock()
@@ -86,41 +84,35 @@ class Keeper:
         self._subscriptions: list[Subscription] = []
 
     def start(self) -> None:
-        """Listen; to be called before the recording starts."""
+        """Listen, record, and keep what crosses from then on.
+
+        What probes send for themselves is not kept: with a cluster connected a recording pickles
+        its agents when it starts, and fetches what they saw when it ends.
+        """
         for place in _places():
             with suppress(AttributeError, ImportError, TypeError):
                 keeping = replace(place, after=self._keeping(place))
                 for owner, name in _names_of(place):
-                    self._subscriptions.append(arm(keeping, self, owner=owner, attribute=name))
+                    self._subscriptions.append(arm(keeping, Deaf(), owner=owner, attribute=name))
+        super().start()
+        self._is_keeping = True
 
-    def keep(self, *, is_on: bool) -> None:
-        """Keep what crosses from now on, or no more: what probes send for themselves is not kept.
-
-        With a cluster connected a recording pickles its agents when it starts, and fetches what
-        they saw when it ends.
-        """
-        self._is_keeping = is_on
-
-    def stop(self) -> None:
-        """Listen no more; called again it does nothing."""
+    def stop(self, error_type: type[BaseException] | None = None) -> None:
+        """Keep and record no more; called again it does nothing."""
         self._is_keeping = False
+        super().stop(error_type)
         remove_all(self._subscriptions)
         self._subscriptions.clear()
 
-    def crossed(self) -> list[Crossed]:
-        """Return what was kept, the largest first; not what is next to nothing beside it."""
+    @property
+    def sent(self) -> list[Crossed]:
+        """What crossed, the largest first; not what is next to nothing beside it."""
         kept = sorted(self._kept.values(), key=lambda one: -one.size_bytes)
         return [one for one in kept if one.size_bytes >= _WORTH_SHARE * kept[0].size_bytes]
 
-    def clear(self) -> None:
-        """Let go of the values."""
+    def let_go(self) -> None:
+        """Hold the values no longer."""
         self._kept.clear()
-
-    def add(self, record: Record) -> None:
-        """Forget what the hook noted: the recording listens, too."""
-
-    def failed(self, place: Place, error: BaseException) -> None:
-        """Forget it: the recording is told, too."""
 
     def _keeping(self, place: Place) -> Callable[..., object]:
         """Return what notes as the probe does, and keeps the value, which can stand behind self."""
@@ -193,35 +185,6 @@ def way_of(place: str, keywords: dict[str, Any], result: object) -> str:
     head = result[:2] if isinstance(result, bytes) else b""
     is_newest = head[:1] == pickle.PROTO and head[1] >= 5  # noqa: PLR2004  (a protocol)
     return "pickle" if is_newest or not head else "pickle4"
-
-
-class KeepingRecording(Recording):
-    """A recording that keeps the largest values that crossed in it, until `let_go`."""
-
-    def __init__(self, name: str, *, detail: bool, also: Sequence[Probe] = ()) -> None:
-        super().__init__(name, detail=detail, also=also)
-        self._keeper = Keeper()
-
-    def start(self) -> None:
-        """Keep what crosses, and record."""
-        self._keeper.start()
-        super().start()
-        self._keeper.keep(is_on=True)
-
-    def stop(self, error_type: type[BaseException] | None = None) -> None:
-        """Stop both."""
-        self._keeper.keep(is_on=False)
-        super().stop(error_type)
-        self._keeper.stop()
-
-    @property
-    def sent(self) -> list[Crossed]:
-        """What crossed, the largest first."""
-        return self._keeper.crossed()
-
-    def let_go(self) -> None:
-        """Hold the values no longer."""
-        self._keeper.clear()
 
 
 class TryingRecording(KeepingRecording):

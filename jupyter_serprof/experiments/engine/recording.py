@@ -28,8 +28,8 @@ _INTERRUPTS = (KeyboardInterrupt, CancelledError)
 _SHOWN = "IPython.core.interactiveshell:InteractiveShell.showtraceback"
 
 
-class _Deaf:
-    """A sink for a place that is only waited for."""
+class Deaf:
+    """A sink for a place whose records nobody wants."""
 
     now = staticmethod(time.perf_counter_ns)
 
@@ -37,7 +37,7 @@ class _Deaf:
         """Forget it."""
 
     def failed(self, place: Place, error: BaseException) -> None:
-        """Forget it: then the recording ends with the cell."""
+        """Forget it, too."""
 
 
 class Recording:
@@ -129,7 +129,7 @@ class Recording:
             return args, kwargs, None
 
         with held(), suppress(AttributeError, ImportError, TypeError):
-            self._at_traceback = arm(Place(_SHOWN, "user", before=note_shown), _Deaf())
+            self._at_traceback = arm(Place(_SHOWN, "user", before=note_shown), Deaf())
 
     @property
     def has_spans(self) -> bool:
