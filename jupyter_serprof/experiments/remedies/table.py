@@ -17,117 +17,89 @@ class Remedy:
 
     Attributes
     ----------
-    rule
-        The rule whose finding it answers.
     cause
         What is the matter, a sentence without the name of the variable.
+    rule
+        The rule whose finding it answers.
     code
         A line to paste; `NAME` stands for the variable. "" where the trial has its own: the line
         that made the very form that was sent.
     """
 
-    key: str
     title: str
-    rule: str
     cause: str
-    code: str = ""
+    rule: str
+    code: str
 
 
-_ALL = (
-    Remedy(
-        "out-of-band",
-        "out-of-band buffers",
-        "pickle.in-band-copy",
-        "its buffers are copied into the pickle; out-of-band they are handed over",
-        "buffers = []; data = pickle.dumps(NAME, protocol=5, buffer_callback=buffers.append)   "
-        "# Ray and Dask do so by themselves",
-    ),
-    Remedy(
-        "contiguous",
-        "contiguous copy, once",
-        "pickle.in-band-copy",
-        "it is not contiguous: every pickle gathers its elements first",
-    ),
-    Remedy(
-        "contiguous-out-of-band",
-        "contiguous once, out-of-band",
-        "pickle.in-band-copy",
-        "it is not contiguous, so its buffers cannot be handed over",
-    ),
-    Remedy(
-        "reused-buffer",
-        "one buffer, used again",
-        "pickle.fresh-buffers",
-        "every pickle of it is written into new pages",
-        "buffer = io.BytesIO(); pickle.Pickler(buffer, protocol=5).dump(NAME); "
-        "data = buffer.getbuffer()[:buffer.tell()]   "
-        "# keep buffer; each next time first: data.release(); buffer.seek(0)",
-    ),
-    Remedy(
-        "protocol-5",
-        "protocol 5",
-        "pickle.protocol-4",
-        "protocol 4 copies its arrays twice",
-        "data = pickle.dumps(NAME, protocol=5)   # the default is still 4 before Python 3.14",
-    ),
-    Remedy(
-        "array",
-        "one array instead of numbers",
-        "pickle.small-objects",
-        "each of its numbers is an object of its own",
-    ),
-    Remedy(
-        "dtype",
-        "a fixed dtype instead of objects",
-        "pickle.small-objects",
-        "its elements are Python objects although one dtype holds them all",
-    ),
-    Remedy(
-        "stacked",
-        "one stacked array",
-        "pickle.small-objects",
-        "its arrays have one shape and one dtype, and each is pickled by itself",
-    ),
-    Remedy(
-        "columns",
-        "columns instead of rows",
-        "pickle.small-objects",
-        "each of its rows is a dict, with every key and value an object",
-    ),
-    Remedy(
-        "arrow-strings",
-        "an Arrow array of strings",
-        "pickle.small-objects",
-        "each of its texts is an object of its own",
-    ),
-    Remedy(
-        "str",
-        "dtype str instead of objects",
-        "pickle.small-objects",
-        "its texts are Python objects, pickled one by one",
-    ),
-    Remedy(
-        "category",
-        "categorical texts",
-        "pickle.small-objects",
-        "its texts repeat: few of them are different",
-    ),
-    Remedy(
-        "dask-delayed",
-        "one key of the graph",
-        "dask.large-object",
-        "a large object is embedded in its tasks, and travels with each of them",
-        "value = dask.delayed(value)   # one key of the graph, to which all tasks refer",
-    ),
-    Remedy(
-        "dask-scatter",
-        "scattered, broadcast",
-        "dask.large-object",
-        "a large object is embedded in its tasks, and travels with each of them",
-        "value = client.scatter(value, broadcast=True)   # once; tasks then carry its key only",
-    ),
-)
-REMEDIES: Mapping[str, Remedy] = {entry.key: entry for entry in _ALL}
+_EMBEDDED = "a large object is embedded in its tasks, and travels with each of them"
+#: Title and cause of each by its key, under the rule.
+_TOLD = {
+    "pickle.in-band-copy": {
+        "out-of-band": (
+            "out-of-band buffers",
+            "its buffers are copied into the pickle; out-of-band they are handed over",
+        ),
+        "contiguous": (
+            "contiguous copy, once",
+            "it is not contiguous: every pickle gathers its elements first",
+        ),
+        "contiguous-out-of-band": (
+            "contiguous once, out-of-band",
+            "it is not contiguous, so its buffers cannot be handed over",
+        ),
+    },
+    "pickle.fresh-buffers": {
+        "reused-buffer": ("one buffer, used again", "every pickle of it is written into new pages")
+    },
+    "pickle.protocol-4": {"protocol-5": ("protocol 5", "protocol 4 copies its arrays twice")},
+    "pickle.small-objects": {
+        "array": ("one array instead of numbers", "each of its numbers is an object of its own"),
+        "dtype": (
+            "a fixed dtype instead of objects",
+            "its elements are Python objects although one dtype holds them all",
+        ),
+        "stacked": (
+            "one stacked array",
+            "its arrays have one shape and one dtype, and each is pickled by itself",
+        ),
+        "columns": (
+            "columns instead of rows",
+            "each of its rows is a dict, with every key and value an object",
+        ),
+        "arrow-strings": (
+            "an Arrow array of strings",
+            "each of its texts is an object of its own",
+        ),
+        "str": (
+            "dtype str instead of objects",
+            "its texts are Python objects, pickled one by one",
+        ),
+        "category": ("categorical texts", "its texts repeat: few of them are different"),
+    },
+    "dask.large-object": {
+        "dask-delayed": ("one key of the graph", _EMBEDDED),
+        "dask-scatter": ("scattered, broadcast", _EMBEDDED),
+    },
+}
+_CODE = {
+    "out-of-band": "buffers = []; data = pickle.dumps(NAME, protocol=5, buffer_callback="
+    "buffers.append)   # Ray and Dask do so by themselves",
+    "reused-buffer": "buffer = io.BytesIO(); pickle.Pickler(buffer, protocol=5).dump(NAME); "
+    "data = buffer.getbuffer()[:buffer.tell()]   "
+    "# keep buffer; each next time first: data.release(); buffer.seek(0)",
+    "protocol-5": "data = pickle.dumps(NAME, protocol=5)   "
+    "# the default is still 4 before Python 3.14",
+    "dask-delayed": "value = dask.delayed(value)   "
+    "# one key of the graph, to which all tasks refer",
+    "dask-scatter": "value = client.scatter(value, broadcast=True)   "
+    "# once; tasks then carry its key only",
+}
+REMEDIES: Mapping[str, Remedy] = {
+    key: Remedy(*told, rule, _CODE.get(key, ""))
+    for rule, remedies in _TOLD.items()
+    for key, told in remedies.items()
+}
 
 
 def pasted(code: str, name: str) -> str:
