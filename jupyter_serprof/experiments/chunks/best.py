@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from jupyter_serprof.analysis.ranking import is_comparable, matters
 from jupyter_serprof.model import Point, stage
@@ -38,6 +38,8 @@ class ChunkFacts:
         How many there are.
     busy_share
         How much of the wall time the worker threads computed (0..1), in the median run.
+    walls_ns, wall_ns, stages_ns
+        Of the warm runs: the times, and their medians, of each stage too.
     """
 
     parameter: float
@@ -45,16 +47,9 @@ class ChunkFacts:
     chunks: int | None = None
     tasks: int | None = None
     busy_share: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ChunkMedians:
-    """One chunk size with its warm runs and their medians (ns), by stage too."""
-
-    facts: ChunkFacts
-    walls_ns: Sequence[int]
-    wall_ns: float
-    stages_ns: Mapping[str, float]
+    walls_ns: Sequence[int] = ()
+    wall_ns: float = 0.0
+    stages_ns: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +60,7 @@ class Limit:
     explains is ``""``.
     """
 
-    at: ChunkMedians
+    at: ChunkFacts
     grown_ns: float
     stages_ns: Mapping[str, float]
 
@@ -88,7 +83,7 @@ class Recommendation:
         What limits; None where no size on that side is surely slower.
     """
 
-    sizes: tuple[ChunkMedians, ...]
+    sizes: tuple[ChunkFacts, ...]
     best: int
     low: int
     high: int
@@ -125,16 +120,8 @@ def recommend(points: Sequence[Point], facts: Sequence[ChunkFacts]) -> Recommend
     high = next((at - 1 for at in range(best, len(measured)) if at in slower), len(measured) - 1)
     below = _limit(measured, best, low - 1) if low > 0 else None
     above = _limit(measured, best, high + 1) if high + 1 < len(measured) else None
-    return Recommendation(
-        measured,
-        best,
-        low,
-        high,
-        bool(slower),
-        any(is_comparable(entry.walls_ns) for entry in measured),
-        below,
-        above,
-    )
+    is_repeated = any(is_comparable(entry.walls_ns) for entry in measured)
+    return Recommendation(measured, best, low, high, bool(slower), is_repeated, below, above)
 
 
 def in_order(facts: Sequence[ChunkFacts]) -> list[ChunkFacts]:
@@ -156,16 +143,13 @@ def _warm(points: Sequence[Point], parameter: float) -> list[Point]:
     return [point for point in points if point.parameter == parameter and not point.cold]
 
 
-def _measured(points: Sequence[Point], facts: ChunkFacts) -> ChunkMedians:
+def _measured(points: Sequence[Point], facts: ChunkFacts) -> ChunkFacts:
     own = _warm(points, facts.parameter)
     families = [_families(point) for point in own]
     keys = {key for family in families for key in family}
-    return ChunkMedians(
-        facts,
-        [point.wall_ns for point in own],
-        middle_ns(point.wall_ns for point in own),
-        {key: middle_ns(family[key] for family in families) for key in sorted(keys)},
-    )
+    walls_ns = [point.wall_ns for point in own]
+    stages_ns = {key: middle_ns(family[key] for family in families) for key in sorted(keys)}
+    return replace(facts, walls_ns=walls_ns, wall_ns=middle_ns(walls_ns), stages_ns=stages_ns)
 
 
 def _families(point: Point) -> Counter[str]:
@@ -177,7 +161,7 @@ def _families(point: Point) -> Counter[str]:
     return owned
 
 
-def _surely_slower(measured: Sequence[ChunkMedians], best: int) -> set[int]:
+def _surely_slower(measured: Sequence[ChunkFacts], best: int) -> set[int]:
     """Return the sizes whose runs are told from those of the best."""
     runs = [entry.walls_ns for entry in measured]
     return {
@@ -187,7 +171,7 @@ def _surely_slower(measured: Sequence[ChunkMedians], best: int) -> set[int]:
     }
 
 
-def _limit(measured: Sequence[ChunkMedians], best: int, at: int) -> Limit:
+def _limit(measured: Sequence[ChunkFacts], best: int, at: int) -> Limit:
     grown = {
         key: self_ns - measured[best].stages_ns.get(key, 0.0)
         for key, self_ns in measured[at].stages_ns.items()

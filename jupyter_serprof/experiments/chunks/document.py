@@ -153,7 +153,7 @@ class ChunkRecord:
         """Return the recommendation, and the findings of the size that is recommended."""
         if found is None:
             return ()
-        subject, best = self.subject, self.cells[found.sizes[found.best].facts.parameter]
+        subject, best = self.subject, self.cells[found.sizes[found.best].parameter]
         own = chunk_finding(found, subject.parameter, subject.code, subject.remedy)
         at_best = replace(sweep, traces=best.shown if found.is_told else ())
         return (own, *sweep_findings(at_best))

@@ -44,23 +44,9 @@ class _Blocks:
     chunks: Chunks
     item_bytes: int
 
-    @property
-    def total_bytes(self) -> int:
-        return math.prod(sum(axis) for axis in self.chunks) * self.item_bytes
-
-    @property
-    def median_bytes(self) -> int:
-        """The product of the median lengths: exact where chunks are equal but at the edges."""
-        lengths = (statistics.median_high(axis) for axis in self.chunks if axis)
-        return math.prod(lengths) * self.item_bytes
-
-    @property
-    def largest_bytes(self) -> int:
-        return math.prod(max(axis, default=0) for axis in self.chunks) * self.item_bytes
-
-    @property
-    def count(self) -> int:
-        return math.prod(map(len, self.chunks))
+    def bytes_by(self, length: Callable[[tuple[int, ...]], int]) -> int:
+        """Return the bytes of so many elements along each axis."""
+        return math.prod(map(length, self.chunks)) * self.item_bytes
 
 
 def look_at(collections: Sequence[Any]) -> ChunkLook:
@@ -79,16 +65,17 @@ def look_at(collections: Sequence[Any]) -> ChunkLook:
     blocks = [found for found in results if found]
     blocks += [found for graph in graphs for found in _blocks_of(graph)]
     tasks = sum(map(len, graphs)) if len(graphs) == len(collections) else None
-    result_bytes = sum(each.total_bytes for each in results if each) if all(results) else None
+    result_bytes = sum(each.bytes_by(sum) for each in results if each) if all(results) else None
     if not blocks:
         count = _partitions(collections)
         marks = None if count is None else (count, tasks)
         return ChunkLook(chunks=count, tasks=tasks, marks=marks)
-    largest = max(blocks, key=lambda each: each.total_bytes)
+    largest = max(blocks, key=lambda each: each.bytes_by(sum))
     return ChunkLook(
-        largest.median_bytes,
-        largest.largest_bytes,
-        largest.count,
+        # Exact where chunks are equal but at the edges.
+        largest.bytes_by(statistics.median_high),
+        largest.bytes_by(max),
+        math.prod(map(len, largest.chunks)),
         tasks,
         result_bytes,
         (largest.chunks, largest.item_bytes, tasks),
@@ -125,7 +112,7 @@ def _blocks(chunks: object, dtype: object) -> _Blocks | None:
     if not isinstance(chunks, tuple) or not isinstance(item_bytes, int):
         return None
     axes = cast("tuple[tuple[object, ...], ...]", chunks)
-    if not all(isinstance(length, Integral) for axis in axes for length in axis):
+    if not all(axis and all(isinstance(length, Integral) for length in axis) for axis in axes):
         return None
     return _Blocks(cast("Chunks", chunks), item_bytes)
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from jupyter_serprof.experiments.chunks.best import (
     FEWEST_SIZES,
     UNACCOUNTED,
-    ChunkMedians,
+    ChunkFacts,
     Limit,
     Recommendation,
 )
@@ -53,7 +53,7 @@ def chunk_finding(found: Recommendation, parameter: str, code: str, remedy: str)
         _evidence(found, parameter),
         _again(found, parameter, code)
         if not found.is_told or found.edge
-        else remedy.replace(BEST, plain(best.facts.parameter)),
+        else remedy.replace(BEST, plain(best.parameter)),
     )
 
 
@@ -87,23 +87,23 @@ def _headline(found: Recommendation, parameter: str) -> str:
         return f"cannot tell which `{parameter}` is best"
     best = found.sizes[found.best]
     ends = [
-        f"{_times(found, end)} at {plain(end.facts.parameter)}"
+        f"{_times(found, end)} at {plain(end.parameter)}"
         for end in (found.sizes[0], found.sizes[-1])
         if end is not best
     ]
     edge = f", the {found.edge} measured" if found.edge else ""
-    chosen = f"`{parameter} = {plain(best.facts.parameter)}`"
+    chosen = f"`{parameter} = {plain(best.parameter)}`"
     return ", ".join([f"{chosen} is best{edge}: {format_ns(best.wall_ns)}", *ends])
 
 
-def _times(found: Recommendation, other: ChunkMedians) -> str:
+def _times(found: Recommendation, other: ChunkFacts) -> str:
     return f"{format_ratio(other.wall_ns / found.sizes[found.best].wall_ns)} as long"
 
 
-def _at(entry: ChunkMedians, parameter: str) -> str:
-    size = entry.facts.chunk_bytes
+def _at(entry: ChunkFacts, parameter: str) -> str:
+    size = entry.chunk_bytes
     bytes_text = f" ({format_bytes(size)})" if size is not None else ""
-    return f"{parameter} = {plain(entry.facts.parameter)}{bytes_text}"
+    return f"{parameter} = {plain(entry.parameter)}{bytes_text}"
 
 
 def _title(found: Recommendation, parameter: str) -> str:
@@ -136,7 +136,7 @@ def limit_names(limit: Limit | None) -> str:
     return " and ".join(stage(key).title if key else "unaccounted time" for key in keys)
 
 
-def _limit_text(limit: Limit, best: ChunkMedians, parameter: str) -> str:
+def _limit_text(limit: Limit, best: ChunkFacts, parameter: str) -> str:
     grown = f"{format_ns(limit.grown_ns)} more at {_at(limit.at, parameter)}"
     named = [
         f"{format_ns(grown_ns)} of it {stage(key).title if key != UNACCOUNTED else 'unaccounted'}"
@@ -145,8 +145,8 @@ def _limit_text(limit: Limit, best: ChunkMedians, parameter: str) -> str:
     return ", ".join([grown, *named, *_idle(limit, best)])
 
 
-def _idle(limit: Limit, best: ChunkMedians) -> list[str]:
-    here, there = best.facts.busy_share, limit.at.facts.busy_share
+def _idle(limit: Limit, best: ChunkFacts) -> list[str]:
+    here, there = best.busy_share, limit.at.busy_share
     if here is None or there is None or there > here - _IDLER:
         return []
     shares = f"{format_share(there, decimals=0)} of the time"
@@ -154,7 +154,7 @@ def _idle(limit: Limit, best: ChunkMedians) -> list[str]:
 
 
 def _evidence(found: Recommendation, parameter: str) -> dict[str, Scalar]:
-    best, low, high = (found.sizes[at].facts for at in (found.best, found.low, found.high))
+    best, low, high = (found.sizes[at] for at in (found.best, found.low, found.high))
     if not found.is_told:
         return {"parameter": parameter, "best": None, "sizes": len(found.sizes)}
     return {
@@ -174,11 +174,11 @@ def _evidence(found: Recommendation, parameter: str) -> dict[str, Scalar]:
 
 def _again(found: Recommendation, parameter: str, code: str) -> str:
     """Return the line that measures on: beyond an edge, or the same more often."""
-    start, end = sorted((found.sizes[0].facts.parameter, found.sizes[-1].facts.parameter))
+    start, end = sorted((found.sizes[0].parameter, found.sizes[-1].parameter))
     count = len(found.sizes)
     if not found.edge:
         return f"%graphstages --sweep {parameter}={_range(start, end, count)} --repeat 10 {code}"
-    best = found.sizes[found.best].facts.parameter
+    best = found.sizes[found.best].parameter
     low, high = (best, _FARTHER * best) if best == end else (best / _FARTHER, best)
     if float(best).is_integer():
         low, high = max(1, math.floor(low)), math.ceil(high)

@@ -70,7 +70,7 @@ def found(*args: object, **options: object) -> Recommendation:
 
 def values(result: Recommendation) -> tuple[float, float, float]:
     """Return lowest, best and highest recommended value."""
-    low, best, high = (result.sizes[at].facts for at in (result.low, result.best, result.high))
+    low, best, high = (result.sizes[at] for at in (result.low, result.best, result.high))
     return low.parameter, best.parameter, high.parameter
 
 
@@ -222,7 +222,7 @@ def test_cold_runs_do_not_count() -> None:
     result = recommend([*points, cold], [*facts, ChunkFacts(1.0, 8, 64_000_000)])
 
     assert result is not None
-    assert [entry.facts.parameter for entry in result.sizes] == list(CHUNKS)
+    assert [entry.parameter for entry in result.sizes] == list(CHUNKS)
 
 
 def test_the_order_is_from_many_chunks_to_few() -> None:
